@@ -186,5 +186,6 @@ fn item(node: Node, place: Place, id: &str, prompt: Option<&str>) -> PlannedItem
         injected: None,
         claims: piton_core::evidence::ClaimOverrides::default(),
         turn: piton_core::plan::Turn::default(),
+        scope: piton_core::scope::FileScope::default(),
     }
 }

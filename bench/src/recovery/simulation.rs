@@ -159,6 +159,7 @@ fn planned(query: &Query, index: u32) -> PlannedItem {
         injected: None,
         claims: piton_core::evidence::ClaimOverrides::default(),
         turn: Turn::default(),
+        scope: piton_core::scope::FileScope::default(),
     }
 }
 

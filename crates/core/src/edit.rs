@@ -11,6 +11,7 @@ use crate::plan::PlannedItem;
 use crate::policy::Policy;
 use crate::request::{RequestAnswer, WorkRequest};
 use crate::run::RunState;
+use crate::scope::FileScope;
 
 /// One thing that somebody changed in a plan by hand.
 ///
@@ -83,6 +84,13 @@ pub enum Edit {
         node: Node,
         /// What.
         claims: ClaimOverrides,
+    },
+    /// An item is about other files.
+    SetScope {
+        /// The item.
+        node: Node,
+        /// Which.
+        scope: FileScope,
     },
     /// An item with all that lies below it stands in the file no more, or again.
     SetPresent {
@@ -172,6 +180,7 @@ impl Edit {
             Self::SetSummary { .. } => "summary",
             Self::SetDependsOn { .. } => "dependencies",
             Self::SetClaims { .. } => "claims",
+            Self::SetScope { .. } => "files",
             Self::SetPresent { present: true, .. } => "return",
             Self::SetPresent { .. } => "removal",
             Self::Insert { .. } => "addition",
@@ -196,6 +205,7 @@ impl Edit {
             | Self::SetSummary { node, .. }
             | Self::SetDependsOn { node, .. }
             | Self::SetClaims { node, .. }
+            | Self::SetScope { node, .. }
             | Self::SetPresent { node, .. } => Some(node),
             Self::Insert { items, .. } => items.first().map(|item| &item.node),
             Self::Order { parent, .. } => parent.as_ref(),
@@ -225,6 +235,7 @@ impl fmt::Display for Edit {
             Self::SetSummary { node, .. } => write!(f, "another summary of `{node}`"),
             Self::SetDependsOn { node, .. } => write!(f, "`{node}` is to wait for others"),
             Self::SetClaims { node, .. } => write!(f, "other claims rules for `{node}`"),
+            Self::SetScope { node, .. } => write!(f, "other files for `{node}`"),
             Self::SetPresent {
                 node,
                 present: false,

@@ -28,6 +28,7 @@ use crate::policy::{Limits, Policy};
 use crate::recover::Followed;
 use crate::request::{RequestAnswer, Until, WorkRequest};
 use crate::run::{Pause, Request, RunState};
+use crate::scope::FileScope;
 
 pub use edited::{Change, ItemChanged, ItemsPlaced, RunChanged};
 pub(crate) use texts::Text;
@@ -167,6 +168,9 @@ pub enum Event {
         /// How many merges there were when its work began.
         #[serde(default, skip_serializing_if = "crate::item::is_zero")]
         since: u64,
+        /// The files that it is about.
+        #[serde(default, skip_serializing_if = "FileScope::is_empty")]
+        scope: FileScope,
     },
     /// A unit has its lane no more.
     LaneLeft {

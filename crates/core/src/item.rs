@@ -16,6 +16,7 @@ use crate::merge::MergeRow;
 use crate::native::Native;
 use crate::plan::Turn;
 use crate::recover::Followed;
+use crate::scope::FileScope;
 use crate::standing::Standing;
 use crate::usage::Spend;
 use crate::weakening::ProofChange;
@@ -344,6 +345,9 @@ pub struct ItemRow {
     /// those that are over. What it waited for is not in it.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub work_ms: u64,
+    /// The files that it is about.
+    #[serde(default, skip_serializing_if = "FileScope::is_empty")]
+    pub scope: FileScope,
     /// What is known of it as a unit, where its run is worked on in lanes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unit: Option<Box<UnitRow>>,

@@ -325,6 +325,7 @@ mod tests {
                 injected: None,
                 claims: crate::evidence::ClaimOverrides::default(),
                 turn: crate::plan::Turn::default(),
+                scope: crate::scope::FileScope::default(),
             },
         }))
     }

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::gate::Gate;
 use crate::id::Node;
 use crate::merge::MergeRow;
+use crate::scope::FileScope;
 
 /// The branch that the work of a run goes to, where it has one of its own.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -60,6 +61,27 @@ pub struct LanesRow {
     /// How many merges moved the target.
     #[serde(default, skip_serializing_if = "crate::item::is_zero")]
     pub merges: u64,
+    /// The files that units are about, where their plan says so, as it did when they
+    /// last got a lane.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub scopes: BTreeMap<Node, FileScope>,
+}
+
+impl LanesRow {
+    /// The unit at work that another one has to wait for, since both are about the
+    /// same files, and which of these: it has a lane, or its work is not merged yet.
+    #[must_use]
+    pub fn overlapping<'l>(
+        &'l self,
+        unit: &Node,
+        scope: &FileScope,
+    ) -> Option<(&'l Node, &'l str)> {
+        let at_work = self.held.values().chain(&self.queue);
+        at_work.filter(|other| *other != unit).find_map(|other| {
+            let path = self.scopes.get(other)?.overlap(scope)?;
+            Some((other, path))
+        })
+    }
 }
 
 /// The lane that a unit has.

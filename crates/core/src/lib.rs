@@ -10,6 +10,7 @@
 //! | what an attempt used and did, and what stood in its way | [`usage`], [`dollars`], [`call`], [`trouble`] |
 //! | what a run may use, and what a word without proof is worth | [`budget`], [`evidence`] |
 //! | on which branch a run works, in which lanes, and how their work is merged | [`lane`], [`merge`] |
+//! | which files an item is about, so that two units are kept apart | [`scope`] |
 //! | whether an agent runs in circles | [`stuck`] |
 //! | whether the tests and the check of an item became weaker | [`weakening`] |
 //! | what an invocation of a run hands on to the next | [`flags`] |
@@ -76,6 +77,7 @@ pub mod request;
 pub mod row;
 pub mod run;
 pub mod run_loop;
+pub mod scope;
 pub mod standing;
 pub mod standstill;
 pub mod stuck;

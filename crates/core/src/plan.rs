@@ -11,6 +11,7 @@ use crate::native::Native;
 use crate::policy::Policy;
 use crate::request::WorkRequest;
 use crate::run::Pause;
+use crate::scope::FileScope;
 
 /// In which order the items of a plan are worked on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -139,6 +140,9 @@ pub struct PlannedItem {
     /// How it stands to its siblings.
     #[serde(default, skip_serializing_if = "Turn::is_default")]
     pub turn: Turn,
+    /// The files that it is about.
+    #[serde(default, skip_serializing_if = "FileScope::is_empty")]
+    pub scope: FileScope,
 }
 
 fn is_blank(past: &Past) -> bool {

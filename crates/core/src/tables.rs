@@ -23,6 +23,7 @@ use crate::name::{FreeNumbers, NameRow, Naming, Space};
 use crate::plan::{Order, Turn};
 use crate::row::{Key, Row};
 use crate::run::{RunRow, RunState};
+use crate::scope::FileScope;
 use crate::standing::Standing;
 use crate::views::{apply, views};
 
@@ -224,6 +225,19 @@ impl Tables {
     pub fn unit_items<'t>(&'t self, unit: &'t ItemRow) -> impl Iterator<Item = &'t ItemRow> {
         let below = self.subtree(unit.run, &unit.place);
         below.filter(|item| unit_of(&item.node) == unit.node)
+    }
+
+    /// The files that a unit is about: what it says, with what is said by the items
+    /// that share its lane and by those above it.
+    #[must_use]
+    pub fn scope_of_unit(&self, unit: &ItemRow) -> FileScope {
+        let above = unit.node.ancestors();
+        let above = above.filter_map(|node| self.item(unit.run, &node));
+        let mut scope = FileScope::default();
+        for item in self.unit_items(unit).chain(above) {
+            scope.extend(&item.scope);
+        }
+        scope
     }
 
     /// The children of an item, or the roots of a run, that are not finished, in

@@ -398,9 +398,15 @@ fn lanes_of_run(row: &mut RunRow, event: &Event) {
     };
     let leave = |lanes: &mut LanesRow, node: &Node| lanes.held.retain(|_, held| held != node);
     match event {
-        Event::LaneTaken { node, lane, .. } => {
+        Event::LaneTaken {
+            node, lane, scope, ..
+        } => {
             leave(lanes, node);
             lanes.held.insert(*lane, node.clone());
+            lanes.scopes.remove(node);
+            if !scope.is_empty() {
+                lanes.scopes.insert(node.clone(), scope.clone());
+            }
         }
         Event::LaneLeft { node, .. } => leave(lanes, node),
         Event::MergeQueued { node, .. } => {
@@ -420,6 +426,7 @@ fn lanes_of_run(row: &mut RunRow, event: &Event) {
         } => {
             free_slot(lanes, node);
             lanes.queue.retain(|queued| queued != node);
+            lanes.scopes.remove(node);
             if let Some(made) = made {
                 lanes.merges = *number;
                 if let Some(target) = &mut row.target {
@@ -1056,6 +1063,7 @@ fn planned_item(planned: &ItemPlanned) -> ItemRow {
         gate: item.gate.clone(),
         breakpoint: item.breakpoint,
         turn: item.turn,
+        scope: item.scope.clone(),
         check_recoveries: 0,
         hook_runs: Vec::new(),
         depends_on: item.depends_on.clone(),

@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use piton_core::evidence::{Basis, Evidence, basis_of_evidence, evidence_in_words};
 use piton_core::gate::{Excerpt, excerpt};
 use piton_core::item::Stage;
+use piton_core::lane::unit_of;
 use piton_core::plan::PlannedItem;
 use piton_core::recover::Followed;
 use piton_core::run::Pause;
@@ -232,6 +233,8 @@ pub enum WaitsFor {
     Dependency,
     /// A person who looks at what was done.
     Breakpoint,
+    /// The files that it is about: an item at work is about them as well.
+    Files,
 }
 
 /// What an item waits for, and why.
@@ -240,7 +243,7 @@ pub struct Waits {
     /// For what.
     #[serde(rename = "for")]
     pub what: WaitsFor,
-    /// The question, or which items it waits for.
+    /// The question, or which items it waits for, and for which of their files.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
 }
@@ -285,8 +288,8 @@ impl Waits {
                 )
             }
             ItemState::Pending => (WaitsFor::Dependency, needs_in_words(tables, item)),
-            ItemState::Ready
-            | ItemState::Working
+            ItemState::Ready => (WaitsFor::Files, Some(files_in_words(tables, item)?)),
+            ItemState::Working
             | ItemState::Done
             | ItemState::Failed
             | ItemState::Skipped
@@ -548,6 +551,18 @@ fn needs_in_words(tables: &Tables, item: &ItemRow) -> Option<String> {
         words.push(format!("{more} more"));
     }
     (!words.is_empty()).then(|| words.join(", "))
+}
+
+/// The item at work that keeps the files which this one is about, and which those are.
+fn files_in_words(tables: &Tables, item: &ItemRow) -> Option<String> {
+    let lanes = tables.run(item.run)?.lanes.as_deref();
+    let lanes = lanes.filter(|lanes| !lanes.scopes.is_empty())?;
+    let unit = tables.item(item.run, &unit_of(&item.node))?;
+    let scope = tables.scope_of_unit(unit);
+    let (other, path) = lanes
+        .overlapping(&unit.node, &scope)
+        .filter(|_| unit.lane().is_none())?;
+    Some(format!("{other}, which is about {path} as well"))
 }
 
 /// The first line of a text, if need be cut.

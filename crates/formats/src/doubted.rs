@@ -136,6 +136,7 @@ fn said_of_item(mut row: ItemRow, edit: &Edit) -> Option<ItemRow> {
         Edit::SetSummary { summary, .. } => row.summary.clone_from(summary),
         Edit::SetDependsOn { depends_on, .. } => row.depends_on.clone_from(depends_on),
         Edit::SetClaims { claims, .. } => row.claims = *claims,
+        Edit::SetScope { scope, .. } => row.scope.clone_from(scope),
         Edit::SetNative { native, .. } => row.native.clone_from(native),
         Edit::SetPresent { .. }
         | Edit::Insert { .. }

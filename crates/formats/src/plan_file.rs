@@ -11,6 +11,7 @@ use piton_core::evidence::ClaimOverrides;
 use piton_core::gate::Gate;
 use piton_core::plan::{Order, Past, Plan, PlannedItem, RunPast, Turn};
 use piton_core::policy::Policy;
+use piton_core::scope::FileScope;
 use piton_core::{Edit, ItemRow, ItemState, Node, Place, RunId, RunRow, RunState, Tables};
 
 use crate::conflict;
@@ -402,6 +403,12 @@ impl Planned {
                 claims: now.claims,
             });
         }
+        if self.differs(&row.scope, |item| &item.scope) {
+            into.edits.push(Edit::SetScope {
+                node: node(),
+                scope: now.scope.clone(),
+            });
+        }
         if self.differs(&row.model, |item| &item.model) {
             into.edits.push(Edit::SetModel {
                 node: node(),
@@ -454,6 +461,7 @@ pub(crate) fn planned_item(id: &str, state: ItemState) -> PlannedItem {
         piece_of: None,
         injected: None,
         claims: ClaimOverrides::default(),
+        scope: FileScope::default(),
     }
 }
 

@@ -17,6 +17,7 @@ mod read;
 mod shape;
 
 use piton_core::evidence::ClaimOverrides;
+use piton_core::scope::FileScope;
 
 use crate::plan_identity::PlanIdentity;
 
@@ -87,6 +88,8 @@ pub struct Item {
     pub notes: Option<String>,
     /// What proof is worth for this item.
     pub claims: ClaimOverrides,
+    /// The files that it is about.
+    pub scope: FileScope,
 }
 
 #[cfg(test)]

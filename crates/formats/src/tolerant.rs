@@ -1,6 +1,7 @@
 //! Reading what is met: a value that fits is taken, another one is told.
 
 use piton_core::evidence::ClaimOverrides;
+use piton_core::scope::FileScope;
 
 use crate::json;
 use crate::problem::{Problem, Source};
@@ -96,6 +97,11 @@ impl Reader<'_> {
     /// What proof is worth for an item (`claims`), in the words of `[claims]`.
     pub(crate) fn claims(&mut self, place: Place<'_>) -> ClaimOverrides {
         self.get(place, "claims").unwrap_or_default()
+    }
+
+    /// The files that an item is about, under whichever of the keys.
+    pub(crate) fn scope(&mut self, place: Place<'_>, keys: &[&str]) -> FileScope {
+        FileScope(keys.iter().flat_map(|key| self.texts(place, key)).collect())
     }
 
     /// A mapping.

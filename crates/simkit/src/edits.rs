@@ -122,6 +122,7 @@ pub fn new_item(parent: Option<&Node>, id: &str, state: ItemState) -> PlannedIte
         injected: None,
         claims: piton_core::evidence::ClaimOverrides::default(),
         turn: piton_core::plan::Turn::default(),
+        scope: piton_core::scope::FileScope::default(),
     }
 }
 

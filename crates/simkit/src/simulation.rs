@@ -38,7 +38,9 @@ use crate::backing::Backing;
 use crate::edits::draw_edits;
 use crate::plans::draw_plan;
 use crate::repo::Repo;
-use crate::world::{RECOVERIES, World, iteration_hooks, needs_human, pieces, recovery, start_run};
+use crate::world::{
+    ANY_ORDER, RECOVERIES, World, iteration_hooks, needs_human, pieces, recovery, start_run,
+};
 
 /// So many operations of the disk a commit takes at most, roughly.
 const DISK_OPERATIONS: u32 = 30;
@@ -145,6 +147,24 @@ impl Script {
     fn seconds(self, node: &Node, turn: usize) -> i64 {
         1 + i64::try_from(self.number("time", node, turn)).expect("below 100")
     }
+}
+
+/// Half of the plans say of some items which files they are about.
+fn with_files(plan: &str, seed: u32) -> String {
+    if seed.is_multiple_of(2) {
+        return plan.to_owned();
+    }
+    let script = Script(u64::from(seed));
+    let with_files = |(at, line): (usize, &str)| {
+        let files = ["a", "a/x", "a/y", "b,c", "."];
+        let number = script.number("files", &Node::named(line), at);
+        let number = usize::try_from(number).expect("below 100");
+        match files.get(number / 8) {
+            Some(files) if line != ANY_ORDER.trim_end() => format!("{line} files={files}\n"),
+            _ => format!("{line}\n"),
+        }
+    };
+    plan.lines().enumerate().map(with_files).collect()
 }
 
 /// Half of the runs are worked on by one, the others by up to four.
@@ -262,7 +282,7 @@ impl Sim {
     /// A simulation whose commands a store carries out as well, if there is one.
     pub fn on(seed: u32, chaos: Chaos, backing: Option<Box<dyn Backing>>) -> Self {
         let mut rng = Rng::new(u64::from(seed));
-        let text = draw_plan(&mut |below| rng.below(below));
+        let text = with_files(&draw_plan(&mut |below| rng.below(below)), seed);
         let policy = Policy {
             retry: Retry {
                 categories: vec![Category::Network, Category::Validation],
@@ -1221,8 +1241,46 @@ impl Sim {
             assert!(!works || unit.lane().is_some(), "{} has no lane", item.node);
         }
         assert_eq!(holds, lanes.held.len(), "two units have one lane");
+        for node in lanes.held.values() {
+            self.check_files(node, lanes.held.values().chain(&lanes.queue));
+        }
         if merges {
             self.check_merges(repo, news);
+        }
+    }
+
+    /// A unit got its lane while none of those at work was about the same files. A
+    /// person may have one of them queued later.
+    fn check_files<'n>(&self, node: &Node, at_work: impl Iterator<Item = &'n Node>) {
+        let tables = &self.world.tables;
+        let files = |node: &Node| tables.scope_of_unit(self.world.item(node.as_str()));
+        let own = files(node);
+        let at = |is_it: &dyn Fn(&Event) -> bool| {
+            let mut events = self.world.journal.iter();
+            events.rposition(|recorded| is_it(&recorded.event))
+        };
+        for other in at_work.filter(|other| *other != node && !own.is_empty()) {
+            if own.overlap(&files(other)).is_none() {
+                continue;
+            }
+            // A runner that takes a lane over gives nobody one.
+            let left = at(&|event| {
+                matches!(event, Event::LaneLeft { node: at, .. } | Event::MergeQueued { node: at, .. }
+                    if at == node)
+            });
+            let after = left.map_or(0, |left| left + 1);
+            let mut events = self.world.journal[after..].iter();
+            let taken = events.position(|recorded| {
+                matches!(&recorded.event, Event::LaneTaken { node: at, .. } if at == node)
+            });
+            let taken = taken.map(|taken| after + taken);
+            let queued =
+                at(&|event| matches!(event, Event::MergeQueued { node: at, .. } if at == other));
+            let has_lane = self.world.item(other.as_str()).lane().is_some();
+            assert!(
+                !has_lane && queued > taken,
+                "{node} and {other} are about the same files"
+            );
         }
     }
 

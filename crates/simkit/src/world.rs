@@ -22,6 +22,7 @@ use piton_core::plan::{Order, Plan, PlannedItem, RunPast};
 use piton_core::policy::{Limits, OnDependencyFailure, Policy, Retry};
 use piton_core::recover::{Recovery, Rule};
 use piton_core::run::Pause;
+use piton_core::scope::FileScope;
 use piton_core::standing::{Standings, state_of_run};
 use piton_core::{
     Actor, AttemptId, Command, CommandId, DecisionId, DecisionKind, Draft, Event, EventId, Facts,
@@ -1179,7 +1180,7 @@ pub fn tried_once() -> Policy {
 pub const ANY_ORDER: &str = "in any order:\n";
 
 /// Reads a plan: a node a line, two spaces a level, then what it has:
-/// `gate=3`, `break`, `parallel`, `after=NODE,NODE`, `state=done`.
+/// `gate=3`, `break`, `parallel`, `after=NODE,NODE`, `files=PATH,PATH`, `state=done`.
 pub fn plan(run: RunId, text: &str) -> Plan {
     let mut items: Vec<PlannedItem> = Vec::new();
     let (order, text) = match text.strip_prefix(ANY_ORDER) {
@@ -1221,6 +1222,7 @@ pub fn plan(run: RunId, text: &str) -> Plan {
             injected: None,
             claims: piton_core::evidence::ClaimOverrides::default(),
             turn: piton_core::plan::Turn::default(),
+            scope: FileScope::default(),
         };
         words.for_each(|word| furnish(&mut item, word));
         items.push(item);
@@ -1254,6 +1256,9 @@ fn furnish(item: &mut PlannedItem, word: &str) {
         Some(("after", nodes)) => {
             item.depends_on = nodes.split(',').map(node).collect();
             item.state = ItemState::Pending;
+        }
+        Some(("files", paths)) => {
+            item.scope = FileScope(paths.split(',').map(str::to_owned).collect());
         }
         Some(("state", state)) => {
             item.state = ALL_ITEM_STATES

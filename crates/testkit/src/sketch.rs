@@ -86,6 +86,7 @@ pub fn plan(run: RunId, name: &str, nodes: &[(&str, &[&str])]) -> Plan {
             injected: None,
             claims: piton_core::evidence::ClaimOverrides::default(),
             turn: piton_core::plan::Turn::default(),
+            scope: piton_core::scope::FileScope::default(),
         });
     }
     Plan {

@@ -103,7 +103,8 @@ fn waits(world: &World, item: &ItemView) -> String {
             Some(until) => format!("for {}", seconds(world.now(), until)),
             None => "for a time".to_owned(),
         },
-        (WaitsFor::Dependency, Some(on)) => format!("for {on}"),
+        (WaitsFor::Dependency | WaitsFor::Files, Some(on)) => format!("for {on}"),
+        (WaitsFor::Files, None) => "for files that others are about".to_owned(),
         (WaitsFor::Dependency, None) => "for what it is part of".to_owned(),
         (WaitsFor::Breakpoint, _) => "was done: somebody is to look at it".to_owned(),
     };

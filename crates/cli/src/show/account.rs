@@ -115,7 +115,7 @@ fn cause(item: &AccountItem) -> String {
         return match waits.what {
             WaitsFor::Time => put_off(view),
             WaitsFor::Breakpoint => "held at a breakpoint".to_owned(),
-            WaitsFor::Person | WaitsFor::Dependency => "not reached".to_owned(),
+            WaitsFor::Person | WaitsFor::Dependency | WaitsFor::Files => "not reached".to_owned(),
         };
     }
     match (view.state, item.held_up_by.as_slice()) {

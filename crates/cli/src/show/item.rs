@@ -4,7 +4,7 @@ use std::fmt::{self, Write as _};
 
 use jiff::Timestamp;
 use piton_core::ItemState;
-use piton_engine::item_view::{CheckView, ItemView};
+use piton_engine::item_view::{CheckView, ItemView, Waits, WaitsFor};
 
 use super::progress::{denied, first_line, followed, seconds};
 use crate::output::{CYAN, DIM, GREEN, RED, YELLOW};
@@ -74,6 +74,13 @@ fn notes(item: &ItemView, now: Timestamp) -> Vec<String> {
     }
     if let Some(until) = item.until.filter(|until| *until > now) {
         notes.push(format!("waits {}", seconds(now, until)));
+    }
+    if let Some(Waits {
+        what: WaitsFor::Files,
+        why: Some(why),
+    }) = &item.waits
+    {
+        notes.push(format!("waits for {}", first_line(why)));
     }
     notes.extend(
         item.done_on

@@ -125,6 +125,43 @@ fn two_agents_work_at_once_and_their_work_is_merged() {
     assert!(shown.to_string().contains(commit.trim()), "{shown}");
 }
 
+#[test]
+fn items_about_the_same_files_are_not_worked_on_at_once() {
+    // Each is alone in `src`, and what is about other files goes on beside it.
+    let agent = "case $PITON_ITEM in
+US-001) until [ -e $PITON_PROJECT/.piton/at-US-003 ]; do sleep 0.05; done;;
+US-003) touch $PITON_PROJECT/.piton/at-US-003
+  until [ -e $PITON_PROJECT/.piton/go ]; do sleep 0.05; done;;
+esac
+if [ $PITON_ITEM != US-003 ]
+then mkdir $PITON_PROJECT/.piton/in-src || exit 9; sleep 0.3; rmdir $PITON_PROJECT/.piton/in-src
+fi
+echo made >$PITON_ITEM.txt";
+    let scratch = project(agent, 3);
+    let story = |number, files| {
+        format!(
+            r#"{{"id": "US-00{number}", "title": "Story", "related_files": ["{files}"], "passes": false}}"#
+        )
+    };
+    let stories = [story(1, "src/a"), story(2, "src"), story(3, "docs")].join(",\n");
+    scratch.write(
+        "prd.json",
+        &format!("{{\"branchName\": \"x\", \"userStories\": [\n{stories}\n]}}\n"),
+    );
+    scratch.write(".piton/config.toml", "[workspace]\nlanes = 3\n");
+    let running = Running::start(scratch.command(&arguments("3")));
+    scratch.until("the third works", || scratch.has(".piton/at-US-003"));
+    let next = scratch.piton(&["next"]);
+    let status = scratch.piton(&["status"]);
+    scratch.write(".piton/go", "");
+    fine(&running.end());
+    let why = "for US-001, which is about src/a as well";
+    assert!(next.out.contains(why), "{}", next.out);
+    assert!(status.out.contains(why), "{}", status.out);
+    all_done(&scratch, 3);
+    assert_eq!(merges(&scratch).len(), 3);
+}
+
 /// Both write the same line; who is to resolve takes both.
 const SAME: &str = "if grep -q '^<<<<<<<' shared
 then grep -v '^[<=>|]\\{7\\}' shared >.both; sort -u .both >shared; rm .both

@@ -228,6 +228,7 @@ fn says_nothing(edit: &Edit, row: &ItemRow) -> bool {
         Edit::SetSummary { summary, .. } => row.summary == *summary,
         Edit::SetDependsOn { depends_on, .. } => row.depends_on == *depends_on,
         Edit::SetClaims { claims, .. } => row.claims == *claims,
+        Edit::SetScope { scope, .. } => row.scope == *scope,
         Edit::SetPresent { present, .. } => *present,
         Edit::Insert { .. }
         | Edit::Order { .. }

@@ -298,6 +298,7 @@ fn take(story: &mut Story<'_>, run: RunId, by: &By<'_>, edit: &Edit) -> Result<(
             unfit("what it waits for is told when it is planned")
         }
         Edit::SetClaims { node, claims } => change(story, run, node, Change::Claims(*claims)),
+        Edit::SetScope { node, scope } => change(story, run, node, Change::Scope(scope.clone())),
         Edit::SetPresent {
             node,
             present: false,
@@ -403,7 +404,11 @@ fn change(story: &mut Story<'_>, run: RunId, node: &Node, change: Change) -> Res
     // Another turn would say that it was done in another order.
     let undoes_nothing = matches!(
         change,
-        Change::Prompt(_) | Change::Gate(_) | Change::Claims(_) | Change::Model(_)
+        Change::Prompt(_)
+            | Change::Gate(_)
+            | Change::Claims(_)
+            | Change::Model(_)
+            | Change::Scope(_)
     );
     if row.state.is_finished() && !undoes_nothing {
         return unfit(format!("it is {}", row.state));

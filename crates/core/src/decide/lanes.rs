@@ -107,7 +107,16 @@ pub(super) fn take_lane(
     let is_open = may_begin || had_lane;
     let merge = item.merge();
     let is_queued = merge.is_some_and(|merge| merge.state != MergeState::Returned);
-    if !is_free || is_own || is_of_other || !is_open || is_queued || unit_of(node) != *node {
+    let scope = story.tables.scope_of_unit(&item);
+    let has_to_wait = !had_lane && lanes.overlapping(node, &scope).is_some();
+    if !is_free
+        || is_own
+        || is_of_other
+        || !is_open
+        || is_queued
+        || has_to_wait
+        || unit_of(node) != *node
+    {
         return Err(wrong_item(&item));
     }
     // Another runner may have begun the last one meanwhile.
@@ -150,6 +159,7 @@ pub(super) fn take_lane(
         saved: saved.cloned(),
         attempts,
         since,
+        scope,
     });
     Ok(())
 }

@@ -209,6 +209,7 @@ fn own_item(story: &mut Story<'_>, node: &Node, id: &str) {
             injected: None,
             claims: ClaimOverrides::default(),
             turn: crate::plan::Turn::default(),
+            scope: crate::scope::FileScope::default(),
         },
     })));
 }

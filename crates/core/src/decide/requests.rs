@@ -16,6 +16,7 @@ use crate::request::{
     is_item_id,
 };
 use crate::run::RunState;
+use crate::scope::FileScope;
 
 /// Asks what is to become of what the agent at `node` asks for, or does what
 /// the rules say.
@@ -319,6 +320,7 @@ fn one(
         injected: None,
         claims: ClaimOverrides::default(),
         turn: Turn::default(),
+        scope: FileScope::default(),
     })
 }
 

@@ -59,6 +59,7 @@ pub(super) fn split(
             injected: None,
             claims: item.claims,
             turn: item.turn,
+            scope: item.scope.clone(),
         };
         story.tell(Event::ItemPlanned(Box::new(ItemPlanned {
             run,

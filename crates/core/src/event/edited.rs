@@ -13,6 +13,7 @@ use crate::native::Native;
 use crate::plan::Turn;
 use crate::policy::Policy;
 use crate::run::RunRow;
+use crate::scope::FileScope;
 
 /// See [`Event::ItemChanged`](super::Event::ItemChanged).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -50,6 +51,8 @@ pub enum Change {
     Answer(Option<String>),
     /// What proof is worth.
     Claims(ClaimOverrides),
+    /// The files that it is about.
+    Scope(FileScope),
     /// How it stands to its siblings.
     Turn(Turn),
     /// Whether it begins without work of others that is on another branch.
@@ -93,6 +96,7 @@ impl Change {
             Self::Answer(answer) => row.answer.clone_from(answer),
             Self::WithoutMerge(is_so) => row.without_merge = *is_so,
             Self::Claims(claims) => row.claims = *claims,
+            Self::Scope(scope) => row.scope.clone_from(scope),
             Self::Turn(turn) => row.turn = *turn,
         }
     }

@@ -61,6 +61,7 @@ impl Event {
                 saved: _,
                 attempts: _,
                 since: _,
+                scope: _,
             }
             | Self::LaneLeft {
                 run: _,
@@ -398,8 +399,10 @@ fn planned_item(item: &mut PlannedItem, each: Each<'_>) {
         injected: _,
         turn: _,
         claims: _,
+        scope,
     } = item;
     option(prompt, each);
+    list(Some(&mut scope.0), each);
     a_gate(gate.as_mut(), each);
     document(native, each);
     let Past {
@@ -451,6 +454,7 @@ fn item_changed(changed: &mut ItemChanged, each: Each<'_>) {
         Change::Prompt(text) | Change::Summary(text) | Change::Answer(text) => option(text, each),
         Change::Gate(gate) => a_gate(gate.as_mut(), each),
         Change::Native(native) => document(native, each),
+        Change::Scope(scope) => list(Some(&mut scope.0), each),
         Change::Model(_)
         | Change::Breakpoint(_)
         | Change::Retries(_)
@@ -472,6 +476,7 @@ fn of_edit(edit: &mut Edit, each: Each<'_>) {
             items,
         } => items.iter_mut().for_each(|item| planned_item(item, each)),
         Edit::SetNative { node: _, native } => document(native, each),
+        Edit::SetScope { node: _, scope } => list(Some(&mut scope.0), each),
         Edit::AddRequest(request) => asked_for(request, each),
         Edit::AnswerRequest { id: _, answer, why } => {
             answer_to_request(answer, each);

@@ -149,9 +149,20 @@ impl RunLoop {
         let may_begin = has_room && max.is_none_or(|max| tasks < max);
         let fits = |item: &ItemRow| {
             let unit = unit_of(&item.node);
-            !busy.contains(&unit) && (may_begin || is_held(&unit)) && self.is_startable(item)
+            let may_be_taken = may_begin && !self.is_about_files_at_work(lanes, &unit);
+            !busy.contains(&unit) && (is_held(&unit) || may_be_taken) && self.is_startable(item)
         };
         self.tables.next_at(self.run, now, fits)
+    }
+
+    /// Whether a unit that is at work is about the same files.
+    fn is_about_files_at_work(&self, lanes: &LanesRow, unit: &Node) -> bool {
+        let row = self.tables.item(self.run, unit);
+        let row = row.filter(|_| !lanes.scopes.is_empty());
+        row.is_some_and(|row| {
+            let scope = self.tables.scope_of_unit(row);
+            lanes.overlapping(unit, &scope).is_some()
+        })
     }
 
     /// Takes its lane from a unit that is over, or that waits for others or for

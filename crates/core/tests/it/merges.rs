@@ -1,8 +1,13 @@
 //! The merge queue: which step fits which state, and what a person's word does
 //! in each of them. The table is that of `docs/design/0027-lanes-and-merge-queue.md`.
 
+use std::collections::VecDeque;
+use std::num::NonZeroUsize;
+
 use piton_core::lane::TargetRow;
 use piton_core::merge::{MadeMerge, MergeReturn, MergeState, MergeStep, RETURNS_MAX};
+use piton_core::run_loop::{Effect, Input, Options, RunLoop};
+use piton_core::scope::FileScope;
 use piton_core::{Command, DecisionKind, ItemState, Refusal, Role, RunState, Stage, Verb};
 
 use crate::world::{World, node, skip_item};
@@ -80,6 +85,105 @@ fn red() -> MergeStep {
             with: vec![node("p/t")],
         },
     }
+}
+
+/// The units that a runner gives lanes to, when it is started now with room for many.
+fn next_lanes(world: &mut World, token: u64) -> Vec<String> {
+    let options = Options {
+        workers: NonZeroUsize::MIN.saturating_add(7),
+        ..Options::default()
+    };
+    let mut runner = RunLoop::new(world.run, token, options, world.tables.clone());
+    let (mut taken, mut seen) = (Vec::new(), world.journal.len());
+    let mut queue = VecDeque::from([Effect::Look]);
+    while let Some(effect) = queue.pop_front() {
+        let command = match effect {
+            Effect::Look => None,
+            Effect::LaneIntent { node } => {
+                let lane = 7 + u32::try_from(taken.len()).expect("few");
+                taken.push(node.to_string());
+                Some(take_lane(world, token, node.as_str(), lane))
+            }
+            _ => continue,
+        };
+        let command = command.map(|command| world.ok(command));
+        let events = world.journal[seen..].to_vec();
+        seen = world.journal.len();
+        let input = match command {
+            Some(_) => Input::Committed(events),
+            None => Input::Looked {
+                events,
+                pause_file: false,
+                attempt: world.fresh_attempt(),
+            },
+        };
+        queue.extend(runner.step(world.now, input));
+    }
+    taken
+}
+
+#[test]
+fn units_about_the_same_files_get_their_lanes_one_after_another() {
+    // Of the items of a unit, and of those above it, all files count.
+    let plan = "p parallel
+  s gate=3 parallel files=src
+  t parallel
+    x files=docs
+    y files=src/a.rs
+  u parallel files=docs/en
+  v parallel files=tests
+  w parallel
+q parallel files=src/b.rs
+  r parallel";
+    let (mut world, token) = in_lanes(plan);
+    assert_eq!(next_lanes(&mut world, token), ["p/s", "p/u", "p/v", "p/w"]);
+    let lanes = world.run_row().lanes.clone().expect("it has lanes");
+    let files = |at: &str| lanes.scopes.get(&node(at)).cloned();
+    assert_eq!(files("p/s"), Some(FileScope(vec!["src".to_owned()])));
+    assert_eq!(files("p/w"), None);
+    for at in ["p/t", "q/r"] {
+        let refusal = world.refused(take_lane(&world, token, at, 20));
+        assert!(
+            matches!(refusal, Refusal::ItemState { .. }),
+            "{at}: {refusal:?}"
+        );
+    }
+    // What is queued still is at work; what was merged is not.
+    world.complete(token, AT);
+    world.gate(token, AT, true);
+    world.make_commit(token, AT, Ok("work"));
+    assert_eq!(next_lanes(&mut world, token), Vec::<String>::new());
+    for one in [start(), MergeStep::Pass, MergeStep::End] {
+        step(&mut world, token, one);
+    }
+    assert_eq!(next_lanes(&mut world, token), ["q/r"]);
+    let lanes = world.run_row().lanes.clone().expect("it has lanes");
+    assert!(!lanes.scopes.contains_key(&node(AT)));
+}
+
+#[test]
+fn work_that_came_back_waits_for_files_that_others_have_meanwhile() {
+    let (mut world, token) = in_lanes("p\n  s gate=3 parallel files=src\n  t files=src/a.rs");
+    let lane = take_lane(&world, token, AT, 1);
+    world.ok(lane);
+    world.complete(token, AT);
+    world.gate(token, AT, true);
+    world.make_commit(token, AT, Ok("work"));
+    let other = take_lane(&world, token, "p/t", 2);
+    world.refused(other.clone());
+    step(&mut world, token, conflict());
+    world.ok(other);
+    let own = take_lane(&world, token, AT, 3);
+    world.refused(own.clone());
+    let run = world.run;
+    world.ok(Command::LeaveLane {
+        run,
+        token,
+        node: node("p/t"),
+        fence: world.fence("p/t"),
+        saved: None,
+    });
+    world.ok(own);
 }
 
 /// Brings a unit with a check into the queue.

@@ -102,6 +102,7 @@ fn features(outline: &Outline, _: Timestamp) -> String {
             ("notes", words.notes.as_deref().and_then(text)),
             ("verification", checks(outline, item, words)),
             ("claims", claims(item)),
+            ("related_files", related_files(item)),
         ])
     };
     let features = Node::seq(outline.items().map(feature).collect());
@@ -137,6 +138,7 @@ fn stories(outline: &Outline, _: Timestamp) -> String {
             ("dependsOn", texts(&on).filter(|_| !on.is_empty())),
             ("verification", checks(outline, item, words)),
             ("claims", claims(item)),
+            ("related_files", related_files(item)),
         ])
     };
     let stories = Node::seq(outline.items().enumerate().map(story).collect());
@@ -172,6 +174,10 @@ fn checks(outline: &Outline, item: &PlannedItem, words: &Words) -> Option<Node> 
     let script = item.gate.as_ref()?.script.trim().to_owned();
     let is_common = !outline.whole.checks.is_empty();
     (!is_common).then(|| texts(&[script])).flatten()
+}
+
+fn related_files(item: &PlannedItem) -> Option<Node> {
+    texts(&item.scope.0).filter(|_| !item.scope.is_empty())
 }
 
 fn claims(item: &PlannedItem) -> Option<Node> {

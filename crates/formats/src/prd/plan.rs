@@ -63,6 +63,7 @@ pub(super) fn planned(
         gate: gate(&commands, on_fail(item)),
         depends_on: nodes_of(needs()),
         claims: item.claims,
+        scope: item.scope.clone(),
         ..planned_item(&item.id, state)
     }
 }

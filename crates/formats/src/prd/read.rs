@@ -52,6 +52,9 @@ pub fn read(source: Source<'_>) -> (Option<Prd>, Vec<Problem>) {
 /// The keys that say what an item depends on.
 const DEPENDS_ON: [&str; 4] = ["may_depend_on", "dependsOn", "depends_on", "dependencies"];
 
+/// The keys that say which files an item is about.
+const FILES: [&str; 3] = ["related_files", "relatedFiles", "files"];
+
 /// An item, and where its problems are shown.
 struct Found<'n> {
     item: Item,
@@ -141,6 +144,7 @@ fn read_item(reader: &mut Reader<'_>, place: Place<'_>, id: String) -> Item {
         verification: read_verification(reader, place),
         notes: reader.text(place, "notes"),
         claims: reader.claims(place),
+        scope: reader.scope(place, &FILES),
     }
 }
 

@@ -25,6 +25,9 @@ const VERIFICATION_COMMANDS: Field = may("verificationCommands", ONE_OR_MORE)
 const CLAIMS: Field = may("claims", Shape::CLAIMS)
     .about("What little proof is worth for this item, as in piton's `[claims]`");
 
+const RELATED_FILES: Field = may("related_files", ONE_OR_MORE)
+    .about("The files or folders that it is about: two about the same are not worked on at once");
+
 /// A `prd.json` with features.
 pub static FEATURES_SHAPE: Shape = closed(&[
     must("features", Shape::List(&Shape::Named(&FEATURE))),
@@ -48,6 +51,9 @@ static FEATURE: Named = Named::closed(
         VERIFICATION,
         VERIFICATION_COMMANDS,
         CLAIMS,
+        RELATED_FILES,
+        Field::tolerated("relatedFiles", ONE_OR_MORE),
+        Field::tolerated("files", ONE_OR_MORE),
         Field::tolerated("title", Shape::TEXT),
         Field::tolerated("priority", Shape::Number { min: None }),
         Field::tolerated("acceptanceCriteria", ONE_OR_MORE),
@@ -86,6 +92,9 @@ static USER_STORY: Named = Named::closed(
         VERIFICATION,
         VERIFICATION_COMMANDS,
         CLAIMS,
+        RELATED_FILES,
+        Field::tolerated("relatedFiles", ONE_OR_MORE),
+        Field::tolerated("files", ONE_OR_MORE),
         Field::tolerated("steps", ONE_OR_MORE),
         Field::tolerated("acceptance_criteria", ONE_OR_MORE),
         Field::tolerated("criteria", ONE_OR_MORE),

@@ -1,3 +1,4 @@
+use piton_core::RunId;
 use piton_core::evidence::WeakenedProof;
 
 use super::*;
@@ -213,4 +214,26 @@ fn passing_is_not_written_where_it_is_not_plain_for_whom() {
     assert!(matches!(other, Err(CannotSetPasses::NotAList(_))));
     let broken = set_passes("{", "a", true);
     assert!(matches!(broken, Err(CannotSetPasses::Patch(_))));
+}
+
+#[test]
+fn the_files_that_a_story_is_about_are_its_scope() {
+    for (keys, scope) in [
+        (
+            r#""related_files": ["src/a.rs", "docs/"]"#,
+            vec!["src/a.rs", "docs/"],
+        ),
+        (r#""relatedFiles": "src""#, vec!["src"]),
+        (
+            r#""files": ["src", "tests"], "related_files": ["docs"]"#,
+            vec!["docs", "src", "tests"],
+        ),
+        (r#""labels": ["x"]"#, vec![]),
+    ] {
+        let text = STORIES.replace("\"labels\": [\"x\"]", keys);
+        let plan = super::import(&prd(&text), RunId::PROJECT, "a", "prd.json");
+        let id = &prd(&text).items[0].id;
+        let item = plan.items.iter().find(|item| item.id == *id);
+        assert_eq!(item.expect("it is planned").scope.0, scope, "{keys}");
+    }
 }

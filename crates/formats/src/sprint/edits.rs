@@ -8,6 +8,7 @@
 use std::collections::{BTreeSet, HashMap, VecDeque};
 
 use piton_core::request::RequestKind;
+use piton_core::scope::FileScope;
 use piton_core::{Edit, ItemRow, ItemState, Node, Place, RunState};
 
 use super::import::{self, Inherited, plant};
@@ -273,6 +274,13 @@ impl<'a> Differ<'a> {
             words.push(Edit::SetClaims {
                 node: node(),
                 claims,
+            });
+        }
+        if base.files != theirs.files && counts(!theirs.files.is_empty()) {
+            let scope = FileScope(theirs.files.clone());
+            words.push(Edit::SetScope {
+                node: node(),
+                scope,
             });
         }
         let breaks = |node: &PhaseNode| node.break_after == Some(true);

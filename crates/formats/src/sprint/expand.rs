@@ -273,6 +273,10 @@ impl<'e, 'w> Expander<'e, 'w> {
                 .iter()
                 .filter_map(|element| position(element).map(|at| ids[at].clone()))
                 .collect();
+            step.files = node
+                .get("files")
+                .map(tolerant::texts_of)
+                .unwrap_or_default();
             steps.push(step);
             if self.is_full(place) {
                 return;

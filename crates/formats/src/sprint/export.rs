@@ -153,6 +153,7 @@ fn node(item: &ItemRow, rest: &NodeRest) -> PhaseNode {
             .filter(|_| item.claim_gate.is_none())
             .map(|runs| tracking(item, runs)),
         claims: item.claims,
+        files: item.scope.0.clone(),
         // What it waits for with those above it, the file says of those.
         depends_on: item
             .depends_on

@@ -12,6 +12,7 @@ use piton_core::plan::{Order, Past, Plan, PlannedItem, RunPast, Turn};
 use piton_core::policy::{self, OnDependencyFailure, Policy, Retry};
 use piton_core::request::{Position, Proposals};
 use piton_core::run::Pause;
+use piton_core::scope::FileScope;
 use piton_core::{ItemState, Node, Place, RunId};
 
 use super::elapsed::parse_elapsed;
@@ -187,6 +188,7 @@ pub(super) fn plant(
         piece_of: None,
         injected: None,
         claims: node.claims,
+        scope: FileScope(node.files.clone()),
     });
     let below = Inherited {
         siblings: children,

@@ -164,6 +164,8 @@ pub struct PhaseNode {
     pub gate_tracking: Option<GateTracking>,
     /// What proof is worth for it.
     pub claims: ClaimOverrides,
+    /// The files or folders that it is about.
+    pub files: Vec<String>,
     /// Siblings that must be done before (`depends-on`).
     pub depends_on: Vec<String>,
     /// Was put in while the sprint ran (`injected`).

@@ -87,6 +87,7 @@ record! {
         gate: may("gate", Shape::Named(&COMPILED_GATE)),
         gate_tracking: may("gate-tracking", Shape::Named(&TRACKING_SHAPE)),
         claims: CLAIMS,
+        files: may("files", TEXTS).about("The files or folders that it is about"),
         depends_on: may("depends-on", TEXTS).about("Siblings that must be done before"),
         injected: may("injected", Shape::Bool).about("Put in while the sprint ran"),
         injected_at: may("injected-at", TIME),
@@ -138,7 +139,7 @@ const fn node<const N: usize>(own: &[Field], all_kinds: &[Field]) -> [Field; N] 
 
 static PHASE: Named = Named::closed("Phase", &PHASE_KEYS);
 
-static PHASE_KEYS: [Field; 23] = {
+static PHASE_KEYS: [Field; 24] = {
     let own = [
         must("id", ID),
         must("status", PHASE_STATUS),
@@ -153,7 +154,7 @@ static PHASE_KEYS: [Field; 23] = {
 
 static STEP: Named = Named::closed("Step", &STEP_KEYS);
 
-static STEP_KEYS: [Field; 23] = {
+static STEP_KEYS: [Field; 24] = {
     let own = [
         must("id", ID),
         must("prompt", TEXT),
@@ -165,7 +166,7 @@ static STEP_KEYS: [Field; 23] = {
 
 static SUB_PHASE: Named = Named::closed("SubPhase", &SUB_PHASE_KEYS);
 
-static SUB_PHASE_KEYS: [Field; 22] = {
+static SUB_PHASE_KEYS: [Field; 23] = {
     let own = [
         must("id", ID),
         must("status", PHASE_STATUS),

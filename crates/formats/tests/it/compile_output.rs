@@ -1,7 +1,9 @@
 //! What valid sprints compile to.
 
 use crate::shelf::{Shelf, compile_on};
-use piton_formats::sprint::render_progress;
+use piton_core::RunId;
+use piton_formats::problem::Source;
+use piton_formats::sprint::{import, parse_progress, render_progress};
 
 const ITEMS: &str = "workflow: main\ncollections:\n  step:\n    - prompt: first\n    - prompt: second\n      id: two\n";
 
@@ -249,6 +251,27 @@ fn what_proof_is_worth_is_handed_down_to_what_says_nothing_itself() {
         ],
         "{text}"
     );
+}
+
+#[test]
+fn the_files_of_an_item_are_those_of_its_step() {
+    let shelf = Shelf::new([(
+        "main.yaml",
+        "name: W\nphases:\n  - {id: all, for-each: step}\n",
+    )]);
+    let sprint = "workflow: main\ncollections:\n  step:\n    - {prompt: a, files: [src/a.rs, docs]}\n    - {prompt: b, files: src}\n    - {prompt: c}\n";
+    let text = compiled(&shelf, sprint);
+    let progress = parse_progress(Source {
+        name: "",
+        text: &text,
+    })
+    .0
+    .expect("a sprint");
+    let plan = import(&progress, RunId::PROJECT, "a", "");
+    let steps = plan.items.iter().filter(|item| item.place.depth() == 2);
+    let files: Vec<&[String]> = steps.map(|item| &*item.scope.0).collect();
+    assert_eq!(files, [&["src/a.rs", "docs"][..], &["src"], &[]]);
+    assert_eq!(text.matches("files:").count(), 2, "{text}");
 }
 
 #[test]

@@ -156,6 +156,24 @@ fn what_proof_is_worth_is_taken_in_and_stays_in_the_file() {
 }
 
 #[test]
+fn the_files_of_a_step_are_taken_in_and_stay_as_they_are_written() {
+    let mut desk = desk();
+    desk.start();
+    assert_eq!(desk.work(Outcome::Completed), "build");
+    let said = "        prompt: test two\n        files: [./src/, \"docs\"]   # mine\n";
+    desk.replace("        prompt: test two\n", said);
+    desk.take_in();
+    assert_eq!(desk.left(), Vec::<String>::new());
+    let two = piton_core::Node::named("test/two");
+    let scope = &desk.tables.item(desk.run, &two).expect("there").scope;
+    assert_eq!(scope.0, ["./src/", "docs"]);
+    desk.work(Outcome::Completed);
+    desk.show();
+    assert!(desk.text.contains(said), "{}", desk.text);
+    assert!(desk.found().is_empty());
+}
+
+#[test]
 fn what_does_not_fit_waits_in_the_file_while_the_run_goes_on() {
     let mut desk = desk();
     desk.start();

@@ -171,7 +171,7 @@ fn waiting(item: &ItemView) -> String {
         (WaitsFor::Dependency, _) if why.is_empty() => {
             format!("waits for what it is part of: {node}")
         }
-        (WaitsFor::Dependency, _) => format!("waits: {node} for {why}"),
+        (WaitsFor::Dependency | WaitsFor::Files, _) => format!("waits: {node} for {why}"),
         (WaitsFor::Breakpoint, _) => format!("done, and to be looked at: {node}{asked}"),
     }
 }

@@ -341,6 +341,7 @@ fn hand_edit(run: RunId, node: &Node, a: u16, b: u16) -> Command {
         injected: None,
         claims: piton_core::evidence::ClaimOverrides::default(),
         turn: piton_core::plan::Turn::default(),
+        scope: piton_core::scope::FileScope::default(),
     };
     let node = || node.clone();
     let states = [ItemState::Pending, ItemState::Skipped, ItemState::Done];

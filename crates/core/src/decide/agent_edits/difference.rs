@@ -58,6 +58,7 @@ fn of_item(edit: &Edit, row: &ItemRow) -> String {
         Edit::SetClaims { .. } => format!("`{node}`: other rules for what proof is worth"),
         Edit::SetPresent { .. } => format!("`{node}` → not in the file any more"),
         Edit::SetModel { .. }
+        | Edit::SetScope { .. }
         | Edit::SetSummary { .. }
         | Edit::Insert { .. }
         | Edit::Order { .. }
