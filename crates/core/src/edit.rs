@@ -4,14 +4,15 @@ use std::fmt;
 
 use crate::evidence::ClaimOverrides;
 use crate::gate::Gate;
-use crate::id::Node;
-use crate::item::ItemState;
+use crate::id::{Node, RunId};
+use crate::item::{ItemRow, ItemState};
 use crate::native::Native;
 use crate::plan::PlannedItem;
 use crate::policy::Policy;
 use crate::request::{RequestAnswer, WorkRequest};
 use crate::run::RunState;
 use crate::scope::FileScope;
+use crate::tables::Tables;
 
 /// One thing that somebody changed in a plan by hand.
 ///
@@ -164,6 +165,57 @@ impl Edit {
             Some(id)
         } else {
             None
+        }
+    }
+
+    /// Whether it says how far the work is, and nothing of what is to be done.
+    #[must_use]
+    pub fn is_of_progress(&self) -> bool {
+        matches!(
+            self,
+            Self::SetState { .. }
+                | Self::SetRetries { .. }
+                | Self::SetSummary { .. }
+                | Self::SetRunState { .. }
+        )
+    }
+
+    /// Whether all is as it says.
+    #[must_use]
+    pub fn is_in_force(&self, tables: &Tables, run: RunId) -> bool {
+        let row = self.about().and_then(|node| tables.item(run, node));
+        match (self, row, tables.run(run)) {
+            (edit, Some(row), _) => edit.is_in_force_of(row),
+            (Self::SetNative { node: None, native }, None, Some(row)) => row.native == *native,
+            (Self::SetPolicy(policy), None, Some(row)) => row.policy == **policy,
+            (Self::SetRunState { to }, None, Some(row)) => row.state == *to,
+            _ => false,
+        }
+    }
+
+    fn is_in_force_of(&self, row: &ItemRow) -> bool {
+        match self {
+            Self::SetState { to, .. } => {
+                let is_open = |state| matches!(state, ItemState::Pending | ItemState::Ready);
+                row.state == *to || (is_open(*to) && is_open(row.state))
+            }
+            Self::SetRetries { retries, .. } => row.retries == *retries,
+            Self::SetPrompt { prompt, .. } => row.prompt == *prompt,
+            Self::SetModel { model, .. } => row.model == *model,
+            Self::SetGate { gate, .. } => row.gate == *gate,
+            Self::SetBreakpoint { breakpoint, .. } => row.breakpoint == *breakpoint,
+            Self::SetSummary { summary, .. } => row.summary == *summary,
+            Self::SetDependsOn { depends_on, .. } => row.depends_on == *depends_on,
+            Self::SetClaims { claims, .. } => row.claims == *claims,
+            Self::SetScope { scope, .. } => row.scope == *scope,
+            Self::SetPresent { present, .. } => *present,
+            Self::Insert { .. }
+            | Self::Order { .. }
+            | Self::SetNative { .. }
+            | Self::SetPolicy(_)
+            | Self::AddRequest(_)
+            | Self::AnswerRequest { .. }
+            | Self::SetRunState { .. } => false,
         }
     }
 

@@ -5,7 +5,10 @@ use piton_core::attempt::RecoveryAction;
 use piton_core::evidence::evidence_in_words;
 use piton_core::recover::Followed;
 use piton_core::run::Pause;
-use piton_core::{Event, ItemRow, ItemState, Outcome, Recorded, Role, RunState, Stage, Tables};
+use piton_core::{
+    Actor, DecisionId, DecisionKind, Event, ItemRow, ItemState, Outcome, Recorded, Role, RunState,
+    Stage, Tables, Verb,
+};
 use piton_engine::item_view::{CheckView, title_of_item, without_controls};
 use piton_engine::notice::Working;
 
@@ -118,6 +121,12 @@ pub(crate) fn line(recorded: &Recorded, tables: &Tables) -> Option<String> {
         Event::RunMoved {
             to, pause, reason, ..
         } => run_line(*to, pause.as_ref(), reason.as_deref()),
+        Event::DecisionMade {
+            decision,
+            verb: Verb::Settled,
+            why,
+            ..
+        } => settled(recorded, tables, *decision, why.as_deref()),
         Event::RunPlanned(_)
         | Event::ItemPlanned(_)
         | Event::LeaseTaken { .. }
@@ -166,6 +175,23 @@ pub(crate) fn line(recorded: &Recorded, tables: &Tables) -> Option<String> {
         | Event::CallNoted(_)
         | Event::FaceTurned { .. } => None,
     }
+}
+
+/// What is asked no more about edits that may be an agent's; what a file settles is
+/// told with what becomes of that file.
+fn settled(
+    recorded: &Recorded,
+    tables: &Tables,
+    decision: DecisionId,
+    why: Option<&str>,
+) -> Option<String> {
+    let row = tables.decision(decision)?;
+    let is_of_file = matches!(recorded.record.stamp.actor, Actor::File(_));
+    let is_told = row.kind == DecisionKind::AgentEdit && !is_of_file;
+    let details = row.details.as_deref().unwrap_or(&row.question);
+    let (number, why) = (row.number, why.unwrap_or("it fits"));
+    let details = details.replace('\n', "; ");
+    is_told.then(|| format!("  {DIM}d{number} is settled, {why}: {details}{DIM:#}"))
 }
 
 /// The item of an event that starts or ends work at it.

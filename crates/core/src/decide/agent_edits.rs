@@ -133,7 +133,7 @@ fn treatment(story: &Story<'_>, run: RunId, agent: &Agent, edit: &Edit) -> Treat
         return Treatment::Take(edit.clone());
     };
     let row = edit.about().and_then(|node| story.tables.item(run, node));
-    if row.is_some_and(|row| says_nothing(edit, row)) {
+    if row.is_some() && edit.is_in_force(&story.tables, run) {
         return Treatment::Nothing;
     }
     match (edit, row) {
@@ -149,10 +149,6 @@ fn treatment(story: &Story<'_>, run: RunId, agent: &Agent, edit: &Edit) -> Treat
             | ItemState::Dropped
             | ItemState::Blocked => Treatment::Doubt,
         },
-        // Who changed how a finished item is proven while an agent works is unknown.
-        (Edit::SetClaims { .. } | Edit::SetGate { .. }, Some(row)) if row.state.is_finished() => {
-            Treatment::Nothing
-        }
         // A check that an agent gives to an item would stand for its verdict.
         (
             Edit::SetRetries { .. }
@@ -210,33 +206,6 @@ fn treatment(story: &Story<'_>, run: RunId, agent: &Agent, edit: &Edit) -> Treat
             items: items.iter().map(begun_anew).collect(),
         }),
         _ => Treatment::Take(edit.clone()),
-    }
-}
-
-/// Whether an item is as an edit wants it.
-fn says_nothing(edit: &Edit, row: &ItemRow) -> bool {
-    match edit {
-        Edit::SetState { to, .. } => {
-            let is_open = |state| matches!(state, ItemState::Pending | ItemState::Ready);
-            row.state == *to || (is_open(*to) && is_open(row.state))
-        }
-        Edit::SetRetries { retries, .. } => row.retries == *retries,
-        Edit::SetPrompt { prompt, .. } => row.prompt == *prompt,
-        Edit::SetModel { model, .. } => row.model == *model,
-        Edit::SetGate { gate, .. } => row.gate == *gate,
-        Edit::SetBreakpoint { breakpoint, .. } => row.breakpoint == *breakpoint,
-        Edit::SetSummary { summary, .. } => row.summary == *summary,
-        Edit::SetDependsOn { depends_on, .. } => row.depends_on == *depends_on,
-        Edit::SetClaims { claims, .. } => row.claims == *claims,
-        Edit::SetScope { scope, .. } => row.scope == *scope,
-        Edit::SetPresent { present, .. } => *present,
-        Edit::Insert { .. }
-        | Edit::Order { .. }
-        | Edit::SetNative { .. }
-        | Edit::SetPolicy(_)
-        | Edit::AddRequest(_)
-        | Edit::AnswerRequest { .. }
-        | Edit::SetRunState { .. } => false,
     }
 }
 
@@ -469,7 +438,7 @@ pub(super) fn forget_answered(story: &mut Story<'_>, run: RunId, edits: &[Edit])
     keep_edits(
         story,
         run,
-        "the file says something else",
+        "the file does not say it any more",
         |_, row, edit| {
             let is_said = edits.iter().any(|said| said.is_like(edit));
             row.kind != DecisionKind::AgentEdit || !is_said
@@ -487,7 +456,7 @@ pub(super) fn refresh_questions(story: &mut Story<'_>, run: RunId) {
         |tables, _, edit| match edit.about() {
             Some(node) => tables
                 .item(run, node)
-                .is_none_or(|row| !row.state.is_finished() || sets_back(edit)),
+                .is_none_or(|row| !row.state.is_finished() || outlives(edit, row)),
             None => tables
                 .run(run)
                 .is_none_or(|row| row.state != RunState::Done),
@@ -495,9 +464,19 @@ pub(super) fn refresh_questions(story: &mut Story<'_>, run: RunId) {
     );
 }
 
-/// Whether an edit wants something done again: what is finished is what it is about.
-fn sets_back(edit: &Edit) -> bool {
-    matches!(edit, Edit::SetState { to, .. } if matches!(to, ItemState::Pending | ItemState::Ready))
+/// Whether an edit of an item that is finished still says something of it: that it
+/// is to be done again, or what holds should it be. The file says so until a person
+/// has answered.
+fn outlives(edit: &Edit, row: &ItemRow) -> bool {
+    let sets_back = matches!(edit, Edit::SetState { to, .. } if matches!(to, ItemState::Pending | ItemState::Ready));
+    let holds_again = matches!(
+        edit,
+        Edit::SetPrompt { .. }
+            | Edit::SetModel { .. }
+            | Edit::SetGate { .. }
+            | Edit::SetClaims { .. }
+    );
+    sets_back || (holds_again && row.state != ItemState::Dropped)
 }
 
 /// Keeps only these edits in the questions about claims and agents' edits.

@@ -259,10 +259,11 @@ fn take(story: &mut Story<'_>, run: RunId, by: &By<'_>, edit: &Edit) -> Result<(
         Edit::SetModel { node, model } => change(story, run, node, Change::Model(model.clone())),
         Edit::SetGate { node, gate } => {
             let row = story.item(run, node)?;
-            let at_gate = matches!(
-                row.stage,
-                Stage::Gate | Stage::Fix | Stage::IterationHooks | Stage::Commit
-            );
+            let at_gate = !row.state.is_finished()
+                && matches!(
+                    row.stage,
+                    Stage::Gate | Stage::Fix | Stage::IterationHooks | Stage::Commit
+                );
             if gate.is_none() && at_gate && row.gate.is_some() {
                 return unfit("it is at its gate");
             }

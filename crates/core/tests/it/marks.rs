@@ -527,9 +527,13 @@ fn a_question_about_an_agents_edit_closes_when_it_matters_no_more() {
         node: node("b"),
         gate: None,
     };
-    // The item is finished.
+    // The item is finished, and is not to be tried again.
     let (mut world, token, attempt) = at_work("a\nb gate=3");
-    by_agent(&mut world, attempt, vec![edit()]);
+    let retries = Edit::SetRetries {
+        node: node("b"),
+        retries: 7,
+    };
+    by_agent(&mut world, attempt, vec![retries]);
     world.end(token, "a", attempt, Report::bare(Outcome::Completed));
     world.skip("b");
     assert_eq!(open_of(&world, DecisionKind::AgentEdit), None);
@@ -543,6 +547,57 @@ fn a_question_about_an_agents_edit_closes_when_it_matters_no_more() {
     };
     by_agent(&mut world, attempt, vec![back]);
     assert_eq!(open_of(&world, DecisionKind::AgentEdit), None);
+}
+
+/// Its file goes on to say it, and it would hold should the item be done again.
+#[test]
+fn what_an_agent_changed_of_an_item_stays_asked_about_when_the_item_is_finished() {
+    let words = || Edit::SetPrompt {
+        node: node("b"),
+        prompt: Some("nothing to do".to_owned()),
+    };
+    let check = || Edit::SetGate {
+        node: node("b"),
+        gate: None,
+    };
+    for verb in [Verb::KeepFile, Verb::KeepPiton] {
+        let (mut world, token, attempt) = at_work("a\nb gate=3");
+        let retries = Edit::SetRetries {
+            node: node("b"),
+            retries: 7,
+        };
+        by_agent(&mut world, attempt, vec![words(), retries, check()]);
+        world.end(token, "a", attempt, Report::bare(Outcome::Completed));
+        finish(&mut world, token, "b", true);
+        assert_eq!(world.state(), RunState::Done, "nothing waits");
+        let asked = open_of(&world, DecisionKind::AgentEdit).map(|row| row.edits.clone());
+        assert_eq!(asked, Some(vec![words(), check()]));
+        let before = world.item("b").clone();
+        world.decide(verb, None);
+        assert_eq!(open_of(&world, DecisionKind::AgentEdit), None);
+        assert_eq!(world.item("b").state, ItemState::Done);
+        assert_eq!(*world.item("b") == before, verb == Verb::KeepPiton);
+        let is_taken = world.item("b").prompt.as_deref() == Some("nothing to do");
+        assert_eq!(is_taken, verb == Verb::KeepFile);
+    }
+}
+
+#[test]
+fn another_check_of_what_is_done_may_be_an_agents_as_well() {
+    let (mut world, token) = World::running("a gate=3\nb");
+    finish(&mut world, token, "a", true);
+    let attempt = world.begin(token, "b");
+    let before = world.item("a").clone();
+    let check = Edit::SetGate {
+        node: node("a"),
+        gate: Some(gate("true")),
+    };
+    by_agent(&mut world, attempt, vec![check]);
+    assert_eq!(*world.item("a"), before);
+    assert_eq!(
+        details(&world, DecisionKind::AgentEdit),
+        ["prd.json: `a`: check `make test` → `true`"]
+    );
 }
 
 #[test]
