@@ -412,6 +412,115 @@ fn marks_in_a_sprint_count_by_whose_they_are() {
     sweep(&FORMATS[2]);
 }
 
+/// A plan of which the agent of the first item changes the check of the second, and
+/// what is asked about that.
+fn with_doubted_check(format: &Format) -> (Scratch, &'static str, String) {
+    let scratch = Scratch::new();
+    let typed = plan(&scratch, format, Some("test -d ."));
+    scratch.agent("cat >/dev/null; exit 1");
+    scratch.piton(&["run", typed, "--agent", "./agent.sh", "--once"]);
+    scratch.git(&["add", "-A"]);
+    scratch.git(&["commit", "-qm", "a plan"]);
+    scratch.agent(&format!(
+        "cat >/dev/null; [ -f changed ] || sed -i 's/test -d \\./test -e ./' {}; echo x >>changed; {}",
+        format.file, format.done
+    ));
+    scratch.piton(&["plan", "retry", format.nodes[0]]);
+    let args = [
+        "run",
+        typed,
+        "--agent",
+        "./agent.sh",
+        "--max-iterations",
+        "1",
+    ];
+    let said = scratch.piton(&args);
+    assert_eq!(said.exit, 5, "{}", said.err);
+    assert_eq!(state(&scratch, format.run, format.nodes[0]), "done");
+    assert!(scratch.read(format.file).contains("test -e ."));
+    assert_eq!(kinds(&scratch), ["agent-edit"], "{}", said.err);
+    let id = scratch.json(&["inbox"])[0]["id"].clone();
+    (scratch, typed, id.as_str().expect("an id").to_owned())
+}
+
+#[test]
+fn a_file_that_git_puts_back_says_nothing_anew_and_shows_again_what_is_done() {
+    for format in &FORMATS {
+        let (scratch, typed, id) = with_doubted_check(format);
+        let shown = scratch.read(format.file);
+        scratch.git(&["checkout", "-q", format.file]);
+        assert_ne!(scratch.read(format.file), shown);
+        let said = scratch.piton(&["files", "sync"]);
+        assert_eq!(said.exit, 0, "{}: {}{}", format.run, said.out, said.err);
+        assert!(!said.err.contains("took"), "{}", said.err);
+        let says = format!("{} does not say any more what may be", format.file);
+        assert!(said.err.contains(&says), "{}", said.err);
+        let says = format!("; {id} is settled");
+        assert!(said.err.contains(&says), "{}", said.err);
+        let says = format!("{} is as it is committed; it shows again", format.file);
+        assert!(said.err.contains(&says), "{}", said.err);
+        assert_eq!(kinds(&scratch).len(), 0, "{}", said.err);
+        assert_eq!(state(&scratch, format.run, format.nodes[0]), "done");
+        let text = scratch.read(format.file);
+        assert_eq!((format.mark)(&text, 0), text, "it is marked");
+        assert!(text.contains("test -d .") && !text.contains("test -e ."));
+        let said = scratch.piton(&["files", "sync"]);
+        assert_eq!(said.err, "all native files are up to date\n");
+        let said = run(&scratch, typed);
+        assert_eq!(said.exit, 0, "{}", said.err);
+        assert!(!said.err.contains("test -e ."), "{}", said.err);
+    }
+}
+
+/// Its file says something else than the journal until a person has decided.
+#[test]
+fn what_an_agent_changed_of_an_item_that_is_then_done_stays_asked_about() {
+    for verb in ["keep-file", "keep-piton"] {
+        for format in &FORMATS {
+            let (scratch, typed, id) = with_doubted_check(format);
+            let said = run(&scratch, typed);
+            assert_eq!(said.exit, 0, "{}", said.err);
+            assert_eq!(state(&scratch, format.run, format.nodes[1]), "done");
+            assert_eq!(kinds(&scratch), ["agent-edit"], "{}", said.err);
+            assert!(scratch.read(format.file).contains("test -e ."));
+            for _ in 0..2 {
+                let said = scratch.piton(&["files", "sync"]);
+                assert_eq!(said.err, "all native files are up to date\n");
+            }
+            let said = scratch.piton(&["decide", &id, verb]);
+            assert_eq!(said.exit, 0, "{}", said.err);
+            let is_taken = verb == "keep-file";
+            let item = scratch.json(&["show", format.nodes[1]])["item"].clone();
+            let checks = if is_taken { "test -e ." } else { "test -d ." };
+            assert!(item.to_string().contains(checks), "{item}");
+            let says = scratch.read(format.file).contains("test -e .");
+            let is_told = said.err.contains("still says what was refused");
+            assert!(is_taken || is_told || !says, "{}: {}", format.run, said.err);
+            assert_eq!(kinds(&scratch).len(), 0);
+        }
+    }
+}
+
+#[test]
+fn what_is_asked_about_an_agents_edit_and_settled_with_its_item_is_said() {
+    let scratch = Scratch::new();
+    let rewrites = "sed -i 's/break: true/break: false/' demo/PROGRESS.yaml";
+    let agent =
+        format!("cat >/dev/null; [ -f a ] || {rewrites}; touch a; echo x >>made; {COMPLETED}");
+    let phases =
+        "  - id: one\n    prompt: Do one.\n  - id: two\n    prompt: Do two.\n    break: true\n";
+    scratch.sprint(phases).agent(&agent);
+    let said = scratch.run(&["--max-iterations", "1"]);
+    assert_eq!(kinds(&scratch), ["agent-edit"], "{}", said.err);
+    assert!(scratch.read("demo/PROGRESS.yaml").contains("break: false"));
+    let said = scratch.run(&[]);
+    let says =
+        "d1 is settled, what it was about is finished: demo/PROGRESS.yaml: `two`: break → no break";
+    assert!(said.err.contains(says), "{}", said.err);
+    assert!(scratch.read("demo/PROGRESS.yaml").contains("break: true"));
+    assert!(!kinds(&scratch).contains(&"agent-edit".to_owned()));
+}
+
 #[test]
 fn a_mark_that_is_committed_makes_no_difference() {
     let scratch = Scratch::new();

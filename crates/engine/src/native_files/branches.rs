@@ -114,9 +114,23 @@ fn went_along(project: &Project, path: &str, file: &SyncedFile, now: &[u8]) -> b
         return false;
     };
     let (work_tree, inside) = (&project.work_tree, Path::new(&inside));
-    git::is_clean(work_tree, inside)
-        && !git::has_changed_since(work_tree, since, inside)
+    is_as_committed(work_tree, since, inside)
         && (is_set_back(project, since) || git::has_ever_said(work_tree, inside, lost.trim()))
+}
+
+/// Whether a file is as it is committed, and was committed so before piton wrote it
+/// last, at the commit `since`.
+fn is_as_committed(work_tree: &Path, since: &str, inside: &Path) -> bool {
+    git::is_clean(work_tree, inside) && !git::has_changed_since(work_tree, since, inside)
+}
+
+/// Whether somebody put the file back to the version that is committed.
+pub(super) fn is_put_back(project: &Project, path: &str, file: &SyncedFile) -> bool {
+    let since = &file.stamp().commit;
+    let Some(inside) = project.in_work_tree(path).filter(|_| !since.is_empty()) else {
+        return false;
+    };
+    project.is_tracked(path) && is_as_committed(&project.work_tree, since, Path::new(&inside))
 }
 
 #[cfg(test)]

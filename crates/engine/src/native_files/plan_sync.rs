@@ -340,7 +340,7 @@ impl PlanSync {
             Ok(looked)
         });
         let looked = looked.map_err(|fault| fault.of_file(&self.path))?;
-        if looked.taken {
+        if looked.taken || !looked.news.is_empty() {
             self.behind = true;
             self.plain = None;
         }

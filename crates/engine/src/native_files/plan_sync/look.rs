@@ -22,7 +22,6 @@ use super::{LaneCopy, STREAM, leave_out_doubts, needs, words};
 use crate::fail;
 use crate::failure::Failure;
 use crate::lies::Rule;
-use crate::native_files::News;
 use crate::native_files::copies::keep_beside;
 use crate::native_files::exchange::sha256;
 use crate::native_files::news::{in_lines, not_utf8};
@@ -30,6 +29,7 @@ use crate::native_files::sync::{
     self, Fault, Holds, Looked, NativeFile, Standing, changed_meanwhile, facts,
 };
 use crate::native_files::synced_file::{HeldAbout, Look, SyncedFile};
+use crate::native_files::{News, branches};
 use crate::session::Session;
 
 /// The file of a plan being looked at, under the lock of its stamp.
@@ -167,8 +167,13 @@ impl NativeFile for PlanLook<'_, '_> {
         mut changed: Changed,
     ) -> Result<Looked, Fault> {
         let has_base = self.own_base(file).is_some();
-        let mut edits = self.with_presence(&changed, has_base);
+        let edits = self.with_presence(&changed, has_base);
         let question = self.session.question_about(self.run, self.path)?;
+        let (mut edits, shown_again) = self.without_put_back(file, edits, question.as_ref());
+        if !shown_again.is_empty() {
+            // The times and counts that it has are as old.
+            changed.problems.clear();
+        }
         // A question is not answered by the loss of what piton knew of the file.
         let is_unknown = file.base().is_none() && !file.is_held();
         if is_unknown && question.as_ref().is_some_and(|row| !row.edits.is_empty()) {
@@ -213,7 +218,9 @@ impl NativeFile for PlanLook<'_, '_> {
             Word::File | Word::Hand { .. } | Word::Person { .. } => {
                 let is_taken = |edit: &&Edit| left.iter().flatten().all(|left| left != *edit);
                 let taken = edits.iter().filter(is_taken);
-                let told = taken.filter(|edit| !self.follows_words(edit, &edits));
+                let told = taken.filter(|edit| {
+                    !edit.is_in_force(self.tables, self.run) && !self.follows_words(edit, &edits)
+                });
                 words::took_edits(self.path, &told.cloned().collect::<Vec<Edit>>())
             }
         };
@@ -228,6 +235,9 @@ impl NativeFile for PlanLook<'_, '_> {
             }
         };
         looked.news.extend(taken);
+        if !shown_again.is_empty() {
+            looked.news.push(words::put_back(self.path, &shown_again));
+        }
         self.tell(&changed, &events, &mut looked)?;
         Ok(looked)
     }
@@ -587,6 +597,31 @@ impl PlanLook<'_, '_> {
         }
     }
 
+    /// The edits, and apart from them what a file that was put back to the version
+    /// which is committed says of how far the work was then: that is shown again. Where
+    /// it says nothing else, a person may have taken a mark out.
+    fn without_put_back(
+        &self,
+        file: &SyncedFile,
+        edits: Vec<Edit>,
+        question: Option<&DecisionRow>,
+    ) -> (Vec<Edit>, Vec<Edit>) {
+        let is_asked = |edit: &Edit| question.is_some_and(|row| names(row, edit));
+        let (old, rest): (Vec<Edit>, Vec<Edit>) = edits
+            .iter()
+            .cloned()
+            .partition(|edit| edit.is_of_progress() && !is_asked(edit));
+        let says_more =
+            |edit: &Edit| !edit.is_of_progress() && !matches!(edit, Edit::SetNative { .. });
+        let is_put_back = !old.is_empty()
+            && rest.iter().any(says_more)
+            && branches::is_put_back(&self.session.project, self.path, file);
+        match is_put_back {
+            true => (rest, old),
+            false => (edits, Vec::new()),
+        }
+    }
+
     /// Whether an edit only follows the words of its item, which are told: what is
     /// asked when its check fails, and how the file spells it.
     fn follows_words(&self, edit: &Edit, edits: &[Edit]) -> bool {
@@ -656,6 +691,9 @@ impl PlanLook<'_, '_> {
         let claimed = claimed.map(|item| News::Told(words::claimed(item, self.path)));
         looked.news.extend(claimed);
         looked.news.extend(words::doubted(self.path, events));
+        looked
+            .news
+            .extend(words::settled(self.path, self.tables, events));
         looked.news.sort_by_key(News::is_warning);
         Ok(())
     }

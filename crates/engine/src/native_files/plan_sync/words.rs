@@ -1,6 +1,8 @@
 //! What is said of a version of the file of a plan.
 
-use piton_core::{DecisionKind, Edit, Event, ItemRow, ItemState, Need, Recorded, RunRow, RunState};
+use piton_core::{
+    DecisionKind, Edit, Event, ItemRow, ItemState, Need, Recorded, RunRow, RunState, Tables, Verb,
+};
 
 use crate::native_files::News;
 use crate::shell::quote;
@@ -23,8 +25,13 @@ const NAMED_MAX: usize = 3;
 
 /// That these edits were taken, by field; none where none was.
 pub(super) fn took_edits(file: &str, taken: &[Edit]) -> Option<News> {
+    took(file, taken.len(), &format!(": {}", fields(taken)))
+}
+
+/// What edits are about, by field.
+fn fields(edits: &[Edit]) -> String {
     let mut fields: Vec<(&str, Vec<String>)> = Vec::new();
-    for edit in taken {
+    for edit in edits {
         let name = edit.about().map(|node| format!("`{node}`"));
         match fields.iter_mut().find(|(field, _)| *field == edit.field()) {
             Some((_, names)) => names.extend(name),
@@ -40,8 +47,48 @@ pub(super) fn took_edits(file: &str, taken: &[Edit]) -> Option<News> {
             (names, more) => format!("{field} of {names} and {more} more"),
         }
     });
-    let fields = fields.collect::<Vec<_>>().join("; ");
-    took(file, taken.len(), &format!(": {fields}"))
+    fields.collect::<Vec<_>>().join("; ")
+}
+
+/// What is asked no more about edits that may be an agent's, by questions that stood
+/// `before`.
+pub(super) fn settled(file: &str, before: &Tables, events: &[Recorded]) -> Vec<News> {
+    let said = events.iter().filter_map(|one| {
+        let (decision, left, becomes) = if let Event::DecisionMade {
+            decision,
+            verb: Verb::Settled,
+            ..
+        } = &one.event
+        {
+            (decision, &[][..], "is settled")
+        } else if let Event::DecisionRevised {
+            decision, edits, ..
+        } = &one.event
+        {
+            (decision, &**edits, "asks about the rest")
+        } else {
+            return None;
+        };
+        let row = before.decision(*decision)?;
+        let is_gone = |edit: &&Edit| !left.iter().any(|left| left.is_like(edit));
+        let gone: Vec<Edit> = row.edits.iter().filter(is_gone).cloned().collect();
+        let is_told = row.kind == DecisionKind::AgentEdit && !gone.is_empty();
+        let (number, gone) = (row.number, fields(&gone));
+        is_told.then(|| {
+            format!(
+                "{file} does not say any more what may be an agent's: {gone}; d{number} {becomes}"
+            )
+        })
+    });
+    said.map(News::Told).collect()
+}
+
+/// That a file was put back to what is committed, and shows again what was done since.
+pub(super) fn put_back(file: &str, shown_again: &[Edit]) -> News {
+    let fields = fields(shown_again);
+    News::Told(format!(
+        "{file} is as it is committed; it shows again what piton has since: {fields}"
+    ))
 }
 
 /// That so many edits were taken that may be an agent's; none where none was.
