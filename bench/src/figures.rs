@@ -5,7 +5,7 @@ mod commit;
 mod compile;
 mod hook;
 mod lists;
-mod mirror;
+mod native_file;
 mod node;
 mod read;
 mod recall;
@@ -22,13 +22,13 @@ pub type Measurement = (&'static [&'static str], fn(&Bed) -> Result<Vec<Figure>>
 /// All of them, in the order of their numbers.
 pub const ALL: [Measurement; 14] = [
     (&["P1"], append::flat),
-    (&["P1"], mirror::small),
+    (&["P1"], native_file::small),
     (&["P2"], append::practice),
     (&["P3"], commit::in_process),
     (&["P4"], commit::many_at_once),
     (&["P5"], read::at_rest),
     (&["P6"], recall::among_many),
-    (&["P7"], mirror::large),
+    (&["P7"], native_file::large),
     (&["P7"], lists::each),
     (&["P8"], compile::compile),
     (&["P9"], node::outside_of_git),
@@ -77,7 +77,7 @@ pub const PAIRED: [PairedMeasurement; 8] = [
     ("P1", append::paired),
     ("P5", read::paired),
     ("P6", recall::paired),
-    ("P7", mirror::paired),
+    ("P7", native_file::paired),
     ("P8", compile::paired),
     ("P9", node::paired),
     ("P10", restart::paired),

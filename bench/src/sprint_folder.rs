@@ -55,7 +55,7 @@ impl<'b> SprintFolder<'b> {
         Self::new(bed, repository::open(bed, files, nodes)?, nodes)
     }
 
-    /// Runs the sprint to its end: what each node took, start and mirror included.
+    /// Runs the sprint to its end: what each node took, start and native file included.
     ///
     /// # Errors
     ///

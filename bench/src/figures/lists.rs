@@ -25,9 +25,9 @@ const LISTS: [List; 6] = [
     List {
         path: ".ralph/progress.json",
         text: |bytes| {
-            Ok(serde_json::to_string_pretty(&super::mirror::filled_to(
-                bytes,
-            )?)?)
+            Ok(serde_json::to_string_pretty(
+                &super::native_file::filled_to(bytes)?,
+            )?)
         },
         event: recorded,
     },

@@ -83,7 +83,7 @@ const TICK: SignedDuration = SignedDuration::from_millis(150);
 /// How often it says that it lives, in the lease and in the native file.
 const HEARTBEAT: SignedDuration = SignedDuration::from_secs(10);
 /// How often the faces of the project are brought up to date while it works.
-const FACES_PAUSE: SignedDuration = SignedDuration::from_secs(1);
+const PROJECT_FILES_PAUSE: SignedDuration = SignedDuration::from_secs(1);
 /// How often they are looked at while nothing happens: others may write them.
 const WATCH_PAUSE: SignedDuration = SignedDuration::from_secs(3);
 /// How many events are read at once when others were busy.
@@ -161,10 +161,10 @@ struct Runner<'s, 'w> {
     job: Job,
     row: RunRow,
     lp: RunLoop,
-    mirror: Option<PlanSync>,
+    plan_sync: Option<PlanSync>,
     other_runs: OtherRuns,
-    faces_at: Timestamp,
-    faces_behind: bool,
+    project_files_at: Timestamp,
+    project_files_behind: bool,
     waiting: Waiting,
     look_failed: bool,
     templates: Templates,
@@ -277,10 +277,10 @@ fn open<'s, 'w>(
         workers: NonZeroUsize::try_from(workers).unwrap_or(NonZeroUsize::MIN),
     };
     let lp = RunLoop::new(run, token, options, tables);
-    let mut mirror = None;
+    let mut plan_sync = None;
     if beside.is_none() {
-        mirror = open_mirror(session, &row, lp.tables(), tell);
-        left_behind::sweep(session, &row, mirror.as_mut());
+        plan_sync = open_plan_sync(session, &row, lp.tables(), tell);
+        left_behind::sweep(session, &row, plan_sync.as_mut());
     }
     let templates = Templates::of_plan(&row.face, row.native.as_ref(), &row.source);
     let mut clock = RunClock::new(session.world);
@@ -296,10 +296,10 @@ fn open<'s, 'w>(
         job,
         row,
         lp,
-        mirror,
+        plan_sync,
         other_runs,
-        faces_at: beat,
-        faces_behind: true,
+        project_files_at: beat,
+        project_files_behind: true,
         waiting: Waiting::new(),
         look_failed: false,
         templates,
@@ -542,14 +542,14 @@ fn facts_at(session: &Session<'_>, checkout: Option<Checkout>) -> Facts {
     }
 }
 
-fn open_mirror(
+fn open_plan_sync(
     session: &Session<'_>,
     row: &RunRow,
     tables: &Tables,
     tell: &mut dyn FnMut(Notice<'_>),
 ) -> Option<PlanSync> {
     match PlanSync::open(session, row, tables) {
-        Ok(mirror) => mirror,
+        Ok(plan_sync) => plan_sync,
         Err(error) => {
             tell(Notice::Warning(&format!(
                 "the file of run `{}` is not kept up to date: {error}",
@@ -616,7 +616,7 @@ impl Runner<'_, '_> {
 
     fn drive(&mut self, tell: &mut dyn FnMut(Notice<'_>)) -> Result<RunRow, Failure> {
         self.look(tell)?;
-        self.write_mirror(true, tell);
+        self.write_files(true, tell);
         let mut effects = VecDeque::from([Effect::Look]);
         loop {
             let inputs = match effects.pop_front() {
@@ -750,7 +750,7 @@ impl Runner<'_, '_> {
                 self.sites.forget_looks();
                 self.wake = Some(until);
                 self.end_agents_time();
-                self.write_mirror(true, tell);
+                self.write_files(true, tell);
                 self.commit_progress(tell);
                 tell(Notice::Waiting(Some(until)));
                 Ok(Vec::new())
@@ -759,7 +759,7 @@ impl Runner<'_, '_> {
                 tracing::info!("waits for a person");
                 self.sites.forget_looks();
                 self.end_agents_time();
-                self.write_mirror(true, tell);
+                self.write_files(true, tell);
                 self.commit_progress(tell);
                 tell(Notice::Waiting(None));
                 Ok(Vec::new())
@@ -867,10 +867,10 @@ impl Runner<'_, '_> {
         if events.is_empty() {
             return;
         }
-        if let Some(mirror) = &mut self.mirror {
-            mirror.mark();
+        if let Some(plan_sync) = &mut self.plan_sync {
+            plan_sync.mark();
         }
-        self.faces_behind = true;
+        self.project_files_behind = true;
         for recorded in events {
             tell(Notice::Event(recorded, self.lp.tables()));
         }
@@ -942,18 +942,18 @@ impl Runner<'_, '_> {
             self.beat = now;
             self.heartbeat(tell);
             inputs.extend(self.look_at_budgets(tell)?);
-            self.write_mirror(true, tell);
+            self.write_files(true, tell);
         } else if !is_behind {
             // What has just happened is shown when the loop knows it.
             self.follow(tell);
         }
-        let mirror = self.mirror.as_ref();
+        let plan_sync = self.plan_sync.as_ref();
         let working = self.works.iter().map(|(_, work)| Working {
             node: &work.node,
             since: work.since,
             now,
             printed: work.printed,
-            asked: mirror.and_then(|mirror| mirror.file_asked_about(self.lp.tables())),
+            asked: plan_sync.and_then(|plan_sync| plan_sync.file_asked_about(self.lp.tables())),
         });
         let working: Vec<Working<'_>> = working.collect();
         if !working.is_empty() {
@@ -1029,7 +1029,7 @@ impl Runner<'_, '_> {
                         self.end_agents_time();
                         fail::point("run.agent-ended");
                         self.look_at_other_plans(tell)?;
-                        self.look_at_faces(tell);
+                        self.look_at_project_files(tell);
                         self.last_edits(&work, tell)?
                     }
                     Purpose::Gate(_) => self.last_edits(&work, tell)?,
@@ -1123,12 +1123,12 @@ impl Runner<'_, '_> {
         tell: &mut dyn FnMut(Notice<'_>),
     ) -> Result<Vec<Input>, Failure> {
         let is_last = self.works.is_empty();
-        if let Some(mirror) = &mut self.mirror {
-            mirror.waits_for_git = !is_last;
+        if let Some(plan_sync) = &mut self.plan_sync {
+            plan_sync.waits_for_git = !is_last;
         }
         let looked = self.look_beside(ended.writer, tell);
-        if let Some(mirror) = &mut self.mirror {
-            mirror.waits_for_git = true;
+        if let Some(plan_sync) = &mut self.plan_sync {
+            plan_sync.waits_for_git = true;
         }
         looked?;
         let attempt = match &ended.for_ {
@@ -1148,7 +1148,7 @@ impl Runner<'_, '_> {
 
     /// Takes in what stands in the files of the project, as long as the attempt
     /// that may have written it has no outcome.
-    fn look_at_faces(&mut self, tell: &mut dyn FnMut(Notice<'_>)) {
+    fn look_at_project_files(&mut self, tell: &mut dyn FnMut(Notice<'_>)) {
         if !self.lp.leads() {
             return;
         }
@@ -1165,10 +1165,10 @@ impl Runner<'_, '_> {
                 continue;
             }
             let (tables, _) = picture(self.session, row.id)?;
-            let Ok(Some(mut mirror)) = PlanSync::open(self.session, &row, &tables) else {
+            let Ok(Some(mut plan_sync)) = PlanSync::open(self.session, &row, &tables) else {
                 continue;
             };
-            match mirror.look(self.session, &tables, None) {
+            match plan_sync.look(self.session, &tables, None) {
                 Ok(looked) => News::tell(&looked.news, tell),
                 // Whoever goes on with that run is told of it.
                 Err(failure) if failure.code.starts_with("file.") => {}
@@ -1228,7 +1228,7 @@ impl Runner<'_, '_> {
     /// Writes the native file if its time has come: before the runner waits
     /// for something, not between two commands that follow each other at once.
     fn follow(&mut self, tell: &mut dyn FnMut(Notice<'_>)) {
-        self.write_mirror(false, tell);
+        self.write_files(false, tell);
     }
 
     /// Takes in what somebody wrote into the native file. What follows from it
@@ -1243,12 +1243,12 @@ impl Runner<'_, '_> {
         writer: Option<AttemptId>,
         tell: &mut dyn FnMut(Notice<'_>),
     ) -> Result<(), Failure> {
-        let Some(mirror) = &mut self.mirror else {
+        let Some(plan_sync) = &mut self.plan_sync else {
             return Ok(());
         };
-        mirror.at_work = writer.max(self.works.last_writer());
+        plan_sync.at_work = writer.max(self.works.last_writer());
         let token = Some(self.lp.token());
-        let looked = match mirror.look(self.session, self.lp.tables(), token) {
+        let looked = match plan_sync.look(self.session, self.lp.tables(), token) {
             Ok(looked) => {
                 self.look_failed = false;
                 looked
@@ -1267,22 +1267,22 @@ impl Runner<'_, '_> {
     }
 
     /// Brings the faces of the project up to date, not more often than is worth it.
-    fn follow_faces(&mut self, now_or_never: bool, tell: &mut dyn FnMut(Notice<'_>)) {
+    fn follow_project_files(&mut self, now_or_never: bool, tell: &mut dyn FnMut(Notice<'_>)) {
         if !self.lp.leads() {
             return;
         }
         let now = self.now();
-        let since = now.duration_since(self.faces_at);
-        let pause = if self.faces_behind {
-            FACES_PAUSE
+        let since = now.duration_since(self.project_files_at);
+        let pause = if self.project_files_behind {
+            PROJECT_FILES_PAUSE
         } else {
             WATCH_PAUSE
         };
         if !now_or_never && since < pause {
             return;
         }
-        self.faces_at = now;
-        self.faces_behind = false;
+        self.project_files_at = now;
+        self.project_files_behind = false;
         let follow = match (self.agents_time, now_or_never) {
             (true, _) => project_sync::follow_at_work,
             (false, true) => project_sync::follow_to_rest,
@@ -1291,19 +1291,19 @@ impl Runner<'_, '_> {
         News::tell(&follow(self.session, &mut self.waiting), tell);
     }
 
-    fn write_mirror(&mut self, now_or_never: bool, tell: &mut dyn FnMut(Notice<'_>)) {
-        self.follow_faces(now_or_never, tell);
-        let Some(mirror) = &mut self.mirror else {
+    fn write_files(&mut self, now_or_never: bool, tell: &mut dyn FnMut(Notice<'_>)) {
+        self.follow_project_files(now_or_never, tell);
+        let Some(plan_sync) = &mut self.plan_sync else {
             return;
         };
-        mirror.gives_way = self.agents_time;
+        plan_sync.gives_way = self.agents_time;
         let (world, now) = (self.session.world, self.clock.now(self.session.world));
         let trouble = if now_or_never {
-            mirror.write(self.lp.tables(), self.seen, now)
+            plan_sync.write(self.lp.tables(), self.seen, now)
         } else {
-            mirror.follow(self.lp.tables(), self.seen, now)
+            plan_sync.follow(self.lp.tables(), self.seen, now)
         };
-        mirror.took(self.clock.now(world).duration_since(now));
+        plan_sync.took(self.clock.now(world).duration_since(now));
         if let Some(trouble) = trouble {
             tell(Notice::Warning(&trouble.to_string()));
         }
@@ -1383,16 +1383,16 @@ impl Runner<'_, '_> {
         let run = self.row.id;
         let position = self.session.store.position(&StreamId::run(run))?;
         if position == self.seen {
-            self.write_mirror(true, tell);
+            self.write_files(true, tell);
             return Ok(());
         }
-        self.follow_faces(true, tell);
+        self.follow_project_files(true, tell);
         let (tables, position) = picture(self.session, run)?;
         let now = self.now();
         let trouble = self
-            .mirror
+            .plan_sync
             .as_mut()
-            .and_then(|mirror| mirror.write(&tables, position, now));
+            .and_then(|plan_sync| plan_sync.write(&tables, position, now));
         if let Some(trouble) = trouble {
             tell(Notice::Warning(&trouble.to_string()));
         }

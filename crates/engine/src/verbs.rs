@@ -52,14 +52,14 @@ fn session<'w>(world: &'w World, told: &mut Told<'_>) -> Result<Session<'w>, Fai
 
 /// Brings the native files up to date with what was stored, and tells what was
 /// found in them. Whatever becomes of them, what is stored is stored.
-fn follow_faces(session: &Session<'_>, told: &mut Told<'_>) {
+fn follow_project_files(session: &Session<'_>, told: &mut Told<'_>) {
     News::tell(&project_sync::follow(session), told);
     worktree::clean_up(session, Occasion::Write, told);
     land::note_landed(session);
 }
 
 /// The same where nothing more is going to happen for now.
-fn follow_faces_to_rest(session: &Session<'_>, told: &mut Told<'_>) {
+fn follow_project_files_to_rest(session: &Session<'_>, told: &mut Told<'_>) {
     News::tell(
         &project_sync::follow_to_rest(session, &mut Waiting::new()),
         told,

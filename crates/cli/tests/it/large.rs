@@ -96,10 +96,10 @@ fn a_death_at_any_step_of_a_change_of_a_large_file_loses_nothing_and_doubles_not
     let deaths = [
         ("exchange.splice-begun", 0),
         ("exchange.spare-taken", 1),
-        ("mirror.staged", 0),
-        ("mirror.stamped", 1),
-        ("mirror.exchanged", 1),
-        ("mirror.tidied", 1),
+        ("synced-file.staged", 0),
+        ("synced-file.stamped", 1),
+        ("synced-file.exchanged", 1),
+        ("synced-file.tidied", 1),
     ];
     for (point, before) in deaths {
         assert!(death(point, before), "{point} was never come to");

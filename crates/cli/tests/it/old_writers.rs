@@ -118,7 +118,7 @@ fn piton_until(end: Instant, scratch: &Scratch, process: usize, args: &[&str]) -
         let mut command = scratch.command(&[args, &[&mark]].concat());
         // Now and then it dies right behind putting somebody's version back.
         if turn % 4 == 3 {
-            command.env("PITON_FAILPOINT", "mirror.put-back");
+            command.env("PITON_FAILPOINT", "synced-file.put-back");
         }
         let output = command.output().expect("piton starts");
         let said = Said::of(&output);

@@ -372,7 +372,7 @@ fn an_edit_that_was_taken_in_does_not_undo_what_a_person_said_since() {
     );
     scratch.write("prd.json", &skipped);
     let mut sync = scratch.command(&["files", "sync"]);
-    sync.env("PITON_FAILPOINT", "mirror.edits-taken");
+    sync.env("PITON_FAILPOINT", "plan-sync.edits-taken");
     assert!(!sync.output().expect("piton starts").status.success());
     assert_eq!(scratch.piton(&["plan", "skip", "b"]).exit, 0);
     let events = || scratch.piton(&["journal", "export"]).out.lines().count();

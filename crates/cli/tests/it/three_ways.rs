@@ -416,12 +416,12 @@ fn what_a_person_is_asked_about_stays_and_the_rest_of_the_file_follows() {
 #[test]
 fn a_death_while_something_is_asked_about_loses_and_doubles_nothing() {
     let points = [
-        "mirror.edits-taken",
+        "plan-sync.edits-taken",
         "exchange.temp-made",
-        "mirror.staged",
-        "mirror.stamped",
-        "mirror.exchanged",
-        "mirror.tidied",
+        "synced-file.staged",
+        "synced-file.stamped",
+        "synced-file.exchanged",
+        "synced-file.tidied",
     ];
     let trials = points
         .iter()

@@ -591,7 +591,7 @@ impl ProjectSync<'_, '_> {
             false => self.written(&found, version.base.as_ref())?,
         };
         let committed = commit(self, &self.take_file(found, written, known))?;
-        fail::point("face.taken");
+        fail::point("project-sync.taken");
         if asks(&committed.events) {
             return Ok(Looked::asked(self.file.path, &committed.events));
         }

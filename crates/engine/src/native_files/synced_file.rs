@@ -340,7 +340,8 @@ struct Remembered<T> {
     what: T,
 }
 
-/// Where stamps are kept.
+/// Where stamps are kept. The folder has the name that it always had: beside an
+/// older piton that looks there, one file would have two stamps.
 fn folder(home: &Path) -> PathBuf {
     home.join("mirrors")
 }
@@ -802,7 +803,7 @@ impl SyncedFile {
             positions,
             held,
         } = next;
-        fail::point("mirror.staged");
+        fail::point("synced-file.staged");
         let old = self.stamp.clone();
         let head = self.head();
         let before = if Look::at(&self.target).is_none() {
@@ -838,11 +839,11 @@ impl SyncedFile {
             tail: None,
             ..fresh.clone()
         })?;
-        fail::point("mirror.stamped");
+        fail::point("synced-file.stamped");
         let own = staged.look();
         let is_own = |look: &Look| own.is_some_and(|own| look.is_same_version(&own));
         let displaced = staged.exchange()?;
-        fail::point("mirror.exchanged");
+        fail::point("synced-file.exchanged");
         let expected = match is_expected(&displaced, &old, &before) {
             Ok(expected) => expected,
             Err(error) => {
@@ -861,7 +862,7 @@ impl SyncedFile {
             }
             let later =
                 displaced.put_back(|path| Look::at(path).is_some_and(|look| is_own(&look)))?;
-            fail::point("mirror.put-back");
+            fail::point("synced-file.put-back");
             let (beside, copy) = later.map(|later| (later.beside, later.copy)).unzip();
             self.displaced.extend(copy);
             self.put_stamp(Stamp {
@@ -878,7 +879,7 @@ impl SyncedFile {
                 None
             }
         };
-        fail::point("mirror.tidied");
+        fail::point("synced-file.tidied");
         self.stamp = Stamp {
             // Whoever brings the version before back brings back one that lacks
             // something: that is somebody else's doing.
@@ -1263,20 +1264,20 @@ mod tests {
 
     const BODY: &str = "[\n  1\n]\n";
 
-    fn spliced(keeper: &mut SyncedFile, what: &str) -> Put {
-        let tail = keeper.stamp().tail.clone().expect("a tail");
-        let abridged = keeper.abridged(&tail).expect("read").expect("a text");
+    fn spliced(file: &mut SyncedFile, what: &str) -> Put {
+        let tail = file.stamp().tail.clone().expect("a tail");
+        let abridged = file.abridged(&tail).expect("read").expect("a text");
         let end = abridged.strip_suffix("\n]\n").expect("an end");
         let end = format!("{end},\n  {what}\n]\n");
-        let put = keeper.splice(&tail, (end.as_bytes(), tail.clone()), BTreeMap::new());
-        assert_eq!(keeper.stamp().after, sha256(text(keeper).as_bytes()));
-        assert_eq!(keeper.base(), Some(text(keeper)));
+        let put = file.splice(&tail, (end.as_bytes(), tail.clone()), BTreeMap::new());
+        assert_eq!(file.stamp().after, sha256(text(file).as_bytes()));
+        assert_eq!(file.base(), Some(text(file)));
         put.expect("spliced")
     }
 
     fn kept(folder: &Path) -> SyncedFile {
         let target = folder.join("list.json");
-        let mut keeper = SyncedFile::open(folder, "list", &target, Flush::File).expect("opened");
+        let mut file = SyncedFile::open(folder, "list", &target, Flush::File).expect("opened");
         let ends = Ends {
             head: 0,
             tail: 4,
@@ -1284,25 +1285,25 @@ mod tests {
             open: Vec::new(),
         };
         let tail = Tail::of(BODY, ends);
-        let put = keeper.put(BODY.as_bytes(), BTreeMap::new(), Some(tail));
+        let put = file.put(BODY.as_bytes(), BTreeMap::new(), Some(tail));
         assert_eq!(put.expect("put"), Put::Done);
-        keeper
+        file
     }
 
-    fn text(keeper: &SyncedFile) -> String {
-        fs::read_to_string(keeper.target()).expect("read")
+    fn text(file: &SyncedFile) -> String {
+        fs::read_to_string(file.target()).expect("read")
     }
 
     #[test]
     fn a_version_that_is_made_of_the_one_before_says_the_same_as_a_copy() {
         let folder = tempfile::tempdir().expect("a folder");
-        let mut keeper = kept(folder.path());
+        let mut file = kept(folder.path());
         let mut expected = "[\n  1".to_owned();
         for (number, with_spare) in [(2, false), (3, true), (4, true), (5, true)] {
-            assert_eq!(keeper.stamp().spare.is_some(), with_spare);
-            assert_eq!(spliced(&mut keeper, &number.to_string()), Put::Done);
+            assert_eq!(file.stamp().spare.is_some(), with_spare);
+            assert_eq!(spliced(&mut file, &number.to_string()), Put::Done);
             expected = format!("{expected},\n  {number}");
-            assert_eq!(text(&keeper), format!("{expected}\n]\n"));
+            assert_eq!(text(&file), format!("{expected}\n]\n"));
         }
         let names = fs::read_dir(folder.path()).expect("listed").count();
         assert_eq!(names, 2, "the list, and the folder of the stamps");
@@ -1311,18 +1312,18 @@ mod tests {
     #[test]
     fn a_spare_that_somebody_touched_or_linked_is_left_alone() {
         let folder = tempfile::tempdir().expect("a folder");
-        let mut keeper = kept(folder.path());
-        spliced(&mut keeper, "2");
-        fs::write(&keeper.spare, "[\n  9\n]\n").expect("written");
-        spliced(&mut keeper, "3");
-        assert_eq!(text(&keeper), "[\n  1,\n  2,\n  3\n]\n");
+        let mut file = kept(folder.path());
+        spliced(&mut file, "2");
+        fs::write(&file.spare, "[\n  9\n]\n").expect("written");
+        spliced(&mut file, "3");
+        assert_eq!(text(&file), "[\n  1,\n  2,\n  3\n]\n");
         let link = folder.path().join("link");
-        fs::hard_link(&keeper.spare, &link).expect("linked");
+        fs::hard_link(&file.spare, &link).expect("linked");
         let linked = fs::read_to_string(&link).expect("read");
-        spliced(&mut keeper, "4");
-        spliced(&mut keeper, "5");
+        spliced(&mut file, "4");
+        spliced(&mut file, "5");
         assert_eq!(fs::read_to_string(&link).expect("read"), linked);
-        assert_eq!(text(&keeper), "[\n  1,\n  2,\n  3,\n  4,\n  5\n]\n");
+        assert_eq!(text(&file), "[\n  1,\n  2,\n  3,\n  4,\n  5\n]\n");
     }
 
     /// It dies after it put somebody's version back, and somebody who had read
@@ -1330,12 +1331,12 @@ mod tests {
     #[test]
     fn what_was_displaced_is_kept_until_it_is_taken_in() {
         let folder = tempfile::tempdir().expect("a folder");
-        let mut keeper = kept(folder.path());
-        fs::write(keeper.target(), "[\n  8\n]\n").expect("written");
-        let put = keeper.put(b"[\n  2\n]\n", BTreeMap::new(), None);
+        let mut file = kept(folder.path());
+        fs::write(file.target(), "[\n  8\n]\n").expect("written");
+        let put = file.put(b"[\n  2\n]\n", BTreeMap::new(), None);
         assert_eq!(put.expect("put"), Put::Overtaken);
-        assert_eq!(text(&keeper), "[\n  8\n]\n");
-        drop(keeper);
+        assert_eq!(text(&file), "[\n  8\n]\n");
+        drop(file);
         let target = folder.path().join("list.json");
         fs::write(&target, "[\n  2,\n  9\n]\n").expect("written");
         let mut next =
@@ -1361,11 +1362,11 @@ mod tests {
     #[test]
     fn a_version_that_is_written_whole_leaves_no_spare() {
         let folder = tempfile::tempdir().expect("a folder");
-        let mut keeper = kept(folder.path());
-        spliced(&mut keeper, "2");
-        assert!(keeper.spare.exists());
-        keeper.put(b"[]", BTreeMap::new(), None).expect("put");
-        assert!(!keeper.spare.exists());
-        assert_eq!(text(&keeper), "[]");
+        let mut file = kept(folder.path());
+        spliced(&mut file, "2");
+        assert!(file.spare.exists());
+        file.put(b"[]", BTreeMap::new(), None).expect("put");
+        assert!(!file.spare.exists());
+        assert_eq!(text(&file), "[]");
     }
 }

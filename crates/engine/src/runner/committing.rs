@@ -85,10 +85,10 @@ impl Runner<'_, '_> {
         }
         // An agent that commits nothing changes no branch: its files are not to wait
         // until the run is over.
-        let waits = self.mirror.as_ref().is_some_and(PlanSync::is_in_the_way);
+        let waits = self.plan_sync.as_ref().is_some_and(PlanSync::is_in_the_way);
         let is_due = !self.progress.committed.is_empty();
         if is_due || (waits && !self.has_committed) {
-            self.write_mirror(true, tell);
+            self.write_files(true, tell);
         }
         if is_due {
             self.commit_files(tell);
@@ -98,7 +98,7 @@ impl Runner<'_, '_> {
     /// The same when the run is over, with what that says of its end.
     pub(super) fn commit_end(&mut self, tell: &mut dyn FnMut(Notice<'_>)) {
         if self.has_committed || !self.progress.committed.is_empty() {
-            self.follow_faces(true, tell);
+            self.follow_project_files(true, tell);
             self.commit_files(tell);
         }
     }
@@ -179,9 +179,10 @@ impl Runner<'_, '_> {
 
     /// The file of the plan, if piton alone has changed it since it was committed.
     fn own_plan(&mut self, tell: &mut dyn FnMut(Notice<'_>)) -> Option<String> {
-        let mirror = self.mirror.as_ref()?;
-        let path = mirror.path().to_owned();
-        let is_kept = mirror.was_written() && mirror.file_asked_about(self.lp.tables()).is_none();
+        let plan_sync = self.plan_sync.as_ref()?;
+        let path = plan_sync.path().to_owned();
+        let is_kept =
+            plan_sync.was_written() && plan_sync.file_asked_about(self.lp.tables()).is_none();
         let project = &self.sites.of_run.project;
         if !is_kept || !project.is_tracked(&path) {
             return None;
@@ -189,8 +190,8 @@ impl Runner<'_, '_> {
         let file = project.in_work_tree(&path)?;
         let committed = git::committed_text(&project.work_tree, &file)?;
         let now = self.now();
-        let mirror = self.mirror.as_mut()?;
-        if mirror.is_own_change(&committed, self.lp.tables(), now) {
+        let plan_sync = self.plan_sync.as_mut()?;
+        if plan_sync.is_own_change(&committed, self.lp.tables(), now) {
             return Some(path);
         }
         self.tell_mixed(&path, tell);

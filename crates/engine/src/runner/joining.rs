@@ -7,7 +7,7 @@
 use piton_core::{Command, Event, Facts, HolderKnown, Need, Recorded, RunState};
 use piton_store::CommitError;
 
-use super::{Job, Notice, Runner, facts, known, left_behind, open_mirror, owner};
+use super::{Job, Notice, Runner, facts, known, left_behind, open_plan_sync, owner};
 use crate::fail;
 use crate::failure::Failure;
 use crate::run_lock::{self, RunLock};
@@ -111,7 +111,7 @@ impl Runner<'_, '_> {
             self.row.name
         )));
         let rows = self.session.load(&[Need::Run(run), Need::Tree(run)])?;
-        self.mirror = open_mirror(self.session, &self.row, &rows.tables, tell);
+        self.plan_sync = open_plan_sync(self.session, &self.row, &rows.tables, tell);
         self.take_over(tell)
     }
 

@@ -11,7 +11,7 @@ use piton_core::lane::unit_of;
 use piton_core::policy::Limits;
 use piton_core::{AttemptRow, Command, ItemRow, Need, RunId, RunRow, Tables};
 
-use super::{Aim, Job, Notice, commit_mark, count, facts, known, open_mirror, picture, work};
+use super::{Aim, Job, Notice, commit_mark, count, facts, known, open_plan_sync, picture, work};
 use crate::agents::prices::Prices;
 use crate::agents::{self, Agent};
 use crate::config::Config;
@@ -116,12 +116,12 @@ pub(super) fn end_survivors(
 
 /// Takes away temporary files of a run whose lock is held. What cannot be
 /// removed is in nobody's way.
-pub(super) fn sweep(session: &Session<'_>, row: &RunRow, mirror: Option<&mut PlanSync>) {
+pub(super) fn sweep(session: &Session<'_>, row: &RunRow, plan_sync: Option<&mut PlanSync>) {
     let home = &session.project.home;
     sweep_temporary(&home.join("spool").join(row.id.to_string()));
     sweep_temporary(&home.join(transcripts(row)));
-    if let Some(mirror) = mirror {
-        mirror.tidy().ok();
+    if let Some(plan_sync) = plan_sync {
+        plan_sync.tidy().ok();
     }
 }
 
@@ -209,10 +209,12 @@ pub fn clear_up_locked(
     let newest = later.iter().rfind(|other| other.source == row.source);
     // The file is the newest run's.
     if newest.is_none_or(|newest| newest.id == row.id) {
-        let mut mirror = open_mirror(session, &row, &tables, tell);
-        sweep(session, &row, mirror.as_mut());
+        let mut plan_sync = open_plan_sync(session, &row, &tables, tell);
+        sweep(session, &row, plan_sync.as_mut());
         let now = session.world.now();
-        if let Some(trouble) = mirror.and_then(|mut mirror| mirror.write(&tables, position, now)) {
+        if let Some(trouble) =
+            plan_sync.and_then(|mut plan_sync| plan_sync.write(&tables, position, now))
+        {
             tell(Notice::Warning(&trouble.to_string()));
         }
     } else {

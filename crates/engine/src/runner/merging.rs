@@ -34,7 +34,7 @@ impl Runner<'_, '_> {
             tables: self.lp.tables(),
             others: &self.other_runs,
         };
-        let Some(needs) = looking.new_needs(self.mirror.as_mut()) else {
+        let Some(needs) = looking.new_needs(self.plan_sync.as_mut()) else {
             return Ok(());
         };
         let facts = self.facts();
@@ -57,7 +57,7 @@ pub(crate) fn let_go_after_merge(session: &Session<'_>, row: &RunRow) -> Result<
         return Ok(false);
     }
     // Without its file, what git knows of the commits has to do.
-    let mut mirror = PlanSync::open(session, row, &tables).ok().flatten();
+    let mut plan_sync = PlanSync::open(session, row, &tables).ok().flatten();
     let project = session.project.of_run(row);
     let looking = Looking {
         here: git::checked_out(&project.work_tree),
@@ -66,7 +66,7 @@ pub(crate) fn let_go_after_merge(session: &Session<'_>, row: &RunRow) -> Result<
         tables: &tables,
         others: &OtherRuns::load(session, row)?,
     };
-    match looking.new_needs(mirror.as_mut()) {
+    match looking.new_needs(plan_sync.as_mut()) {
         Some(needs) => tell((session, &facts(session)), row.id, None, needs).map(|()| true),
         None => Ok(false),
     }
@@ -116,7 +116,7 @@ struct Looking<'l> {
 impl Looking<'_> {
     /// The items that have to wait for a merge; none where they do already.
     /// Whoever was answered is not held up again.
-    fn new_needs(&self, mirror: Option<&mut PlanSync>) -> Option<Needs> {
+    fn new_needs(&self, plan_sync: Option<&mut PlanSync>) -> Option<Needs> {
         let (tables, run) = (self.tables, self.run);
         let here = self.here.clone()?;
         let asked = asked(tables, run);
@@ -128,7 +128,7 @@ impl Looking<'_> {
         }
         let (mut items, merged) = self.done_by_others(&here, &asked);
         if own || !asked.is_empty() {
-            let mut depending = self.depending(&here, &asked, mirror);
+            let mut depending = self.depending(&here, &asked, plan_sync);
             // What waits for its own merge is asked about once.
             depending.retain(|needed| items.iter().all(|own| own.node != needed.node));
             items.extend(depending);
@@ -185,7 +185,7 @@ impl Looking<'_> {
         &self,
         here: &Checkout,
         asked: &BTreeSet<&Node>,
-        mirror: Option<&mut PlanSync>,
+        plan_sync: Option<&mut PlanSync>,
     ) -> Vec<MergeNeeded> {
         let (tables, run) = (self.tables, self.run);
         let may_start = |row: &&ItemRow| {
@@ -198,8 +198,8 @@ impl Looking<'_> {
             return Vec::new();
         }
         let of = (tables, run);
-        let elsewhere = match mirror {
-            Some(mirror) => mirror.done_elsewhere(here, tables),
+        let elsewhere = match plan_sync {
+            Some(plan_sync) => plan_sync.done_elsewhere(here, tables),
             None => history::committed_elsewhere(&self.project, here, of, Keeps::Yes),
         };
         let branch_of = |node: &Node| {

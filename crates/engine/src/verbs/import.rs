@@ -8,7 +8,7 @@ use piton_core::name::{Named, Space};
 use piton_core::{Command, Event, Need};
 use serde::Deserialize;
 
-use super::{Told, follow_faces, session};
+use super::{Told, follow_project_files, session};
 use crate::failure::Failure;
 use crate::notice::Notice;
 use crate::session::Session;
@@ -100,7 +100,7 @@ pub fn import(
     for chunk in lines.chunks(CHUNK) {
         imported.superseded += supersede(&session, chunk, &by, told)?;
     }
-    follow_faces(&session, told);
+    follow_project_files(&session, told);
     Ok(imported)
 }
 

@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::control::{Outcome, outcome, steer};
 use super::record::item::asked_about;
 use super::record::unknown::known_item;
-use super::{Told, follow_faces, one_line, said, session, shown};
+use super::{Told, follow_project_files, one_line, said, session, shown};
 use crate::failure::Failure;
 use crate::held::own_item;
 use crate::item_view::{CheckView, title_of_item};
@@ -210,7 +210,7 @@ pub fn ask(world: &World, question: Question, told: &mut Told<'_>) -> Result<Ope
         details: said(question.details),
     };
     session.tell(&command)?;
-    follow_faces(&session, told);
+    follow_project_files(&session, told);
     // The words as they are stored: without secrets.
     let rows = session.load(&[Need::OpenDecisions(Some(run))])?;
     let open = rows.tables.open_decisions(run);
@@ -404,7 +404,7 @@ pub fn decide(
             added = steer(&session, &command, told)?;
         }
     }
-    follow_faces(&session, told);
+    follow_project_files(&session, told);
     let way = row.way(verb);
     let is_request = row.kind == DecisionKind::Request && verb != Verb::Answer;
     let request = is_request.then(|| DecidedRequest {

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use piton_core::memory::{Memory, MemoryKind, MemoryRow};
 use piton_core::{Command, Event, Need, Refusal};
 
-use super::{Told, follow_faces, in_words, one_line, said, session};
+use super::{Told, follow_project_files, in_words, one_line, said, session};
 use crate::failure::Failure;
 use crate::held::{Held, own_item, refuse_other};
 use crate::session::Session;
@@ -35,7 +35,7 @@ pub fn add(world: &World, memory: Memory, told: &mut Told<'_>) -> Result<MemoryR
     });
     let id = id.expect("what is remembered has an id");
     let row = remembered(&session, &id)?;
-    follow_faces(&session, told);
+    follow_project_files(&session, told);
     Ok(row)
 }
 
@@ -88,7 +88,7 @@ pub fn notice(
             noticed.id = Some(id);
         }
     }
-    follow_faces(&session, told);
+    follow_project_files(&session, told);
     Ok(noticed)
 }
 
@@ -296,6 +296,6 @@ pub fn retire(
         superseded_by: said(superseded_by),
     })?;
     let row = remembered(&session, id)?;
-    follow_faces(&session, told);
+    follow_project_files(&session, told);
     Ok(row)
 }

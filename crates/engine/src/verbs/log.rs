@@ -4,7 +4,7 @@ use piton_core::Command;
 use piton_core::entry::{ENTRY_TYPES, Entry, EntryRow, EntryType};
 use serde_json::Value;
 
-use super::{Told, follow_faces, follow_faces_to_rest, session};
+use super::{Told, follow_project_files, follow_project_files_to_rest, session};
 use crate::failure::Failure;
 use crate::held::{Held, own_item, refuse_other};
 use crate::session::Session;
@@ -32,8 +32,8 @@ pub fn log(world: &World, entry: Entry, told: &mut Told<'_>) -> Result<EntryRow,
     });
     let (entry, stamp) = logged.expect("what is logged is an entry");
     let follow = match entry.kind == EntryType::SessionEnded {
-        true => follow_faces_to_rest,
-        false => follow_faces,
+        true => follow_project_files_to_rest,
+        false => follow_project_files,
     };
     follow(&session, told);
     Ok(EntryRow {

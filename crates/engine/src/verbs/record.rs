@@ -22,7 +22,7 @@ use serde::Serialize;
 use self::item::{Meant, asked_about, checked, meant};
 use self::pictures::{Kept, Picture};
 pub use self::resolve::Blocker;
-use super::{Told, follow_faces, in_words, said, session};
+use super::{Told, follow_project_files, in_words, said, session};
 use crate::failure::Failure;
 use crate::held::{Held, over, own_item, refuse_other};
 use crate::project::Project;
@@ -223,7 +223,7 @@ pub fn record(world: &World, request: Request, told: &mut Told<'_>) -> Result<Re
     let meant = meant(&session, &text)?;
     unknown::refuse_new(&session, &meant, &text)?;
     let recorded = store(&session, &meant, account, pictures, request.resolves)?;
-    follow_faces(&session, told);
+    follow_project_files(&session, told);
     Ok(recorded)
 }
 

@@ -305,7 +305,7 @@ fn work(
     let row = runner::work(&session, job, tell)?;
     drop(lock);
     // That the run is over is shown as well.
-    super::follow_faces(&session, tell);
+    super::follow_project_files(&session, tell);
     worktree::clean_up(&session, Occasion::EndOfRun, tell);
     land_at_end(&session, &row, tell);
     let is_old = row.state == RunState::Done && row.invocations == 0;

@@ -14,11 +14,11 @@ const ONLY_IN_A_LONG_RUN: &[&str] = &["heartbeat."];
 const WITH_OTHERS: &[&str] = &[
     "archive.",
     "migrate.",
-    "face.",
+    "project-sync.",
     "exchange.splice-begun",
     "exchange.spare-taken",
-    "mirror.edits-taken",
-    "mirror.put-back",
+    "plan-sync.edits-taken",
+    "synced-file.put-back",
     "progress.",
     "worktree.",
 ];
@@ -136,7 +136,7 @@ fn a_folder_whose_gitignore_was_never_written_gets_one() {
 #[test]
 fn what_somebody_else_saved_during_an_exchange_is_put_back_by_the_next_run() {
     let mut trial = Trial::new(Kind::Plain);
-    die(&mut trial, "mirror.exchanged:9", Must::Die);
+    die(&mut trial, "synced-file.exchanged:9", Must::Die);
     let folder = trial.scratch.path().join("sprint");
     let displaced = std::fs::read_dir(folder)
         .expect("it is there")
@@ -164,7 +164,7 @@ fn an_edit_that_was_taken_in_before_a_death_is_taken_in_once() {
         1,
     );
     trial.scratch.write("sprint/PROGRESS.yaml", &edited);
-    die(&mut trial, "mirror.edits-taken", Must::Die);
+    die(&mut trial, "plan-sync.edits-taken", Must::Die);
     trial.run_to_end();
     let file = trial.scratch.read("sprint/PROGRESS.yaml");
     assert!(file.starts_with("# by hand\nowner: ada\n"), "{file}");

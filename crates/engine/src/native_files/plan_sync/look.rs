@@ -210,7 +210,7 @@ impl NativeFile for PlanLook<'_, '_> {
             true => Vec::new(),
             false => committed.events,
         };
-        fail::point("mirror.edits-taken");
+        fail::point("plan-sync.edits-taken");
         let question = self.session.question_about(self.run, self.path)?;
         let left = question.map(|row| left_of(edits.clone(), &row));
         let taken = match self.word {

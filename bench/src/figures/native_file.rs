@@ -82,10 +82,10 @@ fn practice(bed: &Bed, folder: PathBuf, entries: usize) -> Subject<'_> {
     })
 }
 
-/// P1's last sentence: what a small mirror adds to `piton log`.
+/// P1's last sentence: what a small native file adds to `piton log`.
 pub(super) fn small(bed: &Bed) -> Result<Vec<Figure>> {
-    let off = bed.project("mirror-none")?;
-    let on = bed.project("mirror-small")?;
+    let off = bed.project("file-none")?;
+    let on = bed.project("file-small")?;
     time(&mut bed.piton(&on, &["init", "--yes", "--with", "agent-os"]))?;
     let log = |folder: &Path| {
         let mut command = bed.command(&bed.piton, folder);
@@ -135,10 +135,10 @@ pub(super) fn large(bed: &Bed) -> Result<Vec<Figure>> {
     };
     let rounds = bed.size.pick(2, 15);
     let count = count_in(bytes)?;
-    let folder = adopted(bed, "mirror-large", count)?;
-    let smaller = adopted(bed, "mirror-less", count_in(less)?)?;
+    let folder = adopted(bed, "file-large", count)?;
+    let smaller = adopted(bed, "file-less", count_in(less)?)?;
     // The same journal, and nothing to keep up to date.
-    let off = adopted(bed, "mirror-off", count)?;
+    let off = adopted(bed, "file-off", count)?;
     turn_off(&off)?;
     let plain = bed.folder("practice-large")?;
     seed000::save(&plain, &filled(count))?;
@@ -179,7 +179,7 @@ pub(super) fn large(bed: &Bed) -> Result<Vec<Figure>> {
 /// P7 for a comparison.
 pub(super) fn paired<'b>(bed: &'b Bed, _filler: &Bed) -> Result<Vec<PairedUnit<'b>>> {
     let bytes = bed.size.pick(64_000, 1_500_000);
-    let folder = adopted(bed, "mirror-paired", count_in(bytes)?)?;
+    let folder = adopted(bed, "file-paired", count_in(bytes)?)?;
     let what = format!("piton record, a file of {} KB kept", bytes / 1_000);
     let unit = PairedUnit::new("P7", what, recorded(bed, folder));
     Ok(vec![unit.repeated(bed.size.pick(1, 2))])
