@@ -18,7 +18,7 @@ use piton_formats::plan_file::PlanFile;
 
 use super::site::Site;
 use super::work::CallEnd;
-use super::{Aim, Job, Runner, commit_mark, facts, known, own_files};
+use super::{Aim, Job, Runner, commit_mark, facts, known, open_plan_sync, own_files};
 use crate::config::LANES;
 use crate::fail;
 use crate::failure::Failure;
@@ -440,7 +440,15 @@ impl Runner<'_, '_> {
         let Some((base, now)) = seen.read().zip(now) else {
             return Ok(());
         };
-        let Some(mirror) = self.mirror.as_mut().filter(|_| base.as_bytes() != now) else {
+        if base.as_bytes() == now {
+            return Ok(());
+        }
+        // A runner that joined keeps no file, and knows what one says all the same.
+        let mut opened = match self.plan_sync {
+            Some(_) => None,
+            None => open_plan_sync(self.session, &self.row, self.lp.tables(), tell),
+        };
+        let Some(plan_sync) = self.plan_sync.as_mut().or(opened.as_mut()) else {
             return Ok(());
         };
         let copy = LaneCopy {
@@ -449,7 +457,7 @@ impl Runner<'_, '_> {
             base: &base,
             now: &now,
         };
-        let looked = mirror.take_from_lane(self.session, self.lp.token(), &copy)?;
+        let looked = plan_sync.take_from_lane(self.session, self.lp.token(), &copy)?;
         seen.write(&now).map_err(failure_of)?;
         fail::point("unit.plan-seen");
         News::tell(&looked.news, tell);

@@ -361,7 +361,7 @@ fn join(
     let row = runner::work(&session, job, tell)?;
     // It may have been the last one.
     if run_lock::is_free(&session.project, &row) {
-        super::follow_faces(&session, tell);
+        super::follow_project_files(&session, tell);
         land_at_end(&session, &row, tell);
     }
     Ok(Answer::Ran(ended(&session, row)?))
