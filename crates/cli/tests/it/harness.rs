@@ -324,14 +324,20 @@ impl Running {
 
     /// Waits for its end.
     #[track_caller]
-    pub(crate) fn end(mut self) -> Said {
+    pub(crate) fn end(self) -> Said {
+        self.end_within(PATIENCE)
+    }
+
+    /// The same, of one that takes its time.
+    #[track_caller]
+    pub(crate) fn end_within(mut self, patience: Duration) -> Said {
         let mut child = self.child.take().expect("waited for once");
         let begun = Instant::now();
         let status = loop {
             if let Some(status) = child.try_wait().expect("it is ours") {
                 break status;
             }
-            if begun.elapsed() > PATIENCE {
+            if begun.elapsed() > patience {
                 child.kill().ok();
                 child.wait().ok();
                 panic!("it does not end; it says {}", self.err());

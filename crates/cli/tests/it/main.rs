@@ -35,6 +35,7 @@ mod joining;
 mod landing;
 mod lane_plans;
 mod lanes;
+mod lanes_at_size;
 mod large;
 mod last_words;
 mod lately;
