@@ -27,7 +27,9 @@ pub(crate) use self::checked_out::git_dir;
 pub use self::checked_out::{branch_has_been_at, branch_tips, checked_out, has_remotes, tip_of};
 pub use self::index::is_tracked;
 pub use self::landing::{fast_forward, rebased_branch};
-pub use self::merging::{MergeOrder, MergeTry, begin_merge, merge, stored_text, with_markers};
+pub use self::merging::{
+    MergeOrder, MergeTry, begin_merge, commit_texts, merge, stored_text, with_markers,
+};
 pub use self::reached::{Whereabouts, Work, reached};
 pub use self::refs::{
     RefMove, RefStep, files_committed, git_version, is_built_on, merge_base, merged_since,

@@ -26,7 +26,7 @@ use crate::failure::Failure;
 pub use self::plan_seen::{PlanSeen, plan_in};
 pub use self::pool::Pool;
 pub use self::prepare::{LaneOrder, LaneStart, Prepared};
-pub use self::register::{LaneTaking, LaneUse, QUEUE};
+pub use self::register::{LaneTaking, LaneUse, QUEUE, run_of_tree};
 pub use self::remove::RemoveOrder;
 pub use self::script::Script;
 

@@ -20,6 +20,7 @@ mod screenshots;
 mod seen;
 mod site;
 mod spending;
+mod target_files;
 mod verdict;
 mod work;
 
@@ -77,6 +78,7 @@ pub(crate) use self::lanes::{failure_of, ref_name, unit_ref};
 pub use self::left_behind::{clear_up, clear_up_locked, settle};
 pub(crate) use self::merging::let_go_after_merge;
 pub(crate) use self::queue::target_moved;
+pub(crate) use self::target_files::commit_target_files;
 
 /// How often the runner looks for events of others while it waits.
 const TICK: SignedDuration = SignedDuration::from_millis(150);
@@ -352,9 +354,24 @@ fn take(
 ) -> Result<(Vec<Recorded>, Option<RunLanes>), Failure> {
     let run = job.run;
     let limits = row.policy.limits.overridden_by(&job.limits);
+    let begins = match in_lanes && row.target.is_none() {
+        true => Some(lanes::new_target(session, row)?),
+        false => None,
+    };
+    if in_lanes {
+        // What was left to a landing that has come is not that of this invocation.
+        News::tell(&project_sync::follow(session), tell);
+    }
+    let target = begins.as_ref().or(row.target.as_deref());
+    let on_target = target.filter(|_| in_lanes).map(|target| Checkout {
+        branch: Some(target.branch.clone()),
+        commit: Some(target.tip.clone()),
+    });
+    let facts = facts(session);
     let facts = Facts {
         holder: HolderKnown::Excluded,
-        ..facts(session)
+        checkout: on_target.or(facts.checkout),
+        ..facts
     };
     let owner = owner();
     let claims = job.claims.clone();
@@ -381,7 +398,7 @@ fn take(
     let mut lanes = None;
     if in_lanes {
         let token = token_of(&started);
-        match lanes::enter(session, job, (run, token)) {
+        match lanes::enter(session, job, (run, token), begins) {
             Ok(entered) => lanes = Some(entered),
             Err(failure) => {
                 give_back(session, (run, token), &failure);
@@ -406,7 +423,7 @@ fn token_of(events: &[Recorded]) -> u64 {
 /// Gives a run back on which nobody can work.
 fn give_back(session: &Session<'_>, (run, token): (RunId, u64), failure: &Failure) {
     let reason = failure.message.clone();
-    let facts = facts(session);
+    let facts = facts_of_run(session, run);
     // Best effort: a lease that stays is taken by the next runner all the same.
     session
         .commit(&Command::InterruptRun { run, token, reason }, &facts)
@@ -415,7 +432,7 @@ fn give_back(session: &Session<'_>, (run, token): (RunId, u64), failure: &Failur
 }
 
 fn release(session: &Session<'_>, (run, token): (RunId, u64)) {
-    let facts = facts(session);
+    let facts = facts_of_run(session, run);
     session
         .commit(&Command::ReleaseRun { run, token }, &facts)
         .ok();
@@ -531,6 +548,14 @@ fn owner() -> String {
 
 fn facts(session: &Session<'_>) -> Facts {
     facts_at(session, git::checked_out(&session.project.work_tree))
+}
+
+/// The same, where the work of the run is.
+fn facts_of_run(session: &Session<'_>, run: RunId) -> Facts {
+    Facts {
+        checkout: session.facts_of_run(run, HolderKnown::Nothing).checkout,
+        ..facts(session)
+    }
 }
 
 fn facts_at(session: &Session<'_>, checkout: Option<Checkout>) -> Facts {

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use jiff::Timestamp;
+use piton_core::checkout::Checkout;
 use piton_core::name::Naming;
 use piton_core::{Command, CommandId, DecisionRow, Facts, HolderKnown, Need, Rows, RunId, RunRow};
 use piton_store::{
@@ -12,6 +13,7 @@ use piton_store::{
 
 use crate::failure::Failure;
 use crate::git;
+use crate::lanes;
 use crate::native_files::plan_sync::run_of_file;
 use crate::project::Project;
 use crate::run_lock;
@@ -169,10 +171,20 @@ impl<'w> Session<'w> {
     /// What the commands of the caller bring with them.
     #[must_use]
     pub fn facts(&self, holder: HolderKnown) -> Facts {
+        let of_lane = || self.checkout_of_lane();
         Facts {
-            checkout: git::checked_out(&self.project.work_tree),
+            checkout: of_lane().or_else(|| git::checked_out(&self.project.work_tree)),
             ..self.world.facts(holder)
         }
+    }
+
+    /// What is recorded in a lane is recorded on the branch of its run, which is
+    /// checked out nowhere.
+    fn checkout_of_lane(&self) -> Option<Checkout> {
+        let run = lanes::run_of_tree(&self.project.work_tree)?;
+        let run = run.parse().ok()?;
+        let rows = self.load(&[Need::Run(run)]).ok()?;
+        worktree::checkout_of_run(&self.project, rows.tables.run(run)?)
     }
 
     /// What is known of the runner of a run: first who it is, then whether its

@@ -6,7 +6,7 @@
 
 use std::collections::HashSet;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use piton_core::evidence::ClaimOverrides;
 use piton_core::gate::Gate;
 use piton_core::plan::{Order, Past, Plan, PlannedItem, RunPast, Turn};
@@ -20,6 +20,9 @@ use crate::face::CannotShow;
 use crate::plan_format::{PlanDocument, PlanFormat, PlanName, PlanOf, PlanPlace};
 use crate::problem::{Problem, Source};
 use crate::registry::plan_format;
+
+/// So far apart no two times have a field that is the same.
+const ANOTHER_TIME: SignedDuration = SignedDuration::new(86_400 * 431 + 3_661, 1_000_000);
 
 /// The file of a plan.
 #[derive(Debug)]
@@ -245,6 +248,19 @@ impl PlanFile {
             return Ok(Some(before.to_owned()));
         }
         Ok(shown)
+    }
+
+    /// Whether a version of the file shows the run as it is, whenever it was written:
+    /// what follows the time alone does not count.
+    pub fn is_shown_in(&mut self, text: &str, tables: &Tables, now: Timestamp) -> bool {
+        let later = now.saturating_add(ANOTHER_TIME).unwrap_or(now);
+        let mut shown = |now| self.show(Some(text), tables, now).ok().flatten();
+        let Some((one, other)) = shown(now).zip(shown(later)) else {
+            return false;
+        };
+        let both = one.lines().zip(other.lines());
+        let is_same = |(text, (one, other)): (&str, (&str, &str))| text == one || one != other;
+        text.lines().count() == one.lines().count() && text.lines().zip(both).all(is_same)
     }
 
     /// Whether two versions of the file say the same of each item, and of whether

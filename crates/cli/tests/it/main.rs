@@ -33,6 +33,7 @@ mod init;
 mod iteration_hooks;
 mod joining;
 mod landing;
+mod lane_files;
 mod lane_plans;
 mod lanes;
 mod lanes_at_size;

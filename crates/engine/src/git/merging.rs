@@ -83,6 +83,24 @@ pub fn merge(lane: &Path, wish: &MergeOrder<'_>, by: &By<'_>) -> Result<MergeTry
     })
 }
 
+/// Makes a commit on top of another one in which files hold these texts, in objects
+/// alone.
+///
+/// # Errors
+///
+/// When git fails.
+pub fn commit_texts(
+    main: &Path,
+    onto: &str,
+    texts: &[(String, Vec<u8>)],
+    message: &str,
+    by: &By<'_>,
+) -> Result<String, Failure> {
+    let git = Plumbing { lane: main, by };
+    let tree = git.with_texts(&format!("{onto}^{{tree}}"), texts)?;
+    git.commit(&tree, &[onto], message, Sign::AsUser)
+}
+
 /// A file as a commit stores it, by its path in the work tree; none where it has
 /// none, or no text.
 ///

@@ -59,6 +59,14 @@ pub(super) fn write_whole(folder: &Path, path: &Path, bytes: &[u8]) -> io::Resul
     Ok(())
 }
 
+/// The run that took the lane last in whose worktree one is, by its id; none for a
+/// folder that is no lane.
+#[must_use]
+pub fn run_of_tree(tree: &Path) -> Option<String> {
+    let used = LaneUse::read(tree.parent()?).ok()??;
+    Some(used.taken.run).filter(|run| !run.is_empty())
+}
+
 impl LaneUse {
     /// What stands in the folder of a lane; none where there never was one. What
     /// cannot be read says nothing but that.

@@ -44,19 +44,17 @@ pub(super) fn origin_of(project: &Project, path: &str, file: &SyncedFile) -> Ori
     }
 }
 
-/// Whether a tracked file in the main work tree is left as it is: the work of the run
-/// is done in lanes, and what it comes to lands with it.
-pub(super) fn waits_for_landing(project: &Project, row: &RunRow, path: &str) -> bool {
+/// The branch to which the work of a run in lanes goes, until the run is done and that
+/// has landed: what it comes to in tracked files lands with it.
+pub(super) fn branch_to_land<'r>(project: &Project, row: &'r RunRow) -> Option<&'r str> {
     let target = row.target.as_deref();
-    let Some(target) = target.filter(|target| target.path.is_none() && row.lanes.is_some()) else {
-        return false;
-    };
+    let target = target.filter(|target| target.path.is_none() && row.lanes.is_some())?;
     let has_landed = |landed: &Landing| {
         let (main, tip) = (&project.work_tree, &target.tip);
         git::is_built_on(main, &landed.commit, tip).unwrap_or_default()
     };
     let is_over = row.state == RunState::Done && row.landed.as_deref().is_some_and(has_landed);
-    !is_over && project.is_tracked(path)
+    (!is_over).then_some(&target.branch)
 }
 
 /// Whether a file that is not there is one that the branch which is checked out

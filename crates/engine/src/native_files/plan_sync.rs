@@ -17,7 +17,7 @@ use piton_core::checkout::Checkout;
 use piton_core::command::Word;
 use piton_core::{
     AttemptId, Command, DecisionKind, DecisionRow, ItemRow, ItemState, Key, Need, Node, RunId,
-    RunRow, StreamId, Tables, Verb,
+    RunRow, RunState, StreamId, Tables, Verb,
 };
 use piton_formats::merge::{Versions, merge_preferring_ours};
 use piton_formats::plan_file::{PlanFile, Shown};
@@ -128,7 +128,8 @@ impl PlanSync {
         };
         let target = session.project.absolute(&path);
         let home = &session.project.home;
-        let waits_for_landing = branches::waits_for_landing(&session.project, row, &path);
+        let waits_for_landing = branches::branch_to_land(&session.project, row).is_some()
+            && session.project.is_tracked(&path);
         Ok(Some(Self {
             run: row.id,
             path,
@@ -433,7 +434,7 @@ impl PlanSync {
         }
         if self.waits_for_landing {
             self.behind = false;
-            return None;
+            return self.tell_of_list(tables);
         }
         let trouble = match self.put(tables, position, now) {
             Ok(put) => {
@@ -447,9 +448,14 @@ impl PlanSync {
         // Why may be said in other words each time: with the name of a
         // temporary file.
         let trouble = trouble.filter(|_| !std::mem::replace(&mut self.told, true));
-        let of_list = self.add_to_list(tables).err();
-        let of_list = of_list.filter(|_| !std::mem::replace(&mut self.told_of_list, true));
+        let of_list = self.tell_of_list(tables);
         trouble.or(of_list)
+    }
+
+    /// Adds to the list beside the file; why that cannot be done, once.
+    fn tell_of_list(&mut self, tables: &Tables) -> Option<News> {
+        let of_list = self.add_to_list(tables).err();
+        of_list.filter(|_| !std::mem::replace(&mut self.told_of_list, true))
     }
 
     /// Adds to the list beside the file what it lacks. It is written when no
@@ -465,6 +471,10 @@ impl PlanSync {
         }
         let target = self.file.target().with_file_name(list.name);
         let run = self.run;
+        let path = self.project.relative(&target);
+        if self.waits_for_landing && self.project.is_tracked(&path) {
+            return Ok(());
+        }
         // Another process may add to it at the same time.
         let added = self.file.locked(|_| {
             let present = match fs::read_to_string(&target) {
@@ -540,6 +550,15 @@ impl PlanSync {
                 Present::Special => None,
                 Present::Ours => Some(fs::read_to_string(file.target())?),
             };
+            let run_row = tables.run(run);
+            if run_row.is_some_and(|row| row.lanes.is_some() && row.state == RunState::Done)
+                && present
+                    .as_deref()
+                    .is_some_and(|text| !is_held && plan.is_shown_in(text, tables, now))
+            {
+                // What landed is committed as it is.
+                return Ok(Put::Done);
+            }
             let positions = BTreeMap::from([(STREAM.to_owned(), position)]);
             if let Some(present) = present.as_deref().filter(|_| is_held) {
                 *plain = None;

@@ -197,6 +197,51 @@ pub(crate) fn settled_paths(session: &Session<'_>) -> Vec<(Vec<String>, bool)> {
     settled.collect()
 }
 
+/// What the tracked files of the project say on the branch of a run in lanes, with the
+/// rows that are left to its landing: each file that differs, by its path in the work
+/// tree. `there` gives a file as the branch has it.
+pub(crate) fn texts_on_branch(
+    session: &Session<'_>,
+    branch: &str,
+    there: &mut dyn FnMut(&str) -> Result<Option<String>, Failure>,
+) -> Result<Vec<(String, String)>, Failure> {
+    let rows = session.load(&[Need::Faces])?;
+    let mut texts = Vec::new();
+    for (_, file) in kept(&rows.tables) {
+        let unshown = open(session, file)?.stamp().unshown.clone();
+        let unshown = unshown.filter(|unshown| unshown.branches.contains_key(branch));
+        let Some((unshown, path)) = unshown.zip(session.project.in_work_tree(file.path)) else {
+            continue;
+        };
+        let Some(before) = there(&path)? else {
+            continue;
+        };
+        let sync = ProjectSync {
+            session,
+            file,
+            asked: None,
+            moment: Moment::Rest,
+            origin: Origin::Same,
+        };
+        let text = sync.text_on_branch(&unshown, branch, &before);
+        let text = text.map_err(|fault| fault.of_file(file.path))?;
+        let page = file.derived.as_ref().and_then(|derived| {
+            let path = session.project.in_work_tree(derived.path)?;
+            Some((path, (derived.render)(&text).ok()?))
+        });
+        if text == before {
+            continue;
+        }
+        texts.push((path, text));
+        if let Some((path, page)) = page
+            && there(&path)?.is_some_and(|before| before != page)
+        {
+            texts.push((path, page));
+        }
+    }
+    Ok(texts)
+}
+
 /// Where a file of the project is.
 fn target(session: &Session<'_>, file: &FaceFile) -> PathBuf {
     session.project.root.join(file.path)
@@ -311,8 +356,8 @@ impl Version {
 /// What came with the branches that did not have a file and are merged by now.
 struct MergedSince {
     rows: Vec<Fresh>,
-    /// What is not merged yet.
-    left: Option<UnshownRows>,
+    /// The branches, each with the commit at which it had nothing yet.
+    branches: BTreeMap<String, String>,
 }
 
 /// A version that was asked about while an attempt was open, by its hash: who
@@ -812,14 +857,62 @@ impl ProjectSync<'_, '_> {
             true => None,
             false => self.merged_since(synced)?,
         };
-        let Some(MergedSince { rows, left }) = merged else {
+        let Some(merged) = merged else {
             return self.show_rows(synced, Vec::new(), news);
         };
-        let put = self.show_rows(synced, rows, news)?;
-        if put == Put::Done {
-            synced.note_unshown_rows(left)?;
+        let put = self.show_rows(synced, merged.rows, news)?;
+        let left = synced.stamp().unshown.clone().filter(|_| put == Put::Done);
+        if let Some(mut left) = left {
+            left.branches
+                .retain(|branch, bare| merged.branches.get(branch) != Some(bare));
+            synced.note_unshown_rows(Some(left).filter(|left| !left.branches.is_empty()))?;
         }
         Ok(put)
+    }
+
+    /// Takes out the rows that land with a run in lanes, in a file that git tracks, and
+    /// notes that they are shown in none yet.
+    fn leave_to_landing(
+        &self,
+        synced: &mut SyncedFile,
+        positions: &BTreeMap<String, u64>,
+        behind: &mut Behind,
+    ) -> Result<(), Fault> {
+        let project = &self.session.project;
+        let here = git::checked_out(&project.work_tree);
+        let here = here.as_ref().and_then(|here| here.branch.as_ref());
+        let is_elsewhere = |row: &Fresh| row.branch().is_some() && row.branch() != here;
+        if !behind.rows.iter().any(is_elsewhere) || !self.is_tracked() {
+            return Ok(());
+        }
+        let runs = self.session.runs()?;
+        let branches = runs
+            .iter()
+            .filter_map(|row| branches::branch_to_land(project, row));
+        let branches: BTreeSet<&str> = branches.collect();
+        let mut left = BTreeSet::new();
+        behind.rows.retain(|row| {
+            let branch = row.branch().filter(|_| is_elsewhere(row));
+            let branch = branch.filter(|branch| branches.contains(branch.as_str()));
+            left.extend(branch.cloned());
+            branch.is_none()
+        });
+        if left.is_empty() {
+            return Ok(());
+        }
+        let known = synced.stamp().unshown.clone();
+        let mut unshown = known.clone().unwrap_or_else(|| UnshownRows {
+            from: positions.clone(),
+            branches: BTreeMap::new(),
+        });
+        for branch in left {
+            let bare = git::tip_of(&project.root, &branch).unwrap_or_default();
+            unshown.branches.entry(branch).or_insert(bare);
+        }
+        if known.as_ref() != Some(&unshown) {
+            synced.note_unshown_rows(Some(unshown))?;
+        }
+        Ok(())
     }
 
     /// The same, with rows of branches that are merged by now.
@@ -836,6 +929,7 @@ impl ProjectSync<'_, '_> {
             false => synced.stamp().positions.clone(),
         };
         let mut behind = behind(self.session, &positions, self.file)?;
+        self.leave_to_landing(synced, &positions, &mut behind)?;
         // What was recorded where the file is absent belongs there.
         let was_absent = !synced.stamp().absent_on.is_empty();
         if is_elsewhere || was_absent || positions.is_empty() {
@@ -907,6 +1001,28 @@ impl ProjectSync<'_, '_> {
         Ok(synced.note_unshown_rows(Some(unshown))?)
     }
 
+    /// The file as a branch has it, with the rows of that branch that no file shows.
+    fn text_on_branch(
+        &self,
+        unshown: &UnshownRows,
+        branch: &str,
+        before: &str,
+    ) -> Result<String, Fault> {
+        let mut behind = behind(self.session, &unshown.from, self.file)?;
+        behind
+            .rows
+            .retain(|row| row.branch().is_some_and(|of| of == branch));
+        let name = project_name(self.session);
+        let about = About {
+            iteration: behind.iteration,
+            ..self.about(&name)
+        };
+        match behind.rows.is_empty() {
+            true => Ok(before.to_owned()),
+            false => self.text_of(Some(before), behind.shown(), &about),
+        }
+    }
+
     /// The rows of branches that did not have the file and are merged by now; none
     /// where nothing was merged.
     fn merged_since(&self, synced: &SyncedFile) -> Result<Option<MergedSince>, Fault> {
@@ -925,7 +1041,7 @@ impl ProjectSync<'_, '_> {
             here.branch.as_ref() == Some(branch) || tip.is_some_and(has_come)
         };
         let branches = unshown.branches.clone().into_iter();
-        let (merged, left): (BTreeMap<_, _>, BTreeMap<_, _>) = branches.partition(is_merged);
+        let merged: BTreeMap<String, String> = branches.filter(is_merged).collect();
         if merged.is_empty() {
             return Ok(None);
         }
@@ -933,11 +1049,8 @@ impl ProjectSync<'_, '_> {
             row.branch()
                 .is_some_and(|branch| merged.contains_key(branch))
         });
-        let left = (!left.is_empty()).then(|| UnshownRows {
-            branches: left,
-            ..unshown.clone()
-        });
-        Ok(Some(MergedSince { rows, left }))
+        let branches = merged;
+        Ok(Some(MergedSince { rows, branches }))
     }
 
     fn put(

@@ -206,6 +206,7 @@ pub(super) fn enter(
     session: &Session<'_>,
     job: &Job,
     (run, token): (RunId, u64),
+    begins: Option<TargetRow>,
 ) -> Result<RunLanes, Failure> {
     let project = &session.project;
     let rows = session.load(&[Need::Run(run)])?;
@@ -214,7 +215,8 @@ pub(super) fn enter(
     let target = match row.target.as_deref() {
         Some(target) => target.clone(),
         None => {
-            let target = new_target(session, &row)?;
+            let chosen = begins.map_or_else(|| new_target(session, &row), Ok);
+            let target = chosen?;
             let known = Box::new(target.clone());
             let command = Command::TargetRun {
                 run,
@@ -300,7 +302,7 @@ fn follow_head(
 }
 
 /// The target of a run that has none yet.
-fn new_target(session: &Session<'_>, row: &RunRow) -> Result<TargetRow, Failure> {
+pub(super) fn new_target(session: &Session<'_>, row: &RunRow) -> Result<TargetRow, Failure> {
     let main = &session.project.work_tree;
     let here = git::checked_out(main).and_then(|here| here.branch);
     let base = git::head(main)?.ok_or_else(|| {

@@ -11,7 +11,7 @@ use piton_core::lane::unit_of;
 use piton_core::policy::Limits;
 use piton_core::{AttemptRow, Command, ItemRow, Need, RunId, RunRow, Tables};
 
-use super::{Aim, Job, Notice, commit_mark, count, facts, known, open_plan_sync, picture, work};
+use super::{Aim, Job, Notice, commit_mark, count, facts_of_run, known, open_plan_sync, picture, work};
 use crate::agents::prices::Prices;
 use crate::agents::{self, Agent};
 use crate::config::Config;
@@ -221,7 +221,8 @@ pub fn clear_up_locked(
         sweep(session, &row, None);
     }
     let (run, token) = (row.id, row.fence);
-    session.commit(&Command::ReleaseRun { run, token }, &facts(session))?;
+    let facts = facts_of_run(session, run);
+    session.commit(&Command::ReleaseRun { run, token }, &facts)?;
     Ok(())
 }
 

@@ -88,19 +88,26 @@ fn only_unlanded(session: &Session<'_>) -> Result<Option<RunRow>, Failure> {
 }
 
 /// At the end of an invocation: lands a run in lanes that is done, if that is
-/// possible, and says why not. Nothing of it is a reason to fail.
-pub(crate) fn land_at_end(session: &Session<'_>, row: &RunRow, tell: &mut Told<'_>) {
+/// possible, and says why not. Nothing of it is a reason to fail. Whether it landed
+/// now.
+pub(crate) fn land_at_end(session: &Session<'_>, row: &RunRow, tell: &mut Told<'_>) -> bool {
     let target = row.target.as_deref();
     let is_in_lanes = row.lanes.is_some() && target.is_some_and(|target| target.path.is_none());
     if row.state != RunState::Done || !is_in_lanes {
-        return;
+        return false;
     }
     match carry_out(session, row) {
-        Ok(landed) if landed.was_there => {}
-        Ok(landed) => tell(Notice::Said(&landed.sentence())),
+        Ok(landed) if landed.was_there => false,
+        Ok(landed) => {
+            tell(Notice::Said(&landed.sentence()));
+            true
+        }
         // None of its items changed a file.
-        Err(failure) if failure.code == "land.nothing" => {}
-        Err(failure) => tell(Notice::Warning(&failure.to_string())),
+        Err(failure) if failure.code == "land.nothing" => false,
+        Err(failure) => {
+            tell(Notice::Warning(&failure.to_string()));
+            false
+        }
     }
 }
 

@@ -302,12 +302,16 @@ fn work(
         worktree,
         workers: request.workers,
     };
-    let row = runner::work(&session, job, tell)?;
+    let worked = runner::work(&session, job, tell);
+    runner::commit_target_files(&session, run, tell);
+    let row = worked?;
     drop(lock);
     // That the run is over is shown as well.
     super::follow_project_files(&session, tell);
     worktree::clean_up(&session, Occasion::EndOfRun, tell);
-    land_at_end(&session, &row, tell);
+    if land_at_end(&session, &row, tell) {
+        super::follow_project_files(&session, tell);
+    }
     let is_old = row.state == RunState::Done && row.invocations == 0;
     let ended = ended(&session, row)?;
     Ok(if is_old {
@@ -519,7 +523,10 @@ fn at_rest(
         // Its runner may have died before it came to that.
         if let Some(session) = Session::write(world, &project.root)? {
             worktree::clean_up(&session, Occasion::EndOfRun, tell);
-            land_at_end(&session, row, tell);
+            runner::commit_target_files(&session, row.id, tell);
+            if land_at_end(&session, row, tell) {
+                super::follow_project_files(&session, tell);
+            }
         }
         let row = row.clone();
         let account = None;

@@ -2,6 +2,7 @@
 
 use piton_core::evidence::WeakenedProof;
 use piton_core::{Command, Edit, Outcome, RunState, Verb};
+use piton_formats::plan_file::PlanFile;
 use piton_formats::sprint::{
     Children, PhaseNode, PhaseStatus, Progress, Shown, edits_without_base, update_progress,
 };
@@ -530,4 +531,21 @@ fn any_edit_at_any_time_is_in_effect_or_asked_about_and_the_file_comes_to_rest()
             }
         }
     }
+}
+
+#[test]
+fn a_version_shows_the_run_whenever_it_was_written_and_not_what_has_changed_since() {
+    let mut desk = desk();
+    desk.start();
+    desk.show();
+    let mut plan = PlanFile::of(&desk.tables, desk.run).expect("a plan of a file");
+    let now = "2030-05-06T07:08:09Z".parse().expect("a time");
+    assert!(plan.is_shown_in(&desk.text, &desk.tables, now));
+    let edited = desk.text.replacen("status: pending", "status: skipped", 1);
+    assert_ne!(edited, desk.text);
+    assert!(!plan.is_shown_in(&edited, &desk.tables, now));
+    let before = desk.text.clone();
+    desk.work(Outcome::Completed);
+    let mut plan = PlanFile::of(&desk.tables, desk.run).expect("a plan of a file");
+    assert!(!plan.is_shown_in(&before, &desk.tables, now));
 }
