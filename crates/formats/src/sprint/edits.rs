@@ -377,7 +377,8 @@ impl<'a> Differ<'a> {
         if base.current != theirs.current {
             self.ignored("", &["current"]);
         }
-        self.ignored("", &changed(base, theirs, &["last-activity", "hook-tasks"]));
+        const OF_RUN: [&str; 3] = ["last-activity", "hook-tasks", "parallel-tasks"];
+        self.ignored("", &changed(base, theirs, &OF_RUN));
         if base.status == theirs.status {
             self.ignored("", &changed(base, theirs, &OF_STATE));
         }
@@ -399,7 +400,6 @@ impl<'a> Differ<'a> {
                 };
             }
             take!(
-                parallel_tasks,
                 orchestration,
                 prompts,
                 worktree,

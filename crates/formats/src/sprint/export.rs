@@ -55,15 +55,20 @@ impl Exporter {
         let mut progress = self.sprint.clone();
         let mut stack: Vec<(usize, PhaseNode, Vec<PhaseNode>, bool)> = Vec::new();
         let mut roots = Vec::new();
+        let mut background = Vec::new();
         for item in tables.tree(self.run) {
             close(&mut stack, &mut roots, item.place.depth());
             let rest = self.rest(item);
+            if rest.parallel == Some(true) {
+                background.extend(parallel_task(tables, item));
+            }
             let keeps_list = item.children > 0 || rest.empty_list;
             let node = node(item, rest);
             stack.push((item.place.depth(), node, Vec::new(), keeps_list));
         }
         close(&mut stack, &mut roots, 0);
         progress.phases = roots;
+        parallel_tasks(&mut progress, background);
         hook_tasks(&mut progress, tables, self.run);
         requests::show(&mut progress, tables, self.run);
         progress.current = current(tables, self.run);
@@ -297,6 +302,59 @@ fn state(progress: &mut Progress, run: &RunRow, tables: &Tables) {
             SprintStatus::Paused
         }
     };
+}
+
+/// The sub-phases that began in the background, behind those that had when the file
+/// was taken over. As in the original they stay when they are over.
+fn parallel_tasks(progress: &mut Progress, mut begun: Vec<(Timestamp, Node)>) {
+    if begun.is_empty() {
+        return;
+    }
+    begun.sort_by_key(|(began, _)| *began);
+    let before = progress.parallel_tasks.as_ref().and_then(Node::as_seq);
+    let mut tasks = before.unwrap_or_default().to_vec();
+    tasks.extend(begun.into_iter().map(|(_, task)| task));
+    progress.parallel_tasks = Some(Node::seq(tasks));
+}
+
+/// How deep the sub-phase of a step stands: only these are tasks in the original.
+const SUB_PHASE_DEPTH: usize = 3;
+
+/// A sub-phase that began in the background, and when. The number of its process
+/// and its log are not known here.
+fn parallel_task(tables: &Tables, item: &ItemRow) -> Option<(Timestamp, Node)> {
+    let began = item.started_at.filter(|_| item.attempts > 0)?;
+    let step = tables.item(item.run, &item.node.parent()?)?;
+    if item.place.depth() != SUB_PHASE_DEPTH {
+        return None;
+    }
+    let (step, phase, second) = (&step.id, &item.id, began.as_second());
+    let status = match item.state {
+        ItemState::Pending | ItemState::Ready | ItemState::Working | ItemState::Waiting => {
+            "running"
+        }
+        ItemState::Done => "completed",
+        ItemState::Failed | ItemState::Blocked | ItemState::Skipped | ItemState::Dropped => {
+            "failed"
+        }
+    };
+    let mut pairs = vec![
+        ("id", Node::string(format!("{step}-{phase}-{second}"))),
+        ("step-id", Node::string(step)),
+        ("phase-id", Node::string(phase)),
+        ("status", Node::string(status)),
+        ("spawned-at", Node::string(show_time(began))),
+    ];
+    let ended = item
+        .completed_at
+        .map(|time| ("completed-at", Node::string(show_time(time))));
+    pairs.extend(ended);
+    if item.state == ItemState::Done {
+        pairs.push(("exit-code", Node::plain("0")));
+    }
+    let error = item.error.as_ref().filter(|_| item.state.is_broken());
+    pairs.extend(error.map(|error| ("error", Node::string(error))));
+    Some((began, Node::map(pairs)))
 }
 
 /// The hooks that ran since the file was taken over, behind those that ran before.

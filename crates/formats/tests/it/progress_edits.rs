@@ -174,6 +174,91 @@ fn the_files_of_a_step_are_taken_in_and_stay_as_they_are_written() {
     assert!(desk.found().is_empty());
 }
 
+/// A sprint with sub-phases that go on in the background.
+const BACKGROUND: &str = "\
+sprint-id: s
+status: not-started
+phases:
+  - id: build
+    status: pending
+    steps:
+      - id: one
+        prompt: one
+        status: pending
+        phases:
+          - {id: write, status: pending, prompt: write it}
+          - {id: proof, status: pending, prompt: proof it, parallel: true}
+          - {id: print, status: pending, prompt: print it, parallel: true}
+  - {id: sync, status: pending, prompt: gather, wait-for-parallel: true}
+current: {phase: 0, step: 0, sub-phase: 0}
+stats: {started-at: null, total-phases: 2, completed-phases: 0}
+parallel-tasks: []
+";
+
+/// What a file says under `parallel-tasks`.
+fn parallel_tasks(text: &str) -> String {
+    let from = text.find("parallel-tasks:").expect("it is there");
+    let lines = text[from..].lines();
+    let more = |(nth, line): &(usize, &str)| *nth == 0 || line.starts_with(' ');
+    let lines = lines.enumerate().take_while(more).map(|(_, line)| line);
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn what_goes_on_in_the_background_stands_in_parallel_tasks() {
+    let mut desk = Desk::of(BACKGROUND).expect("a sprint");
+    desk.start();
+    assert_eq!(parallel_tasks(&desk.text), "parallel-tasks: []");
+    assert_eq!(desk.work(Outcome::Completed), "build/one/write");
+    assert_eq!(parallel_tasks(&desk.text), "parallel-tasks: []");
+    let proof = desk.next().expect("the proof");
+    let first = desk.begin(&proof);
+    desk.show();
+    insta::assert_snapshot!(parallel_tasks(&desk.text), @"
+    parallel-tasks:
+      - id: one-proof-1800000005
+        step-id: one
+        phase-id: proof
+        status: running
+        spawned-at: '2027-01-15T08:00:05.000Z'
+    ");
+    let other = piton_core::Node::named("build/one/print");
+    let second = desk.begin(&other);
+    desk.end(&proof, first, Outcome::Completed);
+    desk.end(&other, second, Outcome::Blocked);
+    desk.show();
+    insta::assert_snapshot!(parallel_tasks(&desk.text), @"
+    parallel-tasks:
+      - id: one-proof-1800000005
+        step-id: one
+        phase-id: proof
+        status: completed
+        spawned-at: '2027-01-15T08:00:05.000Z'
+        completed-at: '2027-01-15T08:00:07.000Z'
+        exit-code: 0
+      - id: one-print-1800000006
+        step-id: one
+        phase-id: print
+        status: failed
+        spawned-at: '2027-01-15T08:00:06.000Z'
+        error: no reason was given
+    ");
+    // What it says is piton's own: nothing of it is an edit.
+    assert!(desk.found().is_empty());
+    desk.replace("exit-code: 0", "exit-code: 7");
+    assert!(desk.found().is_empty());
+    let told: Vec<String> = desk.problems.iter().map(ToString::to_string).collect();
+    assert!(
+        told.concat().contains("`parallel-tasks` was changed"),
+        "{told:?}"
+    );
+    // What was there when the file was taken over stays in front.
+    let mut again = Desk::of(&desk.text).expect("a sprint");
+    again.start();
+    again.show();
+    assert_eq!(parallel_tasks(&again.text), parallel_tasks(&desk.text));
+}
+
 #[test]
 fn what_does_not_fit_waits_in_the_file_while_the_run_goes_on() {
     let mut desk = desk();
