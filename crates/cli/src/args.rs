@@ -122,7 +122,7 @@ pub(crate) enum Command {
     },
     /// Decide what is open
     #[command(
-        after_help = "Examples:\n  piton decide d1 answer --why 'port 5433'\n  piton decide d2 retry\n  piton decide d3 skip --why 'not needed any more'\n  piton decide d4 approve\n  piton decide d5 keep-file\n  piton decide d6 defer --until end-of-sprint\n  piton decide d6 approve --at end-of-phase"
+        after_help = "Examples:\n  piton decide d1 answer --why 'port 5433'\n  piton decide d2 retry\n  piton decide d3 skip --why 'not needed any more'\n  piton decide d4 approve\n  piton decide d5 keep-file\n  piton decide d6 defer --until end-of-sprint\n  piton decide d6 approve --at end-of-phase\n  piton decide d7 reject --why 'the name says too little'"
     )]
     Decide(Deferred<Box<DecideArgs>>),
     /// Pause a run at its next boundary
@@ -369,7 +369,7 @@ fn duration(text: &str) -> Result<u64, piton_core::amount::NotADuration> {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum VerbArg {
-    /// Go on after a breakpoint
+    /// Go on after a breakpoint; merge what is in review
     Approve,
     /// Try again, with the text of --why in the prompt
     Answer,
@@ -383,7 +383,7 @@ pub(crate) enum VerbArg {
     KeepPiton,
     /// Take what fits, and write the rest as the journal has it
     Merge,
-    /// Do not do what an agent asks for
+    /// Not so: what an agent asks for is not done, and work in review is done otherwise
     Reject,
     /// Ask about it again later: see --until
     Defer,

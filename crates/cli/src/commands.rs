@@ -22,12 +22,12 @@ use piton_engine::Notice;
 use piton_engine::account::{Account, account_of_run};
 use piton_engine::caller;
 use piton_engine::config::VerdictBy;
-use piton_engine::item_view::{ItemView, item_of_event, named};
+use piton_engine::item_view::{ItemView, item_of_event, named, without_controls};
 use piton_engine::runner::exit_of;
 use piton_engine::verbs::clean::clean;
 use piton_engine::verbs::compile::{Compiled, Target, check_plan, compile_sprint, sprint_path};
 use piton_engine::verbs::control::{self, NodeWish, Outcome, Wish};
-use piton_engine::verbs::inbox::{Decided, RequestTerms};
+use piton_engine::verbs::inbox::{Decided, Open, RequestTerms, ReviewedWork};
 use piton_engine::verbs::journal::Shown;
 use piton_engine::verbs::land::land;
 use piton_engine::verbs::run::Dry;
@@ -486,7 +486,10 @@ fn show_inbox(world: &World, output: &mut Output) -> Result<Exit, Failure> {
         if let Some(check) = &question.check {
             text.push_str(&shows::item::check(check, "    "));
         }
-        let typed = |verb: &Verb| typed(&question.id, *verb);
+        if let Some(work) = &question.review {
+            text.push_str(&reviewed(work));
+        }
+        let typed = |verb: &Verb| typed(question, *verb);
         let width = question.verbs.iter().map(|verb| typed(verb).len()).max();
         let width = width.unwrap_or(0);
         for (verb, way) in question.verbs.iter().zip(&question.ways) {
@@ -522,9 +525,49 @@ fn does(way: Way) -> &'static str {
     }
 }
 
-fn typed(id: &str, verb: Verb) -> String {
+/// So many files of work that waits for a review are listed.
+const FILES_SHOWN: usize = 10;
+
+/// How much the work changes that is to be looked at, and what to type to see it.
+fn reviewed(work: &ReviewedWork) -> String {
+    let mut text = String::new();
+    let files = work.files.as_deref().unwrap_or_default();
+    let width = files
+        .iter()
+        .take(FILES_SHOWN)
+        .map(|file| file.path.chars().count());
+    let width = width.max().unwrap_or(0);
+    for file in files.iter().take(FILES_SHOWN) {
+        let path = without_controls(&file.path);
+        let lines = match (file.insertions, file.deletions) {
+            (Some(added), Some(taken)) => {
+                format!("{GREEN}+{added}{GREEN:#} {RED}-{taken}{RED:#}")
+            }
+            _ => "no text".to_owned(),
+        };
+        text.push_str(&format!("    {path:width$}  {lines}\n"));
+    }
+    if let Some(more) = files
+        .len()
+        .checked_sub(FILES_SHOWN)
+        .filter(|more| *more > 0)
+    {
+        text.push_str(&format!(
+            "    {DIM}and {}{DIM:#}\n",
+            count(more, "more file")
+        ));
+    }
+    text.push_str(&format!("    {CYAN}{}{CYAN:#}\n", work.diff));
+    text
+}
+
+fn typed(question: &Open, verb: Verb) -> String {
+    let id = &question.id;
     match verb {
         Verb::Answer => next::answer(id),
+        Verb::Reject if question.review.is_some() => {
+            format!("piton decide {id} reject --why '...'")
+        }
         Verb::Approve
         | Verb::Retry
         | Verb::Skip
@@ -631,6 +674,16 @@ fn show_decided(decided: &Decided, output: &mut Output) -> Exit {
         if decided.verb != Verb::Approve {
             output.note(&format!("{}: {what}", decided.request));
         }
+    }
+    if let Some(decided) = &decided.review {
+        let is_approved = decided.verb == Verb::Approve;
+        let is_rejected = decided.verb == Verb::Reject;
+        let what = match (is_approved, is_rejected) {
+            (true, _) => "approved; it is merged next",
+            (_, true) => "rejected; an agent goes on with it, and is told why",
+            (false, false) => "left out",
+        };
+        output.note(&format!("{}: {what}", decided.node));
     }
     match &decided.run {
         Some(outcome) => show_outcome(outcome, output),

@@ -76,6 +76,8 @@ pub enum Command {
         token: u64,
         /// The check that each merged tree has to pass.
         check: Option<Box<Gate>>,
+        /// Work waits for a person to look at it before it is merged.
+        review: bool,
     },
     /// Give a unit a lane, before that is made ready.
     TakeLane {

@@ -106,9 +106,12 @@ pub fn decide(rows: &Rows, command: &Command, facts: &Facts) -> Result<Vec<Draft
         }
         Command::TakeRun { run, owner } => people::take_run(it, *run, owner)?,
         Command::TargetRun { run, token, target } => lanes::target_run(it, (*run, *token), target)?,
-        Command::EnterLanes { run, token, check } => {
-            lanes::enter_lanes(it, (*run, *token), check.as_deref())?;
-        }
+        Command::EnterLanes {
+            run,
+            token,
+            check,
+            review,
+        } => lanes::enter_lanes(it, (*run, *token), (check.as_deref(), *review))?,
         Command::TakeLane {
             run,
             token,

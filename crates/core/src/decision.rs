@@ -40,6 +40,9 @@ pub enum DecisionKind {
     Question,
     /// An agent asks for something beside its work. Nothing waits.
     Request,
+    /// The work on an item is done and green, and is merged when a person has
+    /// looked at it.
+    Review,
 }
 
 impl DecisionKind {
@@ -58,6 +61,7 @@ impl DecisionKind {
             Self::DoubtedMemory => "doubted-memory",
             Self::Question => "question",
             Self::Request => "request",
+            Self::Review => "review",
         }
     }
 
@@ -65,7 +69,11 @@ impl DecisionKind {
     #[must_use]
     pub fn holds_the_run(self) -> bool {
         match self {
-            Self::HumanNeeded | Self::Claim | Self::BlockedNode | Self::MergeNeeded => true,
+            Self::HumanNeeded
+            | Self::Claim
+            | Self::BlockedNode
+            | Self::MergeNeeded
+            | Self::Review => true,
             Self::Breakpoint
             | Self::FileConflict
             | Self::ClaimedItems
@@ -89,6 +97,7 @@ impl DecisionKind {
             Self::ClaimedItems | Self::DoubtedMemory => &[Verb::Approve, Verb::Skip],
             Self::AgentEdit => &[Verb::KeepFile, Verb::KeepPiton],
             Self::Question => &[Verb::Answer, Verb::Skip],
+            Self::Review => &[Verb::Approve, Verb::Reject, Verb::Skip],
             Self::Request => &[
                 Verb::Approve,
                 Verb::Reject,
@@ -119,7 +128,8 @@ pub enum Verb {
     KeepPiton,
     /// What fits is taken from the file; for the rest piton's word holds.
     Merge,
-    /// What an agent asks for is not done.
+    /// What an agent asks for is not done; the work that waits for a review is to
+    /// be otherwise.
     Reject,
     /// What an agent asks for is asked about again later.
     Defer,

@@ -125,6 +125,9 @@ pub enum Event {
         /// The check that each merged tree has to pass.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         check: Option<Box<Gate>>,
+        /// Work waits for a person to look at it before it is merged.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        review: bool,
     },
     /// The work of a run is brought to the branch that it is for: an intent, durable
     /// before that branch is moved.
@@ -194,6 +197,9 @@ pub enum Event {
         /// Why it will count as done.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         evidence: Vec<Evidence>,
+        /// It waits for a person to look at it first.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        review: bool,
     },
     /// The merge of a unit was made, and is to be checked.
     MergeStarted {
@@ -214,7 +220,7 @@ pub enum Event {
         /// The unit.
         node: Node,
     },
-    /// It conflicts, or is red: an agent is to see both sides.
+    /// It conflicts, is red or was rejected: an agent works on it again.
     MergeReturned {
         /// The run.
         run: RunId,

@@ -11,8 +11,8 @@ use crate::evidence::{BaselineResult, ClaimOverrides, ClaimedBy, TreeChange};
 use crate::gate::{Gate, GateRuns};
 use crate::id::{AttemptId, Node, Place, RunId};
 use crate::iteration_hook::IterationHookRun;
-use crate::lane::{LaneHold, UnitRow};
-use crate::merge::MergeRow;
+use crate::lane::{LaneConversation, LaneHold, UnitRow};
+use crate::merge::{MergeReturn, MergeRow};
 use crate::native::Native;
 use crate::plan::Turn;
 use crate::recover::Followed;
@@ -412,6 +412,16 @@ impl ItemRow {
     #[must_use]
     pub fn merge(&self) -> Option<&MergeRow> {
         self.unit.as_ref()?.merge.as_ref()
+    }
+
+    /// The conversation in which an agent is told that its work was rejected, and the
+    /// lane in which that was held.
+    #[must_use]
+    pub fn rejected_conversation(&self) -> Option<&LaneConversation> {
+        let why = self.merge().and_then(|merge| merge.why.as_ref());
+        let is_rejected = matches!(why, Some(MergeReturn::Rejected { .. }));
+        let unit = self.unit.as_ref().filter(|_| is_rejected)?;
+        unit.conversation.as_deref()
     }
 
     /// Whether it is committed and merged as one in lanes: it is a unit in which

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::attempt::Conversation;
 use crate::gate::Gate;
 use crate::id::Node;
 use crate::merge::MergeRow;
@@ -49,6 +50,9 @@ pub struct LanesRow {
     /// The check of the run, which each merged tree has to pass.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub check: Option<Box<Gate>>,
+    /// Work waits for a person to look at it before it is merged.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub review: bool,
     /// The lanes that units have, by their numbers.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub held: BTreeMap<u32, Node>,
@@ -101,7 +105,7 @@ pub struct LaneHold {
 }
 
 /// What is known of an item that is a unit: it has one lane, and is merged as one.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct UnitRow {
     /// Its lane.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -118,6 +122,23 @@ pub struct UnitRow {
     /// Which merge of the run brought it to the target, from 1.
     #[serde(default, skip_serializing_if = "crate::item::is_zero")]
     pub merged: u64,
+    /// Nothing changed: its work is the commit at which it began.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_unchanged: bool,
+    /// The conversation in which the last attempt at it ended well.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conversation: Option<Box<LaneConversation>>,
+}
+
+/// A conversation with an agent, and the lane in which it was held: the programs of
+/// agents know their conversations by their folders.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LaneConversation {
+    /// The number of the lane.
+    pub lane: u32,
+    /// The conversation.
+    #[serde(flatten)]
+    pub conversation: Conversation,
 }
 
 /// How deep a unit stands at most.

@@ -10,11 +10,14 @@ use crate::id::Node;
 pub enum MergeState {
     /// Its work is committed, and waits for its turn.
     Queued,
+    /// Its work is committed, and waits for a person to look at it.
+    InReview,
     /// The checks run on the merged tree.
     Checking,
     /// They passed: the target is moved to the commit.
     Passed,
-    /// It conflicts, or is red on the merged tree: an agent sees both sides.
+    /// It conflicts, is red on the merged tree, or a person rejected it: an agent
+    /// works on it again.
     Returned,
 }
 
@@ -48,6 +51,25 @@ pub struct MergeRow {
 }
 
 impl MergeRow {
+    /// Whether it is in the merge queue: neither returned nor waiting for a person.
+    #[must_use]
+    pub fn is_queued(&self) -> bool {
+        match self.state {
+            MergeState::Queued | MergeState::Checking | MergeState::Passed => true,
+            MergeState::InReview | MergeState::Returned => false,
+        }
+    }
+
+    /// Whether it was returned, and an agent is to see both sides of the merge.
+    #[must_use]
+    pub fn shows_both_sides(&self) -> bool {
+        let why = self
+            .why
+            .as_ref()
+            .filter(|_| self.state == MergeState::Returned);
+        why.is_some_and(MergeReturn::shows_both_sides)
+    }
+
     /// Whether it has the slot: its merge is being checked, or has passed.
     #[must_use]
     pub fn has_slot(&self) -> bool {
@@ -74,9 +96,25 @@ pub enum MergeReturn {
         /// The units that were merged since the work on this one began.
         with: Vec<Node>,
     },
+    /// A person looked at the work, and wants it otherwise.
+    Rejected {
+        /// Who.
+        by: String,
+        /// What is to be otherwise.
+        why: String,
+    },
 }
 
 impl MergeReturn {
+    /// Whether an agent is to see both sides: a merge of the two is begun for it.
+    #[must_use]
+    pub fn shows_both_sides(&self) -> bool {
+        match self {
+            Self::Conflict { .. } | Self::Red { .. } => true,
+            Self::Rejected { .. } => false,
+        }
+    }
+
     /// Why, in one line.
     #[must_use]
     pub fn reason(&self) -> String {
@@ -92,6 +130,7 @@ impl MergeReturn {
                 let with = with.join(", ");
                 format!("green alone, and red together with {with}: `{command}` fails")
             }
+            Self::Rejected { by, why } => format!("rejected by {by}: {why}"),
         }
     }
 }

@@ -708,7 +708,8 @@ impl RunLoop {
         let mut effects = self.stop_what_is_left_out();
         let may_start = match self.doing {
             Doing::Waiting => true,
-            Doing::Busy => self.has_room(),
+            // A merge needs no worker.
+            Doing::Busy => self.has_room() || self.has_merge_to_begin(),
             Doing::Looking | Doing::Committing(_) | Doing::Finished => false,
         };
         if may_start {

@@ -23,9 +23,9 @@ use crate::item::{
 };
 use crate::iteration_hook::{note_end, note_start};
 use crate::journal::Stamp;
-use crate::lane::{Landing, LaneHold, LanesRow, TargetRow};
+use crate::lane::{Landing, LaneConversation, LaneHold, LanesRow, TargetRow};
 use crate::memory::{AGAIN_KEPT, Memory, MemoryKind, MemoryRow, Retirement};
-use crate::merge::{MergeRow, MergeState};
+use crate::merge::{MergeReturn, MergeRow, MergeState};
 use crate::name::{NameRow, Named, Space};
 
 use crate::plan::Order;
@@ -294,8 +294,10 @@ fn run_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<RunRow> 
                 was_there: *was_there,
             }));
         }
-        Event::LanesEntered { check, .. } => {
-            row.lanes.get_or_insert_default().check.clone_from(check);
+        Event::LanesEntered { check, review, .. } => {
+            let lanes = row.lanes.get_or_insert_default();
+            lanes.check.clone_from(check);
+            lanes.review = *review;
         }
         Event::LandStarted { commit, onto, .. } => {
             row.landing = Some(landing(commit, onto));
@@ -409,10 +411,10 @@ fn lanes_of_run(row: &mut RunRow, event: &Event) {
             }
         }
         Event::LaneLeft { node, .. } => leave(lanes, node),
-        Event::MergeQueued { node, .. } => {
+        Event::MergeQueued { node, review, .. } => {
             leave(lanes, node);
             free_slot(lanes, node);
-            if !lanes.queue.contains(node) {
+            if !review && !lanes.queue.contains(node) {
                 lanes.queue.push(node.clone());
             }
         }
@@ -466,6 +468,7 @@ fn unit_event(row: &mut ItemRow, event: &Event) {
             unit.since = *since;
             if saved.is_some() {
                 unit.work.clone_from(saved);
+                unit.is_unchanged = false;
             }
             unit.lane = Some(LaneHold {
                 lane: *lane,
@@ -479,14 +482,23 @@ fn unit_event(row: &mut ItemRow, event: &Event) {
             unit.lane = None;
             if saved.is_some() {
                 unit.work.clone_from(saved);
+                unit.is_unchanged = false;
             }
         }
-        Event::MergeQueued { work, evidence, .. } => {
+        Event::MergeQueued {
+            work,
+            evidence,
+            review,
+            ..
+        } => {
             unit.lane = None;
             unit.work = Some(work.clone());
             let before = unit.merge.take();
             unit.merge = Some(MergeRow {
-                state: MergeState::Queued,
+                state: match review {
+                    true => MergeState::InReview,
+                    false => MergeState::Queued,
+                },
                 work: work.clone(),
                 made: None,
                 returns: before.as_ref().map_or(0, |merge| merge.returns),
@@ -510,7 +522,11 @@ fn unit_event(row: &mut ItemRow, event: &Event) {
             if let Some(merge) = &mut unit.merge {
                 merge.state = MergeState::Returned;
                 merge.made = None;
-                merge.returns += 1;
+                merge.returns = match why {
+                    MergeReturn::Conflict { .. } | MergeReturn::Red { .. } => merge.returns + 1,
+                    // A person has looked.
+                    MergeReturn::Rejected { .. } => 0,
+                };
                 merge.why = Some(why.clone());
             }
         }
@@ -725,6 +741,7 @@ fn item_row(node: &Node, before: Option<Row>, event: &Event, stamp: &Stamp) -> O
                     row.made_no_progress = report.can_be_asked && is_stuck;
                 }
             }
+            note_conversation(&mut row, report, *unchecked);
             note_commits(&mut row, report.commits.iter().flatten());
             row.denied = row.denied.saturating_add(report.activity.denied);
             row.spend = row.spend.plus(&report.spend());
@@ -804,6 +821,8 @@ fn item_row(node: &Node, before: Option<Row>, event: &Event, stamp: &Stamp) -> O
             if row.lane().is_some() {
                 let unit = row.unit.get_or_insert_default();
                 let head = unit.lane.as_ref().map(|lane| lane.from.clone());
+                let had_nothing = unit.work.is_none() || unit.is_unchanged;
+                unit.is_unchanged = commit.is_none() && had_nothing;
                 unit.work = commit.clone().or(head);
             }
             if let Some(commit) = commit {
@@ -905,6 +924,22 @@ fn goes_on_in(report: &Report) -> Option<Box<Conversation>> {
     Some(Box::new(conversation))
 }
 
+/// Notes the conversation in which the work on a unit can go on, where that is not
+/// accepted.
+fn note_conversation(row: &mut ItemRow, report: &Report, unchecked: bool) {
+    let is_about_work = matches!(row.stage, Stage::Work | Stage::Verdict | Stage::Resolve);
+    let Some(lane) = row.lane().map(|lane| lane.lane).filter(|_| is_about_work) else {
+        return;
+    };
+    let ended_well = report.outcome == Outcome::Completed || unchecked;
+    let own = report.conversation.as_ref().filter(|_| ended_well);
+    let own = own.filter(|own| Conversation::is_plain(&own.id)).cloned();
+    let conversation = own.or_else(|| goes_on_in(report).map(|ongoing| *ongoing));
+    let unit = row.unit.get_or_insert_default();
+    unit.conversation =
+        conversation.map(|conversation| Box::new(LaneConversation { lane, conversation }));
+}
+
 /// What an attempt came to whose outcome waited for its check.
 fn judged(report: Report, outcome: Outcome, error: Option<&str>) -> Report {
     let is_failure = outcome != Outcome::Completed;
@@ -968,7 +1003,8 @@ fn move_item(row: &mut ItemRow, moved: &ItemMoved, stamp: &Stamp) {
         row.check_recoveries += 1;
     }
     // What the last prompt carried is judged once: when the work is over.
-    if moved.from == ItemState::Working && row.stage != Stage::Commit {
+    let is_in_review = row.stage == Stage::Merge && moved.to == ItemState::Waiting;
+    if moved.from == ItemState::Working && row.stage != Stage::Commit && !is_in_review {
         row.carried.clear();
     }
     if moved.recovery.is_some() || !goes_on(moved) {

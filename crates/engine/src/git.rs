@@ -1,6 +1,7 @@
 //! The few things that piton asks of git, by starting the user's own.
 
 mod checked_out;
+mod diff;
 mod index;
 mod landing;
 mod merging;
@@ -25,6 +26,7 @@ use crate::world::pause;
 
 pub(crate) use self::checked_out::git_dir;
 pub use self::checked_out::{branch_has_been_at, branch_tips, checked_out, has_remotes, tip_of};
+pub use self::diff::{FileChange, file_changes};
 pub use self::index::is_tracked;
 pub use self::landing::{fast_forward, rebased_branch};
 pub use self::merging::{

@@ -942,12 +942,12 @@ impl Sim {
                 matches!(event, Event::DecisionOpened { node, decision_kind, .. }
                     if node.as_ref() == Some(&at) && decision_kind.holds_the_run())
             });
-            let is_claim = self
-                .world
-                .tables
-                .decision(id)
-                .is_some_and(|row| row.kind == DecisionKind::Claim);
+            let kind = self.world.tables.decision(id).map(|row| row.kind);
+            let is_claim = kind == Some(DecisionKind::Claim);
+            let is_review = kind == Some(DecisionKind::Review);
             let verb = match self.script.verdict(&at, turn) {
+                Verb::Answer if is_review && turn < 4 => Verb::Reject,
+                Verb::Answer | Verb::Retry if is_review => Verb::Approve,
                 _ if is_claim && turn.is_multiple_of(3) => Verb::Approve,
                 verb => verb,
             };
@@ -1037,11 +1037,19 @@ impl Sim {
                     .open_decisions(run)
                     .map(|row| row.id)
                     .collect();
-                let verbs = [Verb::Approve, Verb::Answer, Verb::Retry, Verb::Skip];
+                let verbs = [
+                    Verb::Approve,
+                    Verb::Answer,
+                    Verb::Retry,
+                    Verb::Skip,
+                    Verb::Reject,
+                ];
                 if open.is_empty() {
                     return;
                 }
-                let verb = verbs[self.rng.below(4)];
+                // Who works in place is asked for no review.
+                let known = 4 + usize::from(self.repo.is_some());
+                let verb = verbs[self.rng.below(known)];
                 let id = open[self.rng.below(open.len())];
                 self.world.answer_to(id, verb, Some("so there"))
             }
@@ -1082,7 +1090,14 @@ impl Sim {
             runs_max: 1,
             timeout_s: 60,
         }));
-        self.world.ok(Command::EnterLanes { run, token, check });
+        // A person may want to look at all work from one invocation on.
+        let review = self.script.0.is_multiple_of(3) || self.cuts % 4 == 3;
+        self.world.ok(Command::EnterLanes {
+            run,
+            token,
+            check,
+            review,
+        });
         self.may_crash()
     }
 
@@ -1172,7 +1187,8 @@ impl Sim {
     }
 
     fn prepare(&mut self, node: &Node) {
-        let sees_both = self.world.item(node.as_str()).merge().is_some();
+        let merge = self.world.item(node.as_str()).merge();
+        let sees_both = merge.is_some_and(MergeRow::shows_both_sides);
         let (lane, repo, attempts) = self.lane_of(node).expect("it has one");
         let keeps = attempts > lane.attempts;
         repo.prepare(lane.lane, &lane.from, keeps, sees_both);
@@ -1232,7 +1248,16 @@ impl Sim {
                 assert_eq!(lanes.held.get(&lane.lane), Some(&item.node));
             }
             let merge = item.merge();
-            let is_queued = merge.is_some_and(|merge| merge.state != MergeState::Returned);
+            let is_queued = merge.is_some_and(MergeRow::is_queued);
+            let is_in_review = merge.is_some_and(|merge| merge.state == MergeState::InReview);
+            if is_in_review {
+                assert_eq!(item.state, ItemState::Waiting, "{}", item.node);
+            }
+            let mut asked = self.world.tables.open_decisions(row.id);
+            let is_asked = asked.any(|asked| {
+                asked.kind == DecisionKind::Review && asked.node.as_ref() == Some(&item.node)
+            });
+            assert_eq!(is_in_review, is_asked, "{}", item.node);
             assert_eq!(is_queued, lanes.queue.contains(&item.node), "{}", item.node);
             let has_slot = merge.is_some_and(MergeRow::has_slot);
             assert_eq!(has_slot, lanes.merging.as_ref() == Some(&item.node));
@@ -1284,9 +1309,37 @@ impl Sim {
         }
     }
 
+    /// What waits for a review is merged only where a person has approved it.
+    fn check_reviews(&self) {
+        let (mut waiting, mut released) = (BTreeSet::new(), 0);
+        for recorded in &self.world.journal {
+            match &recorded.event {
+                Event::MergeQueued { node, review, .. } if *review => {
+                    waiting.insert(node);
+                }
+                Event::MergeQueued { node, .. } => released += usize::from(waiting.remove(node)),
+                Event::MergeReturned { node, .. } | Event::MergeEnded { node, .. } => {
+                    waiting.remove(node);
+                }
+                Event::MergeStarted { node, .. } => {
+                    assert!(!waiting.contains(node), "nobody approved {node}");
+                }
+                _ => {}
+            }
+        }
+        let reviews = self.world.tables.decisions();
+        let reviews = reviews.filter(|row| row.kind == DecisionKind::Review);
+        let approved = reviews.filter(|row| {
+            let verdict = row.verdict.as_ref();
+            verdict.is_some_and(|verdict| verdict.verb == Verb::Approve)
+        });
+        assert_eq!(released, approved.count());
+    }
+
     /// The target moved only along the merges that are recorded, and what is
     /// merged is on it.
     fn check_merges(&self, repo: &Repo, news: &[Recorded]) {
+        self.check_reviews();
         let mut passed = BTreeSet::new();
         let mut merged: BTreeMap<&Node, &MadeMerge> = BTreeMap::new();
         let mut made: BTreeMap<&Node, &MadeMerge> = BTreeMap::new();

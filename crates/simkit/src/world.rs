@@ -1004,6 +1004,7 @@ impl World {
                 asked(DecisionKind::HumanNeeded)
                     || asked(DecisionKind::Claim)
                     || asked(DecisionKind::MergeNeeded)
+                    || asked(DecisionKind::Review)
                     || asked(DecisionKind::BlockedNode),
                 "there is no way out of {}",
                 run.state

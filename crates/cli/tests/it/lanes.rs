@@ -1,5 +1,7 @@
 //! Several workers on one run: each in a lane, and their work merged one after another.
 
+mod reviews;
+
 use std::fmt::Write as _;
 
 use crate::harness::{Running, Said, Scratch};

@@ -7,7 +7,7 @@ use crate::gate::Gate;
 use crate::id::{Node, RunId};
 use crate::item::{ItemRow, ItemState};
 use crate::lane::{Landing, TargetRow, UnitRow, begun, unit_of};
-use crate::merge::MergeState;
+use crate::merge::{MergeRow, MergeState};
 use crate::refusal::Refusal;
 
 /// Records the target of a run, once: its work is on that branch from then on. In
@@ -46,12 +46,11 @@ pub(super) fn target_run(
     Ok(())
 }
 
-/// From now on the run is worked on in lanes, or its merged trees have to pass
-/// another check.
+/// From now on the run is worked on in lanes, or its work is merged by other rules.
 pub(super) fn enter_lanes(
     story: &mut Story<'_>,
     held: Held,
-    check: Option<&Gate>,
+    (check, review): (Option<&Gate>, bool),
 ) -> Result<(), Refusal> {
     guard(story, held)?;
     let run = held.0;
@@ -59,10 +58,11 @@ pub(super) fn enter_lanes(
     if row.target.is_none() {
         return Err(story.wrong_state(run));
     }
-    let known = row.lanes.as_ref().map(|lanes| lanes.check.as_deref());
-    if known != Some(check) {
+    let known = row.lanes.as_ref();
+    let known = known.map(|lanes| (lanes.check.as_deref(), lanes.review));
+    if known != Some((check, review)) {
         let check = check.cloned().map(Box::new);
-        story.tell(Event::LanesEntered { run, check });
+        story.tell(Event::LanesEntered { run, check, review });
     }
     Ok(())
 }
@@ -107,6 +107,7 @@ pub(super) fn take_lane(
     let is_open = may_begin || had_lane;
     let merge = item.merge();
     let is_queued = merge.is_some_and(|merge| merge.state != MergeState::Returned);
+    let shows_both_sides = merge.is_some_and(MergeRow::shows_both_sides);
     let scope = story.tables.scope_of_unit(&item);
     let has_to_wait = !had_lane && lanes.overlapping(node, &scope).is_some();
     if !is_free
@@ -129,7 +130,6 @@ pub(super) fn take_lane(
         lane: hold,
         work,
         since,
-        merge,
         ..
     } = item.unit.as_deref().cloned().unwrap_or_default();
     // An agent that resolves sees all that was merged until its lane was made ready,
@@ -139,7 +139,7 @@ pub(super) fn take_lane(
         .as_ref()
         .is_some_and(|hold| hold.lane == lane && attempts > hold.attempts);
     let has_work = had_lane || work.is_some() || saved.is_some();
-    let goes_on = is_used || (has_work && merge.is_none());
+    let goes_on = is_used || (has_work && !shows_both_sides);
     let (from, attempts) = match hold.filter(|hold| hold.lane == lane) {
         Some(hold) => (hold.from, hold.attempts),
         None => {

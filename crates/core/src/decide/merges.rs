@@ -2,10 +2,12 @@
 
 use super::advance::{after_finish, give_up, leave_out};
 use super::claims::judge_attempt;
+use super::people::bury_runner;
 use super::recording::{about, log};
 use super::runner::{Held, Taken, guard, may_begin, taken, wrong_item};
 use super::story::Story;
-use crate::attempt::Outcome;
+use crate::attempt::{HumanNeeded, Outcome};
+use crate::decision::DecisionKind;
 use crate::entry::EntryType;
 use crate::event::Event;
 use crate::evidence::Evidence;
@@ -33,13 +35,77 @@ pub(super) fn queue_unit(story: &mut Story<'_>, item: &ItemRow, evidence: &[Evid
             moved.stage = Some(Stage::Merge);
         });
     }
+    // Where nothing changed there is nothing to look at.
+    let is_changed = item.unit.as_ref().is_none_or(|unit| !unit.is_unchanged);
+    let lanes = story.tables.run(run).and_then(|row| row.lanes.as_ref());
+    let review = is_changed && lanes.is_some_and(|lanes| lanes.review);
     story.tell(Event::MergeQueued {
         run,
         node: node.clone(),
         work,
         evidence: evidence.to_vec(),
+        review,
     });
+    if review {
+        ask_for_review(story, item);
+    }
     true
+}
+
+fn ask_for_review(story: &mut Story<'_>, item: &ItemRow) {
+    let (run, node) = (item.run, &item.node);
+    let human = HumanNeeded {
+        reason: format!("the work on `{node}` waits for a review"),
+        details: item.summary.clone(),
+    };
+    story.move_item(run, node, ItemState::Waiting, |moved| {
+        moved.human = Some(human.clone());
+    });
+    let kind = DecisionKind::Review;
+    story.ask(kind, run, node, human.reason, human.details);
+}
+
+/// Whether the work of an item waits for a person to look at it.
+pub(super) fn is_in_review(item: &ItemRow) -> bool {
+    let merge = item.merge();
+    merge.is_some_and(|merge| merge.state == MergeState::InReview)
+}
+
+/// A person looked at the work of a unit, and it is to be merged.
+pub(super) fn approve(story: &mut Story<'_>, run: RunId, node: &Node) -> Result<(), Refusal> {
+    bury_runner(story, run)?;
+    let item = story.item(run, node)?.clone();
+    let merge = item.merge().filter(|_| is_in_review(&item));
+    if let Some(work) = merge.map(|merge| merge.work.clone()) {
+        story.move_item(run, node, ItemState::Working, |_| {});
+        story.tell(Event::MergeQueued {
+            run,
+            node: node.clone(),
+            work,
+            evidence: Vec::new(),
+            review: false,
+        });
+    }
+    Ok(())
+}
+
+/// A person looked at the work of a unit, and wants it otherwise: an agent goes on
+/// with what there is.
+pub(super) fn reject(story: &mut Story<'_>, item: &ItemRow, why: &str) {
+    let (run, node) = (item.run, &item.node);
+    let why = MergeReturn::Rejected {
+        by: story.facts.actor.name().to_owned(),
+        why: why.to_owned(),
+    };
+    story.tell(Event::MergeReturned {
+        run,
+        node: node.clone(),
+        why,
+    });
+    story.move_item(run, node, ItemState::Working, |moved| {
+        moved.retries = Some(0);
+    });
+    story.stage(run, node, Stage::Resolve);
 }
 
 /// Takes a unit out of the queue that is worked on again or left out. A merge
@@ -71,7 +137,7 @@ pub(super) fn step_merge(
     at: Taken<'_>,
     step: &MergeStep,
 ) -> Result<(), Refusal> {
-    use MergeState::{Checking, Passed, Queued, Returned};
+    use MergeState::{Checking, InReview, Passed, Queued, Returned};
     guard(story, held)?;
     let (run, node) = (held.0, at.0);
     let item = taken(story, run, at)?;
@@ -96,6 +162,7 @@ pub(super) fn step_merge(
             node: node.clone(),
             work: merge.work,
             evidence: Vec::new(),
+            review: false,
         }),
         // There was nothing to merge.
         (Queued, MergeStep::End) => {
@@ -110,7 +177,7 @@ pub(super) fn step_merge(
         (Queued, MergeStep::Pass | MergeStep::Requeue)
         | (Checking, MergeStep::Start { .. } | MergeStep::End)
         | (Passed, MergeStep::Start { .. } | MergeStep::Pass | MergeStep::Return { .. })
-        | (Returned, _) => return Err(wrong_item(&item)),
+        | (InReview | Returned, _) => return Err(wrong_item(&item)),
     }
     Ok(())
 }

@@ -4,6 +4,7 @@ use super::advance::{after_work, leave_out, leave_plan, must_wait};
 use super::agent_edits;
 use super::claims;
 use super::editing::tell_change;
+use super::merges;
 use super::merging;
 use super::recording::{about, log};
 use super::remembering;
@@ -388,6 +389,10 @@ fn may_restart(item: &ItemRow, top: &ItemRow) -> bool {
 /// Starts an item again: at its work, or at the stage at which it failed when
 /// its work was done before.
 fn restart(story: &mut Story<'_>, run: RunId, item: &ItemRow, answer: Option<&str>) {
+    if merges::is_in_review(item) {
+        let why = answer.unwrap_or("a person wants it done again");
+        return merges::reject(story, item, why);
+    }
     let is_next = match (item.is_leaf(), item.state) {
         (true, ItemState::Ready) => Some(Stage::Work),
         (false, ItemState::Working) if item.stage == Stage::Fix => Some(Stage::Gate),
@@ -609,6 +614,17 @@ pub(super) fn decide_open(
         Verb::Approve if row.kind == DecisionKind::Claim => {
             return claims::accept(story, row.run, &node, why);
         }
+        Verb::Approve if row.kind == DecisionKind::Review => {
+            merges::approve(story, row.run, &node)?;
+        }
+        Verb::Reject if row.kind == DecisionKind::Review => {
+            let Some(why) = why else {
+                return Err(Refusal::EmptyAnswer);
+            };
+            bury_runner(story, row.run)?;
+            let item = story.item(row.run, &node)?.clone();
+            merges::reject(story, &item, why);
+        }
         Verb::Approve if row.kind == DecisionKind::MergeNeeded => {
             // Whoever is told so is not asked again.
             let words = why.unwrap_or("go on without it");
@@ -636,6 +652,7 @@ pub(super) fn decide_open(
                 | DecisionKind::AgentEdit
                 | DecisionKind::DoubtedMemory
                 | DecisionKind::Question
+                | DecisionKind::Review
                 | DecisionKind::Request => Some(row.question.clone()),
             };
             try_again(story, row.run, &node, Some(answer))?;

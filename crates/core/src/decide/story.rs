@@ -512,6 +512,12 @@ impl<'a> Story<'a> {
                 DecisionKind::Question => verb == Verb::Skip,
                 // What was discovered there is there all the same.
                 DecisionKind::Request => false,
+                // It may have come to that just now.
+                DecisionKind::Review => {
+                    let node = row.node.as_ref();
+                    let item = node.and_then(|node| self.tables.item(run, node));
+                    !item.is_some_and(merges::is_in_review)
+                }
                 DecisionKind::HumanNeeded
                 | DecisionKind::Claim
                 | DecisionKind::BlockedNode

@@ -134,12 +134,17 @@ impl Event {
                 node: _,
                 by: _,
             } => {}
-            Self::LanesEntered { run: _, check } => a_gate(check.as_deref_mut(), each),
+            Self::LanesEntered {
+                run: _,
+                check,
+                review: _,
+            } => a_gate(check.as_deref_mut(), each),
             Self::MergeQueued {
                 run: _,
                 node: _,
                 work: _,
                 evidence,
+                review: _,
             } => proofs(evidence, each),
             Self::MergeReturned {
                 run: _,
@@ -157,6 +162,7 @@ impl Event {
                     each(Text::Free(command));
                     each(Text::Free(output));
                 }
+                MergeReturn::Rejected { by: _, why } => each(Text::Free(why)),
             },
             Self::RunStarted {
                 run: _,

@@ -215,16 +215,20 @@ impl RunLoop {
         }
     }
 
+    /// Whether units are queued for this runner to merge, and none is being merged.
+    pub(super) fn has_merge_to_begin(&self) -> bool {
+        let lanes = self.run().and_then(|row| row.lanes.as_deref());
+        let is_merge = |work: &UnderWay| work.is_merge;
+        let is_queued = lanes.is_some_and(|lanes| !lanes.queue.is_empty());
+        is_queued && self.leads() && !self.under_way.values().any(is_merge)
+    }
+
     /// The first in the queue is taken a step further, unless one is already.
     pub(super) fn next_merge(&mut self) -> Option<Vec<Effect>> {
+        if !self.has_merge_to_begin() {
+            return None;
+        }
         let lanes = self.run().and_then(|row| row.lanes.as_deref())?;
-        if !self.leads() {
-            return None;
-        }
-        let is_merge = |work: &UnderWay| work.is_merge;
-        if self.under_way.values().any(is_merge) {
-            return None;
-        }
         let node = lanes.merging.as_ref().or(lanes.queue.first())?.clone();
         if self.busy_units().contains(&node) {
             return None;
@@ -233,7 +237,7 @@ impl RunLoop {
             MergeState::Queued => Effect::MakeMerge { node },
             MergeState::Checking => Effect::CheckMerge { node },
             MergeState::Passed => Effect::MoveTarget { node },
-            MergeState::Returned => return None,
+            MergeState::InReview | MergeState::Returned => return None,
         };
         Some(self.start_beside(effect))
     }

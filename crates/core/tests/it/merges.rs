@@ -4,11 +4,15 @@
 use std::collections::VecDeque;
 use std::num::NonZeroUsize;
 
+use piton_core::attempt::{Conversation, Report};
+use piton_core::command::Word;
 use piton_core::lane::TargetRow;
 use piton_core::merge::{MadeMerge, MergeReturn, MergeState, MergeStep, RETURNS_MAX};
 use piton_core::run_loop::{Effect, Input, Options, RunLoop};
 use piton_core::scope::FileScope;
-use piton_core::{Command, DecisionKind, ItemState, Refusal, Role, RunState, Stage, Verb};
+use piton_core::{
+    Command, DecisionKind, Edit, ItemState, Outcome, Refusal, Role, RunState, Stage, Verb,
+};
 
 use crate::world::{World, node, skip_item};
 
@@ -16,6 +20,11 @@ const AT: &str = "p/s";
 
 /// A run that is worked on in lanes.
 fn in_lanes(plan: &str) -> (World, u64) {
+    in_lanes_with(plan, false)
+}
+
+/// The same, where work may wait for a review.
+fn in_lanes_with(plan: &str, review: bool) -> (World, u64) {
     let (mut world, token) = World::running(plan);
     let run = world.run;
     let target = Box::new(TargetRow {
@@ -27,8 +36,13 @@ fn in_lanes(plan: &str) -> (World, u64) {
         was_there: false,
     });
     world.ok(Command::TargetRun { run, token, target });
-    let check = None;
-    world.ok(Command::EnterLanes { run, token, check });
+    let enter = Command::EnterLanes {
+        run,
+        token,
+        check: None,
+        review,
+    };
+    world.ok(enter);
     (world, token)
 }
 
@@ -188,7 +202,17 @@ fn work_that_came_back_waits_for_files_that_others_have_meanwhile() {
 
 /// Brings a unit with a check into the queue.
 fn queued() -> (World, u64) {
-    let (mut world, token) = in_lanes("p\n  s gate=3 parallel\n  t");
+    committed("p\n  s gate=3 parallel\n  t", false)
+}
+
+/// A unit with a check whose work waits for a review.
+fn in_review() -> (World, u64) {
+    committed("p\n  s gate=3 parallel\n  t", true)
+}
+
+/// A unit with a check whose work is committed.
+fn committed(plan: &str, review: bool) -> (World, u64) {
+    let (mut world, token) = in_lanes_with(plan, review);
     let lane = take_lane(&world, token, AT, 1);
     world.ok(lane);
     world.complete(token, AT);
@@ -199,9 +223,12 @@ fn queued() -> (World, u64) {
 
 /// A unit in that state, by the shortest way.
 fn standing(state: MergeState) -> (World, u64) {
-    let (mut world, token) = queued();
+    let (mut world, token) = match state {
+        MergeState::InReview => in_review(),
+        _ => queued(),
+    };
     let steps = match state {
-        MergeState::Queued => vec![],
+        MergeState::Queued | MergeState::InReview => vec![],
         MergeState::Checking => vec![start()],
         MergeState::Passed => vec![start(), MergeStep::Pass],
         MergeState::Returned => vec![conflict()],
@@ -226,7 +253,8 @@ fn shown(world: &World) -> String {
     }
 }
 
-const STATES: [MergeState; 4] = [
+const STATES: [MergeState; 5] = [
+    MergeState::InReview,
     MergeState::Queued,
     MergeState::Checking,
     MergeState::Passed,
@@ -238,12 +266,15 @@ fn each_step_fits_the_states_of_the_table_and_no_other() {
     let no = "refused";
     let table = [
         // The step, and what it leads to from each of `STATES`.
-        (start(), ["Checking", no, no, no]),
-        (MergeStep::Pass, [no, "Passed", no, no]),
-        (conflict(), ["Returned", "Returned", no, no]),
-        (red(), ["Returned", "Returned", no, no]),
-        (MergeStep::Requeue, [no, "Queued", "Queued", no]),
-        (MergeStep::End, ["done at Merge", no, "done at Merge", no]),
+        (start(), [no, "Checking", no, no, no]),
+        (MergeStep::Pass, [no, no, "Passed", no, no]),
+        (conflict(), [no, "Returned", "Returned", no, no]),
+        (red(), [no, "Returned", "Returned", no, no]),
+        (MergeStep::Requeue, [no, no, "Queued", "Queued", no]),
+        (
+            MergeStep::End,
+            [no, "done at Merge", no, "done at Merge", no],
+        ),
     ];
     for (step, expected) in table {
         for (state, expected) in STATES.into_iter().zip(expected) {
@@ -276,6 +307,7 @@ fn a_late_end_with_an_old_token_is_refused_in_each_state() {
 #[test]
 fn a_skip_takes_effect_in_every_state_but_passed() {
     let table = [
+        (MergeState::InReview, "skipped at Merge", None),
         (MergeState::Queued, "skipped at Merge", None),
         (MergeState::Checking, "Checking", Some(MergeStep::Pass)),
         (MergeState::Passed, "Passed", Some(MergeStep::End)),
@@ -426,4 +458,182 @@ fn what_a_unit_left_in_its_lane_is_where_its_next_one_begins() {
     world.ok(lane);
     let from = world.item(AT).lane().map(|lane| lane.from.as_str());
     assert_eq!(from, Some("half"));
+}
+
+/// The kinds of what is asked, and the words of the verdicts.
+fn reviews(world: &World) -> Vec<(Option<Verb>, Option<String>)> {
+    let asked = world.tables.decisions();
+    let asked = asked.filter(|row| row.kind == DecisionKind::Review);
+    let said = asked.map(|row| {
+        let verdict = row.verdict.as_ref();
+        let why = verdict.and_then(|verdict| verdict.why.clone());
+        (verdict.map(|verdict| verdict.verb), why)
+    });
+    said.collect()
+}
+
+#[test]
+fn with_review_green_work_waits_for_a_person_and_its_lane_is_free() {
+    let (mut world, token) = in_review();
+    let lanes = world.run_row().lanes.clone().expect("it has lanes");
+    assert_eq!((lanes.held.len(), lanes.queue.len()), (0, 0));
+    assert_eq!(world.item(AT).state, ItemState::Waiting);
+    let row = world
+        .tables
+        .decision(world.question())
+        .expect("it is asked");
+    assert_eq!(row.kind, DecisionKind::Review);
+    assert_eq!(row.verbs(), [Verb::Approve, Verb::Reject, Verb::Skip]);
+    // What does not depend on it goes on meanwhile, and the run waits after that.
+    assert_eq!(world.state(), RunState::Running);
+    assert_eq!(next_lanes(&mut world, token), ["p/t"]);
+    world.skip("p/t");
+    assert_eq!(world.state(), RunState::Waiting);
+}
+
+#[test]
+fn what_is_approved_is_queued_and_merged_as_any() {
+    let (mut world, token) = in_review();
+    world.decide(Verb::Approve, None);
+    assert_eq!(merge_state(&world), Some(MergeState::Queued));
+    assert_eq!(world.item(AT).state, ItemState::Working);
+    let lanes = world.run_row().lanes.clone().expect("it has lanes");
+    assert_eq!(lanes.queue, [node(AT)]);
+    for one in [
+        start(),
+        MergeStep::Requeue,
+        start(),
+        MergeStep::Pass,
+        MergeStep::End,
+    ] {
+        step(&mut world, token, one);
+    }
+    assert_eq!(world.item(AT).state, ItemState::Done);
+    assert_eq!(reviews(&world), [(Some(Verb::Approve), None)]);
+}
+
+#[test]
+fn what_is_rejected_goes_back_to_its_conversation_and_is_reviewed_again() {
+    let (mut world, token) = in_lanes_with("p\n  s gate=3 parallel\n  t", true);
+    let lane = take_lane(&world, token, AT, 1);
+    world.ok(lane);
+    let conversation = |id: &str| Conversation {
+        agent: "sh".to_owned(),
+        id: id.to_owned(),
+        total: None,
+    };
+    let said = |id: &str| Report {
+        conversation: Some(conversation(id)),
+        ..Report::bare(Outcome::Completed)
+    };
+    world.work(token, AT, said("first"));
+    world.gate(token, AT, true);
+    world.make_commit(token, AT, Ok("work"));
+    let empty = world.answer_to(world.question(), Verb::Reject, Some(" "));
+    assert_eq!(world.refused(empty), Refusal::EmptyAnswer);
+    world.decide(Verb::Reject, Some("name it better"));
+    assert_eq!(reviews(&world)[0].0, Some(Verb::Reject));
+    assert_eq!(shown(&world), "Returned");
+    assert_eq!(world.item(AT).stage, Stage::Resolve);
+    let why = world.item(AT).merge().and_then(|merge| merge.why.clone());
+    let words = why.map(|why| why.reason());
+    assert_eq!(words.as_deref(), Some("rejected by ada: name it better"));
+    // It goes on with what there is, in its own lane, and sees no merge.
+    let own = world.item(AT).unit.clone().expect("it is a unit");
+    let kept = own.conversation.map(|own| (own.lane, own.conversation));
+    assert_eq!(kept, Some((1, conversation("first"))));
+    assert_eq!(own.merge.map(|merge| merge.shows_both_sides()), Some(false));
+    let lane = take_lane(&world, token, AT, 1);
+    world.ok(lane);
+    assert_eq!(world.item(AT).lane().map(|lane| &*lane.from), Some("work"));
+    let attempt = world.begin_as(token, AT, Role::Resolve);
+    world.end(token, AT, attempt, said("second"));
+    world.gate(token, AT, true);
+    // Also where nothing came of it: the work was not accepted as it is.
+    commit_nothing(&mut world, token);
+    assert_eq!(shown(&world), "InReview");
+    assert_eq!(reviews(&world).len(), 2);
+}
+
+/// The commit of a unit in whose lane nothing changed.
+fn commit_nothing(world: &mut World, token: u64) {
+    let run = world.run;
+    world.ok(Command::StartCommit {
+        run,
+        token,
+        node: node(AT),
+        head: None,
+    });
+    let fence = world.fence(AT);
+    world.ok(Command::EndCommit {
+        run,
+        token,
+        node: node(AT),
+        fence,
+        result: Ok(None),
+    });
+}
+
+#[test]
+fn where_nothing_changed_nobody_is_asked_to_look() {
+    let (mut world, token) = in_lanes_with("p\n  s gate=3 parallel\n  t", true);
+    let lane = take_lane(&world, token, AT, 1);
+    world.ok(lane);
+    world.complete(token, AT);
+    world.gate(token, AT, true);
+    commit_nothing(&mut world, token);
+    assert_eq!(shown(&world), "Queued");
+    assert_eq!(reviews(&world), []);
+}
+
+#[test]
+fn what_is_done_otherwise_with_an_item_settles_its_review() {
+    let by_hand = |to| {
+        move |world: &World| Command::TakeEdits {
+            run: world.run,
+            token: None,
+            file: "PROGRESS.yaml".to_owned(),
+            edits: vec![Edit::SetState { node: node(AT), to }],
+            word: Word::File,
+        }
+    };
+    let settled = |why: &str| (Some(Verb::Settled), Some(why.to_owned()));
+    type Done = Box<dyn Fn(&World) -> Command>;
+    let table: Vec<(Done, &str, (Option<Verb>, Option<String>))> = vec![
+        (
+            Box::new(|world| crate::world::retry_item(world.run, AT)),
+            "Returned",
+            (Some(Verb::Retry), None),
+        ),
+        (
+            Box::new(|world| skip_item(world.run, AT)),
+            "skipped at Merge",
+            (Some(Verb::Skip), None),
+        ),
+        (
+            Box::new(by_hand(ItemState::Done)),
+            "done at Merge",
+            settled("completed in PROGRESS.yaml"),
+        ),
+    ];
+    for (change, state, verdict) in table {
+        let (mut world, _) = in_review();
+        let command = change(&world);
+        world.ok(command);
+        assert_eq!(shown(&world), state);
+        assert_eq!(reviews(&world), [verdict], "{state}");
+    }
+}
+
+#[test]
+fn what_waits_for_a_review_keeps_nobody_from_its_files() {
+    let plan = "p\n  s gate=3 parallel files=src\n  t files=src/a.rs";
+    let (mut world, token) = committed(plan, true);
+    let other = take_lane(&world, token, "p/t", 1);
+    world.ok(other);
+    world.decide(Verb::Approve, None);
+    let lanes = world.run_row().lanes.clone().expect("it has lanes");
+    let scope = FileScope(vec!["src".to_owned()]);
+    let by = lanes.overlapping(&node("p/t"), &scope);
+    assert_eq!(by, Some((&node(AT), "src")));
 }

@@ -317,6 +317,7 @@ fn each_kind_of_question_takes_the_verbs_that_fit_it() {
                 DecisionKind::DoubtedMemory => unreachable!("see `remembering`"),
                 DecisionKind::Question => unreachable!("see `asking`"),
                 DecisionKind::Request => unreachable!("see `requests`"),
+                DecisionKind::Review => unreachable!("see `merges`"),
                 DecisionKind::ClaimedItems | DecisionKind::AgentEdit => {
                     unreachable!("see `marks`")
                 }

@@ -12,6 +12,8 @@ pub struct MergeConfig {
     pub check: Option<String>,
     /// How long it may take, as a duration.
     pub check_timeout: String,
+    /// Whether work waits for a person to look at it before it is merged.
+    pub review: bool,
 }
 
 impl Default for MergeConfig {
@@ -19,6 +21,7 @@ impl Default for MergeConfig {
         Self {
             check: None,
             check_timeout: "10m".to_owned(),
+            review: false,
         }
     }
 }

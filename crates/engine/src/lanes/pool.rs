@@ -79,14 +79,28 @@ impl Pool {
     ) -> Result<Lane, LaneFault> {
         let mut number = 1;
         loop {
-            if let Some(lane) = self.lock(number)? {
-                let used = LaneUse::read(&lane.folder)?;
-                if is_free(number, used.as_ref()) {
-                    return Ok(lane);
-                }
+            if let Some(lane) = self.take_number(number, |used| is_free(number, used))? {
+                return Ok(lane);
             }
             number += 1;
         }
+    }
+
+    /// Takes the lane of this number, if no living process has it and `is_free` holds.
+    ///
+    /// # Errors
+    ///
+    /// When its folder cannot be made or read.
+    pub fn take_number(
+        &self,
+        number: u32,
+        is_free: impl FnOnce(Option<&LaneUse>) -> bool,
+    ) -> Result<Option<Lane>, LaneFault> {
+        let Some(lane) = self.lock(number)? else {
+            return Ok(None);
+        };
+        let used = LaneUse::read(&lane.folder)?;
+        Ok(is_free(used.as_ref()).then_some(lane))
     }
 
     /// Takes the lane of this number, whoever had it last; none when a living

@@ -357,11 +357,41 @@ pub(super) fn gate_fix_task(item: &ItemRow) -> String {
     )
 }
 
+/// The task of an agent whose work a person rejected.
+fn rejected_task(of: &Ingredients<'_>, (by, why): (&str, &str)) -> String {
+    let item = of.item;
+    let why = quoted(&shortened(why, PERSON_CHARS_MAX));
+    let begun = match of.goes_on {
+        true => format!(
+            "{by} looked at your work on **{}**, and wants it otherwise:",
+            item.node
+        ),
+        false => format!(
+            "The work on **{}** is done and lies in the commits here. {by} looked at it, and wants it otherwise:",
+            item.node
+        ),
+    };
+    let asked = match (of.goes_on, item.prompt.as_deref()) {
+        (false, Some(task)) => format!(
+            "\n\nWhat the item asks for:\n\n{}",
+            indented(task.trim_end())
+        ),
+        (true, _) | (_, None) => String::new(),
+    };
+    format!(
+        "## Your task\n\n{begun}\n\n{why}\n\nChange the work so, and leave the rest of it as it is.{asked}"
+    )
+}
+
 /// The task of an agent that brings the work on an item together with what was
 /// merged meanwhile.
 pub(super) fn resolve_task(of: &Ingredients<'_>) -> String {
     let item = of.item;
     let why = item.merge().and_then(|merge| merge.why.as_ref());
+    let task = item.prompt.as_deref().unwrap_or_default().trim_end();
+    if let Some(MergeReturn::Rejected { by, why }) = why {
+        return rejected_task(of, (by, why));
+    }
     let found = match why {
         Some(MergeReturn::Conflict { files }) => format!(
             "Both sides changed the same. These files hold both, between git's markers:\n\n{}\n\nEdit each until it does what both sides meant, and leave no marker.",
@@ -387,9 +417,10 @@ pub(super) fn resolve_task(of: &Ingredients<'_>) -> String {
                 fenced(&shortened(output, ERROR_CHARS_MAX))
             )
         }
-        None => "Look at what git says of the merge that is under way here.".to_owned(),
+        Some(MergeReturn::Rejected { .. }) | None => {
+            "Look at what git says of the merge that is under way here.".to_owned()
+        }
     };
-    let task = item.prompt.as_deref().unwrap_or_default().trim_end();
     format!(
         "## Your task\n\nThe work on **{}** is done, and other work was merged meanwhile. A merge of the two is begun here: finish it. {found}\n\nChange the files and nothing else of git: the merge is committed for you.\n\nWhat the item asks for:\n\n{}",
         item.node,

@@ -160,11 +160,17 @@ impl Runner<'_, '_> {
 
     /// The conversation in which an attempt goes on.
     fn ongoing<'i>(&self, item: &'i ItemRow, role: Role) -> Option<&'i Conversation> {
-        let ongoing = item.ongoing.as_deref();
+        let ongoing = match role {
+            Role::Worker | Role::Verdict => item.ongoing.as_deref(),
+            // Programs know their conversations by the folder.
+            Role::Resolve => item
+                .rejected_conversation()
+                .filter(|own| item.lane().is_some_and(|lane| lane.lane == own.lane))
+                .map(|own| &own.conversation),
+            Role::GateFix | Role::Repair | Role::Split | Role::IterationHook => None,
+        };
         let fits = |ongoing: &&Conversation| {
-            matches!(role, Role::Worker | Role::Verdict)
-                && ongoing.agent == self.job.agent
-                && self.job.program.can_resume()
+            ongoing.agent == self.job.agent && self.job.program.can_resume()
         };
         ongoing.filter(fits)
     }

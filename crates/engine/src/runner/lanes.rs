@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use piton_core::lane::{LaneHold, TargetRow, unit_of};
+use piton_core::merge::MergeRow;
 use piton_core::run_loop::{Input, LaneEnd};
 use piton_core::{
     AttemptId, Command, Event, ItemRow, ItemState, Need, Node, Recorded, RunId, RunRow, RunState,
@@ -245,8 +246,13 @@ pub(super) fn enter(
         };
         git::move_ref(&project.work_tree, &name, step, &by)?;
     }
-    let check = job.config.merge.gate().map(Box::new);
-    let command = Command::EnterLanes { run, token, check };
+    let rules = &job.config.merge;
+    let command = Command::EnterLanes {
+        run,
+        token,
+        check: rules.gate().map(Box::new),
+        review: rules.review,
+    };
     session.commit(&command, &facts(session))?;
     let pool = Pool::open(project, &job.config.workspace).map_err(failure_of)?;
     Ok(RunLanes::new(pool))
@@ -540,7 +546,9 @@ impl Runner<'_, '_> {
             return Err(Failure::new("run.state", "this run has no lanes here"));
         };
         let Some((hold, is_used)) = hold else {
-            return Ok((self.take_free(&lanes.pool)?, None));
+            let own = self.lane_of_conversation(node, &lanes.pool)?;
+            let lane = own.map_or_else(|| self.take_free(&lanes.pool), Ok)?;
+            return Ok((lane, None));
         };
         if let Some(lane) = lanes.pool.retake(hold.lane).map_err(failure_of)? {
             return Ok((lane, None));
@@ -560,15 +568,29 @@ impl Runner<'_, '_> {
         Ok((lane, saved))
     }
 
+    /// The lane in which the conversation with the agent of a unit was held, where that
+    /// is to go on and the lane is free.
+    fn lane_of_conversation(&self, node: &Node, pool: &Pool) -> Result<Option<Lane>, Failure> {
+        let unit = self.lp.tables().item(self.row.id, node);
+        let own = unit.and_then(ItemRow::rejected_conversation);
+        let Some(own) = own else {
+            return Ok(None);
+        };
+        let lane = pool.take_number(own.lane, |used| self.is_free(own.lane, used));
+        lane.map_err(failure_of)
+    }
+
     /// The free lane with the lowest number: no unit of any run has it.
     pub(super) fn take_free(&self, pool: &Pool) -> Result<Lane, Failure> {
+        let lane = pool.take(|number, used| self.is_free(number, used));
+        lane.map_err(failure_of)
+    }
+
+    /// Whether no unit of any run has a lane, by the journal.
+    fn is_free(&self, number: u32, used: Option<&LaneUse>) -> bool {
         let held = self.lp.run().and_then(|row| row.lanes.as_ref());
-        let held = held.map(|lanes| lanes.held.clone()).unwrap_or_default();
-        let is_free = |number: u32, used: Option<&LaneUse>| {
-            let other = used.is_some_and(|used| self.is_of_other(number, &used.taken));
-            !held.contains_key(&number) && !other
-        };
-        pool.take(is_free).map_err(failure_of)
+        let is_held = held.is_some_and(|lanes| lanes.held.contains_key(&number));
+        !is_held && !used.is_some_and(|used| self.is_of_other(number, &used.taken))
     }
 
     /// Whether a unit of another run has a lane, by the journal.
@@ -611,7 +633,8 @@ impl Runner<'_, '_> {
         }
         let (pool, tip) = (lanes.pool.clone(), target.tip);
         let item = self.lp.tables().item(self.row.id, node);
-        let is_returned = item.is_some_and(|item| item.merge().is_some());
+        let merge = item.and_then(ItemRow::merge);
+        let shows_both_sides = merge.is_some_and(MergeRow::shows_both_sides);
         let taken = self.taking(node, hold.fence);
         let redactor = self.session.world.redactor();
         let plans = self.plan_paths();
@@ -633,7 +656,7 @@ impl Runner<'_, '_> {
             };
             let prepared = pool.prepare(&held.lane, &order);
             let with_both = prepared.and_then(|prepared| {
-                if is_returned && start == LaneStart::Clean {
+                if shows_both_sides && start == LaneStart::Clean {
                     git::begin_merge(&held.lane.tree, &tip, &plans, by)?;
                     fail::point("unit.both-sides");
                 }

@@ -11,7 +11,9 @@ use piton_core::lane::unit_of;
 use piton_core::policy::Limits;
 use piton_core::{AttemptRow, Command, ItemRow, Need, RunId, RunRow, Tables};
 
-use super::{Aim, Job, Notice, commit_mark, count, facts_of_run, known, open_plan_sync, picture, work};
+use super::{
+    Aim, Job, Notice, commit_mark, count, facts_of_run, known, open_plan_sync, picture, work,
+};
 use crate::agents::prices::Prices;
 use crate::agents::{self, Agent};
 use crate::config::Config;

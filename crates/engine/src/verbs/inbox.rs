@@ -9,14 +9,17 @@ use piton_formats::registry::plan_format;
 use serde::Serialize;
 
 use super::control::{Outcome, outcome, steer};
+use super::land::short;
 use super::record::item::asked_about;
 use super::record::unknown::known_item;
 use super::{Told, follow_project_files, one_line, said, session, shown};
 use crate::failure::Failure;
+use crate::git::{self, FileChange};
 use crate::held::own_item;
 use crate::item_view::{CheckView, title_of_item};
 use crate::native_files;
 use crate::session::{Session, no_runs, replaced_by};
+use crate::shell::quote;
 use crate::world::World;
 
 /// A question that waits for a person.
@@ -59,6 +62,37 @@ pub struct Open {
     /// Until when it is put off; none while it is asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deferred: Option<Until>,
+    /// The work that is to be looked at.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub review: Option<ReviewedWork>,
+}
+
+/// Work that waits for a review.
+#[derive(Clone, Debug, Serialize)]
+pub struct ReviewedWork {
+    /// What to type to see what it changes.
+    pub diff: String,
+    /// The files that it changes; none where git does not say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub files: Option<Vec<FileChange>>,
+}
+
+impl ReviewedWork {
+    /// The work of a unit, beside what is on the branch of its run.
+    fn of_unit(session: &Session<'_>, run: &RunRow, item: &ItemRow) -> Option<Self> {
+        let target = run.target.as_deref()?;
+        let work = &item.merge()?.work;
+        let main = &session.project.root;
+        let is_there = git::tip_of(main, &target.branch).is_some();
+        let from = match is_there {
+            true => &target.branch,
+            false => &target.tip,
+        };
+        Some(Self {
+            diff: format!("git diff {}...{}", quote(from), short(work)),
+            files: git::file_changes(main, from, work),
+        })
+    }
 }
 
 /// Everything that waits for a person, the oldest first.
@@ -123,7 +157,12 @@ fn views_of(
         let run = runs.iter().find(|run| run.id == row.run);
         let name = run.map_or_else(String::new, |run| run.name.clone());
         let node = row.node.as_ref();
-        Open::of(row, name, node.and_then(|node| items.item(row.run, node)))
+        let item = node.and_then(|node| items.item(row.run, node));
+        let work = run.zip(item).filter(|_| row.kind == DecisionKind::Review);
+        Open {
+            review: work.and_then(|(run, item)| ReviewedWork::of_unit(session, run, item)),
+            ..Open::of(row, name, item)
+        }
     });
     Ok(open.collect())
 }
@@ -148,6 +187,7 @@ impl Open {
             verbs: row.verbs(),
             request: row.request.clone(),
             deferred: row.deferred.as_ref().map(|deferred| deferred.until),
+            review: None,
         }
     }
 }
@@ -249,6 +289,9 @@ pub struct Decided {
     /// What became of what an agent asked for.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub request: Option<DecidedRequest>,
+    /// What became of work that waited for a review.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub review: Option<DecidedReview>,
     /// How the run stands that it was about.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub run: Option<Outcome>,
@@ -294,6 +337,17 @@ pub struct DecidedRequest {
     /// Until when it is put off.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<Until>,
+}
+
+/// What became of work that waited for a review.
+#[derive(Clone, Debug, Serialize)]
+pub struct DecidedReview {
+    /// What to type for the decision.
+    pub id: String,
+    /// The item.
+    pub node: String,
+    /// What was said.
+    pub verb: Verb,
 }
 
 /// What was decided about a file.
@@ -413,6 +467,15 @@ pub fn decide(
         verb,
         until: put_off,
     });
+    let reviewed = row
+        .node
+        .as_ref()
+        .filter(|_| row.kind == DecisionKind::Review);
+    let review = reviewed.map(|node| DecidedReview {
+        id: shown_id(&row),
+        node: node.to_string(),
+        verb,
+    });
     let file = row.file.map(|file| DecidedFile {
         id: format!("d{}", row.number),
         file,
@@ -437,7 +500,8 @@ pub fn decide(
         | DecisionKind::FileConflict
         | DecisionKind::ClaimedItems
         | DecisionKind::AgentEdit
-        | DecisionKind::DoubtedMemory => false,
+        | DecisionKind::DoubtedMemory
+        | DecisionKind::Review => false,
     };
     let question = if is_by_the_way {
         Some(DecidedQuestion {
@@ -455,6 +519,7 @@ pub fn decide(
             memory,
             question,
             request: None,
+            review: None,
             run: None,
         });
     }
@@ -476,6 +541,7 @@ pub fn decide(
         memory,
         question,
         request,
+        review,
         run: Some(outcome),
     })
 }
