@@ -213,8 +213,8 @@ struct Runner<'s, 'w> {
     plan_lock: Option<RunLock>,
 }
 
-/// Works on a run whose lock is held, until it is done, waits or is stopped.
-/// The row of the run as it was left.
+/// Works on a run whose lock is held, or that is joined, until it is done, waits or is
+/// stopped. The row of the run as it was left.
 ///
 /// # Errors
 ///
@@ -418,6 +418,12 @@ fn token_of(events: &[Recorded]) -> u64 {
         }
     }
     token
+}
+
+/// Whether nobody works on a run any more: what is to be done at its end is for the
+/// last runner.
+pub(crate) fn is_left(session: &Session<'_>, row: &RunRow) -> bool {
+    row.holder.is_none() && left_behind::living(&session.project, row).is_empty()
 }
 
 /// Gives a run back on which nobody can work.

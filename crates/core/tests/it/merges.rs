@@ -598,8 +598,12 @@ fn what_is_done_otherwise_with_an_item_settles_its_review() {
         }
     };
     let settled = |why: &str| (Some(Verb::Settled), Some(why.to_owned()));
-    type Done = Box<dyn Fn(&World) -> Command>;
-    let table: Vec<(Done, &str, (Option<Verb>, Option<String>))> = vec![
+    type Row = (
+        Box<dyn Fn(&World) -> Command>,
+        &'static str,
+        (Option<Verb>, Option<String>),
+    );
+    let table: Vec<Row> = vec![
         (
             Box::new(|world| crate::world::retry_item(world.run, AT)),
             "Returned",

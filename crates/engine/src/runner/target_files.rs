@@ -8,7 +8,7 @@
 use piton_core::{Need, Node, RunId, RunRow};
 use piton_formats::plan_file::PlanFile;
 
-use super::commit_mark;
+use super::{commit_mark, is_left};
 use crate::config::Config;
 use crate::fail;
 use crate::failure::Failure;
@@ -49,8 +49,7 @@ fn carry_out(
     let Some((row, target)) = row.zip(target) else {
         return Ok(());
     };
-    // The last runner of the run does it.
-    if row.holder.is_some() || !row.joined.is_empty() {
+    if !is_left(session, row) {
         return Ok(());
     }
     if !Config::load(&session.project)?.git.commit_progress {

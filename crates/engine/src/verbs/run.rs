@@ -306,12 +306,7 @@ fn work(
     runner::commit_target_files(&session, run, tell);
     let row = worked?;
     drop(lock);
-    // That the run is over is shown as well.
-    super::follow_project_files(&session, tell);
-    worktree::clean_up(&session, Occasion::EndOfRun, tell);
-    if land_at_end(&session, &row, tell) {
-        super::follow_project_files(&session, tell);
-    }
+    at_end(&session, &row, tell);
     let is_old = row.state == RunState::Done && row.invocations == 0;
     let ended = ended(&session, row)?;
     Ok(if is_old {
@@ -319,6 +314,18 @@ fn work(
     } else {
         Answer::Ran(ended)
     })
+}
+
+/// That the run is over is shown as well, and its work lands.
+fn at_end(session: &Session<'_>, row: &RunRow, tell: &mut dyn FnMut(Notice<'_>)) {
+    if !runner::is_left(session, row) {
+        return;
+    }
+    super::follow_project_files(session, tell);
+    worktree::clean_up(session, Occasion::EndOfRun, tell);
+    if land_at_end(session, row, tell) {
+        super::follow_project_files(session, tell);
+    }
 }
 
 /// Works on a run beside the runner that holds it.
@@ -362,12 +369,11 @@ fn join(
         worktree: None,
         workers: request.workers,
     };
-    let row = runner::work(&session, job, tell)?;
-    // It may have been the last one.
-    if run_lock::is_free(&session.project, &row) {
-        super::follow_project_files(&session, tell);
-        land_at_end(&session, &row, tell);
-    }
+    let run = job.run;
+    let worked = runner::work(&session, job, tell);
+    runner::commit_target_files(&session, run, tell);
+    let row = worked?;
+    at_end(&session, &row, tell);
     Ok(Answer::Ran(ended(&session, row)?))
 }
 
