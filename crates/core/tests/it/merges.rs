@@ -588,43 +588,36 @@ fn where_nothing_changed_nobody_is_asked_to_look() {
 
 #[test]
 fn what_is_done_otherwise_with_an_item_settles_its_review() {
-    let by_hand = |to| {
-        move |world: &World| Command::TakeEdits {
-            run: world.run,
-            token: None,
-            file: "PROGRESS.yaml".to_owned(),
-            edits: vec![Edit::SetState { node: node(AT), to }],
-            word: Word::File,
-        }
+    let by_hand = |run| Command::TakeEdits {
+        run,
+        token: None,
+        file: "PROGRESS.yaml".to_owned(),
+        edits: vec![Edit::SetState {
+            node: node(AT),
+            to: ItemState::Done,
+        }],
+        word: Word::File,
     };
-    let settled = |why: &str| (Some(Verb::Settled), Some(why.to_owned()));
-    type Row = (
-        Box<dyn Fn(&World) -> Command>,
-        &'static str,
-        (Option<Verb>, Option<String>),
-    );
-    let table: Vec<Row> = vec![
+    let run = in_review().0.run;
+    for (command, state, verb, why) in [
         (
-            Box::new(|world| crate::world::retry_item(world.run, AT)),
+            crate::world::retry_item(run, AT),
             "Returned",
-            (Some(Verb::Retry), None),
+            Verb::Retry,
+            None,
         ),
+        (skip_item(run, AT), "skipped at Merge", Verb::Skip, None),
         (
-            Box::new(|world| skip_item(world.run, AT)),
-            "skipped at Merge",
-            (Some(Verb::Skip), None),
-        ),
-        (
-            Box::new(by_hand(ItemState::Done)),
+            by_hand(run),
             "done at Merge",
-            settled("completed in PROGRESS.yaml"),
+            Verb::Settled,
+            Some("completed in PROGRESS.yaml"),
         ),
-    ];
-    for (change, state, verdict) in table {
+    ] {
         let (mut world, _) = in_review();
-        let command = change(&world);
         world.ok(command);
         assert_eq!(shown(&world), state);
+        let verdict = (Some(verb), why.map(str::to_owned));
         assert_eq!(reviews(&world), [verdict], "{state}");
     }
 }
