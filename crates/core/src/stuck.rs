@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_command_that_fails_three_times_is_a_circle() {
+    fn case_36_the_same_command_that_fails_three_times_is_a_circle() {
         let mut circles = Circles::default();
         assert_eq!(circles.called(&shell("make", 2), at(0)), None);
         assert_eq!(circles.called(&shell("ls x", 2), at(0)), None);

@@ -15,10 +15,6 @@ macro_rules! not_due {
 }
 
 not_due! {
-    case_7_observations_are_parsed_new_and_old_and_mixed: "observations in agent output come with memory",
-    case_8_the_signals_of_agents_are_detected: "signals in agent output come with memory",
-    case_15_a_pause_file_in_full: "the rest of the PAUSE file comes with plans and people",
-    case_36_the_same_command_that_fails_three_times_is_noticed: "what agents do is watched with real agents",
     case_48_an_approval_away_from_a_gate_is_refused: "the execution of issues comes with plans and people",
     case_49_all_transitions_of_issues_and_the_stuck_dependents: "the execution of issues comes with plans and people",
     case_50_the_rows_of_the_resume_table: "the execution of issues comes with plans and people",
