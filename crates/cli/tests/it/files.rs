@@ -571,6 +571,28 @@ mod convert {
     }
 
     #[test]
+    fn the_check_of_one_story_does_not_become_that_of_all() {
+        let scratch = Scratch::new();
+        let story = |id: &str, check: &str| {
+            format!(r#"{{"id": "{id}", "title": "do {id}"{check}, "passes": false}}"#)
+        };
+        let check = r#", "verification": "make check""#;
+        let convert = |first: &str| {
+            let stories = [story("A", first), story("B", check)].join(", ");
+            scratch.write("prd.json", &format!("{{\"userStories\": [{stories}]}}\n"));
+            let pair = ["--from", "prd-user-stories", "--to", "task-file"];
+            scratch.piton(&[&["files", "convert", "--strict"], &pair[..]].concat())
+        };
+        let one = convert("");
+        assert_eq!(one.exit, 1, "{}", one.err);
+        assert!(one.err.contains("1  checks"), "{}", one.err);
+        assert!(!one.out.contains("make check"), "{}", one.out);
+        let all = convert(check);
+        assert_eq!(all.exit, 0, "{}", all.err);
+        assert!(all.out.contains("test_command: make check"), "{}", all.out);
+    }
+
+    #[test]
     fn a_plan_becomes_a_plan_and_a_log_a_log() {
         let scratch = Scratch::new();
         let shows =

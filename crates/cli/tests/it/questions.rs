@@ -137,6 +137,48 @@ fn other_words_of_an_item_are_told_once() {
     );
 }
 
+/// An edit is known by what it is, not by how it is told.
+#[test]
+fn an_edit_that_holds_a_secret_is_asked_about_once() {
+    const TOKEN: &str = "ghp_abcdefghijklmnopqrstuvwxyz0123456789";
+    let scratch = Scratch::new();
+    let list = r#"{"userStories": [
+  {"id": "A", "title": "first", "passes": false},
+  {"id": "B", "title": "second", "acceptanceCriteria": ["log in"], "passes": false}
+]}
+"#;
+    scratch.write("prd.json", list);
+    scratch.agent(&format!(
+        "cat >/dev/null; echo x >made; sed -i 's/log in/enter {TOKEN}/' prd.json; echo done"
+    ));
+    assert_eq!(run(&scratch, &["--max-iterations", "1"]).exit, 5);
+    let inbox = scratch.json(&["inbox"]);
+    assert_eq!(inbox.as_array().map(Vec::len), Some(1), "{inbox}");
+    assert!(inbox[0]["details"].to_string().contains("redacted"));
+    for _ in 0..2 {
+        let said = scratch.piton(&["files", "sync"]);
+        assert_eq!((said.exit, scratch.json(&["inbox"])), (0, inbox.clone()));
+        assert!(!said.err.contains("took"), "{}", said.err);
+    }
+    // Nor is another question beside it asked again.
+    let shown = scratch.read("prd.json");
+    let unticked = shown.replacen("\"passes\": true", "\"passes\": false", 1);
+    scratch.write(
+        "prd.json",
+        &unticked.replace("first", &format!("first {TOKEN}")),
+    );
+    let said = scratch.piton(&["files", "sync"]);
+    assert_eq!(said.err.matches("took 1 edit").count(), 1, "{}", said.err);
+    let inbox = scratch.json(&["inbox"]);
+    assert_eq!(inbox.as_array().map(Vec::len), Some(2), "{inbox}");
+    for _ in 0..2 {
+        let said = scratch.piton(&["files", "sync"]);
+        assert_eq!((said.exit, scratch.json(&["inbox"])), (3, inbox.clone()));
+        assert!(!said.err.contains("took"), "{}", said.err);
+    }
+    assert!(!scratch.piton(&["journal", "export"]).out.contains(TOKEN));
+}
+
 #[test]
 fn an_item_that_a_person_sets_back_is_done_again_with_their_words() {
     let scratch = unticked();

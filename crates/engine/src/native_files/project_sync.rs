@@ -31,7 +31,6 @@ pub use piton_formats::registry::{face_file_at as file_at, face_files};
 use self::rows::{Behind, Fresh, behind};
 use super::branches::{self, Origin};
 use super::copies::keep_beside;
-use super::exchange::sha256;
 use super::news::{News, foreign, in_lines, not_utf8};
 use super::sync::{
     self, Fault, Holds, Looked, NativeFile, Standing, asks, commit, facts, is_absent,
@@ -360,11 +359,12 @@ struct MergedSince {
     branches: BTreeMap<String, String>,
 }
 
-/// A version that was asked about while an attempt was open, by its hash: who
-/// wrote it then is not known, also when that is over.
-#[derive(Serialize, Deserialize)]
+/// What a file said that was asked about while an attempt was open: who wrote it
+/// then is not known, also when that is over, and whatever else is changed.
+#[derive(Default, Serialize, Deserialize)]
 struct AskedAtWork {
-    seen: String,
+    #[serde(default)]
+    things: Vec<Found>,
 }
 
 impl NativeFile for ProjectSync<'_, '_> {
@@ -412,10 +412,8 @@ impl NativeFile for ProjectSync<'_, '_> {
         bytes: &[u8],
         version: Version,
     ) -> Result<Looked, Fault> {
-        let seen = sha256(bytes);
-        let asked = synced.remembered::<AskedAtWork>();
-        // Nobody knows who wrote it, or whether it was to lack its end.
-        let is_doubted = version.is_beginning || asked.is_some_and(|asked| asked.seen == seen);
+        // Nobody knows who wrote it.
+        let asked: AskedAtWork = synced.remembered().unwrap_or_default();
         // What another branch says of what is known was said there.
         let known = match self.origin {
             Origin::Same => KnownThings::Ask,
@@ -437,7 +435,7 @@ impl NativeFile for ProjectSync<'_, '_> {
         if self.file.by_name_alone {
             missing.clear();
         }
-        let mut looked = self.take_found(&version, is_doubted, known)?;
+        let mut looked = self.take_found(&version, &asked.things, known)?;
         let is_asked = looked.is_asked();
         let is_new = match is_asked {
             true => !looked.news.is_empty(),
@@ -448,7 +446,8 @@ impl NativeFile for ProjectSync<'_, '_> {
         }
         if is_asked {
             if is_at_work(self.session)? {
-                synced.remember(&AskedAtWork { seen });
+                let things = self.unknown(&version)?;
+                synced.remember(&AskedAtWork { things });
             }
             return Ok(looked);
         }
@@ -494,7 +493,7 @@ impl NativeFile for ProjectSync<'_, '_> {
             Holds::File => KnownThings::Take,
             Holds::Piton => KnownThings::Keep,
         };
-        self.take_found(&version, false, known)?;
+        self.take_found(&version, &[], known)?;
         Ok(synced.note(BTreeMap::new())?)
     }
 
@@ -505,7 +504,7 @@ impl NativeFile for ProjectSync<'_, '_> {
         version: Option<Version>,
     ) -> Result<PathBuf, Fault> {
         if let Some(version) = version {
-            self.take_found(&version, false, KnownThings::Keep)?;
+            self.take_found(&version, &[], KnownThings::Keep)?;
         }
         let kept = keep_beside(self.session, synced.target())?;
         // What only the file says is not in the journal.
@@ -584,7 +583,7 @@ impl ProjectSync<'_, '_> {
         if !took.is_readable() {
             return Ok(false);
         }
-        let looked = self.take_found(&Version::alone(took), false, KnownThings::Keep)?;
+        let looked = self.take_found(&Version::alone(took), &[], KnownThings::Keep)?;
         let is_taken = looked.standing == Standing::Level;
         news.extend(looked.news.into_iter().filter(|_| is_taken));
         Ok(is_taken)
@@ -624,30 +623,42 @@ impl ProjectSync<'_, '_> {
     fn take_found(
         &self,
         version: &Version,
-        is_doubted: bool,
+        doubted: &[Found],
         known: KnownThings,
     ) -> Result<Looked, Fault> {
         let found = self.unknown(version)?;
         if found.is_empty() && self.asked.is_none() {
             return Ok(Looked::default());
         }
-        let written = match is_doubted {
+        // Nobody knows whether what ends early was to lack its end.
+        let mut written = match version.is_beginning {
             true => Vec::new(),
             false => self.written(&found, version.base.as_ref())?,
         };
+        // Piton has not written what is doubted, and the journal does not say it.
+        if !written.is_empty() {
+            let doubted = doubted.iter().filter(|doubt| found.contains(doubt));
+            let doubted: Vec<Found> = doubted.cloned().collect();
+            written.retain(|one| !doubted.iter().any(|doubt| doubt.is_same_thing(one)));
+            written.extend(doubted);
+        }
         let committed = commit(self, &self.take_file(found, written, known))?;
         fail::point("project-sync.taken");
+        let taken = News::taken(self.file.path, count(&committed.events));
         if asks(&committed.events) {
-            return Ok(Looked::asked(self.file.path, &committed.events));
+            let mut looked = Looked::asked(self.file.path, &committed.events);
+            looked.news.splice(0..0, taken);
+            return Ok(looked);
         }
         // Another process may have asked since this one looked.
         let question = self
             .session
             .question_about(RunId::PROJECT, self.file.path)?;
         if known == KnownThings::Ask && question.is_some() {
-            return self.settle_or_wait(version);
+            let mut looked = self.settle_or_wait(version)?;
+            looked.news.extend(taken);
+            return Ok(looked);
         }
-        let taken = News::taken(self.file.path, count(&committed.events));
         Ok(Looked {
             news: taken.into_iter().collect(),
             ..Looked::default()
@@ -792,6 +803,10 @@ impl ProjectSync<'_, '_> {
         let mut written = base.found.clone();
         // Of what is taken out it counts how much there was.
         written.retain(|one| is_taken_out || found.iter().any(|now| now.is_same_thing(one)));
+        if written.is_empty() {
+            // That it had none of this is known.
+            written.extend(base.found.first().cloned());
+        }
         Ok(written)
     }
 
