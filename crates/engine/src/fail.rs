@@ -72,6 +72,7 @@ pub const POINTS: &[&str] = &[
     "lane.included",
     "lane.set-up",
     "unit.both-sides",
+    "unit.plan-seen",
     "unit.kept",
     "unit.saved",
     "lane.torn-down",
@@ -89,6 +90,8 @@ pub const POINTS: &[&str] = &[
     // The end.
     "run.over",
     "run.released",
+    "target.files-made",
+    "target.files-moved",
     "worktree.before-remove",
 ];
 
