@@ -87,6 +87,11 @@ pub const POINTS: &[&str] = &[
     "land.moved",
     "clean.lanes-removed",
     "clean.refs-dropped",
+    // Several runners.
+    "join.locked",
+    "join.recorded",
+    "join.lost",
+    "join.leads",
     // The end.
     "run.over",
     "run.released",

@@ -151,3 +151,45 @@ fn only_a_run_that_is_worked_on_in_lanes_is_joined() {
     fine(&running.end());
     refused("nobody works on it");
 }
+
+/// Whoever dies while it joins, gives another one up, or takes a run over, the work is
+/// done, once.
+#[test]
+fn wherever_one_of_two_dies_over_the_other_the_next_one_goes_on() {
+    for (point, is_joined) in [
+        ("join.locked", true),
+        ("join.recorded", true),
+        ("join.leads", true),
+        ("join.lost", false),
+    ] {
+        let scratch = project(AT_WORK, 4);
+        let dying = |arguments: &[&str], dies: bool| {
+            let mut command = scratch.command(arguments);
+            if dies {
+                command.env("PITON_FAILPOINT", point);
+            }
+            Running::start(command)
+        };
+        let holder = dying(&arguments("2"), !is_joined);
+        scratch.until("two work", || at_work(&scratch) == 2);
+        let joined = dying(JOIN, is_joined);
+        if matches!(point, "join.leads" | "join.lost") {
+            scratch.until("four work", || at_work(&scratch) == 4);
+            let (kept, killed) = match is_joined {
+                true => (joined, holder),
+                false => (holder, joined),
+            };
+            killed.kill();
+            assert_ne!(kept.end().exit, 0, "{point}");
+            scratch.write(".piton/go", "");
+        } else {
+            assert_ne!(joined.end().exit, 0, "{point}");
+            scratch.write(".piton/go", "");
+            fine(&holder.end());
+        }
+        fine(&scratch.piton(&arguments("2")));
+        all_done(&scratch, 4);
+        main_has_it(&scratch);
+        fine(&scratch.piton(&["journal", "verify"]));
+    }
+}
