@@ -17,6 +17,8 @@ pub const POINTS: &[&str] = &[
     // The worktree of the run is made.
     "worktree.before-add",
     "worktree.added",
+    "worktree.before-detach",
+    "worktree.detached",
     // The run is taken.
     "run.locked",
     "run.leased",
@@ -97,6 +99,7 @@ pub const POINTS: &[&str] = &[
     "run.released",
     "target.files-made",
     "target.files-moved",
+    "worktree.before-put-back",
     "worktree.before-remove",
 ];
 

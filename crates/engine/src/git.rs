@@ -45,7 +45,8 @@ pub use self::worktrees::{
     HALF_MADE, NewWorktree, Worktree, WorktreeState, add_detached_worktree, add_worktree,
     adopt_detached_worktree, check_branch_name, commit_has, drop_exclusion, drop_locks,
     exclude_worktree, finish_worktree, ignores_folder, is_merged, lock_detached_worktree,
-    remove_detached_worktree, remove_worktree, restore, tracks_any, worktree_state, worktrees,
+    remove_detached_worktree, remove_worktree, restore, switch, tracks_any, worktree_state,
+    worktrees,
 };
 
 /// Long enough for hooks that run a whole test suite.

@@ -354,7 +354,8 @@ fn take(
 ) -> Result<(Vec<Recorded>, Option<RunLanes>), Failure> {
     let run = job.run;
     let limits = row.policy.limits.overridden_by(&job.limits);
-    let begins = match in_lanes && row.target.is_none() {
+    let order = job.worktree.as_ref();
+    let begins = match in_lanes && row.target.is_none() && order.is_none() {
         true => Some(lanes::new_target(session, row)?),
         false => None,
     };
@@ -363,10 +364,12 @@ fn take(
         News::tell(&project_sync::follow(session), tell);
     }
     let target = begins.as_ref().or(row.target.as_deref());
-    let on_target = target.filter(|_| in_lanes).map(|target| Checkout {
+    let of_target = target.map(|target| Checkout {
         branch: Some(target.branch.clone()),
         commit: Some(target.tip.clone()),
     });
+    let on_target = of_target.or_else(|| order.map(WorktreeOrder::checkout));
+    let on_target = on_target.filter(|_| in_lanes);
     let facts = facts(session);
     let facts = Facts {
         holder: HolderKnown::Excluded,

@@ -54,6 +54,7 @@ fn session<'w>(world: &'w World, told: &mut Told<'_>) -> Result<Session<'w>, Fai
 /// found in them. Whatever becomes of them, what is stored is stored.
 fn follow_project_files(session: &Session<'_>, told: &mut Told<'_>) {
     News::tell(&project_sync::follow(session), told);
+    worktree::put_back(session, told);
     worktree::clean_up(session, Occasion::Write, told);
     land::note_landed(session);
 }

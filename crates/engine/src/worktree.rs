@@ -139,7 +139,8 @@ impl Project {
 /// branch is gone: what that had is merged, or given up.
 pub(crate) fn checkout_of_run(project: &Project, row: &RunRow) -> Option<Checkout> {
     let target = row.target.as_deref()?;
-    let there = worktree_path(project, target);
+    // In lanes the branch is checked out nowhere.
+    let there = worktree_path(project, target).filter(|_| row.lanes.is_none());
     let there = there.and_then(|path| git::checked_out(&path));
     there.or_else(|| {
         Some(Checkout {
@@ -246,6 +247,8 @@ pub struct WorktreeOrder {
     is_recorded: bool,
     /// Something was done there before.
     has_work: bool,
+    /// It is worked on in lanes: meanwhile no branch is checked out there.
+    in_lanes: bool,
     /// The work tree in which the branch begins.
     from: PathBuf,
     found: WorktreeFound,
@@ -295,6 +298,7 @@ impl WorktreeOrder {
         };
         let mut order = Self {
             is_recorded: recorded.is_some(),
+            in_lanes: known.is_some_and(|(row, _)| row.lanes.is_some()),
             has_work: known.is_some_and(|(row, tables)| tables.tree(row.id).any(is_done_there)),
             from: project.work_tree.clone(),
             found: WorktreeFound::Nothing,
@@ -365,6 +369,23 @@ impl WorktreeOrder {
         )))
     }
 
+    /// The branch, and where it is, or begins.
+    pub(crate) fn checkout(&self) -> Checkout {
+        let tip = git::tip_of(&self.from, &self.target.branch);
+        Checkout {
+            branch: Some(self.target.branch.clone()),
+            commit: tip.or_else(|| Some(self.target.base.clone())),
+        }
+    }
+
+    /// A work tree in which git can be asked now.
+    pub(crate) fn present_tree(&self) -> &Path {
+        match self.is_whole() {
+            true => &self.path,
+            false => &self.from,
+        }
+    }
+
     /// Whether nothing is to be made.
     pub(crate) fn is_whole(&self) -> bool {
         self.found == WorktreeFound::Whole
@@ -407,7 +428,8 @@ impl WorktreeOrder {
                         self.quoted()
                     )));
             }
-            if tree.branch.as_ref() != Some(branch) {
+            let is_detached = self.in_lanes && tree.branch.is_none();
+            if tree.branch.as_ref() != Some(branch) && !is_detached {
                 return Err(self.other_tree(tree.branch.as_deref()));
             }
             return self.find_whole(tree);
@@ -645,6 +667,129 @@ impl WorktreeOrder {
             }
         }
     }
+}
+
+/// Lets no branch be checked out in the worktree of a run that is worked on in lanes:
+/// the merge queue moves its branch.
+///
+/// # Errors
+///
+/// When the worktree has changes, or something else is checked out there.
+pub(crate) fn detach(project: &Project, row: &RunRow, target: &TargetRow) -> Result<(), Failure> {
+    let Some(path) = worktree_path(project, target) else {
+        return Ok(());
+    };
+    let here = git::checked_out(&path).unwrap_or_default();
+    if here.branch.is_none() {
+        return match lost_by(project, target, &here)? {
+            Some(why) => Err(why),
+            None => Ok(()),
+        };
+    }
+    let changes = git::changes(&path, &[])?;
+    if !changes.is_empty() {
+        let (shown, changes) = (path.display(), named(&changes, NAMED_MAX));
+        let quoted = quote(&path.to_string_lossy()).into_owned();
+        return Err(Failure::new(
+            "worktree.dirty",
+            format!("the worktree {shown} has changes that are not committed: {changes}"),
+        )
+        .hint(format!(
+            "commit them there, or put them aside with `git -C {quoted} stash --include-untracked`, and run again"
+        )));
+    }
+    let mark = process::own_mark(&format!("worktree-{}", row.id));
+    let by = By {
+        mark: &mark,
+        stop: &Stop::default(),
+    };
+    fail::point("worktree.before-detach");
+    let detached = git::switch(&path, None, &by)?;
+    fail::point("worktree.detached");
+    detached.map_err(|why| stays(&path, "worktree.failed", &why))
+}
+
+/// What a person committed in a detached worktree, which no branch has.
+fn lost_by(
+    project: &Project,
+    target: &TargetRow,
+    here: &Checkout,
+) -> Result<Option<Failure>, Failure> {
+    let tip = git::tip_of(&project.root, &target.branch);
+    let Some((commit, tip)) = here.commit.as_ref().zip(tip) else {
+        return Ok(None);
+    };
+    if git::is_built_on(&project.root, &tip, commit)? {
+        return Ok(None);
+    }
+    let Some(path) = worktree_path(project, target) else {
+        return Ok(None);
+    };
+    let quoted = quote(&path.to_string_lossy()).into_owned();
+    let (branch, path) = (&target.branch, path.display());
+    Ok(Some(
+        Failure::new(
+            "worktree.taken",
+            format!("{commit} was committed in the worktree {path} and is on no branch"),
+        )
+        .hint(format!(
+            "`git -C {quoted} switch {}` and `git -C {quoted} merge {commit}`, and run again",
+            quote(branch)
+        )),
+    ))
+}
+
+/// Checks the branch of each run in lanes out again in its worktree, where nobody
+/// works on the run: at the end of an invocation, and after one that died. Why one
+/// stays as it is, with what to type.
+pub(crate) fn put_back(session: &Session<'_>, tell: &mut dyn FnMut(Notice<'_>)) {
+    let mut put_all = || {
+        for row in session.runs()? {
+            let target = row.target.as_deref().filter(|_| row.lanes.is_some());
+            let path = target.and_then(|target| worktree_path(&session.project, target));
+            let Some((target, path)) = target.zip(path) else {
+                continue;
+            };
+            let here = git::checked_out(&path).filter(|here| here.branch.is_none());
+            let is_held = !row.joined.is_empty() || !run_lock::is_free(&session.project, &row);
+            if let Some(here) = here.filter(|_| !is_held)
+                && let Some(why) = put_one(session, &row, (target, &path), &here)?
+            {
+                tell(Notice::Warning(&why.to_string()));
+            }
+        }
+        Ok::<_, Failure>(())
+    };
+    if let Err(failure) = put_all() {
+        tracing::info!(%failure, "the worktrees of runs are not put back");
+    }
+}
+
+fn put_one(
+    session: &Session<'_>,
+    row: &RunRow,
+    (target, path): (&TargetRow, &Path),
+    here: &Checkout,
+) -> Result<Option<Failure>, Failure> {
+    if let Some(why) = lost_by(&session.project, target, here)? {
+        return Ok(Some(why));
+    }
+    let mark = process::own_mark(&format!("worktree-{}", row.id));
+    let by = By {
+        mark: &mark,
+        stop: &Stop::default(),
+    };
+    fail::point("worktree.before-put-back");
+    let put = git::switch(path, Some(&target.branch), &by)?;
+    Ok(put.err().map(|why| {
+        let branch = &target.branch;
+        let quoted = quote(&path.to_string_lossy()).into_owned();
+        let why = format!("{branch} cannot be checked out there again: {why}");
+        stays(path, "worktree.failed", &why).hint(format!(
+            "see to that, then `git -C {quoted} switch {}`",
+            quote(branch)
+        ))
+    }))
 }
 
 /// The work tree in which a folder lies that is another one, or is to be, and where.

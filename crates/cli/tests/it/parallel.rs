@@ -1,7 +1,7 @@
 //! Sprints whose plan allows several items at once: how many are worked on, and what
 //! becomes of what waits for one that failed.
 
-use crate::harness::{Said, Scratch};
+use crate::harness::{DEMO, Said, Scratch};
 
 const DONE: &str = "echo '{\"status\": \"completed\", \"summary\": \"did it\"}'";
 
@@ -129,23 +129,102 @@ fn a_wish_that_cannot_be_met_is_a_warning_and_one_flag_is_refused() {
     }
 }
 
+/// A sprint with a worktree of its own.
+const OWN: &str = "worktree: {enabled: true, branch: own, path: trees/demo, cleanup: never}\nparallel-execution: {enabled: true, maxConcurrency: 2}\n";
+
+/// The branch of the sprint has all of the work, and is checked out in its worktree.
+#[track_caller]
+fn own_branch_has_it(scratch: &Scratch) {
+    let tree = |args: &[&str]| scratch.git(&[&["-C", "trees/demo"], args].concat());
+    assert_eq!(tree(&["branch", "--show-current"]), "own\n");
+    assert_eq!(tree(&["status", "--porcelain"]), "");
+    for file in ["one.txt", "two.txt"] {
+        assert_eq!(scratch.read(&format!("trees/demo/{file}")), "made\n");
+        assert!(!scratch.has(file), "{file}");
+    }
+    assert_eq!(scratch.git(&["branch", "--show-current"]), "main\n");
+    assert_eq!(targets(scratch), "");
+    let progress = scratch.read("demo/PROGRESS.yaml");
+    assert!(progress.contains("\nstatus: completed\n"), "{progress}");
+}
+
 #[test]
-fn a_sprint_with_a_worktree_of_its_own_has_one_worker() {
-    let settings = "worktree: {enabled: true, branch: own, path: trees/demo}\nparallel-execution: {enabled: true, maxConcurrency: 2}\n";
-    let scratch = project(settings, TWO, "echo made >$PITON_ITEM.txt");
-    let refused = scratch.run(&["--workers", "2"]);
-    assert_eq!(refused.exit, 1, "{}", refused.err);
-    assert!(refused.err.contains("--workers 1`"), "{}", refused.err);
-    assert_eq!(
-        refused.err.matches("--workers").count(),
-        1,
-        "{}",
-        refused.err
+fn a_sprint_with_a_worktree_of_its_own_is_merged_on_its_branch() {
+    let scratch = project(OWN, TWO, BARRIER);
+    fine(&scratch.run(&[]));
+    own_branch_has_it(&scratch);
+    fine(&scratch.piton(&["land", DEMO]));
+    assert!(scratch.has("one.txt") && scratch.has("two.txt"));
+    fine(&scratch.piton(&["plan", "clean", DEMO]));
+    assert!(!scratch.has("trees/demo"));
+    let trees = scratch.git(&["worktree", "list", "--porcelain"]);
+    assert_eq!(trees.matches("worktree ").count(), 1, "{trees}");
+}
+
+#[test]
+fn cleanup_on_complete_holds_for_a_worktree_whose_sprint_was_done_in_lanes() {
+    let settings = OWN.replace("never", "on-complete");
+    let scratch = project(&settings, TWO, BARRIER);
+    fine(&scratch.run(&[]));
+    assert!(!scratch.has("trees/demo"));
+    assert_eq!(scratch.git(&["show", "own:one.txt"]), "made\n");
+}
+
+#[test]
+fn what_was_done_in_place_on_the_branch_is_there_in_the_lanes() {
+    let agent = "[ $PITON_ITEM = one ] || [ -e one.txt ] || exit 1\necho made >$PITON_ITEM.txt\ngit add . && git commit -qm $PITON_ITEM";
+    let scratch = project(
+        &OWN.replace("maxConcurrency: 2", "maxConcurrency: 1"),
+        TWO,
+        agent,
     );
+    scratch.run(&["--max-iterations", "1"]);
+    fine(&scratch.run(&["--workers", "2"]));
+    own_branch_has_it(&scratch);
+}
+
+#[test]
+fn a_worktree_with_changes_is_refused_before_lanes_begin() {
+    let scratch = project(
+        OWN,
+        TWO,
+        "[ -e $PITON_PROJECT/.piton/go ] || exit 1\necho made >$PITON_ITEM.txt",
+    );
+    assert_ne!(scratch.run(&["--once"]).exit, 0);
+    scratch.write("trees/demo/mine", "of a person\n");
+    scratch.write(".piton/go", "");
+    fine(&scratch.piton(&["plan", "retry", "one"]));
+    scratch.piton(&["plan", "retry", "two"]);
     let said = scratch.run(&[]);
-    fine(&said);
-    assert!(said.err.contains("one item after another"), "{}", said.err);
-    assert_eq!(targets(&scratch), "");
+    assert_eq!(said.exit, 1, "{}", said.err);
+    assert!(said.err.contains("[worktree.dirty]"), "{}", said.err);
+    std::fs::remove_file(scratch.path().join("trees/demo/mine")).expect("it is there");
+    fine(&scratch.run(&[]));
+    own_branch_has_it(&scratch);
+}
+
+#[test]
+fn the_next_command_puts_back_what_a_death_left_detached() {
+    let points = [
+        "worktree.before-detach",
+        "worktree.detached",
+        "merge.moved",
+        "run.over",
+        "worktree.before-put-back",
+    ];
+    for point in points {
+        let scratch = project(OWN, TWO, BARRIER);
+        let mut command = scratch.command(&[crate::harness::RUN, &["--workers", "2"]].concat());
+        command.env("PITON_FAILPOINT", point);
+        let died = crate::harness::Running::start(command).end();
+        assert_eq!(died.exit, -1, "{point}: {}", died.err);
+        fine(&scratch.piton(&["log", "milestone_reached", "--description", "next"]));
+        let here = scratch.git(&["-C", "trees/demo", "branch", "--show-current"]);
+        assert_eq!(here, "own\n", "{point}");
+        let said = scratch.run(&[]);
+        assert_eq!(said.exit, 0, "{point}: {}", said.err);
+        own_branch_has_it(&scratch);
+    }
 }
 
 /// Of a graph of steps whose first fails, what becomes of the others: `after`

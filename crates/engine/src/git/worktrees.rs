@@ -459,6 +459,28 @@ pub fn restore(tree: &Path, commit: &str, by: &By<'_>) -> Result<(), Failure> {
     content("clean a worktree", &run(tree, &clean, by)?)
 }
 
+/// Checks a branch out in a worktree, or nothing but the commit that is checked out
+/// there. Why not, where git refuses that: then nothing is changed.
+///
+/// # Errors
+///
+/// When git cannot be started.
+pub fn switch(
+    tree: &Path,
+    branch: Option<&str>,
+    by: &By<'_>,
+) -> Result<Result<(), String>, Failure> {
+    let args = match branch {
+        Some(branch) => words(&["switch", "--quiet", "--no-guess", branch]),
+        None => words(&["switch", "--quiet", "--detach"]),
+    };
+    let said = Said::from(&run(tree, &args, by)?);
+    Ok(match said.ok {
+        true => Ok(()),
+        false => Err(reason(&said.err)),
+    })
+}
+
 /// Takes away the locks that a git left in the folder of a worktree which was
 /// ended, once nothing works there any more. The locks of refs are not there.
 pub fn drop_locks(tree: &Path) {

@@ -34,6 +34,7 @@ use crate::notice::Notice;
 use crate::process::Stop;
 use crate::project::Project;
 use crate::session::Session;
+use crate::worktree::{self, WorktreeOrder};
 
 /// What a runner has of the lanes of its run.
 pub(super) struct RunLanes {
@@ -135,17 +136,6 @@ fn wished(session: &Session<'_>, job: &Job, row: &RunRow) -> Result<Option<NonZe
 fn refuse(session: &Session<'_>, job: &Job, row: &RunRow) -> Result<(), Failure> {
     let project = &session.project;
     let in_turn = "or work on one item after another with `--workers 1`";
-    let has_path = row
-        .target
-        .as_ref()
-        .is_some_and(|target| target.path.is_some());
-    if job.worktree.is_some() || has_path {
-        return Err(Failure::new(
-            "plan.unsupported",
-            "several workers need a git worktree each, and this plan is worked on in one of its own",
-        )
-        .hint("work on one item after another with `--workers 1`"));
-    }
     if !project.in_git {
         return Err(Failure::new(
             "git.missing",
@@ -155,14 +145,17 @@ fn refuse(session: &Session<'_>, job: &Job, row: &RunRow) -> Result<(), Failure>
             "make one with `git init` and a first commit, {in_turn}"
         )));
     }
-    if git::head(&project.work_tree)?.is_none() {
+    // A worktree of the plan's own may have to be made yet.
+    let order = job.worktree.as_ref();
+    let tree = order.map_or(&*project.work_tree, WorktreeOrder::present_tree);
+    if git::head(tree)?.is_none() {
         return Err(Failure::new(
             "git.no_commit",
             "several workers begin at a commit, and the repository has none yet",
         )
         .hint(format!("make a first commit, {in_turn}")));
     }
-    let version = git::git_version(&project.work_tree)?;
+    let version = git::git_version(tree)?;
     if version.is_some_and(|version| version < GIT_MIN) {
         let (major, minor) = GIT_MIN;
         return Err(Failure::new(
@@ -170,6 +163,9 @@ fn refuse(session: &Session<'_>, job: &Job, row: &RunRow) -> Result<(), Failure>
             format!("several workers need git {major}.{minor} or later"),
         )
         .hint(format!("install a later git, {in_turn}")));
+    }
+    if order.is_some_and(|order| !order.is_whole()) {
+        return Ok(());
     }
     let own = own_files(project, &row.face, &row.source);
     let mut changes = git::changes(&project.work_tree, &own)?;
@@ -229,10 +225,13 @@ pub(super) fn enter(
         }
     };
     fail::point("target.recorded");
-    let target = match is_new {
+    let target = match is_new || target.path.is_some() {
         true => target,
         false => follow_head(session, (run, token), target)?,
     };
+    if target.path.is_some() && job.worktree.is_some() {
+        worktree::detach(project, &row, &target)?;
+    }
     let name = format!("refs/heads/{}", target.branch);
     if target.tip == target.base && git::ref_at(&project.work_tree, &name)?.is_none() {
         let step = RefStep {
@@ -254,8 +253,36 @@ pub(super) fn enter(
         review: rules.review,
     };
     session.commit(&command, &facts(session))?;
+    if target.path.is_some() {
+        follow_branch(session, (run, token), target)?;
+    }
     let pool = Pool::open(project, &job.config.workspace).map_err(failure_of)?;
     Ok(RunLanes::new(pool))
+}
+
+/// Begins at what the branch of the plan's own worktree has by now: what was done in
+/// place before, and what a person committed there.
+fn follow_branch(
+    session: &Session<'_>,
+    (run, token): (RunId, u64),
+    target: TargetRow,
+) -> Result<(), Failure> {
+    let main = &session.project.root;
+    let at = git::ref_at(main, &format!("refs/heads/{}", target.branch))?;
+    let Some(at) = at.filter(|at| *at != target.tip) else {
+        return Ok(());
+    };
+    if !git::is_built_on(main, &at, &target.tip)? {
+        return Ok(());
+    }
+    let target = Box::new(TargetRow {
+        base: at.clone(),
+        tip: at,
+        ..target
+    });
+    let command = Command::TargetRun { run, token, target };
+    session.commit(&command, &facts(session))?;
+    Ok(())
 }
 
 /// Takes the branch of a run along to what is checked out, where that was built on
@@ -788,8 +815,10 @@ impl Runner<'_, '_> {
                 on.map(|row| project.root.join(&row.path)).collect()
             },
         );
+        // A worktree of the plan's own has copies of them.
         let inner = |path: &PathBuf| {
-            let inner = path.strip_prefix(&project.work_tree).ok()?;
+            let inner = path.strip_prefix(&project.work_tree);
+            let inner = inner.or_else(|_| path.strip_prefix(&project.root)).ok()?;
             inner.to_str().map(str::to_owned)
         };
         plan.iter().chain(&faces).filter_map(inner).collect()

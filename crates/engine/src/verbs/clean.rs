@@ -62,15 +62,30 @@ pub fn clean(world: &World, run: &str, told: &mut Told<'_>) -> Result<Cleaned, F
     if row.lanes.is_some() && !has_path {
         return clean_lanes(&session, &row, &config);
     }
-    let worktree = match worktree::remove(&session, &row, Occasion::Asked, told)? {
+    worktree::put_back(&session, told);
+    let mut cleaned = Cleaned::default();
+    if row.lanes.is_some() {
+        let mark = process::own_mark(&format!("clean-{}", row.id));
+        let cleaning = Cleaning {
+            session: &session,
+            row: &row,
+            by: By {
+                mark: &mark,
+                stop: &Stop::default(),
+            },
+        };
+        let fault = cleaning.remove_lanes(&config, &mut cleaned)?;
+        cleaning.drop_refs()?;
+        if let Some(fault) = fault {
+            return Err(fault);
+        }
+    }
+    cleaned.worktree = match worktree::remove(&session, &row, Occasion::Asked, told)? {
         Some(Removal::Removed(removed)) => Some(removed),
         Some(Removal::Stays(why)) => return Err(why),
         None => None,
     };
-    Ok(Cleaned {
-        worktree,
-        ..Cleaned::default()
-    })
+    Ok(cleaned)
 }
 
 /// Takes away the lanes of a run that has landed, the refs of its units, and its

@@ -304,8 +304,9 @@ fn work(
     };
     let worked = runner::work(&session, job, tell);
     runner::commit_target_files(&session, run, tell);
-    let row = worked?;
     drop(lock);
+    worktree::put_back(&session, tell);
+    let row = worked?;
     at_end(&session, &row, tell);
     let is_old = row.state == RunState::Done && row.invocations == 0;
     let ended = ended(&session, row)?;
@@ -372,6 +373,7 @@ fn join(
     let run = job.run;
     let worked = runner::work(&session, job, tell);
     runner::commit_target_files(&session, run, tell);
+    worktree::put_back(&session, tell);
     let row = worked?;
     at_end(&session, &row, tell);
     Ok(Answer::Ran(ended(&session, row)?))
