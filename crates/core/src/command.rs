@@ -801,8 +801,8 @@ pub enum HolderKnown {
     Nothing,
     /// It lives: it holds its lock.
     Alive,
-    /// The runner with this token is gone: its lock was free after the journal
-    /// named it. A later one may have come since.
+    /// The runner with this token is gone, and so are all before it: their locks were
+    /// free after the journal named them. A later one may have come since.
     Gone(u64),
     /// The caller holds the lock itself: whoever held the run is gone.
     Excluded,

@@ -1,7 +1,7 @@
 //! The branch that the work of a run goes to, and the lanes in which several
 //! units of it are worked on at once: see `docs/design/0027-lanes-and-merge-queue.md`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -59,6 +59,9 @@ pub struct LanesRow {
     /// The units whose work is to be merged, in the order in which they came.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub queue: Vec<Node>,
+    /// The units whose work waits for a review.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub in_review: BTreeSet<Node>,
     /// The one of them whose merge is being checked, or has passed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub merging: Option<Node>,
@@ -85,6 +88,14 @@ impl LanesRow {
             let path = self.scopes.get(other)?.overlap(scope)?;
             Some((other, path))
         })
+    }
+}
+
+impl LanesRow {
+    /// How many units were begun and are not over: each has a lane, is queued, or waits
+    /// for a review.
+    pub(crate) fn begun(&self) -> usize {
+        self.held.len() + self.queue.len() + self.in_review.len()
     }
 }
 

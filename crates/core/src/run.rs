@@ -123,16 +123,10 @@ pub struct Holder {
     pub token: u64,
     /// When it took the run.
     pub since: Timestamp,
-}
-
-/// Who works on a run beside the runner that holds it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Joined {
-    /// Who, and since when.
-    #[serde(flatten)]
-    pub holder: Holder,
-    /// The name of the lock that it holds while it lives.
-    pub lock: String,
+    /// The name of the lock that it holds while it lives, beside that on the plan: of one
+    /// that joined.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lock_name: Option<String>,
 }
 
 /// What the read tables know of a run.
@@ -201,7 +195,7 @@ pub struct RunRow {
     pub holder: Option<Holder>,
     /// Who works on it beside that one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub joined: Vec<Joined>,
+    pub joined: Vec<Holder>,
     /// The largest fencing token ever given out for it.
     pub fence: u64,
     /// Roots of its tree that are not finished.
@@ -240,11 +234,15 @@ pub struct RunRow {
 }
 
 impl RunRow {
-    /// Whether the runner with this token works on it, as far as the journal knows.
+    /// The runners that work on it, as far as the journal knows; first the one that
+    /// holds it.
+    pub fn runners(&self) -> impl Iterator<Item = &Holder> {
+        self.holder.iter().chain(&self.joined)
+    }
+
+    /// Whether the runner with this token is one of them.
     #[must_use]
     pub fn has_runner(&self, token: u64) -> bool {
-        let joined = self.joined.iter().map(|joined| &joined.holder);
-        let mut runners = self.holder.iter().chain(joined);
-        runners.any(|runner| runner.token == token)
+        self.runners().any(|runner| runner.token == token)
     }
 }

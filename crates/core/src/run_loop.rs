@@ -603,6 +603,10 @@ impl RunLoop {
                 let over = row.filter(|row| is_claimed_by_one_over(row));
                 self.to_check.extend(over.map(|row| row.node.clone()));
             }
+            // A unit of which a person looks at the work is one that was worked on.
+            if let Event::MergeQueued { review: true, .. } = &recorded.event {
+                self.finished_nodes += 1;
+            }
             if let Event::ItemMoved(moved) = &recorded.event {
                 let leaf = self
                     .tables
@@ -771,6 +775,9 @@ impl RunLoop {
         if !self.leads() {
             return self.next_step_beside(row, now, pause_file, attempt);
         }
+        if let Some(ending) = self.cannot_start.take().filter(|_| self.has_others()) {
+            return self.finish(ending);
+        }
         // The run goes on, so nobody misses the agent that was not there.
         self.cannot_start = None;
         if let Some(effects) = self.asked(row, pause_file) {
@@ -915,7 +922,8 @@ impl RunLoop {
         let is_asked = row.asked.as_ref().is_some_and(is_stop);
         if self.stopping.is_some() && !is_asked && self.has_others() {
             // Another runner holds the run from then on.
-            return Some(self.finish(Ending::State));
+            let ending = self.fault.take().unwrap_or(Ending::State);
+            return Some(self.finish(ending));
         }
         let ends = self.stopping.is_some() || row.asked.is_some() || pause_file;
         if ends && self.others_have_lanes() {
@@ -980,7 +988,7 @@ impl RunLoop {
         let at_work = u32::try_from(self.under_way.len()).unwrap_or(u32::MAX);
         // In lanes no unit is begun that would be one too many.
         let tasks = match &row.lanes {
-            Some(lanes) => begun(row.tasks, lanes.queue.len()),
+            Some(lanes) => begun(row.tasks, lanes.queue.len() + lanes.in_review.len()),
             None => begun(row.tasks, self.under_way.len()),
         };
         if let Some(max) = row.limits.tasks_max.filter(|max| tasks >= *max) {

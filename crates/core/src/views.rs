@@ -31,7 +31,7 @@ use crate::name::{NameRow, Named, Space};
 use crate::plan::Order;
 use crate::request::Deferral;
 use crate::row::{Key, Row};
-use crate::run::{Asked, Holder, Joined, Pause, Request, RunRow, RunState};
+use crate::run::{Asked, Holder, Pause, Request, RunRow, RunState};
 use crate::trouble::Trouble;
 
 /// The rows that `event` changes, each once.
@@ -245,21 +245,23 @@ fn run_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<RunRow> 
             joins,
             ..
         } => {
+            let before = row.joined.iter().position(|joined| joined.token == *token);
+            let before = before.map(|nth| row.joined.remove(nth));
             let holder = Holder {
                 owner: owner.clone(),
                 token: *token,
                 since: stamp.time,
+                lock_name: joins.clone().or(before.and_then(|before| before.lock_name)),
             };
-            row.joined.retain(|joined| joined.holder.token != *token);
-            match joins.clone() {
-                Some(lock) => row.joined.push(Joined { holder, lock }),
+            match joins {
+                Some(_) => row.joined.push(holder),
                 None => row.holder = Some(holder),
             }
             row.fence = row.fence.max(*token);
         }
         Event::LeaseLost { token, .. } | Event::LeaseReleased { token, .. } => {
             row.holder.take_if(|holder| holder.token == *token);
-            row.joined.retain(|joined| joined.holder.token != *token);
+            row.joined.retain(|joined| joined.token != *token);
         }
         Event::RunStarted {
             limits,
@@ -404,6 +406,7 @@ fn lanes_of_run(row: &mut RunRow, event: &Event) {
             node, lane, scope, ..
         } => {
             leave(lanes, node);
+            lanes.in_review.remove(node);
             lanes.held.insert(*lane, node.clone());
             lanes.scopes.remove(node);
             if !scope.is_empty() {
@@ -414,19 +417,26 @@ fn lanes_of_run(row: &mut RunRow, event: &Event) {
         Event::MergeQueued { node, review, .. } => {
             leave(lanes, node);
             free_slot(lanes, node);
-            if !review && !lanes.queue.contains(node) {
-                lanes.queue.push(node.clone());
+            if *review {
+                lanes.in_review.insert(node.clone());
+            } else {
+                lanes.in_review.remove(node);
+                if !lanes.queue.contains(node) {
+                    lanes.queue.push(node.clone());
+                }
             }
         }
         Event::MergeStarted { node, .. } => lanes.merging = Some(node.clone()),
         Event::MergeReturned { node, .. } => {
             free_slot(lanes, node);
+            lanes.in_review.remove(node);
             lanes.queue.retain(|queued| queued != node);
         }
         Event::MergeEnded {
             node, made, number, ..
         } => {
             free_slot(lanes, node);
+            lanes.in_review.remove(node);
             lanes.queue.retain(|queued| queued != node);
             lanes.scopes.remove(node);
             if let Some(made) = made {

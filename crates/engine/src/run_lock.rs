@@ -244,8 +244,10 @@ pub fn holders(project: &Project) -> Vec<Identity> {
 /// its plan, nor one beside it. What cannot be found out counts as held.
 #[must_use]
 pub fn is_free(project: &Project, run: &RunRow) -> bool {
-    let mut joined = run.joined.iter();
-    is_plan_free(project, run) && joined.all(|joined| is_free_beside(project, run, &joined.lock))
+    let mut names = run
+        .runners()
+        .filter_map(|runner| runner.lock_name.as_deref());
+    is_plan_free(project, run) && names.all(|name| is_free_beside(project, run, name))
 }
 
 /// Whether no living process of this machine holds the lock on the plan of a run.

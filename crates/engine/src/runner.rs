@@ -641,6 +641,9 @@ impl Runner<'_, '_> {
             }
         }
         let run = (self.row.id, self.lp.token());
+        if let Some((_, name)) = &self.beside {
+            run_lock::clear_beside(&self.session.project, &self.row, name);
+        }
         match self.lp.has_others() {
             // Those that are there go on.
             true => release(self.session, run),
@@ -964,7 +967,13 @@ impl Runner<'_, '_> {
         if self.works.is_empty() && self.lp.leads() {
             self.ask_for_merge()?;
         }
-        let is_beat = now.duration_since(self.beat) >= HEARTBEAT;
+        let since = now.duration_since(self.beat);
+        // Whoever was stopped itself, with its machine or by hand, waits for the beat of
+        // the others before it gives one up.
+        let is_beat = since >= HEARTBEAT && since < HEARTBEAT * 2;
+        if since >= HEARTBEAT && self.lanes.is_some() {
+            self.heartbeat(tell);
+        }
         self.watch_runners(is_beat, tell)?;
         let events = self.news()?;
         let is_behind = !events.is_empty();
@@ -972,9 +981,11 @@ impl Runner<'_, '_> {
             self.wake = None;
             inputs.push(Input::Changed(events));
         }
-        if now.duration_since(self.beat) >= HEARTBEAT {
+        if since >= HEARTBEAT {
             self.beat = now;
-            self.heartbeat(tell);
+            if self.lanes.is_none() {
+                self.heartbeat(tell);
+            }
             inputs.extend(self.look_at_budgets(tell)?);
             self.write_files(true, tell);
         } else if !is_behind {

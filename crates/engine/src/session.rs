@@ -196,9 +196,9 @@ impl<'w> Session<'w> {
         }
         let rows = self.load(&[Need::Run(run)])?;
         let row = rows.tables.run(run);
-        let held = row.and_then(|row| Some((row, row.holder.as_ref()?.token)));
+        let held = row.filter(|row| row.runners().next().is_some());
         Ok(match held {
-            Some((row, token)) if run_lock::is_free(&self.project, row) => HolderKnown::Gone(token),
+            Some(row) if run_lock::is_free(&self.project, row) => HolderKnown::Gone(row.fence),
             Some(_) => HolderKnown::Alive,
             None => HolderKnown::Nothing,
         })

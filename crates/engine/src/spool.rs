@@ -83,7 +83,7 @@ impl Spool {
 
     /// The lock of the runner that writes here, where it has joined another one.
     #[must_use]
-    pub fn lock(&self) -> Option<&str> {
+    pub fn lock_name(&self) -> Option<&str> {
         self.by.as_deref()
     }
 

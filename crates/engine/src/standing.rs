@@ -26,7 +26,7 @@ impl RunStanding {
     /// That of a run of a project.
     #[must_use]
     pub fn of_run(project: &Project, row: &RunRow) -> Self {
-        let is_live = row.holder.is_some() && !run_lock::is_free(project, row);
+        let is_live = row.runners().next().is_some() && !run_lock::is_free(project, row);
         Self {
             state: if row.state == RunState::Running && !is_live {
                 RunState::Interrupted

@@ -14,6 +14,7 @@ use super::people::{
 };
 use super::planning::{check_order, index, with_inherited};
 use super::requests;
+use super::runner::guard_runner;
 use super::story::Story;
 use crate::attempt::Outcome;
 use crate::command::{Facts, Word};
@@ -49,6 +50,9 @@ pub(super) fn take_edits(
     edits: &[Edit],
     word: &Word,
 ) -> Result<(), Refusal> {
+    if let Some(token) = token {
+        guard_runner(story, (run, token))?;
+    }
     story.asker = token;
     if let Word::Person { decision, .. } = word {
         check_question(story, run, file, *decision)?;

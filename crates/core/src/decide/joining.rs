@@ -19,7 +19,7 @@ pub(super) fn join_run(
     lock: &str,
 ) -> Result<(), Refusal> {
     let row = story.run(run)?;
-    let is_worked_on = row.holder.is_some() || !row.joined.is_empty();
+    let is_worked_on = row.runners().next().is_some();
     if row.state != RunState::Running || row.lanes.is_none() || !is_worked_on {
         return Err(story.wrong_state(run));
     }
@@ -39,7 +39,7 @@ pub(super) fn lead_run(story: &mut Story<'_>, held: Held) -> Result<(), Refusal>
     let (run, token) = held;
     let row = story.run(run)?.clone();
     let mut joined = row.joined.into_iter();
-    let Some(me) = joined.find(|joined| joined.holder.token == token) else {
+    let Some(me) = joined.find(|joined| joined.token == token) else {
         // It holds the run already.
         return Ok(());
     };
@@ -56,7 +56,7 @@ pub(super) fn lead_run(story: &mut Story<'_>, held: Held) -> Result<(), Refusal>
     }
     story.tell(Event::LeaseTaken {
         run,
-        owner: me.holder.owner,
+        owner: me.owner,
         token,
         joins: None,
     });
@@ -69,7 +69,7 @@ pub(super) fn lose_runner(story: &mut Story<'_>, held: Held, lost: u64) -> Resul
     guard_runner(story, held)?;
     let run = held.0;
     let mut joined = story.run(run)?.joined.iter();
-    let gone = joined.find(|joined| joined.holder.token == lost).cloned();
+    let gone = joined.find(|joined| joined.token == lost).cloned();
     let Some(gone) = gone else {
         return Ok(());
     };
@@ -78,7 +78,7 @@ pub(super) fn lose_runner(story: &mut Story<'_>, held: Held, lost: u64) -> Resul
     }
     story.tell(Event::LeaseLost {
         run,
-        owner: gone.holder.owner,
+        owner: gone.owner,
         token: lost,
     });
     Ok(())

@@ -122,7 +122,7 @@ pub(super) fn take_lane(
     }
     // Another runner may have begun the last one meanwhile.
     let max = row.limits.tasks_max.filter(|_| !had_lane);
-    let begun = begun(row.tasks, lanes.held.len() + lanes.queue.len());
+    let begun = begun(row.tasks, lanes.begun());
     if max.is_some_and(|max| begun >= max) {
         return Err(story.wrong_state(run));
     }

@@ -76,16 +76,17 @@ pub(super) fn approve(story: &mut Story<'_>, run: RunId, node: &Node) -> Result<
     bury_runner(story, run)?;
     let item = story.item(run, node)?.clone();
     let merge = item.merge().filter(|_| is_in_review(&item));
-    if let Some(work) = merge.map(|merge| merge.work.clone()) {
-        story.move_item(run, node, ItemState::Working, |_| {});
-        story.tell(Event::MergeQueued {
-            run,
-            node: node.clone(),
-            work,
-            evidence: Vec::new(),
-            review: false,
-        });
-    }
+    let Some(work) = merge.map(|merge| merge.work.clone()) else {
+        return Err(wrong_item(&item));
+    };
+    story.move_item(run, node, ItemState::Working, |_| {});
+    story.tell(Event::MergeQueued {
+        run,
+        node: node.clone(),
+        work,
+        evidence: Vec::new(),
+        review: false,
+    });
     Ok(())
 }
 

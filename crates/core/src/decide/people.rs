@@ -23,11 +23,10 @@ use crate::standing::Standing;
 /// Notes that the runner is gone, if the run says otherwise.
 pub(super) fn bury_runner(story: &mut Story<'_>, run: RunId) -> Result<(), Refusal> {
     let row = story.run(run)?.clone();
-    let joined = || row.joined.iter().map(|joined| &joined.holder);
-    if story.is_held(run) || joined().any(|joined| story.lives(joined.token)) {
+    if story.is_held(run) {
         return Ok(());
     }
-    for holder in row.holder.iter().chain(joined()).cloned() {
+    for holder in row.runners().cloned() {
         story.tell(Event::LeaseLost {
             run,
             owner: holder.owner,
@@ -116,9 +115,10 @@ pub(super) fn ask_stop(story: &mut Story<'_>, run: RunId) -> Result<(), Refusal>
 
 pub(super) fn resume_run(story: &mut Story<'_>, run: RunId) -> Result<(), Refusal> {
     let row = story.run(run)?.clone();
+    let holder = row.runners().next().cloned();
     if row.state == RunState::Running
         && story.is_held(run)
-        && let Some(holder) = row.holder
+        && let Some(holder) = holder
     {
         return withdraw_pause(story, run, row.asked).map_err(|()| Refusal::Busy {
             name: row.name,

@@ -106,7 +106,7 @@ pub(super) fn start_run(
 ) -> Result<(), Refusal> {
     let row = story.run(run)?.clone();
     if let Some(holder) = row.holder {
-        if story.is_held(run) {
+        if story.lives(holder.token) {
             return Err(Refusal::Busy {
                 name: row.name,
                 holder,
@@ -196,10 +196,20 @@ pub(super) fn release_run(story: &mut Story<'_>, run: RunId, token: u64) -> Resu
     guard_runner(story, (run, token))?;
     let holds = guard(story, (run, token)).is_ok();
     story.tell(Event::LeaseReleased { run, token });
+    let row = story.run(run)?;
+    let is_last = row.runners().next().is_none();
     if !holds {
+        // The last one of several interrupts the run.
+        if is_last && row.state == RunState::Running {
+            story.move_run(
+                run,
+                RunState::Interrupted,
+                About::reason("its runners ended"),
+            );
+        }
         return Ok(());
     }
-    let state = story.run(run)?.state;
+    let state = row.state;
     log_session(story, run, EntryType::SessionEnded, state.as_str());
     Ok(())
 }
@@ -473,7 +483,8 @@ pub(super) fn end_attempt(
     // Without a place to wait at, the run waits for whoever starts it again. A runner
     // that joined ends alone.
     let cannot_wait = report.is_put_off() && !item.is_leaf();
-    let cannot_start = report.cannot_start && guard(story, held).is_ok();
+    let is_alone = story.run(run)?.joined.is_empty();
+    let cannot_start = report.cannot_start && is_alone;
     if (cannot_start || cannot_wait) && story.run(run)?.state == RunState::Running {
         story.move_run(run, RunState::Interrupted, About::reason(reason(report)));
     }

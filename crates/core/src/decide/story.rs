@@ -203,10 +203,9 @@ impl<'a> Story<'a> {
 
     /// Whether somebody who is not known to be gone holds the run.
     pub(super) fn is_held(&self, run: RunId) -> bool {
-        let Some(holder) = self.tables.run(run).and_then(|row| row.holder.as_ref()) else {
-            return false;
-        };
-        self.lives(holder.token)
+        let row = self.tables.run(run);
+        let mut runners = row.into_iter().flat_map(RunRow::runners);
+        runners.any(|runner| self.lives(runner.token))
     }
 
     /// Whether the runner with this token is not known to be gone.
@@ -216,7 +215,7 @@ impl<'a> Story<'a> {
         }
         match self.facts.holder {
             HolderKnown::Alive => true,
-            HolderKnown::Gone(gone) => token != gone,
+            HolderKnown::Gone(gone) => token > gone,
             HolderKnown::Excluded => false,
             HolderKnown::Nothing => self
                 .rows

@@ -60,7 +60,7 @@ impl RunLoop {
     fn has_joined(&self) -> bool {
         let joined = self.run().map(|row| row.joined.iter());
         let mut joined = joined.into_iter().flatten();
-        joined.any(|joined| joined.holder.token == self.token)
+        joined.any(|joined| joined.token == self.token)
     }
 
     /// Whether other runners work on the run as well.
@@ -144,7 +144,7 @@ impl RunLoop {
         let is_held = |unit: &Node| lanes.held.values().any(|held| held == unit);
         let has_room = own < self.options.workers.get();
         let tasks = self.run().map_or(0, |row| row.tasks);
-        let tasks = begun(tasks, lanes.held.len() + lanes.queue.len());
+        let tasks = begun(tasks, lanes.begun());
         let max = self.run().and_then(|row| row.limits.tasks_max);
         let may_begin = has_room && max.is_none_or(|max| tasks < max);
         let fits = |item: &ItemRow| {

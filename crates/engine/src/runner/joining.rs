@@ -10,7 +10,7 @@ use piton_store::CommitError;
 use super::{Job, Notice, Runner, facts, known, left_behind, open_plan_sync, owner};
 use crate::fail;
 use crate::failure::Failure;
-use crate::run_lock::{self, RunLock};
+use crate::run_lock::{self, RunLock, TreeSharing};
 use crate::session::Session;
 
 /// Joins the runner that holds a run: the lock that says that this one lives, and
@@ -61,19 +61,21 @@ impl Runner<'_, '_> {
             }
             return Ok(());
         }
+        self.take_plan_lock()?;
         let mut is_lost = false;
         for joined in &row.joined {
-            let lost = joined.holder.token;
-            let is_gone = run_lock::is_free_beside(&self.session.project, &row, &joined.lock);
+            let lost = joined.token;
+            let name = joined.lock_name.as_deref().unwrap_or_default();
+            let is_gone = run_lock::is_free_beside(&self.session.project, &row, name);
             let known = match is_gone {
                 true => HolderKnown::Gone(lost),
                 // One that is stopped is given up when its lease has run out.
                 false if is_beat => HolderKnown::Nothing,
                 false => continue,
             };
-            is_lost |= self.is_done(&Command::LoseRunner { run, token, lost }, known)?;
+            is_lost |= self.commit_lease(&Command::LoseRunner { run, token, lost }, known)?;
             if is_gone {
-                run_lock::clear_beside(&self.session.project, &row, &joined.lock);
+                run_lock::clear_beside(&self.session.project, &row, name);
             }
         }
         if is_lost {
@@ -91,20 +93,29 @@ impl Runner<'_, '_> {
     ) -> Result<(), Failure> {
         let project = &self.session.project;
         let (run, token) = (self.row.id, self.lp.token());
-        let has_holder = self.lp.run().is_some_and(|row| row.holder.is_some());
-        let lock = match run_lock::is_plan_free(project, &self.row) {
+        // One that led without the lock on the plan has its own.
+        let holder = self.lp.run().and_then(|row| row.holder.clone());
+        let name = holder
+            .as_ref()
+            .and_then(|holder| holder.lock_name.as_deref());
+        let is_gone = name.is_none_or(|name| run_lock::is_free_beside(project, &self.row, name));
+        let lock = match is_gone && run_lock::is_plan_free(project, &self.row) {
             true => run_lock::take(project, &self.row.face, &self.row.source)?,
             false => None,
         };
         let known = match &lock {
             Some(_) => HolderKnown::Excluded,
-            None if is_beat || !has_holder => HolderKnown::Nothing,
+            // One that is stopped is given up when its lease has run out.
+            None if is_beat && holder.is_some() => HolderKnown::Nothing,
             None => return Ok(()),
         };
-        if !self.is_done(&Command::LeadRun { run, token }, known)? {
+        if !self.commit_lease(&Command::LeadRun { run, token }, known)? {
             return Ok(());
         }
         fail::point("join.leads");
+        if let Some(lock) = &lock {
+            lock.enter_tree(project, &self.row.name, TreeSharing::Wanted)?;
+        }
         self.plan_lock = lock;
         tell(Notice::Said(&format!(
             "the runner that held run `{}` is gone: this one holds it now",
@@ -113,6 +124,21 @@ impl Runner<'_, '_> {
         let rows = self.session.load(&[Need::Run(run), Need::Tree(run)])?;
         self.plan_sync = open_plan_sync(self.session, &self.row, &rows.tables, tell);
         self.take_over(tell)
+    }
+
+    /// Takes the lock on the plan where this runner holds the run without it: whoever
+    /// had it was stopped, and is gone now.
+    fn take_plan_lock(&mut self) -> Result<(), Failure> {
+        if self.beside.is_none() || self.plan_lock.is_some() {
+            return Ok(());
+        }
+        let project = &self.session.project;
+        let lock = run_lock::take(project, &self.row.face, &self.row.source)?;
+        if let Some(lock) = &lock {
+            lock.enter_tree(project, &self.row.name, TreeSharing::Wanted)?;
+        }
+        self.plan_lock = lock;
+        Ok(())
     }
 
     /// Ends what runners that are gone left running, and looks for their work in
@@ -126,16 +152,17 @@ impl Runner<'_, '_> {
         ])?;
         let row = known(rows.tables.run(run))?;
         let mut living = left_behind::living(&self.session.project, &row);
-        living.push(self.spool.lock());
+        living.push(self.spool.lock_name());
         let grace = self.job.agent_limits.grace;
         left_behind::end_survivors(&self.spool, (&rows.tables, run), &living, grace, tell)?;
         self.find_held_lanes();
         Ok(())
     }
 
-    /// Carries out a command beside what the loop does. What it recorded comes with
-    /// the news; refused is what somebody else has done, or need not be done.
-    fn is_done(&self, command: &Command, holder: HolderKnown) -> Result<bool, Failure> {
+    /// Carries out a command about leases beside what the loop does, and says whether
+    /// one changed. What it recorded comes with the news; refused is what somebody else
+    /// has done, or need not be done.
+    fn commit_lease(&self, command: &Command, holder: HolderKnown) -> Result<bool, Failure> {
         let facts = Facts {
             holder,
             ..self.facts()

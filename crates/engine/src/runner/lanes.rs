@@ -375,7 +375,8 @@ impl Runner<'_, '_> {
         };
         let row = self.lp.run().and_then(|row| row.lanes.as_ref());
         for (number, node) in row.iter().flat_map(|lanes| &lanes.held) {
-            if lanes.units.contains_key(node) {
+            let held = lanes.units.get(node);
+            if held.is_some_and(|held| held.lane.number == *number) {
                 continue;
             }
             let project = Project {
@@ -561,7 +562,15 @@ impl Runner<'_, '_> {
             lane: number,
             saved,
         };
-        self.commit(&command)
+        let inputs = self.commit(&command)?;
+        let is_refused = |input: &Input| matches!(input, Input::Refused(_));
+        // Another runner took the unit first: the lane is free again.
+        if inputs.iter().any(is_refused)
+            && let Some(lanes) = &mut self.lanes
+        {
+            lanes.units.remove(node);
+        }
+        Ok(inputs)
     }
 
     fn choose_for(

@@ -147,9 +147,11 @@ fn sweep_temporary(folder: &Path) {
     }
 }
 
-/// The locks of the runners that have joined the one of a run, and live.
+/// The names of the locks beside that on the plan that living runners of a run hold.
 pub(super) fn living<'a>(project: &Project, row: &'a RunRow) -> Vec<Option<&'a str>> {
-    let locks = row.joined.iter().map(|joined| &*joined.lock);
+    let locks = row
+        .runners()
+        .filter_map(|runner| runner.lock_name.as_deref());
     let living = locks.filter(|lock| !run_lock::is_free_beside(project, row, lock));
     living.map(Some).collect()
 }
@@ -204,7 +206,7 @@ pub fn clear_up_locked(
         grace,
         tell,
     )?;
-    if row.holder.is_none() {
+    if row.runners().next().is_none() {
         return Ok(());
     }
     let later = session.runs()?;
@@ -222,9 +224,11 @@ pub fn clear_up_locked(
     } else {
         sweep(session, &row, None);
     }
-    let (run, token) = (row.id, row.fence);
     let facts = facts_of_run(session, run);
-    session.commit(&Command::ReleaseRun { run, token }, &facts)?;
+    for runner in row.runners() {
+        let token = runner.token;
+        session.commit(&Command::ReleaseRun { run, token }, &facts)?;
+    }
     Ok(())
 }
 

@@ -49,7 +49,8 @@ pub fn clean(world: &World, run: &str, told: &mut Told<'_>) -> Result<Cleaned, F
         return Err(no_runs());
     };
     let row = session.run_named(run)?;
-    if let Some(holder) = row.holder.clone()
+    let holder = row.runners().next().cloned();
+    if let Some(holder) = holder
         && !run_lock::is_free(&session.project, &row)
     {
         let name = row.name;

@@ -56,7 +56,8 @@ pub fn land(world: &World, run: Option<&str>) -> Result<Landed, Failure> {
         (run, _) => session.run_meant(run)?,
     };
     let is_in_place = row.lanes.is_none();
-    if let Some(holder) = row.holder.clone()
+    let holder = row.runners().next().cloned();
+    if let Some(holder) = holder
         && is_in_place
         && !run_lock::is_free(&session.project, &row)
     {

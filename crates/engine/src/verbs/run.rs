@@ -381,8 +381,7 @@ fn join(
 
 /// Only a run that somebody works on in lanes can be joined.
 fn refuse_to_join(project: &Project, row: &RunRow) -> Result<(), Failure> {
-    let is_held =
-        (row.holder.is_some() || !row.joined.is_empty()) && !run_lock::is_free(project, row);
+    let is_held = row.runners().next().is_some() && !run_lock::is_free(project, row);
     match (is_held && row.state == RunState::Running, &row.lanes) {
         (true, Some(_)) => Ok(()),
         (true, None) => {
@@ -517,7 +516,7 @@ fn at_rest(
         row.state,
         RunState::New | RunState::Running | RunState::Interrupted
     );
-    if rests && row.holder.is_some() {
+    if rests && row.runners().next().is_some() {
         // Its runner died after it had come to rest.
         if let Some(session) = Session::write(world, &project.root)? {
             runner::clear_up(&session, row.id, grace, tell)?;
@@ -835,7 +834,7 @@ fn refuse_held(world: &World, project: &Project, plan: Plan<'_>) -> Result<(), F
     };
     let runs = session.runs()?;
     let mut of_plan = runs.iter().filter(|row| (&*row.face, &*row.source) == plan);
-    if of_plan.any(|row| row.holder.is_some() && !run_lock::is_free(project, row)) {
+    if of_plan.any(|row| row.runners().next().is_some() && !run_lock::is_free(project, row)) {
         return Err(busy(&session, plan)?);
     }
     Ok(())
@@ -878,9 +877,12 @@ fn busy(session: &Session<'_>, (face, source): Plan<'_>) -> Result<Failure, Fail
         .into_iter()
         .rev()
         .filter(|row| row.face == face && row.source == source);
-    let mut held = of_plan.filter_map(|row| Some((row.name, row.holder?)));
+    let mut held = of_plan.filter_map(|row| {
+        let holder = row.runners().next().cloned()?;
+        Some((holder, row.name))
+    });
     Ok(match held.next() {
-        Some((name, holder)) => piton_core::Refusal::Busy { name, holder }.into(),
+        Some((holder, name)) => piton_core::Refusal::Busy { name, holder }.into(),
         None => Failure::new(
             "run.busy",
             format!("another process is about to run the plan in {source}"),

@@ -297,9 +297,9 @@ fn item(session: &Session<'_>, run: RunId, node: &Node) -> Result<ItemShown, Fai
         .is_some_and(|row| row.state == RunState::Done);
     let current = tables.pointer(run).filter(|_| !is_over);
     let current = current.map(|item| item.node.clone());
-    let live = tables
-        .run(run)
-        .is_some_and(|row| row.holder.is_some() && !run_lock::is_free(&session.project, row));
+    let live = tables.run(run).is_some_and(|row| {
+        row.runners().next().is_some() && !run_lock::is_free(&session.project, row)
+    });
     let viewer = Viewer {
         tables,
         now: session.world.now(),

@@ -257,7 +257,8 @@ fn report(session: &Session<'_>, row: &RunRow) -> Result<Report, Failure> {
         joined: row
             .joined
             .iter()
-            .map(|joined| joined.holder.owner.clone())
+            .filter(|_| standing.is_live)
+            .map(|joined| joined.owner.clone())
             .collect(),
         flags: row.flags.clone(),
         place: WorkPlace::of_run(&session.project, row),

@@ -107,7 +107,7 @@ fn refuse_live(world: &World, project: &Project) -> Result<(), Failure> {
     };
     let live = runs
         .iter()
-        .find(|row| row.holder.is_some() && !crate::run_lock::is_free(project, row));
+        .find(|row| row.runners().next().is_some() && !crate::run_lock::is_free(project, row));
     match live {
         Some(row) => Err(Failure::new(
             "store.busy",

@@ -169,13 +169,13 @@ impl Sim {
             true => HolderKnown::Nothing,
             false => HolderKnown::Gone(of),
         };
-        let is_joined = row.joined.iter().any(|joined| joined.holder.token == token);
+        let is_joined = row.joined.iter().any(|joined| joined.token == token);
         let mut commands = Vec::new();
         if is_joined {
             let holder = row.holder.as_ref().map_or(0, |holder| holder.token);
             commands.push((known(holder), Command::LeadRun { run, token }));
         } else {
-            let others = row.joined.iter().map(|joined| joined.holder.token);
+            let others = row.joined.iter().map(|joined| joined.token);
             let lose = |lost| (known(lost), Command::LoseRunner { run, token, lost });
             commands.extend(others.map(lose));
         }
