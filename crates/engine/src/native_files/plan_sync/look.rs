@@ -436,7 +436,7 @@ impl PlanLook<'_, '_> {
         if committed.repeated {
             return Ok(Looked::default());
         }
-        fail::point("mirror.edits-taken");
+        fail::point("plan-sync.edits-taken");
         let events = committed.events;
         let mut looked = Looked {
             taken: !events.is_empty(),
