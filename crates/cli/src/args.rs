@@ -383,7 +383,7 @@ pub(crate) enum VerbArg {
     KeepPiton,
     /// Take what fits, and write the rest as the journal has it
     Merge,
-    /// Not so: what an agent asks for is not done, and work in review is done otherwise
+    /// Not so: a request is not done, work in review is done otherwise
     Reject,
     /// Ask about it again later: see --until
     Defer,

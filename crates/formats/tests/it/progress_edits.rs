@@ -253,9 +253,7 @@ fn what_goes_on_in_the_background_stands_in_parallel_tasks() {
         "{told:?}"
     );
     // What was there when the file was taken over stays in front.
-    let mut again = Desk::of(&desk.text).expect("a sprint");
-    again.start();
-    again.show();
+    let again = Desk::of(&desk.text).expect("a sprint");
     assert_eq!(parallel_tasks(&again.text), parallel_tasks(&desk.text));
 }
 
