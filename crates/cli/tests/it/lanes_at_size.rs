@@ -154,6 +154,15 @@ fn nothing_is_lost(size: &Size) {
     let status = scratch.json(&["status"]);
     assert_eq!(status["run"]["state"], "done", "{status}");
     every_commit_is_green(&scratch, size);
+    let told = scratch.piton(&["journal", "export"]).out;
+    let told = told.replace(['\\', ' '], "");
+    for what in [
+        r#""cause":"conflict""#,
+        r#""cause":"red""#,
+        r#""kind":"lease-lost""#,
+    ] {
+        assert!(told.contains(what), "there is no {what}");
+    }
     let shared = scratch.git(&["show", "piton/prd:shared"]);
     let lines = size.items / size.conflict_each + 1;
     assert_eq!(shared.lines().count(), lines as usize, "{shared}");

@@ -136,6 +136,8 @@ pub struct Looked {
     pub taken: bool,
     /// What somebody should know.
     pub news: Vec<News>,
+    /// It cannot be read, or is another plan: nothing of it counts.
+    pub is_passed_over: bool,
     /// What the file is, as far as writing it goes.
     pub(super) standing: Standing,
 }

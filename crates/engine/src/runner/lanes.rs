@@ -494,7 +494,10 @@ impl Runner<'_, '_> {
             now: &now,
         };
         let looked = plan_sync.take_from_lane(self.session, self.lp.token(), &copy)?;
-        seen.write(&now).map_err(failure_of)?;
+        // What nothing was taken of is no version that later ones go by.
+        if !looked.is_passed_over {
+            seen.write(&now).map_err(failure_of)?;
+        }
         fail::point("unit.plan-seen");
         News::tell(&looked.news, tell);
         Ok(())

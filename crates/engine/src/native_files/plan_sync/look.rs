@@ -398,6 +398,7 @@ impl PlanLook<'_, '_> {
             let news = vec![News::Left(what)];
             Ok(Looked {
                 news,
+                is_passed_over: true,
                 ..Looked::default()
             })
         };
@@ -428,7 +429,8 @@ impl PlanLook<'_, '_> {
         let is_unfit = |edit: &&&Edit| matches!(edit, Edit::Insert { .. } | Edit::Order { .. });
         let unfit = unfit.iter().filter(is_unfit).count();
         // A runner that dies before the version is noted as read tells it again.
-        let told = (self.run.to_string(), copy.taken, sha256(copy.now));
+        let versions = (sha256(copy.base.as_bytes()), sha256(copy.now));
+        let told = (self.run.to_string(), copy.taken, versions);
         let id = serde_json::to_vec(&told).map(|told| sha256(&told));
         let id = id.ok().and_then(|id| Uuid::parse_str(&id[..32]).ok());
         let id = CommandId(id.unwrap_or_else(|| self.session.world.id()));
