@@ -162,6 +162,7 @@ impl Looked {
     /// A person is asked, as these events say, or was before.
     pub(super) fn asked(path: &str, events: &[Recorded]) -> Self {
         Self {
+            is_passed_over: false,
             taken: !events.is_empty(),
             news: asks(events)
                 .then(|| News::asked(path))

@@ -146,6 +146,7 @@ impl NativeFile for PlanLook<'_, '_> {
                 let settled = sync::settle(self, "the file holds another plan")?;
                 let paused = self.pause()?;
                 Looked {
+                    is_passed_over: false,
                     taken: settled.taken || paused,
                     news: vec![words::holds_another_plan(row, self.path)],
                     standing: Standing::Asked,
