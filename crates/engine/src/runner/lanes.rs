@@ -229,9 +229,6 @@ pub(super) fn enter(
         true => target,
         false => follow_head(session, (run, token), target)?,
     };
-    if target.path.is_some() && job.worktree.is_some() {
-        worktree::detach(project, &row, &target)?;
-    }
     let name = format!("refs/heads/{}", target.branch);
     if target.tip == target.base && git::ref_at(&project.work_tree, &name)?.is_none() {
         let step = RefStep {
@@ -254,6 +251,10 @@ pub(super) fn enter(
     };
     session.commit(&command, &facts(session))?;
     if target.path.is_some() {
+        // Whoever finds it detached knows by now that the run is in lanes.
+        if job.worktree.is_some() {
+            worktree::detach(project, &row, &target)?;
+        }
         follow_branch(session, (run, token), target)?;
     }
     let pool = Pool::open(project, &job.config.workspace).map_err(failure_of)?;
