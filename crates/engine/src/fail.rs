@@ -74,6 +74,7 @@ pub const POINTS: &[&str] = &[
     "lane.included",
     "lane.set-up",
     "unit.both-sides",
+    "unit.edits-taken",
     "unit.plan-seen",
     "unit.kept",
     "unit.saved",

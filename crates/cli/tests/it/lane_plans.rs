@@ -214,7 +214,7 @@ fn what_stands_in_the_lane_and_in_the_main_work_tree_is_seen_once() {
 
 #[test]
 fn a_death_after_the_reading_of_a_lane_reads_it_once() {
-    for point in ["plan-sync.edits-taken", "unit.plan-seen", "run.agent-ended"] {
+    for point in ["unit.edits-taken", "unit.plan-seen", "run.agent-ended"] {
         let format = &FORMATS[0];
         let tick = format!("sed -i '{}' {}", format.tick, format.file);
         let scratch = project(format, &tick);

@@ -439,7 +439,7 @@ impl PlanLook<'_, '_> {
         if committed.repeated {
             return Ok(Looked::default());
         }
-        fail::point("plan-sync.edits-taken");
+        fail::point("unit.edits-taken");
         let events = committed.events;
         let mut looked = Looked {
             taken: !events.is_empty(),
