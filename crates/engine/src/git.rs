@@ -115,8 +115,13 @@ fn order(
     more: &More<'_>,
     by: &By<'_>,
 ) -> Result<Output, Failure> {
+    // One that is not the root of a work tree any more must not be taken for the one
+    // that it lies in: git would change that.
+    let above = work_tree.parent().unwrap_or(work_tree).to_string_lossy();
+    let mut env = vec![("GIT_CEILING_DIRECTORIES", &*above)];
+    env.extend(more.env);
     process::output(&Call {
-        env: more.env,
+        env: &env,
         input: more.input,
         mark: Some(by.mark),
         stop: Some(by.stop),
