@@ -106,6 +106,20 @@ pub enum Command {
         /// The commit that holds what was in the lane.
         saved: Option<String>,
     },
+    /// Note that what was done for a unit in its lane, or for an item in the
+    /// worktree of its run, is not there any more: it is worked on again.
+    LoseWork {
+        /// The run.
+        run: RunId,
+        /// The runner's token.
+        token: u64,
+        /// The unit.
+        node: Node,
+        /// The token with which it was taken.
+        fence: u64,
+        /// What happened.
+        why: String,
+    },
     /// Take a unit a step further in the merge queue.
     StepMerge {
         /// The run.
@@ -646,6 +660,7 @@ impl Command {
             Self::EndAttempt { run, .. }
             | Self::EndGate { run, .. }
             | Self::EndCommit { run, .. }
+            | Self::LoseWork { run, .. }
             | Self::StepMerge { run, .. }
             | Self::TakeEdits { run, .. }
             | Self::DecideRequest { run, .. }
@@ -712,6 +727,7 @@ impl Command {
             | Self::EnterLanes { run, .. }
             | Self::TakeLane { run, .. }
             | Self::LeaveLane { run, .. }
+            | Self::LoseWork { run, .. }
             | Self::StepMerge { run, .. }
             | Self::LandRun { run, .. }
             | Self::EndLanding { run, .. }

@@ -10,6 +10,7 @@ mod claims;
 mod editing;
 mod joining;
 mod lanes;
+mod losing;
 mod merges;
 mod merging;
 mod people;
@@ -126,6 +127,13 @@ pub fn decide(rows: &Rows, command: &Command, facts: &Facts) -> Result<Vec<Draft
             fence,
             saved,
         } => lanes::leave_lane(it, (*run, *token), (node, *fence), saved.as_ref())?,
+        Command::LoseWork {
+            run,
+            token,
+            node,
+            fence,
+            why,
+        } => losing::lose_work(it, (*run, *token), (node, *fence), why)?,
         Command::StepMerge {
             run,
             token,

@@ -242,6 +242,10 @@ pub enum Event {
         /// Which merge of the run that is, from 1.
         #[serde(default, skip_serializing_if = "crate::item::is_zero")]
         number: u64,
+        /// The commit of the target that had all of it already, where that left
+        /// nothing to merge.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        at: Option<String>,
     },
     /// A run came into another state.
     RunMoved {

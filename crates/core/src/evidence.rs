@@ -416,8 +416,8 @@ pub enum Evidence {
 pub struct PassedCheck<'e> {
     /// The command; events before version 5 do not say it.
     pub command: Option<&'e str>,
-    /// Whether the tree that it ran on is known.
-    pub has_tree: bool,
+    /// The tree that it ran on; none where nobody could look.
+    pub tree: Option<&'e String>,
     /// Whether something came between, so that it proves the item.
     pub is_proof: bool,
 }
@@ -451,13 +451,13 @@ impl Evidence {
         {
             return Some(PassedCheck {
                 command: Some(command),
-                has_tree: tree.is_some(),
+                tree: tree.as_ref(),
                 is_proof: means.is_some(),
             });
         }
         (*self == Self::GatePassed).then_some(PassedCheck {
             command: None,
-            has_tree: false,
+            tree: None,
             is_proof: true,
         })
     }

@@ -366,6 +366,29 @@ impl ItemRow {
         self.claim_gate.as_ref().or(self.gate.as_ref())
     }
 
+    /// All that it has to pass: the check of the plan, and the one that weak proof
+    /// had to stand up to.
+    pub fn checks(&self) -> impl Iterator<Item = &Gate> {
+        self.gate.iter().chain(&self.claim_gate)
+    }
+
+    /// The tree on which all of its checks passed last; none where it has no check,
+    /// nobody could look, or they saw different ones.
+    #[must_use]
+    pub fn checked_tree(&self) -> Option<&String> {
+        let last = |check: &Gate| {
+            let mut passed = self
+                .evidence
+                .iter()
+                .rev()
+                .filter_map(Evidence::passed_check);
+            passed.find(|one| one.command == Some(&check.script))?.tree
+        };
+        let mut trees = self.checks().map(last);
+        let first = trees.next()??;
+        trees.all(|tree| tree == Some(first)).then_some(first)
+    }
+
     /// Whether an attempt at it is over whose outcome waits for its check.
     #[must_use]
     pub fn is_being_checked(&self) -> bool {

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::attempt::Conversation;
@@ -113,6 +114,9 @@ pub struct LaneHold {
     /// How many attempts there were at the unit then: with more of them, what is
     /// in the lane is work.
     pub attempts: u32,
+    /// Since when; none in rows that do not say it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<Timestamp>,
 }
 
 /// What is known of an item that is a unit: it has one lane, and is merged as one.

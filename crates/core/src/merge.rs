@@ -151,7 +151,7 @@ pub enum MergeStep {
         /// What was made.
         made: MadeMerge,
         /// The merged tree is that on which the check of the item passed.
-        is_work_tree: bool,
+        is_checked: bool,
     },
     /// All checks passed on the merged tree.
     Pass,
@@ -162,6 +162,11 @@ pub enum MergeStep {
     },
     /// The target is elsewhere: it is made anew.
     Requeue,
-    /// The target was moved to the merge, or there was nothing to merge.
+    /// The target has all of it already: there is nothing to merge.
+    Nothing {
+        /// The commit of the target.
+        at: String,
+    },
+    /// The target was moved to the merge.
     End,
 }

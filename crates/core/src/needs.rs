@@ -145,6 +145,8 @@ pub(crate) fn sees_whole_tree(command: &Command) -> bool {
         | Command::DecideRequest { .. }
         | Command::Inject { .. }
         | Command::AskForMerge { .. }
+        // What is done below it may be to be done again.
+        | Command::LoseWork { .. }
         | Command::TakeEdits { .. } => true,
         // Its pieces stand among its siblings, and those move.
         // Rules may add to the plan what its agent asks for.
@@ -323,7 +325,7 @@ pub fn needs(command: &Command) -> Needs {
             rows.push(Need::EntryNames);
         }
         Command::AskForMerge { run, .. } => changing(&mut rows, *run),
-        Command::RetryItem { run, .. } => {
+        Command::RetryItem { run, .. } | Command::LoseWork { run, .. } => {
             changing(&mut rows, *run);
             rows.push(Need::EntryNames);
         }

@@ -135,6 +135,14 @@ pub enum Input {
         /// How.
         end: LaneEnd,
     },
+    /// What was done at an item is not there any more: the lane of its unit, or the
+    /// worktree of its run, was taken away.
+    WorkLost {
+        /// The item.
+        node: Node,
+        /// What happened.
+        why: String,
+    },
     /// What was done about a unit in the merge queue is over.
     MergeEnded {
         /// The unit.
@@ -543,6 +551,7 @@ impl RunLoop {
             Input::CommitEnded { node, result } => self.ended(End::Commit { node, result }),
             Input::CommitStopped { node } => self.ended(End::CommitStopped { node }),
             Input::LaneEnded { node, end } => self.ended(End::Lane { node, end }),
+            Input::WorkLost { node, why } => self.ended(End::WorkLost { node, why }),
             Input::MergeEnded { node, end } => self.ended(End::Merge { node, end }),
             Input::Baseline {
                 attempt,
@@ -631,8 +640,10 @@ impl RunLoop {
     }
 
     fn begin(&mut self, effect: Effect) -> Vec<Effect> {
-        if let Effect::PrepareLane { .. } = effect {
-            return match self.stopping.is_some() {
+        if let Effect::PrepareLane { node } = &effect {
+            // What was to be taken up there may have been lost instead.
+            let lane = self.tables.item(self.run, node).and_then(ItemRow::lane);
+            return match self.stopping.is_some() || lane.is_none() {
                 true => self.look(),
                 false => self.start_beside(effect),
             };
@@ -643,6 +654,13 @@ impl RunLoop {
         else {
             return vec![effect];
         };
+        // What was to be committed may have been lost instead.
+        let is_to_commit = |item: &ItemRow| item.committing.is_some();
+        if let Effect::MakeCommit { node, .. } = &effect
+            && !self.tables.item(self.run, node).is_some_and(is_to_commit)
+        {
+            return self.look();
+        }
         let is_unwanted = self.stopping.is_some() || self.is_to_be_skipped(node);
         if is_unwanted {
             if let Effect::StartAgent { attempt, node, .. } = effect {

@@ -433,17 +433,22 @@ fn lanes_of_run(row: &mut RunRow, event: &Event) {
             lanes.queue.retain(|queued| queued != node);
         }
         Event::MergeEnded {
-            node, made, number, ..
+            node,
+            made,
+            number,
+            at,
+            ..
         } => {
             free_slot(lanes, node);
             lanes.in_review.remove(node);
             lanes.queue.retain(|queued| queued != node);
             lanes.scopes.remove(node);
-            if let Some(made) = made {
+            if made.is_some() {
                 lanes.merges = *number;
-                if let Some(target) = &mut row.target {
-                    target.tip.clone_from(&made.commit);
-                }
+            }
+            let tip = made.as_ref().map(|made| &made.commit).or(at.as_ref());
+            if let Some((target, tip)) = row.target.as_mut().zip(tip) {
+                target.tip.clone_from(tip);
             }
         }
         _ => {}
@@ -461,7 +466,7 @@ fn free_slot(lanes: &mut LanesRow, node: &Node) {
     clippy::wildcard_enum_match_arm,
     reason = "called for the events of lanes and merges alone"
 )]
-fn unit_event(row: &mut ItemRow, event: &Event) {
+fn unit_event(row: &mut ItemRow, event: &Event, stamp: &Stamp) {
     let unit = row.unit.get_or_insert_default();
     match event {
         Event::LaneTaken {
@@ -480,7 +485,9 @@ fn unit_event(row: &mut ItemRow, event: &Event) {
                 unit.work.clone_from(saved);
                 unit.is_unchanged = false;
             }
+            let before = unit.lane.take().filter(|before| before.lane == *lane);
             unit.lane = Some(LaneHold {
+                since: before.map_or(Some(stamp.time), |before| before.since),
                 lane: *lane,
                 fence: *fence,
                 by: *by,
@@ -540,10 +547,15 @@ fn unit_event(row: &mut ItemRow, event: &Event) {
                 merge.why = Some(why.clone());
             }
         }
-        Event::MergeEnded { made, number, .. } => {
+        Event::MergeEnded {
+            made, number, at, ..
+        } => {
             unit.merge = None;
             if made.is_some() {
                 unit.merged = *number;
+            }
+            // What is on the target is no place to begin again at.
+            if made.is_some() || at.is_some() {
                 unit.work = None;
             }
         }
@@ -825,10 +837,11 @@ fn item_row(node: &Node, before: Option<Row>, event: &Event, stamp: &Stamp) -> O
             row.fence = *fence;
             row.committing = Some(CommitIntent { head: head.clone() });
         }
-        Event::CommitEnded { commit, .. } => {
+        Event::CommitEnded { commit, error, .. } => {
             row.committing = None;
             note_commits(&mut row, commit);
-            if row.lane().is_some() {
+            // What was refused is saved when its lane is left.
+            if row.lane().is_some() && error.is_none() {
                 let unit = row.unit.get_or_insert_default();
                 let head = unit.lane.as_ref().map(|lane| lane.from.clone());
                 let had_nothing = unit.work.is_none() || unit.is_unchanged;
@@ -847,7 +860,7 @@ fn item_row(node: &Node, before: Option<Row>, event: &Event, stamp: &Stamp) -> O
         | Event::MergeStarted { .. }
         | Event::MergePassed { .. }
         | Event::MergeReturned { .. }
-        | Event::MergeEnded { .. } => unit_event(&mut row, event),
+        | Event::MergeEnded { .. } => unit_event(&mut row, event, stamp),
         Event::ItemStaged { stage, gate, .. } => {
             row.stage = *stage;
             if *stage == Stage::IterationHooks {

@@ -34,7 +34,7 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use piton_core::attempt::{Outcome, Report};
 use piton_core::checkout::Checkout;
-use piton_core::evidence::Claims;
+use piton_core::evidence::{Changed, Claims, TreeChange};
 use piton_core::flags::RunFlags;
 use piton_core::policy::Limits;
 use piton_core::prepare::Prepared;
@@ -74,7 +74,7 @@ use crate::session::Session;
 use crate::spool::Spool;
 use crate::worktree::{self, WorktreeOrder};
 
-pub(crate) use self::lanes::{failure_of, ref_name, unit_ref};
+pub(crate) use self::lanes::{drop_unit_refs, failure_of};
 pub use self::left_behind::{clear_up, clear_up_locked, settle};
 pub(crate) use self::merging::let_go_after_merge;
 pub(crate) use self::queue::target_moved;
@@ -612,6 +612,19 @@ impl Runner<'_, '_> {
         facts_at(self.session, self.here())
     }
 
+    /// The same; what a merge brought to the target was done on the commit that this
+    /// is at then.
+    fn facts_of(&self, command: &Command) -> Facts {
+        let mut facts = self.facts();
+        if let Command::StepMerge { node, step, .. } = command
+            && let Some(commit) = self.target_after(node, step)
+            && let Some(here) = &mut facts.checkout
+        {
+            here.commit = Some(commit);
+        }
+        facts
+    }
+
     /// What a dead runner of this run left running is ended before anything else.
     fn end_survivors(&self, tell: &mut dyn FnMut(Notice<'_>)) -> Result<(), Failure> {
         if self.beside.is_some() {
@@ -698,6 +711,7 @@ impl Runner<'_, '_> {
                 | Input::CommitEnded { .. }
                 | Input::CommitStopped { .. }
                 | Input::LaneEnded { .. }
+                | Input::WorkLost { .. }
                 | Input::MergeEnded { .. }
                 | Input::Circling { .. }
                 | Input::Spent { .. }
@@ -759,6 +773,9 @@ impl Runner<'_, '_> {
             }]),
             Effect::RunGate { node, number } => self.start_gate(&node, number, tell),
             Effect::CommitIntent { node } => {
+                if let Err(lost) = self.refuse_lost_lane(&node) {
+                    return self.lose_work(&node, &lost, tell);
+                }
                 let head = git::head(self.sites.at(&node).tree())?;
                 let command = Command::StartCommit {
                     run: self.row.id,
@@ -771,7 +788,7 @@ impl Runner<'_, '_> {
             Effect::MakeCommit { node, settle } => {
                 // A hook may take its time.
                 self.follow(tell);
-                Ok(self.make_commit(&node, settle))
+                Ok(self.make_commit(&node, settle, tell))
             }
             Effect::StopWork { node, kill } => {
                 let why = self.why_stopped(&node);
@@ -802,9 +819,9 @@ impl Runner<'_, '_> {
                 Ok(Vec::new())
             }
             Effect::Finish(_) => Ok(Vec::new()),
-            Effect::LaneIntent { node } => self.choose_lane(&node),
+            Effect::LaneIntent { node } => self.choose_lane(&node, tell),
             Effect::PrepareLane { node } => Ok(self.prepare_lane(&node)),
-            Effect::SaveWork { node } => Ok(self.save_work(&node)),
+            Effect::SaveWork { node } => Ok(self.save_work(&node, tell)),
             Effect::MakeMerge { node } => self.make_merge(&node),
             Effect::CheckMerge { node } => self.check_merge(&node),
             Effect::MoveTarget { node } => Ok(self.move_target(&node)),
@@ -850,7 +867,7 @@ impl Runner<'_, '_> {
 
     fn commit(&mut self, command: &Command) -> Result<Vec<Input>, Failure> {
         // Others may have written in between: their events come first.
-        let committed = match self.session.commit(command, &self.facts()) {
+        let committed = match self.session.commit(command, &self.facts_of(command)) {
             Ok(committed) => committed,
             Err(CommitError::Refused(refusal)) => return Ok(vec![Input::Refused(refusal)]),
             Err(other) => return Err(other.into()),
@@ -1150,6 +1167,13 @@ impl Runner<'_, '_> {
             }
         };
         let mut inputs = self.last_edits(&work, tell)?;
+        if let Ok(Ok(None)) = result
+            && self.has_changed(&work.node)
+            && let Err(lost) = self.refuse_remade()
+        {
+            inputs.push(self.work_lost(&work.node, &lost, tell));
+            return Ok(inputs);
+        }
         inputs.push(match result {
             Ok(Err(_)) | Err(_) if work.asked.is_some() => Input::CommitStopped { node: work.node },
             result => Input::CommitEnded {
@@ -1224,7 +1248,12 @@ impl Runner<'_, '_> {
     }
 
     /// Commits, beside the runner: a hook may take its time.
-    fn make_commit(&mut self, node: &Node, settle: bool) -> Vec<Input> {
+    fn make_commit(
+        &mut self,
+        node: &Node,
+        settle: bool,
+        tell: &mut dyn FnMut(Notice<'_>),
+    ) -> Vec<Input> {
         let ended = |result| {
             let node = node.clone();
             vec![Input::CommitEnded { node, result }]
@@ -1233,11 +1262,13 @@ impl Runner<'_, '_> {
             return ended(Ok(None));
         };
         // A worktree that was made again lacks what is to be committed.
-        let order = self.job.worktree.as_ref().filter(|_| settle);
-        let kept = order.map_or(Ok(()), |order| order.refuse_lost(&self.row.name));
+        let kept = match settle {
+            true => self.refuse_remade(),
+            false => Ok(()),
+        };
         let kept = kept.and_then(|()| worktree::refuse_gone(&self.session.project, &self.row));
-        if let Err(gone) = kept {
-            return ended(Err(gone.to_string()));
+        if let Err(lost) = kept.and_then(|()| self.refuse_lost_lane(node)) {
+            return vec![self.work_lost(node, &lost, tell)];
         }
         let site = self.sites.at(node);
         let (work_tree, left_out) = (site.tree().to_owned(), site.left_out.clone());
@@ -1268,6 +1299,31 @@ impl Runner<'_, '_> {
             })
         });
         Vec::new()
+    }
+
+    /// Refuses the worktree in which a run is worked on that was gone when this
+    /// invocation began: it lacks what was not committed.
+    fn refuse_remade(&self) -> Result<(), Failure> {
+        let order = self.job.worktree.as_ref().filter(|_| self.lanes.is_none());
+        order.map_or(Ok(()), |order| order.refuse_lost(&self.row.name))
+    }
+
+    /// Whether attempts at an item changed something, and committed none of it.
+    fn has_changed(&self, node: &Node) -> bool {
+        let item = self.lp.tables().item(self.row.id, node);
+        item.is_some_and(|item| {
+            let left = item.change.as_ref().map(TreeChange::left);
+            matches!(left, Some(Changed::Something { .. })) && item.commits.is_empty()
+        })
+    }
+
+    /// What was done at an item is gone with the place where it was done.
+    fn work_lost(&self, node: &Node, lost: &Failure, tell: &mut dyn FnMut(Notice<'_>)) -> Input {
+        tell(Notice::Warning(&lanes::work_lost(node, lost)));
+        Input::WorkLost {
+            node: node.clone(),
+            why: lost.to_string(),
+        }
     }
 
     /// Writes the native file if its time has come: before the runner waits

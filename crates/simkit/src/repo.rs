@@ -144,6 +144,18 @@ impl Repo {
         self.lanes.insert(lane, made);
     }
 
+    /// Somebody takes a lane away, with all that is in no commit of its own. What an
+    /// agent mended there for a unit that holds others is mended again only where
+    /// its check fails again.
+    pub fn lose(&mut self, lane: u32, holder: Option<&Node>) {
+        self.lanes.remove(&lane);
+        holder.map(|unit| self.written.remove(unit));
+    }
+
+    pub fn has(&self, lane: u32) -> bool {
+        self.lanes.contains_key(&lane)
+    }
+
     /// An agent writes into its lane.
     pub fn write(&mut self, lane: u32, node: &Node, value: u64, shares: bool, resolves: bool) {
         self.written.insert(node.clone(), value);
@@ -196,7 +208,9 @@ impl Repo {
     pub fn make_merge(&mut self, work: &str) -> MergeStep {
         let (onto, work) = (self.target, index(work));
         if self.ancestors(onto).contains(&work) {
-            return MergeStep::End;
+            return MergeStep::Nothing {
+                at: onto.to_string(),
+            };
         }
         let (files, both) = self.merge(onto, work);
         if !both.is_empty() {
@@ -204,7 +218,7 @@ impl Repo {
                 why: MergeReturn::Conflict { files: both },
             };
         }
-        let is_work_tree = files == self.commits[work].files;
+        let is_checked = files == self.commits[work].files;
         let commit = self.commit(vec![onto, work], files);
         MergeStep::Start {
             made: MadeMerge {
@@ -212,7 +226,7 @@ impl Repo {
                 commit: commit.to_string(),
                 tree: format!("tree-{commit}"),
             },
-            is_work_tree,
+            is_checked,
         }
     }
 
@@ -264,11 +278,12 @@ impl Repo {
         }
     }
 
-    /// What the last attempts at the items of a unit wrote is on the target.
-    pub fn check_merged(&self, unit: &Node) {
+    /// What the last attempts at the items of a unit wrote is on the target, where
+    /// they are done by that.
+    pub fn check_merged(&self, unit: &Node, is_done: impl Fn(&Node) -> bool) {
         let files = &self.commits[self.target].files;
         for (node, value) in &self.written {
-            if piton_core::lane::unit_of(node) == *unit {
+            if piton_core::lane::unit_of(node) == *unit && is_done(node) {
                 let there = files.get(&own_file(node));
                 assert_eq!(there, Some(value), "the work on {node} was lost");
             }

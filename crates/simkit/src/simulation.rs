@@ -48,6 +48,9 @@ const DISK_OPERATIONS: u32 = 30;
 /// After so many effects a run counts as one that never ends.
 const EFFECTS_MAX: u32 = 20_000;
 
+/// What is said of a lane that somebody took away.
+const LOST: &str = "the lane is gone";
+
 /// Numbers that look random and are not.
 #[derive(Clone)]
 struct Rng(u64);
@@ -369,6 +372,7 @@ impl Sim {
         }
         let seconds = i64::try_from(self.rng.below(120)).expect("small");
         self.world.pass(seconds);
+        self.lose_lanes();
     }
 
     fn may_crash(&mut self) -> Result<(), Crash> {
@@ -651,6 +655,14 @@ impl Sim {
                     answer,
                 }
             }
+            Effect::RunGate { node, .. }
+            | Effect::MakeCommit { node, .. }
+            | Effect::SaveWork { node }
+                if self.loses_lane(&node) =>
+            {
+                let why = LOST.to_owned();
+                Input::WorkLost { node, why }
+            }
             Effect::RunGate { node, .. } => {
                 let work = Work {
                     for_: WorkFor::Gate,
@@ -749,11 +761,11 @@ impl Sim {
         let at_work = at_work.count();
         assert!(!is_alone || alive == at_work, "an agent of nobody works on");
         let mut moves = self.world.journal.iter().rev();
-        // A person may have said that it is to be done again.
+        // A person may have said that it is to be done again, or what was done is lost.
         let done = moves.find_map(|recorded| match &recorded.event {
             Event::ItemMoved(moved) if moved.node == *node => match (moved.from, moved.to) {
                 (_, ItemState::Done) => Some(true),
-                (ItemState::Done, ItemState::Ready | ItemState::Pending) => Some(false),
+                (ItemState::Done, _) => Some(false),
                 _ => None,
             },
             _ => None,
@@ -1104,6 +1116,34 @@ impl Sim {
         self.may_crash()
     }
 
+    /// Whether somebody takes away the lane of an item just now.
+    fn loses_lane(&mut self, node: &Node) -> bool {
+        if self.repo.is_none() || !self.rng.percent(self.chaos.crashes / 2) {
+            return false;
+        }
+        let held = self.lane_of(node);
+        let used = held.filter(|(hold, _, attempts)| *attempts > hold.attempts);
+        let lane = used.map(|(hold, ..)| hold.lane);
+        lane.inspect(|lane| self.lose_lane(*lane, &unit_of(node)))
+            .is_some()
+    }
+
+    fn lose_lane(&mut self, lane: u32, unit: &Node) {
+        let holds_others = !self.world.item(unit.as_str()).is_leaf();
+        let repo = self.repo.as_mut().expect("it is worked on in lanes");
+        repo.lose(lane, Some(unit).filter(|_| holds_others));
+    }
+
+    /// While nobody works, somebody takes lanes away.
+    fn lose_lanes(&mut self) {
+        let lanes = self.world.run_row().lanes.clone();
+        for (lane, unit) in lanes.unwrap_or_default().held {
+            if self.rng.percent(5) {
+                self.lose_lane(lane, &unit);
+            }
+        }
+    }
+
     /// The lane of the unit of an item, and the repository; and how many attempts
     /// there were at the unit.
     fn lane_of(&mut self, node: &Node) -> Option<(LaneHold, &mut Repo, u32)> {
@@ -1169,7 +1209,18 @@ impl Sim {
         let lane = self.world.item(node.as_str()).lane();
         let has_stray = lane.is_some_and(|lane| self.has_stray_in(lane.lane));
         let is_lost = self.rng.percent(20) || has_stray;
+        let (run, fence) = (self.world.run, self.world.fence(node.as_str()));
         let (lane, saved) = match self.lane_of(&node) {
+            Some((hold, repo, attempts)) if attempts > hold.attempts && !repo.has(hold.lane) => {
+                let why = LOST.to_owned();
+                return Command::LoseWork {
+                    run,
+                    token,
+                    node,
+                    fence,
+                    why,
+                };
+            }
             // What was not worked in may hold anything.
             Some((hold, repo, attempts)) if is_lost => {
                 let is_used = attempts > hold.attempts;
@@ -1181,7 +1232,7 @@ impl Sim {
         };
         self.lane_takers.insert(lane, token);
         Command::TakeLane {
-            run: self.world.run,
+            run,
             token,
             node,
             lane,
@@ -1375,7 +1426,13 @@ impl Sim {
                 ..
             } = &recorded.event
             {
-                repo.check_merged(node);
+                // What a person marks is done as it is.
+                let is_done = |node: &Node| {
+                    let item = self.world.item(node.as_str());
+                    let by = level_of_evidence(&item.evidence);
+                    item.state == ItemState::Done && by != Some(Level::Person)
+                };
+                repo.check_merged(node, is_done);
             }
         }
         for item in self.world.tables.items(self.world.run) {

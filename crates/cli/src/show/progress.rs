@@ -95,6 +95,17 @@ pub(crate) fn line(recorded: &Recorded, tables: &Tables) -> Option<String> {
             let short: String = commit.chars().take(10).collect();
             Some(format!("  {DIM}{node} committed as {short}{DIM:#}"))
         }
+        Event::LaneLeft {
+            saved: Some(saved), ..
+        } => kept(tables, recorded, saved),
+        Event::MergeEnded {
+            made: None,
+            at: None,
+            ..
+        } => {
+            let work = recorded_item(tables, recorded)?.unit.as_ref()?.work.clone();
+            kept(tables, recorded, &work?)
+        }
         Event::MergeReturned { node, why, .. } => Some(format!(
             "{YELLOW}!{YELLOW:#} {node} goes back to an agent: {}",
             why.reason()
@@ -194,15 +205,29 @@ fn settled(
     is_told.then(|| format!("  {DIM}d{number} is settled, {why}: {details}{DIM:#}"))
 }
 
-/// The item of an event that starts or ends work at it.
+/// The item of an event about work at it.
 fn recorded_item<'t>(tables: &'t Tables, recorded: &Recorded) -> Option<&'t ItemRow> {
     let (Event::AttemptStarted { run, node, .. }
     | Event::AttemptEnded { run, node, .. }
+    | Event::LaneLeft { run, node, .. }
+    | Event::MergeEnded { run, node, .. }
     | Event::GateEnded { run, node, .. }) = &recorded.event
     else {
         return None;
     };
     tables.item(*run, node)
+}
+
+/// Where the work on a unit is kept that a person marked or left out before it was
+/// merged.
+fn kept(tables: &Tables, recorded: &Recorded, commit: &str) -> Option<String> {
+    let item = recorded_item(tables, recorded).filter(|item| item.state.is_finished())?;
+    let target = tables.run(item.run)?.target.as_ref()?;
+    let (node, branch) = (&item.node, &target.branch);
+    let short: String = commit.chars().take(12).collect();
+    Some(format!(
+        "{DIM}~ the work on {node} that is not merged is kept: see it with `git log {branch}..{short}` and `git diff {branch}...{short}`{DIM:#}"
+    ))
 }
 
 /// The command of a check that failed and what it printed, each in lines of

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use crate::harness::{Running, Said, Scratch};
 
 /// The branch that the work of `prd.json` goes to.
-const TARGET: &str = "piton/prd";
+pub(crate) const TARGET: &str = "piton/prd";
 
 const DONE: &str = "echo '{\"status\": \"completed\", \"summary\": \"did it\"}'\n";
 
@@ -23,7 +23,7 @@ pub(crate) fn project(agent: &str, stories: u32) -> Scratch {
 }
 
 /// A list of stories, each with these keys besides.
-fn list(stories: u32, more: &str) -> String {
+pub(crate) fn list(stories: u32, more: &str) -> String {
     let mut items = Vec::new();
     for number in 1..=stories {
         let mut item = String::new();
@@ -52,7 +52,7 @@ pub(crate) fn arguments(workers: &'static str) -> [&'static str; 6] {
     ]
 }
 
-fn run(scratch: &Scratch, workers: &'static str) -> Said {
+pub(crate) fn run(scratch: &Scratch, workers: &'static str) -> Said {
     scratch.piton(&arguments(workers))
 }
 
@@ -62,12 +62,12 @@ pub(crate) fn fine(said: &Said) {
 }
 
 /// A file as the target has it.
-fn on_target(scratch: &Scratch, file: &str) -> String {
+pub(crate) fn on_target(scratch: &Scratch, file: &str) -> String {
     scratch.git(&["show", &format!("{TARGET}:{file}")])
 }
 
 /// The merges on the target, oldest first.
-fn merges(scratch: &Scratch) -> Vec<String> {
+pub(crate) fn merges(scratch: &Scratch) -> Vec<String> {
     let args = ["log", "--first-parent", "--reverse", "--format=%s", TARGET];
     let said = scratch.git(&args);
     said.lines().skip(1).map(str::to_owned).collect()
@@ -387,7 +387,7 @@ fn a_target_that_was_moved_stops_the_queue_and_the_hint_puts_it_right() {
 }
 
 #[track_caller]
-fn shell(scratch: &Scratch, script: &str) {
+pub(crate) fn shell(scratch: &Scratch, script: &str) {
     let mut shell = std::process::Command::new("sh");
     shell.args(["-c", script]).current_dir(scratch.path());
     assert!(shell.status().expect("a shell").success(), "{script}");

@@ -586,7 +586,7 @@ fn an_attempt_whose_worktree_is_removed_under_it_has_failed() {
 }
 
 #[test]
-fn work_that_is_gone_with_its_worktree_while_the_runner_is_dead_is_not_done() {
+fn work_that_is_gone_with_its_worktree_while_the_runner_is_dead_is_done_again() {
     let agent = "echo $PITON_ITEM >>made; echo fine";
     let scratch = project_with(", cleanup: never", TWO, agent);
     let sprint = scratch.read("demo/SPRINT.yaml");
@@ -595,13 +595,36 @@ fn work_that_is_gone_with_its_worktree_while_the_runner_is_dead_is_not_done() {
     dies(&scratch, "run.before-commit");
     std::fs::remove_dir_all(tree(&scratch)).expect("removed");
     let said = scratch.run(&[]);
-    assert_eq!(said.exit, 1, "{}", said.err);
+    fine(&said);
     let words = format!(
         "the worktree {} of the run is gone",
         tree(&scratch).display()
     );
     assert!(said.err.contains(&words), "{}", said.err);
-    assert_eq!(commits(&scratch, BRANCH), "");
+    assert!(said.err.contains("one is worked on again"), "{}", said.err);
+    let made = format!("{DEMO}: one\n{DEMO}: two\n");
+    assert_eq!(commits(&scratch, BRANCH), made);
+    let shown = scratch.json(&["show", "one"]);
+    assert_eq!(shown["item"]["attempts"], 2, "{shown}");
+}
+
+#[test]
+fn a_refused_commit_whose_worktree_is_gone_is_worked_on_again_when_it_is_tried_again() {
+    let agent = "echo $PITON_ITEM >>made; echo fine";
+    let one = "  - {id: one, prompt: do one}\n";
+    let scratch = project_with(", cleanup: never", one, agent);
+    let sprint = scratch.read("demo/SPRINT.yaml");
+    let sprint = format!("{sprint}config: {{auto-commit: true}}\n");
+    scratch.write("demo/SPRINT.yaml", &sprint);
+    scratch.script(".git/hooks/pre-commit", "exit 1");
+    assert_eq!(scratch.run(&[]).exit, 1);
+    std::fs::remove_dir_all(tree(&scratch)).expect("removed");
+    scratch.script(".git/hooks/pre-commit", "true");
+    fine(&scratch.piton(&["plan", "retry", "one"]));
+    let said = scratch.run(&[]);
+    fine(&said);
+    assert_eq!(commits(&scratch, BRANCH), format!("{DEMO}: one\n"));
+    assert_eq!(scratch.read("trees/demo/made"), "one\n");
 }
 
 /// What a person does while the runner is dead settles its commit: on the branch,

@@ -46,7 +46,7 @@ fn proof_strength(story: &Story<'_>, item: &ItemRow) -> ProofStrength {
     let changed = change_of(story, item).map(|change| change.left());
     match (checked, changed) {
         (Some(check), _) if check.is_proof => ProofStrength::Level(Level::Check),
-        (Some(check), changed) if !check.has_tree || changed == Some(Changed::Unknown) => {
+        (Some(check), changed) if check.tree.is_none() || changed == Some(Changed::Unknown) => {
             ProofStrength::NobodyLooked
         }
         (Some(_), _) => ProofStrength::Level(Level::Word),

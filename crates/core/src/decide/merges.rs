@@ -114,11 +114,18 @@ pub(super) fn reject(story: &mut Story<'_>, item: &ItemRow, why: &str) {
 pub(super) fn drop_merge(story: &mut Story<'_>, run: RunId, node: &Node) {
     let merge = story.tables.item(run, node).and_then(ItemRow::merge);
     if merge.is_some_and(|merge| merge.state != MergeState::Passed) {
-        end_merge(story, run, node, None);
+        end_merge(story, run, node, (None, None));
     }
 }
 
-fn end_merge(story: &mut Story<'_>, run: RunId, node: &Node, made: Option<MadeMerge>) {
+/// With the merge that the target was moved to, or the commit of the target that had
+/// all of it already; with neither the unit is taken out of the queue.
+fn end_merge(
+    story: &mut Story<'_>,
+    run: RunId,
+    node: &Node,
+    (made, at): (Option<MadeMerge>, Option<String>),
+) {
     let lanes = story.tables.run(run).and_then(|row| row.lanes.as_ref());
     let number = lanes.map_or(0, |lanes| lanes.merges + 1);
     let number = made.as_ref().map_or(0, |_| number);
@@ -127,6 +134,7 @@ fn end_merge(story: &mut Story<'_>, run: RunId, node: &Node, made: Option<MadeMe
         node: node.clone(),
         made,
         number,
+        at,
     });
 }
 
@@ -146,8 +154,8 @@ pub(super) fn step_merge(
         return Err(wrong_item(&item));
     };
     match (merge.state, step) {
-        (Queued, MergeStep::Start { made, is_work_tree }) => {
-            return start_merge(story, &item, made, *is_work_tree);
+        (Queued, MergeStep::Start { made, is_checked }) => {
+            return start_merge(story, &item, made, *is_checked);
         }
         // What a person leaves out takes effect with the next step.
         (Checking, _) if item.skip_asked => leave_out(story, run, node, None),
@@ -165,19 +173,24 @@ pub(super) fn step_merge(
             evidence: Vec::new(),
             review: false,
         }),
-        // There was nothing to merge.
-        (Queued, MergeStep::End) => {
-            end_merge(story, run, node, None);
+        (Queued, MergeStep::Nothing { at }) => {
+            end_merge(story, run, node, (None, Some(at.clone())));
             finish_unit(story, &item, Vec::new());
         }
         (Passed, MergeStep::End) => {
             let evidence = merged(story, run, merge.made.as_ref());
-            end_merge(story, run, node, merge.made);
+            end_merge(story, run, node, (merge.made, None));
             finish_unit(story, &item, evidence);
         }
-        (Queued, MergeStep::Pass | MergeStep::Requeue)
-        | (Checking, MergeStep::Start { .. } | MergeStep::End)
-        | (Passed, MergeStep::Start { .. } | MergeStep::Pass | MergeStep::Return { .. })
+        (Queued, MergeStep::Pass | MergeStep::Requeue | MergeStep::End)
+        | (Checking, MergeStep::Start { .. } | MergeStep::Nothing { .. } | MergeStep::End)
+        | (
+            Passed,
+            MergeStep::Start { .. }
+            | MergeStep::Nothing { .. }
+            | MergeStep::Pass
+            | MergeStep::Return { .. },
+        )
         | (InReview | Returned, _) => return Err(wrong_item(&item)),
     }
     Ok(())
@@ -189,7 +202,7 @@ fn start_merge(
     story: &mut Story<'_>,
     item: &ItemRow,
     made: &MadeMerge,
-    is_work_tree: bool,
+    is_checked: bool,
 ) -> Result<(), Refusal> {
     let run = item.run;
     may_begin(story, run)?;
@@ -204,7 +217,7 @@ fn start_merge(
         fence: item.fence + 1,
         made: made.clone(),
     });
-    let is_checked = lanes.check.is_some() || (item.gate.is_some() && !is_work_tree);
+    let is_checked = lanes.check.is_some() || (item.checks().next().is_some() && !is_checked);
     if !is_checked {
         story.tell(Event::MergePassed { run, node });
     }
@@ -251,7 +264,7 @@ pub(super) fn merge_now(story: &mut Story<'_>, run: RunId, node: &Node) {
     let Some(item) = story.tables.item(run, node).cloned() else {
         return;
     };
-    end_merge(story, run, node, None);
+    end_merge(story, run, node, (None, None));
     finish_unit(story, &item, Vec::new());
 }
 

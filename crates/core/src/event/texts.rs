@@ -85,6 +85,7 @@ impl Event {
                 node: _,
                 made: _,
                 number: _,
+                at: _,
             }
             | Self::RunTargeted {
                 run: _,

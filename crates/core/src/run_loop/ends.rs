@@ -6,6 +6,7 @@ use crate::attempt::{Outcome, Report};
 use crate::command::Command;
 use crate::gate::GateReport;
 use crate::id::{AttemptId, Node};
+use crate::lane::unit_of;
 use crate::recover::Recovery;
 use crate::usage::Usage;
 
@@ -49,6 +50,10 @@ pub(super) enum End {
         node: Node,
         end: LaneEnd,
     },
+    WorkLost {
+        node: Node,
+        why: String,
+    },
     Merge {
         node: Node,
         end: MergeEnd,
@@ -63,6 +68,7 @@ impl End {
             | Self::Commit { node, .. }
             | Self::CommitStopped { node }
             | Self::Lane { node, .. }
+            | Self::WorkLost { node, .. }
             | Self::Merge { node, .. } => node,
         }
     }
@@ -174,6 +180,17 @@ impl RunLoop {
             }
             End::CommitStopped { .. } => self.look(),
             End::Lane { node, end } => self.end_lane(&node, end),
+            End::WorkLost { node, why } => {
+                let node = unit_of(&node);
+                let command = Command::LoseWork {
+                    run: self.run,
+                    token: self.token,
+                    fence: self.fence(&node),
+                    node,
+                    why,
+                };
+                self.commit(command, None)
+            }
             End::Merge { node, end } => self.end_merge((node, fence), end),
         }
     }

@@ -18,6 +18,7 @@ mod gates;
 mod landing;
 mod lanes;
 mod leases;
+mod losing;
 mod marks;
 mod merges;
 mod merging;

@@ -79,7 +79,13 @@ fn start() -> MergeStep {
             commit: "merge".to_owned(),
             tree: "tree".to_owned(),
         },
-        is_work_tree: false,
+        is_checked: false,
+    }
+}
+
+fn nothing() -> MergeStep {
+    MergeStep::Nothing {
+        at: "later".to_owned(),
     }
 }
 
@@ -271,10 +277,8 @@ fn each_step_fits_the_states_of_the_table_and_no_other() {
         (conflict(), [no, "Returned", "Returned", no, no]),
         (red(), [no, "Returned", "Returned", no, no]),
         (MergeStep::Requeue, [no, no, "Queued", "Queued", no]),
-        (
-            MergeStep::End,
-            [no, "done at Merge", no, "done at Merge", no],
-        ),
+        (nothing(), [no, "done at Merge", no, no, no]),
+        (MergeStep::End, [no, no, no, "done at Merge", no]),
     ];
     for (step, expected) in table {
         for (state, expected) in STATES.into_iter().zip(expected) {
@@ -292,7 +296,13 @@ fn each_step_fits_the_states_of_the_table_and_no_other() {
 #[test]
 fn a_late_end_with_an_old_token_is_refused_in_each_state() {
     for state in STATES {
-        for late in [MergeStep::Pass, red(), MergeStep::Requeue, MergeStep::End] {
+        for late in [
+            MergeStep::Pass,
+            red(),
+            MergeStep::Requeue,
+            nothing(),
+            MergeStep::End,
+        ] {
             let (mut world, token) = standing(state);
             let mut command = step_of(&world, token, AT, late);
             if let Command::StepMerge { fence, .. } = &mut command {
@@ -370,8 +380,8 @@ fn a_merge_of_which_nothing_is_to_be_checked_has_passed() {
     let MergeStep::Start { made, .. } = start() else {
         unreachable!("it is one")
     };
-    let is_work_tree = true;
-    step(&mut world, token, MergeStep::Start { made, is_work_tree });
+    let is_checked = true;
+    step(&mut world, token, MergeStep::Start { made, is_checked });
     assert_eq!(merge_state(&world), Some(MergeState::Passed));
 }
 

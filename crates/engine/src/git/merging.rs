@@ -28,6 +28,8 @@ pub struct MergeOrder<'a> {
     pub plan_paths: &'a [String],
     /// What files hold in the merged tree instead, as git stores it.
     pub put: &'a [(String, Vec<u8>)],
+    /// The tree on which the check of the work passed, if it did.
+    pub checked: Option<&'a str>,
     /// What the merge says of itself.
     pub message: &'a str,
 }
@@ -41,17 +43,20 @@ pub enum MergeTry {
         commit: String,
         /// Its tree.
         tree: String,
-        /// Whether the tree is that of the work, apart from the files in which
-        /// nothing of the work counts.
-        is_work_tree: bool,
+        /// Whether the check of the work saw this tree, apart from the files in
+        /// which nothing of the work counts.
+        is_checked: bool,
     },
     /// Both sides changed the same.
     Conflict {
         /// The files, by their paths in the work tree.
         files: Vec<String>,
     },
-    /// `onto` has all of it already.
-    Nothing,
+    /// `onto`, this commit, has all of it already.
+    Nothing {
+        /// The commit.
+        onto: String,
+    },
 }
 
 /// Merges a commit onto another one, in objects alone. Drivers and filters are
@@ -72,14 +77,17 @@ pub fn merge(lane: &Path, wish: &MergeOrder<'_>, by: &By<'_>) -> Result<MergeTry
     let tree = git.with_texts(&merged, wish.put)?;
     let trees = ["rev-parse", &format!("{}^{{tree}}", wish.onto)];
     if tree == git.line("look at a commit", &trees, &More::default())? {
-        return Ok(MergeTry::Nothing);
+        return Ok(MergeTry::Nothing {
+            onto: wish.onto.to_owned(),
+        });
     }
-    let is_work_tree = git.is_alike(&tree, wish)?;
+    // A hook of the user's may have committed another tree than the check saw.
+    let is_checked = git.is_checked(wish)? && git.is_alike(&tree, wish)?;
     let commit = git.commit(&tree, &[wish.onto, wish.work], wish.message, Sign::AsUser)?;
     Ok(MergeTry::Made {
         commit,
         tree,
-        is_work_tree,
+        is_checked,
     })
 }
 
@@ -394,6 +402,16 @@ impl Plumbing<'_> {
         };
         self.line("write a tree", &["mktree", "-z"], &input)
             .map(Some)
+    }
+
+    /// Whether the work was committed as its check saw it.
+    fn is_checked(&self, wish: &MergeOrder<'_>) -> Result<bool, Failure> {
+        let Some(checked) = wish.checked else {
+            return Ok(false);
+        };
+        let tree = ["rev-parse", &format!("{}^{{tree}}", wish.work)];
+        let tree = self.line("look at a commit", &tree, &More::default())?;
+        Ok(tree == checked)
     }
 
     /// Whether two trees differ in nothing but files in which nothing of the work

@@ -653,8 +653,7 @@ impl Runner<'_, '_> {
         if let Some(answer) = self.answered(attempt)? {
             answer::settle(&mut report, &answer);
         }
-        let order = self.job.worktree.as_ref();
-        let kept = order.map_or(Ok(()), |order| order.refuse_lost(&self.row.name));
+        let kept = self.refuse_remade();
         let kept = kept.and_then(|()| worktree::refuse_gone(&self.session.project, &self.row));
         fail_if_gone(kept, &mut report);
         report.duration_s = seen_s;

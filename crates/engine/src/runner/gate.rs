@@ -104,6 +104,9 @@ impl Runner<'_, '_> {
         let Some(gate) = item.gate_to_pass().cloned() else {
             return Ok(Vec::new());
         };
+        if let Err(lost) = self.refuse_lost_lane(node) {
+            return Ok(vec![self.work_lost(node, &lost, tell)]);
+        }
         let site = self.sites.at(node);
         let mark = self.session.world.id().to_string();
         let fault = |error| unwritable(&self.session.project.home.join("spool"), error);

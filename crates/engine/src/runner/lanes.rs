@@ -8,12 +8,11 @@ use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use piton_core::lane::{LaneHold, TargetRow, unit_of};
+use piton_core::lane::{LaneHold, TargetRow, UnitRow, unit_of};
 use piton_core::merge::MergeRow;
 use piton_core::run_loop::{Input, LaneEnd};
 use piton_core::{
     AttemptId, Command, Event, ItemRow, ItemState, Need, Node, Recorded, RunId, RunRow, RunState,
-    Stage,
 };
 use piton_formats::plan_file::PlanFile;
 
@@ -413,13 +412,7 @@ impl Runner<'_, '_> {
         let main = &self.session.project.work_tree;
         match git::worktree_state(main, &held.lane.tree) {
             WorktreeState::Sound { .. } => Ok(()),
-            WorktreeState::Absent | WorktreeState::Broken => Err(Failure::new(
-                "worktree.gone",
-                format!(
-                    "the lane {} is gone, or no worktree of this repository any more, and what was done in it is lost",
-                    held.lane.tree.display()
-                ),
-            )),
+            WorktreeState::Absent | WorktreeState::Broken => Err(lost_lane(&held.lane.tree)),
         }
     }
 
@@ -513,19 +506,6 @@ impl Runner<'_, '_> {
         project.in_work_tree(&path).filter(|_| is_tracked)
     }
 
-    /// Whether an agent has finished something in the lane of a unit that is in no
-    /// commit yet.
-    fn has_finished_work(&self, unit: &Node) -> bool {
-        let tables = self.lp.tables();
-        let unit = tables.item(self.row.id, unit);
-        let mut items = unit.into_iter().flat_map(|unit| tables.unit_items(unit));
-        items.any(|item| {
-            item.state == ItemState::Done
-                || (item.state == ItemState::Working
-                    && matches!(item.stage, Stage::Gate | Stage::Commit))
-        })
-    }
-
     /// Under what the commit of an item in a lane is kept.
     pub(super) fn keeping(&self, node: &Node) -> Option<Keeping> {
         self.lane_of(node)?;
@@ -533,7 +513,7 @@ impl Runner<'_, '_> {
         let (hold, _) = self.hold_of(&unit)?;
         Some(Keeping {
             main: self.session.project.work_tree.clone(),
-            name: unit_ref(&self.row.name, &unit),
+            name: unit_ref(&self.unit_folder(), &unit),
             from: hold.from,
         })
     }
@@ -550,8 +530,15 @@ impl Runner<'_, '_> {
     }
 
     /// Chooses a lane for a unit: the one that it has by the journal, or a free one.
-    pub(super) fn choose_lane(&mut self, node: &Node) -> Result<Vec<Input>, Failure> {
+    pub(super) fn choose_lane(
+        &mut self,
+        node: &Node,
+        tell: &mut dyn FnMut(Notice<'_>),
+    ) -> Result<Vec<Input>, Failure> {
         let hold = self.hold_of(node);
+        if let Some(lost) = self.lost_since(hold.as_ref()) {
+            return self.lose_work(node, &lost, tell);
+        }
         // Nothing is under way yet that could end with it.
         let (lane, saved) = self.choose_for(node, hold)?;
         let number = lane.number;
@@ -575,6 +562,37 @@ impl Runner<'_, '_> {
             lanes.units.remove(node);
         }
         Ok(inputs)
+    }
+
+    /// Notes that what was done for a unit is gone, in the place of what was to be
+    /// begun there.
+    pub(super) fn lose_work(
+        &mut self,
+        node: &Node,
+        lost: &Failure,
+        tell: &mut dyn FnMut(Notice<'_>),
+    ) -> Result<Vec<Input>, Failure> {
+        tell(Notice::Warning(&work_lost(node, lost)));
+        let (run, token) = (self.row.id, self.lp.token());
+        let item = self.lp.tables().item(run, node);
+        let fence = item.map_or(0, |item| item.fence);
+        self.commit(&Command::LoseWork {
+            run,
+            token,
+            node: node.clone(),
+            fence,
+            why: lost.to_string(),
+        })
+    }
+
+    /// A lane that was worked in under an earlier runner and is gone. One that git
+    /// does not know any more has its files, and is repaired.
+    fn lost_since(&self, hold: Option<&(LaneHold, bool)>) -> Option<Failure> {
+        let (hold, _) = hold.filter(|(_, is_used)| *is_used)?;
+        let tree = self.lanes.as_ref()?.pool.tree_of(hold.lane);
+        let main = &self.session.project.work_tree;
+        let is_gone = git::worktree_state(main, &tree) == WorktreeState::Absent;
+        is_gone.then(|| lost_lane(&tree))
     }
 
     fn choose_for(
@@ -662,15 +680,6 @@ impl Runner<'_, '_> {
             let (node, end) = (node.clone(), LaneEnd::Stopped);
             return vec![Input::LaneEnded { node, end }];
         };
-        if is_used && self.has_finished_work(node) && self.refuse_lost_lane(node).is_err() {
-            let lost = format!(
-                "the lane {} is gone, and with it what was done for {node}",
-                held.lane.tree.display()
-            );
-            let next = format!("leave it out with `piton plan skip {node}`, then run again");
-            let failure = Failure::new("worktree.gone", lost).hint(next);
-            return vec![self.lane_fault(node, failure)];
-        }
         let (pool, tip) = (lanes.pool.clone(), target.tip);
         let item = self.lp.tables().item(self.row.id, node);
         let merge = item.and_then(ItemRow::merge);
@@ -741,7 +750,11 @@ impl Runner<'_, '_> {
     }
 
     /// Keeps in a commit what is in the lane of a unit, beside the runner.
-    pub(super) fn save_work(&mut self, node: &Node) -> Vec<Input> {
+    pub(super) fn save_work(
+        &mut self,
+        node: &Node,
+        tell: &mut dyn FnMut(Notice<'_>),
+    ) -> Vec<Input> {
         let nothing = |saved| Input::LaneEnded {
             node: node.clone(),
             end: LaneEnd::Saved(saved),
@@ -752,6 +765,9 @@ impl Runner<'_, '_> {
         };
         if !is_used {
             return vec![nothing(None)];
+        }
+        if let Err(lost) = self.refuse_lost_lane(node) {
+            return vec![self.work_lost(node, &lost, tell)];
         }
         let order = self.save_order(node, &hold, (&held.lane.tree, &held.included()));
         self.begin_calls(node, commit_mark(self.row.id, node), move |by| {
@@ -787,7 +803,7 @@ impl Runner<'_, '_> {
             own: self.not_the_agents(),
             without: included.to_vec(),
             message: format!("{}: work on {}", self.sprint_id, node),
-            keep_as: unit_ref(&self.row.name, node),
+            keep_as: unit_ref(&self.unit_folder(), node),
         }
     }
 
@@ -839,33 +855,64 @@ impl Runner<'_, '_> {
 
     /// Takes away the refs of work that is on the target.
     pub(super) fn drop_merged_refs(&self) {
-        let tables = self.lp.tables();
-        let merged = |item: &&ItemRow| {
-            let unit = item.unit.as_deref();
-            unit.is_some_and(|unit| unit.merged > 0 && unit.work.is_none() && unit.merge.is_none())
-        };
-        let main = &self.session.project.work_tree;
-        let stop = Stop::default();
-        if self.lanes.is_none() {
+        let (Some(row), Some(_)) = (self.lp.run(), &self.lanes) else {
             return;
-        }
-        for item in tables.items(self.row.id).filter(merged) {
-            let name = unit_ref(&self.row.name, &item.node);
-            let mark = commit_mark(self.row.id, &item.node);
-            // What stays is in nobody's way.
-            if let Ok(Some(at)) = git::ref_at(main, &name) {
+        };
+        let is_merged = |item: &&ItemRow| {
+            let unit = item.unit.as_deref();
+            let waits =
+                |unit: &UnitRow| unit.work.is_some() || unit.merge.is_some() || unit.lane.is_some();
+            item.state == ItemState::Done && unit.is_some_and(|unit| !waits(unit))
+        };
+        let merged: Vec<&ItemRow> = self.lp.tables().items(row.id).filter(is_merged).collect();
+        let (mark, stop) = (commit_mark(row.id, &Node::named("refs")), Stop::default());
+        let by = By {
+            mark: &mark,
+            stop: &stop,
+        };
+        // What stays is in nobody's way.
+        drop_unit_refs(&self.session.project.work_tree, row, &merged, &by).ok();
+    }
+
+    fn unit_folder(&self) -> String {
+        unit_folder(self.lp.run().unwrap_or(&self.row))
+    }
+}
+
+/// Takes away the refs under which the work of these units was kept. One in the former
+/// folder may be another run's, unless the target or the unit has its commit.
+pub(crate) fn drop_unit_refs(
+    main: &Path,
+    row: &RunRow,
+    units: &[&ItemRow],
+    by: &By<'_>,
+) -> Result<(), Failure> {
+    let (folder, former) = (unit_folder(row), former_unit_folder(row));
+    let tip = row.target.as_ref().map(|target| &target.tip);
+    let mut folders = vec![&folder];
+    folders.extend(Some(&former).filter(|former| **former != folder));
+    for of in folders {
+        let named = units
+            .iter()
+            .map(|item| (unit_ref(of, &item.node), item.unit.as_deref()));
+        let units: BTreeMap<String, Option<&UnitRow>> = named.collect();
+        for (name, at) in git::refs_below(main, of)? {
+            let Some(unit) = units.get(&name) else {
+                continue;
+            };
+            let has_it = || unit.is_some_and(|unit| unit.work.as_ref() == Some(&at));
+            let is_merged =
+                || tip.is_some_and(|tip| git::is_built_on(main, tip, &at).unwrap_or(false));
+            if *of == folder || has_it() || is_merged() {
                 let step = RefStep {
                     from: Some(&at),
                     to: None,
                 };
-                let by = By {
-                    mark: &mark,
-                    stop: &stop,
-                };
-                git::move_ref(main, &name, step, &by).ok();
+                git::move_ref(main, &name, step, by)?;
             }
         }
     }
+    Ok(())
 }
 
 /// Under what a commit in a lane is kept.
@@ -942,11 +989,49 @@ pub(super) fn keep(main: &Path, name: &str, commit: &str, by: &By<'_>) -> Result
     }
 }
 
-/// The ref under which the work of a unit is kept: unique, and legible.
-pub(crate) fn unit_ref(run: &str, node: &Node) -> String {
+/// What is said of work that is gone.
+pub(super) fn work_lost(node: &Node, lost: &Failure) -> String {
+    format!("{lost}: {node} is worked on again")
+}
+
+fn lost_lane(tree: &Path) -> Failure {
+    let tree = tree.display();
+    Failure::new(
+        "worktree.gone",
+        format!(
+            "the lane {tree} is gone, or no worktree of this repository any more, and what was done in it is lost"
+        ),
+    )
+}
+
+/// Where the refs of the units of a run stand: by its branch, which no other run has.
+/// Names of runs may differ in nothing but what git refuses in a ref.
+pub(crate) fn unit_folder(row: &RunRow) -> String {
+    let Some(target) = &row.target else {
+        return former_unit_folder(row);
+    };
+    let branch = &target.branch;
+    match branch.strip_prefix("piton/") {
+        Some(name) => format!("refs/piton/{}/", ref_name(name)),
+        // One that the plan names.
+        None => {
+            let hash = sha256(branch.as_bytes());
+            format!("refs/piton/{}-{}/", ref_name(branch), &hash[..8])
+        }
+    }
+}
+
+/// Where they stood before: two runs may have shared that.
+pub(crate) fn former_unit_folder(row: &RunRow) -> String {
+    format!("refs/piton/{}/", ref_name(&row.name))
+}
+
+/// The ref under which the work of a unit is kept, below the folder of its run:
+/// unique, and legible.
+pub(crate) fn unit_ref(folder: &str, node: &Node) -> String {
     let hash = sha256(node.as_str().as_bytes());
     let name = ref_name(node.as_str());
-    format!("refs/piton/{}/{name}-{}", ref_name(run), &hash[..8])
+    format!("{folder}{name}-{}", &hash[..8])
 }
 
 /// A name with `-` for what git refuses in a part of a ref.

@@ -23,7 +23,7 @@ use super::work::{CallEnd, Purpose, Work};
 use super::{Runner, commit_mark, gate};
 use crate::fail;
 use crate::failure::{Failure, unwritable};
-use crate::git::{self, MergeOrder, MergeTry, RefMove, RefStep};
+use crate::git::{self, MergeOrder, MergeTry, RefMove, RefStep, WorktreeState};
 use crate::lanes::{LaneOrder, LaneStart, Pool, Prepared, QUEUE};
 use crate::native_files::plan_sync::leave_out_doubts;
 use crate::notice::Notice;
@@ -82,11 +82,13 @@ impl Runner<'_, '_> {
         let taken = self.taking(&Node::named(QUEUE), self.lp.token());
         let redactor = self.session.world.redactor();
         let message = format!("{}: merge {}", self.sprint_id, item.id);
+        let checked = item.checked_tree().cloned();
         let plan_paths = self.plan_paths();
         let shown = match self.with_mark(node, &target) {
             Ok(shown) => shown,
             Err(failure) => return Ok(vec![self.merge_fault(node.clone(), failure)]),
         };
+        let is_ready = self.is_ready(&held);
         self.begin_calls(node, commit_mark(self.row.id, node), move |by| {
             let tried = || {
                 let onto = git::ref_at(&main, &format!("refs/heads/{}", target.branch))?;
@@ -94,9 +96,9 @@ impl Runner<'_, '_> {
                     Some(at) if git::is_built_on(&main, &at, &target.tip)? => at,
                     elsewhere => return Err(target_moved(&target.branch, &target.tip, elsewhere)),
                 };
-                let prepared = match held.prepared {
-                    Some(_) => None,
-                    None => {
+                let prepared = match is_ready {
+                    true => None,
+                    false => {
                         let order = LaneOrder {
                             taken: &taken,
                             from: &onto,
@@ -117,6 +119,7 @@ impl Runner<'_, '_> {
                     work: &merge.work,
                     plan_paths: &plan_paths,
                     put: &put,
+                    checked: checked.as_deref(),
                     message: &message,
                 };
                 let outcome = git::merge(&held.lane.tree, &order, by)?;
@@ -152,23 +155,23 @@ impl Runner<'_, '_> {
             }
         }
         let step = match tried.outcome {
-            MergeTry::Nothing => MergeStep::End,
+            MergeTry::Nothing { onto } => MergeStep::Nothing { at: onto },
             MergeTry::Conflict { files } => MergeStep::Return {
                 why: MergeReturn::Conflict { files },
             },
             MergeTry::Made {
                 commit,
                 tree,
-                is_work_tree,
+                is_checked,
             } => {
-                self.checked_in_lane = is_work_tree.then(|| commit.clone());
+                self.checked_in_lane = is_checked.then(|| commit.clone());
                 MergeStep::Start {
                     made: MadeMerge {
                         onto: tried.onto,
                         commit,
                         tree,
                     },
-                    is_work_tree,
+                    is_checked,
                 }
             }
         };
@@ -189,6 +192,7 @@ impl Runner<'_, '_> {
         };
         let taken = self.taking(&Node::named(QUEUE), self.lp.token());
         let redactor = self.session.world.redactor();
+        let is_ready = self.is_ready(&held);
         self.begin_calls(node, commit_mark(self.row.id, node), move |by| {
             let order = LaneOrder {
                 taken: &taken,
@@ -199,9 +203,9 @@ impl Runner<'_, '_> {
                 by,
                 redactor: &redactor,
             };
-            let prepared = match held.prepared {
-                Some(_) => git::restore(&held.lane.tree, &made.commit, by).map(|()| None),
-                None => pool
+            let prepared = match is_ready {
+                true => git::restore(&held.lane.tree, &made.commit, by).map(|()| None),
+                false => pool
                     .prepare(&held.lane, &order)
                     .map(Some)
                     .map_err(failure_of),
@@ -230,10 +234,10 @@ impl Runner<'_, '_> {
         };
         let made = merge.made.map(|made| made.commit);
         let passed_in_lane = made.is_some() && made == self.checked_in_lane;
-        let own = item.gate_to_pass().filter(|_| !passed_in_lane).cloned();
+        let own = item.checks().filter(|_| !passed_in_lane).cloned();
         let lanes = self.lp.run().and_then(|row| row.lanes.as_ref());
         let of_run = lanes.and_then(|lanes| lanes.check.as_deref()).cloned();
-        let gates = own.into_iter().chain(of_run).collect();
+        let gates = own.chain(of_run).collect();
         self.check_next(&node, gates)
     }
 
@@ -443,6 +447,25 @@ impl Runner<'_, '_> {
         };
         lanes.merges = Some(held.clone());
         Ok(Some((lanes.pool.clone(), held)))
+    }
+
+    /// Whether the lane of the queue was made ready and is still there.
+    fn is_ready(&self, held: &HeldLane) -> bool {
+        let main = &self.session.project.work_tree;
+        let state = git::worktree_state(main, &held.lane.tree);
+        held.prepared.is_some() && matches!(state, WorktreeState::Sound { .. })
+    }
+
+    /// The commit that the target is at after a step of the queue which ends a merge.
+    pub(super) fn target_after(&self, node: &Node, step: &MergeStep) -> Option<String> {
+        match step {
+            MergeStep::End => Some(self.queued(node)?.1.made?.commit),
+            MergeStep::Nothing { at } => Some(at.clone()),
+            MergeStep::Start { .. }
+            | MergeStep::Pass
+            | MergeStep::Return { .. }
+            | MergeStep::Requeue => None,
+        }
     }
 
     fn queued(&self, node: &Node) -> Option<(ItemRow, piton_core::merge::MergeRow)> {

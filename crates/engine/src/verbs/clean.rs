@@ -216,22 +216,11 @@ impl Cleaning<'_> {
     /// a person left out.
     fn drop_refs(&self) -> Result<(), Failure> {
         let main = &self.session.project.work_tree;
-        let (run, name) = (self.row.id, &self.row.name);
+        let run = self.row.id;
         let rows = self.session.load(&[Need::Run(run), Need::Tree(run)])?;
-        let finished = rows
-            .tables
-            .tree(run)
-            .filter(|item| item.state.is_finished());
-        let own: BTreeSet<String> = finished
-            .map(|item| runner::unit_ref(name, &item.node))
-            .collect();
-        let folder = format!("refs/piton/{}/", runner::ref_name(name));
-        for (name, at) in git::refs_below(main, &folder)? {
-            if own.contains(&name) {
-                self.drop_ref(&name, &at)?;
-            }
-        }
-        Ok(())
+        let items = rows.tables.tree(run);
+        let finished: Vec<_> = items.filter(|item| item.state.is_finished()).collect();
+        runner::drop_unit_refs(main, self.row, &finished, &self.by)
     }
 
     fn drop_ref(&self, name: &str, at: &str) -> Result<RefMove, Failure> {

@@ -6,12 +6,16 @@ use std::time::Duration;
 
 use piton_engine::git::{
     MergeOrder, MergeTry, RefMove, RefStep, begin_merge, files_committed, is_built_on, merge,
-    merged_since, move_ref, ref_at, with_markers,
+    merged_since, move_ref, ref_at, restore, save_work, with_markers,
 };
 
 use crate::repository::{Caller, Repository, git, write_script};
 
 const TARGET: &str = "refs/heads/piton/demo";
+
+fn tree_of(repository: &Repository, commit: &str) -> String {
+    repository.git(&["rev-parse", &format!("{commit}^{{tree}}")])
+}
 
 /// Two lines of commits from one base: `main`, and what a unit did.
 struct Sides {
@@ -19,6 +23,8 @@ struct Sides {
     caller: Caller,
     onto: String,
     work: String,
+    /// The tree of the work, which its check saw.
+    checked: String,
 }
 
 impl Sides {
@@ -36,6 +42,7 @@ impl Sides {
         ours(&repository);
         let onto = repository.commit("onto");
         Self {
+            checked: tree_of(&repository, &work),
             repository,
             caller: Caller::new(),
             onto,
@@ -58,6 +65,7 @@ impl Sides {
             work: &self.work,
             plan_paths: &[],
             put: &[],
+            checked: Some(&self.checked),
             message: "Merge theirs",
         }
     }
@@ -74,9 +82,9 @@ impl Sides {
             MergeTry::Made {
                 commit,
                 tree,
-                is_work_tree,
-            } => (commit, tree, is_work_tree),
-            other @ (MergeTry::Conflict { .. } | MergeTry::Nothing) => {
+                is_checked,
+            } => (commit, tree, is_checked),
+            other @ (MergeTry::Conflict { .. } | MergeTry::Nothing { .. }) => {
                 panic!("nothing was made: {other:?}")
             }
         }
@@ -93,13 +101,13 @@ fn a_merge_is_a_commit_of_both_sides_in_no_branch() {
     let sides = Sides::apart();
     sides.repository.write("untracked", "1");
     let refs = sides.repository.git(&["for-each-ref"]);
-    let (commit, tree, is_work_tree) = sides.made(&sides.order());
+    let (commit, tree, is_checked) = sides.made(&sides.order());
     let said = sides
         .repository
         .git(&["log", "-1", "--format=%P|%T|%an|%s", &commit]);
     let (onto, work) = (&sides.onto, &sides.work);
     assert_eq!(said, format!("{onto} {work}|{tree}|Ada|Merge theirs"));
-    assert!(!is_work_tree);
+    assert!(!is_checked);
     let names = sides.repository.git(&["ls-tree", "--name-only", &commit]);
     assert_eq!(names, "base\nours\ntheirs");
     assert_eq!(sides.repository.git(&["for-each-ref"]), refs);
@@ -109,15 +117,21 @@ fn a_merge_is_a_commit_of_both_sides_in_no_branch() {
 }
 
 #[test]
-fn a_merge_onto_what_the_work_was_built_on_has_its_tree() {
+fn a_merge_onto_what_the_work_was_built_on_has_the_tree_that_its_check_saw() {
     let sides = Sides::apart();
     let base = sides.repository.git(&["rev-parse", "HEAD~1"]);
     let order = MergeOrder {
         onto: &base,
         ..sides.order()
     };
-    let (commit, _, is_work_tree) = sides.made(&order);
-    assert!(is_work_tree);
+    let (commit, _, is_checked) = sides.made(&order);
+    assert!(is_checked);
+    // A hook of the user's committed more than the check saw, or nobody knows what.
+    let base_tree = tree_of(&sides.repository, &base);
+    for checked in [Some(base_tree.as_str()), None] {
+        let (.., is_checked) = sides.made(&MergeOrder { checked, ..order });
+        assert!(!is_checked, "{checked:?}");
+    }
     // It is a merge all the same: the line of the branch has one commit a unit.
     let parents = sides.repository.git(&["log", "-1", "--format=%P", &commit]);
     assert_eq!(parents, format!("{base} {}", sides.work));
@@ -142,10 +156,13 @@ fn what_is_there_already_is_not_merged() {
             work,
             ..sides.order()
         };
-        assert_eq!(sides.merge(&order), MergeTry::Nothing);
+        let onto = order.onto.to_owned();
+        assert_eq!(sides.merge(&order), MergeTry::Nothing { onto });
     }
-    assert_eq!(empty.merge(&empty.order()), MergeTry::Nothing);
-    assert_eq!(same.merge(&same.order()), MergeTry::Nothing);
+    for sides in [empty, same] {
+        let onto = sides.onto.clone();
+        assert_eq!(sides.merge(&sides.order()), MergeTry::Nothing { onto });
+    }
 }
 
 #[track_caller]
@@ -249,9 +266,9 @@ fn nothing_of_the_work_counts_in_files_of_plans() {
         put: &put,
         ..order
     };
-    let (commit, _, is_work_tree) = sides.made(&order);
+    let (commit, _, is_checked) = sides.made(&order);
     assert_eq!(sides.show(&commit, "plans/a [1].md"), "marked");
-    assert!(is_work_tree);
+    assert!(is_checked);
 
     // A mark alone is a merge, too.
     let order = MergeOrder {
@@ -314,7 +331,8 @@ fn a_plan_that_only_the_work_has_goes_with_its_folder_and_one_that_is_put_comes_
         plan_paths: &paths,
         ..sides.order()
     };
-    assert_eq!(sides.merge(&order), MergeTry::Nothing);
+    let onto = order.onto.to_owned();
+    assert_eq!(sides.merge(&order), MergeTry::Nothing { onto });
 }
 
 #[test]
@@ -522,14 +540,16 @@ fn a_merge_to_be_resolved_has_both_sides_in_its_files() {
     assert!(!folder.join("plan-of-work").exists());
 
     // And then it is merged.
+    let checked = tree_of(&sides.repository, &resolved);
     let order = MergeOrder {
+        checked: Some(&checked),
         work: &resolved,
         plan_paths: &plans,
         ..sides.order()
     };
-    let (commit, _, is_work_tree) = sides.made(&order);
+    let (commit, _, is_checked) = sides.made(&order);
     assert_eq!(sides.show(&commit, "a"), "2 and 3");
-    assert!(is_work_tree);
+    assert!(is_checked);
 }
 
 #[test]
@@ -548,4 +568,22 @@ fn a_merge_that_is_clean_after_all_waits_for_its_commit() {
     let again = begin_merge(folder, &sides.onto, &[], &sides.caller.by());
     assert_eq!(again.expect("git works"), Vec::<String>::new());
     assert_eq!(sides.repository.git(&["rev-parse", "HEAD"]), merged);
+}
+
+#[test]
+fn a_folder_that_is_no_worktree_any_more_is_not_taken_for_the_one_around_it() {
+    let repository = Repository::new();
+    repository.write("a", "1");
+    let first = repository.commit("first");
+    repository.write("a", "2");
+    let second = repository.commit("second");
+    repository.write("untracked", "1");
+    repository.write("lanes/1/a", "3");
+    let lane = repository.path().join("lanes/1");
+    let caller = Caller::new();
+    assert!(restore(&lane, &first, &caller.by()).is_err());
+    assert!(save_work(&lane, &first, (&[], &[]), "save", &caller.by()).is_err());
+    assert_eq!(repository.git(&["rev-parse", "HEAD"]), second);
+    assert_eq!(repository.git(&["branch", "--show-current"]), "main");
+    assert!(repository.path().join("untracked").exists());
 }

@@ -1,0 +1,192 @@
+//! What becomes of work in lanes: which tree its check saw, and that none of it is
+//! lost without a word.
+
+use crate::harness::{Running, Scratch};
+use crate::lanes::{TARGET, all_done, arguments, fine, list, merges, project, run, shell};
+
+/// What a story is checked by: the file of the item says what it is to say. Each run
+/// is noted.
+fn check_of(words: &str) -> String {
+    format!(r#""verificationCommands": ["echo run >>$PITON_PROJECT/.piton/checks; {words}"], "#)
+}
+
+/// A hook of the user's that runs before each commit, in every lane.
+fn before_each_commit(scratch: &Scratch, script: &str) {
+    scratch.script(".git/hooks/pre-commit", script);
+}
+
+/// How often checks were run.
+fn checks(scratch: &Scratch) -> usize {
+    scratch.read(".piton/checks").lines().count()
+}
+
+/// The hook, and how often the check of one item runs: before its first attempt and
+/// after it, and once more where the commit has another tree.
+const HOOKS: &[(&str, usize)] = &[("true", 2), ("echo >>notes; git add notes", 3)];
+
+#[test]
+fn the_check_is_left_out_where_it_saw_the_merged_tree_and_nowhere_else() {
+    for (hook, times) in HOOKS {
+        let scratch = project("echo made >US-001.txt", 1);
+        scratch.write("prd.json", &list(1, &check_of("test -e US-001.txt")));
+        before_each_commit(&scratch, hook);
+        fine(&run(&scratch, "2"));
+        assert_eq!(merges(&scratch), ["prd: merge US-001"]);
+        assert_eq!(checks(&scratch), *times, "{hook}");
+    }
+}
+
+#[test]
+fn what_a_hook_made_of_the_work_is_not_merged_where_its_check_fails() {
+    let scratch = project("echo made >US-001.txt", 1);
+    scratch.write("prd.json", &list(1, &check_of("grep -qx made US-001.txt")));
+    before_each_commit(&scratch, "echo formatted >US-001.txt; git add US-001.txt");
+    let said = run(&scratch, "2");
+    assert_eq!(merges(&scratch), [""; 0], "{}", said.err);
+    assert_ne!(said.exit, 0, "{}", said.err);
+    assert!(
+        said.err.contains("fails on the merged tree"),
+        "{}",
+        said.err
+    );
+}
+
+/// Where the work on the first item stands when its runner dies.
+const DEATHS: &[&str] = &[
+    "run.agent-ended",
+    "gate.ended:2",
+    "run.before-commit",
+    "git.staged",
+];
+
+/// Takes away every lane that there is, as a person may.
+fn lanes_vanish(scratch: &Scratch) {
+    shell(scratch, "rm -rf .piton/lanes/*/*-[0-9]");
+}
+
+#[test]
+fn finished_work_whose_lane_is_gone_is_done_again_by_the_next_run() {
+    for death in DEATHS {
+        let scratch = project("echo made >$PITON_ITEM.txt", 1);
+        scratch.write("prd.json", &list(1, &check_of("ls US-*.txt")));
+        let mut command = scratch.command(&arguments("2"));
+        command.env("PITON_FAILPOINT", death);
+        let said = Running::start(command).end();
+        assert_eq!(said.exit, -1, "{death}: {}", said.err);
+        lanes_vanish(&scratch);
+        let said = run(&scratch, "2");
+        assert_eq!(said.exit, 0, "{death}: {}", said.err);
+        assert!(said.err.contains("is gone, "), "{death}: {}", said.err);
+        assert!(
+            said.err.contains("is worked on again"),
+            "{death}: {}",
+            said.err
+        );
+        all_done(&scratch, 1);
+        fine(&scratch.piton(&["journal", "verify"]));
+    }
+}
+
+/// What a check does to the lane in which it passes.
+const TAKEN: &[&str] = &["rm -rf $PWD", "rm .git"];
+
+#[test]
+fn a_lane_that_its_check_does_away_with_leads_to_a_person_and_changes_nothing_else() {
+    for taken in TAKEN {
+        let scratch = project("echo made >$PITON_ITEM.txt", 1);
+        let script = format!("test -e US-001.txt && {taken}");
+        scratch.write("prd.json", &list(1, &check_of(&script)));
+        let before = scratch.git(&["log", "--all", "--format=%H"]);
+        let said = run(&scratch, "2");
+        assert_ne!(said.exit, 0, "{taken}: {}", said.err);
+        assert!(
+            said.err.contains("what was done in it is lost"),
+            "{taken}: {}",
+            said.err
+        );
+        assert_eq!(merges(&scratch), [""; 0], "{taken}");
+        let shown = scratch.json(&["show", "US-001"]);
+        assert_eq!(shown["item"]["state"], "failed", "{taken}: {shown}");
+        // Nothing was committed, and the main work tree is as it was.
+        assert_eq!(
+            scratch.git(&["log", "--all", "--format=%H"]),
+            before,
+            "{taken}"
+        );
+        assert_eq!(
+            scratch.git(&["branch", "--show-current"]),
+            "main\n",
+            "{taken}"
+        );
+        assert!(scratch.has("prd.json"), "{taken}");
+    }
+}
+
+#[test]
+fn what_a_person_leaves_out_while_it_has_a_lane_is_kept_and_said_where() {
+    let scratch = project("echo half >$PITON_ITEM.txt", 2);
+    let list = list(2, &check_of("ls US-*.txt"));
+    let second = "\"id\": \"US-002\", ";
+    let behind = format!("{second}\"dependsOn\": [\"US-001\"], ");
+    scratch.write("prd.json", &list.replace(second, &behind));
+    let mut command = scratch.command(&arguments("2"));
+    command.env("PITON_FAILPOINT", "gate.before-start:2");
+    Running::start(command).end();
+    fine(&scratch.piton(&["plan", "skip", "US-001"]));
+    let said = run(&scratch, "2");
+    let words = "the work on US-001 that is not merged is kept: see it with `";
+    let line = said.err.lines().find(|line| line.contains(words));
+    let line = line.unwrap_or_else(|| panic!("{}", said.err));
+    for typed in line.split('`').skip(1).step_by(2) {
+        shell(&scratch, &format!("{typed} | grep -q ."));
+    }
+    let diff = line.split('`').nth(3).expect("a command");
+    shell(&scratch, &format!("{diff} | grep -q '+half'"));
+}
+
+#[test]
+fn what_had_nothing_to_merge_begins_at_the_target_when_it_is_done_again() {
+    let agent = "ls >>$PITON_PROJECT/.piton/seen-$PITON_ITEM
+[ $PITON_ITEM = US-001 ] || echo made >$PITON_ITEM.txt";
+    let scratch = project(agent, 2);
+    scratch.write("prd.json", &list(2, "\"claims\": {\"word\": \"accept\"}, "));
+    fine(&run(&scratch, "2"));
+    assert_eq!(merges(&scratch), ["prd: merge US-002"]);
+    // What is merged was done on the commit that the target is at then.
+    let out = scratch.piton(&["journal", "export"]).out;
+    let tip = scratch.git(&["rev-parse", TARGET]);
+    let events = out.lines().filter(|line| line.contains("item-moved"));
+    let mut done = events.filter(|line| line.contains("US-002") && line.contains("merged"));
+    let done = done.next().expect("it is done");
+    assert_eq!(done.matches(tip.trim()).count(), 2, "{done}");
+    fine(&scratch.piton(&["plan", "retry", "US-001"]));
+    fine(&run(&scratch, "2"));
+    let seen = scratch.read(".piton/seen-US-001");
+    assert!(seen.contains("US-002.txt"), "{seen}");
+    let refs = scratch.git(&["for-each-ref", "--format=%(refname)", "refs/piton"]);
+    assert_eq!(refs, "");
+}
+
+#[test]
+fn runs_whose_names_differ_in_nothing_but_what_git_refuses_keep_their_work_apart() {
+    let agent =
+        "echo $PITON_RUN >US-001.txt; echo '{\"status\": \"blocked\", \"error\": \"no\"}'; exit";
+    let scratch = project(agent, 1);
+    scratch.write("prd-2.json", &list(1, ""));
+    scratch.write(".git/info/exclude", "/prd*\n");
+    let start = |plan, more: &[&str]| {
+        let run = ["run", plan, "--agent", "./agent.sh", "--workers", "2"];
+        let said = scratch.piton(&[&run, more].concat());
+        assert_ne!(said.exit, 0, "{}", said.err);
+    };
+    start("prd.json", &[]);
+    start("prd.json", &["--recompile"]);
+    start("prd-2.json", &[]);
+    let refs = scratch.git(&["for-each-ref", "--format=%(refname)", "refs/piton"]);
+    assert_eq!(refs.lines().count(), 3, "{refs}");
+    let folders: std::collections::BTreeSet<&str> = refs
+        .lines()
+        .filter_map(|name| name.rsplit_once('/').map(|it| it.0))
+        .collect();
+    assert_eq!(folders.len(), 3, "{refs}");
+}

@@ -1,0 +1,173 @@
+//! Work that is not there any more: its lane, or the worktree of its run, was taken
+//! away before it was committed.
+
+use super::advance::leave_out;
+use super::claims::judge_attempt;
+use super::people::reopen_above;
+use super::recording::{about, log};
+use super::recovering::{Failed, fail};
+use super::runner::{Held, Taken, guard_runner, taken, wrong_item};
+use super::story::Story;
+use crate::attempt::Outcome;
+use crate::classify::Category;
+use crate::entry::EntryType;
+use crate::event::Event;
+use crate::evidence::{Level, level_of_evidence};
+use crate::gate::GateReport;
+use crate::item::{ItemRow, ItemState, Stage};
+use crate::refusal::Refusal;
+
+/// What was done for a unit since its lane was taken is lost: the attempts have
+/// failed, and what they were for is worked on again. In place that is the item
+/// whose commit was under way.
+pub(super) fn lose_work(
+    story: &mut Story<'_>,
+    held: Held,
+    at: Taken<'_>,
+    why: &str,
+) -> Result<(), Refusal> {
+    guard_runner(story, held)?;
+    let (run, node) = (held.0, at.0);
+    let unit = taken(story, run, at)?;
+    let by = unit.lane().map(|lane| lane.by);
+    if by.is_some_and(|by| {
+        by != held.1 && story.tables.run(run).is_some_and(|row| row.has_runner(by))
+    }) {
+        return Err(wrong_item(&unit));
+    }
+    let rows: Vec<ItemRow> = story.tables.unit_items(&unit).cloned().collect();
+    if rows.iter().any(|row| row.attempt.is_some()) || unit.merge().is_some_and(|it| it.has_slot())
+    {
+        return Err(wrong_item(&unit));
+    }
+    if unit.lane().is_some() {
+        story.tell(Event::LaneLeft {
+            run,
+            node: node.clone(),
+            saved: None,
+        });
+    }
+    for row in rows
+        .iter()
+        .filter(|row| row.gate_runs.as_ref().is_some_and(|runs| runs.open))
+    {
+        story.tell(Event::GateEnded {
+            run,
+            node: row.node.clone(),
+            report: GateReport {
+                interrupted: true,
+                error: Some(why.to_owned()),
+                ..GateReport::default()
+            },
+            evidence: None,
+        });
+    }
+    if unit.committing.is_some() {
+        story.tell(Event::CommitEnded {
+            run,
+            node: node.clone(),
+            commit: None,
+            error: Some(why.to_owned()),
+        });
+    }
+    for row in &rows {
+        judge_attempt(story, row, Outcome::Failed, Some(why));
+    }
+    // Those below come first: what holds them has nothing to be checked without them.
+    for row in rows.iter().rev() {
+        begin_lost_again(story, &unit, row, why);
+    }
+    Ok(())
+}
+
+fn begin_lost_again(story: &mut Story<'_>, unit: &ItemRow, row: &ItemRow, why: &str) {
+    let (run, node) = (row.run, &row.node);
+    // What the queue returned is still in its commit; what an agent made of it is lost.
+    let again_at = match unit.merge() {
+        Some(_) => Stage::Resolve,
+        None => Stage::Work,
+    };
+    match row.state {
+        ItemState::Working if row.is_leaf() && is_past_work(row.stage) => {
+            let entry = about(story, run, node, EntryType::TaskBlocked, why);
+            log(story, entry);
+            if row.skip_asked {
+                leave_out(story, run, node, None);
+                return;
+            }
+            story.stage(run, node, again_at);
+            fail(story, run, node, &lost(why));
+        }
+        // The children that it is checked and committed with may be in a commit of it.
+        ItemState::Working if !row.is_leaf() && is_past_work(row.stage) => {
+            let stage = match (unit.merge(), &row.gate) {
+                (Some(_), _) => Stage::Resolve,
+                (None, Some(_)) => Stage::Gate,
+                (None, None) => Stage::Commit,
+            };
+            let is_open = story
+                .tables
+                .item(run, node)
+                .is_some_and(|row| row.open_children > 0);
+            if !is_open {
+                story.stage(run, node, stage);
+            }
+        }
+        // What its next try would go on with is lost as well.
+        ItemState::Failed | ItemState::Blocked if row.stage == Stage::Commit => {
+            story.stage(run, node, again_at);
+        }
+        ItemState::Done if is_done_since(unit, row) => {
+            reopen_above(story, run, node);
+            story.move_item(run, node, ItemState::Working, |moved| {
+                moved.stage = Some(Stage::Work);
+            });
+            fail(story, run, node, &lost(why));
+        }
+        ItemState::Pending
+        | ItemState::Ready
+        | ItemState::Working
+        | ItemState::Waiting
+        | ItemState::Done
+        | ItemState::Failed
+        | ItemState::Skipped
+        | ItemState::Blocked
+        | ItemState::Dropped => {}
+    }
+}
+
+fn lost(why: &str) -> Failed<'_> {
+    Failed {
+        outcome: Outcome::Failed,
+        category: Category::Logic,
+        error: why,
+        recovery: None,
+        is_of_check: false,
+    }
+}
+
+/// Whether what comes next for an item goes on with what an agent made of it.
+fn is_past_work(stage: Stage) -> bool {
+    match stage {
+        Stage::Gate | Stage::Fix | Stage::Commit | Stage::Verdict | Stage::IterationHooks => true,
+        Stage::Work
+        | Stage::Baseline
+        | Stage::Repair
+        | Stage::Split
+        | Stage::Merge
+        | Stage::Resolve => false,
+    }
+}
+
+/// Whether agents finished an item below its unit in the lane that this has: what
+/// was done in an earlier one is in a commit.
+fn is_done_since(unit: &ItemRow, row: &ItemRow) -> bool {
+    let since = unit.lane().and_then(|lane| lane.since);
+    let is_person = level_of_evidence(&row.evidence) == Some(Level::Person);
+    unit.lane().is_some()
+        && row.node != unit.node
+        && row.is_leaf()
+        && row.attempts > 0
+        && !is_person
+        && since.is_none_or(|since| row.completed_at.is_none_or(|at| at >= since))
+}
