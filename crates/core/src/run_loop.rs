@@ -436,6 +436,9 @@ fn left_open(tables: &Tables, run: RunId) -> Vec<Node> {
     left.map(|item| item.node.clone()).collect()
 }
 
+/// The limit of a runner that ends after one node.
+const ONCE: &str = "once";
+
 /// After so many refusals in a row the loop gives up rather than spin.
 const REFUSALS_MAX: u32 = 5;
 
@@ -806,6 +809,8 @@ impl RunLoop {
         }
         if let Some(limit) = self.limit_reached(row, now) {
             return match self.others_have_lanes() {
+                // That is a limit of this process alone.
+                _ if limit == ONCE && self.has_others() => self.finish(Ending::State),
                 true => self.wait_for_others(),
                 false => self.pause(Pause::Limit { limit }),
             };
@@ -1017,7 +1022,7 @@ impl RunLoop {
             return Some(format!("time-box ({})", crate::amount::spoken(seconds)));
         }
         let has_begun = self.finished_nodes > 0 || at_work > 0;
-        (self.options.once && has_begun).then(|| "once".to_owned())
+        (self.options.once && has_begun).then(|| ONCE.to_owned())
     }
 
     fn work_on(

@@ -592,6 +592,12 @@ impl Sim {
         assert!(is_one_of_many || self.world.state() != RunState::Running);
         let run = self.world.run;
         self.world.ok(Command::ReleaseRun { run, token });
+        let row = self.world.run_row();
+        let is_left = row.runners().next().is_none();
+        assert!(
+            !is_left || row.state != RunState::Running,
+            "nobody works on it"
+        );
         self.may_crash()
     }
 

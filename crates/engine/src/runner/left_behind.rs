@@ -65,7 +65,11 @@ pub(super) fn end_survivors(
     let mut left = spool
         .list()
         .map_err(|error| unwritable(spool.folder(), error))?;
-    left.retain(|spooled| !living.contains(&spooled.by.as_deref()));
+    // Of one that has just been made it does not stand there yet whose it is.
+    left.retain(|spooled| {
+        let by = spooled.by.as_deref();
+        by != Some("") && !living.contains(&by)
+    });
     let is_of_living = |item: &ItemRow| {
         let unit = tables.item(run, &unit_of(&item.node));
         let lane = unit.and_then(ItemRow::lane);
