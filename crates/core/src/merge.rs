@@ -60,6 +60,12 @@ impl MergeRow {
         }
     }
 
+    /// Whether the work is finished and waits to be merged, or for a review before.
+    #[must_use]
+    pub fn is_waiting(&self) -> bool {
+        self.is_queued() || self.state == MergeState::InReview
+    }
+
     /// Whether it was returned, and an agent is to see both sides of the merge.
     #[must_use]
     pub fn shows_both_sides(&self) -> bool {

@@ -97,6 +97,25 @@ fn one_that_holds_a_run_and_is_interrupted_hands_it_over() {
 }
 
 #[test]
+fn the_last_one_that_is_interrupted_interrupts_the_run() {
+    let scratch = project(AT_WORK, 6);
+    let (holder, joined) = two_at_work(&scratch);
+    for running in [&holder, &joined] {
+        running.signal(rustix::process::Signal::INT);
+    }
+    for running in [holder, joined] {
+        assert_eq!(running.end().exit, 130);
+    }
+    let status = scratch.json(&["status"]);
+    assert_eq!(status["run"]["state"], "interrupted");
+    let moved = scratch.piton(&["journal", "export"]).out;
+    assert!(!moved.contains("its runner died"), "{moved}");
+    scratch.write(".piton/go", "");
+    fine(&scratch.piton(&arguments("2")));
+    all_done(&scratch, 6);
+}
+
+#[test]
 fn a_stop_ends_all_that_work_on_a_run() {
     let scratch = project(AT_WORK, 6);
     let (holder, joined) = two_at_work(&scratch);

@@ -23,6 +23,7 @@ use crate::edit::Edit;
 use crate::event::{Change, Event, ItemChanged, ItemPlanned, ItemsPlaced, RunChanged};
 use crate::id::{DecisionId, Node, Place, RunId, StreamId};
 use crate::item::{Evidence, ItemRow, ItemState, Stage};
+use crate::merge::MergeRow;
 use crate::needs::Rows;
 use crate::plan::{Past, PlannedItem};
 use crate::refusal::Refusal;
@@ -530,6 +531,11 @@ fn mark(story: &Story<'_>, by: &By<'_>) -> Evidence {
 
 /// A person says that an item is done, with all that lies below it.
 fn mark_done(story: &mut Story<'_>, run: RunId, by: &By<'_>, top: &ItemRow) -> Result<(), Unfit> {
+    // Work that waits to be merged would be on no branch, and its item done.
+    let is_waiting = |row: &ItemRow| row.merge().is_some_and(MergeRow::is_waiting);
+    if story.tables.subtree(run, &top.place).any(is_waiting) {
+        return unfit("its work waits to be merged, and it is done when it is");
+    }
     let evidence = [mark(story, by)];
     Ok(complete(story, run, top, (&evidence, by.file))?)
 }

@@ -197,19 +197,15 @@ pub(super) fn release_run(story: &mut Story<'_>, run: RunId, token: u64) -> Resu
     let holds = guard(story, (run, token)).is_ok();
     story.tell(Event::LeaseReleased { run, token });
     let row = story.run(run)?;
-    let is_last = row.runners().next().is_none();
+    // The last one of several interrupts the run: each had counted on the others.
+    if row.runners().next().is_none() && row.state == RunState::Running {
+        let about = About::reason("its runner ended");
+        story.move_run(run, RunState::Interrupted, about);
+    }
     if !holds {
-        // The last one of several interrupts the run.
-        if is_last && row.state == RunState::Running {
-            story.move_run(
-                run,
-                RunState::Interrupted,
-                About::reason("its runners ended"),
-            );
-        }
         return Ok(());
     }
-    let state = row.state;
+    let state = story.run(run)?.state;
     log_session(story, run, EntryType::SessionEnded, state.as_str());
     Ok(())
 }

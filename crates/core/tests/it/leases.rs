@@ -58,11 +58,11 @@ fn tokens_only_grow_also_over_a_run_that_was_given_back() {
 }
 
 #[test]
-fn a_runner_that_gave_up_its_lease_without_a_word_is_buried_by_the_next_who_looks() {
+fn a_runner_that_gives_a_run_at_work_back_interrupts_it() {
     let (mut world, token) = World::running("a\nb");
     let run = world.run;
     world.ok(Command::ReleaseRun { run, token });
-    assert_eq!(world.state(), RunState::Running);
+    assert_eq!(world.state(), RunState::Interrupted);
     world.skip("b");
     assert_eq!(world.state(), RunState::Interrupted);
 }

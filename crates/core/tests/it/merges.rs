@@ -598,37 +598,47 @@ fn where_nothing_changed_nobody_is_asked_to_look() {
 
 #[test]
 fn what_is_done_otherwise_with_an_item_settles_its_review() {
-    let by_hand = |run| Command::TakeEdits {
-        run,
-        token: None,
-        file: "PROGRESS.yaml".to_owned(),
-        edits: vec![Edit::SetState {
-            node: node(AT),
-            to: ItemState::Done,
-        }],
-        word: Word::File,
-    };
     let run = in_review().0.run;
-    for (command, state, verb, why) in [
-        (
-            crate::world::retry_item(run, AT),
-            "Returned",
-            Verb::Retry,
-            None,
-        ),
-        (skip_item(run, AT), "skipped at Merge", Verb::Skip, None),
-        (
-            by_hand(run),
-            "done at Merge",
-            Verb::Settled,
-            Some("completed in PROGRESS.yaml"),
-        ),
+    for (command, state, verb) in [
+        (crate::world::retry_item(run, AT), "Returned", Verb::Retry),
+        (skip_item(run, AT), "skipped at Merge", Verb::Skip),
     ] {
         let (mut world, _) = in_review();
         world.ok(command);
         assert_eq!(shown(&world), state);
-        let verdict = (Some(verb), why.map(str::to_owned));
+        let verdict = (Some(verb), None);
         assert_eq!(reviews(&world), [verdict], "{state}");
+    }
+}
+
+/// Its work would be on no branch, and nothing would name it any more.
+#[test]
+fn a_mark_at_an_item_whose_work_waits_to_be_merged_does_not_drop_that_work() {
+    let by_person = Word::Hand {
+        by: "ada".to_owned(),
+    };
+    for state in [
+        MergeState::Queued,
+        MergeState::InReview,
+        MergeState::Checking,
+        MergeState::Passed,
+    ] {
+        for word in [Word::File, by_person.clone()] {
+            let (mut world, _) = standing(state);
+            let before = (shown(&world), merge_state(&world), reviews(&world));
+            world.ok(Command::TakeEdits {
+                run: world.run,
+                token: None,
+                file: "PROGRESS.yaml".to_owned(),
+                edits: vec![Edit::SetState {
+                    node: node(AT),
+                    to: ItemState::Done,
+                }],
+                word,
+            });
+            let after = (shown(&world), merge_state(&world), reviews(&world));
+            assert_eq!(after, before);
+        }
     }
 }
 

@@ -23,7 +23,9 @@ const WITH_OTHERS: &[&str] = &[
     "worktree.",
 ];
 /// Failpoints of lanes, see `lanes` and the tests of the engine.
-const OF_LANES: &[&str] = &["lane.", "merge.", "target.", "unit.", "land.", "clean."];
+const OF_LANES: &[&str] = &[
+    "lane.", "merge.", "target.", "unit.", "land.", "clean.", "join.",
+];
 /// Failpoints that only a run with `auto-commit` comes to.
 const WITH_COMMITS: &[&str] = &["run.before-commit", "run.after-commit", "git.staged"];
 /// Failpoints that only a run comes to that takes over what is there.
