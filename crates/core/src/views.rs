@@ -442,7 +442,10 @@ fn lanes_of_run(row: &mut RunRow, event: &Event) {
             free_slot(lanes, node);
             lanes.in_review.remove(node);
             lanes.queue.retain(|queued| queued != node);
-            lanes.scopes.remove(node);
+            // What was taken out of the queue may have its lane still.
+            if !lanes.held.values().any(|held| held == node) {
+                lanes.scopes.remove(node);
+            }
             if made.is_some() {
                 lanes.merges = *number;
             }

@@ -149,6 +149,13 @@ fn several_runners_of_one_run_do_what_one_of_them_would() {
     }
 }
 
+/// A unit that was left out while it had a lane was no reason any more to keep others
+/// from its files.
+#[test]
+fn what_has_a_lane_keeps_its_files_also_when_it_is_out_of_the_queue() {
+    in_lanes(2_844_634_269).check_end();
+}
+
 // In two tests, so that both cores have their share.
 
 #[test]
