@@ -11,7 +11,8 @@ use crate::lanes::fine;
 struct Size {
     lanes: u32,
     items: u32,
-    /// Every so many writes a line where others write theirs.
+    /// One of so many writes a line where others write theirs. Four of them stand one
+    /// after another, so that some are at work at once whatever the machine's pace.
     conflict_each: u32,
     /// So many items are red together with another one.
     red: u32,
@@ -60,7 +61,7 @@ fn project(size: &Size) -> Scratch {
     let numbers = 1..=size.items;
     let conflicts = numbers
         .clone()
-        .filter(|number| number % size.conflict_each == 0);
+        .filter(|number| (number - 1) % (4 * size.conflict_each) >= 4 * (size.conflict_each - 1));
     let conflicts: String = conflicts
         .map(|number| format!("{}\n", id(number)))
         .collect();
