@@ -35,7 +35,7 @@ pub use self::merging::{
 pub use self::reached::{Whereabouts, Work, reached};
 pub use self::refs::{
     RefMove, RefStep, files_committed, git_version, is_built_on, merge_base, merged_since,
-    move_ref, ref_at, refs_below,
+    move_ref, ref_at, refs_below, remove_refs,
 };
 pub use self::saving::save_work;
 pub use self::trees::{Changed, Missed, Moment, ProofSources, Trees};

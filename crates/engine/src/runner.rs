@@ -74,7 +74,7 @@ use crate::session::Session;
 use crate::spool::Spool;
 use crate::worktree::{self, WorktreeOrder};
 
-pub(crate) use self::lanes::{drop_unit_refs, failure_of};
+pub(crate) use self::lanes::{drop_merged_refs, drop_unit_refs, failure_of};
 pub use self::left_behind::{clear_up, clear_up_locked, settle};
 pub(crate) use self::merging::let_go_after_merge;
 pub(crate) use self::queue::target_moved;
@@ -1419,9 +1419,6 @@ impl Runner<'_, '_> {
         // Looks hold temporary folders, and a run that is given back has none.
         self.starting.clear();
         self.sites.close();
-        if self.lp.leads() {
-            self.drop_merged_refs();
-        }
         // Whoever holds the run now keeps its file up to date as well.
         if ending != Ending::Fenced {
             // Before the lease is given back: one that stays says that

@@ -497,6 +497,7 @@ const POINTS: &[&str] = &[
     "merge.moved:2",
     "unit.both-sides",
     "run.over",
+    "unit.before-refs-dropped",
 ];
 
 /// Dies at each of these points, once more at the same in the run after that, and

@@ -1,9 +1,10 @@
 //! Refs that are moved by compare-and-swap, and what a branch holds.
 
+use std::ffi::OsString;
 use std::path::Path;
 use std::time::Duration;
 
-use super::{By, Said, change, failed, git};
+use super::{By, More, Said, change, failed, git, order};
 use crate::failure::Failure;
 use crate::world::pause;
 
@@ -70,6 +71,45 @@ pub fn move_ref(
             None => return Err(not_moved(name, is_locked, &said)),
         }
     }
+}
+
+/// Removes refs, named in full, each if it is at what is named with it: all of them by
+/// one git, or where that is refused one after another, also after one that stays.
+///
+/// # Errors
+///
+/// When git fails, or one of them stays locked.
+pub fn remove_refs(
+    work_tree: &Path,
+    refs: &[(String, String)],
+    by: &By<'_>,
+) -> Result<(), Failure> {
+    if refs.is_empty() {
+        return Ok(());
+    }
+    let lines = refs
+        .iter()
+        .map(|(name, at)| format!("option no-deref\ndelete {name} {at}\n"));
+    let input: String = lines.collect();
+    let more = More {
+        input: input.as_bytes(),
+        ..More::default()
+    };
+    let args = ["update-ref", "--stdin"].map(OsString::from);
+    if Said::from(&order(work_tree, &args, &more, by)?).ok {
+        return Ok(());
+    }
+    let mut removed = Ok(());
+    for (name, at) in refs {
+        let step = RefStep {
+            from: Some(at),
+            to: None,
+        };
+        if let Err(failure) = move_ref(work_tree, name, step, by) {
+            removed = Err(failure);
+        }
+    }
+    removed
 }
 
 fn not_moved(name: &str, is_locked: bool, said: &Said) -> Failure {

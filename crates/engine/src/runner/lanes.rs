@@ -18,7 +18,7 @@ use piton_formats::plan_file::PlanFile;
 
 use super::site::Site;
 use super::work::CallEnd;
-use super::{Aim, Job, Runner, commit_mark, facts, known, open_plan_sync, own_files};
+use super::{Aim, Job, Runner, commit_mark, facts, is_left, known, open_plan_sync, own_files};
 use crate::config::LANES;
 use crate::fail;
 use crate::failure::Failure;
@@ -853,30 +853,41 @@ impl Runner<'_, '_> {
         plan.iter().chain(&faces).filter_map(inner).collect()
     }
 
-    /// Takes away the refs of work that is on the target.
-    pub(super) fn drop_merged_refs(&self) {
-        let (Some(row), Some(_)) = (self.lp.run(), &self.lanes) else {
-            return;
-        };
-        let is_merged = |item: &&ItemRow| {
-            let unit = item.unit.as_deref();
-            let waits =
-                |unit: &UnitRow| unit.work.is_some() || unit.merge.is_some() || unit.lane.is_some();
-            item.state == ItemState::Done && unit.is_some_and(|unit| !waits(unit))
-        };
-        let merged: Vec<&ItemRow> = self.lp.tables().items(row.id).filter(is_merged).collect();
-        let (mark, stop) = (commit_mark(row.id, &Node::named("refs")), Stop::default());
-        let by = By {
-            mark: &mark,
-            stop: &stop,
-        };
-        // What stays is in nobody's way.
-        drop_unit_refs(&self.session.project.work_tree, row, &merged, &by).ok();
-    }
-
     fn unit_folder(&self) -> String {
         unit_folder(self.lp.run().unwrap_or(&self.row))
     }
+}
+
+/// Takes away the refs of work that is on the target, where the last runner of a run
+/// in lanes has ended. A death before that, or in it, leaves them to the next end.
+pub(crate) fn drop_merged_refs(session: &Session<'_>, run: RunId) {
+    if let Err(failure) = drop_refs_of_merged(session, run) {
+        tracing::info!(%failure, "refs of what was merged are left, in nobody's way");
+    }
+}
+
+fn drop_refs_of_merged(session: &Session<'_>, run: RunId) -> Result<(), Failure> {
+    let rows = session.load(&[Need::Run(run), Need::Tree(run)])?;
+    let Some(row) = rows.tables.run(run).filter(|row| row.lanes.is_some()) else {
+        return Ok(());
+    };
+    if !is_left(session, row) {
+        return Ok(());
+    }
+    let is_merged = |item: &&ItemRow| {
+        let unit = item.unit.as_deref();
+        let waits =
+            |unit: &UnitRow| unit.work.is_some() || unit.merge.is_some() || unit.lane.is_some();
+        item.state == ItemState::Done && unit.is_some_and(|unit| !waits(unit))
+    };
+    let merged: Vec<&ItemRow> = rows.tables.items(run).filter(is_merged).collect();
+    let (mark, stop) = (commit_mark(run, &Node::named("refs")), Stop::default());
+    let by = By {
+        mark: &mark,
+        stop: &stop,
+    };
+    fail::point("unit.before-refs-dropped");
+    drop_unit_refs(&session.project.work_tree, row, &merged, &by)
 }
 
 /// Takes away the refs under which the work of these units was kept. One in the former
@@ -891,6 +902,7 @@ pub(crate) fn drop_unit_refs(
     let tip = row.target.as_ref().map(|target| &target.tip);
     let mut folders = vec![&folder];
     folders.extend(Some(&former).filter(|former| **former != folder));
+    let mut dropped = Vec::new();
     for of in folders {
         let named = units
             .iter()
@@ -904,15 +916,11 @@ pub(crate) fn drop_unit_refs(
             let is_merged =
                 || tip.is_some_and(|tip| git::is_built_on(main, tip, &at).unwrap_or(false));
             if *of == folder || has_it() || is_merged() {
-                let step = RefStep {
-                    from: Some(&at),
-                    to: None,
-                };
-                git::move_ref(main, &name, step, by)?;
+                dropped.push((name, at));
             }
         }
     }
-    Ok(())
+    git::remove_refs(main, &dropped, by)
 }
 
 /// Under what a commit in a lane is kept.

@@ -304,6 +304,7 @@ fn work(
     };
     let worked = runner::work(&session, job, tell);
     runner::commit_target_files(&session, run, tell);
+    runner::drop_merged_refs(&session, run);
     drop(lock);
     worktree::put_back(&session, tell);
     let row = worked?;
@@ -373,6 +374,7 @@ fn join(
     let run = job.run;
     let worked = runner::work(&session, job, tell);
     runner::commit_target_files(&session, run, tell);
+    runner::drop_merged_refs(&session, run);
     worktree::put_back(&session, tell);
     let row = worked?;
     at_end(&session, &row, tell);
@@ -531,6 +533,7 @@ fn at_rest(
         if let Some(session) = Session::write(world, &project.root)? {
             worktree::clean_up(&session, Occasion::EndOfRun, tell);
             runner::commit_target_files(&session, row.id, tell);
+            runner::drop_merged_refs(&session, row.id);
             if land_at_end(&session, row, tell) {
                 super::follow_project_files(&session, tell);
             }
