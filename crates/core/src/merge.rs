@@ -102,6 +102,14 @@ pub enum MergeReturn {
         /// The units that were merged since the work on this one began.
         with: Vec<Node>,
     },
+    /// A check cannot be run on the merged tree: that says nothing of the work, and a
+    /// person is asked.
+    Unchecked {
+        /// The check.
+        command: String,
+        /// The last of what it printed.
+        output: String,
+    },
     /// A person looked at the work, and wants it otherwise.
     Rejected {
         /// Who.
@@ -117,7 +125,16 @@ impl MergeReturn {
     pub fn shows_both_sides(&self) -> bool {
         match self {
             Self::Conflict { .. } | Self::Red { .. } => true,
-            Self::Rejected { .. } => false,
+            Self::Unchecked { .. } | Self::Rejected { .. } => false,
+        }
+    }
+
+    /// What a check printed; none where no check failed.
+    #[must_use]
+    pub fn output(&self) -> Option<&str> {
+        match self {
+            Self::Red { output, .. } | Self::Unchecked { output, .. } => Some(output),
+            Self::Conflict { .. } | Self::Rejected { .. } => None,
         }
     }
 
@@ -135,6 +152,9 @@ impl MergeReturn {
                 let with: Vec<&str> = with.iter().map(Node::as_str).collect();
                 let with = with.join(", ");
                 format!("green alone, and red together with {with}: `{command}` fails")
+            }
+            Self::Unchecked { command, .. } => {
+                format!("`{command}` cannot be run on the merged tree")
             }
             Self::Rejected { by, why } => format!("rejected by {by}: {why}"),
         }

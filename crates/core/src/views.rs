@@ -544,6 +544,7 @@ fn unit_event(row: &mut ItemRow, event: &Event, stamp: &Stamp) {
                 merge.made = None;
                 merge.returns = match why {
                     MergeReturn::Conflict { .. } | MergeReturn::Red { .. } => merge.returns + 1,
+                    MergeReturn::Unchecked { .. } => merge.returns,
                     // A person has looked.
                     MergeReturn::Rejected { .. } => 0,
                 };

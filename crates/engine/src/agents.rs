@@ -43,7 +43,7 @@ pub use self::codex::Codex;
 pub use self::custom::Custom;
 pub use self::gemini::Gemini;
 pub use self::prices::Counting;
-pub use self::program::{Whereabouts, check_program, program_below};
+pub use self::program::{Whereabouts, check_program, program_below, start_order};
 pub use self::session_file::SessionFiles;
 pub use self::shell::Shell;
 

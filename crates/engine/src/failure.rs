@@ -69,6 +69,7 @@ pub const CODES: &[(&str, Exit)] = &[
     ("git.dirty", Exit::No),
     ("git.missing", Exit::Fault),
     ("git.no_commit", Exit::No),
+    ("git.no_identity", Exit::No),
     ("item.being_worked_on", Exit::Busy),
     ("item.not_planned", Exit::No),
     ("item.state", Exit::No),

@@ -137,15 +137,34 @@ fn failed(what: &str, said: &Said) -> Failure {
         why if why.is_empty() => last_line(said),
         why => why,
     };
-    let hint = match said.err.contains("user.email") {
-        true => {
-            "tell git who you are: `git config user.name NAME` and `git config user.email MAIL`"
-        }
-        false => {
-            "see what `git status` says there and whether the disk has room, then repeat the command"
-        }
-    };
-    Failure::new("git.missing", format!("git could not {what}: {why}")).hint(hint)
+    let message = format!("git could not {what}: {why}");
+    match said.err.contains("user.email") {
+        true => no_identity(message),
+        false => Failure::new("git.missing", message).hint(
+            "see what `git status` says there and whether the disk has room, then repeat the command",
+        ),
+    }
+}
+
+fn no_identity(message: String) -> Failure {
+    Failure::new("git.no_identity", message).hint(
+        "tell git who you are, `git config user.name NAME` and `git config user.email MAIL`, then run again",
+    )
+}
+
+/// Refuses to commit where git does not know who does.
+///
+/// # Errors
+///
+/// When it does not, or cannot be started.
+pub fn refuse_without_identity(work_tree: &Path) -> Result<(), Failure> {
+    let said = git(work_tree, &["var", "GIT_COMMITTER_IDENT"])?;
+    match said.ok {
+        true => Ok(()),
+        false => Err(no_identity(
+            "piton commits here what agents make, and git does not know in whose name".to_owned(),
+        )),
+    }
 }
 
 /// The untracked files, by their paths in the work tree, that the patterns of a

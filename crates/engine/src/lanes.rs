@@ -23,6 +23,7 @@ use std::path::{Path, PathBuf};
 
 use crate::failure::Failure;
 
+pub(crate) use self::include::copies_files;
 pub use self::plan_seen::{PlanSeen, plan_in};
 pub use self::pool::Pool;
 pub use self::prepare::{LaneOrder, LaneStart, Prepared};

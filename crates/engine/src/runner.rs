@@ -477,6 +477,7 @@ fn refuse_dirty(session: &Session<'_>, row: &RunRow) -> Result<(), Failure> {
     if !row.policy.auto_commit || is_half_done(session, row)? {
         return Ok(());
     }
+    git::refuse_without_identity(&session.project.work_tree)?;
     refuse_changes(&session.project, &row.face, &row.source)
 }
 

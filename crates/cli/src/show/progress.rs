@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use piton_core::attempt::RecoveryAction;
 use piton_core::evidence::evidence_in_words;
+use piton_core::merge::MergeReturn;
 use piton_core::recover::Followed;
 use piton_core::run::Pause;
 use piton_core::{
@@ -106,6 +107,10 @@ pub(crate) fn line(recorded: &Recorded, tables: &Tables) -> Option<String> {
             let work = recorded_item(tables, recorded)?.unit.as_ref()?.work.clone();
             kept(tables, recorded, &work?)
         }
+        Event::MergeReturned {
+            why: MergeReturn::Unchecked { .. },
+            ..
+        } => None,
         Event::MergeReturned { node, why, .. } => Some(format!(
             "{YELLOW}!{YELLOW:#} {node} goes back to an agent: {}",
             why.reason()

@@ -215,6 +215,18 @@ const SITUATIONS: &[Situation] = &[
         exits: &[0],
     },
     Situation {
+        page: "git.no_identity",
+        make: || {
+            let scratch = dirty();
+            scratch.git(&["add", "--all"]);
+            scratch.git(&["commit", "-qm", "all of it"]);
+            scratch.git(&["config", "user.useConfigOnly", "true"]);
+            scratch.git(&["config", "--unset", "user.email"]);
+            Made::of(scratch, RUN)
+        },
+        exits: &[],
+    },
+    Situation {
         page: "item.being_worked_on",
         make: || Made::beside(at_work(), &["plan", "retry", "build"]),
         exits: &[0],

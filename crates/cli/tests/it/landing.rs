@@ -122,7 +122,7 @@ const STATES: &[(&str, bool, &str, &str)] = &[
         "echo changed >shared",
         false,
         "piton/prd is not landed on main: these have changes that are in no commit: shared [land.refused]",
-        "commit them or put them aside with `git stash`, then `piton land prd`",
+        "put them aside with `git stash`, then `piton land prd`; or commit them, then `git merge piton/prd`",
     ),
     (
         "git commit -q --allow-empty -m mine",

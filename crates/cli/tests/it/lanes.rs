@@ -328,6 +328,64 @@ fn several_workers_are_refused_outside_of_git_and_without_a_commit() {
 }
 
 #[test]
+fn an_agent_that_no_lane_will_have_is_named_before_anything_is_started() {
+    let scratch = project("true", 2);
+    scratch.git(&["rm", "-q", "--cached", "agent.sh"]);
+    scratch.write(".gitignore", "agent.sh\n");
+    scratch.git(&["add", ".gitignore"]);
+    scratch.git(&["commit", "-qm", "the agent is nobody else's"]);
+    let said = run(&scratch, "2");
+    assert_eq!(said.exit, 7, "{}", said.err);
+    let told = "`./agent.sh` is in no lane, for it is not in the commit at which they begin";
+    assert!(said.err.contains(told), "{}", said.err);
+    let whole = scratch.path().join("agent.sh");
+    let whole = whole.to_str().expect("a path in UTF-8");
+    assert!(said.err.contains(whole), "{}", said.err);
+    let arguments = ["run", "prd.json", "--workers", "2", "--agent", whole];
+    assert_eq!(
+        scratch.piton(&arguments).exit,
+        3,
+        "it is asked what changed nothing"
+    );
+    // Where it is copied into lanes it is there.
+    let scratch = project("echo made >$PITON_ITEM.txt", 2);
+    scratch.git(&["rm", "-q", "--cached", "agent.sh"]);
+    scratch.write(".gitignore", "agent.sh\n");
+    scratch.write(".worktreeinclude", "agent.sh\n");
+    scratch.git(&["add", "--all"]);
+    scratch.git(&["commit", "-qm", "the agent is nobody else's"]);
+    fine(&run(&scratch, "2"));
+    assert!(on_target(&scratch, "US-002.txt").contains("made"));
+}
+
+#[test]
+fn a_check_of_the_run_that_is_not_there_is_asked_about_before_an_agent_looks() {
+    let scratch = project("echo made >$PITON_ITEM.txt; echo x >>$STARTS", 1);
+    scratch.write(".piton/config.toml", "[merge]\ncheck = 'nothere'\n");
+    let starts = scratch.path().join(".piton/starts");
+    let run = || {
+        let mut command = scratch.command(&arguments("2"));
+        command.env("STARTS", &starts);
+        Running::start(command).end()
+    };
+    let said = run();
+    assert_eq!(said.exit, 1, "{}", said.err);
+    let asked = scratch.json(&["inbox"]);
+    let details = asked.to_string();
+    assert!(
+        details.contains("`nothere` cannot be run on the merged tree"),
+        "{details}"
+    );
+    assert!(details.contains("nothere: not found"), "{details}");
+    assert!(!said.err.contains("goes back to an agent"), "{}", said.err);
+    scratch.write(".piton/config.toml", "[merge]\ncheck = 'true'\n");
+    fine(&scratch.piton(&["decide", "d1", "retry"]));
+    fine(&run());
+    all_done(&scratch, 1);
+    assert_eq!(scratch.read(".piton/starts"), "x\n", "one agent was enough");
+}
+
+#[test]
 fn a_setup_that_fails_counts_against_no_item() {
     let scratch = project("echo $DB >$PITON_ITEM.txt", 2);
     scratch.write(

@@ -1,6 +1,6 @@
 //! The merge queue: how the work of a unit gets to the target, or back.
 
-use super::advance::{after_finish, give_up, leave_out};
+use super::advance::{after_finish, give_up_after, leave_out};
 use super::claims::judge_attempt;
 use super::people::bury_runner;
 use super::recording::{about, log};
@@ -11,6 +11,7 @@ use crate::decision::DecisionKind;
 use crate::entry::EntryType;
 use crate::event::Event;
 use crate::evidence::Evidence;
+use crate::gate;
 use crate::id::{Node, RunId};
 use crate::item::{ItemRow, ItemState, Stage};
 use crate::merge::{
@@ -233,6 +234,9 @@ fn return_unit(story: &mut Story<'_>, item: &ItemRow, merge: &MergeRow, why: &Me
         why: why.clone(),
     });
     story.stage(run, node, Stage::Resolve);
+    if let MergeReturn::Unchecked { .. } = why {
+        return ask_about_return(story, item, why, &why.reason());
+    }
     let returns = merge.returns + 1;
     let lanes = story.tables.run(run).and_then(|row| row.lanes.as_ref());
     let merges = lanes.map_or(0, |lanes| lanes.merges);
@@ -243,10 +247,54 @@ fn return_unit(story: &mut Story<'_>, item: &ItemRow, merge: &MergeRow, why: &Me
     };
     if returns >= max {
         let error = format!("returned {returns} times: {}", why.reason());
-        let entry = about(story, run, node, EntryType::TaskBlocked, &error);
-        log(story, entry);
-        give_up(story, run, node, ItemState::Failed, &error);
+        ask_about_return(story, item, why, &error);
     }
+}
+
+/// A person sees what a check printed, and decides.
+fn ask_about_return(story: &mut Story<'_>, item: &ItemRow, why: &MergeReturn, error: &str) {
+    let (run, node) = (item.run, &item.node);
+    let entry = about(story, run, node, EntryType::TaskBlocked, error);
+    log(story, entry);
+    let printed = why
+        .output()
+        .map(|output| gate::excerpt(output).lines().join("\n"));
+    let printed = printed.filter(|printed| !printed.is_empty());
+    give_up_after(
+        story,
+        (run, node),
+        ItemState::Failed,
+        error,
+        printed.as_deref(),
+    );
+}
+
+/// Whether the work of an item waits because a check could not be run on the merged
+/// tree.
+pub(super) fn is_unchecked(item: &ItemRow) -> bool {
+    let merge = item.merge();
+    let why = merge.filter(|merge| merge.state == MergeState::Returned);
+    let why = why.and_then(|merge| merge.why.as_ref());
+    item.state.is_broken() && matches!(why, Some(MergeReturn::Unchecked { .. }))
+}
+
+/// The work of such an item goes into the queue again as it is.
+pub(super) fn queue_again(story: &mut Story<'_>, item: &ItemRow) {
+    let Some(merge) = item.merge() else {
+        return;
+    };
+    let (run, node) = (item.run, item.node.clone());
+    let work = merge.work.clone();
+    story.move_item(run, &node, ItemState::Working, |moved| {
+        moved.stage = Some(Stage::Merge);
+    });
+    story.tell(Event::MergeQueued {
+        run,
+        node,
+        work,
+        evidence: Vec::new(),
+        review: false,
+    });
 }
 
 fn merged(story: &Story<'_>, run: RunId, made: Option<&MadeMerge>) -> Vec<Evidence> {

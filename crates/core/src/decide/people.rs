@@ -393,6 +393,12 @@ fn restart(story: &mut Story<'_>, run: RunId, item: &ItemRow, answer: Option<&st
         let why = answer.unwrap_or("a person wants it done again");
         return merges::reject(story, item, why);
     }
+    if merges::is_unchecked(item) {
+        return match answer {
+            Some(why) => merges::reject(story, item, why),
+            None => merges::queue_again(story, item),
+        };
+    }
     let is_next = match (item.is_leaf(), item.state) {
         (true, ItemState::Ready) => Some(Stage::Work),
         (false, ItemState::Working) if item.stage == Stage::Fix => Some(Stage::Gate),

@@ -163,6 +163,10 @@ impl Event {
                     each(Text::Free(command));
                     each(Text::Free(output));
                 }
+                MergeReturn::Unchecked { command, output } => {
+                    each(Text::Free(command));
+                    each(Text::Free(output));
+                }
                 MergeReturn::Rejected { by: _, why } => each(Text::Free(why)),
             },
             Self::RunStarted {

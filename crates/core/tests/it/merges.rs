@@ -420,6 +420,49 @@ fn after_too_many_returns_a_person_is_asked_and_can_send_it_back() {
     assert_ne!(world.state(), RunState::Blocked);
 }
 
+fn unchecked() -> MergeStep {
+    MergeStep::Return {
+        why: MergeReturn::Unchecked {
+            command: "make check".to_owned(),
+            output: "sh: make: not found".to_owned(),
+        },
+    }
+}
+
+#[test]
+fn a_check_that_cannot_be_run_is_asked_about_at_once_and_run_again_without_an_agent() {
+    let (mut world, token) = queued();
+    step(&mut world, token, unchecked());
+    let item = world.item(AT);
+    assert_eq!(item.state, ItemState::Failed);
+    assert_eq!(item.merge().map(|merge| merge.returns), Some(0));
+    let row = world
+        .tables
+        .decision(world.question())
+        .expect("it is asked");
+    assert_eq!(row.kind, DecisionKind::BlockedNode);
+    assert_eq!(
+        row.details.as_deref(),
+        Some("`make check` cannot be run on the merged tree\nsh: make: not found")
+    );
+    world.decide(Verb::Retry, None);
+    assert_eq!(world.item(AT).stage, Stage::Merge);
+    assert_eq!(merge_state(&world), Some(MergeState::Queued));
+    step(&mut world, token, start());
+    step(&mut world, token, unchecked());
+    // Words are for an agent.
+    world.decide(Verb::Answer, Some("it calls make by a wrong name"));
+    let item = world.item(AT);
+    assert_eq!(
+        (item.state, item.stage),
+        (ItemState::Working, Stage::Resolve)
+    );
+    assert!(matches!(
+        item.merge().and_then(|merge| merge.why.clone()),
+        Some(MergeReturn::Rejected { .. })
+    ));
+}
+
 #[test]
 fn two_units_never_have_one_lane_and_nothing_begins_without_one() {
     let (mut world, token) = in_lanes("p\n  s parallel\n  t");

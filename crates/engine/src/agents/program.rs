@@ -47,6 +47,16 @@ pub fn check_program(
     }
 }
 
+/// What is known of a start before it is one.
+#[must_use]
+pub fn start_order(model: Option<&str>) -> Order<'_> {
+    Order {
+        model,
+        is_root: rustix::process::geteuid().is_root(),
+        ..Order::default()
+    }
+}
+
 /// The program of an agent that its command line names by a path below the folder
 /// in which it is started; none where that cannot be seen.
 ///

@@ -1,8 +1,9 @@
 //! Files that git ignores and a lane needs all the same: `.worktreeinclude`.
 
 use std::collections::BTreeSet;
-use std::fs;
+use std::fs::{self, Permissions};
 use std::io::{self, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Component, Path};
 
 use super::{Lane, LaneFault, at};
@@ -11,6 +12,11 @@ use crate::input;
 
 /// What names them, in the root of the work tree, as `.gitignore` names files.
 const NAME: &str = ".worktreeinclude";
+
+/// Whether files of a work tree may be copied into lanes that are in no commit.
+pub(crate) fn copies_files(work_tree: &Path) -> bool {
+    work_tree.join(NAME).is_file()
+}
 
 /// Who names more means something else.
 const FILES_MAX: usize = 1_000;
@@ -34,7 +40,7 @@ pub(super) fn include(
 ) -> Result<Included, LaneFault> {
     let mut included = Included::default();
     let mut named = BTreeSet::new();
-    if work_tree.join(NAME).is_file() {
+    if copies_files(work_tree) {
         named = git::ignored_by(work_tree, NAME, by)?;
     }
     // The journal and the other lanes are no part of a project's files.
@@ -114,6 +120,10 @@ fn copy(work_tree: &Path, lane: &Lane, file: &str) -> Result<(), LaneFault> {
         }
         let mut copy = tempfile::NamedTempFile::new_in(&lane.folder)?;
         copy.write_all(&bytes)?;
+        if fs::metadata(&from)?.permissions().mode() & 0o100 != 0 {
+            copy.as_file()
+                .set_permissions(Permissions::from_mode(0o700))?;
+        }
         copy.persist(&to).map_err(|error| error.error)?;
         Ok::<_, io::Error>(())
     };

@@ -417,7 +417,7 @@ pub(super) fn resolve_task(of: &Ingredients<'_>) -> String {
                 fenced(&shortened(output, ERROR_CHARS_MAX))
             )
         }
-        Some(MergeReturn::Rejected { .. }) | None => {
+        Some(MergeReturn::Unchecked { .. } | MergeReturn::Rejected { .. }) | None => {
             "Look at what git says of the merge that is under way here.".to_owned()
         }
     };

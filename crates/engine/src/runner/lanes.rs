@@ -19,12 +19,14 @@ use piton_formats::plan_file::PlanFile;
 use super::site::Site;
 use super::work::CallEnd;
 use super::{Aim, Job, Runner, commit_mark, facts, is_left, known, open_plan_sync, own_files};
+use crate::agents;
 use crate::config::LANES;
 use crate::fail;
 use crate::failure::Failure;
 use crate::git::{self, By, RefMove, RefStep, WorktreeState};
 use crate::lanes::{
-    Lane, LaneFault, LaneOrder, LaneStart, LaneTaking, LaneUse, Pool, Prepared, plan_in,
+    Lane, LaneFault, LaneOrder, LaneStart, LaneTaking, LaneUse, Pool, Prepared, copies_files,
+    plan_in,
 };
 use crate::native_files::News;
 use crate::native_files::exchange::sha256;
@@ -33,6 +35,7 @@ use crate::notice::Notice;
 use crate::process::Stop;
 use crate::project::Project;
 use crate::session::Session;
+use crate::shell::quote;
 use crate::worktree::{self, WorktreeOrder};
 
 /// What a runner has of the lanes of its run.
@@ -154,6 +157,7 @@ fn refuse(session: &Session<'_>, job: &Job, row: &RunRow) -> Result<(), Failure>
         )
         .hint(format!("make a first commit, {in_turn}")));
     }
+    git::refuse_without_identity(tree)?;
     let version = git::git_version(tree)?;
     if version.is_some_and(|version| version < GIT_MIN) {
         let (major, minor) = GIT_MIN;
@@ -166,6 +170,7 @@ fn refuse(session: &Session<'_>, job: &Job, row: &RunRow) -> Result<(), Failure>
     if order.is_some_and(|order| !order.is_whole()) {
         return Ok(());
     }
+    refuse_without_agent(session, job, row)?;
     let own = own_files(project, &row.face, &row.source);
     let mut changes = git::changes(&project.work_tree, &own)?;
     // What git does not track is no part of any commit, and piton keeps it live.
@@ -194,6 +199,31 @@ fn refuse(session: &Session<'_>, job: &Job, row: &RunRow) -> Result<(), Failure>
         format!("several workers begin at the commit that is checked out, and these have changes that are in none: {shown}{more}"),
     )
     .hint("commit them or put them aside with `git stash --include-untracked`, then run again"))
+}
+
+/// Refuses an agent whose program no lane will have: one by a path in the project that
+/// is in no commit. What is copied or made there is seen when it is started.
+fn refuse_without_agent(session: &Session<'_>, job: &Job, row: &RunRow) -> Result<(), Failure> {
+    let project = &session.project;
+    let may_be_made = job.config.workspace.setup.is_some() || copies_files(&project.work_tree);
+    let launch = agents::start_order(job.model.as_deref());
+    let Some(program) = agents::program_below(&*job.program, &launch)? else {
+        return Ok(());
+    };
+    let tip = row.target.as_ref().map(|target| target.tip.as_str());
+    let mut begins = tip.into_iter().chain(["HEAD"]);
+    if may_be_made || begins.any(|at| git::commit_has(&project.root, at, &program)) {
+        return Ok(());
+    }
+    let whole: PathBuf = project.root.join(&program).components().collect();
+    Err(Failure::new(
+        "agent.cannot_start",
+        format!("the agent cannot be started: `{program}` is in no lane, for it is not in the commit at which they begin"),
+    )
+    .hint(format!(
+        "commit it, or name it by its whole path: `--agent {}`; nothing was started",
+        quote(&whole.to_string_lossy())
+    )))
 }
 
 /// Begins to work on a run in lanes, or goes on with it: its branch, which is made

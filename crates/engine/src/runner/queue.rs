@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use piton_core::attempt::{Outcome, Report};
 use piton_core::classify::Category;
-use piton_core::gate::Gate;
+use piton_core::gate::{Gate, cannot_run};
 use piton_core::lane::TargetRow;
 use piton_core::merge::{MadeMerge, MergeReturn, MergeStep};
 use piton_core::run_loop::{Input, MergeEnd};
@@ -287,7 +287,7 @@ impl Runner<'_, '_> {
             Ok(()) => Vec::new(),
             Err(error) => {
                 let output = format!("the script cannot be started: {error}");
-                ended(node.clone(), red(script, output))
+                ended(node.clone(), unchecked(script, output))
             }
         })
     }
@@ -310,11 +310,16 @@ impl Runner<'_, '_> {
         }
         if !report.passed {
             let script = check.gate.script.clone();
+            let could_run = !cannot_run(report.exit);
             let output = match report.error {
                 Some(error) => format!("{}\n{error}", report.output),
                 None => report.output,
             };
-            return Ok(ended(node, red(script, output)));
+            let end = match could_run {
+                true => red(script, output),
+                false => unchecked(script, output),
+            };
+            return Ok(ended(node, end));
         }
         self.check_next(&node, check.left.clone())
     }
@@ -511,6 +516,12 @@ fn red(command: String, output: String) -> MergeEnd {
             output,
             with,
         },
+    })
+}
+
+fn unchecked(command: String, output: String) -> MergeEnd {
+    MergeEnd::Step(MergeStep::Return {
+        why: MergeReturn::Unchecked { command, output },
     })
 }
 

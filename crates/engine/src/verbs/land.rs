@@ -358,7 +358,9 @@ impl Scene<'_> {
                         "these have changes that are in no commit: {}",
                         named(&changes)
                     ),
-                    &format!("commit them or put them aside with `git stash`, then `{again}`"),
+                    &format!(
+                        "put them aside with `git stash`, then `{again}`; or commit them, then `git merge {branch}`"
+                    ),
                 )),
             });
         }

@@ -34,7 +34,7 @@ use super::land::land_at_end;
 use crate::account::Account;
 use crate::agents;
 use crate::agents::prices::Prices;
-use crate::agents::{Agent, Order, Whereabouts};
+use crate::agents::{Agent, Whereabouts};
 use crate::config::{Config, VerdictBy};
 use crate::fail;
 use crate::failure::{Failure, state_of_run, unwritable};
@@ -232,7 +232,7 @@ fn work(
     };
     let items = session.load(&[Need::Tree(prepared.run())])?.tables;
     let worktree = prepared.worktree(&session.project, request, Some(&items))?;
-    let order = start_order(request.model.as_deref());
+    let order = agents::start_order(request.model.as_deref());
     if let Some(worktree) = &worktree
         && let Some(program) = agents::program_below(&*program, &order)?
     {
@@ -946,18 +946,10 @@ fn check_program(
         folder: &project.work_tree,
         path: world.var("PATH"),
     };
-    agents::check_program(program, &start_order(model), at)
+    agents::check_program(program, &agents::start_order(model), at)
 }
 
 /// How an agent is started, as far as that is known before there is an item.
-fn start_order(model: Option<&str>) -> Order<'_> {
-    Order {
-        model,
-        is_root: rustix::process::geteuid().is_root(),
-        ..Order::default()
-    }
-}
-
 fn is_on_path(world: &World, name: &str) -> bool {
     let path = world.var("PATH").unwrap_or_default();
     std::env::split_paths(path).any(|folder| folder.join(name).is_file())
