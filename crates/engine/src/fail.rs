@@ -78,6 +78,7 @@ pub const POINTS: &[&str] = &[
     "unit.plan-seen",
     "unit.kept",
     "unit.saved",
+    "unit.opened",
     "unit.before-refs-dropped",
     "lane.torn-down",
     "lane.unlocked",

@@ -147,7 +147,8 @@ fn a_process_that_was_stopped_is_given_up_and_changes_nothing_when_it_comes_back
     let before = kinds();
     holder.signal(rustix::process::Signal::CONT);
     let said = holder.end();
-    assert_eq!(said.exit, 4, "{}", said.err);
+    // It sees first that it was given up, or that all is done.
+    assert!([0, 4].contains(&said.exit), "{}", said.err);
     assert_eq!(kinds(), before);
     all_done(&scratch, 4);
     main_has_it(&scratch);

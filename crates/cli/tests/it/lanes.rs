@@ -386,6 +386,30 @@ fn a_check_of_the_run_that_is_not_there_is_asked_about_before_an_agent_looks() {
 }
 
 #[test]
+fn a_hook_that_refuses_a_commit_is_not_gone_past_by_trying_again() {
+    let scratch = project("echo $WORD >$PITON_ITEM.txt", 1);
+    let hook = "if git diff --cached | grep -q '^+bad'; then echo no bad words; exit 1; fi";
+    scratch.script(".git/hooks/pre-commit", &format!("#!/bin/sh\n{hook}\n"));
+    let run = |word: &str| {
+        let mut command = scratch.command(&arguments("2"));
+        command.env("WORD", word);
+        Running::start(command).end()
+    };
+    for decision in ["d1", "d2", "d3"] {
+        let said = run("bad");
+        assert_eq!(said.exit, 1, "{}", said.err);
+        assert!(said.err.contains("no bad words"), "{}", said.err);
+        assert_eq!(merges(&scratch), Vec::<String>::new());
+        fine(&scratch.piton(&["decide", decision, "retry"]));
+    }
+    scratch.script(".git/hooks/pre-commit", "#!/bin/sh\n");
+    fine(&run("bad"));
+    all_done(&scratch, 1);
+    let messages = scratch.git(&["log", "--format=%B", TARGET]);
+    assert!(!messages.contains("Piton-Saved"), "{messages}");
+}
+
+#[test]
 fn a_setup_that_fails_counts_against_no_item() {
     let scratch = project("echo $DB >$PITON_ITEM.txt", 2);
     scratch.write(
@@ -554,6 +578,7 @@ const POINTS: &[&str] = &[
     "merge.moved",
     "merge.moved:2",
     "unit.both-sides",
+    "unit.opened",
     "run.over",
     "unit.before-refs-dropped",
 ];

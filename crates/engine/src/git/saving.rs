@@ -3,8 +3,46 @@
 use std::path::Path;
 
 use super::merging::{Plumbing, Sign};
-use super::{By, More, Own, Said, but_files, failed, git_dir, no_folder};
+use super::{By, More, Own, Said, but_files, change, failed, git, git_dir, no_folder};
 use crate::failure::Failure;
+
+/// The trailer of such a commit: it was made without the hooks of the user, and is to
+/// be in no history.
+const TRAILER: &str = "Piton-Saved";
+
+/// The commit on which work was saved; none where `commit` is one that was made as
+/// users make them.
+///
+/// # Errors
+///
+/// When git cannot be started, or has no such commit.
+pub fn saved_on(work_tree: &Path, commit: &str) -> Result<Option<String>, Failure> {
+    let format = format!("--format=%P%n%(trailers:key={TRAILER},valueonly)");
+    let said = git(work_tree, &["log", "-1", &format, commit, "--"])?;
+    if !said.ok {
+        return Err(failed("look at a commit", &said));
+    }
+    let (parents, trailers) = said.out.split_once('\n').unwrap_or((&said.out, ""));
+    let parent = parents.split(' ').next().map(str::to_owned);
+    Ok(parent.filter(|_| !trailers.trim().is_empty()))
+}
+
+/// Makes of work that was saved what it was before, changes that are in no commit: who
+/// commits it does so with all of the hooks. A commit of another kind stays.
+///
+/// # Errors
+///
+/// When git fails.
+pub fn open_saved(work_tree: &Path, commit: &str, by: &By<'_>) -> Result<(), Failure> {
+    let Some(parent) = saved_on(work_tree, commit)? else {
+        return Ok(());
+    };
+    let said = change(work_tree, &["reset", "--quiet", "--soft", &parent], by)?;
+    match said.ok {
+        true => Ok(()),
+        false => Err(failed("go on with saved work", &said)),
+    }
+}
 
 /// Makes a commit of all that a work tree holds, `own` files and `without` left
 /// out; none where that is nothing beside `from`. Neither the index nor `HEAD` nor
@@ -55,5 +93,6 @@ pub fn save_work(
     if tree == head_tree {
         return Ok((head != from).then(|| head.to_owned()));
     }
-    git.commit(&tree, &[head], message, Sign::Never).map(Some)
+    let message = format!("{message}\n\n{TRAILER}: not finished\n");
+    git.commit(&tree, &[head], &message, Sign::Never).map(Some)
 }

@@ -735,9 +735,16 @@ impl Runner<'_, '_> {
             };
             let prepared = pool.prepare(&held.lane, &order);
             let with_both = prepared.and_then(|prepared| {
-                if shows_both_sides && start == LaneStart::Clean {
-                    git::begin_merge(&held.lane.tree, &tip, &plans, by)?;
-                    fail::point("unit.both-sides");
+                match start {
+                    LaneStart::Clean if shows_both_sides => {
+                        git::begin_merge(&held.lane.tree, &tip, &plans, by)?;
+                        fail::point("unit.both-sides");
+                    }
+                    LaneStart::Clean => {
+                        git::open_saved(&held.lane.tree, &hold.from, by)?;
+                        fail::point("unit.opened");
+                    }
+                    LaneStart::AsLeft => {}
                 }
                 if let Some(plan) = plan.filter(|_| !is_begun) {
                     let seen = pool.plan_seen(held.lane.number);
@@ -974,10 +981,11 @@ impl Keeping {
             Ok(None) => git::head(tree)?.filter(|head| *head != self.from),
             Err(refused) => return Ok(Err(refused)),
         };
+        // What was saved is committed anew, on what it was saved on.
+        let from = git::saved_on(&self.main, &self.from)?.unwrap_or_else(|| self.from.clone());
         if let Some(commit) = &made
-            && !git::is_built_on(&self.main, commit, &self.from)?
+            && !git::is_built_on(&self.main, commit, &from)?
         {
-            let from = &self.from;
             let why = format!("what is checked out in its lane, {commit}, was not built on {from}");
             return Ok(Err(why));
         }
