@@ -17,6 +17,25 @@ pub(crate) struct Scratch {
     clock: Option<String>,
 }
 
+impl Drop for Scratch {
+    /// A runner that was killed leaves its agent at work, which waits for a file of a
+    /// folder that goes now.
+    fn drop(&mut self) {
+        let Ok(processes) = std::fs::read_dir("/proc") else {
+            return;
+        };
+        for process in processes.flatten() {
+            let pid = process.file_name().to_str().and_then(|name| name.parse().ok());
+            let cwd = std::fs::read_link(process.path().join("cwd")).unwrap_or_default();
+            if let Some(pid) = pid.and_then(rustix::process::Pid::from_raw)
+                && cwd.starts_with(self.folder.path())
+            {
+                rustix::process::kill_process(pid, rustix::process::Signal::KILL).ok();
+            }
+        }
+    }
+}
+
 /// What a command said and how it ended.
 pub(crate) struct Said {
     /// Its stdout.

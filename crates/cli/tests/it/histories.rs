@@ -13,7 +13,7 @@ use crate::harness::{Said, Scratch};
 /// How many histories each of the tests makes.
 const HISTORIES: u64 = 50;
 /// How many steps each of them has.
-const STEPS: u64 = 9;
+const STEPS: u64 = 7;
 const STORIES: usize = 6;
 
 #[track_caller]
