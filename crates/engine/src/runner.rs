@@ -1405,7 +1405,7 @@ impl Runner<'_, '_> {
         } else {
             plan_sync.follow(self.lp.tables(), self.seen, now)
         };
-        plan_sync.took(self.clock.now(world).duration_since(now));
+        plan_sync.end_write(now, self.clock.now(world));
         if let Some(trouble) = trouble {
             tell(Notice::Warning(&trouble.to_string()));
         }

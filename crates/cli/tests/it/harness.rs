@@ -25,7 +25,10 @@ impl Drop for Scratch {
             return;
         };
         for process in processes.flatten() {
-            let pid = process.file_name().to_str().and_then(|name| name.parse().ok());
+            let pid = process
+                .file_name()
+                .to_str()
+                .and_then(|name| name.parse().ok());
             let cwd = std::fs::read_link(process.path().join("cwd")).unwrap_or_default();
             if let Some(pid) = pid.and_then(rustix::process::Pid::from_raw)
                 && cwd.starts_with(self.folder.path())

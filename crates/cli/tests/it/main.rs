@@ -35,6 +35,7 @@ mod joining;
 mod landing;
 mod lane_files;
 mod lane_plans;
+mod lane_runs;
 mod lane_work;
 mod lanes;
 mod lanes_at_size;

@@ -5,6 +5,7 @@
 //! already writes nothing.
 
 mod look;
+mod pace;
 mod words;
 
 use std::collections::BTreeMap;
@@ -12,7 +13,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use piton_core::checkout::Checkout;
 use piton_core::command::Word;
 use piton_core::{
@@ -26,6 +27,7 @@ use piton_formats::registry::plan_format;
 use piton_store::Store as _;
 
 use self::look::PlanLook;
+use self::pace::Pace;
 pub(crate) use self::words::claimed as claimed_in_words;
 use super::branches::{self, Origin};
 use super::exchange::{Copied, stage};
@@ -39,10 +41,6 @@ use crate::history::{self, Keeps};
 use crate::project::Project;
 use crate::session::Session;
 
-/// Up to this size a file follows every change at once.
-const SMALL_BYTES: usize = 256 << 10;
-/// A larger one follows so much time after the last write, or ten times what that took.
-const PAUSE_MIN: SignedDuration = SignedDuration::from_millis(300);
 /// The one stream that the file of a plan shows.
 const STREAM: &str = "run";
 
@@ -55,8 +53,7 @@ pub struct PlanSync {
     file: SyncedFile,
     plan: PlanFile,
     bytes: usize,
-    written_at: Option<Timestamp>,
-    took: SignedDuration,
+    pace: Pace,
     behind: bool,
     /// The text that piton wrote last without looking at what was there.
     plain: Option<String>,
@@ -136,8 +133,7 @@ impl PlanSync {
             file: SyncedFile::open(home, &key(row.id), &target, Flush::Stamp)?,
             plan,
             bytes: 0,
-            written_at: None,
-            took: SignedDuration::ZERO,
+            pace: Pace::default(),
             behind: true,
             plain: None,
             project: session.project.of_run(row),
@@ -288,20 +284,9 @@ impl PlanSync {
         self.in_the_way
     }
 
-    /// Tells how long the last write took, so that large files follow slower.
-    pub fn took(&mut self, time: SignedDuration) {
-        self.took = time;
-    }
-
-    /// Whether its time has come: a small file follows every change.
-    #[must_use]
-    pub fn is_due(&self, now: Timestamp) -> bool {
-        if self.bytes <= SMALL_BYTES {
-            return true;
-        }
-        let pause = PAUSE_MIN.max(self.took.saturating_mul(10));
-        self.written_at
-            .is_none_or(|last| now.duration_since(last) >= pause)
+    /// Tells that what was begun at a time is over, so that large files follow slower.
+    pub fn end_write(&mut self, began: Timestamp, now: Timestamp) {
+        self.pace.end(began, now);
     }
 
     /// Takes in what somebody else wrote into the file, if anybody did.
@@ -420,7 +405,7 @@ impl PlanSync {
     /// Writes the file if it is behind and its time has come. `tables` know
     /// the events of the run up to `position`.
     pub fn follow(&mut self, tables: &Tables, position: u64, now: Timestamp) -> Option<News> {
-        if !self.behind || !self.is_due(now) {
+        if !self.behind || !self.pace.is_due(self.bytes, now) {
             return None;
         }
         self.write(tables, position, now)
@@ -444,7 +429,7 @@ impl PlanSync {
             }
             Err(error) => Some(News::behind(self.file.target().display(), error)),
         };
-        self.written_at = Some(now);
+        self.pace.begin(now);
         // Why may be said in other words each time: with the name of a
         // temporary file.
         let trouble = trouble.filter(|_| !std::mem::replace(&mut self.told, true));
