@@ -139,16 +139,28 @@ pub fn done_before<'t>(
     let needed: HashSet<&Node> = line.flat_map(|item| &item.depends_on).collect();
     let parent = node.parent();
     let is_needed = |item: &ItemRow| needed.iter().any(|on| item.node.is_within(on));
-    let is_near = |item: &ItemRow| is_needed(item) || item.node.parent() == parent;
+    // No item makes a name of its own here: a run may have thousands.
+    let above = |node: &Node| node.as_str().rfind('/').unwrap_or_default();
+    let beside = parent.as_ref().map_or("", Node::as_str);
+    let is_near =
+        |item: &ItemRow| is_needed(item) || &item.node.as_str()[..above(&item.node)] == beside;
     let mut done: Vec<&ItemRow> = tables
         .items(run)
         .filter(|item| item.state == ItemState::Done && item.is_leaf() && item.node != *node)
         .filter(|item| item.summary.is_some() || is_needed(item))
         .collect();
-    let when = |item: &ItemRow| (item.completed_at, item.place.clone());
-    done.sort_by_cached_key(|item| std::cmp::Reverse((is_near(item), when(item))));
-    done.truncate(count_max);
-    done.sort_by_cached_key(|item| when(item));
+    let when = |one: &ItemRow, other: &ItemRow| {
+        let times = one.completed_at.cmp(&other.completed_at);
+        times.then_with(|| one.place.cmp(&other.place))
+    };
+    if done.len() > count_max {
+        done.select_nth_unstable_by(count_max, |one, other| {
+            let near = is_near(other).cmp(&is_near(one));
+            near.then_with(|| when(other, one))
+        });
+        done.truncate(count_max);
+    }
+    done.sort_by(|one, other| when(one, other));
     done
 }
 

@@ -35,6 +35,8 @@ pub struct Tables {
     actionable: BTreeSet<(RunId, Place)>,
     /// The items that are not finished.
     open: BTreeSet<(RunId, Place)>,
+    /// The items that an attempt claimed.
+    claimed: BTreeSet<(RunId, Node)>,
     numbers: BTreeMap<u64, DecisionId>,
     open_attempts: BTreeSet<AttemptId>,
 }
@@ -70,6 +72,9 @@ impl Tables {
                 if !item.state.is_finished() {
                     self.open.insert(place());
                 }
+                if item.claimed.is_some() {
+                    self.claimed.insert((item.run, item.node.clone()));
+                }
             }
             Row::Attempt(attempt) => {
                 if attempt.is_open() {
@@ -102,6 +107,9 @@ impl Tables {
                 self.actionable.remove(&place);
                 self.open.remove(&place);
                 self.places.remove(&place);
+                if item.claimed.is_some() {
+                    self.claimed.remove(&(item.run, item.node.clone()));
+                }
             }
             Some(Row::Attempt(attempt)) => {
                 self.open_attempts.remove(&attempt.id);
@@ -209,6 +217,16 @@ impl Tables {
             .range(from..)
             .take_while(move |((of, _), _)| *of == run)
             .filter_map(move |(_, node)| self.item(run, node))
+    }
+
+    /// The items of a run that an attempt claimed, by their names.
+    pub fn claimed_by(&self, run: RunId, attempt: AttemptId) -> impl Iterator<Item = &ItemRow> {
+        let of_run = self.claimed.iter().filter(move |(of, _)| *of == run);
+        let items = of_run.filter_map(move |(_, node)| self.item(run, node));
+        items.filter(move |item| {
+            let by = item.claimed.as_ref();
+            by.is_some_and(|by| by.attempt == Some(attempt))
+        })
     }
 
     /// The item and those below it, in tree order.

@@ -245,10 +245,7 @@ impl Runner<'_, '_> {
         let row = tables.item(self.row.id, node);
         let line = std::iter::once(node.clone()).chain(node.ancestors());
         let whole = row.and_then(|row| row.piece_of.clone());
-        let known = tables.tree(self.row.id).filter(|item| {
-            let by = item.claimed.as_ref();
-            by.is_some_and(|by| by.attempt == Some(attempt))
-        });
+        let known = tables.claimed_by(self.row.id, attempt);
         let claimed = claimed.iter().chain(known.map(|item| &item.node)).cloned();
         let all = line.chain(whole).chain(claimed);
         let gates = all.filter_map(|node| tables.item(self.row.id, &node)?.gate_to_pass());
