@@ -63,9 +63,7 @@ fn of_run(world: &World, run: &RunNext) -> String {
         ));
     }
     for item in &run.stuck {
-        let why = item.error.as_deref().map(first_line);
-        let why = why.filter(|why| !why.is_empty());
-        let why = why.unwrap_or_else(|| "no reason was given".to_owned());
+        let why = item.error.as_deref().map(first_line).unwrap_or_default();
         let asked = item.decision.as_deref().map(|id| format!(" ({id})"));
         text.push_str(&format!(
             "  {RED}stuck{RED:#}    {} {DIM}{}: {why}{}{DIM:#}\n",

@@ -1,11 +1,13 @@
 //! `piton next`: what can be worked on, what waits for what, what is stuck and why.
 
-use piton_core::{ItemRow, ItemState, Need, RunRow, RunState};
+use piton_core::{AttemptRow, ItemRow, ItemState, Need, Node, RunRow, RunState};
 use serde::Serialize;
 
 use super::control::start;
 use super::inbox::open_questions;
+use super::show::last_attempt;
 use super::status::what_next;
+use crate::answer::{Ended, ending};
 use crate::failure::{Failure, state_of_run};
 use crate::item_view::{ItemView, Viewer, Waits, WaitsFor, is_worked_on_itself, open_question};
 use crate::session::{Session, open_runs};
@@ -92,8 +94,16 @@ pub fn next(world: &World, run: Option<&str>, shown: usize) -> Result<Next, Fail
             current: current.as_ref(),
         };
         let found = Found::of_run(&viewer, row);
-        next.runs
-            .push(found.into_next(&viewer, row, &standing, shown));
+        let stuck = found.stuck.clone();
+        let mut told = found.into_next(&viewer, row, &standing, shown);
+        for (item, view) in stuck.into_iter().zip(&mut told.stuck) {
+            let reason = item.error.as_deref().unwrap_or_default();
+            if reason.trim().is_empty() {
+                let last = last_attempt(&session, row.id, &item.node)?;
+                view.error = Some(without_reason(&item.node, last.as_ref()));
+            }
+        }
+        next.runs.push(told);
     }
     Ok(next)
 }
@@ -185,9 +195,90 @@ impl<'t> Found<'t> {
     }
 }
 
+/// What is known of an item that ended badly where nobody said why.
+fn without_reason(node: &Node, last: Option<&AttemptRow>) -> String {
+    let Some(last) = last else {
+        return format!("no reason and no attempt is recorded: see `piton show {node}`");
+    };
+    let number = last.number;
+    let report = last.report.as_ref();
+    let ended = report.and_then(|report| report.process.as_ref());
+    let ended = ended.map_or_else(String::new, |process| {
+        let (code, signal) = (process.code, process.signal);
+        format!(
+            " ended with {} and",
+            ending(&Ended {
+                code,
+                signal,
+                ..Ended::default()
+            })
+        )
+    });
+    let has_transcript = report.is_some_and(|report| report.transcript.is_some());
+    let see = if has_transcript { "transcript" } else { "show" };
+    format!("attempt {number}{ended} gave no reason: see `piton {see} {node}#{number}`")
+}
+
 /// Cuts a list, and says how much went.
 fn cut<T>(list: &mut Vec<T>, shown: usize) -> usize {
     let left_out = list.len().saturating_sub(shown);
     list.truncate(shown);
     left_out
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::Timestamp;
+    use piton_core::attempt::{ProcessEnd, Report, Transcript};
+    use piton_core::{Outcome, Role};
+    use serde_json::json;
+
+    use super::*;
+
+    fn attempt(report: Option<Report>) -> AttemptRow {
+        let row = json!({
+            "id": "01900000-0000-7000-8000-000000000001",
+            "run": "01900000-0000-7000-8000-000000000002",
+            "node": "mast", "number": 2, "role": Role::Worker, "agent": "a",
+            "iteration": 4, "started_at": Timestamp::UNIX_EPOCH,
+        });
+        let row: AttemptRow = serde_json::from_value(row).expect("a row");
+        AttemptRow { report, ..row }
+    }
+
+    #[test]
+    fn what_is_stuck_without_a_reason_says_what_is_known() {
+        let ended = |code, signal, transcript: bool| Report {
+            process: Some(ProcessEnd {
+                code,
+                signal,
+                ..ProcessEnd::default()
+            }),
+            transcript: transcript.then(|| Transcript {
+                path: "blobs/x".to_owned(),
+                bytes: 1,
+                sha256: String::new(),
+                truncated: false,
+            }),
+            ..Report::bare(Outcome::Failed)
+        };
+        let node = Node::child(None, "mast", 1);
+        let told = |last: Option<AttemptRow>| without_reason(&node, last.as_ref());
+        assert_eq!(
+            told(None),
+            "no reason and no attempt is recorded: see `piton show mast`"
+        );
+        assert_eq!(
+            told(Some(attempt(None))),
+            "attempt 2 gave no reason: see `piton show mast#2`"
+        );
+        assert_eq!(
+            told(Some(attempt(Some(ended(Some(7), None, true))))),
+            "attempt 2 ended with exit status 7 and gave no reason: see `piton transcript mast#2`"
+        );
+        assert_eq!(
+            told(Some(attempt(Some(ended(None, Some(9), false))))),
+            "attempt 2 ended with signal 9 and gave no reason: see `piton show mast#2`"
+        );
+    }
 }
