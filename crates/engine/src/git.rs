@@ -717,6 +717,14 @@ pub fn has_changed_since(work_tree: &Path, since: &str, file: &Path) -> bool {
     log_of(work_tree, file, &[&format!("{since}..HEAD")]) != Some(false)
 }
 
+/// Whether the history of what is checked out has a merge that the history of
+/// `since` has not. Where git cannot say, it has none.
+#[must_use]
+pub fn has_merged_since(work_tree: &Path, since: &str) -> bool {
+    let list = ["rev-list", "-1", "--merges", &format!("{since}..HEAD")];
+    git(work_tree, &list).is_ok_and(|said| said.ok && !said.out.is_empty())
+}
+
 /// Whether a commit changed a file among those that `which` picks; none where git
 /// cannot say.
 fn log_of(work_tree: &Path, file: &Path, which: &[&str]) -> Option<bool> {

@@ -251,3 +251,47 @@ fn what_is_made_of_the_log_is_merged_with_it() {
     assert_eq!(scratch.read(".agent-os/progress/progress.md"), page);
     assert_eq!(scratch.git(&["status", "--porcelain"]), "");
 }
+
+/// Two clones do the same item, at different times: the times that the merge
+/// comes to are nobody's edit, and nothing is warned of.
+#[test]
+fn the_times_that_a_merge_comes_to_are_no_edit() {
+    let works = |scratch: &Scratch, at: &str| {
+        let run = "run demo --agent ./agent.sh --verdict exit-status --once";
+        let run: Vec<&str> = run.split(' ').collect();
+        let mut command = scratch.command(&run);
+        command.env("PITON_TEST_CLOCK", format!("2026-01-15T{at}:00Z"));
+        let said = Said::of(&command.output().expect("piton starts"));
+        assert!([0, 5].contains(&said.exit), "{}", said.err);
+        scratch.git(&["add", "--all"]);
+        scratch.git(&["commit", "--quiet", "--message", at]);
+    };
+    let first = Scratch::new();
+    let phases = ["one", "two", "three"].map(|id| format!("  - {{id: {id}, prompt: do {id}}}\n"));
+    first
+        .sprint(&phases.concat())
+        .agent("echo x >>made-$PITON_ITEM");
+    install(&first);
+    works(&first, "09:00");
+    let second = Scratch::new();
+    let path = first.path();
+    second.git(&["pull", "--quiet", path.to_str().expect("UTF-8"), "main"]);
+    works(&first, "10:05");
+    works(&second, "10:00");
+    let path = second.path();
+    let from = [path.to_str().expect("UTF-8"), "main"];
+    first.git(&[&["pull", "--quiet", "--no-rebase", "--no-edit"], &from[..]].concat());
+    let merged = first.read("demo/PROGRESS.yaml");
+    assert!(
+        merged.contains("10:00") && merged.contains("10:05"),
+        "{merged}"
+    );
+    let said = first.piton(&["files", "sync"]);
+    assert_eq!(said.exit, 0, "{}", said.err);
+    assert!(!said.err.contains("EDIT_IGNORED"), "{}", said.err);
+    // Whoever types a time is told what becomes of it.
+    let typed = first.read("demo/PROGRESS.yaml").replace("09:00", "08:00");
+    first.write("demo/PROGRESS.yaml", &typed);
+    let said = first.piton(&["files", "sync"]);
+    assert!(said.err.contains("EDIT_IGNORED"), "{}", said.err);
+}

@@ -131,6 +131,18 @@ pub(super) fn is_put_back(project: &Project, path: &str, file: &SyncedFile) -> b
     project.is_tracked(path) && is_as_committed(&project.work_tree, since, Path::new(&inside))
 }
 
+/// Whether a file is as it is committed, and git has merged since piton wrote it last:
+/// what it says then is what became of several versions, and nobody typed it.
+pub(super) fn is_merged(project: &Project, path: &str, file: &SyncedFile) -> bool {
+    let since = &file.stamp().commit;
+    let Some(inside) = project.in_work_tree(path).filter(|_| !since.is_empty()) else {
+        return false;
+    };
+    project.is_tracked(path)
+        && git::is_clean(&project.work_tree, Path::new(&inside))
+        && git::has_merged_since(&project.work_tree, since)
+}
+
 #[cfg(test)]
 mod tests {
     use std::fs;

@@ -175,8 +175,10 @@ impl NativeFile for PlanLook<'_, '_> {
         let edits = self.with_presence(&changed, has_base);
         let question = self.session.question_about(self.run, self.path)?;
         let (mut edits, shown_again) = self.without_put_back(file, edits, question.as_ref());
-        if !shown_again.is_empty() {
-            // The times and counts that it has are as old.
+        // Times and counts that are as old as the file, or that came of a merge, are
+        // nobody's edit.
+        let is_nobodys = || branches::is_merged(&self.session.project, self.path, file);
+        if !changed.problems.is_empty() && (!shown_again.is_empty() || is_nobodys()) {
             changed.problems.clear();
         }
         // A question is not answered by the loss of what piton knew of the file.
