@@ -25,6 +25,7 @@ pub const POINTS: &[&str] = &[
     "run.survivors-ended",
     // The native file.
     "exchange.temp-made",
+    "exchange.flush",
     "exchange.splice-begun",
     "exchange.spare-taken",
     "synced-file.staged",

@@ -23,6 +23,7 @@ mod dropped;
 mod faults;
 mod fence;
 mod files;
+mod flushes;
 mod guide;
 mod harness;
 mod hints;

@@ -99,7 +99,7 @@ pub fn stage_spliced(target: &Path, at: u64, end: &[u8]) -> io::Result<Staged> {
     file.write_all(end)?;
     file.as_file()
         .set_permissions(old.metadata()?.permissions())?;
-    file.as_file().sync_data()?;
+    sync_file(file.as_file())?;
     Ok(Staged {
         temp: file.into_temp_path(),
         target: target.to_owned(),
@@ -146,7 +146,7 @@ pub fn stage_on(
     file.write_all(&rest)?;
     file.set_len(same + rest.len() as u64)?;
     file.set_permissions(old.metadata()?.permissions())?;
-    file.sync_data()?;
+    sync_file(&file)?;
     Ok(Staged {
         temp,
         target: target.to_owned(),
@@ -241,7 +241,7 @@ fn stage_as(target: &Path, bytes: &[u8], end: &str, flush: bool) -> io::Result<S
         file.as_file().set_permissions(found.permissions())?;
     }
     if flush {
-        file.as_file().sync_data()?;
+        sync_file(file.as_file())?;
     }
     Ok(Staged {
         temp: file.into_temp_path(),
@@ -499,6 +499,17 @@ fn is_unsupported(error: &io::Error) -> bool {
         error.kind(),
         io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported
     )
+}
+
+/// Makes what was written into a file durable: each call is one flush more that an
+/// event costs.
+///
+/// # Errors
+///
+/// When it cannot be flushed.
+pub fn sync_file(file: &File) -> io::Result<()> {
+    fail::point("exchange.flush");
+    file.sync_data()
 }
 
 /// Makes the names in a folder durable.

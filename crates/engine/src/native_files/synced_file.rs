@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::native_files::exchange::{
     Copied, Displaced, Hashing, Staged, fresh, leftovers, sha256, stage, stage_on, stage_spliced,
-    stage_unflushed, write_through,
+    stage_unflushed, sync_file, write_through,
 };
 use crate::{fail, git};
 
@@ -1103,7 +1103,7 @@ impl SyncedFile {
         }
         write_stamp(&self.stamp_file, &stamp)?;
         if self.flush == Flush::Stamp {
-            self.stamp_file.sync_data()?;
+            sync_file(&self.stamp_file)?;
         }
         self.stamp = stamp;
         Ok(())
