@@ -33,6 +33,9 @@ struct Format {
     skipped: Option<&'static str>,
     /// Whether the file tells of every item of the run.
     shows_all: bool,
+    /// Whether piton works on it. What it cannot run yet is adopted: its agents are
+    /// others', who write the file, and no cell of the table starts one.
+    is_run: bool,
 }
 
 fn line_of(text: &str, nth: usize) -> (usize, usize) {
@@ -55,6 +58,7 @@ const FORMATS: [Format; 3] = [
         marks: ("\"passes\": false", "\"passes\": true"),
         skipped: None,
         shows_all: false,
+        is_run: true,
     },
     Format {
         plan: "RALPH_TASK.md",
@@ -66,6 +70,7 @@ const FORMATS: [Format; 3] = [
         marks: ("[ ]", "[x]"),
         skipped: None,
         shows_all: false,
+        is_run: true,
     },
     Format {
         plan: "demo",
@@ -83,6 +88,7 @@ const FORMATS: [Format; 3] = [
         marks: ("status: pending", "status: completed"),
         skipped: Some("status: skipped"),
         shows_all: true,
+        is_run: true,
     },
 ];
 
@@ -92,6 +98,37 @@ enum At {
     Open,
     Done,
 }
+
+/// A graph of issues. What its issues are at is in no row: `implementing` is a word of
+/// the file's own agents, and an item of piton is at work only while its agent is.
+const ISSUES: Format = Format {
+    plan: "2026-01-15-yard",
+    file: "state.json",
+    make: |scratch| {
+        let issue = |id: &str, title: &str, status: &str| {
+            format!(
+                "    \"{id}\": {{\"repo\": \"yard\", \"title\": \"{title}\", \"status\": \"{status}\", \"blocked_by\": []}}"
+            )
+        };
+        let issues = [
+            issue("US-1", "lay the keel", "done"),
+            issue("US-2", "set the mast", "ready"),
+            issue("US-3", "sew a sail", "ready"),
+        ];
+        scratch.write(
+            "state.json",
+            &format!(
+                "{{\n  \"run_id\": \"2026-01-15-yard\",\n  \"phase\": \"EXECUTING\",\n  \"phase_status\": \"in_progress\",\n  \"issues\": {{\n{}\n  }}\n}}\n",
+                issues.join(",\n")
+            ),
+        );
+    },
+    part: line_of,
+    marks: ("\"status\": \"ready\"", "\"status\": \"done\""),
+    skipped: None,
+    shows_all: false,
+    is_run: false,
+};
 
 struct Scene {
     format: &'static Format,
@@ -107,12 +144,25 @@ impl Scene {
         scratch.git(&["add", "-A"]);
         scratch.git(&["commit", "-qm", "a plan"]);
         let scene = Self { format, scratch };
+        if !format.is_run {
+            scene.adopt(is);
+            return scene;
+        }
         for _ in 0..if is == At::Done { 2 } else { 1 } {
             let said = scene.run(&["--once"]);
             assert_eq!(said.exit, 5, "{}", said.err);
         }
         assert_eq!(scene.state(), if is == At::Done { "done" } else { "ready" });
         scene
+    }
+
+    /// The same of a plan that piton cannot run: it is taken over as its file has it.
+    fn adopt(&self, is: At) {
+        if is == At::Done {
+            self.edit(self.format.marks.0, self.format.marks.1);
+        }
+        assert_eq!(self.scratch.piton(&["init", "--yes"]).exit, 0);
+        assert_eq!(self.state(), if is == At::Done { "done" } else { "ready" });
     }
 
     fn run(&self, more: &[&str]) -> Said {
@@ -651,4 +701,107 @@ fn a_mark_and_a_check_in_one_edit_are_both_taken() {
     assert_eq!(said.exit, 0, "{}", said.err);
     assert_eq!(scratch.json(&["inbox"]), serde_json::json!([]));
     assert_eq!(scratch.json(&["show", "US-2"])["item"]["state"], "done");
+}
+
+/// The rows of a graph of issues, which piton cannot run: what others write into its
+/// file is taken by the same rule, and no agent is started.
+#[test]
+fn a_graph_of_issues_follows_the_same_rule() {
+    let (open, done) = ISSUES.marks;
+    let scene = |is| Scene::new(&ISSUES, is);
+    // Only the file changed: words, a mark, a deletion.
+    for is in [At::Open, At::Done] {
+        let scene = scene(is);
+        scene.reword();
+        let part = scene.part();
+        let said = scene.sync();
+        assert!(
+            said.err.contains("took 1 edit of state.json"),
+            "{}",
+            said.err
+        );
+        assert_eq!((scene.questions(), scene.part()), (0, part));
+        assert!(
+            scene.shown().contains("the mast of oak"),
+            "{}",
+            scene.shown()
+        );
+    }
+    let marked = scene(At::Open);
+    marked.edit(open, done);
+    let part = marked.part();
+    marked.sync();
+    assert_eq!((marked.state().as_str(), marked.questions()), ("done", 0));
+    assert_eq!(marked.part(), part);
+    let deleted = scene(At::Open);
+    deleted.delete();
+    deleted.sync();
+    assert_eq!(
+        (deleted.state().as_str(), deleted.questions()),
+        ("dropped", 0)
+    );
+    assert!(!deleted.read().contains("the mast"));
+    let deleted = scene(At::Done);
+    deleted.delete();
+    deleted.sync();
+    assert_eq!((deleted.state().as_str(), deleted.questions()), ("done", 0));
+    // It stays out, also when piton writes the file again.
+    assert_eq!(deleted.scratch.piton(&["plan", "retry", "US-1"]).exit, 0);
+    deleted.sync();
+    assert_eq!(
+        deleted.read().matches(open).count(),
+        2,
+        "{}",
+        deleted.read()
+    );
+    assert!(!deleted.read().contains("the mast"), "{}", deleted.read());
+    // Only the journal changed: shown, where the file has a word for it.
+    let skipped = scene(At::Open);
+    let part = skipped.part();
+    assert_eq!(skipped.scratch.piton(&["plan", "skip", "US-2"]).exit, 0);
+    skipped.sync();
+    assert_eq!(
+        (skipped.state().as_str(), skipped.part()),
+        ("skipped", part)
+    );
+    let again = scene(At::Done);
+    assert_eq!(again.scratch.piton(&["plan", "retry", "US-2"]).exit, 0);
+    again.sync();
+    assert!(again.part().contains(open), "{}", again.part());
+    assert_eq!(again.questions(), 0);
+    // Both changed: asked about what contradicts, and both taken where nothing does.
+    let both = scene(At::Open);
+    both.reword();
+    assert_eq!(both.scratch.piton(&["plan", "skip", "US-2"]).exit, 0);
+    both.sync();
+    assert!(both.part().contains("the mast of oak"), "{}", both.part());
+    assert_eq!((both.state().as_str(), both.questions()), ("skipped", 0));
+    for (decided, is_done) in [("keep-file", false), ("keep-piton", true)] {
+        let unmarked = scene(At::Done);
+        unmarked.edit(done, open);
+        let part = unmarked.part();
+        for _ in 0..2 {
+            unmarked.sync();
+            assert_eq!((unmarked.questions(), unmarked.part()), (1, part.clone()));
+        }
+        assert_eq!(unmarked.scratch.piton(&["decide", "d1", decided]).exit, 0);
+        unmarked.sync();
+        assert_eq!(unmarked.state() == "done", is_done);
+        assert_eq!(
+            unmarked.part().contains(done),
+            is_done,
+            "{}",
+            unmarked.part()
+        );
+    }
+    // Its own agents' word for what is at work stays, and makes no item of piton so.
+    let at_work = scene(At::Open);
+    at_work.edit("ready", "implementing");
+    let part = at_work.part();
+    at_work.sync();
+    assert_eq!((at_work.questions(), at_work.part()), (0, part));
+    assert_ne!(at_work.state(), "done");
+    let said = at_work.run(&[]);
+    assert_ne!(said.exit, 0, "{}", said.out);
+    assert!(!at_work.scratch.has("order"), "{}", said.err);
 }

@@ -143,7 +143,7 @@ const ISSUES: Format = Format {
         format!("{}{issues}{}", &present[..from], &present[to..])
     },
     has_ids: true,
-    shows_all: true,
+    shows_all: false,
     of_person: |text| {
         let (from, to) = issues_in(text);
         vec![&text[from..to]]

@@ -42,6 +42,8 @@ pub fn show(
         let status = status_of(row, kept.status);
         match state.issues.iter_mut().find(|issue| issue.id == row.id) {
             Some(issue) => issue.status = status.or(issue.status),
+            // What is finished and not in the file was taken out by a person.
+            None if text.is_some() && row.state.is_finished() => {}
             None => state.issues.push(Issue { status, ..kept }),
         }
     }
