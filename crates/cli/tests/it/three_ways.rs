@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 
-use crate::harness::{Said, Scratch};
+use crate::harness::{Running, Said, Scratch};
 
 const WORKS: &str = "cat >>prompts; echo $PITON_ITEM >>order; echo x >>made-$PITON_ITEM; echo done";
 const NODES: [&str; 3] = ["US-1", "US-2", "US-3"];
@@ -804,4 +804,115 @@ fn a_graph_of_issues_follows_the_same_rule() {
     let said = at_work.run(&[]);
     assert_ne!(said.exit, 0, "{}", said.out);
     assert!(!at_work.scratch.has("order"), "{}", said.err);
+}
+
+/// Works until it is told to go on.
+const PATIENT: &str = "cat >>prompts; echo $PITON_ITEM >>order; touch at-work
+while ! [ -e go ]; do sleep 0.02; done
+echo x >>made-$PITON_ITEM; echo done";
+
+impl Scene {
+    /// Somebody changes the file while an agent works at the second item: whether a
+    /// person did nobody can tell. The run then comes to its end.
+    fn at_work(format: &'static Format, change: fn(&Self)) -> (Self, Said) {
+        let scene = Self::new(format, At::Open);
+        scene.scratch.agent(PATIENT);
+        let agent = ["--agent", "./agent.sh", "--verdict", "exit-status"];
+        let run = [&["run", format.plan][..], &agent].concat();
+        let run = Running::start(scene.scratch.command(&run));
+        let begun = || scene.scratch.has("at-work") && scene.state() == "working";
+        scene.scratch.until("an agent works", begun);
+        change(&scene);
+        scene.sync();
+        assert_eq!(scene.state(), "working", "{}", format.file);
+        scene.scratch.write("go", "");
+        (scene, run.end())
+    }
+
+    /// The second item was tried once, and is to be tried again.
+    fn begun(format: &'static Format) -> Self {
+        let scene = Self::new(format, At::Open);
+        scene.scratch.agent("exit 1");
+        scene.run(&["--max-iterations", "1"]);
+        assert_eq!(scene.item()["attempts"], 1, "{}", format.file);
+        scene.scratch.agent(WORKS);
+        scene
+    }
+
+    fn mark(&self) {
+        let (open, done) = self.format.marks;
+        let part = self.part();
+        let states = [open, "status: in-progress", "status: failed"];
+        let stands = states.iter().find(|state| part.contains(**state));
+        self.edit(stands.expect("its state"), done);
+    }
+}
+
+#[test]
+fn words_of_what_is_at_work_hold_once_a_person_says_whose_they_are() {
+    for format in &FORMATS {
+        let (scene, said) = Scene::at_work(format, Scene::reword);
+        assert_eq!(said.exit, 0, "{}", said.err);
+        assert_eq!((scene.state().as_str(), scene.works_at_it()), ("done", 1));
+        assert!(scene.part().contains("the mast of oak"), "{}", scene.read());
+        // The words of a criterion say when it is done; a prompt says no such thing.
+        let is_asked = format.file != "demo/PROGRESS.yaml";
+        assert_eq!(scene.questions(), usize::from(is_asked), "{}", said.err);
+        if is_asked {
+            // With both values.
+            let asked = scene.scratch.piton(&["inbox"]).out;
+            let (old, new) = asked.split_once(" → ").expect("two values");
+            assert!(!old.contains("of oak") && new.contains("of oak"), "{asked}");
+            assert_eq!(scene.scratch.piton(&["decide", "d1", "keep-file"]).exit, 0);
+            assert_eq!(scene.questions(), 0);
+        }
+        assert!(scene.shown().contains("of oak"), "{}", scene.shown());
+        assert!(scene.part().contains("the mast of oak"), "{}", scene.read());
+    }
+}
+
+#[test]
+fn what_is_at_work_and_gone_from_the_file_is_worked_on_to_its_end() {
+    for format in &FORMATS {
+        let (scene, said) = Scene::at_work(format, Scene::delete);
+        assert_eq!(said.exit, 0, "{}", said.err);
+        assert!(said.err.contains("d1 is settled"), "{}", said.err);
+        assert_eq!((scene.state().as_str(), scene.works_at_it()), ("done", 1));
+        assert_eq!(scene.questions(), 0);
+        assert_eq!(scene.read().contains("the mast"), format.shows_all);
+    }
+}
+
+#[test]
+fn a_mark_at_what_is_at_work_makes_nothing_done() {
+    for format in &FORMATS {
+        let (scene, said) = Scene::at_work(format, Scene::mark);
+        assert_eq!(said.exit, 0, "{}", said.err);
+        assert_eq!((scene.state().as_str(), scene.works_at_it()), ("done", 1));
+        assert_eq!(scene.questions(), 0, "{}", said.err);
+        assert!(scene.part().contains(format.marks.1), "{}", scene.read());
+    }
+}
+
+#[test]
+fn what_has_begun_and_is_at_rest_is_as_its_file_says() {
+    for format in &FORMATS {
+        let scene = Scene::begun(format);
+        scene.reword();
+        scene.sync();
+        assert_eq!(scene.questions(), 0);
+        assert!(scene.tells_the_agent("the mast of oak"));
+        let scene = Scene::begun(format);
+        scene.mark();
+        scene.sync();
+        assert_eq!((scene.state().as_str(), scene.questions()), ("done", 0));
+        assert!(scene.part().contains(format.marks.1), "{}", scene.read());
+        let scene = Scene::begun(format);
+        scene.delete();
+        scene.sync();
+        assert_eq!((scene.state().as_str(), scene.questions()), ("dropped", 0));
+        assert_eq!(scene.run(&[]).exit, 0);
+        assert_eq!(scene.works_at_it(), 0);
+        assert!(!scene.read().contains("the mast"), "{}", scene.read());
+    }
 }
