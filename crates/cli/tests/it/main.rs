@@ -17,6 +17,7 @@ mod compile;
 mod conformance;
 mod control;
 mod costs;
+mod counts;
 mod crash;
 mod died;
 mod dropped;
