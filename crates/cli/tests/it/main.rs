@@ -25,6 +25,7 @@ mod faults;
 mod fence;
 mod files;
 mod flushes;
+mod grown;
 mod guide;
 mod harness;
 mod hints;
