@@ -176,6 +176,8 @@ struct Runner<'s, 'w> {
     sender: Sender<Message>,
     receiver: Receiver<Message>,
     seen: u64,
+    /// How far the tables are: what is read is known when the loop has taken it in.
+    known: u64,
     works: Works,
     wake: Option<Timestamp>,
     clock: RunClock,
@@ -310,6 +312,7 @@ fn open<'s, 'w>(
         sender,
         receiver,
         seen,
+        known: seen,
         works: Works::default(),
         wake: None,
         clock,
@@ -725,6 +728,9 @@ impl Runner<'_, '_> {
                 self.clock.saw(self.session.world, last.record.stamp.time);
             }
             effects.extend(self.lp.step(self.now(), input));
+            if let Some(last) = events.last() {
+                self.known = last.record.stamp.position;
+            }
             self.note_lanes(&events);
             self.announce(&events, tell);
         }
@@ -1401,9 +1407,9 @@ impl Runner<'_, '_> {
         plan_sync.gives_way = self.agents_time;
         let (world, now) = (self.session.world, self.clock.now(self.session.world));
         let trouble = if now_or_never {
-            plan_sync.write(self.lp.tables(), self.seen, now)
+            plan_sync.write(self.lp.tables(), self.known, now)
         } else {
-            plan_sync.follow(self.lp.tables(), self.seen, now)
+            plan_sync.follow(self.lp.tables(), self.known, now)
         };
         plan_sync.end_write(now, self.clock.now(world));
         if let Some(trouble) = trouble {
@@ -1481,7 +1487,7 @@ impl Runner<'_, '_> {
         self.look(tell)?;
         let run = self.row.id;
         let position = self.session.store.position(&StreamId::run(run))?;
-        if position == self.seen {
+        if position == self.known {
             self.write_files(true, tell);
             return Ok(());
         }
