@@ -9,6 +9,7 @@ use crate::call::Activity;
 use crate::checkout::Checkout;
 use crate::classify::Category;
 use crate::id::{AttemptId, Node, RunId};
+use crate::item::ItemRow;
 use crate::native::Native;
 use crate::observation::Observation;
 use crate::request::WorkRequest;
@@ -388,6 +389,12 @@ impl Report {
     pub fn is_put_off(&self) -> bool {
         self.outcome == Outcome::Interrupted
             && (self.resets_at.is_some() || self.trouble == Some(Trouble::RateLimit))
+    }
+
+    /// Whether it was put off at what has no time of its own to be tried again at.
+    #[must_use]
+    pub fn cannot_wait_at(&self, item: &ItemRow) -> bool {
+        self.is_put_off() && !item.is_leaf()
     }
 
     /// Whether it broke off though nobody wanted that: nothing counts against

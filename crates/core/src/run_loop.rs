@@ -768,8 +768,11 @@ impl RunLoop {
         if self.under_way.is_empty() {
             return self.next_step(&row, now, pause_file, attempt);
         }
-        // Whoever wants an end of all work gets it when the last has ended.
+        // Whoever wants an end of all work gets it when the last has ended. A runner
+        // whose agent cannot work begins nothing that another one could.
+        let is_useless = self.cannot_start.is_some() && self.has_others();
         let holds = row.state != RunState::Running
+            || is_useless
             || self.stopping.is_some()
             || row.asked.is_some()
             || pause_file;

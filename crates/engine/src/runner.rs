@@ -1464,7 +1464,7 @@ impl Runner<'_, '_> {
             Ending::TurnedAway(trouble, error) => {
                 let redactor = self.session.world.redactor();
                 let error = redactor.redact(&error).into_owned();
-                let next = verdict::way_on(trouble, &self.row.name);
+                let next = verdict::way_on(trouble, &self.row.name, self.lp.has_others());
                 return Err(Failure::new("agent.turned_away", error).hint(next));
             }
             Ending::Fenced => {

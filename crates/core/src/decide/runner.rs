@@ -476,12 +476,11 @@ pub(super) fn end_attempt(
         is_leaf: item.is_leaf(),
     };
     follow_outcome(story, &over)?;
-    // Without a place to wait at, the run waits for whoever starts it again. A runner
-    // that joined ends alone.
-    let cannot_wait = report.is_put_off() && !item.is_leaf();
-    let is_alone = story.run(run)?.joined.is_empty();
-    let cannot_start = report.cannot_start && is_alone;
-    if (cannot_start || cannot_wait) && story.run(run)?.state == RunState::Running {
+    // Without a place to wait at, the run waits for whoever starts it again. One of
+    // several runners ends alone.
+    let cannot_go_on = report.cannot_start || report.cannot_wait_at(&item);
+    let row = story.run(run)?;
+    if cannot_go_on && row.joined.is_empty() && row.state == RunState::Running {
         story.move_run(run, RunState::Interrupted, About::reason(reason(report)));
     }
     Ok(())

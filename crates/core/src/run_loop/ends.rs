@@ -8,6 +8,7 @@ use crate::gate::GateReport;
 use crate::id::{AttemptId, Node};
 use crate::lane::unit_of;
 use crate::recover::Recovery;
+use crate::trouble::Trouble;
 use crate::usage::Usage;
 
 /// Work on an item that was started and whose end the loop has not taken in.
@@ -153,8 +154,12 @@ impl RunLoop {
                 recovery,
             } => {
                 let report = with_live(report, work);
-                if report.cannot_start {
-                    let ending = |error| match report.trouble {
+                let item = self.tables.item(self.run, &node);
+                let cannot_wait = item.is_some_and(|item| report.cannot_wait_at(item));
+                // Alone it interrupts the run, which says it.
+                if report.cannot_start || (cannot_wait && self.has_others()) {
+                    let of_service = cannot_wait.then_some(Trouble::RateLimit);
+                    let ending = |error| match report.trouble.or(of_service) {
                         Some(trouble) => Ending::TurnedAway(trouble, error),
                         None => Ending::CannotStart(error),
                     };

@@ -15,6 +15,7 @@ mod doctor;
 mod dropping;
 mod editing;
 mod gates;
+mod joining;
 mod landing;
 mod lanes;
 mod leases;

@@ -19,7 +19,7 @@ use crate::world::{World, node, skip_item};
 const AT: &str = "p/s";
 
 /// A run that is worked on in lanes.
-fn in_lanes(plan: &str) -> (World, u64) {
+pub(crate) fn in_lanes(plan: &str) -> (World, u64) {
     in_lanes_with(plan, false)
 }
 
@@ -46,7 +46,7 @@ fn in_lanes_with(plan: &str, review: bool) -> (World, u64) {
     (world, token)
 }
 
-fn take_lane(world: &World, token: u64, at: &str, lane: u32) -> Command {
+pub(crate) fn take_lane(world: &World, token: u64, at: &str, lane: u32) -> Command {
     Command::TakeLane {
         run: world.run,
         token,
@@ -67,12 +67,12 @@ fn step_of(world: &World, token: u64, at: &str, step: MergeStep) -> Command {
 }
 
 #[track_caller]
-fn step(world: &mut World, token: u64, step: MergeStep) {
+pub(crate) fn step(world: &mut World, token: u64, step: MergeStep) {
     let command = step_of(world, token, AT, step);
     world.ok(command);
 }
 
-fn start() -> MergeStep {
+pub(crate) fn start() -> MergeStep {
     MergeStep::Start {
         made: MadeMerge {
             onto: "base".to_owned(),

@@ -9,12 +9,15 @@ use super::Runner;
 use crate::answer;
 use crate::lies::Rule;
 
-/// How to go on with a run whose agent was started and cannot work as it is set.
-pub(super) fn way_on(trouble: Trouble, run: &str) -> String {
+/// How to go on with a run whose agent was started and cannot work as it is set; where
+/// others go on with the run, beside them.
+pub(super) fn way_on(trouble: Trouble, run: &str, has_others: bool) -> String {
     let way = if trouble == Trouble::NoVerdict {
         format!(
             "let it print the block that its prompt asks for; or, if exit status 0 means that the work is done, type `piton run {run} --verdict exit-status`, or write `verdict = \"exit-status\"` into its table [agents.NAME]"
         )
+    } else if has_others {
+        format!("when that is done, type `piton run {run} --join`; others go on with the run")
     } else {
         format!("when that is done, go on with `piton run {run}`")
     };

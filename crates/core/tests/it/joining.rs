@@ -1,0 +1,105 @@
+//! Several runners of one run: what one of them meets is no reason for the others to
+//! end.
+
+use std::collections::VecDeque;
+
+use piton_core::attempt::Report;
+use piton_core::merge::MergeStep;
+use piton_core::run_loop::{Effect, Ending, Input, LaneEnd, Options, RunLoop};
+use piton_core::trouble::Trouble;
+use piton_core::{Command, Outcome, Role, RunState};
+
+use crate::merges::{in_lanes, start, step, take_lane};
+use crate::world::World;
+
+/// A phase whose check failed, in a lane of a runner that has joined.
+fn phase_to_fix() -> (World, u64, u64) {
+    let (mut world, holder) = in_lanes("p gate=3\n  s");
+    let run = world.run;
+    world.ok(Command::JoinRun {
+        run,
+        owner: "another".to_owned(),
+        lock: "lock".to_owned(),
+    });
+    let joined = world.run_row().fence;
+    let lane = take_lane(&world, holder, "p/s", 1);
+    world.ok(lane);
+    world.complete(holder, "p/s");
+    world.make_commit(holder, "p/s", Ok("work"));
+    for one in [start(), MergeStep::End] {
+        step(&mut world, holder, one);
+    }
+    let lane = take_lane(&world, joined, "p", 1);
+    world.ok(lane);
+    world.gate(joined, "p", false);
+    (world, holder, joined)
+}
+
+fn put_off() -> Report {
+    Report {
+        error: Some("usage limit reached".to_owned()),
+        trouble: Some(Trouble::RateLimit),
+        ..Report::bare(Outcome::Interrupted)
+    }
+}
+
+/// Where a runner ends whose agent is put off.
+fn ending(world: &mut World, token: u64) -> Ending {
+    let mut runner = RunLoop::new(world.run, token, Options::default(), world.tables.clone());
+    let mut seen = world.journal.len();
+    let mut queue = VecDeque::from([Effect::Look]);
+    while let Some(effect) = queue.pop_front() {
+        let input = match effect {
+            Effect::Finish(ending) => return ending,
+            Effect::Look => Input::Looked {
+                events: world.journal[seen..].to_vec(),
+                pause_file: false,
+                attempt: world.fresh_attempt(),
+            },
+            Effect::Commit(command) => match world.commit(&command) {
+                Ok(_) => Input::Committed(world.journal[seen..].to_vec()),
+                Err(refusal) => Input::Refused(refusal),
+            },
+            Effect::LaneIntent { node } => {
+                let lane = take_lane(world, token, node.as_str(), 2);
+                world.ok(lane);
+                Input::Committed(world.journal[seen..].to_vec())
+            }
+            Effect::PrepareLane { node } => Input::LaneEnded {
+                node,
+                end: LaneEnd::Prepared,
+            },
+            Effect::StartAgent { attempt, node, .. } => Input::AgentEnded {
+                attempt,
+                node,
+                report: Box::new(put_off()),
+                recovery: None,
+            },
+            effect => panic!("{effect:?}"),
+        };
+        seen = world.journal.len();
+        queue.extend(runner.step(world.now, input));
+    }
+    panic!("it waits for something");
+}
+
+#[test]
+fn a_runner_whose_agent_has_no_place_to_wait_at_ends_alone() {
+    let (mut world, _, joined) = phase_to_fix();
+    let said = ending(&mut world, joined);
+    let error = "usage limit reached".to_owned();
+    assert_eq!(said, Ending::TurnedAway(Trouble::RateLimit, error));
+    assert_eq!(world.state(), RunState::Running);
+}
+
+#[test]
+fn the_last_runner_whose_agent_has_no_place_to_wait_at_interrupts_the_run() {
+    let (mut world, holder, joined) = phase_to_fix();
+    let attempt = world.begin_as(joined, "p", Role::GateFix);
+    world.end(joined, "p", attempt, put_off());
+    assert_eq!(world.state(), RunState::Running);
+    let run = world.run;
+    world.ok(Command::ReleaseRun { run, token: joined });
+    assert_eq!(ending(&mut world, holder), Ending::State);
+    assert_eq!(world.state(), RunState::Interrupted);
+}
