@@ -23,7 +23,6 @@ use piton_engine::account::{Account, account_of_run};
 use piton_engine::caller;
 use piton_engine::config::VerdictBy;
 use piton_engine::item_view::{ItemView, item_of_event, named, without_controls};
-use piton_engine::runner::exit_of;
 use piton_engine::verbs::clean::clean;
 use piton_engine::verbs::compile::{Compiled, Target, check_plan, compile_sprint, sprint_path};
 use piton_engine::verbs::control::{self, NodeWish, Outcome, Wish};
@@ -239,12 +238,18 @@ fn run_plan(world: &World, args: RunArgs, output: &mut Output) -> Result<Exit, F
             };
             show_account(account.as_ref(), output);
             output.note(&format!("run `{}` is already finished", ended.row.name));
-            Ok(exit_of(&ended.row, &ended.asked))
+            Ok(ended.exit())
         }
         run::Answer::Ran(ended) => {
             show_account(ended.account.as_ref(), output);
             if !output.json {
-                show_end(&ended.row, output);
+                match &ended.goes_on_with {
+                    Some(other) => {
+                        let name = &ended.row.name;
+                        output.note(&format!("run `{name}` goes on with {other}"));
+                    }
+                    None => show_end(&ended.row, output),
+                }
                 if let Some(next) = &ended.next {
                     output.hint(&format!("go on with what is ready with `{next}`"));
                 }
@@ -254,7 +259,7 @@ fn run_plan(world: &World, args: RunArgs, output: &mut Output) -> Result<Exit, F
                     ));
                 }
             }
-            Ok(exit_of(&ended.row, &ended.asked))
+            Ok(ended.exit())
         }
     }
 }

@@ -215,8 +215,17 @@ struct Runner<'s, 'w> {
     plan_lock: Option<RunLock>,
 }
 
+/// How an invocation left its run.
+#[derive(Debug)]
+pub struct Left {
+    /// The run, as it was left.
+    pub row: RunRow,
+    /// A signal ended the invocation.
+    pub by_signal: bool,
+}
+
 /// Works on a run whose lock is held, or that is joined, until it is done, waits or is
-/// stopped. The row of the run as it was left.
+/// stopped.
 ///
 /// # Errors
 ///
@@ -226,7 +235,7 @@ pub fn work(
     session: &Session<'_>,
     job: Job,
     tell: &mut dyn FnMut(Notice<'_>),
-) -> Result<RunRow, Failure> {
+) -> Result<Left, Failure> {
     process::adopt_orphans();
     let (sender, receiver) = mpsc::channel();
     let signals = Signals::listen(sender.clone())?;
@@ -236,7 +245,8 @@ pub fn work(
         if let Err(failure) = &result {
             runner.abandon(failure);
         }
-        result
+        let by_signal = runner.stop_reason.is_some();
+        result.map(|row| Left { row, by_signal })
     });
     drop(signals);
     result
@@ -1475,8 +1485,7 @@ impl Runner<'_, '_> {
             }
             Ending::Refused(refusal) => return Err(refusal.into()),
         }
-        let rows = self.session.load(&[Need::Run(run)])?;
-        known(rows.tables.run(run))
+        self.wait_for_outcome(tell)
     }
 
     /// Takes in what was written last, and writes the file as the run is left.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::harness::{Running, Scratch, until_within};
+use crate::harness::{Running, Said, Scratch, until_within};
 use crate::lanes::{all_done, arguments, fine, main_has_it, project};
 
 const JOIN: &[&str] = &["run", "prd", "--join", "--agent", "./agent.sh"];
@@ -43,8 +43,14 @@ fn a_process_that_joins_adds_its_lanes() {
     let runners = status["run"]["joined"].as_array().map(Vec::len);
     assert_eq!(runners, Some(1), "{status}");
     scratch.write(".piton/go", "");
-    fine(&holder.end());
-    fine(&joined.end());
+    // Whoever ends last says what has landed, and nobody what has yet to.
+    for running in [holder, joined] {
+        let said = running.end();
+        fine(&said);
+        assert!(said.err.contains("landed on main"), "{}", said.err);
+        assert!(!said.err.contains("land it on"), "{}", said.err);
+        assert!(said.err.ends_with("run `prd` is done\n"), "{}", said.err);
+    }
     all_done(&scratch, 6);
     main_has_it(&scratch);
     fine(&scratch.piton(&["journal", "verify"]));
@@ -92,6 +98,80 @@ fn one_that_holds_a_run_and_is_interrupted_hands_it_over() {
     assert_eq!(holder.end().exit, 130);
     scratch.write(".piton/go", "");
     fine(&joined.end());
+    all_done(&scratch, 6);
+    main_has_it(&scratch);
+}
+
+/// Both end with this, and with the same words.
+#[track_caller]
+fn both_end_with(exit: i32, words: &str, holder: Running, joined: Running) {
+    let said = [holder, joined].map(Running::end);
+    for one in &said {
+        assert_eq!(one.exit, exit, "{}", one.err);
+        assert!(one.err.contains(words), "{}", one.err);
+        assert!(!one.err.contains("is running"), "{}", one.err);
+    }
+    let last = |said: &Said| said.err[said.err.rfind(words).unwrap_or(0)..].to_owned();
+    assert_eq!(last(&said[0]), last(&said[1]));
+}
+
+#[test]
+fn one_that_joined_ends_with_the_pause_of_the_run() {
+    let scratch = project(AT_WORK, 6);
+    let (holder, joined) = two_at_work(&scratch);
+    fine(&scratch.piton(&["pause", "prd"]));
+    scratch.write(".piton/go", "");
+    both_end_with(3, "run `prd` is paused", holder, joined);
+}
+
+#[test]
+fn one_that_joined_ends_with_the_limit_of_the_run() {
+    let scratch = project(AT_WORK, 6);
+    let mut limited = arguments("2").to_vec();
+    limited.extend(["--max-iterations", "4"]);
+    let holder = Running::start(scratch.command(&limited));
+    scratch.until("two work", || at_work(&scratch) == 2);
+    let joined = join(&scratch);
+    scratch.until("four work", || at_work(&scratch) == 4);
+    scratch.write(".piton/go", "");
+    both_end_with(
+        5,
+        "run `prd` reached its limit: max-iterations (4)",
+        holder,
+        joined,
+    );
+}
+
+#[test]
+fn one_that_joined_and_is_interrupted_says_who_goes_on() {
+    let scratch = project(AT_WORK, 6);
+    let (holder, joined) = two_at_work(&scratch);
+    joined.signal(rustix::process::Signal::INT);
+    let said = joined.end();
+    assert_eq!(said.exit, 130, "{}", said.err);
+    assert!(
+        said.err.contains("run `prd` goes on with process"),
+        "{}",
+        said.err
+    );
+    scratch.write(".piton/go", "");
+    fine(&holder.end());
+    all_done(&scratch, 6);
+}
+
+#[test]
+fn one_that_holds_a_run_and_ends_after_one_node_leaves_it_to_others() {
+    let scratch = project(AT_WORK, 6);
+    let mut once = arguments("2").to_vec();
+    once.push("--once");
+    let holder = Running::start(scratch.command(&once));
+    scratch.until("one works", || at_work(&scratch) == 1);
+    let joined = join(&scratch);
+    scratch.until("three work", || at_work(&scratch) == 3);
+    scratch.write(".piton/go", "");
+    for running in [holder, joined] {
+        fine(&running.end());
+    }
     all_done(&scratch, 6);
     main_has_it(&scratch);
 }

@@ -4,14 +4,20 @@
 //! run keeps the files, merges, and settles what others have left; where that one is
 //! gone, one that joined holds the run.
 
-use piton_core::{Command, Event, Facts, HolderKnown, Need, Recorded, RunState};
+use std::time::Duration;
+
+use piton_core::{Command, Event, Facts, HolderKnown, Need, Recorded, RunRow, RunState};
 use piton_store::CommitError;
 
-use super::{Job, Notice, Runner, facts, known, left_behind, open_plan_sync, owner};
+use super::{Job, Message, Notice, Runner, TICK, facts, known, left_behind, open_plan_sync, owner};
 use crate::fail;
 use crate::failure::Failure;
 use crate::run_lock::{self, RunLock, TreeSharing};
 use crate::session::Session;
+
+/// How many ticks a runner waits for the others where the run is done: one may be
+/// stopped, and whoever lands may have slow hooks.
+const LAST_TICKS_MAX: u32 = 60;
 
 /// Joins the runner that holds a run: the lock that says that this one lives, and
 /// what was recorded.
@@ -157,6 +163,59 @@ impl Runner<'_, '_> {
         left_behind::end_survivors(&self.spool, (&rows.tables, run), &living, grace, tell)?;
         self.find_held_lanes();
         Ok(())
+    }
+
+    /// The run, once those that still work on it have decided what it comes to: whether
+    /// it pauses, and at its end that it lands. A signal ends the wait.
+    pub(super) fn wait_for_outcome(
+        &mut self,
+        tell: &mut dyn FnMut(Notice<'_>),
+    ) -> Result<RunRow, Failure> {
+        let run = self.row.id;
+        let tick = Duration::try_from(TICK).unwrap_or_default();
+        let (mut was_asked, mut is_told, mut ticks) = (false, false, 0);
+        loop {
+            let row = known(self.session.load(&[Need::Run(run)])?.tables.run(run))?;
+            let is_asked = row.asked.is_some() || self.pause_file();
+            // Somebody wants the run to go on after all.
+            let is_withdrawn = was_asked && !is_asked;
+            was_asked = is_asked;
+            let waits = match row.state {
+                RunState::Running => self.beside.is_some() && self.holder_works(&row),
+                RunState::Done => ticks < LAST_TICKS_MAX && self.others_end(&row),
+                RunState::New
+                | RunState::Waiting
+                | RunState::Blocked
+                | RunState::Paused
+                | RunState::Interrupted => false,
+            };
+            if !waits || is_withdrawn || self.stop_reason.is_some() {
+                return Ok(row);
+            }
+            if row.state == RunState::Done {
+                ticks += 1;
+            } else if !std::mem::replace(&mut is_told, true) {
+                tell(Notice::Said(&format!(
+                    "nothing more is begun here: waiting for what run `{}` comes to",
+                    row.name
+                )));
+            }
+            if let Ok(Message::Signal(name)) = self.receiver.recv_timeout(tick) {
+                self.stop_reason = Some(name.to_owned());
+            }
+        }
+    }
+
+    fn holder_works(&self, row: &RunRow) -> bool {
+        row.runners().next().is_some() && !run_lock::is_free(&self.session.project, row)
+    }
+
+    /// Whether others are about to end with a run that is done: those that joined, and
+    /// the one that holds it, which lands it.
+    fn others_end(&self, row: &RunRow) -> bool {
+        let project = &self.session.project;
+        let holder_ends = !self.lp.leads() && !run_lock::is_plan_free(project, row);
+        holder_ends || !left_behind::living(project, row).is_empty()
     }
 
     /// Carries out a command about leases beside what the loop does, and says whether

@@ -18,7 +18,7 @@ use piton_core::evidence::{Baseline, Worth};
 use piton_core::flags::RunFlags;
 use piton_core::plan::PlannedItem;
 use piton_core::policy::Limits;
-use piton_core::run::Pause;
+use piton_core::run::{Holder, Pause};
 use piton_core::standing::Standings;
 use piton_core::{Command, DecisionRow, ItemState, Need, RunId, RunRow, RunState, Tables};
 use piton_formats::plan_file::PlanFile;
@@ -37,7 +37,7 @@ use crate::agents::prices::Prices;
 use crate::agents::{Agent, Whereabouts};
 use crate::config::{Config, VerdictBy};
 use crate::fail;
-use crate::failure::{Failure, state_of_run, unwritable};
+use crate::failure::{Exit, Failure, state_of_run, unwritable};
 use crate::item_view::{ItemView, Viewer};
 use crate::lies::Rule;
 use crate::native_files::copies::keep_copy;
@@ -46,7 +46,7 @@ use crate::native_files::{News, still_asked};
 use crate::notice::Notice;
 use crate::project::Project;
 use crate::run_lock::{self, TreeSharing};
-use crate::runner::{self, Aim, Job};
+use crate::runner::{self, Aim, Job, Left};
 use crate::session::{self, Session, open_runs, replaced_by};
 use crate::shell::quote;
 use crate::standing::RunStanding;
@@ -122,6 +122,22 @@ pub struct Ended {
     /// What to type to go on with what is ready, where the run was to stop at
     /// the first failure.
     pub next: Option<String>,
+    /// Who goes on with it, where others do.
+    pub goes_on_with: Option<String>,
+    /// A signal ended the invocation.
+    pub by_signal: bool,
+}
+
+impl Ended {
+    /// What the process ends with.
+    #[must_use]
+    pub fn exit(&self) -> Exit {
+        match &self.goes_on_with {
+            // What comes of the run is for those to say.
+            Some(_) if !self.by_signal => Exit::Done,
+            _ => runner::exit_of(&self.row, &self.asked),
+        }
+    }
 }
 
 /// Works through a plan.
@@ -265,7 +281,7 @@ fn work(
         .as_ref()
         .map_or_else(String::new, |row| row.face.clone());
     if let Some(row) = row.filter(|row| row.state == RunState::Done) {
-        return Ok(Answer::Finished(ended(&session, row)?));
+        return Ok(Answer::Finished(ended(&session, row, false)?));
     }
     // Where the runner works, once it has made that.
     session.project = project;
@@ -305,12 +321,18 @@ fn work(
     let worked = runner::work(&session, job, tell);
     runner::commit_target_files(&session, run, tell);
     runner::drop_merged_refs(&session, run);
+    if let Ok(left) = &worked {
+        // Whoever joined waits for the lock, and ends with what has landed.
+        show_and_land(&session, &left.row, tell);
+    }
     drop(lock);
     worktree::put_back(&session, tell);
-    let row = worked?;
-    at_end(&session, &row, tell);
+    let Left { row, by_signal } = worked?;
+    if runner::is_left(&session, &row) {
+        worktree::clean_up(&session, Occasion::EndOfRun, tell);
+    }
     let is_old = row.state == RunState::Done && row.invocations == 0;
-    let ended = ended(&session, row)?;
+    let ended = ended(&session, row, by_signal)?;
     Ok(if is_old {
         Answer::Finished(ended)
     } else {
@@ -319,12 +341,11 @@ fn work(
 }
 
 /// That the run is over is shown as well, and its work lands.
-fn at_end(session: &Session<'_>, row: &RunRow, tell: &mut dyn FnMut(Notice<'_>)) {
+fn show_and_land(session: &Session<'_>, row: &RunRow, tell: &mut dyn FnMut(Notice<'_>)) {
     if !runner::is_left(session, row) {
         return;
     }
     super::follow_project_files(session, tell);
-    worktree::clean_up(session, Occasion::EndOfRun, tell);
     if land_at_end(session, row, tell) {
         super::follow_project_files(session, tell);
     }
@@ -376,9 +397,12 @@ fn join(
     runner::commit_target_files(&session, run, tell);
     runner::drop_merged_refs(&session, run);
     worktree::put_back(&session, tell);
-    let row = worked?;
-    at_end(&session, &row, tell);
-    Ok(Answer::Ran(ended(&session, row)?))
+    let Left { row, by_signal } = worked?;
+    show_and_land(&session, &row, tell);
+    if runner::is_left(&session, &row) {
+        worktree::clean_up(&session, Occasion::EndOfRun, tell);
+    }
+    Ok(Answer::Ran(ended(&session, row, by_signal)?))
 }
 
 /// Only a run that somebody works on in lanes can be joined.
@@ -405,7 +429,7 @@ fn not_joined(name: &str, why: &str) -> Failure {
         .hint(format!("work on it with `piton run {}`", quote(name)))
 }
 
-fn ended(session: &Session<'_>, row: RunRow) -> Result<Box<Ended>, Failure> {
+fn ended(session: &Session<'_>, row: RunRow, by_signal: bool) -> Result<Box<Ended>, Failure> {
     let asked = open_questions(session, row.id)?;
     let rows = session.load(&[
         Need::Run(row.id),
@@ -422,7 +446,15 @@ fn ended(session: &Session<'_>, row: RunRow) -> Result<Box<Ended>, Failure> {
         .map(|account| account.in_project(&session.project, &rows.tables, row.id));
     let stopped = matches!(row.state, RunState::Waiting | RunState::Blocked) && row.pause.is_none();
     let is_ready = Standings::of_items(rows.tables.tree(row.id)).active > 0;
+    let works = |runner: &&Holder| match &runner.lock_name {
+        Some(name) => !run_lock::is_free_beside(&session.project, &row, name),
+        None => !run_lock::is_plan_free(&session.project, &row),
+    };
+    let works_on = || row.runners().find(works).map(|other| other.owner.clone());
+    let goes_on_with = (row.state == RunState::Running).then(works_on).flatten();
     Ok(Box::new(Ended {
+        goes_on_with,
+        by_signal,
         next: (stopped && is_ready).then(|| format!("piton run {}", quote(&row.name))),
         row,
         asked,
@@ -545,6 +577,8 @@ fn at_rest(
             asked,
             account,
             next: None,
+            goes_on_with: None,
+            by_signal: false,
         }))));
     }
     refuse_state(world, project, row)?;
