@@ -173,7 +173,7 @@ pub enum Command {
         lock: String,
     },
     /// Hold a run that was joined, since the runner that held it is gone.
-    LeadRun {
+    HoldRun {
         /// The run.
         run: RunId,
         /// The token of the runner that joined.
@@ -685,7 +685,7 @@ impl Command {
             | Self::EndLanding { .. }
             | Self::ContinueRun { .. }
             | Self::JoinRun { .. }
-            | Self::LeadRun { .. }
+            | Self::HoldRun { .. }
             | Self::LoseRunner { .. }
             | Self::PauseRun { .. }
             | Self::InterruptRun { .. }
@@ -733,7 +733,7 @@ impl Command {
             | Self::EndLanding { run, .. }
             | Self::ContinueRun { run, .. }
             | Self::JoinRun { run, .. }
-            | Self::LeadRun { run, .. }
+            | Self::HoldRun { run, .. }
             | Self::LoseRunner { run, .. }
             | Self::ReleaseRun { run, .. }
             | Self::PauseRun { run, .. }

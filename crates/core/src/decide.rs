@@ -146,7 +146,7 @@ pub fn decide(rows: &Rows, command: &Command, facts: &Facts) -> Result<Vec<Draft
         Command::ContinueRun { run, token } => runner::continue_run(it, *run, *token)?,
         Command::ReleaseRun { run, token } => runner::release_run(it, *run, *token)?,
         Command::JoinRun { run, owner, lock } => joining::join_run(it, *run, owner, lock)?,
-        Command::LeadRun { run, token } => joining::lead_run(it, (*run, *token))?,
+        Command::HoldRun { run, token } => joining::hold_run(it, (*run, *token))?,
         Command::LoseRunner { run, token, lost } => {
             joining::lose_runner(it, (*run, *token), *lost)?;
         }

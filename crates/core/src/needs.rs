@@ -178,7 +178,7 @@ pub(crate) fn sees_whole_tree(command: &Command) -> bool {
         | Command::ContinueRun { .. }
         | Command::ReleaseRun { .. }
         | Command::JoinRun { .. }
-        | Command::LeadRun { .. }
+        | Command::HoldRun { .. }
         | Command::LoseRunner { .. }
         | Command::PauseRun { .. }
         | Command::InterruptRun { .. }
@@ -236,7 +236,7 @@ pub fn needs(command: &Command) -> Needs {
             rows.push(Need::FreeNumbers);
         }
         Command::ReleaseRun { .. } => rows.push(Need::EntryNames),
-        Command::LeadRun { run, .. } | Command::LoseRunner { run, .. } => {
+        Command::HoldRun { run, .. } | Command::LoseRunner { run, .. } => {
             rows.push(Need::Leases(*run));
         }
         Command::ContinueRun { run, .. } => {

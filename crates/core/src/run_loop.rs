@@ -796,7 +796,7 @@ impl RunLoop {
         if row.state != RunState::Running {
             return self.at_rest(row);
         }
-        if !self.leads() {
+        if !self.holds_run() {
             return self.next_step_beside(row, now, pause_file, attempt);
         }
         if let Some(ending) = self.cannot_start.take().filter(|_| self.has_others()) {
@@ -828,7 +828,7 @@ impl RunLoop {
         match self.next_item(now).cloned() {
             Some(item) => self.work_on(&item, row, now, attempt),
             None if !self.under_way.is_empty() => self.wait_for_end(),
-            None if !self.leads() || self.others_have_lanes() => self.wait_for_others(),
+            None if !self.holds_run() || self.others_have_lanes() => self.wait_for_others(),
             // Whatever is left can only be done by somebody else.
             None => self.interrupt("nothing is left that can be started".to_owned()),
         }
@@ -881,7 +881,7 @@ impl RunLoop {
     /// commits that it may have made, before another one can hide them, and the
     /// gates that nobody saw the end of, which run again.
     fn settle_what_was_left(&mut self) -> Option<Vec<Effect>> {
-        if !self.leads() {
+        if !self.holds_run() {
             return None;
         }
         let left = self
@@ -929,7 +929,7 @@ impl RunLoop {
             RunState::Paused => matches!(row.pause, Some(Pause::Person { .. } | Pause::File)),
             RunState::New | RunState::Running | RunState::Interrupted | RunState::Done => false,
         };
-        if self.stopping.is_none() && self.options.wait && waits && self.leads() {
+        if self.stopping.is_none() && self.options.wait && waits && self.holds_run() {
             self.waited = true;
             self.doing = Doing::Waiting;
             return vec![Effect::WaitForPerson];

@@ -97,7 +97,7 @@ pub const POINTS: &[&str] = &[
     "join.locked",
     "join.recorded",
     "join.lost",
-    "join.leads",
+    "join.holds",
     // The end.
     "run.over",
     "run.released",

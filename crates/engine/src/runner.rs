@@ -757,7 +757,7 @@ impl Runner<'_, '_> {
                     worktree::refuse_gone(&self.session.project, &self.row)?;
                 }
                 self.look(tell)?;
-                if self.lp.leads() {
+                if self.lp.holds_run() {
                     self.ask_for_merge()?;
                 }
                 let events = self.news()?;
@@ -998,7 +998,7 @@ impl Runner<'_, '_> {
             inputs.extend(self.look_for_standstill(number, tell));
         }
         self.look(tell)?;
-        if self.works.is_empty() && self.lp.leads() {
+        if self.works.is_empty() && self.lp.holds_run() {
             self.ask_for_merge()?;
         }
         let since = now.duration_since(self.beat);
@@ -1235,7 +1235,7 @@ impl Runner<'_, '_> {
     /// Takes in what stands in the files of the project, as long as the attempt
     /// that may have written it has no outcome.
     fn look_at_project_files(&mut self, tell: &mut dyn FnMut(Notice<'_>)) {
-        if !self.lp.leads() {
+        if !self.lp.holds_run() {
             return;
         }
         let news = project_sync::follow_at_end(self.session, &mut self.waiting);
@@ -1386,7 +1386,7 @@ impl Runner<'_, '_> {
 
     /// Brings the faces of the project up to date, not more often than is worth it.
     fn follow_project_files(&mut self, now_or_never: bool, tell: &mut dyn FnMut(Notice<'_>)) {
-        if !self.lp.leads() {
+        if !self.lp.holds_run() {
             return;
         }
         let now = self.now();

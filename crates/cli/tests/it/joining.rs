@@ -259,7 +259,7 @@ fn wherever_one_of_two_dies_over_the_other_the_next_one_goes_on() {
     for (point, is_joined) in [
         ("join.locked", true),
         ("join.recorded", true),
-        ("join.leads", true),
+        ("join.holds", true),
         ("join.lost", false),
     ] {
         let scratch = project(AT_WORK, 4);
@@ -273,7 +273,7 @@ fn wherever_one_of_two_dies_over_the_other_the_next_one_goes_on() {
         let holder = dying(&arguments("2"), !is_joined);
         scratch.until("two work", || at_work(&scratch) == 2);
         let joined = dying(JOIN, is_joined);
-        if matches!(point, "join.leads" | "join.lost") {
+        if matches!(point, "join.holds" | "join.lost") {
             scratch.until("four work", || at_work(&scratch) == 4);
             let (kept, killed) = match is_joined {
                 true => (joined, holder),

@@ -34,7 +34,7 @@ pub(super) fn join_run(
 }
 
 /// Hands a run to a runner that joined it, where the one that held it is gone.
-pub(super) fn lead_run(story: &mut Story<'_>, held: Held) -> Result<(), Refusal> {
+pub(super) fn hold_run(story: &mut Story<'_>, held: Held) -> Result<(), Refusal> {
     guard_runner(story, held)?;
     let (run, token) = held;
     let row = story.run(run)?.clone();

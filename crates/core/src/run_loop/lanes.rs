@@ -52,7 +52,7 @@ impl RunLoop {
 
     /// Whether this runner holds the run, and not one that it has joined.
     #[must_use]
-    pub fn leads(&self) -> bool {
+    pub fn holds_run(&self) -> bool {
         let holder = self.run().and_then(|row| row.holder.as_ref());
         holder.is_none_or(|holder| holder.token == self.token) && !self.has_joined()
     }
@@ -87,7 +87,7 @@ impl RunLoop {
     fn is_barred(&self, unit: &Node) -> bool {
         let lane = self.tables.item(self.run, unit).and_then(ItemRow::lane);
         let is_mine = lane.is_none_or(|lane| lane.by == self.token);
-        self.is_of_other(unit) || !(is_mine || self.leads())
+        self.is_of_other(unit) || !(is_mine || self.holds_run())
     }
 
     pub(super) fn take_lane(&mut self, node: &Node) -> Vec<Effect> {
@@ -220,7 +220,7 @@ impl RunLoop {
         let lanes = self.run().and_then(|row| row.lanes.as_deref());
         let is_merge = |work: &UnderWay| work.is_merge;
         let is_queued = lanes.is_some_and(|lanes| !lanes.queue.is_empty());
-        is_queued && self.leads() && !self.under_way.values().any(is_merge)
+        is_queued && self.holds_run() && !self.under_way.values().any(is_merge)
     }
 
     /// The first in the queue is taken a step further, unless one is already.

@@ -61,7 +61,7 @@ impl Runner<'_, '_> {
         if !row.has_runner(token) {
             return Ok(());
         }
-        if !self.lp.leads() {
+        if !self.lp.holds_run() {
             if row.state == RunState::Running {
                 self.watch_holder(is_beat, tell)?;
             }
@@ -99,7 +99,7 @@ impl Runner<'_, '_> {
     ) -> Result<(), Failure> {
         let project = &self.session.project;
         let (run, token) = (self.row.id, self.lp.token());
-        // One that led without the lock on the plan has its own.
+        // One that came to hold the run without the lock on the plan has its own.
         let holder = self.lp.run().and_then(|row| row.holder.clone());
         let name = holder
             .as_ref()
@@ -115,10 +115,10 @@ impl Runner<'_, '_> {
             None if is_beat && holder.is_some() => HolderKnown::Nothing,
             None => return Ok(()),
         };
-        if !self.commit_lease(&Command::LeadRun { run, token }, known)? {
+        if !self.commit_lease(&Command::HoldRun { run, token }, known)? {
             return Ok(());
         }
-        fail::point("join.leads");
+        fail::point("join.holds");
         if let Some(lock) = &lock {
             lock.enter_tree(project, &self.row.name, TreeSharing::Wanted)?;
         }
@@ -214,7 +214,7 @@ impl Runner<'_, '_> {
     /// the one that holds it, which lands it.
     fn others_end(&self, row: &RunRow) -> bool {
         let project = &self.session.project;
-        let holder_ends = !self.lp.leads() && !run_lock::is_plan_free(project, row);
+        let holder_ends = !self.lp.holds_run() && !run_lock::is_plan_free(project, row);
         holder_ends || !left_behind::living(project, row).is_empty()
     }
 

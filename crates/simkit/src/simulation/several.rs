@@ -173,7 +173,7 @@ impl Sim {
         let mut commands = Vec::new();
         if is_joined {
             let holder = row.holder.as_ref().map_or(0, |holder| holder.token);
-            commands.push((known(holder), Command::LeadRun { run, token }));
+            commands.push((known(holder), Command::HoldRun { run, token }));
         } else {
             let others = row.joined.iter().map(|joined| joined.token);
             let lose = |lost| (known(lost), Command::LoseRunner { run, token, lost });
