@@ -145,6 +145,28 @@ fn what_a_person_leaves_out_while_it_has_a_lane_is_kept_and_said_where() {
 }
 
 #[test]
+fn what_a_person_marks_at_a_pause_stays_in_its_lane_and_cleaning_names_it() {
+    let agent = "touch $PITON_PROJECT/.piton/at-$PITON_ITEM
+until [ -e $PITON_PROJECT/.piton/go ]; do sleep 0.05; done
+echo half >$PITON_ITEM.txt";
+    let scratch = project(agent, 2);
+    let running = Running::start(scratch.command(&arguments("2")));
+    let is_at_work = |item: &str| scratch.has(&format!(".piton/at-{item}"));
+    scratch.until("both work", || is_at_work("US-001") && is_at_work("US-002"));
+    fine(&scratch.piton(&["pause", "prd"]));
+    scratch.write(".piton/go", "");
+    assert_eq!(running.end().exit, 3);
+    let marked = scratch.read("prd.json").replace("false", "true");
+    scratch.write("prd.json", &marked);
+    fine(&scratch.piton(&["resume", "prd"]));
+    fine(&run(&scratch, "2"));
+    let cleaned = scratch.piton(&["plan", "clean", "prd"]);
+    assert_eq!(cleaned.exit, 1, "{}", cleaned.err);
+    let lane = cleaned.err.split('`').nth(1).expect("what to type");
+    shell(&scratch, &format!("{lane} --short | grep -q US-00"));
+}
+
+#[test]
 fn what_had_nothing_to_merge_begins_at_the_target_when_it_is_done_again() {
     let agent = "ls >>$PITON_PROJECT/.piton/seen-$PITON_ITEM
 [ $PITON_ITEM = US-001 ] || echo made >$PITON_ITEM.txt";

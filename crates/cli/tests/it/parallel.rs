@@ -1,7 +1,7 @@
 //! Sprints whose plan allows several items at once: how many are worked on, and what
 //! becomes of what waits for one that failed.
 
-use crate::harness::{DEMO, Said, Scratch};
+use crate::harness::{DEMO, Running, Said, Scratch};
 
 const DONE: &str = "echo '{\"status\": \"completed\", \"summary\": \"did it\"}'";
 
@@ -162,6 +162,32 @@ fn a_sprint_with_a_worktree_of_its_own_is_merged_on_its_branch() {
 }
 
 #[test]
+fn a_process_joins_a_sprint_with_a_worktree_of_its_own() {
+    let agent = "touch $PITON_PROJECT/.piton/at-$PITON_ITEM
+until [ -e $PITON_PROJECT/.piton/go ]; do sleep 0.05; done
+echo made >$PITON_ITEM.txt";
+    let three = format!("{TWO}  - {{id: three, prompt: Do., parallel: true}}\n");
+    let scratch = project(OWN, &three, agent);
+    let at_work = || {
+        let items = ["one", "two", "three"].into_iter();
+        items
+            .filter(|item| scratch.has(&format!(".piton/at-{item}")))
+            .count()
+    };
+    let holder = Running::start(scratch.command(crate::harness::RUN));
+    scratch.until("two work", || at_work() == 2);
+    let join = ["run", DEMO, "--join", "--agent", "./agent.sh"];
+    let joined = Running::start(scratch.command(&join));
+    scratch.until("three work", || at_work() == 3);
+    scratch.write(".piton/go", "");
+    for running in [holder, joined] {
+        fine(&running.end());
+    }
+    own_branch_has_it(&scratch);
+    assert_eq!(scratch.git(&["show", "own:three.txt"]), "made\n");
+}
+
+#[test]
 fn cleanup_on_complete_holds_for_a_worktree_whose_sprint_was_done_in_lanes() {
     let settings = OWN.replace("never", "on-complete");
     let scratch = project(&settings, TWO, BARRIER);
@@ -216,7 +242,7 @@ fn the_next_command_puts_back_what_a_death_left_detached() {
         let scratch = project(OWN, TWO, BARRIER);
         let mut command = scratch.command(&[crate::harness::RUN, &["--workers", "2"]].concat());
         command.env("PITON_FAILPOINT", point);
-        let died = crate::harness::Running::start(command).end();
+        let died = Running::start(command).end();
         assert_eq!(died.exit, -1, "{point}: {}", died.err);
         fine(&scratch.piton(&["log", "milestone_reached", "--description", "next"]));
         let here = scratch.git(&["-C", "trees/demo", "branch", "--show-current"]);
