@@ -236,6 +236,8 @@ fn work(
     let Some(lock) = take_lock(&session, plan)? else {
         return Err(busy(&session, plan)?);
     };
+    // The plan is read once more, and a large one not kept twice.
+    drop(prepared);
     // Whoever held the lock until now may have planned, or worked to the end.
     let prepared = prepare(world, request, target, &mut |_| {})?;
     if let Prepared::Known(row) = &prepared {
@@ -246,8 +248,10 @@ fn work(
     } else {
         TreeSharing::Refused
     };
-    let items = session.load(&[Need::Tree(prepared.run())])?.tables;
-    let worktree = prepared.worktree(&session.project, request, Some(&items))?;
+    let worktree = {
+        let items = session.load(&[Need::Tree(prepared.run())])?.tables;
+        prepared.worktree(&session.project, request, Some(&items))?
+    };
     let order = agents::start_order(request.model.as_deref());
     if let Some(worktree) = &worktree
         && let Some(program) = agents::program_below(&*program, &order)?

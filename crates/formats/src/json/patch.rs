@@ -58,14 +58,17 @@ pub fn patch(text: &str, wanted: &Node) -> Result<String, CannotPatch> {
     if !is_shallow(wanted) {
         return Err(CannotPatch::TooDeep);
     }
-    let root = read(text)?;
-    let mut patcher = Patcher {
-        text,
-        form: Form::of(text, &root),
-        edits: Vec::new(),
+    let edits = {
+        // A tree is far larger than its text: there is one of them at a time.
+        let root = read(text)?;
+        let mut patcher = Patcher {
+            text,
+            form: Form::of(text, &root),
+            edits: Vec::new(),
+        };
+        patcher.change(&root, wanted, &At::root());
+        patcher.edits
     };
-    patcher.change(&root, wanted, &At::root());
-    let edits = patcher.edits;
     if edits.is_empty() {
         return Ok(text.to_owned());
     }

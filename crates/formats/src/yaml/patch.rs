@@ -59,6 +59,8 @@ pub fn patch(text: &str, wanted: &Node) -> Result<String, CannotPatch> {
         edits: Vec::new(),
     };
     patcher.value(&root, wanted, &Slot::ROOT)?;
+    // A tree is far larger than its text: there is one of them at a time.
+    drop(root);
     let edits = std::mem::take(&mut patcher.edits);
     let out = patcher.applied(0..padded.len(), edits)?;
     let says = |text: &str| {
