@@ -356,6 +356,7 @@ impl<'t> Scanner<'t> {
             items.push(self.value(depth + 1)?);
             more = self.next(open)?;
         }
+        items.shrink_to_fit();
         Ok(self.closed(open, Value::Seq(items)))
     }
 
@@ -371,7 +372,9 @@ impl<'t> Scanner<'t> {
             }
             more = self.next(open)?;
         }
-        let pairs = members.pairs;
+        let mut pairs = members.pairs;
+        // A large document is thousands of small mappings.
+        pairs.shrink_to_fit();
         Ok(self.closed(open, Value::Map(Map { pairs })))
     }
 

@@ -29,6 +29,8 @@ pub struct Exporter {
     native: Option<Native>,
     sprint: Progress,
     rests: HashMap<piton_core::Node, (Option<Native>, NodeRest)>,
+    /// Of an item that has nothing of its own in the native file.
+    no_rest: NodeRest,
 }
 
 impl Exporter {
@@ -41,6 +43,7 @@ impl Exporter {
             sprint: native::sprint(native.as_ref()),
             native,
             rests: HashMap::new(),
+            no_rest: NodeRest::default(),
         }
     }
 
@@ -64,7 +67,8 @@ impl Exporter {
             }
             let keeps_list = item.children > 0 || rest.empty_list;
             let node = node(item, rest);
-            stack.push((item.place.depth(), node, Vec::new(), keeps_list));
+            let children = Vec::with_capacity(item.children as usize);
+            stack.push((item.place.depth(), node, children, keeps_list));
         }
         close(&mut stack, &mut roots, 0);
         progress.phases = roots;
@@ -79,6 +83,10 @@ impl Exporter {
     }
 
     fn rest(&mut self, item: &ItemRow) -> &NodeRest {
+        if item.native.is_none() {
+            self.rests.remove(&item.node);
+            return &self.no_rest;
+        }
         let fresh = || (item.native.clone(), NodeRest::unpack(item.native.as_ref()));
         let kept = self.rests.entry(item.node.clone()).or_insert_with(fresh);
         if kept.0 != item.native {

@@ -219,7 +219,7 @@ impl PlanDocument for Exporter {
     ) -> Result<Option<String>, CannotShow> {
         let progress = self.export(tables, now);
         Ok(progress.map(|progress| match present {
-            Some(present) => update_progress(present, &progress),
+            Some(present) => update_progress(present, progress),
             None => render_progress(&progress),
         }))
     }

@@ -31,10 +31,14 @@ impl Serialize for PhaseNode {
 /// change keeps its bytes, and keys that neither piton nor `progress` knows
 /// stay wherever they stand. A text that cannot be changed in place is written
 /// anew, with such keys where it could be read.
-pub fn update_progress(present: &str, progress: &Progress) -> String {
-    let Some(root) = yaml::parse(present).root else {
-        return render_progress(progress);
+pub fn update_progress(present: &str, progress: Progress) -> String {
+    let wanted = {
+        let Some(root) = yaml::parse(present).root else {
+            return render_progress(&progress);
+        };
+        merged(&progress, progress.extra(), Some(&root))
     };
-    let wanted = merged(progress, progress.extra(), Some(&root));
+    // Of a large sprint each of these is as large as all that its run needs.
+    drop(progress);
     yaml::patch(present, &wanted).unwrap_or_else(|_| yaml::emit(&wanted))
 }

@@ -372,9 +372,16 @@ impl<'t> Builder<'t> {
 
     fn close(&mut self, end: Span) {
         let Some(open) = self.open.pop() else { return };
+        // A large document is thousands of small mappings.
         let value = match open.content {
-            Content::Seq(items) => Value::Seq(items),
-            Content::Map { pairs, .. } => Value::Map(Map { pairs }),
+            Content::Seq(mut items) => {
+                items.shrink_to_fit();
+                Value::Seq(items)
+            }
+            Content::Map { mut pairs, .. } => {
+                pairs.shrink_to_fit();
+                Value::Map(Map { pairs })
+            }
         };
         let span = Span {
             end: end.end.max(open.span.end),

@@ -99,7 +99,7 @@ impl Desk {
     pub(crate) fn show(&mut self) {
         let progress = self.exporter.export(&self.tables, self.now);
         self.base = progress.expect("the run is there");
-        self.text = update_progress(&self.text, &self.base);
+        self.text = update_progress(&self.text, self.base.clone());
     }
 
     /// What somebody changed in the file.

@@ -202,7 +202,7 @@ fn nothing_that_somebody_does_to_a_file_makes_us_panic() {
         }
         drop(edits(&desk.base, &theirs, shown));
         drop(edits_without_base(&desk.base, &theirs, shown));
-        let out = update_progress(&text, &desk.base);
+        let out = update_progress(&text, desk.base.clone());
         if seed % 4 != 0 {
             continue;
         }

@@ -483,7 +483,7 @@ fn case_25_a_file_of_36_000_lines_is_changed_in_place_and_fast() {
     progress.phases[39].children.as_mut().expect("steps")[49].prompt =
         Some("other\nwords\n".to_owned());
     let begun = std::time::Instant::now();
-    let out = update_progress(&text, &progress);
+    let out = update_progress(&text, progress.clone());
     let took = begun.elapsed();
     // Far less than a second when optimised; here only its growth is watched.
     assert!(took.as_secs() < 10, "{took:?}");
@@ -577,7 +577,7 @@ fn any_edit_at_any_time_is_in_effect_or_asked_about_and_the_file_comes_to_rest()
             if rng.below(2) == 0 {
                 let mut theirs: Progress = read(&desk.text).expect("a sprint");
                 meddle(&mut theirs.phases, &mut rng, 0);
-                desk.text = update_progress(&desk.text, &theirs);
+                desk.text = update_progress(&desk.text, theirs.clone());
                 // Keys that stood at an id stay there, also where another took it.
                 let wanted = plan_of(&read(&desk.text).expect("a sprint").phases);
                 let before = plan_of(&desk.base.phases);

@@ -279,12 +279,12 @@ proptest! {
     #[test]
     fn any_progress_becomes_any_other_in_place(before in progress(), after in progress()) {
         let text = render_progress(&before);
-        let out = update_progress(&text, &after);
+        let out = update_progress(&text, after.clone());
         let (read, problems) = parse_progress(Source { name: "P", text: &out });
         let mut read = read.expect("a document");
         forget_what_only_stood_there(&mut read, &after);
         prop_assert_eq!(&read, &after, "{:?}\n{}", problems, out);
-        prop_assert_eq!(update_progress(&out, &after), out);
+        prop_assert_eq!(update_progress(&out, after.clone()), out);
     }
 
     #[test]

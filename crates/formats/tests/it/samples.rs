@@ -158,16 +158,16 @@ fn files_of_others_are_changed_in_place() {
             continue;
         };
         // What must be there is added; hardly a line changes by that.
-        let shown = update_progress(&text, &progress);
+        let shown = update_progress(&text, progress.clone());
         let there: std::collections::BTreeSet<&str> = shown.lines().collect();
         let gone = text.lines().filter(|line| !there.contains(line)).count();
         assert!(gone <= 4, "{name}: {gone} lines are gone");
-        assert_eq!(update_progress(&shown, &progress), shown, "{name}");
+        assert_eq!(update_progress(&shown, progress.clone()), shown, "{name}");
         progress.pause_reason = Some("a look".to_owned());
         if let Some(phase) = progress.phases.last_mut() {
             phase.summary = Some("by hand".to_owned());
         }
-        let out = update_progress(&shown, &progress);
+        let out = update_progress(&shown, progress.clone());
         let read = parse_progress(Source {
             name: &name,
             text: &out,
