@@ -6,7 +6,7 @@ use piton_core::id::{CommandId, StreamId};
 use piton_core::journal::Recorded;
 use piton_core::memory::Memory;
 use piton_core::name::Naming;
-use piton_core::{Command, Event, Facts, Key, Row, Tables, apply, decide, needs, views};
+use piton_core::{Command, Event, Facts, Key, Tables, apply, decide, needs, views};
 use rusqlite::{Connection, params};
 
 use super::journal::{append, head, of_command, put_head};
@@ -141,32 +141,23 @@ impl Commit<'_> {
     }
 
     /// Brings the views up to date: each row is read once and written once,
-    /// however many of the events change it.
+    /// however many of the events change it, and one row is held at a time.
     fn fold(&self, events: &[Recorded], loaded: &Tables) -> rusqlite::Result<()> {
-        let mut before: BTreeMap<Key, Option<Row>> = BTreeMap::new();
-        let mut after: BTreeMap<Key, Option<Row>> = BTreeMap::new();
-        for Recorded { record, event } in events {
-            for key in views(event, &record.stamp) {
-                if !before.contains_key(&key) {
-                    let row = match loaded.get(&key) {
-                        Some(row) => Some(row.clone()),
-                        None => get(self.connection, &key)?,
-                    };
-                    before.insert(key.clone(), row.clone());
-                    after.insert(key.clone(), row);
-                }
-                let now = after.remove(&key).flatten();
-                let now = apply(&key, now, event, &record.stamp);
-                after.insert(key, now);
+        let mut changes: BTreeMap<Key, Vec<&Recorded>> = BTreeMap::new();
+        for recorded in events {
+            for key in views(&recorded.event, &recorded.record.stamp) {
+                changes.entry(key).or_default().push(recorded);
             }
         }
-        for (key, now) in &after {
-            change(
-                self.connection,
-                key,
-                before.get(key).and_then(Option::as_ref),
-                now.as_ref(),
-            )?;
+        for (key, events) in changes {
+            let before = match loaded.get(&key) {
+                Some(row) => Some(row.clone()),
+                None => get(self.connection, &key)?,
+            };
+            let now = events.into_iter().fold(before.clone(), |row, recorded| {
+                apply(&key, row, &recorded.event, &recorded.record.stamp)
+            });
+            change(self.connection, &key, before.as_ref(), now.as_ref())?;
         }
         Ok(())
     }
