@@ -243,7 +243,7 @@ pub struct ItemRow {
     pub answer: Option<String>,
     /// How its gate fared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub gate_runs: Option<GateRuns>,
+    pub gate_runs: Option<Box<GateRuns>>,
     /// Whether a person said that it begins without work that is on another branch.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub without_merge: bool,
@@ -255,7 +255,7 @@ pub struct ItemRow {
     pub evidence: Vec<Evidence>,
     /// What was checked out when it came to be done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub done_on: Option<Checkout>,
+    pub done_on: Option<Box<Checkout>>,
     /// The last commits that were made of its work, by its agents or by piton, in
     /// their order; at most [`WORK_COMMITS_MAX`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -303,13 +303,13 @@ pub struct ItemRow {
     pub spend: Spend,
     /// What its attempts did to the tree since it was last begun; none before the first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub change: Option<TreeChange>,
+    pub change: Option<Box<TreeChange>>,
     /// What its attempts did to what proves it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proof: Option<Box<ProofChange>>,
     /// What came of its check before its first attempt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub baseline: Option<BaselineResult>,
+    pub baseline: Option<Box<BaselineResult>>,
     /// Its check was seen to fail: before its first attempt, or after one.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub seen_to_fail: bool,
@@ -328,7 +328,7 @@ pub struct ItemRow {
     pub claims: ClaimOverrides,
     /// The gate that it has to pass because its agent's word is not enough.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub claim_gate: Option<Gate>,
+    pub claim_gate: Option<Box<Gate>>,
     /// How it stands to its siblings.
     #[serde(default, skip_serializing_if = "Turn::is_default")]
     pub turn: Turn,
@@ -363,13 +363,13 @@ impl ItemRow {
     /// has to stand up to after it.
     #[must_use]
     pub fn gate_to_pass(&self) -> Option<&Gate> {
-        self.claim_gate.as_ref().or(self.gate.as_ref())
+        self.claim_gate.as_deref().or(self.gate.as_ref())
     }
 
     /// All that it has to pass: the check of the plan, and the one that weak proof
     /// had to stand up to.
     pub fn checks(&self) -> impl Iterator<Item = &Gate> {
-        self.gate.iter().chain(&self.claim_gate)
+        self.gate.iter().chain(self.claim_gate.as_deref())
     }
 
     /// The tree on which all of its checks passed last; none where it has no check,

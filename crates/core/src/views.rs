@@ -775,8 +775,8 @@ fn item_row(node: &Node, before: Option<Row>, event: &Event, stamp: &Stamp) -> O
             // What was not started changed nothing that counts.
             if !report.cannot_start || report.tree_after.is_some() {
                 let before = row.change.take();
-                let change = TreeChange::extended(before.as_ref(), report, started_on.as_ref());
-                row.change = Some(change);
+                let change = TreeChange::extended(before.as_deref(), report, started_on.as_ref());
+                row.change = Some(Box::new(change));
             }
             if let Some(proof) = &report.proof {
                 let before = row.proof.take().unwrap_or_default();
@@ -871,7 +871,7 @@ fn item_row(node: &Node, before: Option<Row>, event: &Event, stamp: &Stamp) -> O
                 row.hook_runs.clear();
             }
             if let Some(gate) = gate {
-                row.claim_gate = Some((**gate).clone());
+                row.claim_gate = Some(gate.clone());
                 row.gate_runs = None;
             }
             if matches!(stage, Stage::Work | Stage::Resolve) {
@@ -985,7 +985,7 @@ fn judged(report: Report, outcome: Outcome, error: Option<&str>) -> Report {
 
 fn set_baseline(row: &mut ItemRow, baseline: BaselineResult) {
     row.seen_to_fail |= !baseline.passed;
-    row.baseline = Some(baseline);
+    row.baseline = Some(Box::new(baseline));
 }
 
 fn gate_ended(runs: &mut GateRuns, report: &GateReport) {
@@ -1050,7 +1050,8 @@ fn move_item(row: &mut ItemRow, moved: &ItemMoved, stamp: &Stamp) {
     row.done_on = stamp
         .checkout
         .clone()
-        .filter(|_| moved.to == ItemState::Done);
+        .filter(|_| moved.to == ItemState::Done)
+        .map(Box::new);
     // What is done again has to change something again.
     if moved.from == ItemState::Done {
         row.commits.clear();

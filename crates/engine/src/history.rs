@@ -148,7 +148,7 @@ pub(crate) fn is_of_other_branch(row: &ItemRow, here: &Checkout) -> bool {
         // What is not committed in the middle of a rebase belongs to its branch.
         None => !work_of(row).is_empty(),
     };
-    row.state == ItemState::Done && row.done_on.as_ref().is_some_and(is_other)
+    row.state == ItemState::Done && row.done_on.as_deref().is_some_and(is_other)
 }
 
 /// The commits of its work, by their whole names: what somebody typed of one is

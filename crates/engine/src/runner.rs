@@ -1329,7 +1329,7 @@ impl Runner<'_, '_> {
     fn has_changed(&self, node: &Node) -> bool {
         let item = self.lp.tables().item(self.row.id, node);
         item.is_some_and(|item| {
-            let left = item.change.as_ref().map(TreeChange::left);
+            let left = item.change.as_deref().map(TreeChange::left);
             matches!(left, Some(Changed::Something { .. })) && item.commits.is_empty()
         })
     }

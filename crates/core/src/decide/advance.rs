@@ -131,7 +131,7 @@ fn credit_whole(story: &mut Story<'_>, run: RunId, piece: &Node) {
     let Some(row) = story.tables.item(run, piece) else {
         return;
     };
-    let (Some(whole), Some(change)) = (row.piece_of.clone(), row.change.clone()) else {
+    let (Some(whole), Some(change)) = (row.piece_of.clone(), row.change.as_deref().cloned()) else {
         return;
     };
     let Some(row) = story.tables.item(run, &whole) else {

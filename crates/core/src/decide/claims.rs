@@ -61,7 +61,7 @@ fn proof_strength(story: &Story<'_>, item: &ItemRow) -> ProofStrength {
 /// items below it, and one at another item that claimed it.
 fn change_of(story: &Story<'_>, item: &ItemRow) -> Option<TreeChange> {
     let claimed = item.claimed.as_ref().and_then(|by| by.change.clone());
-    let own = match (item.change.clone(), claimed) {
+    let own = match (item.change.as_deref().cloned(), claimed) {
         (Some(own), Some(claimed)) => Some(own.joined(&claimed, true)),
         (own, claimed) => own.or(claimed),
     };
@@ -74,7 +74,9 @@ fn change_of(story: &Story<'_>, item: &ItemRow) -> Option<TreeChange> {
         .filter(|row| row.node != item.node && row.change.is_some())
         .collect();
     below.sort_by_key(|row| row.started_at);
-    let all = below.into_iter().filter_map(|row| row.change.clone());
+    let all = below
+        .into_iter()
+        .filter_map(|row| row.change.as_deref().cloned());
     all.chain(own)
         .reduce(|earlier, later| earlier.joined(&later, false))
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::evidence::ClaimOverrides;
-use crate::gate::{Gate, GateRuns};
+use crate::gate::Gate;
 use crate::id::{Node, Place, RunId};
 use crate::item::ItemRow;
 use crate::native::Native;
@@ -114,9 +114,9 @@ fn change_gate(row: &mut ItemRow, gate: Option<&Gate>) {
         return;
     }
     let runs = row.gate_runs.take().filter(|runs| runs.open);
-    row.gate_runs = runs.map(|runs| GateRuns {
-        outdated: true,
-        ..runs
+    row.gate_runs = runs.map(|mut runs| {
+        runs.outdated = true;
+        runs
     });
 }
 

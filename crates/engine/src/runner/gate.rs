@@ -77,7 +77,7 @@ impl Runner<'_, '_> {
             if !same {
                 continue;
             }
-            results.extend(item.baseline.clone());
+            results.extend(item.baseline.as_deref().cloned());
             let runs = item.gate_runs.as_ref();
             let over = runs.filter(|runs| !runs.open && runs.runs > 0 && item.claim_gate.is_none());
             results.extend(over.map(|runs| BaselineResult {
