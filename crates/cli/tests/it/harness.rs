@@ -54,9 +54,23 @@ impl Scratch {
     pub(crate) fn new() -> Self {
         let scratch = Self::outside_git();
         scratch.git(&["init", "--quiet", "--initial-branch=main"]);
-        scratch.git(&["config", "user.name", "Ada"]);
-        scratch.git(&["config", "user.email", "ada@example.org"]);
+        // What git sets up beside a command goes on in a folder that may be gone by then.
+        let settings =
+            "[user]\n\tname = Ada\n\temail = ada@example.org\n[maintenance]\n\tauto = false\n";
+        let config = scratch.read(".git/config") + settings;
+        scratch.write(".git/config", &config);
         scratch
+    }
+
+    /// The same project in another folder.
+    pub(crate) fn copy(&self) -> Self {
+        let mut copy = Self::outside_git();
+        copy.clock.clone_from(&self.clock);
+        let all = self.folder.path().join(".");
+        let mut cp = Command::new("cp");
+        let status = cp.arg("-a").arg(all).arg(copy.folder.path()).status();
+        assert!(status.expect("cp is installed").success());
+        copy
     }
 
     /// A folder that is no git repository.
@@ -196,16 +210,15 @@ impl Scratch {
 
     /// Runs git.
     pub(crate) fn git(&self, args: &[&str]) -> String {
-        let output = clean(Command::new("git"), self.folder.path())
-            .args(args)
-            .output()
-            .expect("git is installed");
-        assert!(
-            output.status.success(),
-            "git {args:?}: {}",
-            String::from_utf8_lossy(&output.stderr)
-        );
-        String::from_utf8_lossy(&output.stdout).into_owned()
+        let said = self.try_git(args);
+        assert!(said.exit == 0, "git {args:?}: {}", said.err);
+        said.out
+    }
+
+    /// Runs git, which may refuse.
+    pub(crate) fn try_git(&self, args: &[&str]) -> Said {
+        let mut git = clean(Command::new("git"), self.folder.path());
+        Said::of(&git.args(args).output().expect("git is installed"))
     }
 
     /// The command, not yet started.

@@ -84,6 +84,14 @@ impl Clone {
         clone
     }
 
+    /// What a history begins with, without what makes it anew.
+    fn copy(&self) -> Self {
+        Self {
+            scratch: self.scratch.copy(),
+            is_dirty: self.is_dirty,
+        }
+    }
+
     /// The agent commits what it does: a file for each story.
     fn make_agent(&self) {
         self.scratch.agent(
@@ -117,23 +125,33 @@ impl Clone {
         !self.changes().is_empty()
     }
 
-    /// Whether git did it.
-    fn tries(&self, args: &str) -> bool {
-        let mut shell = self.scratch.shell("-c");
-        shell.arg(format!("git {args} >.git/said 2>&1"));
-        shell.status().expect("git is installed").success()
+    /// What git said when it did it, or why it did not.
+    fn try_git(&self, args: &str) -> Result<String, String> {
+        let args: Vec<&str> = args.split(' ').collect();
+        let said = self.scratch.try_git(&args);
+        match said.exit {
+            0 => Ok(said.out),
+            _ => Err(said.out + &said.err),
+        }
+    }
+
+    /// The branches, and whether each is checked out.
+    fn list_branches(&self) -> Vec<(bool, String)> {
+        let format = "--format=%(HEAD)%(refname:short)";
+        let names = self.scratch.git(&["for-each-ref", format, "refs/heads"]);
+        let branch = |line: &str| (line.starts_with('*'), line[1..].to_owned());
+        names.lines().map(branch).collect()
     }
 
     fn branches(&self) -> Vec<String> {
-        let list = ["for-each-ref", "--format=%(refname:short)", "refs/heads"];
-        let names = self.scratch.git(&list);
-        names.lines().map(str::to_owned).collect()
+        let all = self.list_branches().into_iter();
+        all.map(|(_, branch)| branch).collect()
     }
 
     fn another_branch(&self, chance: &mut Chance) -> Option<String> {
-        let here = self.scratch.git(&["branch", "--show-current"]);
-        let mut others = self.branches();
-        others.retain(|branch| branch != here.trim());
+        let all = self.list_branches().into_iter();
+        let others = all.filter(|(is_here, _)| !is_here);
+        let mut others: Vec<String> = others.map(|(_, branch)| branch).collect();
         (!others.is_empty()).then(|| {
             let nth = usize::try_from(chance.below(others.len() as u64)).expect("few");
             others.swap_remove(nth)
@@ -188,11 +206,9 @@ struct Yard {
 }
 
 impl Yard {
-    fn new(seed: u64) -> Self {
-        let origin = Clone::origin();
-        let clone = Clone::of(&origin);
+    fn new(seed: u64, begun: &[Clone; 2]) -> Self {
         Self {
-            clones: [origin, clone],
+            clones: begun.each_ref().map(Clone::copy),
             chance: Chance::seeded(seed),
             told: Vec::new(),
             said: BTreeSet::new(),
@@ -207,10 +223,9 @@ impl Yard {
 
     /// What git may not do leaves all as it was.
     fn may(&mut self, at: usize, what: &str, undo: &str) {
-        if !self.clones[at].tries(what) {
-            let said = self.clones[at].scratch.read(".git/said");
+        if let Err(said) = self.clones[at].try_git(what) {
             self.told.push(format!("  not done: {said}"));
-            self.clones[at].tries(undo);
+            self.clones[at].try_git(undo).ok();
         }
     }
 
@@ -258,17 +273,17 @@ impl Yard {
             (10, Some(other)) => {
                 self.rest(at);
                 let picked = format!("log -1 --grep=^US- --format=%H ..{other}");
-                if self.clones[at].tries(&picked) {
-                    let commit = self.clones[at].scratch.read(".git/said");
-                    if !commit.trim().is_empty() {
-                        let pick = format!("cherry-pick {}", commit.trim());
-                        self.may(at, &pick, "cherry-pick --abort");
-                    }
+                if let Ok(commit) = self.clones[at].try_git(&picked)
+                    && !commit.trim().is_empty()
+                {
+                    let pick = format!("cherry-pick {}", commit.trim());
+                    self.may(at, &pick, "cherry-pick --abort");
                 }
             }
             (11, _) => {
                 self.rest(at);
-                self.clones[at].tries("commit -q --amend --no-edit --allow-empty --date=now");
+                let amend = "commit -q --amend --no-edit --allow-empty --date=now";
+                self.clones[at].try_git(amend).ok();
             }
             (12, _) => {
                 self.rest(at);
@@ -308,13 +323,10 @@ impl Yard {
     }
 
     fn must(&mut self, at: usize, what: &str) {
-        assert!(
-            self.clones[at].tries(what),
-            "{what}: {}\n{}\n{}",
-            self.clones[at].scratch.read(".git/said"),
-            self.clones[at].changes(),
-            self.story()
-        );
+        if let Err(said) = self.clones[at].try_git(what) {
+            let changes = self.clones[at].changes();
+            panic!("{what}: {said}\n{changes}\n{}", self.story());
+        }
     }
 
     fn switch(&mut self, at: usize, what: &str) {
@@ -335,16 +347,15 @@ impl Yard {
             said.err,
             self.story()
         );
-        assert_eq!(
-            clone.changes(),
-            "",
-            "{}{}\n{}",
+        // A file that the first attempt makes is new, and a person's to commit.
+        let status = clone.scratch.git(&["status", "--porcelain"]);
+        assert!(
+            status.lines().all(|line| line.starts_with("??")),
+            "{status}{}{}\n{}",
             said.out,
             said.err,
             self.story()
         );
-        // A file that the first attempt makes is new, and a person's to commit.
-        let status = clone.scratch.git(&["status", "--porcelain"]);
         self.clones[at].is_dirty |= !status.is_empty();
     }
 
@@ -352,7 +363,7 @@ impl Yard {
     fn look(&mut self, at: usize) {
         let clone = &mut self.clones[at];
         fine(&clone.scratch.piton(&["files", "sync"]));
-        clone.is_dirty |= clone.has_changes();
+        clone.is_dirty = clone.is_dirty || clone.has_changes();
         let (marks, works) = (self.clones[at].marks(), self.clones[at].works());
         let without: Vec<&String> = marks.difference(&works).collect();
         assert!(
@@ -406,8 +417,11 @@ impl Yard {
 }
 
 fn check(salt: u64) {
+    let origin = Clone::origin();
+    let clone = Clone::of(&origin);
+    let begun = [origin, clone];
     for nth in 0..HISTORIES {
-        let mut yard = Yard::new(salted(salt * 1000 + nth));
+        let mut yard = Yard::new(salted(salt * 1000 + nth), &begun);
         for _ in 0..STEPS {
             yard.step();
         }
