@@ -37,7 +37,7 @@ pub use self::refs::{
     RefMove, RefStep, files_committed, git_version, is_built_on, merge_base, merged_since,
     move_ref, ref_at, refs_below, remove_refs,
 };
-pub use self::saving::{open_saved, save_work, saved_on};
+pub use self::saving::{open_saved, open_saved_in_merge, save_work, saved_on};
 pub use self::trees::{Changed, Missed, Moment, ProofSources, Trees};
 pub use self::unfinished::unfinished;
 pub use self::user_name::user_name;

@@ -117,6 +117,9 @@ pub struct OwnWorktree {
     pub branch: Option<String>,
     /// The folder of the project, which is another work tree.
     pub main: String,
+    /// What the item waited for and the folder lacks, since both conflict, and the
+    /// branch that has it.
+    pub lacks: Option<(Vec<String>, String)>,
 }
 
 /// Everything that a prompt is made of.

@@ -2,7 +2,9 @@
 //! lost without a word.
 
 use crate::harness::{Running, Scratch};
-use crate::lanes::{TARGET, all_done, arguments, fine, list, merges, project, run, shell};
+use crate::lanes::{
+    TARGET, all_done, arguments, fine, list, main_has_it, merges, on_target, project, run, shell,
+};
 
 /// What a story is checked by: the file of the item says what it is to say. Each run
 /// is noted.
@@ -211,4 +213,69 @@ fn runs_whose_names_differ_in_nothing_but_what_git_refuses_keep_their_work_apart
         .filter_map(|name| name.rsplit_once('/').map(|it| it.0))
         .collect();
     assert_eq!(folders.len(), 3, "{refs}");
+}
+
+/// Does a half of the whole and says that it is too large; then the rest of it, for
+/// which it needs what its pieces have made. It waits for the death of its runner where
+/// a file asks for that.
+const IN_PIECES: &str = r#"prompt=$(cat)
+if [ -e $PITON_PROJECT/.piton/die-at-$PITON_ITEM ] && { [ $PITON_ITEM != US-001 ] || [ -e US-001-2.txt ]; }
+then mv $PITON_PROJECT/.piton/die-at-$PITON_ITEM $PITON_PROJECT/.piton/dies; sleep 30; fi
+if echo "$prompt" | grep -q '^Split '
+then echo '{"status": "completed", "summary": "in two", "pieces": [{"title": "the walls", "prompt": "of stone"}, {"title": "the roof"}]}'; exit
+elif [ $PITON_ITEM = US-001 ] && ! [ -e half ]
+then echo half >half; echo '{"status": "failed", "error": "the context window is exceeded"}'; exit
+elif [ $PITON_ITEM = US-001 ]
+then echo "$prompt" >$PITON_PROJECT/.piton/told; ls >US-001.txt
+else echo made >$PITON_ITEM.txt
+fi"#;
+
+const IN_PIECES_CHECK: &str = "test -e US-002.txt || test -e US-003.txt || { test -e half && test -e US-001.txt && test -e US-001-1.txt && test -e US-001-2.txt; }";
+
+/// Three stories, the first of which is split.
+fn in_pieces(agent: &str) -> Scratch {
+    let scratch = project("", 3);
+    let completed = r#"echo '{"status": "completed", "summary": "did it"}'"#;
+    scratch.agent(&format!("{agent}\n{completed}"));
+    scratch.git(&["commit", "--all", "--quiet", "--amend", "--no-edit"]);
+    scratch.write("prd.json", &list(3, &check_of(IN_PIECES_CHECK)));
+    scratch
+}
+
+#[test]
+fn what_was_split_is_finished_with_what_its_pieces_made() {
+    for dies_at in ["US-001-1", "US-001"] {
+        let scratch = in_pieces(IN_PIECES);
+        scratch.write(&format!(".piton/die-at-{dies_at}"), "");
+        let running = Running::start(scratch.command(&arguments("3")));
+        scratch.until("it is at work", || scratch.has(".piton/dies"));
+        running.kill();
+        let said = run(&scratch, "3");
+        assert_eq!(said.exit, 0, "{dies_at}: {}", said.err);
+        main_has_it(&scratch);
+        let mut merged = merges(&scratch);
+        merged.sort();
+        let all = ["001", "001-1", "001-2", "002", "003"];
+        let all = all.map(|id| format!("prd: merge US-{id}"));
+        assert_eq!(merged, all, "{dies_at}");
+        let list = scratch.read("prd.json");
+        assert_eq!(list.matches("\"passes\": true").count(), 3, "{list}");
+        fine(&scratch.piton(&["journal", "verify"]));
+    }
+}
+
+#[test]
+fn what_conflicts_with_its_pieces_is_told_where_they_are() {
+    let agent = IN_PIECES
+        .replace("echo half >half", "echo half >half; cp half US-001-1.txt")
+        .replace(
+            "; ls >US-001.txt",
+            "; git add --all; git commit -qm half; git merge -q piton/prd; git checkout --theirs US-001-1.txt; git add US-001-1.txt; git commit -qm both; ls >US-001.txt",
+        );
+    let scratch = in_pieces(&agent);
+    fine(&run(&scratch, "3"));
+    let told = scratch.read(".piton/told");
+    let words = "What `US-001-1`, `US-001-2` made is on the branch `piton/prd`";
+    assert!(told.contains(words), "{told}");
+    assert_eq!(on_target(&scratch, "US-001-1.txt"), "made\n");
 }

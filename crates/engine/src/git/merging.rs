@@ -254,7 +254,7 @@ impl Plumbing<'_> {
     /// The work, or a commit on top of it that takes back what it did to files in
     /// which nothing of it counts. The commit is for the merge alone: what both
     /// sides have in common is looked for by its parents.
-    fn work_without_plans(&self, wish: &MergeOrder<'_>) -> Result<String, Failure> {
+    pub(super) fn work_without_plans(&self, wish: &MergeOrder<'_>) -> Result<String, Failure> {
         if wish.plan_paths.is_empty() {
             return Ok(wish.work.to_owned());
         }
@@ -297,7 +297,11 @@ impl Plumbing<'_> {
     }
 
     /// The merged tree, or the files in conflict.
-    fn merge_tree(&self, onto: &str, work: &str) -> Result<Result<String, Vec<String>>, Failure> {
+    pub(super) fn merge_tree(
+        &self,
+        onto: &str,
+        work: &str,
+    ) -> Result<Result<String, Vec<String>>, Failure> {
         let args = [
             "merge-tree",
             "--write-tree",

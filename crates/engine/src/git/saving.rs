@@ -2,8 +2,11 @@
 
 use std::path::Path;
 
-use super::merging::{Plumbing, Sign};
-use super::{By, More, Own, Said, but_files, change, failed, git, git_dir, no_folder};
+use super::merging::{MergeOrder, Plumbing, Sign};
+use super::{
+    By, More, Own, Said, but_files, change, failed, git, git_dir, is_built_on, merge_base,
+    no_folder, restore,
+};
 use crate::failure::Failure;
 
 /// The trailer of such a commit: it was made without the hooks of the user, and is to
@@ -30,18 +33,96 @@ pub fn saved_on(work_tree: &Path, commit: &str) -> Result<Option<String>, Failur
 /// Makes of work that was saved what it was before, changes that are in no commit: who
 /// commits it does so with all of the hooks. A commit of another kind stays.
 ///
+/// They are changes of what `onto` has, where both can be merged: what was made since
+/// is there for whom goes on. Else they are changes of what they were made on. Files
+/// of plans get the version of `onto`.
+///
 /// # Errors
 ///
 /// When git fails.
-pub fn open_saved(work_tree: &Path, commit: &str, by: &By<'_>) -> Result<(), Failure> {
-    let Some(parent) = saved_on(work_tree, commit)? else {
+pub fn open_saved(
+    lane: &Path,
+    commit: &str,
+    onto: &str,
+    plan_paths: &[String],
+    by: &By<'_>,
+) -> Result<(), Failure> {
+    let Some(parent) = saved_on(lane, commit)? else {
         return Ok(());
     };
-    let said = change(work_tree, &["reset", "--quiet", "--soft", &parent], by)?;
+    let git = Plumbing { lane, by };
+    let mut head = parent;
+    if let Some(merged) = merged_with(&git, (commit, &head), (onto, plan_paths))? {
+        restore(lane, &merged.saved, by)?;
+        head = merged.head;
+    }
+    let said = change(lane, &["reset", "--quiet", "--soft", &head], by)?;
     match said.ok {
         true => Ok(()),
         false => Err(failed("go on with saved work", &said)),
     }
+}
+
+/// The same where a merge was begun on the saved work, in which both sides are to be
+/// seen: who commits that has the saved work as part of it, and not as its parent.
+///
+/// # Errors
+///
+/// When git fails.
+pub fn open_saved_in_merge(lane: &Path, commit: &str, by: &By<'_>) -> Result<(), Failure> {
+    let Some(parent) = saved_on(lane, commit)? else {
+        return Ok(());
+    };
+    let args = ["update-ref", "--no-deref", "HEAD", &parent];
+    let said = change(lane, &args, by)?;
+    match said.ok {
+        true => Ok(()),
+        false => Err(failed("go on with saved work", &said)),
+    }
+}
+
+/// Work that was saved, merged with what was made since.
+struct Merged {
+    saved: String,
+    /// What it was saved on, merged as well.
+    head: String,
+}
+
+fn merged_with(
+    git: &Plumbing<'_>,
+    (commit, parent): (&str, &str),
+    (onto, plan_paths): (&str, &[String]),
+) -> Result<Option<Merged>, Failure> {
+    let lane = git.lane;
+    // An agent may have left a history of its own.
+    if is_built_on(lane, parent, onto)? || merge_base(lane, parent, onto)?.is_none() {
+        return Ok(None);
+    }
+    let merged = |work: &str, message: &str, parents: &[&str]| {
+        let wish = MergeOrder {
+            onto,
+            work,
+            plan_paths,
+            put: &[],
+            checked: None,
+            message,
+        };
+        let tree = git.merge_tree(onto, &git.work_without_plans(&wish)?)?;
+        let commit = tree
+            .ok()
+            .map(|tree| git.commit(&tree, parents, message, Sign::Never));
+        commit.transpose()
+    };
+    let head = match is_built_on(lane, onto, parent)? {
+        true => Some(onto.to_owned()),
+        // The agent's own commits count.
+        false => merged(parent, "Merge what was made meanwhile", &[parent, onto])?,
+    };
+    let Some(head) = head else {
+        return Ok(None);
+    };
+    let saved = merged(commit, "Work so far", &[&head])?;
+    Ok(saved.map(|saved| Merged { saved, head }))
 }
 
 /// Makes a commit of all that a work tree holds, `own` files and `without` left

@@ -51,7 +51,12 @@ fn notes(of: &Ingredients<'_>, section: Section) -> String {
 
 /// Where the agent works. The paths of the plan may be those of the main work tree.
 pub(super) fn worktree(place: &OwnWorktree) -> String {
-    let OwnWorktree { path, branch, main } = place;
+    let OwnWorktree {
+        path,
+        branch,
+        main,
+        lacks,
+    } = place;
     let (at, stay) = match branch {
         Some(branch) => (
             format!("a worktree of git with the branch `{branch}`"),
@@ -62,9 +67,16 @@ pub(super) fn worktree(place: &OwnWorktree) -> String {
             ", and make no branch",
         ),
     };
-    format!(
+    let mut text = format!(
         "## Where you work\n\nYou are in `{path}`, {at}. Read and change the files here, by paths relative to this folder{stay}. `{main}` is another work tree of the same repository: leave its files alone."
-    )
+    );
+    if let Some((nodes, branch)) = lacks {
+        let nodes = nodes.join("`, `");
+        text.push_str(&format!(
+            "\n\nWhat `{nodes}` made is on the branch `{branch}` and not in this folder: it conflicts with the changes that are here. Commit these, type `git merge {branch}`, and resolve the conflicts before you do anything else."
+        ));
+    }
+    text
 }
 
 /// The task of a worker, and what it is a part of.

@@ -6,10 +6,12 @@
 
 use std::fs::File;
 use std::io::Read as _;
+use std::path::Path;
 
 use piton_core::before::{
     done_before, failed_tries, last_interrupted, last_question, noticed_before,
 };
+use piton_core::evidence::Evidence;
 use piton_core::gate::Gate;
 use piton_core::quote::first_line;
 use piton_core::{AttemptRow, Command, ItemRow, Need, Node, Place, Role};
@@ -63,7 +65,7 @@ impl Runner<'_, '_> {
                 About::default()
             },
             later_check: self.later_check(item),
-            worktree: self.own_worktree(&item.node),
+            worktree: self.own_worktree(item)?,
             commit_by: self.commit_by(),
             report_by: self.report_by(),
             pieces: self.pieces_of(item),
@@ -187,22 +189,49 @@ impl Runner<'_, '_> {
         })
     }
 
-    fn own_worktree(&self, node: &Node) -> Option<OwnWorktree> {
+    fn own_worktree(&self, item: &ItemRow) -> Result<Option<OwnWorktree>, Failure> {
         let project = &self.session.project;
-        if let Some(held) = self.lane_of(node) {
-            return Some(OwnWorktree {
+        if let Some(held) = self.lane_of(&item.node) {
+            return Ok(Some(OwnWorktree {
                 path: held.lane.tree.display().to_string(),
                 branch: None,
                 main: project.root.display().to_string(),
-            });
+                lacks: self.lacking_at(item, &held.lane.tree)?,
+            }));
         }
-        let target = self.row.target.as_deref()?;
-        target.path.as_ref()?;
-        Some(OwnWorktree {
+        let target = self.row.target.as_deref();
+        let target = target.filter(|target| target.path.is_some());
+        Ok(target.map(|target| OwnWorktree {
             path: project.work_tree.display().to_string(),
             branch: Some(target.branch.clone()),
             main: project.root.display().to_string(),
-        })
+            lacks: None,
+        }))
+    }
+
+    /// What an item waited for that is merged and not in its lane, which begins at
+    /// work that was saved before.
+    fn lacking_at(
+        &self,
+        item: &ItemRow,
+        lane: &Path,
+    ) -> Result<Option<(Vec<String>, String)>, Failure> {
+        let tables = self.lp.tables();
+        let waited = item.depends_on.iter();
+        let waited = waited.filter_map(|on| tables.item(item.run, on));
+        let merged = waited.filter_map(|on| {
+            let mut commits = on.evidence.iter().filter_map(Evidence::commit);
+            Some((on, commits.next_back()?))
+        });
+        let head = git::head(lane)?.unwrap_or_default();
+        let mut lacking = Vec::new();
+        for (on, commit) in merged {
+            if !git::is_built_on(lane, &head, commit)? {
+                lacking.push(on.node.to_string());
+            }
+        }
+        let target = self.target().filter(|_| !lacking.is_empty());
+        Ok(target.map(|target| (lacking, target.branch)))
     }
 
     fn commit_by(&self) -> CommitBy {

@@ -738,10 +738,11 @@ impl Runner<'_, '_> {
                 match start {
                     LaneStart::Clean if shows_both_sides => {
                         git::begin_merge(&held.lane.tree, &tip, &plans, by)?;
+                        git::open_saved_in_merge(&held.lane.tree, &hold.from, by)?;
                         fail::point("unit.both-sides");
                     }
                     LaneStart::Clean => {
-                        git::open_saved(&held.lane.tree, &hold.from, by)?;
+                        git::open_saved(&held.lane.tree, &hold.from, &tip, &plans, by)?;
                         fail::point("unit.opened");
                     }
                     LaneStart::AsLeft => {}

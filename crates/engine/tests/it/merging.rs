@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use piton_engine::git::{
     MergeOrder, MergeTry, RefMove, RefStep, begin_merge, files_committed, is_built_on, merge,
-    merged_since, move_ref, ref_at, restore, save_work, with_markers,
+    merged_since, move_ref, open_saved, open_saved_in_merge, ref_at, restore, save_work,
+    with_markers,
 };
 
 use crate::repository::{Caller, Repository, git, write_script};
@@ -568,6 +569,106 @@ fn a_merge_that_is_clean_after_all_waits_for_its_commit() {
     let again = begin_merge(folder, &sides.onto, &[], &sides.caller.by());
     assert_eq!(again.expect("git works"), Vec::<String>::new());
     assert_eq!(sides.repository.git(&["rev-parse", "HEAD"]), merged);
+}
+
+impl Sides {
+    /// What a unit did, saved on `on`, and checked out.
+    fn save(&self, on: &str) -> String {
+        let (repository, by) = (&self.repository, &self.caller.by());
+        repository.git(&["checkout", "--quiet", "--detach", &self.work]);
+        repository.git(&["reset", "--quiet", "--soft", on]);
+        let saved = save_work(repository.path(), on, (&[], &[]), "Work so far", by);
+        let saved = saved.expect("git works").expect("something");
+        restore(repository.path(), &saved, by).expect("git works");
+        saved
+    }
+
+    fn open(&self, saved: &str) {
+        let plans = ["plan".to_owned()];
+        let folder = self.repository.path();
+        open_saved(folder, saved, &self.onto, &plans, &self.caller.by()).expect("git works");
+    }
+
+    /// What `git diff HEAD` names.
+    fn changed(&self) -> String {
+        self.repository.git(&["diff", "--name-only", "HEAD"])
+    }
+
+    fn head(&self) -> String {
+        self.repository
+            .git(&["log", "-1", "--format=%P|%H", "HEAD"])
+    }
+}
+
+#[test]
+fn saved_work_goes_on_with_what_was_made_since() {
+    let text = |name: &'static str, text: &'static str| {
+        move |repository: &Repository| {
+            repository.write(name, text);
+            repository.write("plan", text);
+        }
+    };
+    let sides = Sides::new(
+        text("base", "1\n"),
+        text("ours", "2\n"),
+        text("theirs", "3\n"),
+    );
+    let base = sides.repository.git(&["merge-base", "main", &sides.work]);
+    let saved = sides.save(&base);
+    sides.open(&saved);
+    assert!(sides.head().ends_with(&sides.onto));
+    assert_eq!(sides.changed(), "theirs");
+    let read = |name| fs::read_to_string(sides.repository.path().join(name)).expect("readable");
+    assert_eq!([read("ours"), read("plan")], ["2\n", "2\n"]);
+    // A commit of the agent's own below it stays one.
+    sides
+        .repository
+        .git(&["reset", "--quiet", "--hard", &sides.work]);
+    sides.repository.write("more", "1\n");
+    let by = &sides.caller.by();
+    let more = save_work(sides.repository.path(), &base, (&[], &[]), "x", by);
+    let more = more.expect("git works").expect("something");
+    restore(sides.repository.path(), &more, by).expect("git works");
+    sides.open(&more);
+    let parents = format!("{} {}|", sides.work, sides.onto);
+    assert!(sides.head().starts_with(&parents), "{}", sides.head());
+    assert_eq!(sides.changed(), "more");
+}
+
+#[test]
+fn saved_work_that_conflicts_stays_what_it_was() {
+    let text = |text: &'static str| move |repository: &Repository| repository.write("a", text);
+    let sides = Sides::new(text("1\n"), text("2\n"), text("3\n"));
+    let base = sides.repository.git(&["merge-base", "main", &sides.work]);
+    let saved = sides.save(&base);
+    sides.open(&saved);
+    assert!(sides.head().ends_with(&base));
+    assert_eq!(sides.repository.git(&["show", ":a"]), "3");
+    // Nor does one with nothing in common with the target.
+    sides
+        .repository
+        .git(&["checkout", "--quiet", "--force", "--orphan", "own"]);
+    sides.repository.write("a", "9\n");
+    sides.repository.commit("own");
+    let own = sides.repository.git(&["rev-parse", "HEAD"]);
+    let saved = sides.save(&own);
+    sides.open(&saved);
+    assert!(sides.head().ends_with(&own));
+}
+
+#[test]
+fn a_merge_that_is_begun_on_saved_work_does_not_have_it_as_parent() {
+    let text = |text: &'static str| move |repository: &Repository| repository.write("a", text);
+    let sides = Sides::new(text("1\n"), text("2\n"), text("3\n"));
+    let base = sides.repository.git(&["merge-base", "main", &sides.work]);
+    let saved = sides.save(&base);
+    let (folder, by) = (sides.repository.path(), &sides.caller.by());
+    begin_merge(folder, &sides.onto, &[], by).expect("git works");
+    open_saved_in_merge(folder, &saved, by).expect("git works");
+    sides.repository.write("a", "2 and 3\n");
+    sides.repository.commit("resolved");
+    let parents = format!("{base} {}|", sides.onto);
+    assert!(sides.head().starts_with(&parents), "{}", sides.head());
 }
 
 #[test]
