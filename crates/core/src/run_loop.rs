@@ -436,6 +436,21 @@ fn left_open(tables: &Tables, run: RunId) -> Vec<Node> {
     left.map(|item| item.node.clone()).collect()
 }
 
+/// A limit on agents that is reached.
+struct AgentLimit {
+    /// In words.
+    limit: String,
+    /// Whether the hooks of an item that was worked on may still run.
+    allows_hooks: bool,
+}
+
+impl AgentLimit {
+    /// Whether what comes next for an item may be begun.
+    fn allows(&self, item: &ItemRow) -> bool {
+        !item.stage.needs_agent() || (self.allows_hooks && item.stage == Stage::IterationHooks)
+    }
+}
+
 /// The limit of a runner that ends after one node.
 const ONCE: &str = "once";
 
@@ -865,10 +880,12 @@ impl RunLoop {
 
     /// The item to be worked on next, of those that are not under way.
     fn next_item(&self, now: Timestamp) -> Option<&ItemRow> {
+        let limit = self.agent_limit();
+        let may_begin = |item: &ItemRow| limit.as_ref().is_none_or(|limit| limit.allows(item));
         if let Some(lanes) = self.run().and_then(|row| row.lanes.as_deref()) {
-            return self.next_in_lanes(lanes, now);
+            return self.next_in_lanes(lanes, now, may_begin);
         }
-        let is_free = |item: &ItemRow| !self.under_way.contains_key(&item.node);
+        let is_free = |item: &ItemRow| may_begin(item) && !self.under_way.contains_key(&item.node);
         self.tables.next_at(self.run, now, is_free)
     }
 
@@ -990,25 +1007,31 @@ impl RunLoop {
             .ok()
     }
 
+    /// The limit on agents that is reached, whatever can be begun without one.
+    fn agent_limit(&self) -> Option<AgentLimit> {
+        if let Some(limit) = self.budget_reached() {
+            return Some(AgentLimit {
+                limit,
+                allows_hooks: false,
+            });
+        }
+        let row = self.run()?;
+        let max = row.limits.iterations_max;
+        let max = max.filter(|max| row.iterations >= *max)?;
+        Some(AgentLimit {
+            limit: format!("max-iterations ({max})"),
+            // A hook belongs to the iteration that it follows.
+            allows_hooks: true,
+        })
+    }
+
     /// The limit that this invocation has reached, in words.
     fn limit_reached(&self, row: &RunRow, now: Timestamp) -> Option<String> {
-        let of_agents = row.limits.iterations_max;
-        // A hook belongs to the iteration that it follows.
-        let is_hook = self
-            .next_item(now)
-            .is_some_and(|item| item.stage == Stage::IterationHooks);
-        let of_agents = of_agents
-            .filter(|max| row.iterations >= *max && !is_hook)
-            .map(|max| format!("max-iterations ({max})"))
-            .or_else(|| self.budget_reached());
-        if let Some(limit) = of_agents {
-            // What needs no further agent is still done: a gate, a commit.
-            let needs_agent = self
-                .next_item(now)
-                .is_none_or(|item| item.stage.needs_agent());
-            if needs_agent {
-                return Some(limit);
-            }
+        // What needs no further agent is still done: a gate, a commit.
+        if let Some(reached) = self.agent_limit()
+            && self.next_item(now).is_none()
+        {
+            return Some(reached.limit);
         }
         // What is under way may be done: no more is begun than may be.
         let at_work = u32::try_from(self.under_way.len()).unwrap_or(u32::MAX);

@@ -127,7 +127,12 @@ impl RunLoop {
 
     /// The item to be worked on next: of a unit that has a lane, or of one that
     /// can get one.
-    pub(super) fn next_in_lanes(&self, lanes: &LanesRow, now: Timestamp) -> Option<&ItemRow> {
+    pub(super) fn next_in_lanes(
+        &self,
+        lanes: &LanesRow,
+        now: Timestamp,
+        may_begin: impl Fn(&ItemRow) -> bool,
+    ) -> Option<&ItemRow> {
         let mut busy = self.busy_units();
         let is_due = |item: &&ItemRow| item.until.is_none_or(|until| until <= now);
         let barred = lanes.held.values().filter(|unit| self.is_barred(unit));
@@ -137,7 +142,7 @@ impl RunLoop {
         let held = lanes.held.values().filter(|unit| !busy.contains(*unit));
         let units = held.filter_map(|unit| self.tables.item(self.run, unit));
         let mut in_lanes = units.flat_map(|unit| self.tables.unit_items(unit));
-        let next = in_lanes.find(|item| is_due(item) && self.is_startable(item));
+        let next = in_lanes.find(|item| is_due(item) && may_begin(item) && self.is_startable(item));
         if next.is_some() {
             return next;
         }
@@ -146,10 +151,13 @@ impl RunLoop {
         let tasks = self.run().map_or(0, |row| row.tasks);
         let tasks = begun(tasks, lanes.begun());
         let max = self.run().and_then(|row| row.limits.tasks_max);
-        let may_begin = has_room && max.is_none_or(|max| tasks < max);
+        let may_take = has_room && max.is_none_or(|max| tasks < max);
         let fits = |item: &ItemRow| {
+            if !may_begin(item) {
+                return false;
+            }
             let unit = unit_of(&item.node);
-            let may_be_taken = may_begin && !self.is_about_files_at_work(lanes, &unit);
+            let may_be_taken = may_take && !self.is_about_files_at_work(lanes, &unit);
             !busy.contains(&unit) && (is_held(&unit) || may_be_taken) && self.is_startable(item)
         };
         self.tables.next_at(self.run, now, fits)

@@ -10,7 +10,7 @@ use piton_core::run::Pause;
 use piton_core::run_loop::{Effect, Ending, Input, Options};
 use piton_core::{Command, ItemState, Outcome, Refusal, RunState};
 
-use super::{Bench, limit_of, over, stop};
+use super::{Bench, gate_ended, limit_of, over, stop};
 use crate::world::{ANY_ORDER, World, failure, node, skip_item};
 
 fn two_at_once(plan: &str, limits: Limits) -> Bench {
@@ -198,6 +198,35 @@ fn a_stop_and_a_used_up_budget_end_all_agents() {
     assert_eq!(ends(&mut bench, &begun[1], Outcome::Interrupted), [over()]);
     let run = bench.world.run_row();
     assert_eq!(run.spend.output_tokens, Some(1_300));
+}
+
+#[test]
+fn at_a_limit_of_agents_what_needs_one_does_not_hold_up_the_check_of_another_item() {
+    let budget = Limits {
+        budget_tokens: Some(1_000),
+        ..Limits::default()
+    };
+    let iterations = Limits {
+        iterations_max: Some(2),
+        ..Limits::default()
+    };
+    for limits in [budget, iterations] {
+        let mut bench = two_at_once("a\nb gate=1", limits);
+        let begun = settle(&mut bench, vec![Effect::Look]);
+        bench.step(Input::Spent {
+            node: node("a"),
+            usage: Usage {
+                output_tokens: Some(1_000),
+                ..Usage::default()
+            },
+        });
+        assert_eq!(ends(&mut bench, &begun[0], Outcome::Interrupted), []);
+        let next = ends(&mut bench, &begun[1], Outcome::Completed);
+        assert!(matches!(next[..], [Effect::RunGate { .. }]), "{next:?}");
+        let effects = bench.step(gate_ended("b", true));
+        assert_eq!(settle(&mut bench, effects), [over()]);
+        assert_eq!(bench.world.item("b").state, ItemState::Done);
+    }
 }
 
 #[test]
