@@ -409,6 +409,8 @@ fn restart(story: &mut Story<'_>, run: RunId, item: &ItemRow, answer: Option<&st
         return begin_at(story, run, item, (stage, answer));
     }
     let again_at = match (item.is_leaf(), item.state, item.stage) {
+        // Who answers has words for an agent.
+        (true, ItemState::Failed | ItemState::Blocked, Stage::Commit) if answer.is_some() => None,
         (_, ItemState::Failed | ItemState::Blocked, Stage::Commit) => Some(Stage::Commit),
         (_, ItemState::Failed | ItemState::Blocked | ItemState::Waiting, Stage::Resolve) => {
             Some(Stage::Resolve)

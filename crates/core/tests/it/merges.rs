@@ -107,6 +107,23 @@ fn red() -> MergeStep {
     }
 }
 
+#[test]
+fn an_answer_about_a_commit_that_was_refused_goes_to_an_agent_and_a_retry_does_not() {
+    for (verb, why, stage) in [
+        (Verb::Retry, None, Stage::Commit),
+        (Verb::Answer, Some("format it"), Stage::Work),
+    ] {
+        let (mut world, token) = in_lanes("p\n  s");
+        let lane = take_lane(&world, token, AT, 1);
+        world.ok(lane);
+        world.complete(token, AT);
+        world.make_commit(token, AT, Err("a hook refused it"));
+        world.decide(verb, why);
+        let item = world.item(AT);
+        assert_eq!((item.stage, item.answer.as_deref()), (stage, why));
+    }
+}
+
 /// The units that a runner gives lanes to, when it is started now with room for many.
 fn next_lanes(world: &mut World, token: u64) -> Vec<String> {
     let options = Options {
