@@ -9,6 +9,7 @@ mod reached;
 mod refs;
 mod saving;
 mod settings;
+mod submodules;
 mod trees;
 mod unfinished;
 mod user_name;
@@ -38,6 +39,9 @@ pub use self::refs::{
     move_ref, ref_at, refs_below, remove_refs,
 };
 pub use self::saving::{open_saved, open_saved_in_merge, save_work, saved_on};
+pub use self::submodules::{
+    MovedSubmodule, follow_submodules, moved_submodules, unpushed_submodules,
+};
 pub use self::trees::{Changed, Missed, Moment, ProofSources, Trees};
 pub use self::unfinished::unfinished;
 pub use self::user_name::user_name;

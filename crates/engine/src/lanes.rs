@@ -90,6 +90,12 @@ pub enum LaneFault {
         /// The files.
         files: Vec<String>,
     },
+    /// A submodule has commits that no remote has.
+    #[error("the submodule {} has commits that are in no other repository", path.display())]
+    Unpushed {
+        /// The submodule.
+        path: PathBuf,
+    },
     /// A command of the project's failed or hung.
     #[error("the {} command of lane {lane} {how}", script.as_str())]
     Script {

@@ -161,11 +161,28 @@ echo half >$PITON_ITEM.txt";
     let marked = scratch.read("prd.json").replace("false", "true");
     scratch.write("prd.json", &marked);
     fine(&scratch.piton(&["resume", "prd"]));
-    fine(&run(&scratch, "2"));
+    for _ in 0..2 {
+        let said = run(&scratch, "2");
+        fine(&said);
+        let words = "what was begun on US-002 is not merged, and in its lane alone";
+        assert!(said.err.contains(words), "{}", said.err);
+    }
     let cleaned = scratch.piton(&["plan", "clean", "prd"]);
     assert_eq!(cleaned.exit, 1, "{}", cleaned.err);
-    let lane = cleaned.err.split('`').nth(1).expect("what to type");
-    shell(&scratch, &format!("{lane} --short | grep -q US-00"));
+    let status = cleaned.err.split('`').nth(1).expect("what to type");
+    shell(&scratch, &format!("{status} --short | grep -q US-00"));
+    // An agent may have committed it, on no branch.
+    for lane in [1, 2] {
+        let lane = format!("git -C .piton/lanes/{lane}/*-{lane}");
+        shell(
+            &scratch,
+            &format!("{lane} add --all; {lane} commit --quiet -m half"),
+        );
+    }
+    let cleaned = scratch.piton(&["plan", "clean", "prd"]);
+    assert_eq!(cleaned.exit, 1, "{}", cleaned.err);
+    let log = cleaned.err.split('`').nth(1).expect("what to type");
+    shell(&scratch, &format!("{log} | grep -q half"));
 }
 
 #[test]
@@ -278,4 +295,60 @@ fn what_conflicts_with_its_pieces_is_told_where_they_are() {
     let words = "What `US-001-1`, `US-001-2` made is on the branch `piton/prd`";
     assert!(told.contains(words), "{told}");
     assert_eq!(on_target(&scratch, "US-001-1.txt"), "made\n");
+}
+
+/// What an agent does in a repository within its lane, and how it undoes that when it
+/// is tried again.
+const INNER: &[(&str, &str, &str)] = &[
+    (
+        "sub",
+        "git -C sub commit --quiet --allow-empty -m more",
+        "git -C sub checkout --quiet $(git rev-parse main:sub)",
+    ),
+    (
+        "app",
+        "git init --quiet app; git -C app commit --quiet --allow-empty -m new",
+        "rm -rf app/.git; git rm --quiet --cached app; echo >app/page",
+    ),
+];
+
+#[test]
+fn what_is_committed_in_a_repository_within_a_lane_is_said_and_not_merged() {
+    let inner = Scratch::new();
+    inner.git(&["commit", "--quiet", "--allow-empty", "-m", "inner"]);
+    let allow = "git -c protocol.file.allow=always";
+    for (name, does, undoes) in INNER {
+        let agent = format!(
+            "echo made >$PITON_ITEM.txt
+export GIT_AUTHOR_NAME=A GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=A GIT_COMMITTER_EMAIL=a@b
+once=$PITON_PROJECT/.piton/once
+if [ $PITON_ITEM = US-001 ] && mkdir $once; then {does}
+elif [ $PITON_ITEM = US-001 ]; then {undoes}
+fi"
+        );
+        let scratch = project(&agent, 2);
+        let url = inner.path().display().to_string();
+        shell(
+            &scratch,
+            &format!("{allow} submodule --quiet add {url} sub"),
+        );
+        scratch.git(&["commit", "--quiet", "--amend", "-m", "begin"]);
+        let setup = format!("setup = \"{allow} submodule --quiet update --init\"");
+        scratch.write(".piton/config.toml", &format!("[workspace]\n{setup}\n"));
+        let said = run(&scratch, "2");
+        assert_eq!(said.exit, 1, "{}", said.err);
+        let words = format!("{name} is a repository of its own, and what is done in it is not");
+        assert!(said.err.contains(&words), "{}", said.err);
+        assert_eq!(merges(&scratch), ["prd: merge US-002"]);
+        // To commit it once more changes nothing: an agent has to undo it.
+        fine(&scratch.piton(&["decide", "d1", "retry"]));
+        assert_eq!(run(&scratch, "2").exit, 1);
+        fine(&scratch.piton(&["decide", "d2", "answer", "--why", "undo it"]));
+        fine(&run(&scratch, "2"));
+        all_done(&scratch, 2);
+        let links = scratch.git(&["ls-tree", "-r", TARGET]);
+        assert_eq!(links.matches("160000").count(), 1, "{links}");
+        let begun = inner.git(&["rev-parse", "HEAD"]);
+        assert!(links.contains(begun.trim()), "{links}");
+    }
 }

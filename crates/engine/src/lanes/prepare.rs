@@ -82,8 +82,18 @@ impl Pool {
             git::restore(&lane.tree, order.from, order.by)?;
             fail::point("lane.cleaned");
         }
+        // Else the next commit here would have what the last unit left in them.
+        let behind = match order.start {
+            LaneStart::Clean => git::follow_submodules(&lane.tree, order.by)?,
+            LaneStart::AsLeft => None,
+        };
         let included = include(&self.project.work_tree, lane, &used.included, order.by)?;
         let mut warnings = included.warnings;
+        warnings.extend(
+            behind.map(|why| {
+                format!("submodules are not at the commits that they are to be at: {why}")
+            }),
+        );
         used.included = included.files;
         used.write(&lane.folder)?;
         fail::point("lane.included");

@@ -27,7 +27,8 @@ impl Pool {
     /// # Errors
     ///
     /// [`LaneFault::Dirty`] where a person or an agent changed something that is in
-    /// no commit; then, and after any other fault, the lane stays.
+    /// no commit, [`LaneFault::Unpushed`] where a submodule has commits that are
+    /// nowhere else; then, and after any other fault, the lane stays.
     pub fn remove(&self, lane: Lane, order: &RemoveOrder<'_>) -> Result<(), LaneFault> {
         let used = LaneUse::read(&lane.folder)?;
         match (self.state(&lane), used) {
@@ -37,6 +38,10 @@ impl Pool {
                 if !files.is_empty() {
                     let path = lane.tree.clone();
                     return Err(LaneFault::Dirty { path, files });
+                }
+                if let Some(submodule) = git::unpushed_submodules(&lane.tree)?.first() {
+                    let path = lane.tree.join(submodule);
+                    return Err(LaneFault::Unpushed { path });
                 }
                 if let Some(command) = self.settings.teardown.as_deref() {
                     let script = (Script::Teardown, command);

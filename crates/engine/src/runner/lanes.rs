@@ -23,7 +23,7 @@ use crate::agents;
 use crate::config::LANES;
 use crate::fail;
 use crate::failure::Failure;
-use crate::git::{self, By, RefMove, RefStep, WorktreeState};
+use crate::git::{self, By, MovedSubmodule, RefMove, RefStep, WorktreeState};
 use crate::lanes::{
     Lane, LaneFault, LaneOrder, LaneStart, LaneTaking, LaneUse, Pool, Prepared, copies_files,
     plan_in,
@@ -545,6 +545,7 @@ impl Runner<'_, '_> {
             main: self.session.project.work_tree.clone(),
             name: unit_ref(&self.unit_folder(), &unit),
             from: hold.from,
+            tip: self.target()?.tip,
         })
     }
 
@@ -967,6 +968,8 @@ pub(super) struct Keeping {
     name: String,
     /// Where the work in the lane began.
     from: String,
+    /// Where the target is.
+    tip: String,
 }
 
 impl Keeping {
@@ -990,12 +993,36 @@ impl Keeping {
             let why = format!("what is checked out in its lane, {commit}, was not built on {from}");
             return Ok(Err(why));
         }
+        // Work that was refused for this once is what is saved, and begun at.
+        let work = made.as_ref().unwrap_or(&self.from);
+        if let Some(base) = git::merge_base(&self.main, &self.tip, work)?
+            && let Some(moved) = git::moved_submodules(&self.main, &base, work)?.first()
+        {
+            return Ok(Err(submodule_moved(moved)));
+        }
         if let Some(commit) = &made {
             keep(&self.main, &self.name, commit, by)?;
         }
         fail::point("unit.kept");
         Ok(Ok(made))
     }
+}
+
+/// Why the work of a unit is not queued: other lanes, and the check of a merge, would
+/// not see what is in that repository, and it goes with its lane.
+fn submodule_moved(moved: &MovedSubmodule) -> String {
+    let path = &moved.path;
+    let next = match &moved.from {
+        Some(from) => {
+            format!("leave it at {from}, and do what is to be done in it outside of this run")
+        }
+        None => format!(
+            "take the repository in {path} away and commit its files in this one, or leave it out"
+        ),
+    };
+    format!(
+        "{path} is a repository of its own, and what is done in it is not merged from a lane: {next}"
+    )
 }
 
 /// What keeps the work in a lane.
@@ -1110,6 +1137,12 @@ pub(crate) fn failure_of(fault: LaneFault) -> Failure {
             "look at it with `git -C {} status`",
             crate::shell::quote(&path.display().to_string())
         )),
+        LaneFault::Unpushed { path } => {
+            let path = crate::shell::quote(&path.display().to_string()).into_owned();
+            Failure::new("lane.dirty", said).hint(format!(
+                "see them with `git -C {path} log --all --reflog --not --remotes --tags`, and push what you want to keep"
+            ))
+        }
         LaneFault::Script { script, lines, .. } => {
             let printed = lines.join("\n");
             let said = match printed.is_empty() {

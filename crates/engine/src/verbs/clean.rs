@@ -1,7 +1,7 @@
 //! `piton plan clean`: takes away what a run has of its own beside its work.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use piton_core::{Need, RunRow, RunState};
 use serde::Serialize;
@@ -14,10 +14,12 @@ use crate::fail;
 use crate::failure::Failure;
 use crate::git::{self, By, RefMove, RefStep};
 use crate::lanes::{Lane, LaneUse, Pool, RemoveOrder};
+use crate::notice::Notice;
 use crate::process::{self, Stop};
 use crate::run_lock;
 use crate::runner;
 use crate::session::{Session, no_runs};
+use crate::shell::quote;
 use crate::worktree::{self, Occasion, Removal, RemovedWorktree};
 use crate::world::World;
 
@@ -181,6 +183,10 @@ impl Cleaning<'_> {
             };
             if used.is_of_queue() {
                 self.leave_merged(&lane);
+            } else if let Some(left) = unmerged_in(self.session, self.row, (number, &tree))? {
+                cleaned.stays.push(left.message.clone());
+                fault.get_or_insert(left);
+                continue;
             }
             match pool.remove(lane, &order) {
                 Ok(()) => cleaned.lanes.push(tree),
@@ -271,4 +277,55 @@ impl Cleaning<'_> {
         }
         Ok(())
     }
+}
+
+/// Says what a run that is done has left in its lanes: a person marked a unit that had
+/// one, so that nothing of it was merged.
+pub(crate) fn tell_unmerged(session: &Session<'_>, row: &RunRow, tell: &mut Told<'_>) {
+    let looked = || {
+        let held = row.lanes.iter().flat_map(|lanes| lanes.held.keys());
+        let config = Config::load(&session.project)?;
+        let pool = Pool::open(&session.project, &config.workspace).map_err(runner::failure_of)?;
+        let left = held.map(|number| unmerged_in(session, row, (*number, &pool.tree_of(*number))));
+        left.collect::<Result<Vec<_>, Failure>>()
+    };
+    if row.state != RunState::Done || row.lanes.as_ref().is_none_or(|lanes| lanes.held.is_empty()) {
+        return;
+    }
+    match looked() {
+        Ok(left) => left.iter().flatten().for_each(|left| {
+            let next = left.hint.as_deref().unwrap_or_default();
+            tell(Notice::Warning(&format!("{left}: {next}")));
+        }),
+        Err(failure) => tracing::info!(%failure, "nobody looked into the lanes"),
+    }
+}
+
+/// What the unit that has a lane has in it and nowhere else.
+fn unmerged_in(
+    session: &Session<'_>,
+    row: &RunRow,
+    (number, tree): (u32, &Path),
+) -> Result<Option<Failure>, Failure> {
+    let main = &session.project.work_tree;
+    let unit = row.lanes.as_ref().and_then(|lanes| lanes.held.get(&number));
+    let (Some(unit), Some(target)) = (unit, row.target.as_deref()) else {
+        return Ok(None);
+    };
+    let git::WorktreeState::Sound { .. } = git::worktree_state(main, tree) else {
+        return Ok(None);
+    };
+    let head = git::head(tree)?.unwrap_or_default();
+    let next = if !git::changes(tree, &[])?.is_empty() {
+        "status".to_owned()
+    } else if !git::is_built_on(main, &target.tip, &head)? {
+        format!("log {}..", target.tip)
+    } else {
+        return Ok(None);
+    };
+    let said = format!("what was begun on {unit} is not merged, and in its lane alone");
+    let tree = quote(&tree.display().to_string()).into_owned();
+    let hint =
+        format!("see it with `git -C {tree} {next}`, and commit on a branch what you want to keep");
+    Ok(Some(Failure::new("lane.dirty", said).hint(hint)))
 }

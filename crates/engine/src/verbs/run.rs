@@ -27,6 +27,7 @@ use piton_formats::registry::{plan_format, plan_kind, plans_in_words};
 use self::plan_path::PlanPath;
 use self::remembered::Remembered;
 use self::unknown_keys::tell_unknown_keys;
+use super::clean::tell_unmerged;
 use super::compile::{SprintPath, has_definition, sprint_path};
 use super::control::show_in_file;
 use super::init::begin_faces;
@@ -353,6 +354,7 @@ fn show_and_land(session: &Session<'_>, row: &RunRow, tell: &mut dyn FnMut(Notic
     if land_at_end(session, row, tell) {
         super::follow_project_files(session, tell);
     }
+    tell_unmerged(session, row, tell);
 }
 
 /// Works on a run beside the runner that holds it.
@@ -573,6 +575,7 @@ fn at_rest(
             if land_at_end(&session, row, tell) {
                 super::follow_project_files(&session, tell);
             }
+            tell_unmerged(&session, row, tell);
         }
         let row = row.clone();
         let account = None;

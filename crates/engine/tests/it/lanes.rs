@@ -379,6 +379,35 @@ fn a_submodule_is_setups_to_check_out_and_in_nobodys_way() {
 }
 
 #[test]
+fn what_was_committed_in_a_submodule_of_a_lane_is_in_the_way_of_its_end_and_of_no_unit() {
+    let inner = Repository::new();
+    inner.write("inside", "1\n");
+    let pushed = inner.commit("inner");
+    let allow = "protocol.file.allow=always";
+    let mut yard = Yard::with_setup(&format!("git -c {allow} submodule --quiet update --init"));
+    let url = inner.path().to_string_lossy().into_owned();
+    yard.repository
+        .git(&["-c", allow, "submodule", "--quiet", "add", &url, "sub"]);
+    yard.base = yard.repository.commit("with a submodule");
+    let lane = yard.take();
+    yard.ready(&lane, "one");
+    let sub = lane.tree.join("sub");
+    write(&sub, "inside", "2\n");
+    git(&sub, &["commit", "--quiet", "--all", "-m", "in the lane"]);
+    yard.ready(&lane, "two");
+    assert_eq!(git(&sub, &["rev-parse", "HEAD"]), pushed);
+    assert_eq!(git(&lane.tree, &["status", "--porcelain"]), "");
+    let stays = yard.remove(lane).expect_err("it has a commit of its own");
+    assert!(matches!(stays, LaneFault::Unpushed { path } if path == sub));
+    git(
+        &sub,
+        &["push", "--quiet", "origin", "HEAD@{1}:refs/heads/more"],
+    );
+    let lane = yard.take();
+    yard.remove(lane).expect("nothing is lost with it");
+}
+
+#[test]
 fn what_is_saved_holds_everything_and_changes_nothing() {
     let yard = Yard::new();
     let lane = yard.take();
