@@ -137,6 +137,20 @@ fn other_words_of_an_item_are_told_once() {
     );
 }
 
+/// The words around the items go with those that are asked about.
+#[test]
+fn what_an_agent_edits_and_is_asked_about_was_not_taken() {
+    let scratch = Scratch::new();
+    let task =
+        "---\ntask: Tides\ntest_command: \"true\"\n---\n1. [ ] T1: first\n2. [ ] T2: second\n";
+    let agent = "sed -i 's/\"true\"/\":\"/; s/second/the second/' RALPH_TASK.md; echo done";
+    scratch.write("RALPH_TASK.md", task).agent(agent);
+    let said = scratch.piton(&["run", "RALPH_TASK.md", "--agent", "./agent.sh", "--once"]);
+    let asked = "3 edits of RALPH_TASK.md may be an agent's and are not in force";
+    assert!(said.err.contains(asked), "{}", said.err);
+    assert!(!said.err.contains("took"), "{}", said.err);
+}
+
 /// An edit is known by what it is, not by how it is told.
 #[test]
 fn an_edit_that_holds_a_secret_is_asked_about_once() {

@@ -1,5 +1,6 @@
 //! What is said of a version of the file of a plan.
 
+use piton_core::event::Change;
 use piton_core::{
     DecisionKind, Edit, Event, ItemRow, ItemState, Need, Recorded, RunRow, RunState, Tables, Verb,
 };
@@ -104,18 +105,37 @@ fn took(file: &str, count: usize, fields: &str) -> Option<News> {
     }))
 }
 
-/// How many events say that the plan is another one.
+/// How many events say that the plan is another one. What only the format has goes
+/// with what is asked about, and with what was taken: it counts where it is alone.
 fn plan_changes(events: &[Recorded]) -> usize {
-    let is_change = |one: &&Recorded| {
+    let is_of_format = |event: &Event| match event {
+        Event::ItemChanged(changed) => matches!(changed.change, Change::Native(_)),
+        Event::RunChanged(changed) => changed.policy.is_none(),
+        _ => false,
+    };
+    let is_change = |event: &Event| {
         matches!(
-            one.event,
+            event,
             Event::ItemPlanned(_)
                 | Event::ItemChanged(_)
                 | Event::ItemsPlaced(_)
                 | Event::RunChanged(_)
         )
     };
-    events.iter().filter(is_change).count()
+    let is_question = |event: &Event| {
+        matches!(
+            event,
+            Event::DecisionOpened { .. } | Event::DecisionRevised { .. }
+        )
+    };
+    let events = || events.iter().map(|one| &one.event);
+    let (of_format, others): (Vec<&Event>, Vec<&Event>) = events()
+        .filter(|event| is_change(event))
+        .partition(|event| is_of_format(event));
+    if others.is_empty() && !events().any(is_question) {
+        return of_format.len();
+    }
+    others.len()
 }
 
 /// What became of items that stand in the file no more. `shows_all` is whether the
