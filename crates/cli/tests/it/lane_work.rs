@@ -166,6 +166,8 @@ echo half >$PITON_ITEM.txt";
         fine(&said);
         let words = "what was begun on US-002 is not merged, and in its lane alone";
         assert!(said.err.contains(words), "{}", said.err);
+        let status = scratch.piton(&["status", "prd"]);
+        assert!(status.out.contains(words), "{}", status.out);
     }
     let cleaned = scratch.piton(&["plan", "clean", "prd"]);
     assert_eq!(cleaned.exit, 1, "{}", cleaned.err);

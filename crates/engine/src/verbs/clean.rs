@@ -13,7 +13,7 @@ use crate::config::Config;
 use crate::fail;
 use crate::failure::Failure;
 use crate::git::{self, By, RefMove, RefStep};
-use crate::lanes::{Lane, LaneUse, Pool, RemoveOrder};
+use crate::lanes::{Lane, LaneUse, Pool, RemoveOrder, run_of_tree};
 use crate::notice::Notice;
 use crate::process::{self, Stop};
 use crate::run_lock;
@@ -279,26 +279,37 @@ impl Cleaning<'_> {
     }
 }
 
-/// Says what a run that is done has left in its lanes: a person marked a unit that had
-/// one, so that nothing of it was merged.
+/// Says what a run that is done has left in its lanes.
 pub(crate) fn tell_unmerged(session: &Session<'_>, row: &RunRow, tell: &mut Told<'_>) {
-    let looked = || {
-        let held = row.lanes.iter().flat_map(|lanes| lanes.held.keys());
-        let config = Config::load(&session.project)?;
-        let pool = Pool::open(&session.project, &config.workspace).map_err(runner::failure_of)?;
-        let left = held.map(|number| unmerged_in(session, row, (*number, &pool.tree_of(*number))));
-        left.collect::<Result<Vec<_>, Failure>>()
-    };
+    for left in unmerged_in_lanes(session, row) {
+        tell(Notice::Warning(&left));
+    }
+}
+
+/// What a run that is done has left in its lanes, and how to see it: a person marked a
+/// unit that had one, so that nothing of it was merged.
+pub(crate) fn unmerged_in_lanes(session: &Session<'_>, row: &RunRow) -> Vec<String> {
     if row.state != RunState::Done || row.lanes.as_ref().is_none_or(|lanes| lanes.held.is_empty()) {
-        return;
+        return Vec::new();
     }
-    match looked() {
-        Ok(left) => left.iter().flatten().for_each(|left| {
-            let next = left.hint.as_deref().unwrap_or_default();
-            tell(Notice::Warning(&format!("{left}: {next}")));
-        }),
-        Err(failure) => tracing::info!(%failure, "nobody looked into the lanes"),
-    }
+    let run = Some(row.id.to_string());
+    let looked = || {
+        let mut left = Vec::new();
+        for tree in git::worktrees(&session.project.work_tree)? {
+            // Another run may have taken the lane since.
+            let number = tree.path.parent().and_then(Path::file_name);
+            let number = number.and_then(|name| name.to_str()?.parse().ok());
+            if let Some(number) = number.filter(|_| run_of_tree(&tree.path) == run) {
+                left.extend(unmerged_in(session, row, (number, &tree.path))?);
+            }
+        }
+        Ok::<_, Failure>(left)
+    };
+    let looked = looked()
+        .inspect_err(|failure| tracing::info!(%failure, "nobody looked into the lanes"))
+        .unwrap_or_default();
+    let in_words = |left: &Failure| format!("{left}: {}", left.hint.as_deref().unwrap_or_default());
+    looked.iter().map(in_words).collect()
 }
 
 /// What the unit that has a lane has in it and nowhere else.

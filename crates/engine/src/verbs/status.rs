@@ -17,6 +17,7 @@ use piton_formats::plan_format::ItemUnit;
 use piton_formats::registry::{item_unit, plan_format};
 use serde::Serialize;
 
+use super::clean::unmerged_in_lanes;
 use super::control::start;
 use crate::failure::{Failure, in_state, larger_budget};
 use crate::history;
@@ -265,6 +266,7 @@ fn report(session: &Session<'_>, row: &RunRow) -> Result<Report, Failure> {
         warnings: other_plan
             .into_iter()
             .chain(warnings(session, tables, row))
+            .chain(unmerged_in_lanes(session, row))
             .collect(),
         next: begin.or_else(|| what_next(row, &standing)).or_else(|| {
             let asked = !decisions.is_empty();
