@@ -1,7 +1,8 @@
 //! What a sprint and a flag say means the same in lanes as in place: the run comes to
 //! the same end, with each node in the same state.
 
-use crate::harness::Scratch;
+use crate::harness::{Running, Scratch};
+use crate::lanes::{all_done, arguments, fine, project};
 
 struct Case {
     name: &'static str,
@@ -46,6 +47,14 @@ const CASES: &[Case] = &[
         phases: TWO,
         agent: "",
         flags: &["--max-iterations", "1"],
+        ends: (5, "paused"),
+    },
+    Case {
+        name: "a budget",
+        settings: "",
+        phases: TWO,
+        agent: r#"echo 1 >>made-it; echo '{"status":"completed","summary":"","usage":{"cost_usd":1}}'; exit"#,
+        flags: &["--budget-usd", "1"],
         ends: (5, "paused"),
     },
     Case {
@@ -209,4 +218,29 @@ fn what_a_sprint_says_means_the_same_in_lanes() {
             case.name, in_lanes.said
         );
     }
+}
+
+#[test]
+fn a_question_in_one_lane_is_answered_while_others_work_and_no_runner_starts_again() {
+    let agent = r#"if [ $PITON_ITEM != US-001 ]
+then until [ -e $PITON_PROJECT/.piton/go ]; do sleep 0.05; done
+elif ! [ -e half ]
+then echo half >half; echo '{"status":"needs-human","summary":"","humanNeeded":{"reason":"which port?"}}'; exit
+else touch $PITON_PROJECT/.piton/went-on
+fi
+cat half >$PITON_ITEM.txt || echo made >$PITON_ITEM.txt"#;
+    let scratch = project(agent, 3);
+    let waits = [&arguments("3")[..], &["--wait"]].concat();
+    let running = Running::start(scratch.command(&waits));
+    scratch.until("it asks", || {
+        let asked = scratch.piton(&["inbox", "--json"]).out;
+        asked.contains("which port?")
+    });
+    fine(&scratch.piton(&["decide", "d1", "answer", "--why", "80"]));
+    // It goes on while the others still work.
+    scratch.until("it goes on", || scratch.has(".piton/went-on"));
+    scratch.write(".piton/go", "");
+    fine(&running.end());
+    all_done(&scratch, 3);
+    assert_eq!(scratch.git(&["show", "main:US-001.txt"]), "half\n");
 }
