@@ -169,6 +169,13 @@ echo half >$PITON_ITEM.txt";
         let status = scratch.piton(&["status", "prd"]);
         assert!(status.out.contains(words), "{}", status.out);
     }
+    // Another run takes lanes of its own.
+    scratch.git(&["add", "prd.json"]);
+    scratch.git(&["commit", "-qm", "what was planned"]);
+    scratch.write("other.json", &list(2, ""));
+    let mut of_other = arguments("2");
+    of_other[1] = "other.json";
+    fine(&scratch.piton(&of_other));
     let cleaned = scratch.piton(&["plan", "clean", "prd"]);
     assert_eq!(cleaned.exit, 1, "{}", cleaned.err);
     let status = cleaned.err.split('`').nth(1).expect("what to type");

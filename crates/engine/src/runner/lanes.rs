@@ -12,7 +12,7 @@ use piton_core::lane::{LaneHold, TargetRow, UnitRow, unit_of};
 use piton_core::merge::MergeRow;
 use piton_core::run_loop::{Input, LaneEnd};
 use piton_core::{
-    AttemptId, Command, Event, ItemRow, ItemState, Need, Node, Recorded, RunId, RunRow, RunState,
+    AttemptId, Command, Event, ItemRow, ItemState, Need, Node, Recorded, RunId, RunRow,
 };
 use piton_formats::plan_file::PlanFile;
 
@@ -694,11 +694,8 @@ impl Runner<'_, '_> {
         let Ok(rows) = self.session.load(&[Need::Run(run)]) else {
             return true;
         };
-        let row = rows
-            .tables
-            .run(run)
-            .filter(|row| row.state != RunState::Done);
-        let lanes = row.and_then(|row| row.lanes.as_ref());
+        // Also one that is done: a person may have marked what was begun there.
+        let lanes = rows.tables.run(run).and_then(|row| row.lanes.as_ref());
         lanes.is_some_and(|lanes| lanes.held.contains_key(&number))
     }
 
