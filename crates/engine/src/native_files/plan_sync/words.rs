@@ -108,10 +108,9 @@ fn took(file: &str, count: usize, fields: &str) -> Option<News> {
 /// How many events say that the plan is another one. What only the format has goes
 /// with what is asked about, and with what was taken: it counts where it is alone.
 fn plan_changes(events: &[Recorded]) -> usize {
-    let is_of_format = |event: &Event| match event {
-        Event::ItemChanged(changed) => matches!(changed.change, Change::Native(_)),
-        Event::RunChanged(changed) => changed.policy.is_none(),
-        _ => false,
+    let is_of_format = |event: &Event| {
+        matches!(event, Event::ItemChanged(changed) if matches!(changed.change, Change::Native(_)))
+            || matches!(event, Event::RunChanged(changed) if changed.policy.is_none())
     };
     let is_change = |event: &Event| {
         matches!(
