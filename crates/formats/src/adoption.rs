@@ -43,6 +43,14 @@ pub struct Count {
     /// How the format has it, where something was not taken.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<&'static str>,
+    /// Whether nothing of this kind is ever taken, so that nobody has to do anything.
+    #[serde(skip_serializing_if = "is_false")]
+    pub never_taken: bool,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+fn is_false(value: &bool) -> bool {
+    !*value
 }
 
 /// What is counted.
@@ -124,6 +132,17 @@ impl Count {
             left: first.len() + left.count(),
             first,
             hint: None,
+            never_taken: false,
+        }
+    }
+
+    /// Those of a file that piton writes into and takes nothing from.
+    #[must_use]
+    pub fn never_taken(what: What, left: impl IntoIterator<Item = Left>) -> Self {
+        let never_taken = true;
+        Self {
+            never_taken,
+            ..Self::new(what, 0, left)
         }
     }
 
@@ -149,10 +168,10 @@ impl Adoption {
         self.counts.iter().filter(|count| count.left > 0)
     }
 
-    /// Whether everything was taken.
+    /// Whether everything was taken that ever is.
     #[must_use]
     pub fn is_whole(&self) -> bool {
-        self.lacking().next().is_none()
+        self.lacking().all(|count| count.never_taken)
     }
 }
 

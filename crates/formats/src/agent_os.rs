@@ -52,14 +52,14 @@ const TYPES: &[&str] = &[
 const TEXTS: Shape = Shape::List(&Shape::TEXT);
 
 /// What the format demands strictly.
-pub static SHAPE: Shape = Shape::Map(ROOT, Rest::Open);
+pub static SHAPE: Shape = Shape::Map(ROOT, Rest::Unread);
 
 static ROOT: &[Field] = &[
     must("version", Shape::Text(Text::Pattern(Pattern::Version)))
         .about("The version of the format"),
     must("project", Shape::TEXT).about("The name of the project"),
     ENTRIES,
-    must("metadata", Shape::Map(METADATA, Rest::Open)).about("Counted from the entries"),
+    must("metadata", Shape::Map(METADATA, Rest::Unread)).about("Counted from the entries"),
 ];
 
 /// What an archive of a month demands strictly.
@@ -71,7 +71,7 @@ static LISTED: Shape = Shape::Named(&ENTRY);
 
 static ENTRY: Named = Named {
     name: "Entry",
-    shape: Shape::Map(ENTRY_KEYS, Rest::Open),
+    shape: Shape::Map(ENTRY_KEYS, Rest::Unread),
 };
 
 pub(crate) static ENTRY_KEYS: &[Field] = &[

@@ -78,6 +78,8 @@ pub enum Rest {
     Closed,
     /// It may, and they may hold anything.
     Open,
+    /// It may, and nothing reads them.
+    Unread,
 }
 
 /// A key of a mapping.

@@ -298,6 +298,54 @@ fn what_of_a_file_was_not_taken_is_said() {
 }
 
 #[test]
+fn a_key_of_an_entry_that_nothing_reads_is_not_taken() {
+    const LOG: &str = ".agent-os/progress/progress.json";
+    let scratch = Scratch::new();
+    let text = "{\"version\": \"1.0\", \"project\": \"yard\", \"entries\": [\n\
+        {\"id\": \"a\", \"timestamp\": \"2026-01-15T09:00:00Z\", \"type\": \"milestone_reached\",\n\
+        \"taskId\": \"keel\", \"data\": {\"weather\": \"calm\"}}],\n\
+        \"metadata\": {\"total_entries\": 1, \"oldest_entry\": null, \"last_updated\": null, \"archived_through\": null}}\n";
+    scratch.write(LOG, text);
+    let said = scratch.piton(&["files", "check", LOG]);
+    assert_eq!(said.exit, 0, "{}", said.err);
+    for words in [
+        "took 1 entry, 13 of 14 keys",
+        "not taken: line 3: taskId, perhaps meant as `task_id`",
+        "warning[UNKNOWN_KEY]: the key `taskId` is not known; `task_id` is",
+    ] {
+        assert!(said.err.contains(words), "{words}\n{}", said.err);
+    }
+    let strict = scratch.piton(&["files", "check", "--strict", LOG]);
+    assert_eq!(strict.exit, 1, "{}", strict.err);
+}
+
+#[test]
+fn a_log_that_is_only_added_to_says_that_nothing_of_it_is_taken() {
+    const LOG: &str = ".ralph/errors.log";
+    let scratch = Scratch::new();
+    scratch.write(
+        LOG,
+        "# Error Log\n\n[09:00:00] SHELL FAIL: make → exit 2 (attempt 1)\n  at keel.rs\n[09:00:01] The mast fell\n",
+    );
+    let said = scratch.piton(&["files", "check", LOG]);
+    for words in [
+        ".ralph/errors.log: took 0 of 2 entries",
+        "not taken: line 3: [09:00:00] SHELL FAIL: make → exit 2 (attempt 1)",
+        "not taken: line 5: [09:00:01] The mast fell",
+        "piton adds lines to this log, and takes nothing from it",
+    ] {
+        assert!(said.err.contains(words), "{words}\n{}", said.err);
+    }
+    // Nobody can do anything about that.
+    let strict = scratch.piton(&["files", "check", "--strict", LOG]);
+    assert_eq!(strict.exit, 0, "{}", strict.err);
+    assert_eq!(scratch.piton(&["init", "--yes", "--strict"]).exit, 0);
+    let listed = scratch.piton(&["files", "list", "--strict"]);
+    assert!(listed.out.contains("0 of 2 entries"), "{}", listed.out);
+    assert_eq!(listed.exit, 0);
+}
+
+#[test]
 fn rules_of_every_shape_are_told_and_the_rest_as_it_stands() {
     let scratch = Scratch::new();
     scratch

@@ -23,7 +23,7 @@ struct Format {
     count: fn(&str) -> Counts,
 }
 
-const FORMATS: [Format; 8] = [
+const FORMATS: [Format; 10] = [
     Format {
         file: ".ralph/progress.json",
         make: log_of_ralph,
@@ -43,6 +43,16 @@ const FORMATS: [Format; 8] = [
         file: ".ralph/guardrails.md",
         make: rules,
         count: of_rules,
+    },
+    Format {
+        file: ".ralph/activity.log",
+        make: trace,
+        count: of_trace,
+    },
+    Format {
+        file: ".ralph/errors.log",
+        make: trace,
+        count: of_trace,
     },
     Format {
         file: "prd.json",
@@ -128,6 +138,12 @@ fn of_rules(text: &str) -> Counts {
     kinds(&[("rules", taken, left)])
 }
 
+/// Of a log that is only added to, nothing is taken.
+fn of_trace(text: &str) -> Counts {
+    let entries = text.lines().filter(|line| line.starts_with('['));
+    kinds(&[("entries", 0, entries.count())])
+}
+
 fn of_criteria(text: &str) -> Counts {
     let lines = || text.lines();
     let ticked = lines().filter(|line| line.contains("[x]")).count();
@@ -191,12 +207,15 @@ fn log_of_ralph(chance: &mut Chance) -> String {
 }
 
 fn log_of_agent_os(chance: &mut Chance) -> String {
-    let entries = several(chance, |_, nth| {
-        json!({
+    let entries = several(chance, |chance, nth| {
+        let mut entry = json!({
             "id": format!("entry-{nth}"), "timestamp": format!("2026-01-15T09:00:{nth:02}Z"),
             "type": "milestone_reached", "spec": "yard",
-            "data": {"description": format!("Plank {nth}")},
-        })
+            // What a tool adds to the data is taken with them.
+            "data": {"description": format!("Plank {nth}"), "weather": "calm"},
+        });
+        invent(chance, &mut entry);
+        entry
     });
     pretty(&json!({"version": "1.0", "project": "yard", "entries": entries}))
 }
@@ -240,6 +259,26 @@ fn rules(chance: &mut Chance) -> String {
             _ => write!(text, "## About {nth}\n\n> Words {nth} of the yard.\n\n"),
         }
         .expect("a string takes all");
+    }
+    text
+}
+
+/// What ran, as tools log it, below the head that they begin with.
+fn trace(chance: &mut Chance) -> String {
+    let mut text = "# Log\n\n> What ran.\n\n*Nothing yet*\n\n═══════\nRalph Session Started: Mon Jan  5 18:37:57 +08 2026\n═══════\n\n".to_owned();
+    for nth in 0..chance.below(9) {
+        let words = match chance.below(4) {
+            0 => "🟢 READ keel.rs (12 lines, ~1KB)",
+            1 => "🟢 SHELL for plank in a b; do\n  saw $plank\ndone → exit 0",
+            2 => "SHELL FAIL: make → exit 2 (attempt 1)",
+            _ => "The mast fell",
+        };
+        let day = if chance.below(2) == 0 {
+            ""
+        } else {
+            "2026-01-15 "
+        };
+        writeln!(text, "[{day}09:00:{nth:02}] {words}").expect("a string takes all");
     }
     text
 }

@@ -1,7 +1,7 @@
 //! The family in the registry.
 
 use super::face::{self, FACE, detect_words};
-use super::{guardrails, iteration, progress};
+use super::{guardrails, iteration, logs, progress};
 use crate::face::Shown;
 use crate::format::{Format, Strict, UNNAMED};
 use crate::merge::rules::{BLOCKS, Merge, NamedList};
@@ -33,12 +33,14 @@ pub static PROJECT: ProjectFormat = ProjectFormat {
             name: "ralph-activity",
             about: "what Ralph's agents did",
             paths: &[".ralph/activity.log"],
+            counts: logs::counts,
             ..WORDS
         },
         Format {
             name: "ralph-errors",
             about: "what went wrong for Ralph's agents",
             paths: &[".ralph/errors.log"],
+            counts: logs::counts,
             ..WORDS
         },
         Format {

@@ -5,11 +5,13 @@
 //! a time of day says nothing about which day it was. What is written is one
 //! line each, with its date.
 
+mod counts;
 mod read;
 mod write;
 
 use crate::tree::Span;
 
+pub(super) use counts::counts;
 pub use read::read;
 pub use write::{activity_line, error_line};
 

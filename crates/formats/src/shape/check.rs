@@ -123,7 +123,7 @@ impl Checker<'_> {
             let field = of_format().find(|field| field.key == key.text);
             match field {
                 Some(field) => self.check(value, &field.shape, path.key(&key.text)),
-                None if rest == Rest::Open => {}
+                None if rest != Rest::Closed => {}
                 None => self.unknown(&key.text, key.span, fields, path),
             }
         }

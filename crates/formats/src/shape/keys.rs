@@ -54,8 +54,8 @@ impl fmt::Display for UnknownKey {
 /// The keys of `root`, compared with those that `shape` names and those that
 /// readers take beside them.
 ///
-/// Below a value that is not of its shape, nothing is compared. Where a mapping
-/// may have any keys, only a slip of the finger counts as unknown.
+/// Below a value that is not of its shape, nothing is compared. Where any key is
+/// read, only a slip of the finger counts as unknown.
 pub fn keys(root: &Node, shape: &'static Shape) -> Keys {
     let mut found = Finder::default();
     found.value(root, shape, Path::ROOT);
@@ -122,17 +122,19 @@ impl Finder {
         let known = || fields.iter().filter(|field| !field.tolerated);
         let known: Vec<&'static str> = known().map(|field| field.key).collect();
         let nearest = match rest {
-            Rest::Closed => nearest(&key.text, &known),
+            Rest::Closed | Rest::Unread => nearest(&key.text, &known),
             Rest::Open => closest(&key.text, &known),
         };
-        if rest == Rest::Closed || nearest.is_some() {
-            self.keys.unknown.push(UnknownKey {
-                key: key.text.clone(),
-                path: path.to_string(),
-                span: key.span,
-                nearest,
-            });
+        if rest == Rest::Open && nearest.is_none() {
+            self.keys.known += 1;
+            return;
         }
+        self.keys.unknown.push(UnknownKey {
+            key: key.text.clone(),
+            path: path.to_string(),
+            span: key.span,
+            nearest,
+        });
     }
 }
 
@@ -198,6 +200,10 @@ mod tests {
                     "data",
                     Shape::Map(&[Field::optional("files", Shape::Any)], Rest::Open),
                 ),
+                Field::optional(
+                    "meta",
+                    Shape::Map(&[Field::optional("total", Shape::Any)], Rest::Unread),
+                ),
             ],
             Rest::Closed,
         ),
@@ -238,8 +244,13 @@ mod tests {
         check(r#"{"items": 3, "item": []}"#, 1, &["item -> items"]);
         check(
             r#"{"items": [{"data": {"weather": 1, "file": 2}}]}"#,
-            2,
+            3,
             &["items[0].data.file -> files"],
+        );
+        check(
+            r#"{"items": [{"meta": {"total": 1, "weather": 1}}]}"#,
+            3,
+            &["items[0].meta.weather -> -"],
         );
     }
 
