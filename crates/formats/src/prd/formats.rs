@@ -1,5 +1,7 @@
 //! The format in the registry.
 
+use serde::Deserialize;
+
 use super::{FACE, FEATURES_SHAPE, Layout, USER_STORIES_SHAPE, convert, criteria_in_prompt};
 use super::{detect, edits, import, read, show};
 use crate::face::Detected;
@@ -138,13 +140,66 @@ fn claim(text: &PlanText<'_>) -> Claim {
     }
 }
 
+/// What stands in a list beside its items.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Head {
+    project: Option<String>,
+    description: Option<String>,
+}
+
+/// It is read before each attempt: of plain JSON the items, of which there may be
+/// thousands, are passed over.
+fn head(source: Source<'_>) -> Head {
+    serde_json::from_str(source.text).unwrap_or_else(|_| {
+        let list = read(source).0;
+        list.map_or_else(Head::default, |list| Head {
+            project: list.project,
+            description: list.description,
+        })
+    })
+}
+
 fn about(source: Source<'_>) -> About {
-    let list = read(source).0;
-    let texts = list.map(|list| [list.project, list.description]);
-    let texts = texts.into_iter().flatten().flatten();
+    let Head {
+        project,
+        description,
+    } = head(source);
+    let texts = [project, description].into_iter().flatten();
     let texts: Vec<String> = texts.filter(|text| !text.trim().is_empty()).collect();
     About {
         whole: (!texts.is_empty()).then(|| texts.join("\n\n")),
         details: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_stands_beside_the_items_is_read_of_every_list() {
+        const ITEMS: &str = r#""userStories": [{"id": "a", "title": "b", "project": "no"}]"#;
+        for (text, whole) in [
+            (
+                format!(r#"{{"project": "p", {ITEMS}, "description": "d"}}"#),
+                Some("p\n\nd"),
+            ),
+            // What is not plain JSON, or fits no head.
+            (
+                format!("\u{feff}{{\"project\": \"p\", {ITEMS}}}"),
+                Some("p"),
+            ),
+            (
+                format!(r#"{{"project": 5, "description": "d", {ITEMS}}}"#),
+                Some("5\n\nd"),
+            ),
+            (format!(r#"{{"description": " ", {ITEMS}}}"#), None),
+            ("[{\"id\": \"a\", \"project\": \"no\"}]".to_owned(), None),
+        ] {
+            let name = "prd.json";
+            let said = about(Source { name, text: &text });
+            assert_eq!(said.whole.as_deref(), whole, "{text}");
+        }
     }
 }
