@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 
 use super::ends::UnderWay;
-use super::{Doing, Effect, Ending, LaneEnd, MergeEnd, RunLoop};
+use super::{Doing, Effect, Ending, LaneEnd, MergeEnd, RunLoop, is_left_open};
 use crate::command::Command;
 use crate::id::Node;
 use crate::item::{ItemRow, Stage};
@@ -107,7 +107,8 @@ impl RunLoop {
     }
 
     /// Whether the item can be worked on, now or when its time comes. What it
-    /// depends on in another unit has to be merged.
+    /// depends on in another unit has to be merged, unless a runner that died left a
+    /// check or a commit of it open: no lane is left before that has an end.
     fn is_startable(&self, item: &ItemRow) -> bool {
         let unit = unit_of(&item.node);
         let is_merged = |on: &Node| {
@@ -122,7 +123,7 @@ impl RunLoop {
         let mut line = std::iter::once(item).chain(above);
         item.is_actionable()
             && item.stage != Stage::Merge
-            && line.all(|row| row.depends_on.iter().all(is_merged))
+            && (is_left_open(item) || line.all(|row| row.depends_on.iter().all(is_merged)))
     }
 
     /// The item to be worked on next: of a unit that has a lane, or of one that

@@ -156,6 +156,17 @@ fn what_has_a_lane_keeps_its_files_also_when_it_is_out_of_the_queue() {
     in_lanes(2_844_634_269).check_end();
 }
 
+/// Seeds by which a fault was found: a commit that a runner left open as it died, of an
+/// item that had to wait again by then, so that its lane could not be left.
+const FOUND: [u32; 1] = [1_142_207_229];
+
+#[test]
+fn in_lanes_what_was_found_once_does_not_come_back() {
+    for seed in FOUND {
+        in_lanes(seed).check_end();
+    }
+}
+
 // In two tests, so that both cores have their share.
 
 #[test]
