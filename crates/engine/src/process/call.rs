@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use super::orphans::OWN;
 use super::watch::{self, Leftovers, Order};
-use super::{Exit, Limits, MARK, ProcessEvent, Running, StartError, command};
+use super::{Exit, Limits, MARK, ProcessEvent, Running, StartError, StopReason, command};
 
 /// Most bytes of stdout that a call may write, and most that is kept of stderr.
 pub const OUTPUT_BYTES_MAX: u64 = 64 << 20;
@@ -62,6 +62,19 @@ impl Stop {
         stopping.pass_on();
     }
 
+    /// How a call ends that was to be stopped before it began: nothing is started.
+    fn before_start(&self) -> Option<Exit> {
+        let stopping = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        stopping.asked.map(|_| Exit {
+            code: None,
+            signal: None,
+            stopped_by: Some(StopReason::Asked),
+            output_bytes: 0,
+            duration: Duration::ZERO,
+            left: Vec::new(),
+        })
+    }
+
     fn follow(&self, running: &Running) {
         let mut stopping = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         stopping.running = Some(running.clone());
@@ -109,6 +122,13 @@ pub fn own_mark(name: &str) -> String {
 /// [`StartError`]. A program that fails is not an error here: see
 /// [`Output::exit`].
 pub fn output(call: &Call<'_>) -> Result<Output, StartError> {
+    if let Some(exit) = call.stop.and_then(Stop::before_start) {
+        return Ok(Output {
+            exit,
+            stdout: Vec::new(),
+            stderr: Vec::new(),
+        });
+    }
     let failed = |source| StartError::Output {
         path: std::env::temp_dir(),
         source,
