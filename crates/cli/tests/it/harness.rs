@@ -39,6 +39,15 @@ impl Drop for Scratch {
     }
 }
 
+/// A folder in memory; the one for all scratch folders where there is none.
+fn memory() -> PathBuf {
+    let shared = PathBuf::from("/dev/shm");
+    if tempfile::tempdir_in(&shared).is_ok() {
+        return shared;
+    }
+    std::env::temp_dir()
+}
+
 /// What a command said and how it ended.
 pub(crate) struct Said {
     /// Its stdout.
@@ -52,8 +61,20 @@ pub(crate) struct Said {
 impl Scratch {
     /// A git repository without commits.
     pub(crate) fn new() -> Self {
-        let scratch = Self::outside_git();
-        scratch.git(&["init", "--quiet", "--initial-branch=main"]);
+        Self::outside_git().with_repository()
+    }
+
+    /// The same in memory, where the system has a folder there: for many histories that
+    /// say nothing of the disk. Programs may not be startable there; a shell reads them.
+    pub(crate) fn in_memory() -> Self {
+        Self::within(&memory()).with_repository()
+    }
+
+    fn with_repository(self) -> Self {
+        let scratch = self;
+        // Samples of hooks are many files that each copy would have.
+        let init = ["init", "--quiet", "--initial-branch=main", "--template="];
+        scratch.git(&init);
         // What git sets up beside a command goes on in a folder that may be gone by then.
         let settings =
             "[user]\n\tname = Ada\n\temail = ada@example.org\n[maintenance]\n\tauto = false\n";
@@ -64,7 +85,8 @@ impl Scratch {
 
     /// The same project in another folder.
     pub(crate) fn copy(&self) -> Self {
-        let mut copy = Self::outside_git();
+        let above = self.folder.path().parent().expect("a folder has one");
+        let mut copy = Self::within(above);
         copy.clock.clone_from(&self.clock);
         let all = self.folder.path().join(".");
         let mut cp = Command::new("cp");
@@ -75,9 +97,13 @@ impl Scratch {
 
     /// A folder that is no git repository.
     pub(crate) fn outside_git() -> Self {
+        Self::within(&std::env::temp_dir())
+    }
+
+    fn within(above: &Path) -> Self {
         let folder = tempfile::Builder::new()
             .prefix("piton-")
-            .tempdir()
+            .tempdir_in(above)
             .expect("a scratch folder");
         Self {
             folder,

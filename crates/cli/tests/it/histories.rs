@@ -45,7 +45,7 @@ struct Clone {
 
 impl Clone {
     fn origin() -> Self {
-        let scratch = Scratch::new();
+        let scratch = Scratch::in_memory();
         scratch.write("prd.json", &stories()).write(
             ".gitignore",
             ".piton/\nagent.sh\n.ralph/.iteration\n.ralph/*.log\n",
@@ -67,7 +67,7 @@ impl Clone {
     }
 
     fn of(origin: &Self) -> Self {
-        let scratch = Scratch::new();
+        let scratch = Scratch::in_memory();
         let path = origin.scratch.path();
         let path = path.to_str().expect("UTF-8");
         scratch.git(&["remote", "add", "origin", path]);
@@ -135,12 +135,19 @@ impl Clone {
         }
     }
 
-    /// The branches, and whether each is checked out.
+    /// The branches, and whether each is checked out. Git is not asked: it is at each
+    /// step, and nothing packs the refs here.
     fn list_branches(&self) -> Vec<(bool, String)> {
-        let format = "--format=%(HEAD)%(refname:short)";
-        let names = self.scratch.git(&["for-each-ref", format, "refs/heads"]);
-        let branch = |line: &str| (line.starts_with('*'), line[1..].to_owned());
-        names.lines().map(branch).collect()
+        assert!(!self.scratch.has(".git/packed-refs"));
+        let head = self.scratch.read(".git/HEAD");
+        let head = head.trim().strip_prefix("ref: refs/heads/");
+        let heads = self.scratch.path().join(".git/refs/heads");
+        let heads = std::fs::read_dir(heads).expect("a branch is there");
+        let name = |entry: std::fs::DirEntry| entry.file_name().into_string().expect("UTF-8");
+        let mut names: Vec<String> = heads.flatten().map(name).collect();
+        names.sort();
+        let branch = |name: String| (head == Some(&*name), name);
+        names.into_iter().map(branch).collect()
     }
 
     fn branches(&self) -> Vec<String> {
@@ -337,7 +344,7 @@ impl Yard {
     fn work(&mut self, at: usize) {
         self.rest(at);
         let clone = &self.clones[at];
-        let agent = ["--agent", "./agent.sh", "--verdict", "exit-status"];
+        let agent = ["--agent", "sh agent.sh", "--verdict", "exit-status"];
         let run = [&["run", "prd.json", "--once"][..], &agent].concat();
         let said = clone.scratch.piton(&run);
         assert!(
