@@ -281,10 +281,13 @@ fn a_commit_that_was_under_way_is_made_once_before_its_item_is_steered() {
         scratch.until("it commits", || scratch.has(".git/hook.pid"));
         runner.kill();
         scratch.write(".git/go", "");
+        // Else what outlived the runner is ended before it comes to that.
+        let subjects = || scratch.git(&["log", "--format=%s"]);
+        scratch.until("it is made", || subjects().contains(": build"));
         let said = scratch.piton(&["plan", wish, "build"]);
         assert_eq!(said.exit, exit, "{wish}: {}", said.err);
         assert_eq!(state(&scratch, "build"), then, "{wish}");
-        let log = scratch.git(&["log", "--format=%s"]);
+        let log = subjects();
         let made = log.lines().filter(|line| line.ends_with(": build")).count();
         assert_eq!(made, 1, "{log}");
         let said = scratch.piton(&["run", DEMO]);
