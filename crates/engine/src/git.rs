@@ -35,8 +35,8 @@ pub use self::merging::{
 };
 pub use self::reached::{Whereabouts, Work, reached};
 pub use self::refs::{
-    RefMove, RefStep, files_committed, git_version, is_built_on, merge_base, merged_since,
-    move_ref, ref_at, refs_below, remove_refs,
+    RefMove, RefStep, files_committed, git_version, is_built_on, is_on_branch, merge_base,
+    merged_since, move_ref, ref_at, refs_below, remove_refs,
 };
 pub use self::saving::{open_saved, open_saved_in_merge, save_work, saved_on};
 pub use self::submodules::{

@@ -192,6 +192,16 @@ echo half >$PITON_ITEM.txt";
     assert_eq!(cleaned.exit, 1, "{}", cleaned.err);
     let log = cleaned.err.split('`').nth(1).expect("what to type");
     shell(&scratch, &format!("{log} | grep -q half"));
+    // On a branch of its own it is kept without the lane.
+    for number in [1, 2] {
+        let lane = format!("git -C .piton/lanes/{number}/*-{number}");
+        shell(&scratch, &format!("{lane} switch --quiet -c keep-{number}"));
+    }
+    fine(&scratch.piton(&["plan", "clean", "prd"]));
+    shell(
+        &scratch,
+        "git log --branches=keep-* --format=%s | grep -q half",
+    );
 }
 
 #[test]

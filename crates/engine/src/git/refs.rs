@@ -184,6 +184,21 @@ pub fn is_built_on(work_tree: &Path, tip: &str, commit: &str) -> Result<bool, Fa
     }
 }
 
+/// Whether a commit is on a branch, here or of a remote.
+///
+/// # Errors
+///
+/// When git cannot be started, or has no such commit.
+pub fn is_on_branch(work_tree: &Path, commit: &str) -> Result<bool, Failure> {
+    let args = "rev-list --max-count=1 --not --branches --remotes --not";
+    let args: Vec<&str> = args.split(' ').chain([commit, "--"]).collect();
+    let said = git(work_tree, &args)?;
+    match said.ok {
+        true => Ok(said.out.is_empty()),
+        false => Err(failed("look for a commit on branches", &said)),
+    }
+}
+
 /// The commit at which two commits part; none where they have nothing in common.
 ///
 /// # Errors

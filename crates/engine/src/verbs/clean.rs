@@ -329,7 +329,7 @@ fn unmerged_in(
     let head = git::head(tree)?.unwrap_or_default();
     let next = if !git::changes(tree, &[])?.is_empty() {
         "status".to_owned()
-    } else if !git::is_built_on(main, &target.tip, &head)? {
+    } else if !git::is_built_on(main, &target.tip, &head)? && !git::is_on_branch(main, &head)? {
         format!("log {}..", target.tip)
     } else {
         return Ok(None);
