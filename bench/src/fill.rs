@@ -179,6 +179,7 @@ fn item(node: Node, place: Place, id: &str, prompt: Option<&str>) -> PlannedItem
         model: None,
         gate: None,
         breakpoint: false,
+        approval: false,
         depends_on: Vec::new(),
         native: None,
         past: Past::default(),
@@ -187,5 +188,6 @@ fn item(node: Node, place: Place, id: &str, prompt: Option<&str>) -> PlannedItem
         claims: piton_core::evidence::ClaimOverrides::default(),
         turn: piton_core::plan::Turn::default(),
         scope: piton_core::scope::FileScope::default(),
+        wait: None,
     }
 }

@@ -106,6 +106,7 @@ pub fn simulate(drawn: &Drawn<'_>, policy: Policy, person: Person) -> Result<Vec
         claims: Claims::default(),
         flags: Box::default(),
         settles: false,
+        notify: false,
     };
     world.tell(&start, Asker::Runner)?;
     world.news();
@@ -152,6 +153,7 @@ fn planned(query: &Query, index: u32) -> PlannedItem {
         model: None,
         gate: None,
         breakpoint: false,
+        approval: false,
         depends_on: Vec::new(),
         native: None,
         past: Past::default(),
@@ -160,6 +162,7 @@ fn planned(query: &Query, index: u32) -> PlannedItem {
         claims: piton_core::evidence::ClaimOverrides::default(),
         turn: Turn::default(),
         scope: piton_core::scope::FileScope::default(),
+        wait: None,
     }
 }
 
@@ -250,6 +253,9 @@ impl Simulation<'_> {
                 | Effect::CheckMerge { .. }
                 | Effect::MoveTarget { .. }
                 | Effect::CommitIntent { .. }
+                | Effect::AskWait { .. }
+                | Effect::EndAsking { .. }
+                | Effect::WakeAt(_)
                 | Effect::StopWork { .. }) => {
                     return Err(format!("nothing here leads to {other:?}").into());
                 }

@@ -565,13 +565,17 @@ pub(crate) enum PlanCommand {
         why: Option<String>,
     },
     /// Remove the worktree of a run, if nothing in it is uncommitted, and keep its branch; or
-    /// the lanes and the branch of a run that has landed
+    /// the lanes and the branch of a run that has landed. Where a lane has what is nowhere
+    /// else nothing is removed
     #[command(
-        after_help = "Examples:\n  piton plan clean 2026-01-15_auth\n  piton plan clean sprints/2026-01-15_auth"
+        after_help = "Examples:\n  piton plan clean 2026-01-15_auth\n  piton plan clean sprints/2026-01-15_auth\n  piton plan clean 2026-01-15_auth --abandon"
     )]
     Clean {
         /// The run: its name, or the path of its plan
         run: String,
+        /// Remove its lanes with what is in them and nowhere else
+        #[arg(long)]
+        abandon: bool,
     },
 }
 

@@ -17,16 +17,16 @@ use std::path::{Path, PathBuf};
 use clap::CommandFactory as _;
 use piton_core::policy::Limits;
 use piton_core::request::{Injection, Position, Until};
-use piton_core::{RunState, Verb, Way};
+use piton_core::{DecisionKind, RunState, Verb, Way};
 use piton_engine::Notice;
 use piton_engine::account::{Account, account_of_run};
 use piton_engine::caller;
 use piton_engine::config::VerdictBy;
 use piton_engine::item_view::{ItemView, item_of_event, named, without_controls};
-use piton_engine::verbs::clean::clean;
+use piton_engine::verbs::clean::{Unsaved, clean};
 use piton_engine::verbs::compile::{Compiled, Target, check_plan, compile_sprint, sprint_path};
 use piton_engine::verbs::control::{self, NodeWish, Outcome, Wish};
-use piton_engine::verbs::inbox::{Decided, Open, RequestTerms, ReviewedWork};
+use piton_engine::verbs::inbox::{Decided, RequestTerms, ReviewedWork};
 use piton_engine::verbs::journal::Shown;
 use piton_engine::verbs::land::land;
 use piton_engine::verbs::run::Dry;
@@ -87,7 +87,9 @@ pub(crate) fn call(world: &World, args: Args, output: &mut Output) -> Result<Exi
         Command::Resume { run } => steer(world, run.as_deref(), Wish::Resume, output),
         Command::Stop { run } => steer(world, run.as_deref(), Wish::Stop, output),
         Command::Land { run } => {
-            let landed = land(world, run.as_deref())?;
+            let landed = land(world, run.as_deref(), &mut |notice| {
+                notify(world, &notice, output)
+            })?;
             if output.json {
                 output.json(&landed);
             } else {
@@ -494,7 +496,11 @@ fn show_inbox(world: &World, output: &mut Output) -> Result<Exit, Failure> {
         if let Some(work) = &question.review {
             text.push_str(&reviewed(work));
         }
-        let typed = |verb: &Verb| typed(question, *verb);
+        if let Some(path) = &question.artifact {
+            let path = without_controls(path);
+            text.push_str(&format!("    look at {CYAN}{path}{CYAN:#}\n"));
+        }
+        let typed = |verb: &Verb| question.typed(*verb);
         let width = question.verbs.iter().map(|verb| typed(verb).len()).max();
         let width = width.unwrap_or(0);
         for (verb, way) in question.verbs.iter().zip(&question.ways) {
@@ -564,26 +570,6 @@ fn reviewed(work: &ReviewedWork) -> String {
     }
     text.push_str(&format!("    {CYAN}{}{CYAN:#}\n", work.diff));
     text
-}
-
-fn typed(question: &Open, verb: Verb) -> String {
-    let id = &question.id;
-    match verb {
-        Verb::Answer => next::answer(id),
-        Verb::Reject if question.review.is_some() => {
-            format!("piton decide {id} reject --why '...'")
-        }
-        Verb::Approve
-        | Verb::Retry
-        | Verb::Skip
-        | Verb::KeepFile
-        | Verb::KeepPiton
-        | Verb::Merge
-        | Verb::Reject
-        | Verb::Defer
-        | Verb::Backlog
-        | Verb::Settled => format!("piton decide {id} {verb}"),
-    }
 }
 
 fn steer(
@@ -681,12 +667,11 @@ fn show_decided(decided: &Decided, output: &mut Output) -> Exit {
         }
     }
     if let Some(decided) = &decided.review {
-        let is_approved = decided.verb == Verb::Approve;
-        let is_rejected = decided.verb == Verb::Reject;
-        let what = match (is_approved, is_rejected) {
-            (true, _) => "approved; it is merged next",
-            (_, true) => "rejected; an agent goes on with it, and is told why",
-            (false, false) => "left out",
+        let what = match (decided.verb, decided.kind) {
+            (Verb::Approve, DecisionKind::Review) => "approved; it is merged next",
+            (Verb::Approve, _) => "approved",
+            (Verb::Reject, _) => "rejected; an agent goes on with it, and is told why",
+            _ => "left out",
         };
         output.note(&format!("{}: {what}", decided.node));
     }
@@ -799,8 +784,12 @@ fn plan_command(world: &World, command: PlanCommand, output: &mut Output) -> Res
             let outcome = control::node(world, &node, NodeWish::Retry, why)?;
             Ok(show_outcome(&outcome, output))
         }
-        PlanCommand::Clean { run } => {
-            let cleaned = clean(world, &run, &mut |notice| {
+        PlanCommand::Clean { run, abandon } => {
+            let unsaved = match abandon {
+                true => Unsaved::Abandon,
+                false => Unsaved::Refuse,
+            };
+            let cleaned = clean(world, &run, unsaved, &mut |notice| {
                 notify(world, &notice, output);
             })?;
             if output.json {

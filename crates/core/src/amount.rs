@@ -50,6 +50,21 @@ pub fn spoken(seconds: u64) -> String {
     }
 }
 
+/// A span of time as people type it: `90s`, `45m`, `1h30m`, `2d`.
+#[must_use]
+pub fn typed(seconds: u64) -> String {
+    if seconds < 120 {
+        return format!("{seconds}s");
+    }
+    let mut rest = seconds;
+    let units = UNITS.iter().filter_map(|(name, size)| {
+        let count = rest / size;
+        rest %= size;
+        (count > 0).then(|| format!("{count}{name}"))
+    });
+    units.collect()
+}
+
 /// A size for people: `12 B`, `3 KB`, `40 MB`.
 #[must_use]
 pub fn size(bytes: u64) -> String {

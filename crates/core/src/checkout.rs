@@ -104,6 +104,8 @@ impl Event {
             | Self::MemoryJudged { .. }
             | Self::BlockerResolved { .. }
             | Self::CallNoted(_)
+            | Self::NotificationStarted { .. }
+            | Self::NotificationEnded { .. }
             | Self::FaceTurned { .. } => false,
         }
     }

@@ -19,11 +19,13 @@ use crate::id::{AttemptId, DecisionId, Node, RunId, StreamId};
 use crate::lane::{Landing, TargetRow};
 use crate::memory::Memory;
 use crate::merge::MergeStep;
+use crate::notification::NotificationSubject;
 use crate::plan::Plan;
 use crate::policy::Limits;
 use crate::recover::Recovery;
 use crate::request::{Injection, RequestAnswer, RequestKind};
 use crate::run::Pause;
+use crate::wait::WaitStep;
 
 /// What somebody wants to happen.
 ///
@@ -49,6 +51,9 @@ pub enum Command {
         /// Whether all of its items are looked at first: see
         /// [`RunRow::is_settled`](crate::RunRow::is_settled).
         settles: bool,
+        /// Whether somebody wants to be notified of its end.
+        #[serde(default)]
+        notify: bool,
     },
     /// Take a run whose runner is gone, to settle what it left under way.
     /// Nothing is begun: the run stays interrupted.
@@ -331,6 +336,18 @@ pub enum Command {
         /// waited for that are done by it.
         merged: Vec<MergedWork>,
     },
+    /// Take what items wait for before they begin one step further.
+    StepWaits {
+        /// The run.
+        run: RunId,
+        /// The runner's token.
+        token: u64,
+        /// The steps.
+        steps: Vec<WaitStep>,
+        /// Whether one of them ends the wait of an item that holds others: what lies
+        /// below it may be ready then.
+        holds_others: bool,
+    },
     /// Note the intent to commit.
     StartCommit {
         /// The run.
@@ -504,6 +521,16 @@ pub enum Command {
         /// How that came about.
         why: String,
     },
+    /// Note the intent to notify a person. Nothing comes of it where there is nothing
+    /// to notify of any more.
+    StartNotification(NotificationSubject),
+    /// Note that the command ended that was to notify a person.
+    EndNotification {
+        /// What it was about.
+        subject: NotificationSubject,
+        /// Why it failed, where it did.
+        error: Option<String>,
+    },
 }
 
 /// Whose word the edits of a file are.
@@ -516,6 +543,10 @@ pub enum Word {
     Hand {
         /// The person.
         by: String,
+        /// The items whose marks came with commits that were made elsewhere: they are
+        /// done, and not by this person's word.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        brought: Vec<Node>,
     },
     /// It may be that of an agent: an attempt was open when the file was read.
     /// What takes a control away is asked about, and *done* proves nothing.
@@ -697,8 +728,11 @@ impl Command {
             | Self::StartBaseline { .. }
             | Self::StartGate { .. }
             | Self::StartCommit { .. }
+            | Self::StepWaits { .. }
             | Self::AskForMerge { .. }
             | Self::AskPerson { .. }
+            | Self::StartNotification(_)
+            | Self::EndNotification { .. }
             | Self::AskAboutFile { .. }
             | Self::SettleFile { .. } => self.run().map(StreamId::run).into_iter().collect(),
         }
@@ -719,6 +753,9 @@ impl Command {
             | Self::ResolveBlocker { .. }
             | Self::TurnFace { .. }
             | Self::TakeFile(_) => None,
+            Self::StartNotification(subject) | Self::EndNotification { subject, .. } => {
+                Some(subject.run())
+            }
             Self::TellAttempt(told) => Some(told.run),
             Self::AskAboutFile { run, .. } | Self::SettleFile { run, .. } => Some(*run),
             Self::StartRun { run, .. }
@@ -748,6 +785,7 @@ impl Command {
             | Self::StartGate { run, .. }
             | Self::EndGate { run, .. }
             | Self::StartCommit { run, .. }
+            | Self::StepWaits { run, .. }
             | Self::AskForMerge { run, .. }
             | Self::EndCommit { run, .. }
             | Self::SkipItem { run, .. }

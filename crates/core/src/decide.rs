@@ -13,6 +13,7 @@ mod lanes;
 mod losing;
 mod merges;
 mod merging;
+mod notifying;
 mod people;
 mod planning;
 mod recording;
@@ -25,6 +26,7 @@ mod similar;
 mod splitting;
 mod story;
 mod taking;
+mod waits;
 
 use crate::command::{Command, Facts};
 use crate::event::Event;
@@ -87,6 +89,10 @@ pub fn decide(rows: &Rows, command: &Command, facts: &Facts) -> Result<Vec<Draft
             ((question.clone(), details.clone()), Vec::new()),
             || ways.clone(),
         ),
+        Command::StartNotification(subject) => notifying::start(it, subject),
+        Command::EndNotification { subject, error } => {
+            notifying::end(it, subject, error.as_deref());
+        }
         Command::SettleFile { run, path, why } => it.settle_file(*run, path, why),
         Command::StartRun {
             run,
@@ -95,12 +101,14 @@ pub fn decide(rows: &Rows, command: &Command, facts: &Facts) -> Result<Vec<Draft
             claims,
             flags,
             settles: _,
+            notify,
         } => {
             let invocation = runner::Invocation {
                 owner,
                 limits,
                 claims,
                 flags,
+                notify: *notify,
                 sees_whole_tree: sees_whole_tree(command),
             };
             runner::start_run(it, *run, &invocation)?;
@@ -225,6 +233,12 @@ pub fn decide(rows: &Rows, command: &Command, facts: &Facts) -> Result<Vec<Draft
             items,
             merged,
         } => merging::ask_for_merge(it, (*run, *token), items, merged)?,
+        Command::StepWaits {
+            run,
+            token,
+            steps,
+            holds_others,
+        } => waits::step_waits(it, (*run, *token), steps, *holds_others)?,
         Command::StartCommit {
             run,
             token,
@@ -275,6 +289,10 @@ pub fn decide(rows: &Rows, command: &Command, facts: &Facts) -> Result<Vec<Draft
             edits,
             word,
         } => editing::take_edits(it, (*run, *token), file, edits, word)?,
+    }
+    // Nothing about a run follows from who knows of it.
+    if let Command::StartNotification(_) | Command::EndNotification { .. } = command {
+        return Ok(story.into_drafts());
     }
     // A run that is planned is new, or stands where its plan says.
     let settles = !matches!(command, Command::PlanRun(_));

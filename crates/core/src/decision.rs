@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::edit::Edit;
 use crate::id::{DecisionId, Node, RunId};
+use crate::notification::NotificationStage;
 use crate::request::{Deferral, RequestAnswer, WorkRequest};
 
 /// What is to be decided.
@@ -43,6 +44,11 @@ pub enum DecisionKind {
     /// The work on an item is done and green, and is merged when a person has
     /// looked at it.
     Review,
+    /// The time until which an item waits for a command came, and it said no.
+    Wait,
+    /// All that the plan asks of the item is there, and it is done when a person
+    /// approves it.
+    Approval,
 }
 
 impl DecisionKind {
@@ -62,6 +68,8 @@ impl DecisionKind {
             Self::Question => "question",
             Self::Request => "request",
             Self::Review => "review",
+            Self::Wait => "wait",
+            Self::Approval => "approval",
         }
     }
 
@@ -73,7 +81,9 @@ impl DecisionKind {
             | Self::Claim
             | Self::BlockedNode
             | Self::MergeNeeded
-            | Self::Review => true,
+            | Self::Review
+            | Self::Wait
+            | Self::Approval => true,
             Self::Breakpoint
             | Self::FileConflict
             | Self::ClaimedItems
@@ -92,12 +102,13 @@ impl DecisionKind {
             Self::Claim => &[Verb::Approve, Verb::Retry, Verb::Answer, Verb::Skip],
             Self::BlockedNode => &[Verb::Retry, Verb::Answer, Verb::Skip],
             Self::MergeNeeded => &[Verb::Approve, Verb::Skip],
+            Self::Wait => &[Verb::Retry, Verb::Approve, Verb::Skip],
             Self::Breakpoint => &[Verb::Approve],
             Self::FileConflict => &[Verb::KeepFile, Verb::KeepPiton, Verb::Merge],
             Self::ClaimedItems | Self::DoubtedMemory => &[Verb::Approve, Verb::Skip],
             Self::AgentEdit => &[Verb::KeepFile, Verb::KeepPiton],
             Self::Question => &[Verb::Answer, Verb::Skip],
-            Self::Review => &[Verb::Approve, Verb::Reject, Verb::Skip],
+            Self::Review | Self::Approval => &[Verb::Approve, Verb::Reject, Verb::Skip],
             Self::Request => &[
                 Verb::Approve,
                 Verb::Reject,
@@ -128,8 +139,8 @@ pub enum Verb {
     KeepPiton,
     /// What fits is taken from the file; for the rest piton's word holds.
     Merge,
-    /// What an agent asks for is not done; the work that waits for a review is to
-    /// be otherwise.
+    /// What an agent asks for is not done; the work that waits for a review or an
+    /// approval is to be otherwise.
     Reject,
     /// What an agent asks for is asked about again later.
     Defer,
@@ -257,6 +268,9 @@ pub struct DecisionRow {
     pub deferred: Option<Box<Deferral>>,
     /// When it was asked.
     pub opened_at: Timestamp,
+    /// How far the notification of it came.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub notification: Option<NotificationStage>,
     /// How it fell; none while it is open.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verdict: Option<Verdict>,

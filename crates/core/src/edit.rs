@@ -13,6 +13,7 @@ use crate::request::{RequestAnswer, WorkRequest};
 use crate::run::RunState;
 use crate::scope::FileScope;
 use crate::tables::Tables;
+use crate::wait::Wait;
 
 /// One thing that somebody changed in a plan by hand.
 ///
@@ -63,6 +64,13 @@ pub enum Edit {
         node: Node,
         /// Whether.
         breakpoint: bool,
+    },
+    /// It is to wait for something else before it begins, or for nothing.
+    SetWait {
+        /// The item.
+        node: Node,
+        /// For what.
+        wait: Option<Wait>,
     },
     /// Something else is to be said of what was done.
     SetSummary {
@@ -197,13 +205,15 @@ impl Edit {
         match self {
             Self::SetState { to, .. } => {
                 let is_open = |state| matches!(state, ItemState::Pending | ItemState::Ready);
-                row.state == *to || (is_open(*to) && is_open(row.state))
+                let is_so = is_open(row.state) || row.waiting_for().is_some();
+                row.state == *to || (is_open(*to) && is_so)
             }
             Self::SetRetries { retries, .. } => row.retries == *retries,
             Self::SetPrompt { prompt, .. } => row.prompt == *prompt,
             Self::SetModel { model, .. } => row.model == *model,
             Self::SetGate { gate, .. } => row.gate == *gate,
             Self::SetBreakpoint { breakpoint, .. } => row.breakpoint == *breakpoint,
+            Self::SetWait { wait, .. } => row.wait.as_deref() == wait.as_ref(),
             Self::SetSummary { summary, .. } => row.summary == *summary,
             Self::SetDependsOn { depends_on, .. } => row.depends_on == *depends_on,
             Self::SetClaims { claims, .. } => row.claims == *claims,
@@ -229,6 +239,7 @@ impl Edit {
             Self::SetModel { .. } => "model",
             Self::SetGate { .. } => "check",
             Self::SetBreakpoint { .. } => "break",
+            Self::SetWait { .. } => "wait",
             Self::SetSummary { .. } => "summary",
             Self::SetDependsOn { .. } => "dependencies",
             Self::SetClaims { .. } => "claims",
@@ -254,6 +265,7 @@ impl Edit {
             | Self::SetModel { node, .. }
             | Self::SetGate { node, .. }
             | Self::SetBreakpoint { node, .. }
+            | Self::SetWait { node, .. }
             | Self::SetSummary { node, .. }
             | Self::SetDependsOn { node, .. }
             | Self::SetClaims { node, .. }
@@ -284,6 +296,11 @@ impl fmt::Display for Edit {
                 breakpoint: true,
             } => write!(f, "a break behind `{node}`"),
             Self::SetBreakpoint { node, .. } => write!(f, "no break behind `{node}`"),
+            Self::SetWait {
+                node,
+                wait: Some(wait),
+            } => write!(f, "`{node}` is to wait {wait}"),
+            Self::SetWait { node, .. } => write!(f, "`{node}` is to wait for nothing"),
             Self::SetSummary { node, .. } => write!(f, "another summary of `{node}`"),
             Self::SetDependsOn { node, .. } => write!(f, "`{node}` is to wait for others"),
             Self::SetClaims { node, .. } => write!(f, "other claims rules for `{node}`"),

@@ -19,16 +19,18 @@ use crate::evidence::{BaselineResult, ClaimedBy, Claims};
 use crate::flags::RunFlags;
 use crate::gate::{Gate, GateReport};
 use crate::id::{AttemptId, DecisionId, Node, RunId};
-use crate::item::{Evidence, ItemState, Stage};
+use crate::item::{Evidence, ItemState, Rejection, Stage};
 use crate::memory::{Memory, Source};
 use crate::merge::{MadeMerge, MergeReturn};
 use crate::native::Native;
+use crate::notification::NotificationSubject;
 use crate::plan::{Order, PlannedItem, RunPast};
 use crate::policy::{Limits, Policy};
 use crate::recover::Followed;
 use crate::request::{RequestAnswer, Until, WorkRequest};
 use crate::run::{Pause, Request, RunState};
 use crate::scope::FileScope;
+use crate::wait::Waited;
 
 pub use edited::{Change, ItemChanged, ItemsPlaced, RunChanged};
 pub(crate) use texts::Text;
@@ -98,6 +100,9 @@ pub enum Event {
         /// What a person typed for it, for the next invocation.
         #[serde(default, skip_serializing_if = "RunFlags::is_empty")]
         flags: Box<RunFlags>,
+        /// Somebody wants to be notified of its end.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        notify: bool,
     },
     /// The work of a run goes to a branch of its own from now on.
     RunTargeted {
@@ -138,6 +143,9 @@ pub enum Event {
         commit: String,
         /// The branch.
         onto: String,
+        /// Where the branch is that has the work in commits of others.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        at: Option<String>,
     },
     /// It is there.
     RunLanded {
@@ -147,6 +155,9 @@ pub enum Event {
         commit: String,
         /// The branch.
         onto: String,
+        /// Where the branch is that has the work in commits of others.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        at: Option<String>,
     },
     /// A unit got a lane: an intent, durable before the lane is made ready.
     LaneTaken {
@@ -599,6 +610,22 @@ pub enum Event {
         /// Whether it is kept up to date.
         on: bool,
     },
+    /// The command of `[notify]` is about to be started: an intent.
+    NotificationStarted {
+        /// What a person is notified of.
+        subject: NotificationSubject,
+        /// It was started before and cut short.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        again: bool,
+    },
+    /// That command ended: the one outcome of its intent.
+    NotificationEnded {
+        /// What a person was notified of.
+        subject: NotificationSubject,
+        /// Why the command failed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        error: Option<String>,
+    },
 }
 
 /// See [`Event::RunPlanned`].
@@ -678,6 +705,12 @@ pub struct ItemMoved {
     /// before holds on as long as the item only goes on with it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recovery: Option<Box<Followed>>,
+    /// How far what it waits for before it begins has come; as before when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waited: Option<Waited>,
+    /// A person looked at what was made of it, and wants it otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rejected: Option<Box<Rejection>>,
 }
 
 impl ItemMoved {
@@ -699,6 +732,8 @@ impl ItemMoved {
             evidence: Vec::new(),
             task: false,
             recovery: None,
+            waited: None,
+            rejected: None,
         }
     }
 }
@@ -759,6 +794,8 @@ impl Event {
             Self::BlockerResolved { .. } => "blocker-resolved",
             Self::CallNoted(_) => "call-noted",
             Self::FaceTurned { .. } => "face-turned",
+            Self::NotificationStarted { .. } => "notification-started",
+            Self::NotificationEnded { .. } => "notification-ended",
         }
     }
 

@@ -397,7 +397,8 @@ pub enum Evidence {
     NoneAsked,
     /// The same, where more was asked for, as events before version 5 say it.
     Claim,
-    /// The plan said so when it was taken over from another tool.
+    /// The plan said so when it was taken over from another tool, or in commits that
+    /// were made elsewhere.
     TakenOver,
     /// Somebody wrote so into a file.
     Claimed {
@@ -493,10 +494,12 @@ pub fn basis_of_evidence(evidence: &[Evidence]) -> Option<Basis> {
     })
 }
 
+/// What is said of an item whose check passed.
+pub(crate) const CHECK_PASSED: &str = "check passed";
+
 /// What shows that a finished item is done, in a few words; none where there is
 /// no evidence, as of a phase that only holds others.
-#[must_use]
-pub fn evidence_in_words(evidence: &[Evidence]) -> Option<String> {
+pub(crate) fn evidence_in_words(evidence: &[Evidence]) -> Option<String> {
     let basis = basis_of_evidence(evidence)?;
     let files = evidence.iter().find_map(|one| match one {
         Evidence::Changed { files } => Some(*files),
@@ -512,7 +515,7 @@ pub fn evidence_in_words(evidence: &[Evidence]) -> Option<String> {
         | Evidence::Weakened { .. } => None,
     });
     let words = match (basis, files.flatten()) {
-        (Basis::Check, _) => "check passed".to_owned(),
+        (Basis::Check, _) => CHECK_PASSED.to_owned(),
         (Basis::Person, _) => by_person(evidence),
         (Basis::Changed, Some(1)) => "1 file changed".to_owned(),
         (Basis::Changed, Some(files)) => format!("{files} files changed"),

@@ -7,7 +7,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::attempt::{Conversation, HumanNeeded};
 use crate::checkout::Checkout;
-use crate::evidence::{BaselineResult, ClaimOverrides, ClaimedBy, TreeChange};
+use crate::evidence::{
+    BaselineResult, CHECK_PASSED, ClaimOverrides, ClaimedBy, Level, TreeChange, evidence_in_words,
+    level_of_evidence,
+};
 use crate::gate::{Gate, GateRuns};
 use crate::id::{AttemptId, Node, Place, RunId};
 use crate::iteration_hook::IterationHookRun;
@@ -19,6 +22,7 @@ use crate::recover::Followed;
 use crate::scope::FileScope;
 use crate::standing::Standing;
 use crate::usage::Spend;
+use crate::wait::{Wait, Waited};
 use crate::weakening::ProofChange;
 
 pub use crate::evidence::Evidence;
@@ -90,7 +94,7 @@ impl ItemState {
         };
         match self {
             Pending => matches!(to, Ready | Done | Skipped | Dropped),
-            // It waits: for work on another branch.
+            // It waits: for work on another branch, or as its plan says.
             Ready => matches!(to, Pending | Working | Waiting | Done | Skipped | Dropped),
             // Back to pending: it was split, and waits for its pieces.
             Working => matches!(
@@ -174,6 +178,15 @@ pub struct CommitIntent {
     pub head: Option<String>,
 }
 
+/// What a person says who does not approve what was made of an item.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rejection {
+    /// Who.
+    pub by: String,
+    /// Why.
+    pub why: String,
+}
+
 /// What the read tables know of an item.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ItemRow {
@@ -202,6 +215,9 @@ pub struct ItemRow {
     /// Whether the run pauses for people when it is finished.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub breakpoint: bool,
+    /// Whether it is done only when a person approves it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub approval: bool,
     /// The nodes that must be finished first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub depends_on: Vec<Node>,
@@ -241,6 +257,12 @@ pub struct ItemRow {
     /// What a person answered, for the next prompt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<String>,
+    /// What the next attempt is to do otherwise; none once it is done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rejected: Option<Box<Rejection>>,
+    /// How often a person did not approve it.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub rejections: u32,
     /// How its gate fared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gate_runs: Option<Box<GateRuns>>,
@@ -282,7 +304,7 @@ pub struct ItemRow {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub injected: Option<Timestamp>,
     /// The conversation in which the next attempt goes on: that of an attempt
-    /// that was interrupted.
+    /// that was interrupted, or that a person did not approve.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ongoing: Option<Box<Conversation>>,
     /// That attempt was stopped because it made no progress.
@@ -348,6 +370,12 @@ pub struct ItemRow {
     /// The files that it is about.
     #[serde(default, skip_serializing_if = "FileScope::is_empty")]
     pub scope: FileScope,
+    /// What it waits for before it begins.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wait: Option<Box<Wait>>,
+    /// How far that has come; none before anything was decided about it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waited: Option<Waited>,
     /// What is known of it as a unit, where its run is worked on in lanes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unit: Option<Box<UnitRow>>,
@@ -387,6 +415,40 @@ impl ItemRow {
         let mut trees = self.checks().map(last);
         let first = trees.next()??;
         trees.all(|tree| tree == Some(first)).then_some(first)
+    }
+
+    /// Whether it has a check that is none of those that passed: it was given to it,
+    /// or changed, since.
+    #[must_use]
+    pub fn lacks_check(&self) -> bool {
+        let mut passed = self.evidence.iter().filter_map(Evidence::passed_check);
+        self.gate.as_ref().is_some_and(|gate| {
+            !passed.any(|check| check.command.is_none_or(|one| one == gate.script))
+        })
+    }
+
+    /// Whether it is done by a check that passed, and has another one by now.
+    #[must_use]
+    pub fn is_done_by_old_check(&self) -> bool {
+        let mut passed = self.evidence.iter().filter_map(Evidence::passed_check);
+        self.state == ItemState::Done && self.lacks_check() && passed.next().is_some()
+    }
+
+    /// What shows that it is done, in a few words; none while it is not, and of one
+    /// that only holds others.
+    #[must_use]
+    pub fn evidence_in_words(&self) -> Option<String> {
+        let words = evidence_in_words(&self.evidence).filter(|_| self.state == ItemState::Done)?;
+        Some(match self.is_done_by_old_check() {
+            true => words.replacen(CHECK_PASSED, "done by the old check", 1),
+            false => words,
+        })
+    }
+
+    /// Whether that check has to pass before it is done: no person says that it is.
+    #[must_use]
+    pub fn needs_check(&self) -> bool {
+        self.lacks_check() && level_of_evidence(&self.evidence) != Some(Level::Person)
     }
 
     /// Whether an attempt at it is over whose outcome waits for its check.
@@ -470,7 +532,8 @@ impl ItemRow {
     }
 
     /// Whether the runner has something to do with it: a leaf that may be
-    /// started or waits for a time, or any node past its [`Stage::Work`].
+    /// started or waits for a time, any node past its [`Stage::Work`], or one whose
+    /// wait is not over.
     #[must_use]
     pub fn is_actionable(&self) -> bool {
         self.standing() == Standing::Active

@@ -314,6 +314,7 @@ mod tests {
                     timeout_s: 1,
                 }),
                 breakpoint: false,
+                approval: false,
                 depends_on: vec![Node::named("hunter22")],
                 native: Some(Native {
                     face: "hunter22".to_owned(),
@@ -326,6 +327,7 @@ mod tests {
                 claims: crate::evidence::ClaimOverrides::default(),
                 turn: crate::plan::Turn::default(),
                 scope: crate::scope::FileScope::default(),
+                wait: None,
             },
         }))
     }

@@ -42,6 +42,10 @@ pub struct Landing {
     pub commit: String,
     /// The branch.
     pub onto: String,
+    /// Where the branch was when all that the work brings was there in commits of
+    /// others, as after `git merge --squash`; none where the commit itself is on it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<String>,
 }
 
 /// What a run knows of its lanes and of its merge queue, once it is worked on

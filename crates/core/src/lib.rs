@@ -13,7 +13,9 @@
 //! | which files an item is about, so that two units are kept apart | [`scope`] |
 //! | whether an agent runs in circles | [`stuck`] |
 //! | whether the tests and the check of an item became weaker | [`weakening`] |
+//! | what an item waits for before it begins | [`wait`] |
 //! | what an invocation of a run hands on to the next | [`flags`] |
+//! | what a person is notified of | [`notification`] |
 //! | what native files call them | [`face`], [`name`], [`native`] |
 //! | what a person or a program may ask for | [`command`] |
 //! | what somebody may change in a plan by hand | [`edit`] |
@@ -63,6 +65,7 @@ pub mod name;
 pub mod named_paths;
 pub mod native;
 mod needs;
+pub mod notification;
 pub mod observation;
 mod order;
 pub mod plan;
@@ -86,6 +89,7 @@ pub mod trouble;
 pub mod trust;
 pub mod usage;
 mod views;
+pub mod wait;
 pub mod weakening;
 mod word;
 

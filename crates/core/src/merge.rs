@@ -42,6 +42,10 @@ pub struct MergeRow {
     /// The merge that is being checked, or has passed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub made: Option<MadeMerge>,
+    /// The check of the unit was changed since that merge was made: what comes of it
+    /// says nothing of the check as it is.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub outdated: bool,
     /// How often it was returned since a person looked.
     #[serde(default, skip_serializing_if = "crate::item::is_zero")]
     pub returns: u32,
@@ -101,6 +105,10 @@ pub enum MergeReturn {
         output: String,
         /// The units that were merged since the work on this one began.
         with: Vec<Node>,
+        /// It is another check than the one that passed in the lane: it was given to
+        /// the unit, or changed, since.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        changed: bool,
     },
     /// A check cannot be run on the merged tree: that says nothing of the work, and a
     /// person is asked.
@@ -144,6 +152,13 @@ impl MergeReturn {
         match self {
             Self::Conflict { files } => {
                 format!("its work conflicts with the target in {}", files.join(", "))
+            }
+            Self::Red {
+                command,
+                changed: true,
+                ..
+            } => {
+                format!("its check was changed after the work was done, and `{command}` fails")
             }
             Self::Red { command, with, .. } if with.is_empty() => {
                 format!("`{command}` fails on the merged tree")

@@ -11,6 +11,7 @@ use crate::extract::learnings;
 use crate::id::{AttemptId, DecisionId, Node, RunId, StreamId};
 use crate::memory::{Memory, MemoryKind};
 use crate::name::{FreeNumbers, Naming, Space, slug};
+use crate::notification::NotificationSubject;
 use crate::plan::Order;
 use crate::recall::Document;
 use crate::standing::Standings;
@@ -139,6 +140,7 @@ pub struct Rows {
 pub(crate) fn sees_whole_tree(command: &Command) -> bool {
     match command {
         Command::StartRun { settles, .. } => *settles,
+        Command::StepWaits { holds_others, .. } => *holds_others,
         Command::SkipItem { .. }
         | Command::RetryItem { .. }
         | Command::Decide { .. }
@@ -167,6 +169,8 @@ pub(crate) fn sees_whole_tree(command: &Command) -> bool {
         | Command::TakeFile(_)
         | Command::AskAboutFile { .. }
         | Command::SettleFile { .. }
+        | Command::StartNotification(_)
+        | Command::EndNotification { .. }
         | Command::TakeRun { .. }
         | Command::TargetRun { .. }
         | Command::EnterLanes { .. }
@@ -307,6 +311,14 @@ pub fn needs(command: &Command) -> Needs {
             // And what the one did whose outcome waits for it is logged.
             rows.push(Need::AttemptsAt(*run, node.clone()));
         }
+        Command::StepWaits { run, steps, .. } => {
+            let lines = steps.iter().map(|step| step.node.clone());
+            rows.extend(lines.map(|node| Need::Line(*run, node)));
+            rows.push(Need::Standings(*run));
+            rows.push(Need::NextDecision);
+            rows.push(Need::OpenDecisions(Some(*run)));
+            rows.push(Need::FreeNumbers);
+        }
         Command::SkipItem { run, .. } => {
             changing(&mut rows, *run);
             rows.push(Need::EntryNames);
@@ -405,6 +417,12 @@ pub fn needs(command: &Command) -> Needs {
         }
         Command::TurnFace { path, .. } => rows.push(Need::Face(path.clone())),
         Command::TakeFile(taken) => taking(&mut rows, taken),
+        Command::StartNotification(subject) | Command::EndNotification { subject, .. } => {
+            rows.push(match subject {
+                NotificationSubject::Decision { id, .. } => Need::Decision(*id),
+                NotificationSubject::Invocation { run, .. } => Need::Run(*run),
+            });
+        }
         Command::AskAboutFile { run, .. } | Command::SettleFile { run, .. } => {
             rows.push(Need::OpenDecisions(Some(*run)));
             rows.push(Need::NextDecision);

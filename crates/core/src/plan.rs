@@ -12,6 +12,7 @@ use crate::policy::Policy;
 use crate::request::WorkRequest;
 use crate::run::Pause;
 use crate::scope::FileScope;
+use crate::wait::Wait;
 
 /// In which order the items of a plan are worked on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -119,6 +120,9 @@ pub struct PlannedItem {
     /// Whether the run pauses for people when it is finished.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub breakpoint: bool,
+    /// Whether it is done only when a person approves it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub approval: bool,
     /// The nodes that must be finished first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub depends_on: Vec<Node>,
@@ -143,6 +147,9 @@ pub struct PlannedItem {
     /// The files that it is about.
     #[serde(default, skip_serializing_if = "FileScope::is_empty")]
     pub scope: FileScope,
+    /// What it waits for before it begins.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wait: Option<Wait>,
 }
 
 fn is_blank(past: &Past) -> bool {

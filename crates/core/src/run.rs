@@ -11,6 +11,7 @@ use crate::flags::RunFlags;
 use crate::id::{Node, RunId};
 use crate::lane::{Landing, LanesRow, TargetRow};
 use crate::native::Native;
+use crate::notification::RunNotifications;
 use crate::plan::Order;
 use crate::policy::{Limits, Policy};
 use crate::usage::Spend;
@@ -81,6 +82,12 @@ pub enum Pause {
 }
 
 impl Pause {
+    /// Whether a budget is used up: that is not counted anew by the next invocation.
+    #[must_use]
+    pub fn is_budget(&self) -> bool {
+        matches!(self, Self::Limit { limit } if limit.contains("budget ("))
+    }
+
     /// The pause in one line, as native files show it.
     #[must_use]
     pub fn reason(&self) -> String {
@@ -231,6 +238,9 @@ pub struct RunRow {
     /// What landed last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub landed: Option<Box<Landing>>,
+    /// What is known of notifications.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub notifications: Option<Box<RunNotifications>>,
 }
 
 impl RunRow {

@@ -19,6 +19,7 @@
 mod ends;
 mod lanes;
 mod spending;
+mod waits;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::num::NonZeroUsize;
@@ -29,6 +30,8 @@ use crate::row::Key;
 use jiff::{SignedDuration, Timestamp};
 
 use self::ends::{End, UnderWay};
+use self::waits::Waits;
+pub use self::waits::{ASKED_AT_ONCE, WaitAnswer};
 
 use crate::attempt::{Context, Report, Role};
 use crate::command::Command;
@@ -46,6 +49,7 @@ use crate::run::{Asked, Pause, Request, RunRow, RunState};
 use crate::tables::Tables;
 use crate::trouble::Trouble;
 use crate::usage::Usage;
+use crate::wait::Wait;
 
 /// How this invocation is to behave.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -177,8 +181,17 @@ pub enum Input {
     /// [`Input::Looked`] and now and then while an agent works, where the
     /// project has a budget.
     Elsewhere(Spent),
+    /// A command said whether an item may begin.
+    WaitAnswered {
+        /// The item.
+        node: Node,
+        /// What it said.
+        answer: WaitAnswer,
+    },
     /// The time that was waited for has come.
     Time,
+    /// The file that asks for a pause came, or went, while something is waited for.
+    PauseFile,
     /// Somebody wants the runner to stop: a signal.
     Stop {
         /// Why, in one line.
@@ -317,6 +330,23 @@ pub enum Effect {
         /// At once.
         kill: bool,
     },
+    /// Ask a command whether an item may begin, beside all else. Answered by
+    /// [`Input::WaitAnswered`].
+    AskWait {
+        /// The item.
+        node: Node,
+        /// What it waits for.
+        wait: Wait,
+    },
+    /// End a command that is asked: nobody wants its answer any more, which comes all
+    /// the same.
+    EndAsking {
+        /// The item.
+        node: Node,
+    },
+    /// Tell by [`Input::Time`] when it is that late, instead of at another time;
+    /// whatever goes on meanwhile.
+    WakeAt(Timestamp),
     /// Wait for a time, or for a change. Answered by [`Input::Time`] or [`Input::Changed`].
     WaitUntil(Timestamp),
     /// Wait for a change. Answered by [`Input::Changed`].
@@ -389,6 +419,7 @@ pub struct RunLoop {
     /// The items that attempts have marked as done which are over: their checks
     /// may prove it.
     to_check: Vec<Node>,
+    waits: Waits,
 }
 
 /// The attempt that claims an item and has not ended.
@@ -486,6 +517,7 @@ impl RunLoop {
             elsewhere: Spent::default(),
             claimed,
             to_check,
+            waits: Waits::default(),
         }
     }
 
@@ -521,6 +553,12 @@ impl RunLoop {
 
     /// Takes an input in, at a time, and says what is to be done.
     pub fn step(&mut self, now: Timestamp, input: Input) -> Vec<Effect> {
+        let mut effects = self.take(now, input);
+        self.see_to_waits(now, &mut effects);
+        effects
+    }
+
+    fn take(&mut self, now: Timestamp, input: Input) -> Vec<Effect> {
         match input {
             Input::Looked {
                 events,
@@ -583,7 +621,9 @@ impl RunLoop {
             Input::Circling { node } | Input::TimeBoxOver { node } => self.stop_work(&node, false),
             Input::Spent { node, usage } => self.spent(&node, &usage),
             Input::Elsewhere(spent) => self.spent_elsewhere(spent),
-            Input::Time => match self.doing {
+            Input::WaitAnswered { node, answer } => self.wait_answered(now, node, answer),
+            Input::Time if self.has_only_to_ask(now) => Vec::new(),
+            Input::Time | Input::PauseFile => match self.doing {
                 Doing::Busy | Doing::Waiting => self.look(),
                 Doing::Looking | Doing::Committing(_) | Doing::Finished => Vec::new(),
             },
@@ -593,6 +633,7 @@ impl RunLoop {
 
     fn look(&mut self) -> Vec<Effect> {
         self.doing = Doing::Looking;
+        self.waits.sits_until = None;
         vec![Effect::Look]
     }
 
@@ -791,6 +832,9 @@ impl RunLoop {
             || self.stopping.is_some()
             || row.asked.is_some()
             || pause_file;
+        if let Some(effects) = (!holds).then(|| self.step_waits(now)).flatten() {
+            return effects;
+        }
         if let Some(effects) = (!holds).then(|| self.next_merge()).flatten() {
             return effects;
         }
@@ -822,6 +866,9 @@ impl RunLoop {
         if let Some(effects) = self.asked(row, pause_file) {
             return effects;
         }
+        if let Some(effects) = self.step_waits(now) {
+            return effects;
+        }
         if let Some(effects) = self.next_merge() {
             return effects;
         }
@@ -843,6 +890,7 @@ impl RunLoop {
         match self.next_item(now).cloned() {
             Some(item) => self.work_on(&item, row, now, attempt),
             None if !self.under_way.is_empty() => self.wait_for_end(),
+            None if self.has_waits() => self.sit_until(now, None),
             None if !self.holds_run() || self.others_have_lanes() => self.wait_for_others(),
             // Whatever is left can only be done by somebody else.
             None => self.interrupt("nothing is left that can be started".to_owned()),
@@ -885,7 +933,10 @@ impl RunLoop {
         if let Some(lanes) = self.run().and_then(|row| row.lanes.as_deref()) {
             return self.next_in_lanes(lanes, now, may_begin);
         }
-        let is_free = |item: &ItemRow| may_begin(item) && !self.under_way.contains_key(&item.node);
+        let is_free = |item: &ItemRow| {
+            let is_begun = self.under_way.contains_key(&item.node);
+            may_begin(item) && !is_begun && !item.is_held_by_wait()
+        };
         self.tables.next_at(self.run, now, is_free)
     }
 
@@ -1066,13 +1117,7 @@ impl RunLoop {
         if item.state == ItemState::Waiting {
             let wait = item.until.filter(|until| *until > now);
             if let Some(until) = wait {
-                self.doing = match self.under_way.is_empty() {
-                    true => Doing::Waiting,
-                    false => Doing::Busy,
-                };
-                return vec![Effect::WaitUntil(
-                    self.time_box_end().map_or(until, |end| end.min(until)),
-                )];
+                return self.sit_until(now, Some(until));
             }
             return self.start_agent(item, role_at(item.stage), attempt);
         }

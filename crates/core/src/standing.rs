@@ -18,7 +18,7 @@ pub enum Standing {
     /// next stands below it.
     Open,
     /// The runner has something to do with it: it is ready or under way, or
-    /// waits for a time.
+    /// waits for a time or a command.
     Active,
     /// It waits for a person.
     Asking,
@@ -49,12 +49,13 @@ impl ItemRow {
         match self.state {
             ItemState::Done | ItemState::Skipped | ItemState::Dropped => Standing::Finished,
             ItemState::Pending => Standing::Open,
-            ItemState::Ready if self.is_leaf() => Standing::Active,
+            ItemState::Ready if self.is_leaf() || self.is_held_by_wait() => Standing::Active,
             ItemState::Ready => Standing::Open,
             ItemState::Working if self.is_leaf() || self.stage != Stage::Work => Standing::Active,
             ItemState::Working => Standing::Open,
-            ItemState::Waiting if self.human.is_some() || !self.is_leaf() => Standing::Asking,
-            ItemState::Waiting => Standing::Active,
+            ItemState::Waiting if self.human.is_some() => Standing::Asking,
+            ItemState::Waiting if self.is_leaf() || self.is_held_by_wait() => Standing::Active,
+            ItemState::Waiting => Standing::Asking,
             ItemState::Failed | ItemState::Blocked if self.open_children == 0 => Standing::Broken,
             ItemState::Failed | ItemState::Blocked => Standing::Open,
         }

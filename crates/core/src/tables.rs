@@ -19,6 +19,7 @@ use crate::item::ItemRow;
 use crate::journal::Stamp;
 use crate::lane::unit_of;
 use crate::memory::{MemoryKind, MemoryRow};
+use crate::merge::MergeReturn;
 use crate::name::{FreeNumbers, NameRow, Naming, Space};
 use crate::plan::{Order, Turn};
 use crate::row::{Key, Row};
@@ -33,6 +34,8 @@ pub struct Tables {
     rows: BTreeMap<Key, Row>,
     places: BTreeMap<(RunId, Place), Node>,
     actionable: BTreeSet<(RunId, Place)>,
+    /// Those of them that wait before they begin, or will, as their plan says.
+    waits: BTreeSet<(RunId, Place)>,
     /// The items that are not finished.
     open: BTreeSet<(RunId, Place)>,
     /// The items that an attempt claimed.
@@ -68,6 +71,9 @@ impl Tables {
                 let place = || (item.run, item.place.clone());
                 if item.is_actionable() {
                     self.actionable.insert(place());
+                    if item.is_held_by_wait() {
+                        self.waits.insert(place());
+                    }
                 }
                 if !item.state.is_finished() {
                     self.open.insert(place());
@@ -105,6 +111,7 @@ impl Tables {
             Some(Row::Item(item)) => {
                 let place = (item.run, item.place.clone());
                 self.actionable.remove(&place);
+                self.waits.remove(&place);
                 self.open.remove(&place);
                 self.places.remove(&place);
                 if item.claimed.is_some() {
@@ -246,12 +253,18 @@ impl Tables {
     }
 
     /// The files that a unit is about: what it says, with what is said by the items
-    /// that share its lane and by those above it.
+    /// that share its lane and by those above it, and those in which it conflicted:
+    /// of two that are brought together with the target at once, one would conflict
+    /// again.
     #[must_use]
     pub fn scope_of_unit(&self, unit: &ItemRow) -> FileScope {
         let above = unit.node.ancestors();
         let above = above.filter_map(|node| self.item(unit.run, &node));
         let mut scope = FileScope::default();
+        let returned = unit.merge().and_then(|merge| merge.why.as_ref());
+        if let Some(MergeReturn::Conflict { files }) = returned {
+            scope.0.clone_from(files);
+        }
         for item in self.unit_items(unit).chain(above) {
             scope.extend(&item.scope);
         }
@@ -372,10 +385,23 @@ impl Tables {
     /// that tree order becomes an order that the dependencies allow.
     #[must_use]
     pub fn next(&self, run: RunId) -> Option<&ItemRow> {
-        self.actionable
-            .range((run, Place::default())..)
-            .take_while(|(of, _)| *of == run)
-            .find_map(|(_, place)| self.item_at(run, place))
+        self.in_order(run, &self.actionable).next()
+    }
+
+    /// The items of a run, in tree order, that could be started, and wait before they
+    /// begin, or will, as their plan says.
+    pub fn waits_of_plan(&self, run: RunId) -> impl Iterator<Item = &ItemRow> {
+        self.in_order(run, &self.waits)
+    }
+
+    fn in_order<'t>(
+        &'t self,
+        run: RunId,
+        places: &'t BTreeSet<(RunId, Place)>,
+    ) -> impl Iterator<Item = &'t ItemRow> {
+        let all = places.range((run, Place::default())..);
+        let own = all.take_while(move |(of, _)| *of == run);
+        own.filter_map(move |(_, place)| self.item_at(run, place))
     }
 
     /// The item that a runner works on next at this time, of those that are
@@ -387,12 +413,8 @@ impl Tables {
         now: Timestamp,
         is_free: impl Fn(&ItemRow) -> bool,
     ) -> Option<&ItemRow> {
-        let items = self
-            .actionable
-            .range((run, Place::default())..)
-            .take_while(|(of, _)| *of == run)
-            .filter_map(|(_, place)| self.item_at(run, place))
-            .filter(|item| is_free(item));
+        let items = self.in_order(run, &self.actionable);
+        let items = items.filter(|item| is_free(item));
         let mut least: Option<&ItemRow> = None;
         for item in items {
             let Some(until) = item.until.filter(|until| *until > now) else {

@@ -27,6 +27,9 @@ use crate::lane::{Landing, LaneConversation, LaneHold, LanesRow, TargetRow};
 use crate::memory::{AGAIN_KEPT, Memory, MemoryKind, MemoryRow, Retirement};
 use crate::merge::{MergeReturn, MergeRow, MergeState};
 use crate::name::{NameRow, Named, Space};
+use crate::notification::{
+    EndedInvocation, LastNotification, NotificationStage, NotificationSubject,
+};
 
 use crate::plan::Order;
 use crate::request::Deferral;
@@ -113,6 +116,12 @@ pub fn views(event: &Event, stamp: &Stamp) -> Vec<Key> {
         Event::FaceTurned { path, .. } => vec![Key::Face(path.clone())],
         // No rule asks about it: it is read from the journal where it is shown.
         Event::CallNoted(_) => Vec::new(),
+        Event::NotificationStarted { subject, .. } => vec![notified(subject)],
+        // And the run keeps how the last one ended.
+        Event::NotificationEnded { subject, .. } => match subject {
+            NotificationSubject::Decision { run, .. } => vec![notified(subject), Key::Run(*run)],
+            NotificationSubject::Invocation { .. } => vec![notified(subject)],
+        },
         Event::AttemptEnded {
             attempt, run, node, ..
         } => vec![Key::Attempt(*attempt), item(run, node), Key::Run(*run)],
@@ -164,6 +173,14 @@ pub fn views(event: &Event, stamp: &Stamp) -> Vec<Key> {
             }
             keys
         }
+    }
+}
+
+/// The row that knows how far a notification came.
+fn notified(subject: &NotificationSubject) -> Key {
+    match subject {
+        NotificationSubject::Decision { id, .. } => Key::Decision(*id),
+        NotificationSubject::Invocation { run, .. } => Key::Run(*run),
     }
 }
 
@@ -262,13 +279,18 @@ fn run_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<RunRow> 
         Event::LeaseLost { token, .. } | Event::LeaseReleased { token, .. } => {
             row.holder.take_if(|holder| holder.token == *token);
             row.joined.retain(|joined| joined.token != *token);
+            end_invocation(&mut row, stamp);
         }
         Event::RunStarted {
             limits,
             claims,
             flags,
+            notify,
             ..
         } => {
+            if *notify || row.notifications.is_some() {
+                row.notifications.get_or_insert_default().end_wanted = *notify;
+            }
             enter(&mut row, RunState::Running, stamp);
             row.invocations += 1;
             row.invoked_at = Some(stamp.time);
@@ -301,12 +323,16 @@ fn run_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<RunRow> 
             lanes.check.clone_from(check);
             lanes.review = *review;
         }
-        Event::LandStarted { commit, onto, .. } => {
-            row.landing = Some(landing(commit, onto));
+        Event::LandStarted {
+            commit, onto, at, ..
+        } => {
+            row.landing = Some(landing(commit, onto, at.as_deref()));
         }
-        Event::RunLanded { commit, onto, .. } => {
+        Event::RunLanded {
+            commit, onto, at, ..
+        } => {
             row.landing = None;
-            row.landed = Some(landing(commit, onto));
+            row.landed = Some(landing(commit, onto, at.as_deref()));
         }
         Event::LaneTaken { .. }
         | Event::LaneLeft { .. }
@@ -327,6 +353,9 @@ fn run_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<RunRow> 
             row.at = at.clone();
             row.reason = reason.clone();
             row.completed_at = (*to == RunState::Done).then_some(stamp.time);
+        }
+        Event::NotificationStarted { .. } | Event::NotificationEnded { .. } => {
+            notify_of_run(&mut row, event, stamp);
         }
         Event::RunAsked { request, by, .. } => {
             let asked = Asked {
@@ -521,6 +550,7 @@ fn unit_event(row: &mut ItemRow, event: &Event, stamp: &Stamp) {
                 },
                 work: work.clone(),
                 made: None,
+                outdated: false,
                 returns: before.as_ref().map_or(0, |merge| merge.returns),
                 why: before.and_then(|merge| merge.why),
             });
@@ -531,6 +561,7 @@ fn unit_event(row: &mut ItemRow, event: &Event, stamp: &Stamp) {
             if let Some(merge) = &mut unit.merge {
                 merge.state = MergeState::Checking;
                 merge.made = Some(made.clone());
+                merge.outdated = false;
             }
         }
         Event::MergePassed { .. } => {
@@ -542,6 +573,7 @@ fn unit_event(row: &mut ItemRow, event: &Event, stamp: &Stamp) {
             if let Some(merge) = &mut unit.merge {
                 merge.state = MergeState::Returned;
                 merge.made = None;
+                merge.outdated = false;
                 merge.returns = match why {
                     MergeReturn::Conflict { .. } | MergeReturn::Red { .. } => merge.returns + 1,
                     MergeReturn::Unchecked { .. } => merge.returns,
@@ -584,10 +616,11 @@ fn state_moved_to(to: RunState, pause: Option<&Pause>) -> RunState {
     }
 }
 
-fn landing(commit: &str, onto: &str) -> Box<Landing> {
+fn landing(commit: &str, onto: &str, at: Option<&str>) -> Box<Landing> {
     Box::new(Landing {
         commit: commit.to_owned(),
         onto: onto.to_owned(),
+        at: at.map(str::to_owned),
     })
 }
 
@@ -606,6 +639,42 @@ fn count(open: &mut u32, moved: &ItemMoved) {
         (false, true) => *open = open.saturating_sub(1),
         (true, false) => *open += 1,
         (true, true) | (false, false) => {}
+    }
+}
+
+/// Notes that the present invocation is over, where its last runner is gone and
+/// somebody wants to know.
+fn end_invocation(row: &mut RunRow, stamp: &Stamp) {
+    let is_left = row.runners().next().is_none();
+    let ended = EndedInvocation::of_run(row, stamp.time);
+    if let Some(known) = &mut row.notifications
+        && known.end_wanted
+        && is_left
+    {
+        known.end_wanted = false;
+        known.ended.push(ended);
+    }
+}
+
+/// How far the notification of an end came, and how the last one of the run ended.
+fn notify_of_run(row: &mut RunRow, event: &Event, stamp: &Stamp) {
+    let run = row.id;
+    let about = |subject: &NotificationSubject, end: &EndedInvocation| {
+        let number = end.number;
+        *subject == NotificationSubject::Invocation { run, number }
+    };
+    let known = row.notifications.get_or_insert_default();
+    if let Event::NotificationStarted { subject, .. } = event {
+        for end in &mut known.ended {
+            end.is_started |= about(subject, end);
+        }
+    }
+    if let Event::NotificationEnded { subject, error } = event {
+        known.ended.retain(|end| !about(subject, end));
+        known.last = Some(LastNotification {
+            at: stamp.time,
+            error: error.clone(),
+        });
     }
 }
 
@@ -669,6 +738,7 @@ fn planned_run(planned: &RunPlanned, stamp: &Stamp) -> RunRow {
         lanes: None,
         landing: None,
         landed: None,
+        notifications: None,
     }
 }
 
@@ -760,7 +830,7 @@ fn item_row(node: &Node, before: Option<Row>, event: &Event, stamp: &Stamp) -> O
             // Who was not started has said nothing of what was begun before.
             let is_own = matches!(row.stage, Stage::Work | Stage::Verdict | Stage::Baseline);
             if is_own && !report.cannot_start {
-                row.ongoing = goes_on_in(report);
+                row.ongoing = goes_on_in(report).or_else(|| to_be_approved(&row, report));
                 // Whoever is interrupted while it comes to an end is asked again.
                 if report.outcome != Outcome::Interrupted {
                     let is_stuck = report.trouble == Some(Trouble::Stuck);
@@ -916,6 +986,8 @@ fn item_row(node: &Node, before: Option<Row>, event: &Event, stamp: &Stamp) -> O
         | Event::MemoryJudged { .. }
         | Event::BlockerResolved { .. }
         | Event::CallNoted(_)
+        | Event::NotificationStarted { .. }
+        | Event::NotificationEnded { .. }
         | Event::FaceTurned { .. } => {}
     }
     Some(row)
@@ -949,6 +1021,13 @@ fn goes_on_in(report: &Report) -> Option<Box<Conversation>> {
         return None;
     }
     Some(Box::new(conversation))
+}
+
+/// The conversation of an attempt whose work a person may want otherwise.
+fn to_be_approved(row: &ItemRow, report: &Report) -> Option<Box<Conversation>> {
+    let is_whole = row.approval && report.outcome == Outcome::Completed;
+    let own = report.conversation.as_ref().filter(|_| is_whole)?;
+    Conversation::is_plain(&own.id).then(|| Box::new(own.clone()))
 }
 
 /// Notes the conversation in which the work on a unit can go on, where that is not
@@ -1038,8 +1117,17 @@ fn move_item(row: &mut ItemRow, moved: &ItemMoved, stamp: &Stamp) {
         row.recovery.clone_from(&moved.recovery);
     }
     row.state = moved.to;
+    if let Some(rejected) = &moved.rejected {
+        row.rejected = Some(rejected.clone());
+        row.rejections += 1;
+    }
+    if moved.to == ItemState::Done {
+        row.rejected = None;
+        row.ongoing = None;
+    }
     row.until = moved.until;
     row.human.clone_from(&moved.human);
+    row.waited = moved.waited.or(row.waited);
     row.skip_asked = false;
     if let Some(stage) = moved.stage {
         row.stage = stage;
@@ -1126,8 +1214,11 @@ fn planned_item(planned: &ItemPlanned) -> ItemRow {
         model: item.model.clone(),
         gate: item.gate.clone(),
         breakpoint: item.breakpoint,
+        approval: item.approval,
         turn: item.turn,
         scope: item.scope.clone(),
+        wait: item.wait.clone().map(Box::new),
+        waited: None,
         check_recoveries: 0,
         hook_runs: Vec::new(),
         depends_on: item.depends_on.clone(),
@@ -1143,6 +1234,8 @@ fn planned_item(planned: &ItemPlanned) -> ItemRow {
         error: past.error.clone(),
         human: past.human.clone(),
         answer: None,
+        rejected: None,
+        rejections: 0,
         gate_runs: None,
         without_merge: false,
         committing: None,
@@ -1333,6 +1426,7 @@ fn decision_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<Dec
             request: request.clone(),
             deferred: None,
             opened_at: stamp.time,
+            notification: None,
             verdict: None,
         });
     }
@@ -1363,6 +1457,12 @@ fn decision_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<Dec
             by: stamp.actor.to_string(),
             at: stamp.time,
         }));
+    }
+    if let Event::NotificationStarted { .. } = event {
+        row.notification = Some(NotificationStage::Started);
+    }
+    if let Event::NotificationEnded { .. } = event {
+        row.notification = Some(NotificationStage::Ended);
     }
     if let Event::DecisionMade {
         verb, why, answer, ..

@@ -2,6 +2,7 @@
 
 mod agents;
 mod merge;
+mod notify;
 mod requests;
 mod workspace;
 
@@ -25,6 +26,7 @@ use crate::failure::{Failure, unreadable};
 use crate::project::Project;
 
 pub use self::merge::MergeConfig;
+pub use self::notify::NotifyConfig;
 pub use self::requests::RequestsConfig;
 
 pub use self::agents::{
@@ -61,6 +63,8 @@ pub struct Config {
     pub workspace: WorkspaceConfig,
     /// What their work has to pass together.
     pub merge: MergeConfig,
+    /// How a person is notified.
+    pub notify: NotifyConfig,
 }
 
 /// The table `[git]`.
@@ -402,6 +406,7 @@ impl Config {
         config.prices.check()?;
         config.workspace.check()?;
         config.merge.check()?;
+        config.notify.check()?;
         config.claims.check_command()?;
         Ok(config)
     }

@@ -72,6 +72,7 @@ pub const POINTS: &[&str] = &[
     "lane.lent",
     "lane.added",
     "lane.cleaned",
+    "lane.followed",
     "lane.included",
     "lane.set-up",
     "unit.both-sides",
@@ -90,6 +91,7 @@ pub const POINTS: &[&str] = &[
     "merge.moved",
     // What was merged lands, and is cleaned up after.
     "land.started",
+    "land.edit-put-aside",
     "land.moved",
     "clean.lanes-removed",
     "clean.refs-dropped",
@@ -98,6 +100,14 @@ pub const POINTS: &[&str] = &[
     "join.recorded",
     "join.lost",
     "join.holds",
+    // A notification.
+    "notify.before-start",
+    "notify.started",
+    "notify.sent",
+    "notify.ended",
+    // A command that an item waits for.
+    "wait.before-ask",
+    "wait.answered",
     // The end.
     "run.over",
     "run.released",

@@ -97,6 +97,7 @@ pub const CODES: &[(&str, Exit)] = &[
     ("run.needs_human", Exit::Waits),
     ("run.not_landed", Exit::No),
     ("run.not_started", Exit::No),
+    ("run.other_tree", Exit::No),
     ("run.paused", Exit::Waits),
     ("run.same_tree", Exit::Busy),
     ("run.state", Exit::No),
@@ -104,9 +105,11 @@ pub const CODES: &[(&str, Exit)] = &[
     ("store.busy", Exit::Busy),
     ("store.damaged", Exit::Damaged),
     ("store.fault", Exit::Fault),
+    ("store.gone", Exit::Fault),
     ("store.missing", Exit::No),
     ("store.network", Exit::Fault),
     ("store.newer", Exit::Damaged),
+    ("target.checked_out", Exit::No),
     ("target.moved", Exit::No),
     ("usage", Exit::Usage),
     ("workspace.setup_failed", Exit::Fault),
@@ -266,6 +269,10 @@ impl From<Fault> for Failure {
             FaultKind::Io => (
                 "store.fault",
                 "see that the disk has room and that you may write to `.piton/`, then repeat the command",
+            ),
+            FaultKind::Gone => (
+                "store.gone",
+                "what was recorded went with it, as where an agent types `git clean -x`; what is done stands in the file of its plan: go on from there with `piton run PLAN`. Of a run in lanes it is on a branch that `git branch --list 'piton/*'` names: merge that first",
             ),
             FaultKind::Damaged => (
                 "store.damaged",

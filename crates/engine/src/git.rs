@@ -1,7 +1,9 @@
 //! The few things that piton asks of git, by starting the user's own.
 
 mod checked_out;
+mod contained;
 mod diff;
+mod file_history;
 mod index;
 mod landing;
 mod merging;
@@ -23,34 +25,40 @@ use std::time::Duration;
 use crate::fail;
 use crate::failure::Failure;
 use crate::process::{self, Call, Output, StartError, Stop};
+use crate::shell::quote;
 use crate::world::pause;
 
 pub(crate) use self::checked_out::git_dir;
-pub use self::checked_out::{branch_has_been_at, branch_tips, checked_out, has_remotes, tip_of};
+pub use self::checked_out::{
+    branch_has_been_at, branch_tips, checked_out, has_remotes, tip_of, tree_on,
+};
+pub use self::contained::has_work_of;
 pub use self::diff::{FileChange, file_changes};
+pub use self::file_history::{FileHistory, commits_made_here};
 pub use self::index::is_tracked;
-pub use self::landing::{fast_forward, rebased_branch};
+pub use self::landing::{fast_forward, is_unstaged, rebased_branch};
 pub use self::merging::{
-    MergeOrder, MergeTry, begin_merge, commit_texts, merge, stored_text, with_markers,
+    MergeOrder, MergeTry, OwnPaths, begin_merge, commit_texts, merge, stored_text, with_markers,
 };
 pub use self::reached::{Whereabouts, Work, reached};
 pub use self::refs::{
-    RefMove, RefStep, files_committed, git_version, is_built_on, is_on_branch, merge_base,
-    merged_since, move_ref, ref_at, refs_below, remove_refs,
+    RefMove, RefStep, files_committed, git_version, is_built_on, is_on_branch, is_on_branch_but,
+    merge_base, merged_since, move_ref, ref_at, refs_below, remove_refs,
 };
-pub use self::saving::{open_saved, open_saved_in_merge, save_work, saved_on};
+pub use self::saving::{SavedWork, is_saved, open_saved, open_saved_in_merge, save_work, saved_on};
 pub use self::submodules::{
-    MovedSubmodule, follow_submodules, moved_submodules, unpushed_submodules,
+    BehindSubmodule, KeptRepository, KeptWork, MovedSubmodule, changed_submodules,
+    follow_submodules, has_submodules, kept_repositories, moved_submodules, unborn_repositories,
 };
 pub use self::trees::{Changed, Missed, Moment, ProofSources, Trees};
-pub use self::unfinished::unfinished;
+pub use self::unfinished::{begun_and_unfinished, unfinished};
 pub use self::user_name::user_name;
 pub use self::worktrees::{
     HALF_MADE, NewWorktree, Worktree, WorktreeState, add_detached_worktree, add_worktree,
     adopt_detached_worktree, check_branch_name, commit_has, drop_exclusion, drop_locks,
     exclude_worktree, finish_worktree, ignores_folder, is_merged, lock_detached_worktree,
-    remove_detached_worktree, remove_worktree, restore, switch, tracks_any, worktree_state,
-    worktrees,
+    remove_detached_worktree, remove_worktree, restore, restore_for_merges, switch, tracks_any,
+    worktree_state, worktrees,
 };
 
 /// Long enough for hooks that run a whole test suite.
@@ -382,13 +390,18 @@ pub fn changes(work_tree: &Path, own: &[Own]) -> Result<Vec<String>, Failure> {
     changes_but(work_tree, &but(own))
 }
 
-/// The same, but for these files.
+/// The same of the files of this repository alone, but for some: what is in another
+/// one within it has [`kept_repositories`].
 ///
 /// # Errors
 ///
 /// When git cannot be started, or this is no work tree.
-pub fn changes_without(work_tree: &Path, files: &[String]) -> Result<Vec<String>, Failure> {
-    changes_but(work_tree, &but_files(&[], files))
+pub fn file_changes_without(work_tree: &Path, files: &[String]) -> Result<Vec<String>, Failure> {
+    let how = ["--untracked-files=all", "--ignore-submodules=all"];
+    let mut changed = status_of(work_tree, &how, &but_files(&[], files))?;
+    // Of no other folder git says that it is one.
+    changed.retain(|path| !path.trim_end_matches('"').ends_with('/'));
+    Ok(changed)
 }
 
 /// What git ignores in a work tree, a folder as one.
@@ -428,15 +441,32 @@ pub fn ignored_files(work_tree: &Path) -> Result<Vec<String>, Failure> {
 ///
 /// When git cannot be started, or this is no work tree.
 pub fn tracked_changes(work_tree: &Path, own: &[Own]) -> Result<Vec<String>, Failure> {
-    status_of(work_tree, "--untracked-files=no", &but(own))
+    status_of(work_tree, &["--untracked-files=no"], &but(own))
+}
+
+/// The files that git neither tracks nor ignores, `own` files left out.
+///
+/// # Errors
+///
+/// When git cannot be started, or this is no work tree.
+pub fn untracked_files(work_tree: &Path, own: &[Own]) -> Result<Vec<String>, Failure> {
+    let specs = but(own);
+    let mut args = vec!["ls-files", "-z", "--others", "--exclude-standard", "--"];
+    args.extend(specs.iter().map(String::as_str));
+    let said = git(work_tree, &args)?;
+    if !said.ok {
+        return Err(failed("look for files", &said));
+    }
+    let names = said.out.split('\0').filter(|name| !name.is_empty());
+    Ok(names.map(str::to_owned).collect())
 }
 
 fn changes_but(work_tree: &Path, specs: &[String]) -> Result<Vec<String>, Failure> {
-    status_of(work_tree, "--untracked-files=all", specs)
+    status_of(work_tree, &["--untracked-files=all"], specs)
 }
 
-fn status_of(work_tree: &Path, untracked: &str, specs: &[String]) -> Result<Vec<String>, Failure> {
-    let mut args = vec!["status", "--porcelain", untracked, "--"];
+fn status_of(work_tree: &Path, how: &[&str], specs: &[String]) -> Result<Vec<String>, Failure> {
+    let mut args = [&["status", "--porcelain"], how, &["--"]].concat();
     args.extend(specs.iter().map(String::as_str));
     let said = git(work_tree, &args)?;
     if !said.ok {
@@ -482,7 +512,16 @@ pub fn commit_without(
     add.extend(specs.iter().map(String::as_str));
     let said = past_lock(|| change(work_tree, &add, by))?;
     if !said.ok {
-        return Ok(Err(last_line(&said)));
+        let unborn = unborn_repositories(work_tree)?;
+        // Something else may be the reason.
+        let mut tried = vec!["add", "--all", "--dry-run", "--"];
+        let without = [files, &names_of(&unborn)].concat();
+        let specs = but_files(own, &without);
+        tried.extend(specs.iter().map(String::as_str));
+        return Ok(Err(match unborn.first() {
+            Some(path) if change(work_tree, &tried, by)?.ok => no_commit_in(&work_tree.join(path)),
+            _ => last_line(&said),
+        }));
     }
     fail::point("git.staged");
     let merges = git_dir(work_tree).is_some_and(|folder| folder.join("MERGE_HEAD").is_file());
@@ -495,6 +534,22 @@ pub fn commit_without(
         return Ok(Err(last_line(&said)));
     }
     Ok(Ok(head(work_tree)?))
+}
+
+/// Why nothing of a work tree is committed while this repository lies in it.
+fn no_commit_in(inner: &Path) -> String {
+    let quoted = quote(&inner.join(".git").display().to_string()).into_owned();
+    let inner = inner.display();
+    format!(
+        "{inner} is a repository of its own without a commit, and git adds nothing of it: move its history out with `mv {quoted} FOLDER`, so that its files are committed with the others, or leave it out"
+    )
+}
+
+/// By which paths these repositories are left out: one that the index does not know has
+/// a name of its own kind.
+fn names_of(repositories: &[String]) -> Vec<String> {
+    let both = |path: &String| [format!("{path}/"), path.clone()];
+    repositories.iter().flat_map(both).collect()
 }
 
 /// How files are committed; the message comes next.
@@ -591,12 +646,17 @@ fn reason(err: &str) -> String {
     }
 }
 
-/// A tracked file as the commit that is checked out has it, with the line ends
-/// that it has in the work tree, by its path there; none where it has none, or git
-/// cannot say.
+/// A tracked file as the commit that is checked out has it: see [`text_of`].
 #[must_use]
 pub fn committed_text(work_tree: &Path, file: &str) -> Option<String> {
-    let object = format!("HEAD:{file}");
+    text_of(work_tree, "HEAD", file)
+}
+
+/// A tracked file as a commit has it, with the line ends that it has in the work tree,
+/// by its path there; none where it has none, or git cannot say.
+#[must_use]
+pub fn text_of(work_tree: &Path, commit: &str, file: &str) -> Option<String> {
+    let object = format!("{commit}:{file}");
     let args = ["cat-file", "--filters", &object].map(OsString::from);
     let output = process::output(&plain_call(work_tree, &args));
     let output = output.ok().filter(|output| output.exit.success())?;
@@ -631,11 +691,19 @@ pub fn has_other_version(work_tree: &Path, file: &str) -> bool {
 /// tree; none for what it has not, is no text, or git cannot say.
 #[must_use]
 pub fn committed_texts(work_tree: &Path, files: &[String]) -> Vec<Option<String>> {
-    let mut texts = vec![None; files.len()];
-    if files.is_empty() {
+    let names: Vec<String> = files.iter().map(|file| format!("HEAD:{file}")).collect();
+    texts_at(work_tree, &names)
+}
+
+/// Texts as git stores them, each by its name, `COMMIT:PATH`; none for what there is
+/// not, is no text, or git cannot say.
+#[must_use]
+pub fn texts_at(work_tree: &Path, names: &[String]) -> Vec<Option<String>> {
+    let mut texts = vec![None; names.len()];
+    if names.is_empty() {
         return texts;
     }
-    let names: String = files.iter().map(|file| format!("HEAD:{file}\n")).collect();
+    let names: String = names.iter().map(|name| format!("{name}\n")).collect();
     let args = ["cat-file", "--batch"].map(OsString::from);
     let output = process::output(&Call {
         input: names.as_bytes(),
@@ -792,4 +860,10 @@ fn last_line(said: &Said) -> String {
         .unwrap_or("git gave no reason")
         .trim()
         .to_owned()
+}
+
+/// A commit, as git shows it in short.
+#[must_use]
+pub fn short(commit: &str) -> &str {
+    commit.get(..12).unwrap_or(commit)
 }

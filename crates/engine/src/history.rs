@@ -124,7 +124,13 @@ pub(crate) fn branches_of(
     let nodes = match (path, PlanFile::of(tables, run)) {
         (Some(path), Some(mut plan)) => {
             plan.set_elsewhere(done_elsewhere(project, &here, (tables, run), Keeps::No));
-            let text = fs::read_to_string(project.absolute(&path)).ok();
+            let text = match tables.run(run).is_some_and(|row| row.lanes.is_some()) {
+                // What a person marks in the work tree says nothing of where it was done.
+                true => project
+                    .in_work_tree(&path)
+                    .and_then(|file| git::committed_text(&project.work_tree, &file)),
+                false => fs::read_to_string(project.absolute(&path)).ok(),
+            };
             plan.done_elsewhere(tables, &[text.as_deref()])
         }
         _ => committed_elsewhere(project, &here, (tables, run), Keeps::No),

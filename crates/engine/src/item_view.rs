@@ -6,14 +6,15 @@
 //! `docs/guide/reading.md`.
 
 use jiff::Timestamp;
-use piton_core::evidence::{Basis, Evidence, basis_of_evidence, evidence_in_words};
-use piton_core::gate::{Excerpt, excerpt};
+use piton_core::evidence::{Basis, Evidence, basis_of_evidence};
+use piton_core::gate::{Excerpt, GateRuns, excerpt};
 use piton_core::item::Stage;
 use piton_core::lane::unit_of;
 use piton_core::plan::PlannedItem;
 use piton_core::recover::Followed;
 use piton_core::run::Pause;
 use piton_core::usage::Spend;
+use piton_core::wait::Wait;
 use piton_core::{DecisionKind, DecisionRow, Event, ItemRow, ItemState, Node, RunId, Tables};
 use piton_formats::plan_file::PlanFile;
 use piton_formats::title::title_of_planned;
@@ -81,6 +82,9 @@ pub struct ItemView {
     /// Not before this time is it tried again.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<Timestamp>,
+    /// What its plan has it wait for before it begins, while that is not over.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wait: Option<Box<Wait>>,
     /// The open question about it, as it is typed: `d7`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decision: Option<String>,
@@ -131,7 +135,7 @@ impl Proof {
         let is_done = item.state == ItemState::Done;
         let evidence = is_done.then_some(item.evidence.as_slice())?;
         let level = basis_of_evidence(evidence)?;
-        let words = evidence_in_words(evidence)?;
+        let words = item.evidence_in_words()?;
         let is_taken_over = level == Basis::TakenOver;
         let file = is_taken_over.then(file).flatten();
         Some(Self {
@@ -149,6 +153,9 @@ pub struct CheckView {
     pub command: String,
     /// How often it was run since its item was begun.
     pub runs: u32,
+    /// The item was done by another check than this one, which has not run since.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub changed: bool,
     /// Whether the last run passed; absent where none is over.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub passed: Option<bool>,
@@ -192,11 +199,24 @@ impl CheckView {
     #[must_use]
     pub fn with_output(item: &ItemRow) -> Option<Self> {
         let gate = item.gate_to_pass()?;
-        let runs = item.gate_runs.clone().unwrap_or_default();
+        let is_own = item.claim_gate.is_none();
+        // What the old one came to says nothing of it.
+        let changed = is_own && item.is_done_by_old_check();
+        let runs = match &item.gate_runs {
+            Some(runs) if !changed => (**runs).clone(),
+            // Changed in the merge queue, it passed on the merged tree.
+            None if is_own && item.state == ItemState::Done && !item.lacks_check() => GateRuns {
+                runs: 1,
+                passed: true,
+                ..GateRuns::default()
+            },
+            Some(_) | None => GateRuns::default(),
+        };
         let is_over = runs.runs > 0 && !runs.open;
         let passed_before = item.baseline.as_ref().map(|baseline| baseline.passed);
         Some(Self {
             command: gate.script.clone(),
+            changed,
             runs: runs.runs,
             passed: is_over.then_some(runs.passed),
             under_way: runs.open,
@@ -213,6 +233,7 @@ impl CheckView {
     pub fn ending(&self) -> String {
         match (self.passed, &self.error) {
             (None, _) if self.under_way => "is running".to_owned(),
+            (None, _) if self.changed => "has not run: the item was done by another one".to_owned(),
             (None, _) => "has not run".to_owned(),
             (Some(true), _) => "passed".to_owned(),
             (Some(false), Some(error)) => format!("failed: {error}"),
@@ -229,6 +250,8 @@ pub enum WaitsFor {
     Person,
     /// A time.
     Time,
+    /// A command that says yes.
+    Command,
     /// Other items.
     Dependency,
     /// A person who looks at what was done.
@@ -243,7 +266,8 @@ pub struct Waits {
     /// For what.
     #[serde(rename = "for")]
     pub what: WaitsFor,
-    /// The question, or which items it waits for, and for which of their files.
+    /// The question, which items it waits for and for which of their files, or what
+    /// its plan has it wait for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
 }
@@ -273,7 +297,18 @@ impl Waits {
             });
         }
         let later = item.until.is_some_and(|until| until > now);
+        let planned = item.wait.as_deref().filter(|_| item.is_held_by_wait());
+        let planned = planned.filter(|_| item.human.is_none());
         let (what, why) = match item.state {
+            ItemState::Ready | ItemState::Waiting if planned.is_some() => {
+                let wait = planned?;
+                let what = match wait.command {
+                    Some(_) => WaitsFor::Command,
+                    None if wait.until.is_some_and(|until| until <= now) => return None,
+                    None => WaitsFor::Time,
+                };
+                (what, Some(short(&wait.to_string())))
+            }
             ItemState::Ready | ItemState::Waiting if later => {
                 (WaitsFor::Time, item.error.as_deref().map(short))
             }
@@ -374,6 +409,7 @@ impl ItemView {
             waits: Waits::with_parent(tables, item, above)
                 .or_else(|| Waits::of_item(tables, item, open, viewer.now)),
             until: item.until,
+            wait: item.wait.clone().filter(|_| item.is_held_by_wait()),
             decision: open.map(|row| format!("d{}", row.number)),
             being_checked: item.is_being_checked(),
             evidence: Proof::of_item(item, || run.and_then(PlanFile::path)),
@@ -419,6 +455,7 @@ impl ItemView {
             model: item.model.clone(),
             check: item.gate.as_ref().map(|gate| CheckView {
                 command: gate.script.clone(),
+                changed: false,
                 runs: 0,
                 passed: None,
                 under_way: false,
@@ -438,6 +475,7 @@ impl ItemView {
             error: item.past.error.clone(),
             waits: None,
             until: None,
+            wait: item.wait.clone().map(Box::new),
             decision: None,
             being_checked: false,
             evidence: None,

@@ -20,16 +20,19 @@ mod script;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
 use crate::failure::Failure;
+use crate::git::KeptWork;
 
 pub(crate) use self::include::copies_files;
 pub use self::plan_seen::{PlanSeen, plan_in};
 pub use self::pool::Pool;
 pub use self::prepare::{LaneOrder, LaneStart, Prepared};
-pub use self::register::{LaneTaking, LaneUse, QUEUE, run_of_tree};
+pub use self::register::{LaneTaking, LaneUse, QUEUE, note_repository, run_of_tree};
 pub use self::remove::RemoveOrder;
 pub use self::script::Script;
+pub(crate) use self::script::how_it_failed;
 
 /// A lane that this process holds, until this is dropped.
 #[derive(Debug)]
@@ -40,8 +43,9 @@ pub struct Lane {
     pub folder: PathBuf,
     /// The worktree.
     pub tree: PathBuf,
-    /// Held by the kernel for as long as the process lives.
-    _lock: File,
+    /// Held by the kernel for as long as the process lives; another one where the
+    /// folder was removed meanwhile.
+    lock: Mutex<File>,
 }
 
 impl Lane {
@@ -90,11 +94,13 @@ pub enum LaneFault {
         /// The files.
         files: Vec<String>,
     },
-    /// A submodule has commits that no remote has.
-    #[error("the submodule {} has commits that are in no other repository", path.display())]
-    Unpushed {
-        /// The submodule.
+    /// A repository within it has what is nowhere else.
+    #[error("the repository {} {work}", path.display())]
+    Inner {
+        /// The repository.
         path: PathBuf,
+        /// What it has.
+        work: KeptWork,
     },
     /// A command of the project's failed or hung.
     #[error("the {} command of lane {lane} {how}", script.as_str())]

@@ -23,6 +23,7 @@ pub mod lanes;
 mod lies;
 pub mod native_files;
 pub mod notice;
+mod notify;
 pub mod preparing;
 pub mod process;
 pub mod project;

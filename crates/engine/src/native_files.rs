@@ -11,6 +11,7 @@
 //! - [`project_sync`]: files of the project, which show sessions, memory and
 //!   attempts.
 //! - [`branches`]: what git says of a file that it tracks.
+//! - [`merged_marks`]: whose the marks are that git brought with a merge.
 //! - [`synced_file`]: one file and its stamp, of whatever format.
 //! - [`exchange`]: how a file takes the place of another one.
 //! - [`copies`]: what is kept beside a file.
@@ -18,6 +19,7 @@
 mod branches;
 pub(crate) mod copies;
 pub mod exchange;
+pub(crate) mod merged_marks;
 mod news;
 pub mod plan_sync;
 pub mod project_sync;

@@ -155,6 +155,8 @@ pub struct Ingredients<'a> {
     pub goes_on: bool,
     /// The item whose attempt marked this one as done.
     pub claimed_at: Option<Node>,
+    /// How whoever has the role of the agent goes about its work.
+    pub brief: Option<&'static str>,
 }
 
 impl<'a> Ingredients<'a> {
@@ -177,6 +179,7 @@ impl<'a> Ingredients<'a> {
             pieces: Vec::new(),
             goes_on: false,
             claimed_at: None,
+            brief: None,
         }
     }
 }

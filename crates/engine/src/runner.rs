@@ -15,13 +15,16 @@ mod lanes;
 mod left_behind;
 mod merging;
 mod other_runs;
+mod own_work;
 mod queue;
 mod screenshots;
 mod seen;
 mod site;
 mod spending;
 mod target_files;
+mod unmerged;
 mod verdict;
+mod waits;
 mod work;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -39,7 +42,9 @@ use piton_core::flags::RunFlags;
 use piton_core::policy::Limits;
 use piton_core::prepare::Prepared;
 use piton_core::run::Request;
-use piton_core::run_loop::{Effect, Ending, Input, LaneEnd, MergeEnd, Options, RunLoop};
+use piton_core::run_loop::{
+    Effect, Ending, Input, LaneEnd, MergeEnd, Options, RunLoop, WaitAnswer,
+};
 use piton_core::{
     Actor, AttemptId, Command, DecisionId, DecisionRow, Event, Facts, HolderKnown, ItemRow,
     ItemState, Need, Node, Recorded, RunId, RunRow, RunState, StreamId, Tables,
@@ -54,6 +59,7 @@ use self::clock::RunClock;
 use self::lanes::RunLanes;
 use self::other_runs::OtherRuns;
 use self::site::{Site, Sites};
+use self::waits::AskedCommands;
 use self::work::{Asked, CallEnd, Purpose, Work, WorkNumber, Works};
 use crate::agents::Agent;
 use crate::agents::prices::Prices;
@@ -74,14 +80,19 @@ use crate::session::Session;
 use crate::spool::Spool;
 use crate::worktree::{self, WorktreeOrder};
 
-pub(crate) use self::lanes::{drop_merged_refs, drop_unit_refs, failure_of};
+pub(crate) use self::lanes::{drop_merged_refs, drop_unit_refs, failure_of, unit_folder};
 pub use self::left_behind::{clear_up, clear_up_locked, settle};
 pub(crate) use self::merging::let_go_after_merge;
 pub(crate) use self::queue::target_moved;
+pub(crate) use self::seen::not_the_agents;
 pub(crate) use self::target_files::commit_target_files;
+pub(crate) use self::unmerged::{tell_unmerged, unmerged_in, unmerged_in_lanes};
 
 /// How often the runner looks for events of others while it waits.
 const TICK: SignedDuration = SignedDuration::from_millis(150);
+/// The same while it has nothing to do but to wait for what the plan says: often enough
+/// for people, and so seldom that a wait of a week costs next to nothing.
+const IDLE_TICK: SignedDuration = SignedDuration::from_millis(500);
 /// How often it says that it lives, in the lease and in the native file.
 const HEARTBEAT: SignedDuration = SignedDuration::from_secs(10);
 /// How often the faces of the project are brought up to date while it works.
@@ -145,6 +156,7 @@ enum Message {
     Grew(WorkNumber, u64),
     Exited(WorkNumber, Exit),
     Called(WorkNumber, CallEnd),
+    Answered(Node, WaitAnswer),
     Signal(&'static str),
 }
 
@@ -173,13 +185,22 @@ struct Runner<'s, 'w> {
     /// Not the run's name: later runs of a sprint have names of their own.
     sprint_id: String,
     spool: Spool,
+    /// The runner before this one died, or was ended.
+    was_cut_short: bool,
     sender: Sender<Message>,
     receiver: Receiver<Message>,
     seen: u64,
     /// How far the tables are: what is read is known when the loop has taken it in.
     known: u64,
     works: Works,
+    asked_commands: AskedCommands,
+    /// What was told last of what the plan has items wait for.
+    told_of_waits: Option<String>,
+    /// What was told last of the answers that said no.
+    told_noes: BTreeMap<Node, String>,
     wake: Option<Timestamp>,
+    /// Whether the file that asks for a pause was there when it was looked for last.
+    saw_pause_file: bool,
     clock: RunClock,
     tick_at: Timestamp,
     beat: Timestamp,
@@ -217,7 +238,7 @@ struct Runner<'s, 'w> {
 
 /// How an invocation left its run.
 #[derive(Debug)]
-pub struct Left {
+pub struct InvocationEnd {
     /// The run, as it was left.
     pub row: RunRow,
     /// A signal ended the invocation.
@@ -235,10 +256,11 @@ pub fn work(
     session: &Session<'_>,
     job: Job,
     tell: &mut dyn FnMut(Notice<'_>),
-) -> Result<Left, Failure> {
+) -> Result<InvocationEnd, Failure> {
     process::adopt_orphans();
     let (sender, receiver) = mpsc::channel();
-    let signals = Signals::listen(sender.clone())?;
+    let for_signals = sender.clone();
+    let signals = Signals::listen(move |name| for_signals.send(Message::Signal(name)).is_ok())?;
     let opened = open(session, job, (sender, receiver), tell);
     let result = opened.and_then(|mut runner| {
         let result = runner.end_survivors(tell).and_then(|()| runner.drive(tell));
@@ -246,7 +268,7 @@ pub fn work(
             runner.abandon(failure);
         }
         let by_signal = runner.stop_reason.is_some();
-        result.map(|row| Left { row, by_signal })
+        result.map(|row| InvocationEnd { row, by_signal })
     });
     drop(signals);
     result
@@ -280,6 +302,7 @@ fn open<'s, 'w>(
         take(session, &job, &row, in_lanes, tell)?
     };
     let (started, lanes) = taken;
+    let was_cut_short = left_behind::was_cut_short(&row);
     let token = token_of(&started);
     let (tables, seen) = picture(session, run)?;
     let row = known(tables.run(run))?;
@@ -319,12 +342,17 @@ fn open<'s, 'w>(
         templates,
         sprint_id,
         spool,
+        was_cut_short,
         sender,
         receiver,
         seen,
         known: seen,
         works: Works::default(),
+        asked_commands: AskedCommands::default(),
+        told_of_waits: None,
+        told_noes: BTreeMap::new(),
         wake: None,
+        saw_pause_file: false,
         clock,
         tick_at: beat,
         beat,
@@ -400,6 +428,7 @@ fn take(
             claims,
             flags: Box::new(job.flags.clone()),
             settles: !row.is_settled,
+            notify: job.config.notify.wants_ends(),
         },
     };
     let started = session.commit(&start, &facts)?.events;
@@ -564,7 +593,7 @@ fn commit_mark(run: RunId, node: &Node) -> String {
     process::own_mark(&format!("commit-{run}-{node}"))
 }
 
-fn owner() -> String {
+pub(crate) fn owner() -> String {
     let me = process::myself();
     format!("process {} on {}", me.pid, me.host)
 }
@@ -646,7 +675,7 @@ impl Runner<'_, '_> {
         }
         let grace = self.job.agent_limits.grace;
         let living = left_behind::living(&self.session.project, &self.row);
-        let run = (self.lp.tables(), self.row.id);
+        let run = (self.lp.tables(), self.row.id, self.was_cut_short);
         left_behind::end_survivors(&self.spool, run, &living, grace, tell)
     }
 
@@ -663,7 +692,7 @@ impl Runner<'_, '_> {
                 Ok(Message::Exited(number, _) | Message::Called(number, _)) => {
                     self.works.take(number);
                 }
-                Ok(Message::Grew(..) | Message::Signal(_)) => {}
+                Ok(Message::Grew(..) | Message::Signal(_) | Message::Answered(..)) => {}
                 Err(_) => break,
             }
         }
@@ -731,7 +760,9 @@ impl Runner<'_, '_> {
                 | Input::Spent { .. }
                 | Input::TimeBoxOver { .. }
                 | Input::Elsewhere(_)
+                | Input::WaitAnswered { .. }
                 | Input::Time
+                | Input::PauseFile
                 | Input::Stop { .. } => Vec::new(),
             };
             if let Some(last) = events.last() {
@@ -762,6 +793,7 @@ impl Runner<'_, '_> {
                 }
                 let events = self.news()?;
                 let pause_file = self.pause_file();
+                self.saw_pause_file = pause_file;
                 let looked = Input::Looked {
                     events,
                     pause_file,
@@ -816,6 +848,15 @@ impl Runner<'_, '_> {
                 }
                 Ok(Vec::new())
             }
+            Effect::AskWait { node, wait } => Ok(self.ask_wait(node, &wait)),
+            Effect::EndAsking { node } => {
+                self.end_asking(&node);
+                Ok(Vec::new())
+            }
+            Effect::WakeAt(time) => {
+                self.wake = Some(time);
+                Ok(Vec::new())
+            }
             Effect::WaitUntil(until) => {
                 tracing::info!(%until, "waits");
                 self.sites.forget_looks();
@@ -823,7 +864,7 @@ impl Runner<'_, '_> {
                 self.end_agents_time();
                 self.write_files(true, tell);
                 self.commit_progress(tell);
-                tell(Notice::Waiting(Some(until)));
+                self.tell_of_wait(until, tell);
                 Ok(Vec::new())
             }
             Effect::WaitForPerson => {
@@ -981,7 +1022,11 @@ impl Runner<'_, '_> {
         let now = self.now();
         let left = Duration::try_from(self.tick_at.duration_since(now)).unwrap_or_default();
         if left.is_zero() {
-            self.tick_at = now.checked_add(TICK).unwrap_or(now);
+            let is_idle = self.works.is_empty() && self.lp.has_waits();
+            let pause = if is_idle { IDLE_TICK } else { TICK };
+            let next = now.checked_add(pause).unwrap_or(now);
+            let wake = self.wake.filter(|wake| *wake > now);
+            self.tick_at = wake.map_or(next, |wake| wake.min(next));
             return self.tick(tell);
         }
         match self.receiver.recv_timeout(left) {
@@ -991,6 +1036,9 @@ impl Runner<'_, '_> {
     }
 
     fn tick(&mut self, tell: &mut dyn FnMut(Notice<'_>)) -> Result<Vec<Input>, Failure> {
+        // A clock that was set forward, or a machine that slept, ends a wait for a time.
+        let world = self.session.world;
+        self.clock.catch_up(world, world.now(), self.wake);
         let now = self.now();
         let mut inputs = Vec::new();
         for number in self.works.numbers() {
@@ -1045,10 +1093,12 @@ impl Runner<'_, '_> {
             }
         }
         // A wait ends at its time, or when somebody asks for a pause meanwhile.
-        if self
-            .wake
-            .is_some_and(|wake| now >= wake || self.pause_file())
-        {
+        let waits = self.wake.is_some() || self.lp.has_waits();
+        if waits && self.pause_file() != self.saw_pause_file {
+            self.saw_pause_file = !self.saw_pause_file;
+            inputs.push(Input::PauseFile);
+        }
+        if self.wake.is_some_and(|wake| now >= wake) {
             self.wake = None;
             inputs.push(Input::Time);
         }
@@ -1143,6 +1193,7 @@ impl Runner<'_, '_> {
                 });
                 Ok(inputs)
             }
+            Message::Answered(node, answer) => Ok(self.wait_answered(node, answer, tell)),
             Message::Called(number, end) => match self.works.take(number) {
                 Some(work) => self.called(work, end, tell),
                 None => Ok(Vec::new()),
@@ -1435,6 +1486,7 @@ impl Runner<'_, '_> {
         let run = self.row.id;
         // Looks hold temporary folders, and a run that is given back has none.
         self.starting.clear();
+        self.asked_commands = AskedCommands::default();
         self.sites.close();
         // Whoever holds the run now keeps its file up to date as well.
         if ending != Ending::Fenced {
@@ -1570,13 +1622,16 @@ fn unseen() -> Report {
     }
 }
 
-/// Signals, as messages, while this lives.
-struct Signals {
+/// Signals, for whoever listens, while this lives.
+pub(crate) struct Signals {
     handle: signal_hook::iterator::Handle,
 }
 
 impl Signals {
-    fn listen(sender: Sender<Message>) -> Result<Self, Failure> {
+    /// Hears of each signal that asks this process to end, as long as `hear` wants to.
+    pub(crate) fn listen(
+        hear: impl Fn(&'static str) -> bool + Send + 'static,
+    ) -> Result<Self, Failure> {
         use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
         let fault = |error: std::io::Error| {
             Failure::new("store.fault", "cannot listen for signals").because(error)
@@ -1591,7 +1646,7 @@ impl Signals {
                     SIGTERM => "SIGTERM",
                     _ => "SIGHUP",
                 };
-                if sender.send(Message::Signal(name)).is_err() {
+                if !hear(name) {
                     return;
                 }
             }

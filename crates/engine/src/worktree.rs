@@ -11,22 +11,22 @@ use std::slice;
 use std::time::Duration;
 
 use piton_core::checkout::Checkout;
-use piton_core::lane::TargetRow;
+use piton_core::lane::{Landing, TargetRow};
 use piton_core::{Command, HolderKnown, ItemRow, RunId, RunRow, RunState, Tables};
+use piton_formats::plan_file::PlanFile;
 use piton_formats::plan_format::{WorktreeCleanup, WorktreeSettings};
 use piton_formats::registry::plan_format;
 use serde::Serialize;
 
 use crate::fail;
 use crate::failure::Failure;
-use crate::git::{self, By, HALF_MADE, NewWorktree, Worktree};
+use crate::git::{self, By, HALF_MADE, NewWorktree, Worktree, short};
 use crate::notice::Notice;
 use crate::process::{self, Stop};
 use crate::project::Project;
 use crate::run_lock;
 use crate::session::Session;
 use crate::shell::quote;
-use crate::verbs::land::{land_command, short};
 
 /// The key by which a person passes over it: `--ignore worktree`.
 pub(crate) const KEY: &str = "worktree";
@@ -42,6 +42,9 @@ const IGNORED_NAMED_MAX: usize = 3;
 pub struct WorkPlace {
     /// The branch.
     pub branch: String,
+    /// Whether the work has landed and the branch was taken away.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub branch_removed: bool,
     /// Its worktree, as long as that is there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<PathBuf>,
@@ -76,8 +79,17 @@ impl WorkPlace {
         let changes = path.as_deref().map(|path| git::changes(path, &[]));
         let uncommitted = changes.and_then(Result::ok).unwrap_or_default();
         let tip = git::tip_of(&project.root, &target.branch);
+        // A person may have taken it back.
+        let is_there = |landed: &&Landing| {
+            let at = git::tip_of(&project.root, &landed.onto);
+            let is_built = |at: String| git::is_built_on(&project.root, &at, &landed.commit).ok();
+            at.and_then(is_built) == Some(true)
+        };
         let landed = row.landed.as_deref();
-        let landed = landed.filter(|landed| tip.as_ref().is_none_or(|tip| *tip == landed.commit));
+        let landed = landed.filter(|landed| match &tip {
+            Some(tip) => *tip == landed.commit && is_there(landed),
+            None => true,
+        });
         if let Some(landed) = landed {
             let (base, commit) = (short(&target.base), short(&landed.commit));
             return Some(Self {
@@ -90,6 +102,7 @@ impl WorkPlace {
                 merge: None,
                 landed: Some(landed.commit.clone()),
                 branch: target.branch.clone(),
+                branch_removed: tip.is_none(),
             });
         }
         // A branch that is gone was merged, or given up.
@@ -99,12 +112,16 @@ impl WorkPlace {
         let onto = target.onto.as_ref().filter(is_there);
         let from = quote(onto.unwrap_or(&target.base));
         let has_commits = tip != target.base;
-        let is_on = |onto: &String| git::is_merged(&project.root, &target.branch, onto);
+        let plan = PlanFile::path(row).and_then(|path| project.in_work_tree(&path));
+        let is_on = |onto: &String| {
+            let at = git::tip_of(&project.root, onto);
+            let has = |at: String| git::has_work_of(&project.root, &at, &tip, plan.as_deref());
+            at.map(has).is_some_and(|has| has.unwrap_or(false))
+        };
         let merged = has_commits && onto.is_some_and(is_on);
-        let merge = onto.map(|_| match row.lanes {
-            Some(_) => land_command(&row.name),
-            None => format!("git merge {branch}"),
-        });
+        let is_open = has_commits && !merged;
+        let merge = onto.filter(|_| is_open);
+        let merge = merge.map(|onto| merge_command(&project.root, row, &target.branch, onto));
         Some(Self {
             path,
             merged,
@@ -112,11 +129,30 @@ impl WorkPlace {
             onto: onto.cloned(),
             log: format!("git log {from}..{branch}"),
             diff: format!("git diff {from}...{branch}"),
-            merge: merge.filter(|_| has_commits && !merged),
+            merge,
             landed: None,
             branch: target.branch.clone(),
+            branch_removed: false,
         })
     }
+}
+
+/// What to type to bring the branch of a run to another one, which may have moved
+/// on since.
+pub(crate) fn merge_command(root: &Path, row: &RunRow, branch: &str, onto: &str) -> String {
+    let tip = |branch| git::tip_of(root, branch);
+    let has_moved_on = tip(onto)
+        .zip(tip(branch))
+        .is_some_and(|(onto, tip)| git::is_built_on(root, &tip, &onto).ok() == Some(false));
+    match row.lanes {
+        Some(_) if !has_moved_on => land_command(&row.name),
+        _ => format!("git merge {}", quote(branch)),
+    }
+}
+
+/// What to type to land a run.
+pub(crate) fn land_command(run: &str) -> String {
+    format!("piton land {}", quote(run))
 }
 
 impl Project {
@@ -974,6 +1010,30 @@ pub(crate) fn remove(
         branch: target.branch.clone(),
         ignored,
     })))
+}
+
+/// Why the worktree of a run stays where somebody asks for it to go; none where it
+/// goes, or there is none. Changes nothing.
+///
+/// # Errors
+///
+/// When git cannot be asked.
+pub(crate) fn refusal_of_removal(
+    session: &Session<'_>,
+    row: &RunRow,
+) -> Result<Option<Failure>, Failure> {
+    let target = row.target.as_deref();
+    let path = target.and_then(|target| worktree_path(&session.project, target));
+    let Some((target, path)) = target
+        .zip(path)
+        .filter(|(_, path)| path.join(".git").is_file())
+    else {
+        return Ok(None);
+    };
+    match in_use(session, row, &path) {
+        None => kept_for(session, &path, target, Occasion::Asked),
+        used => Ok(used),
+    }
 }
 
 /// Why a worktree stays where it is.

@@ -133,6 +133,7 @@ fn said_of_item(mut row: ItemRow, edit: &Edit) -> Option<ItemRow> {
         Edit::SetModel { model, .. } => row.model.clone_from(model),
         Edit::SetGate { gate, .. } => row.gate.clone_from(gate),
         Edit::SetBreakpoint { breakpoint, .. } => row.breakpoint = *breakpoint,
+        Edit::SetWait { wait, .. } => row.wait = wait.clone().map(Box::new),
         Edit::SetSummary { summary, .. } => row.summary.clone_from(summary),
         Edit::SetDependsOn { depends_on, .. } => row.depends_on.clone_from(depends_on),
         Edit::SetClaims { claims, .. } => row.claims = *claims,

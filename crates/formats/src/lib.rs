@@ -15,6 +15,7 @@
 //! - [`line_diff`]: what changed between two texts, for people.
 //! - [`log_convert`]: a log of one format in the form of another.
 //! - [`merge`]: three versions of a file made one.
+//! - [`mark_origins`]: where the marks of a plan were set.
 //! - [`plan_convert`]: a plan of one format in the form of another.
 //! - [`plan_file`]: the file of a plan, as a face of its run.
 //! - [`plan_format`]: what is asked of a format of plans.
@@ -82,6 +83,7 @@ mod graph;
 pub mod json;
 pub mod line_diff;
 pub mod log_convert;
+pub mod mark_origins;
 pub mod markdown;
 pub mod merge;
 mod native;

@@ -115,6 +115,34 @@ pub fn merge_preferring_ours(path: &str, versions: Versions<'_>) -> Option<Strin
     Some(text)
 }
 
+/// Ours of the file at `path`, with what theirs adds to the base: what theirs took out
+/// or said otherwise stays as it is in ours. None where a version cannot be read as what
+/// the file is.
+#[must_use]
+pub fn with_additions(path: &str, versions: Versions<'_>) -> Option<String> {
+    let Versions { base, ours, theirs } = versions;
+    let (_, rules) = rules_at(path, versions)?;
+    // Neither has said it before: all that the two say is there, and the base holds.
+    let grown = Versions {
+        base: "",
+        ours: base,
+        theirs,
+    };
+    let theirs = match base {
+        "" => theirs.to_owned(),
+        _ => merge_preferring_ours(path, grown)?,
+    };
+    rules.read_all([base, ours, &theirs])?;
+    merge_preferring_ours(
+        path,
+        Versions {
+            base,
+            ours,
+            theirs: &theirs,
+        },
+    )
+}
+
 /// The versions with the line ends of ours, each with one at its end.
 fn lines_alike(versions: Versions<'_>) -> [String; 3] {
     let newline = newline(versions.ours);

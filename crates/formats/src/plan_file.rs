@@ -470,6 +470,7 @@ pub(crate) fn planned_item(id: &str, state: ItemState) -> PlannedItem {
         model: None,
         gate: None,
         breakpoint: false,
+        approval: false,
         turn: Turn::default(),
         depends_on: Vec::new(),
         native: None,
@@ -478,6 +479,7 @@ pub(crate) fn planned_item(id: &str, state: ItemState) -> PlannedItem {
         injected: None,
         claims: ClaimOverrides::default(),
         scope: FileScope::default(),
+        wait: None,
     }
 }
 

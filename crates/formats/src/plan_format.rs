@@ -5,7 +5,7 @@ use std::fmt;
 use jiff::Timestamp;
 use piton_core::native::Native;
 use piton_core::plan::Plan;
-use piton_core::{ItemRow, RunId, RunRow, Tables};
+use piton_core::{Edit, ItemRow, RunId, RunRow, Tables};
 use serde::{Serialize, Serializer};
 
 use crate::face::CannotShow;
@@ -245,15 +245,77 @@ impl Templates {
     }
 }
 
-/// Why runs of a format are not worked on yet.
+/// Who works on an item, as its format has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NotRun {
-    /// What the plan is, to stand behind its name.
-    pub what: &'static str,
-    /// What can be done instead.
-    pub hint: &'static str,
-    /// What to type to see such a run.
-    pub next: &'static str,
+pub struct ItemRole {
+    /// What the role is called.
+    pub name: &'static str,
+    /// The model where nobody asks for one.
+    pub model: Option<&'static str>,
+    /// The file that comes of it, relative to the folder of the plan.
+    pub artifact: Option<&'static str>,
+    /// How whoever has this role goes about it, beside the item's own words.
+    pub brief: Option<&'static str>,
+}
+
+/// What lies around a run.
+#[derive(Clone, Copy)]
+pub struct Surroundings<'a> {
+    /// The run and all its items.
+    pub tables: &'a Tables,
+    /// The run.
+    pub run: RunId,
+    /// The text of a file, by its path from the folder of the plan.
+    pub beside: &'a dyn Fn(&str) -> Option<String>,
+    /// Whether there is a file, by its path from the root of the work tree.
+    pub in_tree: &'a dyn Fn(&str) -> bool,
+    /// What the folder of the work tree is called.
+    pub tree_name: &'a str,
+}
+
+/// What comes of an item that piton works on itself.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OwnWork {
+    /// What it changes in the plan.
+    pub edits: Vec<Edit>,
+    /// What was done, in a line.
+    pub summary: String,
+}
+
+/// A repository in which a run is to be worked on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunRepo {
+    /// What the files call it.
+    pub name: String,
+    /// Where it is, relative to the folder of the plan; none where no file says so.
+    pub path: Option<String>,
+    /// How many issues are open there.
+    pub issues: usize,
+}
+
+/// The repositories in which a run is to be worked on.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RunRepos {
+    /// Those in which something is to be done.
+    pub repos: Vec<RunRepo>,
+    /// The file that says where they are, where there is one.
+    pub manifest: Option<&'static str>,
+}
+
+/// Phases of a run, each with a role, of which piton does some itself.
+#[derive(Clone, Copy)]
+pub struct Phases {
+    /// Who works on an item.
+    pub role: fn(&ItemRow) -> Option<ItemRole>,
+    /// What comes of an item that no agent works on, or why nothing can; none of one
+    /// that an agent works on.
+    pub own_work: fn(&ItemRow, &Surroundings<'_>) -> Option<Result<OwnWork, String>>,
+    /// Why what was made of an item cannot be worked with.
+    pub check_artifact: fn(&ItemRow, &Surroundings<'_>) -> Result<(), String>,
+    /// The file that names the repositories of a run, beside its own.
+    pub manifest: &'static str,
+    /// The repositories, by the text of the run's own file and of that one.
+    pub repositories: fn(&str, Option<&str>) -> RunRepos,
 }
 
 /// What the file says of an item that is an issue.
@@ -354,8 +416,8 @@ pub struct PlanFormat {
     /// The worktree in which it wants to be worked on, given what only the format
     /// has.
     pub worktree: fn(Option<&Native>) -> Option<WorktreeSettings>,
-    /// Why its runs are not worked on; none where they are.
-    pub not_run: Option<NotRun>,
+    /// The phases of its runs, where they have roles of their own.
+    pub phases: Option<Phases>,
     /// Which files of the project belong to a run, by their format.
     pub companions: &'static [&'static str],
     /// How it is converted.
@@ -420,7 +482,7 @@ pub(crate) const IN_ONE_FILE: PlanFormat = PlanFormat {
     templates: |_, _| Templates::default(),
     title: |row| row.name.clone(),
     worktree: |_| None,
-    not_run: None,
+    phases: None,
     companions: &[],
     conversions: &[],
     lines_of_items: |_| Vec::new(),

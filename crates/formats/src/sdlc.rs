@@ -16,10 +16,13 @@ mod formats;
 mod layout;
 mod manifest;
 mod metrics;
+mod own_work;
+mod phases;
 mod plan;
 mod read;
 mod shape;
 mod state;
+mod tasks;
 mod tree;
 
 pub use face::{edits, show};

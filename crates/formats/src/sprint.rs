@@ -31,6 +31,7 @@ mod read;
 mod requests;
 mod shape;
 mod template;
+mod wait;
 mod workflow;
 mod worktree;
 mod write;
@@ -49,7 +50,7 @@ pub use native::FACE;
 pub(crate) use native::name_of_node;
 pub use progress::{
     Children, Current, Gate, GateStatus, GateTracking, HumanNeeded, PhaseNode, PhaseStatus,
-    Progress, SprintStatus, Stats,
+    Progress, SprintStatus, Stats, Wait,
 };
 pub use read::parse_progress;
 pub use shape::{PROGRESS_SHAPE, SPRINT_SHAPE, WORKFLOW_SHAPE};

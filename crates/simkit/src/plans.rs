@@ -47,6 +47,11 @@ pub fn draw_plan(draw: &mut impl FnMut(usize) -> usize) -> String {
     if draw(3) == 2 {
         text.push_str(ANY_ORDER);
     }
+    for drawn in &mut nodes {
+        if draw(10) == 9 {
+            drawn.words.push_str(" approval");
+        }
+    }
     for drawn in &nodes {
         let indent = 2 * (drawn.path.len() - 1);
         let id = drawn.node.rsplit('/').next().unwrap_or_default();

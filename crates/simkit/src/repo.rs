@@ -238,6 +238,7 @@ impl Repo {
                     command: "make check".to_owned(),
                     output: "red".to_owned(),
                     with: Vec::new(),
+                    changed: false,
                 },
             },
         }

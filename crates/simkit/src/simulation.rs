@@ -5,7 +5,9 @@
 //! [`crate::seed`]), the others follow it. More of them:
 //! `PITON_SIM_SEEDS=100000 cargo test -p piton-core simulation`.
 
+mod checks;
 mod several;
+mod waits;
 
 use piton_core::gate::{Gate, GateReport};
 use piton_core::lane::{LaneHold, TargetRow, unit_of};
@@ -29,11 +31,13 @@ use piton_core::run_loop::{
 };
 use piton_core::trouble::Trouble;
 use piton_core::{
-    AttemptId, Command, DecisionKind, Edit, Event, ItemState, Need, Node, Outcome, Recorded,
-    Refusal, Role, RunState, Tables, Verb,
+    AttemptId, Command, DecisionKind, Edit, Event, ItemRow, ItemState, Need, Node, Outcome,
+    Recorded, Refusal, Role, RunState, Tables, Verb,
 };
 
+use self::checks::Checks;
 use self::several::Process;
+use self::waits::{AskedWaits, with_waits};
 use crate::backing::Backing;
 use crate::edits::draw_edits;
 use crate::plans::draw_plan;
@@ -44,6 +48,10 @@ use crate::world::{
 
 /// So many operations of the disk a commit takes at most, roughly.
 const DISK_OPERATIONS: u32 = 30;
+
+/// After so many effects nothing is cut any more. A run of eight lanes whose runner dies
+/// every eighth effect hardly gets on: that it ends can be asked of it only from here.
+const CUTS_UNTIL: u32 = 15_000;
 
 /// After so many effects a run counts as one that never ends.
 const EFFECTS_MAX: u32 = 20_000;
@@ -225,9 +233,10 @@ struct Work {
 #[derive(Debug)]
 enum WorkFor {
     Agent(AttemptId),
-    Gate,
-    /// What is done about a lane or a merge; the merge to which the target is moved.
-    Git(Box<Effect>, Option<MadeMerge>),
+    /// The command.
+    Gate(String),
+    /// What is done about a lane or a merge; the unit as it was when that began.
+    Git(Box<Effect>, Box<ItemRow>),
 }
 
 impl Work {
@@ -254,6 +263,10 @@ pub struct Sim {
     works: BTreeMap<Node, Work>,
     /// When the runner wants to be woken.
     wake: Option<Timestamp>,
+    /// The commands that it asks whether items may begin.
+    asked_waits: AskedWaits,
+    /// Where edits of waits are drawn from, and how many are left.
+    wait_edits: Option<(Rng, u32)>,
     /// Commits in the repository.
     head: u32,
     /// How often something was cut short: by a crash, a signal, or a limit.
@@ -275,6 +288,7 @@ pub struct Sim {
     pub most_runners: usize,
     /// The tokens of the runners that took the lanes last.
     lane_takers: BTreeMap<u32, u64>,
+    checks: Checks,
 }
 
 impl Sim {
@@ -286,6 +300,7 @@ impl Sim {
     pub fn on(seed: u32, chaos: Chaos, backing: Option<Box<dyn Backing>>) -> Self {
         let mut rng = Rng::new(u64::from(seed));
         let text = with_files(&draw_plan(&mut |below| rng.below(below)), seed);
+        let text = with_waits(&text, seed);
         let policy = Policy {
             retry: Retry {
                 categories: vec![Category::Network, Category::Validation],
@@ -322,6 +337,8 @@ impl Sim {
             agents: BTreeMap::new(),
             works: BTreeMap::new(),
             wake: None,
+            asked_waits: AskedWaits::default(),
+            wait_edits: None,
             head: 0,
             cuts: 0,
             most_at_once: 0,
@@ -334,6 +351,7 @@ impl Sim {
             runners_max: 1,
             most_runners: 1,
             lane_takers: BTreeMap::new(),
+            checks: Checks::new(),
         }
     }
 
@@ -362,6 +380,7 @@ impl Sim {
     fn crash(&mut self) {
         self.world.restart();
         self.works.clear();
+        self.asked_waits.clear();
         self.others.clear();
         let dies = self.rng.percent(40);
         for agent in self.agents.values_mut().filter(|agent| agent.alive) {
@@ -399,6 +418,7 @@ impl Sim {
         let tables = self.picture();
         self.seen = self.world.journal.len();
         self.wake = None;
+        self.asked_waits.clear();
         let options = Options {
             workers: self.workers(),
             ..self.options.clone()
@@ -408,6 +428,9 @@ impl Sim {
         loop {
             self.effects += 1;
             assert!(self.effects < EFFECTS_MAX, "it never ends");
+            if self.effects == CUTS_UNTIL {
+                (self.chaos.crashes, self.chaos.signals) = (0, 0);
+            }
             self.take_turns(&mut runner, &mut queue);
             let token = runner.token();
             if !self.is_given_up(token) {
@@ -419,6 +442,8 @@ impl Sim {
             };
             self.may_crash()?;
             self.meddle();
+            self.change_a_check();
+            self.change_a_wait();
             if let Effect::Finish(ending) = effect {
                 assert!(queue.is_empty());
                 self.finish(token, ending)?;
@@ -440,6 +465,7 @@ impl Sim {
                 queue.extend(self.signal(&mut runner));
             }
             self.check_lanes();
+            self.check_checks();
             let row = self.world.run_row();
             let within = self
                 .limits
@@ -477,6 +503,8 @@ impl Sim {
     fn happens(&mut self, runner: &mut RunLoop) -> Result<Vec<Effect>, Crash> {
         self.may_crash()?;
         self.meddle();
+        self.change_a_check();
+        self.change_a_wait();
         self.watch_others(runner)?;
         let news = self.news();
         if !news.is_empty() {
@@ -492,7 +520,15 @@ impl Sim {
             .min();
         let wakes = self.wake.map(|wake| (wake, None));
         let first = first.map(|(time, node)| (time, Some(node)));
-        let Some((time, node)) = first.into_iter().chain(wakes).min() else {
+        let next = first.into_iter().chain(wakes).min();
+        let answers = self.asked_waits.first();
+        let answers = answers.filter(|(at, _)| next.as_ref().is_none_or(|(time, _)| at <= time));
+        if let Some((at, node)) = answers {
+            self.world.now = now.max(at);
+            let input = self.answers_wait(node);
+            return Ok(runner.step(self.world.now, input));
+        }
+        let Some((time, node)) = next else {
             assert!(self.runners_max > 1, "the loop waits for nothing");
             self.world.pass(1);
             return Ok(Vec::new());
@@ -534,10 +570,8 @@ impl Sim {
                     node,
                 }
             }
-            WorkFor::Git(effect, made) => {
-                self.git_ends(node, (*effect, made), work.is_stopped, token)
-            }
-            WorkFor::Gate => {
+            WorkFor::Git(effect, unit) => self.git_ends((*effect, &unit), work.is_stopped, token),
+            WorkFor::Gate(script) => {
                 let turn = self.count(|event| {
                     matches!(event, Event::GateEnded { node: at, report, .. }
                         if *at == node && !report.interrupted)
@@ -548,6 +582,9 @@ impl Sim {
                     tree: self.hash(),
                     ..GateReport::default()
                 };
+                if report.passed {
+                    self.check_passed(&node, &script);
+                }
                 Input::GateEnded {
                     node,
                     report,
@@ -638,6 +675,15 @@ impl Sim {
                     head,
                 })?
             }
+            // Others have ended its attempt: what its agent does is nobody's.
+            Effect::StartAgent { attempt, node, .. } if self.is_given_up(runner.token()) => {
+                Input::AgentEnded {
+                    attempt,
+                    report: Box::new(Report::bare(Outcome::Interrupted)),
+                    recovery: None,
+                    node,
+                }
+            }
             Effect::StartAgent {
                 attempt,
                 node,
@@ -670,8 +716,10 @@ impl Sim {
                 Input::WorkLost { node, why }
             }
             Effect::RunGate { node, .. } => {
+                let gate = self.world.item(node.as_str()).gate_to_pass();
+                let script = gate.map_or_else(String::new, |gate| gate.script.clone());
                 let work = Work {
-                    for_: WorkFor::Gate,
+                    for_: WorkFor::Gate(script),
                     ends: self.world.now + SignedDuration::from_secs(5),
                     until: None,
                     is_stopped: false,
@@ -695,12 +743,11 @@ impl Sim {
             | Effect::CheckMerge { ref node }
             | Effect::MoveTarget { ref node } => {
                 let node = node.clone();
-                let merge = self.world.item(node.as_str()).merge();
-                let made = merge.and_then(|merge| merge.made.clone());
+                let unit = Box::new(self.world.item(node.as_str()).clone());
                 let took = SignedDuration::from_secs(i64::from(self.rng.small(7)));
                 let work = Work {
                     ends: self.world.now + took,
-                    for_: WorkFor::Git(Box::new(effect), made),
+                    for_: WorkFor::Git(Box::new(effect), unit),
                     until: None,
                     is_stopped: false,
                 };
@@ -709,6 +756,18 @@ impl Sim {
             }
             Effect::WaitUntil(time) => {
                 self.wake = Some(time);
+                return Ok(None);
+            }
+            Effect::WakeAt(time) => {
+                self.wake = Some(time);
+                return Ok(None);
+            }
+            Effect::EndAsking { node } => {
+                self.end_asking(&node);
+                return Ok(None);
+            }
+            Effect::AskWait { node, wait } => {
+                self.ask_wait(node, wait);
                 return Ok(None);
             }
             Effect::WaitForPerson => {
@@ -962,10 +1021,12 @@ impl Sim {
             });
             let kind = self.world.tables.decision(id).map(|row| row.kind);
             let is_claim = kind == Some(DecisionKind::Claim);
-            let is_review = kind == Some(DecisionKind::Review);
+            let is_review = matches!(kind, Some(DecisionKind::Review | DecisionKind::Approval));
+            let is_wait = kind == Some(DecisionKind::Wait);
             let verb = match self.script.verdict(&at, turn) {
                 Verb::Answer if is_review && turn < 4 => Verb::Reject,
                 Verb::Answer | Verb::Retry if is_review => Verb::Approve,
+                Verb::Answer if is_wait => Verb::Approve,
                 _ if is_claim && turn.is_multiple_of(3) => Verb::Approve,
                 verb => verb,
             };
@@ -1025,6 +1086,7 @@ impl Sim {
                     (true, _) => crate::edits::a_persons(&self.world),
                     (false, true) => Word::Hand {
                         by: "ada".to_owned(),
+                        brought: Vec::new(),
                     },
                     (false, false) => Word::File,
                 },
@@ -1163,11 +1225,12 @@ impl Sim {
     /// What is done about a lane or a merge is over.
     fn git_ends(
         &mut self,
-        node: Node,
-        (effect, made): (Effect, Option<MadeMerge>),
+        (effect, unit): (Effect, &ItemRow),
         is_stopped: bool,
         token: u64,
     ) -> Input {
+        let node = unit.node.clone();
+        let made = unit.merge().and_then(|merge| merge.made.clone());
         let is_given_up = self.is_given_up(token);
         if let (true, Effect::MoveTarget { .. }, Some(made)) = (is_given_up, &effect, &made) {
             // It knows of no one that went on without it.
@@ -1197,12 +1260,14 @@ impl Sim {
             Effect::CheckMerge { .. } => Some(repo.check_merge(merge.made.as_ref()?)),
             _ => Some(repo.move_target(merge.made.as_ref()?)),
         });
+        let step = step.map(|step| self.with_checks(unit, step));
         let end = step.map_or(MergeEnd::Stopped, MergeEnd::Step);
         Input::MergeEnded { node, end }
     }
 
     fn save(&mut self, node: &Node) -> Option<String> {
-        let (lane, repo, attempts) = self.lane_of(node).expect("it has one");
+        // It is queued, and has left its lane, when a person approves it meanwhile.
+        let (lane, repo, attempts) = self.lane_of(node)?;
         let is_used = attempts > lane.attempts;
         is_used.then(|| repo.save(lane.lane, &lane.from)).flatten()
     }
@@ -1335,7 +1400,8 @@ impl Sim {
     }
 
     /// A unit got its lane while none of those at work was about the same files. A
-    /// person may have one of them queued later.
+    /// person may have one of them queued later; what is merged and waits for its
+    /// changed check alone keeps nobody from them.
     fn check_files<'n>(&self, node: &Node, at_work: impl Iterator<Item = &'n Node>) {
         let tables = &self.world.tables;
         let files = |node: &Node| tables.scope_of_unit(self.world.item(node.as_str()));
@@ -1344,8 +1410,15 @@ impl Sim {
             let mut events = self.world.journal.iter();
             events.rposition(|recorded| is_it(&recorded.event))
         };
+        let is_merged = |node: &Node| {
+            let merge = self.world.item(node.as_str()).merge();
+            let repo = self.repo.as_ref();
+            merge
+                .zip(repo)
+                .is_some_and(|(merge, repo)| repo.is_on_target(&merge.work))
+        };
         for other in at_work.filter(|other| *other != node && !own.is_empty()) {
-            if own.overlap(&files(other)).is_none() {
+            if own.overlap(&files(other)).is_none() || is_merged(other) {
                 continue;
             }
             // A runner that takes a lane over gives nobody one.
@@ -1488,6 +1561,8 @@ impl Sim {
         decisions
             .map(|row| {
                 let verb = row.verdict.as_ref().map(|verdict| verdict.verb);
+                // A look at what is done is over as well when what holds it is left out.
+                let verb = verb.filter(|_| row.kind != DecisionKind::Breakpoint);
                 let node = row.node.as_ref().map_or("", Node::as_str);
                 format!("{:?} {node} {verb:?}", row.kind)
             })
@@ -1579,10 +1654,12 @@ impl Sim {
 }
 
 /// An attempt that was ended from outside: what it changed stays changed.
-/// Evidence without the number of its commit, which is that of its turn.
+/// Evidence without the number of its commit and the time of its decision, which are
+/// those of its turn.
 fn in_kind(evidence: &Evidence) -> String {
     match evidence {
         Evidence::Committed { .. } => "committed".to_owned(),
+        Evidence::Decided { by, .. } => format!("decided by {by}"),
         evidence => format!("{evidence:?}"),
     }
 }

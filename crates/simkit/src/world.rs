@@ -4,7 +4,7 @@
 //! the same would have been decided from all of them: a forgotten wish shows.
 //! After every commit all that must always hold is checked.
 
-use piton_core::evidence::{Baseline, Claims};
+use piton_core::evidence::{Baseline, Claims, Evidence};
 use piton_core::gate::{Gate, GateReport};
 use piton_core::memory::MemoryKind;
 use piton_core::name::{FreeNumbers, Naming, Space, entry_prefix};
@@ -24,6 +24,7 @@ use piton_core::recover::{Recovery, Rule};
 use piton_core::run::Pause;
 use piton_core::scope::FileScope;
 use piton_core::standing::{Standings, state_of_run};
+use piton_core::wait::Wait;
 use piton_core::{
     Actor, AttemptId, Command, CommandId, DecisionId, DecisionKind, Draft, Event, EventId, Facts,
     HolderKnown, ItemRow, ItemState, Key, Need, Node, Outcome, Place, Recorded, Refusal, Role, Row,
@@ -90,7 +91,7 @@ impl World {
             run: RunId(id(1, 1)),
             tables: Tables::default(),
             journal: Vec::new(),
-            now: Timestamp::from_second(1_000_000).expect("in range"),
+            now: begin(),
             leases: BTreeMap::new(),
             holder_gone: false,
             holder: None,
@@ -778,6 +779,8 @@ impl World {
                 attempt, run, node, ..
             } => {
                 assert_eq!(self.tables.attempt(*attempt), None);
+                let item = self.tables.item(*run, node);
+                assert!(!item.is_some_and(ItemRow::is_held_by_wait), "{node}");
                 assert_eq!(
                     self.tables.item(*run, node).map(|row| row.attempt),
                     Some(None)
@@ -806,7 +809,7 @@ impl World {
     fn is_free(&self, item: &ItemRow) -> bool {
         let parent = self.parent(item);
         let tables = &self.tables;
-        parent.is_none_or(|parent| self.is_free(parent))
+        parent.is_none_or(|parent| self.is_free(parent) && !parent.is_held_by_wait())
             && !tables.is_behind(item.run, &item.place, item.turn, &item.depends_on)
             && item.depends_on.iter().all(|on| {
                 let on = self.tables.item(item.run, on);
@@ -847,6 +850,7 @@ impl World {
             self.check_attempt(item);
             self.check_dependencies(item);
             self.check_family(item);
+            Self::check_approval(item);
         }
         let roots = self
             .tables
@@ -855,6 +859,20 @@ impl World {
             .count();
         assert_eq!(self.run_row().open_roots as usize, roots, "open roots");
         self.check_run();
+    }
+
+    /// Nothing but a person finishes what is to be approved.
+    fn check_approval(item: &ItemRow) {
+        if item.approval && item.state == ItemState::Done {
+            let mut evidence = item.evidence.iter();
+            let is_approved = evidence.any(|one| {
+                matches!(
+                    one,
+                    Evidence::Decided { .. } | Evidence::Claimed { .. } | Evidence::TakenOver
+                )
+            });
+            assert!(is_approved, "nobody approved {}", item.node);
+        }
     }
 
     /// The sums are those of the attempts, whatever became of them since.
@@ -920,7 +938,9 @@ impl World {
         }
         let held_up = self
             .parent(item)
-            .is_some_and(|parent| parent.state == ItemState::Pending);
+            .is_some_and(|parent| parent.state == ItemState::Pending || parent.is_held_by_wait());
+        let waits = item.waiting_for().is_some();
+        assert!(!waits || self.is_free(item), "{} waits too soon", item.node);
         match item.state {
             ItemState::Pending => {
                 assert!(!self.is_free(item), "{} waits for nothing", item.node);
@@ -1005,6 +1025,8 @@ impl World {
                     || asked(DecisionKind::Claim)
                     || asked(DecisionKind::MergeNeeded)
                     || asked(DecisionKind::Review)
+                    || asked(DecisionKind::Wait)
+                    || asked(DecisionKind::Approval)
                     || asked(DecisionKind::BlockedNode),
                 "there is no way out of {}",
                 run.state
@@ -1044,6 +1066,7 @@ pub fn start_run(run: RunId, limits: Limits) -> Command {
         },
         flags: Box::default(),
         settles: false,
+        notify: false,
     }
 }
 
@@ -1181,7 +1204,9 @@ pub fn tried_once() -> Policy {
 pub const ANY_ORDER: &str = "in any order:\n";
 
 /// Reads a plan: a node a line, two spaces a level, then what it has:
-/// `gate=3`, `break`, `parallel`, `after=NODE,NODE`, `files=PATH,PATH`, `state=done`.
+/// `gate=3`, `break`, `approval`, `parallel`, `after=NODE,NODE`, `files=PATH,PATH`, `state=done`,
+/// `wait=COMMAND`, `wait=SECONDS` (from the beginning of this world) or
+/// `wait=COMMAND,SECONDS`.
 pub fn plan(run: RunId, text: &str) -> Plan {
     let mut items: Vec<PlannedItem> = Vec::new();
     let (order, text) = match text.strip_prefix(ANY_ORDER) {
@@ -1216,6 +1241,7 @@ pub fn plan(run: RunId, text: &str) -> Plan {
             model: None,
             gate: None,
             breakpoint: false,
+            approval: false,
             depends_on: Vec::new(),
             native: None,
             past: piton_core::plan::Past::default(),
@@ -1224,6 +1250,7 @@ pub fn plan(run: RunId, text: &str) -> Plan {
             claims: piton_core::evidence::ClaimOverrides::default(),
             turn: piton_core::plan::Turn::default(),
             scope: FileScope::default(),
+            wait: None,
         };
         words.for_each(|word| furnish(&mut item, word));
         items.push(item);
@@ -1245,6 +1272,7 @@ pub fn plan(run: RunId, text: &str) -> Plan {
 fn furnish(item: &mut PlannedItem, word: &str) {
     match word.split_once('=') {
         None if word == "break" => item.breakpoint = true,
+        None if word == "approval" => item.approval = true,
         None if word == "parallel" => item.turn.parallel = true,
         Some(("gate", runs)) => {
             item.gate = Some(Gate {
@@ -1258,6 +1286,7 @@ fn furnish(item: &mut PlannedItem, word: &str) {
             item.depends_on = nodes.split(',').map(node).collect();
             item.state = ItemState::Pending;
         }
+        Some(("wait", words)) => item.wait = Some(a_wait(words)),
         Some(("files", paths)) => {
             item.scope = FileScope(paths.split(',').map(str::to_owned).collect());
         }
@@ -1269,6 +1298,26 @@ fn furnish(item: &mut PlannedItem, word: &str) {
         }
         Some(_) | None => panic!("`{word}` says nothing about a node"),
     }
+}
+
+/// A wait in few words: see [`plan`].
+pub fn a_wait(words: &str) -> Wait {
+    let mut wait = Wait {
+        every_s: Some(30),
+        ..Wait::default()
+    };
+    for word in words.split(',') {
+        match word.parse() {
+            Ok(seconds) => wait.until = Some(begin() + SignedDuration::from_secs(seconds)),
+            Err(_) => wait.command = Some(word.to_owned()),
+        }
+    }
+    wait
+}
+
+/// When this world begins.
+fn begin() -> Timestamp {
+    Timestamp::from_second(1_000_000).expect("in range")
 }
 
 pub const ALL_ITEM_STATES: [ItemState; 9] = [

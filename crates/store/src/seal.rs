@@ -150,6 +150,8 @@ pub(crate) fn lease_change(event: &Event, time: Timestamp) -> Option<LeaseChange
         | Event::MemoryJudged { .. }
         | Event::BlockerResolved { .. }
         | Event::CallNoted(_)
+        | Event::NotificationStarted { .. }
+        | Event::NotificationEnded { .. }
         | Event::FaceTurned { .. } => None,
     }
 }

@@ -276,7 +276,7 @@ impl SqliteStore {
             "{} was replaced or taken away while it was open",
             self.place.db.display()
         );
-        Err(Fault::bare(FaultKind::Io, what))
+        Err(Fault::bare(FaultKind::Gone, what))
     }
 
     fn flush_fault(&self) -> Fault {

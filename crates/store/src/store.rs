@@ -154,6 +154,8 @@ pub enum FaultKind {
     Missing,
     /// It cannot be read or written: permissions, a full disk, a failing one.
     Io,
+    /// It was replaced or taken away while it was open.
+    Gone,
     /// What is stored is damaged.
     Damaged,
     /// A newer piton wrote it.

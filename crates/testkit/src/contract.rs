@@ -12,6 +12,7 @@ use piton_core::entry::{Entry, EntryType};
 use piton_core::evidence::Claims;
 use piton_core::id::{CommandId, Node, RunId, StreamId};
 use piton_core::journal::{GENESIS, Record};
+use piton_core::notification::{NotificationKind, due_notifications, last_failure};
 use piton_core::policy::Limits;
 use piton_core::redact::Redactor;
 use piton_core::{AttemptId, Command, Event, Key, Need, Outcome, Refusal};
@@ -645,6 +646,44 @@ pub fn a_heartbeat_is_no_event(subject: &mut Subject) {
     subject.assert_whole();
 }
 
+/// What a person is notified of is known by the row that it is about, and the last
+/// failure by that of its run, whose stream has all of it.
+pub fn a_notification_is_known_by_what_it_is_about(subject: &mut Subject) {
+    let run = subject.plan("auth", &[("a", &[])]);
+    let mut begin = start(run);
+    if let Command::StartRun { notify, .. } = &mut begin {
+        *notify = true;
+    }
+    subject.commit(&begin).expect("it is free");
+    let token = held(subject, run).expect("it is held");
+    let release = Command::ReleaseRun { run, token };
+    subject.commit(&release).expect("it is held");
+    let due = |subject: &Subject| {
+        let needs = [Need::Runs, Need::OpenDecisions(None)];
+        let rows = subject.store.load(&needs).expect("readable");
+        let failed = last_failure(rows.tables.runs()).cloned();
+        let due = due_notifications(&rows.tables, &NotificationKind::ALL);
+        (due, failed.and_then(|failed| failed.error))
+    };
+    let (ends, _) = due(subject);
+    let about = ends.first().expect("the run is given back").subject.clone();
+    let begun = Command::StartNotification(about.clone());
+    let began = subject.commit(&begun).expect("it is due").events;
+    assert_eq!(began.len(), 1);
+    assert_eq!(began[0].record.stream, StreamId::run(run));
+    assert!(due(subject).0[0].again);
+    let error = Some("it failed".to_owned());
+    let end = Command::EndNotification {
+        subject: about,
+        error: error.clone(),
+    };
+    subject.commit(&end).expect("it was started");
+    assert_eq!(due(subject), (Vec::new(), error));
+    let more = subject.commit(&begun).expect("nothing comes of it").events;
+    assert_eq!(more, []);
+    subject.assert_whole();
+}
+
 fn start(run: RunId) -> Command {
     Command::StartRun {
         run,
@@ -653,6 +692,7 @@ fn start(run: RunId) -> Command {
         claims: Claims::default(),
         flags: Box::default(),
         settles: false,
+        notify: false,
     }
 }
 
@@ -747,6 +787,7 @@ macro_rules! store_contract {
             a_heartbeat_without_a_lease_is_refused
             a_lease_holds_as_long_as_its_holder_lives
             a_heartbeat_is_no_event
+            a_notification_is_known_by_what_it_is_about
             an_old_command_is_still_known_after_many
             threads_lose_nothing_of_each_other
         );

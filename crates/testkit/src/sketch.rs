@@ -79,6 +79,7 @@ pub fn plan(run: RunId, name: &str, nodes: &[(&str, &[&str])]) -> Plan {
             model: None,
             gate: None,
             breakpoint: false,
+            approval: false,
             depends_on: depends_on.iter().map(|on| Node::named(*on)).collect(),
             native: None,
             past: Past::default(),
@@ -87,6 +88,7 @@ pub fn plan(run: RunId, name: &str, nodes: &[(&str, &[&str])]) -> Plan {
             claims: piton_core::evidence::ClaimOverrides::default(),
             turn: piton_core::plan::Turn::default(),
             scope: piton_core::scope::FileScope::default(),
+            wait: None,
         });
     }
     Plan {

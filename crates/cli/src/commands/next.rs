@@ -1,5 +1,6 @@
 //! `piton next`, and `piton inbox ask`.
 
+use piton_core::Verb;
 use piton_engine::item_view::{ItemView, WaitsFor};
 use piton_engine::verbs::inbox::{self, Question};
 use piton_engine::verbs::next::{self, RunNext};
@@ -97,7 +98,10 @@ fn waits(world: &World, item: &ItemView) -> String {
     let words = match (waits.what, why) {
         (WaitsFor::Person, Some(why)) => format!("for a person: {why}"),
         (WaitsFor::Person, None) => "for a person".to_owned(),
-        (WaitsFor::Time, _) => match item.until {
+        (WaitsFor::Time | WaitsFor::Command, _) if item.wait.is_some() => {
+            item.wait.iter().map(ToString::to_string).collect()
+        }
+        (WaitsFor::Time | WaitsFor::Command, _) => match item.until {
             Some(until) => format!("for {}", seconds(world.now(), until)),
             None => "for a time".to_owned(),
         },
@@ -107,7 +111,7 @@ fn waits(world: &World, item: &ItemView) -> String {
         (WaitsFor::Breakpoint, _) => "was done: somebody is to look at it".to_owned(),
     };
     match &item.decision {
-        Some(id) => format!("{words} ({id})"),
+        Some(id) => format!("{words} (`piton decide {id}`)"),
         None => words,
     }
 }
@@ -133,14 +137,10 @@ pub(super) fn ask(
     })?;
     if output.json {
         output.json(&asked);
-        return Ok(Exit::Done);
+    } else {
+        output.note(&format!("asked as {}: {}", asked.id, asked.question));
+        output.hint(&format!("answer it with `{}`", asked.typed(Verb::Answer)));
     }
-    output.note(&format!("asked as {}: {}", asked.id, asked.question));
-    output.hint(&format!("answer it with `{}`", answer(&asked.id)));
+    inbox::notify_of_questions(world);
     Ok(Exit::Done)
-}
-
-/// What to type to answer.
-pub(super) fn answer(id: &str) -> String {
-    format!("piton decide {id} answer --why '...'")
 }

@@ -113,7 +113,10 @@ fn cause(item: &AccountItem) -> String {
     let view = &item.item;
     if let Some(waits) = view.waits.as_ref().filter(|_| item.held_up_by.is_empty()) {
         return match waits.what {
-            WaitsFor::Time => put_off(view),
+            WaitsFor::Time | WaitsFor::Command => match &view.wait {
+                Some(wait) => format!("to wait {wait}"),
+                None => put_off(view),
+            },
             WaitsFor::Breakpoint => "held at a breakpoint".to_owned(),
             WaitsFor::Person | WaitsFor::Dependency | WaitsFor::Files => "not reached".to_owned(),
         };

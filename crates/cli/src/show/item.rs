@@ -72,7 +72,12 @@ fn notes(item: &ItemView, now: Timestamp) -> Vec<String> {
         1 => notes.push("tried again once".to_owned()),
         more => notes.push(format!("tried again {more} times")),
     }
-    if let Some(until) = item.until.filter(|until| *until > now) {
+    let waits = item.waits.as_ref().map(|waits| waits.what);
+    if let Some(wait) = &item.wait
+        && matches!(waits, Some(WaitsFor::Time | WaitsFor::Command))
+    {
+        notes.push(format!("waits {wait}"));
+    } else if let Some(until) = item.until.filter(|until| *until > now) {
         notes.push(format!("waits {}", seconds(now, until)));
     }
     if let Some(Waits {

@@ -15,8 +15,23 @@ pub(crate) fn cleaned(cleaned: &Cleaned) -> Vec<String> {
     }
     let lanes = cleaned.lanes.iter();
     lines.extend(lanes.map(|lane| format!("removed the lane {}", lane.display())));
+    let abandoned = cleaned.abandoned.iter();
+    lines.extend(abandoned.map(|gone| {
+        let commit = gone.commit.as_ref();
+        let commit =
+            commit.map(|commit| format!("; `git branch NAME {commit}` keeps what was committed"));
+        format!(
+            "it went with its lane: {}{}",
+            gone.what,
+            commit.unwrap_or_default()
+        )
+    }));
     let branch = cleaned.branch.iter();
     lines.extend(branch.map(|branch| format!("removed the branch {branch}, which has landed")));
+    lines.extend(cleaned.left_out.iter().map(|left| {
+        let (item, commit) = (&left.item, &left.commit);
+        format!("what was begun on {item} and left out is on no branch: `git branch NAME {commit}` keeps it")
+    }));
     lines.extend(cleaned.stays.iter().cloned());
     if lines.is_empty() {
         lines.push("there is no worktree of its own".to_owned());
@@ -28,10 +43,12 @@ pub(crate) fn cleaned(cleaned: &Cleaned) -> Vec<String> {
 pub(crate) fn lines(place: &WorkPlace) -> Vec<String> {
     let path = place.path.as_ref();
     let at = path.map_or_else(String::new, |path| format!(" in {}", path.display()));
-    let mut lines = vec![
-        format!("on the branch {}{at}", place.branch),
-        format!("see it with `{}` and `{}`", place.log, place.diff),
-    ];
+    let on_branch = format!("on the branch {}{at}", place.branch);
+    let mut lines: Vec<String> = Some(on_branch)
+        .filter(|_| !place.branch_removed)
+        .into_iter()
+        .collect();
+    lines.push(format!("see it with `{}` and `{}`", place.log, place.diff));
     if let (Some(path), Some(first)) = (path, place.uncommitted.first()) {
         let files = match place.uncommitted.len() - 1 {
             0 => first.clone(),

@@ -2,7 +2,6 @@
 
 use jiff::Timestamp;
 use piton_core::attempt::RecoveryAction;
-use piton_core::evidence::evidence_in_words;
 use piton_core::merge::MergeReturn;
 use piton_core::recover::Followed;
 use piton_core::run::Pause;
@@ -189,6 +188,8 @@ pub(crate) fn line(recorded: &Recorded, tables: &Tables) -> Option<String> {
         | Event::MemoryJudged { .. }
         | Event::BlockerResolved { .. }
         | Event::CallNoted(_)
+        | Event::NotificationStarted { .. }
+        | Event::NotificationEnded { .. }
         | Event::FaceTurned { .. } => None,
     }
 }
@@ -251,7 +252,11 @@ fn is_before_first_attempt(tables: &Tables, recorded: &Recorded) -> bool {
         return false;
     };
     let item = tables.item(*run, node);
-    item.is_some_and(|item| item.stage == Stage::Baseline)
+    item.is_some_and(|item| {
+        // The news of another runner come when the attempt may have begun.
+        let began_since = item.attempts == 1 && item.attempt.is_some() && item.gate_runs.is_none();
+        item.stage == Stage::Baseline || began_since
+    })
 }
 
 fn moved_line(
@@ -274,7 +279,7 @@ fn moved_line(
                 .unwrap_or_default();
             let said = if leaf { dash(summary) } else { String::new() };
             let proof = item
-                .and_then(|item| evidence_in_words(&item.evidence))
+                .and_then(ItemRow::evidence_in_words)
                 .map(|proof| format!(" {DIM}({proof}){DIM:#}"))
                 .unwrap_or_default();
             Some(format!(
@@ -310,6 +315,11 @@ fn moved_line(
                 "{YELLOW}/{YELLOW:#} {node} is split into {pieces}; they come first"
             ))
         }
+        ItemState::Waiting if moved.human.is_none() && waits_by_plan(tables, moved).is_some() => {
+            let wait = waits_by_plan(tables, moved);
+            let wait = wait.map_or_else(String::new, ToString::to_string);
+            Some(format!("{YELLOW}~{YELLOW:#} {node} waits {wait}"))
+        }
         ItemState::Waiting => Some(match (&moved.human, moved.until) {
             (Some(human), _) => format!(
                 "{YELLOW}?{YELLOW:#} {node} needs a person: {}",
@@ -342,6 +352,14 @@ pub(crate) fn denied(calls: u32) -> Option<String> {
         1 => Some("1 call denied".to_owned()),
         more => Some(format!("{more} calls denied")),
     }
+}
+
+/// What an item waits for before it begins, as its plan says.
+fn waits_by_plan<'t>(
+    tables: &'t Tables,
+    moved: &piton_core::event::ItemMoved,
+) -> Option<&'t piton_core::wait::Wait> {
+    tables.item(moved.run, &moved.node)?.waiting_for()
 }
 
 /// Whether an item waits because a service had enough.

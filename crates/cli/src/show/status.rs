@@ -41,6 +41,13 @@ pub(crate) fn render(status: &Status, now: Timestamp, finished: Finished) -> Str
             text.push_str(&format!("  {:<12} {}\n", line.state.to_string(), line.run));
         }
     }
+    if let Some(failed) = &status.notify_failed {
+        text.push_str(&format!(
+            "{YELLOW}warning:{YELLOW:#} the command of [notify] failed {} ago: {}\n",
+            seconds(failed.at, now),
+            failed.error.as_deref().unwrap_or_default()
+        ));
+    }
     text
 }
 

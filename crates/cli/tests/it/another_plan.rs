@@ -188,6 +188,13 @@ fn replaced_by_an_agent(kind: &Kind) -> (Scratch, String) {
     assert_eq!(attempts(&scratch), 3, "the run goes on with what it has");
     let inbox = scratch.json(&["inbox"]);
     assert_eq!(inbox.as_array().map(Vec::len), Some(1), "{inbox}");
+    // Until that is decided, to run the file is to go on with what the run has.
+    let status = scratch.json(&["status"])["run"].clone();
+    assert_eq!(status["next"], "piton inbox");
+    assert_eq!(status["warnings"], serde_json::json!([]), "{status}");
+    let details = inbox[0]["details"].as_str().unwrap_or_default().to_owned();
+    let next = format!("after `keep-file`, `piton run {}` begins", kind.file);
+    assert!(details.contains(&next), "{inbox}");
     (scratch, other)
 }
 

@@ -548,6 +548,25 @@ fn done_on_feature() -> Scratch {
     scratch
 }
 
+/// Nobody can tell whether a person wants the story done again.
+#[test]
+fn marks_alone_that_are_put_back_are_asked_about_and_are_shown_again() {
+    for (verb, expected) in [("keep-piton", [true, false]), ("keep-file", [false, false])] {
+        let scratch = yard();
+        scratch.write(".piton/config.toml", "[git]\ncommit-progress = false\n");
+        run_one(&scratch);
+        scratch.git(&["checkout", "-q", "--", "prd.json"]);
+        assert_eq!(scratch.piton(&["files", "sync"]).exit, 3);
+        let inbox = scratch.json(&["inbox"]);
+        let id = inbox[0]["id"].as_str().expect("a question");
+        fine(&scratch.piton(&["decide", id, verb, "--why", "so"]));
+        fine(&scratch.piton(&["files", "sync"]));
+        assert_eq!(passes(&scratch), expected, "{verb}");
+        let state = scratch.json(&["show", "US-1"])["item"]["state"].clone();
+        assert_eq!(state, if expected[0] { "done" } else { "ready" });
+    }
+}
+
 #[track_caller]
 fn check_ticked_after(bring: &[&[&str]]) {
     let scratch = done_on_feature();
@@ -673,7 +692,7 @@ fn what_depends_on_work_that_is_on_another_branch_waits_for_the_merge() {
     insta::assert_snapshot!(scratch.shows(&["next"]), @r"
     prd  waiting
       run `prd` waits for a person at mast
-      waits    mast (Set the mast) for a person: `keel` is done on keel and not here (d1)
+      waits    mast (Set the mast) for a person: `keel` is done on keel and not here (`piton decide d1`)
       Next: piton inbox
     [exit 0]
     ");

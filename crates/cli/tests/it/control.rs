@@ -12,6 +12,11 @@ const PATIENT: &str = "[ -e go ] && { echo x >>made; echo done; exit; }\necho $$
 const LIST: &str =
     r#"{"features": [{"id": "a", "description": "do a", "steps": [], "passes": false}]}"#;
 
+const TWO: &str = r#"{"features": [
+  {"id": "a", "description": "do a", "steps": [], "passes": false},
+  {"id": "b", "description": "do b", "steps": [], "passes": false}
+]}"#;
+
 fn at_work() -> (Scratch, Running) {
     let scratch = Scratch::new();
     scratch
@@ -108,6 +113,67 @@ fn a_runner_in_a_linked_worktree_is_no_neighbour() {
     assert_eq!(said.exit, 0, "{}", said.err);
     scratch.write("go", "");
     assert_eq!(runner.end().exit, 0);
+}
+
+#[test]
+fn a_run_is_not_gone_on_with_in_a_work_tree_that_has_a_file_of_its_own() {
+    let scratch = Scratch::new();
+    scratch
+        .agent("echo $PITON_ITEM >>done")
+        .write("prd.json", TWO);
+    scratch.git(&["add", "--all"]);
+    scratch.git(&["commit", "--quiet", "--message", "begin"]);
+    scratch.git(&["worktree", "add", "--quiet", "linked"]);
+    let flags = ["--agent", "./agent.sh", "--verdict", "exit-status"];
+    let with = |plan: &str, more: &[&str]| -> Vec<String> {
+        let words = ["run", plan]
+            .into_iter()
+            .chain(flags)
+            .chain(more.iter().copied());
+        words.map(str::to_owned).collect()
+    };
+    let typed_in = |folder: &str, args: &[String]| {
+        let args: Vec<&str> = args.iter().map(String::as_str).collect();
+        Running::start(scratch.command_in(folder, &args)).end()
+    };
+    let begun = typed_in("linked", &with("prd.json", &["--once"]));
+    assert_eq!(begun.exit, 5, "{}", begun.err);
+    let marked = scratch.read("linked/prd.json");
+    // Neither here nor in a folder below it.
+    for folder in ["", ".piton"] {
+        let said = typed_in(folder, &with("prd", &[]));
+        assert_eq!(said.exit, 1, "{}", said.err);
+        assert!(said.err.contains("[run.other_tree]"), "{}", said.err);
+        let linked = scratch.path().join("linked");
+        let hint = format!(
+            "go on there, with `cd {}` and `piton run prd`, or the file of this work tree with `piton run {}`",
+            linked.display(),
+            scratch.path().join("prd.json").display()
+        );
+        assert!(said.err.contains(&hint), "{}", said.err);
+    }
+    assert_eq!(scratch.read("linked/prd.json"), marked);
+    assert!(!scratch.has("done"));
+    let said = typed_in("linked", &with("prd", &[]));
+    assert_eq!(said.exit, 0, "{}", said.err);
+}
+
+/// A file that git does not track is one for all work trees.
+#[test]
+fn a_run_whose_file_is_untracked_goes_on_in_another_work_tree() {
+    let scratch = Scratch::new();
+    scratch.agent("echo $PITON_ITEM >>done");
+    scratch.git(&["add", "--all"]);
+    scratch.git(&["commit", "--quiet", "--message", "begin"]);
+    scratch.write("prd.json", TWO);
+    scratch.git(&["worktree", "add", "--quiet", "linked"]);
+    let flags = ["--agent", "./agent.sh", "--verdict", "exit-status"];
+    let once = [&["run", "prd.json", "--once"], &flags[..]].concat();
+    assert_eq!(scratch.piton(&once).exit, 5);
+    let again = [&["run", "prd"], &flags[..]].concat();
+    let said = Running::start(scratch.command_in("linked", &again)).end();
+    assert_eq!(said.exit, 0, "{}", said.err);
+    assert!(scratch.has("linked/done"));
 }
 
 #[test]

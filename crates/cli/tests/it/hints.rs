@@ -388,6 +388,19 @@ const SITUATIONS: &[Situation] = &[
         exits: &[0],
     },
     Situation {
+        page: "lane.dirty",
+        make: || {
+            let scratch = in_lanes("cd \"$OLDPWD\"; git init -q app");
+            let lane = scratch.path().join(".piton/lanes/1");
+            let entries = std::fs::read_dir(lane).expect("there is one").flatten();
+            let mut folders = entries.filter(|entry| entry.path().is_dir());
+            let tree = folders.next().expect("a worktree").path();
+            std::fs::write(tree.join("mine"), "").expect("written");
+            Made::of(scratch, &["plan", "clean", "prd"])
+        },
+        exits: &[0, 0],
+    },
+    Situation {
         page: "land.refused",
         make: || {
             let scratch = in_lanes("git commit -q --allow-empty -m mine");
@@ -398,8 +411,8 @@ const SITUATIONS: &[Situation] = &[
     Situation {
         page: "run.not_landed",
         make: || {
-            let scratch = in_lanes("echo changed >shared");
-            scratch.git(&["restore", "shared"]);
+            let scratch = in_lanes("git switch -q --detach");
+            scratch.git(&["switch", "-q", "main"]);
             Made::of(scratch, &["plan", "clean", "prd"])
         },
         exits: &[0],
@@ -469,8 +482,9 @@ const NOT_TYPED: &[(&str, &str)] = &[
     ("attempt.unknown", "says how a server is started"),
     ("blocker.unknown", "its command is typed in `record`"),
     ("decision.needs_words", "names the option `--why TEXT`"),
-    ("lane.dirty", "names a folder for `git status`"),
     ("lane.not_ours", "a person moves what is theirs"),
+    ("run.other_tree", "its commands are typed in `control`"),
+    ("target.checked_out", "its commands are typed in `landing`"),
     ("target.moved", "its commands are typed in `lanes`"),
     ("workspace.setup_failed", "names a key of a file"),
     ("decision.wrong_verb", "lists the verbs that fit"),
@@ -493,6 +507,7 @@ const NOT_TYPED: &[(&str, &str)] = &[
     ("run.unknown", "lists the names that there are"),
     ("store.busy", "needs a store that is locked for long"),
     ("store.fault", "needs a disk that fails"),
+    ("store.gone", "names a form, `piton run PLAN`"),
     ("store.missing", "names forms that begin a journal"),
     ("store.network", "needs a network file system"),
     ("store.newer", "needs a store of a later version"),

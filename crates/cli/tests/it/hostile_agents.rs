@@ -7,6 +7,7 @@ use std::fmt::Write as _;
 use serde_json::{Value, json};
 
 use crate::harness::{DEMO, Running, Said, Scratch};
+use crate::lanes;
 
 const ONE: &str = "  - id: build\n    prompt: build it\n";
 const ADAPTERS: [&str; 3] = ["claude", "codex", "gemini"];
@@ -506,4 +507,32 @@ fn an_agent_that_changes_something_by_a_command_makes_progress() {
     let said = run(&scratch);
     assert_eq!(said.exit, 0, "{}{}", said.out, said.err);
     assert_eq!(attempts(&scratch), 1);
+}
+
+/// What it recorded is gone with the store, and what is done stands in the plan.
+#[test]
+fn one_that_cleans_the_work_tree_takes_the_store_and_no_mark() {
+    let cleans = "touch once; git add once; git clean -fdxq";
+    let scratch = lanes::project(
+        &format!(
+            "[ $PITON_ITEM = US-001 ] || [ -e once ] || {{ {cleans}; }}; echo $PITON_ITEM >>made; git add made"
+        ),
+        3,
+    );
+    scratch.git(&["add", "--all"]);
+    scratch.git(&["commit", "-qm", "begin"]);
+    let run = ["run", "prd.json", "--agent", "./agent.sh"];
+    let said = scratch.piton(&run);
+    assert_eq!(said.exit, 7, "{}", said.err);
+    assert!(said.err.contains("[store.gone]"), "{}", said.err);
+    assert!(said.err.contains("`piton run PLAN`"), "{}", said.err);
+    assert!(!said.err.contains("branch of the run"), "{}", said.err);
+    let said = scratch.piton(&run);
+    assert_eq!(said.exit, 0, "{}", said.err);
+    let made = scratch.read("made");
+    assert_eq!(made.matches("US-001").count(), 1, "{made}");
+    assert_eq!(
+        scratch.read("prd.json").matches("\"passes\": true").count(),
+        3
+    );
 }

@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use crate::harness::{Running, Said, Scratch, until_within};
-use crate::lanes::{all_done, arguments, fine, main_has_it, project};
+use crate::lanes::{all_done, arguments, fine, list, main_has_it, project};
 
 const JOIN: &[&str] = &["run", "prd", "--join", "--agent", "./agent.sh"];
 
 /// Says that it works, and does it when there is leave for it.
-const AT_WORK: &str = "touch $PITON_PROJECT/.piton/at-$PITON_ITEM
+pub(crate) const AT_WORK: &str = "touch $PITON_PROJECT/.piton/at-$PITON_ITEM
 until [ -e $PITON_PROJECT/.piton/go ]; do sleep 0.05; done
 echo made >$PITON_ITEM.txt";
 
@@ -25,7 +25,7 @@ fn join(scratch: &Scratch) -> Running {
 }
 
 /// One that holds the run with two lanes, and one that has joined it with two.
-fn two_at_work(scratch: &Scratch) -> (Running, Running) {
+pub(crate) fn two_at_work(scratch: &Scratch) -> (Running, Running) {
     let holder = Running::start(scratch.command(&arguments("2")));
     scratch.until("two work", || at_work(scratch) == 2);
     let joined = join(scratch);
@@ -56,6 +56,23 @@ fn a_process_that_joins_adds_its_lanes() {
     fine(&scratch.piton(&["journal", "verify"]));
     let locks = std::fs::read_dir(scratch.path().join(".piton/locks")).expect("there are locks");
     assert_eq!(locks.count(), 2, "its own lock is left, or another one");
+}
+
+/// Whoever reads the news of another process may find its attempt begun already.
+#[test]
+fn a_check_before_an_attempt_of_another_process_is_told_as_such() {
+    let scratch = project(AT_WORK, 0);
+    let check = r#""verificationCommands": ["test -f $PITON_ITEM.txt"], "#;
+    scratch.write("prd.json", &list(4, check));
+    let (holder, joined) = two_at_work(&scratch);
+    scratch.write(".piton/go", "");
+    for running in [holder, joined] {
+        let said = running.end();
+        fine(&said);
+        assert!(!said.err.contains(" failed"), "{}", said.err);
+        let told = said.err.matches("before the first attempt").count();
+        assert!(told >= 2, "{}", said.err);
+    }
 }
 
 #[test]

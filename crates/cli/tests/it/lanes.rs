@@ -1,5 +1,6 @@
 //! Several workers on one run: each in a lane, and their work merged one after another.
 
+mod changed_checks;
 mod reviews;
 
 use std::fmt::Write as _;
@@ -292,10 +293,6 @@ const REFUSED: &[(&str, &str)] = &[
         "several workers begin at the commit that is checked out, and these have changes that are in none: shared [git.dirty]",
     ),
     (
-        "echo more >other",
-        "several workers begin at the commit that is checked out, and these have changes that are in none: other [git.dirty]",
-    ),
-    (
         "git add prd.json; git commit -qm plan; echo >>prd.json",
         "these have changes that are in none: prd.json [git.dirty]",
     ),
@@ -311,6 +308,22 @@ fn lanes_that_cannot_begin_are_refused_in_words_and_nothing_is_begun() {
         assert!(said.err.contains(words), "{made}: {}", said.err);
         assert_eq!(scratch.git(&["branch", "--list", "piton/*"]), "");
     }
+}
+
+#[test]
+fn a_file_that_git_does_not_track_is_named_and_in_nobodys_way() {
+    let scratch = project("echo made >$PITON_ITEM.txt; ls >$PITON_ITEM.txt", 2);
+    // What the shell has made of `>run.log` when piton begins.
+    scratch.write("run.log", "log\n");
+    let said = run(&scratch, "2");
+    fine(&said);
+    let words = "git does not track these, and no lane has them: run.log\n";
+    assert!(said.err.contains(words), "{}", said.err);
+    assert!(!on_target(&scratch, "US-001.txt").contains("run.log"));
+    let tips = scratch.git(&["rev-parse", "main", TARGET]);
+    let tips: Vec<&str> = tips.lines().collect();
+    assert_eq!(tips[0], tips[1], "it has landed");
+    assert_eq!(scratch.read("run.log"), "log\n");
 }
 
 #[test]

@@ -48,7 +48,7 @@ fn what_is_ready_and_what_waits_for_it_is_told() {
     prd  waiting
       run `prd` waits for a person at a
       ready    b (do b)
-      waits    a (do a) for a person: which port? (d1)
+      waits    a (do a) for a person: which port? (`piton decide d1`)
       waits    c (do c) for a (waiting)
       Next: piton inbox
     [exit 0]
@@ -57,7 +57,7 @@ fn what_is_ready_and_what_waits_for_it_is_told() {
     prd  waiting
       run `prd` waits for a person at a
       ready    b (do b)
-      waits    a (do a) for a person: which port? (d1)
+      waits    a (do a) for a person: which port? (`piton decide d1`)
       and 1 more
       Next: piton inbox
     [exit 0]
@@ -128,7 +128,7 @@ fn a_breakpoint_is_something_that_waits_for_a_person() {
     2026-01-15_demo  waiting
       run `2026-01-15_demo` waits for a person at the breakpoint after build
       ready    release (ship it)
-      waits    build (do it) was done: somebody is to look at it (d1)
+      waits    build (do it) was done: somebody is to look at it (`piton decide d1`)
       Next: piton resume 2026-01-15_demo
     hint: 1 question in the inbox: see `piton inbox`
     [exit 0]

@@ -89,7 +89,7 @@ fn parallel_phases_alone_are_worked_on_in_place_one_after_another() {
 /// Where lanes cannot be, and why.
 const NO_LANES: &[(&str, &str)] = &[
     (
-        "echo changed >other",
+        "echo changed >other; git add other",
         "these have changes that are in none: other",
     ),
     (

@@ -8,6 +8,7 @@ mod seen;
 use rustix::process::Signal;
 
 use crate::harness::{DEMO, RUN, Running, Scratch, is_alive};
+use crate::lanes::list;
 
 /// One phase.
 const ONE: &str = "  - id: build\n    prompt: build it\n";
@@ -827,6 +828,22 @@ mod gates {
               status: passed
               last-exit-code: 0
         ");
+    }
+
+    /// The same words, and a file that no tree has: what passed for one item says
+    /// nothing of another.
+    #[test]
+    fn a_check_that_names_its_item_runs_before_the_first_attempt_at_each() {
+        let scratch = Scratch::new();
+        let check = r#""verificationCommands": ["test -f $PITON_ITEM.out"], "#;
+        scratch.write("prd.json", &list(2, check));
+        scratch.write(".gitignore", "*.out\n");
+        scratch.agent("cat >/dev/null; echo made >$PITON_ITEM.out");
+        let said = scratch.piton(&["run", "prd.json", "--agent", "./agent.sh"]);
+        for story in ["US-001", "US-002"] {
+            let told = format!("check of {story} fails before the first attempt");
+            assert!(said.err.contains(&told), "{}", said.err);
+        }
     }
 
     #[test]

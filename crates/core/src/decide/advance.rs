@@ -4,7 +4,7 @@
 use super::claims::{evidence, finish_or_ask};
 use super::merges::queue_unit;
 use super::story::{About, Story};
-use crate::decision::DecisionKind;
+use crate::decision::{DecisionKind, Verb};
 use crate::event::Event;
 use crate::evidence::ClaimedBy;
 use crate::id::{Node, Place, RunId};
@@ -164,7 +164,8 @@ fn close_parent(story: &mut Story<'_>, run: RunId, parent: &Node) {
         ItemState::Working => after_work(story, run, parent),
         // Everything below it was skipped before it was ever started.
         ItemState::Ready | ItemState::Pending | ItemState::Waiting => {
-            leave_out(story, run, parent, None)
+            leave_out(story, run, parent, None);
+            story.settle_own(run, parent, Verb::Skip);
         }
         // Something below it had failed, and a person left the whole out.
         ItemState::Failed | ItemState::Blocked if row.skip_asked => {
@@ -236,15 +237,17 @@ pub(super) fn is_failed_phase(story: &Story<'_>, run: RunId, above: &Place) -> b
     open().any(|row| row.state.is_broken()) && open().any(|row| !row.depends_on.is_empty())
 }
 
-/// Whether something that is not finished must be before this may begin.
+/// Whether something that is not finished must be before this may begin, or what
+/// holds it waits as its plan says.
 pub(super) fn must_wait(story: &Story<'_>, run: RunId, item: &ItemRow) -> bool {
     let unfinished = |on| holds_up(story, run, on);
     let behind = |row: &ItemRow| {
         let tables = &story.tables;
         tables.is_behind(run, &row.place, row.turn, &row.depends_on)
     };
+    let is_held = |row: &ItemRow| row.node != item.node && row.is_held_by_wait();
     line(story, item).any(|row| {
-        let waits = row.depends_on.iter().any(unfinished) || behind(row);
+        let waits = row.depends_on.iter().any(unfinished) || behind(row) || is_held(row);
         waits || is_failed_phase(story, run, &row.place.parent())
     })
 }

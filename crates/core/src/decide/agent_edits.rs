@@ -154,6 +154,7 @@ fn treatment(story: &Story<'_>, run: RunId, agent: &Agent, edit: &Edit) -> Treat
             Edit::SetRetries { .. }
             | Edit::SetClaims { .. }
             | Edit::SetDependsOn { .. }
+            | Edit::SetWait { .. }
             | Edit::SetGate { .. },
             Some(_),
         )
@@ -255,7 +256,7 @@ fn keep_native_of_doubts(story: &Story<'_>, run: RunId, agent: &Agent, sorted: &
             let mut policies = doubts.iter();
             return policies.any(|doubt| matches!(doubt, Edit::SetPolicy(_)));
         };
-        let gate = |doubt: &&Edit| matches!(doubt, Edit::SetGate { .. });
+        let gate = |doubt: &&Edit| matches!(doubt, Edit::SetGate { .. } | Edit::SetWait { .. });
         let mut gates = doubts.iter().filter(gate);
         !agent.criteria && gates.any(|doubt| doubt.about() == Some(node))
     };

@@ -13,7 +13,7 @@ use crate::classify::Category;
 use crate::decision::{DecisionKind, Verb};
 use crate::event::{Event, ItemMoved};
 use crate::evidence::{
-    Changed, CheckMeans, ClaimRules, Claims, Level, PassedCheck, TreeChange, WeakenedProof, Worth,
+    Changed, CheckMeans, ClaimRules, Claims, Level, TreeChange, WeakenedProof, Worth,
 };
 use crate::gate::{Gate, GateReport};
 use crate::id::{Node, RunId};
@@ -89,16 +89,36 @@ pub(super) fn evidence_of_check(
 ) -> Option<Evidence> {
     let gate = item.gate_to_pass().filter(|_| report.passed)?;
     let changed = change_of(story, item).map(|change| change.differs_on(report.tree.as_ref()));
-    let means = match changed {
+    Some(Evidence::Checked {
+        command: gate.script.clone(),
+        tree: report.tree.clone(),
+        means: means(item, changed),
+    })
+}
+
+fn means(item: &ItemRow, changed: Option<Changed>) -> Option<CheckMeans> {
+    match changed {
         Some(Changed::Something { .. }) => Some(CheckMeans::Change),
         Some(Changed::Nothing | Changed::Unknown) | None => {
             item.seen_to_fail.then_some(CheckMeans::SeenToFail)
         }
-    };
+    }
+}
+
+/// What it shows of an item that the check which it was given in the merge queue
+/// passed on the merged tree. That has the work of others as well: what the attempts
+/// changed is seen in the tree that they left.
+pub(super) fn evidence_of_merged_check(
+    story: &Story<'_>,
+    item: &ItemRow,
+    tree: &str,
+) -> Option<Evidence> {
+    let gate = item.gate.as_ref().filter(|_| item.lacks_check())?;
+    let changed = change_of(story, item).map(|change| change.left());
     Some(Evidence::Checked {
         command: gate.script.clone(),
-        tree: report.tree.clone(),
-        means,
+        tree: Some(tree.to_owned()),
+        means: means(item, changed),
     })
 }
 
@@ -207,27 +227,19 @@ pub(super) fn share_check(one: &ItemRow, other: &ItemRow) -> bool {
     one.gate.is_some() && script(one) == script(other)
 }
 
-/// Whether an item has a check that did not pass: it was given to it, or
-/// changed, when the time for it was over.
-fn lacks_check(item: &ItemRow) -> bool {
-    let mut checks = item.evidence.iter().filter_map(Evidence::passed_check);
-    item.gate.as_ref().is_some_and(|gate| {
-        let is_it = |check: PassedCheck<'_>| check.command.is_none_or(|one| one == gate.script);
-        !checks.any(is_it)
-    })
-}
-
 /// All that the plan asks for `node` was done: it is finished, unless its proof
 /// is too weak here.
 pub(super) fn finish_or_ask(story: &mut Story<'_>, run: RunId, node: &Node) {
     let Some(item) = story.tables.item(run, node).cloned() else {
         return;
     };
-    if lacks_check(&item) {
+    if item.lacks_check() {
         story.stage(run, node, Stage::Gate);
         return;
     }
     match judgement(story, &item) {
+        Judgement::Finish if item.approval => ask_for_approval(story, &item, None),
+        Judgement::Ask(doubt) if item.approval => ask_for_approval(story, &item, Some(&doubt)),
         Judgement::Finish => finish(story, run, node),
         Judgement::Check(gate) => story.tell(Event::ItemStaged {
             run,
@@ -250,7 +262,23 @@ pub(super) fn finish_or_ask(story: &mut Story<'_>, run: RunId, node: &Node) {
     }
 }
 
+/// Whoever approves is told as well what else would be asked about.
+fn ask_for_approval(story: &mut Story<'_>, item: &ItemRow, doubt: Option<&str>) {
+    judge_attempt(story, item, Outcome::Completed, None);
+    let doubt = doubt.map_or_else(String::new, |doubt| format!("; {doubt}"));
+    let question = format!("{}{doubt}", approval_question(&item.node));
+    ask_about(story, item, DecisionKind::Approval, question);
+}
+
+pub(super) fn approval_question(node: &Node) -> String {
+    format!("`{node}` waits for an approval")
+}
+
 fn ask(story: &mut Story<'_>, item: &ItemRow, question: String) {
+    ask_about(story, item, DecisionKind::Claim, question);
+}
+
+fn ask_about(story: &mut Story<'_>, item: &ItemRow, kind: DecisionKind, question: String) {
     let (run, node) = (item.run, &item.node);
     let human = HumanNeeded {
         reason: question,
@@ -259,7 +287,7 @@ fn ask(story: &mut Story<'_>, item: &ItemRow, question: String) {
     story.move_item(run, node, ItemState::Waiting, |moved| {
         moved.human = Some(human.clone());
     });
-    story.ask(DecisionKind::Claim, run, node, human.reason, human.details);
+    story.ask(kind, run, node, human.reason, human.details);
 }
 
 /// A person accepts the proof that there is.

@@ -16,6 +16,7 @@ use super::planning::{check_order, index, with_inherited};
 use super::requests;
 use super::runner::guard_runner;
 use super::story::Story;
+use super::waits;
 use crate::attempt::Outcome;
 use crate::command::{Facts, Word};
 use crate::decision::{Verb, Way};
@@ -284,6 +285,15 @@ fn take(story: &mut Story<'_>, run: RunId, by: &By<'_>, edit: &Edit) -> Result<(
         Edit::SetBreakpoint { node, breakpoint } => {
             change(story, run, node, Change::Breakpoint(*breakpoint))
         }
+        Edit::SetWait { node, wait } => {
+            let waited = story.item(run, node)?.waits_by_plan();
+            let is_another = story.item(run, node)?.wait.as_deref() != wait.as_ref();
+            change(story, run, node, Change::Wait(wait.clone()))?;
+            if waited && is_another {
+                waits::begin_anew(story, run, node);
+            }
+            Ok(())
+        }
         Edit::SetSummary { node, summary } => {
             let row = story.item(run, node)?;
             if row.summary == *summary {
@@ -415,6 +425,7 @@ fn change(story: &mut Story<'_>, run: RunId, node: &Node, change: Change) -> Res
             | Change::Claims(_)
             | Change::Model(_)
             | Change::Scope(_)
+            | Change::Wait(_)
     );
     if row.state.is_finished() && !undoes_nothing {
         return unfit(format!("it is {}", row.state));
@@ -456,6 +467,7 @@ fn set_pending(story: &mut Story<'_>, run: RunId, by: &By<'_>, row: &ItemRow) ->
     let why = format!("reset in {}", by.file);
     match row.state {
         ItemState::Pending | ItemState::Ready => Ok(()),
+        ItemState::Waiting if row.waiting_for().is_some() => Ok(()),
         ItemState::Done if !row.is_leaf() => {
             unfit("it is done with all that it holds; set that back which is to be done again")
         }
@@ -510,10 +522,11 @@ fn drop_dependencies(
     Ok(())
 }
 
-/// Why an item counts as done that a person marked.
-fn mark(story: &Story<'_>, by: &By<'_>) -> Evidence {
+/// Why an item counts as done that is marked in a file.
+fn mark(story: &Story<'_>, by: &By<'_>, node: &Node) -> Evidence {
     let person = match by.word {
-        Word::Hand { by } => Some(by.clone()),
+        Word::Hand { brought, .. } if brought.contains(node) => return Evidence::TakenOver,
+        Word::Hand { by, .. } => Some(by.clone()),
         Word::Person { .. } => Some(story.facts.actor.name().to_owned()),
         Word::File | Word::MaybeAgent { .. } => None,
     };
@@ -536,7 +549,7 @@ fn mark_done(story: &mut Story<'_>, run: RunId, by: &By<'_>, top: &ItemRow) -> R
     if story.tables.subtree(run, &top.place).any(is_waiting) {
         return unfit("its work waits to be merged, and it is done when it is");
     }
-    let evidence = [mark(story, by)];
+    let evidence = [mark(story, by, &top.node)];
     Ok(complete(story, run, top, (&evidence, by.file))?)
 }
 
@@ -599,15 +612,16 @@ fn close_above(story: &mut Story<'_>, run: RunId, node: &Node, evidence: &[Evide
     }
     match row.state {
         ItemState::Working => after_work(story, run, &parent),
-        ItemState::Pending | ItemState::Ready => {
+        ItemState::Waiting if !row.waits_by_plan() => {}
+        ItemState::Pending | ItemState::Ready | ItemState::Waiting => {
             story.move_item(run, &parent, ItemState::Done, |moved| {
                 moved.evidence = evidence.to_vec();
             });
             release_dependents(story, run, &parent);
+            story.settle_own(run, &parent, Verb::Settled);
             close_above(story, run, &parent, evidence);
         }
-        ItemState::Waiting
-        | ItemState::Done
+        ItemState::Done
         | ItemState::Failed
         | ItemState::Skipped
         | ItemState::Dropped
@@ -917,8 +931,10 @@ fn settle_states(story: &Story<'_>, run: RunId, items: &mut [PlannedItem]) {
         let held_up = items[index].node.parent().is_some_and(|parent| {
             let known = story.tables.item(run, &parent);
             match at.get(&parent) {
-                Some(new) => items[*new].state == ItemState::Pending,
-                None => known.is_some_and(|row| must_wait(story, run, row)),
+                Some(new) => items[*new].state == ItemState::Pending || items[*new].wait.is_some(),
+                None => {
+                    known.is_some_and(|row| must_wait(story, run, row) || row.is_held_by_wait())
+                }
             }
         });
         let free = items[index]

@@ -198,7 +198,8 @@ pub(super) fn leave_lane(
 }
 
 /// Notes the intent to land. Anyone may, whether or not a runner works: the branch
-/// that the work is for is no part of the run.
+/// that the work is for is no part of the run. What has landed may land again, since
+/// a person may have taken it back.
 pub(super) fn land_run(
     story: &mut Story<'_>,
     run: RunId,
@@ -209,15 +210,19 @@ pub(super) fn land_run(
     let why = match &row.target {
         None => Some("it works on the branch that is checked out"),
         Some(target) if target.base == landing.commit => Some("nothing is done on its branch"),
-        Some(_) if row.landed.as_deref() == Some(landing) => Some("all of it has landed"),
         Some(_) => None,
     };
     if let Some(why) = why {
         return Err(Refusal::NothingToLand { name, why });
     }
     if row.landing.as_deref() != Some(landing) {
-        let Landing { commit, onto } = landing.clone();
-        story.tell(Event::LandStarted { run, commit, onto });
+        let Landing { commit, onto, at } = landing.clone();
+        story.tell(Event::LandStarted {
+            run,
+            commit,
+            onto,
+            at,
+        });
     }
     Ok(())
 }
@@ -229,13 +234,18 @@ pub(super) fn end_landing(
     landing: &Landing,
 ) -> Result<(), Refusal> {
     let row = story.run(run)?;
-    if row.landed.as_deref() == Some(landing) {
-        return Ok(());
-    }
     if row.landing.as_deref() != Some(landing) {
-        return Err(story.wrong_state(run));
+        return match row.landed.as_deref() == Some(landing) {
+            true => Ok(()),
+            false => Err(story.wrong_state(run)),
+        };
     }
-    let Landing { commit, onto } = landing.clone();
-    story.tell(Event::RunLanded { run, commit, onto });
+    let Landing { commit, onto, at } = landing.clone();
+    story.tell(Event::RunLanded {
+        run,
+        commit,
+        onto,
+        at,
+    });
     Ok(())
 }

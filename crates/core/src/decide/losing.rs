@@ -10,6 +10,7 @@ use super::runner::{Held, Taken, guard_runner, taken, wrong_item};
 use super::story::Story;
 use crate::attempt::Outcome;
 use crate::classify::Category;
+use crate::decision::{DecisionKind, Verb};
 use crate::entry::EntryType;
 use crate::event::Event;
 use crate::evidence::{Level, level_of_evidence};
@@ -113,16 +114,21 @@ fn begin_lost_again(story: &mut Story<'_>, unit: &ItemRow, row: &ItemRow, why: &
                 story.stage(run, node, stage);
             }
         }
-        // What its next try would go on with is lost as well.
-        ItemState::Failed | ItemState::Blocked if row.stage == Stage::Commit => {
+        // What its next try would go on with is lost as well. One that holds others goes
+        // on with those.
+        ItemState::Failed | ItemState::Blocked
+            if row.stage == Stage::Commit && (row.is_leaf() || unit.merge().is_some()) =>
+        {
             story.stage(run, node, again_at);
         }
         ItemState::Done if is_done_since(unit, row) => {
             reopen_above(story, run, node);
-            story.move_item(run, node, ItemState::Working, |moved| {
-                moved.stage = Some(Stage::Work);
-            });
-            fail(story, run, node, &lost(why));
+            work_again(story, row, why);
+        }
+        // What a person is to accept is not there any more.
+        ItemState::Waiting if is_judged_since(story, unit, row) => {
+            story.settle_own(run, node, Verb::Settled);
+            work_again(story, row, why);
         }
         ItemState::Pending
         | ItemState::Ready
@@ -134,6 +140,13 @@ fn begin_lost_again(story: &mut Story<'_>, unit: &ItemRow, row: &ItemRow, why: &
         | ItemState::Blocked
         | ItemState::Dropped => {}
     }
+}
+
+fn work_again(story: &mut Story<'_>, row: &ItemRow, why: &str) {
+    story.move_item(row.run, &row.node, ItemState::Working, |moved| {
+        moved.stage = Some(Stage::Work);
+    });
+    fail(story, row.run, &row.node, &lost(why));
 }
 
 fn lost(why: &str) -> Failed<'_> {
@@ -170,4 +183,20 @@ fn is_done_since(unit: &ItemRow, row: &ItemRow) -> bool {
         && row.attempts > 0
         && !is_person
         && since.is_none_or(|since| row.completed_at.is_none_or(|at| at >= since))
+}
+
+/// Whether a person is asked to accept what agents made of an item below its unit in
+/// the lane that this has: a unit is in a commit before anybody is asked.
+fn is_judged_since(story: &Story<'_>, unit: &ItemRow, row: &ItemRow) -> bool {
+    let Some(lane) = unit.lane() else {
+        return false;
+    };
+    let mut open = story.tables.open_decisions(row.run);
+    row.node != unit.node
+        && row.is_leaf()
+        && open.any(|asked| {
+            let is_about_work = matches!(asked.kind, DecisionKind::Claim | DecisionKind::Approval);
+            let is_since = lane.since.is_none_or(|since| asked.opened_at >= since);
+            is_about_work && is_since && asked.node.as_ref() == Some(&row.node)
+        })
 }

@@ -1,7 +1,7 @@
 //! The merge queue: how the work of a unit gets to the target, or back.
 
 use super::advance::{after_finish, give_up_after, leave_out};
-use super::claims::judge_attempt;
+use super::claims::{evidence_of_merged_check, judge_attempt};
 use super::people::bury_runner;
 use super::recording::{about, log};
 use super::runner::{Held, Taken, guard, may_begin, taken, wrong_item};
@@ -119,14 +119,11 @@ pub(super) fn drop_merge(story: &mut Story<'_>, run: RunId, node: &Node) {
     }
 }
 
-/// With the merge that the target was moved to, or the commit of the target that had
-/// all of it already; with neither the unit is taken out of the queue.
-fn end_merge(
-    story: &mut Story<'_>,
-    run: RunId,
-    node: &Node,
-    (made, at): (Option<MadeMerge>, Option<String>),
-) {
+/// The merge that the target was moved to, or the commit of the target that had all
+/// of it already; with neither the unit is taken out of the queue.
+type End = (Option<MadeMerge>, Option<String>);
+
+fn end_merge(story: &mut Story<'_>, run: RunId, node: &Node, (made, at): End) {
     let lanes = story.tables.run(run).and_then(|row| row.lanes.as_ref());
     let number = lanes.map_or(0, |lanes| lanes.merges + 1);
     let number = made.as_ref().map_or(0, |_| number);
@@ -160,6 +157,23 @@ pub(super) fn step_merge(
         }
         // What a person leaves out takes effect with the next step.
         (Checking, _) if item.skip_asked => leave_out(story, run, node, None),
+        // What another check came to says nothing: the merge is made again, for the one
+        // that there is now.
+        (Checking, MergeStep::Pass | MergeStep::Return { .. }) if merge.outdated => {
+            requeue(story, &item, merge);
+        }
+        // The target has it: what is left to do is its other check, on what is there.
+        (Passed, MergeStep::End) if merge.outdated => {
+            let (end, evidence) = merged(story, run, merge.made.as_ref());
+            end_merge(story, run, node, end);
+            story.tell(Event::MergeQueued {
+                run,
+                node: node.clone(),
+                work: merge.work,
+                evidence: evidence.into_iter().collect(),
+                review: false,
+            });
+        }
         (Checking, MergeStep::Pass) => story.tell(Event::MergePassed {
             run,
             node: node.clone(),
@@ -167,23 +181,26 @@ pub(super) fn step_merge(
         (Queued | Checking, MergeStep::Return { why }) => {
             return_unit(story, &item, &merge, why);
         }
-        (Checking | Passed, MergeStep::Requeue) => story.tell(Event::MergeQueued {
-            run,
-            node: node.clone(),
-            work: merge.work,
-            evidence: Vec::new(),
-            review: false,
-        }),
-        (Queued, MergeStep::Nothing { at }) => {
+        (Checking | Passed, MergeStep::Requeue) => requeue(story, &item, merge),
+        (Queued, MergeStep::Nothing { at }) if !item.needs_check() => {
             end_merge(story, run, node, (None, Some(at.clone())));
             finish_unit(story, &item, Vec::new());
         }
         (Passed, MergeStep::End) => {
-            let evidence = merged(story, run, merge.made.as_ref());
-            end_merge(story, run, node, (merge.made, None));
-            finish_unit(story, &item, evidence);
+            let made = merge.made.as_ref();
+            let checked = made.and_then(|made| evidence_of_merged_check(story, &item, &made.tree));
+            let (end, merged) = merged(story, run, made);
+            end_merge(story, run, node, end);
+            finish_unit(story, &item, checked.into_iter().chain(merged).collect());
         }
-        (Queued, MergeStep::Pass | MergeStep::Requeue | MergeStep::End)
+        (
+            Queued,
+            MergeStep::Pass
+            | MergeStep::Requeue
+            | MergeStep::End
+            // Its check was changed, and is to run on what is there.
+            | MergeStep::Nothing { .. },
+        )
         | (Checking, MergeStep::Start { .. } | MergeStep::Nothing { .. } | MergeStep::End)
         | (
             Passed,
@@ -212,22 +229,40 @@ fn start_merge(
         return Err(wrong_item(item));
     }
     let node = item.node.clone();
-    story.tell(Event::MergeStarted {
-        run,
-        node: node.clone(),
-        fence: item.fence + 1,
-        made: made.clone(),
-    });
-    let is_checked = lanes.check.is_some() || (item.checks().next().is_some() && !is_checked);
-    if !is_checked {
+    tell_started(story, item, made.clone());
+    // The check may have been changed while the merge was made.
+    let is_checked = is_checked && !item.lacks_check();
+    let is_to_be_checked = lanes.check.is_some() || (item.checks().next().is_some() && !is_checked);
+    if !is_to_be_checked {
         story.tell(Event::MergePassed { run, node });
     }
     Ok(())
 }
 
+fn tell_started(story: &mut Story<'_>, item: &ItemRow, made: MadeMerge) {
+    story.tell(Event::MergeStarted {
+        run: item.run,
+        node: item.node.clone(),
+        fence: item.fence + 1,
+        made,
+    });
+}
+
+/// Its merge is made anew.
+fn requeue(story: &mut Story<'_>, item: &ItemRow, merge: MergeRow) {
+    story.tell(Event::MergeQueued {
+        run: item.run,
+        node: item.node.clone(),
+        work: merge.work,
+        evidence: Vec::new(),
+        review: false,
+    });
+}
+
 /// An agent sees both sides; after too many returns a person does.
 fn return_unit(story: &mut Story<'_>, item: &ItemRow, merge: &MergeRow, why: &MergeReturn) {
     let (run, node) = (item.run, &item.node);
+    let why = &with_changed_check(item, why);
     story.tell(Event::MergeReturned {
         run,
         node: node.clone(),
@@ -249,6 +284,23 @@ fn return_unit(story: &mut Story<'_>, item: &ItemRow, merge: &MergeRow, why: &Me
         let error = format!("returned {returns} times: {}", why.reason());
         ask_about_return(story, item, why, &error);
     }
+}
+
+/// A return that says so where the check which failed never passed in the lane, since
+/// it was changed after that.
+fn with_changed_check(item: &ItemRow, why: &MergeReturn) -> MergeReturn {
+    let mut why = why.clone();
+    if let MergeReturn::Red {
+        command, changed, ..
+    } = &mut why
+    {
+        let is_own = item
+            .gate
+            .as_ref()
+            .is_some_and(|gate| gate.script == *command);
+        *changed = is_own && item.needs_check();
+    }
+    why
 }
 
 /// A person sees what a check printed, and decides.
@@ -297,14 +349,22 @@ pub(super) fn queue_again(story: &mut Story<'_>, item: &ItemRow) {
     });
 }
 
-fn merged(story: &Story<'_>, run: RunId, made: Option<&MadeMerge>) -> Vec<Evidence> {
+/// What came of a merge that the target was moved to, and what that shows.
+fn merged(story: &Story<'_>, run: RunId, made: Option<&MadeMerge>) -> (End, Option<Evidence>) {
+    let Some(made) = made else {
+        return ((None, None), None);
+    };
+    // There was nothing to merge, and a check to run on what was there.
+    if made.commit == made.onto {
+        return ((None, Some(made.commit.clone())), None);
+    }
     let target = story.tables.run(run).and_then(|row| row.target.as_ref());
-    let merged = target.zip(made).map(|(target, made)| Evidence::Merged {
+    let evidence = target.map(|target| Evidence::Merged {
         branch: target.branch.clone(),
         commit: made.commit.clone(),
         tree: made.tree.clone(),
     });
-    merged.into_iter().collect()
+    ((Some(made.clone()), None), evidence)
 }
 
 /// Takes a unit through the queue as if its work were on the target.

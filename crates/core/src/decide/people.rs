@@ -10,15 +10,17 @@ use super::recording::{about, log};
 use super::remembering;
 use super::requests;
 use super::story::{About, Story};
+use super::waits;
 use crate::decision::{DecisionKind, DecisionRow, Verb};
 use crate::entry::EntryType;
 use crate::event::{Change, Event, ItemChanged};
 use crate::id::{DecisionId, Node, RunId};
-use crate::item::{ItemRow, ItemState, Stage};
+use crate::item::{ItemRow, ItemState, Rejection, Stage};
 use crate::refusal::Refusal;
 use crate::request::RequestAnswer;
 use crate::run::{Asked, Pause, Request, RunState};
 use crate::standing::Standing;
+use crate::wait::Waited;
 
 /// Notes that the runner is gone, if the run says otherwise.
 pub(super) fn bury_runner(story: &mut Story<'_>, run: RunId) -> Result<(), Refusal> {
@@ -300,7 +302,8 @@ pub(super) fn try_again(
     if is_under_way(&top) || is_between {
         return Err(Refusal::BeingWorkedOn(node.clone()));
     }
-    if top.state == ItemState::Done {
+    let is_whole = !top.is_leaf() && waits_for_approval(story, &top);
+    if top.state == ItemState::Done || is_whole {
         return redo_below(story, run, &top, answer);
     }
     let broken: Vec<ItemRow> = story
@@ -346,9 +349,16 @@ fn redo_below(
     top: &ItemRow,
     answer: Option<&str>,
 ) -> Result<(), Refusal> {
-    let is_done = |row: &&ItemRow| row.is_leaf() && row.state == ItemState::Done;
-    let leaves = story.tables.subtree(run, &top.place).filter(is_done);
-    let leaves: Vec<ItemRow> = leaves.cloned().collect();
+    let leaves_in = |fits: fn(ItemState) -> bool| {
+        let below = story.tables.subtree(run, &top.place);
+        let leaves = below.filter(|row| row.is_leaf() && fits(row.state));
+        leaves.cloned().collect::<Vec<ItemRow>>()
+    };
+    let mut leaves = leaves_in(|state| state == ItemState::Done);
+    if leaves.is_empty() && top.state == ItemState::Waiting {
+        // It waits for an approval of nothing: then all that was left out is wanted.
+        leaves = leaves_in(ItemState::is_left_out);
+    }
     if leaves.is_empty() {
         return Err(Refusal::ItemState {
             node: top.node.clone(),
@@ -370,6 +380,10 @@ fn is_at_own_stage(item: &ItemRow) -> bool {
 
 /// Whether trying `top` again tries this item again, `top` itself or one below it.
 fn may_restart(item: &ItemRow, top: &ItemRow) -> bool {
+    if item.waits_by_plan() {
+        // Whoever wants what failed above it tried again says nothing of its time.
+        return item.node == top.node || item.waited == Some(Waited::Late);
+    }
     if !item.is_leaf() {
         let ended = item.state.is_broken() || item.state == ItemState::Waiting;
         return ended && is_at_own_stage(item);
@@ -389,6 +403,9 @@ fn may_restart(item: &ItemRow, top: &ItemRow) -> bool {
 /// Starts an item again: at its work, or at the stage at which it failed when
 /// its work was done before.
 fn restart(story: &mut Story<'_>, run: RunId, item: &ItemRow, answer: Option<&str>) {
+    if item.waits_by_plan() {
+        return waits::ask_on(story, item, answer);
+    }
     if merges::is_in_review(item) {
         let why = answer.unwrap_or("a person wants it done again");
         return merges::reject(story, item, why);
@@ -450,7 +467,7 @@ fn begin_at(
 /// What people said about an item until now, and what one says as it is tried
 /// again; none when that is nothing. A fresh agent has not read the prompts in
 /// which the earlier words stood.
-fn words_of_people(item: &ItemRow, added: Option<&str>) -> Option<String> {
+pub(super) fn words_of_people(item: &ItemRow, added: Option<&str>) -> Option<String> {
     let added = added.map(str::trim).filter(|words| !words.is_empty())?;
     Some(match &item.answer {
         Some(before) if before.split("\n\n").any(|known| known == added) => before.clone(),
@@ -461,16 +478,55 @@ fn words_of_people(item: &ItemRow, added: Option<&str>) -> Option<String> {
 
 /// Starts an item again at its work, when what it waits for is finished.
 pub(super) fn begin_again(story: &mut Story<'_>, run: RunId, item: &ItemRow, answer: Option<&str>) {
-    let to = if must_wait(story, run, item) {
-        ItemState::Pending
-    } else {
-        ItemState::Ready
-    };
-    story.move_item(run, &item.node, to, |moved| {
+    story.move_item(run, &item.node, open_state(story, run, item), |moved| {
         moved.stage = Some(Stage::Work);
         moved.retries = Some(0);
         moved.answer = words_of_people(item, answer);
     });
+}
+
+/// Whether all that the plan asks of an item is there, and a person is asked to
+/// approve it.
+fn waits_for_approval(story: &Story<'_>, item: &ItemRow) -> bool {
+    let mut open = story.tables.open_decisions(item.run);
+    open.any(|row| row.kind == DecisionKind::Approval && row.node.as_ref() == Some(&item.node))
+}
+
+/// A person looked at what was made of an item, and wants it otherwise. What was
+/// made by those below it is done again with these words; a look at one of them is
+/// asked for by itself.
+fn reject(
+    story: &mut Story<'_>,
+    (run, decision): (RunId, DecisionId),
+    node: &Node,
+    why: &str,
+) -> Result<(), Refusal> {
+    bury_runner(story, run)?;
+    let item = story.item(run, node)?.clone();
+    story.tell_unless_made(decision, Verb::Reject, Some(why));
+    if !item.is_leaf() {
+        return redo_below(story, run, &item, Some(why));
+    }
+    reopen_above(story, run, node);
+    let rejected = Rejection {
+        by: story.facts.actor.name().to_owned(),
+        why: why.to_owned(),
+    };
+    story.move_item(run, node, open_state(story, run, &item), |moved| {
+        moved.stage = Some(Stage::Work);
+        moved.retries = Some(0);
+        moved.rejected = Some(Box::new(rejected));
+    });
+    close_emptied(story, run);
+    Ok(())
+}
+
+/// Where an item begins: it may have to wait for others.
+fn open_state(story: &Story<'_>, run: RunId, item: &ItemRow) -> ItemState {
+    match must_wait(story, run, item) {
+        true => ItemState::Pending,
+        false => ItemState::Ready,
+    }
 }
 
 /// Somebody wants an item done again that is done. What was made of it stays
@@ -514,6 +570,10 @@ pub(super) fn reopen_above(story: &mut Story<'_>, run: RunId, node: &Node) {
                 is_begun = false;
                 continue;
             }
+            ItemState::Waiting if above.waits_by_plan() => {
+                is_begun = false;
+                continue;
+            }
             ItemState::Working => {
                 story.stage(run, &above.node, Stage::Work);
                 continue;
@@ -525,7 +585,9 @@ pub(super) fn reopen_above(story: &mut Story<'_>, run: RunId, node: &Node) {
                 ItemState::Pending
             }
             ItemState::Done if !is_begun && must_wait(story, run, &above) => ItemState::Pending,
-            ItemState::Done | ItemState::Skipped | ItemState::Dropped if !is_begun => {
+            ItemState::Done | ItemState::Skipped | ItemState::Dropped
+                if !is_begun || above.is_held_by_wait() =>
+            {
                 ItemState::Ready
             }
             ItemState::Waiting
@@ -619,7 +681,7 @@ pub(super) fn decide_open(
         return Ok(());
     };
     match verb {
-        Verb::Approve if row.kind == DecisionKind::Claim => {
+        Verb::Approve if matches!(row.kind, DecisionKind::Claim | DecisionKind::Approval) => {
             return claims::accept(story, row.run, &node, why);
         }
         Verb::Approve if row.kind == DecisionKind::Review => {
@@ -633,12 +695,22 @@ pub(super) fn decide_open(
             let item = story.item(row.run, &node)?.clone();
             merges::reject(story, &item, why);
         }
+        Verb::Reject if row.kind == DecisionKind::Approval => {
+            let Some(why) = why else {
+                return Err(Refusal::EmptyAnswer);
+            };
+            return reject(story, (row.run, id), &node, why);
+        }
         Verb::Approve if row.kind == DecisionKind::MergeNeeded => {
             // Whoever is told so is not asked again.
             let words = why.unwrap_or("go on without it");
             let told = format!("{}: {words}", row.question);
             try_again(story, row.run, &node, Some(&told))?;
             tell_change(story, row.run, &node, Change::WithoutMerge(true));
+        }
+        Verb::Approve if row.kind == DecisionKind::Wait => {
+            bury_runner(story, row.run)?;
+            waits::go_on(story, row.run, &node, why)?;
         }
         Verb::Approve => {
             resume_or_settle(story, row.run)?;
@@ -661,7 +733,9 @@ pub(super) fn decide_open(
                 | DecisionKind::DoubtedMemory
                 | DecisionKind::Question
                 | DecisionKind::Review
-                | DecisionKind::Request => Some(row.question.clone()),
+                | DecisionKind::Wait
+                | DecisionKind::Request
+                | DecisionKind::Approval => Some(row.question.clone()),
             };
             try_again(story, row.run, &node, Some(answer))?;
             // Whoever meets the same again need not ask.

@@ -3,13 +3,16 @@
 use std::collections::BTreeMap;
 
 use super::advance::{ask_about_stuck, ask_for_a_look};
+use super::claims::approval_question;
 use super::requests;
 use super::settling::{giving_way_in, is_held_back};
 use super::story::Story;
+use crate::attempt::HumanNeeded;
+use crate::decision::DecisionKind;
 use crate::event::{Event, ItemPlanned, RunPlanned};
 use crate::id::Node;
 use crate::item::ItemState;
-use crate::plan::{Plan, PlannedItem, Turn};
+use crate::plan::{Order, Plan, PlannedItem, Turn};
 use crate::refusal::Refusal;
 use crate::run::Pause;
 
@@ -29,6 +32,7 @@ pub(super) fn plan_run(story: &mut Story<'_>, plan: &Plan) -> Result<(), Refusal
         native: plan.native.clone(),
         past: plan.past.clone(),
     })));
+    let mut unapproved = Vec::new();
     for (item, gives_way) in plan.items.iter().zip(giving_way_in(plan)) {
         let mut item = PlannedItem {
             depends_on: with_inherited(&plan.items, &indexes, item),
@@ -41,13 +45,23 @@ pub(super) fn plan_run(story: &mut Story<'_>, plan: &Plan) -> Result<(), Refusal
         if item.state == ItemState::Ready && is_held_back(story, plan.run, &item) {
             item.state = ItemState::Pending;
         }
+        if item.approval && item.state == ItemState::Waiting && item.past.human.is_none() {
+            item.past.human = Some(HumanNeeded {
+                reason: approval_question(&item.node),
+                details: None,
+            });
+            unapproved.push(item.node.clone());
+        }
         story.tell(Event::ItemPlanned(Box::new(ItemPlanned {
             run: plan.run,
             item,
         })));
     }
-    if let Some(node) = plan.past.as_ref().and_then(|past| past.stuck.as_ref()) {
-        ask_about_stuck(story, plan.run, node, None);
+    let stuck = plan.past.as_ref().and_then(|past| past.stuck.as_ref());
+    match (plan.order, stuck) {
+        (Order::Any, _) => ask_about_each(story, plan, &unapproved),
+        (Order::InTurn, Some(node)) => ask_about_stuck(story, plan.run, node, None),
+        (Order::InTurn, None) => {}
     }
     // Another tool had stopped there when the plan was taken over.
     let pause = story.run(plan.run)?.pause.clone();
@@ -59,6 +73,21 @@ pub(super) fn plan_run(story: &mut Story<'_>, plan: &Plan) -> Result<(), Refusal
     requests::open_all(story, plan.run, &plan.requests);
     requests::ask_in_next(story, plan);
     Ok(())
+}
+
+/// Asks about each item that waits for a person or has failed where the plan was
+/// taken over: none of them holds up the others.
+fn ask_about_each(story: &mut Story<'_>, plan: &Plan, unapproved: &[Node]) {
+    let waits = |item: &&PlannedItem| item.state == ItemState::Waiting || item.state.is_broken();
+    for item in plan.items.iter().filter(waits) {
+        let node = &item.node;
+        if unapproved.contains(node) {
+            let question = approval_question(node);
+            story.ask(DecisionKind::Approval, plan.run, node, question, None);
+        } else {
+            ask_about_stuck(story, plan.run, node, None);
+        }
+    }
 }
 
 fn bad(why: String) -> Refusal {

@@ -168,8 +168,8 @@ fn keep_attempt(
     Ok(told)
 }
 
-/// Makes an item of the project's own run, unless it is there.
-fn own_item(story: &mut Story<'_>, node: &Node, id: &str) {
+/// Makes the project's own run, unless it is there.
+pub(super) fn own_run(story: &mut Story<'_>) {
     let run = RunId::PROJECT;
     if story.tables.run(run).is_none() {
         story.tell(Event::RunPlanned(Box::new(RunPlanned {
@@ -183,6 +183,12 @@ fn own_item(story: &mut Story<'_>, node: &Node, id: &str) {
             past: None,
         })));
     }
+}
+
+/// Makes an item of the project's own run, unless it is there.
+fn own_item(story: &mut Story<'_>, node: &Node, id: &str) {
+    let run = RunId::PROJECT;
+    own_run(story);
     if story.tables.item(run, node).is_some() {
         return;
     }
@@ -202,6 +208,7 @@ fn own_item(story: &mut Story<'_>, node: &Node, id: &str) {
             model: None,
             gate: None,
             breakpoint: false,
+            approval: false,
             depends_on: Vec::new(),
             native: None,
             past: Past::default(),
@@ -210,6 +217,7 @@ fn own_item(story: &mut Story<'_>, node: &Node, id: &str) {
             claims: ClaimOverrides::default(),
             turn: crate::plan::Turn::default(),
             scope: crate::scope::FileScope::default(),
+            wait: None,
         },
     })));
 }

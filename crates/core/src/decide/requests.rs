@@ -311,6 +311,7 @@ fn one(
         model: injection.model.clone(),
         gate: None,
         breakpoint: false,
+        approval: false,
         depends_on: depends_on
             .map(|id| Node::child(parent.as_ref(), id, 1))
             .collect(),
@@ -321,6 +322,7 @@ fn one(
         claims: ClaimOverrides::default(),
         turn: Turn::default(),
         scope: FileScope::default(),
+        wait: None,
     })
 }
 

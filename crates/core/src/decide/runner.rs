@@ -95,6 +95,8 @@ pub(super) struct Invocation<'a> {
     pub(super) limits: &'a Limits,
     pub(super) claims: &'a Claims,
     pub(super) flags: &'a RunFlags,
+    /// Whether somebody wants to be notified of its end.
+    pub(super) notify: bool,
     /// Whether all items of the run were loaded, and are looked at first.
     pub(super) sees_whole_tree: bool,
 }
@@ -133,6 +135,7 @@ pub(super) fn start_run(
         limits: invocation.limits.clone(),
         claims: invocation.claims.clone(),
         flags: Box::new(invocation.flags.clone()),
+        notify: invocation.notify,
     });
     ask_again(story, run, row.asked);
     log_session(story, run, EntryType::SessionStarted, "work begins");
@@ -270,6 +273,7 @@ pub(super) fn start_attempt(
     in_lane(story, held, node)?;
     let item = story.item(run, node)?.clone();
     let fits = match (role, item.state, item.stage) {
+        _ if item.is_held_by_wait() => false,
         (Role::Worker, ItemState::Ready, _) => item.is_leaf(),
         // Another tool had begun it when the plan was taken over.
         (Role::Worker, ItemState::Working, Stage::Work | Stage::Baseline) => {
@@ -378,7 +382,7 @@ pub(super) fn start_baseline(
         (ItemState::Working, Stage::Baseline) => !is_under_way(&item),
         _ => false,
     };
-    if !fits || !item.is_leaf() || item.gate.is_none() {
+    if !fits || !item.is_leaf() || item.gate.is_none() || item.is_held_by_wait() {
         return Err(wrong_item(&item));
     }
     begin_above(story, run, node)?;

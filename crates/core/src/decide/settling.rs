@@ -111,12 +111,14 @@ fn unsettled(story: &Story<'_>, run: RunId) -> Vec<(Node, ItemState)> {
                 .any(|(_, turn)| turn.holds(row.turn));
         }
         debug_assert_eq!(must_wait, advance::must_wait(story, run, row));
-        waits.insert(row.place.clone(), must_wait);
+        waits.insert(row.place.clone(), must_wait || row.is_held_by_wait());
         let to = match must_wait {
             true => ItemState::Pending,
             false => ItemState::Ready,
         };
-        if matches!(row.state, ItemState::Pending | ItemState::Ready) && row.state != to {
+        let has_not_begun = matches!(row.state, ItemState::Pending | ItemState::Ready)
+            || (must_wait && row.waiting_for().is_some());
+        if has_not_begun && row.state != to {
             found.push((row.node.clone(), to));
         }
     }
@@ -177,7 +179,8 @@ pub(super) fn giving_way_in(plan: &Plan) -> Vec<bool> {
 pub(super) fn is_held_back(story: &Story<'_>, run: RunId, item: &PlannedItem) -> bool {
     let parent = item.node.parent();
     let parent = parent.and_then(|node| story.tables.item(run, &node));
-    let waits_above = parent.is_some_and(|row| row.state == ItemState::Pending);
+    let waits_above =
+        parent.is_some_and(|row| row.state == ItemState::Pending || row.is_held_by_wait());
     let tables = &story.tables;
     waits_above || tables.is_behind(run, &item.place, item.turn, &item.depends_on)
 }

@@ -52,6 +52,7 @@ pub(super) fn split(
             model: item.model.clone(),
             gate: None,
             breakpoint: false,
+            approval: false,
             depends_on: item.depends_on.clone(),
             native: None,
             past: Past::default(),
@@ -60,6 +61,7 @@ pub(super) fn split(
             claims: item.claims,
             turn: item.turn,
             scope: item.scope.clone(),
+            wait: None,
         };
         story.tell(Event::ItemPlanned(Box::new(ItemPlanned {
             run,

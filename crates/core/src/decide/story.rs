@@ -174,7 +174,9 @@ impl<'a> Story<'a> {
             | Event::ItemsPlaced(_)
             | Event::RunChanged(_)
             | Event::AttemptTold(_)
-            | Event::AttemptRevised(_) => self.home.clone(),
+            | Event::AttemptRevised(_)
+            | Event::NotificationStarted { .. }
+            | Event::NotificationEnded { .. } => self.home.clone(),
         }
     }
 
@@ -525,7 +527,9 @@ impl<'a> Story<'a> {
                 | DecisionKind::FileConflict
                 | DecisionKind::ClaimedItems
                 | DecisionKind::AgentEdit
-                | DecisionKind::DoubtedMemory => true,
+                | DecisionKind::Wait
+                | DecisionKind::DoubtedMemory
+                | DecisionKind::Approval => true,
             })
             .map(|row| row.id)
             .collect();

@@ -14,6 +14,7 @@ use crate::plan::Turn;
 use crate::policy::Policy;
 use crate::run::RunRow;
 use crate::scope::FileScope;
+use crate::wait::Wait;
 
 /// See [`Event::ItemChanged`](super::Event::ItemChanged).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -55,6 +56,8 @@ pub enum Change {
     Scope(FileScope),
     /// How it stands to its siblings.
     Turn(Turn),
+    /// What it waits for before it begins.
+    Wait(Option<Wait>),
     /// Whether it begins without work of others that is on another branch.
     WithoutMerge(bool),
 }
@@ -98,6 +101,11 @@ impl Change {
             Self::Claims(claims) => row.claims = *claims,
             Self::Scope(scope) => row.scope.clone_from(scope),
             Self::Turn(turn) => row.turn = *turn,
+            // It is waited for from the beginning.
+            Self::Wait(wait) => {
+                row.wait = wait.clone().map(Box::new);
+                row.waited = None;
+            }
         }
     }
 }
@@ -109,6 +117,10 @@ fn change_gate(row: &mut ItemRow, gate: Option<&Gate>) {
     // What another check showed says nothing of this one.
     row.baseline = None;
     row.seen_to_fail = false;
+    let merge = row.unit.as_mut().and_then(|unit| unit.merge.as_mut());
+    if let Some(merge) = merge.filter(|merge| !is_same && merge.has_slot()) {
+        merge.outdated = true;
+    }
     // What is done was done with the check that it had.
     if is_same || row.claim_gate.is_some() || row.state.is_finished() {
         return;

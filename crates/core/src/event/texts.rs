@@ -17,6 +17,7 @@ use crate::entry::Entry;
 use crate::evidence::{Claims, Evidence};
 use crate::flags::RunFlags;
 use crate::gate::{Gate, GateReport};
+use crate::item::Rejection;
 use crate::iteration_hook::IterationHook;
 use crate::memory::{Memory, MemoryKind};
 use crate::merge::{MadeMerge, MergeReturn};
@@ -26,6 +27,7 @@ use crate::plan::{Past, PlannedItem};
 use crate::policy::Policy;
 use crate::recover::Followed;
 use crate::request::{Injection, RequestAnswer, Ruling, WorkRequest};
+use crate::wait::Wait;
 
 /// A text of an event.
 pub(crate) enum Text<'e> {
@@ -99,11 +101,13 @@ impl Event {
                 run: _,
                 commit: _,
                 onto: _,
+                at: _,
             }
             | Self::RunLanded {
                 run: _,
                 commit: _,
                 onto: _,
+                at: _,
             }
             | Self::LeaseLost {
                 run: _,
@@ -130,6 +134,10 @@ impl Event {
                 head: _,
             }
             | Self::ItemSkipAsked { run: _, node: _ }
+            | Self::NotificationStarted {
+                subject: _,
+                again: _,
+            }
             | Self::ItemClaimed {
                 run: _,
                 node: _,
@@ -159,6 +167,7 @@ impl Event {
                     command,
                     output,
                     with: _,
+                    changed: _,
                 } => {
                     each(Text::Free(command));
                     each(Text::Free(output));
@@ -180,6 +189,7 @@ impl Event {
                         items: _,
                     },
                 flags,
+                notify: _,
             } => {
                 a_gate(gate.as_deref_mut(), each);
                 run_flags(flags, each);
@@ -249,6 +259,7 @@ impl Event {
                 commit: _,
                 error,
             } => option(error, each),
+            Self::NotificationEnded { subject: _, error } => option(error, each),
             Self::ItemMoved(moved) => item_moved(moved, each),
             Self::DecisionOpened {
                 decision: _,
@@ -403,6 +414,7 @@ fn planned_item(item: &mut PlannedItem, each: Each<'_>) {
         model: _,
         gate,
         breakpoint: _,
+        approval: _,
         depends_on: _,
         native,
         past,
@@ -411,10 +423,12 @@ fn planned_item(item: &mut PlannedItem, each: Each<'_>) {
         turn: _,
         claims: _,
         scope,
+        wait,
     } = item;
     option(prompt, each);
     list(Some(&mut scope.0), each);
     a_gate(gate.as_mut(), each);
+    a_wait(wait.as_mut(), each);
     document(native, each);
     let Past {
         started_at: _,
@@ -442,6 +456,17 @@ fn run_flags(flags: &mut RunFlags, each: Each<'_>) {
     option(agent, each);
 }
 
+fn a_wait(wait: Option<&mut Wait>, each: Each<'_>) {
+    if let Some(wait) = wait {
+        let Wait {
+            command,
+            every_s: _,
+            until: _,
+        } = wait;
+        option(command, each);
+    }
+}
+
 fn a_gate(gate: Option<&mut Gate>, each: Each<'_>) {
     if let Some(gate) = gate {
         let Gate {
@@ -464,6 +489,7 @@ fn item_changed(changed: &mut ItemChanged, each: Each<'_>) {
     match change {
         Change::Prompt(text) | Change::Summary(text) | Change::Answer(text) => option(text, each),
         Change::Gate(gate) => a_gate(gate.as_mut(), each),
+        Change::Wait(wait) => a_wait(wait.as_mut(), each),
         Change::Native(native) => document(native, each),
         Change::Scope(scope) => list(Some(&mut scope.0), each),
         Change::Model(_)
@@ -481,6 +507,7 @@ fn of_edit(edit: &mut Edit, each: Each<'_>) {
         Edit::SetPrompt { node: _, prompt } => option(prompt, each),
         Edit::SetSummary { node: _, summary } => option(summary, each),
         Edit::SetGate { node: _, gate } => a_gate(gate.as_mut(), each),
+        Edit::SetWait { node: _, wait } => a_wait(wait.as_mut(), each),
         Edit::Insert {
             parent: _,
             after: _,
@@ -791,6 +818,8 @@ fn item_moved(moved: &mut ItemMoved, each: Each<'_>) {
         evidence,
         task: _,
         recovery,
+        waited: _,
+        rejected,
     } = moved;
     proofs(evidence, each);
     option(summary, each);
@@ -807,6 +836,10 @@ fn item_moved(moved: &mut ItemMoved, each: Each<'_>) {
         } = &mut **followed;
         each(Text::Free(guidance));
         list(Some(evidence), each);
+    }
+    if let Some(rejected) = rejected {
+        let Rejection { by: _, why } = &mut **rejected;
+        each(Text::Free(why));
     }
 }
 

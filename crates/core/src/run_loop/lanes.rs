@@ -122,6 +122,7 @@ impl RunLoop {
         let above = above.filter_map(|node| self.tables.item(self.run, &node));
         let mut line = std::iter::once(item).chain(above);
         item.is_actionable()
+            && !item.is_held_by_wait()
             && item.stage != Stage::Merge
             && (is_left_open(item) || line.all(|row| row.depends_on.iter().all(is_merged)))
     }
@@ -271,9 +272,13 @@ impl RunLoop {
     /// began: with one of them it is red.
     fn with_merged_meanwhile(&self, node: &Node, step: MergeStep) -> MergeStep {
         let MergeStep::Return {
-            why: MergeReturn::Red {
-                command, output, ..
-            },
+            why:
+                MergeReturn::Red {
+                    command,
+                    output,
+                    changed,
+                    ..
+                },
         } = step
         else {
             return step;
@@ -294,6 +299,7 @@ impl RunLoop {
                 command,
                 output,
                 with,
+                changed,
             },
         }
     }

@@ -73,6 +73,7 @@ fn running(text: &str, policy: Policy, claims: Claims) -> (World, u64) {
         claims,
         flags: Box::default(),
         settles: false,
+        notify: false,
     });
     let token = world.run_row().fence;
     (world, token)

@@ -28,6 +28,7 @@ fn by_hand(world: &mut World, edits: Vec<Edit>) {
         edits,
         word: Word::Hand {
             by: "ada".to_owned(),
+            brought: Vec::new(),
         },
     });
 }

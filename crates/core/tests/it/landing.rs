@@ -9,6 +9,7 @@ fn landing(commit: &str, onto: &str) -> Landing {
     Landing {
         commit: commit.to_owned(),
         onto: onto.to_owned(),
+        at: None,
     }
 }
 
@@ -47,9 +48,19 @@ const STEPS: &[(&[&str], &str)] = &[
         "land-started",
     ),
     (&["land base main"], "nothing is done on its branch"),
+    // A person has taken it back.
     (
         &["land one main", "end one main", "land one main"],
-        "all of it has landed",
+        "land-started",
+    ),
+    (
+        &[
+            "land one main",
+            "end one main",
+            "land one main",
+            "end one main",
+        ],
+        "run-landed",
     ),
     (&["end one main"], "not in that state"),
     (&["land one main", "end two main"], "not in that state"),

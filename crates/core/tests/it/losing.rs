@@ -45,6 +45,21 @@ fn take_lane(world: &World, token: u64, at: &str) -> Command {
     }
 }
 
+/// The work in the lane of `p/s` is put into a commit, and a later lane begins there.
+fn save_and_take_again(world: &mut World, token: u64) {
+    let fence = world.fence("p/s");
+    world.ok(Command::LeaveLane {
+        run: world.run,
+        token,
+        node: node("p/s"),
+        fence,
+        saved: Some("half".to_owned()),
+    });
+    world.pass(60);
+    let lane = take_lane(world, token, "p/s");
+    world.ok(lane);
+}
+
 fn lose(world: &World, token: u64, at: &str) -> Command {
     Command::LoseWork {
         run: world.run,
@@ -165,21 +180,26 @@ fn a_refused_commit_whose_lane_is_gone_begins_at_its_work() {
     assert_eq!(stands(&world, "p/s"), (ItemState::Ready, Stage::Work));
 }
 
+/// What lies below it was done in an earlier lane, and is in a commit: there was
+/// nothing that a retry could begin with.
+#[test]
+fn a_refused_commit_of_a_unit_that_holds_others_is_made_again() {
+    let (mut world, token) = in_lane("p\n  s\n    x\n  t", "p/s");
+    world.complete(token, "p/s/x");
+    save_and_take_again(&mut world, token);
+    world.make_commit(token, "p/s", Err("the hook says no"));
+    let lost = lose(&world, token, "p/s");
+    world.ok(lost);
+    assert_eq!(stands(&world, "p/s"), (ItemState::Failed, Stage::Commit));
+    world.decide(Verb::Retry, None);
+    assert_eq!(stands(&world, "p/s"), (ItemState::Working, Stage::Commit));
+}
+
 #[test]
 fn what_was_done_below_a_unit_in_its_lane_is_done_again_and_nothing_else() {
     let (mut world, token) = in_lane("p\n  s\n    x\n    y\n  t", "p/s");
     world.complete(token, "p/s/x");
-    let fence = world.fence("p/s");
-    world.ok(Command::LeaveLane {
-        run: world.run,
-        token,
-        node: node("p/s"),
-        fence,
-        saved: Some("half".to_owned()),
-    });
-    world.pass(60);
-    let lane = take_lane(&world, token, "p/s");
-    world.ok(lane);
+    save_and_take_again(&mut world, token);
     world.complete(token, "p/s/y");
     let all = ["p/s/x", "p/s/y", "p/s", "p/t"];
     assert_eq!(world.states(&all), ["done", "done", "working", "pending"]);
@@ -196,6 +216,43 @@ fn what_was_done_below_a_unit_in_its_lane_is_done_again_and_nothing_else() {
         .map(|LaneHold { from, .. }| from.as_str());
     assert_eq!(from, Some("half"));
     assert_eq!(world.state(), RunState::Running);
+}
+
+/// A person would approve nothing, and it would count as done.
+#[test]
+fn what_waits_for_an_approval_is_done_again_unless_it_is_in_a_commit() {
+    for is_saved in [false, true] {
+        let (mut world, token) = in_lane("p\n  s\n    x approval parallel\n    y parallel", "p/s");
+        world.complete(token, "p/s/x");
+        assert_eq!(world.states(&["p/s/x", "p/s/y"]), ["waiting", "ready"]);
+        if is_saved {
+            save_and_take_again(&mut world, token);
+        }
+        let lost = lose(&world, token, "p/s");
+        world.ok(lost);
+        let open = world.tables.open_decisions(world.run).count();
+        let (state, asked) = match is_saved {
+            false => (ItemState::Ready, 0),
+            true => (ItemState::Waiting, 1),
+        };
+        let stands = (world.item("p/s/x").state, open);
+        assert_eq!(stands, (state, asked), "{is_saved}");
+    }
+}
+
+/// The commit is there without its lane.
+#[test]
+fn a_unit_that_waits_for_an_approval_waits_on_when_its_lane_is_gone() {
+    let (mut world, token) = in_lane("p\n  s approval\n  t parallel", "p/s");
+    world.complete(token, "p/s");
+    world.make_commit(token, "p/s", Ok("work"));
+    assert_eq!(world.item("p/s").state, ItemState::Waiting);
+    let lost = lose(&world, token, "p/s");
+    world.ok(lost);
+    assert_eq!(world.item("p/s").state, ItemState::Waiting);
+    world.decide(Verb::Approve, None);
+    let merge = world.item("p/s").merge().map(|merge| merge.work.clone());
+    assert_eq!(merge.as_deref(), Some("work"));
 }
 
 #[test]

@@ -7,6 +7,7 @@
 
 use piton_simkit::{edits, plans, world};
 
+mod approval;
 mod asking;
 mod before;
 mod claims;
@@ -23,6 +24,7 @@ mod losing;
 mod marks;
 mod merges;
 mod merging;
+mod notifications;
 mod people;
 mod pointer;
 mod recall;
@@ -34,3 +36,4 @@ mod sequences;
 mod simulation;
 mod taking;
 mod transitions;
+mod waits;

@@ -45,8 +45,16 @@ fn by_agent(world: &mut World, attempt: AttemptId, edits: Vec<Edit>) {
 }
 
 fn by_hand(world: &mut World, edits: Vec<Edit>) {
-    let by = "ada".to_owned();
-    let command = take(world, edits, None, Word::Hand { by });
+    by_hand_and_git(world, edits, &[]);
+}
+
+/// The same, where git brought the marks of these items.
+fn by_hand_and_git(world: &mut World, edits: Vec<Edit>, brought: &[&str]) {
+    let word = Word::Hand {
+        by: "ada".to_owned(),
+        brought: brought.iter().map(|at| node(at)).collect(),
+    };
+    let command = take(world, edits, None, word);
     world.ok(command);
 }
 
@@ -128,6 +136,17 @@ fn a_mark_of_an_agent_proves_nothing_and_that_of_a_person_does() {
             check_mark(line, outcome, (who, check, whose), (comes_to, asked));
         }
     }
+}
+
+/// What a person merges is not what they say.
+#[test]
+fn a_mark_that_git_brought_is_taken_over_and_no_persons_word() {
+    let mut world = World::planned("a\nb\nc");
+    by_hand_and_git(&mut world, vec![tick("a"), tick("b")], &["b", "c"]);
+    let evidence = |at: &str| world.item(at).evidence.clone();
+    assert!(matches!(&evidence("a")[..], [Evidence::Decided { by, .. }] if by == "ada"));
+    assert_eq!(evidence("b"), [Evidence::TakenOver]);
+    assert_ne!(world.item("c").state, ItemState::Done);
 }
 
 fn check_mark(
@@ -426,6 +445,17 @@ fn what_takes_a_control_away_is_asked_about_and_not_in_force() {
                 gate: Some(gate("true")),
             },
             "`b`: check `make test` → `true`",
+        ),
+        (
+            Edit::SetGate {
+                node: b(),
+                gate: Some(Gate {
+                    runs_max: 1,
+                    on_fail_prompt: "look".to_owned(),
+                    ..gate("make test")
+                }),
+            },
+            "`b`: check `make test`: runs at most 3 × 60 s → 1 × 60 s; where it fails, the agent is told `mend it` → `look`",
         ),
         (
             Edit::SetBreakpoint {

@@ -6,6 +6,8 @@ use std::num::NonZeroUsize;
 
 use piton_core::attempt::{Conversation, Report};
 use piton_core::command::Word;
+use piton_core::gate::Gate;
+use piton_core::item::Evidence;
 use piton_core::lane::TargetRow;
 use piton_core::merge::{MadeMerge, MergeReturn, MergeState, MergeStep, RETURNS_MAX};
 use piton_core::run_loop::{Effect, Input, Options, RunLoop};
@@ -98,11 +100,16 @@ fn conflict() -> MergeStep {
 }
 
 fn red() -> MergeStep {
+    red_by("make test")
+}
+
+fn red_by(command: &str) -> MergeStep {
     MergeStep::Return {
         why: MergeReturn::Red {
-            command: "make test".to_owned(),
+            command: command.to_owned(),
             output: "1 failed".to_owned(),
             with: vec![node("p/t")],
+            changed: false,
         },
     }
 }
@@ -221,6 +228,30 @@ fn work_that_came_back_waits_for_files_that_others_have_meanwhile() {
         saved: None,
     });
     world.ok(own);
+}
+
+/// Of two that are brought together with the target at once, one would conflict again.
+#[test]
+fn what_conflicts_in_the_same_file_gets_its_lane_one_after_another() {
+    let (mut world, token) = queued();
+    let lane = take_lane(&world, token, "p/t", 2);
+    world.ok(lane);
+    world.complete(token, "p/t");
+    world.make_commit(token, "p/t", Ok("more"));
+    for at in [AT, "p/t"] {
+        let returned = step_of(&world, token, at, conflict());
+        world.ok(returned);
+    }
+    assert_eq!(next_lanes(&mut world, token), [AT]);
+    let attempt = world.begin_as(token, AT, Role::Resolve);
+    world.end(token, AT, attempt, Report::bare(Outcome::Completed));
+    world.gate(token, AT, true);
+    world.make_commit(token, AT, Ok("both"));
+    assert_eq!(next_lanes(&mut world, token), Vec::<String>::new());
+    for one in [start(), MergeStep::Pass, MergeStep::End] {
+        step(&mut world, token, one);
+    }
+    assert_eq!(next_lanes(&mut world, token), ["p/t"]);
 }
 
 /// Brings a unit with a check into the queue.
@@ -370,7 +401,7 @@ fn a_unit_is_done_when_it_is_merged_and_says_where() {
     }
     let evidence = &world.item(AT).evidence;
     let merged = evidence.iter().any(|one| {
-        matches!(one, piton_core::item::Evidence::Merged { branch, commit, tree }
+        matches!(one, Evidence::Merged { branch, commit, tree }
             if (branch.as_str(), commit.as_str(), tree.as_str()) == ("piton/auth", "merge", "tree"))
     });
     assert!(merged, "{evidence:?}");
@@ -676,6 +707,7 @@ fn what_is_done_otherwise_with_an_item_settles_its_review() {
 fn a_mark_at_an_item_whose_work_waits_to_be_merged_does_not_drop_that_work() {
     let by_person = Word::Hand {
         by: "ada".to_owned(),
+        brought: Vec::new(),
     };
     for state in [
         MergeState::Queued,
@@ -713,4 +745,171 @@ fn what_waits_for_a_review_keeps_nobody_from_its_files() {
     let scope = FileScope(vec!["src".to_owned()]);
     let by = lanes.overlapping(&node("p/t"), &scope);
     assert_eq!(by, Some((&node(AT), "src")));
+}
+
+/// A person gives the unit another check in the file.
+fn change_check(world: &mut World, script: &str) {
+    let gate = Gate {
+        script: script.to_owned(),
+        ..world.item(AT).gate.clone().expect("it has a check")
+    };
+    edit_check(world, Some(gate));
+}
+
+fn edit_check(world: &mut World, gate: Option<Gate>) {
+    world.ok(Command::TakeEdits {
+        run: world.run,
+        token: None,
+        file: "prd.json".to_owned(),
+        edits: vec![Edit::SetGate {
+            node: node(AT),
+            gate,
+        }],
+        word: Word::File,
+    });
+}
+
+/// The merge was made, and has the tree on which the check passed.
+fn start_checked() -> MergeStep {
+    let MergeStep::Start { made, .. } = start() else {
+        unreachable!("it is one")
+    };
+    let is_checked = true;
+    MergeStep::Start { made, is_checked }
+}
+
+/// What the unit has to pass on the merged tree is not what passed before: nothing that
+/// came of that counts.
+#[test]
+fn a_check_that_is_changed_in_the_queue_has_to_pass_before_the_item_is_done() {
+    let no = "refused";
+    let table = [
+        (MergeState::Queued, start_checked(), "Checking"),
+        (MergeState::Queued, nothing(), no),
+        (MergeState::Checking, MergeStep::Pass, "Queued"),
+        (MergeState::Checking, red(), "Queued"),
+        (MergeState::Checking, unchecked(), "Queued"),
+        (MergeState::Passed, MergeStep::End, "Queued"),
+        (MergeState::Passed, MergeStep::Requeue, "Queued"),
+    ];
+    for (state, late, expected) in table {
+        let (mut world, token) = standing(state);
+        change_check(&mut world, "make more");
+        let command = step_of(&world, token, AT, late.clone());
+        let came_to = match world.commit(&command) {
+            Ok(_) => shown(&world),
+            Err(_) => no.to_owned(),
+        };
+        assert_eq!(came_to, expected, "{late:?} while {state:?}");
+        let returns = world.item(AT).merge().map(|merge| merge.returns);
+        assert_eq!(returns, Some(0), "{late:?} while {state:?}");
+        if merge_state(&world) == Some(MergeState::Queued) {
+            step(&mut world, token, start_checked());
+        }
+        assert_eq!(shown(&world), "Checking", "{late:?} while {state:?}");
+        step(&mut world, token, MergeStep::Pass);
+        step(&mut world, token, MergeStep::End);
+        assert_eq!(shown(&world), "done at Merge", "{late:?} while {state:?}");
+        let evidence = &world.item(AT).evidence;
+        let has_passed = evidence.iter().any(|one| {
+            matches!(one, Evidence::Checked { command, tree, .. }
+                if command == "make more" && tree.as_deref() == Some("tree"))
+        });
+        assert!(has_passed, "{evidence:?}");
+    }
+}
+
+#[test]
+fn a_check_that_runs_the_same_command_or_is_gone_leaves_the_merge_as_it_is() {
+    let (mut world, token) = standing(MergeState::Checking);
+    let gate = world.item(AT).gate.clone().expect("it has a check");
+    let on_fail_prompt = "look closer".to_owned();
+    edit_check(
+        &mut world,
+        Some(Gate {
+            on_fail_prompt,
+            ..gate
+        }),
+    );
+    step(&mut world, token, MergeStep::Pass);
+    assert_eq!(shown(&world), "Passed");
+    let (mut world, token) = standing(MergeState::Queued);
+    edit_check(&mut world, None);
+    step(&mut world, token, nothing());
+    assert_eq!(shown(&world), "done at Merge");
+}
+
+/// No other work has to do with it.
+#[test]
+fn work_that_the_changed_check_is_red_on_says_so() {
+    let (mut world, token) = standing(MergeState::Queued);
+    change_check(&mut world, "make more");
+    step(&mut world, token, start());
+    step(&mut world, token, red_by("make more"));
+    let why = world.item(AT).merge().and_then(|merge| merge.why.clone());
+    assert_eq!(
+        why.map(|why| why.reason()).as_deref(),
+        Some("its check was changed after the work was done, and `make more` fails")
+    );
+    // The check of the run, and one that passed in the lane, were not.
+    for command in ["make check", "make test"] {
+        let (mut world, token) = standing(MergeState::Checking);
+        step(&mut world, token, red_by(command));
+        let why = world.item(AT).merge().and_then(|merge| merge.why.clone());
+        let reason = why.expect("it was returned").reason();
+        assert!(reason.contains("red together with p/t"), "{reason}");
+    }
+}
+
+/// There is nothing to merge, and a check to run on what is there.
+#[test]
+fn what_the_target_has_already_is_checked_there_by_the_changed_check() {
+    let (mut world, token) = standing(MergeState::Queued);
+    change_check(&mut world, "make more");
+    let made = MadeMerge {
+        onto: "later".to_owned(),
+        commit: "later".to_owned(),
+        tree: "tree".to_owned(),
+    };
+    let is_checked = false;
+    for one in [
+        MergeStep::Start { made, is_checked },
+        MergeStep::Pass,
+        MergeStep::End,
+    ] {
+        step(&mut world, token, one);
+    }
+    assert_eq!(shown(&world), "done at Merge");
+    let target = world.run_row().target.clone().expect("it has a target");
+    assert_eq!(target.tip, "later");
+    let lanes = world.run_row().lanes.clone().expect("it has lanes");
+    assert_eq!(lanes.merges, 0);
+}
+
+/// Its work is on the target, whatever its other check comes to there.
+#[test]
+fn what_was_merged_before_its_check_was_changed_stays_merged() {
+    for is_red in [false, true] {
+        let (mut world, token) = standing(MergeState::Passed);
+        change_check(&mut world, "make more");
+        step(&mut world, token, MergeStep::End);
+        let target = world.run_row().target.clone().expect("it has a target");
+        assert_eq!(target.tip, "merge");
+        if is_red {
+            step(&mut world, token, start());
+            step(&mut world, token, red_by("make more"));
+        }
+        world.skip(AT);
+        let lanes = world.run_row().lanes.clone().expect("it has lanes");
+        assert_eq!((lanes.merges, lanes.merging), (1, None), "red: {is_red}");
+        let item = world.item(AT);
+        assert_eq!(item.state, ItemState::Skipped);
+        let unit = item.unit.as_ref().expect("it is one");
+        assert_eq!((unit.merged, unit.merge.is_none()), (1, true));
+        let merged = item
+            .evidence
+            .iter()
+            .filter(|one| matches!(one, Evidence::Merged { .. }));
+        assert_eq!(merged.count(), 1);
+    }
 }

@@ -318,6 +318,8 @@ fn each_kind_of_question_takes_the_verbs_that_fit_it() {
                 DecisionKind::Question => unreachable!("see `asking`"),
                 DecisionKind::Request => unreachable!("see `requests`"),
                 DecisionKind::Review => unreachable!("see `merges`"),
+                DecisionKind::Wait => unreachable!("see `waits`"),
+                DecisionKind::Approval => unreachable!("see `approval`"),
                 DecisionKind::ClaimedItems | DecisionKind::AgentEdit => {
                     unreachable!("see `marks`")
                 }

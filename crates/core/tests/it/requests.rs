@@ -410,6 +410,7 @@ fn settings_that_are_ignored_stay_so_when_the_file_is_edited() {
             claims,
             flags: Box::new(flags),
             settles,
+            notify: false,
         },
         other => other,
     };

@@ -3,6 +3,7 @@
 
 mod budgets;
 mod several;
+mod waits;
 
 use jiff::SignedDuration;
 use piton_core::attempt::{Conversation, Report};

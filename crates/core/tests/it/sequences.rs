@@ -12,14 +12,16 @@ use piton_core::gate::{Gate, GateReport};
 use piton_core::policy::{Limits, Policy, Retry};
 use piton_core::run::Pause;
 use piton_core::trouble::Trouble;
-use piton_core::{AttemptId, Command, ItemState, Node, Outcome, Role, RunId, Stage, Verb};
+use piton_core::wait::{WaitChange, WaitStep};
+use piton_core::{AttemptId, Command, Edit, ItemState, Node, Outcome, Role, RunId, Stage, Verb};
 use piton_simkit::seed::cases;
 use proptest::prelude::*;
 
 use crate::edits::draw_edits;
 use crate::plans::draw_plan;
 use crate::world::{
-    RECOVERIES, World, iteration_hooks, needs_human, node, pieces, start_attempt, start_run,
+    ANY_ORDER, RECOVERIES, World, a_wait, iteration_hooks, needs_human, node, pieces,
+    start_attempt, start_run,
 };
 
 /// One thing that somebody does: what, and two numbers to choose by.
@@ -129,6 +131,9 @@ fn proper(world: &mut World, by: u16) -> Option<Command> {
     let attempt = world.fresh_attempt();
     let item = world.tables.next(run)?;
     let (node, fence) = (item.node.clone(), item.fence);
+    if item.is_held_by_wait() {
+        return step_wait(world, &node, by);
+    }
     let start = |role| start_attempt(run, token, attempt, node.as_str(), role);
     Some(match item.stage {
         Stage::Repair => start(Role::Repair),
@@ -179,6 +184,39 @@ fn proper(world: &mut World, by: u16) -> Option<Command> {
             head: None,
         },
     })
+}
+
+/// A step of the wait of an item, mostly one that fits.
+fn step_wait(world: &World, node: &Node, by: u16) -> Option<Command> {
+    let item = world.item(node.as_str());
+    let wait = item.wait.as_deref().cloned()?;
+    let what = match (item.state, by % 4) {
+        (ItemState::Ready, 0..3) => WaitChange::Begins,
+        (_, 0) => WaitChange::Late { printed: None },
+        (_, 1) if wait.command.is_some() => WaitChange::NotRun { printed: None },
+        (_, _) if wait.command.is_some() => WaitChange::SaidYes,
+        _ => WaitChange::TimeCame,
+    };
+    let holds_others = what.is_end() && !item.is_leaf();
+    let node = node.clone();
+    Some(Command::StepWaits {
+        run: world.run,
+        token: world.run_row().fence,
+        steps: vec![WaitStep { node, wait, what }],
+        holds_others,
+    })
+}
+
+/// The plan, of which some items wait before they begin.
+fn with_waits(plan: &str) -> String {
+    let with_wait = |(at, line): (usize, &str)| match at % 5 {
+        _ if line == ANY_ORDER.trim_end() => format!("{line}\n"),
+        1 => format!("{line} wait=ok\n"),
+        2 => format!("{line} wait=600\n"),
+        4 => format!("{line} wait=ok,600\n"),
+        _ => format!("{line}\n"),
+    };
+    plan.lines().enumerate().map(with_wait).collect()
 }
 
 /// The token with which an item was taken, or the one before.
@@ -316,6 +354,7 @@ fn command(world: &mut World, (what, a, b): Act) -> Option<Command> {
                     0 => crate::edits::a_persons(world),
                     1 => Word::Hand {
                         by: "ada".to_owned(),
+                        brought: Vec::new(),
                     },
                     _ => Word::File,
                 },
@@ -329,6 +368,19 @@ fn command(world: &mut World, (what, a, b): Act) -> Option<Command> {
             world.holder_gone = !world.holder_gone;
             return None;
         }
+        26 => return step_wait(world, &at, b),
+        27 => Command::TakeEdits {
+            run,
+            token: None,
+            file: "PROGRESS.yaml".to_owned(),
+            edits: vec![Edit::SetWait {
+                node: at,
+                wait: ["ok", "600", "ok,9"]
+                    .get(usize::from(b % 4))
+                    .map(|it| a_wait(it)),
+            }],
+            word: Word::File,
+        },
         25 if b % 2 == 0 => Command::TakeRun {
             run,
             owner: "process 9 on ada".to_owned(),
@@ -368,6 +420,11 @@ proptest! {
 fn carry_out(numbers: &[usize], commits: u8, acts: &[Act]) -> World {
     let mut numbers = numbers.iter();
     let text = draw_plan(&mut |below| numbers.next().unwrap_or(&0) % below);
+    let text = if commits % 4 == 3 {
+        with_waits(&text)
+    } else {
+        text
+    };
     let mut world = World::with_policy(&text, policy(commits));
     world.holder_gone = true;
     for act in acts {

@@ -436,6 +436,7 @@ fn with_item(state: ItemState) -> (World, u64) {
                 edits: vec![edit],
                 word: piton_core::command::Word::Hand {
                     by: "ada".to_owned(),
+                    brought: Vec::new(),
                 },
             });
         }

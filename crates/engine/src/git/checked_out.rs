@@ -54,6 +54,33 @@ pub fn branch_has_been_at(work_tree: &Path, here: &Checkout, commit: &str) -> Op
     }))
 }
 
+/// A work tree of the repository of `work_tree` in which a branch is checked out.
+#[must_use]
+pub fn tree_on(work_tree: &Path, branch: &str) -> Option<PathBuf> {
+    let common = common_dir(&git_dir(work_tree)?);
+    let common = fs::canonicalize(common).ok()?;
+    let linked = fs::read_dir(common.join("worktrees")).into_iter().flatten();
+    let linked = linked.filter_map(|entry| {
+        let folder = entry.ok()?.path();
+        let text = fs::read_to_string(folder.join("gitdir")).ok()?;
+        // It may be said from there.
+        Some(folder.join(text.trim()).parent()?.to_owned())
+    });
+    // The folder of a submodule lies elsewhere, and says where its work tree is.
+    let config = fs::read(common.join("config")).unwrap_or_default();
+    let settings = parse_settings(&String::from_utf8_lossy(&config));
+    let mut settings = settings.iter();
+    let named = settings.find(|found| found.section == "core" && found.key == "worktree");
+    let named = named.map(|found| common.join(&found.value));
+    let main = common.parent().map(Path::to_owned);
+    let own = [Some(work_tree.to_owned()), named, main];
+    let mut trees = own.into_iter().flatten().chain(linked);
+    trees.find(|tree| {
+        let here = checked_out(tree).and_then(|here| here.branch);
+        here.as_deref() == Some(branch)
+    })
+}
+
 /// The last commit of a branch; none where there is no branch of this name.
 #[must_use]
 pub fn tip_of(work_tree: &Path, branch: &str) -> Option<String> {
@@ -187,9 +214,48 @@ mod tests {
         assert!(!has_remotes(&one) && !has_remotes(&other));
         git(&one, &["remote", "add", "origin", "../shore"]);
         assert!(has_remotes(&one) && has_remotes(&other), "linked");
+        for (from, branch, there) in [(&other, "feature/deep", &one), (&one, "main", &other)] {
+            let tree = tree_on(from, branch).expect("it is checked out");
+            assert_eq!(fs::canonicalize(tree).ok(), fs::canonicalize(there).ok());
+        }
+        assert_eq!(tree_on(&one, "deep"), None);
+        let link = one.join(".git/worktrees/other/gitdir");
+        fs::write(link, "../../../../other/.git\n").expect("written");
+        let linked = tree_on(&one, "main").expect("it is checked out");
+        assert_eq!(fs::canonicalize(linked).ok(), fs::canonicalize(&other).ok());
         git(&one, &["checkout", "-q", "--detach"]);
+        assert_eq!(tree_on(&one, "feature/deep"), None);
         let detached = checked_out(&one).expect("a repository");
         assert_eq!(Some(&detached), Some(&said(&one)));
         assert_eq!(detached.branch, None);
+    }
+
+    /// Of a repository whose folder lies elsewhere, from where a linked tree looks.
+    #[test]
+    fn a_branch_is_found_in_a_work_tree_whose_folder_of_git_lies_elsewhere() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let one = folder.path().join("one");
+        fs::create_dir(&one).expect("made");
+        git(
+            &one,
+            &["init", "-q", "-b", "main", "--separate-git-dir=../kept"],
+        );
+        git(&one, &["commit", "-q", "--allow-empty", "-m", "one"]);
+        git(&one, &["worktree", "add", "-q", "../other"]);
+        assert_eq!(tree_on(&one, "main").as_deref(), Some(&*one));
+        let (whole, sub) = (folder.path().join("whole"), folder.path().join("whole/sub"));
+        fs::create_dir(&whole).expect("made");
+        git(&whole, &["init", "-q", "-b", "main"]);
+        let allow = [
+            "-c",
+            "protocol.file.allow=always",
+            "submodule",
+            "--quiet",
+            "add",
+        ];
+        git(&whole, &[&allow[..], &["../one", "sub"]].concat());
+        git(&sub, &["worktree", "add", "-q", "../../linked"]);
+        let tree = tree_on(&folder.path().join("linked"), "main").expect("it is checked out");
+        assert_eq!(fs::canonicalize(tree).ok(), fs::canonicalize(&sub).ok());
     }
 }

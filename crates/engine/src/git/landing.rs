@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::checked_out::git_dir;
-use super::{By, Failure, More, Said, last_line, order, reason};
+use super::{By, Failure, More, Said, git, last_line, literal, order, reason};
 
 /// Long enough to write very many files.
 const TIMEOUT: Duration = Duration::from_secs(1_800);
@@ -50,6 +50,15 @@ pub fn fast_forward(
         (true, why) if why.is_empty() => last_line(&said),
         (true, why) => why,
     }))
+}
+
+/// Whether the index has a file, by its path in the work tree, as the commit has it
+/// that is checked out. Not where git cannot say.
+#[must_use]
+pub fn is_unstaged(work_tree: &Path, file: &str) -> bool {
+    let file = literal(file);
+    let args = ["diff", "--cached", "--quiet", "HEAD", "--", &file];
+    git(work_tree, &args).is_ok_and(|said| said.ok)
 }
 
 /// The files that git names, each in a line that begins with a tab.

@@ -6,15 +6,34 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
+use piton_formats::merge::{Versions, with_additions};
+
 use super::{By, More, Said, failed, order};
-use crate::failure::Failure;
+use crate::failure::{Failure, unwritable};
 use crate::process::{Output, Stop};
 
 /// Long enough for a merge of very many files, also with a driver of the user's.
 const TIMEOUT: Duration = Duration::from_secs(600);
+
+/// The files that piton writes itself, by their paths in the work tree.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OwnPaths {
+    /// That of the plan: nothing of the work counts in it, it is as `onto` has it.
+    pub plans: Vec<String>,
+    /// Those of the project: what the work adds to one counts, merged as what the file
+    /// is. Where both sides contradict each other it is as `onto` has it.
+    pub natives: Vec<String>,
+}
+
+impl OwnPaths {
+    fn all(&self) -> impl Iterator<Item = &String> {
+        self.plans.iter().chain(&self.natives)
+    }
+}
 
 /// What is merged, and how.
 #[derive(Clone, Copy, Debug)]
@@ -23,9 +42,8 @@ pub struct MergeOrder<'a> {
     pub onto: &'a str,
     /// The commit of the work: the second parent.
     pub work: &'a str,
-    /// Files, by their paths in the work tree, in which nothing of the work
-    /// counts: they are as `onto` has them.
-    pub plan_paths: &'a [String],
+    /// The files that piton writes itself.
+    pub own: &'a OwnPaths,
     /// What files hold in the merged tree instead, as git stores it.
     pub put: &'a [(String, Vec<u8>)],
     /// The tree on which the check of the work passed, if it did.
@@ -56,6 +74,8 @@ pub enum MergeTry {
     Nothing {
         /// The commit.
         onto: String,
+        /// Its tree.
+        tree: String,
     },
 }
 
@@ -69,16 +89,15 @@ pub enum MergeTry {
 /// When git fails: a full disk, no identity, commits that are gone.
 pub fn merge(lane: &Path, wish: &MergeOrder<'_>, by: &By<'_>) -> Result<MergeTry, Failure> {
     let git = Plumbing { lane, by };
-    let work = git.work_without_plans(wish)?;
-    let merged = match git.merge_tree(wish.onto, &work)? {
-        Ok(tree) => tree,
+    let tree = match git.merged_tree((wish.onto, wish.work), wish.own)? {
+        Ok(tree) => git.with_texts(&tree, wish.put)?,
         Err(files) => return Ok(MergeTry::Conflict { files }),
     };
-    let tree = git.with_texts(&merged, wish.put)?;
     let trees = ["rev-parse", &format!("{}^{{tree}}", wish.onto)];
     if tree == git.line("look at a commit", &trees, &More::default())? {
         return Ok(MergeTry::Nothing {
             onto: wish.onto.to_owned(),
+            tree,
         });
     }
     // A hook of the user's may have committed another tree than the check saw.
@@ -136,7 +155,8 @@ pub fn stored_text(work_tree: &Path, commit: &str, path: &str) -> Result<Option<
 
 /// Begins to merge `onto` into what is checked out in a lane, and leaves the
 /// files with both sides in them; those that are in conflict. Where that was done
-/// already it is gone on with. Files of plans get the version of `onto`.
+/// already it is gone on with. The file of the plan gets the version of `onto`, and
+/// those of the project what both sides say.
 ///
 /// # Errors
 ///
@@ -144,10 +164,12 @@ pub fn stored_text(work_tree: &Path, commit: &str, path: &str) -> Result<Option<
 pub fn begin_merge(
     lane: &Path,
     onto: &str,
-    plan_paths: &[String],
+    own: &OwnPaths,
     by: &By<'_>,
 ) -> Result<Vec<String>, Failure> {
     let git = Plumbing { lane, by };
+    let head = git.line("look at a commit", &["rev-parse", "HEAD"], &More::default())?;
+    let put = git.own_changes((onto, &head), own)?.put;
     let under_way = || {
         let args = ["rev-parse", "--verify", "--quiet", "MERGE_HEAD"];
         let said = Said::from(&git.run(&args, &More::default())?);
@@ -170,7 +192,7 @@ pub fn begin_merge(
             return Err(failed("begin a merge", &said));
         }
     }
-    for path in plan_paths {
+    for path in own.all() {
         let there = git.entry(onto, path)?;
         let name = super::literal(path);
         let args = match there {
@@ -178,6 +200,16 @@ pub fn begin_merge(
             Some(_) => vec!["checkout", onto, "--", &name],
         };
         git.line("put a plan file into a merge", &args, &More::default())?;
+    }
+    for (path, text) in &put {
+        let file = lane.join(path);
+        fs::write(&file, text).map_err(|error| unwritable(&file, error))?;
+        let args = ["add", "--", &super::literal(path)];
+        git.line(
+            "put a file of the project into a merge",
+            &args,
+            &More::default(),
+        )?;
     }
     let args = ["diff", "--name-only", "--diff-filter=U", "-z"];
     let output = git.run(&args, &More::default())?;
@@ -251,27 +283,74 @@ impl Plumbing<'_> {
         }
     }
 
-    /// The work, or a commit on top of it that takes back what it did to files in
-    /// which nothing of it counts. The commit is for the merge alone: what both
-    /// sides have in common is looked for by its parents.
-    pub(super) fn work_without_plans(&self, wish: &MergeOrder<'_>) -> Result<String, Failure> {
-        if wish.plan_paths.is_empty() {
-            return Ok(wish.work.to_owned());
-        }
-        let bases = ["merge-base", wish.onto, wish.work];
-        let base = self.line("find where two commits part", &bases, &More::default())?;
-        let mut changes = Vec::new();
-        for path in wish.plan_paths {
-            let (then, now) = (self.entry(&base, path)?, self.entry(wish.work, path)?);
-            if then != now {
-                changes.push(EntryChange { path, entry: then });
+    /// The tree of a merge of the work onto a commit, or the files in conflict.
+    pub(super) fn merged_tree(
+        &self,
+        (onto, work): (&str, &str),
+        own: &OwnPaths,
+    ) -> Result<Result<String, Vec<String>>, Failure> {
+        let OwnChanges { back, put } = self.own_changes((onto, work), own)?;
+        // A commit for the merge alone: what both sides have in common is looked for by
+        // its parents.
+        let apart = match back.is_empty() {
+            true => work.to_owned(),
+            false => {
+                let tree = self.with_changes(work, &back)?;
+                self.commit(&tree, &[work], "Without files of plans", Sign::Never)?
             }
+        };
+        match self.merge_tree(onto, &apart)? {
+            Ok(tree) => self.with_texts(&tree, &put).map(Ok),
+            Err(files) => Ok(Err(files)),
         }
-        if changes.is_empty() {
-            return Ok(wish.work.to_owned());
+    }
+
+    /// What the work did to files that piton writes itself.
+    fn own_changes<'p>(
+        &self,
+        (onto, work): (&str, &str),
+        own: &'p OwnPaths,
+    ) -> Result<OwnChanges<'p>, Failure> {
+        let mut changes = OwnChanges::default();
+        if own.all().next().is_none() {
+            return Ok(changes);
         }
-        let tree = self.with_changes(wish.work, &changes)?;
-        self.commit(&tree, &[wish.work], "Without files of plans", Sign::Never)
+        let bases = ["merge-base", onto, work];
+        let base = self.line("find where two commits part", &bases, &More::default())?;
+        for path in own.all() {
+            let (then, now) = (self.entry(&base, path)?, self.entry(work, path)?);
+            if then == now {
+                continue;
+            }
+            if own.natives.contains(path)
+                && let Some(text) = self.merged_text([&base, onto, work], path)?
+            {
+                changes.put.push((path.clone(), text));
+            }
+            changes.back.push(EntryChange { path, entry: then });
+        }
+        Ok(changes)
+    }
+
+    /// What a file of the project says with what the work added to it; none where that
+    /// is nothing, and where one side has no such file, or none that can be read.
+    fn merged_text(
+        &self,
+        [base, onto, work]: [&str; 3],
+        path: &str,
+    ) -> Result<Option<Vec<u8>>, Failure> {
+        let text = |commit| stored_text(self.lane, commit, path);
+        let (Some(ours), Some(theirs)) = (text(onto)?, text(work)?) else {
+            return Ok(None);
+        };
+        let base = text(base)?.unwrap_or_default();
+        let versions = Versions {
+            base: &base,
+            ours: &ours,
+            theirs: &theirs,
+        };
+        let merged = with_additions(path, versions);
+        Ok(merged.filter(|text| *text != ours).map(String::into_bytes))
     }
 
     /// What a tree has at a path; none where it has nothing.
@@ -422,7 +501,7 @@ impl Plumbing<'_> {
     /// counts.
     fn is_alike(&self, tree: &str, wish: &MergeOrder<'_>) -> Result<bool, Failure> {
         let put = wish.put.iter().map(|(path, _)| path);
-        let without = wish.plan_paths.iter().chain(put);
+        let without = wish.own.all().chain(put);
         let specs: Vec<String> = without
             .map(|path| format!(":(top,exclude,literal){path}"))
             .collect();
@@ -481,6 +560,15 @@ impl TreeEntry {
     fn tree(&self) -> Option<&str> {
         self.0.strip_prefix("040000 tree ")
     }
+}
+
+/// What a merge makes of what the work did to files that piton writes itself.
+#[derive(Debug, Default)]
+struct OwnChanges<'p> {
+    /// What takes it back before both sides are merged.
+    back: Vec<EntryChange<'p>>,
+    /// What of it the merged tree holds.
+    put: Vec<(String, Vec<u8>)>,
 }
 
 /// What a tree is to have at a path; nothing without an entry.

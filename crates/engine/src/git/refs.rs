@@ -190,8 +190,23 @@ pub fn is_built_on(work_tree: &Path, tip: &str, commit: &str) -> Result<bool, Fa
 ///
 /// When git cannot be started, or has no such commit.
 pub fn is_on_branch(work_tree: &Path, commit: &str) -> Result<bool, Failure> {
-    let args = "rev-list --max-count=1 --not --branches --remotes --not";
-    let args: Vec<&str> = args.split(' ').chain([commit, "--"]).collect();
+    is_on_branch_but(work_tree, commit, None)
+}
+
+/// The same of all branches here but one.
+///
+/// # Errors
+///
+/// When git cannot be started, or has no such commit.
+pub fn is_on_branch_but(
+    work_tree: &Path,
+    commit: &str,
+    but: Option<&str>,
+) -> Result<bool, Failure> {
+    let but = but.map(|but| format!("--exclude={but}"));
+    let mut args = vec!["rev-list", "--max-count=1", "--not"];
+    args.extend(but.as_deref());
+    args.extend(["--branches", "--remotes", "--not", commit, "--"]);
     let said = git(work_tree, &args)?;
     match said.ok {
         true => Ok(said.out.is_empty()),

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use super::merging::{MergeOrder, Plumbing, Sign};
+use super::merging::{OwnPaths, Plumbing, Sign};
 use super::{
     By, More, Own, Said, but_files, change, failed, git, git_dir, is_built_on, merge_base,
-    no_folder, restore,
+    names_of, no_folder, restore, unborn_repositories,
 };
 use crate::failure::Failure;
 
@@ -34,8 +34,8 @@ pub fn saved_on(work_tree: &Path, commit: &str) -> Result<Option<String>, Failur
 /// commits it does so with all of the hooks. A commit of another kind stays.
 ///
 /// They are changes of what `onto` has, where both can be merged: what was made since
-/// is there for whom goes on. Else they are changes of what they were made on. Files
-/// of plans get the version of `onto`.
+/// is there for whom goes on. Else they are changes of what they were made on. The
+/// file of the plan gets the version of `onto`.
 ///
 /// # Errors
 ///
@@ -44,7 +44,7 @@ pub fn open_saved(
     lane: &Path,
     commit: &str,
     onto: &str,
-    plan_paths: &[String],
+    own: &OwnPaths,
     by: &By<'_>,
 ) -> Result<(), Failure> {
     let Some(parent) = saved_on(lane, commit)? else {
@@ -52,7 +52,7 @@ pub fn open_saved(
     };
     let git = Plumbing { lane, by };
     let mut head = parent;
-    if let Some(merged) = merged_with(&git, (commit, &head), (onto, plan_paths))? {
+    if let Some(merged) = merged_with(&git, (commit, &head), (onto, own))? {
         restore(lane, &merged.saved, by)?;
         head = merged.head;
     }
@@ -82,7 +82,7 @@ pub fn open_saved_in_merge(lane: &Path, commit: &str, by: &By<'_>) -> Result<(),
 }
 
 /// Work that was saved, merged with what was made since.
-struct Merged {
+struct SavedOnTarget {
     saved: String,
     /// What it was saved on, merged as well.
     head: String,
@@ -91,23 +91,15 @@ struct Merged {
 fn merged_with(
     git: &Plumbing<'_>,
     (commit, parent): (&str, &str),
-    (onto, plan_paths): (&str, &[String]),
-) -> Result<Option<Merged>, Failure> {
+    (onto, own): (&str, &OwnPaths),
+) -> Result<Option<SavedOnTarget>, Failure> {
     let lane = git.lane;
     // An agent may have left a history of its own.
     if is_built_on(lane, parent, onto)? || merge_base(lane, parent, onto)?.is_none() {
         return Ok(None);
     }
     let merged = |work: &str, message: &str, parents: &[&str]| {
-        let wish = MergeOrder {
-            onto,
-            work,
-            plan_paths,
-            put: &[],
-            checked: None,
-            message,
-        };
-        let tree = git.merge_tree(onto, &git.work_without_plans(&wish)?)?;
+        let tree = git.merged_tree((onto, work), own)?;
         let commit = tree
             .ok()
             .map(|tree| git.commit(&tree, parents, message, Sign::Never));
@@ -122,7 +114,16 @@ fn merged_with(
         return Ok(None);
     };
     let saved = merged(commit, "Work so far", &[&head])?;
-    Ok(saved.map(|saved| Merged { saved, head }))
+    Ok(saved.map(|saved| SavedOnTarget { saved, head }))
+}
+
+/// What was kept of the work in a work tree.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SavedWork {
+    /// The commit; none where there was nothing.
+    pub commit: Option<String>,
+    /// Repositories without a commit, of which git adds nothing.
+    pub left_out: Vec<String>,
 }
 
 /// Makes a commit of all that a work tree holds, `own` files and `without` left
@@ -138,14 +139,56 @@ fn merged_with(
 pub fn save_work(
     work_tree: &Path,
     from: &str,
-    (own, without): (&[Own], &[String]),
+    but: (&[Own], &[String]),
     message: &str,
     by: &By<'_>,
-) -> Result<Option<String>, Failure> {
+) -> Result<SavedWork, Failure> {
     let git = Plumbing {
         lane: work_tree,
         by,
     };
+    let (tree, left_out) = written_tree(&git, but)?;
+    let args = ["rev-parse", "HEAD", "HEAD^{tree}"];
+    let head = git.line("look at a commit", &args, &More::default())?;
+    let (head, head_tree) = head.split_once('\n').unwrap_or((&head, ""));
+    let commit = match tree == head_tree {
+        true => (head != from).then(|| head.to_owned()),
+        false => {
+            let message = format!("{message}\n\n{TRAILER}: not finished\n");
+            Some(git.commit(&tree, &[head], &message, Sign::Never)?)
+        }
+    };
+    Ok(SavedWork { commit, left_out })
+}
+
+/// Whether a commit has all that a work tree holds, `own` files and `without` left
+/// out.
+///
+/// # Errors
+///
+/// When git fails.
+pub fn is_saved(
+    work_tree: &Path,
+    commit: &str,
+    but: (&[Own], &[String]),
+    by: &By<'_>,
+) -> Result<bool, Failure> {
+    let git = Plumbing {
+        lane: work_tree,
+        by,
+    };
+    let args = ["rev-parse", &format!("{commit}^{{tree}}")];
+    let saved = git.line("look at a commit", &args, &More::default())?;
+    Ok(written_tree(&git, but)?.0 == saved)
+}
+
+/// The tree of all that a work tree holds, made with an index of its own, and the
+/// repositories that are left out because they have no commit.
+fn written_tree(
+    git: &Plumbing<'_>,
+    (own, without): (&[Own], &[String]),
+) -> Result<(String, Vec<String>), Failure> {
+    let work_tree = git.lane;
     let folder = tempfile::tempdir().map_err(no_folder)?;
     let index = folder.path().join("index");
     let there = git_dir(work_tree).map(|folder| folder.join("index"));
@@ -159,21 +202,25 @@ pub fn save_work(
         env: &env,
         ..More::default()
     };
-    let specs = but_files(own, without);
-    let mut add = vec!["-c", "core.splitIndex=false", "-c", "core.fsmonitor=false"];
-    add.extend(["add", "--all", "--"]);
-    add.extend(specs.iter().map(String::as_str));
-    let said = Said::from(&git.run(&add, &more)?);
+    let add = |without: &[String]| {
+        let specs = but_files(own, without);
+        let mut add = vec!["-c", "core.splitIndex=false", "-c", "core.fsmonitor=false"];
+        add.extend(["add", "--all", "--"]);
+        add.extend(specs.iter().map(String::as_str));
+        Ok::<_, Failure>(Said::from(&git.run(&add, &more)?))
+    };
+    let mut said = add(without)?;
+    let mut unborn = Vec::new();
+    if !said.ok {
+        // Git adds nothing at all while there is one.
+        unborn = unborn_repositories(work_tree)?;
+        if !unborn.is_empty() {
+            said = add(&[without, &names_of(&unborn)].concat())?;
+        }
+    }
     if !said.ok {
         return Err(failed("add what is not committed", &said));
     }
     let tree = git.line("write a tree", &["write-tree"], &more)?;
-    let args = ["rev-parse", "HEAD", "HEAD^{tree}"];
-    let head = git.line("look at a commit", &args, &More::default())?;
-    let (head, head_tree) = head.split_once('\n').unwrap_or((&head, ""));
-    if tree == head_tree {
-        return Ok((head != from).then(|| head.to_owned()));
-    }
-    let message = format!("{message}\n\n{TRAILER}: not finished\n");
-    git.commit(&tree, &[head], &message, Sign::Never).map(Some)
+    Ok((tree, unborn))
 }

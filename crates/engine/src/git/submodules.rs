@@ -1,21 +1,16 @@
 //! Repositories within a work tree: of each a commit has a path and the name of a
 //! commit, and nothing of what is in it.
 
+use std::fmt;
 use std::path::Path;
 
-use super::{By, change, failed, git};
+use super::checked_out::common_dir;
+use super::worktrees::{drop_folder, drop_worktree};
+use super::{By, change, changes, failed, git, git_dir, head, is_on_branch, tracked_changes};
 use crate::failure::Failure;
 
 /// The mode of a path at which another repository lies.
 const GITLINK: &str = "160000";
-
-/// Checks out the commit that the work tree has of a submodule.
-const FOLLOW: &str =
-    r#"test "$(git rev-parse HEAD)" = "$sha1" || git checkout --quiet --detach "$sha1""#;
-
-/// Prints the path of each submodule with a commit that no remote has.
-const UNPUSHED: &str =
-    r#"test -z "$(git rev-list -1 --all --reflog --not --remotes --tags)" || echo "$displaypath""#;
 
 /// A repository that is at another commit, or that was added.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,38 +63,257 @@ pub fn moved_submodules(
     Ok(moved)
 }
 
-/// Brings the submodules that are checked out to the commits that the work tree has of
-/// them, without a network. Changes in them stay. What git says where it cannot.
-///
-/// # Errors
-///
-/// When git cannot be started.
-pub fn follow_submodules(work_tree: &Path, by: &By<'_>) -> Result<Option<String>, Failure> {
-    if !has_submodules(work_tree) {
-        return Ok(None);
-    }
-    // `git submodule update` would also clone what nobody has checked out here.
-    let said = change(work_tree, &["submodule", "--quiet", "foreach", FOLLOW], by)?;
-    Ok((!said.ok).then_some(said.err))
+/// What a repository within a work tree has and no other one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum KeptWork {
+    /// All of it: it was made there.
+    All,
+    /// Commits that no remote has, the last of them under this name.
+    Commits(String),
+    /// Changes that are in no commit.
+    Changes,
+    /// Changes, or a commit on no branch, in a worktree of the project itself.
+    Worktree,
 }
 
-/// The submodules that are checked out and have a commit that no remote of theirs has.
+impl fmt::Display for KeptWork {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::All => "was made there and is nowhere else",
+            Self::Commits(_) => "has commits that no remote of it has",
+            Self::Changes => "has changes that are not committed",
+            Self::Worktree => "is a worktree with changes, or with a commit on no branch",
+        })
+    }
+}
+
+/// A repository within a work tree, with something in it that is nowhere else.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeptRepository {
+    /// Its path in the work tree.
+    pub path: String,
+    /// What it has.
+    pub work: KeptWork,
+}
+
+/// The repositories within a work tree that have what is nowhere else, where its
+/// work builds on `onto`. A commit that only a reflog or a tag names is none of that.
 ///
 /// # Errors
 ///
-/// When git cannot be started.
-pub fn unpushed_submodules(work_tree: &Path) -> Result<Vec<String>, Failure> {
+/// When git cannot be started, or cannot say.
+pub fn kept_repositories(work_tree: &Path, onto: &str) -> Result<Vec<KeptRepository>, Failure> {
+    let mut paths = untracked_repositories(work_tree)?;
+    let linked = linked_repositories(work_tree)?;
+    paths.extend(linked.into_iter().map(|(path, _)| path));
+    let mut kept = Vec::new();
+    for path in paths {
+        let inner = work_tree.join(&path);
+        // Of changes the repositories within it say more.
+        let below = match is_made_there(work_tree, onto, &path)? {
+            true => Vec::new(),
+            false => kept_repositories(&inner, "HEAD")?,
+        };
+        if below.is_empty() {
+            let work = kept_work(work_tree, onto, &path)?;
+            kept.extend(work.map(|work| KeptRepository { path, work }));
+            continue;
+        }
+        kept.extend(below.into_iter().map(|found| KeptRepository {
+            path: format!("{path}/{}", found.path),
+            ..found
+        }));
+    }
+    Ok(kept)
+}
+
+/// What a repository at a path has and no other one.
+fn kept_work(work_tree: &Path, onto: &str, path: &str) -> Result<Option<KeptWork>, Failure> {
+    if is_made_there(work_tree, onto, path)? {
+        return Ok(Some(KeptWork::All));
+    }
+    let inner = work_tree.join(path);
+    let has_changes = || changes(&inner, &[]).map(|changed| !changed.is_empty());
+    if is_worktree_of(work_tree, &inner) {
+        let is_on_none = match head(&inner)? {
+            Some(at) => !is_on_branch(&inner, &at)?,
+            None => false,
+        };
+        return Ok((is_on_none || has_changes()?).then_some(KeptWork::Worktree));
+    }
+    let commits = own_commits(work_tree, onto, path)?.map(KeptWork::Commits);
+    match commits {
+        None if has_changes()? => Ok(Some(KeptWork::Changes)),
+        found => Ok(found),
+    }
+}
+
+/// Whether the objects of a repository lie within its folder, and the project has
+/// none there.
+fn is_made_there(work_tree: &Path, onto: &str, path: &str) -> Result<bool, Failure> {
+    let has_own_folder = work_tree.join(path).join(".git").is_dir();
+    let object = format!("{onto}:{path}");
+    Ok(has_own_folder && !git(work_tree, &["rev-parse", "--quiet", "--verify", &object])?.ok)
+}
+
+/// Whether a worktree of the repository of `work_tree` lies there.
+fn is_worktree_of(work_tree: &Path, inner: &Path) -> bool {
+    let common = |tree| common_dir(&git_dir(tree)?).canonicalize().ok();
+    common(inner).is_some_and(|folder| common(work_tree) == Some(folder))
+}
+
+/// The name of the last commit in a repository that no remote has, that its clone did
+/// not bring, and that the history of `onto` never had of it. `HEAD` where git cannot
+/// say.
+fn own_commits(work_tree: &Path, onto: &str, path: &str) -> Result<Option<String>, Failure> {
+    let inner = work_tree.join(path);
+    let cloned = ["rev-list", "-g", "--branches", "--grep-reflog=^clone:"];
+    let cloned = git(&inner, &cloned)?.out;
+    let mut known: Vec<String> = cloned.lines().map(str::to_owned).collect();
+    loop {
+        let args = "-c log.showSignature=false log -1 --source --ignore-missing --exclude=refs/tags/* --all --not --remotes";
+        let format = "--format=%H %S";
+        let known_names = known.iter().map(String::as_str);
+        let args: Vec<&str> = args.split(' ').chain(known_names).chain([format]).collect();
+        let said = git(&inner, &args)?;
+        if !said.ok {
+            return Ok(Some("HEAD".to_owned()));
+        }
+        let Some((commit, name)) = said.out.split_once(' ') else {
+            return Ok(None);
+        };
+        // It was pushed once, or fetched by its name alone.
+        let find = format!("--find-object={commit}");
+        let looked = ["log", "-1", "--format=%H", &find, onto, "--", path];
+        let looked = git(work_tree, &looked)?;
+        if !looked.ok || looked.out.is_empty() {
+            return Ok(Some(name.to_owned()));
+        }
+        known.push(commit.to_owned());
+    }
+}
+
+/// A submodule that is not as the work tree has it: at another commit, or changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BehindSubmodule {
+    /// Its path in the work tree.
+    pub path: String,
+    /// What of it would be lost; none where it has no such commit.
+    pub kept: Option<KeptWork>,
+}
+
+/// Whether submodules may be checked out in a work tree. Git is not started.
+#[must_use]
+pub fn has_submodules(work_tree: &Path) -> bool {
+    let modules = git_dir(work_tree).map(|folder| folder.join("modules"));
+    work_tree.join(".gitmodules").exists() || modules.is_some_and(|folder| folder.exists())
+}
+
+/// The submodules of a work tree in which tracked files are changed and not committed:
+/// whoever checks the work tree sees that, and no commit of it has it.
+///
+/// # Errors
+///
+/// When git cannot be started, or cannot say.
+pub fn changed_submodules(work_tree: &Path) -> Result<Vec<String>, Failure> {
     if !has_submodules(work_tree) {
         return Ok(Vec::new());
     }
-    let args = ["submodule", "--quiet", "foreach", "--recursive", UNPUSHED];
-    let said = git(work_tree, &args)?;
-    match said.ok {
-        true => Ok(said.out.lines().map(str::to_owned).collect()),
-        false => Err(failed("look into submodules", &said)),
+    let mut changed = Vec::new();
+    for (path, _) in linked_repositories(work_tree)? {
+        if !tracked_changes(&work_tree.join(&path), &[])?.is_empty() {
+            changed.push(path);
+        }
     }
+    Ok(changed)
 }
 
-fn has_submodules(work_tree: &Path) -> bool {
-    work_tree.join(".gitmodules").is_file()
+/// Brings the submodules that are checked out to the commits that the work tree has of
+/// them, without a network, and takes away those that it has no more: else the next
+/// commit there has what the last one left. What has something of its own stays.
+///
+/// # Errors
+///
+/// When git fails.
+pub fn follow_submodules(work_tree: &Path, by: &By<'_>) -> Result<Vec<BehindSubmodule>, Failure> {
+    let mut behind = Vec::new();
+    for path in untracked_repositories(work_tree)? {
+        let inner = work_tree.join(&path);
+        match kept_work(work_tree, "HEAD", &path)? {
+            None if is_worktree_of(work_tree, &inner) => drop_worktree(work_tree, &inner, by)?,
+            None => drop_folder(work_tree, &path, by)?,
+            // That of the unit that goes on here.
+            Some(KeptWork::All) => {}
+            kept => behind.push(BehindSubmodule { path, kept }),
+        }
+    }
+    // `git submodule update` would also clone what nobody has checked out here.
+    for (path, commit) in linked_repositories(work_tree)? {
+        let inner = work_tree.join(&path);
+        if head(&inner)?.as_deref() == Some(&*commit) {
+            if !tracked_changes(&inner, &[])?.is_empty() {
+                let kept = Some(KeptWork::Changes);
+                behind.push(BehindSubmodule { path, kept });
+            }
+            continue;
+        }
+        let kept = kept_work(work_tree, "HEAD", &path)?;
+        let checkout = ["checkout", "--quiet", "--detach", &commit];
+        if kept.is_some() || !change(&inner, &checkout, by)?.ok {
+            behind.push(BehindSubmodule { path, kept });
+        }
+    }
+    Ok(behind)
+}
+
+/// The repositories within a work tree that are checked out and have no commit: git
+/// adds nothing of such a one.
+///
+/// # Errors
+///
+/// When git cannot be started, or cannot say.
+pub fn unborn_repositories(work_tree: &Path) -> Result<Vec<String>, Failure> {
+    let mut unborn = untracked_repositories(work_tree)?;
+    let linked = linked_repositories(work_tree)?;
+    unborn.extend(linked.into_iter().map(|(path, _)| path));
+    let has_commit = |path: &String| {
+        let args = ["rev-parse", "--quiet", "--verify", "HEAD"];
+        git(&work_tree.join(path), &args).is_ok_and(|said| said.ok)
+    };
+    unborn.retain(|path| !has_commit(path));
+    Ok(unborn)
+}
+
+/// The repositories that git does not track in a work tree, and does not ignore.
+fn untracked_repositories(work_tree: &Path) -> Result<Vec<String>, Failure> {
+    let others = listed(work_tree, &["--others", "--exclude-standard"])?;
+    // Of no other folder git says that it is one.
+    let folders = others.iter().filter_map(|name| name.strip_suffix('/'));
+    Ok(folders.map(str::to_owned).collect())
+}
+
+/// The repositories of which the index of a work tree has a commit, and that are
+/// checked out; with that commit.
+fn linked_repositories(work_tree: &Path) -> Result<Vec<(String, String)>, Failure> {
+    let entries = listed(work_tree, &["--stage"])?;
+    let parsed = entries.iter().filter_map(|entry| {
+        let (about, path) = entry.split_once('\t')?;
+        let mut fields = about.split(' ');
+        let is_link = fields.next() == Some(GITLINK);
+        Some((path.to_owned(), fields.next()?.to_owned())).filter(|_| is_link)
+    });
+    let mut links: Vec<(String, String)> = parsed.collect();
+    // One that conflicts is there for each side.
+    links.dedup_by(|one, other| one.0 == other.0);
+    links.retain(|(path, _)| work_tree.join(path).join(".git").exists());
+    Ok(links)
+}
+
+fn listed(work_tree: &Path, which: &[&str]) -> Result<Vec<String>, Failure> {
+    let said = git(work_tree, &[&["ls-files", "-z"], which].concat())?;
+    if !said.ok {
+        return Err(failed("look for repositories within a work tree", &said));
+    }
+    let names = said.out.split('\0').filter(|name| !name.is_empty());
+    Ok(names.map(str::to_owned).collect())
 }

@@ -783,7 +783,7 @@ impl<'a> Asking<'a> {
 }
 
 /// A path as an element of a list that colons part.
-fn quoted(path: &str) -> String {
+pub(super) fn quoted(path: &str) -> String {
     if path.contains(':') || path.starts_with('"') {
         let inner = path.replace('\\', "\\\\").replace('"', "\\\"");
         format!("\"{inner}\"")

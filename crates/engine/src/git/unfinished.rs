@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use super::Missed;
+use super::checked_out::git_dir;
 use super::trees::Asking;
 use crate::world::World;
 
@@ -22,6 +23,16 @@ const UNFINISHED: [(&str, &str); 6] = [
         "git's index.lock is there: a git works, or one died",
     ),
 ];
+
+/// What somebody began in a work tree and did not end, as its files say; a lock is no
+/// such thing.
+#[must_use]
+pub fn begun_and_unfinished(work_tree: &Path) -> Option<&'static str> {
+    let folder = git_dir(work_tree)?;
+    let mut begun = UNFINISHED.iter().filter(|(name, _)| *name != "index.lock");
+    let found = begun.find(|(name, _)| folder.join(name).exists());
+    found.map(|(_, fact)| *fact)
+}
 
 /// What git was in the middle of and did not finish, a sentence each. Nothing
 /// outside a work tree. A work tree that only has changes is as it should be:

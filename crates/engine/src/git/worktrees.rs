@@ -439,12 +439,29 @@ fn folders_of(work_tree: &Path, tree: &Path) -> Vec<PathBuf> {
 }
 
 /// Puts a worktree to a commit, whatever it holds and is in the middle of. Files
-/// that git ignores stay.
+/// that git ignores stay, and so does a repository within it: what is in that may be
+/// nowhere else.
 ///
 /// # Errors
 ///
 /// When git fails: a filter that is not installed, a full disk.
 pub fn restore(tree: &Path, commit: &str, by: &By<'_>) -> Result<(), Failure> {
+    check_out(tree, commit, by)?;
+    clean(tree, "-fdq", by)
+}
+
+/// The same where nothing but checks of merges works. A check that clones something
+/// for itself fails where it finds what the last one cloned.
+///
+/// # Errors
+///
+/// As [`restore`].
+pub fn restore_for_merges(tree: &Path, commit: &str, by: &By<'_>) -> Result<(), Failure> {
+    check_out(tree, commit, by)?;
+    clean(tree, "-ffdq", by)
+}
+
+fn check_out(tree: &Path, commit: &str, by: &By<'_>) -> Result<(), Failure> {
     if let Some(folder) = git_dir(tree) {
         for (sign, quit) in UNFINISHED {
             if folder.join(sign).exists() {
@@ -454,9 +471,24 @@ pub fn restore(tree: &Path, commit: &str, by: &By<'_>) -> Result<(), Failure> {
         }
     }
     let checkout = words(&["checkout", "--quiet", "--detach", "--force", commit]);
-    content("check a commit out", &run(tree, &checkout, by)?)?;
-    let clean = words(&["clean", "-ffdq"]);
+    content("check a commit out", &run(tree, &checkout, by)?)
+}
+
+fn clean(tree: &Path, how: &str, by: &By<'_>) -> Result<(), Failure> {
+    let clean = words(&["clean", how]);
     content("clean a worktree", &run(tree, &clean, by)?)
+}
+
+/// Takes away a folder of a worktree, with the work tree of a repository in it.
+pub(super) fn drop_folder(tree: &Path, path: &str, by: &By<'_>) -> Result<(), Failure> {
+    let clean = words(&["--literal-pathspecs", "clean", "-ffdq", "--", path]);
+    content("clean a worktree", &run(tree, &clean, by)?)
+}
+
+/// Takes away a worktree without changes. One that is locked stays.
+pub(super) fn drop_worktree(work_tree: &Path, tree: &Path, by: &By<'_>) -> Result<(), Failure> {
+    let args = with_path(&["worktree", "remove"], tree);
+    run(work_tree, &args, by).map(drop)
 }
 
 /// Checks a branch out in a worktree, or nothing but the commit that is checked out

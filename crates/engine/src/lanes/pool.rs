@@ -4,6 +4,7 @@ use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind, Seek as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use super::{Lane, LaneFault, LaneUse, PlanSeen, at};
@@ -169,6 +170,34 @@ impl Pool {
         self.folder.join(number.to_string())
     }
 
+    /// Locks a lane anew whose folder was removed under who has it: the lock went with
+    /// that.
+    pub(super) fn hold_again(&self, lane: &Lane) -> Result<(), LaneFault> {
+        let mut held = lane.lock.lock().unwrap_or_else(PoisonError::into_inner);
+        if is_at(&held, &lane.folder.join("lock")) {
+            return Ok(());
+        }
+        // Who looks for a free lane has each one for a moment.
+        let mut looks = 0..LOOKS_AT_DEAD;
+        let anew = loop {
+            if let Some(anew) = self.lock(lane.number)? {
+                break anew;
+            }
+            if looks.next().is_none() {
+                return Err(LaneFault::NotOurs {
+                    path: lane.tree.clone(),
+                    why: "it was removed, and another process has it by now",
+                });
+            }
+            pause(LOOK_TIME);
+        };
+        *held = anew
+            .lock
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner);
+        Ok(())
+    }
+
     /// Locks a lane; none where another one has.
     fn lock(&self, number: u32) -> Result<Option<Lane>, LaneFault> {
         let folder = self.lane_folder(number);
@@ -194,7 +223,7 @@ impl Pool {
                 number,
                 tree: self.tree_of(number),
                 folder,
-                _lock: file,
+                lock: Mutex::new(file),
             }));
         }
     }

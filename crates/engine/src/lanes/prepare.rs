@@ -1,16 +1,18 @@
 //! A lane that was taken is made ready: its worktree, the files that git does not
 //! bring, its variables, its `setup`.
 
+use std::path::Path;
 use std::time::Duration;
 
 use piton_core::redact::Redactor;
 
 use super::include::include;
 use super::script::empty_env_file;
-use super::{Lane, LaneFault, LaneTaking, LaneUse, Pool, Script};
+use super::{Lane, LaneFault, LaneTaking, LaneUse, Pool, QUEUE, Script};
 use crate::fail;
-use crate::git::{self, By, WorktreeState};
+use crate::git::{self, BehindSubmodule, By, WorktreeState};
 use crate::process::{Identity, end_left_in, end_survivors};
+use crate::shell::quote;
 
 /// How long what is left in a lane may take to end by itself.
 pub(super) const GRACE: Duration = Duration::from_secs(5);
@@ -56,6 +58,18 @@ pub struct Prepared {
     pub warnings: Vec<String>,
 }
 
+/// What a person should know of a submodule.
+fn said_of(tree: &Path, behind: &BehindSubmodule) -> String {
+    let path = tree.join(&behind.path);
+    let shown = quote(&path.display().to_string()).into_owned();
+    let why = match &behind.kept {
+        Some(work) => format!("it {work}: see them with `git -C {shown} status`"),
+        None => "it has no such commit, and `setup` is what brings it".to_owned(),
+    };
+    let path = path.display();
+    format!("the submodule {path} is not at the commit that it is to be at: {why}")
+}
+
 impl Pool {
     /// Makes a lane ready. To be repeated after a death at any point, with the same
     /// outcome.
@@ -64,6 +78,7 @@ impl Pool {
     ///
     /// [`LaneFault`]; the lane is as far as it came.
     pub fn prepare(&self, lane: &Lane, order: &LaneOrder<'_>) -> Result<Prepared, LaneFault> {
+        self.hold_again(lane)?;
         let known = LaneUse::read(&lane.folder)?;
         let state = self.state(lane);
         self.refuse_foreign(lane, (state, known.is_some()), order.by)?;
@@ -79,25 +94,35 @@ impl Pool {
         fail::point("lane.added");
         git::drop_locks(&lane.tree);
         if order.start == LaneStart::Clean || state == WorktreeState::Absent {
-            git::restore(&lane.tree, order.from, order.by)?;
+            match order.taken.unit == QUEUE {
+                true => git::restore_for_merges(&lane.tree, order.from, order.by)?,
+                false => git::restore(&lane.tree, order.from, order.by)?,
+            }
             fail::point("lane.cleaned");
         }
-        // Else the next commit here would have what the last unit left in them.
-        let behind = match order.start {
-            LaneStart::Clean => git::follow_submodules(&lane.tree, order.by)?,
-            LaneStart::AsLeft => None,
+        let follows = order.start == LaneStart::Clean
+            && (used.keeps.is_some() || git::has_submodules(&lane.tree));
+        let mut behind = match follows {
+            true => git::follow_submodules(&lane.tree, order.by)?,
+            false => Vec::new(),
         };
+        fail::point("lane.followed");
+        // It brings the commits that are not there, as `git submodule update` does.
+        if behind.iter().any(|submodule| submodule.kept.is_none()) {
+            used.set_up(None);
+        }
+        used.keeps
+            .take_if(|by| follows && !by.is_of_unit(order.taken));
         let included = include(&self.project.work_tree, lane, &used.included, order.by)?;
         let mut warnings = included.warnings;
-        warnings.extend(
-            behind.map(|why| {
-                format!("submodules are not at the commits that they are to be at: {why}")
-            }),
-        );
         used.included = included.files;
         used.write(&lane.folder)?;
         fail::point("lane.included");
         self.set_up(lane, &mut used, order)?;
+        if !behind.is_empty() {
+            behind = git::follow_submodules(&lane.tree, order.by)?;
+        }
+        warnings.extend(behind.iter().map(|one| said_of(&lane.tree, one)));
         let environment = self.environment(lane)?;
         warnings.extend(environment.warnings);
         Ok(Prepared {

@@ -38,7 +38,35 @@ pub struct LaneUse {
     setup: Option<SetupDone>,
     /// The files that were copied into it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(super) included: Vec<String>,
+    pub included: Vec<String>,
+    /// Who left a repository in it, or moved one: no other unit gets the lane before
+    /// git was asked whether that is nowhere else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub keeps: Option<LaneTaking>,
+}
+
+impl LaneTaking {
+    /// Whether the same unit took a lane, whenever that was.
+    #[must_use]
+    pub fn is_of_unit(&self, other: &Self) -> bool {
+        (&self.run, &self.unit) == (&other.run, &other.unit)
+    }
+}
+
+/// Notes that who took the lane with this worktree last has left a repository there.
+///
+/// # Errors
+///
+/// When what is kept of the lane cannot be read or written.
+pub fn note_repository(tree: &Path) -> Result<(), LaneFault> {
+    let Some(folder) = tree.parent() else {
+        return Ok(());
+    };
+    let Some(mut used) = LaneUse::read(folder)? else {
+        return Ok(());
+    };
+    used.keeps = Some(used.taken.clone());
+    used.write(folder)
 }
 
 /// A `setup` that succeeded.

@@ -21,41 +21,54 @@ pub struct RemoveOrder<'a> {
 }
 
 impl Pool {
-    /// Removes a lane that no unit has any more. `teardown` runs first, and again
-    /// where a death or a failure came between.
+    /// What goes with a lane and is nowhere else: [`LaneFault::Inner`] for each
+    /// repository within it, [`LaneFault::Dirty`] where a person or an agent changed
+    /// something that is in no commit. Changes nothing.
     ///
     /// # Errors
     ///
-    /// [`LaneFault::Dirty`] where a person or an agent changed something that is in
-    /// no commit, [`LaneFault::Unpushed`] where a submodule has commits that are
-    /// nowhere else; then, and after any other fault, the lane stays.
-    pub fn remove(&self, lane: Lane, order: &RemoveOrder<'_>) -> Result<(), LaneFault> {
+    /// [`LaneFault::NotOurs`] where it is no worktree of piton's.
+    pub fn left_in(&self, lane: &Lane, onto: &str) -> Result<Vec<LaneFault>, LaneFault> {
         let used = LaneUse::read(&lane.folder)?;
-        match (self.state(&lane), used) {
-            (WorktreeState::Absent, _) => {}
-            (WorktreeState::Sound { .. }, Some(used)) => {
-                let files = git::changes_without(&lane.tree, &used.included)?;
-                if !files.is_empty() {
-                    let path = lane.tree.clone();
-                    return Err(LaneFault::Dirty { path, files });
-                }
-                if let Some(submodule) = git::unpushed_submodules(&lane.tree)?.first() {
-                    let path = lane.tree.join(submodule);
-                    return Err(LaneFault::Unpushed { path });
-                }
-                if let Some(command) = self.settings.teardown.as_deref() {
-                    let script = (Script::Teardown, command);
-                    self.run_script(&lane, script, order.by, order.redactor)?;
-                }
-                fail::point("lane.torn-down");
-                end_left_in(&lane.folder, GRACE);
-            }
+        let used = match (self.state(lane), used) {
+            (WorktreeState::Absent, _) => return Ok(Vec::new()),
+            (WorktreeState::Sound { .. }, Some(used)) => used,
             (WorktreeState::Sound { .. } | WorktreeState::Broken, _) => {
                 return Err(LaneFault::NotOurs {
                     path: lane.tree.clone(),
                     why: "git does not know it as a worktree of piton",
                 });
             }
+        };
+        let kept = git::kept_repositories(&lane.tree, onto)?;
+        let kept = kept.into_iter().map(|inner| LaneFault::Inner {
+            path: lane.tree.join(inner.path),
+            work: inner.work,
+        });
+        let mut left: Vec<LaneFault> = kept.collect();
+        let files = git::file_changes_without(&lane.tree, &used.included)?;
+        if !files.is_empty() {
+            let path = lane.tree.clone();
+            left.push(LaneFault::Dirty { path, files });
+        }
+        Ok(left)
+    }
+
+    /// Removes a lane that no unit has any more, with all that is in it: see
+    /// [`Pool::left_in`]. `teardown` runs first, and again where a death or a failure
+    /// came between.
+    ///
+    /// # Errors
+    ///
+    /// After any fault the lane stays.
+    pub fn remove(&self, lane: Lane, order: &RemoveOrder<'_>) -> Result<(), LaneFault> {
+        if self.state(&lane) != WorktreeState::Absent {
+            if let Some(command) = self.settings.teardown.as_deref() {
+                let script = (Script::Teardown, command);
+                self.run_script(&lane, script, order.by, order.redactor)?;
+            }
+            fail::point("lane.torn-down");
+            end_left_in(&lane.folder, GRACE);
         }
         git::remove_detached_worktree(&self.project.work_tree, &lane.tree, order.by)?;
         fail::point("lane.removed");

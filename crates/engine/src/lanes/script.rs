@@ -123,7 +123,8 @@ fn write_log(lane: &Lane, script: Script, text: &str) -> Result<(), LaneFault> {
     fs::write(&path, text).map_err(at(&path))
 }
 
-fn how_it_failed(exit: &Exit, timeout: &str) -> Option<String> {
+/// How a command of a project failed; none where it did not.
+pub(crate) fn how_it_failed(exit: &Exit, timeout: &str) -> Option<String> {
     match (exit.stopped_by, exit.code) {
         (None, Some(0)) => None,
         (Some(StopReason::Wall | StopReason::Idle), _) => Some(format!("did not end in {timeout}")),

@@ -28,7 +28,7 @@ use piton_store::Store as _;
 
 use self::look::PlanLook;
 use self::pace::Pace;
-pub(crate) use self::words::claimed as claimed_in_words;
+pub(crate) use self::words::{claimed as claimed_in_words, done_by_old_checks};
 use super::branches::{self, Origin};
 use super::exchange::{Copied, stage};
 use super::news::News;
@@ -370,6 +370,7 @@ impl PlanSync {
             is_other_branch: false,
             position: 0,
             heeds_git: false,
+            here: None,
             shows_doubts: true,
         };
         let taken = look.take_copy(copy);
@@ -383,6 +384,7 @@ impl PlanSync {
         tables: &'a Tables,
         token: Option<u64>,
     ) -> (&'a mut SyncedFile, PlanLook<'a, 's>) {
+        let here = git::checked_out(&self.project.work_tree);
         let origin = branches::origin_of(&self.project, &self.path, &self.file);
         let is_other_branch = origin != Origin::Same;
         self.set_elsewhere(self.not_to_tick(tables));
@@ -397,6 +399,7 @@ impl PlanSync {
             is_other_branch,
             position: 0,
             heeds_git: self.waits_for_git,
+            here,
             shows_doubts: !self.waits_for_landing,
         };
         (&mut self.file, look)

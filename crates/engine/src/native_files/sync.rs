@@ -55,6 +55,11 @@ pub(super) trait NativeFile {
     }
     /// Whether a lock of git's index is that of somebody alive.
     fn heeds_git(&self) -> bool;
+    /// Whether something else is checked out than when the look began: what belongs to
+    /// it was asked before.
+    fn was_switched(&self) -> bool {
+        false
+    }
 
     /// Reads a version, or tells why it cannot be read.
     fn read(&mut self, file: &SyncedFile, bytes: &[u8]) -> Result<Self::Version, Vec<Problem>>;
@@ -313,7 +318,8 @@ fn is_at_rest(file: &SyncedFile) -> bool {
 
 fn git_is_at_work(native: &impl NativeFile) -> bool {
     let project = &native.session().project;
-    native.heeds_git() && git::is_at_work(&project.work_tree) && project.is_tracked(native.path())
+    let is_at_work = || git::is_at_work(&project.work_tree) || native.was_switched();
+    native.heeds_git() && is_at_work() && project.is_tracked(native.path())
 }
 
 /// Whether this is only the beginning of what piton wrote last: whoever wrote it

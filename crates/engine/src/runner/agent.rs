@@ -69,6 +69,9 @@ impl Runner<'_, '_> {
         let Some(item) = self.lp.tables().item(self.row.id, node).cloned() else {
             return Ok(Vec::new());
         };
+        if let Some(ended) = self.work_on_own(attempt, &item, role)? {
+            return Ok(vec![ended]);
+        }
         let mark = attempt.to_string();
         let fault = |error| unwritable(&self.session.project.home.join("spool"), error);
         let ongoing = self.ongoing(&item, role);
@@ -77,7 +80,7 @@ impl Runner<'_, '_> {
         let order = Order {
             conversation: &mark,
             resume: ongoing.map(|ongoing| ongoing.id.as_str()),
-            model: self.lp.model(&item),
+            model: self.model(&item),
             budget_usd: self.lp.left().usd.map(Dollars::usd),
             is_root: rustix::process::geteuid().is_root(),
             tools: tools.as_ref(),
@@ -183,9 +186,12 @@ impl Runner<'_, '_> {
     ) -> Vec<Input> {
         let now = self.now();
         let Some(Work {
-            for_: Purpose::Agent {
-                feed: Some(feed), ..
-            },
+            for_:
+                Purpose::Agent {
+                    attempt,
+                    feed: Some(feed),
+                    ..
+                },
             asked,
             node,
             ..
@@ -208,8 +214,8 @@ impl Runner<'_, '_> {
             feed.follow_session(now);
         }
         if let Some(mut said) = feed.news_of_use() {
-            let item = self.lp.tables().item(self.row.id, node);
-            let asked = item.and_then(|item| self.lp.model(item));
+            let row = self.lp.tables().attempt(*attempt);
+            let asked = row.and_then(|row| row.model.as_deref());
             let model = self.job.program.model(asked);
             self.job.prices.fill(&mut said, model.as_deref());
             inputs.push(Input::Spent {
@@ -282,7 +288,7 @@ impl Runner<'_, '_> {
 
     /// What an agent or a gate finds in its environment.
     pub(super) fn environment(&self, item: &ItemRow, mark: &str) -> Vec<(String, String)> {
-        let model = self.lp.model(item).unwrap_or_default();
+        let model = self.model(item).unwrap_or_default();
         let own = [
             ("PITON_RUN", self.row.name.as_str()),
             ("PITON_ITEM", item.node.as_str()),
@@ -354,6 +360,7 @@ impl Runner<'_, '_> {
         );
         fail_if_gone(self.refuse_lost_lane(&node), &mut report);
         self.look_for_screenshot(&node, &site, &mut report);
+        self.look_for_artifact(&node, &site, &mut report);
         let checks = self.checks_of(&node, (attempt, &claimed));
         self.look_after((&site, before), (&checks, &mut report), tell);
         self.verify_blocker(attempt, &node, &mut report);
@@ -432,7 +439,7 @@ impl Runner<'_, '_> {
             Err(error) => return (answer::unread(&error, ended), String::new()),
         };
         let item = self.lp.tables().item(self.row.id, node);
-        let asked = item.and_then(|item| self.lp.model(item));
+        let asked = item.and_then(|item| self.model(item));
         let model = self.job.program.model(asked);
         self.job.prices.fill(&mut fed.said, model.as_deref());
         let words = [Some(fed.said.words.clone()), fed.said.error.clone()];

@@ -30,6 +30,14 @@ impl RunClock {
         self.base.checked_add(passed).unwrap_or(Timestamp::MAX)
     }
 
+    /// The clock on the wall is past what is waited for: a clock that was set forward, or
+    /// a machine that slept, ends a wait for a time.
+    pub(super) fn catch_up(&mut self, world: &World, wall: Timestamp, wake: Option<Timestamp>) {
+        if wake.is_some_and(|wake| wall >= wake) {
+            self.saw(world, wall);
+        }
+    }
+
     /// An event was stored at this time: it is that late at least.
     pub(super) fn saw(&mut self, world: &World, time: Timestamp) {
         if time > self.now(world) {
@@ -42,6 +50,22 @@ impl RunClock {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_wall_clock_that_jumps_over_what_is_waited_for_ends_the_wait() {
+        let world = World::real().expect("a folder");
+        let mut clock = RunClock::new(&world);
+        let hours = |hours| clock.now(&world) + SignedDuration::from_hours(hours);
+        let (wake, back, half, over) = (hours(2), hours(-9), hours(1), hours(3));
+        for wall in [back, half] {
+            clock.catch_up(&world, wall, Some(wake));
+            assert!(clock.now(&world) < half, "{wall}");
+        }
+        clock.catch_up(&world, over, None);
+        assert!(clock.now(&world) < half, "nothing is waited for");
+        clock.catch_up(&world, over, Some(wake));
+        assert!(clock.now(&world) >= over);
+    }
 
     #[test]
     fn an_event_from_the_future_moves_the_time_and_one_from_the_past_does_not() {

@@ -29,6 +29,9 @@ const OUTPUT_CHARS_MAX: usize = 10_000;
 /// A gate that prints more is stopped.
 pub(super) const OUTPUT_BYTES_MAX: u64 = 256 << 20;
 
+/// The variable of a check that names its item, as the original has it.
+const PHASE_ID: &str = "PHASE_ID";
+
 /// A check that took longer the last time is not run before the first attempt.
 const BASELINE_S_MAX: u64 = 60;
 
@@ -55,7 +58,7 @@ impl Runner<'_, '_> {
         }
         let tree = self.tree_to_check(&self.sites.at(node), tell);
         let mut slow = false;
-        for known in self.results_of(&script) {
+        for known in self.results_of(&script, node) {
             if tree.is_some() && known.tree == tree {
                 let reused = true;
                 return BaselineAnswer::Skip(Some(BaselineResult { reused, ..known }));
@@ -69,12 +72,16 @@ impl Runner<'_, '_> {
         }
     }
 
-    /// The last results of a check, of every item that has it.
-    fn results_of(&self, script: &str) -> Vec<BaselineResult> {
+    /// The last results of a check, of every item that has it; where it asks its
+    /// environment which item it is about, of that one.
+    fn results_of(&self, script: &str, node: &Node) -> Vec<BaselineResult> {
+        let asks = ["PITON_", PHASE_ID]
+            .iter()
+            .any(|name| script.contains(name));
         let mut results = Vec::new();
         for item in self.lp.tables().tree(self.row.id) {
             let same = item.gate.as_ref().is_some_and(|gate| gate.script == script);
-            if !same {
+            if !same || (asks && item.node != *node) {
                 continue;
             }
             results.extend(item.baseline.as_deref().cloned());
@@ -112,7 +119,7 @@ impl Runner<'_, '_> {
         let fault = |error| unwritable(&self.session.project.home.join("spool"), error);
         let mut env = self.environment(&item, &mark);
         env.push(("SPRINT_ID".to_owned(), self.sprint_id.clone()));
-        env.push(("PHASE_ID".to_owned(), item.id.clone()));
+        env.push((PHASE_ID.to_owned(), item.id.clone()));
         env.push(("ATTEMPT_NUMBER".to_owned(), number.to_string()));
         let spec = Spec {
             program: Program::Shell(gate.script.clone()),

@@ -18,6 +18,7 @@ use piton_core::{AttemptRow, Command, ItemRow, Need, Node, Place, Role};
 use piton_formats::plan_file::{About, PlanFile};
 use piton_formats::problem::Source;
 
+use super::own_work::PITON;
 use super::{Runner, Starting};
 use crate::failure::Failure;
 use crate::git;
@@ -65,12 +66,13 @@ impl Runner<'_, '_> {
                 About::default()
             },
             later_check: self.later_check(item),
-            worktree: self.own_worktree(item)?,
+            worktree: self.own_worktree(item),
             commit_by: self.commit_by(),
             report_by: self.report_by(),
             pieces: self.pieces_of(item),
             goes_on,
             claimed_at: self.claimed_at(item)?,
+            brief: self.role(item).and_then(|role| role.brief),
             ..Ingredients::bare(&self.sprint_id, item)
         };
         Ok(match role {
@@ -189,49 +191,47 @@ impl Runner<'_, '_> {
         })
     }
 
-    fn own_worktree(&self, item: &ItemRow) -> Result<Option<OwnWorktree>, Failure> {
+    fn own_worktree(&self, item: &ItemRow) -> Option<OwnWorktree> {
         let project = &self.session.project;
         if let Some(held) = self.lane_of(&item.node) {
-            return Ok(Some(OwnWorktree {
+            return Some(OwnWorktree {
                 path: held.lane.tree.display().to_string(),
                 branch: None,
                 main: project.root.display().to_string(),
-                lacks: self.lacking_at(item, &held.lane.tree)?,
-            }));
+                lacks: self.lacking_at(item, &held.lane.tree),
+            });
         }
         let target = self.row.target.as_deref();
         let target = target.filter(|target| target.path.is_some());
-        Ok(target.map(|target| OwnWorktree {
+        target.map(|target| OwnWorktree {
             path: project.work_tree.display().to_string(),
             branch: Some(target.branch.clone()),
             main: project.root.display().to_string(),
             lacks: None,
-        }))
+        })
     }
 
-    /// What an item waited for that is merged and not in its lane, which begins at
-    /// work that was saved before.
-    fn lacking_at(
-        &self,
-        item: &ItemRow,
-        lane: &Path,
-    ) -> Result<Option<(Vec<String>, String)>, Failure> {
+    /// What an item waited for that is on the target and not in its lane, which begins
+    /// at work that was saved before. What git has no more says nothing.
+    fn lacking_at(&self, item: &ItemRow, lane: &Path) -> Option<(Vec<String>, String)> {
+        let target = self.target()?;
+        let head = git::head(lane).ok()??;
+        let has = |commit: &str, on: &str| git::is_built_on(lane, commit, on).ok();
+        let is_lacking = |row: &&ItemRow| {
+            let mut commits = row.evidence.iter().filter_map(Evidence::commit);
+            let made = commits.next_back();
+            made.is_some_and(|made| {
+                has(&target.tip, made) == Some(true) && has(&head, made) == Some(false)
+            })
+        };
         let tables = self.lp.tables();
         let waited = item.depends_on.iter();
         let waited = waited.filter_map(|on| tables.item(item.run, on));
-        let merged = waited.filter_map(|on| {
-            let mut commits = on.evidence.iter().filter_map(Evidence::commit);
-            Some((on, commits.next_back()?))
-        });
-        let head = git::head(lane)?.unwrap_or_default();
-        let mut lacking = Vec::new();
-        for (on, commit) in merged {
-            if !git::is_built_on(lane, &head, commit)? {
-                lacking.push(on.node.to_string());
-            }
-        }
-        let target = self.target().filter(|_| !lacking.is_empty());
-        Ok(target.map(|target| (lacking, target.branch)))
+        let lacking: Vec<String> = waited
+            .filter(is_lacking)
+            .map(|row| row.node.to_string())
+            .collect();
+        (!lacking.is_empty()).then_some((lacking, target.branch))
     }
 
     fn commit_by(&self) -> CommitBy {
@@ -264,6 +264,8 @@ impl Runner<'_, '_> {
             run,
             node,
             role,
+            agent,
+            model,
             memories,
             tree,
             ..
@@ -271,6 +273,12 @@ impl Runner<'_, '_> {
         else {
             return Ok(command);
         };
+        if let Some(item) = self.lp.tables().item(*run, node) {
+            *model = self.model(item).map(str::to_owned);
+            if *role == Role::Worker && self.is_own(item) {
+                PITON.clone_into(agent);
+            }
+        }
         self.remake_lane(node)?;
         let site = self.sites.at(node);
         if *role == Role::IterationHook {

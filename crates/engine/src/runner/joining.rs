@@ -160,7 +160,8 @@ impl Runner<'_, '_> {
         let mut living = left_behind::living(&self.session.project, &row);
         living.push(self.spool.lock_name());
         let grace = self.job.agent_limits.grace;
-        left_behind::end_survivors(&self.spool, (&rows.tables, run), &living, grace, tell)?;
+        let of_run = (&rows.tables, run, true);
+        left_behind::end_survivors(&self.spool, of_run, &living, grace, tell)?;
         self.find_held_lanes();
         Ok(())
     }

@@ -12,21 +12,23 @@ use piton_core::lane::{LaneHold, TargetRow, UnitRow, unit_of};
 use piton_core::merge::MergeRow;
 use piton_core::run_loop::{Input, LaneEnd};
 use piton_core::{
-    AttemptId, Command, Event, ItemRow, ItemState, Need, Node, Recorded, RunId, RunRow,
+    AttemptId, Command, Event, ItemRow, ItemState, Need, Node, Recorded, RunId, RunRow, RunState,
 };
 use piton_formats::plan_file::PlanFile;
 
+use super::queue::target_moved;
 use super::site::Site;
+use super::unmerged::unmerged_in;
 use super::work::CallEnd;
 use super::{Aim, Job, Runner, commit_mark, facts, is_left, known, open_plan_sync, own_files};
 use crate::agents;
 use crate::config::LANES;
 use crate::fail;
 use crate::failure::Failure;
-use crate::git::{self, By, MovedSubmodule, RefMove, RefStep, WorktreeState};
+use crate::git::{self, By, KeptWork, MovedSubmodule, OwnPaths, RefMove, RefStep, WorktreeState};
 use crate::lanes::{
     Lane, LaneFault, LaneOrder, LaneStart, LaneTaking, LaneUse, Pool, Prepared, copies_files,
-    plan_in,
+    note_repository, plan_in, run_of_tree,
 };
 use crate::native_files::News;
 use crate::native_files::exchange::sha256;
@@ -107,11 +109,18 @@ pub(super) fn count_workers(
     }
     let wished = wished(session, job, row)?;
     let workers = job.workers.or(wished).unwrap_or(NonZeroU32::MIN);
-    if workers == NonZeroU32::MIN || row.lanes.is_some() {
+    if row.lanes.is_some() {
+        return Ok(workers);
+    }
+    refuse_unfinished(session, job, row)?;
+    if workers == NonZeroU32::MIN {
         return Ok(workers);
     }
     match refuse(session, job, row) {
-        Ok(()) => Ok(workers),
+        Ok(()) => {
+            tell_untracked(session, job, row, tell)?;
+            Ok(workers)
+        }
         Err(failure) if job.workers.is_some() => Err(failure),
         Err(failure) => {
             tell(Notice::Warning(&format!(
@@ -120,6 +129,33 @@ pub(super) fn count_workers(
             Ok(NonZeroU32::MIN)
         }
     }
+}
+
+/// Refuses to begin a run in a work tree in which a person has begun a merge or the
+/// like: an agent that commits would conclude it. Later it may be one of its agents
+/// that was interrupted, and the next one is told.
+fn refuse_unfinished(session: &Session<'_>, job: &Job, row: &RunRow) -> Result<(), Failure> {
+    let rows = session.load(&[Need::Tree(row.id)])?;
+    if rows.tables.tree(row.id).any(|item| item.attempts > 0) {
+        return Ok(());
+    }
+    let order = job.worktree.as_ref();
+    let tree = order.map_or(&*session.project.work_tree, WorktreeOrder::present_tree);
+    let is_there = order.is_none_or(WorktreeOrder::is_whole);
+    let Some(fact) = git::begun_and_unfinished(tree).filter(|_| is_there) else {
+        return Ok(());
+    };
+    let shown = quote(&tree.to_string_lossy()).into_owned();
+    Err(Failure::new(
+        "git.dirty",
+        format!(
+            "{fact} in {}, and an agent would conclude it",
+            tree.display()
+        ),
+    )
+    .hint(format!(
+        "see how to end it with `git -C {shown} status`, then run again"
+    )))
 }
 
 /// How many workers the plan wants, or the project for its parallel items.
@@ -172,33 +208,54 @@ fn refuse(session: &Session<'_>, job: &Job, row: &RunRow) -> Result<(), Failure>
     }
     refuse_without_agent(session, job, row)?;
     let own = own_files(project, &row.face, &row.source);
-    let mut changes = git::changes(&project.work_tree, &own)?;
-    // What git does not track is no part of any commit, and piton keeps it live.
-    let plan = PlanFile::path(row).map(|path| project.absolute(&path));
-    let plan = plan.and_then(|plan| {
-        plan.strip_prefix(&project.work_tree)
-            .ok()?
-            .to_str()
-            .map(str::to_owned)
-    });
-    let own_untracked: Vec<String> = plan
-        .into_iter()
-        .filter(|plan| git::is_tracked(&project.work_tree, plan) == Some(false))
-        .collect();
-    changes.retain(|change| !own_untracked.contains(change));
+    let changes = git::tracked_changes(&project.work_tree, &own)?;
     if changes.is_empty() {
         return Ok(());
     }
-    let shown = changes[..changes.len().min(5)].join(", ");
-    let more = match changes.len().saturating_sub(5) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
     Err(Failure::new(
         "git.dirty",
-        format!("several workers begin at the commit that is checked out, and these have changes that are in none: {shown}{more}"),
+        format!(
+            "several workers begin at the commit that is checked out, and these have changes that are in none: {}",
+            first_of(&changes)
+        ),
     )
-    .hint("commit them or put them aside with `git stash --include-untracked`, then run again"))
+    .hint("commit them or put them aside with `git stash`, then run again"))
+}
+
+/// Says which files lie in the work tree alone: they are in no commit, and no lane has
+/// them. Nothing of a run overwrites them.
+fn tell_untracked(
+    session: &Session<'_>,
+    job: &Job,
+    row: &RunRow,
+    tell: &mut dyn FnMut(Notice<'_>),
+) -> Result<(), Failure> {
+    let project = &session.project;
+    // A worktree of the plan's own may have to be made yet.
+    if job.worktree.as_ref().is_some_and(|order| !order.is_whole()) {
+        return Ok(());
+    }
+    let own = own_files(project, &row.face, &row.source);
+    let mut untracked = git::untracked_files(&project.work_tree, &own)?;
+    // Of the plan piton keeps the file here up to date.
+    let plan = PlanFile::path(row).and_then(|path| project.in_work_tree(&path));
+    untracked.retain(|file| plan.as_ref() != Some(file));
+    if !untracked.is_empty() {
+        tell(Notice::Warning(&format!(
+            "git does not track these, and no lane has them: {}",
+            first_of(&untracked)
+        )));
+    }
+    Ok(())
+}
+
+/// The first of some files, and how many more there are.
+fn first_of(files: &[String]) -> String {
+    let shown = files[..files.len().min(5)].join(", ");
+    match files.len().saturating_sub(5) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
 }
 
 /// Refuses an agent whose program no lane will have: one by a path in the project that
@@ -254,9 +311,13 @@ pub(super) fn enter(
         }
     };
     fail::point("target.recorded");
+    // That of the plan's own worktree is let go before anything is merged.
+    if target.path.is_none() {
+        refuse_checked_out(&project.work_tree, &target)?;
+    }
     let target = match is_new || target.path.is_some() {
         true => target,
-        false => follow_head(session, (run, token), target)?,
+        false => follow_head(session, (&row, token), target)?,
     };
     let name = format!("refs/heads/{}", target.branch);
     if target.tip == target.base && git::ref_at(&project.work_tree, &name)?.is_none() {
@@ -315,24 +376,55 @@ fn follow_branch(
     Ok(())
 }
 
-/// Takes the branch of a run along to what is checked out, where that was built on
-/// all that was merged: the work has landed, and further work begins there.
+/// Refuses to move a branch under a work tree that has it checked out: what is merged
+/// would be missing there, and the next commit would take it out.
+pub(super) fn refuse_checked_out(main: &Path, target: &TargetRow) -> Result<(), Failure> {
+    let Some(tree) = git::tree_on(main, &target.branch) else {
+        return Ok(());
+    };
+    let (branch, shown) = (&target.branch, tree.display());
+    // A branch can be checked out in one work tree only.
+    let is_free =
+        |onto: &&str| git::tip_of(main, onto).is_some() && git::tree_on(main, onto).is_none();
+    let onto = target.onto.as_deref().filter(is_free).map(quote);
+    let onto = onto.as_deref().unwrap_or("--detach");
+    Err(Failure::new(
+        "target.checked_out",
+        format!("the branch {branch} is checked out in {shown}, and work is merged onto it"),
+    )
+    .hint(format!(
+        "leave it there with `git -C {} switch {onto}`, then run again; to look at the work, `git switch --detach {}`",
+        quote(&tree.to_string_lossy()),
+        quote(branch)
+    )))
+}
+
+/// Takes the branch of a run along to what is checked out, where that has all that was
+/// merged: the work has landed, and further work begins there.
 fn follow_head(
     session: &Session<'_>,
-    (run, token): (RunId, u64),
+    (row, token): (&RunRow, u64),
     target: TargetRow,
 ) -> Result<TargetRow, Failure> {
-    let main = &session.project.work_tree;
+    let (main, run) = (&session.project.work_tree, row.id);
+    let plan = PlanFile::path(row).and_then(|path| session.project.in_work_tree(&path));
     let name = format!("refs/heads/{}", target.branch);
-    let (head, at) = (git::head(main)?, git::ref_at(main, &name)?);
-    let Some((head, at)) = head.zip(at) else {
+    let (Some(head), at) = (git::head(main)?, git::ref_at(main, &name)?) else {
         return Ok(target);
     };
-    let is_ahead = head != target.tip
-        && git::is_built_on(main, &head, &at)?
-        && git::is_built_on(main, &at, &target.tip)?;
-    if !is_ahead {
-        return Ok(target);
+    let is_whole = match &at {
+        Some(at) => git::is_built_on(main, at, &target.tip)?,
+        None => false,
+    };
+    let work = at.as_ref().filter(|_| is_whole).unwrap_or(&target.tip);
+    let is_at_head = at.as_ref() == Some(&head) && head == target.tip;
+    if is_at_head || !git::has_work_of(main, &head, work, plan.as_deref())? {
+        // Nothing was merged yet, and the branch is made again.
+        let is_new = at.is_none() && target.tip == target.base;
+        return match is_whole || is_new {
+            true => Ok(target),
+            false => Err(target_moved(&target.branch, &target.tip, at)),
+        };
     }
     let (mark, stop) = (commit_mark(run, &Node::named("target")), Stop::default());
     let by = By {
@@ -340,7 +432,7 @@ fn follow_head(
         stop: &stop,
     };
     let step = RefStep {
-        from: Some(&at),
+        from: at.as_deref(),
         to: Some(&head),
     };
     if git::move_ref(main, &name, step, &by)? != RefMove::Moved {
@@ -621,9 +713,18 @@ impl Runner<'_, '_> {
     fn lost_since(&self, hold: Option<&(LaneHold, bool)>) -> Option<Failure> {
         let (hold, _) = hold.filter(|(_, is_used)| *is_used)?;
         let tree = self.lanes.as_ref()?.pool.tree_of(hold.lane);
+        if self.was_taken_over(&tree) {
+            return None;
+        }
         let main = &self.session.project.work_tree;
         let is_gone = git::worktree_state(main, &tree) == WorktreeState::Absent;
         is_gone.then(|| lost_lane(&tree))
+    }
+
+    /// Whether another run has used a lane since: this one was done, and had left
+    /// nothing in it.
+    fn was_taken_over(&self, tree: &Path) -> bool {
+        run_of_tree(tree).is_some_and(|run| run != self.row.id.to_string())
     }
 
     fn choose_for(
@@ -635,15 +736,21 @@ impl Runner<'_, '_> {
             return Err(Failure::new("run.state", "this run has no lanes here"));
         };
         let Some((hold, is_used)) = hold else {
-            let own = self.lane_of_conversation(node, &lanes.pool)?;
-            let lane = own.map_or_else(|| self.take_free(&lanes.pool), Ok)?;
+            let own = match self.lane_of_conversation(node, &lanes.pool)? {
+                None => self.lane_of_repositories(node, &lanes.pool)?,
+                own => own,
+            };
+            let lane = own.map_or_else(|| self.take_free(node, &lanes.pool), Ok)?;
             return Ok((lane, None));
         };
+        if self.was_taken_over(&lanes.pool.tree_of(hold.lane)) {
+            return Ok((self.take_free(node, &lanes.pool)?, None));
+        }
         if let Some(lane) = lanes.pool.retake(hold.lane).map_err(failure_of)? {
             return Ok((lane, None));
         }
         // A process that was stopped still has it: what is in it is saved from here.
-        let lane = self.take_free(&lanes.pool)?;
+        let lane = self.take_free(node, &lanes.pool)?;
         let tree = lanes.pool.tree_of(hold.lane);
         if !is_used {
             return Ok((lane, None));
@@ -665,25 +772,71 @@ impl Runner<'_, '_> {
         let Some(own) = own else {
             return Ok(None);
         };
-        let lane = pool.take_number(own.lane, |used| self.is_free(own.lane, used));
+        let lane = pool.take_number(own.lane, |used| self.is_free(pool, (own.lane, used), node));
         lane.map_err(failure_of)
     }
 
-    /// The free lane with the lowest number: no unit of any run has it.
-    pub(super) fn take_free(&self, pool: &Pool) -> Result<Lane, Failure> {
-        let lane = pool.take(|number, used| self.is_free(number, used));
+    /// The lane in which a unit has left a repository, if that is free.
+    fn lane_of_repositories(&self, node: &Node, pool: &Pool) -> Result<Option<Lane>, Failure> {
+        let of_unit = self.taking(node, 0);
+        let is_own = |used: &LaneUse| {
+            used.keeps
+                .as_ref()
+                .is_some_and(|by| by.is_of_unit(&of_unit))
+        };
+        for (number, used) in pool.lanes().map_err(failure_of)? {
+            if !used.as_ref().is_some_and(is_own) {
+                continue;
+            }
+            let is_free = |used: Option<&LaneUse>| {
+                used.is_some_and(is_own) && self.is_free(pool, (number, used), node)
+            };
+            let lane = pool.take_number(number, is_free).map_err(failure_of)?;
+            if lane.is_some() {
+                return Ok(lane);
+            }
+        }
+        Ok(None)
+    }
+
+    /// The free lane with the lowest number: no unit of any run has it, and none but
+    /// this one has left a repository in it.
+    pub(super) fn take_free(&self, node: &Node, pool: &Pool) -> Result<Lane, Failure> {
+        let lane = pool.take(|number, used| self.is_free(pool, (number, used), node));
         lane.map_err(failure_of)
     }
 
-    /// Whether no unit of any run has a lane, by the journal.
-    fn is_free(&self, number: u32, used: Option<&LaneUse>) -> bool {
+    /// Whether a repository lies in a lane that the next unit would lose, or would find
+    /// in its work. One that cannot be asked about is left alone.
+    fn keeps_repository(&self, pool: &Pool, number: u32) -> bool {
+        let tree = pool.tree_of(number);
+        let state = git::worktree_state(&self.session.project.work_tree, &tree);
+        let target = self.lp.run().and_then(|row| row.target.as_deref());
+        let (WorktreeState::Sound { .. }, Some(target)) = (state, target) else {
+            return false;
+        };
+        let kept = git::kept_repositories(&tree, &target.tip);
+        !kept.is_ok_and(|kept| kept.is_empty())
+    }
+
+    /// Whether a unit may have a lane: no unit of any run has it, by the journal, and
+    /// none but this one has left a repository in it. Git is asked only where one did.
+    fn is_free(&self, pool: &Pool, (number, used): (u32, Option<&LaneUse>), node: &Node) -> bool {
         let held = self.lp.run().and_then(|row| row.lanes.as_ref());
-        let is_held = held.is_some_and(|lanes| lanes.held.contains_key(&number));
-        !is_held && !used.is_some_and(|used| self.is_of_other(number, &used.taken))
+        if held.is_some_and(|lanes| lanes.held.contains_key(&number)) {
+            return false;
+        }
+        let Some(used) = used else {
+            return true;
+        };
+        let unit = self.taking(node, 0);
+        let is_others = used.keeps.as_ref().is_some_and(|by| !by.is_of_unit(&unit));
+        let is_kept = is_others && self.keeps_repository(pool, number);
+        !is_kept && !self.is_of_other(pool, number, &used.taken)
     }
 
     /// Whether a unit of another run has a lane, by the journal.
-    fn is_of_other(&self, number: u32, taken: &LaneTaking) -> bool {
+    fn is_of_other(&self, pool: &Pool, number: u32, taken: &LaneTaking) -> bool {
         let Ok(run) = taken.run.parse::<RunId>() else {
             return false;
         };
@@ -694,9 +847,17 @@ impl Runner<'_, '_> {
         let Ok(rows) = self.session.load(&[Need::Run(run)]) else {
             return true;
         };
-        // Also one that is done: a person may have marked what was begun there.
-        let lanes = rows.tables.run(run).and_then(|row| row.lanes.as_ref());
-        lanes.is_some_and(|lanes| lanes.held.contains_key(&number))
+        let Some(row) = rows.tables.run(run) else {
+            return false;
+        };
+        let is_held = row.lanes.as_ref();
+        if !is_held.is_some_and(|lanes| lanes.held.contains_key(&number)) {
+            return false;
+        }
+        // Of one that is done a person may have marked what was begun there.
+        let tree = pool.tree_of(number);
+        let unmerged = || unmerged_in(self.session, row, (number, &tree));
+        row.state != RunState::Done || !matches!(unmerged(), Ok(None))
     }
 
     /// Makes the lane of a unit ready, beside the runner.
@@ -714,7 +875,7 @@ impl Runner<'_, '_> {
         let shows_both_sides = merge.is_some_and(MergeRow::shows_both_sides);
         let taken = self.taking(node, hold.fence);
         let redactor = self.session.world.redactor();
-        let plans = self.plan_paths();
+        let own = self.own_paths();
         let plan = self.tracked_plan();
         let start = match is_used {
             true => LaneStart::AsLeft,
@@ -735,12 +896,12 @@ impl Runner<'_, '_> {
             let with_both = prepared.and_then(|prepared| {
                 match start {
                     LaneStart::Clean if shows_both_sides => {
-                        git::begin_merge(&held.lane.tree, &tip, &plans, by)?;
+                        git::begin_merge(&held.lane.tree, &tip, &own, by)?;
                         git::open_saved_in_merge(&held.lane.tree, &hold.from, by)?;
                         fail::point("unit.both-sides");
                     }
                     LaneStart::Clean => {
-                        git::open_saved(&held.lane.tree, &hold.from, &tip, &plans, by)?;
+                        git::open_saved(&held.lane.tree, &hold.from, &tip, &own, by)?;
                         fail::point("unit.opened");
                     }
                     LaneStart::AsLeft => {}
@@ -867,9 +1028,8 @@ impl Runner<'_, '_> {
         self.lp.run()?.target.as_deref().cloned()
     }
 
-    /// The files that piton writes itself and that no lane has a say in, by their
-    /// paths in the work tree: that of the plan, and those of the project.
-    pub(super) fn plan_paths(&self) -> Vec<String> {
+    /// The files that piton writes itself: that of the plan, and those of the project.
+    pub(super) fn own_paths(&self) -> OwnPaths {
         let project = &self.session.project;
         let plan = PlanFile::path(&self.row).map(|path| project.absolute(&path));
         let rows = self.session.load(&[Need::Faces]);
@@ -886,7 +1046,10 @@ impl Runner<'_, '_> {
             let inner = inner.or_else(|_| path.strip_prefix(&project.root)).ok()?;
             inner.to_str().map(str::to_owned)
         };
-        plan.iter().chain(&faces).filter_map(inner).collect()
+        OwnPaths {
+            plans: plan.iter().filter_map(inner).collect(),
+            natives: faces.iter().filter_map(inner).collect(),
+        }
     }
 
     fn unit_folder(&self) -> String {
@@ -995,7 +1158,11 @@ impl Keeping {
         if let Some(base) = git::merge_base(&self.main, &self.tip, work)?
             && let Some(moved) = git::moved_submodules(&self.main, &base, work)?.first()
         {
-            return Ok(Err(submodule_moved(moved)));
+            return Ok(Err(submodule_moved(tree, moved)));
+        }
+        // What is checked is to be what is committed.
+        if let Some(path) = git::changed_submodules(tree)?.first() {
+            return Ok(Err(submodule_changed(tree, path)));
         }
         if let Some(commit) = &made {
             keep(&self.main, &self.name, commit, by)?;
@@ -1007,18 +1174,33 @@ impl Keeping {
 
 /// Why the work of a unit is not queued: other lanes, and the check of a merge, would
 /// not see what is in that repository, and it goes with its lane.
-fn submodule_moved(moved: &MovedSubmodule) -> String {
+fn submodule_moved(tree: &Path, moved: &MovedSubmodule) -> String {
     let path = &moved.path;
+    let shown = tree.join(path);
+    let shown = shown.display();
     let next = match &moved.from {
         Some(from) => {
             format!("leave it at {from}, and do what is to be done in it outside of this run")
         }
-        None => format!(
-            "take the repository in {path} away and commit its files in this one, or leave it out"
-        ),
+        None => {
+            let history = tree.join(path).join(".git").display().to_string();
+            let history = quote(&history);
+            format!(
+                "move its history out with `mv {history} FOLDER` and `git rm --cached {path}`, so that its files are committed with the others, or leave it out"
+            )
+        }
     };
     format!(
-        "{path} is a repository of its own, and what is done in it is not merged from a lane: {next}"
+        "{shown} is a repository of its own, and what is done in it is not merged from a lane: {next}"
+    )
+}
+
+/// The same where it is in no commit there.
+fn submodule_changed(tree: &Path, path: &str) -> String {
+    let shown = tree.join(path);
+    let shown = shown.display();
+    format!(
+        "{shown} is a repository of its own, and what is changed in it is not merged from a lane: take it back there, and do what is to be done in it outside of this run"
     )
 }
 
@@ -1037,11 +1219,20 @@ impl SaveOrder {
     fn carry_out(&self, by: &By<'_>) -> Result<Option<String>, Failure> {
         let but = (&*self.own, &*self.without);
         let saved = git::save_work(&self.tree, &self.from, but, &self.message, by)?;
+        let mut has_left =
+            !saved.left_out.is_empty() || !git::changed_submodules(&self.tree)?.is_empty();
+        if let Some(commit) = &saved.commit {
+            has_left |= !git::moved_submodules(&self.tree, &self.from, commit)?.is_empty();
+        }
+        // A unit whose commit is refused for one is saved as well.
+        if has_left {
+            note_repository(&self.tree).map_err(failure_of)?;
+        }
         fail::point("unit.saved");
-        if let Some(commit) = &saved {
+        if let Some(commit) = &saved.commit {
             keep(&self.main, &self.keep_as, commit, by)?;
         }
-        Ok(saved)
+        Ok(saved.commit)
     }
 }
 
@@ -1130,15 +1321,15 @@ pub(crate) fn failure_of(fault: LaneFault) -> Failure {
         LaneFault::File { path, source } => crate::failure::unwritable(&path, source),
         LaneFault::NotOurs { .. } => Failure::new("lane.not_ours", said)
             .hint("move what is in it somewhere else, then run again"),
-        LaneFault::Dirty { path, .. } => Failure::new("lane.dirty", said).hint(format!(
-            "look at it with `git -C {} status`",
-            crate::shell::quote(&path.display().to_string())
-        )),
-        LaneFault::Unpushed { path } => {
-            let path = crate::shell::quote(&path.display().to_string()).into_owned();
+        LaneFault::Dirty { path, .. } => {
+            let path = quote(&path.display().to_string()).into_owned();
             Failure::new("lane.dirty", said).hint(format!(
-                "see them with `git -C {path} log --all --reflog --not --remotes --tags`, and push what you want to keep"
+                "look at it with `git -C {path} status`; commit on a branch what you want to keep, or put it aside with `git -C {path} stash --include-untracked`"
             ))
+        }
+        LaneFault::Inner { path, work } => {
+            let path = quote(&path.display().to_string()).into_owned();
+            Failure::new("lane.dirty", said).hint(way_out(&path, &work))
         }
         LaneFault::Script { script, lines, .. } => {
             let printed = lines.join("\n");
@@ -1151,5 +1342,27 @@ pub(crate) fn failure_of(fault: LaneFault) -> Failure {
                 script.as_str()
             ))
         }
+    }
+}
+
+/// How a person keeps what a repository within a lane has.
+fn way_out(path: &str, work: &KeptWork) -> String {
+    match work {
+        KeptWork::All => format!("move it out of the lane with `mv {path} FOLDER`"),
+        KeptWork::Worktree => format!(
+            "move it out of the lane with `git worktree move {path} FOLDER`, or commit it on a branch"
+        ),
+        KeptWork::Commits(name) => {
+            let pushed = match name.strip_prefix("refs/heads/") {
+                Some(branch) => branch.to_owned(),
+                None => format!("{name}:refs/heads/NAME"),
+            };
+            format!(
+                "see them with `git -C {path} log {name} --not --remotes`, and push what you want to keep with `git -C {path} push origin {pushed}`"
+            )
+        }
+        KeptWork::Changes => format!(
+            "see them with `git -C {path} status`, and keep them on a branch that you push: `git -C {path} switch --create NAME`, `git -C {path} add --all`, `git -C {path} commit --message TEXT`, `git -C {path} push origin NAME`"
+        ),
     }
 }

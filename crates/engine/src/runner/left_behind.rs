@@ -9,8 +9,9 @@ use piton_core::evidence::Claims;
 use piton_core::flags::RunFlags;
 use piton_core::lane::unit_of;
 use piton_core::policy::Limits;
-use piton_core::{AttemptRow, Command, ItemRow, Need, RunId, RunRow, Tables};
+use piton_core::{AttemptRow, Command, ItemRow, Need, RunId, RunRow, RunState, Tables};
 
+use super::waits::mark_of_asked;
 use super::{
     Aim, Job, Notice, commit_mark, count, facts_of_run, known, open_plan_sync, picture, work,
 };
@@ -52,12 +53,18 @@ pub(super) fn plain(text: &str) -> String {
     text.chars().map(keep).take(100).collect()
 }
 
+/// Whether the last runner of a run died, or was ended, before the run came to rest.
+pub(super) fn was_cut_short(row: &RunRow) -> bool {
+    row.holder.is_some() || row.state == RunState::Interrupted
+}
+
 /// Ends what still works of runners of a run that are gone, and removes what is in
 /// the spool of attempts whose outcome is durable. `living` are the locks of the
-/// runners that are there: none for one that has none beside that on the plan.
+/// runners that are there: none for one that has none beside that on the plan. Where
+/// the last one `was_cut_short`, what it asked may still be at work.
 pub(super) fn end_survivors(
     spool: &Spool,
-    (tables, run): (&Tables, RunId),
+    (tables, run, was_cut_short): (&Tables, RunId, bool),
     living: &[Option<&str>],
     grace: Duration,
     tell: &mut dyn FnMut(Notice<'_>),
@@ -82,6 +89,9 @@ pub(super) fn end_survivors(
         .filter(|item| item.committing.is_some() && !is_of_living(item));
     // A git that still works would make its commit after it was looked for.
     let mut marks: Vec<String> = items.map(|item| commit_mark(run, &item.node)).collect();
+    if was_cut_short {
+        marks.extend(mark_of_asked(tables, run));
+    }
     if left.is_empty() && marks.is_empty() {
         return Ok(());
     }
@@ -205,7 +215,7 @@ pub fn clear_up_locked(
     let spool = spool(session, run)?;
     end_survivors(
         &spool,
-        (&tables, run),
+        (&tables, run, was_cut_short(&row)),
         &living(&session.project, &row),
         grace,
         tell,

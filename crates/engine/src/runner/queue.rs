@@ -18,7 +18,7 @@ use piton_core::{ItemRow, Node, Rows, once_merged};
 use piton_formats::merge::{Versions, merge_preferring_ours};
 use piton_formats::plan_file::{self, PlanFile};
 
-use super::lanes::{HeldLane, failure_of};
+use super::lanes::{HeldLane, failure_of, refuse_checked_out};
 use super::work::{CallEnd, Purpose, Work};
 use super::{Runner, commit_mark, gate};
 use crate::fail;
@@ -83,7 +83,7 @@ impl Runner<'_, '_> {
         let redactor = self.session.world.redactor();
         let message = format!("{}: merge {}", self.sprint_id, item.id);
         let checked = item.checked_tree().cloned();
-        let plan_paths = self.plan_paths();
+        let own = self.own_paths();
         let shown = match self.with_mark(node, &target) {
             Ok(shown) => shown,
             Err(failure) => return Ok(vec![self.merge_fault(node.clone(), failure)]),
@@ -91,6 +91,7 @@ impl Runner<'_, '_> {
         let is_ready = self.is_ready(&held);
         self.begin_calls(node, commit_mark(self.row.id, node), move |by| {
             let tried = || {
+                refuse_checked_out(&main, &target)?;
                 let onto = git::ref_at(&main, &format!("refs/heads/{}", target.branch))?;
                 let onto = match onto {
                     Some(at) if git::is_built_on(&main, &at, &target.tip)? => at,
@@ -117,7 +118,7 @@ impl Runner<'_, '_> {
                 let order = MergeOrder {
                     onto: &onto,
                     work: &merge.work,
-                    plan_paths: &plan_paths,
+                    own: &own,
                     put: &put,
                     checked: checked.as_deref(),
                     message: &message,
@@ -155,7 +156,16 @@ impl Runner<'_, '_> {
             }
         }
         let step = match tried.outcome {
-            MergeTry::Nothing { onto } => MergeStep::Nothing { at: onto },
+            // A check that the item has got since runs on what is there.
+            MergeTry::Nothing { onto, tree } if self.needs_check(&node) => MergeStep::Start {
+                made: MadeMerge {
+                    onto: onto.clone(),
+                    commit: onto,
+                    tree,
+                },
+                is_checked: false,
+            },
+            MergeTry::Nothing { onto, .. } => MergeStep::Nothing { at: onto },
             MergeTry::Conflict { files } => MergeStep::Return {
                 why: MergeReturn::Conflict { files },
             },
@@ -204,7 +214,7 @@ impl Runner<'_, '_> {
                 redactor: &redactor,
             };
             let prepared = match is_ready {
-                true => git::restore(&held.lane.tree, &made.commit, by).map(|()| None),
+                true => git::restore_for_merges(&held.lane.tree, &made.commit, by).map(|()| None),
                 false => pool
                     .prepare(&held.lane, &order)
                     .map(Some)
@@ -233,7 +243,8 @@ impl Runner<'_, '_> {
             return Ok(ended(node, MergeEnd::Stopped));
         };
         let made = merge.made.map(|made| made.commit);
-        let passed_in_lane = made.is_some() && made == self.checked_in_lane;
+        let is_checked = made.is_some() && made == self.checked_in_lane;
+        let passed_in_lane = is_checked && !item.lacks_check();
         let own = item.checks().filter(|_| !passed_in_lane).cloned();
         let lanes = self.lp.run().and_then(|row| row.lanes.as_ref());
         let of_run = lanes.and_then(|lanes| lanes.check.as_deref()).cloned();
@@ -338,7 +349,9 @@ impl Runner<'_, '_> {
                 to: Some(&made.commit),
             };
             fail::point("merge.before-move");
-            let moved = git::move_ref(&main, &name, step, by).and_then(|moved| {
+            let free = refuse_checked_out(&main, &target);
+            let moved = free.and_then(|()| git::move_ref(&main, &name, step, by));
+            let moved = moved.and_then(|moved| {
                 fail::point("merge.moved");
                 Ok(match moved {
                     RefMove::Moved => MergeStep::End,
@@ -445,7 +458,7 @@ impl Runner<'_, '_> {
         };
         let held = match &lanes.merges {
             Some(held) => held.clone(),
-            None => HeldLane::new(self.take_free(&lanes.pool)?),
+            None => HeldLane::new(self.take_free(&Node::named(QUEUE), &lanes.pool)?),
         };
         let Some(lanes) = &mut self.lanes else {
             return Ok(None);
@@ -471,6 +484,11 @@ impl Runner<'_, '_> {
             | MergeStep::Return { .. }
             | MergeStep::Requeue => None,
         }
+    }
+
+    fn needs_check(&self, node: &Node) -> bool {
+        let item = self.lp.tables().item(self.row.id, node);
+        item.is_some_and(ItemRow::needs_check)
     }
 
     fn queued(&self, node: &Node) -> Option<(ItemRow, piton_core::merge::MergeRow)> {
@@ -515,6 +533,7 @@ fn red(command: String, output: String) -> MergeEnd {
             command,
             output,
             with,
+            changed: false,
         },
     })
 }
@@ -530,7 +549,9 @@ pub(crate) fn target_moved(branch: &str, tip: &str, at: Option<String>) -> Failu
     let (said, next) = match at {
         Some(at) => (
             format!("the branch {branch} is at {at}, which lacks what was merged up to {tip}"),
-            format!("bring the two together with `git switch {branch}` and `git merge {tip}`"),
+            format!(
+                "bring the two together with `git switch {branch}` and `git merge {tip}`, go back with `git switch -`"
+            ),
         ),
         None => (
             format!("the branch {branch} is gone; what was merged is in {tip}"),

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use piton_core::attempt::Report;
 use piton_core::weakening::ProofChange;
-use piton_core::{AttemptId, Need, Node};
+use piton_core::{AttemptId, Need, Node, RunRow};
 
 use super::site::Site;
 use super::{Runner, own_files};
@@ -18,6 +18,7 @@ use crate::git::{Changed, Missed, Moment, Own, ProofSources, Trees};
 use crate::native_files::project_sync::face_files;
 use crate::notice::Notice;
 use crate::project::Project;
+use crate::session::Session;
 use crate::verify::{self, Place};
 
 /// The work tree before an attempt, and what it is looked at with again.
@@ -296,23 +297,7 @@ impl Runner<'_, '_> {
 
     /// What piton writes into the work tree while an agent works.
     pub(super) fn not_the_agents(&self) -> Vec<Own> {
-        let project = &self.session.project;
-        let mut own = own_files(project, &self.row.face, &self.row.source);
-        let source = project.absolute(&self.row.source);
-        if !source.is_dir() {
-            own.extend(file(project, &source));
-        }
-        let Ok(rows) = self.session.load(&[Need::Faces]) else {
-            return own;
-        };
-        for row in rows.tables.faces().filter(|row| row.on) {
-            let known = face_files().find(|file| file.path == row.path);
-            let derived = known.and_then(|file| file.derived_path());
-            for path in std::iter::once(row.path.as_str()).chain(derived) {
-                own.extend(file(project, &project.root.join(path)));
-            }
-        }
-        own
+        not_the_agents(self.session, &self.row)
     }
 
     /// Looks up what stands in the way of an agent, as it says.
@@ -351,4 +336,25 @@ fn file(project: &Project, path: &Path) -> Vec<Own> {
             begin,
         })
         .to_vec()
+}
+
+/// What piton writes into a work tree while agents of a run work.
+pub(crate) fn not_the_agents(session: &Session<'_>, row: &RunRow) -> Vec<Own> {
+    let project = &session.project;
+    let mut own = own_files(project, &row.face, &row.source);
+    let source = project.absolute(&row.source);
+    if !source.is_dir() {
+        own.extend(file(project, &source));
+    }
+    let Ok(rows) = session.load(&[Need::Faces]) else {
+        return own;
+    };
+    for row in rows.tables.faces().filter(|row| row.on) {
+        let known = face_files().find(|file| file.path == row.path);
+        let derived = known.and_then(|file| file.derived_path());
+        for path in std::iter::once(row.path.as_str()).chain(derived) {
+            own.extend(file(project, &project.root.join(path)));
+        }
+    }
+    own
 }

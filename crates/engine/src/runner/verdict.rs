@@ -13,8 +13,9 @@ use crate::lies::Rule;
 /// others go on with the run, beside them.
 pub(super) fn way_on(trouble: Trouble, run: &str, has_others: bool) -> String {
     let way = if trouble == Trouble::NoVerdict {
+        let join = if has_others { " --join" } else { "" };
         format!(
-            "let it print the block that its prompt asks for; or, if exit status 0 means that the work is done, type `piton run {run} --verdict exit-status`, or write `verdict = \"exit-status\"` into its table [agents.NAME]"
+            "let it print the block that its prompt asks for; or, if exit status 0 means that the work is done, type `piton run {run}{join} --verdict exit-status`, or write `verdict = \"exit-status\"` into its table [agents.NAME]"
         )
     } else if has_others {
         format!("when that is done, type `piton run {run} --join`; others go on with the run")

@@ -1,26 +1,24 @@
 //! `piton plan clean`: takes away what a run has of its own beside its work.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use piton_core::{Need, RunRow, RunState};
+use piton_core::{Need, Node, RunRow, RunState};
 use serde::Serialize;
 
 use super::Told;
 use super::control::start;
-use super::land::{land_command, note_run};
+use super::land::{is_elsewhere, note_run};
 use crate::config::Config;
 use crate::fail;
 use crate::failure::Failure;
 use crate::git::{self, By, RefMove, RefStep};
-use crate::lanes::{Lane, LaneUse, Pool, RemoveOrder, run_of_tree};
-use crate::notice::Notice;
+use crate::lanes::{Lane, LaneFault, LaneUse, Pool, RemoveOrder, run_of_tree};
 use crate::process::{self, Stop};
 use crate::run_lock;
-use crate::runner;
+use crate::runner::{self, unmerged_in};
 use crate::session::{Session, no_runs};
-use crate::shell::quote;
-use crate::worktree::{self, Occasion, Removal, RemovedWorktree};
+use crate::worktree::{self, Occasion, Removal, RemovedWorktree, merge_command};
 use crate::world::World;
 
 /// What was taken away of a run.
@@ -34,9 +32,45 @@ pub struct Cleaned {
     /// Its branch, which has landed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,
+    /// What went with lanes and was nowhere else.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub abandoned: Vec<Abandoned>,
+    /// What was begun and left out, and is kept under no name any more.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<LeftOut>,
     /// What is still there, and why.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stays: Vec<String>,
+}
+
+/// Work in a lane that was removed with it, as a person asked for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Abandoned {
+    /// The lane.
+    pub lane: PathBuf,
+    /// What was in it and nowhere else.
+    pub what: String,
+    /// The commit that was checked out there, where no branch has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
+}
+
+/// What becomes of a lane that has what is nowhere else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unsaved {
+    /// Nothing is removed.
+    Refuse,
+    /// It goes with its lane.
+    Abandon,
+}
+
+/// Work that a person left out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct LeftOut {
+    /// The item.
+    pub item: String,
+    /// The commit that has it, as long as git keeps what nothing names.
+    pub commit: String,
 }
 
 /// Removes what a run that is not worked on has beside its work: its worktree,
@@ -45,8 +79,13 @@ pub struct Cleaned {
 /// # Errors
 ///
 /// When there is no such run, it is worked on or has not landed, or a worktree
-/// stays, with the reason.
-pub fn clean(world: &World, run: &str, told: &mut Told<'_>) -> Result<Cleaned, Failure> {
+/// stays, with the reason: then nothing is removed.
+pub fn clean(
+    world: &World,
+    run: &str,
+    unsaved: Unsaved,
+    told: &mut Told<'_>,
+) -> Result<Cleaned, Failure> {
     let Some(session) = Session::write(world, &start(world, Some(run)))? else {
         return Err(no_runs());
     };
@@ -63,7 +102,7 @@ pub fn clean(world: &World, run: &str, told: &mut Told<'_>) -> Result<Cleaned, F
     runner::clear_up(&session, row.id, config.agent.limits().grace, told)?;
     let has_path = row.target.as_ref().is_some_and(|it| it.path.is_some());
     if row.lanes.is_some() && !has_path {
-        return clean_lanes(&session, &row, &config);
+        return clean_lanes(&session, &row, (&config, unsaved));
     }
     worktree::put_back(&session, told);
     let mut cleaned = Cleaned::default();
@@ -72,16 +111,17 @@ pub fn clean(world: &World, run: &str, told: &mut Told<'_>) -> Result<Cleaned, F
         let cleaning = Cleaning {
             session: &session,
             row: &row,
+            unsaved,
             by: By {
                 mark: &mark,
                 stop: &Stop::default(),
             },
         };
-        let fault = cleaning.remove_lanes(&config, &mut cleaned)?;
-        cleaning.drop_refs()?;
-        if let Some(fault) = fault {
-            return Err(fault);
+        if let Some(why) = worktree::refusal_of_removal(&session, &row)? {
+            return Err(why);
         }
+        cleaning.remove_lanes(&config, &mut cleaned)?;
+        cleaning.drop_refs(&mut cleaned)?;
     }
     cleaned.worktree = match worktree::remove(&session, &row, Occasion::Asked, told)? {
         Some(Removal::Removed(removed)) => Some(removed),
@@ -94,77 +134,101 @@ pub fn clean(world: &World, run: &str, told: &mut Told<'_>) -> Result<Cleaned, F
 /// Takes away the lanes of a run that has landed, the refs of its units, and its
 /// branch. Each of these is looked for anew, so a death in between needs no case
 /// of its own.
-fn clean_lanes(session: &Session<'_>, row: &RunRow, config: &Config) -> Result<Cleaned, Failure> {
+fn clean_lanes(
+    session: &Session<'_>,
+    row: &RunRow,
+    (config, unsaved): (&Config, Unsaved),
+) -> Result<Cleaned, Failure> {
     let row = &note_run(session, row)?;
-    refuse_unlanded(session, row)?;
+    let tip = refuse_unlanded(session, row)?;
     let mark = process::own_mark(&format!("clean-{}", row.id));
     let cleaning = Cleaning {
         session,
         row,
+        unsaved,
         by: By {
             mark: &mark,
             stop: &Stop::default(),
         },
     };
     let mut cleaned = Cleaned::default();
-    let fault = cleaning.remove_lanes(config, &mut cleaned)?;
+    cleaning.remove_lanes(config, &mut cleaned)?;
     fail::point("clean.lanes-removed");
-    cleaning.drop_refs()?;
+    cleaning.drop_refs(&mut cleaned)?;
     fail::point("clean.refs-dropped");
-    cleaning.drop_branch(&mut cleaned)?;
-    match fault {
-        Some(fault) => Err(fault),
-        None => Ok(cleaned),
-    }
+    cleaning.drop_branch(tip.as_deref(), &mut cleaned)?;
+    Ok(cleaned)
 }
 
-/// Refuses a run whose branch has what no other one has.
-fn refuse_unlanded(session: &Session<'_>, row: &RunRow) -> Result<(), Failure> {
+/// Refuses a run whose branch has what no other one has. Where the branch is.
+fn refuse_unlanded(session: &Session<'_>, row: &RunRow) -> Result<Option<String>, Failure> {
     let Some(target) = row.target.as_deref() else {
-        return Ok(());
+        return Ok(None);
     };
-    let landed = row.landed.as_ref().map(|landed| &landed.commit);
-    let is_landed = match git::tip_of(&session.project.root, &target.branch) {
-        Some(tip) => tip == target.base || landed == Some(&tip),
-        None => landed.is_some() || target.tip == target.base,
+    let tip = git::tip_of(&session.project.root, &target.branch);
+    let is_landed = match &tip {
+        Some(tip) if *tip == target.base => true,
+        Some(tip) => {
+            // One that is behind has not all that was merged.
+            let is_behind = git::is_built_on(&session.project.root, &target.tip, tip)?;
+            let work = if is_behind { &target.tip } else { tip };
+            is_elsewhere(session, row, (target, work))?
+        }
+        None => row.landed.is_some() || target.tip == target.base,
     };
     if is_landed {
-        return Ok(());
+        return Ok(tip);
     }
     let message = format!(
         "the work of run `{}` is on the branch {} and has not landed",
         row.name, target.branch
     );
-    let hint = format!(
-        "land it with `{}`, and type it again",
-        land_command(&row.name)
-    );
+    let onto = target.onto.as_deref().unwrap_or_default();
+    let merge = merge_command(&session.project.root, row, &target.branch, onto);
+    let hint = format!("land it with `{merge}`, and type it again");
     Err(Failure::new("run.not_landed", message).hint(hint))
+}
+
+/// Most lanes that one message names.
+const NAMED_MAX: usize = 3;
+
+/// Refuses to remove anything where something stays, with all that a person has to see
+/// to.
+fn refuse_all(faults: &[Failure]) -> Result<(), Failure> {
+    let more = match faults.len().saturating_sub(NAMED_MAX) {
+        0 => String::new(),
+        more => format!("; and {more} more"),
+    };
+    let named = &faults[..faults.len().min(NAMED_MAX)];
+    let messages: Vec<&str> = named.iter().map(|fault| &*fault.message).collect();
+    let hints: Vec<&str> = named
+        .iter()
+        .filter_map(|fault| fault.hint.as_deref())
+        .collect();
+    let message = format!("nothing was removed: {}{more}", messages.join("; "));
+    let hint = format!("{}; then type it again", hints.join("; "));
+    match faults.first() {
+        Some(first) => Err(Failure::new(first.code, message).hint(hint)),
+        None => Ok(()),
+    }
 }
 
 struct Cleaning<'a> {
     session: &'a Session<'a>,
     row: &'a RunRow,
+    unsaved: Unsaved,
     by: By<'a>,
 }
 
 impl Cleaning<'_> {
-    /// Removes the lanes that this run used last and that no unit has. The failure
-    /// of the first that stays.
-    fn remove_lanes(
-        &self,
-        config: &Config,
-        cleaned: &mut Cleaned,
-    ) -> Result<Option<Failure>, Failure> {
+    /// Removes the lanes that this run used last and that no unit has: all of them, or
+    /// none where one has what would go with it.
+    fn remove_lanes(&self, config: &Config, cleaned: &mut Cleaned) -> Result<(), Failure> {
         let project = &self.session.project;
         let pool = Pool::open(project, &config.workspace).map_err(runner::failure_of)?;
-        let redactor = self.session.world.redactor();
-        let order = RemoveOrder {
-            by: &self.by,
-            redactor: &redactor,
-        };
-        let held = self.held()?;
-        let mut fault = None;
+        let held = self.held(&pool)?;
+        let (mut taken, mut lanes) = (Vec::new(), Vec::new());
+        let (mut faults, mut abandoned) = (Vec::new(), Vec::new());
         for (number, used) in pool.lanes().map_err(runner::failure_of)? {
             let is_of_run = |used: &LaneUse| used.taken.run == self.row.id.to_string();
             let Some(used) = used.filter(is_of_run) else {
@@ -181,51 +245,147 @@ impl Cleaning<'_> {
                 cleaned.stays.push(stays);
                 continue;
             };
-            if used.is_of_queue() {
-                self.leave_merged(&lane);
-            } else if let Some(left) = unmerged_in(self.session, self.row, (number, &tree))? {
-                cleaned.stays.push(left.message.clone());
-                fault.get_or_insert(left);
-                continue;
+            taken.push((lane, used));
+        }
+        // That of the queue is changed as it is looked at: only where all others may go.
+        taken.sort_by_key(|(_, used)| used.is_of_queue());
+        for (lane, used) in taken {
+            if used.is_of_queue() && !faults.is_empty() {
+                break;
             }
-            match pool.remove(lane, &order) {
+            let found = self.look(&pool, &lane, &used)?;
+            if self.unsaved == Unsaved::Abandon {
+                abandoned.extend(self.abandoned(&lane, &found));
+            } else {
+                faults.extend(found);
+            }
+            lanes.push(lane);
+        }
+        refuse_all(&faults)?;
+        let redactor = self.session.world.redactor();
+        let order = RemoveOrder {
+            by: &self.by,
+            redactor: &redactor,
+        };
+        let mut first = None;
+        for lane in lanes {
+            let tree = lane.tree.clone();
+            match pool.remove(lane, &order).map_err(runner::failure_of) {
                 Ok(()) => cleaned.lanes.push(tree),
-                Err(stays) => {
-                    let failure = runner::failure_of(stays);
-                    cleaned.stays.push(failure.message.clone());
-                    fault.get_or_insert(failure);
+                Err(failure) => {
+                    let stays = format!("the lane {} stays: {failure}", tree.display());
+                    cleaned.stays.push(stays);
+                    first = first.or(Some(failure));
                 }
             }
         }
-        Ok(fault)
-    }
-
-    /// What the checks of merges left in the lane of the queue is no work.
-    fn leave_merged(&self, lane: &Lane) {
-        if let git::WorktreeState::Sound { .. } =
-            git::worktree_state(&self.session.project.work_tree, &lane.tree)
-            && let Err(failure) = git::restore(&lane.tree, "HEAD", &self.by)
-        {
-            tracing::info!(%failure, "the lane of the queue is left as it is");
+        // Of what is gone is said what it was, whatever stays.
+        let gone = abandoned
+            .into_iter()
+            .filter(|one| cleaned.lanes.contains(&one.lane));
+        cleaned.abandoned.extend(gone);
+        match first.filter(|_| cleaned.lanes.is_empty()) {
+            Some(failure) => Err(failure),
+            None => Ok(()),
         }
     }
 
-    /// The lanes that units of runs which are not over have, by the journal.
-    fn held(&self) -> Result<BTreeSet<u32>, Failure> {
+    /// What goes with a lane, and the commit that was checked out there: git keeps it
+    /// for a while.
+    fn abandoned(&self, lane: &Lane, found: &[Failure]) -> Vec<Abandoned> {
+        let main = &self.session.project.work_tree;
+        let head = git::head(&lane.tree).ok().flatten();
+        let is_on_none = |head: &String| git::is_on_branch(main, head).ok() == Some(false);
+        let commit = head.filter(is_on_none);
+        let named = |fault: &Failure| Abandoned {
+            lane: lane.tree.clone(),
+            what: fault.message.clone(),
+            commit: commit.clone(),
+        };
+        found.iter().map(named).collect()
+    }
+
+    /// What the work in the lanes builds on.
+    fn onto(&self) -> &str {
+        let target = self.row.target.as_deref();
+        target.map_or("HEAD", |target| &target.tip)
+    }
+
+    /// What is in a lane and nowhere else.
+    fn look(&self, pool: &Pool, lane: &Lane, used: &LaneUse) -> Result<Vec<Failure>, Failure> {
+        if used.is_of_queue() {
+            self.leave_changes(lane);
+        }
+        let left = pool.left_in(lane, self.onto());
+        let (inner, own): (Vec<LaneFault>, Vec<LaneFault>) = left
+            .map_err(runner::failure_of)?
+            .into_iter()
+            .partition(|fault| matches!(fault, LaneFault::Inner { .. }));
+        let mut found: Vec<Failure> = inner.into_iter().map(runner::failure_of).collect();
+        let unmerged = unmerged_in(self.session, self.row, (lane.number, &lane.tree))?;
+        match unmerged {
+            Some(unmerged) => found.push(unmerged),
+            None if own.is_empty() || self.is_saved(lane, used)? => {}
+            None => found.extend(own.into_iter().map(runner::failure_of)),
+        }
+        Ok(found)
+    }
+
+    /// Whether what is in a lane is what was saved of its unit, and nothing else.
+    fn is_saved(&self, lane: &Lane, used: &LaneUse) -> Result<bool, Failure> {
+        let run = self.row.id;
+        let rows = self.session.load(&[Need::Run(run), Need::Tree(run)])?;
+        let unit = rows.tables.item(run, &Node::named(&used.taken.unit));
+        let saved = unit.and_then(|item| item.unit.as_deref()?.work.as_deref());
+        let own = runner::not_the_agents(self.session, self.row);
+        saved.map_or(Ok(false), |saved| {
+            git::is_saved(&lane.tree, saved, (&own, &used.included), &self.by)
+        })
+    }
+
+    /// Takes away what checks of merges made, as before each of them.
+    fn leave_changes(&self, lane: &Lane) {
+        if let git::WorktreeState::Sound { .. } =
+            git::worktree_state(&self.session.project.work_tree, &lane.tree)
+            && let Err(failure) = git::restore_for_merges(&lane.tree, "HEAD", &self.by)
+        {
+            tracing::info!(%failure, "a lane is left as it is");
+        }
+    }
+
+    /// The lanes that units of runs which are not over have, by the journal. Another run
+    /// may have taken one since, while that run was done.
+    fn held(&self, pool: &Pool) -> Result<BTreeSet<u32>, Failure> {
         let runs = self.session.runs()?;
         let open = runs.iter().filter(|row| row.state != RunState::Done);
-        let lanes = open.filter_map(|row| row.lanes.as_ref());
-        Ok(lanes.flat_map(|lanes| lanes.held.keys().copied()).collect())
+        let lanes = open.filter_map(|row| Some((row.id.to_string(), row.lanes.as_ref()?)));
+        let held = lanes.flat_map(|(run, lanes)| {
+            let numbers = lanes.held.keys().copied();
+            let is_its =
+                move |number: &u32| run_of_tree(&pool.tree_of(*number)) == Some(run.clone());
+            numbers.filter(is_its)
+        });
+        Ok(held.collect())
     }
 
     /// Removes the refs under which work of units was kept that is merged, or that
     /// a person left out.
-    fn drop_refs(&self) -> Result<(), Failure> {
+    fn drop_refs(&self, cleaned: &mut Cleaned) -> Result<(), Failure> {
         let main = &self.session.project.work_tree;
         let run = self.row.id;
         let rows = self.session.load(&[Need::Run(run), Need::Tree(run)])?;
         let items = rows.tables.tree(run);
         let finished: Vec<_> = items.filter(|item| item.state.is_finished()).collect();
+        let refs = git::refs_below(main, &runner::unit_folder(self.row))?;
+        let kept = |commit: &String| refs.iter().any(|(_, at)| at == commit);
+        let left_out = finished.iter().filter_map(|item| {
+            let work = item.unit.as_deref()?.work.clone();
+            Some(LeftOut {
+                item: item.id.to_string(),
+                commit: work.filter(kept)?,
+            })
+        });
+        cleaned.left_out.extend(left_out);
         runner::drop_unit_refs(main, self.row, &finished, &self.by)
     }
 
@@ -237,8 +397,8 @@ impl Cleaning<'_> {
         git::move_ref(&self.session.project.work_tree, name, step, &self.by)
     }
 
-    /// Removes the branch, whose work is on another one.
-    fn drop_branch(&self, cleaned: &mut Cleaned) -> Result<(), Failure> {
+    /// Removes the branch, whose work up to a commit is on another one.
+    fn drop_branch(&self, landed: Option<&str>, cleaned: &mut Cleaned) -> Result<(), Failure> {
         let main = &self.session.project.work_tree;
         let Some(target) = self.row.target.as_deref() else {
             return Ok(());
@@ -247,7 +407,6 @@ impl Cleaning<'_> {
         let Some(tip) = git::tip_of(main, branch) else {
             return Ok(());
         };
-        let landed = self.row.landed.as_ref().map(|landed| &landed.commit);
         let trees = git::worktrees(main)?;
         let mut checked_out = trees
             .iter()
@@ -259,9 +418,7 @@ impl Cleaning<'_> {
                 self.row.name, self.row.state
             )),
             // Somebody moved it a moment ago.
-            None if landed != Some(&tip) && target.base != tip => {
-                Some("it has work that has not landed".to_owned())
-            }
+            None if landed != Some(&tip) => Some("it has work that has not landed".to_owned()),
             None => None,
         };
         match why {
@@ -277,66 +434,4 @@ impl Cleaning<'_> {
         }
         Ok(())
     }
-}
-
-/// Says what a run that is done has left in its lanes.
-pub(crate) fn tell_unmerged(session: &Session<'_>, row: &RunRow, tell: &mut Told<'_>) {
-    for left in unmerged_in_lanes(session, row) {
-        tell(Notice::Warning(&left));
-    }
-}
-
-/// What a run that is done has left in its lanes, and how to see it: a person marked a
-/// unit that had one, so that nothing of it was merged.
-pub(crate) fn unmerged_in_lanes(session: &Session<'_>, row: &RunRow) -> Vec<String> {
-    if row.state != RunState::Done || row.lanes.as_ref().is_none_or(|lanes| lanes.held.is_empty()) {
-        return Vec::new();
-    }
-    let run = Some(row.id.to_string());
-    let looked = || {
-        let mut left = Vec::new();
-        for tree in git::worktrees(&session.project.work_tree)? {
-            // Another run may have taken the lane since.
-            let number = tree.path.parent().and_then(Path::file_name);
-            let number = number.and_then(|name| name.to_str()?.parse().ok());
-            if let Some(number) = number.filter(|_| run_of_tree(&tree.path) == run) {
-                left.extend(unmerged_in(session, row, (number, &tree.path))?);
-            }
-        }
-        Ok::<_, Failure>(left)
-    };
-    let looked = looked()
-        .inspect_err(|failure| tracing::info!(%failure, "nobody looked into the lanes"))
-        .unwrap_or_default();
-    let in_words = |left: &Failure| format!("{left}: {}", left.hint.as_deref().unwrap_or_default());
-    looked.iter().map(in_words).collect()
-}
-
-/// What the unit that has a lane has in it and nowhere else.
-fn unmerged_in(
-    session: &Session<'_>,
-    row: &RunRow,
-    (number, tree): (u32, &Path),
-) -> Result<Option<Failure>, Failure> {
-    let main = &session.project.work_tree;
-    let unit = row.lanes.as_ref().and_then(|lanes| lanes.held.get(&number));
-    let (Some(unit), Some(target)) = (unit, row.target.as_deref()) else {
-        return Ok(None);
-    };
-    let git::WorktreeState::Sound { .. } = git::worktree_state(main, tree) else {
-        return Ok(None);
-    };
-    let head = git::head(tree)?.unwrap_or_default();
-    let next = if !git::changes(tree, &[])?.is_empty() {
-        "status".to_owned()
-    } else if !git::is_built_on(main, &target.tip, &head)? && !git::is_on_branch(main, &head)? {
-        format!("log {}..", target.tip)
-    } else {
-        return Ok(None);
-    };
-    let said = format!("what was begun on {unit} is not merged, and in its lane alone");
-    let tree = quote(&tree.display().to_string()).into_owned();
-    let hint =
-        format!("see it with `git -C {tree} {next}`, and commit on a branch what you want to keep");
-    Ok(Some(Failure::new("lane.dirty", said).hint(hint)))
 }

@@ -5,19 +5,21 @@ use piton_core::{
     Command, DecisionId, DecisionKind, DecisionRow, ItemRow, Need, Node, Refusal, RunId, RunRow,
     Verb, Way,
 };
+use piton_formats::plan_file::PlanFile;
 use piton_formats::registry::plan_format;
 use serde::Serialize;
 
 use super::control::{Outcome, outcome, steer};
-use super::land::short;
 use super::record::item::asked_about;
 use super::record::unknown::known_item;
 use super::{Told, follow_project_files, one_line, said, session, shown};
+use crate::config::Config;
 use crate::failure::Failure;
-use crate::git::{self, FileChange};
+use crate::git::{self, FileChange, short};
 use crate::held::own_item;
 use crate::item_view::{CheckView, title_of_item};
-use crate::native_files;
+use crate::native_files::{self, plan_sync::done_by_old_checks};
+use crate::notify;
 use crate::session::{Session, no_runs, replaced_by};
 use crate::shell::quote;
 use crate::world::World;
@@ -65,6 +67,9 @@ pub struct Open {
     /// The work that is to be looked at.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub review: Option<ReviewedWork>,
+    /// The file that is to be approved, relative to the project.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub artifact: Option<String>,
 }
 
 /// Work that waits for a review.
@@ -112,7 +117,7 @@ pub fn inbox(world: &World) -> Result<Vec<Open>, Failure> {
 }
 
 /// The questions that wait for a person; what is put off is not among them.
-pub(super) fn open_questions(
+pub(crate) fn open_questions(
     session: &Session<'_>,
     runs: &[RunRow],
 ) -> Result<Vec<DecisionRow>, Failure> {
@@ -159,15 +164,47 @@ fn views_of(
         let node = row.node.as_ref();
         let item = node.and_then(|node| items.item(row.run, node));
         let work = run.zip(item).filter(|_| row.kind == DecisionKind::Review);
+        let to_approve = run.zip(item).filter(|_| row.kind == DecisionKind::Approval);
         Open {
             review: work.and_then(|(run, item)| ReviewedWork::of_unit(session, run, item)),
+            artifact: to_approve.and_then(|(run, item)| artifact(run, item)),
             ..Open::of(row, name, item)
         }
     });
     Ok(open.collect())
 }
 
+/// A decision as `piton inbox` shows it.
+pub(crate) fn view_of_decision(
+    session: &Session<'_>,
+    runs: &[RunRow],
+    row: &DecisionRow,
+) -> Result<Open, Failure> {
+    let views = views_of(session, runs, std::slice::from_ref(row))?;
+    Ok(views.into_iter().next().expect("one for each decision"))
+}
+
 impl Open {
+    /// What to type to say that.
+    #[must_use]
+    pub fn typed(&self, verb: Verb) -> String {
+        let is_with_words = match verb {
+            Verb::Answer => true,
+            Verb::Reject => self.request.is_none(),
+            Verb::Approve
+            | Verb::Retry
+            | Verb::Skip
+            | Verb::KeepFile
+            | Verb::KeepPiton
+            | Verb::Merge
+            | Verb::Defer
+            | Verb::Backlog
+            | Verb::Settled => false,
+        };
+        let words = if is_with_words { " --why '...'" } else { "" };
+        format!("piton decide {} {verb}{words}", self.id)
+    }
+
     fn of(row: &DecisionRow, run: String, item: Option<&ItemRow>) -> Self {
         let waits = item.filter(|_| row.kind.holds_the_run());
         let check = waits.and_then(CheckView::of_item);
@@ -188,8 +225,19 @@ impl Open {
             request: row.request.clone(),
             deferred: row.deferred.as_ref().map(|deferred| deferred.until),
             review: None,
+            artifact: None,
         }
     }
+}
+
+/// The file that comes of an item.
+fn artifact(run: &RunRow, item: &ItemRow) -> Option<String> {
+    let role = (plan_format(&run.face)?.phases?.role)(item)?;
+    let artifact = role.artifact?;
+    Some(match PlanFile::folder(run) {
+        "" => artifact.to_owned(),
+        folder => format!("{folder}/{artifact}"),
+    })
 }
 
 /// What somebody wants to know of a person.
@@ -274,6 +322,20 @@ pub fn ask(world: &World, question: Question, told: &mut Told<'_>) -> Result<Ope
     Ok(Open::of(row, run_name.unwrap_or_default(), item))
 }
 
+/// Notifies a person of what is due, where a person asked: an agent of a run has its
+/// runner for that. Waits for it, 30 seconds at most.
+pub fn notify_of_questions(world: &World) {
+    if world.agent().is_some() {
+        return;
+    }
+    // What cannot be sent now is sent by the next runner.
+    if let Ok(Some(session)) = Session::write(world, &world.cwd)
+        && let Ok(config) = Config::load(&session.project)
+    {
+        notify::send_due(&session, &config.notify);
+    }
+}
+
 /// What a decision came to.
 #[derive(Clone, Debug, Serialize)]
 pub struct Decided {
@@ -289,7 +351,7 @@ pub struct Decided {
     /// What became of what an agent asked for.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub request: Option<DecidedRequest>,
-    /// What became of work that waited for a review.
+    /// What became of work that waited for a review or an approval.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub review: Option<DecidedReview>,
     /// How the run stands that it was about.
@@ -339,13 +401,15 @@ pub struct DecidedRequest {
     pub until: Option<Until>,
 }
 
-/// What became of work that waited for a review.
+/// What became of work that waited for a review or an approval.
 #[derive(Clone, Debug, Serialize)]
 pub struct DecidedReview {
     /// What to type for the decision.
     pub id: String,
     /// The item.
     pub node: String,
+    /// What was asked.
+    pub kind: DecisionKind,
     /// What was said.
     pub verb: Verb,
 }
@@ -470,10 +534,11 @@ pub fn decide(
     let reviewed = row
         .node
         .as_ref()
-        .filter(|_| row.kind == DecisionKind::Review);
+        .filter(|_| matches!(row.kind, DecisionKind::Review | DecisionKind::Approval));
     let review = reviewed.map(|node| DecidedReview {
         id: shown_id(&row),
         node: node.to_string(),
+        kind: row.kind,
         verb,
     });
     let file = row.file.map(|file| DecidedFile {
@@ -501,7 +566,9 @@ pub fn decide(
         | DecisionKind::ClaimedItems
         | DecisionKind::AgentEdit
         | DecisionKind::DoubtedMemory
-        | DecisionKind::Review => false,
+        | DecisionKind::Review
+        | DecisionKind::Wait
+        | DecisionKind::Approval => false,
     };
     let question = if is_by_the_way {
         Some(DecidedQuestion {
@@ -531,10 +598,13 @@ pub fn decide(
         .ok_or_else(no_runs)?;
     let mut outcome = outcome(&session, &run)?;
     outcome.added = added;
-    if row.kind == DecisionKind::AgentEdit && verb == Verb::KeepPiton {
-        outcome
-            .warnings
-            .extend(still_said(&run, row.details.as_deref()));
+    if row.kind == DecisionKind::AgentEdit {
+        let more = if verb == Verb::KeepFile {
+            done_by_old_checks(&session, &run, &row.edits)?
+        } else {
+            still_said(&run, row.details.as_deref())
+        };
+        outcome.warnings.extend(more);
     }
     Ok(Decided {
         file,

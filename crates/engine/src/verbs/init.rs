@@ -5,6 +5,7 @@
 
 mod state;
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -431,8 +432,9 @@ pub fn init(world: &World, with: &[String], told: &mut dyn FnMut(&str)) -> Resul
 }
 
 /// Turns the faces on that belong to a run of this format, where their folder is
-/// there: nobody who only runs a plan asked for one. Unless somebody has turned
-/// one off, or another tool's file is in its place. Which are new.
+/// there: nobody who only runs a plan asked for one; and those that stand beside them
+/// there already, whose rules agents are to follow. Unless somebody has turned one off,
+/// or another tool's file is in its place. Which are new.
 ///
 /// # Errors
 ///
@@ -440,14 +442,21 @@ pub fn init(world: &World, with: &[String], told: &mut dyn FnMut(&str)) -> Resul
 pub(super) fn begin_faces(session: &Session<'_>, plan: &str) -> Result<Vec<&'static str>, Failure> {
     let companions = plan_format(plan).map_or(&[][..], |format| format.companions);
     let belongs = |file: &&FaceFile| companions.contains(&file.face);
+    let folder = |file: &FaceFile| Path::new(file.path).parent().map(Path::to_owned);
+    let folders: BTreeSet<PathBuf> = face_files().filter(belongs).filter_map(folder).collect();
     let rows = session.load(&[piton_core::Need::Faces])?;
     let mut begun = Vec::new();
-    for file in face_files().filter(belongs) {
+    let stands_there = |file: &FaceFile| folder(file).is_some_and(|at| folders.contains(&at));
+    for file in face_files().filter(|file| stands_there(file)) {
         let known = rows.tables.faces().any(|face| face.path == file.path);
         let path = session.project.root.join(file.path);
         let is_ours = match fs::read_to_string(&path) {
-            Ok(text) => matches!((file.detect)(&text), Detected::Ours | Detected::Empty),
-            Err(error) => error.kind() == std::io::ErrorKind::NotFound,
+            Ok(text) => match (file.detect)(&text) {
+                Detected::Ours => true,
+                Detected::Empty => belongs(&file),
+                Detected::Foreign(_) | Detected::Unreadable => false,
+            },
+            Err(error) => belongs(&file) && error.kind() == std::io::ErrorKind::NotFound,
         };
         if known || !is_ours || !path.parent().is_some_and(Path::is_dir) {
             continue;

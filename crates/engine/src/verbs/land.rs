@@ -3,23 +3,30 @@
 //! That branch only ever goes forward, to a commit that is built on it. Whatever
 //! is in the way of that is left as it is, and named with what to type.
 
-use std::path::PathBuf;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
 
 use piton_core::lane::{Landing, TargetRow};
 use piton_core::{Command, Need, Refusal, RunRow, RunState};
+use piton_formats::merge::{Marks, Versions, merge};
+use piton_formats::plan_file::PlanFile;
 use serde::Serialize;
 
 use super::Told;
-use super::control::start;
+use super::control::{show_in_file, start};
 use crate::fail;
-use crate::failure::Failure;
-use crate::git::{self, By, RefMove, RefStep};
+use crate::failure::{Failure, unwritable};
+use crate::git::{self, By, RefMove, RefStep, short};
+use crate::native_files::News;
+use crate::native_files::exchange::stage;
 use crate::notice::Notice;
 use crate::process::{self, Stop};
 use crate::run_lock;
 use crate::runner;
 use crate::session::{Session, no_runs};
 use crate::shell::quote;
+use crate::worktree::land_command;
 use crate::world::World;
 
 /// Most files that are named as changed.
@@ -47,7 +54,7 @@ pub struct Landed {
 ///
 /// When there is no such run, there is nothing to land, or the branch cannot go
 /// forward, with the reason and what to type.
-pub fn land(world: &World, run: Option<&str>) -> Result<Landed, Failure> {
+pub fn land(world: &World, run: Option<&str>, told: &mut Told<'_>) -> Result<Landed, Failure> {
     let Some(session) = Session::write(world, &start(world, run))? else {
         return Err(no_runs());
     };
@@ -65,7 +72,18 @@ pub fn land(world: &World, run: Option<&str>) -> Result<Landed, Failure> {
         let name = row.name;
         return Err(Refusal::Busy { name, holder }.into());
     }
-    carry_out(&session, &row)
+    let landed = carry_out(&session, &row)?;
+    show_landed(&session, &row, told);
+    Ok(landed)
+}
+
+/// Takes the file of the plan, as it landed, for what piton wrote: what a person changes
+/// from then on is an edit.
+fn show_landed(session: &Session<'_>, row: &RunRow, tell: &mut Told<'_>) {
+    match show_in_file(session, row) {
+        Ok(news) => News::tell(&news, tell),
+        Err(failure) => tell(Notice::Warning(&failure.to_string())),
+    }
 }
 
 /// The only run with a branch of its own that is not landed.
@@ -97,10 +115,11 @@ pub(crate) fn land_at_end(session: &Session<'_>, row: &RunRow, tell: &mut Told<'
     if row.state != RunState::Done || !is_in_lanes {
         return false;
     }
-    match carry_out(session, row) {
+    match taken_back(session, row).and_then(|()| carry_out(session, row)) {
         Ok(landed) if landed.was_there => false,
         Ok(landed) => {
             tell(Notice::Said(&landed.sentence()));
+            show_landed(session, row, tell);
             true
         }
         // None of its items changed a file.
@@ -163,7 +182,7 @@ fn carry_out(session: &Session<'_>, row: &RunRow) -> Result<Landed, Failure> {
         }
     };
     let was_there = ready.way == Way::There;
-    if row.landed.as_deref() != Some(&ready.landing) {
+    if !was_there || row.landed.as_deref() != Some(&ready.landing) {
         ready.record(session, row)?;
     }
     Ok(Landed {
@@ -173,6 +192,61 @@ fn carry_out(session: &Session<'_>, row: &RunRow) -> Result<Landed, Failure> {
         commit: ready.landing.commit,
         was_there,
     })
+}
+
+/// Refuses to land by itself what a person has taken off a branch on which it landed.
+fn taken_back(session: &Session<'_>, row: &RunRow) -> Result<(), Failure> {
+    let (Some(landed), Some(target)) = (row.landed.as_deref(), row.target.as_deref()) else {
+        return Ok(());
+    };
+    let main = &session.project.work_tree;
+    let Some(at) = git::tip_of(main, &landed.onto) else {
+        return Ok(());
+    };
+    let plan = plan_path(session, row);
+    if stands(main, landed) || git::has_work_of(main, &at, &landed.commit, plan.as_deref())? {
+        return Ok(());
+    }
+    let why = format!("{} had landed, and was taken back", short(&landed.commit));
+    let next = format!("`{}` lands it again", land_command(&row.name));
+    Err(not_landed(&target.branch, &landed.onto, &why, &next))
+}
+
+/// Whether the branch on which work landed still has the commit at which it was there:
+/// what became of its lines since is as a person wanted it.
+fn stands(main: &Path, landed: &Landing) -> bool {
+    let commit = landed.at.as_deref().unwrap_or(&landed.commit);
+    let tip = git::tip_of(main, &landed.onto);
+    // A commit that git has no more is on no branch.
+    tip.is_some_and(|tip| git::is_built_on(main, &tip, commit).unwrap_or_default())
+}
+
+/// The file of the plan, by its path in the work tree.
+fn plan_path(session: &Session<'_>, row: &RunRow) -> Option<String> {
+    session.project.in_work_tree(&PlanFile::path(row)?)
+}
+
+/// Whether a commit of the branch of a run is on another branch, or the one that it
+/// is for has all that it brings.
+pub(super) fn is_elsewhere(
+    session: &Session<'_>,
+    row: &RunRow,
+    (target, commit): (&TargetRow, &str),
+) -> Result<bool, Failure> {
+    let main = &session.project.work_tree;
+    let landed = row.landed.as_deref();
+    let landed = landed.filter(|landed| landed.commit == commit);
+    if landed.is_some_and(|landed| stands(main, landed))
+        || git::is_on_branch_but(main, commit, Some(&target.branch))?
+    {
+        return Ok(true);
+    }
+    let here = git::checked_out(main).and_then(|here| here.branch);
+    let onto = target.onto.clone().or(here);
+    let Some(at) = onto.and_then(|onto| git::tip_of(main, &onto)) else {
+        return Ok(false);
+    };
+    git::has_work_of(main, &at, commit, plan_path(session, row).as_deref())
 }
 
 /// Work that can land.
@@ -187,10 +261,89 @@ struct Ready {
 enum Way {
     /// It is there.
     There,
-    /// The branch is checked out in this work tree.
-    CheckedOut(PathBuf),
+    /// The branch is checked out in this work tree. What a person changed there in the
+    /// file of the plan, if anything, lands as well.
+    CheckedOut(PathBuf, Option<PlanEdit>),
     /// It is checked out nowhere, and at this commit.
     Ref(String),
+}
+
+/// Changes in the file of the plan that are in no commit, and that the work has as well.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct PlanEdit {
+    /// The file, by its path in the work tree.
+    file: String,
+    /// What is there.
+    present: String,
+    /// What the commit has that is checked out.
+    committed: String,
+}
+
+impl PlanEdit {
+    /// The changes of the only file that has some: none where it is not that of the
+    /// plan, or says anything that the work does not say, or is staged otherwise.
+    fn contained(scene: &Scene<'_>, changes: &[String], commit: &str) -> Option<Self> {
+        let project = &scene.session.project;
+        let tree = &project.work_tree;
+        let path = PlanFile::path(scene.row)?;
+        let file = project
+            .in_work_tree(&path)
+            .filter(|file| changes == [file.clone()])?;
+        let text = |commit: &str| git::text_of(tree, commit, &file);
+        let (committed, landing) = (text("HEAD")?, text(commit)?);
+        let present = fs::read_to_string(tree.join(&file)).ok()?;
+        let versions = Versions {
+            base: &committed,
+            ours: &present,
+            theirs: &landing,
+        };
+        let marks = Marks {
+            ours: "ours",
+            theirs: "theirs",
+            size: 7,
+        };
+        let merged = merge(&file, versions, marks);
+        let is_contained = merged.conflicts == 0 && merged.text == landing;
+        (is_contained && git::is_unstaged(tree, &file)).then_some(Self {
+            file,
+            present,
+            committed,
+        })
+    }
+
+    /// Brings what is checked out forward. Until git does so itself, the file is as it
+    /// was committed: what a death leaves then lands as any other work, with what the
+    /// person changed.
+    fn forward_past(
+        &self,
+        tree: &Path,
+        forward: impl FnOnce() -> Result<Result<(), String>, Failure>,
+    ) -> Result<Result<(), String>, Failure> {
+        let path = tree.join(&self.file);
+        let replace = |from: &str, to: &str| {
+            let replaced = exchange_text(&path, from, to);
+            replaced.map_err(|error| unwritable(&path, error))
+        };
+        if !replace(&self.present, &self.committed)? {
+            return Ok(Err(format!("{} was changed a moment ago", self.file)));
+        }
+        fail::point("land.edit-put-aside");
+        let moved = forward();
+        if !matches!(moved, Ok(Ok(()))) {
+            replace(&self.committed, &self.present)?;
+        }
+        moved
+    }
+}
+
+/// Puts a text in the place of another one, where the file holds that; whether it did.
+fn exchange_text(path: &Path, from: &str, to: &str) -> io::Result<bool> {
+    let displaced = stage(path, to.as_bytes())?.exchange()?;
+    let is_known = displaced.read()?.as_deref() == Some(from.as_bytes());
+    if !is_known {
+        displaced.put_back(|path| fs::read(path).is_ok_and(|now| now == to.as_bytes()))?;
+    }
+    Ok(is_known)
 }
 
 impl Ready {
@@ -202,42 +355,60 @@ impl Ready {
         };
         let main = &session.project.work_tree;
         let branch = target.branch.clone();
-        let Some(commit) = git::tip_of(&session.project.root, &branch) else {
-            return Ok(Some(match row.landed.as_deref() {
-                Some(landing) => Ok(Self {
-                    branch,
-                    landing: landing.clone(),
-                    way: Way::There,
-                }),
-                None => Err(runner::target_moved(&branch, &target.tip, None)),
-            }));
-        };
-        if !git::is_built_on(main, &commit, &target.tip)? {
-            let failure = runner::target_moved(&branch, &target.tip, Some(commit));
-            return Ok(Some(Err(failure)));
-        }
-        if commit == target.base {
-            let name = row.name.clone();
-            let why = "nothing is done on its branch";
-            return Ok(Some(Err(Refusal::NothingToLand { name, why }.into())));
-        }
         let here = git::checked_out(main).and_then(|here| here.branch);
         // Work that began at a commit is where a person merges it.
         let onto = target.onto.clone().or_else(|| here.clone());
         let at = onto.as_ref().and_then(|onto| git::tip_of(main, onto));
-        if let (Some(onto), Some(at)) = (&onto, &at)
-            && git::is_built_on(main, at, &commit)?
-        {
-            let landing = Landing {
-                commit,
-                onto: onto.clone(),
-            };
+        let plan = plan_path(session, row);
+        let tip = git::tip_of(&session.project.root, &branch);
+        let is_whole = match &tip {
+            Some(tip) => git::is_built_on(main, tip, &target.tip)?,
+            None => false,
+        };
+        let work = tip.as_ref().filter(|_| is_whole).unwrap_or(&target.tip);
+        let is_it =
+            |landed: &&Landing| landed.commit == *work && onto.as_ref() == Some(&landed.onto);
+        let landed = row.landed.as_deref().filter(is_it);
+        let landed = landed.filter(|landed| stands(main, landed)).cloned();
+        let there = match (&onto, &at) {
+            _ if *work == target.base || landed.is_some() => landed,
+            (Some(onto), Some(at)) if git::has_work_of(main, at, work, plan.as_deref())? => {
+                let is_itself = git::is_built_on(main, at, work)?;
+                Some(Landing {
+                    commit: work.clone(),
+                    onto: onto.clone(),
+                    at: (!is_itself).then(|| at.clone()),
+                })
+            }
+            _ => None,
+        };
+        if let Some(landing) = there {
             let way = Way::There;
             return Ok(Some(Ok(Self {
                 branch,
                 landing,
                 way,
             })));
+        }
+        let commit = match (tip, row.landed.as_deref()) {
+            (Some(tip), _) if is_whole => tip,
+            (None, Some(landing)) => {
+                let (landing, way) = (landing.clone(), Way::There);
+                return Ok(Some(Ok(Self {
+                    branch,
+                    landing,
+                    way,
+                })));
+            }
+            (elsewhere, _) => {
+                let failure = runner::target_moved(&branch, &target.tip, elsewhere);
+                return Ok(Some(Err(failure)));
+            }
+        };
+        if commit == target.base {
+            let name = row.name.clone();
+            let why = "nothing is done on its branch";
+            return Ok(Some(Err(Refusal::NothingToLand { name, why }.into())));
         }
         let scene = Scene {
             session,
@@ -253,7 +424,8 @@ impl Ready {
             )),
         };
         let onto = onto.unwrap_or_default();
-        let landing = Landing { commit, onto };
+        let at = None;
+        let landing = Landing { commit, onto, at };
         Ok(Some(way.map(|way| Self {
             branch,
             landing,
@@ -274,7 +446,7 @@ impl Ready {
     }
 
     fn bring_forward(&self, session: &Session<'_>, row: &RunRow) -> Result<(), Failure> {
-        let Landing { commit, onto } = &self.landing;
+        let Landing { commit, onto, .. } = &self.landing;
         let mark = process::own_mark(&format!("land-{}", row.id));
         let by = By {
             mark: &mark,
@@ -283,17 +455,21 @@ impl Ready {
         let stays = |why: &str, next: &str| not_landed(&self.branch, onto, why, next);
         match &self.way {
             Way::There => Ok(()),
-            Way::CheckedOut(tree) => match git::fast_forward(tree, commit, &by)? {
-                Ok(()) => Ok(()),
-                Err(why) => Err(stays(
-                    &why,
-                    &format!(
+            Way::CheckedOut(tree, edit) => {
+                let forward = || git::fast_forward(tree, commit, &by);
+                let moved = match edit {
+                    Some(edit) => edit.forward_past(tree, forward),
+                    None => forward(),
+                };
+                moved?.map_err(|why| {
+                    let next = format!(
                         "see to that, then `{}` or `git merge --ff-only {}`",
                         land_command(&row.name),
                         quote(&self.branch)
-                    ),
-                )),
-            },
+                    );
+                    stays(&why, &next)
+                })
+            }
             Way::Ref(at) => {
                 let name = format!("refs/heads/{onto}");
                 let step = RefStep {
@@ -349,10 +525,22 @@ impl Scene<'_> {
             let why = format!("{onto} has moved on since the run began");
             return Ok(Err(self.stays(&why, &next)));
         }
+        let base = &self.target.base;
+        if !git::is_built_on(main, at, base)? {
+            let (from, began) = (short(at), short(base));
+            let next = format!(
+                "see that with `git log {from}..{began}`; `git merge {branch}` brings it back with the work"
+            );
+            let why = format!(
+                "{onto} was set back behind {began}, where the run began, and what was taken off would come back"
+            );
+            return Ok(Err(self.stays(&why, &next)));
+        }
         if is_here {
-            let changes = self.changes()?;
-            return Ok(match changes.is_empty() {
-                true => Ok(Way::CheckedOut(main.clone())),
+            let changes = self.changes((at, commit))?;
+            let edit = PlanEdit::contained(self, &changes, commit);
+            return Ok(match changes.is_empty() || edit.is_some() {
+                true => Ok(Way::CheckedOut(main.clone(), edit)),
                 false => Err(self.stays(
                     &format!(
                         "these have changes that are in no commit: {}",
@@ -384,12 +572,16 @@ impl Scene<'_> {
         })
     }
 
-    /// What has changed in the work tree and is in no commit. What git does not
-    /// track is in the way only where the work has a file of that name: git says so.
-    fn changes(&self) -> Result<Vec<String>, Failure> {
+    /// What has changed in the work tree, is in no commit, and is changed by the work as
+    /// well. Of a file of the work that git does not track here git says so.
+    fn changes(&self, (at, commit): (&str, &str)) -> Result<Vec<String>, Failure> {
         let project = &self.session.project;
         let own = runner::own_files(project, &self.row.face, &self.row.source);
-        git::tracked_changes(&project.work_tree, &own)
+        let mut changes = git::tracked_changes(&project.work_tree, &own)?;
+        if let Some(work) = git::file_changes(&project.work_tree, at, commit) {
+            changes.retain(|changed| work.iter().any(|file| file.path == *changed));
+        }
+        Ok(changes)
     }
 }
 
@@ -401,20 +593,10 @@ fn not_landed(branch: &str, onto: &str, why: &str, next: &str) -> Failure {
     .hint(next)
 }
 
-/// What to type to land a run.
-pub(crate) fn land_command(run: &str) -> String {
-    format!("piton land {}", quote(run))
-}
-
 fn named(files: &[String]) -> String {
     let shown = files[..files.len().min(NAMED_MAX)].join(", ");
     match files.len().saturating_sub(NAMED_MAX) {
         0 => shown,
         more => format!("{shown} and {more} more"),
     }
-}
-
-/// A commit, as git shows it in short.
-pub(crate) fn short(commit: &str) -> &str {
-    commit.get(..12).unwrap_or(commit)
 }

@@ -5,6 +5,7 @@ mod definition;
 mod held_up;
 pub(crate) mod plan_path;
 mod remembered;
+mod repositories;
 pub(crate) mod support;
 mod takeover;
 mod unknown_keys;
@@ -20,14 +21,15 @@ use piton_core::plan::PlannedItem;
 use piton_core::policy::Limits;
 use piton_core::run::{Holder, Pause};
 use piton_core::standing::Standings;
-use piton_core::{Command, DecisionRow, ItemState, Need, RunId, RunRow, RunState, Tables};
+use piton_core::{
+    Command, DecisionKind, DecisionRow, ItemState, Need, RunId, RunRow, RunState, Tables,
+};
 use piton_formats::plan_file::PlanFile;
 use piton_formats::registry::{plan_format, plan_kind, plans_in_words};
 
 use self::plan_path::PlanPath;
 use self::remembered::Remembered;
-use self::unknown_keys::tell_unknown_keys;
-use super::clean::tell_unmerged;
+use self::unknown_keys::tell_deviations;
 use super::compile::{SprintPath, has_definition, sprint_path};
 use super::control::show_in_file;
 use super::init::begin_faces;
@@ -43,11 +45,12 @@ use crate::item_view::{ItemView, Viewer};
 use crate::lies::Rule;
 use crate::native_files::copies::keep_copy;
 use crate::native_files::plan_sync::{adopt, is_as_written, run_of_file, settle_superseded};
-use crate::native_files::{News, still_asked};
+use crate::native_files::{News, merged_marks, still_asked};
 use crate::notice::Notice;
+use crate::notify;
 use crate::project::Project;
 use crate::run_lock::{self, TreeSharing};
-use crate::runner::{self, Aim, Job, Left};
+use crate::runner::{self, Aim, InvocationEnd, Job};
 use crate::session::{self, Session, open_runs, replaced_by};
 use crate::shell::quote;
 use crate::standing::RunStanding;
@@ -162,7 +165,16 @@ pub fn run(
         target: &target,
         config: &config,
     };
-    work(world, &asked, tell).map_err(|failure| remembered.with_whole_hint(failure))
+    if remembered.request.dry_run {
+        return work(world, &asked, tell);
+    }
+    let worked = notify::beside(world, (&target.project, &config.notify), |nudge| {
+        work(world, &asked, &mut |notice| {
+            nudge.hear(&notice);
+            tell(notice);
+        })
+    });
+    worked.map_err(|failure| remembered.with_whole_hint(failure))
 }
 
 /// What is asked for, with what it is about.
@@ -191,14 +203,12 @@ fn work(
         return dry_run(world, request, target);
     }
     let mut prepared = prepare(world, request, target, tell)?;
-    if let Prepared::Known(row) = &prepared {
-        refuse_graph(row)?;
-    }
+    repositories::refuse_others(world, &target.project, prepared.plan())?;
     if request.join {
         return join(world, asked, &prepared, tell);
     }
     if prepared.is_new_to_piton(&target.project) {
-        tell_unknown_keys(&target.project, prepared.plan(), tell);
+        tell_deviations(&target.project, prepared.plan(), tell);
     }
     let grace = config.agent.limits().grace;
     if let Prepared::Known(row) = &mut prepared {
@@ -326,13 +336,13 @@ fn work(
     let worked = runner::work(&session, job, tell);
     runner::commit_target_files(&session, run, tell);
     runner::drop_merged_refs(&session, run);
-    if let Ok(left) = &worked {
+    if let Ok(end) = &worked {
         // Whoever joined waits for the lock, and ends with what has landed.
-        show_and_land(&session, &left.row, tell);
+        show_and_land(&session, &end.row, tell);
     }
     drop(lock);
     worktree::put_back(&session, tell);
-    let Left { row, by_signal } = worked?;
+    let InvocationEnd { row, by_signal } = worked?;
     if runner::is_left(&session, &row) {
         worktree::clean_up(&session, Occasion::EndOfRun, tell);
     }
@@ -354,7 +364,7 @@ fn show_and_land(session: &Session<'_>, row: &RunRow, tell: &mut dyn FnMut(Notic
     if land_at_end(session, row, tell) {
         super::follow_project_files(session, tell);
     }
-    tell_unmerged(session, row, tell);
+    runner::tell_unmerged(session, row, tell);
 }
 
 /// Works on a run beside the runner that holds it.
@@ -403,7 +413,7 @@ fn join(
     runner::commit_target_files(&session, run, tell);
     runner::drop_merged_refs(&session, run);
     worktree::put_back(&session, tell);
-    let Left { row, by_signal } = worked?;
+    let InvocationEnd { row, by_signal } = worked?;
     show_and_land(&session, &row, tell);
     if runner::is_left(&session, &row) {
         worktree::clean_up(&session, Occasion::EndOfRun, tell);
@@ -436,7 +446,7 @@ fn not_joined(name: &str, why: &str) -> Failure {
 }
 
 fn ended(session: &Session<'_>, row: RunRow, by_signal: bool) -> Result<Box<Ended>, Failure> {
-    let asked = open_questions(session, row.id)?;
+    let asked = open_questions(session, &row)?;
     let rows = session.load(&[
         Need::Run(row.id),
         Need::Tree(row.id),
@@ -468,15 +478,28 @@ fn ended(session: &Session<'_>, row: RunRow, by_signal: bool) -> Result<Box<Ende
     }))
 }
 
-/// The open questions about the file of a run and about those of the project.
-fn open_questions(session: &Session<'_>, run: RunId) -> Result<Vec<DecisionRow>, Failure> {
-    let needs = [run, RunId::PROJECT].map(|run| Need::OpenDecisions(Some(run)));
+/// The open questions about the file of a run and about those of the project, each
+/// with its file: what may be an agent's edit of the plan is about that of the plan.
+pub(crate) fn open_questions(
+    session: &Session<'_>,
+    run: &RunRow,
+) -> Result<Vec<DecisionRow>, Failure> {
+    let needs = [run.id, RunId::PROJECT].map(|run| Need::OpenDecisions(Some(run)));
     let rows = session.load(&needs)?;
-    let open = rows.tables.decisions();
-    Ok(open
-        .filter(|row| row.verdict.is_none() && row.file.is_some())
-        .cloned()
-        .collect())
+    let plan = PlanFile::path(run);
+    let open = rows.tables.decisions().filter(|row| row.verdict.is_none());
+    let about_files = open.filter_map(|row| {
+        let of_plan = plan
+            .as_ref()
+            .filter(|_| row.kind == DecisionKind::AgentEdit);
+        let file = row.file.as_ref().or(of_plan)?.clone();
+        let file = Some(file);
+        Some(DecisionRow {
+            file,
+            ..row.clone()
+        })
+    });
+    Ok(about_files.collect())
 }
 
 /// Takes in what somebody wrote into the file of a run that nobody works on:
@@ -496,7 +519,7 @@ fn take_edits(
     let is_asked = tell_shown(&session, row, tell)?;
     if !is_asked {
         // Whoever was asked yesterday may have forgotten.
-        for asked in open_questions(&session, row.id)? {
+        for asked in open_questions(&session, row)? {
             let file = asked.file.unwrap_or_default();
             tell(Notice::Warning(&still_asked(&file)));
         }
@@ -564,7 +587,7 @@ fn at_rest(
     }
     if row.state == RunState::Done {
         let asked = match Session::read(world, &project.root)? {
-            Some(session) => open_questions(&session, row.id)?,
+            Some(session) => open_questions(&session, row)?,
             None => Vec::new(),
         };
         // Its runner may have died before it came to that.
@@ -575,7 +598,7 @@ fn at_rest(
             if land_at_end(&session, row, tell) {
                 super::follow_project_files(&session, tell);
             }
-            tell_unmerged(&session, row, tell);
+            runner::tell_unmerged(&session, row, tell);
         }
         let row = row.clone();
         let account = None;
@@ -839,13 +862,47 @@ fn existing(world: &World, name: &str, request: &Request) -> Result<RunRow, Fail
     session.run_named(name)
 }
 
-/// What was adopted to be read and checked is not run.
-fn refuse_graph(row: &RunRow) -> Result<(), Failure> {
-    let Some(not_run) = plan_format(&row.face).and_then(|format| format.not_run) else {
+/// What a run does and its marks belong to one work tree: where git tracks its file,
+/// each has its own.
+fn refuse_other_tree(world: &World, project: &Project, row: &RunRow) -> Result<(), Failure> {
+    let format = plan_format(&row.face);
+    let has_own_tree =
+        format.is_some_and(|format| (format.worktree)(row.native.as_ref()).is_some());
+    let Some(path) = PlanFile::path(row).filter(|_| row.target.is_none() && !has_own_tree) else {
         return Ok(());
     };
-    let message = format!("{} {}", row.source, not_run.what);
-    Err(Failure::new("plan.unsupported", message).hint(not_run.hint))
+    let file = project.absolute(&path);
+    let there = Project::find(world, file.parent().unwrap_or(&project.root));
+    if row.state == RunState::Done
+        || there.work_tree == project.work_tree
+        || !there.is_tracked(&path)
+    {
+        return Ok(());
+    }
+    let (name, tree) = (quote(&row.name), there.work_tree.to_string_lossy());
+    let own = there.in_work_tree(&path);
+    let own = own.filter(|own| project.work_tree.join(own).is_file());
+    let own = own.map_or_else(String::new, |own| {
+        let own = project.work_tree.join(own);
+        let own = own.to_string_lossy();
+        format!(
+            ", or the file of this work tree with `piton run {}`",
+            quote(&own)
+        )
+    });
+    Err(Failure::new(
+        "run.other_tree",
+        format!(
+            "run `{}` belongs to another work tree: its marks go into {}, and its work would be done in {}",
+            row.name,
+            file.display(),
+            project.work_tree.display()
+        ),
+    )
+    .hint(format!(
+        "go on there, with `cd {}` and `piton run {name}`{own}",
+        quote(&tree)
+    )))
 }
 
 /// Whoever may not be run is told so before anything is taken.
@@ -1164,6 +1221,7 @@ fn prepare(
     let source = match &target.what {
         What::Run(name) => {
             let row = existing(world, name, request)?;
+            refuse_other_tree(world, &target.project, &row)?;
             return Ok(Prepared::Known(Box::new(row)));
         }
         What::Sprint(sprint) => target.project.relative(&sprint.folder),
@@ -1182,8 +1240,8 @@ fn prepare(
         None => Vec::new(),
     };
     let begins_anew = request.recompile || request.from.is_some();
-    if let Some(session) = session.filter(|_| !begins_anew)
-        && let Some(row) = known_run(&session, &runs, &source, tell)?
+    if let Some(session) = session.as_ref().filter(|_| !begins_anew)
+        && let Some(row) = known_run(session, &runs, &source, tell)?
     {
         return Ok(Prepared::Known(Box::new(row.clone())));
     }
@@ -1197,8 +1255,12 @@ fn prepare(
             (plan, Origin::Sprint(sprint.clone(), text))
         }
         What::File(file) => {
-            let name = free_name(&file.name(), &runs);
-            let (plan, text) = file.read(id, &name, &source)?;
+            let (mut plan, text) = file.read(id, &file.name(), &source)?;
+            plan.name = free_name(&plan.name, &runs);
+            let open = merged_marks::reopen(&target.project, session.as_ref(), &mut plan)?;
+            if !open.is_empty() {
+                tell(Notice::Warning(&merged_marks::told(&source, &open)));
+            }
             plan_path::warn_unchecked(&plan, tell);
             (plan, Origin::File(file.clone(), text))
         }
@@ -1231,7 +1293,7 @@ fn known_run<'r>(
     }
     if known.is_none() {
         tell(Notice::Said(&format!(
-            "{source} holds another plan than run `{}`, which is kept; a new run is begun",
+            "{source} holds another plan than run `{}`, which is kept; it is for a new run",
             newest.name
         )));
     }

@@ -6,6 +6,7 @@ use std::fs;
 use jiff::Timestamp;
 use piton_core::budget::{self, Spent};
 use piton_core::flags::RunFlags;
+use piton_core::notification::{LastNotification, last_failure};
 use piton_core::observation::ObservationCategory;
 use piton_core::policy::Limits;
 use piton_core::run::{Asked, Pause};
@@ -14,16 +15,16 @@ use piton_core::usage::Spend;
 use piton_core::{DecisionRow, ItemState, Need, Node, Outcome, RunId, RunRow, RunState, Tables};
 use piton_formats::plan_file::PlanFile;
 use piton_formats::plan_format::ItemUnit;
-use piton_formats::registry::{item_unit, plan_format};
+use piton_formats::registry::item_unit;
 use serde::Serialize;
 
-use super::clean::unmerged_in_lanes;
 use super::control::start;
 use crate::failure::{Failure, in_state, larger_budget};
 use crate::history;
 use crate::item_view::{ItemView, Viewer, is_worked_on_itself};
 use crate::native_files::plan_sync::{claimed_in_words, other_plan_in_file};
-use crate::session::{Session, open_runs};
+use crate::runner::unmerged_in_lanes;
+use crate::session::{Session, open_runs, runs_of_plans};
 use crate::shell::quote;
 use crate::standing::RunStanding;
 use crate::worktree::WorkPlace;
@@ -138,6 +139,9 @@ pub struct Status {
     pub runs: Vec<Line>,
     /// The run that was asked for, or the one that is meant.
     pub run: Option<Report>,
+    /// Why the last notification of a person failed; absent where it did not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub notify_failed: Option<LastNotification>,
 }
 
 /// Where everything stands. `run` names one; without it the only run that is
@@ -157,15 +161,18 @@ pub fn status(world: &World, run: Option<&str>) -> Result<Status, Failure> {
             None => Ok(Status {
                 runs: Vec::new(),
                 run: None,
+                notify_failed: None,
             }),
         };
     };
-    let runs = session.runs()?;
+    let all = session.load(&[Need::Runs])?;
+    let runs = runs_of_plans(&all);
     let shown = match run {
         Some(name) => Some(session.run_named(name)?),
         None => shown_of(&runs).cloned(),
     };
     Ok(Status {
+        notify_failed: last_failure(all.tables.runs()).cloned(),
         run: shown.map(|row| report(&session, &row)).transpose()?,
         runs: runs.iter().map(|row| line(&session, row)).collect(),
     })
@@ -238,7 +245,14 @@ fn report(session: &Session<'_>, row: &RunRow) -> Result<Report, Failure> {
         .cloned()
         .collect();
     let started = row.started_at.filter(|time| *time != Timestamp::UNIX_EPOCH);
-    let (other_plan, begin) = other_plan_in_file(session, row)?.unzip();
+    // Until a person has said which one holds, the run goes on with what it has.
+    let is_asked = |file: &String| {
+        decisions
+            .iter()
+            .any(|asked| asked.file.as_ref() == Some(file))
+    };
+    let other_plan = other_plan_in_file(session, row)?.filter(|(_, file)| !is_asked(file));
+    let (other_plan, begin) = other_plan.unzip();
     let begin = begin.map(|file| format!("piton run {}", quote(&file)));
     Ok(Report {
         pause: row.pause.clone(),
@@ -361,10 +375,7 @@ fn warnings(session: &Session<'_>, tables: &Tables, row: &RunRow) -> Vec<String>
 }
 
 /// What to type next: the way out of each state.
-pub(super) fn what_next(row: &RunRow, standing: &RunStanding) -> Option<String> {
-    if let Some(not_run) = plan_format(&row.face).and_then(|format| format.not_run) {
-        return Some(not_run.next.to_owned());
-    }
+pub(crate) fn what_next(row: &RunRow, standing: &RunStanding) -> Option<String> {
     let name = quote(&row.name);
     match standing.state {
         RunState::Done => None,

@@ -3,6 +3,7 @@
 mod adopted;
 mod deaths;
 mod include;
+mod inner;
 mod scripts;
 
 use std::fs;
@@ -107,7 +108,12 @@ impl Yard {
         prepared.expect_err("it cannot be made ready")
     }
 
+    /// Removes a lane, unless something would go with it.
     fn remove(&self, lane: Lane) -> Result<(), LaneFault> {
+        let left = self.pool().left_in(&lane, &self.base)?;
+        if let Some(first) = left.into_iter().next() {
+            return Err(first);
+        }
         let order = RemoveOrder {
             by: &self.caller.by(),
             redactor: &self.redactor,
@@ -214,6 +220,27 @@ fn every_lane_has_its_number_and_ports_and_one_that_is_free_is_used_again() {
 }
 
 #[test]
+fn a_lane_whose_folder_is_removed_is_held_again_though_another_one_looks_at_it() {
+    let yard = Yard::new();
+    let lane = yard.take();
+    yard.ready(&lane, "one");
+    fs::remove_dir_all(&lane.folder).expect("removed");
+    let (pool, (looks, looked)) = (yard.pool(), std::sync::mpsc::channel());
+    let other = std::thread::spawn(move || {
+        let found = pool.take_number(1, |_| {
+            looks.send(()).expect("somebody waits");
+            piton_engine::world::pause(std::time::Duration::from_millis(100));
+            false
+        });
+        found.expect("readable").is_none()
+    });
+    looked.recv().expect("the other one looks");
+    yard.ready(&lane, "one");
+    assert!(other.join().expect("it ends"));
+    assert!(yard.pool().retake(1).expect("readable").is_none());
+}
+
+#[test]
 fn ports_of_a_project_are_the_same_each_time_and_below_those_of_connections() {
     let yard = Yard::new();
     let lane = yard.take();
@@ -236,8 +263,6 @@ fn a_lane_is_clean_for_each_unit_but_for_what_git_ignores() {
     yard.ready(&lane, "one");
     write(&lane.tree, "src/main", "2\n");
     write(&lane.tree, "new/file", "1\n");
-    write(&lane.tree, "nested/file", "1\n");
-    git(&lane.tree.join("nested"), &["init", "--quiet"]);
     write(&lane.tree, "target/cache", "1\n");
     git(&lane.tree, &["add", "src/main"]);
     yard.ready(&lane, "two");
@@ -379,35 +404,6 @@ fn a_submodule_is_setups_to_check_out_and_in_nobodys_way() {
 }
 
 #[test]
-fn what_was_committed_in_a_submodule_of_a_lane_is_in_the_way_of_its_end_and_of_no_unit() {
-    let inner = Repository::new();
-    inner.write("inside", "1\n");
-    let pushed = inner.commit("inner");
-    let allow = "protocol.file.allow=always";
-    let mut yard = Yard::with_setup(&format!("git -c {allow} submodule --quiet update --init"));
-    let url = inner.path().to_string_lossy().into_owned();
-    yard.repository
-        .git(&["-c", allow, "submodule", "--quiet", "add", &url, "sub"]);
-    yard.base = yard.repository.commit("with a submodule");
-    let lane = yard.take();
-    yard.ready(&lane, "one");
-    let sub = lane.tree.join("sub");
-    write(&sub, "inside", "2\n");
-    git(&sub, &["commit", "--quiet", "--all", "-m", "in the lane"]);
-    yard.ready(&lane, "two");
-    assert_eq!(git(&sub, &["rev-parse", "HEAD"]), pushed);
-    assert_eq!(git(&lane.tree, &["status", "--porcelain"]), "");
-    let stays = yard.remove(lane).expect_err("it has a commit of its own");
-    assert!(matches!(stays, LaneFault::Unpushed { path } if path == sub));
-    git(
-        &sub,
-        &["push", "--quiet", "origin", "HEAD@{1}:refs/heads/more"],
-    );
-    let lane = yard.take();
-    yard.remove(lane).expect("nothing is lost with it");
-}
-
-#[test]
 fn what_is_saved_holds_everything_and_changes_nothing() {
     let yard = Yard::new();
     let lane = yard.take();
@@ -415,7 +411,9 @@ fn what_is_saved_holds_everything_and_changes_nothing() {
     let none: (&[_], &[String]) = (&[], &[]);
     let by = yard.caller.by();
     let save = |without: &[String]| {
-        save_work(&lane.tree, &yard.base, (&[], without), "Work so far", &by).expect("git works")
+        save_work(&lane.tree, &yard.base, (&[], without), "Work so far", &by)
+            .expect("git works")
+            .commit
     };
     assert_eq!(save(&[]), None, "there is nothing");
     write(&lane.tree, "src/main", "2\n");
@@ -449,7 +447,9 @@ fn what_is_saved_holds_everything_and_changes_nothing() {
         "3\n"
     );
     assert_eq!(
-        save_work(&lane.tree, &saved, none, "x", &by).expect("git works"),
+        save_work(&lane.tree, &saved, none, "x", &by)
+            .expect("git works")
+            .commit,
         None
     );
     // What is committed already is its own commit.

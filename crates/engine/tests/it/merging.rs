@@ -5,14 +5,27 @@ use std::thread;
 use std::time::Duration;
 
 use piton_engine::git::{
-    MergeOrder, MergeTry, RefMove, RefStep, begin_merge, files_committed, is_built_on, merge,
-    merged_since, move_ref, open_saved, open_saved_in_merge, ref_at, restore, save_work,
-    with_markers,
+    MergeOrder, MergeTry, OwnPaths, RefMove, RefStep, begin_merge, files_committed, has_work_of,
+    is_built_on, merge, merged_since, move_ref, open_saved, open_saved_in_merge, ref_at, restore,
+    save_work, with_markers,
 };
 
 use crate::repository::{Caller, Repository, git, write_script};
 
 const TARGET: &str = "refs/heads/piton/demo";
+
+const NO_PATHS: &OwnPaths = &OwnPaths {
+    plans: Vec::new(),
+    natives: Vec::new(),
+};
+
+/// Files of plans at these paths.
+fn plans(paths: &[&str]) -> OwnPaths {
+    OwnPaths {
+        plans: paths.iter().copied().map(str::to_owned).collect(),
+        natives: Vec::new(),
+    }
+}
 
 fn tree_of(repository: &Repository, commit: &str) -> String {
     repository.git(&["rev-parse", &format!("{commit}^{{tree}}")])
@@ -64,7 +77,7 @@ impl Sides {
         MergeOrder {
             onto: &self.onto,
             work: &self.work,
-            plan_paths: &[],
+            own: NO_PATHS,
             put: &[],
             checked: Some(&self.checked),
             message: "Merge theirs",
@@ -88,6 +101,15 @@ impl Sides {
             other @ (MergeTry::Conflict { .. } | MergeTry::Nothing { .. }) => {
                 panic!("nothing was made: {other:?}")
             }
+        }
+    }
+
+    /// A commit that has all of the work already.
+    fn nothing(&self, onto: &str) -> MergeTry {
+        let tree = format!("{onto}^{{tree}}");
+        MergeTry::Nothing {
+            onto: onto.to_owned(),
+            tree: self.repository.git(&["rev-parse", &tree]),
         }
     }
 
@@ -157,12 +179,10 @@ fn what_is_there_already_is_not_merged() {
             work,
             ..sides.order()
         };
-        let onto = order.onto.to_owned();
-        assert_eq!(sides.merge(&order), MergeTry::Nothing { onto });
+        assert_eq!(sides.merge(&order), sides.nothing(order.onto));
     }
     for sides in [empty, same] {
-        let onto = sides.onto.clone();
-        assert_eq!(sides.merge(&sides.order()), MergeTry::Nothing { onto });
+        assert_eq!(sides.merge(&sides.order()), sides.nothing(&sides.onto));
     }
 }
 
@@ -240,13 +260,13 @@ fn nothing_of_the_work_counts_in_files_of_plans() {
         plan("work\n")(repository);
         repository.write("plans/new.md", "1\n");
     });
-    let paths = ["plans/a [1].md", "plans/new.md", "plans/never.md"].map(str::to_owned);
+    let paths = plans(&["plans/a [1].md", "plans/new.md", "plans/never.md"]);
     assert!(matches!(
         sides.merge(&sides.order()),
         MergeTry::Conflict { .. }
     ));
     let order = MergeOrder {
-        plan_paths: &paths,
+        own: &paths,
         ..sides.order()
     };
     let (commit, _, _) = sides.made(&order);
@@ -261,7 +281,7 @@ fn nothing_of_the_work_counts_in_files_of_plans() {
 
     // What is put there, is there whatever it was, and is no difference.
     let base = sides.repository.git(&["rev-parse", "HEAD~1"]);
-    let put = [(paths[0].clone(), b"marked\n".to_vec())];
+    let put = [(paths.plans[0].clone(), b"marked\n".to_vec())];
     let order = MergeOrder {
         onto: &base,
         put: &put,
@@ -309,10 +329,10 @@ fn a_plan_that_only_the_work_has_goes_with_its_folder_and_one_that_is_put_comes_
             repository.write("a/work", "1\n");
         },
     );
-    let paths = ["deep/er/plan.md", "a-b/no/folder.md"].map(str::to_owned);
+    let paths = plans(&["deep/er/plan.md", "a-b/no/folder.md"]);
     let put = [("a/new/plan.md".to_owned(), b"put\n".to_vec())];
     let order = MergeOrder {
-        plan_paths: &paths,
+        own: &paths,
         put: &put,
         ..sides.order()
     };
@@ -329,11 +349,10 @@ fn a_plan_that_only_the_work_has_goes_with_its_folder_and_one_that_is_put_comes_
         |repository| repository.write("deep/er/plan.md", "1\n"),
     );
     let order = MergeOrder {
-        plan_paths: &paths,
+        own: &paths,
         ..sides.order()
     };
-    let onto = order.onto.to_owned();
-    assert_eq!(sides.merge(&order), MergeTry::Nothing { onto });
+    assert_eq!(sides.merge(&order), sides.nothing(order.onto));
 }
 
 #[test]
@@ -522,7 +541,7 @@ fn a_merge_to_be_resolved_has_both_sides_in_its_files() {
     sides
         .repository
         .git(&["checkout", "--quiet", "--detach", &sides.work]);
-    let plans = ["plan", "plan-of-work"].map(str::to_owned);
+    let plans = plans(&["plan", "plan-of-work"]);
     let mut found = Vec::new();
     for _ in 0..2 {
         let begun = begin_merge(folder, &sides.onto, &plans, &sides.caller.by());
@@ -545,7 +564,7 @@ fn a_merge_to_be_resolved_has_both_sides_in_its_files() {
     let order = MergeOrder {
         checked: Some(&checked),
         work: &resolved,
-        plan_paths: &plans,
+        own: &plans,
         ..sides.order()
     };
     let (commit, _, is_checked) = sides.made(&order);
@@ -560,13 +579,13 @@ fn a_merge_that_is_clean_after_all_waits_for_its_commit() {
     sides
         .repository
         .git(&["checkout", "--quiet", "--detach", &sides.work]);
-    let begun = begin_merge(folder, &sides.onto, &[], &sides.caller.by());
+    let begun = begin_merge(folder, &sides.onto, NO_PATHS, &sides.caller.by());
     assert_eq!(begun.expect("git works"), Vec::<String>::new());
     let head = sides.repository.git(&["rev-parse", "MERGE_HEAD"]);
     assert_eq!(head, sides.onto);
     // What is merged already has nothing to begin.
     let merged = sides.repository.commit("merged");
-    let again = begin_merge(folder, &sides.onto, &[], &sides.caller.by());
+    let again = begin_merge(folder, &sides.onto, NO_PATHS, &sides.caller.by());
     assert_eq!(again.expect("git works"), Vec::<String>::new());
     assert_eq!(sides.repository.git(&["rev-parse", "HEAD"]), merged);
 }
@@ -578,13 +597,13 @@ impl Sides {
         repository.git(&["checkout", "--quiet", "--detach", &self.work]);
         repository.git(&["reset", "--quiet", "--soft", on]);
         let saved = save_work(repository.path(), on, (&[], &[]), "Work so far", by);
-        let saved = saved.expect("git works").expect("something");
+        let saved = saved.expect("git works").commit.expect("something");
         restore(repository.path(), &saved, by).expect("git works");
         saved
     }
 
     fn open(&self, saved: &str) {
-        let plans = ["plan".to_owned()];
+        let plans = plans(&["plan"]);
         let folder = self.repository.path();
         open_saved(folder, saved, &self.onto, &plans, &self.caller.by()).expect("git works");
     }
@@ -627,7 +646,7 @@ fn saved_work_goes_on_with_what_was_made_since() {
     sides.repository.write("more", "1\n");
     let by = &sides.caller.by();
     let more = save_work(sides.repository.path(), &base, (&[], &[]), "x", by);
-    let more = more.expect("git works").expect("something");
+    let more = more.expect("git works").commit.expect("something");
     restore(sides.repository.path(), &more, by).expect("git works");
     sides.open(&more);
     let parents = format!("{} {}|", sides.work, sides.onto);
@@ -663,7 +682,7 @@ fn a_merge_that_is_begun_on_saved_work_does_not_have_it_as_parent() {
     let base = sides.repository.git(&["merge-base", "main", &sides.work]);
     let saved = sides.save(&base);
     let (folder, by) = (sides.repository.path(), &sides.caller.by());
-    begin_merge(folder, &sides.onto, &[], by).expect("git works");
+    begin_merge(folder, &sides.onto, NO_PATHS, by).expect("git works");
     open_saved_in_merge(folder, &saved, by).expect("git works");
     sides.repository.write("a", "2 and 3\n");
     sides.repository.commit("resolved");
@@ -687,4 +706,162 @@ fn a_folder_that_is_no_worktree_any_more_is_not_taken_for_the_one_around_it() {
     assert_eq!(repository.git(&["rev-parse", "HEAD"]), second);
     assert_eq!(repository.git(&["branch", "--show-current"]), "main");
     assert!(repository.path().join("untracked").exists());
+}
+
+/// What happens to the files on both sides, and whether `main` has the work then.
+type Apart = (&'static str, fn(&Repository), fn(&Repository), bool);
+
+/// A merge in which git keeps the side of `main` brings nothing either, but its work is
+/// nowhere.
+#[test]
+fn work_is_there_where_a_merge_would_bring_nothing_and_no_file_conflicts() {
+    let cases: [Apart; 10] = [
+        (
+            "apart",
+            |r| r.write("ours", "1"),
+            |r| r.write("theirs", "1"),
+            false,
+        ),
+        (
+            "squashed",
+            |r| {
+                r.write("ours", "1");
+                r.write("theirs", "1");
+            },
+            |r| r.write("theirs", "1"),
+            true,
+        ),
+        (
+            "half of it",
+            |r| r.write("theirs", "1"),
+            |r| {
+                r.write("theirs", "1");
+                r.write("more", "1");
+            },
+            false,
+        ),
+        (
+            "texts that conflict",
+            |r| r.write("text", "x\n"),
+            |r| r.write("text", "y\n"),
+            false,
+        ),
+        (
+            "binaries that conflict",
+            |r| r.write("image", "\0x"),
+            |r| r.write("image", "\0y"),
+            false,
+        ),
+        (
+            "one binary",
+            |r| r.write("image", "\0y"),
+            |r| r.write("image", "\0y"),
+            true,
+        ),
+        (
+            "removed by the work",
+            |r| r.write("text", "x\n"),
+            |r| drop(r.git(&["rm", "--quiet", "text"])),
+            false,
+        ),
+        (
+            "removed on main",
+            |r| drop(r.git(&["rm", "--quiet", "text"])),
+            |r| r.write("text", "y\n"),
+            false,
+        ),
+        (
+            "the plan on both sides",
+            |r| {
+                r.write("plan", "x\n");
+                r.write("theirs", "1");
+            },
+            |r| {
+                r.write("plan", "y\n");
+                r.write("theirs", "1");
+            },
+            true,
+        ),
+        (
+            "the plan alone",
+            |r| r.write("ours", "1"),
+            |r| r.write("plan", "y\n"),
+            false,
+        ),
+    ];
+    for (what, ours, theirs, has) in cases {
+        let base = |repository: &Repository| {
+            for (name, text) in [("text", "1\n"), ("image", "\0"), ("plan", "1\n")] {
+                repository.write(name, text);
+            }
+        };
+        let sides = Sides::new(base, ours, theirs);
+        let path = sides.repository.path();
+        let objects = || sides.repository.git(&["count-objects"]);
+        let before = objects();
+        let found = has_work_of(path, &sides.onto, &sides.work, Some("plan"));
+        assert_eq!(found.ok(), Some(has), "{what}");
+        assert_eq!(objects(), before, "{what}: looking writes nothing");
+    }
+}
+
+/// A branch on which nobody committed beside the work.
+#[test]
+fn work_on_top_of_a_commit_is_not_in_it_unless_it_changes_nothing() {
+    let repository = Repository::new();
+    repository.write("a", "1");
+    let base = repository.commit("base");
+    let empty = repository.commit("nothing");
+    repository.write("a", "2");
+    let work = repository.commit("work");
+    for (commit, other, has) in [
+        (&base, &work, false),
+        (&base, &empty, true),
+        (&work, &base, true),
+    ] {
+        let found = has_work_of(repository.path(), commit, other, Some("plan"));
+        assert_eq!(found.ok(), Some(has));
+    }
+}
+
+/// What an agent writes into a file that piton keeps is in its lane alone.
+#[test]
+fn what_the_work_adds_to_a_file_of_the_project_is_merged() {
+    let path = ".ralph/guardrails.md";
+    let signs = |signs: &'static [&'static str]| {
+        move |repository: &Repository| {
+            fs::create_dir_all(repository.path().join(".ralph")).expect("made");
+            let signs: String = signs.iter().map(|sign| format!("- {sign}\n")).collect();
+            repository.write(path, &format!("# Guardrails\n\n## Signs\n{signs}"));
+        }
+    };
+    let own = OwnPaths {
+        plans: Vec::new(),
+        natives: vec![path.to_owned()],
+    };
+    for ours in [&["first"][..], &["first", "ours"]] {
+        let sides = Sides::new(signs(&["first"]), signs(ours), signs(&["first", "theirs"]));
+        let order = MergeOrder {
+            own: &own,
+            ..sides.order()
+        };
+        let (commit, _, _) = sides.made(&order);
+        let merged = sides.show(&commit, path);
+        for sign in ours.iter().chain(&["theirs"]) {
+            assert_eq!(merged.matches(sign).count(), 1, "{merged}");
+        }
+        // Who resolves a merge finds both as well, and keeps them.
+        let folder = sides.repository.path();
+        let checkout = ["checkout", "--quiet", "--detach", &sides.work];
+        sides.repository.git(&checkout);
+        begin_merge(folder, &sides.onto, &own, &sides.caller.by()).expect("git works");
+        let resolved = sides.repository.commit("resolved");
+        let order = MergeOrder {
+            work: &resolved,
+            own: &own,
+            ..sides.order()
+        };
+        let (commit, _, _) = sides.made(&order);
+        assert_eq!(sides.show(&commit, path), merged);
+    }
 }

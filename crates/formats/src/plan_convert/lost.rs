@@ -135,6 +135,10 @@ fn of_plan(outline: &Outline, again: &Outline) -> Counted {
             }),
         ),
         (
+            "waits".to_owned(),
+            differs(|item| Some(item.wait.as_ref()?.to_string())),
+        ),
+        (
             "breaks".to_owned(),
             differs(|item| item.breakpoint.then(String::new)),
         ),

@@ -6,6 +6,7 @@ use std::collections::{HashMap, HashSet};
 use jiff::Timestamp;
 use piton_core::{Edit, ItemRow, ItemState, RunId, Tables};
 
+use super::phases::{self, issues};
 use super::plan::{by_id, issue_of, node, of_issue, of_run, planned, run_of, status_of};
 use super::state::{Issue, IssueStatus, State, derived_totals};
 use super::{read, to_tree};
@@ -14,6 +15,8 @@ use crate::json;
 use crate::plan_file::{Changed, own_items};
 use crate::problem::{Problem, Source};
 use crate::sprint::Shown;
+use crate::tolerant::span_of;
+use crate::tree::{Node, Span};
 
 /// The text that shows the run: its statuses, totals as they follow from the
 /// rest, and the time when any of that changed. Without a text, one of what
@@ -28,18 +31,18 @@ pub fn show(
     run: RunId,
     now: Timestamp,
 ) -> Result<Option<String>, CannotShow> {
-    let Some(row) = tables.run(run) else {
+    let Some(run_row) = tables.run(run) else {
         return Ok(None);
     };
     let mut state = match text {
         Some(text) => read(Source { name: "", text })
             .0
             .ok_or_else(|| CannotShow("this is not the state of a run".to_owned()))?,
-        None => run_of(row.native.as_ref()),
+        None => run_of(run_row.native.as_ref()),
     };
-    for row in own_items(tables, run) {
+    for row in issues(tables, run) {
         let kept = issue_of(row);
-        let status = status_of(row, kept.status);
+        let status = status_of(row, tables, kept.status);
         match state.issues.iter_mut().find(|issue| issue.id == row.id) {
             Some(issue) => issue.status = status.or(issue.status),
             // What is finished and not in the file was taken out by a person.
@@ -47,6 +50,7 @@ pub fn show(
             None => state.issues.push(Issue { status, ..kept }),
         }
     }
+    phases::show(&mut state, tables, run_row);
     state.metrics.totals = derived_totals(&state);
     let Some(text) = text else {
         state.updated_at = Some(now.to_string());
@@ -72,28 +76,38 @@ pub fn show(
 /// What keeps the file from being read.
 pub fn edits(base: Option<&str>, theirs: &str, shown: Shown<'_>) -> Result<Changed, Vec<Problem>> {
     let name = shown.file;
-    let (theirs, problems) = read(Source { name, text: theirs });
-    let Some(theirs) = theirs.filter(|_| !problems.iter().any(Problem::is_error)) else {
+    let (state, problems) = read(Source { name, text: theirs });
+    let span = phase_span(theirs);
+    let Some(theirs) = state.filter(|_| !problems.iter().any(Problem::is_error)) else {
         return Err(problems);
     };
     let base = base.and_then(|text| read(Source { name, text }).0);
-    Ok(told(base.as_ref(), &theirs, shown))
+    Ok(told(base.as_ref(), (&theirs, span), shown))
 }
 
-fn told(base: Option<&State>, theirs: &State, shown: Shown<'_>) -> Changed {
-    let rows: Vec<&ItemRow> = own_items(shown.tables, shown.run).collect();
+/// Where the text says in which phase the run is.
+fn phase_span(text: &str) -> Span {
+    let root = json::parse(text).root;
+    let map = root.as_ref().and_then(Node::as_map);
+    map.map_or(Span::TOP, |map| span_of(map, "phase"))
+}
+
+fn told(base: Option<&State>, (theirs, span): (&State, Span), shown: Shown<'_>) -> Changed {
+    let rows: Vec<&ItemRow> = issues(shown.tables, shown.run).collect();
     let of_id: HashMap<&str, &ItemRow> = rows.iter().map(|row| (row.id.as_str(), *row)).collect();
     let before = base.map(by_id);
+    let all = || own_items(shown.tables, shown.run);
     let known: HashSet<&str> = theirs
         .issues
         .iter()
         .map(|issue| issue.id.as_str())
-        .chain(of_id.keys().copied())
+        .chain(all().map(|row| row.id.as_str()))
         .collect();
-    let finished = rows.iter().filter(|row| row.state.is_finished());
+    let finished = all().filter(|row| row.state.is_finished());
     let done: HashSet<&str> = finished.map(|row| row.id.as_str()).collect();
     let mut found = Changed::default();
-    let mut after = None;
+    let phases = phases::phases(shown.tables, shown.run);
+    let mut after = phases.last().map(|(_, row)| row.node.clone());
     for issue in &theirs.issues {
         match of_id.get(issue.id.as_str()) {
             None => found.edits.push(insert(issue, after, &known, &done)),
@@ -112,9 +126,24 @@ fn told(base: Option<&State>, theirs: &State, shown: Shown<'_>) -> Changed {
         let was_there = before.as_ref().is_none_or(|before| before.contains_key(id));
         found.note_presence(row, was_there, there.contains_key(id));
     }
-    let run = shown.tables.run(shown.run);
+    let Some(run) = shown.tables.run(shown.run) else {
+        return found;
+    };
+    if let Some(base) = base {
+        phases::edits(
+            (base, theirs),
+            (shown.tables, run),
+            (shown.file, span),
+            &mut found,
+        );
+    }
+    // What piton itself wrote is no edit.
     let native = of_run(theirs);
-    if run.is_some_and(|run| run.native.as_ref() != Some(&native)) {
+    let is_new = match base {
+        Some(base) => of_run(base) != native,
+        None => phases::standing(shown.tables, run).is_none(),
+    };
+    if is_new && run.native.as_ref() != Some(&native) {
         let native = Some(native);
         found.edits.push(Edit::SetNative { node: None, native });
     }

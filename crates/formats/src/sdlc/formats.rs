@@ -3,14 +3,16 @@
 use piton_core::{ItemRow, ItemState};
 use serde_json::Value;
 
+use super::phases::phase_of;
 use super::state::IssueStatus;
-use super::{FACE, Layout, SHAPE, convert, detect, edits, import, read, read_manifest};
+use super::{FACE, Layout, SHAPE, convert, detect, edits, import, own_work, read, read_manifest};
 use super::{read_metrics, show, title_of_native};
 use crate::face::Detected;
 use crate::format::{Format, Role, Strict, UNNAMED, has_key};
+use crate::plan_file::About;
 use crate::plan_format::{
-    Claim, IN_ONE_FILE, IssueWords, Issues, ItemUnit, NotRun, PlanFormat, PlanKind, PlanRefusal,
-    PlanText, Stateless, sound,
+    Claim, IN_ONE_FILE, IssueWords, Issues, ItemRole, ItemUnit, Phases, PlanFormat, PlanKind,
+    PlanRefusal, PlanText, Stateless, Templates, sound,
 };
 use crate::problem::{Problem, Source};
 use crate::ralph_dir::face::detect_words;
@@ -71,10 +73,25 @@ pub static PLAN: PlanFormat = PlanFormat {
     },
     identity: |source| Some(read(source).0?.identity()),
     document: |_, run| Box::new(Stateless { run, show, edits }),
-    not_run: Some(NotRun {
-        what: "is a graph of issues, which piton cannot run yet",
-        hint: "see its issues with `piton issue list`; a list of requirements or a task file can be run now",
-        next: "piton issue list",
+    without_items: (
+        "has no issues, and no phase that comes before them",
+        "set `phase` to `PLANNING`, where the work is cut into tasks, or write an issue",
+    ),
+    about: |source, _| about(source),
+    templates: |_, source| Templates {
+        header: Some("# Run {{sprint-id}}: {{node}}".to_owned()),
+        position: Some("Attempt {{attempt}}.".to_owned()),
+        files: Some(format!(
+            "Leave `.piton/` alone, and {source} as it stands: piton writes it."
+        )),
+        ..Templates::default()
+    },
+    phases: Some(Phases {
+        role,
+        own_work: own_work::own_work,
+        check_artifact: own_work::check_artifact,
+        manifest: own_work::MANIFEST,
+        repositories: own_work::repositories,
     }),
     conversions: convert::CONVERSIONS,
     title_of_native,
@@ -98,11 +115,7 @@ fn detected(text: &str) -> Detected {
 
 fn claim(text: &PlanText<'_>) -> Claim {
     match detect(text.source.text) {
-        Layout::Current => Claim::Refused(PlanRefusal::new(
-            "plan.unsupported",
-            "is a graph of issues, which piton cannot run yet",
-            "running issue graphs comes later; a list of requirements or a task file can be run now",
-        )),
+        Layout::Current => Claim::Plan,
         layout @ (Layout::LowerCase | Layout::IssueList) => {
             Claim::Refused(PlanRefusal::foreign(&layout.describe()))
         }
@@ -128,7 +141,48 @@ fn metrics(source: Source<'_>) -> Vec<Problem> {
     ]
 }
 
+/// Who works on an item: each issue is implemented.
+fn role(item: &ItemRow) -> Option<ItemRole> {
+    match phase_of(item) {
+        Some(phase) => phase.role,
+        None => Some(CODER),
+    }
+}
+
+const CODER: ItemRole = ItemRole {
+    name: "coder",
+    model: Some("sonnet"),
+    artifact: None,
+    brief: Some(
+        "You implement one issue of several: do what it asks for and nothing beyond it, in the way of the code that is here. Write the tests that show that it works, and run them.",
+    ),
+};
+
+/// Where the requirements and the scoping document are.
+fn about(source: Source<'_>) -> About {
+    let state = read(source).0.unwrap_or_default();
+    let languages = state.languages.iter();
+    let languages: Vec<String> = languages
+        .map(|(repo, language)| format!("`{repo}` ({language})"))
+        .collect();
+    let languages = (!languages.is_empty()).then(|| languages.join(", "));
+    let texts = [
+        ("The requirements", state.prd_url),
+        ("The scoping document", state.scoping_doc),
+        ("The repository", languages),
+    ];
+    let texts = texts.map(|(what, text)| text.map(|text| format!("{what}: {text}")));
+    let texts: Vec<String> = texts.into_iter().flatten().collect();
+    About {
+        whole: (!texts.is_empty()).then(|| texts.join("\n")),
+        details: None,
+    }
+}
+
 fn words(item: &ItemRow) -> Option<IssueWords> {
+    if phase_of(item).is_some() {
+        return None;
+    }
     let native = item.native.as_ref().filter(|native| native.face == FACE)?;
     let body: Value = serde_json::from_str(&native.body).unwrap_or_default();
     let text = |key| body.get(key).and_then(Value::as_str).map(str::to_owned);

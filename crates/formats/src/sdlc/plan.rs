@@ -1,12 +1,14 @@
-//! From the state of a run to a plan: an item for each issue.
+//! From the state of a run to a plan: an item for each phase before the issues that
+//! is not over, and for each issue.
 
 use std::collections::{HashMap, HashSet};
 
 use piton_core::attempt::HumanNeeded;
 use piton_core::native::Native;
-use piton_core::plan::{Past, Plan, PlannedItem};
-use piton_core::{ItemRow, ItemState, Node, Place, RunId};
+use piton_core::plan::{Past, Plan, PlannedItem, RunPast};
+use piton_core::{ItemRow, ItemState, Node, Place, RunId, Tables};
 
+use super::phases::{self, before_issues};
 use super::state::{Issue, IssueStatus, State, Totals};
 use super::{read, to_tree};
 use crate::json;
@@ -21,26 +23,41 @@ pub const FACE: &str = "sdlc";
 /// the path of the file, as the journal keeps it.
 #[must_use]
 pub fn import(state: &State, run: RunId, name: &str, source: &str) -> Plan {
-    let known: HashSet<&str> = state.issues.iter().map(|issue| issue.id.as_str()).collect();
+    let phases = phases::planned(state, source);
+    let names = phases.iter().map(|item| item.id.as_str());
+    let ids = state.issues.iter().map(|issue| issue.id.as_str());
+    let known: HashSet<&str> = ids.chain(names).collect();
     let done: HashSet<&str> = state
         .issues
         .iter()
         .filter(|issue| issue.status == Some(IssueStatus::Done))
         .map(|issue| issue.id.as_str())
         .collect();
-    let items = state
-        .issues
-        .iter()
-        .zip(0..)
-        .map(|(issue, index)| PlannedItem {
-            place: Place::default().child(index),
-            ..planned(issue, &known, &done)
-        });
+    let issues = state.issues.iter();
+    let issues: Vec<PlannedItem> = issues.map(|issue| planned(issue, &known, &done)).collect();
+    let items = phases.into_iter().chain(issues).zip(0..);
+    let items = items.map(|(item, index)| PlannedItem {
+        place: Place::default().child(index),
+        ..item
+    });
+    let plan = plan_of(FACE, (run, name, source), items.collect());
     Plan {
         native: Some(of_run(state)),
-        past: None,
-        ..plan_of(FACE, (run, name, source), items.collect())
+        past: plan.past.clone().or_else(|| standstill(&plan.items)),
+        ..plan
     }
+}
+
+/// That a run whose items all wait for people, or for others that do, stands still.
+fn standstill(items: &[PlannedItem]) -> Option<RunPast> {
+    let is_open = |item: &PlannedItem| item.state == ItemState::Ready;
+    let stands = |item: &&PlannedItem| item.state == ItemState::Waiting || item.state.is_broken();
+    let at = items.iter().find(stands)?;
+    (!items.iter().any(is_open)).then(|| RunPast {
+        stuck: Some(at.node.clone()),
+        waits: at.state == ItemState::Waiting,
+        ..RunPast::default()
+    })
 }
 
 pub(super) fn node(id: &str) -> Node {
@@ -50,15 +67,25 @@ pub(super) fn node(id: &str) -> Node {
 /// An issue as it is planned. Of what it waits for only what is `known` counts.
 pub(super) fn planned(issue: &Issue, known: &HashSet<&str>, done: &HashSet<&str>) -> PlannedItem {
     let needs = || issue.blocked_by.iter().filter(|id| known.contains(&***id));
-    let waits = needs().any(|id| !done.contains(&**id));
+    let before = before_issues(known);
+    let is_held = before
+        .as_ref()
+        .is_some_and(|node| !done.contains(node.as_str()));
+    let waits = is_held || needs().any(|id| !done.contains(&**id));
     let state = match issue.status {
         Some(IssueStatus::Done) => ItemState::Done,
         Some(IssueStatus::Failed) => ItemState::Failed,
         Some(IssueStatus::AwaitingHuman) => ItemState::Waiting,
-        Some(IssueStatus::Ready) => ItemState::Ready,
+        Some(IssueStatus::Ready) if !is_held => ItemState::Ready,
         // Whoever implements or reviews it is none of piton's: that stays a
         // word of the file until piton itself begins.
-        Some(IssueStatus::Blocked | IssueStatus::Implementing | IssueStatus::Reviewing) | None => {
+        Some(
+            IssueStatus::Ready
+            | IssueStatus::Blocked
+            | IssueStatus::Implementing
+            | IssueStatus::Reviewing,
+        )
+        | None => {
             if waits {
                 ItemState::Pending
             } else {
@@ -75,7 +102,7 @@ pub(super) fn planned(issue: &Issue, known: &HashSet<&str>, done: &HashSet<&str>
     });
     PlannedItem {
         prompt: Some(issue.title.clone().unwrap_or_else(|| issue.id.clone())),
-        depends_on: nodes_of(needs()),
+        depends_on: nodes_of(needs()).into_iter().chain(before).collect(),
         native: Some(of_issue(issue)),
         past: Past {
             human,
@@ -138,22 +165,42 @@ pub(super) fn issue_of(row: &ItemRow) -> Issue {
 
 /// The word for where an item stands: that of the file as long as it says no
 /// less. None where the format has no word.
-pub(super) fn status_of(row: &ItemRow, said: Option<IssueStatus>) -> Option<IssueStatus> {
-    use IssueStatus::{AwaitingHuman, Blocked, Done, Failed, Implementing, Ready, Reviewing};
+pub(super) fn status_of(
+    row: &ItemRow,
+    tables: &Tables,
+    said: Option<IssueStatus>,
+) -> Option<IssueStatus> {
+    use IssueStatus::{AwaitingHuman, Done, Failed, Implementing, Ready, Reviewing};
     let by_others = matches!(
         said,
         Some(Implementing | Reviewing | AwaitingHuman | Failed)
     );
     match row.state {
         ItemState::Pending | ItemState::Ready if by_others && row.attempts == 0 => said,
-        ItemState::Pending => Some(Blocked),
+        ItemState::Pending => Some(pending(row, tables)),
         ItemState::Ready => Some(Ready),
+        // It waits for a time.
+        ItemState::Waiting if row.human.is_none() => Some(Implementing),
         ItemState::Working if said == Some(Reviewing) => said,
         ItemState::Working => Some(Implementing),
         ItemState::Waiting => Some(AwaitingHuman),
         ItemState::Done => Some(Done),
         ItemState::Failed => Some(Failed),
         ItemState::Skipped | ItemState::Dropped | ItemState::Blocked => said,
+    }
+}
+
+/// The word for an issue that waits: for others, for the pieces into which it was
+/// split, or for what comes before all issues.
+fn pending(row: &ItemRow, tables: &Tables) -> IssueStatus {
+    let on = row.depends_on.iter();
+    let on = on.filter_map(|on| tables.item(row.run, on));
+    let open: Vec<&ItemRow> = on.filter(|on| !on.state.is_finished()).collect();
+    let is_issue = |on: &&ItemRow| on.piece_of.is_none() && phases::phase_of(on).is_none();
+    match (open.iter().any(is_issue), row.attempts) {
+        (true, _) => IssueStatus::Blocked,
+        (false, 0) => IssueStatus::Ready,
+        (false, _) => IssueStatus::Implementing,
     }
 }
 

@@ -8,6 +8,7 @@ use super::shape::{ISSUE_KEYS, STATE_KEYS};
 use super::state::{
     Invocation, Issue, IssueStatus, Metrics, Phase, PhaseTimes, State, Totals, derived_totals,
 };
+use super::tasks::is_reserved;
 use crate::graph::cycles;
 use crate::problem::{Problem, Source};
 use crate::report::{Path, Report};
@@ -93,6 +94,11 @@ fn read_issues(reader: &mut Reader<'_>, issues: Place<'_>) -> Vec<Issue> {
             continue;
         };
         let path = issues.path.key(&key.text);
+        if is_reserved(&key.text) {
+            let message = format!("an issue is called `{}`, as a phase is", key.text);
+            let words = (message, "give the issue another id");
+            reader.report.error("RESERVED_ID", path, key.span, words);
+        }
         let place = Place { map, path };
         let status = reader.get(place, "status");
         if map.get("status").is_none_or(Node::is_null) {

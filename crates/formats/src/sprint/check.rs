@@ -11,7 +11,7 @@ use super::checker::Checker;
 use super::elapsed::parse_elapsed;
 use super::field::{Path, Report, filled, first_line, found, is_object, is_truthy, span_of};
 use super::shape::{MODELS, RETRY_CATEGORIES};
-use super::{SPRINT_SHAPE, WORKFLOW_SHAPE, dependencies, worktree};
+use super::{SPRINT_SHAPE, WORKFLOW_SHAPE, dependencies, wait, worktree};
 use crate::problem::Severity;
 use crate::tolerant::Place;
 use crate::yaml::{Kind, Node, Span, Value};
@@ -161,6 +161,25 @@ pub(super) fn entries(node: &Node) -> Vec<(String, Span, &Node)> {
     }
 }
 
+/// Checks what an item waits for. A text under that key is a variable of the prompts,
+/// as it was before items could wait.
+fn item_wait(at: &mut Checker<'_, '_>) {
+    let Some(wait) = at.node.get("wait").filter(|wait| !wait.is_null()) else {
+        return;
+    };
+    if wait.as_map().is_none() {
+        let message = format!(
+            "nothing waits: `wait` is {}, not a mapping",
+            wait.describe()
+        );
+        let hint = "write `command:`, `until:` or both below it; give a variable another name";
+        return at.warning("WAIT_IGNORED", "wait", message, hint);
+    }
+    if let Some(map) = at.node.as_map() {
+        wait::read_in(Place { map, path: at.path }, at.report);
+    }
+}
+
 /// Checks one item; false when nothing can be said about its dependencies.
 fn item(at: &mut Checker<'_, '_>) -> bool {
     let item = at.node;
@@ -168,6 +187,7 @@ fn item(at: &mut Checker<'_, '_>) -> bool {
     if !at.is_mapping("INVALID_COLLECTION_ITEM", "an item must be a mapping", hint) {
         return false;
     }
+    item_wait(at);
     match filled(item, "prompt") {
         None => at.error(
             "MISSING_ITEM_PROMPT",
@@ -395,6 +415,7 @@ fn phase<'n>(node: &'n Node, ids: &mut HashSet<&'n str>, path: Path<'_>, report:
     }
     if let Some(map) = node.as_map() {
         report.reader().claims(Place { map, path });
+        wait::read_in(Place { map, path }, report);
     }
 }
 

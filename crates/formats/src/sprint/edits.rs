@@ -16,6 +16,7 @@ use super::native::{self, NodeRest};
 use super::progress::{PhaseNode, PhaseStatus, Progress, SprintStatus};
 use super::requests;
 use super::shape::STATS;
+use super::wait;
 use crate::plan_file::{Changed, Shown};
 use crate::problem::Problem;
 use crate::record::Record;
@@ -283,6 +284,11 @@ impl<'a> Differ<'a> {
                 scope,
             });
         }
+        let wait = |node: &PhaseNode| node.wait.as_ref().map(wait::imported);
+        if wait(base) != wait(theirs) && counts(theirs.wait.is_some()) {
+            let wait = wait(theirs);
+            words.push(Edit::SetWait { node: node(), wait });
+        }
         let breaks = |node: &PhaseNode| node.break_after == Some(true);
         if breaks(base) != breaks(theirs) && counts(breaks(theirs)) {
             let breakpoint = breaks(theirs);
@@ -321,6 +327,8 @@ impl<'a> Differ<'a> {
             injected_at,
             empty_list,
             gate_timeout,
+            wait_every,
+            wait_until,
             extra,
             gate_extra,
             human_extra

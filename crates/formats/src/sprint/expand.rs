@@ -6,8 +6,8 @@
 //! Where the original drops something, it is kept: gates, breaks, `parallel`
 //! and `for-each` within a workflow that is put in place of a phase. What the
 //! phase itself asks for goes to the phases that stand in for it: its
-//! `wait-for-parallel` to the first, its `break` and `gate` to the last, its
-//! `parallel` to each.
+//! `wait-for-parallel` and its `wait` to the first, its `break` and `gate` to the last,
+//! its `parallel` to each.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -24,6 +24,7 @@ use super::field::{Path, Report, filled, is_truthy, span_of, to_text};
 use super::progress::{Children, Gate, PhaseNode};
 use super::shape::MODELS;
 use super::template::{ItemScope, Scope, substitute, unresolved};
+use super::wait::wait_of;
 use super::workflow::{Found, Library, Referrer, Workflow};
 use crate::problem::{Problem, Severity};
 use crate::tolerant;
@@ -210,6 +211,7 @@ impl<'e, 'w> Expander<'e, 'w> {
             break_after: place.flag("break"),
             gate: place.phase.get("gate").and_then(gate),
             claims: claims(place.phase),
+            wait: wait_of(place.phase),
             ..PhaseNode::default()
         }
     }
@@ -291,6 +293,7 @@ impl<'e, 'w> Expander<'e, 'w> {
             wait_for_parallel: place.flag("wait-for-parallel"),
             break_after: place.flag("break"),
             gate: place.phase.get("gate").and_then(gate),
+            wait: wait_of(place.phase),
             ..PhaseNode::default()
         });
     }
@@ -327,6 +330,7 @@ impl<'e, 'w> Expander<'e, 'w> {
             prompt: Some(prompt.to_owned()),
             children: Children::Phases(phases),
             model,
+            wait: wait_of(item.node),
             ..PhaseNode::default()
         }
     }
@@ -502,7 +506,35 @@ impl<'e, 'w> Expander<'e, 'w> {
         }
         trail.pop();
         hand_down(place, &mut out);
+        self.hand_down_wait(place, &mut out);
         out
+    }
+
+    /// Lets the phases that stand in for one wait for what that waits for: the first,
+    /// and those that begin beside it.
+    fn hand_down_wait(&mut self, place: Place<'_>, phases: &mut [PhaseNode]) {
+        let Some(wait) = wait_of(place.phase) else {
+            return;
+        };
+        let beside = phases
+            .iter()
+            .take_while(|phase| phase.parallel == Some(true));
+        let first = beside.count() + 1;
+        let mut is_taken = false;
+        for phase in phases.iter_mut().take(first) {
+            is_taken |= phase.wait.is_some();
+            phase.wait = Some(wait.clone());
+        }
+        if is_taken {
+            let message = format!(
+                "the phase `{}` waits, and the first phase of its workflow as well",
+                place.id()
+            );
+            let mut report = self.report(&place.workflow.file);
+            let mut at = Checker::new(place.phase, place.path(), &mut report);
+            let hint = "leave one `wait` out, or make a phase of its own of it";
+            at.error("INVALID_WAIT", "wait", message, hint);
+        }
     }
 
     fn is_nested_wrongly(&mut self, place: Place<'_>, name: &str, trail: &[String]) -> bool {

@@ -18,6 +18,7 @@ use super::progress::{
     Progress, SprintStatus, Stats,
 };
 use super::requests;
+use super::wait;
 use crate::yaml::Node;
 
 /// Makes the document of a run, again and again.
@@ -165,6 +166,7 @@ fn node(item: &ItemRow, rest: &NodeRest) -> PhaseNode {
             .as_ref()
             .filter(|_| item.claim_gate.is_none())
             .map(|runs| tracking(item, runs)),
+        wait: item.wait.as_ref().map(|it| wait::exported(it, rest)),
         claims: item.claims,
         files: item.scope.0.clone(),
         // What it waits for with those above it, the file says of those.
@@ -185,7 +187,7 @@ fn node(item: &ItemRow, rest: &NodeRest) -> PhaseNode {
         summary: item.summary.clone(),
         error: item.error.clone(),
         retry_count: (item.retries > 0).then_some(u64::from(item.retries)),
-        next_retry_at: item.until.map(show_time),
+        next_retry_at: item.until.filter(|_| !item.waits_by_plan()).map(show_time),
         human_needed: item.human.as_ref().map(|human| HumanNeeded {
             reason: human.reason.clone(),
             details: human.details.clone(),
@@ -198,7 +200,7 @@ fn node(item: &ItemRow, rest: &NodeRest) -> PhaseNode {
 }
 
 impl PhaseNode {
-    /// A node that waits for a time is pending in the words of this format.
+    /// A node that waits for a time or a command is pending in the words of this format.
     fn waiting_for_a_time(mut self, item: &ItemRow) -> Self {
         if item.state == ItemState::Waiting && item.human.is_none() {
             self.status = PhaseStatus::Pending;

@@ -19,6 +19,7 @@ use super::elapsed::parse_elapsed;
 use super::field::filled;
 use super::native::{self, FACE, NodeRest};
 use super::requests;
+use super::wait;
 use crate::tree::Node as TreeNode;
 
 use super::progress::{Children, PhaseNode, PhaseStatus, Progress, SprintStatus};
@@ -177,6 +178,7 @@ pub(super) fn plant(
         model: node.model.clone(),
         gate: node.gate.as_ref().map(gate),
         breakpoint: node.break_after == Some(true),
+        approval: false,
         turn: Turn {
             parallel: node.parallel == Some(true) || above.side_by_side,
             waits_for_parallel: node.wait_for_parallel == Some(true),
@@ -189,6 +191,7 @@ pub(super) fn plant(
         injected: None,
         claims: node.claims,
         scope: FileScope(node.files.clone()),
+        wait: node.wait.as_ref().map(wait::imported),
     });
     let below = Inherited {
         siblings: children,

@@ -4,6 +4,7 @@ use piton_core::native::Native;
 use serde::{Deserialize, Serialize};
 
 use super::progress::{Children, PhaseNode, Progress};
+use super::wait;
 use super::{Source, parse_progress, render_progress};
 use crate::native::{body, of_body, pack, unpack};
 use crate::yaml::{Node, emit, parse};
@@ -63,6 +64,12 @@ pub(super) struct NodeRest {
     /// A time-out of a gate that is no whole number of seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) gate_timeout: Option<f64>,
+    /// How often a command is asked that it waits for, and until when, as they were
+    /// written, when piton would write them otherwise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) wait_every: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) wait_until: Option<String>,
     /// Keys that piton does not know, as YAML.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) extra: Option<String>,
@@ -79,6 +86,8 @@ impl NodeRest {
         let empty_list =
             !matches!(node.children, Children::None) && node.children.as_slice().is_empty();
         let timeout = node.gate.as_ref().map(|gate| gate.timeout_s);
+        let wait = node.wait.as_ref().map(wait::kept_words);
+        let (wait_every, wait_until) = wait.unwrap_or_default();
         Self {
             parallel: node.parallel,
             wait_for_parallel: node.wait_for_parallel,
@@ -92,6 +101,8 @@ impl NodeRest {
             empty_list,
             status: None,
             gate_timeout: timeout.filter(|timeout| timeout.fract() != 0.0),
+            wait_every,
+            wait_until,
             extra: keys(&node.extra),
             gate_extra: node.gate.as_ref().and_then(|gate| keys(&gate.extra)),
             gate_tracking: None,

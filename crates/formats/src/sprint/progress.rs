@@ -162,6 +162,8 @@ pub struct PhaseNode {
     pub gate: Option<Gate>,
     /// How the check went (`gate-tracking`).
     pub gate_tracking: Option<GateTracking>,
+    /// What it waits for before it begins.
+    pub wait: Option<Wait>,
     /// What proof is worth for it.
     pub claims: ClaimOverrides,
     /// The files or folders that it is about.
@@ -237,6 +239,17 @@ pub struct Gate {
     pub timeout_s: f64,
     /// Other keys, in their order.
     pub extra: Vec<(String, Node)>,
+}
+
+/// What a node waits for before it begins: a command, a time, or both.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Wait {
+    /// Run with `sh -c`; it may begin when this ends with 0.
+    pub command: Option<String>,
+    /// How often the command is asked.
+    pub every: Option<String>,
+    /// When it begins, or, with a command, a person is asked.
+    pub until: Option<String>,
 }
 
 /// How a gate went.

@@ -5,6 +5,7 @@ use super::progress::{
     Progress, SprintStatus, Stats,
 };
 use super::read::{read_gate, read_human_needed};
+use super::wait::WAIT_SHAPE;
 use super::worktree::CLEANUP_MODES;
 use crate::record::{At, Columns, Written, record};
 use crate::shape::{Field, Named, Rest, Shape, Text, closed, may, must};
@@ -86,6 +87,7 @@ record! {
         break_after: may("break", Shape::Bool),
         gate: may("gate", Shape::Named(&COMPILED_GATE)),
         gate_tracking: may("gate-tracking", Shape::Named(&TRACKING_SHAPE)),
+        wait: WAIT,
         claims: CLAIMS,
         files: may("files", TEXTS).about("The files or folders that it is about"),
         depends_on: may("depends-on", TEXTS).about("Siblings that must be done before"),
@@ -139,7 +141,7 @@ const fn node<const N: usize>(own: &[Field], all_kinds: &[Field]) -> [Field; N] 
 
 static PHASE: Named = Named::closed("Phase", &PHASE_KEYS);
 
-static PHASE_KEYS: [Field; 24] = {
+static PHASE_KEYS: [Field; 25] = {
     let own = [
         must("id", ID),
         must("status", PHASE_STATUS),
@@ -154,7 +156,7 @@ static PHASE_KEYS: [Field; 24] = {
 
 static STEP: Named = Named::closed("Step", &STEP_KEYS);
 
-static STEP_KEYS: [Field; 24] = {
+static STEP_KEYS: [Field; 25] = {
     let own = [
         must("id", ID),
         must("prompt", TEXT),
@@ -166,7 +168,7 @@ static STEP_KEYS: [Field; 24] = {
 
 static SUB_PHASE: Named = Named::closed("SubPhase", &SUB_PHASE_KEYS);
 
-static SUB_PHASE_KEYS: [Field; 23] = {
+static SUB_PHASE_KEYS: [Field; 24] = {
     let own = [
         must("id", ID),
         must("status", PHASE_STATUS),
@@ -174,6 +176,9 @@ static SUB_PHASE_KEYS: [Field; 23] = {
     ];
     node(&own, NODE)
 };
+
+const WAIT: Field =
+    may("wait", Shape::Named(&WAIT_SHAPE)).about("What it waits for before it begins");
 
 const CLAIMS: Field =
     may("claims", Shape::CLAIMS).about("What little proof is worth, as in piton's `[claims]`");
@@ -471,6 +476,7 @@ static ITEM: Named = Named {
             may("workflow", ID),
             may("model", MODEL),
             may("depends-on", Shape::List(&ID)),
+            WAIT,
         ],
         // Any other key is a variable of the prompts.
         Rest::Open,
@@ -511,6 +517,7 @@ static WORKFLOW_PHASE: Named = Named::closed(
         may("model", MODEL),
         may("break", Shape::Bool),
         CLAIMS,
+        WAIT,
         may(
             "gate",
             closed(&[

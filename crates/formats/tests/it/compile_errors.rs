@@ -423,6 +423,68 @@ fn a_gate_that_cannot_be_used() {
 }
 
 #[test]
+fn a_wait_that_would_begin_at_once_or_never() {
+    for (wait, expect) in [
+        ("soon", "WRONG_TYPE {at} {path}"),
+        ("{}", "INVALID_WAIT {at} {path}"),
+        ("{every: 5m}", "INVALID_WAIT {at} {path}"),
+        ("{command: ''}", "INVALID_WAIT {at+10} {path}.command"),
+        ("{command: null}", "INVALID_WAIT {at+1} {path}.command"),
+        (
+            "{command: x, every: often}",
+            "INVALID_WAIT {at+20} {path}.every",
+        ),
+        (
+            "{command: x, every: 0s}",
+            "INVALID_WAIT {at+20} {path}.every",
+        ),
+        (
+            "{command: x, every: 60}",
+            "INVALID_WAIT {at+20} {path}.every",
+        ),
+        ("{until: tomorrow}", "INVALID_WAIT {at+8} {path}.until"),
+        (
+            "{until: 2026-11-26T22:00:00}",
+            "INVALID_WAIT {at+8} {path}.until",
+        ),
+        (
+            "{command: x, untill: 4}",
+            "INVALID_WAIT {at+13} {path}.untill",
+        ),
+    ] {
+        let expect = |file: &str, (line, column): (usize, usize), path: &str| {
+            let (before, rest) = expect.split_once("{at").expect("a place");
+            let (more, rest) = rest.split_once('}').expect("a place");
+            let more: usize = more.trim_start_matches('+').parse().unwrap_or(0);
+            let place = format!("{file}:{line}:{}", column + more);
+            format!("{before}{place}{rest}").replace("{path}", path)
+        };
+        phase(
+            &format!("  - id: do\n    prompt: go\n    wait: {wait}\n"),
+            &expect("main.yaml", (5, 11), "phases[0].wait"),
+        );
+        // A text was a variable of the prompts before.
+        if wait.starts_with('{') {
+            sprint(
+                &format!("{ITEMS}      wait: {wait}\n"),
+                &expect("SPRINT.yaml", (5, 13), "collections.step[0].wait"),
+            );
+        }
+    }
+}
+
+#[test]
+fn a_phase_and_the_first_that_stands_in_for_it_cannot_both_wait() {
+    let main = "name: W\nphases:\n  - id: all\n    workflow: inner\n    wait: {command: one}\n";
+    let inner = "name: I\nphases:\n  - {id: do, prompt: x, wait: {command: two}}\n";
+    check(
+        &Shelf::new([("main.yaml", main), ("inner.yaml", inner)]),
+        ITEMS,
+        "INVALID_WAIT main.yaml:5:11 phases[0].wait",
+    );
+}
+
+#[test]
 fn a_worktree_that_cannot_be_made() {
     worktree(
         " yes please",

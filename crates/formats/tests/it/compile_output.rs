@@ -275,6 +275,53 @@ fn the_files_of_an_item_are_those_of_its_step() {
 }
 
 #[test]
+fn waits_of_phases_and_items_are_those_of_what_they_become() {
+    let shelf = Shelf::new([
+        (
+            "main.yaml",
+            "name: W\nphases:\n  - {id: all, for-each: step, workflow: inner, wait: {until: 2026-11-26T22:00:00+01:00}}\n  - {id: last, workflow: two, wait: {command: up, every: 1m}}\n",
+        ),
+        (
+            "inner.yaml",
+            "name: I\nphases:\n  - {id: do, prompt: x, wait: {command: sub}}\n",
+        ),
+        (
+            "two.yaml",
+            "name: T\nphases:\n  - {id: a, prompt: x, parallel: true}\n  - {id: b, prompt: x}\n  - {id: c, prompt: x}\n",
+        ),
+    ]);
+    let sprint = "workflow: main\ncollections:\n  step:\n    - {prompt: a, wait: {command: gh pr checks 7, until: '2026-11-26T21:00:00Z'}}\n";
+    let text = compiled(&shelf, sprint);
+    let source = Source {
+        name: "",
+        text: &text,
+    };
+    let progress = parse_progress(source).0.expect("a sprint");
+    let plan = import(&progress, RunId::PROJECT, "a", "");
+    let waits = plan.items.iter().map(|item| {
+        let wait = item.wait.as_ref().map(ToString::to_string);
+        (item.node.as_str(), wait.unwrap_or_default())
+    });
+    let waits: Vec<(&str, String)> = waits.collect();
+    let up = "until `up` says yes, asked each 60s";
+    let expected = [
+        ("all", "until 2026-11-26T21:00Z"),
+        (
+            "all/step-0",
+            "until `gh pr checks 7` says yes, asked each 60s, until 2026-11-26T21:00Z",
+        ),
+        ("all/step-0/do", "until `sub` says yes, asked each 60s"),
+        ("last-a", up),
+        ("last-b", up),
+        ("last-c", ""),
+    ];
+    assert_eq!(waits, expected.map(|(node, wait)| (node, wait.to_owned())));
+    // In the words in which they were written.
+    assert!(text.contains("2026-11-26T22:00:00+01:00"), "{text}");
+    assert!(text.contains("every: 1m"), "{text}");
+}
+
+#[test]
 fn dependencies_become_a_graph() {
     let shelf = Shelf::new([(
         "main.yaml",

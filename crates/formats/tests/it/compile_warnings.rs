@@ -50,6 +50,15 @@ fn limits_that_cannot_be_read() {
 }
 
 #[test]
+fn a_wait_of_an_item_that_is_a_variable() {
+    check(
+        SIMPLE,
+        &format!("{ITEMS}      wait: for it\n"),
+        "WAIT_IGNORED SPRINT.yaml:5:13 collections.step[0].wait",
+    );
+}
+
+#[test]
 fn keys_that_are_a_slip_away_from_known_ones() {
     check(
         "phases:\n  - {id: a, prompt: x, modle: opus}\n",

@@ -158,6 +158,7 @@ impl Desk {
             claims: Claims::default(),
             flags: Box::default(),
             settles: false,
+            notify: false,
         };
         self.commit(&command).expect("nobody holds it");
         self.token()

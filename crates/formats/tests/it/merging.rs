@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use piton_formats::format::{self, Grade, Recognised};
 use piton_formats::json;
-use piton_formats::merge::{Marks, Merged, Versions, merge};
+use piton_formats::merge::{Marks, Merged, Versions, merge, with_additions};
 use piton_formats::problem::Source;
 use piton_simkit::seed::salted;
 
@@ -38,6 +38,80 @@ fn clean(path: &str, versions: [&str; 3]) -> String {
     let problems = format.check(source(&merged.text), Grade::Strict);
     assert!(problems.is_empty(), "{problems:?}\n{}", merged.text);
     merged.text
+}
+
+mod additions {
+    use super::*;
+
+    fn sign(id: &str, words: &str) -> String {
+        format!(
+            "### Sign: {id}\n- **Trigger**: always\n- **Instruction**: {words}\n- **Added after**: core\n"
+        )
+    }
+
+    fn signs(signs: &[String]) -> String {
+        format!(
+            "# Ralph Guardrails (Signs)\n\n## Core Signs\n\n{}",
+            signs.join("\n")
+        )
+    }
+
+    fn log(lines: &[&str]) -> String {
+        let head = "# Progress Log\n\n## Session History\n\n";
+        let entry = |line: &&str| format!("### 2026-02-03 08:00:00\n{line}\n");
+        head.to_owned() + &lines.iter().map(entry).collect::<Vec<_>>().join("\n")
+    }
+
+    #[track_caller]
+    fn check(path: &str, [base, ours, theirs]: [&str; 3], expect: Option<&str>) {
+        let text = with_additions(path, Versions { base, ours, theirs });
+        assert_eq!(text.as_deref(), expect);
+    }
+
+    /// What a careless agent leaves of a file is not what is left of it.
+    #[test]
+    fn what_theirs_took_out_or_reworded_stays() {
+        let path = ".ralph/guardrails.md";
+        let (a, b, c) = (sign("A", "read"), sign("B", "test"), sign("C", "ask"));
+        let both = signs(&[a.clone(), b.clone()]);
+        let fewer = signs(std::slice::from_ref(&a));
+        let reworded = signs(&[a.clone(), sign("B", "never test")]);
+        for theirs in ["", &fewer, &reworded] {
+            check(path, [&both, &both, theirs], Some(&both));
+        }
+        let instead = signs(&[a.clone(), c.clone()]);
+        let all = signs(&[a.clone(), b.clone(), c.clone()]);
+        check(path, [&both, &both, &instead], Some(&all));
+        // What ours took out stays out.
+        let theirs = signs(&[a.clone(), b, c.clone()]);
+        check(path, [&both, &fewer, &theirs], Some(&signs(&[a, c])));
+    }
+
+    #[test]
+    fn a_log_that_was_cut_grows_by_what_was_written_all_the_same() {
+        let path = ".ralph/progress.md";
+        let (base, cut) = (log(&["one", "two"]), log(&["three"]));
+        check(path, [&base, &base, ""], Some(&base));
+        let text = with_additions(
+            path,
+            Versions {
+                base: &base,
+                ours: &base,
+                theirs: &cut,
+            },
+        );
+        let text = text.expect("it can be read");
+        for line in ["one", "two", "three"] {
+            assert_eq!(text.matches(line).count(), 1, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_read_adds_nothing() {
+        let path = ".agent-os/progress/progress.json";
+        let base = r#"{"version": "1.0", "entries": []}"#;
+        check(path, [base, base, "{\"version\": "], None);
+    }
 }
 
 mod logs {

@@ -14,7 +14,9 @@ use piton_core::{
     Actor, AttemptId, Command, DecisionId, Edit, EventId, Facts, HolderKnown, ItemRow, ItemState,
     Node, Outcome, Refusal, Role, Rows, RunId, Tables, decide,
 };
+use piton_formats::format::{Grade, named};
 use piton_formats::plan_file::{PlanFile, Shown};
+use piton_formats::plan_format::Surroundings;
 use piton_formats::problem::Problem;
 use piton_formats::sprint::Source;
 use piton_formats::{prd, sdlc, task};
@@ -34,6 +36,8 @@ struct Desk {
     problems: Vec<Problem>,
     now: Timestamp,
     ids: u128,
+    /// Whether the file is to be strictly valid after every event.
+    is_strict: bool,
 }
 
 fn prd_plan(text: &str) -> Plan {
@@ -73,6 +77,7 @@ impl Desk {
             problems: Vec::new(),
             now: Timestamp::from_second(1_800_000_000).expect("in range"),
             ids: 10,
+            is_strict: false,
         };
         desk.commit(&Command::PlanRun(Box::new(plan)))
             .expect("a plan");
@@ -111,8 +116,22 @@ impl Desk {
                 checkout: None,
             };
             self.tables.fold(&draft.event, &stamp);
+            if self.is_strict {
+                self.check_strictly();
+            }
         }
         Ok(())
+    }
+
+    /// The file as it would be shown now is what its format strictly wants.
+    #[track_caller]
+    fn check_strictly(&mut self) {
+        let shown = self.face.show(Some(&self.text), &self.tables, self.now);
+        let text = shown.expect("it can be shown").expect("the run is there");
+        let format = named(self.face.format().formats[0].name).expect("it is known");
+        let name = "the file";
+        let problems = format.check(Source { name, text: &text }, Grade::Strict);
+        assert!(problems.is_empty(), "{problems:#?}\n{text}");
     }
 
     /// Brings the file up to date. Twice comes to the same as once.
@@ -198,6 +217,7 @@ impl Desk {
             claims: Claims::default(),
             flags: Box::default(),
             settles: false,
+            notify: false,
         })
         .expect("nobody holds it");
     }
@@ -845,6 +865,391 @@ mod issues {
             .and_then(|run| run.native.clone())
             .expect("kept");
         assert!(native.body.contains("awaiting_human"));
+    }
+
+    /// The file of a run in one of its phases, as the original leaves it.
+    fn at_phase(phase: &str, status: &str) -> String {
+        STATE
+            .replace("file:///prd.md", "https://example.org/prd")
+            .replace(
+                "\"phase\": \"EXECUTING\"",
+                &format!("\"phase\": \"{phase}\""),
+            )
+            .replace("\"in_progress\"", &format!("\"{status}\""))
+            .replace(", \"branch\": \"b\"", "")
+            .replace("{\"languages\": {\"shop\": \"go\"}", "{\"languages\": {}")
+    }
+
+    /// The same without issues.
+    fn planned_at(phase: &str, status: &str) -> Desk {
+        let text = at_phase(phase, status);
+        let (before, rest) = text.split_once("\"issues\": {").expect("there");
+        let (_, after) = rest.split_once("\n  },").expect("there");
+        let text = format!("{before}\"issues\": {{\n  }},{after}");
+        let mut desk = Desk::of(sdlc_plan(&text), &text);
+        desk.is_strict = true;
+        desk.show();
+        desk
+    }
+
+    const TASKS: &str = r#"{"tasks": [
+      {"id": "shop#1", "repo": "shop", "team": "", "title": "Store", "description": "Keep it.", "blocked_by": [], "size": "S"},
+      {"id": "shop#2", "repo": "shop", "team": "", "title": "Serve", "blocked_by": ["shop#1"], "size": "M"}
+    ]}"#;
+
+    impl Desk {
+        #[track_caller]
+        fn words(&self) -> (String, String) {
+            let word = |key: &str| {
+                let (_, rest) = self
+                    .text
+                    .split_once(&format!("\"{key}\": \""))
+                    .expect("there");
+                rest.split_once('"').expect("a text").0.to_owned()
+            };
+            (word("phase"), word("phase_status"))
+        }
+
+        /// Does what no agent does at an item, with these files beside the plan.
+        fn own_work(&mut self, node: &str, files: &[(&str, &str)]) -> Result<String, String> {
+            let phases = self.face.format().phases.expect("it has phases");
+            let beside = |path: &str| {
+                let file = files.iter().find(|(name, _)| *name == path);
+                file.map(|(_, text)| (*text).to_owned())
+            };
+            let in_tree = |path: &str| beside(path).is_some();
+            let around = Surroundings {
+                tables: &self.tables,
+                run: RUN,
+                beside: &beside,
+                in_tree: &in_tree,
+                tree_name: "shop",
+            };
+            let done = (phases.own_work)(self.item(node), &around).expect("piton does it")?;
+            self.commit(&Command::TakeEdits {
+                run: RUN,
+                token: Some(self.token()),
+                file: "the file".to_owned(),
+                edits: done.edits,
+                word: piton_core::command::Word::File,
+            })
+            .expect("the run is there");
+            assert_eq!(self.left(), Vec::<String>::new());
+            Ok(done.summary)
+        }
+
+        #[track_caller]
+        fn approval(&self) -> DecisionId {
+            let mut open = self.tables.open_decisions(RUN);
+            let asked = open.find(|row| row.kind == piton_core::DecisionKind::Approval);
+            asked.expect("an approval is asked for").id
+        }
+
+        fn decide(&mut self, verb: piton_core::Verb, why: Option<&str>) {
+            let decision = self.approval();
+            self.let_go();
+            self.commit(&Command::Decide {
+                run: RUN,
+                decision,
+                verb,
+                why: why.map(str::to_owned),
+            })
+            .expect("it fits");
+            self.start();
+            self.show();
+        }
+
+        /// The runner ends: all that is left waits for a person.
+        fn let_go(&mut self) {
+            let (run, token) = (RUN, self.token());
+            self.commit(&Command::ReleaseRun { run, token })
+                .expect("it holds the run");
+        }
+    }
+
+    fn phase(name: &str, status: &str) -> (String, String) {
+        (name.to_owned(), status.to_owned())
+    }
+
+    #[test]
+    fn a_run_goes_through_its_phases_and_its_file_is_strictly_valid_after_every_event() {
+        use piton_core::Verb::{Approve, Reject};
+        let mut desk = planned_at("BOOTSTRAP", "in_progress");
+        desk.start();
+        desk.show();
+        assert_eq!(desk.words(), phase("BOOTSTRAP", "in_progress"));
+        let begun = desk.begin();
+        let files = [("go.mod", ""), ("artifacts/pert-tasks.json", TASKS)];
+        let done = desk
+            .own_work("BOOTSTRAP", &files)
+            .expect("it can be found out");
+        assert_eq!(done, "shop: go");
+        desk.end(&begun, Outcome::Completed);
+        desk.show();
+        assert!(
+            desk.text.contains("\"languages\": {\"shop\": \"go\"}"),
+            "{}",
+            desk.text
+        );
+        assert_eq!(desk.work(), "DESIGN");
+        assert_eq!(desk.words(), phase("DESIGN", "awaiting_approval"));
+        desk.decide(Reject, Some("smaller"));
+        assert_eq!(desk.words(), phase("DESIGN", "in_progress"));
+        assert_eq!(desk.work(), "DESIGN");
+        desk.decide(Approve, None);
+        assert_eq!(desk.words(), phase("PLANNING", "in_progress"));
+        assert!(
+            desk.text
+                .contains("\"scoping_doc\": \"artifacts/scoping-doc.md\"")
+        );
+        assert_eq!(desk.work(), "PLANNING");
+        assert_eq!(desk.words(), phase("PLANNING", "awaiting_approval"));
+        desk.decide(Approve, None);
+        assert_eq!(desk.words(), phase("TRACKING", "in_progress"));
+        let begun = desk.begin();
+        let made = desk
+            .own_work("TRACKING", &files)
+            .expect("the tasks can be read");
+        assert_eq!(made, "made 2 issues");
+        // Made once, they are not made again by whoever goes on after a death.
+        let made = desk
+            .own_work("TRACKING", &files)
+            .expect("the tasks can be read");
+        assert_eq!(made, "made 0 issues");
+        assert_eq!(desk.state("shop#1"), ItemState::Pending);
+        desk.show();
+        assert_eq!(desk.words(), phase("TRACKING", "in_progress"));
+        desk.end(&begun, Outcome::Completed);
+        assert_eq!(
+            desk.item("shop#1").prompt.as_deref(),
+            Some("Store\n\nKeep it.")
+        );
+        desk.show();
+        assert_eq!(desk.words(), phase("EXECUTING", "in_progress"));
+        let begun = desk.begin();
+        desk.end(&begun, Outcome::NeedsHuman);
+        desk.show();
+        assert_eq!(desk.words(), phase("EXECUTING", "awaiting_human"));
+        desk.let_go();
+        desk.commit(&Command::SkipItem {
+            run: RUN,
+            node: begun.0.clone(),
+            why: None,
+        })
+        .expect("it waits");
+        desk.start();
+        desk.show();
+        assert_eq!(desk.words(), phase("EXECUTING", "in_progress"));
+        assert_eq!(desk.work(), "shop#2");
+        assert_eq!(desk.words(), phase("COMPLETED", "completed"));
+        assert_eq!(desk.found(), []);
+        let (state, _) = sdlc::read(Source {
+            name: "",
+            text: &desk.text,
+        });
+        let state = state.expect("a state");
+        assert_eq!(state.metrics.phases.len(), 5);
+        for (phase, times) in &state.metrics.phases {
+            let (ended, took) = (&times.ended_at, times.duration_s);
+            assert!(
+                ended.is_some() && took.is_some_and(|took| took > 0.0),
+                "{phase}: {times:?}"
+            );
+        }
+    }
+
+    /// Where a run begins from each state in which the original leaves one, before
+    /// its issues are worked on.
+    #[test]
+    fn case_50_each_phase_of_a_file_goes_on_where_it_stands() {
+        let cases = [
+            ("BOOTSTRAP", "in_progress", "BOOTSTRAP", ItemState::Ready, 0),
+            ("DESIGN", "in_progress", "DESIGN", ItemState::Ready, 0),
+            (
+                "DESIGN",
+                "awaiting_approval",
+                "DESIGN",
+                ItemState::Waiting,
+                1,
+            ),
+            ("DESIGN", "awaiting_human", "DESIGN", ItemState::Waiting, 1),
+            ("DESIGN", "completed", "PLANNING", ItemState::Ready, 0),
+            ("PLANNING", "in_progress", "PLANNING", ItemState::Ready, 0),
+            (
+                "PLANNING",
+                "awaiting_approval",
+                "PLANNING",
+                ItemState::Waiting,
+                1,
+            ),
+            ("TRACKING", "in_progress", "TRACKING", ItemState::Ready, 0),
+        ];
+        for (at, status, node, state, asked) in cases {
+            let desk = planned_at(at, status);
+            let case = format!("{at} {status}");
+            assert_eq!(desk.state(node), state, "{case}");
+            assert_eq!(desk.tables.open_decisions(RUN).count(), asked, "{case}");
+            let before = Node::named("BOOTSTRAP");
+            let has_before = desk.tables.item(RUN, &before).is_some();
+            assert_eq!(
+                has_before,
+                at == "BOOTSTRAP",
+                "what is over is not made up: {case}"
+            );
+        }
+        for (at, status) in [("EXECUTING", "in_progress"), ("COMPLETED", "completed")] {
+            let text = at_phase(at, status);
+            let desk = Desk::of(sdlc_plan(&text), &text);
+            assert_eq!(desk.tables.tree(RUN).count(), 4, "{at}");
+        }
+    }
+
+    #[test]
+    fn issues_that_are_there_already_wait_until_the_rest_is_made() {
+        let text = at_phase("TRACKING", "in_progress");
+        let mut desk = Desk::of(sdlc_plan(&text), &text);
+        desk.show();
+        let nodes = ["A-1", "A-2", "A-3", "A-4"];
+        let states = nodes.map(|node| desk.state(node));
+        use ItemState::{Done, Pending};
+        assert_eq!(states, [Done, Pending, Pending, Pending]);
+        assert!(
+            desk.text
+                .contains("\"title\": \"Serve\", \"status\": \"ready\"")
+        );
+        desk.start();
+        let begun = desk.begin();
+        assert_eq!(begun.0.as_str(), "TRACKING");
+        // The tracker gave the first two ids of its own; the third is not there yet.
+        let tasks = r#"[
+          {"id": "shop#1", "repo": "shop", "title": "Store", "blocked_by": []},
+          {"id": "shop#2", "repo": "shop", "title": " Serve ", "blocked_by": ["shop#1"]},
+          {"id": "shop#3", "repo": "shop", "title": "Ship", "blocked_by": ["shop#2"]}]"#;
+        let files = [("artifacts/pert-tasks.json", tasks)];
+        let made = desk
+            .own_work("TRACKING", &files)
+            .expect("the tasks can be read");
+        assert_eq!(made, "made 1 issue");
+        desk.end(&begun, Outcome::Completed);
+        desk.show();
+        let on: Vec<&str> = desk
+            .item("shop#3")
+            .depends_on
+            .iter()
+            .map(Node::as_str)
+            .collect();
+        assert_eq!(on, ["A-2", "TRACKING"]);
+        assert!(
+            desk.text.contains("\"blocked_by\": [\"A-2\"]"),
+            "{}",
+            desk.text
+        );
+    }
+
+    #[test]
+    fn tasks_that_cannot_become_issues_are_refused_with_the_place_of_each_problem() {
+        let mut desk = planned_at("TRACKING", "in_progress");
+        desk.start();
+        desk.begin();
+        let tasks = r#"{"tasks": [
+{"id": "a#1", "repo": "a", "title": "x", "blocked_by": ["a#2", "gone"]},
+{"id": "a#2", "repo": "a", "title": "y", "blocked_by": ["a#1"]},
+{"id": "a#2", "repo": "b", "title": "", "blocked_by": []},
+{"id": "DESIGN", "repo": "a", "title": "z"}, 5]}"#;
+        let files = [("artifacts/pert-tasks.json", tasks)];
+        let why = desk
+            .own_work("TRACKING", &files)
+            .expect_err("they are wrong");
+        insta::assert_snapshot!(why, @r"
+        artifacts/pert-tasks.json:2:56: `a#1` waits for `gone`, which is not there [MISSING_REFERENCE]
+        artifacts/pert-tasks.json:2:56: tasks wait for each other: `a#1` for `a#2` for `a#1` [CYCLE_DETECTED]
+        artifacts/pert-tasks.json:4:8: the id `a#2` stands there twice [DUPLICATE_ID]
+        artifacts/pert-tasks.json:4:23: there is no repository `b`; known: a [UNKNOWN_REPO]
+        artifacts/pert-tasks.json:4:37: the task has no `title` [MISSING_KEY]
+        artifacts/pert-tasks.json:5:8: `DESIGN` is the name of a phase [RESERVED_ID]
+        artifacts/pert-tasks.json:5:46: a task belongs here, not the number 5 [WRONG_TYPE]
+        ");
+        let files = [("artifacts/pert-tasks.json", "{\"tasks\": [")];
+        let why = desk
+            .own_work("TRACKING", &files)
+            .expect_err("it is cut off");
+        assert!(why.contains("TASKS_PARSE_ERROR"), "{why}");
+        let why = desk.own_work("TRACKING", &[]).expect_err("it is not there");
+        assert!(
+            why.contains("artifacts/pert-tasks.json is not there"),
+            "{why}"
+        );
+        let manifest = "repos:\n- {name: shop, path: ., team: t}\n";
+        let one = r#"[{"id": "a#1", "repo": "a", "title": "x"}]"#;
+        let files = [
+            ("artifacts/pert-tasks.json", one),
+            ("manifest.yaml", manifest),
+        ];
+        let why = desk
+            .own_work("TRACKING", &files)
+            .expect_err("it is unknown");
+        assert!(
+            why.contains("there is no repository `a`; known: shop"),
+            "{why}"
+        );
+    }
+
+    #[test]
+    fn case_48_a_phase_that_a_person_changes_approves_a_gate_and_nothing_else() {
+        let person = || piton_core::command::Word::Hand {
+            by: "ada".to_owned(),
+            brought: Vec::new(),
+        };
+        let change = |desk: &mut Desk, phase: &str, status: &str| {
+            let (was, was_status) = desk.words();
+            desk.replace(
+                &format!("\"phase\": \"{was}\""),
+                &format!("\"phase\": \"{phase}\""),
+            );
+            desk.replace(
+                &format!("\"phase_status\": \"{was_status}\""),
+                &format!("\"phase_status\": \"{status}\""),
+            );
+            desk.take_in_as(person());
+        };
+        // As the original's command for it leaves the file.
+        let mut desk = planned_at("DESIGN", "awaiting_approval");
+        change(&mut desk, "PLANNING", "in_progress");
+        assert_eq!(desk.state("DESIGN"), ItemState::Done);
+        assert_eq!(desk.tables.open_decisions(RUN).count(), 0);
+        assert_eq!(desk.problems, []);
+        // Back to it: asked about, since it is done.
+        desk.show();
+        change(&mut desk, "DESIGN", "in_progress");
+        assert_eq!(desk.left(), ["`DESIGN` is to be pending: it is done"]);
+        for (from, status, phase, to) in [
+            ("DESIGN", "awaiting_approval", "EXECUTING", "in_progress"),
+            ("DESIGN", "in_progress", "PLANNING", "in_progress"),
+            ("PLANNING", "in_progress", "PLANNING", "awaiting_approval"),
+        ] {
+            let mut desk = planned_at(from, status);
+            let before = desk.state(from);
+            change(&mut desk, phase, to);
+            let codes: Vec<&str> = desk.problems.iter().map(|one| &*one.code).collect();
+            assert_eq!(codes, ["PHASE_FOLLOWS"], "{from} {status}");
+            assert_eq!(desk.state(from), before, "{from} {status}");
+        }
+    }
+
+    #[test]
+    fn an_issue_that_is_called_as_a_phase_is_refused_with_its_place() {
+        let text = STATE.replace("\"A-3\"", "\"DESIGN\"");
+        let (_, problems) = sdlc::read(Source {
+            name: "state.json",
+            text: &text,
+        });
+        let told = problems
+            .iter()
+            .find(|problem| problem.code == "RESERVED_ID");
+        let told = told.map(ToString::to_string);
+        let expected =
+            "state.json:11:5: error: an issue is called `DESIGN`, as a phase is [RESERVED_ID]";
+        assert_eq!(told.as_deref(), Some(expected));
     }
 
     #[test]

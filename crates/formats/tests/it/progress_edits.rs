@@ -174,6 +174,90 @@ fn the_files_of_a_step_are_taken_in_and_stay_as_they_are_written() {
     assert!(desk.found().is_empty());
 }
 
+#[test]
+fn a_wait_is_taken_in_and_stays_as_it_is_written() {
+    let mut desk = desk();
+    desk.start();
+    assert_eq!(desk.work(Outcome::Completed), "build");
+    let two = piton_core::Node::named("test/two");
+    let wait = |desk: &Desk| {
+        let item = desk.tables.item(desk.run, &two).expect("there");
+        item.wait.as_ref().map(ToString::to_string)
+    };
+    let without = "        prompt: test two\n";
+    let said = "        prompt: test two\n        wait: {command: up, every: 1m, until: 2026-11-26T22:00:00+01:00}   # mine\n";
+    desk.replace(without, said);
+    desk.take_in();
+    assert_eq!(desk.left(), Vec::<String>::new());
+    let words = "until `up` says yes, asked each 60s, until 2026-11-26T21:00Z";
+    assert_eq!(wait(&desk).as_deref(), Some(words));
+    desk.work(Outcome::Completed);
+    desk.show();
+    assert!(desk.text.contains(said), "{}", desk.text);
+    assert!(desk.found().is_empty());
+    // The same in other words is no edit of what it waits for.
+    desk.replace("every: 1m", "every: 60s");
+    let edits = desk.found();
+    let is_of_wait = |edit: &Edit| matches!(edit, Edit::SetWait { .. });
+    assert!(!edits.iter().any(is_of_wait), "{edits:?}");
+    desk.take_in();
+    desk.show();
+    assert!(desk.text.contains("every: 60s"), "{}", desk.text);
+    desk.replace("every: 60s", "every: 2h");
+    desk.take_in();
+    let words = "until `up` says yes, asked each 2h, until 2026-11-26T21:00Z";
+    assert_eq!(wait(&desk).as_deref(), Some(words));
+    let said = said.replace("every: 1m", "every: 2h");
+    desk.replace(&said, without);
+    desk.take_in();
+    assert_eq!(wait(&desk), None);
+    desk.show();
+    assert!(!desk.text.contains("wait:"), "{}", desk.text);
+}
+
+/// A node that waits is pending in the file; one that is late waits for a person.
+#[test]
+fn how_a_wait_stands_is_in_the_file_in_its_own_words() {
+    use piton_core::wait::{WaitChange, WaitStep};
+    let said = "    prompt: build it\n    wait: {command: up, until: 2026-11-26T22:00:00Z}\n";
+    let mut desk = Desk::of(&TEXT.replace("    prompt: build it\n", said)).expect("a sprint");
+    desk.start();
+    let build = piton_core::Node::named("build");
+    let step = |desk: &mut Desk, what: WaitChange| {
+        let item = desk.tables.item(desk.run, &build).expect("there");
+        let wait = item.wait.as_deref().cloned().expect("it waits");
+        let (run, token) = (desk.run, desk.token());
+        let node = build.clone();
+        let steps = vec![WaitStep { node, wait, what }];
+        let command = Command::StepWaits {
+            run,
+            token,
+            steps,
+            holds_others: false,
+        };
+        desk.commit(&command).expect("it fits");
+        desk.show();
+        desk.text.clone()
+    };
+    let text = step(&mut desk, WaitChange::Begins);
+    assert!(
+        text.contains("  - id: build\n    status: pending\n"),
+        "{text}"
+    );
+    assert!(!text.contains("next-retry-at"), "{text}");
+    assert!(desk.found().is_empty());
+    let printed = Some("not yet".to_owned());
+    let text = step(&mut desk, WaitChange::Late { printed });
+    assert!(
+        text.contains("  - id: build\n    status: blocked\n"),
+        "{text}"
+    );
+    assert!(text.contains("details: not yet"), "{text}");
+    assert!(text.contains("status: needs-human\n"), "{text}");
+    assert!(text.contains(said), "{text}");
+    assert!(desk.found().is_empty());
+}
+
 /// A sprint with sub-phases that go on in the background.
 const BACKGROUND: &str = "\
 sprint-id: s

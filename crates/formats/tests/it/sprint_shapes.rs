@@ -51,6 +51,31 @@ fn a_document_of_the_tables_has_no_problem() {
 }
 
 #[test]
+fn a_wait_has_a_command_or_a_time() {
+    let at = "  - {id: a, status: completed, prompt: x,";
+    let with = |wait: &str| {
+        let text = PROGRESS.replace(at, &format!("{at} wait: {wait},"));
+        problems(&text, &PROGRESS_SHAPE)
+    };
+    for wait in [
+        "{command: up}",
+        "{until: '2026-01-15T09:00:00Z'}",
+        "{command: up, every: 5m, until: '2026-01-15T09:00:00Z'}",
+    ] {
+        assert_eq!(with(wait), Vec::<String>::new(), "{wait}");
+    }
+    for wait in [
+        "soon",
+        "{}",
+        "{every: 5m}",
+        "{until: soon}",
+        "{command: up, evry: 5m}",
+    ] {
+        assert_ne!(with(wait), Vec::<String>::new(), "{wait}");
+    }
+}
+
+#[test]
 fn what_the_tables_do_not_name_is_a_problem() {
     let cases = [
         (

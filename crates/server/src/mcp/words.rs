@@ -166,6 +166,7 @@ fn waiting(item: &ItemView) -> String {
     let asked = asked.unwrap_or_default();
     match (waits.what, item.until) {
         (WaitsFor::Person, _) => format!("waits for a person: {node}: {why}{asked}"),
+        (WaitsFor::Command, _) => format!("waits {why}: {node}"),
         (WaitsFor::Time, Some(until)) => format!("waits until {until}: {node}"),
         (WaitsFor::Time, None) => format!("waits for a time: {node}"),
         (WaitsFor::Dependency, _) if why.is_empty() => {

@@ -10,6 +10,7 @@ use jiff::{SignedDuration, Timestamp};
 use piton_core::run_loop::{Effect, Options, RunLoop};
 use piton_core::{Command, HolderKnown, Node, Outcome, RunState};
 
+use super::waits::AskedWaits;
 use super::{BTreeMap, Crash, Report, Sim, Work, WorkFor};
 
 /// A runner that does not have its turn.
@@ -18,6 +19,7 @@ pub(super) struct Process {
     queue: VecDeque<Effect>,
     pub(super) works: BTreeMap<Node, Work>,
     wake: Option<Timestamp>,
+    asked_waits: AskedWaits,
     seen: usize,
     /// It is stopped until then.
     stopped: Option<Timestamp>,
@@ -53,7 +55,8 @@ impl Sim {
         for token in beats {
             self.world.heartbeat(token);
         }
-        let has_nothing = queue.is_empty() && self.works.is_empty() && self.wake.is_none();
+        let waits = self.wake.is_some() || !self.asked_waits.is_empty();
+        let has_nothing = queue.is_empty() && self.works.is_empty() && !waits;
         let is_idle = has_nothing && self.seen == self.world.journal.len();
         if is_idle || self.rng.percent(40) {
             self.switch(runner, queue, is_idle);
@@ -82,6 +85,7 @@ impl Sim {
         std::mem::swap(&mut other.queue, queue);
         std::mem::swap(&mut other.works, &mut self.works);
         std::mem::swap(&mut other.wake, &mut self.wake);
+        std::mem::swap(&mut other.asked_waits, &mut self.asked_waits);
         std::mem::swap(&mut other.seen, &mut self.seen);
     }
 
@@ -97,6 +101,7 @@ impl Sim {
         *queue = other.queue;
         self.works = other.works;
         self.wake = other.wake;
+        self.asked_waits = other.asked_waits;
         self.seen = other.seen;
         true
     }
@@ -128,6 +133,7 @@ impl Sim {
             queue: VecDeque::from([Effect::Look]),
             works: BTreeMap::new(),
             wake: None,
+            asked_waits: AskedWaits::default(),
             seen: self.world.journal.len(),
             stopped: None,
         });

@@ -319,6 +319,7 @@ fn start(run: RunId) -> Command {
         claims: Claims::default(),
         flags: Box::default(),
         settles: false,
+        notify: false,
     }
 }
 
@@ -334,6 +335,7 @@ fn hand_edit(run: RunId, node: &Node, a: u16, b: u16) -> Command {
         model: None,
         gate: None,
         breakpoint: false,
+        approval: false,
         depends_on: Vec::new(),
         native: None,
         past: Past::default(),
@@ -342,6 +344,7 @@ fn hand_edit(run: RunId, node: &Node, a: u16, b: u16) -> Command {
         claims: piton_core::evidence::ClaimOverrides::default(),
         turn: piton_core::plan::Turn::default(),
         scope: piton_core::scope::FileScope::default(),
+        wait: None,
     };
     let node = || node.clone();
     let states = [ItemState::Pending, ItemState::Skipped, ItemState::Done];

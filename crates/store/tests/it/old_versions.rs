@@ -89,6 +89,7 @@ fn worked() -> Vec<Command> {
             claims: Claims::default(),
             flags: Box::default(),
             settles: true,
+            notify: false,
         },
         Command::StartAttempt {
             run,

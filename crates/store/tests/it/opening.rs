@@ -167,7 +167,7 @@ fn a_store_that_is_replaced_while_open_is_not_written() {
     assert!(
         store
             .position(&StreamId::sessions())
-            .is_err_and(|fault| fault.kind == FaultKind::Io)
+            .is_err_and(|fault| fault.kind == FaultKind::Gone)
     );
     assert!(!dir.path().join("journal.db").exists());
 }

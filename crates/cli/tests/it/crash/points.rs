@@ -26,6 +26,10 @@ const WITH_OTHERS: &[&str] = &[
 const OF_LANES: &[&str] = &[
     "lane.", "merge.", "target.", "unit.", "land.", "clean.", "join.",
 ];
+/// Failpoints of notifications, see `notify`.
+const OF_NOTIFICATIONS: &[&str] = &["notify."];
+/// Failpoints of waits of a plan, see `waits`.
+const OF_WAITS: &[&str] = &["wait."];
 /// Failpoints that only a run with `auto-commit` comes to.
 const WITH_COMMITS: &[&str] = &["run.before-commit", "run.after-commit", "git.staged"];
 /// Failpoints that only a run comes to that takes over what is there.
@@ -92,9 +96,16 @@ fn try_all(points: &[&str]) {
             .copied()
             .filter(|point| kind_of(point) == kind)
             .filter(|point| {
-                ![NOT_IN_A_RUN, ONLY_IN_A_LONG_RUN, WITH_OTHERS, OF_LANES]
-                    .iter()
-                    .any(|others| is_one_of(point, others))
+                ![
+                    NOT_IN_A_RUN,
+                    ONLY_IN_A_LONG_RUN,
+                    WITH_OTHERS,
+                    OF_LANES,
+                    OF_NOTIFICATIONS,
+                    OF_WAITS,
+                ]
+                .iter()
+                .any(|others| is_one_of(point, others))
             })
             .collect();
         if of_this_kind.is_empty() {

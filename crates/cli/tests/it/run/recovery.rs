@@ -241,11 +241,11 @@ fn whoever_is_asked_reads_what_was_considered() {
 
 #[test]
 fn a_merge_that_was_not_finished_is_a_case_for_repair() {
-    let agent = counting(
-        "case $n in 1) echo 'the sum is wrong'; exit 1 ;; 2) rm .git/MERGE_HEAD ;; *) echo built ;; esac",
-    );
+    let begins = format!("echo {} >.git/MERGE_HEAD", "0".repeat(40));
+    let agent = counting(&format!(
+        "case $n in 1) {begins}; echo 'the sum is wrong'; exit 1 ;; 2) rm .git/MERGE_HEAD ;; *) echo built ;; esac"
+    ));
     let scratch = project(ONE, &agent);
-    scratch.write(".git/MERGE_HEAD", &format!("{}\n", "0".repeat(40)));
     let said = scratch.run(&[]);
     assert_eq!(said.exit, 0, "{}{}", said.out, said.err);
     assert_eq!(roles(&scratch), ["worker", "repair", "worker"]);

@@ -6,6 +6,7 @@ use crate::gate::Gate;
 use crate::id::{Node, RunId};
 use crate::item::ItemRow;
 use crate::policy::{Limits, Policy};
+use crate::wait::Wait;
 
 /// Most characters of one value in a line.
 const VALUE_CHARS_MAX: usize = 160;
@@ -57,6 +58,11 @@ fn of_item(edit: &Edit, row: &ItemRow) -> String {
         }
         Edit::SetClaims { .. } => format!("`{node}`: other rules for what proof is worth"),
         Edit::SetPresent { .. } => format!("`{node}` → not in the file any more"),
+        Edit::SetWait { wait, .. } => format!(
+            "`{node}`: waits {} → {}",
+            waits(row.wait.as_deref()),
+            waits(wait.as_ref())
+        ),
         Edit::SetModel { .. }
         | Edit::SetScope { .. }
         | Edit::SetSummary { .. }
@@ -83,19 +89,27 @@ fn value(text: &str) -> String {
 fn gates(was: Option<&Gate>, now: Option<&Gate>) -> String {
     let script = |gate: &Gate| value(&gate.script);
     match (was, now) {
-        (Some(was), Some(now)) if was.script == now.script => format!(
-            "{}: at most {} runs of {} s → {} runs of {} s",
-            script(was),
-            was.runs_max,
-            was.timeout_s,
-            now.runs_max,
-            now.timeout_s
-        ),
+        (Some(was), Some(now)) if was.script == now.script => {
+            let limits = |gate: &Gate| format!("{} × {} s", gate.runs_max, gate.timeout_s);
+            let told = |gate: &Gate| value(&gate.on_fail_prompt);
+            let differences = [
+                ("runs at most ", limits(was), limits(now)),
+                ("where it fails, the agent is told ", told(was), told(now)),
+            ];
+            let differs = |(_, was, now): &&(&str, String, String)| was != now;
+            let said = differences.iter().filter(differs);
+            let said = said.map(|(what, was, now)| format!("{what}{was} → {now}"));
+            format!("{}: {}", script(was), said.collect::<Vec<_>>().join("; "))
+        }
         (was, now) => {
             let shown = |gate: Option<&Gate>| gate.map_or_else(|| "none".to_owned(), script);
             format!("{} → {}", shown(was), shown(now))
         }
     }
+}
+
+fn waits(wait: Option<&Wait>) -> String {
+    wait.map_or_else(|| "for nothing".to_owned(), Wait::to_string)
 }
 
 fn nodes(nodes: &[Node]) -> String {

@@ -6,12 +6,14 @@ use std::fs;
 use std::io;
 use std::path::PathBuf;
 
+use piton_core::checkout::Checkout;
 use piton_core::command::Word;
 use piton_core::gate::Gate;
 use piton_core::{
     AttemptId, Command, CommandId, DecisionRow, Edit, HolderKnown, ItemState, Need, Node, Recorded,
     RunId, Tables, Verb, Way,
 };
+use piton_formats::mark_origins::{self, Marks};
 use piton_formats::plan_file::{Changed, PlanFile, Shown};
 use piton_formats::problem::Problem;
 use piton_store::CommitError;
@@ -21,9 +23,11 @@ use uuid::Uuid;
 use super::{LaneCopy, STREAM, leave_out_doubts, needs, words};
 use crate::fail;
 use crate::failure::Failure;
+use crate::git;
 use crate::lies::Rule;
 use crate::native_files::copies::keep_beside;
 use crate::native_files::exchange::sha256;
+use crate::native_files::merged_marks::{self, Origins};
 use crate::native_files::news::{in_lines, not_utf8};
 use crate::native_files::sync::{
     self, Fault, Holds, Looked, NativeFile, Standing, changed_meanwhile, facts,
@@ -31,6 +35,7 @@ use crate::native_files::sync::{
 use crate::native_files::synced_file::{HeldAbout, Look, SyncedFile};
 use crate::native_files::{News, branches};
 use crate::session::Session;
+use crate::shell::quote;
 
 /// The file of a plan being looked at, under the lock of its stamp.
 pub(super) struct PlanLook<'a, 's> {
@@ -49,6 +54,8 @@ pub(super) struct PlanLook<'a, 's> {
     pub(super) is_other_branch: bool,
     /// Whether a lock of git's index is that of somebody alive.
     pub(super) heeds_git: bool,
+    /// What was checked out when the look began.
+    pub(super) here: Option<Checkout>,
     /// Whether the file says what a person is asked about: not where it stood in a
     /// lane, and this one is not written.
     pub(super) shows_doubts: bool,
@@ -103,6 +110,10 @@ impl NativeFile for PlanLook<'_, '_> {
         self.heeds_git
     }
 
+    fn was_switched(&self) -> bool {
+        git::checked_out(&self.session.project.work_tree) != self.here
+    }
+
     /// What the file says otherwise than piton does: what a person was asked about
     /// stays in it, and is tried again.
     fn read(&mut self, file: &SyncedFile, bytes: &[u8]) -> Result<Changed, Vec<Problem>> {
@@ -136,11 +147,15 @@ impl NativeFile for PlanLook<'_, '_> {
         }
         let looked = match (&self.word, row) {
             (Word::MaybeAgent { .. }, _) => {
-                let question = format!(
-                    "`{}` holds another plan, perhaps an agent's: which one holds?",
-                    self.path
+                let path = self.path;
+                let question =
+                    format!("`{path}` holds another plan, perhaps an agent's: which one holds?");
+                let next = format!(
+                    "after `keep-file`, `piton run {}` begins that plan, and this run is kept as it is",
+                    quote(path)
                 );
-                sync::ask_about(self, question, None, vec![Way::LeftAlone, Way::PitonHolds])?
+                let ways = vec![Way::LeftAlone, Way::PitonHolds];
+                sync::ask_about(self, question, Some(next), ways)?
             }
             (_, Some(row)) => {
                 let settled = sync::settle(self, "the file holds another plan")?;
@@ -175,6 +190,11 @@ impl NativeFile for PlanLook<'_, '_> {
         let edits = self.with_presence(&changed, has_base);
         let question = self.session.question_about(self.run, self.path)?;
         let (mut edits, shown_again) = self.without_put_back(file, edits, question.as_ref());
+        let origins = self.origins_of_marks(file, bytes, &edits);
+        let misplaced = leave_misplaced(&origins, &mut edits);
+        if let Word::Hand { brought, .. } = &mut self.word {
+            *brought = merged_marks::brought(&self.session.project, &origins);
+        }
         // Times and counts that are as old as the file, or that came of a merge, are
         // nobody's edit.
         let is_nobodys = || branches::is_merged(&self.session.project, self.path, file);
@@ -220,15 +240,19 @@ impl NativeFile for PlanLook<'_, '_> {
         fail::point("plan-sync.edits-taken");
         let question = self.session.question_about(self.run, self.path)?;
         let left = question.map(|row| left_of(edits.clone(), &row));
-        let taken = match self.word {
-            Word::MaybeAgent { .. } => words::took_changes(self.path, &events),
+        let (taken, by_old_checks) = match self.word {
+            Word::MaybeAgent { .. } => (words::took_changes(self.path, &events), None),
             Word::File | Word::Hand { .. } | Word::Person { .. } => {
                 let is_taken = |edit: &&Edit| left.iter().flatten().all(|left| left != *edit);
                 let taken = edits.iter().filter(is_taken);
                 let told = taken.filter(|edit| {
                     !edit.is_in_force(self.tables, self.run) && !self.follows_words(edit, &edits)
                 });
-                words::took_edits(self.path, &told.cloned().collect::<Vec<Edit>>())
+                let told: Vec<Edit> = told.cloned().collect();
+                let row = self.tables.run(self.run);
+                let old = row.map(|row| words::done_by_old_checks(self.session, row, &told));
+                let old = old.transpose()?.flatten();
+                (words::took_edits(self.path, &told), old.map(News::Left))
             }
         };
         let mut looked = if let Some(left) = left {
@@ -241,7 +265,11 @@ impl NativeFile for PlanLook<'_, '_> {
                 ..Looked::default()
             }
         };
-        looked.news.extend(taken);
+        looked.news.extend(taken.into_iter().chain(by_old_checks));
+        if !misplaced.is_empty() {
+            let told = merged_marks::told(self.path, &misplaced);
+            looked.news.push(News::Left(told));
+        }
         if !shown_again.is_empty() {
             looked.news.push(words::put_back(self.path, &shown_again));
         }
@@ -387,6 +415,7 @@ impl PlanLook<'_, '_> {
             },
             None => Word::Hand {
                 by: self.session.world.user().to_owned(),
+                brought: Vec::new(),
             },
         })
     }
@@ -534,7 +563,7 @@ impl PlanLook<'_, '_> {
     /// The person whose word an edit is now.
     fn person(&self) -> Option<String> {
         match &self.word {
-            Word::Hand { by } => Some(by.clone()),
+            Word::Hand { by, .. } => Some(by.clone()),
             Word::File | Word::Person { .. } | Word::MaybeAgent { .. } => None,
         }
     }
@@ -642,6 +671,19 @@ impl PlanLook<'_, '_> {
             true => (rest, old),
             false => (edits, Vec::new()),
         }
+    }
+
+    /// Where the marks of a version were set that is compared with what piton wrote last;
+    /// nothing where none of them is an edit.
+    fn origins_of_marks(&self, file: &SyncedFile, bytes: &[u8], edits: &[Edit]) -> Origins {
+        let text = std::str::from_utf8(bytes).ok();
+        let Some(text) = text.filter(|_| edits.iter().any(is_mark)) else {
+            return Origins::new();
+        };
+        let since = Some(&*file.stamp().commit).filter(|since| !since.is_empty());
+        let format = self.plan.format();
+        let (project, marks) = (&self.session.project, Marks::read(format, text));
+        merged_marks::origins_of(project, (format, self.path), marks, since)
     }
 
     /// Whether an edit only follows the words of its item, which are told: what is
@@ -754,6 +796,23 @@ impl PlanLook<'_, '_> {
         let id = told.ok().and_then(|told| Uuid::parse_str(&told[..32]).ok());
         CommandId(id.unwrap_or_else(|| self.session.world.id()))
     }
+}
+
+/// Whether an edit says that an item is done.
+fn is_mark(edit: &Edit) -> bool {
+    matches!(edit, Edit::SetState { to, .. } if *to == ItemState::Done)
+}
+
+/// Takes out of the edits the marks that a merge put on other words: nobody has said
+/// that what the file asks for there is done. The items that stay open.
+fn leave_misplaced(origins: &Origins, edits: &mut Vec<Edit>) -> Vec<Node> {
+    let nodes = mark_origins::misplaced(origins);
+    let holds = |about: &Node| nodes.iter().any(|node| node.is_within(about));
+    let is_misplaced = |edit: &Edit| is_mark(edit) && edit.about().is_some_and(holds);
+    let (left, taken): (Vec<Edit>, Vec<Edit>) =
+        std::mem::take(edits).into_iter().partition(is_misplaced);
+    *edits = taken;
+    left.iter().filter_map(Edit::about).cloned().collect()
 }
 
 /// What is asked about, as the file says it now: its words may be newer than those

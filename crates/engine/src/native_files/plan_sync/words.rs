@@ -1,11 +1,16 @@
 //! What is said of a version of the file of a plan.
 
+use std::collections::BTreeSet;
+
 use piton_core::event::Change;
 use piton_core::{
-    DecisionKind, Edit, Event, ItemRow, ItemState, Need, Recorded, RunRow, RunState, Tables, Verb,
+    DecisionKind, Edit, Event, ItemRow, ItemState, Need, Node, Recorded, RunRow, RunState, Tables,
+    Verb,
 };
 
+use crate::failure::Failure;
 use crate::native_files::News;
+use crate::session::Session;
 use crate::shell::quote;
 
 /// That a person put another plan into the file of a run, and what to type.
@@ -27,6 +32,35 @@ const NAMED_MAX: usize = 3;
 /// That these edits were taken, by field; none where none was.
 pub(super) fn took_edits(file: &str, taken: &[Edit]) -> Option<News> {
     took(file, taken.len(), &format!(": {}", fields(taken)))
+}
+
+/// That items were done by the checks that they had before these edits were taken, and
+/// what to type to have one done again.
+pub(crate) fn done_by_old_checks(
+    session: &Session<'_>,
+    run: &RunRow,
+    taken: &[Edit],
+) -> Result<Option<String>, Failure> {
+    let checks = taken
+        .iter()
+        .filter(|edit| matches!(edit, Edit::SetGate { .. }));
+    let nodes: BTreeSet<&Node> = checks.filter_map(Edit::about).collect();
+    let needs = nodes.iter().map(|node| Need::Line(run.id, (*node).clone()));
+    let rows = session.load(&needs.collect::<Vec<_>>())?;
+    let items = nodes
+        .iter()
+        .filter_map(|node| rows.tables.item(run.id, node));
+    let done: Vec<&ItemRow> = items.filter(|item| item.is_done_by_old_check()).collect();
+    let Some(first) = done.first() else {
+        return Ok(None);
+    };
+    let names: Vec<String> = done.iter().map(|item| format!("`{}`", item.node)).collect();
+    let (name, all) = (quote(&run.name), names.join(", "));
+    let again = format!("{}:{}", run.name, first.node);
+    let again = quote(&again);
+    Ok(Some(format!(
+        "done before that, by the old check: {all}; to have one done again, type `piton plan retry {again}` and `piton run {name}`"
+    )))
 }
 
 /// What edits are about, by field.

@@ -322,6 +322,8 @@ impl Wanted {
             | Event::RunChanged(_)
             | Event::BlockerResolved { .. }
             | Event::CallNoted(_)
+            | Event::NotificationStarted { .. }
+            | Event::NotificationEnded { .. }
             | Event::FaceTurned { .. } => {}
         }
     }

@@ -67,7 +67,8 @@ impl PlanPath {
         stem.to_string_lossy().into_owned()
     }
 
-    /// The plan in it, for a run of this id, name and source, and its text.
+    /// The plan in it, for a run of this id and source, and its text. It is called
+    /// `name`, unless runs of its format have names of their own.
     ///
     /// # Errors
     ///
@@ -94,7 +95,11 @@ impl PlanPath {
         let format = self.format(&text)?;
         let of = PlanOf {
             run,
-            name: PlanName::Given(name),
+            // A graph of issues says how its run is called.
+            name: match format.issues {
+                Some(_) => PlanName::Own(name),
+                None => PlanName::Given(name),
+            },
             source,
         };
         let (plan, problems) = (format.read)(read, of);

@@ -3,21 +3,24 @@
 
 use std::collections::BTreeMap;
 
-use piton_formats::format::{self, Recognised};
+use piton_formats::format::{self, Format, Grade, Recognised};
 use piton_formats::plan_file::PlanFile;
 use piton_formats::problem::{Problem, Source};
+use piton_formats::registry::plan_format;
 
 use super::Plan;
 use crate::failure::Findings;
 use crate::input;
 use crate::notice::Notice;
 use crate::project::Project;
+use crate::shell::quote;
 
 /// So many different keys are told.
 const TOLD_MAX: usize = 5;
 
-/// Tells which keys of the file of a plan nothing reads, each once.
-pub(super) fn tell_unknown_keys(
+/// Tells which keys of the file of a plan nothing reads, each once; of a file that
+/// others write whole, how it deviates from its format.
+pub(super) fn tell_deviations(
     project: &Project,
     (face, source): Plan<'_>,
     tell: &mut dyn FnMut(Notice<'_>),
@@ -31,10 +34,17 @@ pub(super) fn tell_unknown_keys(
     let Ok(Recognised::Format(format)) = format::recognise(&path, &text) else {
         return;
     };
-    let unknown = format.unknown_keys(Source {
+    let source = Source {
         name: &path,
         text: &text,
-    });
+    };
+    if plan_format(face).is_some_and(|format| format.phases.is_some()) {
+        if let Some(note) = deviations(format, source) {
+            tell(Notice::Warning(&note));
+        }
+        return;
+    }
+    let unknown = format.unknown_keys(source);
     if unknown.is_empty() {
         return;
     }
@@ -42,6 +52,32 @@ pub(super) fn tell_unknown_keys(
         problems: each_once(unknown, &path),
         sources: [(path, text)].into(),
     }));
+}
+
+/// How a file deviates from its format, in one note; none where it does not.
+fn deviations(format: &Format, source: Source<'_>) -> Option<String> {
+    let mut problems = format.check(source, Grade::Tolerant);
+    problems.extend(format.check(source, Grade::Strict));
+    problems.sort_by_key(|problem| (problem.line, problem.column));
+    problems.dedup_by(|a, b| (a.line, a.column) == (b.line, b.column));
+    let told = problems.iter().take(TOLD_MAX);
+    let told: Vec<String> = told
+        .map(|problem| format!("line {}: {}", problem.line, problem.message))
+        .collect();
+    if told.is_empty() {
+        return None;
+    }
+    let path = source.name;
+    let (count, told) = (problems.len(), told.join("; "));
+    let (places, more) = match count {
+        1 => ("one place".to_owned(), ""),
+        count if count > TOLD_MAX => (format!("{count} places"), "; and more"),
+        count => (format!("{count} places"), ""),
+    };
+    Some(format!(
+        "{path} deviates from its format in {places}, and is worked on all the same: {told}{more}; see `piton files check --strict {}`",
+        quote(path)
+    ))
 }
 
 /// The first problem of each key, which says how many more there are.

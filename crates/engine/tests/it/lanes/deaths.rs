@@ -15,9 +15,9 @@ use crate::repository::{Caller, git, write};
 const ROOT: &str = "PITON_TEST_LANES";
 const TEST: &str = "lanes::deaths::child_that_works_in_a_lane";
 
-fn settings() -> WorkspaceConfig {
+pub(super) fn settings() -> WorkspaceConfig {
     WorkspaceConfig {
-        setup: Some("echo ready >> $PITON_LANE_ENV; echo set up >> ../count".to_owned()),
+        setup: Some("echo ready >> $PITON_LANE_ENV; echo set up >> ../count; git -c protocol.file.allow=always submodule --quiet update --init".to_owned()),
         teardown: Some("true".to_owned()),
         ..WorkspaceConfig::default()
     }
@@ -75,7 +75,7 @@ fn child_that_works_in_a_lane() {
 }
 
 #[expect(clippy::disallowed_methods, reason = "this test program, once more")]
-fn child(root: &Path) -> Command {
+pub(super) fn child(root: &Path) -> Command {
     let program = std::env::current_exe().expect("a test program has a path");
     let mut child = Command::new(program);
     child

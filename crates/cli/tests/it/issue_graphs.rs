@@ -1,0 +1,512 @@
+//! Graphs of issues, worked through from a `state.json` on.
+
+use std::collections::BTreeSet;
+
+use piton_formats::format::{Grade, named};
+use piton_formats::problem::Source;
+
+use crate::harness::{Said, Scratch};
+
+const ISSUES: &str = r#"
+    "S-1": {"repo": "shop", "title": "Store", "status": "ready", "pr": null, "pr_number": null, "blocked_by": [], "review_iterations": 0, "human_iterations": 0},
+    "S-2": {"repo": "shop", "title": "Serve", "status": "blocked", "pr": null, "pr_number": null, "blocked_by": ["S-1"], "review_iterations": 0, "human_iterations": 0}
+  "#;
+
+/// The file of a run, strictly valid.
+fn state(phase: &str, status: &str, issues: &str) -> String {
+    let count = issues.matches("\"repo\"").count();
+    let prs = issues.matches("\"pr_number\": 4").count();
+    format!(
+        r#"{{
+  "run_id": "2026-01-15-orders",
+  "prd_url": "https://example.org/orders",
+  "phase": "{phase}",
+  "phase_status": "{status}",
+  "bootstrap": {{"languages": {{}}, "docs_generated": {{}}}},
+  "artifacts": {{"scoping_doc": null, "pert": null}},
+  "issues": {{{issues}}},
+  "updated_at": "2026-01-15T11:00:00Z",
+  "metrics": {{
+    "started_at": "2026-01-15T10:00:00Z",
+    "phases": {{}},
+    "agent_invocations": [],
+    "totals": {{"duration_s": 0, "agent_spawns": 0, "review_iterations": {{"agent": 0, "human": 0}}, "issues_created": {count}, "prs_created": {prs}, "prs_merged": 0}}
+  }}
+}}
+"#
+    )
+}
+
+const TASKS: &str = r#"{"tasks": [
+  {"id": "shop#1", "repo": "shop", "team": "", "title": "Store", "description": "Keep it.", "blocked_by": [], "size": "S"},
+  {"id": "shop#2", "repo": "shop", "team": "", "title": "Serve", "blocked_by": ["shop#1"], "size": "M"}
+]}"#;
+
+/// Writes what is asked for, and notes what it was told.
+const AGENT: &str = r#"name=$(echo "$PITON_ITEM" | tr '#' '-')
+cat > "prompt-$name"
+mkdir -p artifacts
+case $PITON_ITEM in
+DESIGN) echo scope >> artifacts/scoping-doc.md ;;
+PLANNING) cp tasks.json artifacts/pert-tasks.json ;;
+*) echo "$PITON_ITEM" >> made ;;
+esac"#;
+
+fn shop(text: &str) -> Scratch {
+    let scratch = Scratch::new();
+    let agent = format!("{AGENT}\necho done");
+    scratch.agent(&agent).write("tasks.json", TASKS);
+    scratch.write("go.mod", "").write("state.json", text);
+    scratch
+}
+
+const RUN: &[&str] = &[
+    "run",
+    "state.json",
+    "--agent",
+    "./agent.sh",
+    "--verdict",
+    "exit-status",
+];
+
+fn run(scratch: &Scratch) -> Said {
+    scratch.piton(RUN)
+}
+
+#[track_caller]
+fn check_strictly(scratch: &Scratch) {
+    let text = scratch.read("state.json");
+    let name = "state.json";
+    let format = named("sdlc").expect("it is known");
+    let problems = format.check(Source { name, text: &text }, Grade::Strict);
+    assert!(problems.is_empty(), "{problems:#?}\n{text}");
+}
+
+/// The phase that the file says, and how far it is.
+#[track_caller]
+fn phase(scratch: &Scratch) -> String {
+    let state: serde_json::Value = serde_json::from_str(&scratch.read("state.json")).expect("JSON");
+    let word = |key: &str| state[key].as_str().unwrap_or_default().to_owned();
+    format!("{} {}", word("phase"), word("phase_status"))
+}
+
+#[track_caller]
+fn status(scratch: &Scratch, issue: &str) -> String {
+    let state: serde_json::Value = serde_json::from_str(&scratch.read("state.json")).expect("JSON");
+    let status = state["issues"][issue]["status"].as_str();
+    status.unwrap_or_default().to_owned()
+}
+
+#[track_caller]
+fn decide(scratch: &Scratch, args: &[&str]) {
+    let said = scratch.piton(&[&["decide"], args].concat());
+    assert_eq!(said.exit, 0, "{}", said.err);
+    check_strictly(scratch);
+}
+
+#[test]
+fn a_run_goes_from_the_first_phase_to_its_end_with_both_gates_and_a_rejection() {
+    let scratch = shop(&state("BOOTSTRAP", "in_progress", "")).with_fixed_clock();
+    check_strictly(&scratch);
+    let said = run(&scratch);
+    assert_eq!(said.exit, 3, "{}{}", said.out, said.err);
+    check_strictly(&scratch);
+    assert_eq!(phase(&scratch), "DESIGN awaiting_approval");
+    assert!(scratch.read("state.json").contains(": \"go\""));
+    insta::assert_snapshot!(scratch.shows(&["inbox"]), @r"
+    d1  `DESIGN` waits for an approval  2026-01-15-orders at DESIGN: design the work
+        done
+        look at artifacts/scoping-doc.md
+        piton decide d1 approve
+        piton decide d1 reject --why '...'
+        piton decide d1 skip
+    [exit 0]
+    ");
+    decide(
+        &scratch,
+        &["d1", "reject", "--why", "one service is enough"],
+    );
+    assert_eq!(phase(&scratch), "DESIGN in_progress");
+    assert_eq!(run(&scratch).exit, 3);
+    let told = scratch.read("prompt-DESIGN");
+    assert!(told.contains("> one service is enough"), "{told}");
+    decide(&scratch, &["d2", "approve"]);
+    assert_eq!(phase(&scratch), "PLANNING in_progress");
+    assert_eq!(run(&scratch).exit, 3);
+    assert_eq!(phase(&scratch), "PLANNING awaiting_approval");
+    assert!(
+        !scratch.read("state.json").contains("shop#1"),
+        "nothing is made before"
+    );
+    decide(&scratch, &["d3", "approve"]);
+    assert_eq!(phase(&scratch), "TRACKING in_progress");
+    let said = run(&scratch);
+    assert_eq!(said.exit, 0, "{}", said.err);
+    check_strictly(&scratch);
+    assert_eq!(phase(&scratch), "COMPLETED completed");
+    assert_eq!(scratch.read("made"), "shop#1\nshop#2\n");
+    let told = scratch.read("prompt-shop-1");
+    assert!(
+        told.contains("Store\n\nKeep it.\n\nYou implement one issue"),
+        "{told}"
+    );
+    let shown = scratch.json(&["show", "DESIGN"]);
+    let evidence = shown["item"]["evidence"].to_string();
+    assert!(evidence.contains("piton decide"), "{shown}");
+}
+
+#[test]
+fn a_death_in_each_phase_leaves_a_valid_file_and_the_run_goes_on() {
+    let scratch = shop(&state("BOOTSTRAP", "in_progress", ""));
+    let mut died_in = BTreeSet::new();
+    // Behind each gate at each commit, one after another, and twice at each: once in what
+    // was settled of the death before.
+    let mut commits = 2;
+    for round in 0..100 {
+        let mut command = scratch.command(RUN);
+        command.env("PITON_FAILPOINT", format!("commit.durable:{commits}"));
+        let said = Said::of(&command.output().expect("piton starts"));
+        check_strictly(&scratch);
+        commits += round % 2;
+        if said.exit == -1 {
+            // The file may not say yet what was stored last.
+            assert_eq!(scratch.piton(&["files", "sync"]).exit, 0);
+            check_strictly(&scratch);
+            died_in.insert(phase(&scratch).split(' ').next().map(str::to_owned));
+        }
+        let open = scratch.json(&["inbox"]);
+        for asked in open.as_array().expect("a list") {
+            let id = asked["id"].as_str().expect("an id");
+            assert_eq!(asked["kind"], "approval", "{asked}");
+            decide(&scratch, &[id, "approve"]);
+            commits = 2;
+        }
+        if phase(&scratch) == "COMPLETED completed" {
+            break;
+        }
+    }
+    assert_eq!(phase(&scratch), "COMPLETED completed");
+    let phases = ["BOOTSTRAP", "DESIGN", "EXECUTING", "PLANNING", "TRACKING"];
+    let died_in: Vec<String> = died_in.into_iter().flatten().collect();
+    let is_hit = |phase: &&str| died_in.iter().any(|died| died == phase);
+    assert!(phases.iter().all(is_hit), "{died_in:?}");
+    let list = scratch.json(&["issue", "list"]);
+    let ids: Vec<&str> = list["issues"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter_map(|issue| issue["id"].as_str())
+        .collect();
+    assert_eq!(ids, ["shop#1", "shop#2"], "each is made once");
+}
+
+#[test]
+fn a_file_that_waits_for_an_approval_asks_for_it_before_any_agent() {
+    let scratch = shop(&state("DESIGN", "awaiting_approval", ""));
+    let said = run(&scratch);
+    assert_eq!(said.exit, 3, "{}", said.err);
+    assert!(!scratch.has("prompt-DESIGN"), "{}", said.err);
+    assert_eq!(scratch.json(&["inbox"])[0]["kind"], "approval");
+    // As the command of the original moves it on.
+    let text = scratch.read("state.json");
+    let moved = text
+        .replace("\"phase\": \"DESIGN\"", "\"phase\": \"PLANNING\"")
+        .replace("awaiting_approval", "in_progress");
+    scratch.write("state.json", &moved);
+    assert_eq!(run(&scratch).exit, 3);
+    assert_eq!(phase(&scratch), "PLANNING awaiting_approval");
+    assert!(scratch.has("prompt-PLANNING") && !scratch.has("prompt-DESIGN"));
+    check_strictly(&scratch);
+    let wrong = scratch.read("state.json");
+    scratch.write(
+        "state.json",
+        &wrong.replace("\"PLANNING\"", "\"EXECUTING\""),
+    );
+    let said = scratch.piton(&["files", "sync"]);
+    assert!(
+        said.err.contains("`phase` was changed to EXECUTING"),
+        "{}",
+        said.err
+    );
+    assert_eq!(phase(&scratch), "PLANNING awaiting_approval");
+}
+
+#[test]
+fn tasks_that_cannot_be_worked_with_go_back_to_the_agent_with_their_places() {
+    let scratch = shop(&state("PLANNING", "in_progress", ""));
+    let broken = TASKS.replace("[\"shop#1\"]", "[\"shop#3\"]");
+    scratch.write("broken.json", &broken);
+    let agent = AGENT.replace(
+        "cp tasks.json",
+        "cp prompt-PLANNING told; cp $(ls broken.json 2>/dev/null || echo tasks.json)",
+    );
+    scratch.agent(&format!("{agent}\nrm -f broken.json\necho done"));
+    let said = run(&scratch);
+    assert_eq!(said.exit, 3, "{}", said.err);
+    assert_eq!(phase(&scratch), "PLANNING awaiting_approval");
+    let told = scratch.read("told");
+    let place = ": `shop#2` waits for `shop#3`, which is not there";
+    assert!(told.contains(place), "{told}");
+}
+
+/// What stands in another repository is not worked on from here.
+#[test]
+fn a_run_for_other_repositories_is_refused_and_names_them() {
+    let manifest = |path: &str| format!("repos:\n  - {{name: shop, path: {path}, team: Core}}\n");
+    let scratch = shop(&state("EXECUTING", "in_progress", ISSUES));
+    let text = scratch.read("state.json");
+    scratch.write("manifest.yaml", &manifest("/srv/shop"));
+    let said = run(&scratch);
+    assert_eq!(said.exit, 1, "{}", said.err);
+    assert!(
+        said.err.contains("`shop` (/srv/shop, 2 open issues)"),
+        "{}",
+        said.err
+    );
+    scratch.write(
+        "manifest.yaml",
+        &manifest("elsewhere").replace("shop,", "store,"),
+    );
+    let said = run(&scratch);
+    assert_eq!(said.exit, 1, "{}", said.err);
+    assert!(
+        said.err.contains("name `shop` in manifest.yaml"),
+        "{}",
+        said.err
+    );
+    std::fs::remove_file(scratch.path().join("manifest.yaml")).expect("it is there");
+    scratch.write("state.json", &text.replacen("\"shop\"", "\"store\"", 1));
+    let said = run(&scratch);
+    assert_eq!(said.exit, 1, "{}", said.err);
+    for name in ["`shop` (1 open issue)", "`store` (1 open issue)"] {
+        assert!(said.err.contains(name), "{}", said.err);
+    }
+    assert!(!scratch.has(".piton") && !scratch.has("made"));
+    // What is done there is nobody's work any more.
+    let done = text.replacen("\"ready\"", "\"done\"", 1);
+    scratch.write("state.json", &done.replacen("\"shop\"", "\"store\"", 1));
+    scratch.write("manifest.yaml", &manifest("."));
+    let said = run(&scratch);
+    assert_eq!(said.exit, 0, "{}", said.err);
+    assert_eq!(scratch.read("made"), "S-2\n");
+}
+
+/// As real files are: keys and values that the format does not have, wrong totals, an
+/// issue that another tool's agent had in review.
+const DEVIATING: &str = r#"{
+  "run_id": "2026-01-15-home", "prd_url": "file:///home/ada/home.prd.md",
+  "phase": "EXECUTING", "phase_status": "in_progress",
+  "bootstrap": {"languages": {"app": "typescript"}, "docs_generated": {"app": "docs/add-claude-md#81646ab"}},
+  "artifacts": {"scoping_doc": "artifacts/scoping-doc.md", "pert": "artifacts/pert.md"},
+  "issues": {
+    "IGN-1": {"repo": "app", "title": "Rows", "status": "done", "pr": "ada/app#2", "pr_number": 2, "branch": "feature/rows", "blocked_by": [], "review_iterations": 1, "human_iterations": 0},
+    "IGN-4": {"repo": "app", "title": "Screen", "status": "reviewing", "pr": "ada/app#4", "pr_number": 4, "branch": "feature/screen", "blocked_by": [], "review_iterations": 0, "human_iterations": 0},
+    "IGN-5": {"repo": "app", "title": "Wiring", "status": "blocked", "pr": null, "pr_number": null, "blocked_by": ["IGN-4"], "review_iterations": 0, "human_iterations": 0}
+  },
+  "updated_at": "2026-01-15T01:09:00Z",
+  "metrics": {"started_at": "2026-01-15T12:00:00Z", "phases": {"EXECUTING": {"started_at": "2026-01-15T12:16:00Z", "ended_at": null, "duration_s": null}},
+    "agent_invocations": [], "totals": {"duration_s": 2400, "agent_spawns": 8, "review_iterations": {"agent": 2, "human": 0}, "issues_created": 5, "prs_created": 3, "prs_merged": 3}}
+}"#;
+
+#[test]
+fn case_47_a_file_that_deviates_is_worked_on_with_one_note_of_what_deviates() {
+    let scratch = shop(DEVIATING);
+    let said = run(&scratch);
+    assert_eq!(said.exit, 0, "{}", said.err);
+    let notes = said.err.matches("deviates from its format").count();
+    assert_eq!(notes, 1, "{}", said.err);
+    assert!(
+        said.err.contains("the key `branch` is not known"),
+        "{}",
+        said.err
+    );
+    assert_eq!(scratch.read("made"), "IGN-4\nIGN-5\n");
+    assert_eq!(phase(&scratch), "COMPLETED completed");
+    let text = scratch.read("state.json");
+    assert!(text.contains("\"branch\": \"feature/screen\""), "{text}");
+    assert!(
+        text.contains("\"started_at\": \"2026-01-15T12:16:00Z\", \"ended_at\": \"2"),
+        "{text}"
+    );
+}
+
+/// What the original resumes with for each state in which it leaves a run, without
+/// pull requests: what the file says of phase and issue, what happens, and how the
+/// file stands then.
+#[test]
+fn case_50_a_run_resumes_from_each_state_in_which_another_tool_left_it() {
+    struct Row {
+        at: (&'static str, &'static str),
+        /// The status of the first issue; none without issues.
+        issue: Option<&'static str>,
+        exit: i32,
+        /// Which item an agent was started for first.
+        first: Option<&'static str>,
+        then: &'static str,
+    }
+    let row = |at, issue, exit, first, then| Row {
+        at,
+        issue,
+        exit,
+        first,
+        then,
+    };
+    let rows = [
+        row(
+            ("DESIGN", "in_progress"),
+            None,
+            3,
+            Some("DESIGN"),
+            "DESIGN awaiting_approval",
+        ),
+        row(
+            ("DESIGN", "awaiting_approval"),
+            None,
+            3,
+            None,
+            "DESIGN awaiting_approval",
+        ),
+        row(
+            ("DESIGN", "awaiting_human"),
+            None,
+            3,
+            None,
+            "DESIGN awaiting_human",
+        ),
+        row(
+            ("PLANNING", "in_progress"),
+            None,
+            3,
+            Some("PLANNING"),
+            "PLANNING awaiting_approval",
+        ),
+        row(
+            ("PLANNING", "awaiting_approval"),
+            None,
+            3,
+            None,
+            "PLANNING awaiting_approval",
+        ),
+        // The tasks were approved, and none of them is an issue yet; or one is.
+        row(
+            ("TRACKING", "in_progress"),
+            None,
+            0,
+            Some("shop#1"),
+            "COMPLETED completed",
+        ),
+        row(
+            ("TRACKING", "in_progress"),
+            Some("ready"),
+            0,
+            Some("S-1"),
+            "COMPLETED completed",
+        ),
+        row(
+            ("EXECUTING", "in_progress"),
+            Some("ready"),
+            0,
+            Some("S-1"),
+            "COMPLETED completed",
+        ),
+        row(
+            ("EXECUTING", "in_progress"),
+            Some("implementing"),
+            0,
+            Some("S-1"),
+            "COMPLETED completed",
+        ),
+        row(
+            ("EXECUTING", "in_progress"),
+            Some("reviewing"),
+            0,
+            Some("S-1"),
+            "COMPLETED completed",
+        ),
+        row(
+            ("EXECUTING", "in_progress"),
+            Some("done"),
+            0,
+            Some("S-2"),
+            "COMPLETED completed",
+        ),
+        // What was left to a person is asked about, and nothing is worked on.
+        row(
+            ("EXECUTING", "in_progress"),
+            Some("awaiting_human"),
+            3,
+            None,
+            "EXECUTING in_progress",
+        ),
+        row(
+            ("EXECUTING", "awaiting_human"),
+            Some("awaiting_human"),
+            3,
+            None,
+            "EXECUTING awaiting_human",
+        ),
+        row(
+            ("EXECUTING", "in_progress"),
+            Some("failed"),
+            1,
+            None,
+            "EXECUTING in_progress",
+        ),
+    ];
+    for Row {
+        at: (at, how),
+        issue,
+        exit,
+        first,
+        then,
+    } in rows
+    {
+        let issues = issue.map_or_else(String::new, |status| {
+            let issues = ISSUES.replacen("\"ready\"", &format!("\"{status}\""), 1);
+            match status {
+                "done" => issues.replacen("\"blocked\"", "\"ready\"", 1),
+                _ => issues,
+            }
+        });
+        let scratch = shop(&state(at, how, &issues));
+        if at == "TRACKING" {
+            scratch.write("artifacts/pert-tasks.json", TASKS);
+        }
+        check_strictly(&scratch);
+        let said = run(&scratch);
+        let case = format!("{at} {how} {issue:?}: {}", said.err);
+        assert_eq!(said.exit, exit, "{case}");
+        assert_eq!(phase(&scratch), then, "{case}");
+        check_strictly(&scratch);
+        let prompts = ["DESIGN", "PLANNING", "shop#1", "S-1", "S-2"];
+        let is_started = |name: &&&str| scratch.has(&format!("prompt-{}", name.replace('#', "-")));
+        let begun = prompts.iter().find(is_started);
+        assert_eq!(begun.copied(), first, "{case}");
+        let asked = scratch.json(&["inbox"]).as_array().map_or(0, Vec::len);
+        assert_eq!(asked, usize::from(exit != 0), "{case}");
+    }
+}
+
+#[test]
+fn case_49_what_waits_for_a_failed_issue_is_told_and_goes_on_when_a_person_lets_it() {
+    let scratch = shop(&state("EXECUTING", "in_progress", ISSUES));
+    scratch.agent("if [ $PITON_ITEM = S-1 ] && ! [ -e fixed ]; then exit 1; fi\ntouch made-$PITON_ITEM\necho done");
+    let said = run(&scratch);
+    assert_eq!(said.exit, 1, "{}", said.err);
+    check_strictly(&scratch);
+    assert_eq!(
+        (
+            status(&scratch, "S-1").as_str(),
+            status(&scratch, "S-2").as_str()
+        ),
+        ("failed", "blocked")
+    );
+    assert_eq!(phase(&scratch), "EXECUTING awaiting_human");
+    assert!(said.err.contains("held up by S-1"), "{}", said.err);
+    scratch.write("fixed", "");
+    decide(&scratch, &["d1", "retry"]);
+    assert_eq!(phase(&scratch), "EXECUTING in_progress");
+    let said = run(&scratch);
+    assert_eq!(said.exit, 0, "{}", said.err);
+    assert_eq!(phase(&scratch), "COMPLETED completed");
+}

@@ -1,0 +1,264 @@
+//! What items wait for before they begin: when their commands are asked, and when the
+//! loop has to be woken. See `docs/design/0033-waits.md`.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+
+use super::{Doing, Effect, RunLoop};
+use crate::command::Command;
+use crate::id::Node;
+use crate::item::{ItemRow, ItemState};
+use crate::run::RunState;
+use crate::wait::{Wait, WaitChange, WaitStep};
+
+/// So many commands are asked at once.
+pub const ASKED_AT_ONCE: usize = 4;
+
+/// What a command said that was asked whether an item may begin.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WaitAnswer {
+    /// It may.
+    Yes,
+    /// Not yet.
+    No {
+        /// What the command printed last.
+        printed: Option<String>,
+    },
+    /// It cannot be run.
+    NotRun {
+        /// What the shell printed.
+        printed: Option<String>,
+    },
+}
+
+/// What the loop knows of waits. Nothing of it outlives the loop: the next one asks
+/// at once.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Waits {
+    /// When a command said no last, by its item, and for which wait.
+    said_no: BTreeMap<Node, (Timestamp, Wait)>,
+    /// The commands that are asked just now; and whether one was told to end, as
+    /// nobody wants its answer any more.
+    asking: BTreeMap<Node, (Wait, bool)>,
+    /// What follows from the answer about an item, and is not stored yet: a file that
+    /// asks for a pause holds it back.
+    answered: BTreeMap<Node, WaitStep>,
+    /// Until when the loop would sit still if nothing was waited for.
+    pub(super) sits_until: Option<Timestamp>,
+}
+
+impl Waits {
+    /// When a command is to be asked; none while it is, and once it has answered.
+    fn due(&self, item: &ItemRow, wait: &Wait, now: Timestamp) -> Option<Timestamp> {
+        let answered = self.answered.get(&item.node);
+        let is_answered = answered.is_some_and(|step| step.wait == *wait);
+        if is_answered || self.asking.contains_key(&item.node) {
+            return None;
+        }
+        let last = self.said_no.get(&item.node);
+        let last = last.filter(|(at, asked)| asked == wait && *at <= now);
+        // After a start, or when a clock was set back.
+        let Some((at, _)) = last else {
+            return Some(now);
+        };
+        let next = at.checked_add(wait.every()).unwrap_or(Timestamp::MAX);
+        // Before a person is asked, it is asked once more.
+        let until = item.wait_until().filter(|until| at < until);
+        Some(until.map_or(next, |until| until.min(next)))
+    }
+}
+
+impl RunLoop {
+    /// The items that wait as their plan says.
+    fn waiting(&self) -> impl Iterator<Item = (&ItemRow, &Wait)> {
+        let items = self.tables.waits_of_plan(self.run);
+        items.filter_map(|item| Some((item, item.waiting_for()?)))
+    }
+
+    /// Whether the loop is to see to waits: it holds the run, and the run goes on.
+    fn sees_to_waits(&self) -> bool {
+        let goes_on =
+            |row: &crate::run::RunRow| row.state == RunState::Running && row.asked.is_none();
+        let is_over = self.stopping.is_some() || self.closing.is_some();
+        !is_over && self.holds_run() && self.run().is_some_and(goes_on)
+    }
+
+    /// Whether something is waited for by the plan.
+    #[must_use]
+    pub fn has_waits(&self) -> bool {
+        self.sees_to_waits() && self.waiting().next().is_some()
+    }
+
+    /// What is to be stored of waits: those that begin, and those that are over.
+    pub(super) fn step_waits(&mut self, now: Timestamp) -> Option<Vec<Effect>> {
+        if !self.sees_to_waits() {
+            return None;
+        }
+        let answered = std::mem::take(&mut self.waits.answered);
+        let is_waited_for = |step: &WaitStep| {
+            let item = self.tables.item(self.run, &step.node);
+            item.and_then(ItemRow::waiting_for) == Some(&step.wait)
+        };
+        let mut steps: Vec<WaitStep> = answered.into_values().filter(is_waited_for).collect();
+        for item in self.tables.waits_of_plan(self.run) {
+            let is_new = item.state == ItemState::Ready && item.is_held_by_wait();
+            let waits_for_time = item.waiting_for().is_some_and(|it| it.command.is_none());
+            let what = match item.wait_until() {
+                _ if is_new => WaitChange::Begins,
+                Some(until) if waits_for_time && until <= now => WaitChange::TimeCame,
+                Some(_) | None => continue,
+            };
+            if what == WaitChange::Begins {
+                self.waits.said_no.remove(&item.node);
+            }
+            steps.extend(item.wait.as_deref().cloned().map(|wait| WaitStep {
+                node: item.node.clone(),
+                wait,
+                what,
+            }));
+        }
+        if steps.is_empty() {
+            return None;
+        }
+        let holds_others = steps.iter().any(|step| {
+            let item = self.tables.item(self.run, &step.node);
+            step.what.is_end() && item.is_some_and(|item| !item.is_leaf())
+        });
+        let command = Command::StepWaits {
+            run: self.run,
+            token: self.token,
+            steps,
+            holds_others,
+        };
+        Some(self.commit(command, None))
+    }
+
+    /// A command answered, or could not.
+    pub(super) fn wait_answered(
+        &mut self,
+        now: Timestamp,
+        node: Node,
+        answer: WaitAnswer,
+    ) -> Vec<Effect> {
+        let Some((wait, _)) = self.waits.asking.remove(&node) else {
+            return Vec::new();
+        };
+        let item = self.tables.item(self.run, &node);
+        let Some(item) = item.filter(|item| item.waiting_for() == Some(&wait)) else {
+            return Vec::new();
+        };
+        let is_late = item.wait_until().is_some_and(|until| until <= now);
+        let what = match answer {
+            WaitAnswer::Yes => WaitChange::SaidYes,
+            WaitAnswer::NotRun { printed } => WaitChange::NotRun { printed },
+            WaitAnswer::No { printed } if is_late => WaitChange::Late { printed },
+            WaitAnswer::No { .. } => {
+                self.waits.said_no.insert(node, (now, wait));
+                return Vec::new();
+            }
+        };
+        let step = WaitStep {
+            node: node.clone(),
+            wait,
+            what,
+        };
+        self.waits.answered.insert(node, step);
+        match self.doing {
+            Doing::Busy | Doing::Waiting => self.look(),
+            Doing::Looking | Doing::Committing(_) | Doing::Finished => Vec::new(),
+        }
+    }
+
+    /// Asks the commands that are due, and has the loop woken when the next is: as the
+    /// loop comes to rest.
+    pub(super) fn see_to_waits(&mut self, now: Timestamp, effects: &mut Vec<Effect>) {
+        let rests = matches!(self.doing, Doing::Busy | Doing::Waiting);
+        if self.doing == Doing::Finished {
+            return;
+        }
+        let (tables, run) = (&self.tables, self.run);
+        for (node, (wait, is_ended)) in &mut self.waits.asking {
+            let item = tables.item(run, node);
+            let is_wanted = item.and_then(ItemRow::waiting_for) == Some(wait);
+            if !is_wanted && !std::mem::replace(is_ended, true) {
+                effects.push(Effect::EndAsking { node: node.clone() });
+            }
+        }
+        if !rests || !self.has_waits() {
+            return;
+        }
+        let due = self.waiting().filter_map(|(item, wait)| {
+            wait.command.as_ref()?;
+            let due = self.waits.due(item, wait, now)?;
+            (due <= now).then(|| (due, item.node.clone(), wait.clone()))
+        });
+        let mut due: Vec<_> = due.collect();
+        // Those that answered longest ago come first.
+        let last = |node: &Node| self.waits.said_no.get(node).map(|(at, _)| *at);
+        due.sort_by_key(|(_, node, _)| last(node));
+        let room = ASKED_AT_ONCE.saturating_sub(self.waits.asking.len());
+        for (_, node, wait) in due.into_iter().take(room) {
+            let asked = (wait.clone(), false);
+            self.waits.asking.insert(node.clone(), asked);
+            effects.push(Effect::AskWait { node, wait });
+        }
+        if !effects
+            .iter()
+            .any(|effect| matches!(effect, Effect::WaitUntil(_)))
+        {
+            let wake = self.next_due(now).into_iter().chain(self.waits.sits_until);
+            effects.extend(wake.min().map(Effect::WakeAt));
+        }
+    }
+
+    /// Whether all that is due is to ask commands, for which nobody has to look around.
+    pub(super) fn has_only_to_ask(&self, now: Timestamp) -> bool {
+        let is_due = |until: Option<Timestamp>| until.is_some_and(|until| until <= now);
+        if !self.sees_to_waits() || is_due(self.waits.sits_until) {
+            return false;
+        }
+        let mut has_to_ask = false;
+        for (item, wait) in self.waiting() {
+            match wait.command {
+                Some(_) => has_to_ask |= is_due(self.waits.due(item, wait, now)),
+                None if is_due(item.wait_until()) => return false,
+                None => {}
+            }
+        }
+        has_to_ask
+    }
+
+    /// When something that is waited for is due, that is not yet.
+    pub(super) fn next_due(&self, now: Timestamp) -> Option<Timestamp> {
+        if !self.sees_to_waits() {
+            return None;
+        }
+        let due = self
+            .waiting()
+            .filter_map(|(item, wait)| match wait.command {
+                Some(_) => self.waits.due(item, wait, now),
+                None => item.wait_until(),
+            });
+        due.filter(|due| *due > now).min()
+    }
+
+    /// Nothing is to be done before a time, or before something that is waited for is
+    /// due.
+    pub(super) fn sit_until(&mut self, now: Timestamp, until: Option<Timestamp>) -> Vec<Effect> {
+        self.doing = match self.under_way.is_empty() {
+            true => Doing::Waiting,
+            false => Doing::Busy,
+        };
+        let until = until.into_iter().chain(self.time_box_end()).min();
+        self.waits.sits_until = until;
+        // What is asked just now is asked again after that.
+        let asked = self.waiting().map(|(_, wait)| {
+            let every = wait.command.as_ref().map(|_| wait.every());
+            every.and_then(|every| now.checked_add(every).ok())
+        });
+        let asked = asked.flatten().min();
+        let wake = until.into_iter().chain(self.next_due(now)).chain(asked);
+        wake.min().map(Effect::WaitUntil).into_iter().collect()
+    }
+}

@@ -1,0 +1,192 @@
+//! What an item waits for before it begins: a time, a command that says yes, or both.
+//!
+//! It waits once, as the plan says; what was begun waits no more. See
+//! `docs/design/0033-waits.md`.
+
+use std::fmt;
+
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use crate::amount::typed;
+use crate::id::Node;
+use crate::item::{ItemRow, ItemState};
+
+/// How often a command is asked where the plan does not say.
+pub const EVERY_S: u64 = 60;
+
+/// What an item waits for before it begins.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Wait {
+    /// It begins when this command ends with 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
+    /// So long after an answer the command is asked again; [`EVERY_S`] where the
+    /// plan does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub every_s: Option<u64>,
+    /// It begins at this time; with a command, a person is asked then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<Timestamp>,
+}
+
+impl Wait {
+    /// How long after an answer the command is asked again.
+    #[must_use]
+    pub fn every(&self) -> SignedDuration {
+        let seconds = self.every_s.unwrap_or(EVERY_S).max(1);
+        SignedDuration::from_secs(i64::try_from(seconds).unwrap_or(i64::MAX / 4))
+    }
+}
+
+/// What ends it, in a few words.
+impl fmt::Display for Wait {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(command) = &self.command {
+            let every = typed(self.every_s.unwrap_or(EVERY_S).max(1));
+            write!(f, "until `{command}` says yes, asked each {every}")?;
+        }
+        match (&self.command, self.until) {
+            (None, Some(until)) => write!(f, "until {}", minute(until)),
+            (Some(_), Some(until)) => write!(f, ", until {}", minute(until)),
+            (_, None) => Ok(()),
+        }
+    }
+}
+
+/// A time to the minute, or to the second where it has some.
+fn minute(time: Timestamp) -> String {
+    let form = match time.as_second() % 60 {
+        0 => "%Y-%m-%dT%H:%MZ",
+        _ => "%Y-%m-%dT%H:%M:%SZ",
+    };
+    time.strftime(form).to_string()
+}
+
+/// How far the wait of an item has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Waited {
+    /// Its time came and the command had not said yes, or the command cannot be run;
+    /// and a person is asked.
+    Late,
+    /// A person wants the command asked on, whatever the time.
+    AskedOn,
+    /// It is over: the time came.
+    Time,
+    /// It is over: the command said yes.
+    Command,
+    /// It is over: a person said so.
+    Person,
+}
+
+impl Waited {
+    /// Whether nothing is waited for any more.
+    #[must_use]
+    pub fn is_over(self) -> bool {
+        match self {
+            Self::Late | Self::AskedOn => false,
+            Self::Time | Self::Command | Self::Person => true,
+        }
+    }
+}
+
+/// One step of the wait of an item.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WaitStep {
+    /// The item.
+    pub node: Node,
+    /// What it waits for, as whoever takes the step knows it.
+    pub wait: Wait,
+    /// What happens.
+    pub what: WaitChange,
+}
+
+/// What happens to the wait of an item.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum WaitChange {
+    /// The item could be started, and begins to wait.
+    Begins,
+    /// Its time has come.
+    TimeCame,
+    /// Its command said yes.
+    SaidYes,
+    /// Its time has come, and its command has said no after that.
+    Late {
+        /// What the command printed last.
+        printed: Option<String>,
+    },
+    /// Its command cannot be run: it would say nothing else the next time.
+    NotRun {
+        /// What the shell printed.
+        printed: Option<String>,
+    },
+}
+
+impl WaitChange {
+    /// Whether the item can begin by it.
+    #[must_use]
+    pub fn is_end(&self) -> bool {
+        matches!(self, Self::TimeCame | Self::SaidYes)
+    }
+}
+
+impl ItemRow {
+    /// Whether it waits before it begins, or will: what its plan has it wait for is
+    /// not over, and nobody has begun it. What lies below it is pending meanwhile.
+    #[must_use]
+    pub fn is_held_by_wait(&self) -> bool {
+        let has_begun =
+            self.started_at.is_some() || self.state == ItemState::Working || self.state.is_broken();
+        self.wait.is_some() && !has_begun && !self.waited.is_some_and(Waited::is_over)
+    }
+
+    /// Whether it waits for what its plan says just now, or for a person who is
+    /// asked because the time has come.
+    #[must_use]
+    pub fn waits_by_plan(&self) -> bool {
+        let is_asked_otherwise = self.human.is_some() && self.waited != Some(Waited::Late);
+        self.state == ItemState::Waiting && self.is_held_by_wait() && !is_asked_otherwise
+    }
+
+    /// What it waits for just now, without a person.
+    #[must_use]
+    pub fn waiting_for(&self) -> Option<&Wait> {
+        let wait = self.wait.as_deref()?;
+        (self.waits_by_plan() && self.human.is_none()).then_some(wait)
+    }
+
+    /// The time at which its wait is over, or a person is asked.
+    #[must_use]
+    pub fn wait_until(&self) -> Option<Timestamp> {
+        let until = self.wait.as_ref()?.until;
+        until.filter(|_| self.waited != Some(Waited::AskedOn))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(wait: &str, words: &str) {
+        let wait: Wait = serde_json::from_str(wait).expect("a wait");
+        assert_eq!(wait.to_string(), words);
+    }
+
+    #[test]
+    fn what_ends_a_wait_is_said_in_a_few_words() {
+        check(
+            r#"{"until": "2026-11-26T22:00:00Z"}"#,
+            "until 2026-11-26T22:00Z",
+        );
+        check(
+            r#"{"command": "gh pr checks 7"}"#,
+            "until `gh pr checks 7` says yes, asked each 60s",
+        );
+        check(
+            r#"{"command": "up", "every_s": 5, "until": "2026-11-26T22:00:30Z"}"#,
+            "until `up` says yes, asked each 5s, until 2026-11-26T22:00:30Z",
+        );
+    }
+}

@@ -1,0 +1,300 @@
+//! Notifies a person: the command of `[notify]` is started for each thing that is due.
+//!
+//! Whoever holds the lock sends, so that one process of a project does at a time, and
+//! what was started by one that is dead is known by that. Each notification is
+//! started in the journal before its command is, and ended after. What is due is told
+//! by `piton_core::notification`; why it is so: `docs/design/0032-notify.md`.
+//!
+//! Nothing here fails whatever it is called beside: what cannot be sent stays due.
+
+mod message;
+
+use std::fs::{self, File};
+use std::sync::OnceLock;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::time::Duration;
+
+use piton_core::notification::{DueNotification, NotificationSubject, due_notifications};
+use piton_core::{Actor, Command, Event, Facts, HolderKnown, Need};
+
+use self::message::Message;
+use crate::config::NotifyConfig;
+use crate::fail;
+use crate::failure::{Failure, unwritable};
+use crate::lanes::how_it_failed;
+use crate::notice::Notice;
+use crate::process::{self, Call, Output, Stop, StopReason};
+use crate::project::Project;
+use crate::runner::{Signals, owner};
+use crate::session::Session;
+use crate::verbs::inbox::open_questions;
+use crate::world::{self, World};
+
+/// With less than this part of the time that a command may take, none is started any
+/// more.
+const LEAST_PART: u32 = 6;
+/// How often it is looked for what others asked.
+const LOOK_PAUSE: Duration = Duration::from_secs(10);
+/// How often a lock is asked for that a process which has just died may still hold.
+const LOCK_LOOKS: u32 = 5;
+const LOCK_PAUSE: Duration = Duration::from_millis(20);
+/// Between asking what a dead process left of a command to end and ending it.
+const GRACE: Duration = Duration::from_secs(1);
+/// Most characters that are kept of what a failed command printed.
+const PRINTED_MAX: usize = 200;
+
+/// Has the sender look at once for what may be due.
+pub(crate) struct Nudge(Option<Sender<()>>);
+
+impl Nudge {
+    /// Has it look where this may be something that a person should know.
+    pub(crate) fn hear(&self, notice: &Notice<'_>) {
+        let is_news = matches!(
+            notice,
+            Notice::Event(recorded, _)
+                if matches!(recorded.event, Event::DecisionOpened { .. } | Event::DecisionRevised { .. })
+        );
+        if let Some(sender) = self.0.as_ref().filter(|_| is_news) {
+            // One that has ended early looks no more.
+            sender.send(()).ok();
+        }
+    }
+}
+
+/// Does `work`, and sends beside it what is due; at the end, what is due then.
+pub(crate) fn beside<T>(
+    world: &World,
+    (project, config): (&Project, &NotifyConfig),
+    work: impl FnOnce(&Nudge) -> T,
+) -> T {
+    if config.command().is_none() {
+        return work(&Nudge(None));
+    }
+    let (sender, nudges) = mpsc::channel();
+    let (stop, deadline) = (Stop::default(), OnceLock::new());
+    let until = Until {
+        deadline: &deadline,
+        stop: &stop,
+    };
+    std::thread::scope(|scope| {
+        scope.spawn(move || follow(world, (project, config), &nudges, until));
+        let nudge = Nudge(Some(sender));
+        let result = work(&nudge);
+        deadline.get_or_init(|| world.uptime() + config.timeout());
+        drop(nudge);
+        // From now on a signal ends the wait for the command, and nothing else.
+        let on_signal = stop.clone();
+        let heard = move |_: &'static str| {
+            on_signal.ask(true);
+            true
+        };
+        // Without it the wait is as long as it is.
+        (result, Signals::listen(heard).ok())
+    })
+    .0
+}
+
+/// Sends what is due until nobody nudges any more, and then what is due at the end.
+fn follow(
+    world: &World,
+    (project, config): (&Project, &NotifyConfig),
+    nudges: &Receiver<()>,
+    until: Until<'_>,
+) {
+    let send = || {
+        // The first run of a project makes its store.
+        if let Ok(Some(session)) = Session::write(world, &project.root) {
+            let session = &session;
+            Sending {
+                session,
+                config,
+                until,
+            }
+            .send_due();
+        }
+    };
+    loop {
+        send();
+        match nudges.recv_timeout(LOOK_PAUSE) {
+            Ok(()) => while nudges.try_recv().is_ok() {},
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => break,
+        }
+    }
+    send();
+}
+
+/// Sends what is due, and waits for it.
+pub(crate) fn send_due(session: &Session<'_>, config: &NotifyConfig) {
+    let deadline = OnceLock::from(session.world.uptime() + config.timeout());
+    let until = Until {
+        deadline: &deadline,
+        stop: &Stop::default(),
+    };
+    Sending {
+        session,
+        config,
+        until,
+    }
+    .send_due();
+}
+
+/// What ends the sending.
+#[derive(Clone, Copy)]
+struct Until<'a> {
+    /// When, by the time that the process is at work; once that is known.
+    deadline: &'a OnceLock<Duration>,
+    /// Somebody does not want to wait for it.
+    stop: &'a Stop,
+}
+
+/// What is needed to send.
+struct Sending<'a> {
+    session: &'a Session<'a>,
+    config: &'a NotifyConfig,
+    until: Until<'a>,
+}
+
+/// Whether there is a point in sending more.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Next {
+    GoOn,
+    End,
+}
+
+impl Sending<'_> {
+    fn send_due(&self) {
+        if let Some(command) = self.config.command()
+            && let Err(failure) = self.send_all(command)
+        {
+            tracing::warn!(%failure, "cannot notify");
+        }
+    }
+
+    fn send_all(&self, command: &str) -> Result<(), Failure> {
+        // Whoever found the lock held leaves what it has to say to its holder: so that
+        // one looks once more when the lock is free.
+        while self.next_due()?.is_some() {
+            let Some(_lock) = self.lock()? else {
+                return Ok(());
+            };
+            while let Some(due) = self.next_due()? {
+                if self.send(command, &due)? == Next::End {
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The lock of whoever sends; none where a living process holds it. A file without
+    /// content, as nobody asks who that is.
+    fn lock(&self) -> Result<Option<File>, Failure> {
+        let path = self.session.project.home.join("locks").join("notifying");
+        let fault = |error| unwritable(&path, error);
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder).map_err(fault)?;
+        }
+        let file = File::options().create(true).append(true).open(&path);
+        let file = file.map_err(fault)?;
+        for _ in 0..LOCK_LOOKS {
+            if file.try_lock().is_ok() {
+                return Ok(Some(file));
+            }
+            world::pause(LOCK_PAUSE);
+        }
+        Ok(None)
+    }
+
+    fn next_due(&self) -> Result<Option<DueNotification>, Failure> {
+        let needs = [Need::Runs, Need::OpenDecisions(None)];
+        let rows = self.session.load(&needs)?;
+        let due = due_notifications(&rows.tables, &self.config.on);
+        if due.is_empty() {
+            return Ok(None);
+        }
+        // What waits for nobody, since another run took the place of its own, does not
+        // stand there.
+        let asked = open_questions(self.session, &self.session.runs()?)?;
+        let mut due = due.into_iter();
+        Ok(due.find(|due| match &due.subject {
+            NotificationSubject::Decision { id, .. } => asked.iter().any(|row| row.id == *id),
+            NotificationSubject::Invocation { .. } => true,
+        }))
+    }
+
+    /// How long the next command may take; none where it is too late for one.
+    fn time_left(&self) -> Option<Duration> {
+        let (at, most) = (self.session.world.uptime(), self.config.timeout());
+        let deadline = self.until.deadline.get();
+        let left = deadline.map_or(most, |end| end.saturating_sub(at));
+        Some(left).filter(|left| *left >= most / LEAST_PART)
+    }
+
+    fn send(&self, command: &str, due: &DueNotification) -> Result<Next, Failure> {
+        let Some(time) = self.time_left() else {
+            return Ok(Next::End);
+        };
+        let mark = process::own_mark(&format!("notify-{}", due.subject.id()));
+        if due.again {
+            // What the dead process started would say the same beside.
+            process::end_survivors(std::slice::from_ref(&mark), &[], GRACE);
+        }
+        fail::point("notify.before-start");
+        let started = self.commit(&Command::StartNotification(due.subject.clone()))?;
+        if !started {
+            // It was answered until now.
+            return Ok(Next::GoOn);
+        }
+        fail::point("notify.started");
+        let message = Message::of(self.session, due)?.to_json();
+        let output = process::output(&Call {
+            program: "sh",
+            args: &["-c".into(), command.into()],
+            cwd: &self.session.project.root,
+            input: message.as_bytes(),
+            env: &[],
+            mark: Some(&mark),
+            stop: Some(self.until.stop),
+            timeout: time,
+        });
+        fail::point("notify.sent");
+        let error = match &output {
+            // Somebody does not want to wait: as if this process had died.
+            Ok(output) if output.exit.stopped_by == Some(StopReason::Asked) => {
+                return Ok(Next::End);
+            }
+            Ok(output) => self.error_of(output, time),
+            Err(error) => Some(format!("could not start: {error}")),
+        };
+        let subject = due.subject.clone();
+        self.commit(&Command::EndNotification { subject, error })?;
+        fail::point("notify.ended");
+        Ok(Next::GoOn)
+    }
+
+    /// Carries out a command; whether anything came of it.
+    fn commit(&self, command: &Command) -> Result<bool, Failure> {
+        let facts = Facts {
+            actor: Actor::Runner(owner()),
+            ..self.session.facts(HolderKnown::Nothing)
+        };
+        Ok(!self.session.commit(command, &facts)?.events.is_empty())
+    }
+
+    /// Why a command failed, with the last that it said; none where it did not.
+    fn error_of(&self, output: &Output, time: Duration) -> Option<String> {
+        let how = how_it_failed(&output.exit, &format!("{} s", time.as_secs()))?;
+        let said = String::from_utf8_lossy(&output.stderr);
+        let redactor = self.session.world.redactor();
+        let said = redactor.redact(&said);
+        let last = said.lines().rfind(|line| !line.trim().is_empty());
+        Some(match last {
+            Some(last) => {
+                let last: String = last.trim().chars().take(PRINTED_MAX).collect();
+                format!("{how}: {last}")
+            }
+            None => how,
+        })
+    }
+}

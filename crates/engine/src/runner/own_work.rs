@@ -1,0 +1,177 @@
+//! Items that have a role in their format: what piton does of them itself, what
+//! comes of those of agents, and the model where nobody asks for one.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use piton_core::attempt::{HumanNeeded, Outcome, Report};
+use piton_core::classify::Category;
+use piton_core::command::Word;
+use piton_core::run_loop::Input;
+use piton_core::{AttemptId, Command, ItemRow, Need, Node, Role};
+use piton_formats::plan_file::PlanFile;
+use piton_formats::plan_format::{ItemRole, OwnWork, Phases, Surroundings};
+use piton_formats::registry::plan_format;
+
+use super::Runner;
+use super::site::Site;
+use crate::config::Adapter;
+use crate::failure::Failure;
+use crate::input;
+
+/// The agent of an attempt that piton makes itself.
+pub(super) const PITON: &str = "piton";
+
+impl Runner<'_, '_> {
+    fn phases(&self) -> Option<Phases> {
+        plan_format(&self.row.face)?.phases
+    }
+
+    /// Who works on an item, where its format says it.
+    pub(super) fn role(&self, item: &ItemRow) -> Option<ItemRole> {
+        (self.phases()?.role)(item)
+    }
+
+    /// The model that an agent is asked to use for an item: that of the plan or of
+    /// the person, else that of the role in which it works. What is configured for
+    /// the agent comes before the latter.
+    pub(super) fn model<'m>(&'m self, item: &'m ItemRow) -> Option<&'m str> {
+        let config = &self.job.config;
+        let own = || {
+            let agent = &self.job.agent;
+            let has_own = config
+                .agents
+                .get(agent)
+                .is_some_and(|table| table.model.is_some());
+            let is_known = config.adapter(agent) == Some(Adapter::Claude);
+            let role = self.role(item).filter(|_| is_known && !has_own);
+            role.and_then(|role| role.model)
+        };
+        self.lp.model(item).or_else(own)
+    }
+
+    /// Whether piton works on an item itself.
+    pub(super) fn is_own(&self, item: &ItemRow) -> bool {
+        let has_role = self.phases().map(|phases| (phases.role)(item).is_some());
+        has_role == Some(false)
+    }
+
+    /// What comes of an attempt at an item that piton works on itself; none of one that
+    /// an agent works on.
+    pub(super) fn work_on_own(
+        &mut self,
+        attempt: AttemptId,
+        item: &ItemRow,
+        role: Role,
+    ) -> Result<Option<Input>, Failure> {
+        let Some(phases) = self.phases().filter(|_| role == Role::Worker) else {
+            return Ok(None);
+        };
+        let site = self.sites.at(&item.node);
+        // What was taken in a moment ago is not in the rows of the loop yet.
+        let rows = self
+            .session
+            .load(&[Need::Run(self.row.id), Need::Tree(self.row.id)])?;
+        let done = self.with_surroundings(&site, &rows.tables, |around| {
+            (phases.own_work)(item, around)
+        });
+        let Some(done) = done else {
+            return Ok(None);
+        };
+        self.starting.remove(&item.node);
+        let report = match done {
+            Ok(work) => self.take_own(work)?,
+            Err(why) => Report {
+                human: Some(HumanNeeded {
+                    reason: why.clone(),
+                    details: None,
+                }),
+                error: Some(why),
+                ..Report::bare(Outcome::NeedsHuman)
+            },
+        };
+        Ok(Some(Input::AgentEnded {
+            attempt,
+            node: item.node.clone(),
+            report: Box::new(report),
+            recovery: None,
+        }))
+    }
+
+    /// Changes the plan as the work of piton wants it, in one commit.
+    fn take_own(&self, work: OwnWork) -> Result<Report, Failure> {
+        let OwnWork { edits, summary } = work;
+        if !edits.is_empty() {
+            let command = Command::TakeEdits {
+                run: self.row.id,
+                token: Some(self.lp.token()),
+                file: PlanFile::path(&self.row).unwrap_or_default(),
+                edits,
+                word: Word::File,
+            };
+            self.session.commit(&command, &super::facts(self.session))?;
+        }
+        Ok(Report {
+            summary: Some(summary),
+            ..Report::bare(Outcome::Completed)
+        })
+    }
+
+    /// An attempt has failed when what it was to write is not there, or cannot be worked
+    /// with.
+    pub(super) fn look_for_artifact(&self, node: &Node, site: &Site, report: &mut Report) {
+        let item = self.lp.tables().item(self.row.id, node);
+        let (Some(phases), Some(item)) = (self.phases(), item) else {
+            return;
+        };
+        if report.outcome != Outcome::Completed {
+            return;
+        }
+        let checked = self.with_surroundings(site, self.lp.tables(), |around| {
+            (phases.check_artifact)(item, around)
+        });
+        if let Err(why) = checked {
+            report.outcome = Outcome::Failed;
+            report.category = Some(Category::Validation);
+            report.error = Some(why);
+        }
+    }
+
+    /// The folder of the plan in a work tree.
+    fn plan_folder_in(&self, site: &Site) -> PathBuf {
+        let project = &self.session.project;
+        let folder = project.in_work_tree(PlanFile::folder(&self.row));
+        match folder {
+            Some(folder) => site.tree().join(folder),
+            None => project.absolute(PlanFile::folder(&self.row)),
+        }
+    }
+
+    fn with_surroundings<T>(
+        &self,
+        site: &Site,
+        tables: &piton_core::Tables,
+        ask: impl FnOnce(&Surroundings<'_>) -> T,
+    ) -> T {
+        let folder = self.plan_folder_in(site);
+        let own_folder = self.session.project.absolute(PlanFile::folder(&self.row));
+        let read = |path: &Path| input::read_text(path).ok();
+        // What agents wrote lies where they work; what lies beside the plan need not
+        // be in every work tree.
+        let beside = |path: &str| {
+            let there = folder.join(path);
+            read(&there).or_else(|| read(&own_folder.join(path)))
+        };
+        let in_tree =
+            |path: &str| fs::metadata(site.tree().join(path)).is_ok_and(|at| at.is_file());
+        let tree_name = self.session.project.work_tree.file_name();
+        let tree_name = tree_name.map(|name| name.to_string_lossy().into_owned());
+        ask(&Surroundings {
+            tables,
+            run: self.row.id,
+            beside: &beside,
+            in_tree: &in_tree,
+            tree_name: tree_name.as_deref().unwrap_or("project"),
+        })
+    }
+}

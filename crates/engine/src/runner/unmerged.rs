@@ -1,0 +1,79 @@
+//! What units that were left out, or marked by a person, have in their lanes and
+//! nowhere else.
+
+use std::path::Path;
+
+use piton_core::{RunRow, RunState};
+
+use super::Notice;
+use crate::failure::Failure;
+use crate::git;
+use crate::lanes::run_of_tree;
+use crate::session::Session;
+use crate::shell::quote;
+
+/// Says what a run that is done has left in its lanes.
+pub(crate) fn tell_unmerged(session: &Session<'_>, row: &RunRow, tell: &mut dyn FnMut(Notice<'_>)) {
+    for left in unmerged_in_lanes(session, row) {
+        tell(Notice::Warning(&left));
+    }
+}
+
+/// What a run that is done has left in its lanes, and how to see it: a person marked a
+/// unit that had one, so that nothing of it was merged.
+pub(crate) fn unmerged_in_lanes(session: &Session<'_>, row: &RunRow) -> Vec<String> {
+    if row.state != RunState::Done || row.lanes.as_ref().is_none_or(|lanes| lanes.held.is_empty()) {
+        return Vec::new();
+    }
+    let run = Some(row.id.to_string());
+    let looked = || {
+        let mut left = Vec::new();
+        for tree in git::worktrees(&session.project.work_tree)? {
+            // Another run may have taken the lane since.
+            let number = tree.path.parent().and_then(Path::file_name);
+            let number = number.and_then(|name| name.to_str()?.parse().ok());
+            if let Some(number) = number.filter(|_| run_of_tree(&tree.path) == run) {
+                left.extend(unmerged_in(session, row, (number, &tree.path))?);
+            }
+        }
+        Ok::<_, Failure>(left)
+    };
+    let looked = looked()
+        .inspect_err(|failure| tracing::info!(%failure, "nobody looked into the lanes"))
+        .unwrap_or_default();
+    let in_words = |left: &Failure| format!("{left}: {}", left.hint.as_deref().unwrap_or_default());
+    looked.iter().map(in_words).collect()
+}
+
+/// What the unit that has a lane has in it and nowhere else.
+pub(crate) fn unmerged_in(
+    session: &Session<'_>,
+    row: &RunRow,
+    (number, tree): (u32, &Path),
+) -> Result<Option<Failure>, Failure> {
+    let main = &session.project.work_tree;
+    let unit = row.lanes.as_ref().and_then(|lanes| lanes.held.get(&number));
+    let (Some(unit), Some(target)) = (unit, row.target.as_deref()) else {
+        return Ok(None);
+    };
+    let git::WorktreeState::Sound { .. } = git::worktree_state(main, tree) else {
+        return Ok(None);
+    };
+    let head = git::head(tree)?.unwrap_or_default();
+    let quoted = quote(&tree.display().to_string()).into_owned();
+    let keep = format!("keep it on a branch with `git -C {quoted} switch --create NAME`");
+    let next = if !git::changes(tree, &[])?.is_empty() {
+        format!(
+            "see it with `git -C {quoted} status`, {keep} and a commit, or put it aside with `git -C {quoted} stash --include-untracked`"
+        )
+    } else if !git::is_built_on(main, &target.tip, &head)? && !git::is_on_branch(main, &head)? {
+        format!(
+            "see it with `git -C {quoted} log {}..`, and {keep}",
+            target.tip
+        )
+    } else {
+        return Ok(None);
+    };
+    let said = format!("what was begun on {unit} is not merged, and in its lane alone");
+    Ok(Some(Failure::new("lane.dirty", said).hint(next)))
+}

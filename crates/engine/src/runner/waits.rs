@@ -1,0 +1,231 @@
+//! Commands that say whether items may begin: asked beside the runner, a few at once.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::Path;
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use piton_core::gate::cannot_run;
+use piton_core::redact::Redactor;
+use piton_core::run_loop::{Input, WaitAnswer};
+use piton_core::wait::Wait;
+use piton_core::{ItemRow, Node, RunId, Tables};
+
+use super::{Message, Runner};
+use crate::fail;
+use crate::notice::Notice;
+use crate::process::{self, Call, Output, Stop};
+
+/// How long a command may take to answer.
+const TIMEOUT: Duration = Duration::from_secs(60);
+/// How much of what it prints a person is shown, in characters.
+const PRINTED_MAX: usize = 1_000;
+
+/// The commands that are asked just now. What is left of them is ended with it.
+#[derive(Default)]
+pub(super) struct AskedCommands(BTreeMap<Node, (Stop, JoinHandle<()>)>);
+
+impl Drop for AskedCommands {
+    fn drop(&mut self) {
+        let asked = std::mem::take(&mut self.0);
+        asked.values().for_each(|(stop, _)| stop.ask(true));
+        for (_, thread) in asked.into_values() {
+            // One that panicked has no answer.
+            thread.join().ok();
+        }
+    }
+}
+
+/// What the commands are found by that are asked for a run.
+fn mark(run: RunId) -> String {
+    process::own_mark(&format!("wait-{run}"))
+}
+
+/// What commands are found by that a dead runner may have left: also those of items
+/// that have waited enough since.
+pub(super) fn mark_of_asked(tables: &Tables, run: RunId) -> Option<String> {
+    let asks = |item: &ItemRow| {
+        let wait = item.wait.as_ref();
+        wait.is_some_and(|wait| wait.command.is_some())
+    };
+    tables.tree(run).any(asks).then(|| mark(run))
+}
+
+/// Asks a command.
+fn ask(call: &Call<'_>, redactor: &Redactor) -> WaitAnswer {
+    let output = match process::output(call) {
+        Ok(output) => output,
+        Err(error) => {
+            let printed = Some(format!("it cannot be started: {error}"));
+            return WaitAnswer::NotRun { printed };
+        }
+    };
+    if output.exit.code == Some(0) {
+        return WaitAnswer::Yes;
+    }
+    let printed = last_of(&output, call.timeout, redactor);
+    match cannot_run(output.exit.code) {
+        true => WaitAnswer::NotRun { printed },
+        false => WaitAnswer::No { printed },
+    }
+}
+
+/// The end of what a command printed.
+fn last_of(output: &Output, timeout: Duration, redactor: &Redactor) -> Option<String> {
+    let all = [&output.stdout[..], &output.stderr[..]].concat();
+    let text = String::from_utf8_lossy(&all);
+    // Before it is cut: half a secret is not known for one.
+    let text = redactor.redact(text.trim());
+    let from = text.char_indices().rev().nth(PRINTED_MAX - 1);
+    let last = text[from.map_or(0, |(at, _)| at)..].trim();
+    if !last.is_empty() {
+        return Some(last.to_owned());
+    }
+    crate::lanes::how_it_failed(&output.exit, &format!("{} s", timeout.as_secs()))
+}
+
+impl Runner<'_, '_> {
+    /// Asks a command whether an item may begin. Its answer comes as a message.
+    pub(super) fn ask_wait(&mut self, node: Node, wait: &Wait) -> Vec<Input> {
+        let item = self.lp.tables().item(self.row.id, &node);
+        let id = item.map_or_else(String::new, |item: &ItemRow| item.id.clone());
+        let Some(command) = wait.command.clone() else {
+            return Vec::new();
+        };
+        tracing::info!(%node, command, "asks");
+        fail::point("wait.before-ask");
+        let (at, sender) = (node.clone(), self.sender.clone());
+        let (stop, sprint_id) = (Stop::default(), self.sprint_id.clone());
+        let tree = self.sites.of_run.tree().to_owned();
+        let mark = mark(self.row.id);
+        let redactor = self.session.world.redactor();
+        let stopped_by = stop.clone();
+        let thread = thread::spawn(move || {
+            let args: [OsString; 2] = ["-c".into(), command.into()];
+            let env = [("SPRINT_ID", &*sprint_id), ("PHASE_ID", &*id)];
+            let answer = ask(&call((&args, &env), &tree, &mark, &stopped_by), &redactor);
+            // Nobody listens any more where the invocation is over.
+            sender.send(Message::Answered(at, answer)).ok();
+        });
+        self.asked_commands.0.insert(node, (stop, thread));
+        Vec::new()
+    }
+
+    /// Tells what is waited for until a time, once.
+    pub(super) fn tell_of_wait(&mut self, until: Timestamp, tell: &mut dyn FnMut(Notice<'_>)) {
+        let waiting = self.lp.tables().waits_of_plan(self.row.id);
+        let waiting: Vec<&Wait> = waiting.filter_map(ItemRow::waiting_for).collect();
+        let words = match waiting.as_slice() {
+            [] => return tell(Notice::Waiting(Some(until))),
+            [wait] => format!("waiting {wait}"),
+            waiting => format!("{} items wait: see `piton next`", waiting.len()),
+        };
+        if self.told_of_waits.as_ref() != Some(&words) {
+            tell(Notice::Said(&words));
+            self.told_of_waits = Some(words);
+        }
+    }
+
+    /// Tells what a command printed that said no, where that is something new.
+    fn tell_of_no(&mut self, node: &Node, printed: Option<&str>, tell: &mut dyn FnMut(Notice<'_>)) {
+        let last = printed.and_then(|printed| printed.lines().last());
+        let last = last.map(|last| format!(" ({last})")).unwrap_or_default();
+        let words = format!("`{node}` waits: its command said no{last}");
+        if self.told_noes.get(node) != Some(&words) {
+            tell(Notice::Said(&words));
+            self.told_noes.insert(node.clone(), words);
+        }
+    }
+
+    pub(super) fn end_asking(&mut self, node: &Node) {
+        if let Some((stop, _)) = self.asked_commands.0.get(node) {
+            stop.ask(false);
+        }
+    }
+
+    pub(super) fn wait_answered(
+        &mut self,
+        node: Node,
+        answer: WaitAnswer,
+        tell: &mut dyn FnMut(Notice<'_>),
+    ) -> Vec<Input> {
+        tracing::info!(%node, ?answer, "answered");
+        self.asked_commands.0.remove(&node);
+        fail::point("wait.answered");
+        if let WaitAnswer::No { printed } = &answer {
+            self.tell_of_no(&node, printed.as_deref(), tell);
+        }
+        vec![Input::WaitAnswered { node, answer }]
+    }
+}
+
+fn call<'a>(
+    (args, env): (&'a [OsString], &'a [(&'a str, &'a str)]),
+    cwd: &'a Path,
+    mark: &'a str,
+    stop: &'a Stop,
+) -> Call<'a> {
+    Call {
+        program: "sh",
+        args,
+        cwd,
+        input: b"",
+        env,
+        mark: Some(mark),
+        stop: Some(stop),
+        timeout: TIMEOUT,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(command: &str, timeout: Duration, answer: &WaitAnswer) {
+        let args: [OsString; 2] = ["-c".into(), command.into()];
+        let stop = Stop::default();
+        let folder = std::env::temp_dir();
+        let call = Call {
+            timeout,
+            ..call((&args, &[]), &folder, "-wait-test", &stop)
+        };
+        assert_eq!(ask(&call, &Redactor::rules_only()), *answer, "{command}");
+    }
+
+    fn no(printed: &str) -> WaitAnswer {
+        WaitAnswer::No {
+            printed: Some(printed.to_owned()),
+        }
+    }
+
+    #[test]
+    fn a_command_says_yes_by_its_exit_status_alone() {
+        check("echo no", TIMEOUT, &WaitAnswer::Yes);
+        check("echo yes; exit 1", TIMEOUT, &no("yes"));
+        check("echo out; echo err >&2; exit 8", TIMEOUT, &no("out\nerr"));
+        check("exit 3", TIMEOUT, &no("ended with 3"));
+        let long = "yes | head -c 5000; exit 1";
+        check(long, TIMEOUT, &no("y\n".repeat(PRINTED_MAX / 2).trim()));
+    }
+
+    #[test]
+    fn a_command_that_is_not_there_has_not_answered() {
+        let args: [OsString; 2] = ["-c".into(), "no-such-command-anywhere 7".into()];
+        let (stop, folder) = (Stop::default(), std::env::temp_dir());
+        let call = call((&args, &[]), &folder, "-wait-test", &stop);
+        let answer = ask(&call, &Redactor::rules_only());
+        let WaitAnswer::NotRun { printed } = answer else {
+            panic!("{answer:?}");
+        };
+        assert!(printed.is_some_and(|printed| printed.contains("not found")));
+    }
+
+    #[test]
+    fn a_command_that_hangs_is_ended_and_has_said_no() {
+        let short = Duration::from_secs(1);
+        check("echo asking; sleep 50", short, &no("asking"));
+    }
+}

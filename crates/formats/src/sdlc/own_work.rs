@@ -1,0 +1,221 @@
+//! What piton itself sees to in a run: the languages of its repositories, the issues
+//! that tasks become, and whether what agents wrote can be worked with.
+
+use std::collections::BTreeMap;
+
+use piton_core::{Edit, ItemRow};
+
+use super::phases::{TASKS, issues, phase_of};
+use super::plan::{issue_of, of_run, run_of};
+use super::state::{Issue, IssueStatus, Phase, State};
+use super::tasks::{issues_of, read_tasks};
+use super::{Manifest, phases, read, read_manifest};
+use crate::plan_format::{OwnWork, RunRepo, RunRepos, Surroundings};
+use crate::problem::{Problem, Source};
+
+/// The file that names the repositories of a run, beside its own.
+pub(super) const MANIFEST: &str = "manifest.yaml";
+
+/// The files that tell the language of a repository, the first that is there.
+const MARKERS: &[(&str, &str)] = &[
+    ("go.mod", "go"),
+    ("package.json", "typescript"),
+    ("pyproject.toml", "python"),
+    ("setup.py", "python"),
+];
+
+fn manifest(around: &Surroundings<'_>) -> Option<Manifest> {
+    let text = (around.beside)(MANIFEST)?;
+    let name = MANIFEST;
+    read_manifest(Source { name, text: &text }).0
+}
+
+/// The state that the journal keeps, with the issues as they are.
+fn state_of(around: &Surroundings<'_>) -> State {
+    let run = around.tables.run(around.run);
+    State {
+        issues: issues(around.tables, around.run).map(as_issue).collect(),
+        ..run_of(run.and_then(|run| run.native.as_ref()))
+    }
+}
+
+fn as_issue(row: &ItemRow) -> Issue {
+    Issue {
+        status: match row.state {
+            state if state.is_finished() => Some(IssueStatus::Done),
+            _ => None,
+        },
+        ..issue_of(row)
+    }
+}
+
+/// The names of the repositories of a run, as far as a manifest or its issues have any.
+fn names(manifest: Option<&Manifest>, state: &State) -> Vec<String> {
+    if let Some(manifest) = manifest {
+        return manifest
+            .repos
+            .iter()
+            .map(|repo| repo.name.clone())
+            .collect();
+    }
+    let of_issues = state.issues.iter().filter_map(|issue| issue.repo.clone());
+    let mut names: Vec<String> = of_issues.collect();
+    names.sort();
+    names.dedup();
+    names
+}
+
+/// What comes of an item that no agent works on; none of one that an agent does.
+pub(super) fn own_work(
+    row: &ItemRow,
+    around: &Surroundings<'_>,
+) -> Option<Result<OwnWork, String>> {
+    match phase_of(row)?.phase {
+        Phase::Bootstrap => Some(Ok(bootstrap(around))),
+        Phase::Tracking => Some(tracking(around)),
+        Phase::Design | Phase::Planning | Phase::Executing | Phase::Completed => None,
+    }
+}
+
+/// Finds out the language of each repository of which nobody has said it.
+fn bootstrap(around: &Surroundings<'_>) -> OwnWork {
+    let mut state = state_of(around);
+    let manifest = manifest(around);
+    let mut repos = names(manifest.as_ref(), &state);
+    if repos.is_empty() && state.languages.is_empty() {
+        repos.push(around.tree_name.to_owned());
+    }
+    let found = MARKERS.iter().find(|(file, _)| (around.in_tree)(file));
+    for repo in repos {
+        let told = manifest.iter().flat_map(|manifest| &manifest.repos);
+        let told = told.filter(|one| one.name == repo);
+        let told = told.filter_map(|one| one.language.clone()).next();
+        let found = found.map(|(_, language)| (*language).to_owned());
+        let is_known = state.languages.iter().any(|(have, _)| *have == repo);
+        if let Some(language) = told.or(found).filter(|_| !is_known) {
+            state.languages.push((repo, language));
+        }
+    }
+    let words: Vec<String> = state
+        .languages
+        .iter()
+        .map(|(repo, language)| format!("{repo}: {language}"))
+        .collect();
+    let summary = match words.as_slice() {
+        [] => "no language is known".to_owned(),
+        words => words.join(", "),
+    };
+    let native = Some(of_run(&state));
+    OwnWork {
+        edits: vec![Edit::SetNative { node: None, native }],
+        summary,
+    }
+}
+
+/// Makes an issue of each task that has none.
+fn tracking(around: &Surroundings<'_>) -> Result<OwnWork, String> {
+    let state = state_of(around);
+    let text = (around.beside)(TASKS);
+    let Some(text) = text else {
+        return match state.issues.len() {
+            0 => Err(format!(
+                "{TASKS} is not there: nothing says which issues there are to be"
+            )),
+            count => Ok(OwnWork {
+                edits: Vec::new(),
+                summary: format!("{TASKS} is not there; the {count} issues of the file are all"),
+            }),
+        };
+    };
+    let name = TASKS;
+    let repos = names(manifest(around).as_ref(), &state);
+    let (tasks, problems) = read_tasks(Source { name, text: &text }, &repos);
+    refuse(&problems)?;
+    let rows = phases::phases(around.tables, around.run).map(|(_, row)| row);
+    let rows = rows.chain(issues(around.tables, around.run));
+    let last = rows.max_by(|a, b| a.place.cmp(&b.place));
+    let edits = issues_of(&tasks, &state.issues, last.map(|row| row.node.clone()));
+    let summary = match edits.len() {
+        1 => "made 1 issue".to_owned(),
+        count => format!("made {count} issues"),
+    };
+    Ok(OwnWork { edits, summary })
+}
+
+/// What keeps a file that an agent wrote from being worked with, a line each.
+fn refuse(problems: &[Problem]) -> Result<(), String> {
+    let errors = problems.iter().filter(|problem| problem.is_error());
+    let lines: Vec<String> = errors
+        .map(|problem| {
+            let Problem {
+                file,
+                line,
+                column,
+                message,
+                code,
+                ..
+            } = problem;
+            format!("{file}:{line}:{column}: {message} [{code}]")
+        })
+        .collect();
+    match lines.as_slice() {
+        [] => Ok(()),
+        lines => Err(lines.join("\n")),
+    }
+}
+
+/// Whether what an agent was to write is there, and can be worked with.
+pub(super) fn check_artifact(row: &ItemRow, around: &Surroundings<'_>) -> Result<(), String> {
+    let Some(phase) = phase_of(row) else {
+        return Ok(());
+    };
+    let Some(name) = phase.role.as_ref().and_then(|role| role.artifact) else {
+        return Ok(());
+    };
+    let text = (around.beside)(name).filter(|text| !text.trim().is_empty());
+    let Some(text) = text else {
+        return Err(format!("{name} was not written"));
+    };
+    if name != TASKS {
+        return Ok(());
+    }
+    let state = state_of(around);
+    let repos = names(manifest(around).as_ref(), &state);
+    refuse(&read_tasks(Source { name, text: &text }, &repos).1)
+}
+
+/// The repositories in which a run is to be worked on that has such a file.
+pub(super) fn repositories(text: &str, manifest: Option<&str>) -> RunRepos {
+    let name = MANIFEST;
+    let manifest = manifest.and_then(|text| read_manifest(Source { name, text }).0);
+    let state = read(Source { name: "", text }).0.unwrap_or_default();
+    let mut open: BTreeMap<String, usize> = BTreeMap::new();
+    let is_open = |issue: &&Issue| issue.status != Some(IssueStatus::Done);
+    for issue in state.issues.iter().filter(is_open) {
+        *open
+            .entry(issue.repo.clone().unwrap_or_default())
+            .or_default() += 1;
+    }
+    open.remove("");
+    if phases::first_open(&state).is_some() {
+        // Whatever is planned may come to be in any of them.
+        for repo in manifest.iter().flat_map(|manifest| &manifest.repos) {
+            open.entry(repo.name.clone()).or_default();
+        }
+    }
+    let path = |name: &str| {
+        let mut repos = manifest.iter().flat_map(|manifest| &manifest.repos);
+        repos
+            .find(|repo| repo.name == name)
+            .map(|repo| repo.path.clone())
+    };
+    let repos = open.into_iter().map(|(name, issues)| RunRepo {
+        path: path(&name),
+        name,
+        issues,
+    });
+    RunRepos {
+        repos: repos.collect(),
+        manifest: manifest.is_some().then_some(MANIFEST),
+    }
+}

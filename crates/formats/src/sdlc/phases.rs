@@ -1,0 +1,411 @@
+//! The phases of a run before its issues, as items, and the words `phase` and
+//! `phase_status`, which follow from where the items stand.
+
+use std::collections::HashSet;
+
+use jiff::Timestamp;
+use piton_core::attempt::HumanNeeded;
+use piton_core::evidence::{ClaimOverrides, Worth};
+use piton_core::plan::{Past, PlannedItem};
+use piton_core::{DecisionKind, Edit, ItemRow, ItemState, Node, RunId, RunRow, RunState, Tables};
+use serde::{Deserialize, Serialize};
+
+use super::FACE;
+use super::plan::{node, run_of};
+use super::state::{Phase, PhaseStatus, PhaseTimes, State};
+use crate::native::pack;
+use crate::plan_file::{Changed, own_items, planned_item};
+use crate::plan_format::ItemRole;
+use crate::problem::Problem;
+use crate::tree::Span;
+
+/// Where the scoping document is written, beside the file of the run.
+pub(super) const SCOPING_DOC: &str = "artifacts/scoping-doc.md";
+/// Where the tasks are written, beside the file of the run.
+pub(super) const TASKS: &str = "artifacts/pert-tasks.json";
+
+/// A phase that is an item.
+pub(super) struct PhaseItem {
+    pub(super) phase: Phase,
+    /// Who works on it; none where piton does.
+    pub(super) role: Option<ItemRole>,
+    /// What is done there, in a few words.
+    title: &'static str,
+    /// What an agent is told, with holes for [`Holes`].
+    prompt: &'static str,
+}
+
+/// All of them, in their order. What they make is approved where an agent makes it.
+pub(super) static PHASES: [PhaseItem; 4] = [
+    PhaseItem {
+        phase: Phase::Bootstrap,
+        title: "find out the languages",
+        role: None,
+        prompt: "Find out the language of each repository.",
+    },
+    PhaseItem {
+        phase: Phase::Design,
+        title: "design the work",
+        role: Some(ItemRole {
+            name: "solution-designer",
+            model: Some("opus"),
+            artifact: Some(SCOPING_DOC),
+            brief: None,
+        }),
+        prompt: "Design what the requirements ask for. You find them at {requirements}.
+
+Read the code that is here, and write a scoping document to `{scoping_doc}`: what is built and what is not, which parts of the code change and how, what depends on what, what may go wrong, and each open question with the answer that you chose. Change nothing else.
+
+A person reads the document, and approves it before the work is planned.",
+    },
+    PhaseItem {
+        phase: Phase::Planning,
+        title: "cut the work into tasks",
+        role: Some(ItemRole {
+            name: "task-decomposer",
+            model: Some("opus"),
+            artifact: Some(TASKS),
+            brief: None,
+        }),
+        prompt: "Cut the work that the scoping document describes into tasks. The document is {written}; the requirements are at {requirements}.
+
+Write the tasks to `{tasks}`, and change nothing else. The file is one JSON document:
+
+    {\"tasks\": [
+      {\"id\": \"REPO#1\", \"repo\": \"REPO\", \"team\": \"TEAM\", \"title\": \"...\",
+       \"description\": \"...\", \"blocked_by\": [], \"size\": \"M\"}
+    ]}
+
+- `id`: the repository, `#` and a number; each stands there once.
+- `repo`: the name of the repository, as `manifest.yaml` beside the file of the run or that file itself has it; `team`: its team there, else an empty text.
+- `title` says in one line what is true in the end; `description` says all that an agent has to know who reads nothing else.
+- `blocked_by`: the ids of the tasks that must be done before. No task waits for itself by any detour.
+- `size`: S, M or L. A task that is larger is several.
+
+A person reads the tasks, and approves them before they become issues.",
+    },
+    PhaseItem {
+        phase: Phase::Tracking,
+        title: "make the issues",
+        role: None,
+        prompt: "Make an issue of each task.",
+    },
+];
+
+/// The item of a phase; none of one that has none.
+pub(super) fn item_of(phase: Phase) -> Option<&'static PhaseItem> {
+    PHASES.iter().find(|item| item.phase == phase)
+}
+
+/// What only this format has of an item that is a phase.
+#[derive(Serialize, Deserialize)]
+struct PhaseNative {
+    is_phase: bool,
+    title: String,
+}
+
+/// The phase that an item is; none of an issue.
+pub(super) fn phase_of(row: &ItemRow) -> Option<&'static PhaseItem> {
+    let item = item_of(Phase::parse(&row.id)?)?;
+    let native: Option<PhaseNative> = crate::native::unpack(row.native.as_ref(), FACE);
+    native.is_some_and(|native| native.is_phase).then_some(item)
+}
+
+/// The phase from which on a state has items: that in which it is. None where its
+/// issues are worked on already; what is over is not made up.
+pub(super) fn first_open(state: &State) -> Option<Phase> {
+    let is_begun = !state.issues.is_empty();
+    let mut phase = state.phase.or((!is_begun).then_some(Phase::Bootstrap))?;
+    if state.phase_status == Some(PhaseStatus::Completed) {
+        phase = Phase::ALL.iter().copied().find(|next| *next > phase)?;
+    }
+    item_of(phase).map(|item| item.phase)
+}
+
+/// What stands for what in the prompt of a phase.
+struct Holes {
+    requirements: String,
+    written: String,
+    folder: String,
+}
+
+impl Holes {
+    fn fill(&self, prompt: &str) -> String {
+        let path = |name: &str| match self.folder.as_str() {
+            "" => name.to_owned(),
+            folder => format!("{folder}/{name}"),
+        };
+        prompt
+            .replace("{requirements}", &self.requirements)
+            .replace("{written}", &self.written)
+            .replace("{scoping_doc}", &path(SCOPING_DOC))
+            .replace("{tasks}", &path(TASKS))
+    }
+}
+
+/// The phases that are not over, as items. `source` is the path of the file.
+pub(super) fn planned(state: &State, source: &str) -> Vec<PlannedItem> {
+    let Some(first) = first_open(state) else {
+        return Vec::new();
+    };
+    let folder = source.rsplit_once('/').map_or("", |(folder, _)| folder);
+    let in_words = |text: &Option<String>, otherwise: &str| match text.as_deref() {
+        Some(text) if !text.trim().is_empty() => format!("`{text}`"),
+        _ => otherwise.to_owned(),
+    };
+    let holes = Holes {
+        requirements: in_words(&state.prd_url, "the place that the file of the run names"),
+        written: in_words(&state.scoping_doc, &format!("`{SCOPING_DOC}`")),
+        folder: folder.to_owned(),
+    };
+    let open = PHASES.iter().filter(|item| item.phase >= first);
+    let mut before = None;
+    open.map(|item| {
+        let depends_on = before.replace(node(item.phase.as_str()));
+        PlannedItem {
+            depends_on: depends_on.into_iter().collect(),
+            ..planned_phase(item, state, &holes)
+        }
+    })
+    .collect()
+}
+
+fn planned_phase(item: &PhaseItem, state: &State, holes: &Holes) -> PlannedItem {
+    let name = item.phase.as_str();
+    let is_first = Some(item.phase) == first_open(state);
+    let is_own = is_first && state.phase == Some(item.phase);
+    let has_gate = item.role.is_some();
+    let status = state.phase_status.filter(|_| is_own);
+    let item_state = match status {
+        Some(PhaseStatus::AwaitingApproval) if has_gate => ItemState::Waiting,
+        Some(PhaseStatus::AwaitingHuman) => ItemState::Waiting,
+        _ if is_first => ItemState::Ready,
+        _ => ItemState::Pending,
+    };
+    let human = (status == Some(PhaseStatus::AwaitingHuman)).then(|| HumanNeeded {
+        reason: format!("{name} waits for a person"),
+        details: None,
+    });
+    let times = state.metrics.phases.iter();
+    let began = times
+        .filter(|(phase, _)| *phase == item.phase)
+        .find_map(|(_, times)| times.started_at.as_ref()?.parse().ok());
+    let native = PhaseNative {
+        is_phase: true,
+        title: item.title.to_owned(),
+    };
+    PlannedItem {
+        prompt: Some(holes.fill(item.prompt)),
+        approval: has_gate,
+        // Whether the file is there is looked at, and the person who approves sees it.
+        claims: ClaimOverrides {
+            changed: Some(Worth::Accept),
+            word: Some(Worth::Accept),
+            weakened: None,
+        },
+        native: Some(pack(FACE, &native)),
+        past: Past {
+            human,
+            started_at: began,
+            ..Past::default()
+        },
+        ..planned_item(name, item_state)
+    }
+}
+
+/// How a run stands, in the words of the file.
+pub(super) type Standing = (Phase, PhaseStatus);
+
+/// The items of a run that are issues.
+pub(super) fn issues(tables: &Tables, run: RunId) -> impl Iterator<Item = &ItemRow> {
+    own_items(tables, run).filter(|row| phase_of(row).is_none())
+}
+
+/// The phases of a run that are items.
+pub(super) fn phases(
+    tables: &Tables,
+    run: RunId,
+) -> impl Iterator<Item = (&'static PhaseItem, &ItemRow)> {
+    own_items(tables, run).filter_map(|row| Some((phase_of(row)?, row)))
+}
+
+/// How a run stands; none as long as nobody has worked on it here, nothing keeps
+/// anybody from it, and its file alone says so.
+pub(super) fn standing(tables: &Tables, row: &RunRow) -> Option<Standing> {
+    let run = row.id;
+    let mut has_phases = false;
+    for (item, at) in phases(tables, run) {
+        has_phases = true;
+        if !at.state.is_finished() {
+            return Some((item.phase, status_of(tables, at)));
+        }
+    }
+    if !has_phases && row.invocations == 0 && row.state == RunState::New {
+        return None;
+    }
+    let mut open = issues(tables, run).filter(|row| !row.state.is_finished());
+    let Some(first) = open.next() else {
+        let is_over = issues(tables, run).next().is_some();
+        return Some(match is_over {
+            true => (Phase::Completed, PhaseStatus::Completed),
+            false => (Phase::Executing, PhaseStatus::InProgress),
+        });
+    };
+    let is_left = |row: &ItemRow| match row.state {
+        ItemState::Ready | ItemState::Working => true,
+        ItemState::Waiting => row.human.is_none(),
+        ItemState::Pending | ItemState::Failed | ItemState::Blocked => false,
+        ItemState::Done | ItemState::Skipped | ItemState::Dropped => false,
+    };
+    let goes_on = is_left(first) || open.any(is_left);
+    let status = match goes_on {
+        true => PhaseStatus::InProgress,
+        false => PhaseStatus::AwaitingHuman,
+    };
+    Some((Phase::Executing, status))
+}
+
+fn status_of(tables: &Tables, row: &ItemRow) -> PhaseStatus {
+    let mut open = tables.open_decisions(row.run);
+    let is_asked = |kind: DecisionKind| kind == DecisionKind::Approval;
+    let is_approval = open.any(|one| is_asked(one.kind) && one.node.as_ref() == Some(&row.node));
+    match row.state {
+        ItemState::Waiting if is_approval => PhaseStatus::AwaitingApproval,
+        ItemState::Waiting if row.human.is_none() => PhaseStatus::InProgress,
+        ItemState::Waiting | ItemState::Failed | ItemState::Blocked => PhaseStatus::AwaitingHuman,
+        ItemState::Pending
+        | ItemState::Ready
+        | ItemState::Working
+        | ItemState::Done
+        | ItemState::Skipped
+        | ItemState::Dropped => PhaseStatus::InProgress,
+    }
+}
+
+/// Writes into a state what follows from where the items stand: the phase, what
+/// the phases made, and how long they took.
+pub(super) fn show(state: &mut State, tables: &Tables, row: &RunRow) {
+    let Some((phase, status)) = standing(tables, row) else {
+        return;
+    };
+    state.phase = Some(phase);
+    state.phase_status = Some(status);
+    let run = row.id;
+    let found = phases(tables, run)
+        .next()
+        .is_some_and(|(_, first)| first.state.is_finished());
+    if found {
+        // What piton found out stands in the journal first.
+        for (repo, language) in run_of(row.native.as_ref()).languages {
+            if !state.languages.iter().any(|(have, _)| *have == repo) {
+                state.languages.push((repo, language));
+            }
+        }
+    }
+    if state.metrics.started_at.is_none() {
+        state.metrics.started_at = row.started_at.map(in_words);
+    }
+    let mut began = None;
+    for (item, at) in phases(tables, run) {
+        let is_made = at.state == ItemState::Done
+            || (item.phase == phase && status == PhaseStatus::AwaitingApproval);
+        let artifact = item.role.as_ref().and_then(|role| role.artifact);
+        let path = match item.phase {
+            Phase::Design => Some(&mut state.scoping_doc),
+            Phase::Planning => Some(&mut state.pert),
+            Phase::Bootstrap | Phase::Tracking | Phase::Executing | Phase::Completed => None,
+        };
+        if let Some((path, artifact)) = path.zip(artifact).filter(|_| is_made) {
+            path.get_or_insert_with(|| artifact.to_owned());
+        }
+        let ended = at.completed_at.filter(|_| at.state.is_finished());
+        note_times(state, item.phase, (at.started_at.or(ended), ended));
+        began = ended;
+    }
+    if phase < Phase::Executing {
+        return;
+    }
+    let has_phases = phases(tables, run).next().is_some();
+    let began = if has_phases { began } else { row.started_at };
+    let last = issues(tables, run).filter_map(|row| row.completed_at).max();
+    let ended = last.filter(|_| phase == Phase::Completed);
+    note_times(state, Phase::Executing, (began, ended));
+}
+
+/// Notes when a phase began and ended. When it began stays as it stands there.
+fn note_times(state: &mut State, phase: Phase, at: (Option<Timestamp>, Option<Timestamp>)) {
+    let (began, ended) = at;
+    let have = state.metrics.phases.iter().position(|(of, _)| *of == phase);
+    let before = have.and_then(|at| state.metrics.phases[at].1.started_at.clone());
+    let Some(started_at) = before.or(began.map(in_words)) else {
+        return;
+    };
+    let mut times = PhaseTimes {
+        started_at: Some(started_at),
+        ended_at: ended.map(in_words),
+        duration_s: None,
+    };
+    times.duration_s = times.ended_at.as_ref().and(times.seconds());
+    match have {
+        Some(at) => state.metrics.phases[at].1 = times,
+        None => state.metrics.phases.push((phase, times)),
+    }
+}
+
+/// A time to the second, as such files have it.
+fn in_words(time: Timestamp) -> String {
+    let whole = Timestamp::from_second(time.as_second());
+    whole.unwrap_or(time).to_string()
+}
+
+/// What somebody meant who changed the phase since piton wrote `base`.
+pub(super) fn edits(
+    (base, theirs): (&State, &State),
+    (tables, row): (&Tables, &RunRow),
+    (file, span): (&str, Span),
+    found: &mut Changed,
+) {
+    let now = (theirs.phase, theirs.phase_status);
+    let is_so =
+        standing(tables, row).is_none_or(|(phase, status)| now == (Some(phase), Some(status)));
+    if now == (base.phase, base.phase_status) || is_so {
+        return;
+    }
+    let at = |phase: Phase| phases(tables, row.id).find(|(item, _)| item.phase == phase);
+    if let (Some(from), Some(to)) = (base.phase, theirs.phase) {
+        let gate = at(from).filter(|_| base.phase_status == Some(PhaseStatus::AwaitingApproval));
+        let is_next = Phase::ALL.iter().find(|phase| **phase > from) == Some(&to);
+        if let Some((_, gate)) = gate.filter(|_| is_next) {
+            return found.edits.push(set_state(gate, ItemState::Done));
+        }
+        if let Some((_, again)) = at(to).filter(|(_, at)| to < from && at.state.is_finished()) {
+            return found.edits.push(set_state(again, ItemState::Pending));
+        }
+    }
+    let says = |phase: Option<Phase>, status: Option<PhaseStatus>| {
+        let phase = phase.map_or("no phase", Phase::as_str);
+        status.map_or_else(|| phase.to_owned(), |status| format!("{phase} ({status})"))
+    };
+    let message = format!(
+        "`phase` was changed to {}, and piton had written {}: it follows from what is done, and is written again",
+        says(theirs.phase, theirs.phase_status),
+        says(base.phase, base.phase_status),
+    );
+    let hint = "approve what waits with `piton decide`, or leave an item out with `piton skip`";
+    found
+        .problems
+        .push(Problem::warning("PHASE_FOLLOWS", file, "phase", span).saying(message, hint));
+}
+
+fn set_state(row: &ItemRow, to: ItemState) -> Edit {
+    Edit::SetState {
+        node: row.node.clone(),
+        to,
+    }
+}
+
+/// What an issue waits for beside other issues, where the run has that.
+pub(super) fn before_issues(known: &HashSet<&str>) -> Option<Node> {
+    let name = Phase::Tracking.as_str();
+    known.contains(name).then(|| node(name))
+}

@@ -1,0 +1,268 @@
+//! The tasks into which the work of a run is cut, as an agent wrote them, and the
+//! issues that they become.
+
+use std::collections::{HashMap, HashSet};
+
+use piton_core::plan::PlannedItem;
+use piton_core::{Edit, Node};
+
+use super::plan::{node, planned};
+use super::state::{Issue, IssueStatus, Phase};
+use crate::graph::cycles;
+use crate::problem::{Problem, Source};
+use crate::report::Path;
+use crate::tolerant::{Place, Reader, read_json, span_of};
+use crate::tree::Span;
+
+/// A piece of the work.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Task {
+    id: String,
+    repo: String,
+    title: String,
+    description: Option<String>,
+    blocked_by: Vec<String>,
+}
+
+/// Reads the tasks. Of the repositories that they name each must be in `repos`;
+/// where nobody has named any, all tasks are of one.
+pub(super) fn read_tasks(source: Source<'_>, repos: &[String]) -> (Vec<Task>, Vec<Problem>) {
+    let (tasks, problems) = read_json("TASKS_PARSE_ERROR", source, |reader, root| {
+        let (list, path) = match root.as_map() {
+            Some(map) => {
+                let top = Place {
+                    map,
+                    path: Path::ROOT,
+                };
+                if map.get("tasks").is_none() {
+                    let message = "there is no list `tasks`";
+                    let hint = "write `{\"tasks\": [...]}`";
+                    reader.error("MISSING_KEY", (top, "tasks"), message, hint);
+                }
+                (reader.list(top, "tasks"), Path::ROOT)
+            }
+            None => (root.as_seq().unwrap_or_default(), Path::ROOT),
+        };
+        let path = path.key("tasks");
+        let mut tasks = Vec::new();
+        let mut places = Vec::new();
+        for (index, node) in list.iter().enumerate() {
+            let path = path.index(index);
+            let Some(map) = node.as_map() else {
+                let words = (
+                    format!("a task belongs here, not {}", node.describe()),
+                    "write an object with `id`, `repo` and `title`",
+                );
+                reader.report.error("WRONG_TYPE", path, node.span, words);
+                continue;
+            };
+            tasks.push(read_task(reader, Place { map, path }));
+            places.push(map);
+        }
+        if list.is_empty() {
+            let words = (
+                "there is no task".to_owned(),
+                "write each piece of the work as a task",
+            );
+            reader.report.error("NO_TASKS", path, root.span, words);
+        }
+        let at = |index: usize, key: &str| span_of(places[index], key);
+        check_ids(reader, &tasks, repos, &at);
+        check_graph(reader, &tasks, &at);
+        Some(tasks)
+    });
+    (tasks.unwrap_or_default(), problems)
+}
+
+fn read_task(reader: &mut Reader<'_>, place: Place<'_>) -> Task {
+    let mut must = |key: &'static str| {
+        let text = reader.text(place, key);
+        let text = text.map(|text| text.trim().to_owned()).unwrap_or_default();
+        // What is no text was reported when it was read.
+        let is_read = place.map.get(key).is_none_or(|node| node.text().is_some());
+        if text.is_empty() && is_read {
+            let message = format!("the task has no `{key}`");
+            reader.error("MISSING_KEY", (place, key), message, "write one");
+        }
+        text
+    };
+    let (id, repo, title) = (must("id"), must("repo"), must("title"));
+    Task {
+        id,
+        repo,
+        title,
+        description: reader.text(place, "description"),
+        blocked_by: reader.texts(place, "blocked_by"),
+    }
+}
+
+/// Checks what each task is called and where it belongs.
+fn check_ids(
+    reader: &mut Reader<'_>,
+    tasks: &[Task],
+    repos: &[String],
+    at: &dyn Fn(usize, &str) -> Span,
+) {
+    let mut known: HashSet<&str> = HashSet::new();
+    let only = tasks.first().map(|task| task.repo.clone());
+    let allowed = match repos {
+        [] => only.as_slice(),
+        repos => repos,
+    };
+    let root = Path::ROOT.key("tasks");
+    for (index, task) in tasks.iter().enumerate() {
+        let path = root.index(index);
+        let mut error = |code, key, message: String, hint| {
+            let path = path.key(key);
+            reader
+                .report
+                .error(code, path, at(index, key), (message, hint));
+        };
+        if !task.id.is_empty() && !known.insert(&task.id) {
+            let message = format!("the id `{}` stands there twice", task.id);
+            error(
+                "DUPLICATE_ID",
+                "id",
+                message,
+                "give each task an id of its own",
+            );
+        }
+        if is_reserved(&task.id) {
+            let message = format!("`{}` is the name of a phase", task.id);
+            error("RESERVED_ID", "id", message, "give the task another id");
+        }
+        if !task.repo.is_empty() && !allowed.contains(&task.repo) {
+            let message = format!(
+                "there is no repository `{}`; known: {}",
+                task.repo,
+                allowed.join(", ")
+            );
+            error("UNKNOWN_REPO", "repo", message, "name one that is known");
+        }
+    }
+}
+
+/// Whether an issue cannot be called so: it is the name of a phase that is an item.
+pub(super) fn is_reserved(id: &str) -> bool {
+    Phase::parse(id).is_some_and(|phase| super::phases::item_of(phase).is_some())
+}
+
+/// Checks what tasks say of each other.
+fn check_graph(reader: &mut Reader<'_>, tasks: &[Task], at: &dyn Fn(usize, &str) -> Span) {
+    // Of those of one name the first is meant.
+    let ids = tasks.iter().enumerate().rev();
+    let index: HashMap<&str, usize> = ids.map(|(index, task)| (&*task.id, index)).collect();
+    let root = Path::ROOT.key("tasks");
+    let mut edges = Vec::new();
+    for (from, task) in tasks.iter().enumerate() {
+        let path = root.index(from);
+        let mut on = Vec::new();
+        for id in &task.blocked_by {
+            match index.get(id.as_str()) {
+                Some(index) => on.push(*index),
+                None => {
+                    let words = (
+                        format!("`{}` waits for `{id}`, which is not there", task.id),
+                        "name a task of this file, or remove the reference",
+                    );
+                    let span = at(from, "blocked_by");
+                    let path = path.key("blocked_by");
+                    reader.report.error("MISSING_REFERENCE", path, span, words);
+                }
+            }
+        }
+        edges.push(on);
+    }
+    for cycle in cycles(&edges) {
+        let Some(first) = cycle.first().copied() else {
+            continue;
+        };
+        let names = cycle.iter().chain([&first]);
+        let names: Vec<String> = names.map(|at| format!("`{}`", tasks[*at].id)).collect();
+        let words = (
+            format!("tasks wait for each other: {}", names.join(" for ")),
+            "remove one of the references",
+        );
+        let (path, span) = (root.index(first), at(first, "blocked_by"));
+        let path = path.key("blocked_by");
+        reader.report.error("CYCLE_DETECTED", path, span, words);
+    }
+}
+
+/// The edits that make an issue of each task that has none yet, behind the item
+/// `after`. A task has one that is called as it is, or has its title: a tracker may
+/// have given that its own id.
+pub(super) fn issues_of(tasks: &[Task], there: &[Issue], after: Option<Node>) -> Vec<Edit> {
+    let of_task = |task: &Task| {
+        let same_title =
+            |issue: &&Issue| issue.title.as_deref().map(str::trim) == Some(task.title.as_str());
+        let by_id = there.iter().find(|issue| issue.id == task.id);
+        by_id.or_else(|| there.iter().find(same_title))
+    };
+    let names: HashMap<&str, &str> = tasks
+        .iter()
+        .map(|task| {
+            (
+                &*task.id,
+                of_task(task).map_or(&*task.id, |issue| &issue.id),
+            )
+        })
+        .collect();
+    let tracking = Phase::Tracking.as_str();
+    let known: HashSet<&str> = there
+        .iter()
+        .map(|issue| issue.id.as_str())
+        .chain(names.values().copied())
+        .chain([tracking])
+        .collect();
+    let is_done = |issue: &&Issue| issue.status == Some(IssueStatus::Done);
+    let done: HashSet<&str> = there
+        .iter()
+        .filter(is_done)
+        .map(|issue| &*issue.id)
+        .collect();
+    let mut after = after;
+    let mut edits = Vec::new();
+    for task in tasks.iter().filter(|task| of_task(task).is_none()) {
+        let blocked_by: Vec<String> = task
+            .blocked_by
+            .iter()
+            .filter_map(|id| names.get(id.as_str()))
+            .map(|id| (*id).to_owned())
+            .collect();
+        let is_open = |id: &String| !done.contains(id.as_str());
+        let status = match blocked_by.iter().any(is_open) {
+            true => IssueStatus::Blocked,
+            false => IssueStatus::Ready,
+        };
+        let issue = Issue {
+            id: task.id.clone(),
+            repo: Some(task.repo.clone()),
+            title: Some(task.title.clone()),
+            status: Some(status),
+            blocked_by,
+            review_iterations: Some(0),
+            human_iterations: Some(0),
+            ..Issue::default()
+        };
+        let item = PlannedItem {
+            prompt: Some(prompt(task)),
+            ..planned(&issue, &known, &done)
+        };
+        edits.push(Edit::Insert {
+            parent: None,
+            after: after.replace(node(&task.id)),
+            items: vec![item],
+        });
+    }
+    edits
+}
+
+/// What an agent is told of a task.
+fn prompt(task: &Task) -> String {
+    let description = task.description.as_deref().map(str::trim);
+    match description.filter(|text| !text.is_empty()) {
+        Some(text) => format!("{}\n\n{text}", task.title),
+        None => task.title.clone(),
+    }
+}
