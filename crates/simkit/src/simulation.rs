@@ -594,9 +594,13 @@ impl Sim {
         }
     }
 
-    /// Something is started on an item, on which nothing works.
-    fn start(&mut self, node: &Node, work: Work) {
-        self.check_nobody_else(node, &work);
+    /// Something is started on an item by a runner, on which nothing works.
+    fn start(&mut self, token: u64, node: &Node, work: Work) {
+        // One that others have given up does not know it yet: what it starts comes to
+        // nothing, or is refused.
+        if !self.is_given_up(token) {
+            self.check_nobody_else(node, &work);
+        }
         let before = self.works.insert(node.clone(), work);
         assert!(before.is_none(), "two work on {node}");
         let at_work = self.works.values();
@@ -690,7 +694,7 @@ impl Sim {
                 role,
                 until,
             } => {
-                self.agent(attempt, &node, role, until)?;
+                self.agent(runner.token(), attempt, &node, (role, until))?;
                 return Ok(None);
             }
             Effect::SettleAgent { attempt, node } => self.settle(attempt, node),
@@ -724,7 +728,7 @@ impl Sim {
                     until: None,
                     is_stopped: false,
                 };
-                self.start(&node, work);
+                self.start(runner.token(), &node, work);
                 return Ok(None);
             }
             // Its lane is its own still, and its work nobody's.
@@ -751,7 +755,7 @@ impl Sim {
                     until: None,
                     is_stopped: false,
                 };
-                self.start(&node, work);
+                self.start(runner.token(), &node, work);
                 return Ok(None);
             }
             Effect::WaitUntil(time) => {
@@ -814,10 +818,10 @@ impl Sim {
 
     fn agent(
         &mut self,
+        token: u64,
         attempt: AttemptId,
         node: &Node,
-        role: Role,
-        until: Option<Timestamp>,
+        (role, until): (Role, Option<Timestamp>),
     ) -> Result<(), Crash> {
         let alive = self.agents.values().filter(|agent| agent.alive).count();
         let at_work = self.works.values();
@@ -856,7 +860,7 @@ impl Sim {
             is_stopped: false,
         };
         self.agents.insert(attempt, agent);
-        self.start(node, work);
+        self.start(token, node, work);
         self.write_in_lane(node, role);
         self.may_crash()?;
         if self.work_tree.is_some() && self.script.number("writes", node, turn) < 40 {

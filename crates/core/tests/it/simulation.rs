@@ -117,22 +117,26 @@ fn a_run_ends_whatever_people_do_and_wherever_it_crashes() {
 }
 
 /// People change what items wait for at any time, also while they do.
+fn with_changed_waits(seed: u32) -> Sim {
+    let chaos = Chaos {
+        crashes: seed % 7,
+        signals: seed % 3,
+        meddling: seed % 5 * 4,
+    };
+    let workers = 1 + usize::try_from(seed % 4).expect("few");
+    let sim = Sim::new(seed, chaos).with_changed_waits();
+    let sim = match workers {
+        1 => sim,
+        _ => sim.in_lanes(workers).with_runners(workers.min(3)),
+    };
+    sim.carried_through()
+}
+
 #[test]
 fn a_run_ends_whatever_its_items_wait_for_and_whoever_changes_that() {
     let counts = std::cell::Cell::new((0, 0));
     for_each_seed(SEEDS / 4, |seed| {
-        let chaos = Chaos {
-            crashes: seed % 7,
-            signals: seed % 3,
-            meddling: seed % 5 * 4,
-        };
-        let workers = 1 + usize::try_from(seed % 4).expect("few");
-        let sim = Sim::new(seed, chaos).with_changed_waits();
-        let sim = match workers {
-            1 => sim,
-            _ => sim.in_lanes(workers).with_runners(workers.min(3)),
-        };
-        let sim = sim.carried_through();
+        let sim = with_changed_waits(seed);
         sim.check_end();
         let (waits, said_yes) = sim.count_waits();
         counts.set((counts.get().0 + waits, counts.get().1 + said_yes));
@@ -142,6 +146,13 @@ fn a_run_ends_whatever_its_items_wait_for_and_whoever_changes_that() {
         "{:?}",
         counts.get()
     );
+}
+
+/// A runner that the others had given up, and that did not know it yet, was taken for
+/// one that works on what is another's.
+#[test]
+fn what_a_runner_starts_that_was_given_up_is_nobodys() {
+    with_changed_waits(1_645_866_441).check_end();
 }
 
 /// A run in lanes, among all that can go wrong.
