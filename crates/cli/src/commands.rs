@@ -26,7 +26,7 @@ use piton_engine::item_view::{ItemView, item_of_event, named, without_controls};
 use piton_engine::verbs::clean::{Unsaved, clean};
 use piton_engine::verbs::compile::{Compiled, Target, check_plan, compile_sprint, sprint_path};
 use piton_engine::verbs::control::{self, NodeWish, Outcome, Wish};
-use piton_engine::verbs::inbox::{Decided, RequestTerms, ReviewedWork};
+use piton_engine::verbs::inbox::{Decided, LookAt, RequestTerms, ReviewedWork};
 use piton_engine::verbs::journal::Shown;
 use piton_engine::verbs::land::land;
 use piton_engine::verbs::run::Dry;
@@ -496,9 +496,15 @@ fn show_inbox(world: &World, output: &mut Output) -> Result<Exit, Failure> {
         if let Some(work) = &question.review {
             text.push_str(&reviewed(work));
         }
-        if let Some(path) = &question.artifact {
-            let path = without_controls(path);
-            text.push_str(&format!("    look at {CYAN}{path}{CYAN:#}\n"));
+        if let Some(LookAt { artifact, see }) = &question.look_at {
+            let cyan = |text: &String| format!("{CYAN}{}{CYAN:#}", without_controls(text));
+            let shown = match (artifact, see) {
+                (Some(path), Some(see)) => {
+                    Some(format!("{} with {}", without_controls(path), cyan(see)))
+                }
+                (one, other) => one.as_ref().or(other.as_ref()).map(cyan),
+            };
+            text.extend(shown.map(|shown| format!("    look at {shown}\n")));
         }
         let typed = |verb: &Verb| question.typed(*verb);
         let width = question.verbs.iter().map(|verb| typed(verb).len()).max();

@@ -563,6 +563,9 @@ pub enum Word {
         #[serde(default)]
         in_lane: bool,
     },
+    /// That of piton, which does a step of the plan itself: it holds, or is refused as
+    /// a whole. What it adds may be what others wait for.
+    Piton,
     /// That of a person who was asked: it holds, or is refused as a whole.
     Person {
         /// The question.

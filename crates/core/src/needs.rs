@@ -325,7 +325,7 @@ pub fn needs(command: &Command) -> Needs {
         }
         Command::TakeEdits { run, word, .. } => {
             match word {
-                Word::File => {}
+                Word::File | Word::Piton => {}
                 Word::Hand { .. } => rows.push(Need::OpenAttempts(None)),
                 Word::MaybeAgent { attempt, .. } => {
                     rows.push(Need::OpenAttempts(None));

@@ -211,6 +211,8 @@ struct Runner<'s, 'w> {
     look_missed: bool,
     /// What is known of the attempts that are about to start, by their items.
     starting: BTreeMap<Node, Starting>,
+    /// What stood where agents are to write what comes of an item, before they did.
+    artifacts_before: BTreeMap<Node, String>,
     /// An agent works in the work tree of the run, or is about to: no file comes into its way to another branch.
     agents_time: bool,
     /// What attempts made, until what piton wrote of them is committed as well.
@@ -360,6 +362,7 @@ fn open<'s, 'w>(
         sites: Sites::new(Site::of(session.project.clone())),
         look_missed: false,
         starting: BTreeMap::new(),
+        artifacts_before: BTreeMap::new(),
         agents_time: true,
         progress: committing::Progress::default(),
         has_committed: false,

@@ -252,7 +252,8 @@ pub struct ItemRole {
     pub name: &'static str,
     /// The model where nobody asks for one.
     pub model: Option<&'static str>,
-    /// The file that comes of it, relative to the folder of the plan.
+    /// The file that comes of it where the plan names no other, relative to the
+    /// folder of the plan.
     pub artifact: Option<&'static str>,
     /// How whoever has this role goes about it, beside the item's own words.
     pub brief: Option<&'static str>,
@@ -312,6 +313,8 @@ pub struct Phases {
     pub own_work: fn(&ItemRow, &Surroundings<'_>) -> Option<Result<OwnWork, String>>,
     /// Why what was made of an item cannot be worked with.
     pub check_artifact: fn(&ItemRow, &Surroundings<'_>) -> Result<(), String>,
+    /// Where that lies: a path relative to the folder of the plan, or an address.
+    pub artifact: fn(&RunRow, &ItemRow) -> Option<String>,
     /// The file that names the repositories of a run, beside its own.
     pub manifest: &'static str,
     /// The repositories, by the text of the run's own file and of that one.

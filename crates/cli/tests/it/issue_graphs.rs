@@ -510,3 +510,86 @@ fn case_49_what_waits_for_a_failed_issue_is_told_and_goes_on_when_a_person_lets_
     assert_eq!(said.exit, 0, "{}", said.err);
     assert_eq!(phase(&scratch), "COMPLETED completed");
 }
+
+/// What is worked on in lanes is not in the work tree, where a person would look for it.
+#[test]
+fn what_is_to_be_approved_is_shown_where_it_lies() {
+    let scratch = shop(&state("BOOTSTRAP", "in_progress", ""));
+    scratch.git(&["init", "--quiet"]);
+    scratch.git(&["add", "--all"]);
+    scratch.git(&["commit", "--quiet", "--message", "start"]);
+    let said = scratch.piton(&[RUN, &["--workers", "2"]].concat());
+    assert_eq!(said.exit, 3, "{}", said.err);
+    assert!(!scratch.has("artifacts/scoping-doc.md"));
+    let asked = scratch.json(&["inbox"]);
+    assert_eq!(asked[0]["artifact"], "artifacts/scoping-doc.md");
+    let see = asked[0]["see"].as_str().expect("a command");
+    let words: Vec<&str> = see.split(' ').collect();
+    assert_eq!(words[0], "git", "{see}");
+    assert_eq!(scratch.git(&words[1..]).trim(), "scope");
+}
+
+/// The file of a run need not lie at the root of the work tree, where agents are, and may
+/// say where its documents lie.
+#[test]
+fn agents_are_told_paths_from_where_they_are() {
+    let text = state("DESIGN", "in_progress", "")
+        .replace("https://example.org/orders", "orders.md")
+        .replace(
+            "\"scoping_doc\": null",
+            "\"scoping_doc\": \"docs/scope.md\"",
+        );
+    let scratch = shop("");
+    let agent = r#"cat > "prompt-$PITON_ITEM"
+mkdir -p .sdlc/docs && echo scope > .sdlc/docs/scope.md
+echo done"#;
+    scratch.agent(agent).write(".sdlc/state.json", &text);
+    let run = RUN.iter().map(|word| match *word {
+        "state.json" => ".sdlc/state.json",
+        word => word,
+    });
+    let run: Vec<&str> = run.collect();
+    let said = scratch.piton(&run);
+    assert_eq!(said.exit, 3, "{}", said.err);
+    let told = scratch.read("prompt-DESIGN");
+    assert!(told.contains("`.sdlc/orders.md`"), "{told}");
+    assert!(told.contains("`.sdlc/docs/scope.md`"), "{told}");
+    let asked = scratch.json(&["inbox"]);
+    assert_eq!(asked[0]["artifact"], ".sdlc/docs/scope.md");
+}
+
+/// A document of an earlier run, or one that a person rejected, is nothing that this
+/// attempt made.
+#[test]
+fn what_stood_there_before_is_not_what_an_agent_wrote() {
+    let scratch = shop(&state("DESIGN", "in_progress", ""));
+    scratch.write("artifacts/scoping-doc.md", "scope\n");
+    scratch.agent("cat > /dev/null; echo x >> tries; [ -e lazy ] || echo new >> artifacts/scoping-doc.md; echo done");
+    scratch.write("lazy", "");
+    let said = run(&scratch);
+    assert_eq!(said.exit, 1, "{}", said.err);
+    let why = "artifacts/scoping-doc.md was not written: it stands there as it did before";
+    assert!(said.err.contains(why), "{}", said.err);
+    std::fs::remove_file(scratch.path().join("lazy")).expect("removed");
+    decide(&scratch, &["d1", "retry"]);
+    assert_eq!(run(&scratch).exit, 3);
+    assert_eq!(phase(&scratch), "DESIGN awaiting_approval");
+}
+
+/// Another tool was killed while it made the issues: one is there, and does not say yet
+/// for which it waits.
+#[test]
+fn issues_that_were_made_in_part_wait_for_what_their_tasks_wait_for() {
+    let half = r#"
+    "shop#2": {"repo": "shop", "title": "Serve", "status": "ready", "pr": null, "pr_number": null, "blocked_by": [], "review_iterations": 0, "human_iterations": 0}
+  "#;
+    let scratch = shop(&state("TRACKING", "in_progress", half));
+    scratch.write("artifacts/pert-tasks.json", TASKS);
+    let said = run(&scratch);
+    assert_eq!(said.exit, 0, "{}", said.err);
+    assert_eq!(scratch.read("made"), "shop#1\nshop#2\n");
+    check_strictly(&scratch);
+    let state: serde_json::Value = serde_json::from_str(&scratch.read("state.json")).expect("JSON");
+    assert_eq!(state["issues"]["shop#2"]["blocked_by"][0], "shop#1");
+    assert_eq!(phase(&scratch), "COMPLETED completed");
+}

@@ -101,11 +101,12 @@ pub(super) fn take_edits(
             ask_about_file(story, run, file, &left);
             Ok(())
         }
+        Word::Piton if left.is_empty() => Ok(()),
         Word::Person { decision, why } if left.is_empty() => {
             story.tell_unless_made(*decision, Verb::KeepFile, why.as_deref());
             Ok(())
         }
-        Word::Person { .. } => Err(Refusal::Unfit {
+        Word::Piton | Word::Person { .. } => Err(Refusal::Unfit {
             file: file.to_owned(),
             why: in_lines(&left),
         }),
@@ -308,10 +309,13 @@ fn take(story: &mut Story<'_>, run: RunId, by: &By<'_>, edit: &Edit) -> Result<(
                 return Ok(());
             }
             let drops = depends_on.iter().all(|on| row.depends_on.contains(on));
-            if drops && matches!(by.word, Word::Person { .. }) {
-                return drop_dependencies(story, run, node, depends_on);
+            match by.word {
+                Word::Person { .. } if drops => drop_dependencies(story, run, node, depends_on),
+                Word::Piton => add_dependencies(story, run, node, depends_on),
+                Word::File | Word::Hand { .. } | Word::MaybeAgent { .. } | Word::Person { .. } => {
+                    unfit("what it waits for is told when it is planned")
+                }
             }
-            unfit("what it waits for is told when it is planned")
         }
         Edit::SetClaims { node, claims } => change(story, run, node, Change::Claims(*claims)),
         Edit::SetScope { node, scope } => change(story, run, node, Change::Scope(scope.clone())),
@@ -320,7 +324,7 @@ fn take(story: &mut Story<'_>, run: RunId, by: &By<'_>, edit: &Edit) -> Result<(
             present: false,
         } => match by.word {
             Word::Person { .. } | Word::Hand { .. } => Ok(drop_item(story, run, node)?),
-            Word::File | Word::MaybeAgent { .. } => Ok(()),
+            Word::File | Word::Piton | Word::MaybeAgent { .. } => Ok(()),
         },
         Edit::SetPresent { node, .. } => {
             let row = story.item(run, node)?.clone();
@@ -473,7 +477,9 @@ fn set_pending(story: &mut Story<'_>, run: RunId, by: &By<'_>, row: &ItemRow) ->
         }
         ItemState::Done => match by.word {
             // A file that an old writer brought back says so as well.
-            Word::File | Word::Hand { .. } | Word::MaybeAgent { .. } => unfit("it is done"),
+            Word::File | Word::Piton | Word::Hand { .. } | Word::MaybeAgent { .. } => {
+                unfit("it is done")
+            }
             Word::Person { why: said, .. } => {
                 Ok(redo_item(story, run, row, (&why, said.as_deref()))?)
             }
@@ -489,7 +495,7 @@ fn set_pending(story: &mut Story<'_>, run: RunId, by: &By<'_>, row: &ItemRow) ->
             // That a file says so is no word of a person to the agent.
             let said = match by.word {
                 Word::Person { why, .. } => why.as_deref(),
-                Word::File | Word::Hand { .. } | Word::MaybeAgent { .. } => None,
+                Word::File | Word::Piton | Word::Hand { .. } | Word::MaybeAgent { .. } => None,
             };
             Ok(retry_item(story, run, &row.node, (Some(&why), said))?)
         }
@@ -522,13 +528,56 @@ fn drop_dependencies(
     Ok(())
 }
 
+/// The item, on which nobody has worked yet, waits for more others.
+fn add_dependencies(
+    story: &mut Story<'_>,
+    run: RunId,
+    node: &Node,
+    depends_on: &[Node],
+) -> Result<(), Unfit> {
+    let row = story.item(run, node)?.clone();
+    let has_begun = row.attempts > 0 || !matches!(row.state, ItemState::Pending | ItemState::Ready);
+    if has_begun || row.unit.is_some() {
+        return unfit(format!("it is {}, and work on it has begun", row.state));
+    }
+    for on in depends_on {
+        if story.tables.item(run, on).is_none() {
+            return unfit(format!("`{on}` is not there"));
+        }
+        if waits_for(story, run, on, node) {
+            return unfit(format!("`{node}` and `{on}` would wait for each other"));
+        }
+    }
+    change(story, run, node, Change::DependsOn(depends_on.to_vec()))?;
+    let changed = story.item(run, node)?.clone();
+    if changed.state == ItemState::Ready && must_wait(story, run, &changed) {
+        story.move_item(run, node, ItemState::Pending, |_| {});
+    }
+    Ok(())
+}
+
+/// Whether `item` is the other one, or waits for it by whatever detour.
+fn waits_for(story: &Story<'_>, run: RunId, item: &Node, other: &Node) -> bool {
+    let mut seen = BTreeSet::new();
+    let mut to_see = vec![item.clone()];
+    while let Some(node) = to_see.pop() {
+        if node == *other {
+            return true;
+        }
+        let row = story.tables.item(run, &node);
+        let on = row.into_iter().flat_map(|row| row.depends_on.clone());
+        to_see.extend(on.filter(|on| seen.insert(on.clone())));
+    }
+    false
+}
+
 /// Why an item counts as done that is marked in a file.
 fn mark(story: &Story<'_>, by: &By<'_>, node: &Node) -> Evidence {
     let person = match by.word {
         Word::Hand { brought, .. } if brought.contains(node) => return Evidence::TakenOver,
         Word::Hand { by, .. } => Some(by.clone()),
         Word::Person { .. } => Some(story.facts.actor.name().to_owned()),
-        Word::File | Word::MaybeAgent { .. } => None,
+        Word::File | Word::Piton | Word::MaybeAgent { .. } => None,
     };
     match person {
         Some(person) => Evidence::Decided {

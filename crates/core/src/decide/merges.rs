@@ -38,8 +38,10 @@ pub(super) fn queue_unit(story: &mut Story<'_>, item: &ItemRow, evidence: &[Evid
     }
     // Where nothing changed there is nothing to look at.
     let is_changed = item.unit.as_ref().is_none_or(|unit| !unit.is_unchanged);
+    let is_by_person = |one: &Evidence| matches!(one, Evidence::Decided { .. });
+    let is_approved = item.approval && evidence.iter().any(is_by_person);
     let lanes = story.tables.run(run).and_then(|row| row.lanes.as_ref());
-    let review = is_changed && lanes.is_some_and(|lanes| lanes.review);
+    let review = is_changed && !is_approved && lanes.is_some_and(|lanes| lanes.review);
     story.tell(Event::MergeQueued {
         run,
         node: node.clone(),

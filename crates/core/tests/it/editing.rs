@@ -912,3 +912,46 @@ fn a_breakpoint_that_is_set_while_a_node_runs_holds_at_its_end() {
     assert_eq!(world.state(), RunState::Waiting);
     assert_eq!(world.item("b").attempts, 0);
 }
+
+/// Edits that piton makes in a step of the plan that it does itself.
+fn by_piton(world: &World, at: &str, depends_on: &[&str]) -> Command {
+    Command::TakeEdits {
+        run: world.run,
+        token: None,
+        file: FILE.to_owned(),
+        edits: vec![Edit::SetDependsOn {
+            node: node(at),
+            depends_on: depends_on.iter().map(|on| node(on)).collect(),
+        }],
+        word: Word::Piton,
+    }
+}
+
+#[test]
+fn piton_itself_can_have_an_item_wait_for_more_others() {
+    let plan = "in any order:\na\nb\nc after=b\n";
+    let mut world = World::planned(plan);
+    let command = by_piton(&world, "a", &["c"]);
+    world.ok(command);
+    assert_eq!(world.item("a").depends_on, [node("c")]);
+    assert_eq!(
+        world.states(&["a", "b", "c"]),
+        ["pending", "ready", "pending"]
+    );
+    assert_eq!(world.tables.open_decisions(world.run).count(), 0);
+    for (at, on, why) in [
+        ("b", "a", "would wait for each other"),
+        ("b", "b", "would wait for each other"),
+        ("b", "gone", "is not there"),
+    ] {
+        let refusal = world.refused(by_piton(&world, at, &[on]));
+        let Refusal::Unfit { why: said, .. } = refusal else {
+            panic!("{at} after {on}: {refusal}");
+        };
+        assert!(said.contains(why), "{at} after {on}: {said}");
+    }
+    let token = world.start();
+    world.complete(token, "b");
+    let refusal = world.refused(by_piton(&world, "b", &["a"]));
+    assert!(matches!(refusal, Refusal::Unfit { .. }), "{refusal}");
+}

@@ -593,6 +593,18 @@ fn with_review_green_work_waits_for_a_person_and_its_lane_is_free() {
 }
 
 #[test]
+fn work_that_a_person_approved_is_not_reviewed_again_before_it_is_merged() {
+    let (mut world, token) = in_lanes_with("p\n  s approval parallel\n  t", true);
+    let lane = take_lane(&world, token, AT, 1);
+    world.ok(lane);
+    world.complete(token, AT);
+    world.make_commit(token, AT, Ok("work"));
+    world.decide(Verb::Approve, None);
+    assert_eq!(merge_state(&world), Some(MergeState::Queued));
+    assert_eq!(reviews(&world), []);
+}
+
+#[test]
 fn what_is_approved_is_queued_and_merged_as_any() {
     let (mut world, token) = in_review();
     world.decide(Verb::Approve, None);

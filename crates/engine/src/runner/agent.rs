@@ -72,6 +72,7 @@ impl Runner<'_, '_> {
         if let Some(ended) = self.work_on_own(attempt, &item, role)? {
             return Ok(vec![ended]);
         }
+        self.note_artifact(&item, &site, role);
         let mark = attempt.to_string();
         let fault = |error| unwritable(&self.session.project.home.join("spool"), error);
         let ongoing = self.ongoing(&item, role);

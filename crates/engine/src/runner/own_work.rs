@@ -107,7 +107,7 @@ impl Runner<'_, '_> {
                 token: Some(self.lp.token()),
                 file: PlanFile::path(&self.row).unwrap_or_default(),
                 edits,
-                word: Word::File,
+                word: Word::Piton,
             };
             self.session.commit(&command, &super::facts(self.session))?;
         }
@@ -117,8 +117,27 @@ impl Runner<'_, '_> {
         })
     }
 
-    /// An attempt has failed when what it was to write is not there, or cannot be worked
-    /// with.
+    /// Notes what stands where an agent is to write, before the first one begins, and
+    /// before one to whom a person gave it back.
+    pub(super) fn note_artifact(&mut self, item: &ItemRow, site: &Site, role: Role) {
+        let is_anew = item.attempts <= 1 || item.rejected.is_some();
+        if role != Role::Worker || !is_anew {
+            return;
+        }
+        match self.artifact(item, site) {
+            Some(text) => self.artifacts_before.insert(item.node.clone(), text),
+            None => self.artifacts_before.remove(&item.node),
+        };
+    }
+
+    /// What stands where an agent is to write what comes of an item.
+    fn artifact(&self, item: &ItemRow, site: &Site) -> Option<String> {
+        let path = (self.phases()?.artifact)(&self.row, item)?;
+        input::read_text(&self.plan_folder_in(site).join(path)).ok()
+    }
+
+    /// An attempt has failed when what it was to write is not there, stands there as it
+    /// did before, or cannot be worked with.
     pub(super) fn look_for_artifact(&self, node: &Node, site: &Site, report: &mut Report) {
         let item = self.lp.tables().item(self.row.id, node);
         let (Some(phases), Some(item)) = (self.phases(), item) else {
@@ -129,6 +148,15 @@ impl Runner<'_, '_> {
         }
         let checked = self.with_surroundings(site, self.lp.tables(), |around| {
             (phases.check_artifact)(item, around)
+        });
+        let before = self.artifacts_before.get(node);
+        let is_old = before.is_some() && self.artifact(item, site).as_ref() == before;
+        let path = (phases.artifact)(&self.row, item).filter(|_| is_old);
+        let checked = checked.and_then(|()| match path {
+            Some(path) => Err(format!(
+                "{path} was not written: it stands there as it did before the attempt"
+            )),
+            None => Ok(()),
         });
         if let Err(why) = checked {
             report.outcome = Outcome::Failed;

@@ -67,9 +67,20 @@ pub struct Open {
     /// The work that is to be looked at.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub review: Option<ReviewedWork>,
-    /// The file that is to be approved, relative to the project.
+    /// What is to be approved, and how to see it.
+    #[serde(flatten)]
+    pub look_at: Option<LookAt>,
+}
+
+/// What a person is to approve.
+#[derive(Clone, Debug, Serialize)]
+pub struct LookAt {
+    /// The file that came of it, relative to the project, or its address.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub artifact: Option<String>,
+    /// What to type to see it, where it is not in the work tree.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub see: Option<String>,
 }
 
 /// Work that waits for a review.
@@ -167,7 +178,7 @@ fn views_of(
         let to_approve = run.zip(item).filter(|_| row.kind == DecisionKind::Approval);
         Open {
             review: work.and_then(|(run, item)| ReviewedWork::of_unit(session, run, item)),
-            artifact: to_approve.and_then(|(run, item)| artifact(run, item)),
+            look_at: to_approve.and_then(|(run, item)| look_at(session, run, item)),
             ..Open::of(row, name, item)
         }
     });
@@ -225,19 +236,40 @@ impl Open {
             request: row.request.clone(),
             deferred: row.deferred.as_ref().map(|deferred| deferred.until),
             review: None,
-            artifact: None,
+            look_at: None,
         }
     }
 }
 
-/// The file that comes of an item.
-fn artifact(run: &RunRow, item: &ItemRow) -> Option<String> {
-    let role = (plan_format(&run.face)?.phases?.role)(item)?;
-    let artifact = role.artifact?;
-    Some(match PlanFile::folder(run) {
-        "" => artifact.to_owned(),
+/// What is to be approved of an item: the file that comes of it, else its commit.
+fn look_at(session: &Session<'_>, run: &RunRow, item: &ItemRow) -> Option<LookAt> {
+    let phases = plan_format(&run.face).and_then(|format| format.phases);
+    let artifact = phases.and_then(|phases| (phases.artifact)(run, item));
+    let is_address = |text: &str| text.contains("://") || text.starts_with('/');
+    let artifact = artifact.map(|artifact| match PlanFile::folder(run) {
+        "" => artifact,
+        _ if is_address(&artifact) => artifact,
         folder => format!("{folder}/{artifact}"),
-    })
+    });
+    let path = artifact.as_deref().filter(|path| !is_address(path));
+    let in_lanes = run.lanes.is_some();
+    let commit = item.commits.last().filter(|_| in_lanes || path.is_none());
+    let see = commit.map(|commit| {
+        // Paths of the project are seen from its folder, those of git from the root.
+        let from_root = path.map(|path| session.project.absolute(path));
+        let tree = &session.project.work_tree;
+        let from_root = from_root
+            .as_deref()
+            .and_then(|path| path.strip_prefix(tree).ok());
+        match from_root {
+            Some(path) => format!(
+                "git show {}",
+                quote(&format!("{}:{}", short(commit), path.display()))
+            ),
+            None => format!("git show {}", short(commit)),
+        }
+    });
+    (artifact.is_some() || see.is_some()).then_some(LookAt { artifact, see })
 }
 
 /// What somebody wants to know of a person.

@@ -44,7 +44,10 @@ pub fn show(
         let kept = issue_of(row);
         let status = status_of(row, tables, kept.status);
         match state.issues.iter_mut().find(|issue| issue.id == row.id) {
-            Some(issue) => issue.status = status.or(issue.status),
+            Some(issue) => {
+                issue.status = status.or(issue.status);
+                note_blockers(issue, &kept, row);
+            }
             // What is finished and not in the file was taken out by a person.
             None if text.is_some() && row.state.is_finished() => {}
             None => state.issues.push(Issue { status, ..kept }),
@@ -67,6 +70,16 @@ pub fn show(
     }
     state.updated_at = Some(now.to_string());
     patched(&state).map(Some)
+}
+
+/// Writes what an issue waits for and its file does not say yet.
+fn note_blockers(issue: &mut Issue, kept: &Issue, row: &ItemRow) {
+    let more = kept.blocked_by.iter().filter(|id| {
+        let is_so = row.depends_on.iter().any(|on| *on == node(id));
+        is_so && !issue.blocked_by.contains(id)
+    });
+    let more: Vec<String> = more.cloned().collect();
+    issue.blocked_by.extend(more);
 }
 
 /// What somebody changed since piton wrote `base`.

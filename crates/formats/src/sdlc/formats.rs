@@ -90,6 +90,7 @@ pub static PLAN: PlanFormat = PlanFormat {
         role,
         own_work: own_work::own_work,
         check_artifact: own_work::check_artifact,
+        artifact: super::phases::artifact,
         manifest: own_work::MANIFEST,
         repositories: own_work::repositories,
     }),

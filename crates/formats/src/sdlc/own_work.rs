@@ -34,18 +34,8 @@ fn manifest(around: &Surroundings<'_>) -> Option<Manifest> {
 fn state_of(around: &Surroundings<'_>) -> State {
     let run = around.tables.run(around.run);
     State {
-        issues: issues(around.tables, around.run).map(as_issue).collect(),
+        issues: issues(around.tables, around.run).map(issue_of).collect(),
         ..run_of(run.and_then(|run| run.native.as_ref()))
-    }
-}
-
-fn as_issue(row: &ItemRow) -> Issue {
-    Issue {
-        status: match row.state {
-            state if state.is_finished() => Some(IssueStatus::Done),
-            _ => None,
-        },
-        ..issue_of(row)
     }
 }
 
@@ -134,8 +124,11 @@ fn tracking(around: &Surroundings<'_>) -> Result<OwnWork, String> {
     let rows = phases::phases(around.tables, around.run).map(|(_, row)| row);
     let rows = rows.chain(issues(around.tables, around.run));
     let last = rows.max_by(|a, b| a.place.cmp(&b.place));
-    let edits = issues_of(&tasks, &state.issues, last.map(|row| row.node.clone()));
-    let summary = match edits.len() {
+    let there: Vec<&ItemRow> = issues(around.tables, around.run).collect();
+    let edits = issues_of(&tasks, &there, last.map(|row| row.node.clone()));
+    let made = edits.iter();
+    let made = made.filter(|edit| matches!(edit, Edit::Insert { .. }));
+    let summary = match made.count() {
         1 => "made 1 issue".to_owned(),
         count => format!("made {count} issues"),
     };
@@ -169,14 +162,16 @@ pub(super) fn check_artifact(row: &ItemRow, around: &Surroundings<'_>) -> Result
     let Some(phase) = phase_of(row) else {
         return Ok(());
     };
-    let Some(name) = phase.role.as_ref().and_then(|role| role.artifact) else {
+    let run = around.tables.run(around.run);
+    let Some(name) = run.and_then(|run| phases::artifact(run, row)) else {
         return Ok(());
     };
+    let name = name.as_str();
     let text = (around.beside)(name).filter(|text| !text.trim().is_empty());
     let Some(text) = text else {
         return Err(format!("{name} was not written"));
     };
-    if name != TASKS {
+    if phase.phase != Phase::Planning {
         return Ok(());
     }
     let state = state_of(around);

@@ -122,24 +122,84 @@ pub(super) fn first_open(state: &State) -> Option<Phase> {
     item_of(phase).map(|item| item.phase)
 }
 
-/// What stands for what in the prompt of a phase.
+/// Whether a text is a path from the folder of the file.
+fn is_path(text: &str) -> bool {
+    let is_elsewhere = text.starts_with(['/', '~']) || text.contains("://");
+    !is_elsewhere && !text.is_empty() && !text.contains(char::is_whitespace)
+}
+
+/// Where an agent writes what comes of a phase: where the file of the run says, if that
+/// is a path beside it.
+fn written_to(item: &PhaseItem, state: &State) -> Option<String> {
+    let usual = item.role.as_ref()?.artifact?;
+    let named = state.scoping_doc.as_deref().map(str::trim);
+    let named = named.filter(|_| item.phase == Phase::Design);
+    let is_beside = |path: &&str| is_path(path) && !path.split('/').any(|part| part == "..");
+    Some(named.filter(is_beside).unwrap_or(usual).to_owned())
+}
+
+/// Where that lies. What the file of the run names is meant as long as no agent has
+/// worked on the phase.
+fn place_of(item: &PhaseItem, state: &State, attempts: u32) -> Option<String> {
+    let named = match item.phase {
+        Phase::Design => state.scoping_doc.as_ref(),
+        Phase::Planning => state.pert.as_ref(),
+        Phase::Bootstrap | Phase::Tracking | Phase::Executing | Phase::Completed => None,
+    };
+    let named = named.filter(|text| attempts == 0 && !text.trim().is_empty());
+    named.cloned().or_else(|| written_to(item, state))
+}
+
+/// Where what comes of an item lies; none where it is no phase that writes something.
+pub(super) fn artifact(run: &RunRow, row: &ItemRow) -> Option<String> {
+    place_of(phase_of(row)?, &run_of(run.native.as_ref()), row.attempts)
+}
+
+/// What stands for what in the prompt of a phase. Paths are those from the root of the
+/// work tree, where the agent is.
 struct Holes {
     requirements: String,
     written: String,
-    folder: String,
+    scoping_doc: String,
+    tasks: String,
 }
 
 impl Holes {
-    fn fill(&self, prompt: &str) -> String {
-        let path = |name: &str| match self.folder.as_str() {
-            "" => name.to_owned(),
-            folder => format!("{folder}/{name}"),
+    /// What a state says, where its file lies in `folder`.
+    fn of(state: &State, folder: &str) -> Self {
+        let path = |text: &str| match folder {
+            "" => text.to_owned(),
+            _ if !is_path(text) => text.to_owned(),
+            folder => format!("{folder}/{text}"),
         };
+        let named = |text: &Option<String>| {
+            let text = text.as_deref().map(str::trim);
+            let text = text.filter(|text| !text.is_empty());
+            text.map(|text| format!("`{}`", path(text)))
+        };
+        let scoping_doc = item_of(Phase::Design).and_then(|item| written_to(item, state));
+        let scoping_doc = path(scoping_doc.as_deref().unwrap_or(SCOPING_DOC));
+        let requirements = named(&state.prd_url);
+        let own = format!("`{scoping_doc}`");
+        Self {
+            requirements: requirements
+                .unwrap_or_else(|| "the place that the file of the run names".to_owned()),
+            written: match named(&state.scoping_doc).filter(|named| *named != own) {
+                // It was designed elsewhere, and may be designed again here.
+                Some(named) => format!("{own} where that is there, else {named}"),
+                None => own,
+            },
+            tasks: path(TASKS),
+            scoping_doc,
+        }
+    }
+
+    fn fill(&self, prompt: &str) -> String {
         prompt
             .replace("{requirements}", &self.requirements)
             .replace("{written}", &self.written)
-            .replace("{scoping_doc}", &path(SCOPING_DOC))
-            .replace("{tasks}", &path(TASKS))
+            .replace("{scoping_doc}", &self.scoping_doc)
+            .replace("{tasks}", &self.tasks)
     }
 }
 
@@ -149,15 +209,7 @@ pub(super) fn planned(state: &State, source: &str) -> Vec<PlannedItem> {
         return Vec::new();
     };
     let folder = source.rsplit_once('/').map_or("", |(folder, _)| folder);
-    let in_words = |text: &Option<String>, otherwise: &str| match text.as_deref() {
-        Some(text) if !text.trim().is_empty() => format!("`{text}`"),
-        _ => otherwise.to_owned(),
-    };
-    let holes = Holes {
-        requirements: in_words(&state.prd_url, "the place that the file of the run names"),
-        written: in_words(&state.scoping_doc, &format!("`{SCOPING_DOC}`")),
-        folder: folder.to_owned(),
-    };
+    let holes = Holes::of(state, folder);
     let open = PHASES.iter().filter(|item| item.phase >= first);
     let mut before = None;
     open.map(|item| {
@@ -309,14 +361,14 @@ pub(super) fn show(state: &mut State, tables: &Tables, row: &RunRow) {
     for (item, at) in phases(tables, run) {
         let is_made = at.state == ItemState::Done
             || (item.phase == phase && status == PhaseStatus::AwaitingApproval);
-        let artifact = item.role.as_ref().and_then(|role| role.artifact);
+        let artifact = place_of(item, state, at.attempts);
         let path = match item.phase {
             Phase::Design => Some(&mut state.scoping_doc),
             Phase::Planning => Some(&mut state.pert),
             Phase::Bootstrap | Phase::Tracking | Phase::Executing | Phase::Completed => None,
         };
         if let Some((path, artifact)) = path.zip(artifact).filter(|_| is_made) {
-            path.get_or_insert_with(|| artifact.to_owned());
+            *path = Some(artifact);
         }
         let ended = at.completed_at.filter(|_| at.state.is_finished());
         note_times(state, item.phase, (at.started_at.or(ended), ended));

@@ -4,9 +4,9 @@
 use std::collections::{HashMap, HashSet};
 
 use piton_core::plan::PlannedItem;
-use piton_core::{Edit, Node};
+use piton_core::{Edit, ItemRow, ItemState, Node};
 
-use super::plan::{node, planned};
+use super::plan::{issue_of, node, of_issue, planned};
 use super::state::{Issue, IssueStatus, Phase};
 use crate::graph::cycles;
 use crate::problem::{Problem, Source};
@@ -191,45 +191,50 @@ fn check_graph(reader: &mut Reader<'_>, tasks: &[Task], at: &dyn Fn(usize, &str)
 
 /// The edits that make an issue of each task that has none yet, behind the item
 /// `after`. A task has one that is called as it is, or has its title: a tracker may
-/// have given that its own id.
-pub(super) fn issues_of(tasks: &[Task], there: &[Issue], after: Option<Node>) -> Vec<Edit> {
+/// have given that its own id. Such an issue that nobody has begun waits for what its
+/// task waits for, also where whoever made it did not get to write that.
+pub(super) fn issues_of(tasks: &[Task], rows: &[&ItemRow], after: Option<Node>) -> Vec<Edit> {
+    let there: Vec<(Issue, &ItemRow)> = rows.iter().map(|row| (issue_of(row), *row)).collect();
     let of_task = |task: &Task| {
-        let same_title =
-            |issue: &&Issue| issue.title.as_deref().map(str::trim) == Some(task.title.as_str());
-        let by_id = there.iter().find(|issue| issue.id == task.id);
-        by_id.or_else(|| there.iter().find(same_title))
+        let title = |issue: &Issue| issue.title.as_deref().map(str::trim).map(str::to_owned);
+        let by_id = there.iter().find(|(issue, _)| issue.id == task.id);
+        by_id.or_else(|| {
+            let mut there = there.iter();
+            there.find(|(issue, _)| title(issue).as_ref() == Some(&task.title))
+        })
     };
     let names: HashMap<&str, &str> = tasks
         .iter()
         .map(|task| {
             (
                 &*task.id,
-                of_task(task).map_or(&*task.id, |issue| &issue.id),
+                of_task(task).map_or(&*task.id, |(issue, _)| &issue.id),
             )
         })
         .collect();
     let tracking = Phase::Tracking.as_str();
     let known: HashSet<&str> = there
         .iter()
-        .map(|issue| issue.id.as_str())
+        .map(|(issue, _)| issue.id.as_str())
         .chain(names.values().copied())
         .chain([tracking])
         .collect();
-    let is_done = |issue: &&Issue| issue.status == Some(IssueStatus::Done);
-    let done: HashSet<&str> = there
-        .iter()
-        .filter(is_done)
-        .map(|issue| &*issue.id)
-        .collect();
+    let finished = rows.iter().filter(|row| row.state.is_finished());
+    let done: HashSet<&str> = finished.map(|row| row.id.as_str()).collect();
     let mut after = after;
     let mut edits = Vec::new();
-    for task in tasks.iter().filter(|task| of_task(task).is_none()) {
+    let mut waits = Vec::new();
+    for task in tasks {
         let blocked_by: Vec<String> = task
             .blocked_by
             .iter()
             .filter_map(|id| names.get(id.as_str()))
             .map(|id| (*id).to_owned())
             .collect();
+        if let Some((issue, row)) = of_task(task) {
+            waits.extend(more_blockers(row, issue, blocked_by));
+            continue;
+        }
         let is_open = |id: &String| !done.contains(id.as_str());
         let status = match blocked_by.iter().any(is_open) {
             true => IssueStatus::Blocked,
@@ -255,7 +260,36 @@ pub(super) fn issues_of(tasks: &[Task], there: &[Issue], after: Option<Node>) ->
             items: vec![item],
         });
     }
+    edits.extend(waits);
     edits
+}
+
+/// That an issue which is there waits for what its task waits for as well, and that its
+/// file says so.
+fn more_blockers(row: &ItemRow, issue: &Issue, blocked_by: Vec<String>) -> Vec<Edit> {
+    let is_open = matches!(row.state, ItemState::Pending | ItemState::Ready);
+    let is_new = |id: &String| !issue.blocked_by.contains(id);
+    let more: Vec<String> = blocked_by.into_iter().filter(is_new).collect();
+    if !is_open || row.attempts > 0 || more.is_empty() {
+        return Vec::new();
+    }
+    let on = more.iter().map(|id| node(id));
+    let depends_on = row.depends_on.iter().cloned().chain(on).collect();
+    let issue = Issue {
+        blocked_by: issue.blocked_by.iter().cloned().chain(more).collect(),
+        ..issue.clone()
+    };
+    let node = row.node.clone();
+    vec![
+        Edit::SetDependsOn {
+            node: node.clone(),
+            depends_on,
+        },
+        Edit::SetNative {
+            node: Some(node),
+            native: Some(of_issue(&issue)),
+        },
+    ]
 }
 
 /// What an agent is told of a task.
