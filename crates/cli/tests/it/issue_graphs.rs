@@ -537,11 +537,11 @@ fn agents_are_told_paths_from_where_they_are() {
         .replace("https://example.org/orders", "orders.md")
         .replace(
             "\"scoping_doc\": null",
-            "\"scoping_doc\": \"docs/scope.md\"",
+            "\"scoping_doc\": \"design/scope.md\"",
         );
     let scratch = shop("");
     let agent = r#"cat > "prompt-$PITON_ITEM"
-mkdir -p .sdlc/docs && echo scope > .sdlc/docs/scope.md
+mkdir -p .sdlc/design && echo scope > .sdlc/design/scope.md
 echo done"#;
     scratch.agent(agent).write(".sdlc/state.json", &text);
     let run = RUN.iter().map(|word| match *word {
@@ -553,9 +553,9 @@ echo done"#;
     assert_eq!(said.exit, 3, "{}", said.err);
     let told = scratch.read("prompt-DESIGN");
     assert!(told.contains("`.sdlc/orders.md`"), "{told}");
-    assert!(told.contains("`.sdlc/docs/scope.md`"), "{told}");
+    assert!(told.contains("`.sdlc/design/scope.md`"), "{told}");
     let asked = scratch.json(&["inbox"]);
-    assert_eq!(asked[0]["artifact"], ".sdlc/docs/scope.md");
+    assert_eq!(asked[0]["artifact"], ".sdlc/design/scope.md");
 }
 
 /// A document of an earlier run, or one that a person rejected, is nothing that this
