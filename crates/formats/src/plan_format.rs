@@ -5,7 +5,7 @@ use std::fmt;
 use jiff::Timestamp;
 use piton_core::native::Native;
 use piton_core::plan::Plan;
-use piton_core::{Edit, ItemRow, RunId, RunRow, Tables};
+use piton_core::{Edit, ItemRow, Node, RunId, RunRow, Tables};
 use serde::{Serialize, Serializer};
 
 use crate::face::CannotShow;
@@ -315,6 +315,9 @@ pub struct Phases {
     pub check_artifact: fn(&ItemRow, &Surroundings<'_>) -> Result<(), String>,
     /// Where that lies: a path relative to the folder of the plan, or an address.
     pub artifact: fn(&RunRow, &ItemRow) -> Option<String>,
+    /// The phases that came to something, or to nothing, by what came of an item, the
+    /// last one first: who wants that again wants these again.
+    pub made_of: fn(&Tables, &ItemRow) -> Vec<Node>,
     /// The file that names the repositories of a run, beside its own.
     pub manifest: &'static str,
     /// The repositories, by the text of the run's own file and of that one.

@@ -593,3 +593,47 @@ fn issues_that_were_made_in_part_wait_for_what_their_tasks_wait_for() {
     assert_eq!(state["issues"]["shop#2"]["blocked_by"][0], "shop#1");
     assert_eq!(phase(&scratch), "COMPLETED completed");
 }
+
+/// Who has a phase done again wants what was made of it again: its tasks become issues.
+#[test]
+fn what_was_made_of_a_phase_is_made_again_with_it() {
+    let scratch = shop(&state("PLANNING", "in_progress", ""));
+    assert_eq!(run(&scratch).exit, 3);
+    decide(&scratch, &["d1", "approve"]);
+    assert_eq!(run(&scratch).exit, 0);
+    assert_eq!(phase(&scratch), "COMPLETED completed");
+    let more = r#", {"id": "shop#3", "repo": "shop", "title": "Sell", "blocked_by": ["shop#2"]}
+]}"#;
+    scratch.write("tasks.json", &TASKS.replace("\n]}", more));
+    let said = scratch.piton(&["plan", "retry", "PLANNING"]);
+    assert_eq!(said.exit, 0, "{}", said.err);
+    let told = "done again after it: `TRACKING`";
+    assert!(said.err.contains(told), "{}", said.err);
+    assert_eq!(phase(&scratch), "PLANNING in_progress");
+    assert_eq!(run(&scratch).exit, 3);
+    decide(&scratch, &["d2", "approve"]);
+    assert_eq!(run(&scratch).exit, 0);
+    assert_eq!(scratch.read("made"), "shop#1\nshop#2\nshop#3\n");
+    check_strictly(&scratch);
+}
+
+/// What was left out made nothing: tasks that nobody approved become no issues.
+#[test]
+fn tasks_that_were_left_out_become_no_issues() {
+    let scratch = shop(&state("PLANNING", "in_progress", ""));
+    assert_eq!(run(&scratch).exit, 3);
+    decide(&scratch, &["d1", "skip"]);
+    let said = run(&scratch);
+    assert_eq!(said.exit, 3, "{}", said.err);
+    assert!(said.err.contains("`PLANNING` was left out"), "{}", said.err);
+    assert!(!scratch.read("state.json").contains("shop#1"));
+    assert_eq!(phase(&scratch), "TRACKING awaiting_human");
+    let said = scratch.piton(&["plan", "retry", "PLANNING"]);
+    assert_eq!(said.exit, 0, "{}", said.err);
+    assert_eq!(run(&scratch).exit, 3);
+    assert_eq!(phase(&scratch), "PLANNING awaiting_approval");
+    decide(&scratch, &["d3", "approve"]);
+    let said = run(&scratch);
+    assert_eq!(said.exit, 0, "{}{}", said.err, scratch.shows(&["inbox"]));
+    assert_eq!(scratch.read("made"), "shop#1\nshop#2\n");
+}

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use piton_core::{Command, Event, ItemState, Need, Node, RunId, RunRow, StreamId};
 use piton_formats::plan_file::PlanFile;
+use piton_formats::registry::plan_format;
 use piton_store::{Committed, Store as _};
 use serde::Serialize;
 
@@ -175,16 +176,34 @@ pub fn node(
 ) -> Result<Outcome, Failure> {
     let session = open(world, None)?;
     let (run, node) = session.item_named(item)?;
-    let command = match wish {
-        NodeWish::Skip => Command::SkipItem { run, node, why },
-        NodeWish::Retry => Command::RetryItem { run, node, why },
-    };
     let mut said = Vec::new();
-    steer(&session, &command, &mut |notice| {
-        if let Notice::Warning(text) = notice {
-            said.push(text.to_owned());
+    let mut carry_out = |command: &Command| {
+        steer(&session, command, &mut |notice| {
+            if let Notice::Warning(text) = notice {
+                said.push(text.to_owned());
+            }
+        })
+    };
+    match wish {
+        NodeWish::Skip => carry_out(&Command::SkipItem { run, node, why })?,
+        NodeWish::Retry => {
+            let again = made_of(&session, run, &node)?;
+            for node in again.iter().cloned() {
+                carry_out(&Command::RetryItem {
+                    run,
+                    node,
+                    why: None,
+                })?;
+            }
+            let added = carry_out(&Command::RetryItem { run, node, why })?;
+            if !again.is_empty() {
+                let names: Vec<String> =
+                    again.iter().rev().map(|node| format!("`{node}`")).collect();
+                said.push(format!("done again after it: {}", names.join(", ")));
+            }
+            added
         }
-    })?;
+    };
     let row = session
         .load(&[Need::Run(run)])?
         .tables
@@ -194,6 +213,19 @@ pub fn node(
     let mut outcome = outcome(&session, &row)?;
     outcome.warnings.splice(0..0, said);
     Ok(outcome)
+}
+
+/// The finished items that were made of what came of one, the last first.
+fn made_of(session: &Session<'_>, run: RunId, node: &Node) -> Result<Vec<Node>, Failure> {
+    let rows = session.load(&[Need::Run(run)])?;
+    let row = rows.tables.run(run);
+    let phases = row.and_then(|row| plan_format(&row.face)?.phases);
+    let Some(phases) = phases else {
+        return Ok(Vec::new());
+    };
+    let rows = session.load(&[Need::Tree(run)])?;
+    let item = rows.tables.item(run, node);
+    Ok(item.map_or_else(Vec::new, |item| (phases.made_of)(&rows.tables, item)))
 }
 
 /// Carries out what a person wants of the items of a run. What a dead runner

@@ -91,6 +91,7 @@ pub static PLAN: PlanFormat = PlanFormat {
         own_work: own_work::own_work,
         check_artifact: own_work::check_artifact,
         artifact: super::phases::artifact,
+        made_of: super::phases::made_of,
         manifest: own_work::MANIFEST,
         repositories: own_work::repositories,
     }),

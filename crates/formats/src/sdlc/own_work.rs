@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use piton_core::{Edit, ItemRow};
+use piton_core::{Edit, ItemRow, ItemState};
 
 use super::phases::{TASKS, issues, phase_of};
 use super::plan::{issue_of, of_run, run_of};
@@ -105,7 +105,15 @@ fn bootstrap(around: &Surroundings<'_>) -> OwnWork {
 /// Makes an issue of each task that has none.
 fn tracking(around: &Surroundings<'_>) -> Result<OwnWork, String> {
     let state = state_of(around);
-    let text = (around.beside)(TASKS);
+    let mut phases = phases::phases(around.tables, around.run);
+    let planning = phases.find(|(item, _)| item.phase == Phase::Planning);
+    let is_left_out = planning.is_some_and(|(_, at)| at.state != ItemState::Done);
+    if is_left_out && state.issues.is_empty() {
+        return Err(format!(
+            "`PLANNING` was left out, and nobody approved {TASKS}: `piton plan retry PLANNING` has it planned"
+        ));
+    }
+    let text = (around.beside)(TASKS).filter(|_| !is_left_out);
     let Some(text) = text else {
         return match state.issues.len() {
             0 => Err(format!(
@@ -113,7 +121,12 @@ fn tracking(around: &Surroundings<'_>) -> Result<OwnWork, String> {
             )),
             count => Ok(OwnWork {
                 edits: Vec::new(),
-                summary: format!("{TASKS} is not there; the {count} issues of the file are all"),
+                summary: match is_left_out {
+                    true => format!("nothing was planned; the {count} issues of the file are all"),
+                    false => {
+                        format!("{TASKS} is not there; the {count} issues of the file are all")
+                    }
+                },
             }),
         };
     };

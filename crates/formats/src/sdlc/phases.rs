@@ -281,6 +281,22 @@ pub(super) fn phases(
     own_items(tables, run).filter_map(|row| Some((phase_of(row)?, row)))
 }
 
+/// The phases behind one that came to something or to nothing, the last first.
+pub(super) fn made_of(tables: &Tables, row: &ItemRow) -> Vec<Node> {
+    let Some(first) = phase_of(row) else {
+        return Vec::new();
+    };
+    let after = phases(tables, row.run).filter(|(item, _)| item.phase > first.phase);
+    let is_over = |at: &ItemRow| {
+        let waits = at.state == ItemState::Waiting && at.human.is_some();
+        waits || at.state.is_finished() || at.state.is_broken()
+    };
+    let over = after.filter(|(_, at)| is_over(at));
+    let mut nodes: Vec<Node> = over.map(|(_, at)| at.node.clone()).collect();
+    nodes.reverse();
+    nodes
+}
+
 /// How a run stands; none as long as nobody has worked on it here, nothing keeps
 /// anybody from it, and its file alone says so.
 pub(super) fn standing(tables: &Tables, row: &RunRow) -> Option<Standing> {
@@ -431,7 +447,12 @@ pub(super) fn edits(
             return found.edits.push(set_state(gate, ItemState::Done));
         }
         if let Some((_, again)) = at(to).filter(|(_, at)| to < from && at.state.is_finished()) {
-            return found.edits.push(set_state(again, ItemState::Pending));
+            let after = made_of(tables, again);
+            let nodes = after.into_iter().chain([again.node.clone()]);
+            let to = ItemState::Pending;
+            return found
+                .edits
+                .extend(nodes.map(|node| Edit::SetState { node, to }));
         }
     }
     let says = |phase: Option<Phase>, status: Option<PhaseStatus>| {
