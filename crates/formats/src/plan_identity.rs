@@ -6,6 +6,9 @@ use std::collections::HashMap;
 /// What a plan is known by.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PlanIdentity {
+    /// The name that the format keeps for this one plan and gives to no other; none in
+    /// a format without such names.
+    pub id: Option<String>,
     /// What the file says of the whole: its project, its branch, its title.
     /// Two files of one format name these in the same order.
     pub names: Vec<Option<String>>,
@@ -22,9 +25,16 @@ impl PlanIdentity {
     ) -> Self {
         let named = |name: Option<&str>| name.map(words).filter(|name| !name.is_empty());
         Self {
+            id: None,
             names: names.into_iter().map(named).collect(),
             items: items.into_iter().map(words).collect(),
         }
+    }
+
+    /// The same of a plan whose name is no other's.
+    pub(crate) fn with_id(self, id: Option<&str>) -> Self {
+        let id = id.map(words).filter(|id| !id.is_empty());
+        Self { id, ..self }
     }
 
     /// How many of these items stand in another version as well, each as often
@@ -47,14 +57,16 @@ impl PlanIdentity {
 
     /// Whether `now` is another plan: it is called otherwise, and fewer than half
     /// of the items come again. Where neither version says what it is called, the
-    /// items decide alone. A file that held or holds no item tells nothing.
+    /// items decide alone. A file that held or holds no item tells nothing, unless
+    /// a name says so that is given to one plan alone.
     #[must_use]
     pub fn is_replaced_by(&self, now: &Self) -> bool {
-        if self.items.is_empty() || now.items.is_empty() {
+        let has_other_id = self.id.is_some() && now.id.is_some() && self.id != now.id;
+        if self.items.is_empty() || (now.items.is_empty() && !has_other_id) {
             return false;
         }
         let has_names = self.names.iter().chain(&now.names).any(Option::is_some);
-        let is_renamed = !has_names || self.names != now.names;
+        let is_renamed = has_other_id || !has_names || self.names != now.names;
         is_renamed && self.coming_again(now) * 2 < self.items.len()
     }
 }
@@ -105,6 +117,19 @@ mod tests {
         let before = plan(Some("Tide"), &["read"]);
         check(&before, &plan(Some("Moon"), &[]), false);
         check(&plan(Some("Moon"), &[]), &before, false);
+    }
+
+    #[test]
+    fn a_name_of_one_plan_alone_tells_of_another_one_that_has_no_items_yet() {
+        let run = |id, items: &[&str]| plan(Some("Tide"), items).with_id(Some(id));
+        let before = run("2026-01-15-tide", &["read", "print"]);
+        check(&before, &run("2026-02-01-moon", &[]), true);
+        check(&before, &run("2026-01-15-tide", &[]), false);
+        check(&before, &run("2026-02-01-moon", &["read"]), false);
+        check(&before, &plan(Some("Tide"), &[]), false);
+        // What is only begun may still be called otherwise.
+        let begun = run("2026-01-15-tide", &[]);
+        check(&begun, &run("2026-01-15-tides", &[]), false);
     }
 
     #[test]

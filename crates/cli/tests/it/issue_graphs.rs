@@ -637,3 +637,18 @@ fn tasks_that_were_left_out_become_no_issues() {
     assert_eq!(said.exit, 0, "{}{}", said.err, scratch.shows(&["inbox"]));
     assert_eq!(scratch.read("made"), "shop#1\nshop#2\n");
 }
+
+/// The next project of a person begins in the file of the one that is done.
+#[test]
+fn a_run_with_another_id_is_another_run() {
+    let scratch = shop(&state("EXECUTING", "in_progress", ISSUES));
+    assert_eq!(run(&scratch).exit, 0);
+    let next = state("BOOTSTRAP", "in_progress", "").replace("01-15-orders", "02-01-bills");
+    scratch.write("state.json", &next);
+    let said = run(&scratch);
+    assert_eq!(said.exit, 3, "{}", said.err);
+    assert_eq!(phase(&scratch), "DESIGN awaiting_approval");
+    check_strictly(&scratch);
+    let asked = scratch.json(&["inbox"]);
+    assert_eq!(asked[0]["run"], "2026-02-01-bills", "{asked}");
+}

@@ -99,7 +99,7 @@ impl State {
         let names = [self.run_id.as_deref(), self.prd_url.as_deref()];
         let issues = self.issues.iter();
         let issues = issues.map(|issue| issue.title.as_deref().unwrap_or(&issue.id));
-        PlanIdentity::new(names, issues)
+        PlanIdentity::new(names, issues).with_id(self.run_id.as_deref())
     }
 }
 
