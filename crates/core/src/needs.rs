@@ -53,6 +53,8 @@ pub enum Need {
     OpenAttempts(Option<RunId>),
     /// The attempts at one item.
     AttemptsAt(RunId, Node),
+    /// All attempts at the items of a run.
+    AttemptsOf(RunId),
     /// One decision.
     Decision(DecisionId),
     /// The decision of that number.

@@ -64,6 +64,8 @@ pub struct Options {
     pub once: bool,
     /// How many items are worked on at once.
     pub workers: NonZeroUsize,
+    /// Keep the attempts that are over among the rows: the file of the plan shows them.
+    pub keeps_attempts: bool,
 }
 
 impl Default for Options {
@@ -74,6 +76,7 @@ impl Default for Options {
             wait: false,
             once: false,
             workers: NonZeroUsize::MIN,
+            keeps_attempts: false,
         }
     }
 }
@@ -656,7 +659,9 @@ impl RunLoop {
             if let Event::LeaseLost { .. } | Event::LeaseReleased { .. } = &recorded.event {
                 self.left_open = left_open(&self.tables, self.run);
             }
-            if let Event::AttemptEnded { attempt, .. } = &recorded.event {
+            if let Event::AttemptEnded { attempt, .. } = &recorded.event
+                && !self.options.keeps_attempts
+            {
                 self.tables.take(&Key::Attempt(*attempt));
             }
             if let Event::AttemptStarted {

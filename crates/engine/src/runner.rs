@@ -70,6 +70,7 @@ use crate::git;
 use crate::lanes::Pool;
 use crate::native_files::News;
 use crate::native_files::plan_sync::PlanSync;
+use crate::native_files::plan_sync::rows_of_plan;
 use crate::native_files::project_sync::{self, Waiting};
 use crate::notice::{Notice, Working};
 use crate::process::{self, Exit};
@@ -314,6 +315,7 @@ fn open<'s, 'w>(
         wait: job.wait,
         once: job.once,
         workers: NonZeroUsize::try_from(workers).unwrap_or(NonZeroUsize::MIN),
+        keeps_attempts: plan_format(&row.face).is_some_and(|format| format.shows_attempts),
     };
     let lp = RunLoop::new(run, token, options, tables);
     let mut plan_sync = None;
@@ -500,19 +502,13 @@ fn known(row: Option<&RunRow>) -> Result<RunRow, Failure> {
 
 /// The rows of a run, and the position of the last event that is in them.
 fn picture(session: &Session<'_>, run: RunId) -> Result<(Tables, u64), Failure> {
-    let needs = [
-        Need::Run(run),
-        Need::Tree(run),
-        Need::OpenAttempts(Some(run)),
-        Need::Decisions(run),
-    ];
     let stream = StreamId::run(run);
     loop {
         let before = session.store.position(&stream)?;
-        let rows = session.load(&needs)?;
+        let tables = rows_of_plan(session, run, &[Need::OpenAttempts(Some(run))])?;
         // Whoever wrote in between is seen whole the next time round.
         if session.store.position(&stream)? == before {
-            return Ok((rows.tables, before));
+            return Ok((tables, before));
         }
     }
 }
@@ -569,18 +565,25 @@ fn is_half_done(session: &Session<'_>, row: &RunRow) -> Result<bool, Failure> {
 /// crash in the middle of a write leaves.
 pub(crate) fn own_files(project: &Project, face: &str, source: &str) -> Vec<git::Own> {
     let format = plan_format(face);
-    let Some(PlanPlace::Folder(name)) = format.map(|format| format.place) else {
-        return Vec::new();
-    };
     let beside = format.and_then(|format| format.list_beside);
-    let folder = project.absolute(source);
+    let beside = beside.map(|beside| beside.name);
+    // A plan in one file is committed with the work.
+    let (folder, name) = match format.map(|format| format.place) {
+        Some(PlanPlace::Folder(name)) => (source, Some(name)),
+        Some(PlanPlace::File) => (
+            source.rsplit_once('/').map_or("", |(folder, _)| folder),
+            None,
+        ),
+        None => return Vec::new(),
+    };
+    let folder = project.absolute(folder);
     // A second work tree has the version of its branch, which is nobody's work.
     let inner = folder.strip_prefix(&project.work_tree);
     let Ok(folder) = inner.or_else(|_| folder.strip_prefix(&project.root)) else {
         return Vec::new();
     };
     let folder = folder.to_string_lossy();
-    let names = [Some(name), beside.map(|beside| beside.name)];
+    let names = [name, beside];
     let begins = names.into_iter().flatten();
     let begins = begins.flat_map(|name| [name.to_owned(), format!(".{name}.")]);
     begins

@@ -447,6 +447,8 @@ pub struct PlanFormat {
     pub keeps_what_was_refused: bool,
     /// A list beside the file of a run to which piton adds; none where there is none.
     pub list_beside: Option<ListBeside>,
+    /// Whether the file of a run, or that beside it, shows the attempts that are over.
+    pub shows_attempts: bool,
 }
 
 /// Adds to the text of a list, if there is one, what it lacks of a run.
@@ -499,6 +501,7 @@ pub(crate) const IN_ONE_FILE: PlanFormat = PlanFormat {
     issues: None,
     keeps_what_was_refused: false,
     list_beside: None,
+    shows_attempts: false,
 };
 
 /// The file of a run by functions that keep nothing between two calls.

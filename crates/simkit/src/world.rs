@@ -456,6 +456,11 @@ impl World {
                 let at = at.filter(|row| row.run == *run && row.node == *node);
                 at.map(|row| Row::Attempt(Box::new(row.clone()))).collect()
             }
+            Need::AttemptsOf(run) => {
+                let of_run = self.tables.attempts().filter(|row| row.run == *run);
+                let rows = of_run.map(|row| Row::Attempt(Box::new(row.clone())));
+                rows.collect()
+            }
             Need::Decision(decision) => get(Key::Decision(*decision)).into_iter().collect(),
             Need::Runs => {
                 let runs = self.tables.runs();

@@ -652,3 +652,65 @@ fn a_run_with_another_id_is_another_run() {
     let asked = scratch.json(&["inbox"]);
     assert_eq!(asked[0]["run"], "2026-02-01-bills", "{asked}");
 }
+
+/// The invocations of the file: who, for which issue, and its tokens.
+fn invocations(text: &str) -> Vec<(String, Option<String>, u64, u64)> {
+    let state: serde_json::Value = serde_json::from_str(text).expect("JSON");
+    let list = state["metrics"]["agent_invocations"].as_array();
+    let list = list.expect("a list").iter().map(|one| {
+        let text = |key: &str| one[key].as_str().map(str::to_owned);
+        let tokens = |key: &str| one["tokens"][key].as_u64().expect("a number");
+        (
+            text("agent").expect("a name"),
+            text("issue"),
+            tokens("input"),
+            tokens("output"),
+        )
+    });
+    list.collect()
+}
+
+/// What agents took stands in the file as the journal has it, once each, also after a
+/// death and where another tool wrote some of it before.
+#[test]
+fn the_metrics_are_those_of_the_journal() {
+    let before = r#""agent_invocations": [{"agent": "doc-generator", "model": "sonnet", "repo": "shop", "issue": null, "started_at": "2026-01-15T10:00:00Z", "duration_s": 5, "tokens": {"input": 1, "output": 2}}]"#;
+    let text = state("PLANNING", "in_progress", "")
+        .replace("\"agent_invocations\": []", before)
+        .replace("\"agent_spawns\": 0", "\"agent_spawns\": 1");
+    let scratch = shop(&text);
+    check_strictly(&scratch);
+    let tokens = r#"echo '{"status": "completed", "summary": "done", "usage": {"input_tokens": 30, "output_tokens": 7}}'"#;
+    scratch.agent(&format!("{AGENT}\n{tokens}"));
+    let run = || scratch.piton(&["run", "state.json", "--agent", "./agent.sh"]);
+    assert_eq!(run().exit, 3);
+    decide(&scratch, &["d1", "approve"]);
+    let said = run();
+    assert_eq!(said.exit, 0, "{}", said.err);
+    check_strictly(&scratch);
+    let shown = invocations(&scratch.read("state.json"));
+    let of = |agent: &str, issue: Option<&str>, input, output| {
+        (agent.to_owned(), issue.map(str::to_owned), input, output)
+    };
+    assert_eq!(
+        shown,
+        [
+            of("doc-generator", None, 1, 2),
+            of("task-decomposer", None, 30, 7),
+            of("coder", Some("shop#1"), 30, 7),
+            of("coder", Some("shop#2"), 30, 7),
+        ]
+    );
+    let list = scratch.read("metrics.jsonl");
+    let agents = list.lines().map(|line| {
+        let one: serde_json::Value = serde_json::from_str(line).expect("a record a line");
+        one["agent_type"].as_str().expect("a name").to_owned()
+    });
+    let agents: Vec<String> = agents.collect();
+    assert_eq!(agents, ["task-decomposer", "coder", "coder"]);
+    // Nothing is added twice, and the list is nobody's change.
+    scratch.piton(&["files", "sync"]);
+    assert_eq!(run().exit, 0);
+    assert_eq!(invocations(&scratch.read("state.json")), shown);
+    assert_eq!(scratch.read("metrics.jsonl"), list);
+}

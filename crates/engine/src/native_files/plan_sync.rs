@@ -348,7 +348,7 @@ impl PlanSync {
         copy: &LaneCopy<'_>,
     ) -> Result<Looked, Failure> {
         // What was found in the file itself a moment ago is among them.
-        let mut tables = session.load(&needs(self.run))?.tables;
+        let mut tables = rows_of_plan(session, self.run, &[])?;
         leave_out_doubts(&mut tables, self.run);
         let done = tables.items(self.run);
         let done = done.filter(|row| row.state == ItemState::Done);
@@ -638,9 +638,27 @@ pub(crate) fn leave_out_doubts(tables: &mut Tables, run: RunId) {
     }
 }
 
-/// The rows that the file of a run is made of and compared with.
-fn needs(run: RunId) -> [Need; 3] {
-    [Need::Run(run), Need::Tree(run), Need::Decisions(run)]
+/// The rows that the file of a run is made of and compared with, and what else is
+/// needed of it.
+///
+/// # Errors
+///
+/// When the store fails.
+pub(crate) fn rows_of_plan(
+    session: &Session<'_>,
+    run: RunId,
+    more: &[Need],
+) -> Result<Tables, Failure> {
+    let needs = [Need::Run(run), Need::Tree(run), Need::Decisions(run)];
+    let mut needs = [&needs, more].concat();
+    let tables = session.load(&needs)?.tables;
+    let row = tables.run(run);
+    let shows_attempts = row.and_then(|row| plan_format(&row.face));
+    if !shows_attempts.is_some_and(|format| format.shows_attempts) {
+        return Ok(tables);
+    }
+    needs.push(Need::AttemptsOf(run));
+    Ok(session.load(&needs)?.tables)
 }
 
 /// Looks at the file of a run again that a person is asked about.
@@ -649,16 +667,16 @@ fn needs(run: RunId) -> [Need; 3] {
 ///
 /// When it cannot be read, or the store fails.
 pub(super) fn look_again(session: &Session<'_>, run: RunId) -> Result<(), Failure> {
-    let rows = session.load(&needs(run))?;
-    let Some(row) = rows.tables.run(run) else {
+    let tables = rows_of_plan(session, run, &[])?;
+    let Some(row) = tables.run(run) else {
         return Ok(());
     };
     if !session.keeps_its_file(row)? {
         return settle_superseded(session, row);
     }
-    let sync = PlanSync::open(session, row, &rows.tables).map_err(|error| unwritable(&error))?;
+    let sync = PlanSync::open(session, row, &tables).map_err(|error| unwritable(&error))?;
     match sync {
-        Some(mut sync) => sync.look(session, &rows.tables, None).map(drop),
+        Some(mut sync) => sync.look(session, &tables, None).map(drop),
         None => Ok(()),
     }
 }
@@ -675,7 +693,7 @@ pub(super) fn decide(
     why: Option<&str>,
 ) -> Result<Option<PathBuf>, Failure> {
     let position = session.store.position(&StreamId::run(row.run))?;
-    let tables = &session.load(&needs(row.run))?.tables;
+    let tables = &rows_of_plan(session, row.run, &[])?;
     let opened = match tables.run(row.run) {
         Some(row) => PlanSync::open(session, row, tables),
         None => Ok(None),

@@ -15,6 +15,7 @@ use crate::failure::Failure;
 use crate::git::{self, By, RefMove, RefStep};
 use crate::native_files::News;
 use crate::native_files::plan_sync::leave_out_doubts;
+use crate::native_files::plan_sync::rows_of_plan;
 use crate::native_files::project_sync::{self, texts_on_branch};
 use crate::notice::Notice;
 use crate::process::Stop;
@@ -115,12 +116,7 @@ fn plan_on_branch(
     let Some(before) = there(&path)? else {
         return Ok(None);
     };
-    let needs = [
-        Need::Run(row.id),
-        Need::Tree(row.id),
-        Need::Decisions(row.id),
-    ];
-    let mut tables = session.load(&needs)?.tables;
+    let mut tables = rows_of_plan(session, row.id, &[])?;
     leave_out_doubts(&mut tables, row.id);
     let now = session.world.now();
     let shown = PlanFile::of(&tables, row.id).and_then(|mut plan| {

@@ -17,6 +17,7 @@ use super::status::what_next;
 use crate::config::Config;
 use crate::failure::{Failure, run_state, state_of_run, unwritable};
 use crate::native_files::News;
+use crate::native_files::plan_sync::rows_of_plan;
 use crate::native_files::plan_sync::{PlanSync, settle_superseded};
 use crate::native_files::project_sync;
 use crate::notice::Notice;
@@ -289,14 +290,9 @@ pub(super) fn show_in_file(session: &Session<'_>, row: &RunRow) -> Result<Vec<Ne
     for _ in 0..2 {
         // First how far the journal is: the rows know that much, or more.
         let position = session.store.position(&StreamId::run(row.id))?;
-        let needs = [
-            Need::Run(row.id),
-            Need::Tree(row.id),
-            Need::Decisions(row.id),
-        ];
-        let rows = session.load(&needs)?;
+        let tables = rows_of_plan(session, row.id, &[])?;
         if sync.is_none() {
-            sync = match PlanSync::open(session, row, &rows.tables) {
+            sync = match PlanSync::open(session, row, &tables) {
                 Ok(sync) => sync,
                 Err(error) => {
                     shown.push(News::Behind(error.to_string()));
@@ -305,11 +301,11 @@ pub(super) fn show_in_file(session: &Session<'_>, row: &RunRow) -> Result<Vec<Ne
             };
         }
         let Some(sync) = &mut sync else { break };
-        let looked = sync.look(session, &rows.tables, None)?;
+        let looked = sync.look(session, &tables, None)?;
         shown.extend(looked.news);
         if !looked.taken {
             let is_gone = sync.was_written() && !sync.target().exists();
-            shown.extend(sync.write(&rows.tables, position, session.world.now()));
+            shown.extend(sync.write(&tables, position, session.world.now()));
             shown.extend(is_gone.then(|| file_was_gone(row, sync)));
             break;
         }

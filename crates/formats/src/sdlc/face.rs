@@ -6,6 +6,7 @@ use std::collections::{HashMap, HashSet};
 use jiff::Timestamp;
 use piton_core::{Edit, ItemRow, ItemState, RunId, Tables};
 
+use super::metrics;
 use super::phases::{self, issues};
 use super::plan::{by_id, issue_of, node, of_issue, of_run, planned, run_of, status_of};
 use super::state::{Issue, IssueStatus, State, derived_totals};
@@ -54,6 +55,7 @@ pub fn show(
         }
     }
     phases::show(&mut state, tables, run_row);
+    metrics::note_invocations(&mut state, tables, run);
     state.metrics.totals = derived_totals(&state);
     let Some(text) = text else {
         state.updated_at = Some(now.to_string());

@@ -5,14 +5,16 @@ use serde_json::Value;
 
 use super::phases::phase_of;
 use super::state::IssueStatus;
-use super::{FACE, Layout, SHAPE, convert, detect, edits, import, own_work, read, read_manifest};
+use super::{
+    FACE, Layout, SHAPE, convert, detect, edits, import, metrics, own_work, read, read_manifest,
+};
 use super::{read_metrics, show, title_of_native};
 use crate::face::Detected;
 use crate::format::{Format, Role, Strict, UNNAMED, has_key};
 use crate::plan_file::About;
 use crate::plan_format::{
-    Claim, IN_ONE_FILE, IssueWords, Issues, ItemRole, ItemUnit, Phases, PlanFormat, PlanKind,
-    PlanRefusal, PlanText, Stateless, Templates, sound,
+    Claim, IN_ONE_FILE, IssueWords, Issues, ItemRole, ItemUnit, ListBeside, Phases, PlanFormat,
+    PlanKind, PlanRefusal, PlanText, Stateless, Templates, sound,
 };
 use crate::problem::{Problem, Source};
 use crate::ralph_dir::face::detect_words;
@@ -58,7 +60,7 @@ pub static PLAN: PlanFormat = PlanFormat {
             about: "the metrics of an Agentic SDLC run",
             paths: &["metrics.jsonl"],
             detect: detect_words,
-            read: metrics,
+            read: check_metrics,
             ..UNNAMED
         },
     ],
@@ -97,6 +99,12 @@ pub static PLAN: PlanFormat = PlanFormat {
     }),
     conversions: convert::CONVERSIONS,
     title_of_native,
+    list_beside: Some(ListBeside {
+        name: metrics::NAME,
+        count: metrics::records,
+        with_new: metrics::with_new,
+    }),
+    shows_attempts: true,
     issues: Some(Issues {
         states: IssueStatus::WORDS,
         words,
@@ -125,7 +133,7 @@ fn claim(text: &PlanText<'_>) -> Claim {
     }
 }
 
-fn metrics(source: Source<'_>) -> Vec<Problem> {
+fn check_metrics(source: Source<'_>) -> Vec<Problem> {
     let skipped = read_metrics(source.text).skipped;
     if skipped == 0 {
         return Vec::new();
@@ -144,7 +152,7 @@ fn metrics(source: Source<'_>) -> Vec<Problem> {
 }
 
 /// Who works on an item: each issue is implemented.
-fn role(item: &ItemRow) -> Option<ItemRole> {
+pub(super) fn role(item: &ItemRow) -> Option<ItemRole> {
     match phase_of(item) {
         Some(phase) => phase.role,
         None => Some(CODER),

@@ -1,8 +1,114 @@
-//! `metrics.jsonl`: a record for each agent that ended.
+//! What agents took: `metrics.agent_invocations` of the state, and `metrics.jsonl`, with
+//! a record for each agent that ended.
 
+use std::collections::{BTreeMap, HashSet};
+
+use jiff::Timestamp;
+use piton_core::attempt::AttemptRow;
+use piton_core::{ItemRow, RunId, Tables};
+use serde_json::json;
+
+use super::formats::role;
+use super::phases::{in_words, phase_of};
+use super::plan::issue_of;
+use super::state::{Invocation, State};
 use crate::json;
 use crate::tolerant::count;
 use crate::tree::Node;
+
+/// The name of the list beside the state.
+pub(super) const NAME: &str = "metrics.jsonl";
+
+/// The attempts of agents that are over, in the order in which they began.
+fn ended(tables: &Tables, run: RunId) -> Vec<(&AttemptRow, &ItemRow)> {
+    let attempts = tables.attempts().filter(|row| row.run == run);
+    let ended = attempts.filter(|row| row.ended_at.is_some());
+    let at = ended.filter_map(|row| Some((row, tables.item(run, &row.node)?)));
+    // What piton does itself is the work of no agent.
+    let mut ended: Vec<_> = at.filter(|(_, item)| role(item).is_some()).collect();
+    ended.sort_by_key(|(row, _)| (row.started_at, row.id));
+    ended
+}
+
+/// How many records a run has.
+pub(super) fn records(tables: &Tables, run: RunId) -> usize {
+    ended(tables, run).len()
+}
+
+fn invocation((row, item): (&AttemptRow, &ItemRow)) -> Invocation {
+    let issue = phase_of(item).is_none().then(|| issue_of(item));
+    let took = row.ended_at.unwrap_or(row.started_at);
+    let took = took.as_second() - row.started_at.as_second();
+    let usage = row.report.as_ref().map(|report| &report.usage);
+    Invocation {
+        agent: role(item).map(|role| role.name.to_owned()),
+        model: Some(row.model.clone().unwrap_or_else(|| "unknown".to_owned())),
+        repo: issue.as_ref().and_then(|issue| issue.repo.clone()),
+        issue: issue.map(|issue| issue.id),
+        started_at: Some(in_words(row.started_at)),
+        #[expect(clippy::cast_precision_loss, reason = "seconds")]
+        duration_s: Some(took.max(0) as f64),
+        // The format has no word for what nobody knows.
+        tokens_input: Some(usage.and_then(|usage| usage.input_tokens).unwrap_or(0)),
+        tokens_output: Some(usage.and_then(|usage| usage.output_tokens).unwrap_or(0)),
+    }
+}
+
+/// What tells one invocation from others: who was started on what, and when.
+type InvocationKey = (Option<String>, Option<String>, Option<Timestamp>);
+
+fn key(of: &Invocation) -> InvocationKey {
+    let started = of.started_at.as_ref().and_then(|text| text.parse().ok());
+    (of.agent.clone(), of.issue.clone(), started)
+}
+
+/// Adds the invocations that the state lacks; those of other tools stay.
+pub(super) fn note_invocations(state: &mut State, tables: &Tables, run: RunId) {
+    let have = &mut state.metrics.agent_invocations;
+    let mut there: BTreeMap<InvocationKey, usize> = BTreeMap::new();
+    for one in have.iter() {
+        *there.entry(key(one)).or_default() += 1;
+    }
+    for one in ended(tables, run).into_iter().map(invocation) {
+        match there.get_mut(&key(&one)) {
+            Some(left) if *left > 0 => *left -= 1,
+            _ => have.push(one),
+        }
+    }
+}
+
+/// The list with the records that it lacks; none where it lacks nothing.
+pub(super) fn with_new(
+    present: Option<&str>,
+    tables: &Tables,
+    run: RunId,
+) -> Result<Option<String>, String> {
+    let present = present.unwrap_or_default();
+    let there = read_metrics(present).records;
+    let there: HashSet<&str> = there
+        .iter()
+        .filter_map(|one| one.agent_id.as_deref())
+        .collect();
+    let mut text = present.to_owned();
+    for (row, item) in ended(tables, run) {
+        let id = row.id.to_string();
+        if there.contains(id.as_str()) {
+            continue;
+        }
+        let of = invocation((row, item));
+        if !text.is_empty() && !text.ends_with('\n') {
+            text.push('\n');
+        }
+        let record = json!({
+            "agent_id": id,
+            "agent_type": of.agent,
+            "tokens": {"input": of.tokens_input, "output": of.tokens_output},
+            "timestamp": in_words(row.ended_at.unwrap_or(row.started_at)),
+        });
+        text.push_str(&format!("{record}\n"));
+    }
+    Ok((text != present).then_some(text))
+}
 
 /// What could be read of a `metrics.jsonl`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

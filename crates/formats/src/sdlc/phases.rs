@@ -421,7 +421,7 @@ fn note_times(state: &mut State, phase: Phase, at: (Option<Timestamp>, Option<Ti
 }
 
 /// A time to the second, as such files have it.
-fn in_words(time: Timestamp) -> String {
+pub(super) fn in_words(time: Timestamp) -> String {
     let whole = Timestamp::from_second(time.as_second());
     whole.unwrap_or(time).to_string()
 }

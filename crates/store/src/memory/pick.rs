@@ -81,6 +81,10 @@ impl Picked<'_> {
                     .filter(|row| row.run == *run && row.node == *node);
                 self.keys(at.map(|row| Key::Attempt(row.id)));
             }
+            Need::AttemptsOf(run) => {
+                let of_run = all.attempts().filter(|row| row.run == *run);
+                self.keys(of_run.map(|row| Key::Attempt(row.id)));
+            }
             Need::Decision(decision) => self.key(&Key::Decision(*decision)),
             Need::DecisionNumbered(number) => {
                 self.keys(

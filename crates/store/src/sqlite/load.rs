@@ -113,6 +113,11 @@ impl Loader<'_> {
                 "SELECT body FROM attempts WHERE run = ?1 AND node = ?2",
                 params![id(run), node.as_str()],
             ),
+            Need::AttemptsOf(run) => self.rows(
+                "attempts",
+                "SELECT body FROM attempts WHERE run = ?1",
+                [id(run)],
+            ),
             Need::Decision(decision) => self.key(&Key::Decision(*decision)),
             Need::DecisionNumbered(wanted) => self.rows(
                 "decisions",

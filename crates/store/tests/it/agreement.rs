@@ -123,7 +123,12 @@ impl Pair {
         let attempts = NODES
             .iter()
             .map(move |(node, _)| Need::AttemptsAt(run, Node::named(*node)));
-        [Need::Runs, Need::Tree(run), Need::Leases(run)]
+        [
+            Need::Runs,
+            Need::Tree(run),
+            Need::Leases(run),
+            Need::AttemptsOf(run),
+        ]
             .into_iter()
             .chain(decisions)
             .chain(attempts)

@@ -20,7 +20,7 @@ use piton_store::CommitError;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::{LaneCopy, STREAM, leave_out_doubts, needs, words};
+use super::{LaneCopy, STREAM, leave_out_doubts, rows_of_plan, words};
 use crate::fail;
 use crate::failure::Failure;
 use crate::git;
@@ -536,11 +536,11 @@ impl PlanLook<'_, '_> {
         let Ok(theirs) = std::str::from_utf8(bytes) else {
             return Ok(None);
         };
-        let rows = self.session.load(&needs(self.run))?;
+        let tables = rows_of_plan(self.session, self.run, &[])?;
         let now = self.session.world.now();
         let shown = Shown {
             file: self.path,
-            tables: &rows.tables,
+            tables: &tables,
             run: self.run,
         };
         let own = self
