@@ -278,8 +278,8 @@ Safe to kill: run again to go on; the flags of before hold where none is given."
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct RunArgs {
-    /// A sprint's folder, its SPRINT.yaml, a prd.json, a task file with criteria, or a run; without
-    /// it, what is found here
+    /// A sprint's folder, its SPRINT.yaml, a prd.json, a state.json, a task file with
+    /// criteria, or a run; without it, what is found here
     pub(crate) plan: Option<String>,
     /// The agent: a name from the configuration, else a shell command (`sh:CMD` forces one)
     #[arg(long, value_name = "NAME|CMD")]
@@ -482,7 +482,7 @@ pub(crate) enum PlanCommand {
         after_help = "Examples:\n  piton plan check sprints/2026-01-15_auth\n  piton plan check prd.json\n  piton plan check . --strict --json | jq -r '.problems[].code'"
     )]
     Check {
-        /// The sprint's folder, its SPRINT.yaml, a prd.json or a task file
+        /// The sprint's folder, its SPRINT.yaml, a prd.json, a state.json or a task file
         #[arg(value_name = "PLAN")]
         sprint: PathBuf,
         /// The folder of the workflows [default: .claude/workflows of the work tree]

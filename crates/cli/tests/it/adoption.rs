@@ -55,7 +55,7 @@ fn any_plan_can_be_checked() {
     ");
     insta::assert_snapshot!(scratch.shows(&["plan", "check", "notes.txt"]), @r"
     error: notes.txt is a file, and not a plan [plan.none]
-    hint: name a folder with a SPRINT.yaml, a prd.json, or a task file with criteria
+    hint: name a folder with a SPRINT.yaml, a prd.json, a state.json or a task file with criteria
     [exit 2]
     ");
     assert!(!scratch.has(".piton"));

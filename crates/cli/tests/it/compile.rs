@@ -430,17 +430,17 @@ mod bad_input {
         ");
         insta::assert_snapshot!(scratch.shows(&["run", "notes.txt", "--agent", "true"]), @r"
         error: notes.txt is a file, and not a plan [plan.none]
-        hint: name a folder with a SPRINT.yaml, a prd.json, or a task file with criteria
+        hint: name a folder with a SPRINT.yaml, a prd.json, a state.json or a task file with criteria
         [exit 2]
         ");
         insta::assert_snapshot!(scratch.shows(&["run", "empty", "--agent", "true"]), @r"
         error: empty holds no plan [plan.none]
-        hint: a plan is a folder with a SPRINT.yaml, a prd.json, or a task file with criteria
+        hint: a plan is a folder with a SPRINT.yaml, a prd.json, a state.json or a task file with criteria
         [exit 2]
         ");
         insta::assert_snapshot!(scratch.shows(&["run", "--agent", "true"]), @r"
         error: there is no plan here [plan.none]
-        hint: name one: `piton run PLAN`, where PLAN is a folder with a SPRINT.yaml, a prd.json or a task file
+        hint: name one: `piton run PLAN`, where PLAN is a folder with a SPRINT.yaml, a prd.json, a task file or a state.json
         [exit 2]
         ");
         assert!(!scratch.has(".piton"));

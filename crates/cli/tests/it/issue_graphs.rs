@@ -714,3 +714,20 @@ fn the_metrics_are_those_of_the_journal() {
     assert_eq!(invocations(&scratch.read("state.json")), shown);
     assert_eq!(scratch.read("metrics.jsonl"), list);
 }
+
+#[test]
+fn a_graph_is_found_without_its_name_and_a_broken_one_is_told_as_what_it_is() {
+    let scratch = shop(&state("EXECUTING", "in_progress", ISSUES));
+    let bare = || scratch.piton(&["run", "--agent", "./agent.sh", "--verdict", "exit-status"]);
+    let said = bare();
+    assert_eq!(said.exit, 0, "{}", said.err);
+    assert_eq!(phase(&scratch), "COMPLETED completed");
+    let scratch = shop("{\"run_id\": ");
+    let said = run(&scratch);
+    assert_eq!(said.exit, 6, "{}", said.err);
+    assert!(said.err.contains("STATE_PARSE_ERROR"), "{}", said.err);
+    // The state of another tool is no plan, and keeps nobody from one.
+    let scratch = shop("{\"open\": true}");
+    let said = scratch.piton(&["run"]);
+    assert!(said.err.contains("there is no plan here"), "{}", said.err);
+}

@@ -385,12 +385,12 @@ mod journal {
         ");
         insta::assert_snapshot!(scratch.shows(&["status"]), @r"
         nothing has been run here yet
-        hint: begin with `piton run PLAN`, where PLAN is a folder with a SPRINT.yaml, a prd.json or a task file
+        hint: begin with `piton run PLAN`, where PLAN is a folder with a SPRINT.yaml, a prd.json, a task file or a state.json
         [exit 0]
         ");
         insta::assert_snapshot!(scratch.shows(&["pause"]), @r"
         error: there is no run here [run.unknown]
-        hint: begin one with `piton run PLAN`, where PLAN is a folder with a SPRINT.yaml, a prd.json or a task file
+        hint: begin one with `piton run PLAN`, where PLAN is a folder with a SPRINT.yaml, a prd.json, a task file or a state.json
         [exit 2]
         ");
         assert!(!scratch.has(".piton"));

@@ -719,7 +719,7 @@ fn find(world: &World, request: &Request) -> Result<Found, Failure> {
             "plan.none",
             format!("{} holds no plan", sprint.shown.display()),
         )
-        .hint("a plan is a folder with a SPRINT.yaml, a prd.json, or a task file with criteria")),
+        .hint("a plan is a folder with a SPRINT.yaml, a prd.json, a state.json or a task file with criteria")),
     }
 }
 

@@ -64,6 +64,8 @@ pub static PLAN: PlanFormat = PlanFormat {
             ..UNNAMED
         },
     ],
+    example: Some("a state.json"),
+    candidates: &["state.json", ".sdlc/state.json", "orchestrator/state.json"],
     claim,
     read: |source, of| {
         let (state, problems) = read(source);
@@ -129,6 +131,14 @@ fn claim(text: &PlanText<'_>) -> Claim {
         layout @ (Layout::LowerCase | Layout::IssueList) => {
             Claim::Refused(PlanRefusal::foreign(&layout.describe()))
         }
+        Layout::Unreadable if text.is_json() => Claim::Refused(PlanRefusal {
+            problems: Some(read(text.source).1),
+            ..PlanRefusal::new(
+                "plan.unreadable",
+                "is not readable JSON; nothing was changed",
+                "mend the file, then run again",
+            )
+        }),
         Layout::Foreign(_) | Layout::Empty | Layout::Unreadable => Claim::NotOurs,
     }
 }

@@ -111,7 +111,7 @@ fn claim(text: &PlanText<'_>) -> Claim {
     Claim::Unknown(PlanRefusal::new(
         "plan.none",
         "is a file, and not a plan",
-        "name a folder with a SPRINT.yaml, a prd.json, or a task file with criteria",
+        "name a folder with a SPRINT.yaml, a prd.json, a state.json or a task file with criteria",
     ))
 }
 

@@ -129,9 +129,9 @@ impl Pair {
             Need::Leases(run),
             Need::AttemptsOf(run),
         ]
-            .into_iter()
-            .chain(decisions)
-            .chain(attempts)
+        .into_iter()
+        .chain(decisions)
+        .chain(attempts)
     }
 
     /// Each single wish is answered alike.

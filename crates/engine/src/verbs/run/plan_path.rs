@@ -51,9 +51,14 @@ impl PlanPath {
 
     /// The plans in one file that lie in a folder.
     pub(crate) fn among(world: &World, folder: &Path) -> Vec<Self> {
-        let names = plan_formats().iter().flat_map(|format| format.candidates);
-        let names = names.map(|name| folder.join(name));
-        names.filter_map(|path| Self::at(world, &path)).collect()
+        let formats = plan_formats().iter();
+        let found = formats.flat_map(|format| {
+            let names = format.candidates.iter().map(|name| folder.join(name));
+            let files = names.filter_map(|path| Self::at(world, &path));
+            // Other tools have files of that name as well.
+            files.filter(|file| format.issues.is_none() || file.is_plan())
+        });
+        found.collect()
     }
 
     /// The folder that it lies in.
@@ -122,7 +127,17 @@ impl PlanPath {
             ending: &ending.to_string_lossy(),
         };
         let (mut refused, mut unknown) = (None, None);
-        for format in plan_formats() {
+        // What cannot be read is told by the format that has files of this name.
+        let name = self.file.file_name().unwrap_or_default().to_string_lossy();
+        let is_named = |format: &&'static PlanFormat| {
+            let paths = format.formats.iter().flat_map(|format| format.paths);
+            paths
+                .map(|path| path.rsplit('/').next())
+                .any(|last| last == Some(&name))
+        };
+        let formats = plan_formats().iter().copied();
+        let (named, others): (Vec<_>, Vec<_>) = formats.partition(is_named);
+        for format in named.into_iter().chain(others) {
             match (format.claim)(&plan) {
                 Claim::Plan => return Ok(format),
                 Claim::NotOurs => {}
