@@ -493,21 +493,12 @@ pub(crate) enum PlanCommand {
         #[arg(long)]
         strict: bool,
     },
-    /// Begin a sprint: its folder and a SPRINT.yaml to fill in
+    /// Begin a sprint: its folder and a SPRINT.yaml to fill in; or, of a manifest and
+    /// requirements, the state.json of a run that goes from them to issues
     #[command(
-        after_help = "Examples:\n  piton plan new --sprint feature-auth\n  piton plan new --sprint feature-auth --workflow bugfix-workflow"
+        after_help = "Examples:\n  piton plan new --sprint feature-auth\n  piton plan new --sprint feature-auth --workflow bugfix-workflow\n  piton plan new --manifest manifest.yaml --prd docs/orders.md\n  piton plan new --manifest .sdlc/manifest.yaml --prd https://example.org/orders"
     )]
-    New {
-        /// The name of the sprint; its folder begins with the date
-        #[arg(long, value_name = "NAME")]
-        sprint: String,
-        /// The workflow that it follows
-        #[arg(long, value_name = "NAME")]
-        workflow: Option<String>,
-        /// Who owns it
-        #[arg(long)]
-        owner: Option<String>,
-    },
+    New(Box<NewArgs>),
     /// Add phases to a sprint that is under way
     #[command(
         after_help = "Examples:\n  piton plan inject 'Update the changelog'\n  piton plan inject 'Review the API' --after development --id-prefix review\n  piton plan inject --workflow hardening --at end-of-workflow"
@@ -577,6 +568,30 @@ pub(crate) enum PlanCommand {
         #[arg(long)]
         abandon: bool,
     },
+}
+
+/// What is begun.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct NewArgs {
+    /// The name of the sprint; its folder begins with the date
+    #[arg(long, value_name = "NAME", required_unless_present = "manifest")]
+    pub(crate) sprint: Option<String>,
+    /// The workflow that it follows
+    #[arg(long, value_name = "NAME", requires = "sprint")]
+    pub(crate) workflow: Option<String>,
+    /// Who owns it
+    #[arg(long, requires = "sprint")]
+    pub(crate) owner: Option<String>,
+    /// Begin a run of issues in the repository that this manifest.yaml names
+    #[arg(long, value_name = "FILE", conflicts_with = "sprint")]
+    pub(crate) manifest: Option<PathBuf>,
+    /// Where its requirements are: a file, or an address, which is not fetched
+    /// [default: `prd` of the manifest]
+    #[arg(long, value_name = "FILE|URL", requires = "manifest")]
+    pub(crate) prd: Option<String>,
+    /// The file to write [default: state.json beside the manifest]
+    #[arg(long, value_name = "FILE", requires = "manifest")]
+    pub(crate) out: Option<PathBuf>,
 }
 
 /// What is added to a sprint that is under way.

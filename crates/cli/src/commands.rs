@@ -23,6 +23,7 @@ use piton_engine::account::{Account, account_of_run};
 use piton_engine::caller;
 use piton_engine::config::VerdictBy;
 use piton_engine::item_view::{ItemView, item_of_event, named, without_controls};
+use piton_engine::verbs::begin::{NewRunArgs, new_run};
 use piton_engine::verbs::clean::{Unsaved, clean};
 use piton_engine::verbs::compile::{Compiled, Target, check_plan, compile_sprint, sprint_path};
 use piton_engine::verbs::control::{self, NodeWish, Outcome, Wish};
@@ -36,7 +37,7 @@ use piton_engine::world::local_time_s;
 use piton_engine::{Exit, Failure, World};
 
 use crate::args::{
-    Args, AtArg, Command, Deferred, IssueCommand, JournalCommand, PlaceArgs, PlanCommand,
+    Args, AtArg, Command, Deferred, IssueCommand, JournalCommand, NewArgs, PlaceArgs, PlanCommand,
     RequestArgs, RunArgs, StepsArgs, StoreCommand, UntilArg, VerbArg, VerdictArg,
 };
 use crate::output::{BOLD, CYAN, DIM, GREEN, Going, Output, RED, YELLOW};
@@ -724,26 +725,7 @@ fn plan_command(world: &World, command: PlanCommand, output: &mut Output) -> Res
                 Exit::No
             })
         }
-        PlanCommand::New {
-            sprint: name,
-            workflow,
-            owner,
-        } => {
-            let (workflow, owner) = (workflow.as_deref(), owner.as_deref());
-            let made = sprint::new_sprint(world, &name, workflow, owner)?;
-            if output.json {
-                output.json(&made);
-            } else {
-                output.note(&format!("wrote {}", made.file));
-                if let Some(missing) = &made.missing {
-                    output.warning(&format!(
-                        "its workflow is not there: steps can be added when {missing} is written"
-                    ));
-                }
-                output.hint(&format!("add to it with `{}`", made.next));
-            }
-            Ok(Exit::Done)
-        }
+        PlanCommand::New(args) => new_plan(world, *args, output),
         PlanCommand::Inject(args) => {
             let addition = Addition {
                 run: args.run,
@@ -808,6 +790,42 @@ fn plan_command(world: &World, command: PlanCommand, output: &mut Output) -> Res
             Ok(Exit::Done)
         }
     }
+}
+
+fn new_plan(world: &World, args: NewArgs, output: &mut Output) -> Result<Exit, Failure> {
+    if let Some(manifest) = args.manifest {
+        let args = NewRunArgs {
+            manifest,
+            requirements: args.prd,
+            out: args.out,
+        };
+        let made = new_run(world, &args)?;
+        if output.json {
+            output.json(&made);
+            return Ok(Exit::Done);
+        }
+        for problem in &made.problems {
+            output.warning(&format!("{}: {}", problem.file, problem.message));
+        }
+        output.note(&format!("wrote {}: run `{}`", made.file, made.run));
+        output.hint(&format!("begin it with `{}`", made.next));
+        return Ok(Exit::Done);
+    }
+    let (workflow, owner) = (args.workflow.as_deref(), args.owner.as_deref());
+    let name = args.sprint.unwrap_or_default();
+    let made = sprint::new_sprint(world, &name, workflow, owner)?;
+    if output.json {
+        output.json(&made);
+        return Ok(Exit::Done);
+    }
+    output.note(&format!("wrote {}", made.file));
+    if let Some(missing) = &made.missing {
+        output.warning(&format!(
+            "its workflow is not there: steps can be added when {missing} is written"
+        ));
+    }
+    output.hint(&format!("add to it with `{}`", made.next));
+    Ok(Exit::Done)
 }
 
 fn add_steps(

@@ -1,6 +1,7 @@
 //! The verbs: what people and programs ask of piton, as plain functions over
 //! plain data. The command line, and later HTTP and MCP, translate them.
 
+pub mod begin;
 pub mod clean;
 pub mod compile;
 pub mod control;

@@ -303,6 +303,32 @@ pub struct RunRepos {
     pub manifest: Option<&'static str>,
 }
 
+/// What a new run is to be about.
+#[derive(Clone, Copy)]
+pub struct RunWish<'a> {
+    /// Where the requirements are: an address, or a path from the folder of its file.
+    pub requirements: &'a str,
+    /// What they are about, in a few words; none where only the repository says so.
+    pub topic: Option<&'a str>,
+    /// Whether there is a run of this name.
+    pub is_taken: &'a dyn Fn(&str) -> bool,
+}
+
+/// The file of a run that nobody has begun.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewRun {
+    /// What the run is called.
+    pub name: String,
+    /// The text of its file.
+    pub text: String,
+    /// The repositories that it is for, as files call them.
+    pub repos: Vec<String>,
+}
+
+/// The file of a new run, and what is wrong with the manifest that it is made of; no
+/// file where that has errors.
+pub type Begin = fn(Source<'_>, &RunWish<'_>, Timestamp) -> (Option<NewRun>, Vec<Problem>);
+
 /// Phases of a run, each with a role, of which piton does some itself.
 #[derive(Clone, Copy)]
 pub struct Phases {
@@ -322,6 +348,10 @@ pub struct Phases {
     pub manifest: &'static str,
     /// The repositories, by the text of the run's own file and of that one.
     pub repositories: fn(&str, Option<&str>) -> RunRepos,
+    /// The file of a new run, made of a manifest.
+    pub begin: Begin,
+    /// Where a manifest says that the requirements are.
+    pub requirements_of: fn(Source<'_>) -> Option<String>,
 }
 
 /// What the file says of an item that is an issue.

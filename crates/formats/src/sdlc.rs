@@ -10,6 +10,7 @@
 //!
 //! Nothing here moves an issue: what a status may become is not decided here.
 
+mod begin;
 mod convert;
 mod face;
 mod formats;

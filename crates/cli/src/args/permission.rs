@@ -93,7 +93,7 @@ fn of_plan(command: &PlanCommand) -> Permission {
             Permission::new("piton plan compile", changing(writes)).at(Some(sprint))
         }
         PlanCommand::Check { .. } => Permission::new("piton plan check", Access::Read),
-        PlanCommand::New { .. } => Permission::new("piton plan new", Access::Person),
+        PlanCommand::New(_) => Permission::new("piton plan new", Access::Person),
         PlanCommand::Inject(args) => {
             Permission::new("piton plan inject", Access::Person).at(args.run.as_ref())
         }

@@ -5,7 +5,7 @@ mod definition;
 mod held_up;
 pub(crate) mod plan_path;
 mod remembered;
-mod repositories;
+pub(super) mod repositories;
 pub(crate) mod support;
 mod takeover;
 mod unknown_keys;

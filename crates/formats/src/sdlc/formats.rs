@@ -6,7 +6,8 @@ use serde_json::Value;
 use super::phases::phase_of;
 use super::state::IssueStatus;
 use super::{
-    FACE, Layout, SHAPE, convert, detect, edits, import, metrics, own_work, read, read_manifest,
+    FACE, Layout, SHAPE, begin, convert, detect, edits, import, metrics, own_work, read,
+    read_manifest,
 };
 use super::{read_metrics, show, title_of_native};
 use crate::face::Detected;
@@ -98,6 +99,8 @@ pub static PLAN: PlanFormat = PlanFormat {
         made_of: super::phases::made_of,
         manifest: own_work::MANIFEST,
         repositories: own_work::repositories,
+        begin: begin::begin,
+        requirements_of: begin::requirements_of,
     }),
     conversions: convert::CONVERSIONS,
     title_of_native,

@@ -35,15 +35,47 @@ pub(super) fn refuse_others(
     };
     let manifest = input::read_text(&folder.join(phases.manifest)).ok();
     let found = (phases.repositories)(&text, manifest.as_deref());
+    match others(world, project, folder, &found).as_slice() {
+        [] => Ok(()),
+        others => Err(refusal(&path, project, &found, others)),
+    }
+}
+
+/// Refuses to begin a run of which something is to be done in another repository:
+/// `piton run` would refuse it. `typed` is its file, which lies in `folder`.
+///
+/// # Errors
+///
+/// When there is such a thing.
+pub(in crate::verbs) fn refuse_to_begin(
+    world: &World,
+    project: &Project,
+    (typed, folder): (&str, &Path),
+    found: &RunRepos,
+) -> Result<(), Failure> {
+    let others = others(world, project, folder, found);
+    if others.is_empty() {
+        return Ok(());
+    }
+    let what = in_others(typed, project, &others);
+    let manifest = found.manifest.unwrap_or("the manifest");
+    Err(Failure::new("plan.unsupported", what).hint(format!(
+        "runs over several repositories come later; begin one in each of them, with a {manifest} that names that repository alone, with `path: .`"
+    )))
+}
+
+/// The repositories of a run that are not this one.
+fn others<'r>(
+    world: &World,
+    project: &Project,
+    folder: &Path,
+    found: &'r RunRepos,
+) -> Vec<&'r RunRepo> {
     let is_other = |repo: &&RunRepo| match &repo.path {
         Some(path) => !is_this(world, project, &folder.join(path)),
         None => found.manifest.is_some() || found.repos.len() > 1,
     };
-    let others: Vec<&RunRepo> = found.repos.iter().filter(is_other).collect();
-    match others.as_slice() {
-        [] => Ok(()),
-        others => Err(refusal(&path, project, &found, others)),
-    }
+    found.repos.iter().filter(is_other).collect()
 }
 
 /// Whether a path leads into the repository of the project, in whichever of its work
@@ -58,12 +90,7 @@ fn is_this(world: &World, project: &Project, path: &Path) -> bool {
 }
 
 fn refusal(path: &str, project: &Project, found: &RunRepos, others: &[&RunRepo]) -> Failure {
-    let named: Vec<String> = others.iter().map(|repo| in_words(repo)).collect();
-    let what = format!(
-        "{path} is to be worked on in other repositories than {}: {}",
-        project.work_tree.display(),
-        named.join(", ")
-    );
+    let what = in_others(path, project, others);
     let hint = match (others, found.manifest) {
         ([one], Some(manifest)) if one.path.is_none() => format!(
             "name `{}` in {manifest}, with `path: .` if it is this one",
@@ -76,6 +103,15 @@ fn refusal(path: &str, project: &Project, found: &RunRepos, others: &[&RunRepo])
         _ => "runs over several repositories come later; copy the file into each of them with its own issues, and type `piton run` there".to_owned(),
     };
     Failure::new("plan.unsupported", what).hint(hint)
+}
+
+fn in_others(path: &str, project: &Project, others: &[&RunRepo]) -> String {
+    let named: Vec<String> = others.iter().map(|repo| in_words(repo)).collect();
+    format!(
+        "{path} is to be worked on in other repositories than {}: {}",
+        project.work_tree.display(),
+        named.join(", ")
+    )
 }
 
 fn in_words(repo: &RunRepo) -> String {
