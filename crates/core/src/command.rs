@@ -573,6 +573,13 @@ pub enum Word {
         /// Why.
         why: Option<String>,
     },
+    /// That of a person who typed it: all of it holds, or it is refused as a whole.
+    Typed {
+        /// The command, as evidence names it.
+        through: String,
+        /// Why.
+        why: Option<String>,
+    },
 }
 
 /// What was found in a native file that somebody else wrote.

@@ -6,6 +6,7 @@
 
 mod advance;
 mod agent_edits;
+mod by_hand;
 mod claims;
 mod editing;
 mod joining;

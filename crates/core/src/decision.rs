@@ -49,6 +49,8 @@ pub enum DecisionKind {
     /// All that the plan asks of the item is there, and it is done when a person
     /// approves it.
     Approval,
+    /// Somebody works on the item outside of piton, and says what comes of it.
+    InHand,
 }
 
 impl DecisionKind {
@@ -70,6 +72,7 @@ impl DecisionKind {
             Self::Review => "review",
             Self::Wait => "wait",
             Self::Approval => "approval",
+            Self::InHand => "in-hand",
         }
     }
 
@@ -83,7 +86,8 @@ impl DecisionKind {
             | Self::MergeNeeded
             | Self::Review
             | Self::Wait
-            | Self::Approval => true,
+            | Self::Approval
+            | Self::InHand => true,
             Self::Breakpoint
             | Self::FileConflict
             | Self::ClaimedItems
@@ -103,6 +107,7 @@ impl DecisionKind {
             Self::BlockedNode => &[Verb::Retry, Verb::Answer, Verb::Skip],
             Self::MergeNeeded => &[Verb::Approve, Verb::Skip],
             Self::Wait => &[Verb::Retry, Verb::Approve, Verb::Skip],
+            Self::InHand => &[Verb::Retry, Verb::Skip],
             Self::Breakpoint => &[Verb::Approve],
             Self::FileConflict => &[Verb::KeepFile, Verb::KeepPiton, Verb::Merge],
             Self::ClaimedItems | Self::DoubtedMemory => &[Verb::Approve, Verb::Skip],

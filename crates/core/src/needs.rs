@@ -327,7 +327,7 @@ pub fn needs(command: &Command) -> Needs {
         }
         Command::TakeEdits { run, word, .. } => {
             match word {
-                Word::File | Word::Piton => {}
+                Word::File | Word::Piton | Word::Typed { .. } => {}
                 Word::Hand { .. } => rows.push(Need::OpenAttempts(None)),
                 Word::MaybeAgent { attempt, .. } => {
                     rows.push(Need::OpenAttempts(None));

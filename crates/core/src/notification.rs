@@ -215,14 +215,17 @@ pub fn kind_of_decision(kind: DecisionKind) -> NotificationKind {
         | DecisionKind::Request
         | DecisionKind::Review
         | DecisionKind::Wait
+        | DecisionKind::InHand
         | DecisionKind::Approval => NotificationKind::Question,
     }
 }
 
 /// Whether a decision is still to be notified of: it is open, not put off, and
-/// nobody was notified of it. What was answered meanwhile is no news.
+/// nobody was notified of it. What was answered meanwhile is no news, nor is what
+/// somebody has in hand: that person said so.
 fn is_due(row: &DecisionRow) -> bool {
-    let is_asked = row.verdict.is_none() && row.deferred.is_none();
+    let is_open = row.verdict.is_none() && row.deferred.is_none();
+    let is_asked = is_open && row.kind != DecisionKind::InHand;
     is_asked && row.notification != Some(NotificationStage::Ended)
 }
 

@@ -1087,7 +1087,11 @@ impl Sim {
                 file,
                 edits,
                 word: match (by_person, by_hand) {
-                    (true, _) => crate::edits::a_persons(&self.world),
+                    (true, true) => Word::Typed {
+                        through: "piton issue".to_owned(),
+                        why: None,
+                    },
+                    (true, false) => crate::edits::a_persons(&self.world),
                     (false, true) => Word::Hand {
                         by: "ada".to_owned(),
                         brought: Vec::new(),

@@ -1032,6 +1032,7 @@ impl World {
                     || asked(DecisionKind::Review)
                     || asked(DecisionKind::Wait)
                     || asked(DecisionKind::Approval)
+                    || asked(DecisionKind::InHand)
                     || asked(DecisionKind::BlockedNode),
                 "there is no way out of {}",
                 run.state

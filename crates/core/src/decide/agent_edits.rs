@@ -40,7 +40,7 @@ impl Agent {
     /// The agent whose edits this word may stand for; none where it is a person's.
     pub(super) fn of_word(story: &Story<'_>, run: RunId, word: &Word) -> Option<Self> {
         let (known, criteria, in_lane) = match word {
-            Word::File | Word::Piton | Word::Person { .. } => return None,
+            Word::File | Word::Piton | Word::Person { .. } | Word::Typed { .. } => return None,
             Word::Hand { .. } => (None, true, false),
             Word::MaybeAgent {
                 attempt,

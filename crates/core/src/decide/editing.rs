@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::advance::{after_hook, after_work, must_wait, release_dependents};
 use super::agent_edits::{Agent, forget_answered, take_agent_edits};
+use super::by_hand::{fail_by_hand, set_dependencies, take_in_hand};
 use super::claims::judge_attempt;
 use super::people::{
     ask_pause, bury_runner, close_emptied, drop_item, is_under_way, open_question, redo_item,
@@ -39,7 +40,7 @@ impl From<Refusal> for Unfit {
     }
 }
 
-fn unfit<T>(why: impl Into<String>) -> Result<T, Unfit> {
+pub(super) fn unfit<T>(why: impl Into<String>) -> Result<T, Unfit> {
     Err(Unfit(why.into()))
 }
 
@@ -61,6 +62,16 @@ pub(super) fn take_edits(
     }
     bury_runner(story, run)?;
     let by = By { file, word };
+    if let Word::Typed { .. } = word {
+        let left = take_all(story, run, &by, edits);
+        return match left.is_empty() {
+            true => Ok(()),
+            false => Err(Refusal::Unfit {
+                file: file.to_owned(),
+                why: in_lines(&left),
+            }),
+        };
+    }
     if let Some(agent) = Agent::of_word(story, run, word) {
         let asked = story.tables.open_decisions(run);
         let asked = asked.filter(|row| row.file.as_deref() == Some(file));
@@ -106,7 +117,7 @@ pub(super) fn take_edits(
             story.tell_unless_made(*decision, Verb::KeepFile, why.as_deref());
             Ok(())
         }
-        Word::Piton | Word::Person { .. } => Err(Refusal::Unfit {
+        Word::Piton | Word::Person { .. } | Word::Typed { .. } => Err(Refusal::Unfit {
             file: file.to_owned(),
             why: in_lines(&left),
         }),
@@ -308,14 +319,14 @@ fn take(story: &mut Story<'_>, run: RunId, by: &By<'_>, edit: &Edit) -> Result<(
             if row.depends_on == *depends_on {
                 return Ok(());
             }
-            let drops = depends_on.iter().all(|on| row.depends_on.contains(on));
-            match by.word {
-                Word::Person { .. } if drops => drop_dependencies(story, run, node, depends_on),
-                Word::Piton => add_dependencies(story, run, node, depends_on),
-                Word::File | Word::Hand { .. } | Word::MaybeAgent { .. } | Word::Person { .. } => {
-                    unfit("what it waits for is told when it is planned")
-                }
+            if let Word::Piton | Word::Typed { .. } = by.word {
+                return set_dependencies(story, run, node, depends_on);
             }
+            let drops = depends_on.iter().all(|on| row.depends_on.contains(on));
+            if drops && matches!(by.word, Word::Person { .. }) {
+                return drop_dependencies(story, run, node, depends_on);
+            }
+            unfit("what it waits for is told when it is planned")
         }
         Edit::SetClaims { node, claims } => change(story, run, node, Change::Claims(*claims)),
         Edit::SetScope { node, scope } => change(story, run, node, Change::Scope(scope.clone())),
@@ -323,7 +334,9 @@ fn take(story: &mut Story<'_>, run: RunId, by: &By<'_>, edit: &Edit) -> Result<(
             node,
             present: false,
         } => match by.word {
-            Word::Person { .. } | Word::Hand { .. } => Ok(drop_item(story, run, node)?),
+            Word::Person { .. } | Word::Hand { .. } | Word::Typed { .. } => {
+                Ok(drop_item(story, run, node)?)
+            }
             Word::File | Word::Piton | Word::MaybeAgent { .. } => Ok(()),
         },
         Edit::SetPresent { node, .. } => {
@@ -413,7 +426,12 @@ pub(super) fn tell_change(story: &mut Story<'_>, run: RunId, node: &Node, change
 
 /// Changes what the plan says of an item. What is under way on it goes on with
 /// what it was started with; the change is in force from the next start.
-fn change(story: &mut Story<'_>, run: RunId, node: &Node, change: Change) -> Result<(), Unfit> {
+pub(super) fn change(
+    story: &mut Story<'_>,
+    run: RunId,
+    node: &Node,
+    change: Change,
+) -> Result<(), Unfit> {
     let row = story.item(run, node)?;
     let mut changed = row.clone();
     change.apply(&mut changed);
@@ -451,11 +469,17 @@ fn set_state(
     if row.state == to {
         return Ok(());
     }
+    let typed = match by.word {
+        Word::Typed { why, .. } => Some(why.as_deref()),
+        Word::File | Word::Hand { .. } | Word::Person { .. } | Word::MaybeAgent { .. } => None,
+    };
     match to {
         ItemState::Skipped if row.skip_asked => Ok(()),
         ItemState::Skipped => Ok(skip_item(story, run, node, None)?),
         ItemState::Pending | ItemState::Ready => set_pending(story, run, by, &row),
         ItemState::Done => mark_done(story, run, by, &row),
+        ItemState::Waiting if let Some(why) = typed => take_in_hand(story, &row, why),
+        ItemState::Failed if let Some(why) = typed => fail_by_hand(story, &row, why),
         ItemState::Working
         | ItemState::Waiting
         | ItemState::Failed
@@ -480,7 +504,7 @@ fn set_pending(story: &mut Story<'_>, run: RunId, by: &By<'_>, row: &ItemRow) ->
             Word::File | Word::Piton | Word::Hand { .. } | Word::MaybeAgent { .. } => {
                 unfit("it is done")
             }
-            Word::Person { why: said, .. } => {
+            Word::Person { why: said, .. } | Word::Typed { why: said, .. } => {
                 Ok(redo_item(story, run, row, (&why, said.as_deref()))?)
             }
         },
@@ -494,7 +518,7 @@ fn set_pending(story: &mut Story<'_>, run: RunId, by: &By<'_>, row: &ItemRow) ->
         | ItemState::Dropped => {
             // That a file says so is no word of a person to the agent.
             let said = match by.word {
-                Word::Person { why, .. } => why.as_deref(),
+                Word::Person { why, .. } | Word::Typed { why, .. } => why.as_deref(),
                 Word::File | Word::Piton | Word::Hand { .. } | Word::MaybeAgent { .. } => None,
             };
             Ok(retry_item(story, run, &row.node, (Some(&why), said))?)
@@ -507,7 +531,7 @@ fn any_under_way(story: &Story<'_>, run: RunId, top: &ItemRow) -> bool {
 }
 
 /// The item waits for fewer others; it is ready if it waits for none that is open.
-fn drop_dependencies(
+pub(super) fn drop_dependencies(
     story: &mut Story<'_>,
     run: RunId,
     node: &Node,
@@ -528,62 +552,24 @@ fn drop_dependencies(
     Ok(())
 }
 
-/// The item, on which nobody has worked yet, waits for more others.
-fn add_dependencies(
-    story: &mut Story<'_>,
-    run: RunId,
-    node: &Node,
-    depends_on: &[Node],
-) -> Result<(), Unfit> {
-    let row = story.item(run, node)?.clone();
-    let has_begun = row.attempts > 0 || !matches!(row.state, ItemState::Pending | ItemState::Ready);
-    if has_begun || row.unit.is_some() {
-        return unfit(format!("it is {}, and work on it has begun", row.state));
-    }
-    for on in depends_on {
-        if story.tables.item(run, on).is_none() {
-            return unfit(format!("`{on}` is not there"));
-        }
-        if waits_for(story, run, on, node) {
-            return unfit(format!("`{node}` and `{on}` would wait for each other"));
-        }
-    }
-    change(story, run, node, Change::DependsOn(depends_on.to_vec()))?;
-    let changed = story.item(run, node)?.clone();
-    if changed.state == ItemState::Ready && must_wait(story, run, &changed) {
-        story.move_item(run, node, ItemState::Pending, |_| {});
-    }
-    Ok(())
-}
-
-/// Whether `item` is the other one, or waits for it by whatever detour.
-fn waits_for(story: &Story<'_>, run: RunId, item: &Node, other: &Node) -> bool {
-    let mut seen = BTreeSet::new();
-    let mut to_see = vec![item.clone()];
-    while let Some(node) = to_see.pop() {
-        if node == *other {
-            return true;
-        }
-        let row = story.tables.item(run, &node);
-        let on = row.into_iter().flat_map(|row| row.depends_on.clone());
-        to_see.extend(on.filter(|on| seen.insert(on.clone())));
-    }
-    false
-}
-
 /// Why an item counts as done that is marked in a file.
 fn mark(story: &Story<'_>, by: &By<'_>, node: &Node) -> Evidence {
     let person = match by.word {
         Word::Hand { brought, .. } if brought.contains(node) => return Evidence::TakenOver,
         Word::Hand { by, .. } => Some(by.clone()),
-        Word::Person { .. } => Some(story.facts.actor.name().to_owned()),
+        Word::Person { .. } | Word::Typed { .. } => Some(story.facts.actor.name().to_owned()),
         Word::File | Word::Piton | Word::MaybeAgent { .. } => None,
     };
     match person {
         Some(person) => Evidence::Decided {
             by: person,
             at: story.rows.now,
-            through: by.file.to_owned(),
+            through: match by.word {
+                Word::Typed { through, .. } => through.clone(),
+                Word::File | Word::Hand { .. } | Word::Person { .. } | Word::MaybeAgent { .. } => {
+                    by.file.to_owned()
+                }
+            },
         },
         None => Evidence::Claimed {
             by: by.file.to_owned(),

@@ -735,6 +735,7 @@ pub(super) fn decide_open(
                 | DecisionKind::Review
                 | DecisionKind::Wait
                 | DecisionKind::Request
+                | DecisionKind::InHand
                 | DecisionKind::Approval => Some(row.question.clone()),
             };
             try_again(story, row.run, &node, Some(answer))?;

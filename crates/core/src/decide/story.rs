@@ -529,6 +529,7 @@ impl<'a> Story<'a> {
                 | DecisionKind::AgentEdit
                 | DecisionKind::Wait
                 | DecisionKind::DoubtedMemory
+                | DecisionKind::InHand
                 | DecisionKind::Approval => true,
             })
             .map(|row| row.id)

@@ -940,8 +940,8 @@ fn piton_itself_can_have_an_item_wait_for_more_others() {
     );
     assert_eq!(world.tables.open_decisions(world.run).count(), 0);
     for (at, on, why) in [
-        ("b", "a", "would wait for each other"),
-        ("b", "b", "would wait for each other"),
+        ("b", "a", "which waits for it"),
+        ("b", "b", "which waits for it"),
         ("b", "gone", "is not there"),
     ] {
         let refusal = world.refused(by_piton(&world, at, &[on]));

@@ -10,6 +10,7 @@ use piton_simkit::{edits, plans, world};
 mod approval;
 mod asking;
 mod before;
+mod by_hand;
 mod claims;
 mod dependencies;
 mod doctor;

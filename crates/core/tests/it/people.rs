@@ -320,6 +320,7 @@ fn each_kind_of_question_takes_the_verbs_that_fit_it() {
                 DecisionKind::Review => unreachable!("see `merges`"),
                 DecisionKind::Wait => unreachable!("see `waits`"),
                 DecisionKind::Approval => unreachable!("see `approval`"),
+                DecisionKind::InHand => unreachable!("see `by_hand`"),
                 DecisionKind::ClaimedItems | DecisionKind::AgentEdit => {
                     unreachable!("see `marks`")
                 }

@@ -600,6 +600,7 @@ pub fn decide(
         | DecisionKind::DoubtedMemory
         | DecisionKind::Review
         | DecisionKind::Wait
+        | DecisionKind::InHand
         | DecisionKind::Approval => false,
     };
     let question = if is_by_the_way {

@@ -242,7 +242,11 @@ impl NativeFile for PlanLook<'_, '_> {
         let left = question.map(|row| left_of(edits.clone(), &row));
         let (taken, by_old_checks) = match self.word {
             Word::MaybeAgent { .. } => (words::took_changes(self.path, &events), None),
-            Word::File | Word::Piton | Word::Hand { .. } | Word::Person { .. } => {
+            Word::File
+            | Word::Piton
+            | Word::Hand { .. }
+            | Word::Person { .. }
+            | Word::Typed { .. } => {
                 let is_taken = |edit: &&Edit| left.iter().flatten().all(|left| left != *edit);
                 let taken = edits.iter().filter(is_taken);
                 let told = taken.filter(|edit| {
@@ -564,7 +568,11 @@ impl PlanLook<'_, '_> {
     fn person(&self) -> Option<String> {
         match &self.word {
             Word::Hand { by, .. } => Some(by.clone()),
-            Word::File | Word::Piton | Word::Person { .. } | Word::MaybeAgent { .. } => None,
+            Word::File
+            | Word::Piton
+            | Word::Person { .. }
+            | Word::MaybeAgent { .. }
+            | Word::Typed { .. } => None,
         }
     }
 

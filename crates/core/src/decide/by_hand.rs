@@ -1,0 +1,143 @@
+//! What people say of items that they work on themselves, outside of piton.
+//!
+//! An item that somebody has in hand waits for that person: no runner starts it, and
+//! whoever wants piton to work on it tries it again.
+
+use super::advance::{give_up, must_wait};
+use super::editing::{Unfit, change, drop_dependencies, unfit};
+use super::people::{is_under_way, reopen_above};
+use super::story::Story;
+use crate::attempt::HumanNeeded;
+use crate::decision::{DecisionKind, Verb};
+use crate::event::Change;
+use crate::id::{Node, RunId};
+use crate::item::{ItemRow, ItemState, Stage};
+use crate::merge::MergeRow;
+use crate::plan::Order;
+use crate::refusal::Refusal;
+
+/// Somebody works on an item now.
+pub(super) fn take_in_hand(
+    story: &mut Story<'_>,
+    item: &ItemRow,
+    why: Option<&str>,
+) -> Result<(), Unfit> {
+    begin(story, item)?;
+    let (run, node) = (item.run, &item.node);
+    let human = HumanNeeded {
+        reason: format!("{} works on it", story.facts.actor.name()),
+        details: why.map(str::to_owned),
+    };
+    story.move_item(run, node, ItemState::Waiting, |moved| {
+        moved.human = Some(human.clone());
+    });
+    story.ask(DecisionKind::InHand, run, node, human.reason, human.details);
+    Ok(())
+}
+
+/// Whoever worked on an item gave it up.
+pub(super) fn fail_by_hand(
+    story: &mut Story<'_>,
+    item: &ItemRow,
+    why: Option<&str>,
+) -> Result<(), Unfit> {
+    begin(story, item)?;
+    let by = story.facts.actor.name();
+    let error = why.map_or_else(|| format!("{by} gave it up"), str::to_owned);
+    give_up(story, item.run, &item.node, ItemState::Failed, &error);
+    Ok(())
+}
+
+/// The item is begun, and not by a runner.
+fn begin(story: &mut Story<'_>, item: &ItemRow) -> Result<(), Unfit> {
+    let (run, node) = (item.run, &item.node);
+    if is_under_way(item) || item.state == ItemState::Working {
+        return Err(Refusal::BeingWorkedOn(node.clone()).into());
+    }
+    let may_begin = matches!(item.state, ItemState::Ready | ItemState::Waiting);
+    if !may_begin || !item.is_leaf() {
+        return unfit(format!("it is {}", item.state));
+    }
+    if item.merge().is_some_and(MergeRow::is_waiting) {
+        return unfit("its work waits to be merged");
+    }
+    reopen_above(story, run, node);
+    for above in story.above(run, node).into_iter().rev() {
+        if above.state == ItemState::Ready {
+            story.move_item(run, &above.node, ItemState::Working, |_| {});
+        }
+    }
+    story.move_item(run, node, ItemState::Working, |moved| {
+        moved.stage = Some(Stage::Work);
+    });
+    story.settle_own(run, node, Verb::Settled);
+    Ok(())
+}
+
+/// An item waits for other items than it did.
+pub(super) fn set_dependencies(
+    story: &mut Story<'_>,
+    run: RunId,
+    node: &Node,
+    depends_on: &[Node],
+) -> Result<(), Unfit> {
+    if story.run(run)?.order == Order::InTurn {
+        return unfit("what it waits for is told when it is planned");
+    }
+    let row = story.item(run, node)?.clone();
+    let added = depends_on.iter().filter(|on| !row.depends_on.contains(on));
+    for on in added {
+        let is_round = on.is_within(node) || node.is_within(on) || waits_for(story, run, on, node);
+        if story.tables.item(run, on).is_none() {
+            return unfit(format!("it would wait for `{on}`, which is not there"));
+        }
+        if is_round {
+            return unfit(format!("it would wait for `{on}`, which waits for it"));
+        }
+    }
+    if depends_on.iter().all(|on| row.depends_on.contains(on)) {
+        return drop_dependencies(story, run, node, depends_on);
+    }
+    let fits = matches!(row.state, ItemState::Pending | ItemState::Ready) || row.state.is_broken();
+    if !fits {
+        return unfit(format!("it is {}", row.state));
+    }
+    change(story, run, node, Change::DependsOn(depends_on.to_vec()))?;
+    let row = story.item(run, node)?.clone();
+    match row.state {
+        ItemState::Ready if must_wait(story, run, &row) => {
+            story.move_item(run, node, ItemState::Pending, |_| {});
+        }
+        ItemState::Pending if !must_wait(story, run, &row) => {
+            story.move_item(run, node, ItemState::Ready, |_| {});
+        }
+        ItemState::Pending
+        | ItemState::Ready
+        | ItemState::Working
+        | ItemState::Waiting
+        | ItemState::Done
+        | ItemState::Failed
+        | ItemState::Skipped
+        | ItemState::Blocked
+        | ItemState::Dropped => {}
+    }
+    Ok(())
+}
+
+/// Whether an item waits for another, by however many steps.
+fn waits_for(story: &Story<'_>, run: RunId, item: &Node, other: &Node) -> bool {
+    let mut seen: Vec<&Node> = Vec::new();
+    let mut open = vec![item];
+    while let Some(node) = open.pop() {
+        if node == other {
+            return true;
+        }
+        if seen.contains(&node) {
+            continue;
+        }
+        seen.push(node);
+        let row = story.tables.item(run, node);
+        open.extend(row.into_iter().flat_map(|row| &row.depends_on));
+    }
+    false
+}
