@@ -3,6 +3,7 @@
 mod deferred;
 mod files;
 mod hook;
+mod issue;
 mod learn;
 mod merge_driver;
 mod permission;
@@ -19,11 +20,12 @@ use piton_core::dollars::Dollars;
 pub(crate) use self::deferred::Deferred;
 pub(crate) use self::files::{FilesCommand, InitArgs};
 pub(crate) use self::hook::{HookAgent, HookArgs, HookCommand, HookSettings, hook_event};
+pub(crate) use self::issue::{IssueAdd, IssueCommand, IssueList, IssueWhy};
 pub(crate) use self::learn::{ConfidenceArg, KindArg, LearnAdd, LearnCommand};
 pub(crate) use self::merge_driver::{MergeDriverCommand, MergeDriverRun, MergeDriverSettings};
 pub(crate) use self::recall::RecallArgs;
 pub(crate) use self::record::{ActionArg, OutcomeArg, RecordArgs};
-pub(crate) use self::sessions::{IssueCommand, LogArgs, RecentArgs, SessionCommand};
+pub(crate) use self::sessions::{LogArgs, RecentArgs, SessionCommand};
 
 /// Durable state, memory and control underneath autonomous coding agents.
 ///
@@ -206,10 +208,10 @@ pub(crate) enum Command {
         after_help = "Examples:\n  piton learn add --type build-command 'Run `make gen` before the tests'\n  piton learn list --kind guardrail\n  piton learn retire learning-0003 --why 'the build does it now'"
     )]
     Learn(Deferred<LearnCommand>),
-    /// List the issues of a run that came from a state.json
+    /// See, add and move the issues of a run that came from a state.json
     #[command(
         subcommand,
-        after_help = "Examples:\n  piton issue list\n  piton issue list --state ready --json | jq -r '.issues[].id'"
+        after_help = "The file shows what was said at once.\n\nExamples:\n  piton issue ready\n  piton issue start shop#7\n  piton issue done shop#7\n  piton issue list --status failed --json | jq -r '.issues[].id'"
     )]
     Issue(Deferred<IssueCommand>),
     /// List, check, bring up to date, convert and migrate native files

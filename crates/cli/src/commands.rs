@@ -2,6 +2,7 @@
 
 mod files;
 pub(crate) mod hook;
+mod issue;
 mod learn;
 mod memory;
 mod merge_driver;
@@ -37,8 +38,8 @@ use piton_engine::world::local_time_s;
 use piton_engine::{Exit, Failure, World};
 
 use crate::args::{
-    Args, AtArg, Command, Deferred, IssueCommand, JournalCommand, NewArgs, PlaceArgs, PlanCommand,
-    RequestArgs, RunArgs, StepsArgs, StoreCommand, UntilArg, VerbArg, VerdictArg,
+    Args, AtArg, Command, Deferred, JournalCommand, NewArgs, PlaceArgs, PlanCommand, RequestArgs,
+    RunArgs, StepsArgs, StoreCommand, UntilArg, VerbArg, VerdictArg,
 };
 use crate::output::{BOLD, CYAN, DIM, GREEN, Going, Output, RED, YELLOW};
 use crate::show as shows;
@@ -109,9 +110,7 @@ pub(crate) fn call(world: &World, args: Args, output: &mut Output) -> Result<Exi
         }
         Command::Recall(Deferred(args)) => recall::recall(world, args, output),
         Command::Learn(Deferred(command)) => learn::learn(world, command, output),
-        Command::Issue(Deferred(IssueCommand::List { run, state })) => {
-            memory::issues(world, run.as_deref(), state.as_deref(), output)
-        }
+        Command::Issue(Deferred(command)) => issue::issue(world, command, output),
         Command::Journal(Deferred(command)) => journal_command(world, command, output),
         Command::Store(Deferred(command)) => store_command(world, command, output),
         Command::Hook(Deferred(args)) => match &args.command {

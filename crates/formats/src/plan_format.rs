@@ -369,13 +369,91 @@ pub struct IssueWords {
     pub blocked_by: Vec<String>,
 }
 
+/// What a person, or an agent outside of piton, says of an issue.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum IssueMove {
+    /// Somebody works on it now; once more, where others want it otherwise.
+    Start,
+    /// What was made of it is looked at.
+    Review {
+        /// The pull request, as `org/repo#7`.
+        pr: Option<String>,
+    },
+    /// It is done.
+    Done,
+    /// Whoever worked on it gave it up.
+    Fail,
+    /// It waits for another issue.
+    Block {
+        /// That issue.
+        on: String,
+    },
+    /// It waits for another issue no longer, whatever became of that.
+    Unblock {
+        /// That issue; the only one that it waits for when absent.
+        on: Option<String>,
+    },
+}
+
+impl IssueMove {
+    /// What to type for it.
+    #[must_use]
+    pub fn verb(&self) -> &'static str {
+        match self {
+            Self::Start => "start",
+            Self::Review { .. } => "review",
+            Self::Done => "done",
+            Self::Fail => "fail",
+            Self::Block { .. } => "block",
+            Self::Unblock { .. } => "unblock",
+        }
+    }
+}
+
+/// An issue that is to be added to a run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NewIssue {
+    /// Its id.
+    pub id: String,
+    /// What it is about, in one line.
+    pub title: String,
+    /// All else that whoever works on it has to know.
+    pub description: Option<String>,
+    /// Its repository; the only one when absent.
+    pub repo: Option<String>,
+    /// The issues that it waits for.
+    pub blocked_by: Vec<String>,
+}
+
+/// Why something cannot be said of an issue.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IssueRefusal {
+    /// The code of the failure: `item.state`.
+    pub code: &'static str,
+    /// Why.
+    pub what: String,
+    /// What to type next.
+    pub hint: String,
+}
+
+/// The edits that bring about what is said of an issue, or why nothing can.
+pub type MoveIssue = fn(&Tables, &ItemRow, &IssueMove) -> Result<Vec<Edit>, IssueRefusal>;
+
+/// The edits that add an issue to a run, given the text of its manifest, or why
+/// nothing can.
+pub type AddIssue = fn(&Tables, RunId, Option<&str>, &NewIssue) -> Result<Vec<Edit>, IssueRefusal>;
+
 /// Items that are issues.
 #[derive(Clone, Copy)]
 pub struct Issues {
     /// The states of an issue in the words of the file.
     pub states: &'static [&'static str],
     /// What the file says of an item; none for one that is no issue.
-    pub words: fn(&ItemRow) -> Option<IssueWords>,
+    pub words: fn(&Tables, &ItemRow) -> Option<IssueWords>,
+    /// What follows from what somebody says of one.
+    pub moves: MoveIssue,
+    /// How one is added.
+    pub add: AddIssue,
 }
 
 /// When the worktree of a run is removed.

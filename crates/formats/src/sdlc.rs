@@ -8,7 +8,8 @@
 //! [`import`] makes a plan of a state; [`show`] and [`edits`] keep the file a
 //! face of its run.
 //!
-//! Nothing here moves an issue: what a status may become is not decided here.
+//! What a person may say of an issue is the table in `moves`; what follows from it is
+//! decided in the core.
 
 mod begin;
 mod convert;
@@ -17,6 +18,7 @@ mod formats;
 mod layout;
 mod manifest;
 mod metrics;
+mod moves;
 mod own_work;
 mod phases;
 mod plan;

@@ -55,9 +55,7 @@ impl Command {
             Self::Recover { .. } => Permission::new("piton recover", Access::Read),
             Self::Recall(_) => Permission::new("piton recall", Access::Read),
             Self::Learn(Deferred(command)) => of_learn(command),
-            Self::Issue(Deferred(IssueCommand::List { .. })) => {
-                Permission::new("piton issue list", Access::Read)
-            }
+            Self::Issue(Deferred(command)) => of_issue(command),
             Self::Files(Deferred(command)) => of_files(command),
             Self::Journal(Deferred(command)) => of_journal(command),
             Self::Store(Deferred(command)) => of_store(command),
@@ -114,6 +112,23 @@ fn of_session(command: &SessionCommand) -> Permission {
         SessionCommand::Start { .. } => Permission::new("piton session start", Access::Person),
         SessionCommand::End { .. } => Permission::new("piton session end", Access::Person),
         SessionCommand::Focus { .. } => Permission::new("piton session focus", Access::Person),
+    }
+}
+
+fn of_issue(command: &IssueCommand) -> Permission {
+    match command {
+        IssueCommand::Add(args) => {
+            Permission::new("piton issue add", Access::Person).at(args.run.as_ref())
+        }
+        IssueCommand::List(_) => Permission::new("piton issue list", Access::Read),
+        IssueCommand::Ready(_) => Permission::new("piton issue ready", Access::Read),
+        IssueCommand::Show { .. } => Permission::new("piton issue show", Access::Read),
+        IssueCommand::Start(_) => Permission::new("piton issue start", Access::Person),
+        IssueCommand::Review { .. } => Permission::new("piton issue review", Access::Person),
+        IssueCommand::Done(_) => Permission::new("piton issue done", Access::Person),
+        IssueCommand::Fail(_) => Permission::new("piton issue fail", Access::Person),
+        IssueCommand::Block { .. } => Permission::new("piton issue block", Access::Person),
+        IssueCommand::Unblock { .. } => Permission::new("piton issue unblock", Access::Person),
     }
 }
 
@@ -210,6 +225,8 @@ mod tests {
             "learn show x",
             "learn doctor",
             "issue list",
+            "issue ready",
+            "issue show x",
             "files list",
             "files check x",
             "files schema sdlc",
@@ -266,6 +283,13 @@ mod tests {
             "learn supersede a --by b",
             "learn import x",
             "learn retire x",
+            "issue add x title",
+            "issue start x",
+            "issue review x",
+            "issue done x",
+            "issue fail x",
+            "issue block x --on y",
+            "issue unblock x",
             "files sync",
             "files migrate",
             "files convert --from sdlc --to task-file -o x",

@@ -1,4 +1,4 @@
-//! What can be typed of sessions, of what happened lately, and of issues.
+//! What can be typed of sessions, and of what happened lately.
 
 use clap::{ArgAction, Args as ClapArgs, Subcommand};
 
@@ -76,19 +76,4 @@ pub(crate) struct RecentArgs {
     /// Show everything that is blocked: tasks of sessions, and what attempts say
     #[arg(long, conflicts_with = "count")]
     pub(crate) blockers: bool,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum IssueCommand {
-    /// List issues: where each stands, and what it waits for
-    #[command(
-        after_help = "Examples:\n  piton issue list\n  piton issue list payments --state awaiting_human"
-    )]
-    List {
-        /// The run; without it, the only one that has issues
-        run: Option<String>,
-        /// Only those in this state, in piton's word or the file's
-        #[arg(long)]
-        state: Option<String>,
-    },
 }

@@ -1,10 +1,10 @@
-//! What happened: entries, sessions, attempts, what is blocked, issues.
+//! What happened: entries, sessions, attempts, what is blocked.
 
 use piton_core::ItemState;
 use piton_core::entry::{Entry, EntryRow};
 use piton_core::usage::Spend;
 use piton_engine::verbs::recent::{Noticed, Past, Recent};
-use piton_engine::verbs::{issue, log, recent, session, status};
+use piton_engine::verbs::{log, recent, session, status};
 use piton_engine::{Exit, Failure, World};
 use serde::Serialize;
 
@@ -367,52 +367,4 @@ fn some_of(items: &[String]) -> String {
         0 => shown.join(", "),
         more => format!("{}, {more} more", shown.join(", ")),
     }
-}
-
-pub(super) fn issues(
-    world: &World,
-    run: Option<&str>,
-    state: Option<&str>,
-    output: &mut Output,
-) -> Result<Exit, Failure> {
-    let found = issue::list(world, run, state)?;
-    if output.json {
-        output.json(&found);
-        return Ok(Exit::Done);
-    }
-    let rows = found.issues.iter().map(|issue| {
-        let style = match issue.state {
-            ItemState::Done => GREEN,
-            ItemState::Failed | ItemState::Blocked => RED,
-            ItemState::Waiting => YELLOW,
-            ItemState::Skipped | ItemState::Dropped | ItemState::Pending => DIM,
-            ItemState::Ready | ItemState::Working => BOLD,
-        };
-        let file = issue.file_state.as_deref();
-        let file = file.filter(|word| *word != issue.state.as_str());
-        let waits: Vec<String> = issue
-            .waits_for
-            .iter()
-            .map(|other| format!("{} ({})", other.id, other.state))
-            .collect();
-        let waits = if waits.is_empty() {
-            String::new()
-        } else {
-            format!("waits for {}", waits.join(", "))
-        };
-        [
-            first_line(&issue.id),
-            format!("{style}{}{style:#}", issue.state),
-            file.unwrap_or_default().to_owned(),
-            first_line(issue.repo.as_deref().unwrap_or_default()),
-            first_line(issue.pr.as_deref().unwrap_or_default()),
-            first_line(issue.title.as_deref().unwrap_or_default()),
-            first_line(&waits),
-        ]
-    });
-    output.data(&table::render(rows));
-    if found.issues.is_empty() {
-        output.note(&format!("run `{}` has no such issue", found.run));
-    }
-    Ok(Exit::Done)
 }

@@ -8,7 +8,7 @@ use super::editing::{Unfit, change, drop_dependencies, unfit};
 use super::people::{is_under_way, reopen_above};
 use super::story::Story;
 use crate::attempt::HumanNeeded;
-use crate::decision::{DecisionKind, Verb};
+use crate::decision::{DecisionKind, DecisionRow, Verb};
 use crate::event::Change;
 use crate::id::{Node, RunId};
 use crate::item::{ItemRow, ItemState, Stage};
@@ -22,6 +22,12 @@ pub(super) fn take_in_hand(
     item: &ItemRow,
     why: Option<&str>,
 ) -> Result<(), Unfit> {
+    let is_in_hand = |row: &DecisionRow| {
+        row.kind == DecisionKind::InHand && row.node.as_ref() == Some(&item.node)
+    };
+    if story.tables.open_decisions(item.run).any(is_in_hand) {
+        return Ok(());
+    }
     begin(story, item)?;
     let (run, node) = (item.run, &item.node);
     let human = HumanNeeded {
@@ -51,10 +57,12 @@ pub(super) fn fail_by_hand(
 /// The item is begun, and not by a runner.
 fn begin(story: &mut Story<'_>, item: &ItemRow) -> Result<(), Unfit> {
     let (run, node) = (item.run, &item.node);
-    if is_under_way(item) || item.state == ItemState::Working {
+    // Of what a runner left behind that is gone nobody knows more than its state.
+    let is_working = item.state == ItemState::Working;
+    if is_under_way(item) || (is_working && story.is_held(run)) {
         return Err(Refusal::BeingWorkedOn(node.clone()).into());
     }
-    let may_begin = matches!(item.state, ItemState::Ready | ItemState::Waiting);
+    let may_begin = is_working || matches!(item.state, ItemState::Ready | ItemState::Waiting);
     if !may_begin || !item.is_leaf() {
         return unfit(format!("it is {}", item.state));
     }
@@ -67,9 +75,12 @@ fn begin(story: &mut Story<'_>, item: &ItemRow) -> Result<(), Unfit> {
             story.move_item(run, &above.node, ItemState::Working, |_| {});
         }
     }
-    story.move_item(run, node, ItemState::Working, |moved| {
-        moved.stage = Some(Stage::Work);
-    });
+    match is_working {
+        true => story.stage(run, node, Stage::Work),
+        false => story.move_item(run, node, ItemState::Working, |moved| {
+            moved.stage = Some(Stage::Work);
+        }),
+    }
     story.settle_own(run, node, Verb::Settled);
     Ok(())
 }

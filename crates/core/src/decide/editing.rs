@@ -466,13 +466,15 @@ fn set_state(
     to: ItemState,
 ) -> Result<(), Unfit> {
     let row = story.item(run, node)?.clone();
-    if row.state == to {
-        return Ok(());
-    }
     let typed = match by.word {
         Word::Typed { why, .. } => Some(why.as_deref()),
         Word::File | Word::Hand { .. } | Word::Person { .. } | Word::MaybeAgent { .. } => None,
     };
+    // What waits for somebody else is taken in hand as well.
+    let is_so = row.state == to && (typed.is_none() || to != ItemState::Waiting);
+    if is_so {
+        return Ok(());
+    }
     match to {
         ItemState::Skipped if row.skip_asked => Ok(()),
         ItemState::Skipped => Ok(skip_item(story, run, node, None)?),

@@ -10,7 +10,7 @@ use super::metrics;
 use super::phases::{self, issues};
 use super::plan::{by_id, issue_of, node, of_issue, of_run, planned, run_of, status_of};
 use super::state::{Issue, IssueStatus, State, derived_totals};
-use super::{read, to_tree};
+use super::{moves, read, to_tree};
 use crate::face::CannotShow;
 use crate::json;
 use crate::plan_file::{Changed, own_items};
@@ -47,7 +47,7 @@ pub fn show(
         match state.issues.iter_mut().find(|issue| issue.id == row.id) {
             Some(issue) => {
                 issue.status = status.or(issue.status);
-                note_blockers(issue, &kept, row);
+                moves::put_said(issue, row);
             }
             // What is finished and not in the file was taken out by a person.
             None if text.is_some() && row.state.is_finished() => {}
@@ -72,16 +72,6 @@ pub fn show(
     }
     state.updated_at = Some(now.to_string());
     patched(&state).map(Some)
-}
-
-/// Writes what an issue waits for and its file does not say yet.
-fn note_blockers(issue: &mut Issue, kept: &Issue, row: &ItemRow) {
-    let more = kept.blocked_by.iter().filter(|id| {
-        let is_so = row.depends_on.iter().any(|on| *on == node(id));
-        is_so && !issue.blocked_by.contains(id)
-    });
-    let more: Vec<String> = more.cloned().collect();
-    issue.blocked_by.extend(more);
 }
 
 /// What somebody changed since piton wrote `base`.

@@ -1,15 +1,15 @@
 //! The format in the registry.
 
-use piton_core::{ItemRow, ItemState};
-use serde_json::Value;
+use piton_core::{ItemRow, ItemState, Tables};
 
 use super::phases::phase_of;
+use super::plan::{issue_of, status_of};
 use super::state::IssueStatus;
 use super::{
     FACE, Layout, SHAPE, begin, convert, detect, edits, import, metrics, own_work, read,
     read_manifest,
 };
-use super::{read_metrics, show, title_of_native};
+use super::{moves, read_metrics, show, title_of_native};
 use crate::face::Detected;
 use crate::format::{Format, Role, Strict, UNNAMED, has_key};
 use crate::plan_file::About;
@@ -113,6 +113,8 @@ pub static PLAN: PlanFormat = PlanFormat {
     issues: Some(Issues {
         states: IssueStatus::WORDS,
         words,
+        moves: moves::moves,
+        add: moves::add,
     }),
     ..IN_ONE_FILE
 };
@@ -202,56 +204,25 @@ fn about(source: Source<'_>) -> About {
     }
 }
 
-fn words(item: &ItemRow) -> Option<IssueWords> {
-    if phase_of(item).is_some() {
+fn words(tables: &Tables, item: &ItemRow) -> Option<IssueWords> {
+    if phase_of(item).is_some() || item.native.as_ref()?.face != FACE {
         return None;
     }
-    let native = item.native.as_ref().filter(|native| native.face == FACE)?;
-    let body: Value = serde_json::from_str(&native.body).unwrap_or_default();
-    let text = |key| body.get(key).and_then(Value::as_str).map(str::to_owned);
-    let blocked_by = body.get("blocked_by").and_then(Value::as_array);
-    Some(IssueWords {
-        state: file_state(item.state, text("status").as_deref()),
-        title: text("title"),
-        repo: text("repo"),
-        pr: text("pr"),
-        blocked_by: blocked_by.map_or_else(Vec::new, |ids| {
-            let ids = ids.iter().filter_map(Value::as_str);
-            ids.map(str::to_owned).collect()
-        }),
-    })
-}
-
-/// The state of an item in the file's word. The word that the file has last
-/// holds as long as it fits: only it tells a review from the work before it.
-fn file_state(state: ItemState, written: Option<&str>) -> Option<&'static str> {
-    let words: &[&'static str] = match state {
-        ItemState::Pending => &["blocked"],
-        ItemState::Ready => &["ready"],
-        ItemState::Working => &["implementing", "reviewing"],
-        ItemState::Waiting => &["awaiting_human"],
-        ItemState::Done => &["done"],
-        ItemState::Failed => &["failed"],
-        ItemState::Skipped | ItemState::Dropped | ItemState::Blocked => &[],
+    let issue = issue_of(item);
+    let status = match item.state {
+        ItemState::Skipped | ItemState::Dropped | ItemState::Blocked => None,
+        ItemState::Pending
+        | ItemState::Ready
+        | ItemState::Working
+        | ItemState::Waiting
+        | ItemState::Done
+        | ItemState::Failed => status_of(item, tables, issue.status),
     };
-    let fitting = words.iter().find(|word| Some(**word) == written);
-    fitting.or(words.first()).copied()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_word_of_the_file_holds_as_long_as_it_fits() {
-        for (state, written, expect) in [
-            (ItemState::Working, Some("reviewing"), Some("reviewing")),
-            (ItemState::Working, Some("ready"), Some("implementing")),
-            (ItemState::Pending, Some("done"), Some("blocked")),
-            (ItemState::Waiting, None, Some("awaiting_human")),
-            (ItemState::Skipped, Some("ready"), None),
-        ] {
-            assert_eq!(file_state(state, written), expect, "{state} {written:?}");
-        }
-    }
+    Some(IssueWords {
+        state: status.map(IssueStatus::as_str),
+        title: issue.title,
+        repo: issue.repo,
+        pr: issue.pr,
+        blocked_by: issue.blocked_by,
+    })
 }

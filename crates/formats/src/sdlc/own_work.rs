@@ -40,7 +40,7 @@ fn state_of(around: &Surroundings<'_>) -> State {
 }
 
 /// The names of the repositories of a run, as far as a manifest or its issues have any.
-fn names(manifest: Option<&Manifest>, state: &State) -> Vec<String> {
+pub(super) fn names(manifest: Option<&Manifest>, state: &State) -> Vec<String> {
     if let Some(manifest) = manifest {
         return manifest
             .repos

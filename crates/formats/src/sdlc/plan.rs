@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use piton_core::attempt::HumanNeeded;
 use piton_core::native::Native;
 use piton_core::plan::{Past, Plan, PlannedItem, RunPast};
-use piton_core::{ItemRow, ItemState, Node, Place, RunId, Tables};
+use piton_core::{DecisionKind, ItemRow, ItemState, Node, Place, RunId, Tables};
 
 use super::phases::{self, before_issues};
 use super::state::{Issue, IssueStatus, State, Totals};
@@ -176,9 +176,13 @@ pub(super) fn status_of(
         Some(Implementing | Reviewing | AwaitingHuman | Failed)
     );
     match row.state {
-        ItemState::Pending | ItemState::Ready if by_others && row.attempts == 0 => said,
+        ItemState::Pending | ItemState::Ready if by_others && row.started_at.is_none() => said,
         ItemState::Pending => Some(pending(row, tables)),
         ItemState::Ready => Some(Ready),
+        ItemState::Waiting if is_in_hand(row, tables) => Some(match said {
+            Some(Reviewing) => Reviewing,
+            _ => Implementing,
+        }),
         // It waits for a time.
         ItemState::Waiting if row.human.is_none() => Some(Implementing),
         ItemState::Working if said == Some(Reviewing) => said,
@@ -188,6 +192,12 @@ pub(super) fn status_of(
         ItemState::Failed => Some(Failed),
         ItemState::Skipped | ItemState::Dropped | ItemState::Blocked => said,
     }
+}
+
+/// Whether somebody works on an item outside of piton.
+pub(super) fn is_in_hand(row: &ItemRow, tables: &Tables) -> bool {
+    let mut open = tables.open_decisions(row.run);
+    open.any(|one| one.kind == DecisionKind::InHand && one.node.as_ref() == Some(&row.node))
 }
 
 /// The word for an issue that waits: for others, for the pieces into which it was
