@@ -20,7 +20,7 @@ use piton_core::dollars::Dollars;
 pub(crate) use self::deferred::Deferred;
 pub(crate) use self::files::{FilesCommand, InitArgs};
 pub(crate) use self::hook::{HookAgent, HookArgs, HookCommand, HookSettings, hook_event};
-pub(crate) use self::issue::{IssueAdd, IssueCommand, IssueList, IssueWhy};
+pub(crate) use self::issue::{IssueAdd, IssueCommand, IssueList};
 pub(crate) use self::learn::{ConfidenceArg, KindArg, LearnAdd, LearnCommand};
 pub(crate) use self::merge_driver::{MergeDriverCommand, MergeDriverRun, MergeDriverSettings};
 pub(crate) use self::recall::RecallArgs;

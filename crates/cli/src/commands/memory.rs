@@ -1,6 +1,5 @@
 //! What happened: entries, sessions, attempts, what is blocked.
 
-use piton_core::ItemState;
 use piton_core::entry::{Entry, EntryRow};
 use piton_core::usage::Spend;
 use piton_engine::verbs::recent::{Noticed, Past, Recent};
@@ -10,7 +9,7 @@ use serde::Serialize;
 
 use super::{count, notify};
 use crate::args::{LogArgs, RecentArgs, SessionCommand};
-use crate::output::{BOLD, DIM, GREEN, Output, RED, YELLOW};
+use crate::output::{BOLD, DIM, Output, YELLOW};
 use crate::show::costs::used;
 use crate::show::progress::first_line;
 use crate::show::table;
