@@ -206,14 +206,14 @@ fn from(folder: &Path, file: &Path) -> String {
 
 /// Writes a file that is not there yet: as a whole, or not at all.
 fn write_new(file: &Path, typed: &str, bytes: &[u8]) -> Result<(), Failure> {
-    let fault = |error: io::Error| match error.kind() {
-        io::ErrorKind::AlreadyExists => {
-            Failure::new("file.exists", format!("{typed} is there already")).hint(format!(
-                "work on it with `piton run {}`, or name another file with `--out`",
-                quote(typed)
-            ))
+    let fault = |error: io::Error| {
+        if error.kind() != io::ErrorKind::AlreadyExists {
+            return unwritable(Path::new(typed), error);
         }
-        _ => unwritable(Path::new(typed), error),
+        Failure::new("file.exists", format!("{typed} is there already")).hint(format!(
+            "work on it with `piton run {}`, or name another file with `--out`",
+            quote(typed)
+        ))
     };
     if file.exists() {
         return Err(fault(io::ErrorKind::AlreadyExists.into()));
