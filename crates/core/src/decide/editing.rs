@@ -468,7 +468,11 @@ fn set_state(
     let row = story.item(run, node)?.clone();
     let typed = match by.word {
         Word::Typed { why, .. } => Some(why.as_deref()),
-        Word::File | Word::Hand { .. } | Word::Person { .. } | Word::MaybeAgent { .. } => None,
+        Word::File
+        | Word::Piton
+        | Word::Hand { .. }
+        | Word::Person { .. }
+        | Word::MaybeAgent { .. } => None,
     };
     // What waits for somebody else is taken in hand as well.
     let is_so = row.state == to && (typed.is_none() || to != ItemState::Waiting);
@@ -568,9 +572,11 @@ fn mark(story: &Story<'_>, by: &By<'_>, node: &Node) -> Evidence {
             at: story.rows.now,
             through: match by.word {
                 Word::Typed { through, .. } => through.clone(),
-                Word::File | Word::Hand { .. } | Word::Person { .. } | Word::MaybeAgent { .. } => {
-                    by.file.to_owned()
-                }
+                Word::File
+                | Word::Piton
+                | Word::Hand { .. }
+                | Word::Person { .. }
+                | Word::MaybeAgent { .. } => by.file.to_owned(),
             },
         },
         None => Evidence::Claimed {
