@@ -498,7 +498,7 @@ pub(crate) enum PlanCommand {
     /// Begin a sprint: its folder and a SPRINT.yaml to fill in; or, of a manifest and
     /// requirements, the state.json of a run that goes from them to issues
     #[command(
-        after_help = "Examples:\n  piton plan new --sprint feature-auth\n  piton plan new --sprint feature-auth --workflow bugfix-workflow\n  piton plan new --manifest manifest.yaml --prd docs/orders.md\n  piton plan new --manifest .sdlc/manifest.yaml --prd https://example.org/orders"
+        after_help = "Examples:\n  piton plan new --sprint feature-auth\n  piton plan new --sprint feature-auth --workflow bugfix-workflow\n  piton plan new --manifest manifest.yaml --prd requirements/orders.md\n  piton plan new --manifest .sdlc/manifest.yaml --prd https://example.org/orders"
     )]
     New(Box<NewArgs>),
     /// Add phases to a sprint that is under way

@@ -22,7 +22,7 @@ fn a_manifest_and_requirements_make_the_file_of_a_run() {
     let scratch = Scratch::new().with_fixed_clock();
     scratch.write("manifest.yaml", MANIFEST);
     scratch.write(
-        "docs/orders.md",
+        "requirements/orders.md",
         "\n# Orders: list and filter\n\nThe latest first.\n",
     );
     let typed = [
@@ -31,7 +31,7 @@ fn a_manifest_and_requirements_make_the_file_of_a_run() {
         "--manifest",
         "manifest.yaml",
         "--prd",
-        "docs/orders.md",
+        "requirements/orders.md",
     ];
     insta::assert_snapshot!(scratch.shows(&typed), @r"
     wrote state.json: run `2026-01-15-orders-list-and-filter`
@@ -42,7 +42,7 @@ fn a_manifest_and_requirements_make_the_file_of_a_run() {
     insta::assert_snapshot!(scratch.read("state.json"), @r#"
     {
       "run_id": "2026-01-15-orders-list-and-filter",
-      "prd_url": "docs/orders.md",
+      "prd_url": "requirements/orders.md",
       "phase": "BOOTSTRAP",
       "phase_status": "in_progress",
       "bootstrap": {
@@ -91,7 +91,7 @@ fn a_manifest_and_requirements_make_the_file_of_a_run() {
     ];
     let said = scratch.piton(&run);
     assert_eq!(said.exit, 3, "{}", said.err);
-    assert!(scratch.read("told").contains("`docs/orders.md`"));
+    assert!(scratch.read("told").contains("`requirements/orders.md`"));
     check_strictly(&scratch, "state.json");
     // A second run of that day and topic has another name.
     let out = [&typed[..], &["--out", "next.json"]].concat();
