@@ -1027,10 +1027,13 @@ impl Sim {
             let is_claim = kind == Some(DecisionKind::Claim);
             let is_review = matches!(kind, Some(DecisionKind::Review | DecisionKind::Approval));
             let is_wait = kind == Some(DecisionKind::Wait);
+            // Nobody is asked anything: somebody else works on it.
+            let is_in_hand = kind == Some(DecisionKind::InHand);
             let verb = match self.script.verdict(&at, turn) {
                 Verb::Answer if is_review && turn < 4 => Verb::Reject,
                 Verb::Answer | Verb::Retry if is_review => Verb::Approve,
                 Verb::Answer if is_wait => Verb::Approve,
+                Verb::Answer if is_in_hand => Verb::Retry,
                 _ if is_claim && turn.is_multiple_of(3) => Verb::Approve,
                 verb => verb,
             };
