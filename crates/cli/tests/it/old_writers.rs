@@ -346,6 +346,46 @@ fn nothing_is_lost_beside_two_writers_of_agent_os() {
     });
 }
 
+/// Two old writers tore a file in the instant in which piton exchanged it: the page, or
+/// what it is made of. Whatever they say in it is kept where people find it, and nothing
+/// hidden is left.
+#[test]
+fn what_cannot_be_read_and_gave_way_is_kept_beside() {
+    const PAGE: &str = ".agent-os/progress/progress.md";
+    for (file, failpoint) in [(PAGE, "exchanged"), (AGENT_OS, "exchanged:2")] {
+        let scratch = Scratch::new();
+        let path = scratch.path().join(file);
+        let folder = path.parent().expect("it lies somewhere");
+        fs::create_dir_all(folder).expect("made");
+        scratch.write(AGENT_OS, "");
+        assert_eq!(scratch.piton(&["init", "--yes"]).exit, 0);
+        let log = ["log", "task_completed", "--description"];
+        assert_eq!(scratch.piton(&[&log[..], &["the first"]].concat()).exit, 0);
+        let mut command = scratch.command(&[&log[..], &["the second"]].concat());
+        command.env("PITON_FAILPOINT", format!("synced-file.{failpoint}"));
+        let died = command.output().expect("piton starts");
+        assert_eq!(died.status.signal(), Some(9));
+        let hidden = || {
+            let entries = fs::read_dir(folder).expect("listed").flatten();
+            let mut paths = entries.map(|entry| entry.path());
+            paths.find(|path| path.extension().is_some_and(|end| end == "tmp"))
+        };
+        let displaced = hidden().expect("the version before is still there");
+        let torn = format!("{}[torn", scratch.read(file));
+        fs::write(displaced, &torn).expect("written");
+        let said = scratch.piton(&[&log[..], &["the third"]].concat());
+        assert_eq!(said.exit, 0, "{}", said.err);
+        let name = path.file_name().expect("it has one").to_string_lossy();
+        let told = format!("is kept beside it as {name}.before-piton");
+        assert!(said.err.contains(&told), "{}", said.err);
+        assert_eq!(kept_beside(&path), [torn]);
+        assert_eq!(hidden(), None);
+        for mark in ["the first", "the second", "the third"] {
+            assert!(scratch.read(AGENT_OS).contains(mark), "{mark}");
+        }
+    }
+}
+
 /// Two processes append a hundred each.
 fn two_hundred(file: &str, args: &[&str]) -> Value {
     let scratch = Scratch::new();

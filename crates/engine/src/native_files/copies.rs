@@ -15,24 +15,28 @@ const COPY: &str = "before-piton";
 /// again would leave one for each time.
 const COPIES_MAX: usize = 3;
 
-/// What gives way is kept beside a file, under a name with the time.
+/// A version that gives way is kept beside its file, under a name with the time.
 ///
 /// # Errors
 ///
-/// When it cannot be read or the copy cannot be written.
-pub(crate) fn keep_beside(session: &Session<'_>, target: &Path) -> io::Result<PathBuf> {
+/// When the copy cannot be written.
+pub(super) fn keep_beside(
+    session: &Session<'_>,
+    target: &Path,
+    version: &[u8],
+) -> io::Result<PathBuf> {
     let time = session.world.now().strftime("%Y%m%dT%H%M%SZ");
-    keep_copy(target, &format!("{COPY}-{time}"))
+    keep_bytes(target, version, &format!("{COPY}-{time}"))
 }
 
-/// What somebody wrote into a file that piton makes is kept beside it; of such
-/// copies only the last few are.
+/// A version of a file that piton makes, which somebody else wrote, is kept beside it;
+/// of such copies only the last few are.
 ///
 /// # Errors
 ///
-/// When it cannot be read or the copy cannot be written.
-pub(super) fn keep_last_copies(target: &Path) -> io::Result<PathBuf> {
-    let copy = keep_copy(target, COPY)?;
+/// When the copy cannot be written.
+pub(super) fn keep_last_copies(target: &Path, version: &[u8]) -> io::Result<PathBuf> {
+    let copy = keep_bytes(target, version, COPY)?;
     forget_copies(target)?;
     Ok(copy)
 }
@@ -44,7 +48,10 @@ pub(super) fn keep_last_copies(target: &Path) -> io::Result<PathBuf> {
 ///
 /// When it cannot be read or the copy cannot be written.
 pub(crate) fn keep_copy(path: &Path, suffix: &str) -> io::Result<PathBuf> {
-    let bytes = fs::read(path)?;
+    keep_bytes(path, &fs::read(path)?, suffix)
+}
+
+fn keep_bytes(path: &Path, bytes: &[u8], suffix: &str) -> io::Result<PathBuf> {
     let name = path
         .file_name()
         .unwrap_or_default()
@@ -60,7 +67,7 @@ pub(crate) fn keep_copy(path: &Path, suffix: &str) -> io::Result<PathBuf> {
         match OpenOptions::new().write(true).create_new(true).open(&copy) {
             Ok(mut file) => {
                 fail::point("run.copy-made");
-                file.write_all(&bytes)?;
+                file.write_all(bytes)?;
                 file.sync_all()?;
                 sync_folder(path.parent().unwrap_or(Path::new(".")))?;
                 return Ok(copy);

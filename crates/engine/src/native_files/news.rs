@@ -1,6 +1,7 @@
 //! What happened to a native file that somebody should know.
 
 use std::fmt;
+use std::path::Path;
 
 use piton_formats::problem::Problem;
 use piton_formats::tree::Span;
@@ -48,6 +49,15 @@ impl News {
                 "{file} lacks `{first}` and {more} more that the journal keeps: they are shown again"
             ),
         }))
+    }
+
+    /// A version that somebody else saved while piton did, and that cannot be taken in,
+    /// is kept.
+    pub(super) fn kept(file: &str, copy: &Path) -> Self {
+        let name = copy.file_name().unwrap_or_default().to_string_lossy();
+        Self::Left(format!(
+            "another program saved {file} in the moment in which piton did, and that version cannot be read: it is kept beside it as {name}"
+        ))
     }
 
     /// Other words of known things are not taken from a file that has too few of

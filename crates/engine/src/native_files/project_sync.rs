@@ -12,9 +12,9 @@ mod rows;
 mod secret;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use std::{fs, io};
 
 use piton_core::command::{Found, KnownThings, TakenFile};
 use piton_core::face::FaceRow;
@@ -506,7 +506,7 @@ impl NativeFile for ProjectSync<'_, '_> {
         if let Some(version) = version {
             self.take_found(&version, &[], KnownThings::Keep)?;
         }
-        let kept = keep_beside(self.session, synced.target())?;
+        let kept = keep_beside(self.session, synced.target(), bytes)?;
         // What only the file says is not in the journal.
         let known = synced.base();
         synced.accept(bytes)?;
@@ -542,7 +542,11 @@ impl ProjectSync<'_, '_> {
                 break;
             }
             if synced.has_left() || (!is_tidy && is_behind(self.session, synced)?) {
-                synced.tidy(|left| self.take_left(left, &mut news))?;
+                let target = synced.target().to_owned();
+                synced.tidy(|left| {
+                    self.take_left(&target, left, &mut news)?;
+                    Ok::<_, Fault>(true)
+                })?;
                 is_tidy = true;
             }
             let project = &self.session.project;
@@ -568,25 +572,43 @@ impl ProjectSync<'_, '_> {
     }
 
     /// What was in the place for a moment only may be gone before it is read.
-    /// It is only looked at where it can be read: what cannot be is half written.
     fn take_displaced(&self, synced: &mut SyncedFile, news: &mut Vec<News>) -> Result<(), Fault> {
         for displaced in synced.take_displaced() {
-            self.take_left(displaced.bytes(), news)?;
+            self.take_left(synced.target(), displaced.bytes(), news)?;
             displaced.remove();
         }
         Ok(())
     }
 
-    /// What a crash left of somebody else's version; whether it was taken.
-    fn take_left(&self, left: &[u8], news: &mut Vec<News>) -> Result<bool, Fault> {
+    /// Takes in somebody else's version that is not in the place any more, or may soon
+    /// not be; one that cannot be taken in is kept beside it.
+    fn take_left(&self, target: &Path, left: &[u8], news: &mut Vec<News>) -> Result<(), Fault> {
         let took = self.parse(left, None);
-        if !took.is_readable() {
-            return Ok(false);
+        if took.is_readable() {
+            let looked = self.take_found(&Version::alone(took), &[], KnownThings::Keep)?;
+            if looked.standing == Standing::Level {
+                news.extend(looked.news);
+                return Ok(());
+            }
+        } else if self.is_written_on(target, left)? {
+            return Ok(());
         }
-        let looked = self.take_found(&Version::alone(took), &[], KnownThings::Keep)?;
-        let is_taken = looked.standing == Standing::Level;
-        news.extend(looked.news.into_iter().filter(|_| is_taken));
-        Ok(is_taken)
+        let kept = keep_beside(self.session, target, left)?;
+        news.push(News::kept(self.file.path, &kept));
+        Ok(())
+    }
+
+    /// Whether these bytes, which cannot be read, are the beginning of what can be read
+    /// in the place: somebody was not done writing.
+    fn is_written_on(&self, target: &Path, left: &[u8]) -> Result<bool, Fault> {
+        if left.is_empty() {
+            return Ok(true);
+        }
+        let present = match fs::read(target) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+            other => other?,
+        };
+        Ok(present.starts_with(left) && self.parse(&present, None).is_readable())
     }
 
     fn about<'a>(&'a self, project: &'a str) -> About<'a> {

@@ -488,7 +488,7 @@ pub(super) fn decide<F: NativeFile>(
             Ok(None)
         }
         (Way::Merged, Ok(version)) => {
-            let kept = keep_beside(native.session(), file.target())?;
+            let kept = keep_beside(native.session(), file.target(), &bytes)?;
             native.take_as_decided(file, &bytes, version, Holds::Piton)?;
             file.accept(&bytes)?;
             Ok(Some(kept))

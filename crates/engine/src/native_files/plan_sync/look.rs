@@ -378,7 +378,7 @@ impl NativeFile for PlanLook<'_, '_> {
             let hint = format!("mend {path} by hand, then type `piton files sync`");
             return Err(failure.hint(hint).into());
         };
-        let kept = keep_beside(self.session, file.target())?;
+        let kept = keep_beside(self.session, file.target(), bytes)?;
         file.accept(bytes)?;
         let positions = BTreeMap::from([(STREAM.to_owned(), self.position)]);
         file.put(own.as_bytes(), positions, None)?;

@@ -62,8 +62,19 @@ impl ProjectSync<'_, '_> {
         let target = self.session.project.root.join(path);
         let mut synced = self.open_page(path)?;
         synced.locked::<_, Fault>(|synced| {
-            // What a crash left; what is somebody else's among it stays.
-            synced.tidy(|_| Ok::<_, Fault>(false))?;
+            // Nobody reads the page but people: what they wrote there is kept for them.
+            let keep = |bytes: &[u8], news: &mut Vec<News>| {
+                let copy = keep_last_copies(&target, bytes)?;
+                let copy = copy.file_name().unwrap_or_default().to_string_lossy();
+                news.push(News::Left(format!(
+                    "{path} is made of {}: what somebody wrote there is kept beside it as {copy}, \
+                     and is not taken in; record it with `piton log`",
+                    self.file.path
+                )));
+                Ok::<_, Fault>(())
+            };
+            // What a crash left.
+            synced.tidy(|left| keep(left, news).map(|()| true))?;
             // What was merged may have entries of one minute in another order: that
             // is seen to with the next one.
             if std::fs::read_to_string(&target).is_ok_and(|there| has_same_lines(&there, &text)) {
@@ -75,14 +86,7 @@ impl ProjectSync<'_, '_> {
             };
             if let Present::Foreign(bytes) = synced.present()? {
                 if !is_own(&bytes) {
-                    // Nobody reads it but people: what they wrote there is kept for them.
-                    let copy = keep_last_copies(&target)?;
-                    let copy = copy.file_name().unwrap_or_default().to_string_lossy();
-                    news.push(News::Left(format!(
-                        "{path} is made of {}: what somebody wrote there is kept beside it as {copy}, \
-                         and is not taken in; record it with `piton log`",
-                        self.file.path
-                    )));
+                    keep(&bytes, news)?;
                 }
                 synced.accept(&bytes)?;
             }
