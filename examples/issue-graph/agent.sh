@@ -10,6 +10,11 @@ done_with() {
     printf '```json\n{"status": "completed", "summary": "%s"}\n```\n' "$1"
 }
 
+if [ "$PITON_ROLE" = reviewer ]; then
+    printf '{"verdict": "APPROVE", "summary": "it does what the issue asks for", "observations": []}\n'
+    exit 0
+fi
+
 case $PITON_ITEM in
 DESIGN)
     printf '# Scope\n\nOne program, `greet.py`, and a manual. No configuration.\n' >artifacts/scoping-doc.md

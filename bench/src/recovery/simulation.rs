@@ -331,9 +331,12 @@ impl Simulation<'_> {
             Role::Worker if task.can_be_done(&prompt, person) => Report::bare(Outcome::Completed),
             Role::Worker => failed(&task.query.text),
             Role::Split => failed("it cannot be split"),
-            Role::Repair | Role::GateFix | Role::Verdict | Role::IterationHook | Role::Resolve => {
-                Report::bare(Outcome::Completed)
-            }
+            Role::Repair
+            | Role::GateFix
+            | Role::Verdict
+            | Role::IterationHook
+            | Role::Resolve
+            | Role::Reviewer => Report::bare(Outcome::Completed),
         };
         report.context = self.runner.started_from(&node);
         let recovery = if role == Role::Worker && report.outcome == Outcome::Failed {

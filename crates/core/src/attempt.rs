@@ -13,6 +13,7 @@ use crate::item::ItemRow;
 use crate::native::Native;
 use crate::observation::Observation;
 use crate::request::WorkRequest;
+use crate::review::AgentReview;
 use crate::trouble::Trouble;
 use crate::weakening::ProofChange;
 use crate::word::words;
@@ -37,6 +38,8 @@ pub enum Role {
     IterationHook,
     /// To bring the work of the item together with what was merged meanwhile.
     Resolve,
+    /// To say whether what was made of the item is good.
+    Reviewer,
 }
 
 impl Role {
@@ -51,6 +54,7 @@ impl Role {
             Self::Verdict => "verdict",
             Self::IterationHook => "iteration-hook",
             Self::Resolve => "resolve",
+            Self::Reviewer => "reviewer",
         }
     }
 }
@@ -336,6 +340,9 @@ pub struct Report {
     /// What it did to what proves its item; none where nobody could look.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proof: Option<Box<ProofChange>>,
+    /// What its reviewer says of the item: the answer to [`Role::Reviewer`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub review: Option<Box<AgentReview>>,
 }
 
 impl Report {
@@ -374,6 +381,7 @@ impl Report {
             diff: None,
             can_be_asked: false,
             proof: None,
+            review: None,
         }
     }
 

@@ -106,6 +106,7 @@ impl Event {
             | Self::CallNoted(_)
             | Self::NotificationStarted { .. }
             | Self::NotificationEnded { .. }
+            | Self::ItemReviewed { .. }
             | Self::FaceTurned { .. } => false,
         }
     }

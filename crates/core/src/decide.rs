@@ -21,6 +21,7 @@ mod recording;
 mod recovering;
 mod remembering;
 mod requests;
+mod reviewing;
 mod runner;
 mod settling;
 mod similar;

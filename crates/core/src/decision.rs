@@ -51,6 +51,9 @@ pub enum DecisionKind {
     Approval,
     /// Somebody works on the item outside of piton, and says what comes of it.
     InHand,
+    /// The reviewer of an item wants changes again and again, or gives no verdict: a
+    /// person says whether it is good.
+    AgentReview,
 }
 
 impl DecisionKind {
@@ -73,6 +76,7 @@ impl DecisionKind {
             Self::Wait => "wait",
             Self::Approval => "approval",
             Self::InHand => "in-hand",
+            Self::AgentReview => "agent-review",
         }
     }
 
@@ -87,7 +91,8 @@ impl DecisionKind {
             | Self::Review
             | Self::Wait
             | Self::Approval
-            | Self::InHand => true,
+            | Self::InHand
+            | Self::AgentReview => true,
             Self::Breakpoint
             | Self::FileConflict
             | Self::ClaimedItems
@@ -113,7 +118,9 @@ impl DecisionKind {
             Self::ClaimedItems | Self::DoubtedMemory => &[Verb::Approve, Verb::Skip],
             Self::AgentEdit => &[Verb::KeepFile, Verb::KeepPiton],
             Self::Question => &[Verb::Answer, Verb::Skip],
-            Self::Review | Self::Approval => &[Verb::Approve, Verb::Reject, Verb::Skip],
+            Self::Review | Self::Approval | Self::AgentReview => {
+                &[Verb::Approve, Verb::Reject, Verb::Skip]
+            }
             Self::Request => &[
                 Verb::Approve,
                 Verb::Reject,

@@ -28,6 +28,7 @@ use crate::plan::{Order, PlannedItem, RunPast};
 use crate::policy::{Limits, Policy};
 use crate::recover::Followed;
 use crate::request::{RequestAnswer, Until, WorkRequest};
+use crate::review::ReviewVerdict;
 use crate::run::{Pause, Request, RunState};
 use crate::scope::FileScope;
 use crate::wait::Waited;
@@ -618,6 +619,24 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         again: bool,
     },
+    /// A reviewer looked at the work on an item, or a person did instead.
+    ItemReviewed {
+        /// The run.
+        run: RunId,
+        /// The item.
+        node: Node,
+        /// The attempt of the reviewer; none of a person.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        attempt: Option<AttemptId>,
+        /// Who, in words.
+        by: String,
+        /// What they say; none where that is no verdict, or does not count.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        verdict: Option<ReviewVerdict>,
+        /// Why.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        why: Option<String>,
+    },
     /// That command ended: the one outcome of its intent.
     NotificationEnded {
         /// What a person was notified of.
@@ -796,6 +815,7 @@ impl Event {
             Self::FaceTurned { .. } => "face-turned",
             Self::NotificationStarted { .. } => "notification-started",
             Self::NotificationEnded { .. } => "notification-ended",
+            Self::ItemReviewed { .. } => "item-reviewed",
         }
     }
 

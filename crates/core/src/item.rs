@@ -19,6 +19,7 @@ use crate::merge::{MergeReturn, MergeRow};
 use crate::native::Native;
 use crate::plan::Turn;
 use crate::recover::Followed;
+use crate::review::ReviewRow;
 use crate::scope::FileScope;
 use crate::standing::Standing;
 use crate::usage::Spend;
@@ -147,6 +148,8 @@ pub enum Stage {
     Merge,
     /// An agent is to see both sides of a merge that conflicts or is red.
     Resolve,
+    /// An agent is to review what was made, before it is committed.
+    Review,
 }
 
 impl Stage {
@@ -162,7 +165,8 @@ impl Stage {
             | Self::Split
             | Self::Verdict
             | Self::IterationHooks
-            | Self::Resolve => true,
+            | Self::Resolve
+            | Self::Review => true,
             Self::Gate | Self::Commit | Self::Merge => false,
         }
     }
@@ -263,6 +267,13 @@ pub struct ItemRow {
     /// How often a person did not approve it.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub rejections: u32,
+    /// How its reviews went, where an agent reviews it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub review: Option<Box<ReviewRow>>,
+    /// The conversation in which its work was done last: a reviewer may want that
+    /// otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worked_in: Option<Box<Conversation>>,
     /// How its gate fared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gate_runs: Option<Box<GateRuns>>,

@@ -77,6 +77,7 @@ pub mod recover;
 pub mod redact;
 pub mod refusal;
 pub mod request;
+pub mod review;
 pub mod row;
 pub mod run;
 pub mod run_loop;

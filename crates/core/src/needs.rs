@@ -298,6 +298,10 @@ pub fn needs(command: &Command) -> Needs {
             rows.extend(claimed.iter().map(|node| Need::Line(*run, node.clone())));
             learning(&mut rows, report);
             rows.push(Need::Attempt(*attempt));
+            // What the work came to that is reviewed is logged with its verdict.
+            if report.review.is_some() {
+                rows.push(Need::AttemptsAt(*run, node.clone()));
+            }
             // What was decided already is not asked again.
             if !report.requests.is_empty() {
                 rows.push(Need::Decisions(*run));

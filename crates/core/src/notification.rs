@@ -216,7 +216,8 @@ pub fn kind_of_decision(kind: DecisionKind) -> NotificationKind {
         | DecisionKind::Review
         | DecisionKind::Wait
         | DecisionKind::InHand
-        | DecisionKind::Approval => NotificationKind::Question,
+        | DecisionKind::Approval
+        | DecisionKind::AgentReview => NotificationKind::Question,
     }
 }
 

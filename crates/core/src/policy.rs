@@ -8,6 +8,7 @@ use crate::dollars::Dollars;
 use crate::item::ItemState;
 use crate::iteration_hook::IterationHook;
 use crate::request::Proposals;
+use crate::review::ReviewPolicy;
 
 /// When a failed attempt is made again without asking anybody.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -203,6 +204,9 @@ pub struct Policy {
     /// for a person.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_dependency_failure: Option<OnDependencyFailure>,
+    /// Whether an agent reviews what is made of an item; none where nobody does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub review: Option<ReviewPolicy>,
 }
 
 impl Policy {
@@ -243,8 +247,8 @@ impl Policy {
 
     /// Whether it stops later than another one: a limit is higher or gone, more
     /// is tried again, steps that agents propose need no person any more, what
-    /// is done is not committed any more, or what waits for a failed item does
-    /// not wait any more.
+    /// is done is not committed any more or reviewed otherwise, or what waits for a
+    /// failed item does not wait any more.
     #[must_use]
     pub fn is_looser_than(&self, other: &Self) -> bool {
         fn is_raised<T: PartialOrd>(now: Option<T>, before: Option<T>) -> bool {
@@ -267,6 +271,7 @@ impl Policy {
             || retry.at_once_max > old.at_once_max
             || tries_more
             || (other.auto_commit && !self.auto_commit)
+            || (other.review.is_some() && self.review != other.review)
             || (self.approves_steps() && !other.approves_steps())
             || (self.passes_failures() && self.on_dependency_failure != other.on_dependency_failure)
     }

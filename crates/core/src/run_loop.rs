@@ -457,6 +457,7 @@ fn role_at(stage: Stage) -> Role {
         Stage::Verdict => Role::Verdict,
         Stage::IterationHooks => Role::IterationHook,
         Stage::Resolve => Role::Resolve,
+        Stage::Review => Role::Reviewer,
         Stage::Work | Stage::Baseline | Stage::Gate | Stage::Commit | Stage::Merge => Role::Worker,
     }
 }
@@ -1139,6 +1140,7 @@ impl RunLoop {
             | Stage::Split
             | Stage::Verdict
             | Stage::Resolve
+            | Stage::Review
             | Stage::IterationHooks => self.start_agent(item, role_at(item.stage), attempt),
             Stage::Gate if item.gate_runs.as_ref().is_some_and(|runs| runs.open) => {
                 self.take_back_gate(node)

@@ -19,7 +19,7 @@ use crate::flags::RunFlags;
 use crate::gate::{GateReport, GateRuns};
 use crate::id::{Node, RunId};
 use crate::item::{
-    CommitIntent, Evidence, ItemRow, ItemState, Stage, WORK_COMMITS_MAX, millis_between,
+    CommitIntent, Evidence, ItemRow, ItemState, Rejection, Stage, WORK_COMMITS_MAX, millis_between,
 };
 use crate::iteration_hook::{note_end, note_start};
 use crate::journal::Stamp;
@@ -33,6 +33,7 @@ use crate::notification::{
 
 use crate::plan::Order;
 use crate::request::Deferral;
+use crate::review::ReviewVerdict;
 use crate::row::{Key, Row};
 use crate::run::{Asked, Holder, Pause, Request, RunRow, RunState};
 use crate::trouble::Trouble;
@@ -130,6 +131,7 @@ pub fn views(event: &Event, stamp: &Stamp) -> Vec<Key> {
             attempt, run, node, ..
         } => vec![Key::Attempt(*attempt), item(run, node)],
         Event::GateStarted { run, node, .. }
+        | Event::ItemReviewed { run, node, .. }
         | Event::GateEnded { run, node, .. }
         | Event::CommitStarted { run, node, .. }
         | Event::CommitEnded { run, node, .. }
@@ -392,6 +394,7 @@ fn run_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<RunRow> 
         | Event::AttemptAnswered { .. }
         | Event::AttemptJudged { .. }
         | Event::ItemClaimed { .. }
+        | Event::ItemReviewed { .. }
         | Event::GateStarted { .. }
         | Event::GateEnded { .. }
         | Event::CommitStarted { .. }
@@ -775,6 +778,7 @@ fn item_row(node: &Node, before: Option<Row>, event: &Event, stamp: &Stamp) -> O
             note_start(&mut row.hook_runs, id, *iteration, stamp.time);
         }
         Event::AttemptEnded { report, .. } if row.stage == Stage::IterationHooks => {
+            take_approval_back(&mut row);
             row.attempt = None;
             row.started_on = None;
             end_work(&mut row, stamp, report.duration_s);
@@ -782,6 +786,29 @@ fn item_row(node: &Node, before: Option<Row>, event: &Event, stamp: &Stamp) -> O
             row.denied = row.denied.saturating_add(report.activity.denied);
             row.spend = row.spend.plus(&report.spend());
             note_end(&mut row.hook_runs, report, stamp.time);
+        }
+        // A reviewer looks, and leaves all that is known of the work as it is.
+        Event::AttemptStarted {
+            attempt,
+            fence,
+            role: Role::Reviewer,
+            tree,
+            ..
+        } => {
+            row.fence = *fence;
+            row.attempts += 1;
+            row.attempt = Some(*attempt);
+            row.at_work_since = Some(stamp.time);
+            row.started_on.clone_from(tree);
+        }
+        Event::AttemptEnded { report, .. } if row.stage == Stage::Review => {
+            row.attempt = None;
+            row.started_on = None;
+            end_work(&mut row, stamp, report.duration_s);
+            count_breaks(&mut row, report);
+            note_commits(&mut row, report.commits.iter().flatten());
+            row.denied = row.denied.saturating_add(report.activity.denied);
+            row.spend = row.spend.plus(&report.spend());
         }
         Event::AttemptStarted {
             attempt,
@@ -816,20 +843,15 @@ fn item_row(node: &Node, before: Option<Row>, event: &Event, stamp: &Stamp) -> O
             row.attempt = None;
             end_work(&mut row, stamp, report.duration_s);
             row.unchecked = unchecked.then_some(*attempt);
-            row.put_off = if report.is_put_off() {
-                row.put_off + 1
-            } else {
-                0
-            };
-            row.broken_off = match report.broke_off() {
-                true => row.broken_off + 1,
-                // Whoever was asked to stop shows nothing of it.
-                false if report.outcome == Outcome::Interrupted => row.broken_off,
-                false => 0,
-            };
+            count_breaks(&mut row, report);
+            take_approval_back(&mut row);
             // Who was not started has said nothing of what was begun before.
             let is_own = matches!(row.stage, Stage::Work | Stage::Verdict | Stage::Baseline);
             if is_own && !report.cannot_start {
+                let whole = report.outcome == Outcome::Completed || *unchecked;
+                let own = report.conversation.as_ref().filter(|_| whole);
+                let own = own.filter(|own| Conversation::is_plain(&own.id));
+                row.worked_in = own.cloned().map(Box::new);
                 row.ongoing = goes_on_in(report).or_else(|| to_be_approved(&row, report));
                 // Whoever is interrupted while it comes to an end is asked again.
                 if report.outcome != Outcome::Interrupted {
@@ -905,6 +927,9 @@ fn item_row(node: &Node, before: Option<Row>, event: &Event, stamp: &Stamp) -> O
             row.seen_to_fail |= !report.passed && !report.interrupted && row.claim_gate.is_none();
             row.evidence.extend(evidence.iter().cloned());
         }
+        Event::ItemReviewed {
+            by, verdict, why, ..
+        } => note_review(&mut row, by, *verdict, why.as_deref()),
         Event::AttemptJudged { .. } => row.unchecked = None,
         Event::ItemClaimed { by, .. } => row.claimed.clone_from(by),
         Event::CommitStarted { head, fence, .. } => {
@@ -1062,6 +1087,59 @@ fn judged(report: Report, outcome: Outcome, error: Option<&str>) -> Report {
     }
 }
 
+/// How often in a row an attempt was put off, or broke off.
+fn count_breaks(row: &mut ItemRow, report: &Report) {
+    row.put_off = if report.is_put_off() {
+        row.put_off + 1
+    } else {
+        0
+    };
+    row.broken_off = match report.broke_off() {
+        true => row.broken_off + 1,
+        // Whoever was asked to stop shows nothing of it.
+        false if report.outcome == Outcome::Interrupted => row.broken_off,
+        false => 0,
+    };
+}
+
+/// An agent has worked at an item: who approved it before has not seen that.
+fn take_approval_back(row: &mut ItemRow) {
+    if let Some(review) = &mut row.review {
+        review.approved_by = None;
+    }
+}
+
+fn note_review(row: &mut ItemRow, by: &str, verdict: Option<ReviewVerdict>, why: Option<&str>) {
+    let review = row.review.get_or_insert_default();
+    review.approved_by = None;
+    review.fault = None;
+    match verdict {
+        Some(ReviewVerdict::Approve) => {
+            review.approved_by = Some(by.to_owned());
+            review.without_verdict = 0;
+            row.rejected = None;
+            row.ongoing = None;
+        }
+        Some(ReviewVerdict::RequestChanges) => {
+            review.rounds += 1;
+            review.changes_wanted += 1;
+            review.without_verdict = 0;
+            row.rejected = Some(Box::new(Rejection {
+                by: by.to_owned(),
+                why: why.unwrap_or("it gave no reason").to_owned(),
+            }));
+            row.ongoing.clone_from(&row.worked_in);
+            // What is to be otherwise has proved nothing.
+            row.evidence.clear();
+        }
+        None => {
+            review.without_verdict += 1;
+            review.fault = why.map(str::to_owned);
+            row.ongoing.clone_from(&row.worked_in);
+        }
+    }
+}
+
 fn set_baseline(row: &mut ItemRow, baseline: BaselineResult) {
     row.seen_to_fail |= !baseline.passed;
     row.baseline = Some(Box::new(baseline));
@@ -1109,7 +1187,8 @@ fn move_item(row: &mut ItemRow, moved: &ItemMoved, stamp: &Stamp) {
         row.check_recoveries += 1;
     }
     // What the last prompt carried is judged once: when the work is over.
-    let is_in_review = row.stage == Stage::Merge && moved.to == ItemState::Waiting;
+    let is_looked_at = matches!(row.stage, Stage::Merge | Stage::Review);
+    let is_in_review = is_looked_at && moved.to == ItemState::Waiting;
     if moved.from == ItemState::Working && row.stage != Stage::Commit && !is_in_review {
         row.carried.clear();
     }
@@ -1151,6 +1230,12 @@ fn move_item(row: &mut ItemRow, moved: &ItemMoved, stamp: &Stamp) {
     }
     if let Some(retries) = moved.retries {
         row.retries = retries;
+    }
+    // A person has looked.
+    if let Some(review) = row.review.as_mut().filter(|_| moved.retries == Some(0)) {
+        review.rounds = 0;
+        review.without_verdict = 0;
+        review.fault = None;
     }
     if moved.summary.is_some() {
         row.summary.clone_from(&moved.summary);
@@ -1236,6 +1321,8 @@ fn planned_item(planned: &ItemPlanned) -> ItemRow {
         answer: None,
         rejected: None,
         rejections: 0,
+        review: None,
+        worked_in: None,
         gate_runs: None,
         without_merge: false,
         committing: None,

@@ -91,6 +91,9 @@ pub struct ItemView {
     /// An attempt at it is over, and its check is to show what it came to.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub being_checked: bool,
+    /// How its reviews by agents go.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub review: Option<ReviewView>,
     /// Why it counts as done; absent while it does not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub evidence: Option<Proof>,
@@ -373,6 +376,43 @@ fn work_with_those_below(items: &[&ItemRow], until: Option<Timestamp>) -> Vec<u6
     work
 }
 
+/// How the reviews of an item by agents go.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ReviewView {
+    /// An agent reviews it, or is to.
+    pub under_way: bool,
+    /// How often a reviewer wanted changes since a person looked last.
+    pub rounds: u32,
+    /// How often a reviewer wanted changes in all.
+    pub changes_wanted: u32,
+    /// Who approved what is there now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub approved_by: Option<String>,
+    /// Why the last answer of a reviewer was no verdict.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fault: Option<String>,
+}
+
+impl ReviewView {
+    /// None of an item that no agent reviews or reviewed.
+    fn of_item(item: &ItemRow) -> Option<Self> {
+        let is_at_review = item.stage == Stage::Review && item.human.is_none();
+        let is_open = matches!(item.state, ItemState::Working | ItemState::Waiting);
+        let under_way = is_at_review && is_open;
+        if !under_way && item.review.is_none() {
+            return None;
+        }
+        let review = item.review.as_deref().cloned().unwrap_or_default();
+        Some(Self {
+            under_way,
+            rounds: review.rounds,
+            changes_wanted: review.changes_wanted,
+            approved_by: review.approved_by,
+            fault: review.fault,
+        })
+    }
+}
+
 impl ItemView {
     /// An item as its rows say.
     #[must_use]
@@ -412,6 +452,7 @@ impl ItemView {
             wait: item.wait.clone().filter(|_| item.is_held_by_wait()),
             decision: open.map(|row| format!("d{}", row.number)),
             being_checked: item.is_being_checked(),
+            review: ReviewView::of_item(item),
             evidence: Proof::of_item(item, || run.and_then(PlanFile::path)),
             recovery: item.recovery.as_deref().cloned(),
             piece_of: item.piece_of.as_ref().map(ToString::to_string),
@@ -478,6 +519,7 @@ impl ItemView {
             wait: item.wait.clone().map(Box::new),
             decision: None,
             being_checked: false,
+            review: None,
             evidence: None,
             recovery: None,
             piece_of: item.piece_of.as_ref().map(ToString::to_string),

@@ -157,6 +157,17 @@ pub struct Ingredients<'a> {
     pub claimed_at: Option<Node>,
     /// How whoever has the role of the agent goes about its work.
     pub brief: Option<&'static str>,
+    /// What a reviewer has to know.
+    pub review: Option<Reviewed>,
+}
+
+/// What a reviewer has to know of what it reviews.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reviewed {
+    /// The commit at which the work begins; none where git does not know.
+    pub base: Option<String>,
+    /// The form in which the verdict is asked for.
+    pub form: &'static str,
 }
 
 impl<'a> Ingredients<'a> {
@@ -180,6 +191,7 @@ impl<'a> Ingredients<'a> {
             goes_on: false,
             claimed_at: None,
             brief: None,
+            review: None,
         }
     }
 }
@@ -230,6 +242,20 @@ pub fn resolve(templates: &Templates, of: &Ingredients<'_>) -> String {
         rules: parts::rules(templates, of),
         report: reporting::of_work(templates, of),
         is_work: true,
+    };
+    whole(templates, of, &role)
+}
+
+/// The prompt of an agent that is to review what others made of the item.
+#[must_use]
+pub fn reviewer(templates: &Templates, of: &Ingredients<'_>) -> String {
+    let form = of.review.as_ref().map_or("", |review| review.form);
+    let role = RoleParts {
+        task: parts::review_task(of),
+        check: None,
+        rules: "## Rules\n\nChange no file, commit nothing, and leave nothing running: a verdict of whoever changes what is reviewed does not count.".to_owned(),
+        report: format!("## When you are finished\n\n{form}"),
+        is_work: false,
     };
     whole(templates, of, &role)
 }

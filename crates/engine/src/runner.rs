@@ -17,6 +17,7 @@ mod merging;
 mod other_runs;
 mod own_work;
 mod queue;
+mod reviewing;
 mod screenshots;
 mod seen;
 mod site;

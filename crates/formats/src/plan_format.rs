@@ -5,6 +5,7 @@ use std::fmt;
 use jiff::Timestamp;
 use piton_core::native::Native;
 use piton_core::plan::Plan;
+use piton_core::review::AgentReview;
 use piton_core::{Edit, ItemRow, Node, RunId, RunRow, Tables};
 use serde::{Serialize, Serializer};
 
@@ -352,6 +353,10 @@ pub struct Phases {
     pub begin: Begin,
     /// Where a manifest says that the requirements are.
     pub requirements_of: fn(Source<'_>) -> Option<String>,
+    /// The verdict in what a reviewer printed, or why there is none.
+    pub read_review: fn(&str) -> Result<AgentReview, String>,
+    /// The form that a reviewer is asked for.
+    pub review_form: &'static str,
 }
 
 /// What the file says of an item that is an issue.

@@ -23,6 +23,7 @@ mod own_work;
 mod phases;
 mod plan;
 mod read;
+mod review;
 mod shape;
 mod state;
 mod tasks;

@@ -6,6 +6,7 @@
 //! `PITON_SIM_SEEDS=100000 cargo test -p piton-core simulation`.
 
 mod checks;
+mod reviews;
 mod several;
 mod waits;
 
@@ -113,6 +114,7 @@ impl Script {
             ..Report::bare(Outcome::Failed)
         };
         match self.number(role.as_str(), node, turn) {
+            number if role == Role::Reviewer => reviews::report(number, turn),
             _ if turn >= 4 && role != Role::Split => Report::bare(Outcome::Completed),
             0..=9 => failed(Category::Network),
             10..=14 => failed(Category::Logic),
@@ -309,6 +311,7 @@ impl Sim {
             },
             auto_commit: rng.percent(40),
             iteration_hooks: iteration_hooks(seed % 5 / 3),
+            review: reviews::policy(seed),
             ..Policy::default()
         };
         let limits = Limits {
@@ -880,10 +883,16 @@ impl Sim {
     fn at_work(&mut self, node: &Node, role: Role, turn: usize) -> Report {
         let before = self.hash();
         if let Some(tree) = &mut self.work_tree {
-            let works = self.script.number("works", node, turn) < 50;
+            let works = match role {
+                // Some change what they are to look at.
+                Role::Reviewer => turn < 4 && self.script.number("works", node, turn) < 10,
+                _ => self.script.number("works", node, turn) < 50,
+            };
             *tree += u64::from(works);
         }
-        let is_mute = before.is_some() && self.script.number("mute", node, turn) < 20;
+        let is_mute = before.is_some()
+            && role != Role::Reviewer
+            && self.script.number("mute", node, turn) < 20;
         let report = match self.script.report(node, role, turn) {
             report if is_mute && report.outcome == Outcome::Completed => Report {
                 outcome: Outcome::Failed,
@@ -1025,7 +1034,10 @@ impl Sim {
             });
             let kind = self.world.tables.decision(id).map(|row| row.kind);
             let is_claim = kind == Some(DecisionKind::Claim);
-            let is_review = matches!(kind, Some(DecisionKind::Review | DecisionKind::Approval));
+            let is_review = matches!(
+                kind,
+                Some(DecisionKind::Review | DecisionKind::Approval | DecisionKind::AgentReview)
+            );
             let is_wait = kind == Some(DecisionKind::Wait);
             // Nobody is asked anything: somebody else works on it.
             let is_in_hand = kind == Some(DecisionKind::InHand);
@@ -1332,7 +1344,7 @@ impl Sim {
 
     /// What an agent changes in its lane, from its start on.
     fn write_in_lane(&mut self, node: &Node, role: Role) {
-        if self.repo.is_none() {
+        if self.repo.is_none() || role == Role::Reviewer {
             return;
         }
         let value = self.rng.next() % 1_000_000;
@@ -1633,6 +1645,7 @@ impl Sim {
     /// What holds at the end of any run, however it went.
     pub fn check_end(&self) {
         assert!(self.agents.values().all(|agent| !agent.alive));
+        self.check_agent_reviews();
         for row in self.world.tables.attempts() {
             assert!(row.report.is_some(), "{row:?} has no outcome");
         }

@@ -1033,6 +1033,7 @@ impl World {
                     || asked(DecisionKind::Wait)
                     || asked(DecisionKind::Approval)
                     || asked(DecisionKind::InHand)
+                    || asked(DecisionKind::AgentReview)
                     || asked(DecisionKind::BlockedNode),
                 "there is no way out of {}",
                 run.state

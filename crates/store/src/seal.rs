@@ -152,6 +152,7 @@ pub(crate) fn lease_change(event: &Event, time: Timestamp) -> Option<LeaseChange
         | Event::CallNoted(_)
         | Event::NotificationStarted { .. }
         | Event::NotificationEnded { .. }
+        | Event::ItemReviewed { .. }
         | Event::FaceTurned { .. } => None,
     }
 }

@@ -96,6 +96,17 @@ fn notes(item: &ItemView, now: Timestamp) -> Vec<String> {
     if item.being_checked {
         notes.push("being checked".to_owned());
     }
+    if let Some(review) = &item.review {
+        let round = review.rounds + 1;
+        if review.under_way {
+            notes.push(format!("under review, round {round}"));
+        } else if item.state != ItemState::Done && review.rounds > 0 {
+            notes.push(format!(
+                "its reviewer wanted changes {} times",
+                review.rounds
+            ));
+        }
+    }
     notes.extend(item.recovery.as_ref().map(followed));
     if item.state == ItemState::Skipped {
         notes.extend(item.summary.as_deref().map(first_line));

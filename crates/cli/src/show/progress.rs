@@ -34,6 +34,7 @@ pub(crate) fn line(recorded: &Recorded, tables: &Tables) -> Option<String> {
                 Role::Repair => ", putting the workspace in order first".to_owned(),
                 Role::Verdict => ", asked once more what came of it".to_owned(),
                 Role::Resolve => ", bringing it together with what was merged".to_owned(),
+                Role::Reviewer => ", reviewing it".to_owned(),
                 Role::Split => ", finding pieces to split it into".to_owned(),
                 Role::IterationHook => {
                     format!(", hook `{}`", hook.as_deref().unwrap_or_default())
@@ -190,6 +191,7 @@ pub(crate) fn line(recorded: &Recorded, tables: &Tables) -> Option<String> {
         | Event::CallNoted(_)
         | Event::NotificationStarted { .. }
         | Event::NotificationEnded { .. }
+        | Event::ItemReviewed { .. }
         | Event::FaceTurned { .. } => None,
     }
 }

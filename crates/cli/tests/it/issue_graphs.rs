@@ -42,6 +42,14 @@ const TASKS: &str = r#"{"tasks": [
   {"id": "shop#2", "repo": "shop", "team": "", "title": "Serve", "blocked_by": ["shop#1"], "size": "M"}
 ]}"#;
 
+/// A reviewer that is content with everything.
+const CONTENT: &str = r#"if [ $PITON_ROLE = reviewer ]; then
+    cat > /dev/null
+    echo '{"verdict": "APPROVE", "summary": "good", "observations": []}'
+    exit 0
+fi
+"#;
+
 /// Writes what is asked for, and notes what it was told.
 const AGENT: &str = r#"name=$(echo "$PITON_ITEM" | tr '#' '-')
 cat > "prompt-$name"
@@ -54,7 +62,7 @@ esac"#;
 
 fn shop(text: &str) -> Scratch {
     let scratch = Scratch::new();
-    let agent = format!("{AGENT}\necho done");
+    let agent = format!("{CONTENT}{AGENT}\necho done");
     scratch.agent(&agent).write("tasks.json", TASKS);
     scratch.write("go.mod", "").write("state.json", text);
     scratch
@@ -240,7 +248,7 @@ fn tasks_that_cannot_be_worked_with_go_back_to_the_agent_with_their_places() {
         "cp tasks.json",
         "cp prompt-PLANNING told; cp $(ls broken.json 2>/dev/null || echo tasks.json)",
     );
-    scratch.agent(&format!("{agent}\nrm -f broken.json\necho done"));
+    scratch.agent(&format!("{CONTENT}{agent}\nrm -f broken.json\necho done"));
     let said = run(&scratch);
     assert_eq!(said.exit, 3, "{}", said.err);
     assert_eq!(phase(&scratch), "PLANNING awaiting_approval");
@@ -490,7 +498,8 @@ fn case_50_a_run_resumes_from_each_state_in_which_another_tool_left_it() {
 #[test]
 fn case_49_what_waits_for_a_failed_issue_is_told_and_goes_on_when_a_person_lets_it() {
     let scratch = shop(&state("EXECUTING", "in_progress", ISSUES));
-    scratch.agent("if [ $PITON_ITEM = S-1 ] && ! [ -e fixed ]; then exit 1; fi\ntouch made-$PITON_ITEM\necho done");
+    let agent = "if [ $PITON_ITEM = S-1 ] && ! [ -e fixed ]; then exit 1; fi\ntouch made-$PITON_ITEM\necho done";
+    scratch.agent(&format!("{CONTENT}{agent}"));
     let said = run(&scratch);
     assert_eq!(said.exit, 1, "{}", said.err);
     check_strictly(&scratch);
@@ -681,7 +690,7 @@ fn the_metrics_are_those_of_the_journal() {
     let scratch = shop(&text);
     check_strictly(&scratch);
     let tokens = r#"echo '{"status": "completed", "summary": "done", "usage": {"input_tokens": 30, "output_tokens": 7}}'"#;
-    scratch.agent(&format!("{AGENT}\n{tokens}"));
+    scratch.agent(&format!("{CONTENT}{AGENT}\n{tokens}"));
     let run = || scratch.piton(&["run", "state.json", "--agent", "./agent.sh"]);
     assert_eq!(run().exit, 3);
     decide(&scratch, &["d1", "approve"]);
@@ -730,4 +739,156 @@ fn a_graph_is_found_without_its_name_and_a_broken_one_is_told_as_what_it_is() {
     let scratch = shop("{\"open\": true}");
     let said = scratch.piton(&["run"]);
     assert!(said.err.contains("there is no plan here"), "{}", said.err);
+}
+
+const ISSUE: &str = r#"
+    "S-1": {"repo": "shop", "title": "Store", "status": "ready", "pr": null, "pr_number": null, "blocked_by": [], "review_iterations": 0, "human_iterations": 0}
+  "#;
+
+/// A project in git with one issue, whose agents note outside of it what they are told.
+fn reviewed(reviewer: &str) -> Scratch {
+    let scratch = shop(&state("EXECUTING", "in_progress", ISSUE));
+    let agent = format!(
+        r#"mkdir -p "$PITON_PROJECT/.git/told"
+told="$PITON_PROJECT/.git/told/$(ls "$PITON_PROJECT/.git/told" | wc -l)-$PITON_ROLE"
+cat > "$told"
+if [ $PITON_ROLE = reviewer ]; then
+    grep -q '"status": "reviewing"' "$PITON_PROJECT/state.json" || echo 'not shown' >> "$told"
+{reviewer}
+    exit 0
+fi
+echo "$PITON_ROLE" >> made
+echo done"#
+    );
+    scratch.agent(&agent);
+    scratch.git(&["add", "--all"]);
+    scratch.git(&["commit", "--quiet", "--message", "begin"]);
+    scratch
+}
+
+/// Which agents were started, in their order.
+fn started(scratch: &Scratch) -> Vec<String> {
+    let folder = scratch.path().join(".git/told");
+    let files = std::fs::read_dir(folder).expect("agents were told something");
+    let names = files.map(|file| file.expect("a file").file_name());
+    let names = names.map(|name| name.to_string_lossy().into_owned());
+    let mut names: Vec<String> = names.collect();
+    names.sort_by_key(|name| name.split('-').next().and_then(|n| n.parse::<u32>().ok()));
+    names
+}
+
+#[track_caller]
+fn iterations(scratch: &Scratch) -> (u64, u64) {
+    let state: serde_json::Value = serde_json::from_str(&scratch.read("state.json")).expect("JSON");
+    let number = |key: &str| state["issues"]["S-1"][key].as_u64().expect("a number");
+    (number("review_iterations"), number("human_iterations"))
+}
+
+const WANTS: &str = r#"echo '{"verdict": "REQUEST_CHANGES", "observations": [{"file": "made", "line": 1, "severity": "error", "message": "no bound"}]}'"#;
+
+#[test]
+fn what_a_reviewer_wants_goes_back_and_counts_when_it_approves() {
+    let once = format!(
+        "if [ -e \"$PITON_PROJECT/.git/seen\" ]; then echo 'good\n{{\"verdict\": \"APPROVE\"}}'; else touch \"$PITON_PROJECT/.git/seen\"; {WANTS}; fi"
+    );
+    let scratch = reviewed(&once);
+    let said = run(&scratch);
+    assert_eq!(said.exit, 0, "{}{}", said.out, said.err);
+    let names = started(&scratch);
+    assert_eq!(
+        names,
+        ["0-coder", "1-reviewer", "2-coder", "3-reviewer"],
+        "{}",
+        said.err
+    );
+    let told = |name: &str| scratch.read(&format!(".git/told/{name}"));
+    for name in ["1-reviewer", "3-reviewer"] {
+        let told = told(name);
+        assert!(told.contains("`git diff "), "{told}");
+        assert!(told.contains("    Store"), "{told}");
+        assert!(!told.contains("not shown"), "{told}");
+    }
+    assert!(told("2-coder").contains("> - [error] made:1: no bound"));
+    assert!(told("3-reviewer").contains("made:1: no bound"));
+    assert_eq!(status(&scratch, "S-1"), "done");
+    assert_eq!(iterations(&scratch), (1, 0));
+    check_strictly(&scratch);
+    // What piton counted is not counted again.
+    assert_eq!(scratch.piton(&["files", "sync"]).exit, 0);
+    assert_eq!(iterations(&scratch), (1, 0));
+}
+
+#[test]
+fn a_person_decides_after_three_rounds() {
+    let scratch = reviewed(WANTS);
+    let said = run(&scratch);
+    assert_eq!(said.exit, 3, "{}{}", said.out, said.err);
+    assert_eq!(started(&scratch).len(), 8, "{:?}", started(&scratch));
+    assert_eq!(status(&scratch, "S-1"), "awaiting_human");
+    assert_eq!(iterations(&scratch), (4, 0));
+    let asked = scratch.json(&["inbox"]);
+    assert_eq!(asked[0]["kind"], "agent-review", "{asked}");
+    decide(&scratch, &["d1", "reject", "--why", "bound it"]);
+    assert_eq!(iterations(&scratch), (4, 1));
+    assert_eq!(run(&scratch).exit, 3);
+    let told = scratch.read(".git/told/8-coder");
+    assert!(told.contains("> bound it"), "{told}");
+    decide(&scratch, &["d2", "approve"]);
+    let said = run(&scratch);
+    assert_eq!(said.exit, 0, "{}{}", said.out, said.err);
+    assert_eq!(status(&scratch, "S-1"), "done");
+}
+
+#[test]
+fn a_person_decides_where_a_reviewer_gives_no_verdict_twice_or_changes_files() {
+    let change = "echo more >> made; echo '{\"verdict\": \"APPROVE\"}'";
+    for (reviewer, why) in [("echo fine", "no JSON object"), (change, "changed files")] {
+        let scratch = reviewed(reviewer);
+        let said = run(&scratch);
+        assert_eq!(said.exit, 3, "{}{}", said.out, said.err);
+        let names = started(&scratch);
+        assert_eq!(names, ["0-coder", "1-reviewer", "2-reviewer"]);
+        let told = scratch.read(".git/told/2-reviewer");
+        assert!(told.contains(why), "{told}");
+        let asked = scratch.json(&["inbox"]);
+        assert_eq!(asked[0]["kind"], "agent-review", "{asked}");
+        assert_eq!(iterations(&scratch), (0, 0));
+    }
+}
+
+#[test]
+fn a_runner_that_dies_over_a_review_has_it_done_again() {
+    let scratch = reviewed("echo '{\"verdict\": \"APPROVE\"}'");
+    let mut deaths = 0;
+    // Twice at each commit: once in what was settled of the death before.
+    for commits in (2..60).flat_map(|commits| [commits, commits]) {
+        let mut command = scratch.command(RUN);
+        command.env("PITON_FAILPOINT", format!("commit.durable:{commits}"));
+        let said = Said::of(&command.output().expect("piton starts"));
+        deaths += u32::from(said.exit == -1);
+        if said.exit == 0 {
+            break;
+        }
+    }
+    assert!(deaths > 3, "{deaths}");
+    assert_eq!(status(&scratch, "S-1"), "done");
+    let item = scratch.json(&["show", "S-1"]);
+    assert!(item.to_string().contains("the reviewer ("), "{item}");
+}
+
+#[test]
+fn in_a_lane_nothing_is_merged_that_was_not_approved() {
+    let scratch = reviewed(WANTS);
+    let args = [RUN, &["--workers", "2"]].concat();
+    let said = scratch.piton(&args);
+    assert_eq!(said.exit, 3, "{}{}", said.out, said.err);
+    let branch = "piton/2026-01-15-orders";
+    let on_branch = |scratch: &Scratch| scratch.git(&["ls-tree", "--name-only", branch]);
+    assert!(!on_branch(&scratch).contains("made"));
+    decide(&scratch, &["d1", "approve"]);
+    let said = scratch.piton(&args);
+    assert_eq!(said.exit, 0, "{}{}", said.out, said.err);
+    assert!(on_branch(&scratch).contains("made"));
+    let told = scratch.read(".git/told/7-reviewer");
+    assert!(told.contains("`git diff "), "{told}");
 }

@@ -60,6 +60,19 @@ pub(super) fn after_hook(story: &mut Story<'_>, run: RunId, node: &Node) {
 /// All that runs after the work on `node` has run.
 fn after_hooks(story: &mut Story<'_>, run: RunId, node: &Node) {
     let row = story.tables.run(run);
+    let awaits_review = row
+        .zip(story.tables.item(run, node))
+        .is_some_and(|(row, item)| row.policy.awaits_review(item));
+    if awaits_review {
+        story.stage(run, node, Stage::Review);
+    } else {
+        after_review(story, run, node);
+    }
+}
+
+/// What was made of `node` is approved, or nobody reviews it.
+pub(super) fn after_review(story: &mut Story<'_>, run: RunId, node: &Node) {
+    let row = story.tables.run(run);
     let (Some(row), Some(item)) = (row, story.tables.item(run, node)) else {
         return;
     };

@@ -280,7 +280,11 @@ fn take(story: &mut Story<'_>, run: RunId, by: &By<'_>, edit: &Edit) -> Result<(
             let at_gate = !row.state.is_finished()
                 && matches!(
                     row.stage,
-                    Stage::Gate | Stage::Fix | Stage::IterationHooks | Stage::Commit
+                    Stage::Gate
+                        | Stage::Fix
+                        | Stage::IterationHooks
+                        | Stage::Review
+                        | Stage::Commit
                 );
             if gate.is_none() && at_gate && row.gate.is_some() {
                 return unfit("it is at its gate");

@@ -163,6 +163,7 @@ fn lost(why: &str) -> Failed<'_> {
 fn is_past_work(stage: Stage) -> bool {
     match stage {
         Stage::Gate | Stage::Fix | Stage::Commit | Stage::Verdict | Stage::IterationHooks => true,
+        Stage::Review => true,
         Stage::Work
         | Stage::Baseline
         | Stage::Repair
@@ -185,17 +186,32 @@ fn is_done_since(unit: &ItemRow, row: &ItemRow) -> bool {
         && since.is_none_or(|since| row.completed_at.is_none_or(|at| at >= since))
 }
 
-/// Whether a person is asked to accept what agents made of an item below its unit in
-/// the lane that this has: a unit is in a commit before anybody is asked.
+/// Whether a person is asked to accept what agents made of an item in the lane that
+/// its unit has.
 fn is_judged_since(story: &Story<'_>, unit: &ItemRow, row: &ItemRow) -> bool {
     let Some(lane) = unit.lane() else {
         return false;
     };
     let mut open = story.tables.open_decisions(row.run);
-    row.node != unit.node
-        && row.is_leaf()
+    row.is_leaf()
         && open.any(|asked| {
-            let is_about_work = matches!(asked.kind, DecisionKind::Claim | DecisionKind::Approval);
+            // A unit is in a commit before anybody but its reviewer is asked about it.
+            let is_about_work = match asked.kind {
+                DecisionKind::AgentReview => true,
+                DecisionKind::Claim | DecisionKind::Approval => row.node != unit.node,
+                DecisionKind::HumanNeeded
+                | DecisionKind::BlockedNode
+                | DecisionKind::MergeNeeded
+                | DecisionKind::Breakpoint
+                | DecisionKind::FileConflict
+                | DecisionKind::ClaimedItems
+                | DecisionKind::AgentEdit
+                | DecisionKind::DoubtedMemory
+                | DecisionKind::Question
+                | DecisionKind::Request
+                | DecisionKind::Review
+                | DecisionKind::Wait => false,
+            };
             let is_since = lane.since.is_none_or(|since| asked.opened_at >= since);
             is_about_work && is_since && asked.node.as_ref() == Some(&row.node)
         })

@@ -9,6 +9,7 @@ use super::merging;
 use super::recording::{about, log};
 use super::remembering;
 use super::requests;
+use super::reviewing;
 use super::story::{About, Story};
 use super::waits;
 use crate::decision::{DecisionKind, DecisionRow, Verb};
@@ -522,7 +523,7 @@ fn reject(
 }
 
 /// Where an item begins: it may have to wait for others.
-fn open_state(story: &Story<'_>, run: RunId, item: &ItemRow) -> ItemState {
+pub(super) fn open_state(story: &Story<'_>, run: RunId, item: &ItemRow) -> ItemState {
     match must_wait(story, run, item) {
         true => ItemState::Pending,
         false => ItemState::Ready,
@@ -684,6 +685,15 @@ pub(super) fn decide_open(
         Verb::Approve if matches!(row.kind, DecisionKind::Claim | DecisionKind::Approval) => {
             return claims::accept(story, row.run, &node, why);
         }
+        Verb::Approve if row.kind == DecisionKind::AgentReview => {
+            return reviewing::approve(story, (row.run, id), &node, why);
+        }
+        Verb::Reject if row.kind == DecisionKind::AgentReview => {
+            let Some(why) = why else {
+                return Err(Refusal::EmptyAnswer);
+            };
+            return reviewing::reject(story, (row.run, id), &node, why);
+        }
         Verb::Approve if row.kind == DecisionKind::Review => {
             merges::approve(story, row.run, &node)?;
         }
@@ -736,7 +746,8 @@ pub(super) fn decide_open(
                 | DecisionKind::Wait
                 | DecisionKind::Request
                 | DecisionKind::InHand
-                | DecisionKind::Approval => Some(row.question.clone()),
+                | DecisionKind::Approval
+                | DecisionKind::AgentReview => Some(row.question.clone()),
             };
             try_again(story, row.run, &node, Some(answer))?;
             // Whoever meets the same again need not ask.

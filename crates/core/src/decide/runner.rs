@@ -8,6 +8,7 @@ use super::recording::{about, attempt_name, log, log_attempt};
 use super::recovering::{Failed, after_repair, fail, not_split};
 use super::remembering;
 use super::requests;
+use super::reviewing::follow_review;
 use super::settling::{settle_order, standings};
 use super::splitting::split;
 use super::story::{About, Story};
@@ -300,6 +301,9 @@ pub(super) fn start_attempt(
             ItemState::Ready | ItemState::Working | ItemState::Waiting,
             Stage::Resolve,
         ) => item.attempt.is_none() && item.human.is_none(),
+        (Role::Reviewer, ItemState::Working | ItemState::Waiting, Stage::Review) => {
+            item.attempt.is_none() && item.human.is_none()
+        }
         _ => false,
     };
     let policy = &story.run(run)?.policy;
@@ -427,6 +431,9 @@ pub(super) fn end_attempt(
         .tables
         .attempt(attempt)
         .map_or(Role::Worker, |row| row.role);
+    if report.review.is_some() {
+        story.attempts_at = Some(node.clone());
+    }
     let row = story.tables.attempt(attempt);
     let name = row.and_then(|row| row.name.clone());
     let mut report = with_model(report, row.and_then(|row| row.model.as_deref()));
@@ -473,6 +480,7 @@ pub(super) fn end_attempt(
     }
     let over = Over {
         at: (run, node),
+        attempt,
         role,
         report,
         unchecked,
@@ -493,6 +501,7 @@ pub(super) fn end_attempt(
 /// An attempt that is over, for what follows.
 struct Over<'a> {
     at: (RunId, &'a Node),
+    attempt: AttemptId,
     role: Role,
     report: &'a Report,
     /// Its outcome waits for the check of its item.
@@ -511,6 +520,7 @@ fn reason(report: &Report) -> &str {
 fn follow_outcome(story: &mut Story<'_>, over: &Over<'_>) -> Result<(), Refusal> {
     let Over {
         at: (run, node),
+        attempt,
         role,
         report,
         unchecked,
@@ -529,10 +539,13 @@ fn follow_outcome(story: &mut Story<'_>, over: &Over<'_>) -> Result<(), Refusal>
         (Outcome::Interrupted, Role::IterationHook) => {}
         // What comes of a hook changes nothing for its item.
         (_, Role::IterationHook) => after_hook(story, run, node),
-        (Outcome::NeedsHuman, _) => wait_for_person(story, run, node, report),
         (Outcome::Interrupted, _) if report.is_put_off() && is_leaf => {
             put_off(story, (run, node), stage_of(role), report);
         }
+        // It is reviewed again by the next one.
+        (Outcome::Interrupted, Role::Reviewer) => {}
+        (_, Role::Reviewer) => follow_review(story, (run, node), attempt)?,
+        (Outcome::NeedsHuman, _) => wait_for_person(story, run, node, report),
         (Outcome::Interrupted, Role::Worker) => put_back(story, (run, node), Stage::Work),
         (Outcome::Interrupted, Role::Repair) => put_back(story, (run, node), Stage::Repair),
         (Outcome::Interrupted, Role::Split) => put_back(story, (run, node), Stage::Split),
@@ -744,6 +757,7 @@ fn stage_of(role: Role) -> Stage {
         Role::Verdict => Stage::Verdict,
         Role::IterationHook => Stage::IterationHooks,
         Role::Resolve => Stage::Resolve,
+        Role::Reviewer => Stage::Review,
     }
 }
 
@@ -913,8 +927,9 @@ pub(super) fn start_commit(
     may_begin(story, run)?;
     in_lane(story, held, node)?;
     let item = story.item(run, node)?;
-    if item.state != ItemState::Working || item.stage != Stage::Commit || item.committing.is_some()
-    {
+    let awaits_review = story.run(run)?.policy.awaits_review(item);
+    let is_at_commit = item.state == ItemState::Working && item.stage == Stage::Commit;
+    if !is_at_commit || item.committing.is_some() || awaits_review {
         return Err(wrong_item(item));
     }
     let fence = item.fence + 1;

@@ -176,7 +176,8 @@ impl<'a> Story<'a> {
             | Event::AttemptTold(_)
             | Event::AttemptRevised(_)
             | Event::NotificationStarted { .. }
-            | Event::NotificationEnded { .. } => self.home.clone(),
+            | Event::NotificationEnded { .. }
+            | Event::ItemReviewed { .. } => self.home.clone(),
         }
     }
 
@@ -530,7 +531,8 @@ impl<'a> Story<'a> {
                 | DecisionKind::Wait
                 | DecisionKind::DoubtedMemory
                 | DecisionKind::InHand
-                | DecisionKind::Approval => true,
+                | DecisionKind::Approval
+                | DecisionKind::AgentReview => true,
             })
             .map(|row| row.id)
             .collect();

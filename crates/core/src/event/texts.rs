@@ -27,6 +27,7 @@ use crate::plan::{Past, PlannedItem};
 use crate::policy::Policy;
 use crate::recover::Followed;
 use crate::request::{Injection, RequestAnswer, Ruling, WorkRequest};
+use crate::review::{AgentReview, ReviewObservation};
 use crate::wait::Wait;
 
 /// A text of an event.
@@ -260,6 +261,14 @@ impl Event {
                 error,
             } => option(error, each),
             Self::NotificationEnded { subject: _, error } => option(error, each),
+            Self::ItemReviewed {
+                run: _,
+                node: _,
+                attempt: _,
+                by: _,
+                verdict: _,
+                why,
+            } => option(why, each),
             Self::ItemMoved(moved) => item_moved(moved, each),
             Self::DecisionOpened {
                 decision: _,
@@ -393,6 +402,7 @@ fn rules(policy: &mut Policy, each: Each<'_>) {
         proposals: _,
         concurrency_max: _,
         on_dependency_failure: _,
+        review: _,
     } = policy;
     for IterationHook { id: _, prompt } in iteration_hooks {
         each(Text::Free(prompt));
@@ -600,7 +610,11 @@ fn attempt_report(report: &mut Report, each: Each<'_>) {
         diff: _,
         can_be_asked: _,
         proof,
+        review,
     } = report;
+    if let Some(review) = review {
+        reviewed(review, each);
+    }
     for entry in proof.iter_mut().flat_map(|proof| &mut proof.entries) {
         each(Text::Free(&mut entry.entry));
     }
@@ -627,6 +641,26 @@ fn attempt_report(report: &mut Report, each: Each<'_>) {
     }
     for call in &mut activity.kept {
         called(call, each);
+    }
+}
+
+fn reviewed(review: &mut AgentReview, each: Each<'_>) {
+    let AgentReview {
+        verdict: _,
+        summary,
+        observations,
+    } = review;
+    option(summary, each);
+    for seen in observations {
+        let ReviewObservation {
+            file,
+            line: _,
+            severity,
+            message,
+        } = seen;
+        option(file, each);
+        option(severity, each);
+        each(Text::Free(message));
     }
 }
 

@@ -7,6 +7,7 @@
 
 use piton_simkit::{edits, plans, world};
 
+mod agent_review;
 mod approval;
 mod asking;
 mod before;

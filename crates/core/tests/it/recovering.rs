@@ -41,6 +41,7 @@ fn left(report: Report, action: RecoveryAction, rule: Rule) -> (World, String) {
         | Stage::Verdict
         | Stage::Merge
         | Stage::Resolve
+        | Stage::Review
         | Stage::IterationHooks => ", another stage",
     };
     let followed = item.recovery.as_ref().map_or("", |_| ", told");
@@ -362,6 +363,7 @@ fn no_recovery_works_on_an_item_for_ever() {
                 Stage::Verdict => Role::Verdict,
                 Stage::IterationHooks => Role::IterationHook,
                 Stage::Resolve => Role::Resolve,
+                Stage::Review => Role::Reviewer,
                 Stage::Work
                 | Stage::Gate
                 | Stage::Fix

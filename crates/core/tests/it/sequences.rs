@@ -139,6 +139,7 @@ fn proper(world: &mut World, by: u16) -> Option<Command> {
         Stage::Repair => start(Role::Repair),
         Stage::Split => start(Role::Split),
         Stage::Verdict => start(Role::Verdict),
+        Stage::Review => start(Role::Reviewer),
         Stage::Baseline if item.gate_runs.is_some() => Command::EndGate {
             run,
             token,

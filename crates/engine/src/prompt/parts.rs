@@ -376,7 +376,45 @@ pub(super) fn gate_fix_task(item: &ItemRow) -> String {
     )
 }
 
-/// The task of an agent whose work a person rejected.
+/// The task of an agent that reviews what others made of an item.
+pub(super) fn review_task(of: &Ingredients<'_>) -> String {
+    let item = of.item;
+    let task = item.prompt.as_deref().unwrap_or_default().trim_end();
+    let mut text = format!(
+        "## Your task\n\nAnother agent says that **{}** is done. Review what it made, before it counts.\n\nWhat the item asks for:\n\n{}",
+        item.node,
+        indented(task)
+    );
+    if let Some(whole) = &of.about.whole {
+        let lead = "What the file of the plan says of the whole (others do the rest of it):";
+        text.push_str(&quotation(lead, whole));
+    }
+    if let Some(base) = of.review.as_ref().and_then(|review| review.base.as_ref()) {
+        text.push_str(&format!(
+            "\n\n`git diff {base}` shows what was changed since the work began, and `git status --short` the files that are new."
+        ));
+    }
+    if let Some(brief) = of.brief {
+        text.push_str(&format!("\n\n{brief}"));
+    }
+    if let Some(rejected) = &item.rejected {
+        let why = quoted(&shortened(&rejected.why, PERSON_CHARS_MAX));
+        text.push_str(&format!(
+            "\n\nIt was seen before, and {} wanted it otherwise. See whether it is:\n\n{why}",
+            rejected.by
+        ));
+    }
+    let review = item.review.as_ref();
+    if let Some(fault) = review.and_then(|review| review.fault.as_deref()) {
+        let fault = first_line(fault, LINE_CHARS_MAX);
+        text.push_str(&format!(
+            "\n\nThe last review did not count: {fault}. End with the form that is asked for below."
+        ));
+    }
+    text
+}
+
+/// The task of an agent whose work a person or a reviewer wants otherwise.
 fn rejected_task(of: &Ingredients<'_>, (by, why): (&str, &str)) -> String {
     let item = of.item;
     let why = quoted(&shortened(why, PERSON_CHARS_MAX));
@@ -408,6 +446,9 @@ pub(super) fn resolve_task(of: &Ingredients<'_>) -> String {
     let item = of.item;
     let why = item.merge().and_then(|merge| merge.why.as_ref());
     let task = item.prompt.as_deref().unwrap_or_default().trim_end();
+    if let Some(rejected) = &item.rejected {
+        return rejected_task(of, (&rejected.by, &rejected.why));
+    }
     if let Some(MergeReturn::Rejected { by, why }) = why {
         return rejected_task(of, (by, why));
     }

@@ -76,7 +76,9 @@ impl Runner<'_, '_> {
         let mark = attempt.to_string();
         let fault = |error| unwritable(&self.session.project.home.join("spool"), error);
         let ongoing = self.ongoing(&item, role);
-        let environment = self.environment(&item, &mark);
+        let mut environment = self.environment(&item, &mark);
+        let role_name = self.role_name(&item, role).to_owned();
+        environment.push(("PITON_ROLE".to_owned(), role_name));
         let tools = self.tools(&environment, &mark);
         let order = Order {
             conversation: &mark,
@@ -171,7 +173,9 @@ impl Runner<'_, '_> {
                 .rejected_conversation()
                 .filter(|own| item.lane().is_some_and(|lane| lane.lane == own.lane))
                 .map(|own| &own.conversation),
-            Role::GateFix | Role::Repair | Role::Split | Role::IterationHook => None,
+            Role::GateFix | Role::Repair | Role::Split | Role::IterationHook | Role::Reviewer => {
+                None
+            }
         };
         let fits = |ongoing: &&Conversation| {
             ongoing.agent == self.job.agent && self.job.program.can_resume()
@@ -364,6 +368,7 @@ impl Runner<'_, '_> {
         self.look_for_artifact(&node, &site, &mut report);
         let checks = self.checks_of(&node, (attempt, &claimed));
         self.look_after((&site, before), (&checks, &mut report), tell);
+        self.read_review(attempt, &text, &mut report);
         self.verify_blocker(attempt, &node, &mut report);
         self.without_rules(&node, &mut report);
         self.look_for_markers(&node, site.tree(), &mut report);
@@ -423,7 +428,7 @@ impl Runner<'_, '_> {
     fn verdict_of(&self, attempt: AttemptId) -> VerdictBy {
         let row = self.lp.tables().attempt(attempt);
         match row.map(|row| row.role) {
-            Some(Role::IterationHook) => VerdictBy::ExitStatus,
+            Some(Role::IterationHook | Role::Reviewer) => VerdictBy::ExitStatus,
             Some(_) | None => self.job.verdict,
         }
     }

@@ -45,7 +45,7 @@ impl Runner<'_, '_> {
         role: Role,
         goes_on: bool,
     ) -> Result<String, Failure> {
-        let is_work = matches!(role, Role::Worker | Role::GateFix);
+        let is_work = matches!(role, Role::Worker | Role::GateFix | Role::Reviewer);
         let context = if self.has_folder() {
             prompt::read_context(&self.plan_folder())
         } else {
@@ -59,7 +59,17 @@ impl Runner<'_, '_> {
                 .starting
                 .get(&item.node)
                 .and_then(|starting| starting.prepared.clone()),
-            past: self.past(item, goes_on)?,
+            // What failed before is no matter of a reviewer.
+            past: match role {
+                Role::Reviewer => Past::default(),
+                Role::Worker
+                | Role::GateFix
+                | Role::Repair
+                | Role::Split
+                | Role::Verdict
+                | Role::IterationHook
+                | Role::Resolve => self.past(item, goes_on)?,
+            },
             about: if is_work {
                 self.about(item)
             } else {
@@ -73,6 +83,7 @@ impl Runner<'_, '_> {
             goes_on,
             claimed_at: self.claimed_at(item)?,
             brief: self.role(item).and_then(|role| role.brief),
+            review: self.reviewed(item, role),
             ..Ingredients::bare(&self.sprint_id, item)
         };
         Ok(match role {
@@ -82,6 +93,7 @@ impl Runner<'_, '_> {
             Role::Repair => prompt::repair(&self.templates, &ingredients),
             Role::Split => prompt::split(&self.templates, &ingredients),
             Role::Verdict => prompt::verdict(&self.templates, &ingredients),
+            Role::Reviewer => prompt::reviewer(&self.templates, &ingredients),
             Role::IterationHook => self.hook_prompt(item)?,
         })
     }
@@ -281,9 +293,12 @@ impl Runner<'_, '_> {
         }
         self.remake_lane(node)?;
         let site = self.sites.at(node);
-        if *role == Role::IterationHook {
+        if matches!(role, Role::IterationHook | Role::Reviewer) {
             // Its node is marked when its hooks have run.
             let before = self.look_before(&site, tell);
+            if *role == Role::Reviewer {
+                *tree = before.as_ref().and_then(|before| before.tree());
+            }
             self.starting.insert(
                 node.clone(),
                 Starting {

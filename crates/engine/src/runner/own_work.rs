@@ -23,7 +23,7 @@ use crate::input;
 pub(super) const PITON: &str = "piton";
 
 impl Runner<'_, '_> {
-    fn phases(&self) -> Option<Phases> {
+    pub(super) fn phases(&self) -> Option<Phases> {
         plan_format(&self.row.face)?.phases
     }
 

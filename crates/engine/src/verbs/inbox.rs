@@ -563,10 +563,10 @@ pub fn decide(
         verb,
         until: put_off,
     });
-    let reviewed = row
-        .node
-        .as_ref()
-        .filter(|_| matches!(row.kind, DecisionKind::Review | DecisionKind::Approval));
+    let reviewed = row.node.as_ref().filter(|_| {
+        use DecisionKind::{AgentReview, Approval, Review};
+        matches!(row.kind, Review | Approval | AgentReview)
+    });
     let review = reviewed.map(|node| DecidedReview {
         id: shown_id(&row),
         node: node.to_string(),
@@ -601,7 +601,8 @@ pub fn decide(
         | DecisionKind::Review
         | DecisionKind::Wait
         | DecisionKind::InHand
-        | DecisionKind::Approval => false,
+        | DecisionKind::Approval
+        | DecisionKind::AgentReview => false,
     };
     let question = if is_by_the_way {
         Some(DecidedQuestion {

@@ -44,14 +44,23 @@ pub fn show(
     for row in issues(tables, run) {
         let kept = issue_of(row);
         let status = status_of(row, tables, kept.status);
+        let iterations = Iterations::of(row);
         match state.issues.iter_mut().find(|issue| issue.id == row.id) {
             Some(issue) => {
                 issue.status = status.or(issue.status);
                 moves::put_said(issue, row);
+                iterations.add_to(issue, &kept);
             }
             // What is finished and not in the file was taken out by a person.
             None if text.is_some() && row.state.is_finished() => {}
-            None => state.issues.push(Issue { status, ..kept }),
+            None => {
+                let mut issue = Issue {
+                    status,
+                    ..kept.clone()
+                };
+                iterations.add_to(&mut issue, &kept);
+                state.issues.push(issue);
+            }
         }
     }
     phases::show(&mut state, tables, run_row);
@@ -72,6 +81,69 @@ pub fn show(
     }
     state.updated_at = Some(now.to_string());
     patched(&state).map(Some)
+}
+
+/// What piton counted of an issue, on top of what the file had when it was taken over.
+struct Iterations {
+    review: u64,
+    human: u64,
+}
+
+impl Iterations {
+    fn of(row: &ItemRow) -> Self {
+        let review = row
+            .review
+            .as_ref()
+            .map_or(0, |review| review.changes_wanted);
+        Self {
+            review: u64::from(review),
+            human: u64::from(row.rejections),
+        }
+    }
+
+    /// Where nothing was counted the file's own numbers stay as they are.
+    fn add_to(&self, issue: &mut Issue, kept: &Issue) {
+        let add = |number: &mut Option<u64>, kept: Option<u64>, counted: u64| {
+            if counted > 0 {
+                *number = Some(kept.unwrap_or(0).saturating_add(counted));
+            }
+        };
+        add(
+            &mut issue.review_iterations,
+            kept.review_iterations,
+            self.review,
+        );
+        add(
+            &mut issue.human_iterations,
+            kept.human_iterations,
+            self.human,
+        );
+    }
+
+    /// Leaves out of what the file says what piton counted, so that it is not counted
+    /// twice. Numbers that nobody changed are those that were kept.
+    fn take_from(&self, issue: &mut Issue, (was, kept): (Option<&Issue>, &Issue)) {
+        let take = |number: &mut Option<u64>, was: Option<Option<u64>>, kept, counted: u64| {
+            if counted > 0 {
+                *number = match was == Some(*number) {
+                    true => kept,
+                    false => number.map(|number| number.saturating_sub(counted)),
+                };
+            }
+        };
+        take(
+            &mut issue.review_iterations,
+            was.map(|was| was.review_iterations),
+            kept.review_iterations,
+            self.review,
+        );
+        take(
+            &mut issue.human_iterations,
+            was.map(|was| was.human_iterations),
+            kept.human_iterations,
+            self.human,
+        );
+    }
 }
 
 /// What somebody changed since piton wrote `base`.
@@ -207,6 +279,7 @@ fn changes(
     if old_status.is_none_or(|old| old == issue.status) {
         kept.status = issue_of(row).status;
     }
+    Iterations::of(row).take_from(&mut kept, (was.flatten(), &issue_of(row)));
     let native = of_issue(&kept);
     if row.native.as_ref() != Some(&native) {
         edits.push(Edit::SetNative {

@@ -1,13 +1,13 @@
 //! The format in the registry.
 
-use piton_core::{ItemRow, ItemState, Tables};
+use piton_core::{ItemRow, ItemState, Stage, Tables};
 
 use super::phases::phase_of;
 use super::plan::{issue_of, status_of};
 use super::state::IssueStatus;
 use super::{
     FACE, Layout, SHAPE, begin, convert, detect, edits, import, metrics, own_work, read,
-    read_manifest,
+    read_manifest, review,
 };
 use super::{moves, read_metrics, show, title_of_native};
 use crate::face::Detected;
@@ -101,6 +101,8 @@ pub static PLAN: PlanFormat = PlanFormat {
         repositories: own_work::repositories,
         begin: begin::begin,
         requirements_of: begin::requirements_of,
+        read_review: review::read_review,
+        review_form: review::FORM,
     }),
     conversions: convert::CONVERSIONS,
     title_of_native,
@@ -166,13 +168,32 @@ fn check_metrics(source: Source<'_>) -> Vec<Problem> {
     ]
 }
 
-/// Who works on an item: each issue is implemented.
+/// Who works on an item: each issue is implemented, and reviewed.
 pub(super) fn role(item: &ItemRow) -> Option<ItemRole> {
+    let role = match item.stage == Stage::Review {
+        true => piton_core::Role::Reviewer,
+        false => piton_core::Role::Worker,
+    };
+    role_of(item, role)
+}
+
+/// Who works on an item where an agent is started for that.
+pub(super) fn role_of(item: &ItemRow, role: piton_core::Role) -> Option<ItemRole> {
     match phase_of(item) {
         Some(phase) => phase.role,
+        None if role == piton_core::Role::Reviewer => Some(REVIEWER),
         None => Some(CODER),
     }
 }
+
+const REVIEWER: ItemRole = ItemRole {
+    name: "reviewer",
+    model: Some("opus"),
+    artifact: None,
+    brief: Some(
+        "See whether it does what the issue asks for and nothing beyond it, whether it is right in the cases that nobody thinks of at first, whether tests show that it works, and whether it is written in the way of the code around it. Run the tests where that changes no file. What is a matter of taste alone is no reason to want changes.",
+    ),
+};
 
 const CODER: ItemRole = ItemRole {
     name: "coder",

@@ -8,7 +8,7 @@ use piton_core::attempt::AttemptRow;
 use piton_core::{ItemRow, RunId, Tables};
 use serde_json::json;
 
-use super::formats::role;
+use super::formats::role_of;
 use super::phases::{in_words, phase_of};
 use super::plan::issue_of;
 use super::state::{Invocation, State};
@@ -25,7 +25,8 @@ fn ended(tables: &Tables, run: RunId) -> Vec<(&AttemptRow, &ItemRow)> {
     let ended = attempts.filter(|row| row.ended_at.is_some());
     let at = ended.filter_map(|row| Some((row, tables.item(run, &row.node)?)));
     // What piton does itself is the work of no agent.
-    let mut ended: Vec<_> = at.filter(|(_, item)| role(item).is_some()).collect();
+    let by_agents = at.filter(|(row, item)| role_of(item, row.role).is_some());
+    let mut ended: Vec<_> = by_agents.collect();
     ended.sort_by_key(|(row, _)| (row.started_at, row.id));
     ended
 }
@@ -41,7 +42,7 @@ fn invocation((row, item): (&AttemptRow, &ItemRow)) -> Invocation {
     let took = took.as_second() - row.started_at.as_second();
     let usage = row.report.as_ref().map(|report| &report.usage);
     Invocation {
-        agent: role(item).map(|role| role.name.to_owned()),
+        agent: role_of(item, row.role).map(|role| role.name.to_owned()),
         model: Some(row.model.clone().unwrap_or_else(|| "unknown".to_owned())),
         repo: issue.as_ref().and_then(|issue| issue.repo.clone()),
         issue: issue.map(|issue| issue.id),

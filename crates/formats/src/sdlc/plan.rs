@@ -6,7 +6,9 @@ use std::collections::{HashMap, HashSet};
 use piton_core::attempt::HumanNeeded;
 use piton_core::native::Native;
 use piton_core::plan::{Past, Plan, PlannedItem, RunPast};
-use piton_core::{DecisionKind, ItemRow, ItemState, Node, Place, RunId, Tables};
+use piton_core::policy::Policy;
+use piton_core::review::ReviewPolicy;
+use piton_core::{DecisionKind, ItemRow, ItemState, Node, Place, RunId, Stage, Tables};
 
 use super::phases::{self, before_issues};
 use super::state::{Issue, IssueStatus, State, Totals};
@@ -19,11 +21,18 @@ use crate::problem::Source;
 /// The name of this format.
 pub const FACE: &str = "sdlc";
 
+/// So often an issue goes back because its reviewer wants changes.
+const REVIEW_ROUNDS_MAX: u32 = 3;
+
 /// The plan that a state describes, for a run of this id and name. `source` is
 /// the path of the file, as the journal keeps it.
 #[must_use]
 pub fn import(state: &State, run: RunId, name: &str, source: &str) -> Plan {
     let phases = phases::planned(state, source);
+    let review = ReviewPolicy {
+        rounds_max: REVIEW_ROUNDS_MAX,
+        except: phases.iter().map(|item| item.node.clone()).collect(),
+    };
     let names = phases.iter().map(|item| item.id.as_str());
     let ids = state.issues.iter().map(|issue| issue.id.as_str());
     let known: HashSet<&str> = ids.chain(names).collect();
@@ -42,6 +51,10 @@ pub fn import(state: &State, run: RunId, name: &str, source: &str) -> Plan {
     });
     let plan = plan_of(FACE, (run, name, source), items.collect());
     Plan {
+        policy: Policy {
+            review: Some(review),
+            ..Policy::default()
+        },
         native: Some(of_run(state)),
         past: plan.past.clone().or_else(|| standstill(&plan.items)),
         ..plan
@@ -183,10 +196,11 @@ pub(super) fn status_of(
             Some(Reviewing) => Reviewing,
             _ => Implementing,
         }),
-        // It waits for a time.
-        ItemState::Waiting if row.human.is_none() => Some(Implementing),
-        ItemState::Working if said == Some(Reviewing) => said,
+        ItemState::Working if row.stage == Stage::Review => Some(Reviewing),
         ItemState::Working => Some(Implementing),
+        // It waits for a time.
+        ItemState::Waiting if row.human.is_none() && row.stage == Stage::Review => Some(Reviewing),
+        ItemState::Waiting if row.human.is_none() => Some(Implementing),
         ItemState::Waiting => Some(AwaitingHuman),
         ItemState::Done => Some(Done),
         ItemState::Failed => Some(Failed),

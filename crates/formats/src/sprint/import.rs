@@ -357,6 +357,7 @@ pub(super) fn policy(progress: &Progress) -> Policy {
         on_dependency_failure: parallel(progress, "onDependencyFailure")
             .and_then(TreeNode::as_str)
             .and_then(strategy),
+        review: None,
     }
 }
 

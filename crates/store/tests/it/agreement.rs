@@ -269,6 +269,7 @@ fn proper(pair: &Pair, tables: &Tables, by: u16) -> Option<Command> {
         Stage::Repair => begin(Role::Repair),
         Stage::Split => begin(Role::Split),
         Stage::Verdict => begin(Role::Verdict),
+        Stage::Review => begin(Role::Reviewer),
         Stage::Baseline if item.gate_runs.is_some() => Command::EndGate {
             run,
             token,

@@ -324,6 +324,7 @@ impl Wanted {
             | Event::CallNoted(_)
             | Event::NotificationStarted { .. }
             | Event::NotificationEnded { .. }
+            | Event::ItemReviewed { .. }
             | Event::FaceTurned { .. } => {}
         }
     }

@@ -1,0 +1,108 @@
+//! Reviewers of what agents made, and that nothing is committed which none of them and
+//! no person approved: apart from what the rules make of it.
+
+use std::collections::BTreeSet;
+
+use piton_core::attempt::Report;
+use piton_core::evidence::{Evidence, Level, level_of_evidence};
+use piton_core::review::{AgentReview, ReviewObservation, ReviewPolicy, ReviewVerdict};
+use piton_core::{Event, ItemRow, ItemState, Node, Outcome, Role};
+
+use super::Sim;
+
+/// A quarter of the runs is reviewed.
+pub(super) fn policy(seed: u32) -> Option<ReviewPolicy> {
+    (seed % 4 == 1).then(|| ReviewPolicy {
+        rounds_max: seed / 4 % 3,
+        except: Vec::new(),
+    })
+}
+
+/// What a reviewer says at its `turn`th look.
+pub(super) fn report(number: u64, turn: usize) -> Report {
+    let said = |verdict| Report {
+        review: Some(Box::new(AgentReview {
+            verdict,
+            summary: None,
+            observations: vec![ReviewObservation {
+                message: format!("seen at turn {turn}"),
+                ..ReviewObservation::default()
+            }],
+        })),
+        ..Report::bare(Outcome::Completed)
+    };
+    match number {
+        _ if turn >= 6 => said(ReviewVerdict::Approve),
+        0..=9 => Report {
+            error: Some("it broke".to_owned()),
+            ..Report::bare(Outcome::Failed)
+        },
+        // It says something, and no verdict.
+        10..=19 => Report::bare(Outcome::Completed),
+        20..=54 => said(ReviewVerdict::RequestChanges),
+        _ => said(ReviewVerdict::Approve),
+    }
+}
+
+impl Sim {
+    /// How many verdicts of reviewers there were.
+    #[must_use]
+    pub fn reviews(&self) -> usize {
+        self.count(|event| {
+            matches!(
+                event,
+                Event::ItemReviewed {
+                    attempt: Some(_),
+                    verdict: Some(_),
+                    ..
+                }
+            )
+        })
+    }
+
+    /// Nothing was committed, and nothing done, that no reviewer and no person approved
+    /// since an agent worked at it last.
+    pub(super) fn check_agent_reviews(&self) {
+        let run = self.world.run_row();
+        let is_reviewed = |node: &Node| {
+            let item = self.world.tables.item(run.id, node);
+            item.is_some_and(|item| run.policy.reviews(item))
+        };
+        let mut approved: BTreeSet<Node> = BTreeSet::new();
+        let mut reviewers = BTreeSet::new();
+        for recorded in &self.world.journal {
+            match &recorded.event {
+                Event::AttemptStarted { attempt, role, .. } if *role == Role::Reviewer => {
+                    reviewers.insert(*attempt);
+                }
+                Event::AttemptEnded { attempt, node, .. } if !reviewers.contains(attempt) => {
+                    approved.remove(node);
+                }
+                Event::ItemReviewed { node, verdict, .. } => {
+                    match verdict {
+                        Some(ReviewVerdict::Approve) => approved.insert(node.clone()),
+                        Some(ReviewVerdict::RequestChanges) | None => approved.remove(node),
+                    };
+                }
+                Event::CommitStarted { node, .. } if is_reviewed(node) => {
+                    assert!(approved.contains(node), "{node} is committed unseen");
+                }
+                _ => {}
+            }
+        }
+        let is_by_person = |item: &ItemRow| {
+            // Or it was done before the run began, or by somebody who edited the plan.
+            let is_theirs = |one: &Evidence| matches!(one, Evidence::TakenOver);
+            let level = level_of_evidence(&item.evidence);
+            level == Some(Level::Person) || item.evidence.iter().any(is_theirs)
+        };
+        for item in self.world.tables.tree(run.id) {
+            let is_done = item.state == ItemState::Done && is_reviewed(&item.node);
+            assert!(
+                !is_done || approved.contains(&item.node) || is_by_person(item),
+                "{} is done unseen: {item:?}",
+                item.node
+            );
+        }
+    }
+}
