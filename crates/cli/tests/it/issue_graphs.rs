@@ -707,7 +707,9 @@ fn the_metrics_are_those_of_the_journal() {
             of("doc-generator", None, 1, 2),
             of("task-decomposer", None, 30, 7),
             of("coder", Some("shop#1"), 30, 7),
+            of("reviewer", Some("shop#1"), 0, 0),
             of("coder", Some("shop#2"), 30, 7),
+            of("reviewer", Some("shop#2"), 0, 0),
         ]
     );
     let list = scratch.read("metrics.jsonl");
@@ -716,7 +718,8 @@ fn the_metrics_are_those_of_the_journal() {
         one["agent_type"].as_str().expect("a name").to_owned()
     });
     let agents: Vec<String> = agents.collect();
-    assert_eq!(agents, ["task-decomposer", "coder", "coder"]);
+    let expected = ["task-decomposer", "coder", "reviewer", "coder", "reviewer"];
+    assert_eq!(agents, expected);
     // Nothing is added twice, and the list is nobody's change.
     scratch.piton(&["files", "sync"]);
     assert_eq!(run().exit, 0);

@@ -210,7 +210,8 @@ fn is_judged_since(story: &Story<'_>, unit: &ItemRow, row: &ItemRow) -> bool {
                 | DecisionKind::Question
                 | DecisionKind::Request
                 | DecisionKind::Review
-                | DecisionKind::Wait => false,
+                | DecisionKind::Wait
+                | DecisionKind::InHand => false,
             };
             let is_since = lane.since.is_none_or(|since| asked.opened_at >= since);
             is_about_work && is_since && asked.node.as_ref() == Some(&row.node)
