@@ -429,10 +429,10 @@ mod tests {
     task-file to prd-user-stories: 1 items that hold others, 1 settings of retries, limits and commits, 2 lines
     task-file to task-file: 
     task-file to sdlc: 1 items that hold others, 2 checks, 1 settings of retries, limits and commits, 1 project name, 2 lines
-    sdlc to sprint-progress: 1 states, 1 phase, 1 phase_status, 1 pr, 1 pr_number, 1 prd_url, 4 repo, 1 review_iterations, 1 started_at
-    sdlc to prd-features: 3 states, 1 phase, 1 phase_status, 1 pr, 1 pr_number, 1 prd_url, 4 repo, 1 review_iterations, 1 run_id, 1 started_at
-    sdlc to prd-user-stories: 3 states, 1 phase, 1 phase_status, 1 pr, 1 pr_number, 1 prd_url, 4 repo, 1 review_iterations, 1 started_at
-    sdlc to task-file: 1 dependencies, 3 states, 1 phase, 1 phase_status, 1 pr, 1 pr_number, 1 prd_url, 4 repo, 1 review_iterations, 1 started_at
+    sdlc to sprint-progress: 1 states, 1 reviews by agents, 1 phase, 1 phase_status, 1 pr, 1 pr_number, 1 prd_url, 4 repo, 1 review_iterations, 1 started_at
+    sdlc to prd-features: 3 states, 1 reviews by agents, 1 phase, 1 phase_status, 1 pr, 1 pr_number, 1 prd_url, 4 repo, 1 review_iterations, 1 run_id, 1 started_at
+    sdlc to prd-user-stories: 3 states, 1 reviews by agents, 1 phase, 1 phase_status, 1 pr, 1 pr_number, 1 prd_url, 4 repo, 1 review_iterations, 1 started_at
+    sdlc to task-file: 1 dependencies, 3 states, 1 reviews by agents, 1 phase, 1 phase_status, 1 pr, 1 pr_number, 1 prd_url, 4 repo, 1 review_iterations, 1 started_at
     sdlc to sdlc:
     ");
     }

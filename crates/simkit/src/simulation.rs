@@ -55,7 +55,7 @@ const DISK_OPERATIONS: u32 = 30;
 const CUTS_UNTIL: u32 = 15_000;
 
 /// After so many effects a run counts as one that never ends.
-const EFFECTS_MAX: u32 = 20_000;
+const EFFECTS_MAX: u32 = 30_000;
 
 /// What is said of a lane that somebody took away.
 const LOST: &str = "the lane is gone";

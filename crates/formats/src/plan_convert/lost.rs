@@ -6,6 +6,7 @@ use std::ops::Range;
 
 use piton_core::ItemState;
 use piton_core::plan::{Plan, PlannedItem};
+use piton_core::policy::Policy;
 use serde::Serialize;
 
 use super::{Outline, Words, flat, is_leaf};
@@ -59,6 +60,7 @@ pub(super) fn lost(
 /// What the one plan holds and the other does not.
 fn of_plan(outline: &Outline, again: &Outline) -> Counted {
     let (plan, back) = (&outline.plan, &again.plan);
+    let plain = without_review(&plan.policy);
     let items = outline.items();
     let pairs: Vec<(&PlannedItem, &Words, Option<usize>)> = items
         .enumerate()
@@ -144,9 +146,21 @@ fn of_plan(outline: &Outline, again: &Outline) -> Counted {
         ),
         (
             "settings of retries, limits and commits".to_owned(),
-            usize::from(plan.policy != Default::default() && plan.policy != back.policy),
+            usize::from(plain != Policy::default() && plain != without_review(&back.policy)),
+        ),
+        (
+            "reviews by agents".to_owned(),
+            usize::from(plan.policy.review.is_some() && back.policy.review.is_none()),
         ),
     ]
+}
+
+/// What a policy says beside who reviews.
+fn without_review(policy: &Policy) -> Policy {
+    Policy {
+        review: None,
+        ..policy.clone()
+    }
 }
 
 /// Which item of the other plan is the same: by its name, else by its place.

@@ -9,10 +9,11 @@ use piton_core::journal::Stamp;
 use piton_core::name::{FreeNumbers, Naming};
 use piton_core::plan::Plan;
 use piton_core::policy::Limits;
+use piton_core::review::{AgentReview, ReviewVerdict};
 use piton_core::standing::Standings;
 use piton_core::{
     Actor, AttemptId, Command, DecisionId, Edit, EventId, Facts, HolderKnown, ItemRow, ItemState,
-    Node, Outcome, Refusal, Role, Rows, RunId, Tables, decide,
+    Node, Outcome, Refusal, Role, Rows, RunId, Stage, Tables, decide,
 };
 use piton_formats::format::{Grade, named};
 use piton_formats::plan_file::{PlanFile, Shown};
@@ -228,12 +229,11 @@ impl Desk {
 
     #[track_caller]
     fn begin(&mut self) -> (Node, AttemptId) {
-        let node = self
-            .tables
-            .next(RUN)
-            .expect("something is left")
-            .node
-            .clone();
+        let next = self.tables.next(RUN).expect("something is left");
+        self.begin_as(Role::Worker, next.node.clone())
+    }
+
+    fn begin_as(&mut self, role: Role, node: Node) -> (Node, AttemptId) {
         let attempt = AttemptId(self.id());
         self.commit(&Command::StartAttempt {
             memories: Vec::new(),
@@ -243,7 +243,7 @@ impl Desk {
             token: self.token(),
             attempt,
             node: node.clone(),
-            role: Role::Worker,
+            role,
             agent: "sh".to_owned(),
             model: None,
         })
@@ -251,14 +251,18 @@ impl Desk {
         (node, attempt)
     }
 
-    fn end(&mut self, (node, attempt): &(Node, AttemptId), outcome: Outcome) {
+    fn end(&mut self, begun: &(Node, AttemptId), outcome: Outcome) {
+        self.end_with(begun, Report::bare(outcome));
+    }
+
+    fn end_with(&mut self, (node, attempt): &(Node, AttemptId), report: Report) {
         self.commit(&Command::EndAttempt {
             run: RUN,
             token: self.token(),
             attempt: *attempt,
             node: node.clone(),
             fence: self.item(node.as_str()).fence,
-            report: Box::new(Report::bare(outcome)),
+            report: Box::new(report),
             recovery: None,
             claimed: Vec::new(),
         })
@@ -296,6 +300,20 @@ impl Desk {
         self.end(&begun, Outcome::Completed);
         if self.item(begun.0.as_str()).gate.is_some() {
             self.gate(&begun.0, true);
+        }
+        if self.item(begun.0.as_str()).stage == Stage::Review {
+            self.show();
+            let reviewer = self.begin_as(Role::Reviewer, begun.0.clone());
+            let review = AgentReview {
+                verdict: ReviewVerdict::Approve,
+                summary: None,
+                observations: Vec::new(),
+            };
+            let report = Report {
+                review: Some(Box::new(review)),
+                ..Report::bare(Outcome::Completed)
+            };
+            self.end_with(&reviewer, report);
         }
         self.show();
         begun.0.to_string()
