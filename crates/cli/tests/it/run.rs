@@ -64,7 +64,7 @@ mod agents {
         assert_eq!(
             env,
             format!(
-                "PITON_ATTEMPT={mark}\nPITON_ITEM=build\nPITON_MODEL=haiku\nPITON_PROJECT={root}\nPITON_RUN={DEMO}\n"
+                "PITON_ATTEMPT={mark}\nPITON_ITEM=build\nPITON_MODEL=haiku\nPITON_PROJECT={root}\nPITON_ROLE=worker\nPITON_RUN={DEMO}\n"
             )
         );
         assert_eq!(scratch.read("cwd").trim(), root.to_string());

@@ -3,7 +3,7 @@
 //! An item that somebody has in hand waits for that person: no runner starts it, and
 //! whoever wants piton to work on it tries it again.
 
-use super::advance::{give_up, must_wait};
+use super::advance::{ask_about_stuck, give_up, must_wait};
 use super::editing::{Unfit, change, drop_dependencies, unfit};
 use super::people::{is_under_way, reopen_above};
 use super::story::Story;
@@ -51,6 +51,25 @@ pub(super) fn fail_by_hand(
     let by = story.facts.actor.name();
     let error = why.map_or_else(|| format!("{by} gave it up"), str::to_owned);
     give_up(story, item.run, &item.node, ItemState::Failed, &error);
+    Ok(())
+}
+
+/// Somebody says that the item waits for a person.
+pub(super) fn ask_by_hand(
+    story: &mut Story<'_>,
+    item: &ItemRow,
+    reason: String,
+) -> Result<(), Unfit> {
+    begin(story, item)?;
+    let (run, node) = (item.run, &item.node);
+    let human = HumanNeeded {
+        reason,
+        details: None,
+    };
+    story.move_item(run, node, ItemState::Waiting, |moved| {
+        moved.human = Some(human);
+    });
+    ask_about_stuck(story, run, node, None);
     Ok(())
 }
 

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::advance::{after_hook, after_work, must_wait, release_dependents};
 use super::agent_edits::{Agent, forget_answered, take_agent_edits};
-use super::by_hand::{fail_by_hand, set_dependencies, take_in_hand};
+use super::by_hand::{ask_by_hand, fail_by_hand, set_dependencies, take_in_hand};
 use super::claims::judge_attempt;
 use super::people::{
     ask_pause, bury_runner, close_emptied, drop_item, is_under_way, open_question, redo_item,
@@ -490,6 +490,14 @@ fn set_state(
         ItemState::Done => mark_done(story, run, by, &row),
         ItemState::Waiting if let Some(why) = typed => take_in_hand(story, &row, why),
         ItemState::Failed if let Some(why) = typed => fail_by_hand(story, &row, why),
+        ItemState::Failed if let Some(person) = person(story, by) => {
+            let why = format!("{person} wrote in {} that it failed", by.file);
+            fail_by_hand(story, &row, Some(&why))
+        }
+        ItemState::Waiting if let Some(person) = person(story, by) => {
+            let why = format!("{person} wrote in {} that it waits for a person", by.file);
+            ask_by_hand(story, &row, why)
+        }
         ItemState::Working
         | ItemState::Waiting
         | ItemState::Failed
@@ -562,14 +570,23 @@ pub(super) fn drop_dependencies(
     Ok(())
 }
 
-/// Why an item counts as done that is marked in a file.
-fn mark(story: &Story<'_>, by: &By<'_>, node: &Node) -> Evidence {
-    let person = match by.word {
-        Word::Hand { brought, .. } if brought.contains(node) => return Evidence::TakenOver,
+/// The person who changed a file, where one did.
+fn person(story: &Story<'_>, by: &By<'_>) -> Option<String> {
+    match by.word {
         Word::Hand { by, .. } => Some(by.clone()),
         Word::Person { .. } | Word::Typed { .. } => Some(story.facts.actor.name().to_owned()),
         Word::File | Word::Piton | Word::MaybeAgent { .. } => None,
-    };
+    }
+}
+
+/// Why an item counts as done that is marked in a file.
+fn mark(story: &Story<'_>, by: &By<'_>, node: &Node) -> Evidence {
+    if let Word::Hand { brought, .. } = by.word
+        && brought.contains(node)
+    {
+        return Evidence::TakenOver;
+    }
+    let person = person(story, by);
     match person {
         Some(person) => Evidence::Decided {
             by: person,

@@ -154,22 +154,26 @@ impl Iterations {
 pub fn edits(base: Option<&str>, theirs: &str, shown: Shown<'_>) -> Result<Changed, Vec<Problem>> {
     let name = shown.file;
     let (state, problems) = read(Source { name, text: theirs });
-    let span = phase_span(theirs);
+    let root = json::parse(theirs).root;
     let Some(theirs) = state.filter(|_| !problems.iter().any(Problem::is_error)) else {
         return Err(problems);
     };
     let base = base.and_then(|text| read(Source { name, text }).0);
-    Ok(told(base.as_ref(), (&theirs, span), shown))
+    Ok(told(base.as_ref(), (&theirs, root.as_ref()), shown))
 }
 
-/// Where the text says in which phase the run is.
-fn phase_span(text: &str) -> Span {
-    let root = json::parse(text).root;
-    let map = root.as_ref().and_then(Node::as_map);
-    map.map_or(Span::TOP, |map| span_of(map, "phase"))
+/// Where a mapping has a key.
+fn place(map: Option<&Node>, key: &str) -> Span {
+    let map = map.and_then(Node::as_map);
+    map.map_or(Span::TOP, |map| span_of(map, key))
 }
 
-fn told(base: Option<&State>, (theirs, span): (&State, Span), shown: Shown<'_>) -> Changed {
+/// `root` is where what `theirs` says stands.
+fn told(
+    base: Option<&State>,
+    (theirs, root): (&State, Option<&Node>),
+    shown: Shown<'_>,
+) -> Changed {
     let rows: Vec<&ItemRow> = issues(shown.tables, shown.run).collect();
     let of_id: HashMap<&str, &ItemRow> = rows.iter().map(|row| (row.id.as_str(), *row)).collect();
     let before = base.map(by_id);
@@ -193,6 +197,13 @@ fn told(base: Option<&State>, (theirs, span): (&State, Span), shown: Shown<'_>) 
                     .as_ref()
                     .map(|before| before.get(&*issue.id).copied());
                 found.edits.extend(changes(row, was, issue, &known, &done));
+                let issues = || root?.get("issues")?.get(&issue.id);
+                let at = (shown.file, place(issues(), "status"));
+                let told = was.flatten().and_then(|was| {
+                    let open = || open_blockers(theirs, issue);
+                    written_again(row, (was, issue), open, at)
+                });
+                found.problems.extend(told);
             }
         }
         after = Some(node(&issue.id));
@@ -210,7 +221,7 @@ fn told(base: Option<&State>, (theirs, span): (&State, Span), shown: Shown<'_>) 
         phases::edits(
             (base, theirs),
             (shown.tables, run),
-            (shown.file, span),
+            (shown.file, place(root, "phase")),
             &mut found,
         );
     }
@@ -290,6 +301,47 @@ fn changes(
     edits
 }
 
+/// The issues that are not done, of those for which one waits.
+fn open_blockers<'s>(state: &State, issue: &'s Issue) -> Vec<&'s str> {
+    let is_open = |id: &&str| {
+        let blocker = state.issues.iter().find(|issue| issue.id == *id);
+        blocker.is_some_and(|blocker| blocker.status != Some(IssueStatus::Done))
+    };
+    let ids = issue.blocked_by.iter().map(String::as_str);
+    ids.filter(is_open).collect()
+}
+
+/// That a status which somebody wrote follows from what the issue waits for, and is
+/// written again, where that is so.
+fn written_again<'s>(
+    row: &ItemRow,
+    (was, issue): (&Issue, &Issue),
+    open: impl Fn() -> Vec<&'s str>,
+    (file, span): (&str, Span),
+) -> Option<Problem> {
+    let is_open = matches!(row.state, ItemState::Ready | ItemState::Pending);
+    if was.status == issue.status || !is_open || row.attempts > 0 {
+        return None;
+    }
+    let (id, open) = (&issue.id, open());
+    let (message, hint) = match (issue.status?, open.as_slice()) {
+        (IssueStatus::Ready, [_, ..]) => (
+            format!(
+                "`{id}` was made ready, and it waits for {}: it stays blocked",
+                open.join(", ")
+            ),
+            format!("let it go on without them with `piton issue unblock {id}`"),
+        ),
+        (IssueStatus::Blocked, []) => (
+            format!("`{id}` was blocked, and it waits for no other issue: it stays ready"),
+            format!("say for which with `piton issue block {id} --on ID`, or in its `blocked_by`"),
+        ),
+        _ => return None,
+    };
+    let path = format!("issues.{id}.status");
+    Some(Problem::warning("STATUS_FOLLOWS", file, path, span).saying(message, hint))
+}
+
 /// The state that a word of the file asks for; none where the core need not,
 /// or cannot, be told: the word itself is kept.
 fn wanted(row: &ItemRow, status: IssueStatus) -> Option<ItemState> {
@@ -299,13 +351,14 @@ fn wanted(row: &ItemRow, status: IssueStatus) -> Option<ItemState> {
             let fits = matches!(row.state, ItemState::Ready | ItemState::Pending);
             (!fits).then_some(ItemState::Pending)
         }
-        IssueStatus::AwaitingHuman if row.state == ItemState::Waiting => None,
-        IssueStatus::Failed if row.state == ItemState::Failed => None,
-        // Others work on it, or gave up: for the core it is open again.
-        IssueStatus::Implementing
-        | IssueStatus::Reviewing
-        | IssueStatus::AwaitingHuman
-        | IssueStatus::Failed => {
+        // What is under way comes to its end by itself.
+        IssueStatus::AwaitingHuman | IssueStatus::Failed if row.state == ItemState::Working => None,
+        IssueStatus::AwaitingHuman => {
+            (row.state != ItemState::Waiting).then_some(ItemState::Waiting)
+        }
+        IssueStatus::Failed => (row.state != ItemState::Failed).then_some(ItemState::Failed),
+        // Others work on it: for the core it is open again.
+        IssueStatus::Implementing | IssueStatus::Reviewing => {
             let closed = matches!(
                 row.state,
                 ItemState::Done | ItemState::Failed | ItemState::Waiting

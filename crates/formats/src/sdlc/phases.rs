@@ -443,7 +443,8 @@ pub(super) fn edits(
     if let (Some(from), Some(to)) = (base.phase, theirs.phase) {
         let gate = at(from).filter(|_| base.phase_status == Some(PhaseStatus::AwaitingApproval));
         let is_next = Phase::ALL.iter().find(|phase| **phase > from) == Some(&to);
-        if let Some((_, gate)) = gate.filter(|_| is_next) {
+        let is_over = to == from && theirs.phase_status == Some(PhaseStatus::Completed);
+        if let Some((_, gate)) = gate.filter(|_| is_next || is_over) {
             return found.edits.push(set_state(gate, ItemState::Done));
         }
         if let Some((_, again)) = at(to).filter(|(_, at)| to < from && at.state.is_finished()) {

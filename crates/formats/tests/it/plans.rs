@@ -25,6 +25,8 @@ use piton_simkit::seed::cases;
 use proptest::prelude::*;
 use uuid::Uuid;
 
+mod issue_moves;
+
 const RUN: RunId = RunId(Uuid::from_u128(1));
 
 /// A run with its file, and whatever an engine does around both.
@@ -793,7 +795,7 @@ mod tasks {
 mod issues {
     use super::*;
 
-    const STATE: &str = r#"{
+    pub(super) const STATE: &str = r#"{
   "run_id": "2026-01-15-orders",
   "prd_url": "file:///prd.md",
   "phase": "EXECUTING",
@@ -886,7 +888,7 @@ mod issues {
     }
 
     /// The file of a run in one of its phases, as the original leaves it.
-    fn at_phase(phase: &str, status: &str) -> String {
+    pub(super) fn at_phase(phase: &str, status: &str) -> String {
         STATE
             .replace("file:///prd.md", "https://example.org/prd")
             .replace(
@@ -899,7 +901,7 @@ mod issues {
     }
 
     /// The same without issues.
-    fn planned_at(phase: &str, status: &str) -> Desk {
+    pub(super) fn planned_at(phase: &str, status: &str) -> Desk {
         let text = at_phase(phase, status);
         let (before, rest) = text.split_once("\"issues\": {").expect("there");
         let (_, after) = rest.split_once("\n  },").expect("there");
@@ -917,7 +919,7 @@ mod issues {
 
     impl Desk {
         #[track_caller]
-        fn words(&self) -> (String, String) {
+        pub(super) fn words(&self) -> (String, String) {
             let word = |key: &str| {
                 let (_, rest) = self
                     .text
@@ -926,6 +928,19 @@ mod issues {
                 rest.split_once('"').expect("a text").0.to_owned()
             };
             (word("phase"), word("phase_status"))
+        }
+
+        /// Somebody writes another phase into the file.
+        pub(super) fn set_words(&mut self, phase: &str, status: &str) {
+            let (was, was_status) = self.words();
+            self.replace(
+                &format!("\"phase\": \"{was}\""),
+                &format!("\"phase\": \"{phase}\""),
+            );
+            self.replace(
+                &format!("\"phase_status\": \"{was_status}\""),
+                &format!("\"phase_status\": \"{status}\""),
+            );
         }
 
         /// Does what no agent does at an item, with these files beside the plan.
@@ -1219,15 +1234,7 @@ mod issues {
             brought: Vec::new(),
         };
         let change = |desk: &mut Desk, phase: &str, status: &str| {
-            let (was, was_status) = desk.words();
-            desk.replace(
-                &format!("\"phase\": \"{was}\""),
-                &format!("\"phase\": \"{phase}\""),
-            );
-            desk.replace(
-                &format!("\"phase_status\": \"{was_status}\""),
-                &format!("\"phase_status\": \"{status}\""),
-            );
+            desk.set_words(phase, status);
             desk.take_in_as(person());
         };
         // As the original's command for it leaves the file.
