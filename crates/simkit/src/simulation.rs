@@ -54,8 +54,12 @@ const DISK_OPERATIONS: u32 = 30;
 /// every eighth effect hardly gets on: that it ends can be asked of it only from here.
 const CUTS_UNTIL: u32 = 15_000;
 
+/// After so many effects no agent writes into the plan any more: where items take many
+/// attempts each, it would grow faster than it is worked off.
+const WRITES_UNTIL: u32 = 5_000;
+
 /// After so many effects a run counts as one that never ends.
-const EFFECTS_MAX: u32 = 30_000;
+const EFFECTS_MAX: u32 = 20_000;
 
 /// What is said of a lane that somebody took away.
 const LOST: &str = "the lane is gone";
@@ -866,7 +870,8 @@ impl Sim {
         self.start(token, node, work);
         self.write_in_lane(node, role);
         self.may_crash()?;
-        if self.work_tree.is_some() && self.script.number("writes", node, turn) < 40 {
+        let writes = self.work_tree.is_some() && self.effects < WRITES_UNTIL;
+        if writes && self.script.number("writes", node, turn) < 40 {
             self.write_as_agent(attempt);
             self.may_crash()?;
         }
