@@ -11,11 +11,12 @@ use piton_core::gate::{Excerpt, GateRuns, excerpt};
 use piton_core::item::Stage;
 use piton_core::lane::unit_of;
 use piton_core::plan::PlannedItem;
+use piton_core::quote::first_line;
 use piton_core::recover::Followed;
 use piton_core::run::Pause;
 use piton_core::usage::Spend;
 use piton_core::wait::Wait;
-use piton_core::{DecisionKind, DecisionRow, Event, ItemRow, ItemState, Node, RunId, Tables};
+use piton_core::{DecisionKind, DecisionRow, Event, ItemRow, ItemState, Node, Role, RunId, Tables};
 use piton_formats::plan_file::PlanFile;
 use piton_formats::title::title_of_planned;
 use serde::Serialize;
@@ -24,6 +25,8 @@ pub use piton_formats::title::{title_of_item, without_controls};
 
 /// So many characters of a reason are shown.
 const CHARS_MAX: usize = 200;
+/// So many characters of the command of an agent are shown.
+const AGENT_CHARS_MAX: usize = 60;
 /// So many of the items that one waits for are named.
 const ON_MAX: usize = 5;
 
@@ -91,6 +94,9 @@ pub struct ItemView {
     /// An attempt at it is over, and its check is to show what it came to.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub being_checked: bool,
+    /// Who works on it now, and where.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at_work: Option<AtWork>,
     /// How its reviews by agents go.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub review: Option<ReviewView>,
@@ -413,6 +419,39 @@ impl ReviewView {
     }
 }
 
+/// Who works on an item now, and where.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct AtWork {
+    /// The command of the agent, in one line.
+    pub agent: String,
+    /// The model that it was asked to use.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// What it is there for.
+    pub role: Role,
+    /// Since when.
+    pub since: Timestamp,
+    /// The lane in which it works, from 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lane: Option<u32>,
+}
+
+impl AtWork {
+    /// None where no agent is at work, or no runner is there to wait for it.
+    fn of_item(viewer: &Viewer<'_>, item: &ItemRow) -> Option<Self> {
+        let attempt = item.attempt.filter(|_| viewer.live)?;
+        let attempt = viewer.tables.attempt(attempt)?;
+        let unit = viewer.tables.item(item.run, &unit_of(&item.node));
+        Some(Self {
+            agent: first_line(&attempt.agent, AGENT_CHARS_MAX),
+            model: attempt.model.clone(),
+            role: attempt.role,
+            since: attempt.started_at,
+            lane: unit.and_then(ItemRow::lane).map(|hold| hold.lane),
+        })
+    }
+}
+
 impl ItemView {
     /// An item as its rows say.
     #[must_use]
@@ -452,6 +491,7 @@ impl ItemView {
             wait: item.wait.clone().filter(|_| item.is_held_by_wait()),
             decision: open.map(|row| format!("d{}", row.number)),
             being_checked: item.is_being_checked(),
+            at_work: AtWork::of_item(viewer, item),
             review: ReviewView::of_item(item),
             evidence: Proof::of_item(item, || run.and_then(PlanFile::path)),
             recovery: item.recovery.as_deref().cloned(),
@@ -519,6 +559,7 @@ impl ItemView {
             wait: item.wait.clone().map(Box::new),
             decision: None,
             being_checked: false,
+            at_work: None,
             review: None,
             evidence: None,
             recovery: None,

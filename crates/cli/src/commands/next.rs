@@ -9,6 +9,7 @@ use piton_engine::{Exit, Failure, World};
 use super::{count, notify};
 use crate::args::InboxCommand;
 use crate::output::{BOLD, CYAN, DIM, GREEN, Output, RED, YELLOW};
+use crate::show::item::{by_whom, reviewed};
 use crate::show::progress::{first_line, seconds};
 
 /// What shows what waits for a person.
@@ -51,7 +52,14 @@ fn of_run(world: &World, run: &RunNext) -> String {
         text.push_str(&format!("  {YELLOW}{why}{YELLOW:#}\n"));
     }
     for item in &run.working {
-        text.push_str(&format!("  {CYAN}working{CYAN:#}  {}\n", name(item)));
+        let now = world.now();
+        let by = item.at_work.as_ref().map(|at_work| by_whom(at_work, now));
+        let notes: Vec<String> = reviewed(item).into_iter().chain(by).collect();
+        let notes = match notes.as_slice() {
+            [] => String::new(),
+            notes => format!(" {DIM}{}{DIM:#}", notes.join("; ")),
+        };
+        text.push_str(&format!("  {CYAN}working{CYAN:#}  {}{notes}\n", name(item)));
     }
     for item in &run.ready {
         text.push_str(&format!("  {GREEN}ready{GREEN:#}    {}\n", name(item)));

@@ -4,7 +4,7 @@ use std::fmt::{self, Write as _};
 
 use jiff::Timestamp;
 use piton_core::ItemState;
-use piton_engine::item_view::{CheckView, ItemView, Waits, WaitsFor};
+use piton_engine::item_view::{AtWork, CheckView, ItemView, Waits, WaitsFor};
 
 use super::progress::{denied, first_line, followed, seconds};
 use crate::output::{CYAN, DIM, GREEN, RED, YELLOW};
@@ -65,6 +65,32 @@ pub(crate) fn behind(title: Option<&str>) -> String {
     title.map_or_else(String::new, |title| format!(": {}", first_line(title)))
 }
 
+/// Who works on an item: `claude (opus) in lane 2 for 3m`.
+pub(crate) fn by_whom(at_work: &AtWork, now: Timestamp) -> String {
+    let mut words = first_line(&at_work.agent);
+    if let Some(model) = &at_work.model {
+        words.push_str(&format!(" ({model})"));
+    }
+    if let Some(lane) = at_work.lane {
+        words.push_str(&format!(" in lane {lane}"));
+    }
+    words.push_str(&format!(" for {}", seconds(at_work.since, now)));
+    words
+}
+
+/// How the reviews of an item by agents go; none where there is nothing to tell.
+pub(crate) fn reviewed(item: &ItemView) -> Option<String> {
+    let review = item.review.as_ref()?;
+    let round = review.rounds + 1;
+    match review.rounds {
+        _ if review.under_way => Some(format!("under review, round {round}")),
+        _ if item.state == ItemState::Done => None,
+        0 => None,
+        1 => Some("its reviewer wanted changes once".to_owned()),
+        more => Some(format!("its reviewer wanted changes {more} times")),
+    }
+}
+
 fn notes(item: &ItemView, now: Timestamp) -> Vec<String> {
     let mut notes = Vec::new();
     match item.retries {
@@ -96,17 +122,8 @@ fn notes(item: &ItemView, now: Timestamp) -> Vec<String> {
     if item.being_checked {
         notes.push("being checked".to_owned());
     }
-    if let Some(review) = &item.review {
-        let round = review.rounds + 1;
-        if review.under_way {
-            notes.push(format!("under review, round {round}"));
-        } else if item.state != ItemState::Done && review.rounds > 0 {
-            notes.push(format!(
-                "its reviewer wanted changes {} times",
-                review.rounds
-            ));
-        }
-    }
+    notes.extend(reviewed(item));
+    notes.extend(item.at_work.as_ref().map(|at_work| by_whom(at_work, now)));
     notes.extend(item.recovery.as_ref().map(followed));
     if item.state == ItemState::Skipped {
         notes.extend(item.summary.as_deref().map(first_line));

@@ -242,3 +242,38 @@ fn what_is_no_question_is_refused() {
     ");
     assert!(!scratch.has(".piton"));
 }
+
+#[test]
+fn who_works_on_what_and_where_is_told_while_it_lasts() {
+    let agent = "touch \"$PITON_PROJECT/.git/began-$PITON_ITEM\"\n\
+        until [ -e \"$PITON_PROJECT/.git/go\" ]; do sleep 0.05; done\n\
+        echo x > $PITON_ITEM";
+    let scratch = crate::lanes::project(agent, 2);
+    let run = crate::lanes::arguments("2");
+    let running = crate::harness::Running::start(scratch.command(&run));
+    for item in ["US-001", "US-002"] {
+        let began = format!(".git/began-{item}");
+        scratch.until("the agent works", || scratch.has(&began));
+    }
+    let next = scratch.json(&["next"]);
+    let working = next["runs"][0]["working"].as_array().expect("a list");
+    let mut lanes: Vec<(&str, u64)> = Vec::new();
+    for item in working {
+        let at_work = &item["at_work"];
+        assert_eq!(at_work["agent"], "./agent.sh", "{at_work}");
+        assert_eq!(at_work["role"], "worker", "{at_work}");
+        assert!(at_work["since"].is_string(), "{at_work}");
+        let lane = at_work["lane"].as_u64().expect("it has one");
+        lanes.push((item["id"].as_str().expect("an id"), lane));
+    }
+    assert_eq!(lanes, [("US-001", 1), ("US-002", 2)]);
+    for (command, word) in [("next", "working  US-002"), ("status", "US-002")] {
+        let said = scratch.piton(&[command]);
+        let mut lines = said.out.lines();
+        let line = lines.find(|line| line.contains(word)).expect("it is told");
+        assert!(line.contains("./agent.sh in lane 2 for "), "{line}");
+    }
+    scratch.write(".git/go", "");
+    assert_eq!(running.end().exit, 0);
+    assert!(!scratch.piton(&["status"]).out.contains("in lane"));
+}

@@ -82,6 +82,7 @@ pub fn next(world: &World, run: Option<&str>, shown: usize) -> Result<Next, Fail
         let rows = session.load(&[
             Need::Run(row.id),
             Need::Tree(row.id),
+            Need::OpenAttempts(Some(row.id)),
             Need::OpenDecisions(Some(row.id)),
         ])?;
         let row = rows.tables.run(row.id).unwrap_or(row);

@@ -217,6 +217,7 @@ fn report(session: &Session<'_>, row: &RunRow) -> Result<Report, Failure> {
     let rows = session.load(&[
         Need::Run(row.id),
         Need::Tree(row.id),
+        Need::OpenAttempts(Some(row.id)),
         Need::OpenDecisions(Some(row.id)),
         Need::OpenDecisions(Some(RunId::PROJECT)),
     ])?;
