@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use piton_core::attempt::RecoveryAction;
 use piton_core::merge::MergeReturn;
 use piton_core::recover::Followed;
+use piton_core::review::ReviewVerdict;
 use piton_core::run::Pause;
 use piton_core::{
     Actor, DecisionId, DecisionKind, Event, ItemRow, ItemState, Outcome, Recorded, Role, RunState,
@@ -123,6 +124,24 @@ pub(crate) fn line(recorded: &Recorded, tables: &Tables) -> Option<String> {
             let short: String = made.commit.chars().take(10).collect();
             Some(format!("  {DIM}{node} merged as {short}{DIM:#}"))
         }
+        // What a person says of it is told where that is said.
+        Event::ItemReviewed { attempt: None, .. } => None,
+        Event::ItemReviewed {
+            node,
+            by,
+            verdict,
+            why,
+            ..
+        } => {
+            let why = dash(why.as_deref());
+            Some(match verdict {
+                Some(ReviewVerdict::Approve) => format!("  {DIM}{by} approves {node}{DIM:#}"),
+                Some(ReviewVerdict::RequestChanges) => {
+                    format!("{YELLOW}!{YELLOW:#} {by} wants changes of {node}{why}")
+                }
+                None => format!("{YELLOW}!{YELLOW:#} {node}, reviewing it{why}"),
+            })
+        }
         Event::ItemMoved(moved) => {
             let item = tables.item(moved.run, &moved.node);
             let leaf = item.is_none_or(piton_core::ItemRow::is_leaf);
@@ -191,7 +210,6 @@ pub(crate) fn line(recorded: &Recorded, tables: &Tables) -> Option<String> {
         | Event::CallNoted(_)
         | Event::NotificationStarted { .. }
         | Event::NotificationEnded { .. }
-        | Event::ItemReviewed { .. }
         | Event::FaceTurned { .. } => None,
     }
 }

@@ -804,6 +804,12 @@ fn what_a_reviewer_wants_goes_back_and_counts_when_it_approves() {
         "{}",
         said.err
     );
+    for line in [
+        "(./agent.sh) wants changes of S-1",
+        "(./agent.sh) approves S-1",
+    ] {
+        assert!(said.err.contains(line), "{line}: {}", said.err);
+    }
     let told = |name: &str| scratch.read(&format!(".git/told/{name}"));
     for name in ["1-reviewer", "3-reviewer"] {
         let told = told(name);
@@ -831,6 +837,7 @@ fn a_person_decides_after_three_rounds() {
     assert_eq!(iterations(&scratch), (4, 0));
     let asked = scratch.json(&["inbox"]);
     assert_eq!(asked[0]["kind"], "agent-review", "{asked}");
+    assert_eq!(asked[0]["see"], "git status -vv", "{asked}");
     decide(&scratch, &["d1", "reject", "--why", "bound it"]);
     assert_eq!(iterations(&scratch), (4, 1));
     assert_eq!(run(&scratch).exit, 3);
@@ -879,6 +886,38 @@ fn a_runner_that_dies_over_a_review_has_it_done_again() {
     assert!(item.to_string().contains("the reviewer ("), "{item}");
 }
 
+/// A verdict that nobody was there to read is none: whoever goes on asks anew, in place
+/// and in a lane.
+#[test]
+fn a_runner_that_is_killed_while_a_reviewer_works_asks_another_one() {
+    for more in [&[] as &[&str], &["--workers", "2"]] {
+        let wait = r#"touch "$PITON_PROJECT/.git/began"
+    until [ -e "$PITON_PROJECT/.git/go" ]; do sleep 0.05; done
+    echo '{"verdict": "APPROVE"}'"#;
+        let scratch = reviewed(wait);
+        let args = [RUN, more].concat();
+        let running = crate::harness::Running::start(scratch.command(&args));
+        scratch.until("a reviewer works", || scratch.has(".git/began"));
+        running.kill();
+        scratch.write(".git/go", "");
+        assert_ne!(status(&scratch, "S-1"), "done");
+        check_strictly(&scratch);
+        let said = scratch.piton(&args);
+        assert_eq!(said.exit, 0, "{}{}", said.out, said.err);
+        let names = started(&scratch);
+        assert_eq!(names.last().map(|name| &name[2..]), Some("reviewer"));
+        assert!(names.len() >= 3, "{names:?}");
+        let shown = scratch.json(&["show", "S-1"]);
+        let attempts = shown["attempts"].as_array().expect("a list").iter();
+        let ended: Vec<&str> = attempts
+            .filter(|attempt| attempt["role"] == "reviewer")
+            .filter_map(|attempt| attempt["outcome"].as_str())
+            .collect();
+        assert_eq!(ended, ["interrupted", "completed"], "{shown}");
+        assert_eq!(scratch.piton(&["journal", "verify"]).exit, 0);
+    }
+}
+
 #[test]
 fn in_a_lane_nothing_is_merged_that_was_not_approved() {
     let scratch = reviewed(WANTS);
@@ -888,6 +927,11 @@ fn in_a_lane_nothing_is_merged_that_was_not_approved() {
     let branch = "piton/2026-01-15-orders";
     let on_branch = |scratch: &Scratch| scratch.git(&["ls-tree", "--name-only", branch]);
     assert!(!on_branch(&scratch).contains("made"));
+    let asked = scratch.json(&["inbox"]);
+    let diff = asked[0]["review"]["diff"].as_str().expect("how to see it");
+    let words: Vec<&str> = diff.split(' ').skip(1).collect();
+    let shown = scratch.git(&words);
+    assert!(shown.contains("+coder"), "{diff}: {shown}");
     decide(&scratch, &["d1", "approve"]);
     let said = scratch.piton(&args);
     assert_eq!(said.exit, 0, "{}{}", said.out, said.err);

@@ -420,11 +420,11 @@ fn rejected_task(of: &Ingredients<'_>, (by, why): (&str, &str)) -> String {
     let why = quoted(&shortened(why, PERSON_CHARS_MAX));
     let begun = match of.goes_on {
         true => format!(
-            "{by} looked at your work on **{}**, and wants it otherwise:",
+            "Your work on **{}** was looked at by {by}, who wants it otherwise:",
             item.node
         ),
         false => format!(
-            "The work on **{}** is done, and what was made lies here. {by} looked at it, and wants it otherwise:",
+            "The work on **{}** is done, and what was made lies here. It was looked at by {by}, who wants it otherwise:",
             item.node
         ),
     };

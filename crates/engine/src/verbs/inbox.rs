@@ -97,7 +97,9 @@ impl ReviewedWork {
     /// The work of a unit, beside what is on the branch of its run.
     fn of_unit(session: &Session<'_>, run: &RunRow, item: &ItemRow) -> Option<Self> {
         let target = run.target.as_deref()?;
-        let work = &item.merge()?.work;
+        let unit = item.unit.as_ref()?;
+        let queued = unit.merge.as_ref().map(|merge| &merge.work);
+        let work = queued.or(unit.work.as_ref())?;
         let main = &session.project.root;
         let is_there = git::tip_of(main, &target.branch).is_some();
         let from = match is_there {
@@ -174,11 +176,15 @@ fn views_of(
         let name = run.map_or_else(String::new, |run| run.name.clone());
         let node = row.node.as_ref();
         let item = node.and_then(|node| items.item(row.run, node));
-        let work = run.zip(item).filter(|_| row.kind == DecisionKind::Review);
-        let to_approve = run.zip(item).filter(|_| row.kind == DecisionKind::Approval);
+        let is = |kinds: &[DecisionKind]| run.zip(item).filter(|_| kinds.contains(&row.kind));
+        let work = is(&[DecisionKind::Review, DecisionKind::AgentReview]);
+        let to_approve = is(&[DecisionKind::Approval]);
+        let in_place = is(&[DecisionKind::AgentReview]).filter(|(run, _)| run.target.is_none());
         Open {
             review: work.and_then(|(run, item)| ReviewedWork::of_unit(session, run, item)),
-            look_at: to_approve.and_then(|(run, item)| look_at(session, run, item)),
+            look_at: to_approve
+                .and_then(|(run, item)| look_at(session, run, item))
+                .or_else(|| in_place.map(|(_, item)| lies_in_work_tree(item))),
             ..Open::of(row, name, item)
         }
     });
@@ -238,6 +244,18 @@ impl Open {
             review: None,
             look_at: None,
         }
+    }
+}
+
+/// How to see work on an item that its reviewer did not approve.
+fn lies_in_work_tree(item: &ItemRow) -> LookAt {
+    let see = match item.commits.first() {
+        Some(first) => format!("git diff {}^", short(first)),
+        None => "git status -vv".to_owned(),
+    };
+    LookAt {
+        artifact: None,
+        see: Some(see),
     }
 }
 
