@@ -12,7 +12,8 @@ use piton_core::lane::{LaneHold, TargetRow, UnitRow, unit_of};
 use piton_core::merge::MergeRow;
 use piton_core::run_loop::{Input, LaneEnd};
 use piton_core::{
-    AttemptId, Command, Event, ItemRow, ItemState, Need, Node, Recorded, RunId, RunRow, RunState,
+    AttemptId, Command, Event, ItemRow, ItemState, Need, Node, Recorded, Refusal, RunId, RunRow,
+    RunState,
 };
 use piton_formats::plan_file::PlanFile;
 
@@ -635,7 +636,7 @@ impl Runner<'_, '_> {
         let (hold, _) = self.hold_of(&unit)?;
         Some(Keeping {
             main: self.session.project.work_tree.clone(),
-            name: unit_ref(&self.unit_folder(), &unit),
+            kept: self.kept_now(&unit),
             from: hold.from,
             tip: self.target()?.tip,
         })
@@ -1000,8 +1001,22 @@ impl Runner<'_, '_> {
             own: self.not_the_agents(),
             without: included.to_vec(),
             message: format!("{}: work on {}", self.sprint_id, node),
-            keep_as: unit_ref(&self.unit_folder(), node),
+            kept: self.kept_now(node),
         }
+    }
+
+    /// The ref of a unit, as it stood when this runner was one of the run's.
+    fn kept_now(&self, unit: &Node) -> Result<Kept, Failure> {
+        let name = unit_ref(&self.unit_folder(), unit);
+        // In this order: whoever gave this runner up keeps what it finds afterwards.
+        let at = git::ref_at(&self.session.project.work_tree, &name)?;
+        let rows = self.session.load(&[Need::Run(self.row.id)])?;
+        let row = rows.tables.run(self.row.id);
+        if row.is_some_and(|row| row.has_runner(self.lp.token())) {
+            return Ok(Kept { name, at });
+        }
+        let name = self.row.name.clone();
+        Err(Refusal::Fenced { name }.into())
     }
 
     /// A lane cannot be had: the invocation ends with the failure.
@@ -1125,7 +1140,7 @@ pub(crate) fn drop_unit_refs(
 /// Under what a commit in a lane is kept.
 pub(super) struct Keeping {
     main: PathBuf,
-    name: String,
+    kept: Result<Kept, Failure>,
     /// Where the work in the lane began.
     from: String,
     /// Where the target is.
@@ -1165,7 +1180,7 @@ impl Keeping {
             return Ok(Err(submodule_changed(tree, path)));
         }
         if let Some(commit) = &made {
-            keep(&self.main, &self.name, commit, by)?;
+            self.kept?.keep(&self.main, commit, by)?;
         }
         fail::point("unit.kept");
         Ok(Ok(made))
@@ -1212,11 +1227,11 @@ pub(super) struct SaveOrder {
     own: Vec<git::Own>,
     without: Vec<String>,
     message: String,
-    keep_as: String,
+    kept: Result<Kept, Failure>,
 }
 
 impl SaveOrder {
-    fn carry_out(&self, by: &By<'_>) -> Result<Option<String>, Failure> {
+    fn carry_out(self, by: &By<'_>) -> Result<Option<String>, Failure> {
         let but = (&*self.own, &*self.without);
         let saved = git::save_work(&self.tree, &self.from, but, &self.message, by)?;
         let mut has_left =
@@ -1230,23 +1245,35 @@ impl SaveOrder {
         }
         fail::point("unit.saved");
         if let Some(commit) = &saved.commit {
-            keep(&self.main, &self.keep_as, commit, by)?;
+            self.kept?.keep(&self.main, commit, by)?;
         }
         Ok(saved.commit)
     }
 }
 
-/// Keeps a commit under a name, wherever that was.
-pub(super) fn keep(main: &Path, name: &str, commit: &str, by: &By<'_>) -> Result<(), Failure> {
-    let mut from = git::ref_at(main, name)?;
-    loop {
+/// The ref under which the work of a unit is kept, and what it was at when the runner
+/// that is to move it was known to be one of the run's.
+struct Kept {
+    name: String,
+    at: Option<String>,
+}
+
+impl Kept {
+    /// Keeps a commit there. Where somebody else moved it since, this runner was given
+    /// up: what it made is older than what is there.
+    fn keep(&self, main: &Path, commit: &str, by: &By<'_>) -> Result<(), Failure> {
         let step = RefStep {
-            from: from.as_deref(),
+            from: self.at.as_deref(),
             to: Some(commit),
         };
-        match git::move_ref(main, name, step, by)? {
-            RefMove::Moved => return Ok(()),
-            RefMove::Elsewhere(at) => from = at,
+        match git::move_ref(main, &self.name, step, by)? {
+            RefMove::Moved => Ok(()),
+            RefMove::Elsewhere(at) => {
+                let at = at.unwrap_or_else(|| "gone".to_owned());
+                let what = format!("{} was moved meanwhile, and is {at}", self.name);
+                let hint = "another runner went on with this run: see it with `piton status`";
+                Err(Failure::new("run.fenced", what).hint(hint))
+            }
         }
     }
 }
@@ -1364,5 +1391,58 @@ fn way_out(path: &str, work: &KeptWork) -> String {
         KeptWork::Changes => format!(
             "see them with `git -C {path} status`, and keep them on a branch that you push: `git -C {path} switch --create NAME`, `git -C {path} add --all`, `git -C {path} commit --message TEXT`, `git -C {path} push origin NAME`"
         ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a repository as git itself makes it"
+    )]
+    fn git_in(folder: &Path, args: &[&str]) -> String {
+        let mut git = std::process::Command::new("git");
+        let person = ["-c", "user.name=Ada", "-c", "user.email=ada@example.org"];
+        let output = git.args(person).args(args).current_dir(folder).output();
+        let output = output.expect("git is installed");
+        assert!(output.status.success(), "{args:?}");
+        String::from_utf8_lossy(&output.stdout).trim().to_owned()
+    }
+
+    /// It was stopped between its commit and its ref; whoever gave it up saved what was
+    /// in the lane, and went on.
+    #[test]
+    fn a_late_runner_does_not_move_a_ref_that_was_moved_since() {
+        const NAME: &str = "refs/piton/auth/US-1-0123abcd";
+        let folder = tempfile::tempdir().expect("a folder");
+        let folder = folder.path();
+        git_in(folder, &["init", "--quiet"]);
+        let mut commits = ["first", "late", "newer"].into_iter().map(|message| {
+            let args = ["commit", "--quiet", "--allow-empty", "--message", message];
+            git_in(folder, &args);
+            git_in(folder, &["rev-parse", "HEAD"])
+        });
+        let [first, late, newer] = std::array::from_fn(|_| commits.next().expect("three"));
+        let stop = Stop::default();
+        let by = By {
+            mark: "piton=test",
+            stop: &stop,
+        };
+        let kept = |at: Option<&str>| Kept {
+            name: NAME.to_owned(),
+            at: at.map(str::to_owned),
+        };
+        kept(None).keep(folder, &first, &by).expect("it is new");
+        let of_late = kept(Some(&first));
+        let of_next = kept(Some(&first));
+        of_next.keep(folder, &newer, &by).expect("it goes on");
+        let refused = of_late.keep(folder, &late, &by).expect_err("it is late");
+        assert_eq!(refused.code, "run.fenced");
+        assert!(refused.message.contains(&newer), "{refused}");
+        assert_eq!(git_in(folder, &["rev-parse", NAME]), newer);
+        // Whoever begins anew, after a death, knows what is there.
+        kept(Some(&newer)).keep(folder, &late, &by).expect("known");
     }
 }
