@@ -240,6 +240,25 @@ fn a_file_that_waits_for_an_approval_asks_for_it_before_any_agent() {
 }
 
 #[test]
+fn tasks_that_a_person_mends_are_those_that_become_issues() {
+    let scratch = shop(&state("PLANNING", "in_progress", ""));
+    let broken = TASKS.replace("[\"shop#1\"]", "[\"shop#3\"]");
+    scratch.write("tasks.json", &broken);
+    assert_eq!(run(&scratch).exit, 1);
+    assert_eq!(phase(&scratch), "PLANNING awaiting_human");
+    scratch.write("artifacts/pert-tasks.json", TASKS);
+    let text = scratch.read("state.json");
+    let text = text.replace("\"awaiting_human\"", "\"completed\"");
+    scratch.write("state.json", &text);
+    let said = run(&scratch);
+    assert_eq!(said.exit, 0, "{}", said.err);
+    assert_eq!(phase(&scratch), "COMPLETED completed");
+    assert_eq!(scratch.read("made"), "shop#1\nshop#2\n");
+    assert_eq!(scratch.read("artifacts/pert-tasks.json"), TASKS);
+    check_strictly(&scratch);
+}
+
+#[test]
 fn tasks_that_cannot_be_worked_with_go_back_to_the_agent_with_their_places() {
     let scratch = shop(&state("PLANNING", "in_progress", ""));
     let broken = TASKS.replace("[\"shop#1\"]", "[\"shop#3\"]");

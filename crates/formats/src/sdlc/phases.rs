@@ -441,7 +441,9 @@ pub(super) fn edits(
     }
     let at = |phase: Phase| phases(tables, row.id).find(|(item, _)| item.phase == phase);
     if let (Some(from), Some(to)) = (base.phase, theirs.phase) {
-        let gate = at(from).filter(|_| base.phase_status == Some(PhaseStatus::AwaitingApproval));
+        // What waits for a person is over when a person says so.
+        let waits = [PhaseStatus::AwaitingApproval, PhaseStatus::AwaitingHuman];
+        let gate = at(from).filter(|_| base.phase_status.is_some_and(|it| waits.contains(&it)));
         let is_next = Phase::ALL.iter().find(|phase| **phase > from) == Some(&to);
         let is_over = to == from && theirs.phase_status == Some(PhaseStatus::Completed);
         if let Some((_, gate)) = gate.filter(|_| is_next || is_over) {
