@@ -40,7 +40,7 @@ pub use self::landing::{fast_forward, is_unstaged, rebased_branch};
 pub use self::merging::{
     MergeOrder, MergeTry, OwnPaths, begin_merge, commit_texts, merge, stored_text, with_markers,
 };
-pub use self::reached::{Whereabouts, Work, reached};
+pub use self::reached::{Whereabouts, Work, exists, reached};
 pub use self::refs::{
     RefMove, RefStep, files_committed, git_version, is_built_on, is_on_branch, is_on_branch_but,
     merge_base, merged_since, move_ref, ref_at, refs_below, remove_refs,

@@ -699,3 +699,37 @@ fn a_sign_that_an_agent_writes_in_its_lane_is_merged_and_known_when_it_lands() {
     assert!(known.contains("backup before"), "{known}");
     fine(&scratch.piton(&["plan", "clean", "prd"]));
 }
+
+/// What failed is saved, and gone on with in another lane: the first one has nothing
+/// that is nowhere else, unless somebody changes something there afterwards.
+#[test]
+fn a_lane_whose_work_went_on_in_another_one_goes_with_the_run() {
+    for touched in [false, true] {
+        let agent = "echo x >> made-$PITON_ITEM\n\
+            [ $PITON_ITEM != US-002 ] || [ -e \"$PITON_PROJECT/.git/go\" ] || {\n\
+            echo '{\"status\": \"failed\", \"error\": \"no luck\"}'\nexit\n}";
+        let scratch = project(agent, 3);
+        assert_eq!(run(&scratch, "2").exit, 1);
+        scratch.write(".git/go", "");
+        fine(&scratch.piton(&["decide", "d1", "retry"]));
+        fine(&run(&scratch, "2"));
+        let lanes = scratch.path().join(".piton/lanes");
+        let has_left = |tree: &std::path::Path| tree.join("made-US-002").exists();
+        let trees = std::fs::read_dir(lanes).expect("there are lanes").flatten();
+        let trees = trees.flat_map(|lane| std::fs::read_dir(lane.path()).expect("listed"));
+        let mut trees = trees.flatten().map(|entry| entry.path());
+        let left = trees.find(|tree| {
+            has_left(tree)
+                && !scratch
+                    .git(&["-C", &tree.to_string_lossy(), "status", "-s"])
+                    .is_empty()
+        });
+        let left = left.expect("it failed there");
+        if touched {
+            std::fs::write(left.join("by-hand"), "x").expect("written");
+        }
+        let said = scratch.piton(&["plan", "clean", "prd"]);
+        assert_eq!(said.exit, i32::from(touched), "{}", said.err);
+        assert_eq!(left.exists(), touched);
+    }
+}

@@ -102,7 +102,12 @@ fn reached_one(work_tree: &Path, head: &str, work: &Work) -> Result<Whereabouts,
     Err(Failure::new("git.missing", what).hint("see what `git status` says in this work tree"))
 }
 
-fn exists(work_tree: &Path, commit: &str) -> Result<bool, Failure> {
+/// Whether git has a commit.
+///
+/// # Errors
+///
+/// When git cannot be started.
+pub fn exists(work_tree: &Path, commit: &str) -> Result<bool, Failure> {
     let args = ["cat-file", "-e", &format!("{commit}^{{commit}}")].map(str::to_owned);
     Ok(run(work_tree, &args, &[])?.ok)
 }

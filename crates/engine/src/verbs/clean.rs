@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use piton_core::{Need, Node, RunRow, RunState};
+use piton_core::{Event, Need, Node, RunRow, RunState, StreamId};
+use piton_store::Store as _;
 use serde::Serialize;
 
 use super::Told;
@@ -331,16 +332,41 @@ impl Cleaning<'_> {
         Ok(found)
     }
 
-    /// Whether what is in a lane is what was saved of its unit, and nothing else.
+    /// Whether what is in a lane is what was saved of its unit, and nothing else: the
+    /// unit waits with it, was left out, or went on from there in another lane.
     fn is_saved(&self, lane: &Lane, used: &LaneUse) -> Result<bool, Failure> {
-        let run = self.row.id;
-        let rows = self.session.load(&[Need::Run(run), Need::Tree(run)])?;
-        let unit = rows.tables.item(run, &Node::named(&used.taken.unit));
-        let saved = unit.and_then(|item| item.unit.as_deref()?.work.as_deref());
         let own = runner::not_the_agents(self.session, self.row);
-        saved.map_or(Ok(false), |saved| {
-            git::is_saved(&lane.tree, saved, (&own, &used.included), &self.by)
-        })
+        for saved in self.saved_of(&Node::named(&used.taken.unit))? {
+            let is_there = git::exists(&self.session.project.work_tree, &saved)?;
+            let but = (&*own, &*used.included);
+            if is_there && git::is_saved(&lane.tree, &saved, but, &self.by)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// The commits that hold what was saved of a unit, the last one first.
+    fn saved_of(&self, unit: &Node) -> Result<Vec<String>, Failure> {
+        const PAGE: usize = 500;
+        let stream = StreamId::run(self.row.id);
+        let (mut found, mut seen) = (Vec::new(), 0);
+        loop {
+            let page = self.session.store.stream(&stream, seen, PAGE)?;
+            let Some(last) = page.last() else { break };
+            seen = last.stamp.position;
+            // An event of a newer piton says nothing here.
+            let events = page.iter().filter_map(|record| record.event().ok());
+            found.extend(events.filter_map(|event| {
+                let Event::LaneLeft { node, saved, .. } = event else {
+                    return None;
+                };
+                saved.filter(|_| node == *unit)
+            }));
+        }
+        found.reverse();
+        found.dedup();
+        Ok(found)
     }
 
     /// Takes away what checks of merges made, as before each of them.
