@@ -121,6 +121,14 @@ pub struct Asked {
     pub by: String,
 }
 
+impl Asked {
+    /// Who wants the run to pause; none where something else was asked.
+    #[must_use]
+    pub fn pause_by(&self) -> Option<&str> {
+        (self.request == Request::Pause).then_some(&self.by)
+    }
+}
+
 /// Who holds a run, and since when.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Holder {

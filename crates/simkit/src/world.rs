@@ -1040,8 +1040,11 @@ impl World {
             ),
             (RunState::Done, _) => assert_eq!(run.open_roots, 0),
             (RunState::New | RunState::Interrupted | RunState::Running, _) => {
+                // Whoever begins a run finds out that all of it waits for a person.
+                let waits = standings.asking > 0 || standings.broken > 0;
                 let something = self.tables.next(self.run).is_some()
                     || self.tables.open_attempts().next().is_some()
+                    || (run.state == RunState::New && waits)
                     || run.open_roots == 0;
                 assert!(something, "{} and nothing can be started", run.state);
             }

@@ -129,6 +129,11 @@ pub(super) fn resume_run(story: &mut Story<'_>, run: RunId) -> Result<(), Refusa
         });
     }
     bury_runner(story, run)?;
+    // Nor one that was asked for before the run came to wait for a person.
+    let waits = matches!(row.state, RunState::Waiting | RunState::Blocked) && row.pause.is_none();
+    if waits && withdraw_pause(story, run, row.asked).is_ok() {
+        return Ok(());
+    }
     match story.run(run)?.state {
         // Whoever resumes takes back a pause that no runner met.
         RunState::Interrupted if story.run(run)?.asked.is_some() => {

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 
 use super::advance;
 use super::editing::tell_change;
+use super::people::ask_again;
 use super::story::{About, Story};
 use crate::decision::DecisionKind;
 use crate::event::Change;
@@ -13,7 +14,7 @@ use crate::item::{ItemRow, ItemState};
 use crate::order::{Ordered, giving_way};
 use crate::plan::{Order, Plan, PlannedItem, Turn};
 use crate::policy::OnDependencyFailure;
-use crate::run::{Pause, RunRow, RunState};
+use crate::run::{Asked, Pause, RunRow, RunState};
 use crate::standing::{Standing, Standings, state_of_run};
 
 /// Whether the plan says what becomes of what waits for an item that failed.
@@ -220,8 +221,29 @@ pub(super) fn settle_run(story: &mut Story<'_>, run: RunId, sees_whole_tree: boo
     let about = about_state(story, row, state);
     let is_about_items = matches!(state, RunState::Waiting | RunState::Blocked);
     let is_about_another = is_about_items && row.pause.is_none() && row.at != about.at;
-    if state != row.state || is_about_another {
-        story.move_run(run, state, about);
+    if state == row.state && !is_about_another {
+        return;
+    }
+    // Who asked for a pause meant the run, whatever it came to wait for by then.
+    let asked = row.asked.clone();
+    let paused_by = asked.as_ref().and_then(Asked::pause_by).map(str::to_owned);
+    let waited = matches!(row.state, RunState::Waiting | RunState::Blocked);
+    match (state, paused_by) {
+        (RunState::Interrupted, Some(by)) if waited => {
+            story.move_run(run, RunState::Paused, About::pause(Pause::Person { by }));
+        }
+        (RunState::Waiting | RunState::Blocked, _) => {
+            story.move_run(run, state, about);
+            ask_again(story, run, asked);
+        }
+        (
+            RunState::New
+            | RunState::Running
+            | RunState::Interrupted
+            | RunState::Paused
+            | RunState::Done,
+            _,
+        ) => story.move_run(run, state, about),
     }
 }
 

@@ -541,6 +541,37 @@ fn a_pause_that_was_asked_of_a_runner_that_died_is_asked_of_the_next_one() {
 }
 
 #[test]
+fn a_pause_outlasts_the_question_with_which_the_work_ended() {
+    for resumes in [false, true] {
+        let (mut world, token) = World::running("build");
+        let run = world.run;
+        let attempt = world.begin(token, "build");
+        world.ok(Command::AskPause { run });
+        world.end(token, "build", attempt, needs_human("which port?"));
+        assert_eq!(world.state(), RunState::Waiting);
+        if resumes {
+            world.ok(Command::ResumeRun { run });
+            assert_eq!(world.state(), RunState::Waiting);
+        }
+        world.ok(Command::ReleaseRun { run, token });
+        world.decide(Verb::Answer, Some("80"));
+        match resumes {
+            true => assert_eq!(world.state(), RunState::Interrupted),
+            false => {
+                let by = "ada".to_owned();
+                assert_eq!(
+                    world.run_row().pause,
+                    Some(piton_core::run::Pause::Person { by })
+                );
+                world.ok(Command::ResumeRun { run });
+            }
+        }
+        world.start();
+        assert_eq!(world.run_row().asked, None);
+    }
+}
+
+#[test]
 fn a_resume_takes_back_a_pause_that_nobody_met() {
     let (mut world, _) = World::running(PLAN);
     let run = world.run;
