@@ -10,7 +10,7 @@ done_with() {
     printf '```json\n{"status": "completed", "summary": "%s"}\n```\n' "$1"
 }
 
-if [ "$PITON_ROLE" = reviewer ]; then
+if [ "$PITON_ROLE" = quality-reviewer ]; then
     printf '{"verdict": "APPROVE", "summary": "it does what the issue asks for", "observations": []}\n'
     exit 0
 fi

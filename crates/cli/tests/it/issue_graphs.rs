@@ -43,7 +43,7 @@ const TASKS: &str = r#"{"tasks": [
 ]}"#;
 
 /// A reviewer that is content with everything.
-const CONTENT: &str = r#"if [ $PITON_ROLE = reviewer ]; then
+const CONTENT: &str = r#"if [ $PITON_ROLE = quality-reviewer ]; then
     cat > /dev/null
     echo '{"verdict": "APPROVE", "summary": "good", "observations": []}'
     exit 0
@@ -726,9 +726,9 @@ fn the_metrics_are_those_of_the_journal() {
             of("doc-generator", None, 1, 2),
             of("task-decomposer", None, 30, 7),
             of("coder", Some("shop#1"), 30, 7),
-            of("reviewer", Some("shop#1"), 0, 0),
+            of("quality-reviewer", Some("shop#1"), 0, 0),
             of("coder", Some("shop#2"), 30, 7),
-            of("reviewer", Some("shop#2"), 0, 0),
+            of("quality-reviewer", Some("shop#2"), 0, 0),
         ]
     );
     let list = scratch.read("metrics.jsonl");
@@ -737,7 +737,13 @@ fn the_metrics_are_those_of_the_journal() {
         one["agent_type"].as_str().expect("a name").to_owned()
     });
     let agents: Vec<String> = agents.collect();
-    let expected = ["task-decomposer", "coder", "reviewer", "coder", "reviewer"];
+    let expected = [
+        "task-decomposer",
+        "coder",
+        "quality-reviewer",
+        "coder",
+        "quality-reviewer",
+    ];
     assert_eq!(agents, expected);
     // Nothing is added twice, and the list is nobody's change.
     scratch.piton(&["files", "sync"]);
@@ -774,7 +780,7 @@ fn reviewed(reviewer: &str) -> Scratch {
         r#"mkdir -p "$PITON_PROJECT/.git/told"
 told="$PITON_PROJECT/.git/told/$(ls "$PITON_PROJECT/.git/told" | wc -l)-$PITON_ROLE"
 cat > "$told"
-if [ $PITON_ROLE = reviewer ]; then
+if [ $PITON_ROLE = quality-reviewer ]; then
     grep -q '"status": "reviewing"' "$PITON_PROJECT/state.json" || echo 'not shown' >> "$told"
 {reviewer}
     exit 0
@@ -819,7 +825,12 @@ fn what_a_reviewer_wants_goes_back_and_counts_when_it_approves() {
     let names = started(&scratch);
     assert_eq!(
         names,
-        ["0-coder", "1-reviewer", "2-coder", "3-reviewer"],
+        [
+            "0-coder",
+            "1-quality-reviewer",
+            "2-coder",
+            "3-quality-reviewer"
+        ],
         "{}",
         said.err
     );
@@ -830,14 +841,14 @@ fn what_a_reviewer_wants_goes_back_and_counts_when_it_approves() {
         assert!(said.err.contains(line), "{line}: {}", said.err);
     }
     let told = |name: &str| scratch.read(&format!(".git/told/{name}"));
-    for name in ["1-reviewer", "3-reviewer"] {
+    for name in ["1-quality-reviewer", "3-quality-reviewer"] {
         let told = told(name);
         assert!(told.contains("`git diff "), "{told}");
         assert!(told.contains("    Store"), "{told}");
         assert!(!told.contains("not shown"), "{told}");
     }
     assert!(told("2-coder").contains("> - [error] made:1: no bound"));
-    assert!(told("3-reviewer").contains("made:1: no bound"));
+    assert!(told("3-quality-reviewer").contains("made:1: no bound"));
     assert_eq!(status(&scratch, "S-1"), "done");
     assert_eq!(iterations(&scratch), (1, 0));
     check_strictly(&scratch);
@@ -876,8 +887,11 @@ fn a_person_decides_where_a_reviewer_gives_no_verdict_twice_or_changes_files() {
         let said = run(&scratch);
         assert_eq!(said.exit, 3, "{}{}", said.out, said.err);
         let names = started(&scratch);
-        assert_eq!(names, ["0-coder", "1-reviewer", "2-reviewer"]);
-        let told = scratch.read(".git/told/2-reviewer");
+        assert_eq!(
+            names,
+            ["0-coder", "1-quality-reviewer", "2-quality-reviewer"]
+        );
+        let told = scratch.read(".git/told/2-quality-reviewer");
         assert!(told.contains(why), "{told}");
         let asked = scratch.json(&["inbox"]);
         assert_eq!(asked[0]["kind"], "agent-review", "{asked}");
@@ -924,7 +938,10 @@ fn a_runner_that_is_killed_while_a_reviewer_works_asks_another_one() {
         let said = scratch.piton(&args);
         assert_eq!(said.exit, 0, "{}{}", said.out, said.err);
         let names = started(&scratch);
-        assert_eq!(names.last().map(|name| &name[2..]), Some("reviewer"));
+        assert_eq!(
+            names.last().map(|name| &name[2..]),
+            Some("quality-reviewer")
+        );
         assert!(names.len() >= 3, "{names:?}");
         let shown = scratch.json(&["show", "S-1"]);
         let attempts = shown["attempts"].as_array().expect("a list").iter();
@@ -955,6 +972,6 @@ fn in_a_lane_nothing_is_merged_that_was_not_approved() {
     let said = scratch.piton(&args);
     assert_eq!(said.exit, 0, "{}{}", said.out, said.err);
     assert!(on_branch(&scratch).contains("made"));
-    let told = scratch.read(".git/told/7-reviewer");
+    let told = scratch.read(".git/told/7-quality-reviewer");
     assert!(told.contains("`git diff "), "{told}");
 }

@@ -380,7 +380,7 @@ fn case_51_no_issue_comes_to_wait_for_itself_or_for_what_is_not_there() {
 fn a_runner_leaves_what_somebody_has_in_hand_and_its_own_is_nobody_elses() {
     let scratch = adopted();
     say(&scratch, &["start", "S-1"], "implementing");
-    scratch.agent("cat > /dev/null; if [ $PITON_ROLE = reviewer ]; then echo '{\"verdict\": \"APPROVE\"}'; exit; fi; touch began; until [ -e go ]; do sleep 0.05; done; echo $PITON_ITEM >> made; echo done");
+    scratch.agent("cat > /dev/null; if [ $PITON_ROLE = quality-reviewer ]; then echo '{\"verdict\": \"APPROVE\"}'; exit; fi; touch began; until [ -e go ]; do sleep 0.05; done; echo $PITON_ITEM >> made; echo done");
     let run = [
         "run",
         "state.json",

@@ -187,7 +187,7 @@ pub(super) fn role_of(item: &ItemRow, role: piton_core::Role) -> Option<ItemRole
 }
 
 const REVIEWER: ItemRole = ItemRole {
-    name: "reviewer",
+    name: "quality-reviewer",
     model: Some("opus"),
     artifact: None,
     brief: Some(
