@@ -61,6 +61,73 @@ fn who_stops_without_a_verdict_answers_when_asked_once_more(program: &Real) {
     tried.leaves_nothing_running();
 }
 
+/// One issue, with a reviewer who wants changes once.
+const ISSUE: &str = r#"{
+  "run_id": "2026-01-15-harbour",
+  "prd_url": "https://example.org/prd",
+  "phase": "EXECUTING",
+  "phase_status": "in_progress",
+  "bootstrap": {"languages": {"shop": "go"}, "docs_generated": {}},
+  "artifacts": {"scoping_doc": null, "pert": null},
+  "issues": {
+    "S-1": {"repo": "shop", "title": "Build the harbour.", "status": "ready", "pr": null, "pr_number": null, "blocked_by": [], "review_iterations": 0, "human_iterations": 0}
+  },
+  "updated_at": "2026-01-15T10:00:00Z",
+  "metrics": {"started_at": "2026-01-15T09:00:00Z", "phases": {}, "agent_invocations": [], "totals": {"duration_s": 0, "agent_spawns": 0, "review_iterations": {"agent": 0, "human": 0}, "issues_created": 1, "prs_created": 0, "prs_merged": 0}}
+}
+"#;
+
+claim!(an_issue_is_done_when_its_reviewer_is_content: claude, codex, gemini);
+fn an_issue_is_done_when_its_reviewer_is_content(program: &Real) {
+    let mut coder = super::works("harbour");
+    coder.push(Turn::say([Piece::write("{work}/light.txt", "on\n")]));
+    coder.push(Turn::done("lit the harbour"));
+    let wants = r#"{"verdict": "REQUEST_CHANGES", "summary": "no light", "observations": [{"file": "harbour-by-tool.txt", "line": 1, "severity": "error", "message": "it is dark"}]}"#;
+    let approves =
+        "I looked at all of it.\n\n```json\n{\"verdict\": \"APPROVE\", \"summary\": \"lit\"}\n```";
+    let reviewer = [wants, approves].map(|text| Turn::say([Piece::text(text)]));
+    let rules = told(Scenario::default(), "Build the harbour.", coder);
+    let tried = program.project(Setup {
+        scenario: told(
+            rules,
+            "Review what it made, before it counts.",
+            reviewer.into(),
+        ),
+        sprint: STEP.to_owned(),
+        ..Setup::default()
+    });
+    tried.scratch.write("state.json", ISSUE);
+    let said = tried.scratch.piton(&["run", "state.json"]);
+    assert_eq!(said.exit, 0, "{}{}", said.out, said.err);
+    let state = tried.scratch.read("state.json");
+    let state: Value = serde_json::from_str(&state).expect("JSON");
+    let issue = &state["issues"]["S-1"];
+    assert_eq!(issue["status"], "done", "{issue}");
+    assert_eq!(issue["review_iterations"], 1, "{issue}");
+    let invocations = state["metrics"]["agent_invocations"].as_array();
+    let invocations = invocations.expect("a list").iter();
+    let agents: Vec<&Value> = invocations.clone().map(|one| &one["agent"]).collect();
+    let expected = ["coder", "quality-reviewer", "coder", "quality-reviewer"];
+    assert_eq!(agents, expected);
+    for one in invocations {
+        assert!(one["tokens"]["output"].as_u64() > Some(0), "{one}");
+    }
+    assert_eq!(tried.scratch.read("light.txt"), "on\n");
+    assert!(
+        tried
+            .api
+            .was_told("> - [error] harbour-by-tool.txt:1: it is dark")
+    );
+    let reports = tried.reports();
+    let conversation = |at: usize| &reports[at]["conversation"]["id"];
+    assert_eq!(conversation(0), conversation(2), "the coder goes on");
+    assert_ne!(conversation(1), conversation(3), "the reviewer looks anew");
+    let checked = ["files", "check", "--strict", "state.json"];
+    let checked = tried.scratch.piton(&checked);
+    assert_eq!(checked.exit, 0, "{}{}", checked.out, checked.err);
+    tried.leaves_nothing_running();
+}
+
 /// What is there of an attempt that ran a command and wrote a file.
 #[track_caller]
 fn check_recorded(tried: &Tried, program: &Real, report: &Value) {
