@@ -87,7 +87,7 @@ pub(crate) struct IssueAdd {
     #[arg(long, value_name = "NAME")]
     pub(crate) repo: Option<String>,
     /// An issue that it waits for, as often as needed
-    #[arg(long, value_name = "ID", action = ArgAction::Append)]
+    #[arg(long, alias = "blocked-by", value_name = "ID", action = ArgAction::Append)]
     pub(crate) on: Vec<String>,
     /// What else whoever works on it has to know
     #[arg(long, value_name = "TEXT")]

@@ -100,6 +100,18 @@ fn a_manifest_and_requirements_make_the_file_of_a_run() {
 }
 
 #[test]
+fn a_manifest_that_says_nothing_of_requirements_is_fine_where_the_command_does() {
+    let scratch = Scratch::new();
+    let without = MANIFEST.lines().filter(|line| !line.starts_with("prd:"));
+    let without: Vec<&str> = without.collect();
+    scratch.write("manifest.yaml", &without.join("\n"));
+    let typed = ["plan", "new", "--manifest", "manifest.yaml"];
+    let said = scratch.piton(&[&typed[..], &["--prd", "https://example.org/orders"]].concat());
+    assert_eq!(said.exit, 0, "{}", said.err);
+    assert!(!said.err.contains("warning"), "{}", said.err);
+}
+
+#[test]
 fn requirements_are_an_address_of_the_manifest_or_seen_from_the_new_file() {
     let scratch = Scratch::new().with_fixed_clock();
     scratch.write("manifest.yaml", MANIFEST);
@@ -355,7 +367,11 @@ fn case_51_no_issue_comes_to_wait_for_itself_or_for_what_is_not_there() {
     );
     refuse(&scratch, &["add", "DESIGN", "New"], 2, "name of a phase");
     refuse(&scratch, &["review", "S-9"], 2, "S-9");
-    say(&scratch, &["add", "S-4", "New", "--on", "S-1"], "blocked");
+    say(
+        &scratch,
+        &["add", "S-4", "New", "--blocked-by", "S-1"],
+        "blocked",
+    );
     say(
         &scratch,
         &["add", "S-5", "Newer", "--repo", "shop"],

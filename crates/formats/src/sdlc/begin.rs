@@ -17,7 +17,14 @@ pub(super) fn begin(
     wish: &RunWish<'_>,
     now: Timestamp,
 ) -> (Option<NewRun>, Vec<Problem>) {
-    let (manifest, problems) = read_manifest(manifest);
+    let (manifest, mut problems) = read_manifest(manifest);
+    if manifest
+        .as_ref()
+        .is_some_and(|manifest| manifest.prd.is_none())
+    {
+        // Whoever begins the run says where they are.
+        problems.retain(|problem| problem.code != "PRD_ADDRESS");
+    }
     let Some(manifest) = manifest.filter(|_| !problems.iter().any(Problem::is_error)) else {
         return (None, problems);
     };
