@@ -188,6 +188,7 @@ fn item(node: Node, place: Place, id: &str, prompt: Option<&str>) -> PlannedItem
         claims: piton_core::evidence::ClaimOverrides::default(),
         turn: piton_core::plan::Turn::default(),
         scope: piton_core::scope::FileScope::default(),
+        repository: None,
         wait: None,
     }
 }

@@ -162,6 +162,7 @@ fn planned(query: &Query, index: u32) -> PlannedItem {
         claims: piton_core::evidence::ClaimOverrides::default(),
         turn: Turn::default(),
         scope: piton_core::scope::FileScope::default(),
+        repository: None,
         wait: None,
     }
 }

@@ -10,6 +10,10 @@ pub(crate) const KEY: &str = "checkout";
 /// What git had checked out in the work tree of whoever caused an event.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Checkout {
+    /// The repository, by its name in the plan; none is the one in which the project
+    /// lies.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repository: Option<String>,
     /// The branch; none where `HEAD` names a commit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,
@@ -20,10 +24,12 @@ pub struct Checkout {
 
 impl Checkout {
     /// Whether what happened here belongs to the branch of `other`. What happened
-    /// on no branch, as in the middle of a rebase, belongs to each.
+    /// on no branch, as in the middle of a rebase, belongs to each of its repository;
+    /// branches of one name in two repositories are two.
     #[must_use]
     pub fn belongs_to_branch_of(&self, other: &Self) -> bool {
-        self.branch.is_none() || self.branch == other.branch
+        let is_same = self.repository == other.repository;
+        is_same && (self.branch.is_none() || self.branch == other.branch)
     }
 
     /// The branch; else the first letters of the commit.

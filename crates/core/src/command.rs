@@ -70,6 +70,9 @@ pub enum Command {
         run: RunId,
         /// The runner's token.
         token: u64,
+        /// The repository that the branch is of; none is the one in which the project
+        /// lies, whose branch comes first.
+        repository: Option<String>,
         /// The branch. Its tip is its base.
         target: Box<TargetRow>,
     },

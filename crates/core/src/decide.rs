@@ -116,7 +116,15 @@ pub fn decide(rows: &Rows, command: &Command, facts: &Facts) -> Result<Vec<Draft
             runner::start_run(it, *run, &invocation)?;
         }
         Command::TakeRun { run, owner } => people::take_run(it, *run, owner)?,
-        Command::TargetRun { run, token, target } => lanes::target_run(it, (*run, *token), target)?,
+        Command::TargetRun {
+            run,
+            token,
+            repository,
+            target,
+        } => {
+            let repository = repository.as_deref();
+            lanes::target_run(it, (*run, *token), (repository, target))?;
+        }
         Command::EnterLanes {
             run,
             token,

@@ -109,6 +109,10 @@ pub enum Event {
     RunTargeted {
         /// The run.
         run: RunId,
+        /// The repository that the branch is of; none is the one in which the project
+        /// lies.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        repository: Option<String>,
         /// The branch; it is made after this is stored.
         branch: String,
         /// The commit at which the work begins.
@@ -186,6 +190,9 @@ pub enum Event {
         /// The files that it is about.
         #[serde(default, skip_serializing_if = "FileScope::is_empty")]
         scope: FileScope,
+        /// The repository that the lane is of; none is the one in which the project lies.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        repository: Option<String>,
     },
     /// A unit has its lane no more.
     LaneLeft {
@@ -258,6 +265,10 @@ pub enum Event {
         /// nothing to merge.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         at: Option<String>,
+        /// The repository that the target is of; none is the one in which the project
+        /// lies.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        repository: Option<String>,
     },
     /// A run came into another state.
     RunMoved {

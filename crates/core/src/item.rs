@@ -381,6 +381,10 @@ pub struct ItemRow {
     /// The files that it is about.
     #[serde(default, skip_serializing_if = "FileScope::is_empty")]
     pub scope: FileScope,
+    /// The repository in which it is worked on, where its plan names one: see
+    /// [`crate::tables::Tables::repository_of`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repository: Option<String>,
     /// What it waits for before it begins.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wait: Option<Box<Wait>>,
@@ -496,6 +500,13 @@ impl ItemRow {
     pub fn is_claimed(&self) -> bool {
         let claimed = self.claimed.as_ref();
         !self.state.is_finished() && claimed.is_some_and(|by| by.attempt.is_some())
+    }
+
+    /// The repository in which a unit was worked on last, where that is not the one in
+    /// which the project lies.
+    #[must_use]
+    pub fn worked_repository(&self) -> Option<&str> {
+        self.unit.as_ref()?.repository.as_deref()
     }
 
     /// The lane that it has as a unit.

@@ -327,6 +327,7 @@ mod tests {
                 claims: crate::evidence::ClaimOverrides::default(),
                 turn: crate::plan::Turn::default(),
                 scope: crate::scope::FileScope::default(),
+                repository: None,
                 wait: None,
             },
         }))

@@ -33,6 +33,10 @@ pub struct TargetRow {
     /// where a person says so.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub was_there: bool,
+    /// Which merge of the run moved it last, from 1; only where the run is worked on in
+    /// several repositories.
+    #[serde(default, skip_serializing_if = "crate::item::is_zero")]
+    pub merged: u64,
 }
 
 /// A commit that is, or is to be, on the branch that the work of a run is for.
@@ -77,19 +81,23 @@ pub struct LanesRow {
     /// last got a lane.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub scopes: BTreeMap<Node, FileScope>,
+    /// The repositories of these units, where those are not the one in which the project
+    /// lies.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub repositories: BTreeMap<Node, String>,
 }
 
 impl LanesRow {
-    /// The unit at work that another one has to wait for, since both are about the
-    /// same files, and which of these: it has a lane, or its work is not merged yet.
-    #[must_use]
-    pub fn overlapping<'l>(
+    /// See [`crate::tables::Tables::overlapping`].
+    pub(crate) fn overlapping<'l>(
         &'l self,
         unit: &Node,
-        scope: &FileScope,
+        (repository, scope): (Option<&str>, &FileScope),
     ) -> Option<(&'l Node, &'l str)> {
+        let of = |other: &Node| self.repositories.get(other).map(String::as_str);
         let at_work = self.held.values().chain(&self.queue);
-        at_work.filter(|other| *other != unit).find_map(|other| {
+        let mut others = at_work.filter(|other| *other != unit && of(other) == repository);
+        others.find_map(|other| {
             let path = self.scopes.get(other)?.overlap(scope)?;
             Some((other, path))
         })
@@ -144,6 +152,9 @@ pub struct UnitRow {
     /// Nothing changed: its work is the commit at which it began.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_unchanged: bool,
+    /// The repository of its last lane; none is the one in which the project lies.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repository: Option<String>,
     /// The conversation in which the last attempt at it ended well.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conversation: Option<Box<LaneConversation>>,

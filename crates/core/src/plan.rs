@@ -147,6 +147,10 @@ pub struct PlannedItem {
     /// The files that it is about.
     #[serde(default, skip_serializing_if = "FileScope::is_empty")]
     pub scope: FileScope,
+    /// The repository in which it is worked on, by its name in the plan; none is that of
+    /// the item above, and at the top the one in which the project lies.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repository: Option<String>,
     /// What it waits for before it begins.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wait: Option<Wait>,

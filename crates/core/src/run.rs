@@ -237,6 +237,9 @@ pub struct RunRow {
     /// The branch that its work goes to; none where that is what was checked out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<Box<TargetRow>>,
+    /// The same for each other repository in which it is worked on, by its name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub targets: BTreeMap<String, TargetRow>,
     /// What is known of its lanes; none while it is worked on in place.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lanes: Option<Box<LanesRow>>,
@@ -262,5 +265,25 @@ impl RunRow {
     #[must_use]
     pub fn has_runner(&self, token: u64) -> bool {
         self.runners().any(|runner| runner.token == token)
+    }
+
+    /// The branch to which work in a repository goes; without a name, in the one in
+    /// which the project lies.
+    #[must_use]
+    pub fn target_in(&self, repository: Option<&str>) -> Option<&TargetRow> {
+        match repository {
+            Some(name) => self.targets.get(name),
+            None => self.target.as_deref(),
+        }
+    }
+
+    /// Which merge of the run moved the target in a repository last, from 1; 0 before
+    /// the first one.
+    #[must_use]
+    pub fn last_merge_in(&self, repository: Option<&str>) -> u64 {
+        if self.targets.is_empty() {
+            return self.lanes.as_ref().map_or(0, |lanes| lanes.merges);
+        }
+        self.target_in(repository).map_or(0, |target| target.merged)
     }
 }

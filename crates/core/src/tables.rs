@@ -17,7 +17,7 @@ use crate::face::FaceRow;
 use crate::id::{AttemptId, DecisionId, Node, Place, RunId};
 use crate::item::ItemRow;
 use crate::journal::Stamp;
-use crate::lane::unit_of;
+use crate::lane::{LanesRow, unit_of};
 use crate::memory::{MemoryKind, MemoryRow};
 use crate::merge::MergeReturn;
 use crate::name::{FreeNumbers, NameRow, Naming, Space};
@@ -269,6 +269,39 @@ impl Tables {
             scope.extend(&item.scope);
         }
         scope
+    }
+
+    /// The repository in which an item is worked on, by its name in the plan; none is
+    /// the one in which the project lies. All items of a unit share that of the unit.
+    #[must_use]
+    pub fn repository_of<'t>(&'t self, item: &'t ItemRow) -> Option<&'t str> {
+        let unit = unit_of(&item.node);
+        let unit = if unit == item.node {
+            Some(item)
+        } else {
+            self.item(item.run, &unit)
+        };
+        let unit = unit?;
+        let above = unit.node.ancestors();
+        let above = above.filter_map(|node| self.item(unit.run, &node));
+        let mut line = std::iter::once(unit).chain(above);
+        line.find_map(|row| row.repository.as_deref())
+    }
+
+    /// The unit at work that another one has to wait for, since both are about the
+    /// same files of one repository, and which of these: it has a lane, or its work is
+    /// not merged yet.
+    #[must_use]
+    pub fn overlapping<'l>(
+        &self,
+        lanes: &'l LanesRow,
+        unit: &ItemRow,
+    ) -> Option<(&'l Node, &'l str)> {
+        if lanes.scopes.is_empty() {
+            return None;
+        }
+        let about = (self.repository_of(unit), &self.scope_of_unit(unit));
+        lanes.overlapping(&unit.node, about)
     }
 
     /// The children of an item, or the roots of a run, that are not finished, in

@@ -304,6 +304,7 @@ fn run_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<RunRow> 
             row.started_at.get_or_insert(stamp.time);
         }
         Event::RunTargeted {
+            repository,
             branch,
             base,
             onto,
@@ -311,14 +312,27 @@ fn run_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<RunRow> 
             was_there,
             ..
         } => {
-            row.target = Some(Box::new(TargetRow {
+            let known = row.target_in(repository.as_deref());
+            let target = TargetRow {
                 branch: branch.clone(),
                 base: base.clone(),
                 tip: base.clone(),
                 onto: onto.clone(),
                 path: path.clone(),
                 was_there: *was_there,
-            }));
+                merged: known.map_or(0, |known| known.merged),
+            };
+            match repository {
+                Some(name) => {
+                    // From here on merges are counted for each repository.
+                    let merges = row.last_merge_in(None);
+                    if let Some(own) = row.target.as_deref_mut() {
+                        own.merged = merges;
+                    }
+                    row.targets.insert(name.clone(), target);
+                }
+                None => row.target = Some(Box::new(target)),
+            }
         }
         Event::LanesEntered { check, review, .. } => {
             let lanes = row.lanes.get_or_insert_default();
@@ -435,14 +449,21 @@ fn lanes_of_run(row: &mut RunRow, event: &Event) {
     let leave = |lanes: &mut LanesRow, node: &Node| lanes.held.retain(|_, held| held != node);
     match event {
         Event::LaneTaken {
-            node, lane, scope, ..
+            node,
+            lane,
+            scope,
+            repository,
+            ..
         } => {
             leave(lanes, node);
             lanes.in_review.remove(node);
             lanes.held.insert(*lane, node.clone());
             lanes.scopes.remove(node);
+            lanes.repositories.remove(node);
             if !scope.is_empty() {
                 lanes.scopes.insert(node.clone(), scope.clone());
+                let repository = repository.clone().map(|name| (node.clone(), name));
+                lanes.repositories.extend(repository);
             }
         }
         Event::LaneLeft { node, .. } => leave(lanes, node),
@@ -469,6 +490,7 @@ fn lanes_of_run(row: &mut RunRow, event: &Event) {
             made,
             number,
             at,
+            repository,
             ..
         } => {
             free_slot(lanes, node);
@@ -477,13 +499,22 @@ fn lanes_of_run(row: &mut RunRow, event: &Event) {
             // What was taken out of the queue may have its lane still.
             if !lanes.held.values().any(|held| held == node) {
                 lanes.scopes.remove(node);
+                lanes.repositories.remove(node);
             }
             if made.is_some() {
                 lanes.merges = *number;
             }
             let tip = made.as_ref().map(|made| &made.commit).or(at.as_ref());
-            if let Some((target, tip)) = row.target.as_mut().zip(tip) {
+            let has_several = !row.targets.is_empty();
+            let target = match repository {
+                Some(name) => row.targets.get_mut(name),
+                None => row.target.as_deref_mut(),
+            };
+            if let Some((target, tip)) = target.zip(tip) {
                 target.tip.clone_from(tip);
+                if made.is_some() && has_several {
+                    target.merged = *number;
+                }
             }
         }
         _ => {}
@@ -512,10 +543,12 @@ fn unit_event(row: &mut ItemRow, event: &Event, stamp: &Stamp) {
             saved,
             attempts,
             since,
+            repository,
             ..
         } => {
             row.fence = *fence;
             unit.since = *since;
+            unit.repository.clone_from(repository);
             if saved.is_some() {
                 unit.work.clone_from(saved);
                 unit.is_unchanged = false;
@@ -738,6 +771,7 @@ fn planned_run(planned: &RunPlanned, stamp: &Stamp) -> RunRow {
         has_counted: false,
         hook_refused: None,
         target: None,
+        targets: BTreeMap::new(),
         lanes: None,
         landing: None,
         landed: None,
@@ -1302,6 +1336,7 @@ fn planned_item(planned: &ItemPlanned) -> ItemRow {
         approval: item.approval,
         turn: item.turn,
         scope: item.scope.clone(),
+        repository: item.repository.clone(),
         wait: item.wait.clone().map(Box::new),
         waited: None,
         check_recoveries: 0,

@@ -677,12 +677,9 @@ fn needs_in_words(tables: &Tables, item: &ItemRow) -> Option<String> {
 /// The item at work that keeps the files which this one is about, and which those are.
 fn files_in_words(tables: &Tables, item: &ItemRow) -> Option<String> {
     let lanes = tables.run(item.run)?.lanes.as_deref();
-    let lanes = lanes.filter(|lanes| !lanes.scopes.is_empty())?;
     let unit = tables.item(item.run, &unit_of(&item.node))?;
-    let scope = tables.scope_of_unit(unit);
-    let (other, path) = lanes
-        .overlapping(&unit.node, &scope)
-        .filter(|_| unit.lane().is_none())?;
+    let overlapping = tables.overlapping(lanes?, unit);
+    let (other, path) = overlapping.filter(|_| unit.lane().is_none())?;
     Some(format!("{other}, which is about {path} as well"))
 }
 

@@ -412,6 +412,7 @@ fn take(
     }
     let target = begins.as_ref().or(row.target.as_deref());
     let of_target = target.map(|target| Checkout {
+        repository: None,
         branch: Some(target.branch.clone()),
         commit: Some(target.tip.clone()),
     });
@@ -650,6 +651,7 @@ impl Runner<'_, '_> {
     fn here(&self) -> Option<Checkout> {
         if let Some(target) = self.target().filter(|_| self.lanes.is_some()) {
             return Some(Checkout {
+                repository: None,
                 branch: Some(target.branch),
                 commit: Some(target.tip),
             });

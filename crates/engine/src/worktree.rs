@@ -180,6 +180,7 @@ pub(crate) fn checkout_of_run(project: &Project, row: &RunRow) -> Option<Checkou
     let there = there.and_then(|path| git::checked_out(&path));
     there.or_else(|| {
         Some(Checkout {
+            repository: None,
             branch: Some(target.branch.clone()),
             commit: Some(git::tip_of(&project.root, &target.branch)?),
         })
@@ -409,6 +410,7 @@ impl WorktreeOrder {
     pub(crate) fn checkout(&self) -> Checkout {
         let tip = git::tip_of(&self.from, &self.target.branch);
         Checkout {
+            repository: None,
             branch: Some(self.target.branch.clone()),
             commit: tip.or_else(|| Some(self.target.base.clone())),
         }
@@ -653,6 +655,7 @@ impl WorktreeOrder {
         let command = Command::TargetRun {
             run,
             token,
+            repository: None,
             target: Box::new(self.target.clone()),
         };
         session.commit(&command, &session.world.facts(HolderKnown::Nothing))?;
@@ -865,6 +868,7 @@ fn new_target(project: &Project, wanted: WorktreeSettings) -> Result<TargetRow, 
         onto,
         path: Some(wanted.path),
         was_there: false,
+        merged: 0,
     })
 }
 

@@ -479,6 +479,7 @@ pub(crate) fn planned_item(id: &str, state: ItemState) -> PlannedItem {
         injected: None,
         claims: ClaimOverrides::default(),
         scope: FileScope::default(),
+        repository: None,
         wait: None,
     }
 }

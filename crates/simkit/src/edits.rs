@@ -124,6 +124,7 @@ pub fn new_item(parent: Option<&Node>, id: &str, state: ItemState) -> PlannedIte
         claims: piton_core::evidence::ClaimOverrides::default(),
         turn: piton_core::plan::Turn::default(),
         scope: piton_core::scope::FileScope::default(),
+        repository: None,
         wait: None,
     }
 }

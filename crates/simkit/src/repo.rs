@@ -9,7 +9,7 @@ use piton_core::merge::{MadeMerge, MergeReturn, MergeStep};
 /// What a tree holds.
 pub type Files = BTreeMap<String, u64>;
 
-/// A commit: it is known by its index.
+/// A commit: it is known by its index, which is named behind all of other repositories.
 struct Commit {
     parents: Vec<usize>,
     files: Files,
@@ -26,7 +26,9 @@ pub struct Lane {
 
 pub struct Repo {
     commits: Vec<Commit>,
-    pub target: usize,
+    /// The name of its first commit: no two repositories have one in common.
+    first: usize,
+    target: usize,
     lanes: BTreeMap<u32, Lane>,
     /// Units that are red together: such a number for each of two.
     seed: u64,
@@ -36,29 +38,43 @@ pub struct Repo {
     written: BTreeMap<Node, u64>,
 }
 
-fn index(commit: &str) -> usize {
-    commit.parse().expect("a commit of this repository")
-}
-
 /// The file that only the item writes.
 fn own_file(node: &Node) -> String {
     format!("own/{node}")
 }
 
 impl Repo {
-    pub fn new(seed: u64) -> Self {
+    pub fn new(seed: u64, first: usize) -> Self {
         let root = Commit {
             parents: Vec::new(),
             files: Files::new(),
         };
         Self {
             commits: vec![root],
+            first,
             target: 0,
             lanes: BTreeMap::new(),
             seed,
             by_hand: BTreeSet::from([0]),
             written: BTreeMap::new(),
         }
+    }
+
+    /// Where a commit stands, which has to be one of this repository.
+    fn index(&self, commit: &str) -> usize {
+        let named: usize = commit.parse().expect("a commit");
+        let at = named.checked_sub(self.first);
+        let at = at.filter(|at| *at < self.commits.len());
+        at.unwrap_or_else(|| panic!("{commit} is in another repository"))
+    }
+
+    fn name(&self, at: usize) -> String {
+        (self.first + at).to_string()
+    }
+
+    /// The commit at which it began.
+    pub fn root(&self) -> String {
+        self.name(0)
     }
 
     fn commit(&mut self, parents: Vec<usize>, files: Files) -> usize {
@@ -78,7 +94,7 @@ impl Repo {
     }
 
     pub fn is_on_target(&self, commit: &str) -> bool {
-        self.ancestors(self.target).contains(&index(commit))
+        self.ancestors(self.target).contains(&self.index(commit))
     }
 
     /// The merge of two commits, and the paths that both changed.
@@ -128,7 +144,7 @@ impl Repo {
 
     /// Checks a lane out, clean, where nothing is in it that was worked on.
     pub fn prepare(&mut self, lane: u32, from: &str, keeps: bool, sees_both: bool) {
-        let head = index(from);
+        let head = self.index(from);
         if keeps && self.lanes.contains_key(&lane) {
             return;
         }
@@ -173,7 +189,7 @@ impl Repo {
     }
 
     pub fn head(&self, lane: u32) -> String {
-        self.lanes[&lane].head.to_string()
+        self.name(self.lanes[&lane].head)
     }
 
     /// Commits what is in a lane. The commit at which it stands then, unless its
@@ -199,17 +215,18 @@ impl Repo {
     pub fn save(&mut self, lane: u32, from: &str) -> Option<String> {
         let Lane { head, files, .. } = self.lanes.get(&lane)?.clone();
         if files != self.commits[head].files {
-            return Some(self.commit(vec![head], files).to_string());
+            let saved = self.commit(vec![head], files);
+            return Some(self.name(saved));
         }
-        let head = head.to_string();
+        let head = self.name(head);
         (head != from).then_some(head)
     }
 
     pub fn make_merge(&mut self, work: &str) -> MergeStep {
-        let (onto, work) = (self.target, index(work));
+        let (onto, work) = (self.target, self.index(work));
         if self.ancestors(onto).contains(&work) {
             return MergeStep::Nothing {
-                at: onto.to_string(),
+                at: self.name(onto),
             };
         }
         let (files, both) = self.merge(onto, work);
@@ -222,16 +239,16 @@ impl Repo {
         let commit = self.commit(vec![onto, work], files);
         MergeStep::Start {
             made: MadeMerge {
-                onto: onto.to_string(),
-                commit: commit.to_string(),
-                tree: format!("tree-{commit}"),
+                onto: self.name(onto),
+                commit: self.name(commit),
+                tree: format!("tree-{}", self.name(commit)),
             },
             is_checked,
         }
     }
 
     pub fn check_merge(&self, made: &MadeMerge) -> MergeStep {
-        match self.is_red(&self.commits[index(&made.commit)].files) {
+        match self.is_red(&self.commits[self.index(&made.commit)].files) {
             false => MergeStep::Pass,
             true => MergeStep::Return {
                 why: MergeReturn::Red {
@@ -246,7 +263,7 @@ impl Repo {
 
     /// Moves the target, by compare and swap.
     pub fn move_target(&mut self, made: &MadeMerge) -> MergeStep {
-        let (onto, commit) = (index(&made.onto), index(&made.commit));
+        let (onto, commit) = (self.index(&made.onto), self.index(&made.commit));
         if self.ancestors(self.target).contains(&commit) {
             return MergeStep::End;
         }
@@ -266,10 +283,10 @@ impl Repo {
     }
 
     /// The target came only along these merges, and none of it is red.
-    pub fn check_target(&self, passed: &BTreeSet<usize>) {
+    pub fn check_target(&self, passed: &BTreeSet<&str>) {
         let mut at = self.target;
         loop {
-            let is_known = self.by_hand.contains(&at) || passed.contains(&at);
+            let is_known = self.by_hand.contains(&at) || passed.contains(self.name(at).as_str());
             assert!(is_known, "commit {at} of the target passed no check");
             assert!(!self.is_red(&self.commits[at].files), "commit {at} is red");
             match self.commits[at].parents.first() {

@@ -166,6 +166,24 @@ impl Script {
     }
 }
 
+/// What the first commit of the other repository is called.
+const OTHER_FIRST: usize = 1_000_000;
+
+/// Half of the items of the first two levels are worked on in another repository, with
+/// what lies below them.
+fn with_repository(plan: &str, name: &str, seed: u32) -> String {
+    let script = Script(u64::from(seed));
+    let with_repository = |(at, line): (usize, &str)| {
+        let is_unit = !line.starts_with("    ") && line != ANY_ORDER.trim_end();
+        let number = script.number("repository", &Node::named(line.trim()), at);
+        match is_unit && number < 50 {
+            true => format!("{line} repository={name}\n"),
+            false => format!("{line}\n"),
+        }
+    };
+    plan.lines().enumerate().map(with_repository).collect()
+}
+
 /// Half of the plans say of some items which files they are about.
 fn with_files(plan: &str, seed: u32) -> String {
     if seed.is_multiple_of(2) {
@@ -285,6 +303,8 @@ pub struct Sim {
     pub work_tree: Option<u64>,
     /// The repository, where the run is worked on in lanes.
     pub repo: Option<Repo>,
+    /// The others in which it is worked on, by their names in the plan.
+    other_repos: BTreeMap<String, Repo>,
     /// So many events were looked at.
     checked: usize,
     /// The runners that do not have their turn.
@@ -304,9 +324,27 @@ impl Sim {
 
     /// A simulation whose commands a store carries out as well, if there is one.
     pub fn on(seed: u32, chaos: Chaos, backing: Option<Box<dyn Backing>>) -> Self {
+        Self::on_plan((seed, str::to_owned), chaos, backing)
+    }
+
+    /// One whose plan, as the seed has it, is worked on in the repository of the project
+    /// and in another one of this name.
+    pub fn in_two_repositories(seed: u32, chaos: Chaos, name: &str) -> Self {
+        let with_other = |text: &str| with_repository(text, name, seed);
+        let mut sim = Self::on_plan((seed, with_other), chaos, None);
+        let other = Repo::new(sim.script.0, OTHER_FIRST);
+        sim.other_repos.insert(name.to_owned(), other);
+        sim
+    }
+
+    fn on_plan(
+        (seed, change): (u32, impl Fn(&str) -> String),
+        chaos: Chaos,
+        backing: Option<Box<dyn Backing>>,
+    ) -> Self {
         let mut rng = Rng::new(u64::from(seed));
         let text = with_files(&draw_plan(&mut |below| rng.below(below)), seed);
-        let text = with_waits(&text, seed);
+        let text = change(&with_waits(&text, seed));
         let policy = Policy {
             retry: Retry {
                 categories: vec![Category::Network, Category::Validation],
@@ -353,6 +391,7 @@ impl Sim {
             seen: 0,
             work_tree: None,
             repo: None,
+            other_repos: BTreeMap::new(),
             checked: 0,
             others: Vec::new(),
             runners_max: 1,
@@ -1081,7 +1120,11 @@ impl Sim {
         if let Some(repo) = &mut self.repo {
             let value = self.rng.next();
             if value.is_multiple_of(7) {
-                repo.meddle(value);
+                let other = self.other_repos.values_mut().next();
+                other
+                    .filter(|_| value.is_multiple_of(2))
+                    .unwrap_or(repo)
+                    .meddle(value);
                 return;
             }
         }
@@ -1175,8 +1218,51 @@ impl Sim {
     #[must_use]
     pub fn in_lanes(mut self, workers: usize) -> Self {
         self.options.workers = NonZeroUsize::MIN.saturating_add(workers - 1);
-        self.repo = Some(Repo::new(self.script.0));
+        self.repo = Some(Repo::new(self.script.0, 0));
         self
+    }
+
+    /// The repository in which an item is worked on.
+    fn repo_of(&mut self, node: &Node) -> &mut Repo {
+        let item = self.world.item(node.as_str());
+        let name = self.world.tables.repository_of(item);
+        let repo = match name {
+            Some(name) => self.other_repos.get_mut(name),
+            None => self.repo.as_mut(),
+        };
+        repo.expect("it is worked on in lanes")
+    }
+
+    /// How many merges moved the target of the project's own repository, and how many
+    /// that of another one.
+    #[must_use]
+    pub fn count_merges(&self) -> (usize, usize) {
+        let in_other = |event: &Event| {
+            matches!(
+                event,
+                Event::MergeEnded {
+                    made: Some(_),
+                    repository: Some(_),
+                    ..
+                }
+            )
+        };
+        let all = self.count(|event| matches!(event, Event::MergeEnded { made: Some(_), .. }));
+        let others = self.count(in_other);
+        (all - others, others)
+    }
+
+    fn repos(&self) -> impl Iterator<Item = &Repo> {
+        self.repo.iter().chain(self.other_repos.values())
+    }
+
+    /// The same, only to look at.
+    fn seen_repo_of(&self, node: &Node) -> Option<&Repo> {
+        let item = self.world.item(node.as_str());
+        match self.world.tables.repository_of(item) {
+            Some(name) => self.other_repos.get(name),
+            None => self.repo.as_ref(),
+        }
     }
 
     fn enter_lanes(&mut self, token: u64) -> Result<(), Crash> {
@@ -1184,17 +1270,28 @@ impl Sim {
             return Ok(());
         }
         let run = self.world.run;
-        let target = TargetRow {
-            branch: "piton/auth".to_owned(),
-            base: "0".to_owned(),
-            tip: "0".to_owned(),
-            onto: None,
-            path: None,
-            was_there: false,
-        };
-        let target = Box::new(target);
-        self.world.ok(Command::TargetRun { run, token, target });
-        self.may_crash()?;
+        let own = self.repo.iter().map(|repo| (None, repo.root()));
+        let others = self.other_repos.iter();
+        let others = others.map(|(name, repo)| (Some(name.clone()), repo.root()));
+        let targets: Vec<_> = own.chain(others).collect();
+        for (repository, root) in targets {
+            let target = Box::new(TargetRow {
+                branch: "piton/auth".to_owned(),
+                base: root.clone(),
+                tip: root,
+                onto: None,
+                path: None,
+                was_there: false,
+                merged: 0,
+            });
+            self.world.ok(Command::TargetRun {
+                run,
+                token,
+                repository,
+                target,
+            });
+            self.may_crash()?;
+        }
         let check = Some(Box::new(Gate {
             script: "make check".to_owned(),
             on_fail_prompt: String::new(),
@@ -1226,7 +1323,7 @@ impl Sim {
 
     fn lose_lane(&mut self, lane: u32, unit: &Node) {
         let holds_others = !self.world.item(unit.as_str()).is_leaf();
-        let repo = self.repo.as_mut().expect("it is worked on in lanes");
+        let repo = self.repo_of(unit);
         repo.lose(lane, Some(unit).filter(|_| holds_others));
     }
 
@@ -1247,7 +1344,8 @@ impl Sim {
         let lane = unit.lane().cloned()?;
         let below = self.world.tables.unit_items(unit);
         let attempts = below.map(|item| item.attempts).sum();
-        Some((lane, self.repo.as_mut()?, attempts))
+        self.repo.as_ref()?;
+        Some((lane, self.repo_of(node), attempts))
     }
 
     /// What is done about a lane or a merge is over.
@@ -1262,7 +1360,7 @@ impl Sim {
         let is_given_up = self.is_given_up(token);
         if let (true, Effect::MoveTarget { .. }, Some(made)) = (is_given_up, &effect, &made) {
             // It knows of no one that went on without it.
-            let repo = self.repo.as_mut().expect("it is worked on in lanes");
+            let repo = self.repo_of(&node);
             let end = MergeEnd::Step(repo.move_target(made));
             return Input::MergeEnded { node, end };
         }
@@ -1282,7 +1380,7 @@ impl Sim {
         let merge = self.world.item(node.as_str()).merge().cloned();
         // It may have been taken out of the queue meanwhile.
         let merge = merge.filter(|_| !is_stopped);
-        let repo = self.repo.as_mut().expect("it is worked on in lanes");
+        let repo = self.repo_of(&node);
         let step = merge.and_then(|merge| match effect {
             Effect::MakeMerge { .. } => Some(repo.make_merge(&merge.work)),
             Effect::CheckMerge { .. } => Some(repo.check_merge(merge.made.as_ref()?)),
@@ -1303,7 +1401,15 @@ impl Sim {
     /// A free lane. One that its unit had may be held by somebody else.
     fn choose_lane(&mut self, token: u64, node: Node) -> Command {
         let held = self.world.run_row().lanes.clone().unwrap_or_default().held;
-        let is_free = |lane: &u32| !held.contains_key(lane) && !self.has_stray_in(*lane);
+        // A lane is a worktree of one repository for as long as it is there.
+        let own = self.seen_repo_of(&node).map(Repo::root);
+        let is_of_other = |lane: u32| {
+            let mut others = self.repos().filter(|repo| Some(repo.root()) != own);
+            others.any(|repo| repo.has(lane))
+        };
+        let is_free = |lane: &u32| {
+            !held.contains_key(lane) && !self.has_stray_in(*lane) && !is_of_other(*lane)
+        };
         let free = (1..).find(is_free).expect("many");
         let lane = self.world.item(node.as_str()).lane();
         let has_stray = lane.is_some_and(|lane| self.has_stray_in(lane.lane));
@@ -1383,7 +1489,9 @@ impl Sim {
 
     /// What holds of lanes and the target after every step.
     fn check_lanes(&mut self) {
-        let Some(repo) = &self.repo else { return };
+        if self.repo.is_none() {
+            return;
+        }
         let before = std::mem::replace(&mut self.checked, self.world.journal.len());
         let news = &self.world.journal[before..];
         if news.is_empty() {
@@ -1423,7 +1531,7 @@ impl Sim {
             self.check_files(node, lanes.held.values().chain(&lanes.queue));
         }
         if merges {
-            self.check_merges(repo, news);
+            self.check_merges(news);
         }
     }
 
@@ -1440,13 +1548,14 @@ impl Sim {
         };
         let is_merged = |node: &Node| {
             let merge = self.world.item(node.as_str()).merge();
-            let repo = self.repo.as_ref();
             merge
-                .zip(repo)
+                .zip(self.seen_repo_of(node))
                 .is_some_and(|(merge, repo)| repo.is_on_target(&merge.work))
         };
         for other in at_work.filter(|other| *other != node && !own.is_empty()) {
-            if own.overlap(&files(other)).is_none() || is_merged(other) {
+            let repository = |node: &Node| self.seen_repo_of(node).map(Repo::root);
+            let is_elsewhere = repository(node) != repository(other);
+            if own.overlap(&files(other)).is_none() || is_elsewhere || is_merged(other) {
                 continue;
             }
             // A runner that takes a lane over gives nobody one.
@@ -1499,7 +1608,7 @@ impl Sim {
 
     /// The target moved only along the merges that are recorded, and what is
     /// merged is on it.
-    fn check_merges(&self, repo: &Repo, news: &[Recorded]) {
+    fn check_merges(&self, news: &[Recorded]) {
         self.check_reviews();
         let mut passed = BTreeSet::new();
         let mut merged: BTreeMap<&Node, &MadeMerge> = BTreeMap::new();
@@ -1512,20 +1621,23 @@ impl Sim {
                     made.insert(node, start);
                 }
                 Event::MergePassed { node, .. } => {
-                    passed.insert(made[node].commit.parse().expect("a commit"));
+                    passed.insert(made[node].commit.as_str());
                 }
                 Event::MergeEnded {
                     node,
                     made: Some(made),
                     ..
                 } => {
+                    let repo = self.seen_repo_of(node).expect("in lanes");
                     assert!(repo.is_on_target(&made.commit), "{node} is not there");
                     merged.insert(node, made);
                 }
                 _ => {}
             }
         }
-        repo.check_target(&passed);
+        for repo in self.repos() {
+            repo.check_target(&passed);
+        }
         for recorded in news {
             if let Event::MergeEnded {
                 node,
@@ -1539,6 +1651,7 @@ impl Sim {
                     let by = level_of_evidence(&item.evidence);
                     item.state == ItemState::Done && by != Some(Level::Person)
                 };
+                let repo = self.seen_repo_of(node).expect("in lanes");
                 repo.check_merged(node, is_done);
             }
         }

@@ -79,6 +79,7 @@ pub fn node(text: &str) -> Node {
 /// What is checked out all the time.
 fn checkout() -> Checkout {
     Checkout {
+        repository: None,
         branch: Some("feature/x".to_owned()),
         commit: Some("c0ffee".to_owned()),
     }
@@ -1215,6 +1216,7 @@ pub const ANY_ORDER: &str = "in any order:\n";
 
 /// Reads a plan: a node a line, two spaces a level, then what it has:
 /// `gate=3`, `break`, `approval`, `parallel`, `after=NODE,NODE`, `files=PATH,PATH`, `state=done`,
+/// `repository=NAME`,
 /// `wait=COMMAND`, `wait=SECONDS` (from the beginning of this world) or
 /// `wait=COMMAND,SECONDS`.
 pub fn plan(run: RunId, text: &str) -> Plan {
@@ -1260,6 +1262,7 @@ pub fn plan(run: RunId, text: &str) -> Plan {
             claims: piton_core::evidence::ClaimOverrides::default(),
             turn: piton_core::plan::Turn::default(),
             scope: FileScope::default(),
+            repository: None,
             wait: None,
         };
         words.for_each(|word| furnish(&mut item, word));
@@ -1296,6 +1299,7 @@ fn furnish(item: &mut PlannedItem, word: &str) {
             item.depends_on = nodes.split(',').map(node).collect();
             item.state = ItemState::Pending;
         }
+        Some(("repository", name)) => item.repository = Some(name.to_owned()),
         Some(("wait", words)) => item.wait = Some(a_wait(words)),
         Some(("files", paths)) => {
             item.scope = FileScope(paths.split(',').map(str::to_owned).collect());

@@ -18,6 +18,7 @@ pub fn facts() -> Facts {
         decision: DecisionId(Uuid::from_u128(0xDEC1)),
         holder: HolderKnown::Nothing,
         checkout: Some(Checkout {
+            repository: None,
             branch: Some("main".to_owned()),
             commit: None,
         }),
@@ -88,6 +89,7 @@ pub fn plan(run: RunId, name: &str, nodes: &[(&str, &[&str])]) -> Plan {
             claims: piton_core::evidence::ClaimOverrides::default(),
             turn: piton_core::plan::Turn::default(),
             scope: piton_core::scope::FileScope::default(),
+            repository: None,
             wait: None,
         });
     }

@@ -10,17 +10,21 @@ use crate::lane::{Landing, TargetRow, UnitRow, begun, unit_of};
 use crate::merge::{MergeRow, MergeState};
 use crate::refusal::Refusal;
 
-/// Records the target of a run, once: its work is on that branch from then on. In
+/// Records the target of a run in a repository, once: its work is on that branch from then on. In
 /// lanes the same branch may begin anew where all that was merged is part of it.
 pub(super) fn target_run(
     story: &mut Story<'_>,
     held: Held,
-    target: &TargetRow,
+    (repository, target): (Option<&str>, &TargetRow),
 ) -> Result<(), Refusal> {
     guard(story, held)?;
     let run = held.0;
     let row = story.run(run)?;
-    if let Some(known) = &row.target {
+    // Lanes are entered where the project's own target is known, so that comes first.
+    if repository.is_some() && row.target.is_none() {
+        return Err(story.wrong_state(run));
+    }
+    if let Some(known) = row.target_in(repository) {
         let lanes = row.lanes.as_deref();
         let rests = lanes.is_some_and(|lanes| lanes.queue.is_empty() && lanes.merging.is_none());
         let is_same = known.branch == target.branch && known.path == target.path;
@@ -37,6 +41,7 @@ pub(super) fn target_run(
     }
     story.tell(Event::RunTargeted {
         run,
+        repository: repository.map(str::to_owned),
         branch: target.branch.clone(),
         base: target.base.clone(),
         onto: target.onto.clone(),
@@ -93,7 +98,9 @@ pub(super) fn take_lane(
     may_begin(story, run)?;
     let item = story.item(run, node)?.clone();
     let row = story.run(run)?;
-    let (Some(lanes), Some(target)) = (&row.lanes, &row.target) else {
+    let repository = story.tables.repository_of(&item).map(str::to_owned);
+    let target = row.target_in(repository.as_deref());
+    let (Some(lanes), Some(target)) = (&row.lanes, target) else {
         return Err(story.wrong_state(run));
     };
     let is_free = lanes.held.get(&lane).is_none_or(|held| held == node);
@@ -109,7 +116,7 @@ pub(super) fn take_lane(
     let is_queued = merge.is_some_and(|merge| merge.state != MergeState::Returned);
     let shows_both_sides = merge.is_some_and(MergeRow::shows_both_sides);
     let scope = story.tables.scope_of_unit(&item);
-    let has_to_wait = !had_lane && lanes.overlapping(node, &scope).is_some();
+    let has_to_wait = !had_lane && story.tables.overlapping(lanes, &item).is_some();
     if !is_free
         || is_own
         || is_of_other
@@ -160,6 +167,7 @@ pub(super) fn take_lane(
         attempts,
         since,
         scope,
+        repository,
     });
     Ok(())
 }

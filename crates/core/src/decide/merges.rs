@@ -129,12 +129,15 @@ fn end_merge(story: &mut Story<'_>, run: RunId, node: &Node, (made, at): End) {
     let lanes = story.tables.run(run).and_then(|row| row.lanes.as_ref());
     let number = lanes.map_or(0, |lanes| lanes.merges + 1);
     let number = made.as_ref().map_or(0, |_| number);
+    let item = story.tables.item(run, node);
+    let repository = item.and_then(|item| item.worked_repository().map(str::to_owned));
     story.tell(Event::MergeEnded {
         run,
         node: node.clone(),
         made,
         number,
         at,
+        repository,
     });
 }
 
@@ -166,7 +169,7 @@ pub(super) fn step_merge(
         }
         // The target has it: what is left to do is its other check, on what is there.
         (Passed, MergeStep::End) if merge.outdated => {
-            let (end, evidence) = merged(story, run, merge.made.as_ref());
+            let (end, evidence) = merged(story, &item, merge.made.as_ref());
             end_merge(story, run, node, end);
             story.tell(Event::MergeQueued {
                 run,
@@ -191,7 +194,7 @@ pub(super) fn step_merge(
         (Passed, MergeStep::End) => {
             let made = merge.made.as_ref();
             let checked = made.and_then(|made| evidence_of_merged_check(story, &item, &made.tree));
-            let (end, merged) = merged(story, run, made);
+            let (end, merged) = merged(story, &item, made);
             end_merge(story, run, node, end);
             finish_unit(story, &item, checked.into_iter().chain(merged).collect());
         }
@@ -275,8 +278,9 @@ fn return_unit(story: &mut Story<'_>, item: &ItemRow, merge: &MergeRow, why: &Me
         return ask_about_return(story, item, why, &why.reason());
     }
     let returns = merge.returns + 1;
-    let lanes = story.tables.run(run).and_then(|row| row.lanes.as_ref());
-    let merges = lanes.map_or(0, |lanes| lanes.merges);
+    let repository = item.worked_repository();
+    let row = story.tables.run(run);
+    let merges = row.map_or(0, |row| row.last_merge_in(repository));
     let saw_all = item.unit.as_ref().is_some_and(|unit| unit.since >= merges);
     let max = match saw_all {
         true => RETURNS_MAX,
@@ -352,7 +356,7 @@ pub(super) fn queue_again(story: &mut Story<'_>, item: &ItemRow) {
 }
 
 /// What came of a merge that the target was moved to, and what that shows.
-fn merged(story: &Story<'_>, run: RunId, made: Option<&MadeMerge>) -> (End, Option<Evidence>) {
+fn merged(story: &Story<'_>, item: &ItemRow, made: Option<&MadeMerge>) -> (End, Option<Evidence>) {
     let Some(made) = made else {
         return ((None, None), None);
     };
@@ -360,7 +364,9 @@ fn merged(story: &Story<'_>, run: RunId, made: Option<&MadeMerge>) -> (End, Opti
     if made.commit == made.onto {
         return ((None, Some(made.commit.clone())), None);
     }
-    let target = story.tables.run(run).and_then(|row| row.target.as_ref());
+    let repository = item.worked_repository();
+    let row = story.tables.run(item.run);
+    let target = row.and_then(|row| row.target_in(repository));
     let evidence = target.map(|target| Evidence::Merged {
         branch: target.branch.clone(),
         commit: made.commit.clone(),

@@ -217,6 +217,7 @@ fn own_item(story: &mut Story<'_>, node: &Node, id: &str) {
             claims: ClaimOverrides::default(),
             turn: crate::plan::Turn::default(),
             scope: crate::scope::FileScope::default(),
+            repository: None,
             wait: None,
         },
     })));

@@ -322,6 +322,7 @@ fn one(
         claims: ClaimOverrides::default(),
         turn: Turn::default(),
         scope: FileScope::default(),
+        repository: None,
         wait: None,
     })
 }

@@ -61,6 +61,7 @@ pub(super) fn split(
             claims: item.claims,
             turn: item.turn,
             scope: item.scope.clone(),
+            repository: item.repository.clone(),
             wait: None,
         };
         story.tell(Event::ItemPlanned(Box::new(ItemPlanned {

@@ -65,6 +65,7 @@ impl Event {
                 attempts: _,
                 since: _,
                 scope: _,
+                repository: _,
             }
             | Self::LaneLeft {
                 run: _,
@@ -89,9 +90,11 @@ impl Event {
                 made: _,
                 number: _,
                 at: _,
+                repository: _,
             }
             | Self::RunTargeted {
                 run: _,
+                repository: _,
                 branch: _,
                 base: _,
                 onto: _,
@@ -433,6 +436,7 @@ fn planned_item(item: &mut PlannedItem, each: Each<'_>) {
         turn: _,
         claims: _,
         scope,
+        repository: _,
         wait,
     } = item;
     option(prompt, each);

@@ -159,7 +159,8 @@ impl RunLoop {
                 return false;
             }
             let unit = unit_of(&item.node);
-            let may_be_taken = may_take && !self.is_about_files_at_work(lanes, &unit);
+            let may_be_taken =
+                may_take && self.has_target(&unit) && !self.is_about_files_at_work(lanes, &unit);
             !busy.contains(&unit) && (is_held(&unit) || may_be_taken) && self.is_startable(item)
         };
         self.tables.next_at(self.run, now, fits)
@@ -168,11 +169,16 @@ impl RunLoop {
     /// Whether a unit that is at work is about the same files.
     fn is_about_files_at_work(&self, lanes: &LanesRow, unit: &Node) -> bool {
         let row = self.tables.item(self.run, unit);
-        let row = row.filter(|_| !lanes.scopes.is_empty());
-        row.is_some_and(|row| {
-            let scope = self.tables.scope_of_unit(row);
-            lanes.overlapping(unit, &scope).is_some()
-        })
+        row.is_some_and(|row| self.tables.overlapping(lanes, row).is_some())
+    }
+
+    /// Whether there is a branch in the repository of the unit that its work goes to. An
+    /// item may be added for a repository that the run did not have when it began.
+    fn has_target(&self, unit: &Node) -> bool {
+        let unit = self.tables.item(self.run, unit);
+        let repository = unit.and_then(|unit| self.tables.repository_of(unit));
+        self.run()
+            .is_some_and(|row| row.target_in(repository).is_some())
     }
 
     /// Takes its lane from a unit that is over, or that waits for others or for
@@ -288,10 +294,13 @@ impl RunLoop {
             item.and_then(|item| item.unit.as_deref())
         };
         let since = merged(node).map_or(0, |unit| unit.since);
+        let own = self.tables.item(self.run, node);
+        let repository = own.and_then(ItemRow::worked_repository);
         let units = self.tables.items(self.run);
         let with = units.filter(|item| {
             let merged = item.unit.as_ref().map_or(0, |unit| unit.merged);
-            merged > since && item.node != *node
+            let is_other = merged > since && item.node != *node;
+            is_other && item.worked_repository() == repository
         });
         let with = with.map(|item| item.node.clone()).collect();
         MergeStep::Return {

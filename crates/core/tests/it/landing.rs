@@ -24,8 +24,14 @@ fn targeted() -> World {
         onto: Some("main".to_owned()),
         path: None,
         was_there: false,
+        merged: 0,
     });
-    world.ok(Command::TargetRun { run, token, target });
+    world.ok(Command::TargetRun {
+        run,
+        token,
+        repository: None,
+        target,
+    });
     world
 }
 

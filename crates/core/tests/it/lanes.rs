@@ -13,6 +13,7 @@ fn target(branch: &str) -> TargetRow {
         onto: Some("main".to_owned()),
         path: None,
         was_there: false,
+        merged: 0,
     }
 }
 
@@ -20,6 +21,7 @@ fn target_run(run: RunId, token: u64, branch: &str) -> Command {
     Command::TargetRun {
         run,
         token,
+        repository: None,
         target: Box::new(target(branch)),
     }
 }

@@ -20,8 +20,14 @@ fn in_lane(plan: &str, at: &str) -> (World, u64) {
         onto: None,
         path: None,
         was_there: false,
+        merged: 0,
     });
-    world.ok(Command::TargetRun { run, token, target });
+    world.ok(Command::TargetRun {
+        run,
+        token,
+        repository: None,
+        target,
+    });
     let check = None;
     let review = false;
     world.ok(Command::EnterLanes {

@@ -32,6 +32,7 @@ mod pointer;
 mod recall;
 mod recovering;
 mod remembering;
+mod repositories;
 mod requests;
 mod runner;
 mod sequences;

@@ -36,8 +36,14 @@ fn in_lanes_with(plan: &str, review: bool) -> (World, u64) {
         onto: None,
         path: None,
         was_there: false,
+        merged: 0,
     });
-    world.ok(Command::TargetRun { run, token, target });
+    world.ok(Command::TargetRun {
+        run,
+        token,
+        repository: None,
+        target,
+    });
     let enter = Command::EnterLanes {
         run,
         token,
@@ -58,7 +64,7 @@ pub(crate) fn take_lane(world: &World, token: u64, at: &str, lane: u32) -> Comma
     }
 }
 
-fn step_of(world: &World, token: u64, at: &str, step: MergeStep) -> Command {
+pub(crate) fn step_of(world: &World, token: u64, at: &str, step: MergeStep) -> Command {
     Command::StepMerge {
         run: world.run,
         token,
@@ -132,7 +138,7 @@ fn an_answer_about_a_commit_that_was_refused_goes_to_an_agent_and_a_retry_does_n
 }
 
 /// The units that a runner gives lanes to, when it is started now with room for many.
-fn next_lanes(world: &mut World, token: u64) -> Vec<String> {
+pub(crate) fn next_lanes(world: &mut World, token: u64) -> Vec<String> {
     let options = Options {
         workers: NonZeroUsize::MIN.saturating_add(7),
         ..Options::default()
@@ -754,8 +760,7 @@ fn what_waits_for_a_review_keeps_nobody_from_its_files() {
     world.ok(other);
     world.decide(Verb::Approve, None);
     let lanes = world.run_row().lanes.clone().expect("it has lanes");
-    let scope = FileScope(vec!["src".to_owned()]);
-    let by = lanes.overlapping(&node("p/t"), &scope);
+    let by = world.tables.overlapping(&lanes, world.item("p/t"));
     assert_eq!(by, Some((&node(AT), "src")));
 }
 

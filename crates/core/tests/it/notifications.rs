@@ -200,10 +200,12 @@ fn a_runner_that_leaves_others_at_work_ends_no_invocation() {
         onto: None,
         path: None,
         was_there: false,
+        merged: 0,
     });
     world.ok(Command::TargetRun {
         run,
         token: holder,
+        repository: None,
         target,
     });
     world.ok(Command::EnterLanes {

@@ -188,6 +188,34 @@ fn several_runners_of_one_run_do_what_one_of_them_would() {
     }
 }
 
+/// A run that is worked on in two repositories, among all that can go wrong.
+fn in_two_repositories(seed: u32) -> Sim {
+    let chaos = Chaos {
+        crashes: seed % 7,
+        signals: seed % 3,
+        meddling: seed % 5 * 4,
+    };
+    let workers = 1 + usize::try_from(seed % 4).expect("few");
+    let runners = 1 + usize::try_from(seed % 3).expect("few");
+    let sim = Sim::in_two_repositories(seed, chaos, "web").in_lanes(workers);
+    sim.with_runners(runners).carried_through()
+}
+
+/// A commit that comes from another repository than that of its unit is no commit there:
+/// the simulation stops at it.
+#[test]
+fn work_gets_to_the_target_of_its_own_repository_alone() {
+    let moved = std::cell::Cell::new((0, 0));
+    for_each_seed(SEEDS / 4, |seed| {
+        let sim = in_two_repositories(seed);
+        sim.check_end();
+        let (own, other) = sim.count_merges();
+        moved.set((moved.get().0 + own, moved.get().1 + other));
+    });
+    let (own, other) = moved.get();
+    assert!(own > 0 && other > 0, "{own} and {other} merges");
+}
+
 /// A unit that was left out while it had a lane was no reason any more to keep others
 /// from its files.
 #[test]

@@ -20,6 +20,7 @@ pub fn checked_out(work_tree: &Path) -> Option<Checkout> {
     let head = fs::read_to_string(folder.join("HEAD")).ok()?;
     let Some(name) = head.trim().strip_prefix("ref: ") else {
         return Some(Checkout {
+            repository: None,
             branch: None,
             commit: Some(head.trim().to_owned()),
         });
@@ -30,6 +31,7 @@ pub fn checked_out(work_tree: &Path) -> Option<Checkout> {
         return None;
     }
     Some(Checkout {
+        repository: None,
         branch: Some(branch.to_owned()),
         commit: commit_of(&folder, name),
     })
@@ -187,6 +189,7 @@ mod tests {
     fn said(folder: &Path) -> Checkout {
         let branch = git(folder, &["branch", "--show-current"]);
         Checkout {
+            repository: None,
             branch: Some(branch).filter(|branch| !branch.is_empty()),
             commit: Some(git(folder, &["rev-parse", "HEAD"])),
         }

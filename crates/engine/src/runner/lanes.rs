@@ -303,6 +303,7 @@ pub(super) fn enter(
             let target = chosen?;
             let known = Box::new(target.clone());
             let command = Command::TargetRun {
+                repository: None,
                 run,
                 token,
                 target: known,
@@ -372,7 +373,12 @@ fn follow_branch(
         tip: at,
         ..target
     });
-    let command = Command::TargetRun { run, token, target };
+    let command = Command::TargetRun {
+        run,
+        token,
+        repository: None,
+        target,
+    };
     session.commit(&command, &facts(session))?;
     Ok(())
 }
@@ -449,6 +455,7 @@ fn follow_head(
     };
     let known = Box::new(target.clone());
     let command = Command::TargetRun {
+        repository: None,
         run,
         token,
         target: known,
@@ -480,6 +487,7 @@ pub(super) fn new_target(session: &Session<'_>, row: &RunRow) -> Result<TargetRo
         onto: here,
         path: None,
         was_there: false,
+        merged: 0,
     })
 }
 

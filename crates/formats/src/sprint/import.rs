@@ -191,6 +191,7 @@ pub(super) fn plant(
         injected: None,
         claims: node.claims,
         scope: FileScope(node.files.clone()),
+        repository: None,
         wait: node.wait.as_ref().map(wait::imported),
     });
     let below = Inherited {

@@ -350,6 +350,7 @@ fn hand_edit(run: RunId, node: &Node, a: u16, b: u16) -> Command {
         claims: piton_core::evidence::ClaimOverrides::default(),
         turn: piton_core::plan::Turn::default(),
         scope: piton_core::scope::FileScope::default(),
+        repository: a.is_multiple_of(3).then(|| "web".to_owned()),
         wait: None,
     };
     let node = || node.clone();

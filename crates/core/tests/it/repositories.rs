@@ -1,0 +1,236 @@
+//! A run that is worked on in several repositories: each has a target, and what is known
+//! of one says nothing of the other.
+
+use piton_core::attempt::Report;
+use piton_core::checkout::Checkout;
+use piton_core::item::Evidence;
+use piton_core::lane::TargetRow;
+use piton_core::merge::{MadeMerge, MergeReturn, MergeStep, RETURNS_MAX};
+use piton_core::{Command, Event, ItemState, Outcome, Refusal, Role};
+
+use crate::merges::{in_lanes, next_lanes, step_of, take_lane};
+use crate::world::World;
+
+/// Two units in `web`, and one in the repository of the project.
+const PLAN: &str = "in any order:\na\nb repository=web\nc repository=web\n";
+
+fn target_in(world: &World, token: u64, repository: &str) -> Command {
+    let base = format!("base of {repository}");
+    Command::TargetRun {
+        run: world.run,
+        token,
+        repository: Some(repository.to_owned()),
+        target: Box::new(TargetRow {
+            branch: "piton/auth".to_owned(),
+            base: base.clone(),
+            tip: base,
+            onto: None,
+            path: None,
+            was_there: false,
+            merged: 0,
+        }),
+    }
+}
+
+fn in_two_repositories(plan: &str) -> (World, u64) {
+    let (mut world, token) = in_lanes(plan);
+    let target = target_in(&world, token, "web");
+    world.ok(target);
+    (world, token)
+}
+
+/// The unit is worked on in a lane, and its work is queued.
+fn queue(world: &mut World, token: u64, at: &str, lane: u32) {
+    let lane = take_lane(world, token, at, lane);
+    world.ok(lane);
+    world.complete(token, at);
+    let work = format!("work on {at}");
+    world.make_commit(token, at, Ok(&work));
+}
+
+fn step(world: &mut World, token: u64, at: &str, step: MergeStep) {
+    let command = step_of(world, token, at, step);
+    world.ok(command);
+}
+
+fn merge(world: &mut World, token: u64, at: &str, onto: &str) {
+    let made = MadeMerge {
+        onto: onto.to_owned(),
+        commit: format!("merge of {at}"),
+        tree: "tree".to_owned(),
+    };
+    let start = MergeStep::Start {
+        made,
+        is_checked: true,
+    };
+    step(world, token, at, start);
+    step(world, token, at, MergeStep::End);
+    assert_eq!(world.item(at).state, ItemState::Done);
+}
+
+fn tips(world: &World) -> [String; 2] {
+    let row = world.run_row();
+    let tip = |name| row.target_in(name).expect("it has one").tip.clone();
+    [tip(None), tip(Some("web"))]
+}
+
+#[test]
+fn each_repository_has_a_target_which_is_recorded_once() {
+    let (mut world, token) = World::running(PLAN);
+    // Nothing is worked on in lanes without the one of the project.
+    let target = target_in(&world, token, "web");
+    assert!(matches!(world.refused(target), Refusal::RunState { .. }));
+    let (mut world, token) = in_lanes(PLAN);
+    let target = target_in(&world, token, "web");
+    let stored = world.ok(target.clone());
+    assert!(matches!(
+        &stored[..],
+        [recorded] if matches!(&recorded.event, Event::RunTargeted { repository: Some(name), .. } if name == "web")
+    ));
+    assert!(world.ok(target).is_empty());
+    assert_eq!(tips(&world), ["base", "base of web"]);
+}
+
+#[test]
+fn a_merge_moves_the_target_of_its_repository_alone() {
+    let (mut world, token) = in_two_repositories(PLAN);
+    for (lane, at) in (1..).zip(["a", "b", "c"]) {
+        queue(&mut world, token, at, lane);
+    }
+    let from = |world: &World, at: &str| world.item(at).unit.clone().expect("a unit").work;
+    assert_eq!(from(&world, "b").as_deref(), Some("work on b"));
+    merge(&mut world, token, "b", "base of web");
+    assert_eq!(tips(&world), ["base", "merge of b"]);
+    merge(&mut world, token, "a", "base");
+    assert_eq!(tips(&world), ["merge of a", "merge of b"]);
+    // There is nothing to merge where the target has it already.
+    let at = "merge of b".to_owned();
+    step(&mut world, token, "c", MergeStep::Nothing { at });
+    assert_eq!(tips(&world), ["merge of a", "merge of b"]);
+    let row = world.run_row();
+    assert_eq!(row.last_merge_in(None), 2);
+    assert_eq!(row.last_merge_in(Some("web")), 1);
+}
+
+#[test]
+fn a_lane_begins_at_the_target_of_the_repository_of_its_unit() {
+    let plan = "in any order:\na\n  x repository=web\nb repository=web\n  y\n    z\n";
+    let (mut world, token) = in_two_repositories(plan);
+    for (lane, at, from) in [
+        (1, "a/x", "base of web"),
+        // What says nothing is where the item above it is.
+        (2, "b/y", "base of web"),
+    ] {
+        let take = take_lane(&world, token, at, lane);
+        world.ok(take);
+        let lane = world.item(at).lane().expect("it has a lane");
+        assert_eq!(lane.from, from, "{at}");
+    }
+    let name = |at| world.tables.repository_of(world.item(at));
+    assert_eq!(
+        ["a", "a/x", "b/y", "b/y/z"].map(name),
+        [None, Some("web"), Some("web"), Some("web")]
+    );
+}
+
+#[test]
+fn files_of_one_name_in_two_repositories_are_two_files() {
+    let plan =
+        "in any order:\na files=src\nb repository=web files=src\nc repository=web files=src/a\n";
+    let (mut world, token) = in_two_repositories(plan);
+    assert_eq!(next_lanes(&mut world, token), ["a", "b"]);
+    let third = take_lane(&world, token, "c", 20);
+    assert!(matches!(world.refused(third), Refusal::ItemState { .. }));
+}
+
+/// An item may be added for a repository that the run did not have when it began.
+#[test]
+fn what_is_of_a_repository_without_a_target_gets_no_lane() {
+    let (mut world, token) = in_lanes(PLAN);
+    assert_eq!(next_lanes(&mut world, token), ["a"]);
+    let lane = take_lane(&world, token, "b", 20);
+    assert!(matches!(world.refused(lane), Refusal::RunState { .. }));
+    let (mut world, token) = in_two_repositories(PLAN);
+    assert_eq!(next_lanes(&mut world, token), ["a", "b", "c"]);
+}
+
+/// A person is asked after a few returns where nothing was merged since the agent saw
+/// both sides: what was merged elsewhere it could not have seen.
+#[test]
+fn merges_elsewhere_are_no_reason_to_return_a_unit_more_often() {
+    for (other, state) in [("a", ItemState::Failed), ("c", ItemState::Working)] {
+        let (mut world, token) = in_two_repositories(PLAN);
+        queue(&mut world, token, other, 1);
+        queue(&mut world, token, "b", 2);
+        let files = vec!["src/lib.rs".to_owned()];
+        let why = MergeReturn::Conflict { files };
+        let back = MergeStep::Return { why };
+        for nth in 1..RETURNS_MAX {
+            step(&mut world, token, "b", back.clone());
+            let lane = take_lane(&world, token, "b", 2 + nth);
+            world.ok(lane);
+            let attempt = world.begin_as(token, "b", Role::Resolve);
+            world.end(token, "b", attempt, Report::bare(Outcome::Completed));
+            world.make_commit(token, "b", Ok("both"));
+        }
+        let onto = if other == "a" { "base" } else { "base of web" };
+        merge(&mut world, token, other, onto);
+        step(&mut world, token, "b", back);
+        assert_eq!(world.item("b").state, state, "{other}");
+    }
+}
+
+#[test]
+fn evidence_of_a_merge_names_the_branch_of_its_repository() {
+    let (mut world, token) = in_lanes(PLAN);
+    let Command::TargetRun {
+        run,
+        repository,
+        mut target,
+        ..
+    } = target_in(&world, token, "web")
+    else {
+        unreachable!("it is that command")
+    };
+    target.branch = "piton/auth-2".to_owned();
+    world.ok(Command::TargetRun {
+        run,
+        token,
+        repository,
+        target,
+    });
+    queue(&mut world, token, "b", 1);
+    merge(&mut world, token, "b", "base of web");
+    let evidence = world.item("b").evidence.iter();
+    let mut branches = evidence.filter_map(|one| match one {
+        Evidence::Merged { branch, .. } => Some(branch.as_str()),
+        _ => None,
+    });
+    assert_eq!(branches.next(), Some("piton/auth-2"));
+}
+
+#[test]
+fn branches_of_one_name_in_two_repositories_are_two() {
+    let on = |repository: Option<&str>, branch: Option<&str>| Checkout {
+        repository: repository.map(str::to_owned),
+        branch: branch.map(str::to_owned),
+        commit: None,
+    };
+    for (one, other, belongs) in [
+        (on(None, Some("main")), on(None, Some("main")), true),
+        (on(None, Some("main")), on(Some("web"), Some("main")), false),
+        (
+            on(Some("web"), Some("main")),
+            on(Some("web"), Some("main")),
+            true,
+        ),
+        (on(Some("web"), None), on(Some("web"), Some("main")), true),
+        (on(None, None), on(Some("web"), Some("main")), false),
+    ] {
+        assert_eq!(
+            one.belongs_to_branch_of(&other),
+            belongs,
+            "{one:?} {other:?}"
+        );
+    }
+}
