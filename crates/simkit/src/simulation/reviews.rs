@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use piton_core::attempt::Report;
-use piton_core::evidence::{Evidence, Level, level_of_evidence};
+use piton_core::evidence::Evidence;
 use piton_core::review::{AgentReview, ReviewObservation, ReviewPolicy, ReviewVerdict};
 use piton_core::{Event, ItemRow, ItemState, Node, Outcome, Role};
 
@@ -90,16 +90,19 @@ impl Sim {
                 _ => {}
             }
         }
-        let is_by_person = |item: &ItemRow| {
-            // Or it was done before the run began, or by somebody who edited the plan.
-            let is_theirs = |one: &Evidence| matches!(one, Evidence::TakenOver);
-            let level = level_of_evidence(&item.evidence);
-            level == Some(Level::Person) || item.evidence.iter().any(is_theirs)
+        // It was done before the run began, or somebody says so, by command or in the
+        // file, whatever the agents had come to by then.
+        let is_theirs = |one: &Evidence| {
+            matches!(
+                one,
+                Evidence::TakenOver | Evidence::Decided { .. } | Evidence::Claimed { .. }
+            )
         };
+        let is_by_others = |item: &ItemRow| item.evidence.iter().any(is_theirs);
         for item in self.world.tables.tree(run.id) {
             let is_done = item.state == ItemState::Done && is_reviewed(&item.node);
             assert!(
-                !is_done || approved.contains(&item.node) || is_by_person(item),
+                !is_done || approved.contains(&item.node) || is_by_others(item),
                 "{} is done unseen: {item:?}",
                 item.node
             );
