@@ -58,6 +58,10 @@ typed decide d2 approve
 typed run
 typed decide d3 approve
 typed run
+[ "$status" = 0 ] || {
+    echo "run.sh: the run did not come to its end; \`piton inbox\` in $scratch says why" >&2
+    exit "$status"
+}
 typed issue list
 typed files check --strict state.json
 

@@ -31,8 +31,12 @@ VERDICT is `APPROVE` or `REQUEST_CHANGES`. `severity` is `error`, `warning` or `
 ///
 /// Why there is none.
 pub(super) fn read_review(output: &str) -> Result<AgentReview, String> {
-    let object = last_verdict(output)
+    let (object, after) = last_verdict(output)
         .ok_or_else(|| "what it printed holds no JSON object with a `verdict`".to_owned())?;
+    // One before it may be an example, or what an earlier review came to.
+    if after.contains("\"verdict\"") {
+        return Err("the last `verdict` that it printed stands in no whole JSON object".to_owned());
+    }
     let word = object.get("verdict").and_then(Value::as_str);
     let word = word.unwrap_or_default().trim();
     let verdict = match word.to_ascii_uppercase().replace([' ', '-'], "_").as_str() {
@@ -78,8 +82,9 @@ fn observation(value: &Value) -> Option<ReviewObservation> {
     })
 }
 
-/// The last object of an output that has a verdict and stands in no other one.
-fn last_verdict(output: &str) -> Option<Value> {
+/// The last object of an output that has a verdict and stands in no other one, and what
+/// follows it.
+fn last_verdict(output: &str) -> Option<(Value, &str)> {
     let mut from = output.len().saturating_sub(OUTPUT_BYTES_MAX);
     while !output.is_char_boundary(from) {
         from += 1;
@@ -98,7 +103,7 @@ fn last_verdict(output: &str) -> Option<Value> {
             Some(Ok(value)) => {
                 rest = &rest[end..];
                 if value.get("verdict").is_some() {
-                    last = Some(value);
+                    last = Some((value, rest));
                 }
             }
             Some(Err(_)) | None => rest = &rest[1..],
@@ -156,6 +161,23 @@ mod tests {
             "{\"verdict\": \"APPROVE\"}\n{\"verdict\": \"VERDICT\"}",
             Err("`VERDICT`"),
         );
+    }
+
+    /// Its last word is not to be read in an earlier one.
+    #[test]
+    fn a_verdict_that_is_broken_is_not_replaced_by_one_before_it() {
+        let broken = [
+            r#"{"verdict": "REQUEST_CHANGES", "summary": "the "x" is gone"}"#,
+            r#"{"verdict": "REQUEST_CHANGES", "summary": "cut"#,
+        ];
+        for broken in broken {
+            check(
+                &format!("as in {{\"verdict\": \"APPROVE\"}}:\n{broken}"),
+                Err("stands in no whole JSON object"),
+            );
+        }
+        let words_after = r#"{"verdict": "APPROVE"} That is my verdict."#;
+        check(words_after, Ok((ReviewVerdict::Approve, None)));
     }
 
     #[test]
