@@ -202,7 +202,8 @@ pub(super) fn release_dependents(story: &mut Story<'_>, run: RunId, node: &Node)
     let waiting: Vec<ItemRow> = story
         .tables
         .tree(run)
-        .filter(|item| item.state == ItemState::Pending && waits_for(story, item, node))
+        .filter(|item| item.state == ItemState::Pending && is_known(story, item))
+        .filter(|item| waits_for(story, item, node))
         .cloned()
         .collect();
     for item in waiting {
@@ -210,6 +211,13 @@ pub(super) fn release_dependents(story: &mut Story<'_>, run: RunId, node: &Node)
             story.move_item(run, &item.node, ItemState::Ready, |_| {});
         }
     }
+}
+
+/// Whether all that lies above an item was loaded. One that is there only because
+/// others depend on it is not what waits here, and what holds it is not to be seen.
+fn is_known(story: &Story<'_>, item: &ItemRow) -> bool {
+    let mut above = item.node.ancestors();
+    above.all(|node| story.tables.item(item.run, &node).is_some())
 }
 
 /// The item and those above it: what one of them waits for holds up all below.
