@@ -268,6 +268,14 @@ impl TreeChange {
         }
     }
 
+    /// A reviewer saw `tree` last; none where nobody could look. Where that is the tree
+    /// before the first attempt, what they changed is not there any more.
+    pub fn reviewed_on(&mut self, tree: Option<&String>) {
+        if let Some(tree) = tree {
+            self.last = Some(tree.clone());
+        }
+    }
+
     /// Whether the attempts changed the tree, and it differs from the one
     /// before the first of them: now, when it is `tree`.
     #[must_use]

@@ -821,7 +821,8 @@ fn item_row(node: &Node, before: Option<Row>, event: &Event, stamp: &Stamp) -> O
             row.spend = row.spend.plus(&report.spend());
             note_end(&mut row.hook_runs, report, stamp.time);
         }
-        // A reviewer looks, and leaves all that is known of the work as it is.
+        // A reviewer looks, and leaves all that is known of the work as it is, beside the
+        // tree that it saw last: that is what it approves.
         Event::AttemptStarted {
             attempt,
             fence,
@@ -838,6 +839,9 @@ fn item_row(node: &Node, before: Option<Row>, event: &Event, stamp: &Stamp) -> O
         Event::AttemptEnded { report, .. } if row.stage == Stage::Review => {
             row.attempt = None;
             row.started_on = None;
+            if let Some(change) = &mut row.change {
+                change.reviewed_on(report.tree_after.as_ref());
+            }
             end_work(&mut row, stamp, report.duration_s);
             count_breaks(&mut row, report);
             note_commits(&mut row, report.commits.iter().flatten());

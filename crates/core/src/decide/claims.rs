@@ -176,7 +176,7 @@ fn judgement(story: &Story<'_>, item: &ItemRow) -> Judgement {
         (Worth::Accept, _) => Judgement::Finish,
         (Worth::Check, Some(_)) if has_passed => Judgement::Finish,
         (Worth::Check, Some(check)) => Judgement::Check(check),
-        (Worth::Check, None) | (Worth::Ask, _) => Judgement::Ask(question(item, strength)),
+        (Worth::Check, None) | (Worth::Ask, _) => Judgement::Ask(question(story, item, strength)),
     }
 }
 
@@ -190,20 +190,24 @@ fn weakenings(item: &ItemRow) -> Vec<String> {
 }
 
 /// How many letters of a commit people are shown.
-const SHORT_COMMIT: usize = 12;
+pub(super) const SHORT_COMMIT: usize = 12;
 
-fn question(item: &ItemRow, strength: ProofStrength) -> String {
+fn question(story: &Story<'_>, item: &ItemRow, strength: ProofStrength) -> String {
     let node = &item.node;
     if strength == ProofStrength::Level(Level::Changed) {
         return format!(
             "`{node}` is said to be done and changed files; nothing checks it: is it done?"
         );
     }
+    let is_gone = change_of(story, item).is_some_and(|change| {
+        change.left() == Changed::Nothing && change.changed != Changed::Nothing
+    });
     let changed = match item.commits.last() {
         Some(commit) => format!(
             "left its work behind in commit {}",
             commit.get(..SHORT_COMMIT).unwrap_or(commit)
         ),
+        None if is_gone => "changed files of which nothing is left".to_owned(),
         None => "changed nothing".to_owned(),
     };
     if item.gate.is_some() {

@@ -1,7 +1,7 @@
 //! What becomes of an item whose work an agent reviews.
 
 use super::advance::after_review;
-use super::claims::judge_attempt;
+use super::claims::{SHORT_COMMIT, judge_attempt};
 use super::people::{bury_runner, close_emptied, open_state, reopen_above};
 use super::runner::wrong_item;
 use super::story::Story;
@@ -23,13 +23,45 @@ fn verdict_of(report: &Report) -> Result<(ReviewVerdict, Option<String>), String
         return Err("what it printed holds no verdict".to_owned());
     };
     // What it saw is not what is there now.
-    let trees = report.tree_before.as_ref().zip(report.tree_after.as_ref());
-    let changed = trees.is_some_and(|(before, after)| before != after);
-    let committed = report.commits.iter().flatten().next().is_some();
-    if changed || committed {
-        return Err("it changed files, which a reviewer does not".to_owned());
+    if let Some(act) = act_of(report) {
+        return Err(format!("it {act}, which a reviewer does not"));
     }
     Ok((review.verdict, review.in_words()))
+}
+
+/// How many files and commits of a reviewer are named.
+const NAMED_MAX: usize = 3;
+
+/// What a reviewer did beside looking, in the past tense: `made commit c0ffee…`.
+fn act_of(report: &Report) -> Option<String> {
+    let commits: Vec<String> = report.commits.iter().flatten().cloned().collect();
+    if !commits.is_empty() {
+        let short = commits.iter().map(|commit| {
+            let short = commit.get(..SHORT_COMMIT).unwrap_or(commit);
+            short.to_owned()
+        });
+        return Some(format!("made {}", counted("commit", short.collect())));
+    }
+    let trees = report.tree_before.as_ref().zip(report.tree_after.as_ref());
+    if trees.is_none_or(|(before, after)| before == after) {
+        return None;
+    }
+    let files = report.files.iter().flatten();
+    let files: Vec<String> = files.map(|file| format!("`{file}`")).collect();
+    Some(match files.is_empty() {
+        true => "changed files".to_owned(),
+        false => format!("changed {}", counted("file", files)),
+    })
+}
+
+/// The names of some things, and how many there are beyond those.
+fn counted(thing: &str, names: Vec<String>) -> String {
+    let plural = if names.len() == 1 { "" } else { "s" };
+    let shown = names.get(..NAMED_MAX).unwrap_or(&names).join(", ");
+    match names.len().saturating_sub(NAMED_MAX) {
+        0 => format!("{thing}{plural} {shown}"),
+        more => format!("{thing}{plural} {shown} and {more} more"),
+    }
 }
 
 /// A reviewer has ended, and was not interrupted: its verdict counts, it is asked once
@@ -83,7 +115,7 @@ pub(super) fn follow_review(
         }
         None if review.without_verdict >= NO_VERDICT_MAX => {
             let question = format!(
-                "the reviewer of `{node}` gave no verdict, {} times in a row: is it good as it is?",
+                "the reviewer of `{node}` gave no verdict that counts, {} times in a row: is it good as it is?",
                 review.without_verdict
             );
             ask(story, &item, question, why);

@@ -153,6 +153,10 @@ fn what_is_no_verdict_is_asked_for_once_more_then_a_person_is() {
         tree_after: Some("t2".to_owned()),
         ..said(ReviewVerdict::Approve)
     };
+    let changed_these = Report {
+        files: Some(["a", "b", "c", "d"].map(str::to_owned).to_vec()),
+        ..changed.clone()
+    };
     let committed = Report {
         commits: Some(vec!["c1".to_owned()]),
         ..said(ReviewVerdict::Approve)
@@ -164,7 +168,8 @@ fn what_is_no_verdict_is_asked_for_once_more_then_a_person_is() {
     for (report, why) in [
         (silent, "holds no verdict"),
         (changed, "changed files"),
-        (committed, "changed files"),
+        (changed_these, "changed files `a`, `b`, `c` and 1 more, which"),
+        (committed, "made commit c1, which"),
         (asks, "without a verdict"),
         (failure(Category::Timeout, "it took too long"), "too long"),
     ] {

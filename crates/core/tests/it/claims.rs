@@ -8,6 +8,7 @@ use piton_core::evidence::{
 };
 use piton_core::gate::{Gate, GateReport};
 use piton_core::policy::{Limits, Policy};
+use piton_core::review::{AgentReview, ReviewPolicy, ReviewVerdict};
 use piton_core::trouble::Trouble;
 use piton_core::weakening::ProofChange;
 use piton_core::{Command, DecisionKind, Edit, ItemState, Outcome, Role, RunState, Stage, Verb};
@@ -703,4 +704,54 @@ fn what_an_earlier_attempt_weakened_and_a_later_one_gave_back_is_whole() {
     world.work(token, "build", first);
     world.work(token, "build", with(0, 2, ("b", "c"), Outcome::Completed));
     assert_eq!(world.item("build").state, ItemState::Done);
+}
+
+#[test]
+fn what_is_approved_is_what_the_reviewer_saw_and_not_what_was_made_once() {
+    let review = |world: &mut World, token: u64, before: &str, after: &str| {
+        let attempt = world.begin_as(token, "build", Role::Reviewer);
+        let report = Report {
+            review: Some(Box::new(AgentReview {
+                verdict: ReviewVerdict::Approve,
+                summary: None,
+                observations: Vec::new(),
+            })),
+            ..between(before, after)
+        };
+        world.end(token, "build", attempt, report);
+    };
+    let policy = Policy {
+        review: Some(ReviewPolicy {
+            rounds_max: 2,
+            except: Vec::new(),
+        }),
+        ..tried_once()
+    };
+    // What a first reviewer left, what the one that approves saw, and whether that has
+    // anything of the work.
+    for (left, seen, is_there) in [
+        (None, "t1", true),
+        (Some("t0"), "t0", false),
+        // Undone by somebody else, between the attempt and its review.
+        (None, "t0", false),
+        (Some("t2"), "t2", true),
+        (Some("t0"), "t1", true),
+    ] {
+        let (mut world, token) = running("build", policy.clone(), worth(Worth::Ask));
+        world.work(token, "build", between("t0", "t1"));
+        if let Some(left) = left {
+            review(&mut world, token, "t1", left);
+            assert_eq!(world.item("build").stage, Stage::Review);
+        }
+        review(&mut world, token, seen, seen);
+        let state = world.item("build").state;
+        if is_there {
+            assert_eq!(state, ItemState::Done, "{left:?} {seen}");
+        } else {
+            assert_eq!(state, ItemState::Waiting, "{left:?} {seen}");
+            let row = world.tables.decision(world.question()).expect("asked");
+            let words = "its attempts changed files of which nothing is left: is it done?";
+            assert!(row.question.contains(words), "{}", row.question);
+        }
+    }
 }
