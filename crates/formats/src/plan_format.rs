@@ -551,6 +551,9 @@ pub struct PlanFormat {
     /// Where in the work tree a picture of the outcome of an item is to be, without
     /// its ending; none where the plan asks for none.
     pub screenshot_of_native: fn(&Native) -> Option<String>,
+    /// When a text says that it was written last: shown at that time again, it is the
+    /// same text. None where the format says no such time.
+    pub time_of_text: fn(&str) -> Option<Timestamp>,
     /// What must be true, as a prompt of this format says it.
     pub criteria_in_prompt: fn(&str) -> Vec<String>,
     /// Its items as issues, where they are.
@@ -610,6 +613,7 @@ pub(crate) const IN_ONE_FILE: PlanFormat = PlanFormat {
     title_of_native: |_| None,
     words_of_native: |_| None,
     screenshot_of_native: |_| None,
+    time_of_text: |_| None,
     criteria_in_prompt: |_| Vec::new(),
     issues: None,
     keeps_what_was_refused: false,

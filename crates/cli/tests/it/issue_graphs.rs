@@ -882,7 +882,7 @@ fn a_person_decides_after_three_rounds() {
 #[test]
 fn a_person_decides_where_a_reviewer_gives_no_verdict_twice_or_changes_files() {
     let change = "echo more >> made; echo '{\"verdict\": \"APPROVE\"}'";
-    for (reviewer, why) in [("echo fine", "no JSON object"), (change, "changed files")] {
+    for (reviewer, why) in [("echo fine", "no JSON object"), (change, "changed `made`")] {
         let scratch = reviewed(reviewer);
         let said = run(&scratch);
         assert_eq!(said.exit, 3, "{}{}", said.out, said.err);
@@ -974,4 +974,45 @@ fn in_a_lane_nothing_is_merged_that_was_not_approved() {
     assert!(on_branch(&scratch).contains("made"));
     let told = scratch.read(".git/told/7-quality-reviewer");
     assert!(told.contains("`git diff "), "{told}");
+}
+
+#[test]
+fn a_mark_is_committed_with_the_work_that_an_agent_commits() {
+    let scratch = reviewed(r#"echo '{"verdict": "APPROVE"}'"#);
+    let agent = scratch.read("agent.sh");
+    let commits = agent.replace(
+        "echo \"$PITON_ROLE\" >> made",
+        "echo \"$PITON_ROLE\" >> made; git add made; git commit -qm made -- made",
+    );
+    scratch.agent(&commits);
+    scratch.git(&[
+        "commit",
+        "--quiet",
+        "--all",
+        "--message",
+        "an agent that commits",
+    ]);
+    let said = run(&scratch);
+    assert_eq!(said.exit, 0, "{}{}", said.out, said.err);
+    assert!(!said.err.contains("other changes"), "{}", said.err);
+    let committed = scratch.git(&["show", "HEAD:state.json"]);
+    assert_eq!(committed, scratch.read("state.json"));
+    assert!(
+        committed.contains("\"phase\": \"COMPLETED\""),
+        "{committed}"
+    );
+}
+
+#[test]
+fn an_issue_that_is_left_out_once_it_was_begun_is_left_to_people() {
+    let scratch = reviewed("echo neither");
+    let said = run(&scratch);
+    assert_eq!(said.exit, 3, "{}{}", said.out, said.err);
+    assert_eq!(status(&scratch, "S-1"), "awaiting_human");
+    decide(&scratch, &["d1", "skip"]);
+    assert_eq!(run(&scratch).exit, 0);
+    assert_eq!(status(&scratch, "S-1"), "awaiting_human");
+    assert_eq!(phase(&scratch), "COMPLETED completed");
+    check_strictly(&scratch);
+    assert_eq!(scratch.json(&["inbox"]).as_array().map(Vec::len), Some(0));
 }

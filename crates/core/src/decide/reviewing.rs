@@ -32,15 +32,12 @@ fn verdict_of(report: &Report) -> Result<(ReviewVerdict, Option<String>), String
 /// How many files and commits of a reviewer are named.
 const NAMED_MAX: usize = 3;
 
-/// What a reviewer did beside looking, in the past tense: `made commit c0ffee…`.
+/// What a reviewer did beside looking, in the past tense: "committed c0ffee".
 fn act_of(report: &Report) -> Option<String> {
-    let commits: Vec<String> = report.commits.iter().flatten().cloned().collect();
+    let short = |commit: &String| commit.get(..SHORT_COMMIT).unwrap_or(commit).to_owned();
+    let commits: Vec<String> = report.commits.iter().flatten().map(short).collect();
     if !commits.is_empty() {
-        let short = commits.iter().map(|commit| {
-            let short = commit.get(..SHORT_COMMIT).unwrap_or(commit);
-            short.to_owned()
-        });
-        return Some(format!("made {}", counted("commit", short.collect())));
+        return Some(format!("committed {}", first_of(&commits)));
     }
     let trees = report.tree_before.as_ref().zip(report.tree_after.as_ref());
     if trees.is_none_or(|(before, after)| before == after) {
@@ -50,17 +47,16 @@ fn act_of(report: &Report) -> Option<String> {
     let files: Vec<String> = files.map(|file| format!("`{file}`")).collect();
     Some(match files.is_empty() {
         true => "changed files".to_owned(),
-        false => format!("changed {}", counted("file", files)),
+        false => format!("changed {}", first_of(&files)),
     })
 }
 
-/// The names of some things, and how many there are beyond those.
-fn counted(thing: &str, names: Vec<String>) -> String {
-    let plural = if names.len() == 1 { "" } else { "s" };
-    let shown = names.get(..NAMED_MAX).unwrap_or(&names).join(", ");
+/// The first of some names, and how many more there are.
+fn first_of(names: &[String]) -> String {
+    let shown = names.get(..NAMED_MAX).unwrap_or(names).join(", ");
     match names.len().saturating_sub(NAMED_MAX) {
-        0 => format!("{thing}{plural} {shown}"),
-        more => format!("{thing}{plural} {shown} and {more} more"),
+        0 => shown,
+        more => format!("{shown} and {more} more"),
     }
 }
 

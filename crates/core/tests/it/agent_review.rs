@@ -168,8 +168,8 @@ fn what_is_no_verdict_is_asked_for_once_more_then_a_person_is() {
     for (report, why) in [
         (silent, "holds no verdict"),
         (changed, "changed files"),
-        (changed_these, "changed files `a`, `b`, `c` and 1 more, which"),
-        (committed, "made commit c1, which"),
+        (changed_these, "changed `a`, `b`, `c` and 1 more, which"),
+        (committed, "committed c1, which"),
         (asks, "without a verdict"),
         (failure(Category::Timeout, "it took too long"), "too long"),
     ] {

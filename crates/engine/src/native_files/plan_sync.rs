@@ -209,9 +209,12 @@ impl PlanSync {
             return self.file.is_own_since(committed);
         }
         self.set_elsewhere(self.not_to_tick(tables));
-        let shown = self.plan.show(Some(committed), tables, now);
-        let present = fs::read_to_string(self.file.target()).ok();
-        shown.ok().flatten() == present
+        let Ok(present) = fs::read_to_string(self.file.target()) else {
+            return false;
+        };
+        let written_at = (self.plan.format().time_of_text)(&present).unwrap_or(now);
+        let shown = self.plan.show(Some(committed), tables, written_at);
+        shown.is_ok_and(|shown| shown == Some(present))
     }
 
     /// The items that were done in work that what is checked out does not have, by

@@ -1331,7 +1331,15 @@ pub(crate) fn unit_ref(folder: &str, node: &Node) -> String {
     format!("{folder}{name}-{}", &hash[..8])
 }
 
-/// A name with `-` for what git refuses in a part of a ref.
+/// The longest part of a ref, in bytes. A file system takes 255 of them, and git writes
+/// `.lock` behind it, piton a hash ([`unit_ref`]).
+const REF_PART_MAX: usize = 240;
+
+/// What of a longer name is legible; the hash of the whole stands behind it.
+const REF_PART_SHORT: usize = 200;
+
+/// A name with `-` for what git refuses in a part of a ref, and one that is too long for
+/// it shortened.
 pub(crate) fn ref_name(name: &str) -> String {
     let plain = |c: char| match c.is_alphanumeric() || matches!(c, '_' | '-' | '.') {
         true => c,
@@ -1343,6 +1351,11 @@ pub(crate) fn ref_name(name: &str) -> String {
     let name = name.strip_suffix(".lock").unwrap_or(name);
     match name {
         "" => "run".to_owned(),
+        long if long.len() > REF_PART_MAX => {
+            let hash = sha256(long.as_bytes());
+            let shown = &long[..long.floor_char_boundary(REF_PART_SHORT)];
+            format!("{shown}-{}", &hash[..8])
+        }
         name => name.to_owned(),
     }
 }
@@ -1417,6 +1430,31 @@ mod tests {
         let output = output.expect("git is installed");
         assert!(output.status.success(), "{args:?}");
         String::from_utf8_lossy(&output.stdout).trim().to_owned()
+    }
+
+    #[test]
+    fn a_unit_of_any_name_has_a_ref() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let folder = folder.path();
+        git_in(folder, &["init", "--quiet"]);
+        let args = ["commit", "--quiet", "--allow-empty", "--message", "first"];
+        git_in(folder, &args);
+        let mut named = std::collections::BTreeSet::new();
+        for letter in ["a", "Ü", "木", "."] {
+            for count in [
+                1, 60, 119, 120, 121, 199, 200, 201, 239, 240, 241, 255, 300, 5_000,
+            ] {
+                let name = letter.repeat(count);
+                let unit = unit_ref("refs/piton/r/", &Node::named(name.as_str()));
+                git_in(folder, &["update-ref", &unit, "HEAD"]);
+                let branch = format!("refs/heads/piton/{}", ref_name(&name));
+                git_in(folder, &["update-ref", &branch, "HEAD"]);
+                assert!(named.insert(unit), "{name} has a ref of its own");
+            }
+        }
+        let (short, long) = ("a".repeat(240), "a".repeat(241));
+        assert_eq!(ref_name(&short), short);
+        assert!(ref_name(&long).starts_with(&"a".repeat(200)));
     }
 
     /// It was stopped between its commit and its ref; whoever gave it up saved what was

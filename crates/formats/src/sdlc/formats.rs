@@ -106,6 +106,10 @@ pub static PLAN: PlanFormat = PlanFormat {
     }),
     conversions: convert::CONVERSIONS,
     title_of_native,
+    time_of_text: |text| {
+        let written = read(Source { name: "", text }).0?.updated_at?;
+        written.parse().ok()
+    },
     list_beside: Some(ListBeside {
         name: metrics::NAME,
         count: metrics::records,

@@ -467,7 +467,8 @@ pub(super) fn edits(
         says(theirs.phase, theirs.phase_status),
         says(base.phase, base.phase_status),
     );
-    let hint = "approve what waits with `piton decide`, or leave an item out with `piton skip`";
+    let hint =
+        "approve what waits with `piton decide`, or leave an issue out with `piton plan skip ID`";
     found
         .problems
         .push(Problem::warning("PHASE_FOLLOWS", file, "phase", span).saying(message, hint));

@@ -204,6 +204,8 @@ pub(super) fn status_of(
         ItemState::Waiting => Some(AwaitingHuman),
         ItemState::Done => Some(Done),
         ItemState::Failed => Some(Failed),
+        // What was begun is no other tool's to take up.
+        ItemState::Skipped if row.started_at.is_some() => Some(AwaitingHuman),
         ItemState::Skipped | ItemState::Dropped | ItemState::Blocked => said,
     }
 }
