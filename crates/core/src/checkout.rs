@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::event::Event;
+use crate::item::ItemState;
 
 /// The key of a stored body under which it stands: see `docs/formats/journal.md`.
 pub(crate) const KEY: &str = "checkout";
@@ -71,8 +72,9 @@ impl Event {
             | Self::MemoryAdded(_)
             | Self::MemoryRevised(_)
             | Self::MemoryRetired { .. } => true,
-            Self::ItemPlanned(_)
-            | Self::LeaseTaken { .. }
+            // What came done with its plan was done on what was checked out then.
+            Self::ItemPlanned(planned) => planned.item.state == ItemState::Done,
+            Self::LeaseTaken { .. }
             | Self::LeaseLost { .. }
             | Self::LeaseReleased { .. }
             | Self::RunStarted { .. }

@@ -783,7 +783,7 @@ fn item_row(node: &Node, before: Option<Row>, event: &Event, stamp: &Stamp) -> O
     if let Event::ItemPlanned(planned) = event
         && planned.item.node == *node
     {
-        return Some(planned_item(planned));
+        return Some(planned_item(planned, stamp));
     }
     let Some(Row::Item(row)) = before else {
         return None;
@@ -1318,7 +1318,7 @@ fn move_item(row: &mut ItemRow, moved: &ItemMoved, stamp: &Stamp) {
     }
 }
 
-fn planned_item(planned: &ItemPlanned) -> ItemRow {
+fn planned_item(planned: &ItemPlanned, stamp: &Stamp) -> ItemRow {
     let item = &planned.item;
     let past = &item.past;
     ItemRow {
@@ -1365,7 +1365,11 @@ fn planned_item(planned: &ItemPlanned) -> ItemRow {
         gate_runs: None,
         without_merge: false,
         committing: None,
-        done_on: None,
+        done_on: stamp
+            .checkout
+            .clone()
+            .filter(|_| item.state == ItemState::Done)
+            .map(Box::new),
         commits: Vec::new(),
         evidence: if item.state == ItemState::Done {
             vec![Evidence::TakenOver]

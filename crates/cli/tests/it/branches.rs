@@ -855,6 +855,30 @@ fn what_git_is_about_to_check_out_is_nobodys_edit() {
 }
 
 #[test]
+fn what_came_done_with_its_plan_was_done_on_the_branch_of_that() {
+    let scratch = branching_yard();
+    scratch.git(&["switch", "-qc", "theirs"]);
+    let marked = scratch.read("prd.json").replacen("false", "true", 1);
+    scratch.write("prd.json", &marked).write("US-1.txt", "work");
+    commit(&scratch, "US-1 by hand");
+    scratch.agent("echo work >\"$PITON_ITEM.txt\"; git add -A; git commit -qm \"$PITON_ITEM\"");
+    run_one(&scratch);
+    assert_eq!(passes(&scratch), [true, true, false, false]);
+    scratch.git(&["switch", "-q", "main"]);
+    fine(&scratch.piton(&["files", "sync"]));
+    assert_eq!(passes(&scratch), [false; 4]);
+    assert_eq!(changes(&scratch), "");
+    let nodes = &scratch.json(&["status", "prd"])["run"]["nodes"];
+    assert_eq!(nodes[0]["done_on"], "theirs", "{nodes}");
+    // What came with the file, and stands in it on each branch, is done on each.
+    scratch.git(&["switch", "-q", "theirs"]);
+    scratch.git(&["switch", "-qc", "later"]);
+    fine(&scratch.piton(&["files", "sync"]));
+    assert_eq!(passes(&scratch), [true, true, false, false]);
+    assert_eq!(changes(&scratch), "");
+}
+
+#[test]
 fn a_mark_is_not_committed_with_what_a_person_has_changed_in_the_file() {
     let scratch = yard();
     let edited = scratch
