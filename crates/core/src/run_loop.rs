@@ -407,7 +407,7 @@ pub struct RunLoop {
     /// Why the invocation is over as soon as nothing is under way any more.
     closing: Option<Ending>,
     waited: bool,
-    finished_nodes: u32,
+    nodes_worked_on: u32,
     cannot_start: Option<Ending>,
     /// The lanes that were made ready, by their units: the token with which each
     /// unit was taken then.
@@ -513,7 +513,7 @@ impl RunLoop {
             ended: VecDeque::new(),
             closing: None,
             waited: false,
-            finished_nodes: 0,
+            nodes_worked_on: 0,
             cannot_start: None,
             prepared: BTreeMap::new(),
             fault: None,
@@ -679,15 +679,20 @@ impl RunLoop {
             }
             // A unit of which a person looks at the work is one that was worked on.
             if let Event::MergeQueued { review: true, .. } = &recorded.event {
-                self.finished_nodes += 1;
+                self.nodes_worked_on += 1;
             }
             if let Event::ItemMoved(moved) = &recorded.event {
                 let leaf = self
                     .tables
                     .item(self.run, &moved.node)
                     .is_some_and(ItemRow::is_leaf);
-                self.finished_nodes +=
-                    u32::from(leaf && (moved.to.is_finished() || moved.to.is_broken()));
+                let is_over = moved.to.is_finished() || moved.to.is_broken();
+                // It was worked on, and goes on when a person has answered.
+                let is_asked_about = moved.from == ItemState::Working
+                    && moved.to == ItemState::Waiting
+                    && moved.human.is_some()
+                    && !self.options.wait;
+                self.nodes_worked_on += u32::from(leaf && (is_over || is_asked_about));
             }
         }
     }
@@ -1104,7 +1109,7 @@ impl RunLoop {
             let seconds = row.limits.time_box_s.unwrap_or(0);
             return Some(format!("time-box ({})", crate::amount::spoken(seconds)));
         }
-        let has_begun = self.finished_nodes > 0 || at_work > 0;
+        let has_begun = self.nodes_worked_on > 0 || at_work > 0;
         (self.options.once && has_begun).then(|| ONCE.to_owned())
     }
 

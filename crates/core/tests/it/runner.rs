@@ -522,6 +522,24 @@ fn once_ends_after_one_node() {
     assert_eq!(limit_of(&bench), "once");
 }
 
+#[test]
+fn once_ends_after_one_node_that_waits_for_a_person() {
+    let options = || Options {
+        once: true,
+        ..Options::default()
+    };
+    let plan = World::planned("a parallel\nb parallel\nc after=a");
+    let mut bench = Bench::over(plan, Limits::default(), options());
+    let effect = bench.first();
+    assert_eq!(bench.ends(effect, needs_human("how?")), over());
+    assert_eq!(limit_of(&bench), "once");
+    // Where there is nothing else to do, the run waits for the person.
+    let mut bench = Bench::over(World::planned("a"), Limits::default(), options());
+    let effect = bench.first();
+    assert_eq!(bench.ends(effect, needs_human("how?")), over());
+    assert_eq!(bench.world.state(), RunState::Waiting);
+}
+
 // Waits for people.
 
 #[test]
