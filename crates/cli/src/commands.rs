@@ -502,7 +502,8 @@ fn show_inbox(world: &World, output: &mut Output) -> Result<Exit, Failure> {
                 (Some(path), Some(see)) => {
                     Some(format!("{} with {}", without_controls(path), cyan(see)))
                 }
-                (one, other) => one.as_ref().or(other.as_ref()).map(cyan),
+                (None, Some(see)) => Some(format!("it with {}", cyan(see))),
+                (path, None) => path.as_ref().map(cyan),
             };
             text.extend(shown.map(|shown| format!("    look at {shown}\n")));
         }

@@ -87,7 +87,7 @@ pub enum Refusal {
         verb: Verb,
     },
     /// The verb does not fit this kind of decision.
-    #[error("a {} decision cannot be answered with `{verb}`", kind.as_str())]
+    #[error("a decision of the kind `{}` cannot be answered with `{verb}`", kind.as_str())]
     WrongVerb {
         /// What is to be decided.
         kind: DecisionKind,
@@ -104,8 +104,8 @@ pub enum Refusal {
         /// Which edit, and why.
         why: String,
     },
-    /// An answer without words.
-    #[error("an answer needs words")]
+    /// An answer, or a rejection, without words.
+    #[error("an answer or a rejection needs words")]
     EmptyAnswer,
     /// A guardrail of that title is remembered already.
     #[error("there is a guardrail `{title}` already: {id}")]

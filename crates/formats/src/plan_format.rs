@@ -335,8 +335,8 @@ pub type Begin = fn(Source<'_>, &RunWish<'_>, Timestamp) -> (Option<NewRun>, Vec
 pub struct Phases {
     /// Who works on an item.
     pub role: fn(&ItemRow) -> Option<ItemRole>,
-    /// What comes of an item that no agent works on, or why nothing can; none of one
-    /// that an agent works on.
+    /// What comes of an item that no agent works on, or why nothing can, in a line with
+    /// the details below it; none of one that an agent works on.
     pub own_work: fn(&ItemRow, &Surroundings<'_>) -> Option<Result<OwnWork, String>>,
     /// Why what was made of an item cannot be worked with.
     pub check_artifact: fn(&ItemRow, &Surroundings<'_>) -> Result<(), String>,

@@ -329,6 +329,12 @@ fn moved_line(
                 next.unwrap_or_default()
             ))
         }
+        ItemState::Ready if moved.from == ItemState::Working && moved.error.is_some() => {
+            let error = dash(moved.error.as_deref());
+            Some(format!(
+                "{YELLOW}!{YELLOW:#} {node} failed{calls}{error}; tried again"
+            ))
+        }
         ItemState::Pending if moved.from == ItemState::Working => {
             let pieces = pieces(tables, moved);
             Some(format!(

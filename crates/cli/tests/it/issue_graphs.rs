@@ -557,6 +557,21 @@ fn what_is_to_be_approved_is_shown_where_it_lies() {
     assert_eq!(scratch.git(&words[1..]).trim(), "scope");
 }
 
+#[test]
+fn nobody_approves_a_file_that_is_not_there() {
+    let scratch = shop(&state("BOOTSTRAP", "in_progress", ""));
+    assert_eq!(run(&scratch).exit, 3);
+    let text = scratch.read("artifacts/scoping-doc.md");
+    std::fs::remove_file(scratch.path().join("artifacts/scoping-doc.md")).expect("it was there");
+    let said = scratch.piton(&["decide", "d1", "approve"]);
+    assert_eq!(said.exit, 2, "{}", said.err);
+    let told = "artifacts/scoping-doc.md, which is to be approved of `DESIGN`, is not there";
+    assert!(said.err.contains(told), "{}", said.err);
+    assert_eq!(scratch.json(&["inbox"])[0]["id"], "d1");
+    scratch.write("artifacts/scoping-doc.md", &text);
+    decide(&scratch, &["d1", "approve"]);
+}
+
 /// The file of a run need not lie at the root of the work tree, where agents are, and may
 /// say where its documents lie.
 #[test]

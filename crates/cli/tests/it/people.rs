@@ -122,7 +122,7 @@ mod decisions {
         run again: [exit 0] skipped, done
         ");
         insta::assert_snapshot!(decided(TWO, ASKS, "approve"), @"
-        error: a human-needed decision cannot be answered with `approve` [decision.wrong_verb]
+        error: a decision of the kind `human-needed` cannot be answered with `approve` [decision.wrong_verb]
         hint: what fits is: answer, retry, skip
         [exit 2]
         PROGRESS.yaml: needs-human
@@ -154,7 +154,7 @@ mod decisions {
         run again: [exit 0] done, done
         ");
         insta::assert_snapshot!(decided(TWO, FAILS, "approve"), @"
-        error: a blocked-node decision cannot be answered with `approve` [decision.wrong_verb]
+        error: a decision of the kind `blocked-node` cannot be answered with `approve` [decision.wrong_verb]
         hint: what fits is: retry, answer, skip
         [exit 2]
         PROGRESS.yaml: blocked
@@ -172,21 +172,21 @@ mod decisions {
         run again: [exit 0] done, done
         ");
         insta::assert_snapshot!(decided(&with_breakpoint(), "echo fine", "retry"), @r"
-        error: a breakpoint decision cannot be answered with `retry` [decision.wrong_verb]
+        error: a decision of the kind `breakpoint` cannot be answered with `retry` [decision.wrong_verb]
         hint: what fits is: approve
         [exit 2]
         PROGRESS.yaml: paused-at-breakpoint
         run again: [exit 3] done, ready
         ");
         insta::assert_snapshot!(decided(&with_breakpoint(), "echo fine", "skip"), @r"
-        error: a breakpoint decision cannot be answered with `skip` [decision.wrong_verb]
+        error: a decision of the kind `breakpoint` cannot be answered with `skip` [decision.wrong_verb]
         hint: what fits is: approve
         [exit 2]
         PROGRESS.yaml: paused-at-breakpoint
         run again: [exit 3] done, ready
         ");
         insta::assert_snapshot!(decided(&with_breakpoint(), "echo fine", "answer"), @r"
-        error: a breakpoint decision cannot be answered with `answer` [decision.wrong_verb]
+        error: a decision of the kind `breakpoint` cannot be answered with `answer` [decision.wrong_verb]
         hint: what fits is: approve
         [exit 2]
         PROGRESS.yaml: paused-at-breakpoint
@@ -204,7 +204,7 @@ mod decisions {
         ");
         scratch.run(&[]);
         insta::assert_snapshot!(scratch.shows(&["decide", "d1", "answer"]), @r"
-        error: an answer needs words [decision.needs_words]
+        error: an answer or a rejection needs words [decision.needs_words]
         hint: say it with `--why TEXT`
         [exit 2]
         ");

@@ -145,7 +145,7 @@ mod files {
         [exit 0]
         ");
         insta::assert_snapshot!(scratch.shows(&["decide", "d1", "retry"]), @r"
-        error: a file-conflict decision cannot be answered with `retry` [decision.wrong_verb]
+        error: a decision of the kind `file-conflict` cannot be answered with `retry` [decision.wrong_verb]
         hint: what fits is: keep-file, keep-piton, merge
         [exit 2]
         ");
@@ -351,7 +351,7 @@ mod faces {
         assert_eq!(scratch.read(FILE), "{ cut off");
         // What cannot be done settles nothing.
         insta::assert_snapshot!(scratch.shows(&["decide", "d1", "merge"]), @r"
-        error: a file-conflict decision cannot be answered with `merge` [decision.wrong_verb]
+        error: a decision of the kind `file-conflict` cannot be answered with `merge` [decision.wrong_verb]
         hint: what fits is: keep-file, keep-piton
         [exit 2]
         ");

@@ -81,14 +81,20 @@ impl Runner<'_, '_> {
         self.starting.remove(&item.node);
         let report = match done {
             Ok(work) => self.take_own(work)?,
-            Err(why) => Report {
-                human: Some(HumanNeeded {
-                    reason: why.clone(),
-                    details: None,
-                }),
-                error: Some(why),
-                ..Report::bare(Outcome::NeedsHuman)
-            },
+            Err(why) => {
+                let (reason, details) = match why.split_once('\n') {
+                    Some((reason, details)) => (reason, Some(details.to_owned())),
+                    None => (why.as_str(), None),
+                };
+                Report {
+                    human: Some(HumanNeeded {
+                        reason: reason.to_owned(),
+                        details,
+                    }),
+                    error: Some(why),
+                    ..Report::bare(Outcome::NeedsHuman)
+                }
+            }
         };
         Ok(Some(Input::AgentEnded {
             attempt,

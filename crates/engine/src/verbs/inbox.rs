@@ -247,6 +247,35 @@ impl Open {
     }
 }
 
+/// Nobody approves a file that is not there. In lanes it is in a commit, and at an address
+/// nobody here can look.
+fn refuse_what_is_not_there(session: &Session<'_>, row: &DecisionRow) -> Result<(), Failure> {
+    let Some(node) = row.node.as_ref().filter(|_| row.verdict.is_none()) else {
+        return Ok(());
+    };
+    let needs = [Need::Run(row.run), Need::Line(row.run, node.clone())];
+    let rows = session.load(&needs)?.tables;
+    let (Some(run), Some(item)) = (rows.run(row.run), rows.item(row.run, node)) else {
+        return Ok(());
+    };
+    let to_see = look_at(session, run, item).and_then(|to_see| to_see.artifact);
+    let path = to_see.filter(|path| run.lanes.is_none() && !is_address(path));
+    let Some(path) = path.filter(|path| !session.project.absolute(path).exists()) else {
+        return Ok(());
+    };
+    let id = shown_id(row);
+    let what = format!("{path}, which is to be approved of `{node}`, is not there");
+    let hint = format!(
+        "write it and approve it then, or have it written: `piton decide {id} reject --why '...'`"
+    );
+    Err(Failure::new("file.missing", what).hint(hint))
+}
+
+/// Whether a name of a file is one that nobody looks for in the project.
+fn is_address(text: &str) -> bool {
+    text.contains("://") || text.starts_with('/')
+}
+
 /// How to see work on an item that its reviewer did not approve.
 fn lies_in_work_tree(item: &ItemRow) -> LookAt {
     let see = match item.commits.first() {
@@ -263,7 +292,6 @@ fn lies_in_work_tree(item: &ItemRow) -> LookAt {
 fn look_at(session: &Session<'_>, run: &RunRow, item: &ItemRow) -> Option<LookAt> {
     let phases = plan_format(&run.face).and_then(|format| format.phases);
     let artifact = phases.and_then(|phases| (phases.artifact)(run, item));
-    let is_address = |text: &str| text.contains("://") || text.starts_with('/');
     let artifact = artifact.map(|artifact| match PlanFile::folder(run) {
         "" => artifact,
         _ if is_address(&artifact) => artifact,
@@ -531,6 +559,9 @@ pub fn decide(
 ) -> Result<Decided, Failure> {
     let (session, mut row) = open_decision(world, id)?;
     let answer = terms.answer(&row, verb)?;
+    if verb == Verb::Approve && row.kind == DecisionKind::Approval {
+        refuse_what_is_not_there(&session, &row)?;
+    }
     let mut kept = None;
     if row.file.is_some() {
         // Nobody decides about a version that was not there when it was asked.

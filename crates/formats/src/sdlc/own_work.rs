@@ -117,7 +117,7 @@ fn tracking(around: &Surroundings<'_>) -> Result<OwnWork, String> {
     let Some(text) = text else {
         return match state.issues.len() {
             0 => Err(format!(
-                "{TASKS} is not there: nothing says which issues there are to be"
+                "{TASKS} is not there, and nothing else says which issues there are to be: write it and try again, or `piton plan retry PLANNING` has it planned"
             )),
             count => Ok(OwnWork {
                 edits: Vec::new(),
@@ -133,7 +133,11 @@ fn tracking(around: &Surroundings<'_>) -> Result<OwnWork, String> {
     let name = TASKS;
     let repos = names(manifest(around).as_ref(), &state);
     let (tasks, problems) = read_tasks(Source { name, text: &text }, &repos);
-    refuse(&problems)?;
+    refuse(&problems).map_err(|why| {
+        format!(
+            "no issues can be made of {TASKS}: mend it and try again, or `piton plan retry PLANNING` has it planned anew\n{why}"
+        )
+    })?;
     let rows = phases::phases(around.tables, around.run).map(|(_, row)| row);
     let rows = rows.chain(issues(around.tables, around.run));
     let last = rows.max_by(|a, b| a.place.cmp(&b.place));
