@@ -135,6 +135,12 @@ const STATES: &[(&str, bool, &str, &str)] = &[
         "`git merge piton/prd`",
     ),
     (
+        "git commit -q --allow-empty -m mine; echo changed >shared",
+        false,
+        "main has moved on since the run began [land.refused]",
+        "commit shared first, then `git merge piton/prd`",
+    ),
+    (
         "git switch -q -c other main~0; git branch -q -f main $(git commit-tree -p main -m mine main^{tree})",
         false,
         "main has moved on since the run began [land.refused]",

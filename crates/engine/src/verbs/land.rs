@@ -521,7 +521,16 @@ impl Scene<'_> {
                 true => String::new(),
                 false => format!("`git switch {}`, ", quote(onto)),
             };
-            let next = format!("{switch}`git merge {branch}`");
+            // Git refuses to merge over what is in no commit, also what piton writes.
+            let changes = match is_here {
+                true => self.changes_beside(&[], (at, commit))?,
+                false => Vec::new(),
+            };
+            let first = match changes.is_empty() {
+                true => String::new(),
+                false => format!("commit {} first, then ", named(&changes)),
+            };
+            let next = format!("{first}{switch}`git merge {branch}`");
             let why = format!("{onto} has moved on since the run began");
             return Ok(Err(self.stays(&why, &next)));
         }
@@ -577,7 +586,17 @@ impl Scene<'_> {
     fn changes(&self, (at, commit): (&str, &str)) -> Result<Vec<String>, Failure> {
         let project = &self.session.project;
         let own = runner::own_files(project, &self.row.face, &self.row.source);
-        let mut changes = git::tracked_changes(&project.work_tree, &own)?;
+        self.changes_beside(&own, (at, commit))
+    }
+
+    /// The same beside some files.
+    fn changes_beside(
+        &self,
+        beside: &[git::Own],
+        (at, commit): (&str, &str),
+    ) -> Result<Vec<String>, Failure> {
+        let project = &self.session.project;
+        let mut changes = git::tracked_changes(&project.work_tree, beside)?;
         if let Some(work) = git::file_changes(&project.work_tree, at, commit) {
             changes.retain(|changed| work.iter().any(|file| file.path == *changed));
         }
