@@ -96,6 +96,9 @@ pub(crate) fn call(world: &World, args: Args, output: &mut Output) -> Result<Exi
                 output.json(&landed);
             } else {
                 output.note(&landed.sentence());
+                for other in &landed.others {
+                    output.note(&other.sentence());
+                }
             }
             Ok(Exit::Done)
         }

@@ -207,9 +207,30 @@ pub struct Policy {
     /// Whether an agent reviews what is made of an item; none where nobody does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub review: Option<ReviewPolicy>,
+    /// In which repositories it is worked on, where these are several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repositories: Option<Repositories>,
+}
+
+/// The repositories of a run, by the names that its plan has for them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Repositories {
+    /// What the plan calls the one in which the project lies.
+    pub own: Vec<String>,
+    /// The others.
+    pub others: Vec<String>,
 }
 
 impl Policy {
+    /// The repository of an item of which the plan says `name`; none is the one in which
+    /// the project lies. One that the run does not know is kept: nobody works on that in
+    /// another one.
+    #[must_use]
+    pub fn repository_of(&self, name: Option<String>) -> Option<String> {
+        let known = self.repositories.as_ref()?;
+        name.filter(|name| !known.own.contains(name))
+    }
+
     /// The settings without those keys of the plan that a run ignores.
     #[must_use]
     pub fn without(mut self, ignored: &[String]) -> Self {

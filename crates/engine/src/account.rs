@@ -17,7 +17,6 @@ use serde::Serialize;
 
 use crate::failure::Failure;
 use crate::item_view::{ItemView, Viewer, is_worked_on_itself, open_question, unfinished_needs};
-use crate::project::Project;
 use crate::session::Session;
 use crate::verbs::control::start;
 use crate::worktree::WorkPlace;
@@ -113,7 +112,7 @@ pub fn account_of_run(
         current: None,
     };
     let account = Account::of_run(&viewer, run);
-    Ok(account.map(|account| account.in_project(&session.project, &rows.tables, run)))
+    Ok(account.map(|account| account.in_session(&session, &rows.tables, run)))
 }
 
 impl Account {
@@ -149,9 +148,9 @@ impl Account {
 
     /// The same with where the work is.
     #[must_use]
-    pub fn in_project(mut self, project: &Project, tables: &Tables, run: RunId) -> Self {
+    pub fn in_session(mut self, session: &Session<'_>, tables: &Tables, run: RunId) -> Self {
         let row = tables.run(run);
-        self.place = row.and_then(|row| WorkPlace::of_run(project, row));
+        self.place = row.and_then(|row| WorkPlace::of_run(session, row));
         self
     }
 

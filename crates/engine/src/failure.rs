@@ -85,6 +85,7 @@ pub const CODES: &[(&str, Exit)] = &[
     ("plan.legacy", Exit::No),
     ("plan.none", Exit::Usage),
     ("plan.problems", Exit::No),
+    ("plan.repository", Exit::Usage),
     ("plan.secret", Exit::No),
     ("plan.started", Exit::No),
     ("plan.unreadable", Exit::Damaged),

@@ -28,10 +28,10 @@ use crate::process::{self, Call, Output, StartError, Stop};
 use crate::shell::quote;
 use crate::world::pause;
 
-pub(crate) use self::checked_out::git_dir;
 pub use self::checked_out::{
     branch_has_been_at, branch_tips, checked_out, has_remotes, tip_of, tree_on,
 };
+pub(crate) use self::checked_out::{git_dir, repository_of};
 pub use self::contained::has_work_of;
 pub use self::diff::{FileChange, file_changes};
 pub use self::file_history::{FileHistory, commits_made_here};

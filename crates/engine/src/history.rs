@@ -159,7 +159,12 @@ pub(crate) fn is_of_other_branch(row: &ItemRow, here: &Checkout) -> bool {
 
 /// The commits of its work, by their whole names: what somebody typed of one is
 /// not asked about.
+/// None of what was done in another repository: git is not asked about that here.
 fn work_of(row: &ItemRow) -> Work {
+    let done_on = row.done_on.as_ref();
+    if done_on.is_some_and(|on| on.repository.is_some()) {
+        return Work::new();
+    }
     let is_whole = |commit: &&String| {
         let is_hex = commit.bytes().all(|byte| byte.is_ascii_hexdigit());
         matches!(commit.len(), 40 | 64) && is_hex

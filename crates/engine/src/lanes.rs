@@ -29,7 +29,9 @@ pub(crate) use self::include::copies_files;
 pub use self::plan_seen::{PlanSeen, plan_in};
 pub use self::pool::Pool;
 pub use self::prepare::{LaneOrder, LaneStart, Prepared};
-pub use self::register::{LaneTaking, LaneUse, QUEUE, note_repository, run_of_tree};
+pub use self::register::{
+    LaneRepository, LaneTaking, LaneUse, QUEUE, note_repository, repository_of_tree, run_of_tree,
+};
 pub use self::remove::RemoveOrder;
 pub use self::script::Script;
 pub(crate) use self::script::how_it_failed;

@@ -30,6 +30,7 @@ pub mod project;
 pub mod prompt;
 pub mod recalling;
 pub mod recovering;
+mod repositories;
 pub mod run_lock;
 pub mod runner;
 pub mod session;

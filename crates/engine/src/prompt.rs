@@ -120,6 +120,18 @@ pub struct OwnWorktree {
     /// What the item waited for and the folder lacks, since both conflict, and the
     /// branch that has it.
     pub lacks: Option<(Vec<String>, String)>,
+    /// Where the run is worked on in several repositories; none elsewhere.
+    pub repositories: Option<PromptRepositories>,
+}
+
+/// The repositories of a run, as an agent is told of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PromptRepositories {
+    /// What the plan calls that in which the agent works.
+    pub own: Option<String>,
+    /// The others: their names, a work tree of each, and the branch with what is done
+    /// there.
+    pub others: Vec<(String, String, String)>,
 }
 
 /// Everything that a prompt is made of.

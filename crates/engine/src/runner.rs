@@ -293,7 +293,8 @@ fn open<'s, 'w>(
         refuse_dirty(session, &row)?;
     }
     let workers = lanes::count_workers(session, &job, &row, tell)?;
-    let in_lanes = row.lanes.is_some() || workers > NonZeroU32::MIN;
+    let has_several = row.policy.repositories.is_some();
+    let in_lanes = row.lanes.is_some() || workers > NonZeroU32::MIN || has_several;
     let mut beside = None;
     let mut spool = left_behind::spool(session, run)?;
     let taken = if job.aim == Aim::Join {
@@ -301,7 +302,8 @@ fn open<'s, 'w>(
         spool = spool.by(Some(&name));
         beside = Some((lock, name));
         let pool = Pool::open(&session.project, &job.config.workspace).map_err(failure_of)?;
-        (events, Some(RunLanes::new(pool)))
+        let trees = crate::repositories::trees_of_run(session.world, &session.project, &row)?;
+        (events, Some(RunLanes::new(pool, &trees)))
     } else {
         take(session, &job, &row, in_lanes, tell)?
     };
@@ -403,7 +405,7 @@ fn take(
     let limits = row.policy.limits.overridden_by(&job.limits);
     let order = job.worktree.as_ref();
     let begins = match in_lanes && row.target.is_none() && order.is_none() {
-        true => Some(lanes::new_target(session, row)?),
+        true => Some(lanes::new_target(&session.project.work_tree, row)?),
         false => None,
     };
     if in_lanes {
@@ -668,6 +670,17 @@ impl Runner<'_, '_> {
     /// is at then.
     fn facts_of(&self, command: &Command) -> Facts {
         let mut facts = self.facts();
+        if let Command::StepMerge { node, .. }
+        | Command::StartAttempt { node, .. }
+        | Command::EndAttempt { node, .. } = command
+            && let Some(repository) = self.repository_of(node)
+        {
+            facts.checkout = self.target_of(node).map(|target| Checkout {
+                repository: Some(repository),
+                branch: Some(target.branch),
+                commit: Some(target.tip),
+            });
+        }
         if let Command::StepMerge { node, step, .. } = command
             && let Some(commit) = self.target_after(node, step)
             && let Some(here) = &mut facts.checkout

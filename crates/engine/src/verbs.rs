@@ -15,6 +15,7 @@ pub mod init;
 pub mod issue;
 pub mod journal;
 pub mod land;
+mod land_others;
 pub mod learn;
 pub mod log;
 pub mod next;

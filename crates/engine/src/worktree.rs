@@ -24,6 +24,7 @@ use crate::git::{self, By, HALF_MADE, NewWorktree, Worktree, short};
 use crate::notice::Notice;
 use crate::process::{self, Stop};
 use crate::project::Project;
+use crate::repositories::trees_of_run;
 use crate::run_lock;
 use crate::session::Session;
 use crate::shell::quote;
@@ -68,12 +69,64 @@ pub struct WorkPlace {
     /// The commit that landed, where nothing came after it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub landed: Option<String>,
+    /// The same in the other repositories of the run.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub others: Vec<OtherPlace>,
+}
+
+/// Where the work of a run goes in another repository than that of the project.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct OtherPlace {
+    /// The repository, by its name in the plan.
+    pub repository: String,
+    /// A work tree of it.
+    pub path: PathBuf,
+    /// The branch.
+    pub branch: String,
+    /// What to type to see the commits.
+    pub log: String,
+}
+
+impl OtherPlace {
+    /// Those of a run in which something was done that has not landed. Of a repository
+    /// that is not where it was nothing is said.
+    fn of_run(session: &Session<'_>, row: &RunRow) -> Vec<Self> {
+        let trees = trees_of_run(session.world, &session.project, row).unwrap_or_default();
+        let places = trees.into_iter().filter_map(|(name, path)| {
+            let target = row.target_in(Some(&name))?;
+            let tip = git::tip_of(&path, &target.branch).filter(|tip| *tip != target.base)?;
+            let onto = target.onto.as_deref();
+            let at = onto.and_then(|onto| git::tip_of(&path, onto));
+            let has_landed =
+                at.is_some_and(|at| git::has_work_of(&path, &at, &tip, None).unwrap_or_default());
+            let from = onto.unwrap_or(&target.base);
+            let log = format!(
+                "git -C {} log {}..{}",
+                quote(&path.to_string_lossy()),
+                quote(from),
+                quote(&target.branch)
+            );
+            (!has_landed).then(|| Self {
+                repository: name,
+                log,
+                branch: target.branch.clone(),
+                path,
+            })
+        });
+        places.collect()
+    }
 }
 
 impl WorkPlace {
     /// Where the work of a run goes; none where it is worked on in place.
     #[must_use]
-    pub fn of_run(project: &Project, row: &RunRow) -> Option<Self> {
+    pub fn of_run(session: &Session<'_>, row: &RunRow) -> Option<Self> {
+        let own = Self::in_project(&session.project, row)?;
+        let others = OtherPlace::of_run(session, row);
+        Some(Self { others, ..own })
+    }
+
+    fn in_project(project: &Project, row: &RunRow) -> Option<Self> {
         let target = row.target.as_deref()?;
         let path = worktree_path(project, target).filter(|path| path.join(".git").exists());
         let changes = path.as_deref().map(|path| git::changes(path, &[]));
@@ -103,6 +156,7 @@ impl WorkPlace {
                 landed: Some(landed.commit.clone()),
                 branch: target.branch.clone(),
                 branch_removed: tip.is_none(),
+                others: Vec::new(),
             });
         }
         // A branch that is gone was merged, or given up.
@@ -133,6 +187,7 @@ impl WorkPlace {
             landed: None,
             branch: target.branch.clone(),
             branch_removed: false,
+            others: Vec::new(),
         })
     }
 }

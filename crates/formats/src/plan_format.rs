@@ -269,8 +269,9 @@ pub struct Surroundings<'a> {
     pub run: RunId,
     /// The text of a file, by its path from the folder of the plan.
     pub beside: &'a dyn Fn(&str) -> Option<String>,
-    /// Whether there is a file, by its path from the root of the work tree.
-    pub in_tree: &'a dyn Fn(&str) -> bool,
+    /// Whether there is a file, by its path from the root of a work tree: of the
+    /// repository of this name, else of that of the project.
+    pub in_tree: &'a dyn Fn(Option<&str>, &str) -> bool,
     /// What the folder of the work tree is called.
     pub tree_name: &'a str,
 }
@@ -293,12 +294,14 @@ pub struct RunRepo {
     pub path: Option<String>,
     /// How many issues are open there.
     pub issues: usize,
+    /// Whether something is, or may come, to be done there.
+    pub is_needed: bool,
 }
 
 /// The repositories in which a run is to be worked on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RunRepos {
-    /// Those in which something is to be done.
+    /// All that its files name, by their names.
     pub repos: Vec<RunRepo>,
     /// The file that says where they are, where there is one.
     pub manifest: Option<&'static str>,

@@ -19,7 +19,7 @@ use piton_core::iteration_hook::IterationHook;
 
 use piton_core::journal::{GENESIS, Record, Stamp};
 use piton_core::plan::{Order, Plan, PlannedItem, RunPast};
-use piton_core::policy::{Limits, OnDependencyFailure, Policy, Retry};
+use piton_core::policy::{Limits, OnDependencyFailure, Policy, Repositories, Retry};
 use piton_core::recover::{Recovery, Rule};
 use piton_core::run::Pause;
 use piton_core::scope::FileScope;
@@ -117,9 +117,14 @@ impl World {
     pub fn backed(text: &str, policy: Policy, backing: Option<Box<dyn Backing>>) -> Self {
         let mut world = Self::empty();
         world.backing = backing;
+        let plan = plan(world.run, text);
+        let repositories = plan.policy.repositories.clone();
         let plan = Plan {
-            policy,
-            ..plan(world.run, text)
+            policy: Policy {
+                repositories,
+                ..policy
+            },
+            ..plan
         };
         world.ok(Command::PlanRun(Box::new(plan)));
         world
@@ -1268,13 +1273,26 @@ pub fn plan(run: RunId, text: &str) -> Plan {
         words.for_each(|word| furnish(&mut item, word));
         items.push(item);
     }
+    let mut others: Vec<String> = items
+        .iter()
+        .filter_map(|item| item.repository.clone())
+        .collect();
+    others.sort();
+    others.dedup();
+    let repositories = (!others.is_empty()).then(|| Repositories {
+        own: Vec::new(),
+        others,
+    });
     Plan {
         requests: Vec::new(),
         run,
         name: "auth".to_owned(),
         face: "sprint-yaml".to_owned(),
         source: "sprints/auth/SPRINT.yaml".to_owned(),
-        policy: tried_once(),
+        policy: Policy {
+            repositories,
+            ..tried_once()
+        },
         order,
         native: None,
         past: None,

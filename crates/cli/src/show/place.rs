@@ -26,7 +26,7 @@ pub(crate) fn cleaned(cleaned: &Cleaned) -> Vec<String> {
             commit.unwrap_or_default()
         )
     }));
-    let branch = cleaned.branch.iter();
+    let branch = cleaned.branch.iter().chain(&cleaned.others);
     lines.extend(branch.map(|branch| format!("removed the branch {branch}, which has landed")));
     lines.extend(cleaned.left_out.iter().map(|left| {
         let (item, commit) = (&left.item, &left.commit);
@@ -67,6 +67,12 @@ pub(crate) fn lines(place: &WorkPlace) -> Vec<String> {
     }
     if let (Some(onto), Some(merge)) = (&place.onto, &place.merge) {
         lines.push(format!("land it on {onto} with `{merge}`"));
+    }
+    for other in &place.others {
+        lines.push(format!(
+            "in {}: on the branch {}; see it with `{}`",
+            other.repository, other.branch, other.log
+        ));
     }
     lines
 }

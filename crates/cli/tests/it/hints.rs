@@ -497,6 +497,7 @@ const NOT_TYPED: &[(&str, &str)] = &[
     ("git.missing", "says what to install, or what to leave out"),
     ("plan.foreign", "says to name another plan"),
     ("plan.none", "names a form, `piton run PLAN`"),
+    ("plan.repository", "says what to change in the manifest"),
     ("plan.secret", "says what to change in the plan"),
     ("plan.unsupported", "says what can be run"),
     ("record.problems", "says what is wrong in what was sent"),

@@ -276,38 +276,27 @@ fn tasks_that_cannot_be_worked_with_go_back_to_the_agent_with_their_places() {
     assert!(told.contains(place), "{told}");
 }
 
-/// What stands in another repository is not worked on from here.
+/// What stands in a repository that nobody finds is not worked on elsewhere.
 #[test]
-fn a_run_for_other_repositories_is_refused_and_names_them() {
+fn a_repository_that_is_not_there_is_refused_and_named() {
     let manifest = |path: &str| format!("repos:\n  - {{name: shop, path: {path}, team: Core}}\n");
     let scratch = shop(&state("EXECUTING", "in_progress", ISSUES));
     let text = scratch.read("state.json");
+    let refused = |why: &str| {
+        let said = run(&scratch);
+        assert_eq!(said.exit, 2, "{}", said.err);
+        assert!(said.err.contains(why), "{why}: {}", said.err);
+        assert!(said.err.contains("[plan.repository]"), "{}", said.err);
+    };
     scratch.write("manifest.yaml", &manifest("/srv/shop"));
-    let said = run(&scratch);
-    assert_eq!(said.exit, 1, "{}", said.err);
-    assert!(
-        said.err.contains("`shop` (/srv/shop, 2 open issues)"),
-        "{}",
-        said.err
-    );
-    scratch.write(
-        "manifest.yaml",
-        &manifest("elsewhere").replace("shop,", "store,"),
-    );
-    let said = run(&scratch);
-    assert_eq!(said.exit, 1, "{}", said.err);
-    assert!(
-        said.err.contains("name `shop` in manifest.yaml"),
-        "{}",
-        said.err
-    );
+    refused("`shop` is not at /srv/shop, where manifest.yaml says that it is");
+    scratch.write("manifest.yaml", &manifest("/"));
+    refused("`shop` at / is in no git repository with a work tree");
+    scratch.write("manifest.yaml", &manifest(".").replace("shop,", "store,"));
+    refused("`shop` has a part in state.json, and no file says where it is");
     std::fs::remove_file(scratch.path().join("manifest.yaml")).expect("it is there");
     scratch.write("state.json", &text.replacen("\"shop\"", "\"store\"", 1));
-    let said = run(&scratch);
-    assert_eq!(said.exit, 1, "{}", said.err);
-    for name in ["`shop` (1 open issue)", "`store` (1 open issue)"] {
-        assert!(said.err.contains(name), "{}", said.err);
-    }
+    refused("`shop` has a part in state.json, and no file says where it is");
     assert!(!scratch.has(".piton") && !scratch.has("made"));
     // What is done there is nobody's work any more.
     let done = text.replacen("\"ready\"", "\"done\"", 1);

@@ -179,8 +179,11 @@ fn what_cannot_be_begun_is_refused_and_nothing_is_written() {
         (2, "there is no file none.md"),
     );
     let two = format!("{MANIFEST}  - {{name: api, path: ../api, team: Core}}\n");
-    check(&two, &[], (1, "`api` (../api)"));
-    check(&two, &[], (1, "runs over several repositories come later"));
+    check(
+        &two,
+        &[],
+        (2, "`api` is not at ../api, where manifest.yaml"),
+    );
     check(
         MANIFEST,
         &["--out", "nowhere/state.json"],

@@ -34,6 +34,7 @@ mod hook;
 mod hostile_agents;
 mod init;
 mod issue_graphs;
+mod issue_repositories;
 mod issue_verbs;
 mod iteration_hooks;
 mod joining;

@@ -930,8 +930,11 @@ fn prepared(
             all
         })
         .collect();
+    let policy = story.tables.run(run).map(|row| &row.policy);
     for (item, depends_on) in items.iter_mut().zip(depends_on) {
         item.depends_on = depends_on;
+        let named = item.repository.take();
+        item.repository = policy.and_then(|policy| policy.repository_of(named));
         if item.state.is_finished() {
             continue;
         }

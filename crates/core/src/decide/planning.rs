@@ -40,6 +40,7 @@ pub(super) fn plan_run(story: &mut Story<'_>, plan: &Plan) -> Result<(), Refusal
                 gives_way,
                 ..item.turn
             },
+            repository: plan.policy.repository_of(item.repository.clone()),
             ..item.clone()
         };
         if item.state == ItemState::Ready && is_held_back(story, plan.run, &item) {

@@ -406,6 +406,8 @@ fn rules(policy: &mut Policy, each: Each<'_>) {
         concurrency_max: _,
         on_dependency_failure: _,
         review: _,
+        // Names that the manifest has, as those of items have them.
+        repositories: _,
     } = policy;
     for IterationHook { id: _, prompt } in iteration_hooks {
         each(Text::Free(prompt));

@@ -135,6 +135,13 @@ pub(super) fn common_dir(folder: &Path) -> PathBuf {
     common.map_or_else(|_| folder.to_owned(), |path| folder.join(path.trim()))
 }
 
+/// What all work trees of the repository of one share, by its path without links; none
+/// where there is no repository.
+#[must_use]
+pub(crate) fn repository_of(work_tree: &Path) -> Option<PathBuf> {
+    fs::canonicalize(common_dir(&git_dir(work_tree)?)).ok()
+}
+
 /// Whether the repository of a work tree knows another one to exchange with.
 #[must_use]
 pub fn has_remotes(work_tree: &Path) -> bool {

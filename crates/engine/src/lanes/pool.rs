@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use super::{Lane, LaneFault, LaneUse, PlanSeen, at};
+use super::{Lane, LaneFault, LaneRepository, LaneUse, PlanSeen, at};
 use crate::config::{PORTS_A_LANE, WorkspaceConfig};
 use crate::native_files::exchange::sha256;
 use crate::process::{Identity, has_ended, myself};
@@ -34,6 +34,8 @@ pub struct Pool {
     folder: PathBuf,
     /// What worktrees are named by.
     name: String,
+    /// The repository of which it takes lanes; none is that of the project.
+    pub(super) repository: Option<LaneRepository>,
 }
 
 impl Pool {
@@ -64,7 +66,47 @@ impl Pool {
             },
             folder: fs::canonicalize(&folder).map_err(at(&folder))?,
             name,
+            repository: None,
         })
+    }
+
+    /// The same pool, for lanes that are worktrees of another repository.
+    #[must_use]
+    pub fn in_repository(&self, repository: LaneRepository) -> Self {
+        Self {
+            project: Project {
+                work_tree: repository.tree.clone(),
+                ..self.project.clone()
+            },
+            name: plain_name(&repository.tree),
+            repository: Some(repository),
+            ..self.clone()
+        }
+    }
+
+    /// The pool of the lane that was used like that, whatever repository it is of.
+    #[must_use]
+    pub fn of_lane(&self, used: Option<&LaneUse>) -> Self {
+        let repository = used.and_then(|used| used.repository.clone());
+        repository.map_or_else(|| self.clone(), |repository| self.in_repository(repository))
+    }
+
+    /// The work tree of the repository of which its lanes are.
+    #[must_use]
+    pub fn main(&self) -> &Path {
+        &self.project.work_tree
+    }
+
+    /// The name of that repository; none is that of the project.
+    #[must_use]
+    pub fn repository(&self) -> Option<&str> {
+        self.repository.as_ref().map(|repository| &*repository.name)
+    }
+
+    /// Whether a lane that was used like that is one of this repository.
+    fn has(&self, used: &LaneUse) -> bool {
+        let tree = |of: &Option<LaneRepository>| of.as_ref().map(|of| of.tree.clone());
+        tree(&used.repository) == tree(&self.repository)
     }
 
     /// Takes the lane with the lowest number that no living process has, and that
@@ -101,7 +143,8 @@ impl Pool {
             return Ok(None);
         };
         let used = LaneUse::read(&lane.folder)?;
-        Ok(is_free(used.as_ref()).then_some(lane))
+        let is_here = used.as_ref().is_none_or(|used| self.has(used));
+        Ok((is_here && is_free(used.as_ref())).then_some(lane))
     }
 
     /// Takes the lane of this number, whoever had it last; none when a living

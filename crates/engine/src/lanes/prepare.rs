@@ -84,6 +84,7 @@ impl Pool {
         self.refuse_foreign(lane, (state, known.is_some()), order.by)?;
         let mut used = known.unwrap_or_default();
         used.taken = order.taken.clone();
+        used.repository.clone_from(&self.repository);
         used.write(&lane.folder)?;
         fail::point("lane.registered");
         if !order.marks.is_empty() || !order.recorded.is_empty() {

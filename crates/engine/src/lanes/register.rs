@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::{self, ErrorKind, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
@@ -33,6 +33,10 @@ pub struct LaneUse {
     /// Who took it last.
     #[serde(flatten)]
     pub taken: LaneTaking,
+    /// The repository that the worktree is of, by its name in the plan of a run; none is
+    /// that of the project.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repository: Option<LaneRepository>,
     /// The `setup` that succeeded last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     setup: Option<SetupDone>,
@@ -43,6 +47,15 @@ pub struct LaneUse {
     /// git was asked whether that is nowhere else.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keeps: Option<LaneTaking>,
+}
+
+/// Another repository than that of the project.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LaneRepository {
+    /// Its name in the plan of the run that made the lane.
+    pub name: String,
+    /// A work tree of it.
+    pub tree: PathBuf,
 }
 
 impl LaneTaking {
@@ -93,6 +106,12 @@ pub(super) fn write_whole(folder: &Path, path: &Path, bytes: &[u8]) -> io::Resul
 pub fn run_of_tree(tree: &Path) -> Option<String> {
     let used = LaneUse::read(tree.parent()?).ok()??;
     Some(used.taken.run).filter(|run| !run.is_empty())
+}
+
+/// The repository of the lane whose worktree one is, where that is not the project's.
+#[must_use]
+pub fn repository_of_tree(tree: &Path) -> Option<LaneRepository> {
+    LaneUse::read(tree.parent()?).ok()??.repository
 }
 
 impl LaneUse {

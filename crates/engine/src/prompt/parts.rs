@@ -10,7 +10,7 @@ use piton_core::quote::{fenced, first_line, indented, listed, quoted, shortened}
 use piton_core::{ItemRow, Node};
 
 use super::recovery;
-use super::{CommitBy, DoneItem, GOES_ON, Ingredients, OwnWorktree, Templates};
+use super::{CommitBy, DoneItem, GOES_ON, Ingredients, OwnWorktree, PromptRepositories, Templates};
 
 /// Most characters of the last failure, and of the output of a check.
 pub(super) const ERROR_CHARS_MAX: usize = 6_000;
@@ -56,6 +56,7 @@ pub(super) fn worktree(place: &OwnWorktree) -> String {
         branch,
         main,
         lacks,
+        repositories,
     } = place;
     let (at, stay) = match branch {
         Some(branch) => (
@@ -70,6 +71,20 @@ pub(super) fn worktree(place: &OwnWorktree) -> String {
     let mut text = format!(
         "## Where you work\n\nYou are in `{path}`, {at}. Read and change the files here, by paths relative to this folder{stay}. `{main}` is another work tree of the same repository: leave its files alone."
     );
+    if let Some(PromptRepositories { own, others }) = repositories {
+        let own = own.as_deref().map_or_else(
+            || "the repository in which the run was begun".to_owned(),
+            |name| format!("the repository `{name}`"),
+        );
+        text.push_str(&format!(
+            "\n\nThe whole is worked on in several repositories: this is {own}, and your part is here alone. Read the others where you need them, and change nothing there:"
+        ));
+        for (name, path, branch) in others {
+            text.push_str(&format!(
+                "\n- {name} in `{path}`; what is done there by now is on its branch `{branch}`"
+            ));
+        }
+    }
     if let Some((nodes, branch)) = lacks {
         let nodes = nodes.join("`, `");
         text.push_str(&format!(

@@ -306,7 +306,12 @@ impl Runner<'_, '_> {
         ]
         .map(|(name, value)| (name.to_owned(), value.to_owned()));
         let there = self.sites.at(&item.node);
-        there.env.iter().cloned().chain(own).collect()
+        let known = self.row.policy.repositories.as_ref();
+        let named = self.repository_of(&item.node);
+        let named = named.or_else(|| known.and_then(|known| known.own.first().cloned()));
+        let named = named.filter(|_| known.is_some());
+        let named = named.map(|name| ("PITON_REPOSITORY".to_owned(), name));
+        there.env.iter().cloned().chain(own).chain(named).collect()
     }
 
     pub(super) fn agent_ended(

@@ -25,7 +25,8 @@ use crate::git;
 use crate::notice::Notice;
 use crate::preparing::{self, BlockersOf, PrepareRequest, TOKENS};
 use crate::prompt::{
-    self, CommitBy, DoneItem, Ingredients, LaterCheck, Level, OwnWorktree, Past, ReportBy,
+    self, CommitBy, DoneItem, Ingredients, LaterCheck, Level, OwnWorktree, Past,
+    PromptRepositories, ReportBy,
 };
 
 /// So many items that were done are told.
@@ -209,8 +210,12 @@ impl Runner<'_, '_> {
             return Some(OwnWorktree {
                 path: held.lane.tree.display().to_string(),
                 branch: None,
-                main: project.root.display().to_string(),
+                main: match self.repository_of(&item.node) {
+                    None => project.root.display().to_string(),
+                    Some(_) => self.main_of(&item.node).display().to_string(),
+                },
                 lacks: self.lacking_at(item, &held.lane.tree),
+                repositories: self.repositories_for(item),
             });
         }
         let target = self.row.target.as_deref();
@@ -220,13 +225,39 @@ impl Runner<'_, '_> {
             branch: Some(target.branch.clone()),
             main: project.root.display().to_string(),
             lacks: None,
+            repositories: None,
+        })
+    }
+
+    /// The repositories of the run, as seen from that of an item.
+    fn repositories_for(&self, item: &ItemRow) -> Option<PromptRepositories> {
+        let row = self.lp.run()?;
+        let known = row.policy.repositories.as_ref()?;
+        let here = self.repository_of(&item.node);
+        let own_name = known.own.first().cloned();
+        let names = std::iter::once(None).chain(known.others.iter().map(Some));
+        let others = names
+            .filter(|name| name.cloned() != here)
+            .filter_map(|name| {
+                let pool = self.lanes.as_ref()?.pool_of(name.map(String::as_str))?;
+                let target = row.target_in(name.map(String::as_str))?;
+                let shown = match name.or(own_name.as_ref()) {
+                    Some(name) => format!("`{name}`"),
+                    None => "the one in which the run was begun".to_owned(),
+                };
+                let path = pool.main().display().to_string();
+                Some((shown, path, target.branch.clone()))
+            });
+        Some(PromptRepositories {
+            own: here.clone().or_else(|| own_name.clone()),
+            others: others.collect(),
         })
     }
 
     /// What an item waited for that is on the target and not in its lane, which begins
     /// at work that was saved before. What git has no more says nothing.
     fn lacking_at(&self, item: &ItemRow, lane: &Path) -> Option<(Vec<String>, String)> {
-        let target = self.target()?;
+        let target = self.target_of(&item.node)?;
         let head = git::head(lane).ok()??;
         let has = |commit: &str, on: &str| git::is_built_on(lane, commit, on).ok();
         let is_lacking = |row: &&ItemRow| {

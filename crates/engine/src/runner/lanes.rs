@@ -28,8 +28,8 @@ use crate::fail;
 use crate::failure::Failure;
 use crate::git::{self, By, KeptWork, MovedSubmodule, OwnPaths, RefMove, RefStep, WorktreeState};
 use crate::lanes::{
-    Lane, LaneFault, LaneOrder, LaneStart, LaneTaking, LaneUse, Pool, Prepared, copies_files,
-    note_repository, plan_in, run_of_tree,
+    Lane, LaneFault, LaneOrder, LaneRepository, LaneStart, LaneTaking, LaneUse, Pool, Prepared,
+    copies_files, note_repository, plan_in, run_of_tree,
 };
 use crate::native_files::News;
 use crate::native_files::exchange::sha256;
@@ -37,17 +37,21 @@ use crate::native_files::plan_sync::LaneCopy;
 use crate::notice::Notice;
 use crate::process::Stop;
 use crate::project::Project;
+use crate::repositories::{Trees, trees_of_run};
 use crate::session::Session;
 use crate::shell::quote;
 use crate::worktree::{self, WorktreeOrder};
 
 /// What a runner has of the lanes of its run.
 pub(super) struct RunLanes {
-    pub(super) pool: Pool,
+    /// The pool for lanes of the project's repository.
+    pool: Pool,
+    /// Those for lanes of the others, by their names.
+    others: BTreeMap<String, Pool>,
     /// The lanes of units, by the units.
     units: BTreeMap<Node, HeldLane>,
-    /// The one in which merges are made and checked.
-    pub(super) merges: Option<HeldLane>,
+    /// Those in which merges are made and checked, by their repositories.
+    pub(super) merges: BTreeMap<Option<String>, HeldLane>,
 }
 
 /// A lane that this process holds.
@@ -74,11 +78,28 @@ impl HeldLane {
 }
 
 impl RunLanes {
-    pub(super) fn new(pool: Pool) -> Self {
+    /// The lanes of a run that is worked on in these repositories beside the project's.
+    pub(super) fn new(pool: Pool, trees: &Trees) -> Self {
+        let others = trees.iter().map(|(name, tree)| {
+            let repository = LaneRepository {
+                name: name.clone(),
+                tree: tree.clone(),
+            };
+            (name.clone(), pool.in_repository(repository))
+        });
         Self {
+            others: others.collect(),
             pool,
             units: BTreeMap::new(),
-            merges: None,
+            merges: BTreeMap::new(),
+        }
+    }
+
+    /// The pool for lanes of a repository; none where the run is not worked on there.
+    pub(super) fn pool_of(&self, repository: Option<&str>) -> Option<&Pool> {
+        match repository {
+            None => Some(&self.pool),
+            Some(name) => self.others.get(name),
         }
     }
 
@@ -114,7 +135,8 @@ pub(super) fn count_workers(
         return Ok(workers);
     }
     refuse_unfinished(session, job, row)?;
-    if workers == NonZeroU32::MIN {
+    let has_several = row.policy.repositories.is_some();
+    if workers == NonZeroU32::MIN && !has_several {
         return Ok(workers);
     }
     match refuse(session, job, row) {
@@ -122,7 +144,7 @@ pub(super) fn count_workers(
             tell_untracked(session, job, row, tell)?;
             Ok(workers)
         }
-        Err(failure) if job.workers.is_some() => Err(failure),
+        Err(failure) if job.workers.is_some() || has_several => Err(failure),
         Err(failure) => {
             tell(Notice::Warning(&format!(
                 "one item after another, where {workers} could be worked on at once: {failure}"
@@ -293,46 +315,11 @@ pub(super) fn enter(
     begins: Option<TargetRow>,
 ) -> Result<RunLanes, Failure> {
     let project = &session.project;
-    let rows = session.load(&[Need::Run(run)])?;
-    let row = known(rows.tables.run(run))?;
-    let is_new = row.target.is_none();
-    let target = match row.target.as_deref() {
-        Some(target) => target.clone(),
-        None => {
-            let chosen = begins.map_or_else(|| new_target(session, &row), Ok);
-            let target = chosen?;
-            let known = Box::new(target.clone());
-            let command = Command::TargetRun {
-                repository: None,
-                run,
-                token,
-                target: known,
-            };
-            session.commit(&command, &facts(session))?;
-            target
-        }
-    };
-    fail::point("target.recorded");
-    // That of the plan's own worktree is let go before anything is merged.
-    if target.path.is_none() {
-        refuse_checked_out(&project.work_tree, &target)?;
-    }
-    let target = match is_new || target.path.is_some() {
-        true => target,
-        false => follow_head(session, (&row, token), target)?,
-    };
-    let name = format!("refs/heads/{}", target.branch);
-    if target.tip == target.base && git::ref_at(&project.work_tree, &name)?.is_none() {
-        let step = RefStep {
-            from: None,
-            to: Some(&target.base),
-        };
-        let (mark, stop) = (commit_mark(run, &Node::named("target")), Stop::default());
-        let by = By {
-            mark: &mark,
-            stop: &stop,
-        };
-        git::move_ref(&project.work_tree, &name, step, &by)?;
+    let row = run_row(session, run)?;
+    let trees = trees_of_run(session.world, project, &row)?;
+    let target = enter_target(session, (&row, token), (None, &project.work_tree), begins)?;
+    for (name, tree) in &trees {
+        enter_target(session, (&row, token), (Some(name), tree), None)?;
     }
     let rules = &job.config.merge;
     let command = Command::EnterLanes {
@@ -350,7 +337,87 @@ pub(super) fn enter(
         follow_branch(session, (run, token), target)?;
     }
     let pool = Pool::open(project, &job.config.workspace).map_err(failure_of)?;
-    Ok(RunLanes::new(pool))
+    Ok(RunLanes::new(pool, &trees))
+}
+
+fn run_row(session: &Session<'_>, run: RunId) -> Result<RunRow, Failure> {
+    let rows = session.load(&[Need::Run(run)])?;
+    known(rows.tables.run(run))
+}
+
+/// The target in a repository, of which this is a work tree: its branch is made where it
+/// is not there yet, and taken along to what is checked out where that has all of it.
+fn enter_target(
+    session: &Session<'_>,
+    (row, token): (&RunRow, u64),
+    (repository, main): (Option<&str>, &Path),
+    begins: Option<TargetRow>,
+) -> Result<TargetRow, Failure> {
+    let run = row.id;
+    let known = row.target_in(repository);
+    let target = match known {
+        Some(target) => target.clone(),
+        None => {
+            if repository.is_some() {
+                refuse_changes(main)?;
+            }
+            let chosen = begins.map_or_else(|| new_target(main, row), Ok);
+            let target = chosen?;
+            let command = Command::TargetRun {
+                repository: repository.map(str::to_owned),
+                run,
+                token,
+                target: Box::new(target.clone()),
+            };
+            session.commit(&command, &facts(session))?;
+            target
+        }
+    };
+    fail::point("target.recorded");
+    // That of the plan's own worktree is let go before anything is merged.
+    if target.path.is_none() {
+        refuse_checked_out(main, &target)?;
+    }
+    let target = match known.is_none() || target.path.is_some() {
+        true => target,
+        false => follow_head(session, (row, token), (repository, main), target)?,
+    };
+    let name = format!("refs/heads/{}", target.branch);
+    if target.tip == target.base && git::ref_at(main, &name)?.is_none() {
+        let step = RefStep {
+            from: None,
+            to: Some(&target.base),
+        };
+        let (mark, stop) = (commit_mark(run, &Node::named("target")), Stop::default());
+        let by = By {
+            mark: &mark,
+            stop: &stop,
+        };
+        git::move_ref(main, &name, step, &by)?;
+    }
+    Ok(target)
+}
+
+/// Refuses another repository in which no lane can begin: at its commit, without what is
+/// in none.
+fn refuse_changes(main: &Path) -> Result<(), Failure> {
+    git::refuse_without_identity(main)?;
+    let changes = git::tracked_changes(main, &[])?;
+    if changes.is_empty() {
+        return Ok(());
+    }
+    let shown = quote(&main.to_string_lossy()).into_owned();
+    Err(Failure::new(
+        "git.dirty",
+        format!(
+            "work in {} begins at the commit that is checked out there, and these have changes that are in none: {}",
+            main.display(),
+            first_of(&changes)
+        ),
+    )
+    .hint(format!(
+        "commit them or put them aside with `git -C {shown} stash`, then run again"
+    )))
 }
 
 /// Begins at what the branch of the plan's own worktree has by now: what was done in
@@ -411,10 +478,12 @@ pub(super) fn refuse_checked_out(main: &Path, target: &TargetRow) -> Result<(), 
 fn follow_head(
     session: &Session<'_>,
     (row, token): (&RunRow, u64),
+    (repository, main): (Option<&str>, &Path),
     target: TargetRow,
 ) -> Result<TargetRow, Failure> {
-    let (main, run) = (&session.project.work_tree, row.id);
+    let run = row.id;
     let plan = PlanFile::path(row).and_then(|path| session.project.in_work_tree(&path));
+    let plan = plan.filter(|_| repository.is_none());
     let name = format!("refs/heads/{}", target.branch);
     let (Some(head), at) = (git::head(main)?, git::ref_at(main, &name)?) else {
         return Ok(target);
@@ -455,7 +524,7 @@ fn follow_head(
     };
     let known = Box::new(target.clone());
     let command = Command::TargetRun {
-        repository: None,
+        repository: repository.map(str::to_owned),
         run,
         token,
         target: known,
@@ -465,12 +534,14 @@ fn follow_head(
 }
 
 /// The target of a run that has none yet.
-pub(super) fn new_target(session: &Session<'_>, row: &RunRow) -> Result<TargetRow, Failure> {
-    let main = &session.project.work_tree;
+pub(super) fn new_target(main: &Path, row: &RunRow) -> Result<TargetRow, Failure> {
     let here = git::checked_out(main).and_then(|here| here.branch);
     let base = git::head(main)?.ok_or_else(|| {
-        Failure::new("git.no_commit", "the repository has no commit to begin at")
-            .hint("make a first commit, then run again")
+        let what = format!(
+            "the repository in {} has no commit to begin at",
+            main.display()
+        );
+        Failure::new("git.no_commit", what).hint("make a first commit there, then run again")
     })?;
     let named = format!("piton/{}", ref_name(&row.name));
     let mut branch = named.clone();
@@ -510,8 +581,11 @@ impl Runner<'_, '_> {
             if held.is_some_and(|held| held.lane.number == *number) {
                 continue;
             }
+            let Some(pool) = self.pool_of_unit(node) else {
+                continue;
+            };
             let project = Project {
-                work_tree: lanes.pool.tree_of(*number),
+                work_tree: pool.tree_of(*number),
                 ..self.session.project.clone()
             };
             if project.work_tree.is_dir() {
@@ -540,8 +614,7 @@ impl Runner<'_, '_> {
         let Some(held) = self.lane_of(node) else {
             return Ok(());
         };
-        let main = &self.session.project.work_tree;
-        match git::worktree_state(main, &held.lane.tree) {
+        match git::worktree_state(&self.main_of(node), &held.lane.tree) {
             WorktreeState::Sound { .. } => Ok(()),
             WorktreeState::Absent | WorktreeState::Broken => Err(lost_lane(&held.lane.tree)),
         }
@@ -558,7 +631,7 @@ impl Runner<'_, '_> {
         let Some(((hold, _), held)) = hold.zip(held) else {
             return Ok(());
         };
-        let Some(lanes) = &self.lanes else {
+        let Some(pool) = self.pool_of_unit(&unit) else {
             return Ok(());
         };
         let (mark, stop) = (commit_mark(self.row.id, &unit), Stop::default());
@@ -574,9 +647,9 @@ impl Runner<'_, '_> {
             },
             redactor: &self.session.world.redactor(),
         };
-        lanes.pool.prepare(&held.lane, &order).map_err(failure_of)?;
-        if let Some(plan) = self.tracked_plan() {
-            let seen = lanes.pool.plan_seen(held.lane.number);
+        pool.prepare(&held.lane, &order).map_err(failure_of)?;
+        if let Some(plan) = self.plan_in_lane(&unit) {
+            let seen = pool.plan_seen(held.lane.number);
             seen.begin(&held.lane.tree.join(plan)).map_err(failure_of)?;
         }
         Ok(())
@@ -592,12 +665,13 @@ impl Runner<'_, '_> {
     ) -> Result<(), Failure> {
         let unit = unit_of(node);
         let hold = self.hold_of(&unit);
-        let lanes = self.lanes.as_ref();
-        let (Some((hold, _)), Some(lanes), Some(plan)) = (hold, lanes, self.tracked_plan()) else {
+        let pool = self.pool_of_unit(&unit);
+        let (Some((hold, _)), Some(pool), Some(plan)) = (hold, pool, self.plan_in_lane(&unit))
+        else {
             return Ok(());
         };
-        let seen = lanes.pool.plan_seen(hold.lane);
-        let now = plan_in(&lanes.pool.tree_of(hold.lane).join(plan));
+        let seen = pool.plan_seen(hold.lane);
+        let now = plan_in(&pool.tree_of(hold.lane).join(plan));
         let Some((base, now)) = seen.read().zip(now) else {
             return Ok(());
         };
@@ -637,16 +711,48 @@ impl Runner<'_, '_> {
         project.in_work_tree(&path).filter(|_| is_tracked)
     }
 
+    /// The same of the lane of a unit: one of another repository has no copy.
+    fn plan_in_lane(&self, unit: &Node) -> Option<String> {
+        self.tracked_plan()
+            .filter(|_| self.repository_of(unit).is_none())
+    }
+
+    /// The repository in which an item is worked on; none is that of the project.
+    pub(super) fn repository_of(&self, node: &Node) -> Option<String> {
+        let tables = self.lp.tables();
+        let item = tables.item(self.row.id, node)?;
+        tables.repository_of(item).map(str::to_owned)
+    }
+
+    /// The pool that the lane of an item is of.
+    pub(super) fn pool_of_unit(&self, node: &Node) -> Option<&Pool> {
+        let repository = self.repository_of(node);
+        self.lanes.as_ref()?.pool_of(repository.as_deref())
+    }
+
+    /// A work tree of the repository of an item, in which git is asked.
+    pub(super) fn main_of(&self, node: &Node) -> PathBuf {
+        let own = &self.session.project.work_tree;
+        self.pool_of_unit(node)
+            .map_or_else(|| own.clone(), |pool| pool.main().to_owned())
+    }
+
+    /// The branch that the work on an item goes to, as the loop knows it.
+    pub(super) fn target_of(&self, node: &Node) -> Option<TargetRow> {
+        let repository = self.repository_of(node);
+        self.lp.run()?.target_in(repository.as_deref()).cloned()
+    }
+
     /// Under what the commit of an item in a lane is kept.
     pub(super) fn keeping(&self, node: &Node) -> Option<Keeping> {
         self.lane_of(node)?;
         let unit = unit_of(node);
         let (hold, _) = self.hold_of(&unit)?;
         Some(Keeping {
-            main: self.session.project.work_tree.clone(),
+            main: self.main_of(&unit),
             kept: self.kept_now(&unit),
             from: hold.from,
-            tip: self.target()?.tip,
+            tip: self.target_of(&unit)?.tip,
         })
     }
 
@@ -668,7 +774,7 @@ impl Runner<'_, '_> {
         tell: &mut dyn FnMut(Notice<'_>),
     ) -> Result<Vec<Input>, Failure> {
         let hold = self.hold_of(node);
-        if let Some(lost) = self.lost_since(hold.as_ref()) {
+        if let Some(lost) = self.lost_since(node, hold.as_ref()) {
             return self.lose_work(node, &lost, tell);
         }
         // Nothing is under way yet that could end with it.
@@ -719,14 +825,13 @@ impl Runner<'_, '_> {
 
     /// A lane that was worked in under an earlier runner and is gone. One that git
     /// does not know any more has its files, and is repaired.
-    fn lost_since(&self, hold: Option<&(LaneHold, bool)>) -> Option<Failure> {
+    fn lost_since(&self, node: &Node, hold: Option<&(LaneHold, bool)>) -> Option<Failure> {
         let (hold, _) = hold.filter(|(_, is_used)| *is_used)?;
-        let tree = self.lanes.as_ref()?.pool.tree_of(hold.lane);
+        let tree = self.pool_of_unit(node)?.tree_of(hold.lane);
         if self.was_taken_over(&tree) {
             return None;
         }
-        let main = &self.session.project.work_tree;
-        let is_gone = git::worktree_state(main, &tree) == WorktreeState::Absent;
+        let is_gone = git::worktree_state(&self.main_of(node), &tree) == WorktreeState::Absent;
         is_gone.then(|| lost_lane(&tree))
     }
 
@@ -741,26 +846,26 @@ impl Runner<'_, '_> {
         node: &Node,
         hold: Option<(LaneHold, bool)>,
     ) -> Result<(Lane, Option<String>), Failure> {
-        let Some(lanes) = &self.lanes else {
+        let Some(pool) = self.pool_of_unit(node) else {
             return Err(Failure::new("run.state", "this run has no lanes here"));
         };
         let Some((hold, is_used)) = hold else {
-            let own = match self.lane_of_conversation(node, &lanes.pool)? {
-                None => self.lane_of_repositories(node, &lanes.pool)?,
+            let own = match self.lane_of_conversation(node, pool)? {
+                None => self.lane_of_repositories(node, pool)?,
                 own => own,
             };
-            let lane = own.map_or_else(|| self.take_free(node, &lanes.pool), Ok)?;
+            let lane = own.map_or_else(|| self.take_free(node, pool), Ok)?;
             return Ok((lane, None));
         };
-        if self.was_taken_over(&lanes.pool.tree_of(hold.lane)) {
-            return Ok((self.take_free(node, &lanes.pool)?, None));
+        if self.was_taken_over(&pool.tree_of(hold.lane)) {
+            return Ok((self.take_free(node, pool)?, None));
         }
-        if let Some(lane) = lanes.pool.retake(hold.lane).map_err(failure_of)? {
+        if let Some(lane) = pool.retake(hold.lane).map_err(failure_of)? {
             return Ok((lane, None));
         }
         // A process that was stopped still has it: what is in it is saved from here.
-        let lane = self.take_free(node, &lanes.pool)?;
-        let tree = lanes.pool.tree_of(hold.lane);
+        let lane = self.take_free(node, pool)?;
+        let tree = pool.tree_of(hold.lane);
         if !is_used {
             return Ok((lane, None));
         }
@@ -819,8 +924,9 @@ impl Runner<'_, '_> {
     /// in its work. One that cannot be asked about is left alone.
     fn keeps_repository(&self, pool: &Pool, number: u32) -> bool {
         let tree = pool.tree_of(number);
-        let state = git::worktree_state(&self.session.project.work_tree, &tree);
-        let target = self.lp.run().and_then(|row| row.target.as_deref());
+        let state = git::worktree_state(pool.main(), &tree);
+        let row = self.lp.run();
+        let target = row.and_then(|row| row.target_in(pool.repository()));
         let (WorktreeState::Sound { .. }, Some(target)) = (state, target) else {
             return false;
         };
@@ -873,19 +979,19 @@ impl Runner<'_, '_> {
     pub(super) fn prepare_lane(&mut self, node: &Node) -> Vec<Input> {
         let held = self.lane_of(node).cloned();
         let hold = self.hold_of(node).zip(held);
-        let of_run = self.lanes.as_ref().zip(self.target());
-        let (Some(((hold, is_used), held)), Some((lanes, target))) = (hold, of_run) else {
+        let of_run = self.pool_of_unit(node).zip(self.target_of(node));
+        let (Some(((hold, is_used), held)), Some((pool, target))) = (hold, of_run) else {
             let (node, end) = (node.clone(), LaneEnd::Stopped);
             return vec![Input::LaneEnded { node, end }];
         };
-        let (pool, tip) = (lanes.pool.clone(), target.tip);
+        let (pool, tip) = (pool.clone(), target.tip);
         let item = self.lp.tables().item(self.row.id, node);
         let merge = item.and_then(ItemRow::merge);
         let shows_both_sides = merge.is_some_and(MergeRow::shows_both_sides);
         let taken = self.taking(node, hold.fence);
         let redactor = self.session.world.redactor();
-        let own = self.own_paths();
-        let plan = self.tracked_plan();
+        let own = self.own_paths_at(node);
+        let plan = self.plan_in_lane(node);
         let start = match is_used {
             true => LaneStart::AsLeft,
             false => LaneStart::Clean,
@@ -1003,10 +1109,10 @@ impl Runner<'_, '_> {
         (tree, included): (&Path, &[String]),
     ) -> SaveOrder {
         SaveOrder {
-            main: self.session.project.work_tree.clone(),
+            main: self.main_of(node),
             tree: tree.to_owned(),
             from: hold.from.clone(),
-            own: self.not_the_agents(),
+            own: self.not_the_agents_at(node),
             without: included.to_vec(),
             message: format!("{}: work on {}", self.sprint_id, node),
             kept: self.kept_now(node),
@@ -1015,9 +1121,11 @@ impl Runner<'_, '_> {
 
     /// The ref of a unit, as it stood when this runner was one of the run's.
     fn kept_now(&self, unit: &Node) -> Result<Kept, Failure> {
-        let name = unit_ref(&self.unit_folder(), unit);
+        let repository = self.repository_of(unit);
+        let row = self.lp.run().unwrap_or(&self.row);
+        let name = unit_ref(&unit_folder(row, repository.as_deref()), unit);
         // In this order: whoever gave this runner up keeps what it finds afterwards.
-        let at = git::ref_at(&self.session.project.work_tree, &name)?;
+        let at = git::ref_at(&self.main_of(unit), &name)?;
         let rows = self.session.load(&[Need::Run(self.row.id)])?;
         let row = rows.tables.run(self.row.id);
         if row.is_some_and(|row| row.has_runner(self.lp.token())) {
@@ -1052,7 +1160,7 @@ impl Runner<'_, '_> {
     }
 
     /// The files that piton writes itself: that of the plan, and those of the project.
-    pub(super) fn own_paths(&self) -> OwnPaths {
+    fn own_paths(&self) -> OwnPaths {
         let project = &self.session.project;
         let plan = PlanFile::path(&self.row).map(|path| project.absolute(&path));
         let rows = self.session.load(&[Need::Faces]);
@@ -1075,8 +1183,20 @@ impl Runner<'_, '_> {
         }
     }
 
-    fn unit_folder(&self) -> String {
-        unit_folder(self.lp.run().unwrap_or(&self.row))
+    /// The same, of the repository of an item: another one than the project's has none.
+    pub(super) fn own_paths_at(&self, node: &Node) -> OwnPaths {
+        match self.repository_of(node) {
+            None => self.own_paths(),
+            Some(_) => OwnPaths::default(),
+        }
+    }
+
+    /// The files of the work tree of an item that are none of an agent's work.
+    pub(super) fn not_the_agents_at(&self, node: &Node) -> Vec<git::Own> {
+        match self.repository_of(node) {
+            None => self.not_the_agents(),
+            Some(_) => Vec::new(),
+        }
     }
 }
 
@@ -1109,26 +1229,31 @@ fn drop_refs_of_merged(session: &Session<'_>, run: RunId) -> Result<(), Failure>
         stop: &stop,
     };
     fail::point("unit.before-refs-dropped");
-    drop_unit_refs(&session.project.work_tree, row, &merged, &by)
+    drop_unit_refs((&session.project.work_tree, None), row, &merged, &by)?;
+    for (name, tree) in trees_of_run(session.world, &session.project, row)? {
+        drop_unit_refs((&tree, Some(&name)), row, &merged, &by)?;
+    }
+    Ok(())
 }
 
 /// Takes away the refs under which the work of these units was kept. One in the former
 /// folder may be another run's, unless the target or the unit has its commit.
 pub(crate) fn drop_unit_refs(
-    main: &Path,
+    (main, repository): (&Path, Option<&str>),
     row: &RunRow,
     units: &[&ItemRow],
     by: &By<'_>,
 ) -> Result<(), Failure> {
-    let (folder, former) = (unit_folder(row), former_unit_folder(row));
-    let tip = row.target.as_ref().map(|target| &target.tip);
+    let (folder, former) = (unit_folder(row, repository), former_unit_folder(row));
+    let tip = row.target_in(repository).map(|target| &target.tip);
     let mut folders = vec![&folder];
     folders.extend(Some(&former).filter(|former| **former != folder));
     let mut dropped = Vec::new();
     for of in folders {
-        let named = units
+        let here = units
             .iter()
-            .map(|item| (unit_ref(of, &item.node), item.unit.as_deref()));
+            .filter(|item| item.worked_repository() == repository);
+        let named = here.map(|item| (unit_ref(of, &item.node), item.unit.as_deref()));
         let units: BTreeMap<String, Option<&UnitRow>> = named.collect();
         for (name, at) in git::refs_below(main, of)? {
             let Some(unit) = units.get(&name) else {
@@ -1301,10 +1426,10 @@ fn lost_lane(tree: &Path) -> Failure {
     )
 }
 
-/// Where the refs of the units of a run stand: by its branch, which no other run has.
-/// Names of runs may differ in nothing but what git refuses in a ref.
-pub(crate) fn unit_folder(row: &RunRow) -> String {
-    let Some(target) = &row.target else {
+/// Where the refs of the units of a run stand in a repository: by its branch there, which
+/// no other run has. Names of runs may differ in nothing but what git refuses in a ref.
+pub(crate) fn unit_folder(row: &RunRow, repository: Option<&str>) -> String {
+    let Some(target) = row.target_in(repository) else {
         return former_unit_folder(row);
     };
     let branch = &target.branch;

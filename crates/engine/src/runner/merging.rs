@@ -220,7 +220,9 @@ impl Looking<'_> {
     /// What to merge of an item that was done elsewhere: its branch, or the last
     /// commit of its work.
     fn to_merge(&self, here: &Checkout, row: &ItemRow) -> Option<String> {
-        let branch = row.done_on.as_ref()?.branch.clone()?;
+        let on = row.done_on.as_ref()?;
+        // Between repositories there is nothing to merge.
+        let branch = on.branch.clone().filter(|_| on.repository.is_none())?;
         // What is missing on its own branch was taken back by whoever set it back.
         if here.branch.as_ref() == Some(&branch) {
             return None;

@@ -196,8 +196,12 @@ impl Runner<'_, '_> {
             let there = folder.join(path);
             read(&there).or_else(|| read(&own_folder.join(path)))
         };
-        let in_tree =
-            |path: &str| fs::metadata(site.tree().join(path)).is_ok_and(|at| at.is_file());
+        let in_tree = |repository: Option<&str>, path: &str| {
+            let lanes = self.lanes.as_ref();
+            let other = repository.and_then(|name| lanes?.pool_of(Some(name)));
+            let tree = other.map_or_else(|| site.tree(), |pool| pool.main());
+            fs::metadata(tree.join(path)).is_ok_and(|at| at.is_file())
+        };
         let tree_name = self.session.project.work_tree.file_name();
         let tree_name = tree_name.map(|name| name.to_string_lossy().into_owned());
         ask(&Surroundings {

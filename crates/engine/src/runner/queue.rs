@@ -68,27 +68,27 @@ impl Runner<'_, '_> {
         let Some((item, merge)) = self.queued(node) else {
             return Ok(ended(node.clone(), MergeEnd::Stopped));
         };
-        let Some(target) = self.target() else {
+        let Some(target) = self.target_of(node) else {
             return Ok(ended(node.clone(), MergeEnd::Stopped));
         };
-        let merge_lane = match self.merge_lane() {
+        let merge_lane = match self.merge_lane(node) {
             Ok(lane) => lane,
             Err(failure) => return Ok(vec![self.merge_fault(node.clone(), failure)]),
         };
         let Some((pool, held)) = merge_lane else {
             return Ok(ended(node.clone(), MergeEnd::Stopped));
         };
-        let main = self.session.project.work_tree.clone();
+        let main = self.main_of(node);
         let taken = self.taking(&Node::named(QUEUE), self.lp.token());
         let redactor = self.session.world.redactor();
         let message = format!("{}: merge {}", self.sprint_id, item.id);
         let checked = item.checked_tree().cloned();
-        let own = self.own_paths();
+        let own = self.own_paths_at(node);
         let shown = match self.with_mark(node, &target) {
             Ok(shown) => shown,
             Err(failure) => return Ok(vec![self.merge_fault(node.clone(), failure)]),
         };
-        let is_ready = self.is_ready(&held);
+        let is_ready = self.is_ready(node, &held);
         self.begin_calls(node, commit_mark(self.row.id, node), move |by| {
             let tried = || {
                 refuse_checked_out(&main, &target)?;
@@ -150,10 +150,7 @@ impl Runner<'_, '_> {
             for warning in &prepared.warnings {
                 tell(Notice::Warning(warning));
             }
-            let lanes = self.lanes.as_mut();
-            if let Some(held) = lanes.and_then(|lanes| lanes.merges.as_mut()) {
-                held.prepared = Some(Arc::new(prepared));
-            }
+            self.note_merge_lane(&node, prepared);
         }
         let step = match tried.outcome {
             // A check that the item has got since runs on what is there.
@@ -193,7 +190,7 @@ impl Runner<'_, '_> {
     /// checks follow.
     pub(super) fn check_merge(&mut self, node: &Node) -> Result<Vec<Input>, Failure> {
         let made = self.queued(node).and_then(|(_, merge)| merge.made);
-        let merge_lane = match self.merge_lane() {
+        let merge_lane = match self.merge_lane(node) {
             Ok(lane) => lane,
             Err(failure) => return Ok(vec![self.merge_fault(node.clone(), failure)]),
         };
@@ -202,7 +199,7 @@ impl Runner<'_, '_> {
         };
         let taken = self.taking(&Node::named(QUEUE), self.lp.token());
         let redactor = self.session.world.redactor();
-        let is_ready = self.is_ready(&held);
+        let is_ready = self.is_ready(node, &held);
         self.begin_calls(node, commit_mark(self.row.id, node), move |by| {
             let order = LaneOrder {
                 taken: &taken,
@@ -234,10 +231,8 @@ impl Runner<'_, '_> {
             Ok(prepared) => prepared,
             Err(failure) => return Ok(vec![self.merge_fault(node, failure)]),
         };
-        let lanes = self.lanes.as_mut();
-        if let Some((held, prepared)) = lanes.and_then(|lanes| lanes.merges.as_mut()).zip(prepared)
-        {
-            held.prepared = Some(Arc::new(prepared));
+        if let Some(prepared) = prepared {
+            self.note_merge_lane(&node, prepared);
         }
         let Some((item, merge)) = self.queued(&node) else {
             return Ok(ended(node, MergeEnd::Stopped));
@@ -263,7 +258,7 @@ impl Runner<'_, '_> {
             return Ok(ended(node.clone(), end));
         };
         let lanes = self.lanes.as_ref();
-        let held = lanes.and_then(|lanes| lanes.merges.clone());
+        let held = lanes.and_then(|lanes| lanes.merges.get(&self.repository_of(node)).cloned());
         let item = self.lp.tables().item(self.row.id, node).cloned();
         let Some((held, item)) = held.zip(item) else {
             return Ok(ended(node.clone(), MergeEnd::Stopped));
@@ -338,10 +333,10 @@ impl Runner<'_, '_> {
     /// Moves the target to a merge that passed, beside the runner.
     pub(super) fn move_target(&mut self, node: &Node) -> Vec<Input> {
         let made = self.queued(node).and_then(|(_, merge)| merge.made);
-        let Some((made, target)) = made.zip(self.target()) else {
+        let Some((made, target)) = made.zip(self.target_of(node)) else {
             return ended(node.clone(), MergeEnd::Stopped);
         };
-        let main = self.session.project.work_tree.clone();
+        let main = self.main_of(node);
         self.begin_calls(node, commit_mark(self.row.id, node), move |by| {
             let name = format!("refs/heads/{}", target.branch);
             let step = RefStep {
@@ -404,7 +399,8 @@ impl Runner<'_, '_> {
     fn with_mark(&self, node: &Node, target: &TargetRow) -> Result<Option<Shown>, Failure> {
         let (project, run) = (&self.session.project, self.row.id);
         let path = PlanFile::path(&self.row);
-        let Some(path) = path.filter(|path| project.is_tracked(path)) else {
+        let is_here = self.repository_of(node).is_none();
+        let Some(path) = path.filter(|path| is_here && project.is_tracked(path)) else {
             return Ok(None);
         };
         let main = &project.work_tree;
@@ -451,26 +447,40 @@ impl Runner<'_, '_> {
         }))
     }
 
-    /// The lane in which merges are made, taken when the first is.
-    fn merge_lane(&mut self) -> Result<Option<(Pool, HeldLane)>, Failure> {
-        let Some(lanes) = &self.lanes else {
+    /// The lane in which merges of the repository of a unit are made, taken when the first
+    /// is.
+    fn merge_lane(&mut self, node: &Node) -> Result<Option<(Pool, HeldLane)>, Failure> {
+        let repository = self.repository_of(node);
+        let Some(pool) = self.pool_of_unit(node).cloned() else {
             return Ok(None);
         };
-        let held = match &lanes.merges {
-            Some(held) => held.clone(),
-            None => HeldLane::new(self.take_free(&Node::named(QUEUE), &lanes.pool)?),
+        let known = self.lanes.as_ref();
+        let known = known
+            .and_then(|lanes| lanes.merges.get(&repository))
+            .cloned();
+        let held = match known {
+            Some(held) => held,
+            None => HeldLane::new(self.take_free(&Node::named(QUEUE), &pool)?),
         };
         let Some(lanes) = &mut self.lanes else {
             return Ok(None);
         };
-        lanes.merges = Some(held.clone());
-        Ok(Some((lanes.pool.clone(), held)))
+        lanes.merges.insert(repository, held.clone());
+        Ok(Some((pool, held)))
+    }
+
+    /// Notes what came of making the lane ready in which a unit is merged.
+    fn note_merge_lane(&mut self, node: &Node, prepared: Prepared) {
+        let repository = self.repository_of(node);
+        let lanes = self.lanes.as_mut();
+        if let Some(held) = lanes.and_then(|lanes| lanes.merges.get_mut(&repository)) {
+            held.prepared = Some(Arc::new(prepared));
+        }
     }
 
     /// Whether the lane of the queue was made ready and is still there.
-    fn is_ready(&self, held: &HeldLane) -> bool {
-        let main = &self.session.project.work_tree;
-        let state = git::worktree_state(main, &held.lane.tree);
+    fn is_ready(&self, node: &Node, held: &HeldLane) -> bool {
+        let state = git::worktree_state(&self.main_of(node), &held.lane.tree);
         held.prepared.is_some() && matches!(state, WorktreeState::Sound { .. })
     }
 

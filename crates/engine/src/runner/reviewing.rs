@@ -40,7 +40,7 @@ impl Runner<'_, '_> {
         let head = git::head(tree).ok()??;
         if self.lane_of(&item.node).is_some() {
             // What was saved of it before is work as well.
-            let target = self.target()?;
+            let target = self.target_of(&item.node)?;
             return git::merge_base(tree, &target.tip, &head).ok()?;
         }
         // Where agents commit, the work begins before the first of their commits.

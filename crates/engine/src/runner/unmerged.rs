@@ -8,7 +8,8 @@ use piton_core::{RunRow, RunState};
 use super::Notice;
 use crate::failure::Failure;
 use crate::git;
-use crate::lanes::run_of_tree;
+use crate::lanes::{repository_of_tree, run_of_tree};
+use crate::repositories::trees_of_run;
 use crate::session::Session;
 use crate::shell::quote;
 
@@ -28,7 +29,12 @@ pub(crate) fn unmerged_in_lanes(session: &Session<'_>, row: &RunRow) -> Vec<Stri
     let run = Some(row.id.to_string());
     let looked = || {
         let mut left = Vec::new();
-        for tree in git::worktrees(&session.project.work_tree)? {
+        let others = trees_of_run(session.world, &session.project, row)?;
+        let mut trees = git::worktrees(&session.project.work_tree)?;
+        for main in others.values() {
+            trees.extend(git::worktrees(main)?);
+        }
+        for tree in trees {
             // Another run may have taken the lane since.
             let number = tree.path.parent().and_then(Path::file_name);
             let number = number.and_then(|name| name.to_str()?.parse().ok());
@@ -51,9 +57,12 @@ pub(crate) fn unmerged_in(
     row: &RunRow,
     (number, tree): (u32, &Path),
 ) -> Result<Option<Failure>, Failure> {
-    let main = &session.project.work_tree;
+    let repository = repository_of_tree(tree);
+    let of_other = repository.as_ref();
+    let main = of_other.map_or(&session.project.work_tree, |other| &other.tree);
+    let name = of_other.map(|other| other.name.as_str());
     let unit = row.lanes.as_ref().and_then(|lanes| lanes.held.get(&number));
-    let (Some(unit), Some(target)) = (unit, row.target.as_deref()) else {
+    let (Some(unit), Some(target)) = (unit, row.target_in(name)) else {
         return Ok(None);
     };
     let git::WorktreeState::Sound { .. } = git::worktree_state(main, tree) else {

@@ -13,10 +13,10 @@ use piton_formats::problem::{Problem, Source};
 use piton_formats::registry::plan_formats;
 use serde::Serialize;
 
-use super::run::repositories::refuse_to_begin;
 use crate::failure::{Failure, Findings, unreadable, unwritable};
 use crate::input;
 use crate::project::Project;
+use crate::repositories::PlanRepositories;
 use crate::session::Session;
 use crate::shell::quote;
 use crate::world::World;
@@ -96,7 +96,8 @@ pub fn new_run(world: &World, args: &NewRunArgs) -> Result<CreatedRun, Failure> 
     };
     let project = Project::find(world, folder);
     let found = (phases.repositories)(&new.text, Some(&text));
-    refuse_to_begin(world, &project, (&typed, folder), &found)?;
+    let at = (typed.clone(), folder.to_owned());
+    PlanRepositories::of(world, &project, at, found).refuse_misplaced(world)?;
     write_new(&file, &typed, new.text.as_bytes())?;
     Ok(CreatedRun {
         next: format!("piton run {}", quote(&typed)),

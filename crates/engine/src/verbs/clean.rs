@@ -1,8 +1,9 @@
 //! `piton plan clean`: takes away what a run has of its own beside its work.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use piton_core::lane::TargetRow;
 use piton_core::{Event, Need, Node, RunRow, RunState, StreamId};
 use piton_store::Store as _;
 use serde::Serialize;
@@ -10,15 +11,18 @@ use serde::Serialize;
 use super::Told;
 use super::control::start;
 use super::land::{is_elsewhere, note_run};
+use super::land_others::is_on_another;
 use crate::config::Config;
 use crate::fail;
 use crate::failure::Failure;
 use crate::git::{self, By, RefMove, RefStep};
 use crate::lanes::{Lane, LaneFault, LaneUse, Pool, RemoveOrder, run_of_tree};
 use crate::process::{self, Stop};
+use crate::repositories::trees_of_run;
 use crate::run_lock;
 use crate::runner::{self, unmerged_in};
 use crate::session::{Session, no_runs};
+use crate::shell::quote;
 use crate::worktree::{self, Occasion, Removal, RemovedWorktree, merge_command};
 use crate::world::World;
 
@@ -33,6 +37,9 @@ pub struct Cleaned {
     /// Its branch, which has landed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,
+    /// Its branches in other repositories, which have landed there.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub others: Vec<String>,
     /// What went with lanes and was nowhere else.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub abandoned: Vec<Abandoned>,
@@ -122,7 +129,8 @@ pub fn clean(
             return Err(why);
         }
         cleaning.remove_lanes(&config, &mut cleaned)?;
-        cleaning.drop_refs(&mut cleaned)?;
+        let main = (&*session.project.work_tree, None);
+        cleaning.drop_refs(main, &mut cleaned)?;
     }
     cleaned.worktree = match worktree::remove(&session, &row, Occasion::Asked, told)? {
         Some(Removal::Removed(removed)) => Some(removed),
@@ -141,7 +149,22 @@ fn clean_lanes(
     (config, unsaved): (&Config, Unsaved),
 ) -> Result<Cleaned, Failure> {
     let row = &note_run(session, row)?;
-    let tip = refuse_unlanded(session, row)?;
+    let others = trees_of_run(session.world, &session.project, row)?;
+    let mut places = vec![Place {
+        main: &session.project.root,
+        repository: None,
+        target: row.target.as_deref(),
+        tip: None,
+    }];
+    places.extend(others.iter().map(|(name, tree)| Place {
+        main: tree,
+        repository: Some(name),
+        target: row.target_in(Some(name)),
+        tip: None,
+    }));
+    for place in &mut places {
+        place.tip = refuse_unlanded(session, row, place)?;
+    }
     let mark = process::own_mark(&format!("clean-{}", row.id));
     let cleaning = Cleaning {
         session,
@@ -155,25 +178,46 @@ fn clean_lanes(
     let mut cleaned = Cleaned::default();
     cleaning.remove_lanes(config, &mut cleaned)?;
     fail::point("clean.lanes-removed");
-    cleaning.drop_refs(&mut cleaned)?;
+    for place in &places {
+        cleaning.drop_refs((place.main, place.repository), &mut cleaned)?;
+    }
     fail::point("clean.refs-dropped");
-    cleaning.drop_branch(tip.as_deref(), &mut cleaned)?;
+    for place in &places {
+        cleaning.drop_branch(place, &mut cleaned)?;
+    }
     Ok(cleaned)
 }
 
+/// A repository in which a run has a branch.
+struct Place<'a> {
+    main: &'a Path,
+    /// Its name in the plan; none is that of the project.
+    repository: Option<&'a str>,
+    target: Option<&'a TargetRow>,
+    /// Where the branch is.
+    tip: Option<String>,
+}
+
 /// Refuses a run whose branch has what no other one has. Where the branch is.
-fn refuse_unlanded(session: &Session<'_>, row: &RunRow) -> Result<Option<String>, Failure> {
-    let Some(target) = row.target.as_deref() else {
+fn refuse_unlanded(
+    session: &Session<'_>,
+    row: &RunRow,
+    place: &Place<'_>,
+) -> Result<Option<String>, Failure> {
+    let (Some(target), main) = (place.target, place.main) else {
         return Ok(None);
     };
-    let tip = git::tip_of(&session.project.root, &target.branch);
+    let tip = git::tip_of(main, &target.branch);
     let is_landed = match &tip {
         Some(tip) if *tip == target.base => true,
         Some(tip) => {
             // One that is behind has not all that was merged.
-            let is_behind = git::is_built_on(&session.project.root, &target.tip, tip)?;
+            let is_behind = git::is_built_on(main, &target.tip, tip)?;
             let work = if is_behind { &target.tip } else { tip };
-            is_elsewhere(session, row, (target, work))?
+            match place.repository {
+                None => is_elsewhere(session, row, (target, work))?,
+                Some(_) => is_on_another(main, target, work)?,
+            }
         }
         None => row.landed.is_some() || target.tip == target.base,
     };
@@ -185,7 +229,14 @@ fn refuse_unlanded(session: &Session<'_>, row: &RunRow) -> Result<Option<String>
         row.name, target.branch
     );
     let onto = target.onto.as_deref().unwrap_or_default();
-    let merge = merge_command(&session.project.root, row, &target.branch, onto);
+    let merge = match place.repository {
+        None => merge_command(main, row, &target.branch, onto),
+        Some(_) => format!(
+            "git -C {} merge {}",
+            quote(&main.to_string_lossy()),
+            quote(&target.branch)
+        ),
+    };
     let hint = format!("land it with `{merge}`, and type it again");
     Err(Failure::new("run.not_landed", message).hint(hint))
 }
@@ -254,13 +305,14 @@ impl Cleaning<'_> {
             if used.is_of_queue() && !faults.is_empty() {
                 break;
             }
+            let pool = pool.of_lane(Some(&used));
             let found = self.look(&pool, &lane, &used)?;
             if self.unsaved == Unsaved::Abandon {
-                abandoned.extend(self.abandoned(&lane, &found));
+                abandoned.extend(self.abandoned((&pool, &lane), &found));
             } else {
                 faults.extend(found);
             }
-            lanes.push(lane);
+            lanes.push((lane, pool));
         }
         refuse_all(&faults)?;
         let redactor = self.session.world.redactor();
@@ -269,7 +321,7 @@ impl Cleaning<'_> {
             redactor: &redactor,
         };
         let mut first = None;
-        for lane in lanes {
+        for (lane, pool) in lanes {
             let tree = lane.tree.clone();
             match pool.remove(lane, &order).map_err(runner::failure_of) {
                 Ok(()) => cleaned.lanes.push(tree),
@@ -293,8 +345,8 @@ impl Cleaning<'_> {
 
     /// What goes with a lane, and the commit that was checked out there: git keeps it
     /// for a while.
-    fn abandoned(&self, lane: &Lane, found: &[Failure]) -> Vec<Abandoned> {
-        let main = &self.session.project.work_tree;
+    fn abandoned(&self, (pool, lane): (&Pool, &Lane), found: &[Failure]) -> Vec<Abandoned> {
+        let main = pool.main();
         let head = git::head(&lane.tree).ok().flatten();
         let is_on_none = |head: &String| git::is_on_branch(main, head).ok() == Some(false);
         let commit = head.filter(is_on_none);
@@ -307,17 +359,17 @@ impl Cleaning<'_> {
     }
 
     /// What the work in the lanes builds on.
-    fn onto(&self) -> &str {
-        let target = self.row.target.as_deref();
+    fn onto(&self, repository: Option<&str>) -> &str {
+        let target = self.row.target_in(repository);
         target.map_or("HEAD", |target| &target.tip)
     }
 
     /// What is in a lane and nowhere else.
     fn look(&self, pool: &Pool, lane: &Lane, used: &LaneUse) -> Result<Vec<Failure>, Failure> {
         if used.is_of_queue() {
-            self.leave_changes(lane);
+            self.leave_changes(pool, lane);
         }
-        let left = pool.left_in(lane, self.onto());
+        let left = pool.left_in(lane, self.onto(pool.repository()));
         let (inner, own): (Vec<LaneFault>, Vec<LaneFault>) = left
             .map_err(runner::failure_of)?
             .into_iter()
@@ -326,7 +378,7 @@ impl Cleaning<'_> {
         let unmerged = unmerged_in(self.session, self.row, (lane.number, &lane.tree))?;
         match unmerged {
             Some(unmerged) => found.push(unmerged),
-            None if own.is_empty() || self.is_saved(lane, used)? => {}
+            None if own.is_empty() || self.is_saved(pool, lane, used)? => {}
             None => found.extend(own.into_iter().map(runner::failure_of)),
         }
         Ok(found)
@@ -334,10 +386,13 @@ impl Cleaning<'_> {
 
     /// Whether what is in a lane is what was saved of its unit, and nothing else: the
     /// unit waits with it, was left out, or went on from there in another lane.
-    fn is_saved(&self, lane: &Lane, used: &LaneUse) -> Result<bool, Failure> {
-        let own = runner::not_the_agents(self.session, self.row);
+    fn is_saved(&self, pool: &Pool, lane: &Lane, used: &LaneUse) -> Result<bool, Failure> {
+        let own = match pool.repository() {
+            None => runner::not_the_agents(self.session, self.row),
+            Some(_) => Vec::new(),
+        };
         for saved in self.saved_of(&Node::named(&used.taken.unit))? {
-            let is_there = git::exists(&self.session.project.work_tree, &saved)?;
+            let is_there = git::exists(pool.main(), &saved)?;
             let but = (&*own, &*used.included);
             if is_there && git::is_saved(&lane.tree, &saved, but, &self.by)? {
                 return Ok(true);
@@ -370,9 +425,8 @@ impl Cleaning<'_> {
     }
 
     /// Takes away what checks of merges made, as before each of them.
-    fn leave_changes(&self, lane: &Lane) {
-        if let git::WorktreeState::Sound { .. } =
-            git::worktree_state(&self.session.project.work_tree, &lane.tree)
+    fn leave_changes(&self, pool: &Pool, lane: &Lane) {
+        if let git::WorktreeState::Sound { .. } = git::worktree_state(pool.main(), &lane.tree)
             && let Err(failure) = git::restore_for_merges(&lane.tree, "HEAD", &self.by)
         {
             tracing::info!(%failure, "a lane is left as it is");
@@ -396,13 +450,16 @@ impl Cleaning<'_> {
 
     /// Removes the refs under which work of units was kept that is merged, or that
     /// a person left out.
-    fn drop_refs(&self, cleaned: &mut Cleaned) -> Result<(), Failure> {
-        let main = &self.session.project.work_tree;
+    fn drop_refs(
+        &self,
+        (main, repository): (&Path, Option<&str>),
+        cleaned: &mut Cleaned,
+    ) -> Result<(), Failure> {
         let run = self.row.id;
         let rows = self.session.load(&[Need::Run(run), Need::Tree(run)])?;
         let items = rows.tables.tree(run);
         let finished: Vec<_> = items.filter(|item| item.state.is_finished()).collect();
-        let refs = git::refs_below(main, &runner::unit_folder(self.row))?;
+        let refs = git::refs_below(main, &runner::unit_folder(self.row, repository))?;
         let kept = |commit: &String| refs.iter().any(|(_, at)| at == commit);
         let left_out = finished.iter().filter_map(|item| {
             let work = item.unit.as_deref()?.work.clone();
@@ -412,21 +469,21 @@ impl Cleaning<'_> {
             })
         });
         cleaned.left_out.extend(left_out);
-        runner::drop_unit_refs(main, self.row, &finished, &self.by)
+        runner::drop_unit_refs((main, repository), self.row, &finished, &self.by)
     }
 
-    fn drop_ref(&self, name: &str, at: &str) -> Result<RefMove, Failure> {
+    fn drop_ref(&self, main: &Path, name: &str, at: &str) -> Result<RefMove, Failure> {
         let step = RefStep {
             from: Some(at),
             to: None,
         };
-        git::move_ref(&self.session.project.work_tree, name, step, &self.by)
+        git::move_ref(main, name, step, &self.by)
     }
 
     /// Removes the branch, whose work up to a commit is on another one.
-    fn drop_branch(&self, landed: Option<&str>, cleaned: &mut Cleaned) -> Result<(), Failure> {
-        let main = &self.session.project.work_tree;
-        let Some(target) = self.row.target.as_deref() else {
+    fn drop_branch(&self, place: &Place<'_>, cleaned: &mut Cleaned) -> Result<(), Failure> {
+        let (main, landed) = (place.main, place.tip.as_ref());
+        let Some(target) = place.target else {
             return Ok(());
         };
         let branch = &target.branch;
@@ -453,8 +510,11 @@ impl Cleaning<'_> {
                 .push(format!("the branch {branch} stays: {why}")),
             None => {
                 let name = format!("refs/heads/{branch}");
-                if self.drop_ref(&name, &tip)? == RefMove::Moved {
-                    cleaned.branch = Some(branch.clone());
+                if self.drop_ref(main, &name, &tip)? == RefMove::Moved {
+                    match place.repository {
+                        None => cleaned.branch = Some(branch.clone()),
+                        Some(name) => cleaned.others.push(format!("{branch} in {name}")),
+                    }
                 }
             }
         }

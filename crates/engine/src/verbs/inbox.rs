@@ -20,6 +20,7 @@ use crate::held::own_item;
 use crate::item_view::{CheckView, title_of_item};
 use crate::native_files::{self, plan_sync::done_by_old_checks};
 use crate::notify;
+use crate::repositories::trees_of_run;
 use crate::session::{Session, no_runs, replaced_by};
 use crate::shell::quote;
 use crate::world::World;
@@ -96,18 +97,27 @@ pub struct ReviewedWork {
 impl ReviewedWork {
     /// The work of a unit, beside what is on the branch of its run.
     fn of_unit(session: &Session<'_>, run: &RunRow, item: &ItemRow) -> Option<Self> {
-        let target = run.target.as_deref()?;
         let unit = item.unit.as_ref()?;
+        let repository = item.worked_repository();
+        let target = run.target_in(repository)?;
+        let trees = trees_of_run(session.world, &session.project, run).unwrap_or_default();
+        let other = match repository {
+            Some(name) => Some(trees.get(name)?),
+            None => None,
+        };
         let queued = unit.merge.as_ref().map(|merge| &merge.work);
         let work = queued.or(unit.work.as_ref())?;
-        let main = &session.project.root;
+        let main = other.unwrap_or(&session.project.root);
         let is_there = git::tip_of(main, &target.branch).is_some();
         let from = match is_there {
             true => &target.branch,
             false => &target.tip,
         };
+        let at = other.map_or_else(String::new, |tree| {
+            format!("-C {} ", quote(&tree.to_string_lossy()))
+        });
         Some(Self {
-            diff: format!("git diff {}...{}", quote(from), short(work)),
+            diff: format!("git {at}diff {}...{}", quote(from), short(work)),
             files: git::file_changes(main, from, work),
         })
     }

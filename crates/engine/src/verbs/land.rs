@@ -15,6 +15,7 @@ use serde::Serialize;
 
 use super::Told;
 use super::control::{show_in_file, start};
+use super::land_others::land_others;
 use crate::fail;
 use crate::failure::{Failure, unwritable};
 use crate::git::{self, By, RefMove, RefStep, short};
@@ -45,6 +46,12 @@ pub struct Landed {
     pub commit: String,
     /// It was there already.
     pub was_there: bool,
+    /// The repository, by its name in the plan; none is that of the project.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub repository: Option<String>,
+    /// What landed in others.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub others: Vec<Landed>,
 }
 
 /// Brings the work of a run to the branch that it is for. Without a name: that of
@@ -72,9 +79,27 @@ pub fn land(world: &World, run: Option<&str>, told: &mut Told<'_>) -> Result<Lan
         let name = row.name;
         return Err(Refusal::Busy { name, holder }.into());
     }
-    let landed = carry_out(&session, &row)?;
-    show_landed(&session, &row, told);
-    Ok(landed)
+    let own = carry_out(&session, &row);
+    if own.is_ok() {
+        show_landed(&session, &row, told);
+    }
+    let is_nothing = own
+        .as_ref()
+        .is_err_and(|failure| failure.code == "land.nothing");
+    if own.is_err() && !is_nothing {
+        return own;
+    }
+    let others: Result<Vec<Landed>, Failure> = land_others(&session, &row)?.into_iter().collect();
+    match (own, others?) {
+        (Ok(own), others) => Ok(Landed { others, ..own }),
+        (Err(nothing), mut others) => match others.is_empty() {
+            true => Err(nothing),
+            false => {
+                let first = others.remove(0);
+                Ok(Landed { others, ..first })
+            }
+        },
+    }
 }
 
 /// Takes the file of the plan, as it landed, for what piton wrote: what a person changes
@@ -115,7 +140,7 @@ pub(crate) fn land_at_end(session: &Session<'_>, row: &RunRow, tell: &mut Told<'
     if row.state != RunState::Done || !is_in_lanes {
         return false;
     }
-    match taken_back(session, row).and_then(|()| carry_out(session, row)) {
+    let has_landed = match taken_back(session, row).and_then(|()| carry_out(session, row)) {
         Ok(landed) if landed.was_there => false,
         Ok(landed) => {
             tell(Notice::Said(&landed.sentence()));
@@ -128,6 +153,22 @@ pub(crate) fn land_at_end(session: &Session<'_>, row: &RunRow, tell: &mut Told<'
             tell(Notice::Warning(&failure.to_string()));
             false
         }
+    };
+    let others = land_others(session, row).unwrap_or_else(|failure| vec![Err(failure)]);
+    for other in others {
+        match other {
+            Ok(landed) if landed.was_there => {}
+            Ok(landed) => tell(Notice::Said(&landed.sentence())),
+            Err(failure) => tell(Notice::Warning(&with_hint(&failure))),
+        }
+    }
+    has_landed
+}
+
+fn with_hint(failure: &Failure) -> String {
+    match &failure.hint {
+        Some(hint) => format!("{failure}: {hint}"),
+        None => failure.to_string(),
     }
 }
 
@@ -164,7 +205,11 @@ impl Landed {
     /// What came of it, in a sentence.
     #[must_use]
     pub fn sentence(&self) -> String {
-        let (branch, onto, commit) = (&self.branch, &self.onto, short(&self.commit));
+        let (branch, commit) = (&self.branch, short(&self.commit));
+        let onto = match &self.repository {
+            Some(name) => format!("{} in {name}", self.onto),
+            None => self.onto.clone(),
+        };
         match self.was_there {
             true => format!("{onto} has the work on {branch} already, up to {commit}"),
             false => format!("landed: {onto} is at {commit} now, as {branch} is"),
@@ -191,6 +236,8 @@ fn carry_out(session: &Session<'_>, row: &RunRow) -> Result<Landed, Failure> {
         onto: ready.landing.onto,
         commit: ready.landing.commit,
         was_there,
+        repository: None,
+        others: Vec::new(),
     })
 }
 
@@ -604,7 +651,7 @@ impl Scene<'_> {
     }
 }
 
-fn not_landed(branch: &str, onto: &str, why: &str, next: &str) -> Failure {
+pub(super) fn not_landed(branch: &str, onto: &str, why: &str, next: &str) -> Failure {
     Failure::new(
         "land.refused",
         format!("{branch} is not landed on {onto}: {why}"),
@@ -612,7 +659,7 @@ fn not_landed(branch: &str, onto: &str, why: &str, next: &str) -> Failure {
     .hint(next)
 }
 
-fn named(files: &[String]) -> String {
+pub(super) fn named(files: &[String]) -> String {
     let shown = files[..files.len().min(NAMED_MAX)].join(", ");
     match files.len().saturating_sub(NAMED_MAX) {
         0 => shown,

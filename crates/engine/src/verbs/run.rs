@@ -5,7 +5,6 @@ mod definition;
 mod held_up;
 pub(crate) mod plan_path;
 mod remembered;
-pub(super) mod repositories;
 pub(crate) mod support;
 mod takeover;
 mod unknown_keys;
@@ -49,6 +48,7 @@ use crate::native_files::{News, merged_marks, still_asked};
 use crate::notice::Notice;
 use crate::notify;
 use crate::project::Project;
+use crate::repositories::PlanRepositories;
 use crate::run_lock::{self, TreeSharing};
 use crate::runner::{self, Aim, InvocationEnd, Job};
 use crate::session::{self, Session, open_runs, replaced_by};
@@ -203,7 +203,11 @@ fn work(
         return dry_run(world, request, target);
     }
     let mut prepared = prepare(world, request, target, tell)?;
-    repositories::refuse_others(world, &target.project, prepared.plan())?;
+    if let Prepared::Known(row) = &prepared
+        && let Some(found) = PlanRepositories::look(world, &target.project, prepared.plan())
+    {
+        found.refuse_new(world, row)?;
+    }
     if request.join {
         return join(world, asked, &prepared, tell);
     }
@@ -459,7 +463,7 @@ fn ended(session: &Session<'_>, row: RunRow, by_signal: bool) -> Result<Box<Ende
         current: None,
     };
     let account = Account::of_run(&viewer, row.id)
-        .map(|account| account.in_project(&session.project, &rows.tables, row.id));
+        .map(|account| account.in_session(&session, &rows.tables, row.id));
     let stopped = matches!(row.state, RunState::Waiting | RunState::Blocked) && row.pause.is_none();
     let is_ready = Standings::of_items(rows.tables.tree(row.id)).active > 0;
     let works = |runner: &&Holder| match &runner.lock_name {
@@ -1260,6 +1264,10 @@ fn prepare(
             let open = merged_marks::reopen(&target.project, session.as_ref(), &mut plan)?;
             if !open.is_empty() {
                 tell(Notice::Warning(&merged_marks::told(&source, &open)));
+            }
+            let of = (&*plan.face, &*plan.source);
+            if let Some(found) = PlanRepositories::look(world, &target.project, of) {
+                found.enter(world, &mut plan)?;
             }
             plan_path::warn_unchecked(&plan, tell);
             (plan, Origin::File(file.clone(), text))

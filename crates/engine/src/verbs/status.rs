@@ -277,7 +277,7 @@ fn report(session: &Session<'_>, row: &RunRow) -> Result<Report, Failure> {
             .map(|joined| joined.owner.clone())
             .collect(),
         flags: row.flags.clone(),
-        place: WorkPlace::of_run(&session.project, row),
+        place: WorkPlace::of_run(session, row),
         warnings: other_plan
             .into_iter()
             .chain(warnings(session, tables, row))

@@ -196,7 +196,9 @@ fn told(
                 let was = before
                     .as_ref()
                     .map(|before| before.get(&*issue.id).copied());
-                found.edits.extend(changes(row, was, issue, &known, &done));
+                let written = status_of(row, shown.tables, issue_of(row).status);
+                let change = changes((row, written), was, issue, &known, &done);
+                found.edits.extend(change);
                 let issues = || root?.get("issues")?.get(&issue.id);
                 let at = (shown.file, place(issues(), "status"));
                 let told = was.flatten().and_then(|was| {
@@ -227,8 +229,14 @@ fn told(
     }
     // What piton itself wrote is no edit.
     let native = of_run(theirs);
+    let as_written = |state: &State| {
+        let mut state = state.clone();
+        phases::show(&mut state, shown.tables, run);
+        metrics::note_invocations(&mut state, shown.tables, shown.run);
+        of_run(&state)
+    };
     let is_new = match base {
-        Some(base) => of_run(base) != native,
+        Some(base) => of_run(base) != native && as_written(base) != as_written(theirs),
         None => phases::standing(shown.tables, run).is_none(),
     };
     if is_new && run.native.as_ref() != Some(&native) {
@@ -257,10 +265,10 @@ fn insert(
     }
 }
 
-/// What was changed of an issue. `was` is none when nobody knows what piton
+/// What was changed of an issue, of which piton writes this status. `was` is none when nobody knows what piton
 /// wrote last, and holds none when the issue was not in it.
 fn changes(
-    row: &ItemRow,
+    (row, written): (&ItemRow, Option<IssueStatus>),
     was: Option<Option<&Issue>>,
     issue: &Issue,
     known: &HashSet<&str>,
@@ -287,7 +295,8 @@ fn changes(
     // A status that nobody changed is piton's own; without a base it may only
     // be old.
     let mut kept = issue.clone();
-    if old_status.is_none_or(|old| old == issue.status) {
+    let is_written = written.is_some() && issue.status == written;
+    if is_written || old_status.is_none_or(|old| old == issue.status) {
         kept.status = issue_of(row).status;
     }
     Iterations::of(row).take_from(&mut kept, (was.flatten(), &issue_of(row)));

@@ -75,8 +75,13 @@ fn bootstrap(around: &Surroundings<'_>) -> OwnWork {
     if repos.is_empty() && state.languages.is_empty() {
         repos.push(around.tree_name.to_owned());
     }
-    let found = MARKERS.iter().find(|(file, _)| (around.in_tree)(file));
+    let known = around.tables.run(around.run);
+    let others = known.and_then(|run| run.policy.repositories.as_ref());
+    let is_other = |repo: &String| others.is_some_and(|known| known.others.contains(repo));
     for repo in repos {
+        let name = Some(repo.as_str()).filter(|_| is_other(&repo));
+        let mut markers = MARKERS.iter();
+        let found = markers.find(|(file, _)| (around.in_tree)(name, file));
         let told = manifest.iter().flat_map(|manifest| &manifest.repos);
         let told = told.filter(|one| one.name == repo);
         let told = told.filter_map(|one| one.language.clone()).next();
@@ -201,30 +206,23 @@ pub(super) fn repositories(text: &str, manifest: Option<&str>) -> RunRepos {
     let name = MANIFEST;
     let manifest = manifest.and_then(|text| read_manifest(Source { name, text }).0);
     let state = read(Source { name: "", text }).0.unwrap_or_default();
-    let mut open: BTreeMap<String, usize> = BTreeMap::new();
+    let named = || manifest.iter().flat_map(|manifest| &manifest.repos);
+    let mut open: BTreeMap<&str, usize> = named().map(|repo| (&*repo.name, 0)).collect();
     let is_open = |issue: &&Issue| issue.status != Some(IssueStatus::Done);
-    for issue in state.issues.iter().filter(is_open) {
-        *open
-            .entry(issue.repo.clone().unwrap_or_default())
-            .or_default() += 1;
+    let of_issues = state.issues.iter().filter(is_open);
+    let of_issues = of_issues.filter_map(|issue| issue.repo.as_deref());
+    for name in of_issues.filter(|name| !name.is_empty()) {
+        *open.entry(name).or_default() += 1;
     }
-    open.remove("");
-    if phases::first_open(&state).is_some() {
-        // Whatever is planned may come to be in any of them.
-        for repo in manifest.iter().flat_map(|manifest| &manifest.repos) {
-            open.entry(repo.name.clone()).or_default();
-        }
-    }
-    let path = |name: &str| {
-        let mut repos = manifest.iter().flat_map(|manifest| &manifest.repos);
-        repos
-            .find(|repo| repo.name == name)
-            .map(|repo| repo.path.clone())
-    };
-    let repos = open.into_iter().map(|(name, issues)| RunRepo {
-        path: path(&name),
-        name,
-        issues,
+    // Whatever is planned may come to be in any of them.
+    let is_planned = phases::first_open(&state).is_some();
+    let repos = open.iter().map(|(name, issues)| RunRepo {
+        name: (*name).to_owned(),
+        path: named()
+            .find(|repo| repo.name == *name)
+            .map(|repo| repo.path.clone()),
+        issues: *issues,
+        is_needed: is_planned || *issues > 0,
     });
     RunRepos {
         repos: repos.collect(),

@@ -117,6 +117,7 @@ pub(super) fn planned(issue: &Issue, known: &HashSet<&str>, done: &HashSet<&str>
         prompt: Some(issue.title.clone().unwrap_or_else(|| issue.id.clone())),
         depends_on: nodes_of(needs()).into_iter().chain(before).collect(),
         native: Some(of_issue(issue)),
+        repository: issue.repo.clone(),
         past: Past {
             human,
             ..Past::default()

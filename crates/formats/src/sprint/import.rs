@@ -342,6 +342,7 @@ pub(super) fn policy(progress: &Progress) -> Policy {
     let count = |key| get(key).and_then(TreeNode::as_u64).map(small);
     let time_box = get("time-box").and_then(TreeNode::text);
     Policy {
+        repositories: None,
         retry: retry(progress.retry.as_ref()),
         limits: policy::Limits {
             iterations_max: count("max-iterations"),

@@ -950,7 +950,7 @@ mod issues {
                 let file = files.iter().find(|(name, _)| *name == path);
                 file.map(|(_, text)| (*text).to_owned())
             };
-            let in_tree = |path: &str| beside(path).is_some();
+            let in_tree = |_: Option<&str>, path: &str| beside(path).is_some();
             let around = Surroundings {
                 tables: &self.tables,
                 run: RUN,
@@ -1194,6 +1194,7 @@ mod issues {
             .own_work("TRACKING", &files)
             .expect_err("they are wrong");
         insta::assert_snapshot!(why, @r"
+        no issues can be made of artifacts/pert-tasks.json: mend it and try again, or `piton plan retry PLANNING` has it planned anew
         artifacts/pert-tasks.json:2:56: `a#1` waits for `gone`, which is not there [MISSING_REFERENCE]
         artifacts/pert-tasks.json:2:56: tasks wait for each other: `a#1` for `a#2` for `a#1` [CYCLE_DETECTED]
         artifacts/pert-tasks.json:4:8: the id `a#2` stands there twice [DUPLICATE_ID]

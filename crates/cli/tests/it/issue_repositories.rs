@@ -1,0 +1,403 @@
+//! Graphs of issues that are worked on in several repositories.
+
+use piton_formats::format::{Grade, named};
+use piton_formats::problem::Source;
+
+use crate::harness::{Running, Said, Scratch};
+
+const RUN: &[&str] = &["run", "state.json"];
+const BRANCH: &str = "piton/2026-01-15-orders";
+
+/// An issue of the file.
+fn issue(id: &str, repo: &str, on: &[&str]) -> String {
+    let status = if on.is_empty() { "ready" } else { "blocked" };
+    format!(
+        r#""{id}": {{"repo": "{repo}", "title": "Part {id}", "status": "{status}", "pr": null, "pr_number": null, "blocked_by": {on:?}, "review_iterations": 0, "human_iterations": 0}}"#
+    )
+}
+
+/// The file of a run, strictly valid.
+fn state(phase: &str, issues: &[String]) -> String {
+    let (count, issues) = (issues.len(), issues.join(",\n    "));
+    format!(
+        r#"{{
+  "run_id": "2026-01-15-orders",
+  "prd_url": "https://example.org/orders",
+  "phase": "{phase}",
+  "phase_status": "in_progress",
+  "bootstrap": {{"languages": {{}}, "docs_generated": {{}}}},
+  "artifacts": {{"scoping_doc": null, "pert": null}},
+  "issues": {{
+    {issues}
+  }},
+  "updated_at": "2026-01-15T11:00:00Z",
+  "metrics": {{
+    "started_at": "2026-01-15T10:00:00Z",
+    "phases": {{}},
+    "agent_invocations": [],
+    "totals": {{"duration_s": 0, "agent_spawns": 0, "review_iterations": {{"agent": 0, "human": 0}}, "issues_created": {count}, "prs_created": 0, "prs_merged": 0}}
+  }}
+}}
+"#
+    )
+}
+
+/// Two issues in each of two repositories, which wait across.
+fn across() -> Vec<String> {
+    vec![
+        issue("S-1", "shop", &[]),
+        issue("W-1", "web", &["S-1"]),
+        issue("W-2", "web", &[]),
+        issue("S-2", "shop", &["W-1"]),
+    ]
+}
+
+fn commit(scratch: &Scratch) {
+    scratch.git(&["add", "--all"]);
+    scratch.git(&["commit", "--quiet", "--message", "begin"]);
+}
+
+/// `$AT` is where the tests keep what agents are told, and find what they wait for.
+const AGENT: &str = r#"AT="$PITON_PROJECT/.git/at"; mkdir -p "$AT"
+cat > "$AT/prompt-$PITON_ROLE-$(echo $PITON_ITEM | tr '#' '-')"
+echo "$PITON_ROLE $PITON_ITEM $PITON_REPOSITORY $(cat README)" >> "$AT/calls"
+if [ -e "$AT/wait-$PITON_ITEM" ]; then
+    touch "$AT/began"; until [ -e "$AT/go" ]; do sleep 0.05; done
+fi
+if [ -e "$AT/fail-$PITON_ITEM" ]; then exit 1; fi
+if [ $PITON_ROLE = quality-reviewer ]; then
+    if [ -e "$AT/wants-$PITON_ITEM" ]; then
+        rm "$AT/wants-$PITON_ITEM"
+        echo '{"verdict": "REQUEST_CHANGES", "observations": [{"message": "no bound"}]}'
+    else
+        echo '{"verdict": "APPROVE"}'
+    fi
+    exit 0
+fi
+case $PITON_ITEM in
+DESIGN) mkdir -p artifacts; echo scope >> artifacts/scoping-doc.md ;;
+PLANNING) mkdir -p artifacts; cp tasks.json artifacts/pert-tasks.json ;;
+*) mkdir -p made; echo "$PITON_ITEM" >> "made/$PITON_ITEM" ;;
+esac
+echo done"#;
+
+/// A project with the file of a run, and another repository beside it.
+fn two(text: &str) -> (Scratch, Scratch) {
+    let (shop, web) = (Scratch::new(), Scratch::new());
+    for (scratch, name) in [(&shop, "shop"), (&web, "web")] {
+        scratch.git(&["checkout", "-qB", "main"]);
+        scratch
+            .write("README", name)
+            .write(".gitignore", ".piton/\nmetrics.jsonl\n");
+    }
+    let path = web.path();
+    let path = path.display();
+    let manifest = format!(
+        "prd: orders.md\nrepos:\n  - {{name: shop, path: ., team: Core}}\n  - {{name: web, path: {path}, team: Core}}\n"
+    );
+    shop.agent(AGENT)
+        .write("manifest.yaml", &manifest)
+        .write("state.json", text);
+    commit(&shop);
+    commit(&web);
+    (shop, web)
+}
+
+fn run(scratch: &Scratch, more: &[&str]) -> Said {
+    let flags = ["--agent", "./agent.sh", "--verdict", "exit-status"];
+    // No lane of another repository has the script.
+    let agent = scratch.path().join("agent.sh");
+    let agent = agent.to_str().expect("UTF-8");
+    let flags = flags.map(|word| if word == "./agent.sh" { agent } else { word });
+    scratch.piton(&[RUN, &flags, more].concat())
+}
+
+#[track_caller]
+fn check_strictly(scratch: &Scratch) {
+    let text = scratch.read("state.json");
+    let name = "state.json";
+    let format = named("sdlc").expect("it is known");
+    let problems = format.check(Source { name, text: &text }, Grade::Strict);
+    assert!(problems.is_empty(), "{problems:#?}\n{text}");
+}
+
+fn word(scratch: &Scratch, key: &str) -> String {
+    let state: serde_json::Value = serde_json::from_str(&scratch.read("state.json")).expect("JSON");
+    state
+        .pointer(key)
+        .and_then(serde_json::Value::as_str)
+        .unwrap_or_default()
+        .to_owned()
+}
+
+/// The issues of which a branch has the work.
+fn made(scratch: &Scratch, branch: &str) -> String {
+    let files = scratch.git(&["ls-tree", "--name-only", branch, "made/"]);
+    let names = files.lines().map(|file| file.trim_start_matches("made/"));
+    names.collect::<Vec<&str>>().join(" ")
+}
+
+fn calls(scratch: &Scratch) -> Vec<String> {
+    let text = scratch.read(".git/at/calls");
+    text.lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn each_issue_is_worked_on_and_merged_in_its_repository() {
+    for workers in ["1", "3"] {
+        let (shop, web) = two(&state("EXECUTING", &across()));
+        let said = run(&shop, &["--workers", workers]);
+        assert_eq!(said.exit, 0, "{}{}", said.out, said.err);
+        assert!(!said.err.contains("edits of state.json"), "{}", said.err);
+        check_strictly(&shop);
+        assert_eq!(word(&shop, "/phase"), "COMPLETED");
+        assert_eq!(made(&shop, BRANCH), "S-1 S-2");
+        assert_eq!(made(&web, BRANCH), "W-1 W-2");
+        // Both have landed, in the work trees as well.
+        assert_eq!(
+            (made(&shop, "main").as_str(), made(&web, "main").as_str()),
+            ("S-1 S-2", "W-1 W-2")
+        );
+        assert!(
+            said.err.contains("landed: main in web is at "),
+            "{}",
+            said.err
+        );
+        for scratch in [&shop, &web] {
+            assert_eq!(scratch.git(&["status", "--porcelain"]), "");
+        }
+        assert!(!web.has(".piton") && !web.has("state.json"));
+        let calls = calls(&shop);
+        assert_eq!(calls.len(), 8, "{calls:?}");
+        for call in &calls {
+            let name = if call.contains(" S-") {
+                "shop shop"
+            } else {
+                "web web"
+            };
+            assert!(call.ends_with(name), "{call}");
+        }
+        let at = |call: &str| {
+            calls
+                .iter()
+                .position(|line| line.starts_with(call))
+                .expect(call)
+        };
+        assert!(at("quality-reviewer S-1") < at("coder W-1"));
+        assert!(at("quality-reviewer W-1") < at("coder S-2"));
+        let told = shop.read(".git/at/prompt-coder-W-1");
+        assert!(told.contains("this is the repository `web`"), "{told}");
+        let there = format!("`shop` in `{}`", shop.path().display());
+        assert!(told.contains(&there) && told.contains(BRANCH), "{told}");
+        // The next landing finds all there; cleaning takes all away.
+        let landed = shop.json(&["land"]);
+        assert_eq!(landed["others"][0]["repository"], "web", "{landed}");
+        assert_eq!(landed["others"][0]["was_there"], true, "{landed}");
+        let said = shop.piton(&["plan", "clean", "2026-01-15-orders"]);
+        assert_eq!(said.exit, 0, "{}", said.err);
+        for scratch in [&shop, &web] {
+            assert_eq!(
+                scratch
+                    .git(&["branch", "--format", "%(refname:short)"])
+                    .trim(),
+                "main"
+            );
+            assert_eq!(scratch.git(&["worktree", "list"]).lines().count(), 1);
+            assert_eq!(scratch.git(&["for-each-ref", "refs/piton"]), "");
+        }
+        assert_eq!(shop.piton(&["journal", "verify"]).exit, 0);
+    }
+}
+
+#[test]
+fn a_runner_that_is_killed_in_another_repository_is_followed_by_one_that_goes_on() {
+    let (shop, web) = two(&state("EXECUTING", &across()));
+    shop.write(".git/at/wait-W-1", "");
+    let agent = shop.path().join("agent.sh");
+    let agent = agent.to_str().expect("UTF-8");
+    let args = [RUN, &["--agent", agent, "--verdict", "exit-status"]].concat();
+    let running = Running::start(shop.command(&args));
+    shop.until("an agent works on W-1", || shop.has(".git/at/began"));
+    running.kill();
+    shop.write(".git/at/go", "");
+    check_strictly(&shop);
+    let status = shop.json(&["status"]);
+    assert_eq!(status["run"]["state"], "interrupted", "{status}");
+    let said = run(&shop, &[]);
+    assert_eq!(said.exit, 0, "{}{}", said.out, said.err);
+    check_strictly(&shop);
+    assert_eq!(
+        (made(&shop, "main").as_str(), made(&web, "main").as_str()),
+        ("S-1 S-2", "W-1 W-2")
+    );
+    assert_eq!(shop.piton(&["journal", "verify"]).exit, 0);
+}
+
+/// A death at each commit of the journal, one after another: in both repositories all is
+/// there once at the end.
+#[test]
+fn a_death_at_each_step_loses_nothing_in_either_repository() {
+    let (shop, web) = two(&state("EXECUTING", &across()));
+    let agent = shop.path().join("agent.sh");
+    let agent = agent.to_str().expect("UTF-8");
+    let args = [RUN, &["--agent", agent, "--verdict", "exit-status"]].concat();
+    let mut deaths = 0;
+    for round in 0..200 {
+        let mut command = shop.command(&args);
+        command.env(
+            "PITON_FAILPOINT",
+            format!("commit.durable:{}", 2 + round % 5),
+        );
+        let said = Said::of(&command.output().expect("piton starts"));
+        check_strictly(&shop);
+        assert_eq!(shop.json(&["inbox"]), serde_json::json!([]), "{}", said.err);
+        if said.exit == 0 {
+            break;
+        }
+        assert_eq!(said.exit, -1, "{}", said.err);
+        deaths += 1;
+    }
+    assert!(deaths > 10, "{deaths}");
+    assert_eq!(word(&shop, "/phase"), "COMPLETED");
+    assert_eq!(
+        (made(&shop, "main").as_str(), made(&web, "main").as_str()),
+        ("S-1 S-2", "W-1 W-2")
+    );
+    assert_eq!(shop.piton(&["journal", "verify"]).exit, 0);
+}
+
+#[test]
+fn what_is_in_the_way_in_another_repository_is_named_before_anything_begins() {
+    let (shop, web) = two(&state("EXECUTING", &across()));
+    let manifest = shop.read("manifest.yaml");
+    let refused = |exit: i32, code: &str, why: &str| {
+        let said = run(&shop, &[]);
+        assert_eq!(said.exit, exit, "{}", said.err);
+        assert!(
+            said.err.contains(code) && said.err.contains(why),
+            "{why}: {}",
+            said.err
+        );
+        assert!(!shop.has(".git/at"), "no agent was started");
+    };
+    shop.write(
+        "manifest.yaml",
+        &manifest.replace("name: web", "name: site"),
+    );
+    refused(2, "[plan.repository]", "`web` has a part in state.json");
+    let twice = format!(
+        "{manifest}  - {{name: api, path: {}, team: Core}}\n",
+        web.path().display()
+    );
+    shop.write("manifest.yaml", &twice);
+    let both = shop.read("state.json").replacen("\"web\"", "\"api\"", 1);
+    shop.write("state.json", &both);
+    refused(2, "[plan.repository]", "is the same repository as `api`");
+    shop.git(&["checkout", "--", "manifest.yaml", "state.json"]);
+    web.write("README", "changed");
+    refused(1, "[git.dirty]", "README");
+    web.git(&["checkout", "--", "README"]);
+    let said = run(&shop, &[]);
+    assert_eq!(said.exit, 0, "{}", said.err);
+}
+
+#[test]
+fn work_that_cannot_land_in_another_repository_stays_on_its_branch() {
+    let (shop, web) = two(&state("EXECUTING", &across()));
+    shop.write(".git/at/wait-W-2", "");
+    let agent = shop.path().join("agent.sh");
+    let agent = agent.to_str().expect("UTF-8");
+    let args = [RUN, &["--agent", agent, "--verdict", "exit-status"]].concat();
+    let running = Running::start(shop.command(&args));
+    shop.until("an agent works", || shop.has(".git/at/began"));
+    web.write("more", "by hand");
+    commit(&web);
+    shop.write(".git/at/go", "");
+    let said = running.end();
+    assert_eq!(said.exit, 0, "{}", said.err);
+    let path = web.path();
+    let path = path.display();
+    let next = format!("`git -C {path} merge {BRANCH}`");
+    assert!(
+        said.err.contains("main in web: it has moved on") && said.err.contains(&next),
+        "{}",
+        said.err
+    );
+    assert_eq!(made(&shop, "main"), "S-1 S-2");
+    let said = shop.piton(&["plan", "clean", "2026-01-15-orders"]);
+    assert_eq!(said.exit, 1, "{}", said.err);
+    assert!(
+        said.err.contains(&format!("git -C {path} merge {BRANCH}")),
+        "{}",
+        said.err
+    );
+    web.git(&["merge", "--quiet", "--no-edit", BRANCH]);
+    assert_eq!(shop.piton(&["plan", "clean", "2026-01-15-orders"]).exit, 0);
+    assert_eq!(made(&web, "main"), "W-1 W-2");
+}
+
+const TASKS: &str = r#"{"tasks": [
+  {"id": "shop#1", "repo": "shop", "team": "", "title": "Store", "description": "Keep it.", "blocked_by": [], "size": "S"},
+  {"id": "web#1", "repo": "web", "team": "", "title": "Page", "blocked_by": ["shop#1"], "size": "M"},
+  {"id": "web#2", "repo": "web", "team": "", "title": "Form", "blocked_by": [], "size": "M"},
+  {"id": "shop#2", "repo": "shop", "team": "", "title": "Serve", "blocked_by": ["web#2"], "size": "M"}
+]}"#;
+
+/// From the first phase to the last, with all that may come between.
+#[test]
+fn a_run_over_two_repositories_goes_from_its_first_phase_to_its_last() {
+    let (shop, web) = two(&state("BOOTSTRAP", &[]));
+    shop.write("tasks.json", TASKS);
+    commit(&shop);
+    shop.write(".git/at/wants-web#1", "")
+        .write(".git/at/fail-web#2", "");
+    let phase = || format!("{} {}", word(&shop, "/phase"), word(&shop, "/phase_status"));
+    let step = |exit: i32| {
+        let said = run(&shop, &[]);
+        assert_eq!(said.exit, exit, "{}{}", said.out, said.err);
+        check_strictly(&shop);
+    };
+    let decide = |args: &[&str]| {
+        let said = shop.piton(&[&["decide"], args].concat());
+        assert_eq!(said.exit, 0, "{}", said.err);
+        check_strictly(&shop);
+    };
+    step(3);
+    decide(&["d1", "reject", "--why", "one service is enough"]);
+    step(3);
+    assert!(
+        shop.read(".git/at/prompt-solution-designer-DESIGN")
+            .contains("> one service is enough")
+    );
+    decide(&["d2", "approve"]);
+    step(3);
+    decide(&["d3", "approve"]);
+    // One issue fails for good, and another waits for it.
+    step(1);
+    let asked = shop.json(&["inbox"]);
+    assert_eq!(asked[0]["node"], "web#2", "{asked}");
+    let status = |id: &str| word(&shop, &format!("/issues/{id}/status"));
+    let shown = shop.json(&["status"]);
+    assert_eq!(shown["run"]["state"], "blocked", "{shown}");
+    std::fs::remove_file(shop.path().join(".git/at/fail-web#2")).expect("it is there");
+    let id = asked[0]["id"].as_str().expect("an id");
+    decide(&[id, "retry"]);
+    step(0);
+    assert_eq!(phase(), "COMPLETED completed");
+    for id in ["shop#1", "shop#2", "web#1", "web#2"] {
+        assert_eq!(status(id), "done", "{id}");
+    }
+    assert_eq!(made(&shop, "main"), "shop#1 shop#2");
+    assert_eq!(made(&web, "main"), "web#1 web#2");
+    assert!(shop.has("artifacts/pert-tasks.json") && !web.has("artifacts"));
+    let state: serde_json::Value = serde_json::from_str(&shop.read("state.json")).expect("JSON");
+    assert_eq!(state["issues"]["web#1"]["review_iterations"], 1, "{state}");
+    let invoked = state["metrics"]["agent_invocations"]
+        .as_array()
+        .expect("a list");
+    assert_eq!(
+        invoked.len(),
+        calls(&shop).len(),
+        "each agent is in the metrics once"
+    );
+}

@@ -1,0 +1,150 @@
+//! How the work of a run gets to the branches that it is for in other repositories than
+//! that of the project.
+//!
+//! Nothing of it is recorded: a branch is brought forward in one step, and git says
+//! whether it was. A death before or after that step needs no case of its own.
+
+use std::path::Path;
+
+use piton_core::RunRow;
+use piton_core::lane::TargetRow;
+
+use super::land::{Landed, named, not_landed};
+use crate::failure::Failure;
+use crate::git::{self, By, RefMove, RefStep, short};
+use crate::process::{self, Stop};
+use crate::repositories::trees_of_run;
+use crate::runner;
+use crate::session::Session;
+use crate::shell::quote;
+use crate::worktree::land_command;
+
+/// Lands the work of a run in each other repository in which there is any. What has
+/// landed stays where another one fails.
+///
+/// # Errors
+///
+/// When a repository is not where its manifest says: then in none.
+pub(super) fn land_others(
+    session: &Session<'_>,
+    row: &RunRow,
+) -> Result<Vec<Result<Landed, Failure>>, Failure> {
+    let trees = trees_of_run(session.world, &session.project, row)?;
+    let landed = trees.iter().map(|(name, main)| land_in(row, (name, main)));
+    Ok(landed.filter_map(Result::transpose).collect())
+}
+
+/// Lands it in one of them; none where nothing was done there.
+fn land_in(row: &RunRow, (name, main): (&str, &Path)) -> Result<Option<Landed>, Failure> {
+    let Some(target) = row.target_in(Some(name)) else {
+        return Ok(None);
+    };
+    let branch = &target.branch;
+    let tip = git::tip_of(main, branch);
+    let work = match &tip {
+        Some(tip) if git::is_built_on(main, tip, &target.tip)? => tip,
+        None if is_on_another(main, target, &target.tip)? => &target.tip,
+        Some(_) | None => return Err(runner::target_moved(branch, &target.tip, tip)),
+    };
+    if *work == target.base {
+        return Ok(None);
+    }
+    let shown = main.display().to_string();
+    let git_in = format!("git -C {}", quote(&shown));
+    let quoted = quote(branch);
+    let stays = |why: &str, next: &str| {
+        let onto = target.onto.as_deref().unwrap_or("a branch");
+        not_landed(branch, &format!("{onto} in {name}"), why, next)
+    };
+    let Some(onto) = &target.onto else {
+        let next = format!("`{git_in} switch BRANCH` and `{git_in} merge {quoted}`");
+        return Err(stays(
+            "the work began at a commit, and is for no branch",
+            &next,
+        ));
+    };
+    let landed = |was_there| Landed {
+        run: row.name.clone(),
+        branch: branch.clone(),
+        onto: onto.clone(),
+        commit: work.clone(),
+        was_there,
+        repository: Some(name.to_owned()),
+        others: Vec::new(),
+    };
+    let Some(at) = git::tip_of(main, onto) else {
+        let next = format!("`{git_in} branch {} {quoted}` makes it", quote(onto));
+        return Err(stays("that branch is gone", &next));
+    };
+    if git::has_work_of(main, &at, work, None)? {
+        return Ok(Some(landed(true)));
+    }
+    if !git::is_built_on(main, work, &at)? {
+        let next = format!(
+            "`{git_in} switch {}`, `{git_in} merge {quoted}`",
+            quote(onto)
+        );
+        return Err(stays("it has moved on since the run began", &next));
+    }
+    let mark = process::own_mark(&format!("land-{}-{name}", row.id));
+    let by = By {
+        mark: &mark,
+        stop: &Stop::default(),
+    };
+    let again = land_command(&row.name);
+    let here = git::checked_out(main).and_then(|here| here.branch);
+    if here.as_ref() == Some(onto) {
+        let mut changes = git::tracked_changes(main, &[])?;
+        if let Some(files) = git::file_changes(main, &at, work) {
+            changes.retain(|changed| files.iter().any(|file| file.path == *changed));
+        }
+        if !changes.is_empty() {
+            let why = format!(
+                "these have changes that are in no commit: {}",
+                named(&changes)
+            );
+            let next = format!("put them aside with `{git_in} stash`, then `{again}`");
+            return Err(stays(&why, &next));
+        }
+        return match git::fast_forward(main, work, &by)? {
+            Ok(()) => Ok(Some(landed(false))),
+            Err(why) => Err(stays(&why, &format!("see to that, then `{again}`"))),
+        };
+    }
+    if let Some(tree) = git::tree_on(main, onto) {
+        let there = tree.display().to_string();
+        let next = format!("`git -C {} merge --ff-only {quoted}`", quote(&there));
+        return Err(stays(&format!("it is checked out in {there}"), &next));
+    }
+    let step = RefStep {
+        from: Some(&at),
+        to: Some(work),
+    };
+    match git::move_ref(main, &format!("refs/heads/{onto}"), step, &by)? {
+        RefMove::Moved => Ok(Some(landed(false))),
+        RefMove::Elsewhere(_) => {
+            let why = format!("it was at {}, and somebody moved it", short(&at));
+            Err(stays(&why, &format!("`{again}` tries it again")))
+        }
+    }
+}
+
+/// Whether a commit of the branch of a run is on another one there, or the one that it is
+/// for has all that it brings.
+pub(super) fn is_on_another(
+    main: &Path,
+    target: &TargetRow,
+    commit: &str,
+) -> Result<bool, Failure> {
+    if git::is_on_branch_but(main, commit, Some(&target.branch))? {
+        return Ok(true);
+    }
+    match target
+        .onto
+        .as_ref()
+        .and_then(|onto| git::tip_of(main, onto))
+    {
+        Some(at) => git::has_work_of(main, &at, commit, None),
+        None => Ok(false),
+    }
+}
