@@ -253,6 +253,9 @@ impl Simulation<'_> {
                 | Effect::MakeMerge { .. }
                 | Effect::CheckMerge { .. }
                 | Effect::MoveTarget { .. }
+                | Effect::OpenPullRequest { .. }
+                | Effect::FollowPullRequest { .. }
+                | Effect::LookAtPullRequest { .. }
                 | Effect::CommitIntent { .. }
                 | Effect::AskWait { .. }
                 | Effect::EndAsking { .. }

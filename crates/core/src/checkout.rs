@@ -87,6 +87,9 @@ impl Event {
             | Self::MergePassed { .. }
             | Self::MergeReturned { .. }
             | Self::MergeEnded { .. }
+            | Self::PullRequestAsked { .. }
+            | Self::PullRequestOpened { .. }
+            | Self::PullRequestSeen { .. }
             | Self::RunMoved { .. }
             | Self::RunAsked { .. }
             | Self::AttemptJudged { .. }

@@ -102,6 +102,12 @@ pub(super) struct Invocation<'a> {
     pub(super) sees_whole_tree: bool,
 }
 
+/// Whether the work of a unit is in a pull request.
+fn has_requested(row: &RunRow) -> bool {
+    let lanes = row.lanes.as_deref();
+    lanes.is_some_and(|lanes| !lanes.requested.is_empty())
+}
+
 pub(super) fn start_run(
     story: &mut Story<'_>,
     run: RunId,
@@ -162,6 +168,8 @@ fn may_start(
     match state_of_run(&now, &items) {
         RunState::New | RunState::Interrupted => Ok(()),
         RunState::Paused if matches!(row.pause, Some(Pause::Limit { .. })) => Ok(()),
+        // What waits in a pull request may be merged by now.
+        RunState::Waiting if row.pause.is_none() && has_requested(row) => Ok(()),
         // All of it is finished: the run ends at once.
         RunState::Done if row.state != RunState::Done => Ok(()),
         RunState::Running

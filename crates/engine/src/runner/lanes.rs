@@ -290,7 +290,7 @@ pub(super) fn enter(
     session: &Session<'_>,
     job: &Job,
     (run, token): (RunId, u64),
-    begins: Option<TargetRow>,
+    (begins, pull_requests): (Option<TargetRow>, bool),
 ) -> Result<RunLanes, Failure> {
     let project = &session.project;
     let rows = session.load(&[Need::Run(run)])?;
@@ -340,6 +340,7 @@ pub(super) fn enter(
         token,
         check: rules.gate().map(Box::new),
         review: rules.review,
+        pull_requests,
     };
     session.commit(&command, &facts(session))?;
     if target.path.is_some() {

@@ -617,6 +617,7 @@ pub fn decide(
         | DecisionKind::AgentEdit
         | DecisionKind::DoubtedMemory
         | DecisionKind::Review
+        | DecisionKind::PullRequest
         | DecisionKind::Wait
         | DecisionKind::InHand
         | DecisionKind::Approval

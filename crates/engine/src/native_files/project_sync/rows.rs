@@ -301,6 +301,9 @@ impl Wanted {
             | Event::MergePassed { .. }
             | Event::MergeReturned { .. }
             | Event::MergeEnded { .. }
+            | Event::PullRequestAsked { .. }
+            | Event::PullRequestOpened { .. }
+            | Event::PullRequestSeen { .. }
             | Event::RunMoved { .. }
             | Event::RunAsked { .. }
             | Event::AttemptStarted { .. }
