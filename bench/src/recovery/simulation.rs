@@ -254,6 +254,7 @@ impl Simulation<'_> {
                 | Effect::CheckMerge { .. }
                 | Effect::MoveTarget { .. }
                 | Effect::OpenPullRequest { .. }
+                | Effect::TakePullRequest { .. }
                 | Effect::FollowPullRequest { .. }
                 | Effect::LookAtPullRequest { .. }
                 | Effect::CommitIntent { .. }

@@ -88,6 +88,7 @@ impl Event {
             | Self::MergeReturned { .. }
             | Self::MergeEnded { .. }
             | Self::PullRequestAsked { .. }
+            | Self::PullRequestTaken { .. }
             | Self::PullRequestOpened { .. }
             | Self::PullRequestSeen { .. }
             | Self::RunMoved { .. }

@@ -288,6 +288,24 @@ pub enum Event {
         /// The branch into which it is to be merged.
         base: String,
     },
+    /// The pull request in which others left the work of a unit was found: the unit goes
+    /// on with it.
+    PullRequestTaken {
+        /// The run.
+        run: RunId,
+        /// The unit.
+        node: Node,
+        /// Its number.
+        number: u64,
+        /// Its address.
+        url: String,
+        /// The commit of its work.
+        head: String,
+        /// The branch that has it.
+        branch: String,
+        /// The branch into which it is to be merged.
+        base: String,
+    },
     /// The pull request is there, with that commit, and waits.
     PullRequestOpened {
         /// The run.
@@ -829,6 +847,7 @@ impl Event {
             Self::MergeReturned { .. } => "merge-returned",
             Self::MergeEnded { .. } => "merge-ended",
             Self::PullRequestAsked { .. } => "pull-request-asked",
+            Self::PullRequestTaken { .. } => "pull-request-taken",
             Self::PullRequestOpened { .. } => "pull-request-opened",
             Self::PullRequestSeen { .. } => "pull-request-seen",
             Self::RunMoved { .. } => "run-moved",

@@ -9,7 +9,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::id::Node;
-use crate::item::ItemRow;
+use crate::item::{ItemRow, ItemState};
 use crate::run::RunRow;
 
 /// So often a pull request that waits is looked at, in seconds.
@@ -55,6 +55,25 @@ pub struct PullRequestRow {
 }
 
 impl PullRequestRow {
+    /// Whether others left it, and it was not looked at yet.
+    #[must_use]
+    pub fn is_untaken(&self) -> bool {
+        self.branch.is_empty() && self.number.is_some()
+    }
+
+    /// As other tools name it: `org/repo#7`, as far as its address says so.
+    #[must_use]
+    pub fn reference(&self) -> Option<String> {
+        let (before, _) = self.url.as_deref()?.split_once("/pull/")?;
+        let mut parts = before.rsplit('/');
+        let (repository, owner) = (parts.next()?, parts.next()?);
+        let is_name = |part: &str| !part.is_empty() && !part.contains(':');
+        let number = self
+            .number
+            .filter(|_| is_name(repository) && is_name(owner))?;
+        Some(format!("{owner}/{repository}#{number}"))
+    }
+
     /// What people are to know it by: its number.
     #[must_use]
     pub fn name(&self) -> String {
@@ -133,6 +152,11 @@ pub enum PullRequestNews {
         /// The ids of it.
         ids: Vec<String>,
     },
+    /// The one in which others left the work is not there, or is no use.
+    Lost {
+        /// Why.
+        why: String,
+    },
     /// It could not be opened or seen for long.
     Trouble {
         /// Why.
@@ -199,12 +223,29 @@ fn in_words(words: &[&PullRequestWords]) -> String {
     texts.collect::<Vec<_>>().join("\n\n")
 }
 
+/// A pull request in which others left the work of a unit.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TakenPullRequest {
+    /// Its number.
+    pub number: u64,
+    /// Its address.
+    pub url: String,
+    /// The commit of its work.
+    pub head: String,
+    /// The branch that has it.
+    pub branch: String,
+    /// The branch into which it is to be merged.
+    pub base: String,
+}
+
 /// One step of the pull request of a unit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "step")]
 pub enum PullRequestStep {
     /// Note the intent to open one with the work as it is now.
     Ask,
+    /// Go on with the one in which others left the work.
+    Take(TakenPullRequest),
     /// It is open, with this commit.
     Opened {
         /// The commit.
@@ -226,6 +267,17 @@ impl ItemRow {
     #[must_use]
     pub fn pull_request(&self) -> Option<&PullRequestRow> {
         self.unit.as_ref()?.pull_request.as_deref()
+    }
+}
+
+impl ItemRow {
+    /// The pull request in which others left its work, as long as nobody looked at it
+    /// and nothing was done here.
+    #[must_use]
+    pub fn untaken_pull_request(&self) -> Option<u64> {
+        let known = self.pull_request().filter(|known| known.is_untaken())?;
+        let is_free = matches!(self.state, ItemState::Ready | ItemState::Waiting);
+        known.number.filter(|_| is_free && self.attempts == 0)
     }
 }
 
@@ -372,6 +424,18 @@ mod tests {
             &merged("new", Some("m")),
             r#"{"what":"merged","commit":"m"}"#,
         );
+    }
+
+    #[test]
+    fn an_address_names_the_repository() {
+        let of = |url: &str| {
+            let row = known(|row| row.url = Some(url.to_owned()));
+            row.reference()
+        };
+        let shop = "https://github.com/acme/shop/pull/7";
+        assert_eq!(of(shop).as_deref(), Some("acme/shop#7"));
+        assert_eq!(of("https://github.com/pull/7"), None);
+        assert_eq!(of("nowhere"), None);
     }
 
     #[test]

@@ -352,6 +352,14 @@ pub enum Effect {
         /// The unit.
         node: Node,
     },
+    /// Look for the pull request in which others left the work of a unit, and fetch that.
+    /// Answered by [`Input::PullRequestOpened`].
+    TakePullRequest {
+        /// The unit.
+        node: Node,
+        /// Its number.
+        number: u64,
+    },
     /// Fetch what the pull request of a unit was merged into, and make of it what the
     /// target is to be moved to, in git's objects alone. Answered by
     /// [`Input::MergeEnded`]: start.
@@ -915,7 +923,7 @@ impl RunLoop {
         attempt: AttemptId,
     ) -> Vec<Effect> {
         if row.state != RunState::Running {
-            return self.at_rest(row);
+            return self.at_rest(row, now);
         }
         if !self.holds_run() {
             return self.next_step_beside(row, now, pause_file, attempt);
@@ -932,6 +940,9 @@ impl RunLoop {
             return effects;
         }
         if let Some(effects) = self.step_pull_requests() {
+            return effects;
+        }
+        if let Some(effects) = self.next_taking(now) {
             return effects;
         }
         if let Some(effects) = self.next_merge(now) {
@@ -1058,7 +1069,7 @@ impl RunLoop {
     }
 
     /// The run is not running any more: it is over, or it waits.
-    fn at_rest(&mut self, row: &RunRow) -> Vec<Effect> {
+    fn at_rest(&mut self, row: &RunRow, now: Timestamp) -> Vec<Effect> {
         let fault = self.fault.take();
         if let Some(ending) = fault.or_else(|| self.cannot_start.take()) {
             return self.finish(ending);
@@ -1070,6 +1081,10 @@ impl RunLoop {
         };
         // Stored now or by the next runner: what was seen is seen again.
         if let Some(effects) = self.step_pull_requests() {
+            self.waited = true;
+            return effects;
+        }
+        if let Some(effects) = waits.then(|| self.next_taking(now)).flatten() {
             self.waited = true;
             return effects;
         }

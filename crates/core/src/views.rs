@@ -32,7 +32,7 @@ use crate::notification::{
 };
 
 use crate::plan::Order;
-use crate::pull_request::PullRequestNews;
+use crate::pull_request::{PullRequestNews, PullRequestRow};
 use crate::request::Deferral;
 use crate::review::ReviewVerdict;
 use crate::row::{Key, Row};
@@ -146,6 +146,7 @@ pub fn views(event: &Event, stamp: &Stamp) -> Vec<Key> {
         | Event::MergePassed { run, node }
         | Event::MergeReturned { run, node, .. }
         | Event::PullRequestAsked { run, node, .. }
+        | Event::PullRequestTaken { run, node, .. }
         | Event::PullRequestOpened { run, node, .. }
         | Event::PullRequestSeen { run, node, .. }
         | Event::MergeEnded { run, node, .. } => vec![item(run, node), Key::Run(*run)],
@@ -367,6 +368,7 @@ fn run_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<RunRow> 
         | Event::MergePassed { .. }
         | Event::MergeReturned { .. }
         | Event::PullRequestAsked { .. }
+        | Event::PullRequestTaken { .. }
         | Event::PullRequestOpened { .. }
         | Event::PullRequestSeen { .. }
         | Event::MergeEnded { .. } => lanes_of_run(&mut row, event),
@@ -634,6 +636,24 @@ fn unit_event(row: &mut ItemRow, event: &Event, stamp: &Stamp) {
         Event::PullRequestAsked {
             head, branch, base, ..
         } => asked_for(unit, (head, branch, base)),
+        Event::PullRequestTaken {
+            number,
+            url,
+            head,
+            branch,
+            base,
+            ..
+        } => {
+            unit.work = Some(head.clone());
+            unit.pull_request = Some(Box::new(PullRequestRow {
+                branch: branch.clone(),
+                base: base.clone(),
+                head: head.clone(),
+                number: Some(*number),
+                url: Some(url.clone()),
+                ..PullRequestRow::default()
+            }));
+        }
         Event::PullRequestOpened { number, url, .. } => {
             if let Some(row) = &mut unit.pull_request {
                 row.number = Some(*number);
@@ -726,6 +746,7 @@ fn saw_news(unit: &mut UnitRow, news: &PullRequestNews) {
             row.closed = false;
             row.trouble = None;
         }
+        PullRequestNews::Lost { .. } => unit.pull_request = None,
         PullRequestNews::Words { ids, .. } => row.heard.extend(ids.iter().cloned()),
         PullRequestNews::Trouble { why } => {
             row.trouble = Some(why.clone());
@@ -1093,6 +1114,7 @@ fn item_row(node: &Node, before: Option<Row>, event: &Event, stamp: &Stamp) -> O
         | Event::MergePassed { .. }
         | Event::MergeReturned { .. }
         | Event::PullRequestAsked { .. }
+        | Event::PullRequestTaken { .. }
         | Event::PullRequestOpened { .. }
         | Event::PullRequestSeen { .. }
         | Event::MergeEnded { .. } => unit_event(&mut row, event, stamp),
@@ -1494,8 +1516,20 @@ fn planned_item(planned: &ItemPlanned) -> ItemRow {
         claim_gate: None,
         at_work_since: None,
         work_ms: 0,
-        unit: None,
+        unit: past.pull_request.map(left_in),
     }
+}
+
+/// A unit whose work others left in a pull request.
+fn left_in(number: u64) -> Box<UnitRow> {
+    let known = PullRequestRow {
+        number: Some(number),
+        ..PullRequestRow::default()
+    };
+    Box::new(UnitRow {
+        pull_request: Some(Box::new(known)),
+        ..UnitRow::default()
+    })
 }
 
 fn attempt_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<AttemptRow> {

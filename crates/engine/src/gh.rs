@@ -56,6 +56,32 @@ pub struct FoundPullRequest {
     pub url: String,
 }
 
+/// A pull request that others left.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LeftPullRequest {
+    /// Its address.
+    pub url: String,
+    state: String,
+    /// The last commit of its branch.
+    pub head_ref_oid: String,
+    /// Its branch.
+    pub head_ref_name: String,
+    /// The branch into which it is to be merged.
+    pub base_ref_name: String,
+    /// Whether its branch is in another repository.
+    #[serde(default)]
+    pub is_cross_repository: bool,
+}
+
+impl LeftPullRequest {
+    /// Whether it was merged.
+    #[must_use]
+    pub fn is_merged(&self) -> bool {
+        self.state == "MERGED"
+    }
+}
+
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Viewed {
@@ -164,6 +190,17 @@ impl Gh<'_> {
             "-",
         ];
         self.say(&args, body).map(drop)
+    }
+
+    /// The pull request with a number, in which others left work.
+    ///
+    /// # Errors
+    ///
+    /// What `gh` said, in one line.
+    pub fn one(&self, number: u64) -> Result<LeftPullRequest, String> {
+        let number = number.to_string();
+        let fields = "url,state,headRefOid,headRefName,baseRefName,isCrossRepository";
+        parse(&self.say(&["pr", "view", &number, "--json", fields], "")?)
     }
 
     /// Looks at one.
@@ -328,16 +365,6 @@ fn words_of(written: Written, otherwise: &str) -> Option<(String, PullRequestWor
     Some((at.unwrap_or_default(), words))
 }
 
-/// The name of the repository that an address of a pull request names: `org/repo`.
-#[must_use]
-pub fn repository_of(url: &str) -> Option<String> {
-    let (before, _) = url.split_once("/pull/")?;
-    let mut parts = before.rsplit('/');
-    let (repository, owner) = (parts.next()?, parts.next()?);
-    let is_name = |part: &str| !part.is_empty() && !part.contains(':');
-    (is_name(repository) && is_name(owner)).then(|| format!("{owner}/{repository}"))
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
@@ -443,16 +470,5 @@ mod tests {
             )
             .is_err()
         );
-    }
-
-    #[test]
-    fn an_address_names_its_repository() {
-        let of = |url| repository_of(url);
-        assert_eq!(
-            of("https://github.com/acme/shop/pull/7"),
-            Some("acme/shop".to_owned())
-        );
-        assert_eq!(of("https://github.com/pull/7"), None);
-        assert_eq!(of("nowhere"), None);
     }
 }

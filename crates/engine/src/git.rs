@@ -46,7 +46,7 @@ pub use self::refs::{
     RefMove, RefStep, files_committed, git_version, is_built_on, is_on_branch, is_on_branch_but,
     merge_base, merged_since, move_ref, ref_at, refs_below, remove_refs,
 };
-pub use self::remote::{Pushed, branch_at_remote, fetch, has_remote, push, tree_of};
+pub use self::remote::{Pushed, branch_at_remote, fetch, fetch_commit, has_remote, push, tree_of};
 pub use self::saving::{SavedWork, is_saved, open_saved, open_saved_in_merge, save_work, saved_on};
 pub use self::submodules::{
     BehindSubmodule, KeptRepository, KeptWork, MovedSubmodule, changed_submodules,

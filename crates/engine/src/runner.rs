@@ -911,6 +911,7 @@ impl Runner<'_, '_> {
             Effect::CheckMerge { node } => self.check_merge(&node),
             Effect::MoveTarget { node } => Ok(self.move_target(&node)),
             Effect::OpenPullRequest { node } => Ok(self.open_pull_request(&node)),
+            Effect::TakePullRequest { node, number } => Ok(self.take_pull_request(&node, number)),
             Effect::FollowPullRequest { node } => Ok(self.follow_pull_request(&node)),
             Effect::LookAtPullRequest { node, number } => {
                 Ok(self.look_at_pull_request(node, number))

@@ -13,7 +13,7 @@ mod waits;
 
 use piton_core::gate::{Gate, GateReport};
 use piton_core::lane::{LaneHold, TargetRow, unit_of};
-use piton_core::merge::{MadeMerge, MergeRow, MergeState};
+use piton_core::merge::{MadeMerge, MergeRow, MergeState, MergeStep};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::num::NonZeroUsize;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -813,6 +813,7 @@ impl Sim {
                 return Ok(None);
             }
             Effect::OpenPullRequest { node } => self.open_pull_request(&node)?,
+            Effect::TakePullRequest { node, .. } => unreachable!("nobody left any for {node}"),
             Effect::LookAtPullRequest { node, number } => self.look_at_pull_request(node, number),
             Effect::WaitUntil(time) => {
                 self.wake = Some(time);
@@ -1406,9 +1407,9 @@ impl Sim {
             _ => Some(repo.move_target(merge.made.as_ref()?)),
         });
         let is_there = unit.pull_request().is_some_and(|it| it.merged.is_some());
-        let step = step.map(|step| match is_there {
-            true => step,
-            false => self.with_checks(unit, step),
+        let step = step.map(|step| match (is_there, &step) {
+            (true, MergeStep::Start { .. }) => step,
+            _ => self.with_checks(unit, step),
         });
         let end = step.map_or(MergeEnd::Stopped, MergeEnd::Step);
         Input::MergeEnded { node, end }

@@ -118,6 +118,7 @@ pub(crate) fn lease_change(event: &Event, time: Timestamp) -> Option<LeaseChange
         | Event::MergeReturned { .. }
         | Event::MergeEnded { .. }
         | Event::PullRequestAsked { .. }
+        | Event::PullRequestTaken { .. }
         | Event::PullRequestOpened { .. }
         | Event::PullRequestSeen { .. }
         | Event::RunMoved { .. }

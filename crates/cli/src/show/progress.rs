@@ -130,6 +130,11 @@ pub(crate) fn line(recorded: &Recorded, tables: &Tables) -> Option<String> {
         } => Some(format!(
             "  {DIM}{node} is in pull request #{number}:{DIM:#} {url}"
         )),
+        Event::PullRequestTaken {
+            node, number, url, ..
+        } => Some(format!(
+            "  {DIM}{node} goes on with pull request #{number}:{DIM:#} {url}"
+        )),
         Event::PullRequestSeen { node, news, .. } => pull_request_line(node, news),
         // What a person says of it is told where that is said.
         Event::ItemReviewed { attempt: None, .. } => None,
@@ -236,6 +241,12 @@ fn pull_request_line(node: &Node, news: &PullRequestNews) -> Option<String> {
             format!("{YELLOW}!{YELLOW:#} the pull request of {node} was closed without a merge")
         }
         PullRequestNews::Open => format!("  {DIM}the pull request of {node} waits again{DIM:#}"),
+        PullRequestNews::Lost { why } => {
+            format!(
+                "{YELLOW}!{YELLOW:#} the pull request of {node} is no use{}",
+                dash(Some(why))
+            )
+        }
         PullRequestNews::Trouble { why } => {
             format!(
                 "{YELLOW}!{YELLOW:#} the pull request of {node}{}",

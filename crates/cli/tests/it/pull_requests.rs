@@ -415,3 +415,190 @@ fn what_comes_after_it_begins_when_it_is_merged() {
     fine(&run(&scratch));
     assert_eq!(scratch.read("B.txt"), "more\n");
 }
+
+// A `state.json` that another tool left: the rows of the table of resuming that have a
+// pull request.
+
+/// An agent for issues, and a reviewer that is content.
+const ISSUE_AGENT: &str = "if [ $PITON_ROLE = quality-reviewer ]; then
+    cat >/dev/null
+    echo reviewed >>$PITON_PROJECT/.git/fake/reviews
+    echo '{\"verdict\": \"APPROVE\", \"summary\": \"good\", \"observations\": []}'
+    exit 0
+fi
+cat >$PITON_PROJECT/.git/fake/prompt
+echo more >>$PITON_ITEM.txt
+echo done";
+
+/// A project in which another tool opened the pull request 1 for `S-1`.
+fn left(status: &str) -> Scratch {
+    let scratch = project(1);
+    scratch.agent(ISSUE_AGENT);
+    scratch.write(".gitignore", "state.json\nmetrics.jsonl\nprd.json\n");
+    scratch.git(&["add", ".gitignore"]);
+    scratch.git(&["commit", "-qam", "agent"]);
+    scratch.git(&["push", "-q", "origin", "main"]);
+    scratch.git(&["checkout", "-qb", "feature/s-1"]);
+    scratch.write("theirs", "work\n");
+    scratch.git(&["add", "theirs"]);
+    scratch.git(&["commit", "-qm", "theirs"]);
+    scratch.git(&["push", "-q", "origin", "feature/s-1"]);
+    scratch.git(&["checkout", "-q", "main"]);
+    scratch.git(&["branch", "-qD", "feature/s-1"]);
+    for (file, text) in [
+        ("branch", "feature/s-1\n"),
+        ("base", "main\n"),
+        ("title", "S-1\n"),
+        ("state", "OPEN\n"),
+    ] {
+        set(&scratch, 1, file, text);
+    }
+    let text = format!(
+        r#"{{
+  "run_id": "orders",
+  "prd_url": "https://example.org/orders",
+  "phase": "EXECUTING",
+  "phase_status": "in_progress",
+  "bootstrap": {{"languages": {{}}, "docs_generated": {{}}}},
+  "artifacts": {{"scoping_doc": null, "pert": null}},
+  "issues": {{
+    "S-1": {{"repo": "shop", "title": "Store", "status": "{status}", "pr": "acme/shop#1", "pr_number": 1, "blocked_by": [], "review_iterations": 1, "human_iterations": 0}},
+    "S-2": {{"repo": "shop", "title": "Serve", "status": "blocked", "pr": null, "pr_number": null, "blocked_by": ["S-1"], "review_iterations": 0, "human_iterations": 0}}
+  }},
+  "updated_at": "2026-01-15T11:00:00Z",
+  "metrics": {{
+    "started_at": "2026-01-15T10:00:00Z",
+    "phases": {{}},
+    "agent_invocations": [],
+    "totals": {{"duration_s": 0, "agent_spawns": 0, "review_iterations": {{"agent": 1, "human": 0}}, "issues_created": 2, "prs_created": 1, "prs_merged": 0}}
+  }}
+}}
+"#
+    );
+    scratch.write("state.json", &text);
+    scratch
+}
+
+fn go_on(scratch: &Scratch) -> Said {
+    let args = [
+        "run",
+        "state.json",
+        "--agent",
+        "./agent.sh",
+        "--verdict",
+        "exit-status",
+    ];
+    Said::of(&command(scratch, &args).output().expect("piton starts"))
+}
+
+fn issue(scratch: &Scratch, id: &str) -> Value {
+    let state: Value = serde_json::from_str(&scratch.read("state.json")).expect("JSON");
+    state["issues"][id].clone()
+}
+
+#[track_caller]
+fn is_at(scratch: &Scratch, id: &str, status: &str) {
+    let issue = issue(scratch, id);
+    assert_eq!(issue["status"], status, "{issue}");
+}
+
+#[test]
+fn resuming_an_issue_that_was_merged_meanwhile_unblocks_what_waits_for_it() {
+    let scratch = left("awaiting_human");
+    merge(&scratch, 1);
+    let said = go_on(&scratch);
+    assert_eq!(said.exit, 3, "{}{}", said.out, said.err);
+    is_at(&scratch, "S-1", "done");
+    is_at(&scratch, "S-2", "awaiting_human");
+    let other = issue(&scratch, "S-2");
+    assert_eq!(
+        (other["pr"].as_str(), other["pr_number"].as_u64()),
+        (Some("acme/shop#2"), Some(2))
+    );
+    // What was merged was there when the other one began.
+    let origin = format!("{FAKE}/origin.git");
+    let branch = pull(&scratch, 2, "branch");
+    scratch.git(&["--git-dir", &origin, "show", &format!("{branch}:theirs")]);
+    merge(&scratch, 2);
+    fine(&go_on(&scratch));
+    is_at(&scratch, "S-2", "done");
+    let text = scratch.read("state.json");
+    assert!(
+        text.contains("\"prs_merged\": 2") && text.contains("\"COMPLETED\""),
+        "{text}"
+    );
+}
+
+#[test]
+fn resuming_an_issue_that_waits_waits_for_the_person() {
+    let scratch = left("awaiting_human");
+    for _ in 0..2 {
+        let said = go_on(&scratch);
+        assert_eq!(said.exit, 3, "{}{}", said.out, said.err);
+        is_at(&scratch, "S-1", "awaiting_human");
+        is_at(&scratch, "S-2", "blocked");
+    }
+    let asked = asked(&scratch);
+    assert_eq!(
+        (asked.len(), asked[0]["kind"].as_str()),
+        (1, Some("pull-request"))
+    );
+    assert_eq!((pulls(&scratch), calls(&scratch, "pr create")), (1, 0));
+}
+
+#[test]
+fn resuming_an_issue_with_feedback_gives_it_to_the_coder() {
+    let scratch = left("awaiting_human");
+    set(
+        &scratch,
+        1,
+        "reviews",
+        r#"{"id": "r1", "author": {"login": "bob"}, "authorAssociation": "OWNER", "body": "make it blue", "submittedAt": "2026-01-01T00:00:01Z", "state": "CHANGES_REQUESTED"}"#,
+    );
+    let said = go_on(&scratch);
+    assert_eq!(said.exit, 3, "{}{}", said.out, said.err);
+    let prompt = scratch.read(&format!("{FAKE}/prompt"));
+    assert!(prompt.contains("make it blue"), "{prompt}");
+    is_at(&scratch, "S-1", "awaiting_human");
+    assert_eq!(issue(&scratch, "S-1")["human_iterations"], 1);
+    // It was done on top of what the other tool left, in its branch.
+    let origin = format!("{FAKE}/origin.git");
+    for file in ["theirs", "S-1.txt"] {
+        scratch.git(&["--git-dir", &origin, "show", &format!("feature/s-1:{file}")]);
+    }
+    assert_eq!(pulls(&scratch), 1);
+}
+
+#[test]
+fn resuming_an_issue_that_was_closed_asks() {
+    let scratch = left("awaiting_human");
+    close(&scratch, 1);
+    assert_eq!(go_on(&scratch).exit, 3);
+    let question = asked(&scratch)[0]["question"].to_string();
+    assert!(
+        question.contains("was closed without a merge"),
+        "{question}"
+    );
+    is_at(&scratch, "S-1", "awaiting_human");
+}
+
+/// It goes on where it was: with a review of what is there.
+#[test]
+fn resuming_an_issue_at_work_with_a_pull_request_goes_on_with_its_review() {
+    for status in ["implementing", "reviewing"] {
+        let scratch = left(status);
+        let said = go_on(&scratch);
+        assert_eq!(said.exit, 3, "{}{}", said.out, said.err);
+        assert_eq!(
+            scratch.read(&format!("{FAKE}/reviews")),
+            "reviewed\n",
+            "{status}"
+        );
+        assert!(!scratch.has(&format!("{FAKE}/prompt")), "{status}");
+        is_at(&scratch, "S-1", "awaiting_human");
+        assert_eq!(pulls(&scratch), 1);
+        merge(&scratch, 1);
+        assert_eq!(go_on(&scratch).exit, 3);
+        is_at(&scratch, "S-1", "done");
+    }
+}

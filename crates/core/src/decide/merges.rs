@@ -162,8 +162,11 @@ pub(super) fn step_merge(
         return Err(wrong_item(&item));
     };
     match (merge.state, step) {
-        // It is merged where its pull request is: nothing is left to be checked.
-        (Queued, MergeStep::Start { made, .. }) if is_merged_there(&item) => {
+        // It is merged where its pull request is: nothing is left to be checked but what
+        // it was given since.
+        (Queued, MergeStep::Start { made, .. })
+            if is_merged_there(&item) && !item.needs_check() =>
+        {
             start_merge(story, &item, made, true)?;
             if item_state(story, run, node) == Some(Checking) {
                 story.tell(Event::MergePassed {

@@ -9,9 +9,11 @@ use crate::attempt::HumanNeeded;
 use crate::decision::{DecisionKind, Verb};
 use crate::event::Event;
 use crate::id::Node;
-use crate::item::{ItemRow, ItemState};
+use crate::item::{ItemRow, ItemState, Stage};
 use crate::merge::{MergeReturn, MergeState};
-use crate::pull_request::{PullRequestNews, PullRequestRow, PullRequestStep, branch_of};
+use crate::pull_request::{
+    PullRequestNews, PullRequestRow, PullRequestStep, TakenPullRequest, branch_of,
+};
 use crate::refusal::Refusal;
 
 /// Whether the work of an item is in a pull request, or waits for a person since it
@@ -31,6 +33,16 @@ pub(super) fn step_pull_request(
     guard(story, held)?;
     let run = held.0;
     let item = story.item(run, node)?.clone();
+    match step {
+        PullRequestStep::Take(found) => return take(story, &item, found),
+        PullRequestStep::Saw {
+            news: news @ PullRequestNews::Lost { .. },
+        } if item.untaken_pull_request().is_some() => {
+            tell_news(story, &item, news);
+            return Ok(());
+        }
+        PullRequestStep::Ask | PullRequestStep::Opened { .. } | PullRequestStep::Saw { .. } => {}
+    }
     let Some(merge) = item.merge() else {
         return Err(wrong_item(&item));
     };
@@ -43,7 +55,14 @@ pub(super) fn step_pull_request(
             let Some(base) = row.pull_request_base(&item) else {
                 return Err(wrong_item(&item));
             };
-            let (base, branch) = (base.to_owned(), branch_of(&row.name, node));
+            // One that others opened has its own.
+            let own = known.filter(|it| {
+                !it.is_untaken() && it.number.is_some() && !it.closed && it.merged.is_none()
+            });
+            let (base, branch) = match own {
+                Some(own) => (own.base, own.branch),
+                None => (base.to_owned(), branch_of(&row.name, node)),
+            };
             story.tell(Event::PullRequestAsked {
                 run,
                 node: node.clone(),
@@ -87,6 +106,59 @@ pub(super) fn step_pull_request(
     Ok(())
 }
 
+/// The unit goes on with what others left in a pull request: it waits there, where they
+/// waited for a person, and is reviewed first otherwise.
+fn take(story: &mut Story<'_>, item: &ItemRow, found: &TakenPullRequest) -> Result<(), Refusal> {
+    let (run, node) = (item.run, &item.node);
+    let row = story.run(run)?;
+    let goes_there = row.lanes.as_ref().is_some_and(|lanes| lanes.pull_requests);
+    if !goes_there || item.untaken_pull_request() != Some(found.number) {
+        return Err(wrong_item(item));
+    }
+    let is_reviewed = item.state == ItemState::Ready && row.policy.awaits_review(item);
+    let TakenPullRequest {
+        number,
+        url,
+        head,
+        branch,
+        base,
+    } = found.clone();
+    story.tell(Event::PullRequestTaken {
+        run,
+        node: node.clone(),
+        number,
+        url: url.clone(),
+        head: head.clone(),
+        branch,
+        base,
+    });
+    let stage = match is_reviewed {
+        true => Stage::Review,
+        false => Stage::Merge,
+    };
+    story.settle_own(run, node, Verb::Settled);
+    story.move_item(run, node, ItemState::Working, |moved| {
+        moved.stage = Some(stage);
+    });
+    if !is_reviewed {
+        story.tell(Event::MergeQueued {
+            run,
+            node: node.clone(),
+            work: head,
+            evidence: Vec::new(),
+            review: false,
+        });
+        story.tell(Event::PullRequestOpened {
+            run,
+            node: node.clone(),
+            number,
+            url,
+        });
+        ask(story, item);
+    }
+    Ok(())
+}
+
 fn tell_news(story: &mut Story<'_>, item: &ItemRow, news: &PullRequestNews) {
     story.tell(Event::PullRequestSeen {
         run: item.run,
@@ -111,6 +183,8 @@ fn saw(story: &mut Story<'_>, item: &ItemRow, news: &PullRequestNews) {
             reject(story, item, why);
             story.settle_own(item.run, &item.node, Verb::Settled);
         }
+        // Of one that is known there is no such news.
+        PullRequestNews::Lost { .. } => {}
         PullRequestNews::Closed { .. }
         | PullRequestNews::Open
         | PullRequestNews::Trouble { .. } => {
@@ -123,6 +197,7 @@ fn saw(story: &mut Story<'_>, item: &ItemRow, news: &PullRequestNews) {
                 PullRequestNews::Merged { .. }
                 | PullRequestNews::MergedBefore { .. }
                 | PullRequestNews::Open
+                | PullRequestNews::Lost { .. }
                 | PullRequestNews::Words { .. }
                 | PullRequestNews::Trouble { .. } => None,
             };

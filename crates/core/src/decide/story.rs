@@ -153,6 +153,7 @@ impl<'a> Story<'a> {
             | Event::MergeReturned { .. }
             | Event::MergeEnded { .. }
             | Event::PullRequestAsked { .. }
+            | Event::PullRequestTaken { .. }
             | Event::PullRequestOpened { .. }
             | Event::PullRequestSeen { .. }
             | Event::RunMoved { .. }

@@ -168,6 +168,15 @@ impl Event {
                 branch: _,
                 base: _,
             }
+            | Self::PullRequestTaken {
+                run: _,
+                node: _,
+                number: _,
+                url: _,
+                head: _,
+                branch: _,
+                base: _,
+            }
             | Self::PullRequestOpened {
                 run: _,
                 node: _,
@@ -189,6 +198,7 @@ impl Event {
                 PullRequestNews::Merged { commit: _ }
                 | PullRequestNews::MergedBefore { head: _ }
                 | PullRequestNews::Open => {}
+                PullRequestNews::Lost { why } => each(Text::Free(why)),
             },
             Self::MergeReturned {
                 run: _,
@@ -482,6 +492,7 @@ fn planned_item(item: &mut PlannedItem, each: Each<'_>) {
         error,
         retries: _,
         human,
+        pull_request: _,
     } = past;
     option(summary, each);
     option(error, each);

@@ -97,6 +97,7 @@ impl RunLoop {
         | Effect::MakeMerge { node }
         | Effect::CheckMerge { node }
         | Effect::OpenPullRequest { node }
+        | Effect::TakePullRequest { node, .. }
         | Effect::FollowPullRequest { node }
         | Effect::MoveTarget { node } = &effect
         {
@@ -109,6 +110,7 @@ impl RunLoop {
                     Effect::MakeMerge { .. }
                         | Effect::CheckMerge { .. }
                         | Effect::OpenPullRequest { .. }
+                        | Effect::TakePullRequest { .. }
                         | Effect::FollowPullRequest { .. }
                         | Effect::MoveTarget { .. }
                 ),

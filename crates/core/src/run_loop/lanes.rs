@@ -123,6 +123,7 @@ impl RunLoop {
         let mut line = std::iter::once(item).chain(above);
         item.is_actionable()
             && !item.is_held_by_wait()
+            && !self.is_to_be_taken(item)
             && item.stage != Stage::Merge
             && (is_left_open(item) || line.all(|row| row.depends_on.iter().all(is_merged)))
     }

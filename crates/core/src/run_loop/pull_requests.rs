@@ -12,7 +12,7 @@ use crate::item::ItemRow;
 use crate::merge::MergeState;
 use crate::pull_request::{
     FAILING_S, LOOK_EVERY_S, LOOKED_AT_ONCE, PullRequestLook, PullRequestNews, PullRequestRow,
-    PullRequestStep, news,
+    PullRequestStep, TakenPullRequest, news,
 };
 use crate::run::{Request, RunRow, RunState};
 
@@ -28,6 +28,8 @@ pub enum OpeningEnd {
         /// Its address.
         url: String,
     },
+    /// The one in which others left the work was found.
+    Found(TakenPullRequest),
     /// It cannot be opened, and will not be by itself: a person is asked at once.
     Refused(String),
     /// It cannot be opened now.
@@ -179,6 +181,33 @@ impl RunLoop {
         }
     }
 
+    /// Whether others left the work of an item in a pull request that is to be looked for
+    /// first.
+    pub(super) fn is_to_be_taken(&self, item: &ItemRow) -> bool {
+        self.goes_to_pull_requests() && item.untaken_pull_request().is_some()
+    }
+
+    fn goes_to_pull_requests(&self) -> bool {
+        let lanes = self.run().and_then(|row| row.lanes.as_deref());
+        lanes.is_some_and(|lanes| lanes.pull_requests)
+    }
+
+    /// The next one of those.
+    pub(super) fn next_taking(&mut self, now: Timestamp) -> Option<Vec<Effect>> {
+        if !self.goes_to_pull_requests() || !self.sees_to_pull_requests() {
+            return None;
+        }
+        let items = self.tables.items(self.run);
+        let mut free = items.filter(|item| {
+            let is_put_off = self.is_put_off(&item.node, now);
+            self.is_to_be_taken(item) && !is_put_off && !self.under_way.contains_key(&item.node)
+        });
+        let found = free.find_map(|item| Some((item.node.clone(), item.untaken_pull_request()?)));
+        drop(free);
+        let (node, number) = found?;
+        Some(self.start_beside(Effect::TakePullRequest { node, number }))
+    }
+
     /// Whether a unit in the queue is not to be tried before a time.
     pub(super) fn is_put_off(&self, node: &Node, now: Timestamp) -> bool {
         self.pull_requests.next_try(node, now).is_some()
@@ -186,8 +215,13 @@ impl RunLoop {
 
     /// When the next of those that could not be opened is tried again.
     pub(super) fn next_opening(&self, now: Timestamp) -> Option<Timestamp> {
+        if !self.goes_to_pull_requests() {
+            return None;
+        }
         let lanes = self.run().and_then(|row| row.lanes.as_deref())?;
-        let tries = lanes.queue.iter();
+        let untaken = self.tables.items(self.run);
+        let untaken = untaken.filter(|item| self.is_to_be_taken(item));
+        let tries = lanes.queue.iter().chain(untaken.map(|item| &item.node));
         let tries = tries.filter_map(|node| self.pull_requests.next_try(node, now));
         tries.filter(|_| self.sees_to_pull_requests()).min()
     }
@@ -206,6 +240,10 @@ impl RunLoop {
                 let step = PullRequestStep::Opened { head, number, url };
                 return self.step_pull_request(node, step);
             }
+            OpeningEnd::Found(found) => {
+                self.pull_requests.failing.remove(&node);
+                return self.step_pull_request(node, PullRequestStep::Take(found));
+            }
             OpeningEnd::Stopped => return self.look(),
             OpeningEnd::Refused(why) => why,
             OpeningEnd::Failed(why) => {
@@ -218,7 +256,11 @@ impl RunLoop {
             }
         };
         self.pull_requests.failing.remove(&node);
-        let news = PullRequestNews::Trouble { why };
+        let item = self.tables.item(self.run, &node);
+        let news = match item.and_then(ItemRow::untaken_pull_request) {
+            Some(_) => PullRequestNews::Lost { why },
+            None => PullRequestNews::Trouble { why },
+        };
         self.step_pull_request(node, PullRequestStep::Saw { news })
     }
 

@@ -3,15 +3,16 @@
 
 use piton_core::command::Word;
 use piton_core::evidence::Evidence;
+use piton_core::gate::Gate;
 use piton_core::lane::TargetRow;
 use piton_core::merge::{MadeMerge, MergeReturn, MergeState, MergeStep};
-use piton_core::pull_request::{PullRequestNews, PullRequestStep};
+use piton_core::pull_request::{PullRequestNews, PullRequestStep, TakenPullRequest};
 use piton_core::{
     Command, DecisionKind, Edit, Event, ItemState, Refusal, Role, RunState, Stage, Verb,
 };
 
 use crate::merges::{step_of, take_lane};
-use crate::world::{World, node, start_run};
+use crate::world::{World, node, plan, start_run};
 
 const AT: &str = "a";
 const URL: &str = "https://example.org/pull/7";
@@ -433,5 +434,148 @@ fn a_mark_at_an_item_whose_work_is_in_a_pull_request_does_not_drop_it() {
             word,
         });
         assert_eq!(shown(&world), "Requested, open");
+    }
+}
+
+/// It would be done by a check that never saw it.
+#[test]
+fn a_check_that_was_changed_meanwhile_has_to_pass_on_what_was_merged() {
+    let (mut world, token) = requested();
+    let run = world.run;
+    let gate = world.item(AT).gate.clone().map(|gate| Gate {
+        script: "make more".to_owned(),
+        ..gate
+    });
+    world.ok(Command::TakeEdits {
+        run,
+        token: None,
+        file: "state.json".to_owned(),
+        edits: vec![Edit::SetGate {
+            node: node(AT),
+            gate,
+        }],
+        word: Word::File,
+    });
+    do_step(&mut world, token, merged());
+    go_on(&mut world, token);
+    let start = MergeStep::Start {
+        made: MadeMerge {
+            onto: "base".to_owned(),
+            commit: "main-tip".to_owned(),
+            tree: "tree".to_owned(),
+        },
+        is_checked: true,
+    };
+    let command = step_of(&world, token, AT, start);
+    world.ok(command);
+    let state = world.item(AT).merge().map(|merge| merge.state);
+    assert_eq!(state, Some(MergeState::Checking));
+}
+
+/// An item with a pull request that others left, where a runner has entered lanes.
+fn left_to(state: ItemState, reviewed: bool, pull_requests: bool) -> (World, u64) {
+    let mut world = World::empty();
+    let run = world.run;
+    let mut plan = plan(run, "a");
+    plan.order = piton_core::plan::Order::Any;
+    plan.items[0].state = state;
+    plan.items[0].past.pull_request = Some(4);
+    if state == ItemState::Waiting {
+        plan.items[0].past.human = Some(piton_core::attempt::HumanNeeded {
+            reason: "shop#4 waits for a person".to_owned(),
+            details: None,
+        });
+    }
+    plan.policy.review = reviewed.then(|| piton_core::review::ReviewPolicy {
+        rounds_max: 3,
+        except: Vec::new(),
+    });
+    world.ok(Command::PlanRun(Box::new(plan)));
+    let token = world.start();
+    world.ok(Command::TargetRun {
+        run,
+        token,
+        repository: None,
+        target: Box::new(TargetRow {
+            branch: "piton/auth".to_owned(),
+            base: "base".to_owned(),
+            tip: "base".to_owned(),
+            onto: Some("main".to_owned()),
+            path: None,
+            was_there: false,
+            merged: 0,
+        }),
+    });
+    enter(&mut world, token, pull_requests);
+    (world, token)
+}
+
+fn taken(number: u64) -> PullRequestStep {
+    PullRequestStep::Take(TakenPullRequest {
+        number,
+        url: "https://github.com/acme/shop/pull/4".to_owned(),
+        head: "theirs".to_owned(),
+        branch: "feature".to_owned(),
+        base: "develop".to_owned(),
+    })
+}
+
+#[test]
+fn what_others_left_in_a_pull_request_goes_on_there() {
+    // One that waited for a person waits on, and is not reviewed again.
+    let (mut world, token) = left_to(ItemState::Waiting, true, true);
+    do_step(&mut world, token, taken(4));
+    assert_eq!(shown(&world), "Requested, open");
+    assert_eq!(
+        question(&world),
+        "pull request #4 of `a` waits to be merged: https://github.com/acme/shop/pull/4"
+    );
+    let known = world.item(AT).pull_request().expect("it is known");
+    assert_eq!(known.reference().as_deref(), Some("acme/shop#4"));
+    // One that was at work is reviewed first, with what is there.
+    let (mut world, token) = left_to(ItemState::Ready, true, true);
+    do_step(&mut world, token, taken(4));
+    let item = world.item(AT);
+    assert_eq!(
+        (item.state, item.stage),
+        (ItemState::Working, Stage::Review)
+    );
+    assert_eq!(
+        item.unit.as_ref().and_then(|unit| unit.work.as_deref()),
+        Some("theirs")
+    );
+    let lane = take_lane(&world, token, AT, 1);
+    world.ok(lane);
+    let lane = world.item(AT).lane().expect("it has one");
+    assert_eq!(lane.from, "theirs");
+    let (mut world, token) = left_to(ItemState::Ready, false, true);
+    do_step(&mut world, token, taken(4));
+    assert_eq!(shown(&world), "Requested, open");
+}
+
+#[test]
+fn another_one_is_not_taken_nor_any_where_work_goes_to_none() {
+    let (world, token) = left_to(ItemState::Ready, false, true);
+    let mut other = world;
+    let command = step(&other, token, taken(5));
+    other.refused(command);
+    let (mut world, token) = left_to(ItemState::Ready, false, false);
+    let command = step(&world, token, taken(4));
+    world.refused(command);
+    let lane = take_lane(&world, token, AT, 1);
+    world.ok(lane);
+    world.begin(token, AT);
+    assert_eq!(world.item(AT).untaken_pull_request(), None);
+}
+
+#[test]
+fn one_that_is_lost_leaves_the_item_as_it_is() {
+    for state in [ItemState::Ready, ItemState::Waiting] {
+        let (mut world, token) = left_to(state, false, true);
+        let why = "not found".to_owned();
+        do_step(&mut world, token, saw(PullRequestNews::Lost { why }));
+        let item = world.item(AT);
+        assert_eq!((item.state, item.pull_request()), (state, None));
+        world.check();
     }
 }

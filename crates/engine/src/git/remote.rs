@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::time::Duration;
 
-use super::{By, More, Said, failed, git, order};
+use super::{By, More, Said, exists, failed, git, order};
 use crate::failure::Failure;
 
 /// Long enough for a push whose hook runs tests.
@@ -110,6 +110,31 @@ pub fn fetch(
         return Err(failed(&format!("fetch {branch} from `{remote}`"), &said));
     }
     Ok(at)
+}
+
+/// Gets a commit, by one of these refs of the remote, named in full.
+///
+/// # Errors
+///
+/// When git cannot be started.
+pub fn fetch_commit(
+    work_tree: &Path,
+    (remote, refs): (&str, &[String]),
+    commit: &str,
+    by: &By<'_>,
+) -> Result<bool, Failure> {
+    for name in refs {
+        if exists(work_tree, commit)? {
+            return Ok(true);
+        }
+        // One that is not there is no use, and the next one is tried.
+        drop(talk(
+            work_tree,
+            &["fetch", "--no-tags", "--quiet", remote, name],
+            by,
+        )?);
+    }
+    exists(work_tree, commit)
 }
 
 /// The tree of a commit.

@@ -1076,7 +1076,7 @@ impl Runner<'_, '_> {
         }
     }
 
-    fn unit_folder(&self) -> String {
+    pub(super) fn unit_folder(&self) -> String {
         unit_folder(self.lp.run().unwrap_or(&self.row))
     }
 }

@@ -9,18 +9,19 @@ use std::thread;
 
 use piton_core::lane::TargetRow;
 use piton_core::merge::{MadeMerge, MergeStep};
-use piton_core::pull_request::{PullRequestLook, PullRequestRow};
+use piton_core::pull_request::{PullRequestLook, PullRequestRow, TakenPullRequest};
 use piton_core::redact::Redactor;
 use piton_core::run_loop::{Input, MergeEnd, OpeningEnd};
 use piton_core::{ItemRow, Need, Node, RunId, RunRow, Tables};
 use piton_formats::title::title_of_item;
 
+use super::lanes::unit_ref;
 use super::{Job, Message, Runner};
 use crate::config::PullRequestProgram;
 use crate::fail;
 use crate::failure::Failure;
 use crate::gh::Gh;
-use crate::git::{self, By, MergeOrder, MergeTry, OwnPaths, Pushed};
+use crate::git::{self, By, MergeOrder, MergeTry, OwnPaths, Pushed, RefStep};
 use crate::notice::Notice;
 use crate::process::{self, Stop};
 use crate::session::Session;
@@ -167,6 +168,47 @@ fn push(tree: &Path, known: &PullRequestRow, by: &By<'_>) -> Result<(), Hindered
     }
 }
 
+/// Finds the pull request in which others left work, and gets that.
+fn take(
+    tree: &Path,
+    (number, kept): (u64, &str),
+    by: &By<'_>,
+) -> Result<TakenPullRequest, Hindered> {
+    let found = Gh { tree, by }.one(number).map_err(Hindered::Now)?;
+    let (url, head) = (found.url.clone(), found.head_ref_oid.clone());
+    if found.is_cross_repository {
+        return Err(Hindered::ForGood(format!(
+            "its branch is in another repository: {url}"
+        )));
+    }
+    let refs = [
+        format!("refs/heads/{}", found.head_ref_name),
+        format!("refs/pull/{number}/head"),
+    ];
+    let is_here = git::fetch_commit(tree, (REMOTE, &refs), &head, by)?;
+    // Of what is merged only that matters.
+    if !is_here && !found.is_merged() {
+        return Err(Hindered::ForGood(format!(
+            "`{REMOTE}` does not have its work any more: {url}"
+        )));
+    }
+    if is_here {
+        let at = git::ref_at(tree, kept)?;
+        let step = RefStep {
+            from: at.as_deref(),
+            to: Some(&head),
+        };
+        git::move_ref(tree, kept, step, by)?;
+    }
+    Ok(TakenPullRequest {
+        number,
+        url,
+        head,
+        branch: found.head_ref_name,
+        base: found.base_ref_name,
+    })
+}
+
 /// What the target is to be moved to, so that it has what was merged.
 fn follow(
     tree: &Path,
@@ -266,6 +308,21 @@ impl Runner<'_, '_> {
                 Err(hindered) => hindered.into_end(&redactor),
             };
             CallEnd::Requested(end)
+        });
+        Vec::new()
+    }
+
+    /// Looks for the pull request in which others left the work of a unit, beside the
+    /// runner.
+    pub(super) fn take_pull_request(&mut self, node: &Node, number: u64) -> Vec<Input> {
+        let tree = self.session.project.work_tree.clone();
+        let kept = unit_ref(&self.unit_folder(), node);
+        let redactor = self.session.world.redactor();
+        self.begin_calls(node, mark(self.row.id), move |by| {
+            CallEnd::Requested(match take(&tree, (number, &kept), by) {
+                Ok(found) => OpeningEnd::Found(found),
+                Err(hindered) => hindered.into_end(&redactor),
+            })
         });
         Vec::new()
     }

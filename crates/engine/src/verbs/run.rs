@@ -953,17 +953,17 @@ fn refuse_rest(session: &Session<'_>, row: &RunRow) -> Result<(), Failure> {
             Ok(())
         }
         // What waits in a pull request may be merged by now.
-        RunState::Waiting if row.pause.is_none() && has_requested(row) => Ok(()),
+        RunState::Waiting if row.pause.is_none() && goes_to_pull_requests(row) => Ok(()),
         RunState::Paused | RunState::Waiting | RunState::Blocked => {
             Err(state_of_run(row, row.state))
         }
     }
 }
 
-/// Whether work is in a pull request.
-fn has_requested(row: &RunRow) -> bool {
+/// Whether work goes to pull requests.
+fn goes_to_pull_requests(row: &RunRow) -> bool {
     let lanes = row.lanes.as_deref();
-    lanes.is_some_and(|lanes| !lanes.requested.is_empty())
+    lanes.is_some_and(|lanes| lanes.pull_requests)
 }
 
 fn has_something_to_start(session: &Session<'_>, run: RunId) -> Result<bool, Failure> {

@@ -57,7 +57,7 @@ case "$1 $2" in
 	if [ -e "$pull/merge" ]; then merge="{\"oid\": \"$(cat "$pull/merge")\"}"; fi
 	reviews=$(cat "$pull/reviews" 2>/dev/null)
 	comments=$(cat "$pull/comments" 2>/dev/null)
-	echo "{\"state\": \"$(cat "$pull/state")\", \"mergeCommit\": $merge, \"headRefOid\": \"$(head_of "$pull")\", \"reviews\": [$reviews], \"comments\": [$comments]}"
+	echo "{\"url\": \"https://github.test/acme/shop/pull/$3\", \"headRefName\": \"$(cat "$pull/branch")\", \"baseRefName\": \"$(cat "$pull/base")\", \"isCrossRepository\": false, \"state\": \"$(cat "$pull/state")\", \"mergeCommit\": $merge, \"headRefOid\": \"$(head_of "$pull")\", \"reviews\": [$reviews], \"comments\": [$comments]}"
 	;;
 'api '*)
 	number=${2#*/pulls/}

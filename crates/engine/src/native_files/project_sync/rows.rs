@@ -302,6 +302,7 @@ impl Wanted {
             | Event::MergeReturned { .. }
             | Event::MergeEnded { .. }
             | Event::PullRequestAsked { .. }
+            | Event::PullRequestTaken { .. }
             | Event::PullRequestOpened { .. }
             | Event::PullRequestSeen { .. }
             | Event::RunMoved { .. }
