@@ -253,6 +253,10 @@ impl Simulation<'_> {
                 | Effect::MakeMerge { .. }
                 | Effect::CheckMerge { .. }
                 | Effect::MoveTarget { .. }
+                | Effect::OpenPullRequest { .. }
+                | Effect::TakePullRequest { .. }
+                | Effect::FollowPullRequest { .. }
+                | Effect::LookAtPullRequest { .. }
                 | Effect::CommitIntent { .. }
                 | Effect::AskWait { .. }
                 | Effect::EndAsking { .. }

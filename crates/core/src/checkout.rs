@@ -89,6 +89,10 @@ impl Event {
             | Self::MergePassed { .. }
             | Self::MergeReturned { .. }
             | Self::MergeEnded { .. }
+            | Self::PullRequestAsked { .. }
+            | Self::PullRequestTaken { .. }
+            | Self::PullRequestOpened { .. }
+            | Self::PullRequestSeen { .. }
             | Self::RunMoved { .. }
             | Self::RunAsked { .. }
             | Self::AttemptJudged { .. }

@@ -22,6 +22,7 @@ use crate::merge::MergeStep;
 use crate::notification::NotificationSubject;
 use crate::plan::Plan;
 use crate::policy::Limits;
+use crate::pull_request::PullRequestStep;
 use crate::recover::Recovery;
 use crate::request::{Injection, RequestAnswer, RequestKind};
 use crate::run::Pause;
@@ -86,6 +87,9 @@ pub enum Command {
         check: Option<Box<Gate>>,
         /// Work waits for a person to look at it before it is merged.
         review: bool,
+        /// Work goes to pull requests, and is merged there. What the run began with
+        /// holds.
+        pull_requests: bool,
     },
     /// Give a unit a lane, before that is made ready.
     TakeLane {
@@ -141,6 +145,17 @@ pub enum Command {
         fence: u64,
         /// The step.
         step: MergeStep,
+    },
+    /// Take the pull request of a unit a step further.
+    StepPullRequest {
+        /// The run.
+        run: RunId,
+        /// The runner's token.
+        token: u64,
+        /// The unit.
+        node: Node,
+        /// The step.
+        step: PullRequestStep,
     },
     /// Note the intent to bring the work of a run to the branch that it is for. The
     /// same once more changes nothing.
@@ -706,6 +721,7 @@ impl Command {
             | Self::EndCommit { run, .. }
             | Self::LoseWork { run, .. }
             | Self::StepMerge { run, .. }
+            | Self::StepPullRequest { run, .. }
             | Self::TakeEdits { run, .. }
             | Self::DecideRequest { run, .. }
             | Self::Inject { run, .. }
@@ -779,6 +795,7 @@ impl Command {
             | Self::LeaveLane { run, .. }
             | Self::LoseWork { run, .. }
             | Self::StepMerge { run, .. }
+            | Self::StepPullRequest { run, .. }
             | Self::LandRun { run, .. }
             | Self::EndLanding { run, .. }
             | Self::ContinueRun { run, .. }

@@ -17,6 +17,7 @@ mod merging;
 mod notifying;
 mod people;
 mod planning;
+mod pull_requests;
 mod recording;
 mod recovering;
 mod remembering;
@@ -130,7 +131,11 @@ pub fn decide(rows: &Rows, command: &Command, facts: &Facts) -> Result<Vec<Draft
             token,
             check,
             review,
-        } => lanes::enter_lanes(it, (*run, *token), (check.as_deref(), *review))?,
+            pull_requests,
+        } => {
+            let ways = (*review, *pull_requests);
+            lanes::enter_lanes(it, (*run, *token), check.as_deref(), ways)?;
+        }
         Command::TakeLane {
             run,
             token,
@@ -159,6 +164,12 @@ pub fn decide(rows: &Rows, command: &Command, facts: &Facts) -> Result<Vec<Draft
             fence,
             step,
         } => merges::step_merge(it, (*run, *token), (node, *fence), step)?,
+        Command::StepPullRequest {
+            run,
+            token,
+            node,
+            step,
+        } => pull_requests::step_pull_request(it, (*run, *token), node, step)?,
         Command::LandRun { run, landing } => lanes::land_run(it, *run, landing)?,
         Command::EndLanding { run, landing } => lanes::end_landing(it, *run, landing)?,
         Command::ContinueRun { run, token } => runner::continue_run(it, *run, *token)?,

@@ -51,6 +51,9 @@ pub enum DecisionKind {
     Approval,
     /// Somebody works on the item outside of piton, and says what comes of it.
     InHand,
+    /// The work on an item is in a pull request, and done when that is merged; or a
+    /// person says what becomes of it instead.
+    PullRequest,
     /// The reviewer of an item wants changes again and again, or gives no verdict: a
     /// person says whether it is good.
     AgentReview,
@@ -76,6 +79,7 @@ impl DecisionKind {
             Self::Wait => "wait",
             Self::Approval => "approval",
             Self::InHand => "in-hand",
+            Self::PullRequest => "pull-request",
             Self::AgentReview => "agent-review",
         }
     }
@@ -89,6 +93,7 @@ impl DecisionKind {
             | Self::BlockedNode
             | Self::MergeNeeded
             | Self::Review
+            | Self::PullRequest
             | Self::Wait
             | Self::Approval
             | Self::InHand
@@ -113,6 +118,7 @@ impl DecisionKind {
             Self::MergeNeeded => &[Verb::Approve, Verb::Skip],
             Self::Wait => &[Verb::Retry, Verb::Approve, Verb::Skip],
             Self::InHand => &[Verb::Retry, Verb::Skip],
+            Self::PullRequest => &[Verb::Retry, Verb::Reject, Verb::Skip],
             Self::Breakpoint => &[Verb::Approve],
             Self::FileConflict => &[Verb::KeepFile, Verb::KeepPiton, Verb::Merge],
             Self::ClaimedItems | Self::DoubtedMemory => &[Verb::Approve, Verb::Skip],

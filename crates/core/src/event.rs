@@ -26,6 +26,7 @@ use crate::native::Native;
 use crate::notification::NotificationSubject;
 use crate::plan::{Order, PlannedItem, RunPast};
 use crate::policy::{Limits, Policy};
+use crate::pull_request::PullRequestNews;
 use crate::recover::Followed;
 use crate::request::{RequestAnswer, Until, WorkRequest};
 use crate::review::ReviewVerdict;
@@ -138,6 +139,9 @@ pub enum Event {
         /// Work waits for a person to look at it before it is merged.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         review: bool,
+        /// Work goes to pull requests, and is merged there.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        pull_requests: bool,
     },
     /// The work of a run is brought to the branch that it is for: an intent, durable
     /// before that branch is moved.
@@ -269,6 +273,58 @@ pub enum Event {
         /// lies.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         repository: Option<String>,
+    },
+    /// The work of a unit is about to be pushed, and a pull request to be opened: an
+    /// intent, durable before both.
+    PullRequestAsked {
+        /// The run.
+        run: RunId,
+        /// The unit.
+        node: Node,
+        /// The commit of its work.
+        head: String,
+        /// The branch that is pushed.
+        branch: String,
+        /// The branch into which it is to be merged.
+        base: String,
+    },
+    /// The pull request in which others left the work of a unit was found: the unit goes
+    /// on with it.
+    PullRequestTaken {
+        /// The run.
+        run: RunId,
+        /// The unit.
+        node: Node,
+        /// Its number.
+        number: u64,
+        /// Its address.
+        url: String,
+        /// The commit of its work.
+        head: String,
+        /// The branch that has it.
+        branch: String,
+        /// The branch into which it is to be merged.
+        base: String,
+    },
+    /// The pull request is there, with that commit, and waits.
+    PullRequestOpened {
+        /// The run.
+        run: RunId,
+        /// The unit.
+        node: Node,
+        /// Its number.
+        number: u64,
+        /// Its address.
+        url: String,
+    },
+    /// A look at the pull request of a unit brought something new.
+    PullRequestSeen {
+        /// The run.
+        run: RunId,
+        /// The unit.
+        node: Node,
+        /// What.
+        news: PullRequestNews,
     },
     /// A run came into another state.
     RunMoved {
@@ -790,6 +846,10 @@ impl Event {
             Self::MergePassed { .. } => "merge-passed",
             Self::MergeReturned { .. } => "merge-returned",
             Self::MergeEnded { .. } => "merge-ended",
+            Self::PullRequestAsked { .. } => "pull-request-asked",
+            Self::PullRequestTaken { .. } => "pull-request-taken",
+            Self::PullRequestOpened { .. } => "pull-request-opened",
+            Self::PullRequestSeen { .. } => "pull-request-seen",
             Self::RunMoved { .. } => "run-moved",
             Self::RunAsked { .. } => "run-asked",
             Self::AttemptStarted { .. } => "attempt-started",

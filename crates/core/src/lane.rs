@@ -10,6 +10,7 @@ use crate::attempt::Conversation;
 use crate::gate::Gate;
 use crate::id::Node;
 use crate::merge::MergeRow;
+use crate::pull_request::PullRequestRow;
 use crate::scope::FileScope;
 
 /// The branch that the work of a run goes to, where it has one of its own.
@@ -71,7 +72,14 @@ pub struct LanesRow {
     /// The units whose work waits for a review.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub in_review: BTreeSet<Node>,
-    /// The one of them whose merge is being checked, or has passed.
+    /// Work goes to pull requests, and is merged there.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub pull_requests: bool,
+    /// The units whose work is in a pull request, and the invocation in which it got
+    /// there.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub requested: BTreeMap<Node, u32>,
+    /// The one of those in the queue whose merge is being checked, or has passed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub merging: Option<Node>,
     /// How many merges moved the target.
@@ -105,10 +113,18 @@ impl LanesRow {
 }
 
 impl LanesRow {
-    /// How many units were begun and are not over: each has a lane, is queued, or waits
-    /// for a review.
-    pub(crate) fn begun(&self) -> usize {
-        self.held.len() + self.queue.len() + self.in_review.len()
+    /// How many units were begun and are not over, as the limits of an invocation count
+    /// them: each has a lane, or its work is finished.
+    pub(crate) fn begun(&self, invocation: u32) -> usize {
+        self.held.len() + self.finished(invocation)
+    }
+
+    /// The work of so many units is finished and not merged: each is queued, waits for a
+    /// review, or got into a pull request in this invocation.
+    pub(crate) fn finished(&self, invocation: u32) -> usize {
+        let requested = self.requested.values();
+        let requested = requested.filter(|since| **since == invocation);
+        self.queue.len() + self.in_review.len() + requested.count()
     }
 }
 
@@ -155,6 +171,9 @@ pub struct UnitRow {
     /// The repository of its last lane; none is the one in which the project lies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repository: Option<String>,
+    /// The pull request of its work.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pull_request: Option<Box<PullRequestRow>>,
     /// The conversation in which the last attempt at it ended well.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conversation: Option<Box<LaneConversation>>,

@@ -10,6 +10,7 @@
 //! | what an attempt used and did, and what stood in its way | [`usage`], [`dollars`], [`call`], [`trouble`] |
 //! | what a run may use, and what a word without proof is worth | [`budget`], [`evidence`] |
 //! | on which branch a run works, in which lanes, and how their work is merged | [`lane`], [`merge`] |
+//! | where work goes by a pull request, and what a look at it means | [`pull_request`] |
 //! | which files an item is about, so that two units are kept apart | [`scope`] |
 //! | whether an agent runs in circles | [`stuck`] |
 //! | whether the tests and the check of an item became weaker | [`weakening`] |
@@ -71,6 +72,7 @@ mod order;
 pub mod plan;
 pub mod policy;
 pub mod prepare;
+pub mod pull_request;
 pub mod quote;
 pub mod recall;
 pub mod recover;

@@ -12,6 +12,9 @@ pub enum MergeState {
     Queued,
     /// Its work is committed, and waits for a person to look at it.
     InReview,
+    /// Its work is in a pull request, and waits to be merged there; or a person is asked
+    /// why it is not.
+    Requested,
     /// The checks run on the merged tree.
     Checking,
     /// They passed: the target is moved to the commit.
@@ -60,14 +63,15 @@ impl MergeRow {
     pub fn is_queued(&self) -> bool {
         match self.state {
             MergeState::Queued | MergeState::Checking | MergeState::Passed => true,
-            MergeState::InReview | MergeState::Returned => false,
+            MergeState::InReview | MergeState::Requested | MergeState::Returned => false,
         }
     }
 
-    /// Whether the work is finished and waits to be merged, or for a review before.
+    /// Whether the work is finished and waits to be merged, here or in a pull request, or
+    /// for a review before.
     #[must_use]
     pub fn is_waiting(&self) -> bool {
-        self.is_queued() || self.state == MergeState::InReview
+        self.is_queued() || matches!(self.state, MergeState::InReview | MergeState::Requested)
     }
 
     /// Whether it was returned, and an agent is to see both sides of the merge.

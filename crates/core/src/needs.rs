@@ -179,6 +179,7 @@ pub(crate) fn sees_whole_tree(command: &Command) -> bool {
         | Command::TakeLane { .. }
         | Command::LeaveLane { .. }
         | Command::StepMerge { .. }
+        | Command::StepPullRequest { .. }
         | Command::LandRun { .. }
         | Command::EndLanding { .. }
         | Command::ContinueRun { .. }
@@ -211,6 +212,7 @@ pub(crate) fn may_fail_an_item(command: &Command) -> bool {
             | Command::EndGate { .. }
             | Command::EndCommit { .. }
             | Command::StepMerge { .. }
+            | Command::StepPullRequest { .. }
     )
 }
 
@@ -260,7 +262,7 @@ pub fn needs(command: &Command) -> Needs {
             rows.push(Need::Line(*run, node.clone()));
             rows.push(Need::Subtree(*run, node.clone()));
         }
-        Command::StepMerge { run, node, .. } => {
+        Command::StepMerge { run, node, .. } | Command::StepPullRequest { run, node, .. } => {
             finishing(&mut rows, *run, node);
             logging(&mut rows, *run, node);
         }

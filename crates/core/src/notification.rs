@@ -214,6 +214,7 @@ pub fn kind_of_decision(kind: DecisionKind) -> NotificationKind {
         | DecisionKind::Question
         | DecisionKind::Request
         | DecisionKind::Review
+        | DecisionKind::PullRequest
         | DecisionKind::Wait
         | DecisionKind::InHand
         | DecisionKind::Approval

@@ -94,6 +94,9 @@ pub struct Past {
     /// What a person is needed for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub human: Option<HumanNeeded>,
+    /// The number of the pull request in which others left its work.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pull_request: Option<u64>,
 }
 
 /// One item of a plan.

@@ -18,6 +18,7 @@
 
 mod ends;
 mod lanes;
+mod pull_requests;
 mod spending;
 mod waits;
 
@@ -30,6 +31,8 @@ use crate::row::Key;
 use jiff::{SignedDuration, Timestamp};
 
 use self::ends::{End, UnderWay};
+pub use self::pull_requests::OpeningEnd;
+use self::pull_requests::PullRequests;
 use self::waits::Waits;
 pub use self::waits::{ASKED_AT_ONCE, WaitAnswer};
 
@@ -43,6 +46,7 @@ use crate::journal::Recorded;
 use crate::lane::{begun, unit_of};
 use crate::merge::{MergeState, MergeStep};
 use crate::name::Space;
+use crate::pull_request::PullRequestLook;
 use crate::recover::{Recovery, started_from};
 use crate::refusal::Refusal;
 use crate::run::{Asked, Pause, Request, RunRow, RunState};
@@ -156,6 +160,22 @@ pub enum Input {
         node: Node,
         /// How.
         end: MergeEnd,
+    },
+    /// What was done to open the pull request of a unit is over.
+    PullRequestOpened {
+        /// The unit.
+        node: Node,
+        /// How.
+        end: OpeningEnd,
+    },
+    /// The pull request of a unit was looked at, or why it could not be.
+    PullRequestSeen {
+        /// The unit.
+        node: Node,
+        /// Its number.
+        number: u64,
+        /// What was seen.
+        look: Result<PullRequestLook, String>,
     },
     /// The commit was stopped on the way; whether it was made is found out by
     /// the next runner.
@@ -326,6 +346,35 @@ pub enum Effect {
         /// The unit.
         node: Node,
     },
+    /// Push the work of a unit, and find its pull request or open it. Done already where
+    /// it is there. Answered by [`Input::PullRequestOpened`].
+    OpenPullRequest {
+        /// The unit.
+        node: Node,
+    },
+    /// Look for the pull request in which others left the work of a unit, and fetch that.
+    /// Answered by [`Input::PullRequestOpened`].
+    TakePullRequest {
+        /// The unit.
+        node: Node,
+        /// Its number.
+        number: u64,
+    },
+    /// Fetch what the pull request of a unit was merged into, and make of it what the
+    /// target is to be moved to, in git's objects alone. Answered by
+    /// [`Input::MergeEnded`]: start.
+    FollowPullRequest {
+        /// The unit.
+        node: Node,
+    },
+    /// Look at the pull request of a unit, beside all else. Answered by
+    /// [`Input::PullRequestSeen`].
+    LookAtPullRequest {
+        /// The unit.
+        node: Node,
+        /// Its number.
+        number: u64,
+    },
     /// End what works on an item: politely first, then not.
     StopWork {
         /// The item.
@@ -423,6 +472,7 @@ pub struct RunLoop {
     /// may prove it.
     to_check: Vec<Node>,
     waits: Waits,
+    pull_requests: PullRequests,
 }
 
 /// The attempt that claims an item and has not ended.
@@ -522,6 +572,7 @@ impl RunLoop {
             claimed,
             to_check,
             waits: Waits::default(),
+            pull_requests: PullRequests::default(),
         }
     }
 
@@ -559,6 +610,7 @@ impl RunLoop {
     pub fn step(&mut self, now: Timestamp, input: Input) -> Vec<Effect> {
         let mut effects = self.take(now, input);
         self.see_to_waits(now, &mut effects);
+        self.see_to_pull_requests(now, &mut effects);
         effects
     }
 
@@ -613,6 +665,12 @@ impl RunLoop {
             Input::LaneEnded { node, end } => self.ended(End::Lane { node, end }),
             Input::WorkLost { node, why } => self.ended(End::WorkLost { node, why }),
             Input::MergeEnded { node, end } => self.ended(End::Merge { node, end }),
+            Input::PullRequestOpened { node, end } => {
+                self.ended(End::Opening { node, end, at: now })
+            }
+            Input::PullRequestSeen { node, number, look } => {
+                self.looked_at(now, &node, (number, look))
+            }
             Input::Baseline {
                 attempt,
                 node,
@@ -677,8 +735,11 @@ impl RunLoop {
                 let over = row.filter(|row| is_claimed_by_one_over(row));
                 self.to_check.extend(over.map(|row| row.node.clone()));
             }
-            // A unit of which a person looks at the work is one that was worked on.
-            if let Event::MergeQueued { review: true, .. } = &recorded.event {
+            // A unit of which a person looks at the work is one that was worked on. So is
+            // one whose work is in a pull request.
+            if let Event::MergeQueued { review: true, .. } | Event::PullRequestOpened { .. } =
+                &recorded.event
+            {
                 self.nodes_worked_on += 1;
             }
             if let Event::ItemMoved(moved) = &recorded.event {
@@ -801,7 +862,7 @@ impl RunLoop {
         let may_start = match self.doing {
             Doing::Waiting => true,
             // A merge needs no worker.
-            Doing::Busy => self.has_room() || self.has_merge_to_begin(),
+            Doing::Busy => self.has_room() || self.has_merge_to_begin(None),
             Doing::Looking | Doing::Committing(_) | Doing::Finished => false,
         };
         if may_start {
@@ -846,7 +907,10 @@ impl RunLoop {
         if let Some(effects) = (!holds).then(|| self.step_waits(now)).flatten() {
             return effects;
         }
-        if let Some(effects) = (!holds).then(|| self.next_merge()).flatten() {
+        if let Some(effects) = (!holds).then(|| self.step_pull_requests()).flatten() {
+            return effects;
+        }
+        if let Some(effects) = (!holds).then(|| self.next_merge(now)).flatten() {
             return effects;
         }
         if holds || self.limit_reached(&row, now).is_some() || !self.has_room() {
@@ -864,7 +928,7 @@ impl RunLoop {
         attempt: AttemptId,
     ) -> Vec<Effect> {
         if row.state != RunState::Running {
-            return self.at_rest(row);
+            return self.at_rest(row, now);
         }
         if !self.holds_run() {
             return self.next_step_beside(row, now, pause_file, attempt);
@@ -880,11 +944,17 @@ impl RunLoop {
         if let Some(effects) = self.step_waits(now) {
             return effects;
         }
-        if let Some(effects) = self.next_merge() {
+        if let Some(effects) = self.step_pull_requests() {
+            return effects;
+        }
+        if let Some(effects) = self.next_taking(now) {
+            return effects;
+        }
+        if let Some(effects) = self.next_merge(now) {
             return effects;
         }
         if let Some(limit) = self.limit_reached(row, now) {
-            return match self.others_have_lanes() {
+            return match self.others_have_lanes() || self.has_to_look() {
                 // That is a limit of this process alone.
                 _ if limit == ONCE && self.has_others() => self.finish(Ending::State),
                 true => self.wait_for_others(),
@@ -902,6 +972,12 @@ impl RunLoop {
             Some(item) => self.work_on(&item, row, now, attempt),
             None if !self.under_way.is_empty() => self.wait_for_end(),
             None if self.has_waits() => self.sit_until(now, None),
+            None if self.next_opening(now).is_some() => {
+                let next = self.next_opening(now);
+                self.sit_until(now, next)
+            }
+            // What was merged meanwhile lets others begin.
+            None if self.has_to_look() => self.wait_for_others(),
             None if !self.holds_run() || self.others_have_lanes() => self.wait_for_others(),
             // Whatever is left can only be done by somebody else.
             None => self.interrupt("nothing is left that can be started".to_owned()),
@@ -998,7 +1074,7 @@ impl RunLoop {
     }
 
     /// The run is not running any more: it is over, or it waits.
-    fn at_rest(&mut self, row: &RunRow) -> Vec<Effect> {
+    fn at_rest(&mut self, row: &RunRow, now: Timestamp) -> Vec<Effect> {
         let fault = self.fault.take();
         if let Some(ending) = fault.or_else(|| self.cannot_start.take()) {
             return self.finish(ending);
@@ -1008,6 +1084,20 @@ impl RunLoop {
             RunState::Paused => matches!(row.pause, Some(Pause::Person { .. } | Pause::File)),
             RunState::New | RunState::Running | RunState::Interrupted | RunState::Done => false,
         };
+        // Stored now or by the next runner: what was seen is seen again.
+        if let Some(effects) = self.step_pull_requests() {
+            self.waited = true;
+            return effects;
+        }
+        if let Some(effects) = waits.then(|| self.next_taking(now)).flatten() {
+            self.waited = true;
+            return effects;
+        }
+        if waits && self.has_to_look() {
+            self.waited = true;
+            self.doing = Doing::Waiting;
+            return Vec::new();
+        }
         if self.stopping.is_none() && self.options.wait && waits && self.holds_run() {
             self.waited = true;
             self.doing = Doing::Waiting;
@@ -1099,7 +1189,7 @@ impl RunLoop {
         let at_work = u32::try_from(self.under_way.len()).unwrap_or(u32::MAX);
         // In lanes no unit is begun that would be one too many.
         let tasks = match &row.lanes {
-            Some(lanes) => begun(row.tasks, lanes.queue.len() + lanes.in_review.len()),
+            Some(lanes) => begun(row.tasks, lanes.finished(row.invocations)),
             None => begun(row.tasks, self.under_way.len()),
         };
         if let Some(max) = row.limits.tasks_max.filter(|max| tasks >= *max) {

@@ -23,7 +23,7 @@ use crate::item::{
 };
 use crate::iteration_hook::{note_end, note_start};
 use crate::journal::Stamp;
-use crate::lane::{Landing, LaneConversation, LaneHold, LanesRow, TargetRow};
+use crate::lane::{Landing, LaneConversation, LaneHold, LanesRow, TargetRow, UnitRow};
 use crate::memory::{AGAIN_KEPT, Memory, MemoryKind, MemoryRow, Retirement};
 use crate::merge::{MergeReturn, MergeRow, MergeState};
 use crate::name::{NameRow, Named, Space};
@@ -32,6 +32,7 @@ use crate::notification::{
 };
 
 use crate::plan::Order;
+use crate::pull_request::{PullRequestNews, PullRequestRow};
 use crate::request::Deferral;
 use crate::review::ReviewVerdict;
 use crate::row::{Key, Row};
@@ -144,6 +145,10 @@ pub fn views(event: &Event, stamp: &Stamp) -> Vec<Key> {
         | Event::MergeStarted { run, node, .. }
         | Event::MergePassed { run, node }
         | Event::MergeReturned { run, node, .. }
+        | Event::PullRequestAsked { run, node, .. }
+        | Event::PullRequestTaken { run, node, .. }
+        | Event::PullRequestOpened { run, node, .. }
+        | Event::PullRequestSeen { run, node, .. }
         | Event::MergeEnded { run, node, .. } => vec![item(run, node), Key::Run(*run)],
         Event::ItemMoved(moved) => item_moved(moved),
         Event::ItemChanged(changed) => vec![item(&changed.run, &changed.node)],
@@ -334,10 +339,16 @@ fn run_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<RunRow> 
                 None => row.target = Some(Box::new(target)),
             }
         }
-        Event::LanesEntered { check, review, .. } => {
+        Event::LanesEntered {
+            check,
+            review,
+            pull_requests,
+            ..
+        } => {
             let lanes = row.lanes.get_or_insert_default();
             lanes.check.clone_from(check);
             lanes.review = *review;
+            lanes.pull_requests = *pull_requests;
         }
         Event::LandStarted {
             commit, onto, at, ..
@@ -356,6 +367,10 @@ fn run_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<RunRow> 
         | Event::MergeStarted { .. }
         | Event::MergePassed { .. }
         | Event::MergeReturned { .. }
+        | Event::PullRequestAsked { .. }
+        | Event::PullRequestTaken { .. }
+        | Event::PullRequestOpened { .. }
+        | Event::PullRequestSeen { .. }
         | Event::MergeEnded { .. } => lanes_of_run(&mut row, event),
         Event::RunMoved {
             to,
@@ -457,6 +472,7 @@ fn lanes_of_run(row: &mut RunRow, event: &Event) {
         } => {
             leave(lanes, node);
             lanes.in_review.remove(node);
+            lanes.requested.remove(node);
             lanes.held.insert(*lane, node.clone());
             lanes.scopes.remove(node);
             lanes.repositories.remove(node);
@@ -470,6 +486,7 @@ fn lanes_of_run(row: &mut RunRow, event: &Event) {
         Event::MergeQueued { node, review, .. } => {
             leave(lanes, node);
             free_slot(lanes, node);
+            lanes.requested.remove(node);
             if *review {
                 lanes.in_review.insert(node.clone());
             } else {
@@ -480,9 +497,19 @@ fn lanes_of_run(row: &mut RunRow, event: &Event) {
             }
         }
         Event::MergeStarted { node, .. } => lanes.merging = Some(node.clone()),
+        Event::PullRequestOpened { node, .. }
+        | Event::PullRequestSeen {
+            node,
+            news: PullRequestNews::Trouble { .. },
+            ..
+        } => {
+            lanes.queue.retain(|queued| queued != node);
+            lanes.requested.insert(node.clone(), row.invocations);
+        }
         Event::MergeReturned { node, .. } => {
             free_slot(lanes, node);
             lanes.in_review.remove(node);
+            lanes.requested.remove(node);
             lanes.queue.retain(|queued| queued != node);
         }
         Event::MergeEnded {
@@ -495,6 +522,7 @@ fn lanes_of_run(row: &mut RunRow, event: &Event) {
         } => {
             free_slot(lanes, node);
             lanes.in_review.remove(node);
+            lanes.requested.remove(node);
             lanes.queue.retain(|queued| queued != node);
             // What was taken out of the queue may have its lane still.
             if !lanes.held.values().any(|held| held == node) {
@@ -605,7 +633,45 @@ fn unit_event(row: &mut ItemRow, event: &Event, stamp: &Stamp) {
                 merge.state = MergeState::Passed;
             }
         }
+        Event::PullRequestAsked {
+            head, branch, base, ..
+        } => asked_for(unit, (head, branch, base)),
+        Event::PullRequestTaken {
+            number,
+            url,
+            head,
+            branch,
+            base,
+            ..
+        } => {
+            unit.work = Some(head.clone());
+            unit.pull_request = Some(Box::new(PullRequestRow {
+                branch: branch.clone(),
+                base: base.clone(),
+                head: head.clone(),
+                number: Some(*number),
+                url: Some(url.clone()),
+                ..PullRequestRow::default()
+            }));
+        }
+        Event::PullRequestOpened { number, url, .. } => {
+            if let Some(row) = &mut unit.pull_request {
+                row.number = Some(*number);
+                row.url = Some(url.clone());
+                row.is_open = true;
+                row.closed = false;
+                row.trouble = None;
+            }
+            is_requested(unit);
+        }
+        Event::PullRequestSeen { news, .. } => saw_news(unit, news),
         Event::MergeReturned { why, .. } => {
+            // What people at the pull request want is a rejection as any other.
+            let is_rejected = matches!(why, MergeReturn::Rejected { .. });
+            let state = unit.merge.as_ref().map(|merge| merge.state);
+            if is_rejected && state == Some(MergeState::Requested) {
+                row.rejections += 1;
+            }
             if let Some(merge) = &mut unit.merge {
                 merge.state = MergeState::Returned;
                 merge.made = None;
@@ -632,6 +698,60 @@ fn unit_event(row: &mut ItemRow, event: &Event, stamp: &Stamp) {
             }
         }
         _ => {}
+    }
+}
+
+/// Its work is to stand in a pull request. Where the last one is over it is another one.
+fn asked_for(unit: &mut UnitRow, (head, branch, base): (&str, &str, &str)) {
+    let row = unit.pull_request.get_or_insert_default();
+    if row.closed || row.merged.is_some() {
+        row.number = None;
+        row.url = None;
+    }
+    if !row.head.is_empty() && !row.before.contains(&row.head) {
+        row.before.push(row.head.clone());
+    }
+    head.clone_into(&mut row.head);
+    branch.clone_into(&mut row.branch);
+    base.clone_into(&mut row.base);
+    row.is_open = false;
+    row.closed = false;
+    row.trouble = None;
+    row.merged = None;
+}
+
+/// The work of the unit waits in its pull request.
+fn is_requested(unit: &mut UnitRow) {
+    if let Some(merge) = &mut unit.merge {
+        merge.state = MergeState::Requested;
+    }
+}
+
+/// What a look at the pull request of a unit changes in what is known of it.
+fn saw_news(unit: &mut UnitRow, news: &PullRequestNews) {
+    let Some(row) = &mut unit.pull_request else {
+        return;
+    };
+    match news {
+        PullRequestNews::Merged { commit } => row.merged = Some(commit.clone()),
+        PullRequestNews::MergedBefore { .. } => {
+            row.number = None;
+            row.url = None;
+            row.is_open = false;
+            row.closed = false;
+            row.trouble = None;
+        }
+        PullRequestNews::Closed { .. } => row.closed = true,
+        PullRequestNews::Open => {
+            row.closed = false;
+            row.trouble = None;
+        }
+        PullRequestNews::Lost { .. } => unit.pull_request = None,
+        PullRequestNews::Words { ids, .. } => row.heard.extend(ids.iter().cloned()),
+        PullRequestNews::Trouble { why } => {
+            row.trouble = Some(why.clone());
+            is_requested(unit);
+        }
     }
 }
 
@@ -997,6 +1117,10 @@ fn item_row(node: &Node, before: Option<Row>, event: &Event, stamp: &Stamp) -> O
         | Event::MergeStarted { .. }
         | Event::MergePassed { .. }
         | Event::MergeReturned { .. }
+        | Event::PullRequestAsked { .. }
+        | Event::PullRequestTaken { .. }
+        | Event::PullRequestOpened { .. }
+        | Event::PullRequestSeen { .. }
         | Event::MergeEnded { .. } => unit_event(&mut row, event, stamp),
         Event::ItemStaged { stage, gate, .. } => {
             row.stage = *stage;
@@ -1400,8 +1524,20 @@ fn planned_item(planned: &ItemPlanned, stamp: &Stamp) -> ItemRow {
         claim_gate: None,
         at_work_since: None,
         work_ms: 0,
-        unit: None,
+        unit: past.pull_request.map(left_in),
     }
+}
+
+/// A unit whose work others left in a pull request.
+fn left_in(number: u64) -> Box<UnitRow> {
+    let known = PullRequestRow {
+        number: Some(number),
+        ..PullRequestRow::default()
+    };
+    Box::new(UnitRow {
+        pull_request: Some(Box::new(known)),
+        ..UnitRow::default()
+    })
 }
 
 fn attempt_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<AttemptRow> {

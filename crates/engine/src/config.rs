@@ -3,6 +3,7 @@
 mod agents;
 mod merge;
 mod notify;
+mod pull_requests;
 mod requests;
 mod workspace;
 
@@ -27,6 +28,7 @@ use crate::project::Project;
 
 pub use self::merge::MergeConfig;
 pub use self::notify::NotifyConfig;
+pub use self::pull_requests::{PullRequestProgram, PullRequestsConfig};
 pub use self::requests::RequestsConfig;
 
 pub use self::agents::{
@@ -65,6 +67,8 @@ pub struct Config {
     pub merge: MergeConfig,
     /// How a person is notified.
     pub notify: NotifyConfig,
+    /// Whether finished work becomes pull requests.
+    pub pull_requests: PullRequestsConfig,
 }
 
 /// The table `[git]`.

@@ -89,6 +89,13 @@ pub const POINTS: &[&str] = &[
     "merge.made",
     "merge.before-move",
     "merge.moved",
+    // A pull request.
+    "pull-request.before-push",
+    "pull-request.pushed",
+    "pull-request.before-create",
+    "pull-request.created",
+    "pull-request.looked",
+    "pull-request.fetched",
     // What was merged lands, and is cleaned up after.
     "land.started",
     "land.edit-put-aside",

@@ -9,6 +9,7 @@ mod landing;
 mod merging;
 mod reached;
 mod refs;
+mod remote;
 mod saving;
 mod settings;
 mod submodules;
@@ -45,6 +46,7 @@ pub use self::refs::{
     RefMove, RefStep, files_committed, git_version, is_built_on, is_on_branch, is_on_branch_but,
     merge_base, merged_since, move_ref, ref_at, refs_below, remove_refs,
 };
+pub use self::remote::{Pushed, branch_at_remote, fetch, fetch_commit, has_remote, push, tree_of};
 pub use self::saving::{SavedWork, is_saved, open_saved, open_saved_in_merge, save_work, saved_on};
 pub use self::submodules::{
     BehindSubmodule, KeptRepository, KeptWork, MovedSubmodule, changed_submodules,

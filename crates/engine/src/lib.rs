@@ -13,6 +13,7 @@ pub mod config;
 pub mod fail;
 pub mod failure;
 mod file_stamps;
+pub mod gh;
 pub mod git;
 pub mod held;
 mod history;

@@ -16,6 +16,7 @@ mod left_behind;
 mod merging;
 mod other_runs;
 mod own_work;
+mod pull_requests;
 mod queue;
 mod reviewing;
 mod screenshots;
@@ -42,6 +43,7 @@ use piton_core::evidence::{Changed, Claims, TreeChange};
 use piton_core::flags::RunFlags;
 use piton_core::policy::Limits;
 use piton_core::prepare::Prepared;
+use piton_core::pull_request::PullRequestLook;
 use piton_core::run::Request;
 use piton_core::run_loop::{
     Effect, Ending, Input, LaneEnd, MergeEnd, Options, RunLoop, WaitAnswer,
@@ -159,6 +161,7 @@ enum Message {
     Exited(WorkNumber, Exit),
     Called(WorkNumber, CallEnd),
     Answered(Node, WaitAnswer),
+    Seen(Node, u64, Result<PullRequestLook, String>),
     Signal(&'static str),
 }
 
@@ -200,6 +203,10 @@ struct Runner<'s, 'w> {
     told_of_waits: Option<String>,
     /// What was told last of the answers that said no.
     told_noes: BTreeMap<Node, String>,
+    /// The pull requests that are looked at just now.
+    looks: AskedCommands,
+    /// What was told last of pull requests that cannot be opened or seen.
+    told_failures: BTreeMap<Node, String>,
     wake: Option<Timestamp>,
     /// Whether the file that asks for a pause was there when it was looked for last.
     saw_pause_file: bool,
@@ -293,8 +300,10 @@ fn open<'s, 'w>(
         refuse_dirty(session, &row)?;
     }
     let workers = lanes::count_workers(session, &job, &row, tell)?;
+    let is_new = job.aim == Aim::Work && row.lanes.is_none();
+    let pull_requests = is_new && pull_requests::are_wanted(session, &job, &row, tell)?;
     let has_several = row.policy.repositories.is_some();
-    let in_lanes = row.lanes.is_some() || workers > NonZeroU32::MIN || has_several;
+    let in_lanes = row.lanes.is_some() || pull_requests || workers > NonZeroU32::MIN || has_several;
     let mut beside = None;
     let mut spool = left_behind::spool(session, run)?;
     let taken = if job.aim == Aim::Join {
@@ -305,7 +314,7 @@ fn open<'s, 'w>(
         let trees = crate::repositories::trees_of_run(session.world, &session.project, &row)?;
         (events, Some(RunLanes::new(pool, &trees)))
     } else {
-        take(session, &job, &row, in_lanes, tell)?
+        take(session, &job, &row, (in_lanes, pull_requests), tell)?
     };
     let (started, lanes) = taken;
     let was_cut_short = left_behind::was_cut_short(&row);
@@ -358,6 +367,8 @@ fn open<'s, 'w>(
         asked_commands: AskedCommands::default(),
         told_of_waits: None,
         told_noes: BTreeMap::new(),
+        looks: AskedCommands::default(),
+        told_failures: BTreeMap::new(),
         wake: None,
         saw_pause_file: false,
         clock,
@@ -398,7 +409,7 @@ fn take(
     session: &Session<'_>,
     job: &Job,
     row: &RunRow,
-    in_lanes: bool,
+    (in_lanes, pull_requests): (bool, bool),
     tell: &mut dyn FnMut(Notice<'_>),
 ) -> Result<(Vec<Recorded>, Option<RunLanes>), Failure> {
     let run = job.run;
@@ -452,7 +463,7 @@ fn take(
     let mut lanes = None;
     if in_lanes {
         let token = token_of(&started);
-        match lanes::enter(session, job, (run, token), begins) {
+        match lanes::enter(session, job, (run, token), (begins, pull_requests)) {
             Ok(entered) => lanes = Some(entered),
             Err(failure) => {
                 give_back(session, (run, token), &failure);
@@ -714,7 +725,12 @@ impl Runner<'_, '_> {
                 Ok(Message::Exited(number, _) | Message::Called(number, _)) => {
                     self.works.take(number);
                 }
-                Ok(Message::Grew(..) | Message::Signal(_) | Message::Answered(..)) => {}
+                Ok(
+                    Message::Grew(..)
+                    | Message::Signal(_)
+                    | Message::Answered(..)
+                    | Message::Seen(..),
+                ) => {}
                 Err(_) => break,
             }
         }
@@ -783,6 +799,8 @@ impl Runner<'_, '_> {
                 | Input::TimeBoxOver { .. }
                 | Input::Elsewhere(_)
                 | Input::WaitAnswered { .. }
+                | Input::PullRequestOpened { .. }
+                | Input::PullRequestSeen { .. }
                 | Input::Time
                 | Input::PauseFile
                 | Input::Stop { .. } => Vec::new(),
@@ -905,6 +923,12 @@ impl Runner<'_, '_> {
             Effect::MakeMerge { node } => self.make_merge(&node),
             Effect::CheckMerge { node } => self.check_merge(&node),
             Effect::MoveTarget { node } => Ok(self.move_target(&node)),
+            Effect::OpenPullRequest { node } => Ok(self.open_pull_request(&node)),
+            Effect::TakePullRequest { node, number } => Ok(self.take_pull_request(&node, number)),
+            Effect::FollowPullRequest { node } => Ok(self.follow_pull_request(&node)),
+            Effect::LookAtPullRequest { node, number } => {
+                Ok(self.look_at_pull_request(node, number))
+            }
         }
     }
 
@@ -1216,6 +1240,9 @@ impl Runner<'_, '_> {
                 Ok(inputs)
             }
             Message::Answered(node, answer) => Ok(self.wait_answered(node, answer, tell)),
+            Message::Seen(node, number, look) => {
+                Ok(self.pull_request_seen(node, (number, look), tell))
+            }
             Message::Called(number, end) => match self.works.take(number) {
                 Some(work) => self.called(work, end, tell),
                 None => Ok(Vec::new()),
@@ -1251,6 +1278,14 @@ impl Runner<'_, '_> {
             CallEnd::Saved(saved) => return Ok(vec![self.work_saved(work.node, saved)]),
             CallEnd::Merged(tried) => return Ok(vec![self.merge_made(work.node, tried, tell)]),
             CallEnd::Moved(step) => return Ok(vec![self.target_moved(work.node, step)]),
+            CallEnd::Requested(end) => {
+                let at = (work.node, is_stopped);
+                return Ok(vec![self.pull_request_opened(at, end, tell)]);
+            }
+            CallEnd::Followed(made) => {
+                let at = (work.node, is_stopped);
+                return Ok(vec![self.pull_request_followed(at, made, tell)]);
+            }
             CallEnd::Panicked => {
                 let what = format!("what piton does in git for {} broke down", work.node);
                 return Err(Failure::new("store.fault", what).hint("run again to go on"));
@@ -1509,6 +1544,7 @@ impl Runner<'_, '_> {
         // Looks hold temporary folders, and a run that is given back has none.
         self.starting.clear();
         self.asked_commands = AskedCommands::default();
+        self.looks = AskedCommands::default();
         self.sites.close();
         // Whoever holds the run now keeps its file up to date as well.
         if ending != Ending::Fenced {

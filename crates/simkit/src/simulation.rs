@@ -7,12 +7,13 @@
 
 mod checks;
 mod reviews;
+mod service;
 mod several;
 mod waits;
 
 use piton_core::gate::{Gate, GateReport};
 use piton_core::lane::{LaneHold, TargetRow, unit_of};
-use piton_core::merge::{MadeMerge, MergeRow, MergeState};
+use piton_core::merge::{MadeMerge, MergeRow, MergeState, MergeStep};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::num::NonZeroUsize;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -37,6 +38,7 @@ use piton_core::{
 };
 
 use self::checks::Checks;
+use self::service::Service;
 use self::several::Process;
 use self::waits::{AskedWaits, with_waits};
 use crate::backing::Backing;
@@ -305,6 +307,8 @@ pub struct Sim {
     pub repo: Option<Repo>,
     /// The others in which it is worked on, by their names in the plan.
     other_repos: BTreeMap<String, Repo>,
+    /// Where pull requests are opened, where work goes to them.
+    service: Option<Service>,
     /// So many events were looked at.
     checked: usize,
     /// The runners that do not have their turn.
@@ -392,6 +396,7 @@ impl Sim {
             work_tree: None,
             repo: None,
             other_repos: BTreeMap::new(),
+            service: None,
             checked: 0,
             others: Vec::new(),
             runners_max: 1,
@@ -488,6 +493,7 @@ impl Sim {
             };
             self.may_crash()?;
             self.meddle();
+            self.people_act();
             self.change_a_check();
             self.change_a_wait();
             if let Effect::Finish(ending) = effect {
@@ -549,6 +555,7 @@ impl Sim {
     fn happens(&mut self, runner: &mut RunLoop) -> Result<Vec<Effect>, Crash> {
         self.may_crash()?;
         self.meddle();
+        self.people_act();
         self.change_a_check();
         self.change_a_wait();
         self.watch_others(runner)?;
@@ -791,6 +798,7 @@ impl Sim {
             | Effect::SaveWork { ref node }
             | Effect::MakeMerge { ref node }
             | Effect::CheckMerge { ref node }
+            | Effect::FollowPullRequest { ref node }
             | Effect::MoveTarget { ref node } => {
                 let node = node.clone();
                 let unit = Box::new(self.world.item(node.as_str()).clone());
@@ -804,6 +812,9 @@ impl Sim {
                 self.start(runner.token(), &node, work);
                 return Ok(None);
             }
+            Effect::OpenPullRequest { node } => self.open_pull_request(&node)?,
+            Effect::TakePullRequest { node, .. } => unreachable!("nobody left any for {node}"),
+            Effect::LookAtPullRequest { node, number } => self.look_at_pull_request(node, number),
             Effect::WaitUntil(time) => {
                 self.wake = Some(time);
                 return Ok(None);
@@ -821,6 +832,9 @@ impl Sim {
                 return Ok(None);
             }
             Effect::WaitForPerson => {
+                if self.service.is_some() {
+                    self.world.pass(20);
+                }
                 self.care();
                 Input::Changed(self.news())
             }
@@ -1071,6 +1085,7 @@ impl Sim {
     /// The person in charge: answers what is asked and lets go on what stopped.
     fn care(&mut self) {
         let run = self.world.run;
+        self.care_for_pull_requests();
         while let Some((id, at)) = self.asked() {
             let turn = self.count(|event| {
                 matches!(event, Event::DecisionOpened { node, decision_kind, .. }
@@ -1106,7 +1121,7 @@ impl Sim {
         self.world
             .tables
             .open_decisions(self.world.run)
-            .find(|row| row.kind.holds_the_run())
+            .find(|row| row.kind.holds_the_run() && row.kind != DecisionKind::PullRequest)
             .and_then(|row| Some((row.id, row.node.clone()?)))
     }
 
@@ -1279,7 +1294,7 @@ impl Sim {
                 branch: "piton/auth".to_owned(),
                 base: root.clone(),
                 tip: root,
-                onto: None,
+                onto: self.service.is_some().then(|| "main".to_owned()),
                 path: None,
                 was_there: false,
                 merged: 0,
@@ -1305,6 +1320,7 @@ impl Sim {
             token,
             check,
             review,
+            pull_requests: self.service.is_some(),
         });
         self.may_crash()
     }
@@ -1383,10 +1399,18 @@ impl Sim {
         let repo = self.repo_of(&node);
         let step = merge.and_then(|merge| match effect {
             Effect::MakeMerge { .. } => Some(repo.make_merge(&merge.work)),
+            Effect::FollowPullRequest { .. } => {
+                let known = unit.pull_request()?.merged.clone()?;
+                Some(repo.follow_base(&known))
+            }
             Effect::CheckMerge { .. } => Some(repo.check_merge(merge.made.as_ref()?)),
             _ => Some(repo.move_target(merge.made.as_ref()?)),
         });
-        let step = step.map(|step| self.with_checks(unit, step));
+        let is_there = unit.pull_request().is_some_and(|it| it.merged.is_some());
+        let step = step.map(|step| match (is_there, &step) {
+            (true, MergeStep::Start { .. }) => step,
+            _ => self.with_checks(unit, step),
+        });
         let end = step.map_or(MergeEnd::Stopped, MergeEnd::Step);
         Input::MergeEnded { node, end }
     }
@@ -1533,6 +1557,7 @@ impl Sim {
         if merges {
             self.check_merges(news);
         }
+        self.check_pull_requests();
     }
 
     /// A unit got its lane while none of those at work was about the same files. A
@@ -1636,7 +1661,7 @@ impl Sim {
             }
         }
         for repo in self.repos() {
-            repo.check_target(&passed);
+            repo.check_target(&passed, self.service.is_none());
         }
         for recorded in news {
             if let Event::MergeEnded {
@@ -1667,7 +1692,15 @@ impl Sim {
                 .filter(|_| item.state == ItemState::Done);
             if let Some(commit) = said {
                 let merge = merged.get(&item.node).map(|made| &made.commit);
-                assert_eq!(merge, Some(commit), "{}", item.node);
+                let is_there = self.was_merged_there(&item.node, commit);
+                assert!(merge == Some(commit) || is_there, "{}", item.node);
+                let repo = self.seen_repo_of(&item.node).expect("in lanes");
+                assert!(repo.is_on_target(commit), "{}", item.node);
+                // Nothing goes past its pull request.
+                let row = self.world.run_row();
+                let by = level_of_evidence(&item.evidence);
+                let goes_there = row.pull_request_base(item).is_some();
+                assert!(is_there || !goes_there || by == Some(Level::Person));
             }
         }
     }

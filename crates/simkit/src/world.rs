@@ -1036,6 +1036,7 @@ impl World {
                     || asked(DecisionKind::Claim)
                     || asked(DecisionKind::MergeNeeded)
                     || asked(DecisionKind::Review)
+                    || asked(DecisionKind::PullRequest)
                     || asked(DecisionKind::Wait)
                     || asked(DecisionKind::Approval)
                     || asked(DecisionKind::InHand)

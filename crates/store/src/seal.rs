@@ -117,6 +117,10 @@ pub(crate) fn lease_change(event: &Event, time: Timestamp) -> Option<LeaseChange
         | Event::MergePassed { .. }
         | Event::MergeReturned { .. }
         | Event::MergeEnded { .. }
+        | Event::PullRequestAsked { .. }
+        | Event::PullRequestTaken { .. }
+        | Event::PullRequestOpened { .. }
+        | Event::PullRequestSeen { .. }
         | Event::RunMoved { .. }
         | Event::RunAsked { .. }
         | Event::AttemptStarted { .. }

@@ -3,12 +3,13 @@
 use jiff::Timestamp;
 use piton_core::attempt::RecoveryAction;
 use piton_core::merge::MergeReturn;
+use piton_core::pull_request::PullRequestNews;
 use piton_core::recover::Followed;
 use piton_core::review::ReviewVerdict;
 use piton_core::run::Pause;
 use piton_core::{
-    Actor, DecisionId, DecisionKind, Event, ItemRow, ItemState, Outcome, Recorded, Role, RunState,
-    Stage, Tables, Verb,
+    Actor, DecisionId, DecisionKind, Event, ItemRow, ItemState, Node, Outcome, Recorded, Role,
+    RunState, Stage, Tables, Verb,
 };
 use piton_engine::item_view::{CheckView, title_of_item, without_controls};
 use piton_engine::notice::Working;
@@ -124,6 +125,17 @@ pub(crate) fn line(recorded: &Recorded, tables: &Tables) -> Option<String> {
             let short: String = made.commit.chars().take(10).collect();
             Some(format!("  {DIM}{node} merged as {short}{DIM:#}"))
         }
+        Event::PullRequestOpened {
+            node, number, url, ..
+        } => Some(format!(
+            "  {DIM}{node} is in pull request #{number}:{DIM:#} {url}"
+        )),
+        Event::PullRequestTaken {
+            node, number, url, ..
+        } => Some(format!(
+            "  {DIM}{node} goes on with pull request #{number}:{DIM:#} {url}"
+        )),
+        Event::PullRequestSeen { node, news, .. } => pull_request_line(node, news),
         // What a person says of it is told where that is said.
         Event::ItemReviewed { attempt: None, .. } => None,
         Event::ItemReviewed {
@@ -178,6 +190,7 @@ pub(crate) fn line(recorded: &Recorded, tables: &Tables) -> Option<String> {
         | Event::MergeStarted { .. }
         | Event::MergePassed { .. }
         | Event::MergeEnded { .. }
+        | Event::PullRequestAsked { .. }
         | Event::RunAsked { .. }
         | Event::AttemptEnded { .. }
         | Event::AttemptJudged { .. }
@@ -212,6 +225,37 @@ pub(crate) fn line(recorded: &Recorded, tables: &Tables) -> Option<String> {
         | Event::NotificationEnded { .. }
         | Event::FaceTurned { .. } => None,
     }
+}
+
+/// What a look at a pull request brought.
+fn pull_request_line(node: &Node, news: &PullRequestNews) -> Option<String> {
+    Some(match news {
+        PullRequestNews::Merged { commit } => {
+            let short: String = commit.chars().take(10).collect();
+            format!("  {DIM}{node} was merged as {short}{DIM:#}")
+        }
+        PullRequestNews::MergedBefore { .. } => format!(
+            "{YELLOW}!{YELLOW:#} {node} was merged without its last work, which gets a pull request of its own"
+        ),
+        PullRequestNews::Closed { .. } => {
+            format!("{YELLOW}!{YELLOW:#} the pull request of {node} was closed without a merge")
+        }
+        PullRequestNews::Open => format!("  {DIM}the pull request of {node} waits again{DIM:#}"),
+        PullRequestNews::Lost { why } => {
+            format!(
+                "{YELLOW}!{YELLOW:#} the pull request of {node} is no use{}",
+                dash(Some(why))
+            )
+        }
+        PullRequestNews::Trouble { why } => {
+            format!(
+                "{YELLOW}!{YELLOW:#} the pull request of {node}{}",
+                dash(Some(why))
+            )
+        }
+        // It goes back to an agent, with what they wrote.
+        PullRequestNews::Words { .. } => return None,
+    })
 }
 
 /// What is asked no more about edits that may be an agent's; what a file settles is

@@ -67,6 +67,7 @@ mod people;
 mod plan_commands;
 mod plans;
 mod prepare;
+mod pull_requests;
 mod questions;
 mod reading;
 mod real_agents;

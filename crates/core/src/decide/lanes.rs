@@ -55,7 +55,8 @@ pub(super) fn target_run(
 pub(super) fn enter_lanes(
     story: &mut Story<'_>,
     held: Held,
-    (check, review): (Option<&Gate>, bool),
+    check: Option<&Gate>,
+    (review, pull_requests): (bool, bool),
 ) -> Result<(), Refusal> {
     guard(story, held)?;
     let run = held.0;
@@ -64,10 +65,17 @@ pub(super) fn enter_lanes(
         return Err(story.wrong_state(run));
     }
     let known = row.lanes.as_ref();
+    // A run that was begun one way goes on that way.
+    let pull_requests = known.map_or(pull_requests, |lanes| lanes.pull_requests);
     let known = known.map(|lanes| (lanes.check.as_deref(), lanes.review));
     if known != Some((check, review)) {
         let check = check.cloned().map(Box::new);
-        story.tell(Event::LanesEntered { run, check, review });
+        story.tell(Event::LanesEntered {
+            run,
+            check,
+            review,
+            pull_requests,
+        });
     }
     Ok(())
 }
@@ -129,7 +137,7 @@ pub(super) fn take_lane(
     }
     // Another runner may have begun the last one meanwhile.
     let max = row.limits.tasks_max.filter(|_| !had_lane);
-    let begun = begun(row.tasks, lanes.begun());
+    let begun = begun(row.tasks, lanes.begun(row.invocations));
     if max.is_some_and(|max| begun >= max) {
         return Err(story.wrong_state(run));
     }

@@ -210,6 +210,7 @@ fn is_judged_since(story: &Story<'_>, unit: &ItemRow, row: &ItemRow) -> bool {
                 | DecisionKind::Question
                 | DecisionKind::Request
                 | DecisionKind::Review
+                | DecisionKind::PullRequest
                 | DecisionKind::Wait
                 | DecisionKind::InHand => false,
             };

@@ -95,12 +95,17 @@ pub(super) fn approve(story: &mut Story<'_>, run: RunId, node: &Node) -> Result<
 
 /// A person looked at the work of a unit, and wants it otherwise: an agent goes on
 /// with what there is.
-pub(super) fn reject(story: &mut Story<'_>, item: &ItemRow, why: &str) {
-    let (run, node) = (item.run, &item.node);
+pub(super) fn reject_for(story: &mut Story<'_>, item: &ItemRow, why: &str) {
     let why = MergeReturn::Rejected {
         by: story.facts.actor.name().to_owned(),
         why: why.to_owned(),
     };
+    reject(story, item, why);
+}
+
+/// The same, where people said so elsewhere.
+pub(super) fn reject(story: &mut Story<'_>, item: &ItemRow, why: MergeReturn) {
+    let (run, node) = (item.run, &item.node);
     story.tell(Event::MergeReturned {
         run,
         node: node.clone(),
@@ -149,7 +154,7 @@ pub(super) fn step_merge(
     at: Taken<'_>,
     step: &MergeStep,
 ) -> Result<(), Refusal> {
-    use MergeState::{Checking, InReview, Passed, Queued, Returned};
+    use MergeState::{Checking, InReview, Passed, Queued, Requested, Returned};
     guard(story, held)?;
     let (run, node) = (held.0, at.0);
     let item = taken(story, run, at)?;
@@ -157,6 +162,20 @@ pub(super) fn step_merge(
         return Err(wrong_item(&item));
     };
     match (merge.state, step) {
+        // It is merged where its pull request is: nothing is left to be checked but what
+        // it was given since.
+        (Queued, MergeStep::Start { made, .. })
+            if is_merged_there(&item) && !item.needs_check() =>
+        {
+            start_merge(story, &item, made, true)?;
+            if item_state(story, run, node) == Some(Checking) {
+                story.tell(Event::MergePassed {
+                    run,
+                    node: node.clone(),
+                });
+            }
+            return Ok(());
+        }
         (Queued, MergeStep::Start { made, is_checked }) => {
             return start_merge(story, &item, made, *is_checked);
         }
@@ -214,9 +233,21 @@ pub(super) fn step_merge(
             | MergeStep::Pass
             | MergeStep::Return { .. },
         )
-        | (InReview | Returned, _) => return Err(wrong_item(&item)),
+        | (InReview | Requested | Returned, _) => return Err(wrong_item(&item)),
     }
     Ok(())
+}
+
+/// Whether the work of a unit was merged by its pull request.
+fn is_merged_there(item: &ItemRow) -> bool {
+    let known = item.pull_request();
+    let work = item.merge().map(|merge| &merge.work);
+    known.is_some_and(|known| known.merged.is_some() && Some(&known.head) == work)
+}
+
+fn item_state(story: &Story<'_>, run: RunId, node: &Node) -> Option<MergeState> {
+    let item = story.tables.item(run, node)?;
+    item.merge().map(|merge| merge.state)
 }
 
 /// One unit at a time has the slot. Where nothing is to be checked on the merged
@@ -360,6 +391,19 @@ fn merged(story: &Story<'_>, item: &ItemRow, made: Option<&MadeMerge>) -> (End, 
     let Some(made) = made else {
         return ((None, None), None);
     };
+    if let Some(known) = item.pull_request().filter(|_| is_merged_there(item)) {
+        let evidence = known.merged.clone().map(|commit| Evidence::Merged {
+            branch: known.base.clone(),
+            commit,
+            tree: made.tree.clone(),
+        });
+        // The target may have had it already, by what was merged before.
+        let end = match made.commit == made.onto {
+            true => (None, Some(made.commit.clone())),
+            false => (Some(made.clone()), None),
+        };
+        return (end, evidence);
+    }
     // There was nothing to merge, and a check to run on what was there.
     if made.commit == made.onto {
         return ((None, Some(made.commit.clone())), None);

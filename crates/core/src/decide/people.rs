@@ -6,6 +6,7 @@ use super::claims;
 use super::editing::tell_change;
 use super::merges;
 use super::merging;
+use super::pull_requests;
 use super::recording::{about, log};
 use super::remembering;
 use super::requests;
@@ -414,11 +415,17 @@ fn restart(story: &mut Story<'_>, run: RunId, item: &ItemRow, answer: Option<&st
     }
     if merges::is_in_review(item) {
         let why = answer.unwrap_or("a person wants it done again");
-        return merges::reject(story, item, why);
+        return merges::reject_for(story, item, why);
+    }
+    if pull_requests::is_requested(item) {
+        return match answer {
+            Some(why) => merges::reject_for(story, item, why),
+            None => merges::queue_again(story, item),
+        };
     }
     if merges::is_unchecked(item) {
         return match answer {
-            Some(why) => merges::reject(story, item, why),
+            Some(why) => merges::reject_for(story, item, why),
             None => merges::queue_again(story, item),
         };
     }
@@ -702,13 +709,13 @@ pub(super) fn decide_open(
         Verb::Approve if row.kind == DecisionKind::Review => {
             merges::approve(story, row.run, &node)?;
         }
-        Verb::Reject if row.kind == DecisionKind::Review => {
+        Verb::Reject if matches!(row.kind, DecisionKind::Review | DecisionKind::PullRequest) => {
             let Some(why) = why else {
                 return Err(Refusal::EmptyAnswer);
             };
             bury_runner(story, row.run)?;
             let item = story.item(row.run, &node)?.clone();
-            merges::reject(story, &item, why);
+            merges::reject_for(story, &item, why);
         }
         Verb::Reject if row.kind == DecisionKind::Approval => {
             let Some(why) = why else {
@@ -748,6 +755,7 @@ pub(super) fn decide_open(
                 | DecisionKind::DoubtedMemory
                 | DecisionKind::Question
                 | DecisionKind::Review
+                | DecisionKind::PullRequest
                 | DecisionKind::Wait
                 | DecisionKind::Request
                 | DecisionKind::InHand

@@ -102,6 +102,12 @@ pub(super) struct Invocation<'a> {
     pub(super) sees_whole_tree: bool,
 }
 
+/// Whether the work of units goes to pull requests.
+fn goes_to_pull_requests(row: &RunRow) -> bool {
+    let lanes = row.lanes.as_deref();
+    lanes.is_some_and(|lanes| lanes.pull_requests)
+}
+
 pub(super) fn start_run(
     story: &mut Story<'_>,
     run: RunId,
@@ -162,6 +168,8 @@ fn may_start(
     match state_of_run(&now, &items) {
         RunState::New | RunState::Interrupted => Ok(()),
         RunState::Paused if matches!(row.pause, Some(Pause::Limit { .. })) => Ok(()),
+        // What waits in a pull request may be merged by now.
+        RunState::Waiting if row.pause.is_none() && goes_to_pull_requests(row) => Ok(()),
         // All of it is finished: the run ends at once.
         RunState::Done if row.state != RunState::Done => Ok(()),
         RunState::Running

@@ -3,7 +3,7 @@
 use uuid::Uuid;
 
 use super::similar::WordHolders;
-use super::{claims, merges, remembering};
+use super::{claims, merges, pull_requests, remembering};
 
 use crate::attempt::Outcome;
 use crate::command::{Facts, HolderKnown};
@@ -152,6 +152,10 @@ impl<'a> Story<'a> {
             | Event::MergePassed { .. }
             | Event::MergeReturned { .. }
             | Event::MergeEnded { .. }
+            | Event::PullRequestAsked { .. }
+            | Event::PullRequestTaken { .. }
+            | Event::PullRequestOpened { .. }
+            | Event::PullRequestSeen { .. }
             | Event::RunMoved { .. }
             | Event::RunAsked { .. }
             | Event::AttemptStarted { .. }
@@ -519,6 +523,12 @@ impl<'a> Story<'a> {
                     let node = row.node.as_ref();
                     let item = node.and_then(|node| self.tables.item(run, node));
                     !item.is_some_and(merges::is_in_review)
+                }
+                // Likewise.
+                DecisionKind::PullRequest => {
+                    let node = row.node.as_ref();
+                    let item = node.and_then(|node| self.tables.item(run, node));
+                    !item.is_some_and(pull_requests::is_requested)
                 }
                 DecisionKind::HumanNeeded
                 | DecisionKind::Claim

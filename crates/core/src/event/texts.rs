@@ -25,6 +25,7 @@ use crate::native::Native;
 use crate::observation::Observation;
 use crate::plan::{Past, PlannedItem};
 use crate::policy::Policy;
+use crate::pull_request::PullRequestNews;
 use crate::recover::Followed;
 use crate::request::{Injection, RequestAnswer, Ruling, WorkRequest};
 use crate::review::{AgentReview, ReviewObservation};
@@ -151,6 +152,7 @@ impl Event {
                 run: _,
                 check,
                 review: _,
+                pull_requests: _,
             } => a_gate(check.as_deref_mut(), each),
             Self::MergeQueued {
                 run: _,
@@ -159,6 +161,45 @@ impl Event {
                 evidence,
                 review: _,
             } => proofs(evidence, each),
+            Self::PullRequestAsked {
+                run: _,
+                node: _,
+                head: _,
+                branch: _,
+                base: _,
+            }
+            | Self::PullRequestTaken {
+                run: _,
+                node: _,
+                number: _,
+                url: _,
+                head: _,
+                branch: _,
+                base: _,
+            }
+            | Self::PullRequestOpened {
+                run: _,
+                node: _,
+                number: _,
+                url: _,
+            } => {}
+            Self::PullRequestSeen {
+                run: _,
+                node: _,
+                news,
+            } => match news {
+                PullRequestNews::Closed { words } => option(words, each),
+                PullRequestNews::Words {
+                    by: _,
+                    words,
+                    ids: _,
+                } => each(Text::Free(words)),
+                PullRequestNews::Trouble { why } => each(Text::Free(why)),
+                PullRequestNews::Merged { commit: _ }
+                | PullRequestNews::MergedBefore { head: _ }
+                | PullRequestNews::Open => {}
+                PullRequestNews::Lost { why } => each(Text::Free(why)),
+            },
             Self::MergeReturned {
                 run: _,
                 node: _,
@@ -453,6 +494,7 @@ fn planned_item(item: &mut PlannedItem, each: Each<'_>) {
         error,
         retries: _,
         human,
+        pull_request: _,
     } = past;
     option(summary, each);
     option(error, each);

@@ -1,7 +1,9 @@
 //! What is under way, and what the loop does when something ends.
 
+use jiff::Timestamp;
+
 use super::spending::with_live;
-use super::{Doing, Effect, Ending, LaneEnd, MergeEnd, RunLoop};
+use super::{Doing, Effect, Ending, LaneEnd, MergeEnd, OpeningEnd, RunLoop};
 use crate::attempt::{Outcome, Report};
 use crate::command::Command;
 use crate::gate::GateReport;
@@ -59,6 +61,12 @@ pub(super) enum End {
         node: Node,
         end: MergeEnd,
     },
+    Opening {
+        node: Node,
+        end: OpeningEnd,
+        /// When it ended.
+        at: Timestamp,
+    },
 }
 
 impl End {
@@ -70,6 +78,7 @@ impl End {
             | Self::CommitStopped { node }
             | Self::Lane { node, .. }
             | Self::WorkLost { node, .. }
+            | Self::Opening { node, .. }
             | Self::Merge { node, .. } => node,
         }
     }
@@ -87,6 +96,9 @@ impl RunLoop {
         | Effect::SaveWork { node }
         | Effect::MakeMerge { node }
         | Effect::CheckMerge { node }
+        | Effect::OpenPullRequest { node }
+        | Effect::TakePullRequest { node, .. }
+        | Effect::FollowPullRequest { node }
         | Effect::MoveTarget { node } = &effect
         {
             let is_agent = matches!(effect, Effect::StartAgent { .. });
@@ -97,6 +109,9 @@ impl RunLoop {
                     effect,
                     Effect::MakeMerge { .. }
                         | Effect::CheckMerge { .. }
+                        | Effect::OpenPullRequest { .. }
+                        | Effect::TakePullRequest { .. }
+                        | Effect::FollowPullRequest { .. }
                         | Effect::MoveTarget { .. }
                 ),
                 ..UnderWay::default()
@@ -197,6 +212,7 @@ impl RunLoop {
                 self.commit(command, None)
             }
             End::Merge { node, end } => self.end_merge((node, fence), end),
+            End::Opening { node, end, at } => self.end_opening(at, node, end),
         }
     }
 

@@ -123,6 +123,7 @@ impl RunLoop {
         let mut line = std::iter::once(item).chain(above);
         item.is_actionable()
             && !item.is_held_by_wait()
+            && !self.is_to_be_taken(item)
             && item.stage != Stage::Merge
             && (is_left_open(item) || line.all(|row| row.depends_on.iter().all(is_merged)))
     }
@@ -150,8 +151,10 @@ impl RunLoop {
         }
         let is_held = |unit: &Node| lanes.held.values().any(|held| held == unit);
         let has_room = own < self.options.workers.get();
-        let tasks = self.run().map_or(0, |row| row.tasks);
-        let tasks = begun(tasks, lanes.begun());
+        let (tasks, invocation) = self
+            .run()
+            .map_or((0, 0), |row| (row.tasks, row.invocations));
+        let tasks = begun(tasks, lanes.begun(invocation));
         let max = self.run().and_then(|row| row.limits.tasks_max);
         let may_take = has_room && max.is_none_or(|max| tasks < max);
         let fits = |item: &ItemRow| {
@@ -231,29 +234,36 @@ impl RunLoop {
         }
     }
 
-    /// Whether units are queued for this runner to merge, and none is being merged.
-    pub(super) fn has_merge_to_begin(&self) -> bool {
+    /// Whether units are queued for this runner to merge, at a time if one is given, and
+    /// none is being merged.
+    pub(super) fn has_merge_to_begin(&self, now: Option<Timestamp>) -> bool {
         let lanes = self.run().and_then(|row| row.lanes.as_deref());
         let is_merge = |work: &UnderWay| work.is_merge;
-        let is_queued = lanes.is_some_and(|lanes| !lanes.queue.is_empty());
+        let is_due = |node: &Node| now.is_none_or(|now| !self.is_put_off(node, now));
+        let is_queued = lanes.is_some_and(|lanes| lanes.queue.iter().any(is_due));
         is_queued && self.holds_run() && !self.under_way.values().any(is_merge)
     }
 
     /// The first in the queue is taken a step further, unless one is already.
-    pub(super) fn next_merge(&mut self) -> Option<Vec<Effect>> {
-        if !self.has_merge_to_begin() {
+    pub(super) fn next_merge(&mut self, now: Timestamp) -> Option<Vec<Effect>> {
+        if !self.has_merge_to_begin(Some(now)) {
             return None;
         }
         let lanes = self.run().and_then(|row| row.lanes.as_deref())?;
-        let node = lanes.merging.as_ref().or(lanes.queue.first())?.clone();
+        let mut queued = lanes.queue.iter();
+        let first = queued.find(|node| !self.is_put_off(node, now));
+        let node = lanes.merging.as_ref().or(first)?.clone();
         if self.busy_units().contains(&node) {
             return None;
+        }
+        if let Some(effects) = self.next_of_pull_request(&node) {
+            return Some(effects);
         }
         let effect = match self.tables.item(self.run, &node)?.merge()?.state {
             MergeState::Queued => Effect::MakeMerge { node },
             MergeState::Checking => Effect::CheckMerge { node },
             MergeState::Passed => Effect::MoveTarget { node },
-            MergeState::InReview | MergeState::Returned => return None,
+            MergeState::InReview | MergeState::Requested | MergeState::Returned => return None,
         };
         Some(self.start_beside(effect))
     }

@@ -35,6 +35,7 @@ fn in_lane(plan: &str, at: &str) -> (World, u64) {
         token,
         check,
         review,
+        pull_requests: false,
     });
     let lane = take_lane(&world, token, at);
     world.ok(lane);

@@ -29,6 +29,7 @@ mod merging;
 mod notifications;
 mod people;
 mod pointer;
+mod pull_requests;
 mod recall;
 mod recovering;
 mod remembering;

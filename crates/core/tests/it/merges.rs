@@ -49,6 +49,7 @@ fn in_lanes_with(plan: &str, review: bool) -> (World, u64) {
         token,
         check: None,
         review,
+        pull_requests: false,
     };
     world.ok(enter);
     (world, token)
@@ -289,6 +290,7 @@ fn standing(state: MergeState) -> (World, u64) {
     };
     let steps = match state {
         MergeState::Queued | MergeState::InReview => vec![],
+        MergeState::Requested => unreachable!("see `pull_requests`"),
         MergeState::Checking => vec![start()],
         MergeState::Passed => vec![start(), MergeStep::Pass],
         MergeState::Returned => vec![conflict()],

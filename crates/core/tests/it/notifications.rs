@@ -213,6 +213,7 @@ fn a_runner_that_leaves_others_at_work_ends_no_invocation() {
         token: holder,
         check: None,
         review: false,
+        pull_requests: false,
     });
     world.ok(Command::JoinRun {
         run,

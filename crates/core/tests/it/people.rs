@@ -321,6 +321,7 @@ fn each_kind_of_question_takes_the_verbs_that_fit_it() {
                 DecisionKind::Wait => unreachable!("see `waits`"),
                 DecisionKind::Approval => unreachable!("see `approval`"),
                 DecisionKind::InHand => unreachable!("see `by_hand`"),
+                DecisionKind::PullRequest => unreachable!("see `pull_requests`"),
                 DecisionKind::AgentReview => unreachable!("see `agent_review`"),
                 DecisionKind::ClaimedItems | DecisionKind::AgentEdit => {
                     unreachable!("see `marks`")

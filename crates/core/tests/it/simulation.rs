@@ -216,6 +216,35 @@ fn work_gets_to_the_target_of_its_own_repository_alone() {
     assert!(own > 0 && other > 0, "{own} and {other} merges");
 }
 
+/// Work goes to pull requests of a service that fails now and then, at which people
+/// merge, close and write, while runners die between any two steps.
+fn with_pull_requests(seed: u32) -> Sim {
+    let chaos = Chaos {
+        crashes: seed % 7,
+        signals: seed % 3,
+        meddling: seed % 5 * 3,
+    };
+    let workers = 1 + usize::try_from(seed % 4).expect("few");
+    let runners = 1 + usize::try_from(seed % 3).expect("few");
+    let sim = Sim::new(seed, chaos).in_lanes(workers).with_pull_requests();
+    sim.with_runners(runners).carried_through()
+}
+
+#[test]
+fn what_goes_to_a_pull_request_is_opened_once_and_done_by_its_merge() {
+    let counts = std::cell::Cell::new((0, 0));
+    for_each_seed(SEEDS / 4, |seed| {
+        let sim = with_pull_requests(seed);
+        sim.check_end();
+        let (all, merged, _) = sim.count_pull_requests();
+        counts.set((counts.get().0 + all, counts.get().1 + merged));
+    });
+    let (all, merged) = counts.get();
+    if seeds_of(SEEDS) >= SEEDS {
+        assert!(merged > 0 && all > merged, "{merged} of {all} were merged");
+    }
+}
+
 /// A unit that was left out while it had a lane was no reason any more to keep others
 /// from its files.
 #[test]

@@ -312,7 +312,7 @@ pub(super) fn enter(
     session: &Session<'_>,
     job: &Job,
     (run, token): (RunId, u64),
-    begins: Option<TargetRow>,
+    (begins, pull_requests): (Option<TargetRow>, bool),
 ) -> Result<RunLanes, Failure> {
     let project = &session.project;
     let row = run_row(session, run)?;
@@ -327,6 +327,7 @@ pub(super) fn enter(
         token,
         check: rules.gate().map(Box::new),
         review: rules.review,
+        pull_requests,
     };
     session.commit(&command, &facts(session))?;
     if target.path.is_some() {
@@ -1119,11 +1120,16 @@ impl Runner<'_, '_> {
         }
     }
 
-    /// The ref of a unit, as it stood when this runner was one of the run's.
-    fn kept_now(&self, unit: &Node) -> Result<Kept, Failure> {
+    /// The ref under which the work of a unit is kept.
+    pub(super) fn ref_of_unit(&self, unit: &Node) -> String {
         let repository = self.repository_of(unit);
         let row = self.lp.run().unwrap_or(&self.row);
-        let name = unit_ref(&unit_folder(row, repository.as_deref()), unit);
+        unit_ref(&unit_folder(row, repository.as_deref()), unit)
+    }
+
+    /// The ref of a unit, as it stood when this runner was one of the run's.
+    fn kept_now(&self, unit: &Node) -> Result<Kept, Failure> {
+        let name = self.ref_of_unit(unit);
         // In this order: whoever gave this runner up keeps what it finds afterwards.
         let at = git::ref_at(&self.main_of(unit), &name)?;
         let rows = self.session.load(&[Need::Run(self.row.id)])?;

@@ -11,6 +11,7 @@ use piton_core::lane::unit_of;
 use piton_core::policy::Limits;
 use piton_core::{AttemptRow, Command, ItemRow, Need, RunId, RunRow, RunState, Tables};
 
+use super::pull_requests::mark_of_pull_requests;
 use super::waits::mark_of_asked;
 use super::{
     Aim, Job, Notice, commit_mark, count, facts_of_run, known, open_plan_sync, picture, work,
@@ -91,6 +92,7 @@ pub(super) fn end_survivors(
     let mut marks: Vec<String> = items.map(|item| commit_mark(run, &item.node)).collect();
     if was_cut_short {
         marks.extend(mark_of_asked(tables, run));
+        marks.extend(mark_of_pull_requests(tables, run));
     }
     if left.is_empty() && marks.is_empty() {
         return Ok(());

@@ -27,6 +27,16 @@ const PRINTED_MAX: usize = 1_000;
 #[derive(Default)]
 pub(super) struct AskedCommands(BTreeMap<Node, (Stop, JoinHandle<()>)>);
 
+impl AskedCommands {
+    pub(super) fn insert(&mut self, node: Node, stop: Stop, thread: JoinHandle<()>) {
+        self.0.insert(node, (stop, thread));
+    }
+
+    pub(super) fn remove(&mut self, node: &Node) {
+        self.0.remove(node);
+    }
+}
+
 impl Drop for AskedCommands {
     fn drop(&mut self) {
         let asked = std::mem::take(&mut self.0);
@@ -109,7 +119,7 @@ impl Runner<'_, '_> {
             // Nobody listens any more where the invocation is over.
             sender.send(Message::Answered(at, answer)).ok();
         });
-        self.asked_commands.0.insert(node, (stop, thread));
+        self.asked_commands.insert(node, stop, thread);
         Vec::new()
     }
 
@@ -152,7 +162,7 @@ impl Runner<'_, '_> {
         tell: &mut dyn FnMut(Notice<'_>),
     ) -> Vec<Input> {
         tracing::info!(%node, ?answer, "answered");
-        self.asked_commands.0.remove(&node);
+        self.asked_commands.remove(&node);
         fail::point("wait.answered");
         if let WaitAnswer::No { printed } = &answer {
             self.tell_of_no(&node, printed.as_deref(), tell);

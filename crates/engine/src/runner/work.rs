@@ -6,7 +6,8 @@ use std::rc::Rc;
 use std::sync::mpsc::Sender;
 
 use jiff::Timestamp;
-use piton_core::merge::MergeStep;
+use piton_core::merge::{MadeMerge, MergeStep};
+use piton_core::run_loop::OpeningEnd;
 use piton_core::{AttemptId, Node};
 
 use super::feed::Feed;
@@ -183,6 +184,10 @@ pub(super) enum CallEnd {
     Checkable(Result<Option<Prepared>, Failure>),
     /// The target that was to be moved.
     Moved(Result<MergeStep, Failure>),
+    /// A pull request that was to be opened.
+    Requested(OpeningEnd),
+    /// What the target is to be moved to, so that it has what was merged elsewhere.
+    Followed(Result<MadeMerge, OpeningEnd>),
     /// Nothing: a mistake of piton's ended them.
     Panicked,
 }

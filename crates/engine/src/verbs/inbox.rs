@@ -658,6 +658,7 @@ pub fn decide(
         | DecisionKind::AgentEdit
         | DecisionKind::DoubtedMemory
         | DecisionKind::Review
+        | DecisionKind::PullRequest
         | DecisionKind::Wait
         | DecisionKind::InHand
         | DecisionKind::Approval

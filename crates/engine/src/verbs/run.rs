@@ -956,10 +956,18 @@ fn refuse_rest(session: &Session<'_>, row: &RunRow) -> Result<(), Failure> {
         {
             Ok(())
         }
+        // What waits in a pull request may be merged by now.
+        RunState::Waiting if row.pause.is_none() && goes_to_pull_requests(row) => Ok(()),
         RunState::Paused | RunState::Waiting | RunState::Blocked => {
             Err(state_of_run(row, row.state))
         }
     }
+}
+
+/// Whether work goes to pull requests.
+fn goes_to_pull_requests(row: &RunRow) -> bool {
+    let lanes = row.lanes.as_deref();
+    lanes.is_some_and(|lanes| lanes.pull_requests)
 }
 
 fn has_something_to_start(session: &Session<'_>, run: RunId) -> Result<bool, Failure> {

@@ -50,6 +50,7 @@ pub fn show(
                 issue.status = status.or(issue.status);
                 moves::put_said(issue, row);
                 iterations.add_to(issue, &kept);
+                put_pull_request(issue, row);
             }
             // What is finished and not in the file was taken out by a person.
             None if text.is_some() && row.state.is_finished() => {}
@@ -59,6 +60,7 @@ pub fn show(
                     ..kept.clone()
                 };
                 iterations.add_to(&mut issue, &kept);
+                put_pull_request(&mut issue, row);
                 state.issues.push(issue);
             }
         }
@@ -81,6 +83,29 @@ pub fn show(
     }
     state.updated_at = Some(now.to_string());
     patched(&state).map(Some)
+}
+
+/// The pull request in which the work on an issue is; what the file says of others stays.
+fn put_pull_request(issue: &mut Issue, row: &ItemRow) {
+    let Some(known) = row.pull_request().filter(|known| !known.is_untaken()) else {
+        return;
+    };
+    if known.number.is_some() && known.url.is_some() {
+        issue.pr_number = known.number;
+        issue.pr = known.reference().or_else(|| known.url.clone());
+    }
+}
+
+/// Leaves that out of what the file says, unless somebody changed it.
+fn take_pull_request(issue: &mut Issue, row: &ItemRow, (was, kept): (Option<&Issue>, &Issue)) {
+    let mut own = kept.clone();
+    put_pull_request(&mut own, row);
+    let of = |issue: &Issue| (issue.pr.clone(), issue.pr_number);
+    let is_own = of(issue) == of(&own) || was.is_some_and(|was| of(was) == of(issue));
+    if row.pull_request().is_some() && is_own {
+        issue.pr.clone_from(&kept.pr);
+        issue.pr_number = kept.pr_number;
+    }
 }
 
 /// What piton counted of an issue, on top of what the file had when it was taken over.
@@ -300,6 +325,7 @@ fn changes(
         kept.status = issue_of(row).status;
     }
     Iterations::of(row).take_from(&mut kept, (was.flatten(), &issue_of(row)));
+    take_pull_request(&mut kept, row, (was.flatten(), &issue_of(row)));
     let native = of_issue(&kept);
     if row.native.as_ref() != Some(&native) {
         edits.push(Edit::SetNative {

@@ -63,7 +63,9 @@ pub fn import(state: &State, run: RunId, name: &str, source: &str) -> Plan {
 
 /// That a run whose items all wait for people, or for others that do, stands still.
 fn standstill(items: &[PlannedItem]) -> Option<RunPast> {
-    let is_open = |item: &PlannedItem| item.state == ItemState::Ready;
+    // One with a pull request may be merged by now.
+    let is_open =
+        |item: &PlannedItem| item.state == ItemState::Ready || item.past.pull_request.is_some();
     let stands = |item: &&PlannedItem| item.state == ItemState::Waiting || item.state.is_broken();
     let at = items.iter().find(stands)?;
     (!items.iter().any(is_open)).then(|| RunPast {
@@ -120,6 +122,7 @@ pub(super) fn planned(issue: &Issue, known: &HashSet<&str>, done: &HashSet<&str>
         repository: issue.repo.clone(),
         past: Past {
             human,
+            pull_request: issue.pr_number.filter(|_| state != ItemState::Done),
             ..Past::default()
         },
         ..planned_item(&issue.id, state)

@@ -289,6 +289,7 @@ fn past_of(node: &PhaseNode, state: ItemState, rest: &mut NodeRest) -> Past {
             reason: human.reason.clone(),
             details: human.details.clone(),
         }),
+        pull_request: None,
     }
 }
 

@@ -24,7 +24,15 @@ const WITH_OTHERS: &[&str] = &[
 ];
 /// Failpoints of lanes, see `lanes` and the tests of the engine.
 const OF_LANES: &[&str] = &[
-    "lane.", "merge.", "target.", "unit.", "land.", "clean.", "join.",
+    "lane.",
+    "merge.",
+    "target.",
+    "unit.",
+    "land.",
+    "clean.",
+    "join.",
+    // See `pull_requests`.
+    "pull-request.",
 ];
 /// Failpoints of notifications, see `notify`.
 const OF_NOTIFICATIONS: &[&str] = &["notify."];

@@ -301,6 +301,10 @@ impl Wanted {
             | Event::MergePassed { .. }
             | Event::MergeReturned { .. }
             | Event::MergeEnded { .. }
+            | Event::PullRequestAsked { .. }
+            | Event::PullRequestTaken { .. }
+            | Event::PullRequestOpened { .. }
+            | Event::PullRequestSeen { .. }
             | Event::RunMoved { .. }
             | Event::RunAsked { .. }
             | Event::AttemptStarted { .. }

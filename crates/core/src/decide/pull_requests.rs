@@ -1,0 +1,252 @@
+//! The pull request of a unit: how its work gets into one, and what becomes of the unit
+//! by what is seen there. Which news mean what is the table in
+//! `docs/design/0035-pull-requests.md`.
+
+use super::merges::{queue_again, reject};
+use super::runner::{Held, guard, may_begin, wrong_item};
+use super::story::Story;
+use crate::attempt::HumanNeeded;
+use crate::decision::{DecisionKind, Verb};
+use crate::event::Event;
+use crate::id::Node;
+use crate::item::{ItemRow, ItemState, Stage};
+use crate::merge::{MergeReturn, MergeState};
+use crate::pull_request::{
+    PullRequestNews, PullRequestRow, PullRequestStep, TakenPullRequest, branch_of,
+};
+use crate::refusal::Refusal;
+
+/// Whether the work of an item is in a pull request, or waits for a person since it
+/// cannot be brought into one.
+pub(super) fn is_requested(item: &ItemRow) -> bool {
+    let merge = item.merge();
+    merge.is_some_and(|merge| merge.state == MergeState::Requested)
+}
+
+/// Takes the pull request of a unit a step further.
+pub(super) fn step_pull_request(
+    story: &mut Story<'_>,
+    held: Held,
+    node: &Node,
+    step: &PullRequestStep,
+) -> Result<(), Refusal> {
+    guard(story, held)?;
+    let run = held.0;
+    let item = story.item(run, node)?.clone();
+    match step {
+        PullRequestStep::Take(found) => return take(story, &item, found),
+        PullRequestStep::Saw {
+            news: news @ PullRequestNews::Lost { .. },
+        } if item.untaken_pull_request().is_some() => {
+            tell_news(story, &item, news);
+            return Ok(());
+        }
+        PullRequestStep::Ask | PullRequestStep::Opened { .. } | PullRequestStep::Saw { .. } => {}
+    }
+    let Some(merge) = item.merge() else {
+        return Err(wrong_item(&item));
+    };
+    let known = item.pull_request().cloned();
+    let is_asked = known.as_ref().is_some_and(|known| known.head == merge.work);
+    match (merge.state, step) {
+        (MergeState::Queued, PullRequestStep::Ask) if !is_asked => {
+            may_begin(story, run)?;
+            let row = story.run(run)?;
+            let Some(base) = row.pull_request_base(&item) else {
+                return Err(wrong_item(&item));
+            };
+            // One that others opened has its own.
+            let own = known.filter(|it| {
+                !it.is_untaken() && it.number.is_some() && !it.closed && it.merged.is_none()
+            });
+            let (base, branch) = match own {
+                Some(own) => (own.base, own.branch),
+                None => (base.to_owned(), branch_of(&row.name, node)),
+            };
+            story.tell(Event::PullRequestAsked {
+                run,
+                node: node.clone(),
+                head: merge.work.clone(),
+                branch,
+                base,
+            });
+        }
+        (MergeState::Queued, PullRequestStep::Opened { head, number, url })
+            if is_asked && *head == merge.work =>
+        {
+            story.tell(Event::PullRequestOpened {
+                run,
+                node: node.clone(),
+                number: *number,
+                url: url.clone(),
+            });
+            ask(story, &item);
+        }
+        (MergeState::Queued, PullRequestStep::Saw { news })
+            if is_asked && matches!(news, PullRequestNews::Trouble { .. }) =>
+        {
+            tell_news(story, &item, news);
+            ask(story, &item);
+        }
+        (MergeState::Requested, PullRequestStep::Saw { news })
+            if known.is_some_and(|known| known.is_open) =>
+        {
+            saw(story, &item, news);
+        }
+        (MergeState::Queued, _)
+        | (
+            MergeState::InReview
+            | MergeState::Requested
+            | MergeState::Checking
+            | MergeState::Passed
+            | MergeState::Returned,
+            _,
+        ) => return Err(wrong_item(&item)),
+    }
+    Ok(())
+}
+
+/// The unit goes on with what others left in a pull request: it waits there, where they
+/// waited for a person, and is reviewed first otherwise.
+fn take(story: &mut Story<'_>, item: &ItemRow, found: &TakenPullRequest) -> Result<(), Refusal> {
+    let (run, node) = (item.run, &item.node);
+    let row = story.run(run)?;
+    let goes_there = row.lanes.as_ref().is_some_and(|lanes| lanes.pull_requests);
+    if !goes_there || item.untaken_pull_request() != Some(found.number) {
+        return Err(wrong_item(item));
+    }
+    let is_reviewed = item.state == ItemState::Ready && row.policy.awaits_review(item);
+    let TakenPullRequest {
+        number,
+        url,
+        head,
+        branch,
+        base,
+    } = found.clone();
+    story.tell(Event::PullRequestTaken {
+        run,
+        node: node.clone(),
+        number,
+        url: url.clone(),
+        head: head.clone(),
+        branch,
+        base,
+    });
+    let stage = match is_reviewed {
+        true => Stage::Review,
+        false => Stage::Merge,
+    };
+    story.settle_own(run, node, Verb::Settled);
+    story.move_item(run, node, ItemState::Working, |moved| {
+        moved.stage = Some(stage);
+    });
+    if !is_reviewed {
+        story.tell(Event::MergeQueued {
+            run,
+            node: node.clone(),
+            work: head,
+            evidence: Vec::new(),
+            review: false,
+        });
+        story.tell(Event::PullRequestOpened {
+            run,
+            node: node.clone(),
+            number,
+            url,
+        });
+        ask(story, item);
+    }
+    Ok(())
+}
+
+fn tell_news(story: &mut Story<'_>, item: &ItemRow, news: &PullRequestNews) {
+    story.tell(Event::PullRequestSeen {
+        run: item.run,
+        node: item.node.clone(),
+        news: news.clone(),
+    });
+}
+
+fn saw(story: &mut Story<'_>, item: &ItemRow, news: &PullRequestNews) {
+    tell_news(story, item, news);
+    match news {
+        PullRequestNews::Merged { .. } | PullRequestNews::MergedBefore { .. } => {
+            queue_again(story, item);
+            story.settle_own(item.run, &item.node, Verb::Settled);
+        }
+        PullRequestNews::Words { by, words, .. } => {
+            let name = item.pull_request().map(PullRequestRow::name);
+            let why = MergeReturn::Rejected {
+                by: by.clone(),
+                why: format!("at {}: {words}", name.unwrap_or_default()),
+            };
+            reject(story, item, why);
+            story.settle_own(item.run, &item.node, Verb::Settled);
+        }
+        // Of one that is known there is no such news.
+        PullRequestNews::Lost { .. } => {}
+        PullRequestNews::Closed { .. }
+        | PullRequestNews::Open
+        | PullRequestNews::Trouble { .. } => {
+            story.settle_own(item.run, &item.node, Verb::Settled);
+            let Some(now) = story.tables.item(item.run, &item.node).cloned() else {
+                return;
+            };
+            let details = match news {
+                PullRequestNews::Closed { words } => words.clone(),
+                PullRequestNews::Merged { .. }
+                | PullRequestNews::MergedBefore { .. }
+                | PullRequestNews::Open
+                | PullRequestNews::Lost { .. }
+                | PullRequestNews::Words { .. }
+                | PullRequestNews::Trouble { .. } => None,
+            };
+            ask_with(story, &now, details);
+        }
+    }
+}
+
+/// The unit waits, and people know for what.
+fn ask(story: &mut Story<'_>, item: &ItemRow) {
+    let Some(now) = story.tables.item(item.run, &item.node).cloned() else {
+        return;
+    };
+    ask_with(story, &now, now.summary.clone());
+}
+
+fn ask_with(story: &mut Story<'_>, item: &ItemRow, details: Option<String>) {
+    let Some(known) = item.pull_request() else {
+        return;
+    };
+    let (run, node) = (item.run, &item.node);
+    let human = HumanNeeded {
+        reason: question(node, known),
+        details,
+    };
+    if item.state == ItemState::Waiting {
+        // What is asked changes with it, and an item has no other way to say so.
+        story.move_item(run, node, ItemState::Working, |_| {});
+    }
+    story.move_item(run, node, ItemState::Waiting, |moved| {
+        moved.human = Some(human.clone());
+    });
+    let kind = DecisionKind::PullRequest;
+    story.ask(kind, run, node, human.reason, human.details);
+}
+
+/// What a person is asked, or told that is waited for.
+fn question(node: &Node, known: &PullRequestRow) -> String {
+    let name = known.name();
+    let at = match &known.url {
+        Some(url) => format!(": {url}"),
+        None => String::new(),
+    };
+    match (&known.trouble, known.closed) {
+        (Some(why), _) if known.is_open => {
+            format!("{name} of `{node}` cannot be looked at ({why}){at}")
+        }
+        (Some(why), _) => format!("{name} of `{node}` cannot be opened: {why}"),
+        (None, true) => format!("{name} of `{node}` was closed without a merge: what now?{at}"),
+        (None, false) => format!("{name} of `{node}` waits to be merged{at}"),
+    }
+}

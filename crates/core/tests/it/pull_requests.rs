@@ -1,0 +1,581 @@
+//! Work that goes to a pull request: which step fits which state, what each look does
+//! to the unit, and what people may say meanwhile.
+
+use piton_core::command::Word;
+use piton_core::evidence::Evidence;
+use piton_core::gate::Gate;
+use piton_core::lane::TargetRow;
+use piton_core::merge::{MadeMerge, MergeReturn, MergeState, MergeStep};
+use piton_core::pull_request::{PullRequestNews, PullRequestStep, TakenPullRequest};
+use piton_core::{
+    Command, DecisionKind, Edit, Event, ItemState, Refusal, Role, RunState, Stage, Verb,
+};
+
+use crate::merges::{step_of, take_lane};
+use crate::world::{World, node, plan, start_run};
+
+const AT: &str = "a";
+const URL: &str = "https://example.org/pull/7";
+
+/// A run in lanes whose work goes to pull requests.
+fn in_lanes() -> (World, u64) {
+    in_lanes_with("a gate=3\nb after=a")
+}
+
+fn in_lanes_with(plan: &str) -> (World, u64) {
+    let (mut world, token) = World::running(plan);
+    let run = world.run;
+    world.ok(Command::TargetRun {
+        run,
+        token,
+        repository: None,
+        target: Box::new(TargetRow {
+            branch: "piton/auth".to_owned(),
+            base: "base".to_owned(),
+            tip: "base".to_owned(),
+            onto: Some("main".to_owned()),
+            path: None,
+            was_there: false,
+            merged: 0,
+        }),
+    });
+    enter(&mut world, token, true);
+    (world, token)
+}
+
+fn enter(world: &mut World, token: u64, pull_requests: bool) {
+    let run = world.run;
+    world.ok(Command::EnterLanes {
+        run,
+        token,
+        check: None,
+        review: false,
+        pull_requests,
+    });
+}
+
+/// The runner goes on after what it waited for.
+fn go_on(world: &mut World, token: u64) {
+    let run = world.run;
+    world.ok(Command::ContinueRun { run, token });
+}
+
+fn work(world: &mut World, token: u64, at: &str, commit: &str) {
+    let lane = take_lane(world, token, at, 1);
+    world.ok(lane);
+    world.complete(token, at);
+    if at == AT {
+        world.gate(token, at, true);
+    }
+    world.make_commit(token, at, Ok(commit));
+}
+
+fn step(world: &World, token: u64, step: PullRequestStep) -> Command {
+    Command::StepPullRequest {
+        run: world.run,
+        token,
+        node: node(AT),
+        step,
+    }
+}
+
+fn opened(head: &str) -> PullRequestStep {
+    PullRequestStep::Opened {
+        head: head.to_owned(),
+        number: 7,
+        url: URL.to_owned(),
+    }
+}
+
+fn saw(news: PullRequestNews) -> PullRequestStep {
+    PullRequestStep::Saw { news }
+}
+
+fn merged() -> PullRequestStep {
+    let commit = "m".to_owned();
+    saw(PullRequestNews::Merged { commit })
+}
+
+fn closed() -> PullRequestStep {
+    let words = Some("not like this".to_owned());
+    saw(PullRequestNews::Closed { words })
+}
+
+fn words(id: &str) -> PullRequestStep {
+    saw(PullRequestNews::Words {
+        by: "bob".to_owned(),
+        words: "make it blue".to_owned(),
+        ids: vec![id.to_owned()],
+    })
+}
+
+fn trouble() -> PullRequestStep {
+    let why = "no network".to_owned();
+    saw(PullRequestNews::Trouble { why })
+}
+
+fn do_step(world: &mut World, token: u64, to_do: PullRequestStep) {
+    let command = step(world, token, to_do);
+    world.ok(command);
+}
+
+/// A unit whose work stands in a pull request.
+fn requested() -> (World, u64) {
+    let (mut world, token) = in_lanes();
+    work(&mut world, token, AT, "work");
+    do_step(&mut world, token, PullRequestStep::Ask);
+    do_step(&mut world, token, opened("work"));
+    (world, token)
+}
+
+fn shown(world: &World) -> String {
+    let item = world.item(AT);
+    let merge = item.merge().map(|merge| format!("{:?}", merge.state));
+    let known = item.pull_request();
+    let is_asked = known.is_some_and(|it| Some(&it.head) == item.merge().map(|m| &m.work));
+    let merge = merge.unwrap_or_else(|| "no merge".to_owned());
+    match (is_asked, known) {
+        (true, Some(known)) if known.merged.is_some() => format!("{merge}, merged there"),
+        (true, Some(known)) if known.closed => format!("{merge}, closed"),
+        (true, Some(known)) if known.is_open => format!("{merge}, open"),
+        (true, _) => format!("{merge}, asked"),
+        (false, _) => merge,
+    }
+}
+
+fn question(world: &World) -> String {
+    let row = world.tables.decision(world.question()).expect("asked");
+    assert_eq!(row.kind, DecisionKind::PullRequest);
+    row.question.clone()
+}
+
+#[test]
+fn each_step_fits_the_states_of_the_table_and_no_other() {
+    let no = "refused";
+    // Queued; asked for; open; not to be opened; returned.
+    let table = [
+        (PullRequestStep::Ask, ["Queued, asked", no, no, no, no]),
+        (opened("work"), [no, "Requested, open", no, no, no]),
+        (opened("other"), [no, no, no, no, no]),
+        (merged(), [no, no, "Queued, merged there", no, no]),
+        (
+            saw(PullRequestNews::MergedBefore {
+                head: "old".to_owned(),
+            }),
+            [no, no, "Queued, asked", no, no],
+        ),
+        (closed(), [no, no, "Requested, closed", no, no]),
+        (words("c1"), [no, no, "Returned, open", no, no]),
+        (
+            trouble(),
+            [no, "Requested, asked", "Requested, open", no, no],
+        ),
+        (
+            saw(PullRequestNews::Open),
+            [no, no, "Requested, open", no, no],
+        ),
+    ];
+    for (one, expected) in table {
+        for (nth, expected) in expected.into_iter().enumerate() {
+            let (mut world, token) = in_lanes();
+            work(&mut world, token, AT, "work");
+            let before = [PullRequestStep::Ask, opened("work"), words("c0")];
+            let before = match nth {
+                3 => vec![PullRequestStep::Ask, trouble()],
+                4 => before.to_vec(),
+                _ => before[..nth].to_vec(),
+            };
+            for one in before {
+                do_step(&mut world, token, one);
+            }
+            let command = step(&world, token, one.clone());
+            let came_to = match world.commit(&command) {
+                Ok(_) => shown(&world),
+                Err(Refusal::ItemState { .. }) => no.to_owned(),
+                Err(other) => format!("{other:?}"),
+            };
+            assert_eq!(came_to, expected, "{one:?} from {nth}");
+            world.check();
+        }
+    }
+}
+
+#[test]
+fn what_waits_in_a_pull_request_waits_for_a_person_and_names_it() {
+    let (world, _) = requested();
+    assert_eq!(
+        question(&world),
+        format!("pull request #7 of `a` waits to be merged: {URL}")
+    );
+    assert_eq!(world.states(&["a", "b"]), ["waiting", "pending"]);
+    let known = world.item(AT).pull_request().expect("it is known");
+    assert_eq!(
+        (known.branch.as_str(), known.base.as_str()),
+        ("piton-pr/auth/a", "main")
+    );
+    let row = world.run_row().lanes.clone().expect("in lanes");
+    assert!(row.queue.is_empty() && row.requested.contains_key(&node(AT)));
+}
+
+#[test]
+fn what_is_merged_there_is_done_by_its_merge_and_lets_others_begin() {
+    let (mut world, token) = requested();
+    do_step(&mut world, token, merged());
+    assert_eq!(world.tables.open_decisions(world.run).count(), 0);
+    go_on(&mut world, token);
+    let made = MadeMerge {
+        onto: "base".to_owned(),
+        commit: "main-tip".to_owned(),
+        tree: "tree".to_owned(),
+    };
+    let start = MergeStep::Start {
+        made,
+        is_checked: false,
+    };
+    let command = step_of(&world, token, AT, start);
+    world.ok(command);
+    // Though it has a check: that is for whoever merges there.
+    let state = world.item(AT).merge().map(|merge| merge.state);
+    assert_eq!(state, Some(MergeState::Passed));
+    let command = step_of(&world, token, AT, MergeStep::End);
+    world.ok(command);
+    let item = world.item(AT);
+    assert_eq!(item.state, ItemState::Done);
+    let by = item.evidence.last().expect("there is proof");
+    assert!(
+        matches!(by, Evidence::Merged { branch, commit, .. } if branch == "main" && commit == "m"),
+        "{by:?}"
+    );
+    assert_eq!(world.states(&["b"]), ["ready"]);
+    let target = world.run_row().target.clone().expect("it has one");
+    assert_eq!(target.tip, "main-tip");
+}
+
+#[test]
+fn words_of_people_go_back_to_the_agent_and_each_of_them_once() {
+    let (mut world, token) = requested();
+    do_step(&mut world, token, words("c1"));
+    let item = world.item(AT);
+    assert_eq!(
+        (item.state, item.stage),
+        (ItemState::Working, Stage::Resolve)
+    );
+    assert_eq!(item.rejections, 1);
+    let why = item.merge().and_then(|merge| merge.why.clone());
+    let expected = MergeReturn::Rejected {
+        by: "bob".to_owned(),
+        why: "at pull request #7: make it blue".to_owned(),
+    };
+    assert_eq!(why, Some(expected));
+    let known = item.pull_request().expect("it is known");
+    assert_eq!(known.heard, ["c1"]);
+    assert_eq!(world.tables.open_decisions(world.run).count(), 0);
+    // The same one gets what is made of it.
+    go_on(&mut world, token);
+    let lane = take_lane(&world, token, AT, 1);
+    world.ok(lane);
+    let attempt = world.begin_as(token, AT, Role::Resolve);
+    let report = piton_core::attempt::Report::bare(piton_core::Outcome::Completed);
+    world.end(token, AT, attempt, report);
+    world.gate(token, AT, true);
+    world.make_commit(token, AT, Ok("blue"));
+    do_step(&mut world, token, PullRequestStep::Ask);
+    let known = world.item(AT).pull_request().expect("it is known");
+    assert_eq!((known.number, known.is_open), (Some(7), false));
+    assert_eq!(
+        (known.head.as_str(), &known.before),
+        ("blue", &vec!["work".to_owned()])
+    );
+}
+
+#[test]
+fn of_one_that_was_closed_a_person_decides() {
+    for (verb, then) in [
+        (Verb::Retry, "working at Merge"),
+        (Verb::Reject, "working at Resolve"),
+        (Verb::Skip, "skipped at Merge"),
+    ] {
+        let (mut world, token) = requested();
+        do_step(&mut world, token, closed());
+        assert_eq!(
+            question(&world),
+            format!("pull request #7 of `a` was closed without a merge: what now?: {URL}")
+        );
+        let asked = world.tables.decision(world.question()).expect("asked");
+        assert_eq!(asked.details.as_deref(), Some("not like this"));
+        world.decide(verb, Some("otherwise"));
+        let item = world.item(AT);
+        let now = format!("{} at {:?}", item.state, item.stage);
+        // A retry has no words for an agent here: those go back with it.
+        let then = if verb == Verb::Retry {
+            "working at Resolve"
+        } else {
+            then
+        };
+        assert_eq!(now, then);
+        assert_eq!(world.tables.open_decisions(world.run).count(), 0);
+        world.check();
+    }
+    let (mut world, token) = requested();
+    do_step(&mut world, token, closed());
+    world.decide(Verb::Retry, None);
+    assert_eq!(shown(&world), "Queued, closed");
+    do_step(&mut world, token, opened("work"));
+    assert_eq!(shown(&world), "Requested, open");
+}
+
+/// Another one is opened for what is made after that.
+#[test]
+fn after_a_closed_one_the_next_work_has_another_one() {
+    let (mut world, token) = requested();
+    do_step(&mut world, token, closed());
+    world.decide(Verb::Reject, Some("otherwise"));
+    world.check();
+    go_on(&mut world, token);
+    let lane = take_lane(&world, token, AT, 1);
+    world.ok(lane);
+    let attempt = world.begin_as(token, AT, Role::Resolve);
+    let report = piton_core::attempt::Report::bare(piton_core::Outcome::Completed);
+    world.end(token, AT, attempt, report);
+    world.gate(token, AT, true);
+    world.make_commit(token, AT, Ok("new"));
+    do_step(&mut world, token, PullRequestStep::Ask);
+    let known = world.item(AT).pull_request().expect("it is known");
+    assert_eq!((known.number, &known.url), (None, &None));
+}
+
+#[test]
+fn what_a_person_approves_or_changed_nothing_is_merged_here() {
+    let (mut world, token) = in_lanes_with("c approval");
+    work(&mut world, token, "c", "work");
+    world.decide(Verb::Approve, None);
+    let item = world.item("c");
+    assert!(
+        item.merge()
+            .is_some_and(|merge| merge.state == MergeState::Queued)
+    );
+    assert_eq!(world.run_row().pull_request_base(item), None);
+    let (mut world, token) = in_lanes();
+    let lane = take_lane(&world, token, AT, 1);
+    world.ok(lane);
+    world.complete(token, AT);
+    world.gate(token, AT, true);
+    let run = world.run;
+    world.ok(Command::StartCommit {
+        run,
+        token,
+        node: node(AT),
+        head: Some("base".to_owned()),
+    });
+    let fence = world.fence(AT);
+    world.ok(Command::EndCommit {
+        run,
+        token,
+        node: node(AT),
+        fence,
+        result: Ok(None),
+    });
+    assert_eq!(shown(&world), "Queued");
+    assert_eq!(world.run_row().pull_request_base(world.item(AT)), None);
+    world.refused(step(&world, token, PullRequestStep::Ask));
+}
+
+#[test]
+fn a_run_goes_on_as_it_was_begun() {
+    for begun in [true, false] {
+        let (mut world, token) = in_lanes();
+        if !begun {
+            let (other, its) = crate::merges::in_lanes("a\nb");
+            (world, _) = (other, its);
+        }
+        let token = if begun { token } else { world.run_row().fence };
+        enter(&mut world, token, !begun);
+        let lanes = world.run_row().lanes.as_deref().expect("in lanes");
+        assert_eq!(lanes.pull_requests, begun);
+    }
+}
+
+/// What waits there may be merged by now.
+#[test]
+fn a_run_that_waits_for_a_pull_request_alone_can_be_started() {
+    let (mut world, token) = requested();
+    let run = world.run;
+    assert_eq!(world.state(), RunState::Waiting);
+    world.ok(Command::ReleaseRun { run, token });
+    let recorded = world.ok(start_run(run, piton_core::policy::Limits::default()));
+    assert!(
+        recorded
+            .iter()
+            .any(|one| matches!(one.event, Event::RunStarted { .. }))
+    );
+    assert_eq!(world.state(), RunState::Waiting);
+}
+
+/// Its work would be on no branch, and the pull request nobody's.
+#[test]
+fn a_mark_at_an_item_whose_work_is_in_a_pull_request_does_not_drop_it() {
+    let (mut world, _) = requested();
+    let run = world.run;
+    for word in [
+        Word::File,
+        Word::Hand {
+            by: "ada".to_owned(),
+            brought: Vec::new(),
+        },
+    ] {
+        world.ok(Command::TakeEdits {
+            run,
+            token: None,
+            file: "state.json".to_owned(),
+            edits: vec![Edit::SetState {
+                node: node(AT),
+                to: ItemState::Done,
+            }],
+            word,
+        });
+        assert_eq!(shown(&world), "Requested, open");
+    }
+}
+
+/// It would be done by a check that never saw it.
+#[test]
+fn a_check_that_was_changed_meanwhile_has_to_pass_on_what_was_merged() {
+    let (mut world, token) = requested();
+    let run = world.run;
+    let gate = world.item(AT).gate.clone().map(|gate| Gate {
+        script: "make more".to_owned(),
+        ..gate
+    });
+    world.ok(Command::TakeEdits {
+        run,
+        token: None,
+        file: "state.json".to_owned(),
+        edits: vec![Edit::SetGate {
+            node: node(AT),
+            gate,
+        }],
+        word: Word::File,
+    });
+    do_step(&mut world, token, merged());
+    go_on(&mut world, token);
+    let start = MergeStep::Start {
+        made: MadeMerge {
+            onto: "base".to_owned(),
+            commit: "main-tip".to_owned(),
+            tree: "tree".to_owned(),
+        },
+        is_checked: true,
+    };
+    let command = step_of(&world, token, AT, start);
+    world.ok(command);
+    let state = world.item(AT).merge().map(|merge| merge.state);
+    assert_eq!(state, Some(MergeState::Checking));
+}
+
+/// An item with a pull request that others left, where a runner has entered lanes.
+fn left_to(state: ItemState, reviewed: bool, pull_requests: bool) -> (World, u64) {
+    let mut world = World::empty();
+    let run = world.run;
+    let mut plan = plan(run, "a");
+    plan.order = piton_core::plan::Order::Any;
+    plan.items[0].state = state;
+    plan.items[0].past.pull_request = Some(4);
+    if state == ItemState::Waiting {
+        plan.items[0].past.human = Some(piton_core::attempt::HumanNeeded {
+            reason: "shop#4 waits for a person".to_owned(),
+            details: None,
+        });
+    }
+    plan.policy.review = reviewed.then(|| piton_core::review::ReviewPolicy {
+        rounds_max: 3,
+        except: Vec::new(),
+    });
+    world.ok(Command::PlanRun(Box::new(plan)));
+    let token = world.start();
+    world.ok(Command::TargetRun {
+        run,
+        token,
+        repository: None,
+        target: Box::new(TargetRow {
+            branch: "piton/auth".to_owned(),
+            base: "base".to_owned(),
+            tip: "base".to_owned(),
+            onto: Some("main".to_owned()),
+            path: None,
+            was_there: false,
+            merged: 0,
+        }),
+    });
+    enter(&mut world, token, pull_requests);
+    (world, token)
+}
+
+fn taken(number: u64) -> PullRequestStep {
+    PullRequestStep::Take(TakenPullRequest {
+        number,
+        url: "https://github.com/acme/shop/pull/4".to_owned(),
+        head: "theirs".to_owned(),
+        branch: "feature".to_owned(),
+        base: "develop".to_owned(),
+    })
+}
+
+#[test]
+fn what_others_left_in_a_pull_request_goes_on_there() {
+    // One that waited for a person waits on, and is not reviewed again.
+    let (mut world, token) = left_to(ItemState::Waiting, true, true);
+    do_step(&mut world, token, taken(4));
+    assert_eq!(shown(&world), "Requested, open");
+    assert_eq!(
+        question(&world),
+        "pull request #4 of `a` waits to be merged: https://github.com/acme/shop/pull/4"
+    );
+    let known = world.item(AT).pull_request().expect("it is known");
+    assert_eq!(known.reference().as_deref(), Some("acme/shop#4"));
+    // One that was at work is reviewed first, with what is there.
+    let (mut world, token) = left_to(ItemState::Ready, true, true);
+    do_step(&mut world, token, taken(4));
+    let item = world.item(AT);
+    assert_eq!(
+        (item.state, item.stage),
+        (ItemState::Working, Stage::Review)
+    );
+    assert_eq!(
+        item.unit.as_ref().and_then(|unit| unit.work.as_deref()),
+        Some("theirs")
+    );
+    let lane = take_lane(&world, token, AT, 1);
+    world.ok(lane);
+    let lane = world.item(AT).lane().expect("it has one");
+    assert_eq!(lane.from, "theirs");
+    let (mut world, token) = left_to(ItemState::Ready, false, true);
+    do_step(&mut world, token, taken(4));
+    assert_eq!(shown(&world), "Requested, open");
+}
+
+#[test]
+fn another_one_is_not_taken_nor_any_where_work_goes_to_none() {
+    let (world, token) = left_to(ItemState::Ready, false, true);
+    let mut other = world;
+    let command = step(&other, token, taken(5));
+    other.refused(command);
+    let (mut world, token) = left_to(ItemState::Ready, false, false);
+    let command = step(&world, token, taken(4));
+    world.refused(command);
+    let lane = take_lane(&world, token, AT, 1);
+    world.ok(lane);
+    world.begin(token, AT);
+    assert_eq!(world.item(AT).untaken_pull_request(), None);
+}
+
+#[test]
+fn one_that_is_lost_leaves_the_item_as_it_is() {
+    for state in [ItemState::Ready, ItemState::Waiting] {
+        let (mut world, token) = left_to(state, false, true);
+        let why = "not found".to_owned();
+        do_step(&mut world, token, saw(PullRequestNews::Lost { why }));
+        let item = world.item(AT);
+        assert_eq!((item.state, item.pull_request()), (state, None));
+        world.check();
+    }
+}

@@ -1,0 +1,474 @@
+//! `gh`, the one program that knows accounts, hosts and limits: pull requests that are
+//! looked for, opened and looked at.
+//!
+//! What it says becomes a value of the core; what that means is decided there
+//! (`piton_core::pull_request`). Nothing here is stored. Words of people who may not
+//! write to the repository are left out: anybody may write at a pull request, and what
+//! is read here is handed to an agent.
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::time::Duration;
+
+use piton_core::pull_request::{PullRequestLook, PullRequestState, PullRequestWords};
+use serde::Deserialize;
+
+use crate::fail;
+use crate::git::By;
+use crate::process::{self, Call, Output};
+
+/// How long `gh` may take for one call.
+const TIMEOUT: Duration = Duration::from_secs(60);
+/// So many characters of one text are handed on.
+const TEXT_MAX: usize = 4_000;
+/// And so many texts, the last ones.
+const WORDS_MAX: usize = 50;
+/// Who may write to a repository, as GitHub calls them.
+const MEMBERS: [&str; 3] = ["OWNER", "MEMBER", "COLLABORATOR"];
+
+/// `gh`, in a work tree whose remotes say which repository is meant.
+#[derive(Clone, Copy, Debug)]
+pub struct Gh<'a> {
+    /// The work tree.
+    pub tree: &'a Path,
+    /// How its calls are found, and ended.
+    pub by: &'a By<'a>,
+}
+
+/// A pull request as a list has it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Listed {
+    number: u64,
+    url: String,
+    state: String,
+    head_ref_oid: String,
+    #[serde(default)]
+    is_cross_repository: bool,
+}
+
+/// A pull request that is there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FoundPullRequest {
+    /// Its number.
+    pub number: u64,
+    /// Its address.
+    pub url: String,
+}
+
+/// A pull request that others left.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LeftPullRequest {
+    /// Its address.
+    pub url: String,
+    state: String,
+    /// The last commit of its branch.
+    pub head_ref_oid: String,
+    /// Its branch.
+    pub head_ref_name: String,
+    /// The branch into which it is to be merged.
+    pub base_ref_name: String,
+    /// Whether its branch is in another repository.
+    #[serde(default)]
+    pub is_cross_repository: bool,
+}
+
+impl LeftPullRequest {
+    /// Whether it was merged.
+    #[must_use]
+    pub fn is_merged(&self) -> bool {
+        self.state == "MERGED"
+    }
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Viewed {
+    state: String,
+    #[serde(default)]
+    merge_commit: Option<Commit>,
+    #[serde(default)]
+    head_ref_oid: Option<String>,
+    #[serde(default)]
+    reviews: Vec<Written>,
+    #[serde(default)]
+    comments: Vec<Written>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Commit {
+    oid: String,
+}
+
+/// A comment, or a review.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Written {
+    id: String,
+    #[serde(default)]
+    author: Option<Author>,
+    #[serde(default)]
+    author_association: String,
+    #[serde(default)]
+    body: String,
+    /// Of a comment.
+    #[serde(default)]
+    created_at: Option<String>,
+    /// Of a review.
+    #[serde(default)]
+    submitted_at: Option<String>,
+    #[serde(default)]
+    state: String,
+}
+
+#[derive(Debug, Deserialize)]
+struct Author {
+    login: String,
+}
+
+/// A comment at a line of a file.
+#[derive(Debug, Deserialize)]
+struct AtLine {
+    node_id: String,
+    #[serde(default)]
+    user: Option<Author>,
+    #[serde(default)]
+    author_association: String,
+    #[serde(default)]
+    body: String,
+    #[serde(default)]
+    path: String,
+    #[serde(default)]
+    line: Option<u64>,
+    #[serde(default)]
+    created_at: String,
+}
+
+impl Gh<'_> {
+    /// Whether there is such a program.
+    #[must_use]
+    pub fn is_there(&self) -> bool {
+        self.say(&["--version"], "").is_ok()
+    }
+
+    /// The pull request in which the work stands: one that is open for the branch, else
+    /// one that had the very commit when it was closed or merged.
+    ///
+    /// # Errors
+    ///
+    /// What `gh` said, in one line.
+    pub fn find(&self, branch: &str, head: &str) -> Result<Option<FoundPullRequest>, String> {
+        let fields = "number,url,state,headRefOid,isCrossRepository";
+        let args = [
+            "pr", "list", "--head", branch, "--state", "all", "--limit", "100", "--json", fields,
+        ];
+        let listed: Vec<Listed> = parse(&self.say(&args, "")?)?;
+        Ok(choose(listed, head))
+    }
+
+    /// Opens one. Another may have done so in this moment: then it says so.
+    ///
+    /// # Errors
+    ///
+    /// What `gh` said, in one line.
+    pub fn create(
+        &self,
+        (branch, base): (&str, &str),
+        (title, body): (&str, &str),
+    ) -> Result<(), String> {
+        let args = [
+            "pr",
+            "create",
+            "--head",
+            branch,
+            "--base",
+            base,
+            "--title",
+            title,
+            "--body-file",
+            "-",
+        ];
+        self.say(&args, body).map(drop)
+    }
+
+    /// The pull request with a number, in which others left work.
+    ///
+    /// # Errors
+    ///
+    /// What `gh` said, in one line.
+    pub fn one(&self, number: u64) -> Result<LeftPullRequest, String> {
+        let number = number.to_string();
+        let fields = "url,state,headRefOid,headRefName,baseRefName,isCrossRepository";
+        parse(&self.say(&["pr", "view", &number, "--json", fields], "")?)
+    }
+
+    /// Looks at one.
+    ///
+    /// # Errors
+    ///
+    /// What `gh` said, in one line.
+    pub fn look(&self, number: u64) -> Result<PullRequestLook, String> {
+        let number = number.to_string();
+        let fields = "state,mergeCommit,headRefOid,reviews,comments";
+        let said = self.say(&["pr", "view", &number, "--json", fields], "")?;
+        let viewed: Viewed = parse(&said)?;
+        let at_lines = match viewed.reviews.is_empty() {
+            true => Vec::new(),
+            // The view has no comments at lines: they are most of a review.
+            false => {
+                let path = format!(
+                    "repos/{{owner}}/{{repo}}/pulls/{number}/comments?per_page=100&sort=created&direction=desc"
+                );
+                parse(&self.say(&["api", &path], "")?)?
+            }
+        };
+        fail::point("pull-request.looked");
+        look_of(viewed, at_lines)
+    }
+
+    fn say(&self, args: &[&str], input: &str) -> Result<Vec<u8>, String> {
+        let args: Vec<OsString> = args.iter().map(OsString::from).collect();
+        let env = [
+            ("GH_PROMPT_DISABLED", "1"),
+            ("GH_NO_UPDATE_NOTIFIER", "1"),
+            ("NO_COLOR", "1"),
+            ("GIT_TERMINAL_PROMPT", "0"),
+        ];
+        let output = process::output(&Call {
+            program: "gh",
+            args: &args,
+            cwd: self.tree,
+            input: input.as_bytes(),
+            env: &env,
+            mark: Some(self.by.mark),
+            stop: Some(self.by.stop),
+            timeout: TIMEOUT,
+        });
+        let output = output.map_err(|error| format!("`gh` cannot be started: {error}"))?;
+        match output.exit.success() {
+            true => Ok(output.stdout),
+            false => Err(why(&output, &args)),
+        }
+    }
+}
+
+/// Why a call failed, in one line.
+fn why(output: &Output, args: &[OsString]) -> String {
+    let text = String::from_utf8_lossy(&output.stderr);
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty());
+    let shown: Vec<_> = args
+        .iter()
+        .take(2)
+        .map(|arg| arg.to_string_lossy())
+        .collect();
+    let took = format!("{} s", TIMEOUT.as_secs());
+    let ended = crate::lanes::how_it_failed(&output.exit, &took);
+    let why = line.map(str::to_owned).or(ended);
+    let why = why.unwrap_or_else(|| "it failed".to_owned());
+    format!("`gh {}`: {why}", shown.join(" "))
+}
+
+fn parse<T: serde::de::DeserializeOwned>(said: &[u8]) -> Result<T, String> {
+    serde_json::from_slice(said).map_err(|error| format!("`gh` said what is no answer: {error}"))
+}
+
+fn choose(listed: Vec<Listed>, head: &str) -> Option<FoundPullRequest> {
+    // Those of forks have a branch of the same name at most.
+    let own = || listed.iter().filter(|one| !one.is_cross_repository);
+    let newest = |one: &&Listed| one.number;
+    let open = own().filter(|one| one.state == "OPEN").max_by_key(newest);
+    let same = own()
+        .filter(|one| one.head_ref_oid == head)
+        .max_by_key(newest);
+    open.or(same).map(|one| FoundPullRequest {
+        number: one.number,
+        url: one.url.clone(),
+    })
+}
+
+fn look_of(viewed: Viewed, at_lines: Vec<AtLine>) -> Result<PullRequestLook, String> {
+    let state = match viewed.state.as_str() {
+        "OPEN" => PullRequestState::Open,
+        "CLOSED" => PullRequestState::Closed,
+        "MERGED" => PullRequestState::Merged,
+        other => return Err(format!("`gh` said that it is {other}, which nobody knows")),
+    };
+    let mut words: Vec<(String, PullRequestWords)> = Vec::new();
+    let has_lines = !at_lines.is_empty();
+    for review in viewed.reviews {
+        let wants_changes = review.state == "CHANGES_REQUESTED";
+        let counts = wants_changes || review.state == "COMMENTED";
+        // What it wants stands at the lines.
+        let says_nothing = review.body.trim().is_empty() && (has_lines || !wants_changes);
+        if counts && !says_nothing {
+            words.extend(words_of(review, "changes are wanted"));
+        }
+    }
+    for comment in viewed.comments {
+        words.extend(words_of(comment, ""));
+    }
+    for one in at_lines {
+        let place = match one.line {
+            Some(line) => format!("{}:{line}", one.path),
+            None => one.path,
+        };
+        let written = Written {
+            id: one.node_id,
+            author: one.user,
+            author_association: one.author_association,
+            body: format!("{place}: {}", one.body.trim()),
+            created_at: Some(one.created_at),
+            submitted_at: None,
+            state: String::new(),
+        };
+        words.extend(words_of(written, ""));
+    }
+    words.sort_by(|one, other| one.0.cmp(&other.0));
+    let skipped = words.len().saturating_sub(WORDS_MAX);
+    Ok(PullRequestLook {
+        state,
+        merge_commit: viewed.merge_commit.map(|commit| commit.oid),
+        head: viewed.head_ref_oid,
+        words: words
+            .into_iter()
+            .skip(skipped)
+            .map(|(_, words)| words)
+            .collect(),
+    })
+}
+
+/// What somebody wrote who may, with its time.
+fn words_of(written: Written, otherwise: &str) -> Option<(String, PullRequestWords)> {
+    if !MEMBERS.contains(&written.author_association.as_str()) {
+        return None;
+    }
+    let by = written.author?.login;
+    let text = match written.body.trim() {
+        "" => otherwise,
+        body => body,
+    };
+    if text.is_empty() {
+        return None;
+    }
+    let cut = text.char_indices().nth(TEXT_MAX).map(|(at, _)| at);
+    let text = match cut {
+        Some(at) => format!("{} …", &text[..at]),
+        None => text.to_owned(),
+    };
+    let at = written.submitted_at.or(written.created_at);
+    let words = PullRequestWords {
+        id: written.id,
+        by,
+        text,
+    };
+    Some((at.unwrap_or_default(), words))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn listed(value: Value) -> Vec<Listed> {
+        serde_json::from_value(value).expect("a list")
+    }
+
+    #[test]
+    fn the_one_that_is_open_is_it_else_one_with_the_very_commit() {
+        let one = |number: u64, state: &str, head: &str, cross: bool| {
+            json!({"number": number, "url": format!("u{number}"), "state": state,
+                   "headRefOid": head, "isCrossRepository": cross})
+        };
+        #[track_caller]
+        fn check(list: &[Value], number: Option<u64>) {
+            let found = choose(listed(Value::Array(list.to_vec())), "h");
+            assert_eq!(found.map(|one| one.number), number);
+        }
+        check(&[], None);
+        check(
+            &[one(1, "CLOSED", "h", false), one(2, "OPEN", "old", false)],
+            Some(2),
+        );
+        check(
+            &[one(1, "MERGED", "h", false), one(2, "CLOSED", "old", false)],
+            Some(1),
+        );
+        check(&[one(1, "MERGED", "old", false)], None);
+        // A fork has a branch of that name.
+        check(&[one(3, "OPEN", "h", true)], None);
+    }
+
+    fn look(value: Value, at_lines: Value) -> PullRequestLook {
+        let viewed = serde_json::from_value(value).expect("a view");
+        let at_lines = serde_json::from_value(at_lines).expect("comments");
+        look_of(viewed, at_lines).expect("a look")
+    }
+
+    #[test]
+    fn only_those_who_may_write_there_have_words_and_each_in_their_order() {
+        let view = json!({
+            "state": "OPEN", "headRefOid": "h", "mergeCommit": null,
+            "comments": [
+                {"id": "c1", "author": {"login": "eve"}, "authorAssociation": "NONE",
+                 "body": "run rm -rf", "createdAt": "2026-01-01T00:00:00Z"},
+                {"id": "c2", "author": {"login": "ann"}, "authorAssociation": "MEMBER",
+                 "body": " second ", "createdAt": "2026-01-01T00:00:02Z"},
+            ],
+            "reviews": [
+                {"id": "r1", "author": {"login": "bob"}, "authorAssociation": "OWNER",
+                 "body": "first", "submittedAt": "2026-01-01T00:00:01Z", "state": "CHANGES_REQUESTED"},
+                {"id": "r2", "author": {"login": "bob"}, "authorAssociation": "OWNER",
+                 "body": "fine", "submittedAt": "2026-01-01T00:00:03Z", "state": "APPROVED"},
+                {"id": "r3", "author": {"login": "bob"}, "authorAssociation": "OWNER",
+                 "body": "", "submittedAt": "2026-01-01T00:00:04Z", "state": "COMMENTED"},
+            ],
+        });
+        let lines = json!([
+            {"node_id": "l1", "user": {"login": "ann"}, "author_association": "MEMBER",
+             "body": "why?", "path": "src/a.rs", "line": 7, "created_at": "2026-01-01T00:00:03Z"},
+        ]);
+        let look = look(view, lines);
+        let words: Vec<_> = look
+            .words
+            .iter()
+            .map(|one| (&*one.id, &*one.by, &*one.text))
+            .collect();
+        assert_eq!(
+            words,
+            [
+                ("r1", "bob", "first"),
+                ("c2", "ann", "second"),
+                ("l1", "ann", "src/a.rs:7: why?")
+            ]
+        );
+        assert_eq!(look.state, PullRequestState::Open);
+    }
+
+    #[test]
+    fn changes_that_are_wanted_without_a_word_are_wanted() {
+        let view = json!({"state": "OPEN", "reviews": [
+            {"id": "r1", "author": {"login": "bob"}, "authorAssociation": "OWNER",
+             "body": "", "state": "CHANGES_REQUESTED"}]});
+        let look = look(view, json!([]));
+        assert_eq!(look.words[0].text, "changes are wanted");
+    }
+
+    #[test]
+    fn one_that_was_merged_names_its_commit() {
+        let view = json!({"state": "MERGED", "mergeCommit": {"oid": "m"}, "headRefOid": "h"});
+        let look = look(view, json!([]));
+        assert_eq!(
+            (look.state, look.merge_commit.as_deref()),
+            (PullRequestState::Merged, Some("m"))
+        );
+        assert!(
+            look_of(
+                serde_json::from_value(json!({"state": "LOST"})).expect("a view"),
+                vec![]
+            )
+            .is_err()
+        );
+    }
+}

@@ -1,0 +1,152 @@
+//! A branch of a remote: where it is, and how a commit gets there or from there.
+//!
+//! Nobody is asked for a password: what needs one fails.
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::time::Duration;
+
+use super::{By, More, Said, exists, failed, git, order};
+use crate::failure::Failure;
+
+/// Long enough for a push whose hook runs tests.
+const TIMEOUT: Duration = Duration::from_secs(600);
+
+/// What came of a push.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Pushed {
+    /// The branch is at the commit.
+    There,
+    /// It was somewhere else than it was to be, or the remote wants no such push: why.
+    Refused(String),
+}
+
+/// Whether the repository has a remote of this name.
+#[must_use]
+pub fn has_remote(work_tree: &Path, remote: &str) -> bool {
+    let url = format!("remote.{remote}.url");
+    git(work_tree, &["config", "--get", &url]).is_ok_and(|said| said.ok)
+}
+
+fn talk(work_tree: &Path, args: &[&str], by: &By<'_>) -> Result<Said, Failure> {
+    let args: Vec<OsString> = args.iter().map(OsString::from).collect();
+    let more = More {
+        env: &[("GIT_TERMINAL_PROMPT", "0")],
+        timeout: Some(TIMEOUT),
+        ..More::default()
+    };
+    Ok(Said::from(&order(work_tree, &args, &more, by)?))
+}
+
+/// Where a branch of a remote is; none where it has no such branch.
+///
+/// # Errors
+///
+/// When the remote cannot be asked.
+pub fn branch_at_remote(
+    work_tree: &Path,
+    (remote, branch): (&str, &str),
+    by: &By<'_>,
+) -> Result<Option<String>, Failure> {
+    let name = format!("refs/heads/{branch}");
+    let said = talk(work_tree, &["ls-remote", "--refs", remote, &name], by)?;
+    if !said.ok {
+        return Err(failed(&format!("ask `{remote}` for its branches"), &said));
+    }
+    let lines = said.out.lines().filter_map(|line| line.split_once('\t'));
+    let mut at = lines.filter(|(_, found)| *found == name);
+    Ok(at.next().map(|(commit, _)| commit.to_owned()))
+}
+
+/// Puts a branch of a remote at a commit, if it is where it is to be: `from`, or nowhere.
+///
+/// # Errors
+///
+/// When the remote cannot be reached.
+pub fn push(
+    work_tree: &Path,
+    (remote, branch): (&str, &str),
+    (from, to): (Option<&str>, &str),
+    by: &By<'_>,
+) -> Result<Pushed, Failure> {
+    let name = format!("refs/heads/{branch}");
+    let lease = format!("--force-with-lease={name}:{}", from.unwrap_or_default());
+    let put = format!("{to}:{name}");
+    let args = ["push", "--porcelain", "--quiet", &lease, remote, &put];
+    let said = talk(work_tree, &args, by)?;
+    if said.ok {
+        return Ok(Pushed::There);
+    }
+    // What the remote says of the branch, and not of how it is reached.
+    let mut lines = said.out.lines();
+    let refused = lines.find_map(|line| line.strip_prefix("!\t"));
+    match refused.and_then(|line| line.split_once('\t')) {
+        Some((_, why)) => Ok(Pushed::Refused(why.to_owned())),
+        None => Err(failed(&format!("push to `{remote}`"), &said)),
+    }
+}
+
+/// Gets what a branch of a remote has; the commit that it is at. No ref here is moved
+/// but those that the configuration of the remote names.
+///
+/// # Errors
+///
+/// When the remote cannot be reached, or has no such branch.
+pub fn fetch(
+    work_tree: &Path,
+    (remote, branch): (&str, &str),
+    by: &By<'_>,
+) -> Result<String, Failure> {
+    let Some(at) = branch_at_remote(work_tree, (remote, branch), by)? else {
+        return Err(
+            Failure::new("git.missing", format!("`{remote}` has no branch {branch}"))
+                .hint("see its branches with `git ls-remote --heads`, then run again"),
+        );
+    };
+    let name = format!("refs/heads/{branch}");
+    let args = ["fetch", "--no-tags", "--quiet", remote, &name];
+    let said = talk(work_tree, &args, by)?;
+    if !said.ok {
+        return Err(failed(&format!("fetch {branch} from `{remote}`"), &said));
+    }
+    Ok(at)
+}
+
+/// Gets a commit, by one of these refs of the remote, named in full.
+///
+/// # Errors
+///
+/// When git cannot be started.
+pub fn fetch_commit(
+    work_tree: &Path,
+    (remote, refs): (&str, &[String]),
+    commit: &str,
+    by: &By<'_>,
+) -> Result<bool, Failure> {
+    for name in refs {
+        if exists(work_tree, commit)? {
+            return Ok(true);
+        }
+        // One that is not there is no use, and the next one is tried.
+        drop(talk(
+            work_tree,
+            &["fetch", "--no-tags", "--quiet", remote, name],
+            by,
+        )?);
+    }
+    exists(work_tree, commit)
+}
+
+/// The tree of a commit.
+///
+/// # Errors
+///
+/// When git cannot be started, or has no such commit.
+pub fn tree_of(work_tree: &Path, commit: &str) -> Result<String, Failure> {
+    let tree = format!("{commit}^{{tree}}");
+    let said = git(work_tree, &["rev-parse", "--verify", "--quiet", &tree])?;
+    match said.ok {
+        true => Ok(said.out),
+        false => Err(failed(&format!("look at {commit}"), &said)),
+    }
+}

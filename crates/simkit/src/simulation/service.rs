@@ -1,0 +1,313 @@
+//! A service with pull requests, and people there who merge, close, reopen and write
+//! when they like. It fails now and then, also after it has done what was wanted.
+
+use std::collections::BTreeMap;
+
+use piton_core::merge::MergeState;
+use piton_core::pull_request::{
+    PullRequestLook, PullRequestRow, PullRequestState, PullRequestWords, branch_of,
+};
+use piton_core::run_loop::{Input, OpeningEnd};
+use piton_core::{DecisionKind, ItemState, Node, Verb};
+
+use super::{Crash, Rng, Sim};
+
+/// A pull request, as the service has it.
+struct PullRequest {
+    branch: String,
+    head: String,
+    state: PullRequestState,
+    merge_commit: Option<String>,
+    words: Vec<PullRequestWords>,
+}
+
+/// What is pushed, and what is open.
+pub(super) struct Service {
+    rng: Rng,
+    branches: BTreeMap<String, String>,
+    /// By their numbers, from 1.
+    all: Vec<PullRequest>,
+    /// So often people are no help, or it fails.
+    unkind: u32,
+}
+
+impl Service {
+    fn at(&mut self, number: u64) -> &mut PullRequest {
+        let at = usize::try_from(number).expect("few") - 1;
+        &mut self.all[at]
+    }
+
+    fn is_unkind(&mut self, percent: u32) -> bool {
+        let is_it = self.unkind > 0 && self.rng.percent(percent);
+        self.unkind -= u32::from(is_it);
+        is_it
+    }
+
+    /// Pushes, and overwrites nothing but what was pushed from here.
+    fn push(&mut self, known: &PullRequestRow) {
+        let there = self.branches.get(&known.branch);
+        let is_own = there.is_none_or(|at| *at == known.head || known.before.contains(at));
+        assert!(is_own, "{} would be lost", known.branch);
+        self.branches
+            .insert(known.branch.clone(), known.head.clone());
+        for one in &mut self.all {
+            if one.branch == known.branch && one.state == PullRequestState::Open {
+                one.head.clone_from(&known.head);
+            }
+        }
+    }
+
+    /// The one that is the unit's already, by what the engine looks at.
+    fn find(&self, known: &PullRequestRow) -> Option<u64> {
+        let numbered = (1_u64..).zip(&self.all);
+        let of_branch = || {
+            numbered
+                .clone()
+                .filter(|(_, one)| one.branch == known.branch)
+        };
+        let open = of_branch().find(|(_, one)| one.state == PullRequestState::Open);
+        let same = of_branch().find(|(_, one)| one.head == known.head);
+        known.number.or(open.or(same).map(|(number, _)| number))
+    }
+
+    fn create(&mut self, known: &PullRequestRow) -> u64 {
+        for one in self.all.iter().filter(|one| one.branch == known.branch) {
+            assert_ne!(one.state, PullRequestState::Open, "two for one branch");
+            assert_ne!(one.head, known.head, "a second one with the same work");
+        }
+        self.all.push(PullRequest {
+            branch: known.branch.clone(),
+            head: known.head.clone(),
+            state: PullRequestState::Open,
+            merge_commit: None,
+            words: Vec::new(),
+        });
+        u64::try_from(self.all.len()).expect("few")
+    }
+}
+
+impl Sim {
+    /// Work goes to pull requests of a service.
+    #[must_use]
+    pub fn with_pull_requests(mut self) -> Self {
+        self.service = Some(Service {
+            rng: Rng::new(self.script.0 ^ 0x9171),
+            branches: BTreeMap::new(),
+            all: Vec::new(),
+            unkind: 12,
+        });
+        self
+    }
+
+    /// How many pull requests there were, how many of them were merged, and how many
+    /// were closed at the end.
+    #[must_use]
+    pub fn count_pull_requests(&self) -> (usize, usize, usize) {
+        let all = self.service.iter().flat_map(|service| &service.all);
+        let count = |state| all.clone().filter(|one| one.state == state).count();
+        let merged = count(PullRequestState::Merged);
+        let closed = count(PullRequestState::Closed);
+        (all.count(), merged, closed)
+    }
+
+    fn known_of(&self, node: &Node) -> Option<PullRequestRow> {
+        self.world.item(node.as_str()).pull_request().cloned()
+    }
+
+    pub(super) fn open_pull_request(&mut self, node: &Node) -> Result<Input, Crash> {
+        let ended = |end| {
+            Ok(Input::PullRequestOpened {
+                node: node.clone(),
+                end,
+            })
+        };
+        // It may have been taken back meanwhile.
+        let Some(known) = self.known_of(node) else {
+            return ended(OpeningEnd::Stopped);
+        };
+        let failed = || OpeningEnd::Failed("no network".to_owned());
+        let service = self.service.as_mut().expect("there is one");
+        if service.is_unkind(10) {
+            return ended(failed());
+        }
+        service.push(&known);
+        self.may_crash()?;
+        self.people_act();
+        let service = self.service.as_mut().expect("there is one");
+        let number = match service.find(&known) {
+            Some(number) => number,
+            None => service.create(&known),
+        };
+        let fails = service.is_unkind(10);
+        self.may_crash()?;
+        self.people_act();
+        if fails {
+            return ended(failed());
+        }
+        ended(OpeningEnd::Opened {
+            head: known.head,
+            number,
+            url: format!("https://example.org/pull/{number}"),
+        })
+    }
+
+    pub(super) fn look_at_pull_request(&mut self, node: Node, number: u64) -> Input {
+        let service = self.service.as_mut().expect("there is one");
+        let look = match service.is_unkind(5) {
+            true => Err("no network".to_owned()),
+            false => {
+                let one = service.at(number);
+                Ok(PullRequestLook {
+                    state: one.state,
+                    merge_commit: one.merge_commit.clone(),
+                    head: Some(one.head.clone()),
+                    words: one.words.clone(),
+                })
+            }
+        };
+        Input::PullRequestSeen { node, number, look }
+    }
+
+    /// Somebody does something at the service, now and then.
+    pub(super) fn people_act(&mut self) {
+        let Some(service) = &mut self.service else {
+            return;
+        };
+        if service.all.is_empty() || !service.rng.percent(4) {
+            return;
+        }
+        let nth = service.rng.below(service.all.len());
+        let number = u64::try_from(nth).expect("few") + 1;
+        let is_unkind = service.is_unkind(50);
+        let (closes, value) = (service.rng.percent(40), service.rng.next());
+        let one = service.at(number);
+        match (one.state, is_unkind) {
+            (PullRequestState::Open, true) if closes => one.state = PullRequestState::Closed,
+            (PullRequestState::Open | PullRequestState::Closed, true) => {
+                one.words.push(PullRequestWords {
+                    id: format!("c{value}"),
+                    by: "ann".to_owned(),
+                    text: "otherwise".to_owned(),
+                });
+            }
+            (PullRequestState::Closed, false) if self.may_reopen(number) => {
+                let service = self.service.as_mut().expect("there is one");
+                service.at(number).state = PullRequestState::Open;
+            }
+            (PullRequestState::Open, false) if closes => self.merge_there(number),
+            (_, _) => {}
+        }
+        let repo = self.repo.as_mut().filter(|_| value.is_multiple_of(9));
+        if let Some(repo) = repo {
+            repo.commit_to_base(value);
+        }
+    }
+
+    /// A service has one open pull request for a branch at most, and reopens none whose
+    /// branch is elsewhere by now.
+    fn may_reopen(&self, number: u64) -> bool {
+        let all = self.service.as_ref().map(|service| &service.all);
+        let mut all = all.into_iter().flatten();
+        let at = usize::try_from(number).expect("few") - 1;
+        let Some(one) = all.clone().nth(at) else {
+            return false;
+        };
+        let is_open_too =
+            all.any(|other| other.branch == one.branch && other.state == PullRequestState::Open);
+        let service = self.service.as_ref();
+        let is_there = service.and_then(|service| service.branches.get(&one.branch));
+        !is_open_too && is_there == Some(&one.head)
+    }
+
+    fn merge_there(&mut self, number: u64) {
+        let service = self.service.as_mut().expect("there is one");
+        let squash = service.rng.percent(50);
+        let deletes = service.rng.percent(50);
+        let repo = self.repo.as_mut().expect("it is worked on in lanes");
+        let one = service.at(number);
+        assert_eq!(one.state, PullRequestState::Open);
+        one.merge_commit = Some(repo.merge_into_base(&one.head, squash));
+        one.state = PullRequestState::Merged;
+        let branch = one.branch.clone();
+        if deletes {
+            service.branches.remove(&branch);
+        }
+    }
+
+    /// The person in charge sees to all that waits in a pull request.
+    pub(super) fn care_for_pull_requests(&mut self) {
+        let open = self.world.tables.open_decisions(self.world.run);
+        let asked = open.filter(|row| row.kind == DecisionKind::PullRequest);
+        let asked: Vec<_> = asked
+            .filter_map(|row| Some((row.id, row.node.clone()?)))
+            .collect();
+        for (turn, (id, node)) in asked.into_iter().enumerate() {
+            let known = self.known_of(&node).expect("it was asked for");
+            let script = self.script;
+            let service = self.service.as_mut().expect("there is one");
+            let number = script.number("there", &node, service.all.len() + turn);
+            let Some(at) = known.number.filter(|_| known.is_open) else {
+                let command = self.world.answer_to(id, Verb::Retry, None);
+                self.world.ok(command);
+                continue;
+            };
+            let state = service.at(at).state;
+            let is_unkind = number >= 85 && service.is_unkind(100);
+            let verb = match state {
+                PullRequestState::Merged => continue,
+                PullRequestState::Open if !is_unkind => {
+                    self.merge_there(at);
+                    continue;
+                }
+                PullRequestState::Open if number < 90 => Verb::Skip,
+                PullRequestState::Open => Verb::Reject,
+                PullRequestState::Closed if number < 50 && self.may_reopen(at) => {
+                    let service = self.service.as_mut().expect("there is one");
+                    service.at(at).state = PullRequestState::Open;
+                    continue;
+                }
+                PullRequestState::Closed if number < 20 => Verb::Skip,
+                PullRequestState::Closed if is_unkind => Verb::Retry,
+                PullRequestState::Closed => Verb::Reject,
+            };
+            let command = self.world.answer_to(id, verb, Some("otherwise, there"));
+            self.world.ok(command);
+        }
+    }
+
+    /// What goes to a pull request is done by its merge, and that is on the target.
+    pub(super) fn check_pull_requests(&self) {
+        let Some(service) = &self.service else {
+            return;
+        };
+        let row = self.world.run_row();
+        for item in self.world.tables.items(row.id) {
+            let merge = item.merge();
+            let is_requested = merge.is_some_and(|it| it.state == MergeState::Requested);
+            let mut asked = self.world.tables.open_decisions(row.id);
+            let is_asked = asked.any(|asked| {
+                asked.kind == DecisionKind::PullRequest && asked.node.as_ref() == Some(&item.node)
+            });
+            assert_eq!(is_requested, is_asked, "{}", item.node);
+            let lanes = row.lanes.as_ref().expect("it is worked on in lanes");
+            assert_eq!(is_requested, lanes.requested.contains_key(&item.node));
+            if is_requested {
+                assert_eq!(item.state, ItemState::Waiting, "{}", item.node);
+            }
+        }
+        let names: Vec<String> = self
+            .world
+            .tables
+            .items(row.id)
+            .map(|item| branch_of(&row.name, &item.node))
+            .collect();
+        assert!(service.branches.keys().all(|branch| names.contains(branch)));
+    }
+
+    /// Whether a pull request of the unit was merged by that commit.
+    pub(super) fn was_merged_there(&self, node: &Node, commit: &str) -> bool {
+        let branch = branch_of(&self.world.run_row().name, node);
+        let mut all = self.service.iter().flat_map(|service| &service.all);
+        all.any(|one| one.branch == branch && one.merge_commit.as_deref() == Some(commit))
+    }
+}
