@@ -340,9 +340,11 @@ impl Runner<'_, '_> {
         end: OpeningEnd,
         tell: &mut dyn FnMut(Notice<'_>),
     ) -> Input {
-        let end = match end {
-            OpeningEnd::Failed(_) | OpeningEnd::Refused(_) if is_stopped => OpeningEnd::Stopped,
-            end => end,
+        let has_failed = matches!(end, OpeningEnd::Failed(_) | OpeningEnd::Refused(_));
+        let end = if has_failed && is_stopped {
+            OpeningEnd::Stopped
+        } else {
+            end
         };
         if let OpeningEnd::Failed(why) = &end {
             self.tell_of_failure(&node, why, tell);

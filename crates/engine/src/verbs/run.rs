@@ -463,7 +463,7 @@ fn ended(session: &Session<'_>, row: RunRow, by_signal: bool) -> Result<Box<Ende
         current: None,
     };
     let account = Account::of_run(&viewer, row.id)
-        .map(|account| account.in_session(&session, &rows.tables, row.id));
+        .map(|account| account.in_session(session, &rows.tables, row.id));
     let stopped = matches!(row.state, RunState::Waiting | RunState::Blocked) && row.pause.is_none();
     let is_ready = Standings::of_items(rows.tables.tree(row.id)).active > 0;
     let works = |runner: &&Holder| match &runner.lock_name {
