@@ -164,7 +164,7 @@ impl Gh<'_> {
             "pr", "list", "--head", branch, "--state", "all", "--limit", "100", "--json", fields,
         ];
         let listed: Vec<Listed> = parse(&self.say(&args, "")?)?;
-        Ok(choose(listed, head))
+        Ok(choose(&listed, head))
     }
 
     /// Opens one. Another may have done so in this moment: then it says so.
@@ -273,7 +273,7 @@ fn parse<T: serde::de::DeserializeOwned>(said: &[u8]) -> Result<T, String> {
     serde_json::from_slice(said).map_err(|error| format!("`gh` said what is no answer: {error}"))
 }
 
-fn choose(listed: Vec<Listed>, head: &str) -> Option<FoundPullRequest> {
+fn choose(listed: &[Listed], head: &str) -> Option<FoundPullRequest> {
     // Those of forks have a branch of the same name at most.
     let own = || listed.iter().filter(|one| !one.is_cross_repository);
     let newest = |one: &&Listed| one.number;
@@ -383,7 +383,7 @@ mod tests {
         };
         #[track_caller]
         fn check(list: &[Value], number: Option<u64>) {
-            let found = choose(listed(Value::Array(list.to_vec())), "h");
+            let found = choose(&listed(Value::Array(list.to_vec())), "h");
             assert_eq!(found.map(|one| one.number), number);
         }
         check(&[], None);

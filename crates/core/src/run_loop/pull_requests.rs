@@ -334,9 +334,11 @@ impl RunLoop {
         let Some(next) = next.chain(self.next_opening(now)).min() else {
             return;
         };
-        let set = effects.iter_mut().rev().find_map(|effect| match effect {
-            Effect::WaitUntil(at) | Effect::WakeAt(at) => Some(at),
-            _ => None,
+        let set = effects.iter_mut().rev().find_map(|effect| {
+            let (Effect::WaitUntil(at) | Effect::WakeAt(at)) = effect else {
+                return None;
+            };
+            Some(at)
         });
         match set {
             Some(at) => *at = next.min(*at),

@@ -334,9 +334,10 @@ impl Runner<'_, '_> {
         end: OpeningEnd,
         tell: &mut dyn FnMut(Notice<'_>),
     ) -> Input {
-        let end = match end {
-            OpeningEnd::Failed(_) | OpeningEnd::Refused(_) if is_stopped => OpeningEnd::Stopped,
-            end => end,
+        let has_failed = matches!(end, OpeningEnd::Failed(_) | OpeningEnd::Refused(_));
+        let end = match has_failed && is_stopped {
+            true => OpeningEnd::Stopped,
+            false => end,
         };
         if let OpeningEnd::Failed(why) = &end {
             self.tell_of_failure(&node, why, tell);
