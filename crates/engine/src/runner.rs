@@ -302,7 +302,7 @@ fn open<'s, 'w>(
     let workers = lanes::count_workers(session, &job, &row, tell)?;
     let is_new = job.aim == Aim::Work && row.lanes.is_none();
     let pull_requests = is_new && pull_requests::are_wanted(session, &job, &row, tell)?;
-    let has_several = row.policy.repositories.is_some();
+    let has_several = job.aim == Aim::Work && row.policy.repositories.is_some();
     let in_lanes = row.lanes.is_some() || pull_requests || workers > NonZeroU32::MIN || has_several;
     let mut beside = None;
     let mut spool = left_behind::spool(session, run)?;
@@ -1401,7 +1401,10 @@ impl Runner<'_, '_> {
         let message = format!("{}: {}", self.sprint_id, item.id);
         let before = item.committing.as_ref();
         let before = before.and_then(|intent| intent.head.clone());
-        let own = own_files(&self.session.project, &self.row.face, &self.row.source);
+        let own = match site.is_of_other {
+            true => Vec::new(),
+            false => own_files(&self.session.project, &self.row.face, &self.row.source),
+        };
         self.begin_calls(node, commit_mark(self.row.id, node), move |by| {
             let made = match settle {
                 true => git::made(&work_tree, &message, before.as_deref()),

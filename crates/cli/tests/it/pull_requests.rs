@@ -143,6 +143,10 @@ fn work_waits_in_a_pull_request_and_is_done_by_its_merge() {
     let words = format!("pull request #1 of `US-001` waits to be merged: {URL}");
     assert_eq!(question["question"], words.as_str());
     assert_eq!(state(&scratch), "waiting");
+    for verb in ["inbox", "next", "status"] {
+        let shown = scratch.piton(&[verb]).out;
+        assert!(shown.contains(URL), "{verb}: {shown}");
+    }
     // It is looked at again at once, and opened once.
     assert_eq!(run(&scratch).exit, 3);
     assert_eq!(

@@ -167,7 +167,7 @@ impl Runner<'_, '_> {
         if !site.project.in_git {
             return None;
         }
-        let changes = git::changes(site.tree(), &self.not_the_agents());
+        let changes = git::changes(site.tree(), &self.not_the_agents_at(node));
         changes.ok().map(|changes| changes.len())
     }
 

@@ -589,8 +589,11 @@ impl Runner<'_, '_> {
                 work_tree: pool.tree_of(*number),
                 ..self.session.project.clone()
             };
+            let is_of_other = pool.repository().is_some();
             if project.work_tree.is_dir() {
-                self.sites.assign(node.clone(), Site::of(project));
+                let mut site = Site::of(project);
+                site.is_of_other = is_of_other;
+                self.sites.assign(node.clone(), site);
             }
         }
     }
@@ -1046,6 +1049,7 @@ impl Runner<'_, '_> {
         for warning in &prepared.warnings {
             tell(Notice::Warning(warning));
         }
+        let is_of_other = self.repository_of(&node).is_some();
         let lanes = self.lanes.as_mut();
         if let Some(held) = lanes.and_then(|lanes| lanes.units.get_mut(&node)) {
             let project = Project {
@@ -1053,6 +1057,7 @@ impl Runner<'_, '_> {
                 ..self.session.project.clone()
             };
             let mut site = Site::of(project);
+            site.is_of_other = is_of_other;
             site.env.clone_from(&prepared.env);
             site.left_out.clone_from(&prepared.included);
             held.prepared = Some(Arc::new(prepared));

@@ -341,10 +341,9 @@ impl Runner<'_, '_> {
         tell: &mut dyn FnMut(Notice<'_>),
     ) -> Input {
         let has_failed = matches!(end, OpeningEnd::Failed(_) | OpeningEnd::Refused(_));
-        let end = if has_failed && is_stopped {
-            OpeningEnd::Stopped
-        } else {
-            end
+        let end = match has_failed && is_stopped {
+            true => OpeningEnd::Stopped,
+            false => end,
         };
         if let OpeningEnd::Failed(why) = &end {
             self.tell_of_failure(&node, why, tell);

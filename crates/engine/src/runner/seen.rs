@@ -119,7 +119,10 @@ impl Runner<'_, '_> {
             return None;
         }
         let (world, project) = (self.session.world, &site.project);
-        let own = self.not_the_agents();
+        let own = match site.is_of_other {
+            true => Vec::new(),
+            false => self.not_the_agents(),
+        };
         let seen = match project.in_git {
             true => self.open_trees(site, &own).and_then(|trees| {
                 let moment = trees.now(world)?;

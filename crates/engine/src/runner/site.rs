@@ -21,6 +21,8 @@ pub(super) struct Site {
     /// Files that stay out of commits here beside those of piton, by their paths in
     /// the work tree.
     pub(super) left_out: Vec<String>,
+    /// Whether it is of another repository than the project's: piton writes no file there.
+    pub(super) is_of_other: bool,
     /// Whether the work tree is looked at before and after an attempt.
     pub(super) is_looked_at: Cell<bool>,
     /// What it is looked at with, in git.
@@ -38,6 +40,7 @@ impl Site {
             project,
             env: Vec::new(),
             left_out: Vec::new(),
+            is_of_other: false,
             is_looked_at: Cell::new(true),
             trees: RefCell::default(),
             looked: RefCell::default(),
