@@ -201,6 +201,8 @@ struct Runner<'s, 'w> {
     asked_commands: AskedCommands,
     /// What was told last of what the plan has items wait for.
     told_of_waits: Option<String>,
+    /// That a person is waited for was told, and nothing happened since.
+    told_of_person: bool,
     /// What was told last of the answers that said no.
     told_noes: BTreeMap<Node, String>,
     /// The pull requests that are looked at just now.
@@ -366,6 +368,7 @@ fn open<'s, 'w>(
         works: Works::default(),
         asked_commands: AskedCommands::default(),
         told_of_waits: None,
+        told_of_person: false,
         told_noes: BTreeMap::new(),
         looks: AskedCommands::default(),
         told_failures: BTreeMap::new(),
@@ -913,7 +916,10 @@ impl Runner<'_, '_> {
                 self.end_agents_time();
                 self.write_files(true, tell);
                 self.commit_progress(tell);
-                tell(Notice::Waiting(None));
+                // Each look at a pull request leads here again.
+                if !std::mem::replace(&mut self.told_of_person, true) {
+                    tell(Notice::Waiting(None));
+                }
                 Ok(Vec::new())
             }
             Effect::Finish(_) => Ok(Vec::new()),
@@ -1029,6 +1035,7 @@ impl Runner<'_, '_> {
             plan_sync.mark();
         }
         self.project_files_behind = true;
+        self.told_of_person = false;
         for recorded in events {
             tell(Notice::Event(recorded, self.lp.tables()));
         }

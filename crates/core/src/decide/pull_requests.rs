@@ -242,6 +242,9 @@ fn question(node: &Node, known: &PullRequestRow) -> String {
         None => String::new(),
     };
     match (&known.trouble, known.closed) {
+        (Some(why), _) if known.merged.is_some() => {
+            format!("{name} of `{node}` was merged, and {why}{at}")
+        }
         (Some(why), _) if known.is_open => {
             format!("{name} of `{node}` cannot be looked at ({why}){at}")
         }

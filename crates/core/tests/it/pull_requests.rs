@@ -1,12 +1,16 @@
 //! Work that goes to a pull request: which step fits which state, what each look does
 //! to the unit, and what people may say meanwhile.
 
+use jiff::SignedDuration;
 use piton_core::command::Word;
 use piton_core::evidence::Evidence;
 use piton_core::gate::Gate;
 use piton_core::lane::TargetRow;
 use piton_core::merge::{MadeMerge, MergeReturn, MergeState, MergeStep};
-use piton_core::pull_request::{PullRequestNews, PullRequestStep, TakenPullRequest};
+use piton_core::pull_request::{
+    PullRequestLook, PullRequestNews, PullRequestState, PullRequestStep, TakenPullRequest,
+};
+use piton_core::run_loop::{Effect, Ending, Input, Options, RunLoop};
 use piton_core::{
     Command, DecisionKind, Edit, Event, ItemState, Refusal, Role, RunState, Stage, Verb,
 };
@@ -578,4 +582,115 @@ fn one_that_is_lost_leaves_the_item_as_it_is() {
         assert_eq!((item.state, item.pull_request()), (state, None));
         world.check();
     }
+}
+
+fn seen(look: Result<PullRequestLook, String>) -> Input {
+    Input::PullRequestSeen {
+        node: node(AT),
+        number: 7,
+        look,
+    }
+}
+
+fn still_open() -> Result<PullRequestLook, String> {
+    Ok(PullRequestLook {
+        state: PullRequestState::Open,
+        merge_commit: None,
+        head: Some("work".to_owned()),
+        words: Vec::new(),
+    })
+}
+
+/// A runner of a run that waits for a pull request alone.
+fn runner(world: &World, token: u64, wait: bool) -> RunLoop {
+    let options = Options {
+        wait,
+        ..Options::default()
+    };
+    RunLoop::new(world.run, token, options, world.tables.clone())
+}
+
+fn looked(world: &mut World) -> Input {
+    Input::Looked {
+        events: Vec::new(),
+        pause_file: false,
+        attempt: world.fresh_attempt(),
+    }
+}
+
+fn look_at() -> Effect {
+    let node = node(AT);
+    Effect::LookAtPullRequest { node, number: 7 }
+}
+
+#[test]
+fn a_runner_looks_once_and_ends_or_stays_and_looks_each_minute() {
+    for wait in [false, true] {
+        let (mut world, token) = requested();
+        let mut runner = runner(&world, token, wait);
+        let now = world.now;
+        let input = looked(&mut world);
+        assert_eq!(runner.step(now, input), [look_at()]);
+        assert_eq!(runner.step(now, seen(still_open())), [Effect::Look]);
+        let input = looked(&mut world);
+        let effects = runner.step(now, input);
+        if !wait {
+            assert_eq!(effects, [Effect::Finish(Ending::State)]);
+            continue;
+        }
+        let later = now + SignedDuration::from_secs(60);
+        assert_eq!(effects, [Effect::WaitForPerson, Effect::WakeAt(later)]);
+        assert_eq!(runner.step(later, Input::Time), [Effect::Look]);
+        let input = looked(&mut world);
+        let effects = runner.step(later, input);
+        assert_eq!(effects, [Effect::WaitForPerson, look_at()]);
+    }
+}
+
+#[test]
+fn what_cannot_be_seen_for_an_hour_is_asked_about() {
+    let (mut world, token) = requested();
+    let mut runner = runner(&world, token, true);
+    let begin = world.now;
+    for minute in 0..=60 {
+        let now = begin + SignedDuration::from_mins(minute);
+        let mut effects = match minute {
+            0 => vec![Effect::Look],
+            _ => runner.step(now, Input::Time),
+        };
+        assert_eq!(effects, [Effect::Look], "{minute}");
+        let input = looked(&mut world);
+        effects = runner.step(now, input);
+        assert!(effects.contains(&look_at()), "{minute}: {effects:?}");
+        let effects = runner.step(now, seen(Err("no network".to_owned())));
+        assert_eq!(effects, [Effect::Look], "{minute}");
+        let input = looked(&mut world);
+        let effects = runner.step(now, input);
+        let asks = effects
+            .iter()
+            .any(|effect| matches!(effect, Effect::Commit(_)));
+        assert_eq!(asks, minute == 60, "{minute}: {effects:?}");
+    }
+}
+
+/// It would be seen to be merged again at once, and so for ever.
+#[test]
+fn what_was_merged_and_cannot_be_followed_waits_for_a_person_alone() {
+    let (mut world, token) = requested();
+    do_step(&mut world, token, merged());
+    go_on(&mut world, token);
+    let why = "it contradicts the target".to_owned();
+    do_step(&mut world, token, saw(PullRequestNews::Trouble { why }));
+    assert_eq!(
+        question(&world),
+        format!("pull request #7 of `a` was merged, and it contradicts the target: {URL}")
+    );
+    let mut runner = runner(&world, token, false);
+    let input = looked(&mut world);
+    assert_eq!(
+        runner.step(world.now, input),
+        [Effect::Finish(Ending::State)]
+    );
+    world.decide(Verb::Retry, None);
+    assert_eq!(shown(&world), "Queued, merged there");
 }
