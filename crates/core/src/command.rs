@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::gate::{Gate, GateReport};
+use crate::gate::GateReport;
 use serde::{Deserialize, Serialize};
 
 use crate::actor::Actor;
@@ -16,7 +16,7 @@ use crate::evidence::{BaselineResult, Claims, Evidence};
 use crate::flags::RunFlags;
 
 use crate::id::{AttemptId, DecisionId, Node, RunId, StreamId};
-use crate::lane::{Landing, TargetRow};
+use crate::lane::{Landing, LaneTerms, TargetRow};
 use crate::memory::Memory;
 use crate::merge::MergeStep;
 use crate::notification::NotificationSubject;
@@ -83,13 +83,8 @@ pub enum Command {
         run: RunId,
         /// The runner's token.
         token: u64,
-        /// The check that each merged tree has to pass.
-        check: Option<Box<Gate>>,
-        /// Work waits for a person to look at it before it is merged.
-        review: bool,
-        /// Work goes to pull requests, and is merged there. What the run began with
-        /// holds.
-        pull_requests: bool,
+        /// How its work comes back.
+        terms: Box<LaneTerms>,
     },
     /// Give a unit a lane, before that is made ready.
     TakeLane {

@@ -126,16 +126,7 @@ pub fn decide(rows: &Rows, command: &Command, facts: &Facts) -> Result<Vec<Draft
             let repository = repository.as_deref();
             lanes::target_run(it, (*run, *token), (repository, target))?;
         }
-        Command::EnterLanes {
-            run,
-            token,
-            check,
-            review,
-            pull_requests,
-        } => {
-            let ways = (*review, *pull_requests);
-            lanes::enter_lanes(it, (*run, *token), check.as_deref(), ways)?;
-        }
+        Command::EnterLanes { run, token, terms } => lanes::enter_lanes(it, (*run, *token), terms)?,
         Command::TakeLane {
             run,
             token,

@@ -20,6 +20,7 @@ use crate::flags::RunFlags;
 use crate::gate::{Gate, GateReport};
 use crate::id::{AttemptId, DecisionId, Node, RunId};
 use crate::item::{Evidence, ItemState, Rejection, Stage};
+use crate::lane::LaneTerms;
 use crate::memory::{Memory, Source};
 use crate::merge::{MadeMerge, MergeReturn};
 use crate::native::Native;
@@ -133,15 +134,9 @@ pub enum Event {
     LanesEntered {
         /// The run.
         run: RunId,
-        /// The check that each merged tree has to pass.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        check: Option<Box<Gate>>,
-        /// Work waits for a person to look at it before it is merged.
-        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        review: bool,
-        /// Work goes to pull requests, and is merged there.
-        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        pull_requests: bool,
+        /// How its work comes back.
+        #[serde(flatten)]
+        terms: Box<LaneTerms>,
     },
     /// The work of a run is brought to the branch that it is for: an intent, durable
     /// before that branch is moved.

@@ -53,16 +53,43 @@ pub struct Landing {
     pub at: Option<String>,
 }
 
+/// How the work of a run in lanes comes back, as its project says when a runner begins.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LaneTerms {
+    /// The check of the run, which each merged tree has to pass.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub check: Option<Box<Gate>>,
+    /// What stands in its place in repositories that have a check of their own, by the
+    /// name of each; none where nothing is checked.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub checks: BTreeMap<String, Option<Gate>>,
+    /// Work waits for a person to look at it before it is merged.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub review: bool,
+    /// Work goes to pull requests, and is merged there. What the run began with holds.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub pull_requests: bool,
+}
+
+impl LaneTerms {
+    /// The check that a merged tree has to pass in a repository; none is the one in which
+    /// the project lies.
+    #[must_use]
+    pub fn check_in(&self, repository: Option<&str>) -> Option<&Gate> {
+        match repository.and_then(|name| self.checks.get(name)) {
+            Some(own) => own.as_ref(),
+            None => self.check.as_deref(),
+        }
+    }
+}
+
 /// What a run knows of its lanes and of its merge queue, once it is worked on
 /// in lanes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LanesRow {
-    /// The check of the run, which each merged tree has to pass.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub check: Option<Box<Gate>>,
-    /// Work waits for a person to look at it before it is merged.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub review: bool,
+    /// How its work comes back.
+    #[serde(flatten)]
+    pub terms: LaneTerms,
     /// The lanes that units have, by their numbers.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub held: BTreeMap<u32, Node>,
@@ -72,9 +99,6 @@ pub struct LanesRow {
     /// The units whose work waits for a review.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub in_review: BTreeSet<Node>,
-    /// Work goes to pull requests, and is merged there.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub pull_requests: bool,
     /// The units whose work is in a pull request, and the invocation in which it got
     /// there.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]

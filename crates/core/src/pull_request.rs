@@ -287,9 +287,12 @@ impl RunRow {
     /// changed nothing, does.
     #[must_use]
     pub fn pull_request_base(&self, unit: &ItemRow) -> Option<&str> {
-        let lanes = self.lanes.as_ref().filter(|lanes| lanes.pull_requests)?;
+        let lanes = self
+            .lanes
+            .as_ref()
+            .filter(|lanes| lanes.terms.pull_requests)?;
         let row = unit.unit.as_deref()?;
-        let is_wanted = lanes.pull_requests && !row.is_unchanged && !unit.approval;
+        let is_wanted = lanes.terms.pull_requests && !row.is_unchanged && !unit.approval;
         let target = self.target_in(unit.worked_repository());
         target?.onto.as_deref().filter(|_| is_wanted)
     }

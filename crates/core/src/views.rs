@@ -339,16 +339,9 @@ fn run_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<RunRow> 
                 None => row.target = Some(Box::new(target)),
             }
         }
-        Event::LanesEntered {
-            check,
-            review,
-            pull_requests,
-            ..
-        } => {
+        Event::LanesEntered { terms, .. } => {
             let lanes = row.lanes.get_or_insert_default();
-            lanes.check.clone_from(check);
-            lanes.review = *review;
-            lanes.pull_requests = *pull_requests;
+            lanes.terms.clone_from(terms);
         }
         Event::LandStarted {
             commit, onto, at, ..

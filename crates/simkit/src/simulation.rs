@@ -12,7 +12,7 @@ mod several;
 mod waits;
 
 use piton_core::gate::{Gate, GateReport};
-use piton_core::lane::{LaneHold, TargetRow, unit_of};
+use piton_core::lane::{LaneHold, LaneTerms, TargetRow, unit_of};
 use piton_core::merge::{MadeMerge, MergeRow, MergeState, MergeStep};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::num::NonZeroUsize;
@@ -1315,13 +1315,14 @@ impl Sim {
         }));
         // A person may want to look at all work from one invocation on.
         let review = self.script.0.is_multiple_of(3) || self.cuts % 4 == 3;
-        self.world.ok(Command::EnterLanes {
-            run,
-            token,
+        let terms = LaneTerms {
             check,
             review,
             pull_requests: self.service.is_some(),
-        });
+            ..LaneTerms::default()
+        };
+        let terms = Box::new(terms);
+        self.world.ok(Command::EnterLanes { run, token, terms });
         self.may_crash()
     }
 

@@ -3,10 +3,9 @@
 use super::runner::{Held, Taken, guard, guard_runner, may_begin, wrong_item};
 use super::story::Story;
 use crate::event::Event;
-use crate::gate::Gate;
 use crate::id::{Node, RunId};
 use crate::item::{ItemRow, ItemState};
-use crate::lane::{Landing, TargetRow, UnitRow, begun, unit_of};
+use crate::lane::{Landing, LaneTerms, TargetRow, UnitRow, begun, unit_of};
 use crate::merge::{MergeRow, MergeState};
 use crate::refusal::Refusal;
 
@@ -55,8 +54,7 @@ pub(super) fn target_run(
 pub(super) fn enter_lanes(
     story: &mut Story<'_>,
     held: Held,
-    check: Option<&Gate>,
-    (review, pull_requests): (bool, bool),
+    terms: &LaneTerms,
 ) -> Result<(), Refusal> {
     guard(story, held)?;
     let run = held.0;
@@ -64,18 +62,15 @@ pub(super) fn enter_lanes(
     if row.target.is_none() {
         return Err(story.wrong_state(run));
     }
-    let known = row.lanes.as_ref();
+    let known = row.lanes.as_ref().map(|lanes| &lanes.terms);
     // A run that was begun one way goes on that way.
-    let pull_requests = known.map_or(pull_requests, |lanes| lanes.pull_requests);
-    let known = known.map(|lanes| (lanes.check.as_deref(), lanes.review));
-    if known != Some((check, review)) {
-        let check = check.cloned().map(Box::new);
-        story.tell(Event::LanesEntered {
-            run,
-            check,
-            review,
-            pull_requests,
-        });
+    let terms = LaneTerms {
+        pull_requests: known.map_or(terms.pull_requests, |known| known.pull_requests),
+        ..terms.clone()
+    };
+    if known != Some(&terms) {
+        let terms = Box::new(terms);
+        story.tell(Event::LanesEntered { run, terms });
     }
     Ok(())
 }

@@ -41,7 +41,7 @@ pub(super) fn queue_unit(story: &mut Story<'_>, item: &ItemRow, evidence: &[Evid
     let is_by_person = |one: &Evidence| matches!(one, Evidence::Decided { .. });
     let is_approved = item.approval && evidence.iter().any(is_by_person);
     let lanes = story.tables.run(run).and_then(|row| row.lanes.as_ref());
-    let review = is_changed && !is_approved && lanes.is_some_and(|lanes| lanes.review);
+    let review = is_changed && !is_approved && lanes.is_some_and(|lanes| lanes.terms.review);
     story.tell(Event::MergeQueued {
         run,
         node: node.clone(),
@@ -268,7 +268,8 @@ fn start_merge(
     tell_started(story, item, made.clone());
     // The check may have been changed while the merge was made.
     let is_checked = is_checked && !item.lacks_check();
-    let is_to_be_checked = lanes.check.is_some() || (item.checks().next().is_some() && !is_checked);
+    let of_run = lanes.terms.check_in(item.worked_repository());
+    let is_to_be_checked = of_run.is_some() || (item.checks().next().is_some() && !is_checked);
     if !is_to_be_checked {
         story.tell(Event::MergePassed { run, node });
     }

@@ -111,7 +111,10 @@ pub(super) fn step_pull_request(
 fn take(story: &mut Story<'_>, item: &ItemRow, found: &TakenPullRequest) -> Result<(), Refusal> {
     let (run, node) = (item.run, &item.node);
     let row = story.run(run)?;
-    let goes_there = row.lanes.as_ref().is_some_and(|lanes| lanes.pull_requests);
+    let goes_there = row
+        .lanes
+        .as_ref()
+        .is_some_and(|lanes| lanes.terms.pull_requests);
     if !goes_there || item.untaken_pull_request() != Some(found.number) {
         return Err(wrong_item(item));
     }

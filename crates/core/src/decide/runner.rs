@@ -105,7 +105,7 @@ pub(super) struct Invocation<'a> {
 /// Whether the work of units goes to pull requests.
 fn goes_to_pull_requests(row: &RunRow) -> bool {
     let lanes = row.lanes.as_deref();
-    lanes.is_some_and(|lanes| lanes.pull_requests)
+    lanes.is_some_and(|lanes| lanes.terms.pull_requests)
 }
 
 pub(super) fn start_run(

@@ -19,6 +19,7 @@ use crate::flags::RunFlags;
 use crate::gate::{Gate, GateReport};
 use crate::item::Rejection;
 use crate::iteration_hook::IterationHook;
+use crate::lane::LaneTerms;
 use crate::memory::{Memory, MemoryKind};
 use crate::merge::{MadeMerge, MergeReturn};
 use crate::native::Native;
@@ -148,12 +149,18 @@ impl Event {
                 node: _,
                 by: _,
             } => {}
-            Self::LanesEntered {
-                run: _,
-                check,
-                review: _,
-                pull_requests: _,
-            } => a_gate(check.as_deref_mut(), each),
+            Self::LanesEntered { run: _, terms } => {
+                let LaneTerms {
+                    check,
+                    checks,
+                    review: _,
+                    pull_requests: _,
+                } = &mut **terms;
+                a_gate(check.as_deref_mut(), each);
+                for own in checks.values_mut() {
+                    a_gate(own.as_mut(), each);
+                }
+            }
             Self::MergeQueued {
                 run: _,
                 node: _,

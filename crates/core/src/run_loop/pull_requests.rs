@@ -190,7 +190,7 @@ impl RunLoop {
 
     fn goes_to_pull_requests(&self) -> bool {
         let lanes = self.run().and_then(|row| row.lanes.as_deref());
-        lanes.is_some_and(|lanes| lanes.pull_requests)
+        lanes.is_some_and(|lanes| lanes.terms.pull_requests)
     }
 
     /// The next one of those.

@@ -1,9 +1,10 @@
 //! Work that is gone before it was committed: what becomes of what was done there.
 
-use piton_core::lane::{LaneHold, TargetRow};
+use piton_core::lane::{LaneHold, LaneTerms, TargetRow};
 use piton_core::policy::Policy;
 use piton_core::{Command, ItemState, Refusal, RunState, Stage, Verb};
 
+use crate::merges::enter;
 use crate::world::{World, node};
 
 const WHY: &str = "the lane is gone";
@@ -28,15 +29,7 @@ fn in_lane(plan: &str, at: &str) -> (World, u64) {
         repository: None,
         target,
     });
-    let check = None;
-    let review = false;
-    world.ok(Command::EnterLanes {
-        run,
-        token,
-        check,
-        review,
-        pull_requests: false,
-    });
+    enter(&mut world, token, LaneTerms::default());
     let lane = take_lane(&world, token, at);
     world.ok(lane);
     (world, token)

@@ -8,7 +8,7 @@ use piton_core::attempt::{Conversation, Report};
 use piton_core::command::Word;
 use piton_core::gate::Gate;
 use piton_core::item::Evidence;
-use piton_core::lane::TargetRow;
+use piton_core::lane::{LaneTerms, TargetRow};
 use piton_core::merge::{MadeMerge, MergeReturn, MergeState, MergeStep, RETURNS_MAX};
 use piton_core::run_loop::{Effect, Input, Options, RunLoop};
 use piton_core::scope::FileScope;
@@ -44,15 +44,20 @@ fn in_lanes_with(plan: &str, review: bool) -> (World, u64) {
         repository: None,
         target,
     });
-    let enter = Command::EnterLanes {
-        run,
-        token,
-        check: None,
+    let terms = LaneTerms {
         review,
-        pull_requests: false,
+        ..LaneTerms::default()
     };
-    world.ok(enter);
+    enter(&mut world, token, terms);
     (world, token)
+}
+
+pub(crate) fn enter(world: &mut World, token: u64, terms: LaneTerms) {
+    world.ok(Command::EnterLanes {
+        run: world.run,
+        token,
+        terms: Box::new(terms),
+    });
 }
 
 pub(crate) fn take_lane(world: &World, token: u64, at: &str, lane: u32) -> Command {

@@ -1,6 +1,6 @@
 //! What a person is notified of: each thing once, however often whoever sends it dies.
 
-use piton_core::lane::TargetRow;
+use piton_core::lane::{LaneTerms, TargetRow};
 use piton_core::notification::{
     NotificationKind, NotificationSubject, due_notifications, last_failure,
 };
@@ -8,6 +8,7 @@ use piton_core::policy::Limits;
 use piton_core::run::Pause;
 use piton_core::{Command, Event, RunId, Verb};
 
+use crate::merges::enter;
 use crate::world::{World, needs_human, start_run, tried_once};
 
 /// Starts an invocation of whose end somebody wants to know.
@@ -208,13 +209,7 @@ fn a_runner_that_leaves_others_at_work_ends_no_invocation() {
         repository: None,
         target,
     });
-    world.ok(Command::EnterLanes {
-        run,
-        token: holder,
-        check: None,
-        review: false,
-        pull_requests: false,
-    });
+    enter(&mut world, holder, LaneTerms::default());
     world.ok(Command::JoinRun {
         run,
         owner: "another".to_owned(),

@@ -5,7 +5,7 @@ use jiff::SignedDuration;
 use piton_core::command::Word;
 use piton_core::evidence::Evidence;
 use piton_core::gate::Gate;
-use piton_core::lane::TargetRow;
+use piton_core::lane::{LaneTerms, TargetRow};
 use piton_core::merge::{MadeMerge, MergeReturn, MergeState, MergeStep};
 use piton_core::pull_request::{
     PullRequestLook, PullRequestNews, PullRequestState, PullRequestStep, TakenPullRequest,
@@ -15,7 +15,7 @@ use piton_core::{
     Command, DecisionKind, Edit, Event, ItemState, Refusal, Role, RunState, Stage, Verb,
 };
 
-use crate::merges::{step_of, take_lane};
+use crate::merges::{enter, step_of, take_lane};
 use crate::world::{World, node, plan, start_run};
 
 const AT: &str = "a";
@@ -43,19 +43,15 @@ fn in_lanes_with(plan: &str) -> (World, u64) {
             merged: 0,
         }),
     });
-    enter(&mut world, token, true);
+    enter(&mut world, token, with_pull_requests(true));
     (world, token)
 }
 
-fn enter(world: &mut World, token: u64, pull_requests: bool) {
-    let run = world.run;
-    world.ok(Command::EnterLanes {
-        run,
-        token,
-        check: None,
-        review: false,
+fn with_pull_requests(pull_requests: bool) -> LaneTerms {
+    LaneTerms {
         pull_requests,
-    });
+        ..LaneTerms::default()
+    }
 }
 
 /// The runner goes on after what it waited for.
@@ -393,9 +389,9 @@ fn a_run_goes_on_as_it_was_begun() {
             (world, _) = (other, its);
         }
         let token = if begun { token } else { world.run_row().fence };
-        enter(&mut world, token, !begun);
+        enter(&mut world, token, with_pull_requests(!begun));
         let lanes = world.run_row().lanes.as_deref().expect("in lanes");
-        assert_eq!(lanes.pull_requests, begun);
+        assert_eq!(lanes.terms.pull_requests, begun);
     }
 }
 
@@ -510,7 +506,7 @@ fn left_to(state: ItemState, reviewed: bool, pull_requests: bool) -> (World, u64
             merged: 0,
         }),
     });
-    enter(&mut world, token, pull_requests);
+    enter(&mut world, token, with_pull_requests(pull_requests));
     (world, token)
 }
 

@@ -3,12 +3,13 @@
 
 use piton_core::attempt::Report;
 use piton_core::checkout::Checkout;
+use piton_core::gate::Gate;
 use piton_core::item::Evidence;
-use piton_core::lane::TargetRow;
+use piton_core::lane::{LaneTerms, TargetRow};
 use piton_core::merge::{MadeMerge, MergeReturn, MergeStep, RETURNS_MAX};
 use piton_core::{Command, Event, ItemState, Outcome, Refusal, Role};
 
-use crate::merges::{in_lanes, next_lanes, step_of, take_lane};
+use crate::merges::{enter, in_lanes, next_lanes, step_of, take_lane};
 use crate::world::World;
 
 /// Two units in `web`, and one in the repository of the project.
@@ -233,4 +234,60 @@ fn branches_of_one_name_in_two_repositories_are_two() {
             "{one:?} {other:?}"
         );
     }
+}
+
+#[test]
+fn what_is_merged_passes_the_check_of_its_repository_alone() {
+    let gate = |script: &str| Gate {
+        script: script.to_owned(),
+        on_fail_prompt: String::new(),
+        runs_max: 1,
+        timeout_s: 60,
+    };
+    let (mut world, token) = in_two_repositories(PLAN);
+    let terms = LaneTerms {
+        check: Some(Box::new(gate("make"))),
+        checks: [("web".to_owned(), None)].into(),
+        ..LaneTerms::default()
+    };
+    enter(&mut world, token, terms.clone());
+    for (lane, at) in (1..).zip(["a", "b", "c"]) {
+        queue(&mut world, token, at, lane);
+    }
+    // Nothing is checked in `web`.
+    merge(&mut world, token, "b", "base of web");
+    let start = |at: &str, onto: &str| MergeStep::Start {
+        made: MadeMerge {
+            onto: onto.to_owned(),
+            commit: format!("merge of {at}"),
+            tree: "tree".to_owned(),
+        },
+        is_checked: true,
+    };
+    step(&mut world, token, "a", start("a", "base"));
+    let unchecked = step_of(&world, token, "a", MergeStep::End);
+    assert!(matches!(
+        world.refused(unchecked),
+        Refusal::ItemState { .. }
+    ));
+    step(&mut world, token, "a", MergeStep::Pass);
+    step(&mut world, token, "a", MergeStep::End);
+    // A check of its own.
+    let terms = LaneTerms {
+        checks: [("web".to_owned(), Some(gate("npm test")))].into(),
+        ..terms
+    };
+    enter(&mut world, token, terms.clone());
+    let lanes = world.run_row().lanes.clone().expect("lanes");
+    assert_eq!(lanes.terms, terms);
+    let script = |repository| terms.check_in(repository).map(|gate| &*gate.script);
+    assert_eq!(script(None), Some("make"));
+    assert_eq!(script(Some("web")), Some("npm test"));
+    assert_eq!(script(Some("api")), Some("make"));
+    step(&mut world, token, "c", start("c", "merge of b"));
+    let unchecked = step_of(&world, token, "c", MergeStep::End);
+    assert!(matches!(
+        world.refused(unchecked),
+        Refusal::ItemState { .. }
+    ));
 }
