@@ -4,7 +4,9 @@ mod agents;
 mod merge;
 mod notify;
 mod pull_requests;
+pub mod repositories;
 mod requests;
+mod roles;
 mod workspace;
 
 use std::collections::BTreeMap;
@@ -29,7 +31,9 @@ use crate::project::Project;
 pub use self::merge::MergeConfig;
 pub use self::notify::NotifyConfig;
 pub use self::pull_requests::{PullRequestProgram, PullRequestsConfig};
+pub use self::repositories::{RepositoryTable, RepositoryTables};
 pub use self::requests::RequestsConfig;
+pub use self::roles::RoleTable;
 
 pub use self::agents::{
     Adapter, AgentTable, Family, Output, Permissions, Price, PricesTable, PromptBy, ReadTable,
@@ -69,6 +73,10 @@ pub struct Config {
     pub notify: NotifyConfig,
     /// Whether finished work becomes pull requests.
     pub pull_requests: PullRequestsConfig,
+    /// What is another in single repositories, by their names in plans.
+    pub repositories: RepositoryTables,
+    /// How whoever has a role goes about it, by the name of the role.
+    pub roles: BTreeMap<String, RoleTable>,
 }
 
 /// The table `[git]`.
@@ -411,6 +419,7 @@ impl Config {
         config.workspace.check()?;
         config.merge.check()?;
         config.notify.check()?;
+        roles::check(&config.roles)?;
         config.claims.check_command()?;
         Ok(config)
     }

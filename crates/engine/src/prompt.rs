@@ -8,6 +8,7 @@ mod parts;
 mod recovery;
 mod reporting;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -168,7 +169,7 @@ pub struct Ingredients<'a> {
     /// The item whose attempt marked this one as done.
     pub claimed_at: Option<Node>,
     /// How whoever has the role of the agent goes about its work.
-    pub brief: Option<&'static str>,
+    pub brief: Option<Cow<'a, str>>,
     /// What a reviewer has to know.
     pub review: Option<Reviewed>,
 }

@@ -187,6 +187,8 @@ struct Runner<'s, 'w> {
     waiting: Waiting,
     look_failed: bool,
     templates: Templates,
+    /// What the project tells agents in the place of the words of piton, by their roles.
+    role_texts: BTreeMap<String, String>,
     /// Not the run's name: later runs of a sprint have names of their own.
     sprint_id: String,
     spool: Spool,
@@ -306,13 +308,18 @@ fn open<'s, 'w>(
     let pull_requests = is_new && pull_requests::are_wanted(session, &job, &row, tell)?;
     let has_several = job.aim == Aim::Work && row.policy.repositories.is_some();
     let in_lanes = row.lanes.is_some() || pull_requests || workers > NonZeroU32::MIN || has_several;
+    if job.aim == Aim::Work {
+        lanes::tell_unknown_tables(&job, &row, tell);
+    }
+    let role_texts = own_work::role_texts(session, &job, &row)?;
     let mut beside = None;
     let mut spool = left_behind::spool(session, run)?;
     let taken = if job.aim == Aim::Join {
         let (lock, name, events) = joining::join(session, &job)?;
         spool = spool.by(Some(&name));
         beside = Some((lock, name));
-        let pool = Pool::open(&session.project, &job.config.workspace).map_err(failure_of)?;
+        let known = row.policy.repositories.as_ref();
+        let pool = Pool::of_run(&session.project, &job.config, known).map_err(failure_of)?;
         let trees = crate::repositories::trees_of_run(session.world, &session.project, &row)?;
         (events, Some(RunLanes::new(pool, &trees)))
     } else {
@@ -358,6 +365,7 @@ fn open<'s, 'w>(
         waiting: Waiting::new(),
         look_failed: false,
         templates,
+        role_texts,
         sprint_id,
         spool,
         was_cut_short,

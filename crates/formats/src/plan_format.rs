@@ -256,7 +256,8 @@ pub struct ItemRole {
     /// The file that comes of it where the plan names no other, relative to the
     /// folder of the plan.
     pub artifact: Option<&'static str>,
-    /// How whoever has this role goes about it, beside the item's own words.
+    /// How whoever has this role goes about it, beside the item's own words; none where
+    /// those say it.
     pub brief: Option<&'static str>,
 }
 
@@ -338,6 +339,11 @@ pub type Begin = fn(Source<'_>, &RunWish<'_>, Timestamp) -> (Option<NewRun>, Vec
 pub struct Phases {
     /// Who works on an item.
     pub role: fn(&ItemRow) -> Option<ItemRole>,
+    /// What its roles are called, in the order in which they work.
+    pub role_names: fn() -> Vec<&'static str>,
+    /// A text that a project has for a role, with what the file of the run says in the
+    /// place of its holes.
+    pub fill_prompt: fn(&RunRow, &str) -> String,
     /// What comes of an item that no agent works on, or why nothing can, in a line with
     /// the details below it; none of one that an agent works on.
     pub own_work: fn(&ItemRow, &Surroundings<'_>) -> Option<Result<OwnWork, String>>,

@@ -46,6 +46,13 @@ pub fn plans_in_words() -> String {
     }
 }
 
+/// What the roles of all plans are called.
+#[must_use]
+pub fn role_names() -> Vec<&'static str> {
+    let phases = plan_formats().iter().filter_map(|format| format.phases);
+    phases.flat_map(|phases| (phases.role_names)()).collect()
+}
+
 /// The families of files of the project.
 #[must_use]
 pub fn project_formats() -> &'static [&'static ProjectFormat] {

@@ -1020,3 +1020,89 @@ fn an_issue_that_is_left_out_once_it_was_begun_is_left_to_people() {
     check_strictly(&scratch);
     assert_eq!(scratch.json(&["inbox"]).as_array().map(Vec::len), Some(0));
 }
+
+/// The words of a project stand in the place of those of piton, with what the file of
+/// the run says in their holes.
+#[test]
+fn a_project_has_words_and_models_of_its_own_for_each_role() {
+    let phases = state("DESIGN", "in_progress", "");
+    let agent = r#"cat > "told-$PITON_ROLE"
+mkdir -p artifacts
+case $PITON_ROLE in
+solution-designer) echo scope > artifacts/scoping-doc.md ;;
+task-decomposer) cp tasks.json artifacts/pert-tasks.json ;;
+quality-reviewer) echo '{"verdict": "APPROVE"}' ;;
+*) echo "$PITON_ITEM" >> made ;;
+esac"#;
+    let scratch = shop(&phases);
+    scratch
+        .agent(agent)
+        .write("tasks.json", TASKS)
+        .write(
+            "prompts/design.md",
+            "Draw {requirements} in {scoping_doc}.\n",
+        )
+        .write("prompts/coder.md", "Write it in the way of {design}.\n")
+        .write("prompts/reviewer.md", "Be strict about {unknown}.\n")
+        .write(
+            ".piton/config.toml",
+            "[roles.solution-designer]\nprompt = \"prompts/design.md\"\n\
+             [roles.coder]\nprompt = \"prompts/coder.md\"\nmodel = \"haiku\"\n\
+             [roles.quality-reviewer]\nprompt = \"prompts/reviewer.md\"\n",
+        );
+    assert_eq!(run(&scratch).exit, 3);
+    let told = scratch.read("told-solution-designer");
+    assert!(
+        told.contains(
+            "## Your task\n\nDraw `https://example.org/orders` in artifacts/scoping-doc.md.\n"
+        ),
+        "{told}"
+    );
+    decide(&scratch, &["d1", "approve"]);
+    assert_eq!(run(&scratch).exit, 3);
+    let told = scratch.read("told-task-decomposer");
+    assert!(
+        told.contains("Cut the work that the scoping document"),
+        "{told}"
+    );
+    decide(&scratch, &["d2", "approve"]);
+    let said = run(&scratch);
+    let told = scratch.read("told-coder");
+    assert!(
+        told.contains("\nWrite it in the way of `artifacts/scoping-doc.md`.\n"),
+        "{told}{}",
+        said.err
+    );
+    assert!(
+        !told.contains("You implement one issue of several"),
+        "{told}"
+    );
+    let told = scratch.read("told-quality-reviewer");
+    assert!(told.contains("\nBe strict about {unknown}.\n"), "{told}");
+    let state: serde_json::Value = serde_json::from_str(&scratch.read("state.json")).expect("JSON");
+    let invocations = state["metrics"]["agent_invocations"]
+        .as_array()
+        .expect("a list");
+    let of = |agent: &str| {
+        invocations
+            .iter()
+            .find(|one| one["agent"] == agent)
+            .expect("it worked")
+    };
+    assert_eq!(of("coder")["model"], "haiku");
+    assert_ne!(of("quality-reviewer")["model"], "haiku");
+    // What is not there is told before anything begins.
+    let scratch = shop(&phases);
+    scratch.write(
+        ".piton/config.toml",
+        "[roles.coder]\nprompt = \"prompts/coder.md\"\n",
+    );
+    let said = run(&scratch);
+    assert_eq!(said.exit, 2, "{}", said.err);
+    assert!(
+        said.err.contains("roles.coder.prompt") && said.err.contains("prompts/coder.md"),
+        "{}",
+        said.err
+    );
+    assert_eq!(scratch.read("state.json"), phases);
+}

@@ -404,3 +404,43 @@ fn a_run_over_two_repositories_goes_from_its_first_phase_to_its_last() {
         "each agent is in the metrics once"
     );
 }
+
+#[test]
+fn a_repository_has_a_check_and_a_setup_of_its_own() {
+    let (shop, web) = two(&state("EXECUTING", &across()));
+    let log = shop.path().join(".git/ran");
+    let log = log.display();
+    // What the project checks and sets up does not fit the other one.
+    let config = format!(
+        "[workspace]\nsetup = \"grep -q shop README && echo setup shop >> {log}\"\n\
+         [merge]\ncheck = \"grep -q shop README && echo check shop >> {log}\"\n\
+         [repositories.web]\nsetup = \"grep -q web README && echo setup web >> {log}\"\n\
+         check = \"grep -q web README && echo check web >> {log}; [ ! -e made/W-2 ]\"\n\
+         [repositories.wbe]\ncheck = \"true\"\n"
+    );
+    shop.write(".piton/config.toml", &config);
+    let said = run(&shop, &[]);
+    assert_eq!(said.exit, 1, "{}", said.err);
+    assert!(
+        said.err.contains("[repositories.wbe] in .piton/config.toml is none of the repositories of this run: shop, web"),
+        "{}",
+        said.err
+    );
+    check_strictly(&shop);
+    let branches = (made(&shop, BRANCH), made(&web, BRANCH));
+    assert_eq!(branches, ("S-1 S-2".to_owned(), "W-1".to_owned()));
+    let ran = shop.read(".git/ran");
+    for what in ["setup shop", "setup web", "check shop", "check web"] {
+        assert!(ran.contains(what), "{what}: {ran}");
+    }
+    // Nothing is checked there any more.
+    let at = config.find("check = \"grep -q web").expect("it is there");
+    let config = format!("{}check = \"\"\n", &config[..at]);
+    shop.write(".piton/config.toml", &config);
+    let asked = shop.json(&["inbox"]);
+    let asked = asked[0]["id"].as_str().expect("a question").to_owned();
+    assert_eq!(shop.piton(&["decide", &asked, "retry"]).exit, 0);
+    let said = run(&shop, &[]);
+    assert_eq!(said.exit, 0, "{}", said.err);
+    assert_eq!(made(&web, "main"), "W-1 W-2");
+}

@@ -1,8 +1,14 @@
 //! The table `[merge]`: what the work of several agents has to pass together.
 
+use std::collections::BTreeMap;
+
 use piton_core::amount::parse_duration;
 use piton_core::gate::Gate;
+use piton_core::policy::Repositories;
 use serde::Deserialize;
+
+use super::Config;
+use super::repositories::{RepositoryTable, own_table, replaced};
 
 /// The table `[merge]`.
 #[derive(Clone, Debug, Deserialize)]
@@ -38,15 +44,36 @@ impl MergeConfig {
         Ok(())
     }
 
-    /// The check of a run.
-    #[must_use]
-    pub fn gate(&self) -> Option<Gate> {
-        Some(Gate {
-            script: self.check.clone()?,
+    /// The check of a run that is this command.
+    fn gate(&self, script: String) -> Gate {
+        Gate {
+            script,
             on_fail_prompt: String::new(),
             runs_max: 1,
             timeout_s: parse_duration(&self.check_timeout).unwrap_or(600),
-        })
+        }
+    }
+}
+
+impl Config {
+    /// The check that merged trees have to pass, and what stands in its place in other
+    /// repositories of a run, by their names.
+    #[must_use]
+    pub fn checks(
+        &self,
+        known: Option<&Repositories>,
+    ) -> (Option<Gate>, BTreeMap<String, Option<Gate>>) {
+        let gate = |own: Option<&RepositoryTable>| {
+            let own = own.and_then(|table| table.check.as_ref());
+            replaced(own, self.merge.check.as_ref()).map(|script| self.merge.gate(script))
+        };
+        let has_own = |name: &String| {
+            let table = self.repositories.get(name)?;
+            table.check.as_ref().map(|_| table)
+        };
+        let others = known.iter().flat_map(|known| &known.others);
+        let others = others.filter_map(|name| Some((name.clone(), gate(Some(has_own(name)?)))));
+        (gate(own_table(&self.repositories, known)), others.collect())
     }
 }
 

@@ -7,8 +7,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use piton_core::policy::Repositories;
+
 use super::{Lane, LaneFault, LaneRepository, LaneUse, PlanSeen, at};
-use crate::config::{PORTS_A_LANE, WorkspaceConfig};
+use crate::config::repositories::own_table;
+use crate::config::{Config, PORTS_A_LANE, RepositoryTables, WorkspaceConfig};
 use crate::native_files::exchange::sha256;
 use crate::process::{Identity, has_ended, myself};
 use crate::project::Project;
@@ -36,6 +39,10 @@ pub struct Pool {
     name: String,
     /// The repository of which it takes lanes; none is that of the project.
     pub(super) repository: Option<LaneRepository>,
+    /// What the project says of repositories.
+    tables: RepositoryTables,
+    /// What of the settings depends on no repository.
+    usual: WorkspaceConfig,
 }
 
 impl Pool {
@@ -58,22 +65,47 @@ impl Pool {
         make_private(&folder)?;
         let drawn = u32::from_str_radix(&key[..8], 16).unwrap_or(0) % PROJECTS;
         let ports = PORTS_BEGIN + drawn * PORTS_A_PROJECT;
+        let settings = WorkspaceConfig {
+            ports: settings.ports.or(u16::try_from(ports).ok()),
+            ..settings.clone()
+        };
         Ok(Self {
             project: project.clone(),
-            settings: WorkspaceConfig {
-                ports: settings.ports.or(u16::try_from(ports).ok()),
-                ..settings.clone()
-            },
+            usual: settings.clone(),
+            settings,
+            tables: RepositoryTables::new(),
             folder: fs::canonicalize(&folder).map_err(at(&folder))?,
             name,
             repository: None,
         })
     }
 
+    /// Opens the pool of a project for a run, given in which repositories that is worked
+    /// on.
+    ///
+    /// # Errors
+    ///
+    /// When the folder cannot be made.
+    pub fn of_run(
+        project: &Project,
+        config: &Config,
+        known: Option<&Repositories>,
+    ) -> Result<Self, LaneFault> {
+        let pool = Self::open(project, &config.workspace)?;
+        let own = own_table(&config.repositories, known);
+        Ok(Self {
+            settings: pool.usual.in_repository(own),
+            tables: config.repositories.clone(),
+            ..pool
+        })
+    }
+
     /// The same pool, for lanes that are worktrees of another repository.
     #[must_use]
     pub fn in_repository(&self, repository: LaneRepository) -> Self {
+        let table = self.tables.get(&repository.name);
         Self {
+            settings: self.usual.in_repository(table),
             project: Project {
                 work_tree: repository.tree.clone(),
                 ..self.project.clone()

@@ -105,7 +105,7 @@ pub(super) fn worker_task(of: &Ingredients<'_>) -> String {
     if let Some(details) = &of.about.details {
         text.push_str(&quotation("The file says below it:", details));
     }
-    if let Some(brief) = of.brief {
+    if let Some(brief) = &of.brief {
         text.push_str(&format!("\n\n{brief}"));
     }
     if let Some(piece) = recovery::piece(item) {
@@ -409,7 +409,7 @@ pub(super) fn review_task(of: &Ingredients<'_>) -> String {
             "\n\n`git diff {base}` shows what was changed since the work began, and `git status --short` the files that are new."
         ));
     }
-    if let Some(brief) = of.brief {
+    if let Some(brief) = &of.brief {
         text.push_str(&format!("\n\n{brief}"));
     }
     if let Some(rejected) = &item.rejected {

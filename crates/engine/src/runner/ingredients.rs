@@ -4,6 +4,7 @@
 //! What of it matters is chosen in `piton_core::before`; how it is written:
 //! [`crate::prompt`].
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
@@ -52,6 +53,7 @@ impl Runner<'_, '_> {
         } else {
             Vec::new()
         };
+        let (told, brief) = self.in_words_of_role(item);
         let ingredients = Ingredients {
             iteration: self.lp.run().map_or(1, |row| row.iterations_total),
             levels: self.levels(item),
@@ -83,9 +85,9 @@ impl Runner<'_, '_> {
             pieces: self.pieces_of(item),
             goes_on,
             claimed_at: self.claimed_at(item)?,
-            brief: self.role(item).and_then(|role| role.brief),
+            brief,
             review: self.reviewed(item, role),
-            ..Ingredients::bare(&self.sprint_id, item)
+            ..Ingredients::bare(&self.sprint_id, &told)
         };
         Ok(match role {
             Role::Worker => prompt::worker(&self.templates, &ingredients),
@@ -97,6 +99,30 @@ impl Runner<'_, '_> {
             Role::Reviewer => prompt::reviewer(&self.templates, &ingredients),
             Role::IterationHook => self.hook_prompt(item)?,
         })
+    }
+
+    /// The item, and how whoever works on it in its role goes about it: in the words of
+    /// the project where that has some, which are the whole task where the format has
+    /// none beside those of the item.
+    fn in_words_of_role<'i>(
+        &self,
+        item: &'i ItemRow,
+    ) -> (Cow<'i, ItemRow>, Option<Cow<'static, str>>) {
+        let role = self.role(item);
+        let brief = role.as_ref().and_then(|role| role.brief);
+        let text = role.and_then(|role| self.role_text(&role));
+        match (text, brief) {
+            (Some(text), None) => {
+                let prompt = Some(text);
+                let told = ItemRow {
+                    prompt,
+                    ..item.clone()
+                };
+                (Cow::Owned(told), None)
+            }
+            (Some(text), Some(_)) => (Cow::Borrowed(item), Some(Cow::Owned(text))),
+            (None, brief) => (Cow::Borrowed(item), brief.map(Cow::Borrowed)),
+        }
     }
 
     /// Phase, step and sub-phase of an item.

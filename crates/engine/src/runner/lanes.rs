@@ -8,7 +8,7 @@ use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use piton_core::lane::{LaneHold, TargetRow, UnitRow, unit_of};
+use piton_core::lane::{LaneHold, LaneTerms, TargetRow, UnitRow, unit_of};
 use piton_core::merge::MergeRow;
 use piton_core::run_loop::{Input, LaneEnd};
 use piton_core::{
@@ -23,7 +23,7 @@ use super::unmerged::unmerged_in;
 use super::work::CallEnd;
 use super::{Aim, Job, Runner, commit_mark, facts, is_left, known, open_plan_sync, own_files};
 use crate::agents;
-use crate::config::LANES;
+use crate::config::{LANES, repositories};
 use crate::fail;
 use crate::failure::Failure;
 use crate::git::{self, By, KeptWork, MovedSubmodule, OwnPaths, RefMove, RefStep, WorktreeState};
@@ -151,6 +151,26 @@ pub(super) fn count_workers(
             )));
             Ok(NonZeroU32::MIN)
         }
+    }
+}
+
+/// Says which tables of the configuration name no repository of the run: what stands
+/// there holds nowhere.
+pub(super) fn tell_unknown_tables(job: &Job, row: &RunRow, tell: &mut dyn FnMut(Notice<'_>)) {
+    let Some(known) = &row.policy.repositories else {
+        return;
+    };
+    for name in repositories::unknown(&job.config.repositories, known) {
+        let names: Vec<&str> = known
+            .own
+            .iter()
+            .chain(&known.others)
+            .map(|it| &**it)
+            .collect();
+        tell(Notice::Warning(&format!(
+            "[repositories.{name}] in .piton/config.toml is none of the repositories of this run: {}",
+            names.join(", ")
+        )));
     }
 }
 
@@ -321,14 +341,16 @@ pub(super) fn enter(
     for (name, tree) in &trees {
         enter_target(session, (&row, token), (Some(name), tree), None)?;
     }
-    let rules = &job.config.merge;
-    let command = Command::EnterLanes {
-        run,
-        token,
-        check: rules.gate().map(Box::new),
-        review: rules.review,
+    let known = row.policy.repositories.as_ref();
+    let (check, checks) = job.config.checks(known);
+    let terms = LaneTerms {
+        check: check.map(Box::new),
+        checks,
+        review: job.config.merge.review,
         pull_requests,
     };
+    let terms = Box::new(terms);
+    let command = Command::EnterLanes { run, token, terms };
     session.commit(&command, &facts(session))?;
     if target.path.is_some() {
         // Whoever finds it detached knows by now that the run is in lanes.
@@ -337,7 +359,7 @@ pub(super) fn enter(
         }
         follow_branch(session, (run, token), target)?;
     }
-    let pool = Pool::open(project, &job.config.workspace).map_err(failure_of)?;
+    let pool = Pool::of_run(project, &job.config, known).map_err(failure_of)?;
     Ok(RunLanes::new(pool, &trees))
 }
 

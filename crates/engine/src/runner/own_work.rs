@@ -1,6 +1,7 @@
 //! Items that have a role in their format: what piton does of them itself, what
 //! comes of those of agents, and the model where nobody asks for one.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -8,19 +9,52 @@ use piton_core::attempt::{HumanNeeded, Outcome, Report};
 use piton_core::classify::Category;
 use piton_core::command::Word;
 use piton_core::run_loop::Input;
-use piton_core::{AttemptId, Command, ItemRow, Need, Node, Role};
+use piton_core::{AttemptId, Command, ItemRow, Need, Node, Role, RunRow};
 use piton_formats::plan_file::PlanFile;
 use piton_formats::plan_format::{ItemRole, OwnWork, Phases, Surroundings};
 use piton_formats::registry::plan_format;
 
-use super::Runner;
 use super::site::Site;
+use super::{Job, Runner};
 use crate::config::Adapter;
 use crate::failure::Failure;
 use crate::input;
+use crate::session::Session;
 
 /// The agent of an attempt that piton makes itself.
 pub(super) const PITON: &str = "piton";
+
+/// What the project tells agents in the place of the words of piton, by the roles that
+/// the plan has.
+///
+/// # Errors
+///
+/// When a file is not there, or cannot be read.
+pub(super) fn role_texts(
+    session: &Session<'_>,
+    job: &Job,
+    row: &RunRow,
+) -> Result<BTreeMap<String, String>, Failure> {
+    let phases = plan_format(&row.face).and_then(|format| format.phases);
+    let names = phases.map_or_else(Vec::new, |phases| (phases.role_names)());
+    let tables = job.config.roles.iter();
+    let of_plan = tables.filter(|(name, _)| names.contains(&name.as_str()));
+    let files = of_plan.filter_map(|(name, table)| Some((name, table.prompt.as_ref()?)));
+    files
+        .map(|(name, file)| {
+            let text = input::read_text(&session.project.root.join(file));
+            let text = text.map_err(|failure| {
+                let what = format!(
+                    ".piton/config.toml: roles.{name}.prompt: {}: {failure}",
+                    file.display()
+                );
+                Failure::new("usage", what)
+                    .hint("write the file or correct its path, then run again; nothing was started")
+            })?;
+            Ok((name.clone(), text))
+        })
+        .collect()
+}
 
 impl Runner<'_, '_> {
     pub(super) fn phases(&self) -> Option<Phases> {
@@ -32,11 +66,22 @@ impl Runner<'_, '_> {
         (self.phases()?.role)(item)
     }
 
+    /// What the project tells whoever works on an item in its role, in the place of the
+    /// words of piton.
+    pub(super) fn role_text(&self, role: &ItemRole) -> Option<String> {
+        let text = self.role_texts.get(role.name)?;
+        Some((self.phases()?.fill_prompt)(&self.row, text))
+    }
+
     /// The model that an agent is asked to use for an item: that of the plan or of
     /// the person, else that of the role in which it works. What is configured for
-    /// the agent comes before the latter.
+    /// the role comes before what is for the agent, and that before the role's own.
     pub(super) fn model<'m>(&'m self, item: &'m ItemRow) -> Option<&'m str> {
         let config = &self.job.config;
+        let of_role = || {
+            let table = config.roles.get(self.role(item)?.name)?;
+            table.model.as_deref()
+        };
         let own = || {
             let agent = &self.job.agent;
             let has_own = config
@@ -47,7 +92,7 @@ impl Runner<'_, '_> {
             let role = self.role(item).filter(|_| is_known && !has_own);
             role.and_then(|role| role.model)
         };
-        self.lp.model(item).or_else(own)
+        self.lp.model(item).or_else(of_role).or_else(own)
     }
 
     /// Whether piton works on an item itself.

@@ -40,7 +40,7 @@ fn mark(run: RunId) -> String {
 /// pull request after it was looked for.
 pub(super) fn mark_of_pull_requests(tables: &Tables, run: RunId) -> Option<String> {
     let lanes = tables.run(run)?.lanes.as_deref()?;
-    lanes.pull_requests.then(|| mark(run))
+    lanes.terms.pull_requests.then(|| mark(run))
 }
 
 /// Whether the work of a run is to go to pull requests: as it was begun, else as the
@@ -52,7 +52,7 @@ pub(super) fn are_wanted(
     tell: &mut dyn FnMut(Notice<'_>),
 ) -> Result<bool, Failure> {
     if let Some(lanes) = &row.lanes {
-        return Ok(lanes.pull_requests);
+        return Ok(lanes.terms.pull_requests);
     }
     let Some(PullRequestProgram::Gh) = job.config.pull_requests.with else {
         return Ok(false);

@@ -242,7 +242,8 @@ impl Runner<'_, '_> {
         let passed_in_lane = is_checked && !item.lacks_check();
         let own = item.checks().filter(|_| !passed_in_lane).cloned();
         let lanes = self.lp.run().and_then(|row| row.lanes.as_ref());
-        let of_run = lanes.and_then(|lanes| lanes.check.as_deref()).cloned();
+        let of_run = lanes.and_then(|lanes| lanes.terms.check_in(item.worked_repository()));
+        let of_run = of_run.cloned();
         let gates = own.chain(of_run).collect();
         self.check_next(&node, gates)
     }

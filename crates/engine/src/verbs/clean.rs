@@ -277,7 +277,8 @@ impl Cleaning<'_> {
     /// none where one has what would go with it.
     fn remove_lanes(&self, config: &Config, cleaned: &mut Cleaned) -> Result<(), Failure> {
         let project = &self.session.project;
-        let pool = Pool::open(project, &config.workspace).map_err(runner::failure_of)?;
+        let known = self.row.policy.repositories.as_ref();
+        let pool = Pool::of_run(project, config, known).map_err(runner::failure_of)?;
         let held = self.held(&pool)?;
         let (mut taken, mut lanes) = (Vec::new(), Vec::new());
         let (mut faults, mut abandoned) = (Vec::new(), Vec::new());

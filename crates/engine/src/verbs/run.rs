@@ -967,7 +967,7 @@ fn refuse_rest(session: &Session<'_>, row: &RunRow) -> Result<(), Failure> {
 /// Whether work goes to pull requests.
 fn goes_to_pull_requests(row: &RunRow) -> bool {
     let lanes = row.lanes.as_deref();
-    lanes.is_some_and(|lanes| lanes.pull_requests)
+    lanes.is_some_and(|lanes| lanes.terms.pull_requests)
 }
 
 fn has_something_to_start(session: &Session<'_>, run: RunId) -> Result<bool, Failure> {

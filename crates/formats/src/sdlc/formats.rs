@@ -2,7 +2,7 @@
 
 use piton_core::{ItemRow, ItemState, Stage, Tables};
 
-use super::phases::phase_of;
+use super::phases::{PHASES, phase_of};
 use super::plan::{issue_of, status_of};
 use super::state::IssueStatus;
 use super::{
@@ -93,6 +93,8 @@ pub static PLAN: PlanFormat = PlanFormat {
     },
     phases: Some(Phases {
         role,
+        role_names,
+        fill_prompt: super::phases::fill_prompt,
         own_work: own_work::own_work,
         check_artifact: own_work::check_artifact,
         artifact: super::phases::artifact,
@@ -179,6 +181,13 @@ pub(super) fn role(item: &ItemRow) -> Option<ItemRole> {
         false => piton_core::Role::Worker,
     };
     role_of(item, role)
+}
+
+/// What the roles are called.
+fn role_names() -> Vec<&'static str> {
+    let of_phases = PHASES.iter().filter_map(|phase| phase.role.as_ref());
+    let all = of_phases.chain([&CODER, &REVIEWER]);
+    all.map(|role| role.name).collect()
 }
 
 /// Who works on an item where an agent is started for that.

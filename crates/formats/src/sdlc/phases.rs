@@ -67,7 +67,7 @@ A person reads the document, and approves it before the work is planned.",
             artifact: Some(TASKS),
             brief: None,
         }),
-        prompt: "Cut the work that the scoping document describes into tasks. The document is {written}; the requirements are at {requirements}.
+        prompt: "Cut the work that the scoping document describes into tasks. The document is {design}; the requirements are at {requirements}.
 
 Write the tasks to `{tasks}`, and change nothing else. The file is one JSON document:
 
@@ -159,7 +159,7 @@ pub(super) fn artifact(run: &RunRow, row: &ItemRow) -> Option<String> {
 /// work tree, where the agent is.
 struct Holes {
     requirements: String,
-    written: String,
+    design: String,
     scoping_doc: String,
     tasks: String,
 }
@@ -184,7 +184,7 @@ impl Holes {
         Self {
             requirements: requirements
                 .unwrap_or_else(|| "the place that the file of the run names".to_owned()),
-            written: match named(&state.scoping_doc).filter(|named| *named != own) {
+            design: match named(&state.scoping_doc).filter(|named| *named != own) {
                 // It was designed elsewhere, and may be designed again here.
                 Some(named) => format!("{own} where that is there, else {named}"),
                 None => own,
@@ -197,10 +197,21 @@ impl Holes {
     fn fill(&self, prompt: &str) -> String {
         prompt
             .replace("{requirements}", &self.requirements)
-            .replace("{written}", &self.written)
+            .replace("{design}", &self.design)
             .replace("{scoping_doc}", &self.scoping_doc)
             .replace("{tasks}", &self.tasks)
     }
+}
+
+/// Fills the holes of a text that a project has in the place of a prompt.
+pub(super) fn fill_prompt(run: &RunRow, text: &str) -> String {
+    let state = run_of(run.native.as_ref());
+    Holes::of(&state, folder_of(&run.source)).fill(text)
+}
+
+/// The folder of the file of a run; empty where that is the project itself.
+fn folder_of(source: &str) -> &str {
+    source.rsplit_once('/').map_or("", |(folder, _)| folder)
 }
 
 /// The phases that are not over, as items. `source` is the path of the file.
@@ -208,8 +219,7 @@ pub(super) fn planned(state: &State, source: &str) -> Vec<PlannedItem> {
     let Some(first) = first_open(state) else {
         return Vec::new();
     };
-    let folder = source.rsplit_once('/').map_or("", |(folder, _)| folder);
-    let holes = Holes::of(state, folder);
+    let holes = Holes::of(state, folder_of(source));
     let open = PHASES.iter().filter(|item| item.phase >= first);
     let mut before = None;
     open.map(|item| {
