@@ -300,6 +300,9 @@ pub enum Event {
         branch: String,
         /// The branch into which it is to be merged.
         base: String,
+        /// The repository that it is in; none is the one in which the project lies.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        repository: Option<String>,
     },
     /// The pull request is there, with that commit, and waits.
     PullRequestOpened {

@@ -97,6 +97,9 @@ pub struct Past {
     /// The number of the pull request in which others left its work.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pull_request: Option<u64>,
+    /// How the plan names it: `org/repo#7`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pull_request_name: Option<String>,
 }
 
 /// One item of a plan.

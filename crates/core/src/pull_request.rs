@@ -18,6 +18,9 @@ pub const LOOK_EVERY_S: i64 = 60;
 pub const FAILING_S: i64 = 3_600;
 /// So many are looked at at once.
 pub const LOOKED_AT_ONCE: usize = 4;
+/// So often work is given back for what is written at a pull request before somebody
+/// says here whether it goes on: what answers each push by itself would never end.
+pub const RETURNS_MAX: u32 = 10;
 
 /// What is known of the pull request of a unit.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -52,6 +55,15 @@ pub struct PullRequestRow {
     /// The ids of the words of people that an agent was given.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub heard: Vec<String>,
+    /// How often the work was given back for such words since a person was asked here.
+    #[serde(default, skip_serializing_if = "crate::item::is_zero")]
+    pub returns: u32,
+    /// It was given back so often that a person is asked before it is again.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub held: bool,
+    /// How the plan names the one in which others left the work: `org/repo#7`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub named: Option<String>,
 }
 
 impl PullRequestRow {
@@ -64,14 +76,7 @@ impl PullRequestRow {
     /// As other tools name it: `org/repo#7`, as far as its address says so.
     #[must_use]
     pub fn reference(&self) -> Option<String> {
-        let (before, _) = self.url.as_deref()?.split_once("/pull/")?;
-        let mut parts = before.rsplit('/');
-        let (repository, owner) = (parts.next()?, parts.next()?);
-        let is_name = |part: &str| !part.is_empty() && !part.contains(':');
-        let number = self
-            .number
-            .filter(|_| is_name(repository) && is_name(owner))?;
-        Some(format!("{owner}/{repository}#{number}"))
+        reference(self.url.as_deref()?, self.number?)
     }
 
     /// What people are to know it by: its number.
@@ -82,6 +87,27 @@ impl PullRequestRow {
             None => "the pull request".to_owned(),
         }
     }
+}
+
+/// How other tools name the pull request at an address: `org/repo#7`, as far as that says
+/// so.
+#[must_use]
+pub fn reference(url: &str, number: u64) -> Option<String> {
+    let (before, _) = url.split_once("/pull/")?;
+    let mut parts = before.rsplit('/');
+    let (repository, owner) = (parts.next()?, parts.next()?);
+    let is_name = |part: &str| !part.is_empty() && !part.contains(':');
+    let has_names = is_name(repository) && is_name(owner);
+    has_names.then(|| format!("{owner}/{repository}#{number}"))
+}
+
+/// Whether a name of a pull request (`org/repo#7`) is that of another one than the one at
+/// an address. What is no such name is not.
+#[must_use]
+pub fn is_another(named: &str, url: &str) -> bool {
+    let number = named.rsplit_once('#').and_then(|(_, it)| it.parse().ok());
+    let there = number.and_then(|number| reference(url, number));
+    there.is_some_and(|there| named.contains('/') && !there.eq_ignore_ascii_case(named))
 }
 
 /// How a pull request stands where it is.
@@ -116,6 +142,8 @@ pub struct PullRequestLook {
     pub merge_commit: Option<String>,
     /// The last commit of its branch.
     pub head: Option<String>,
+    /// Whether that has the work which is to stand in it, where it is another commit.
+    pub has_work: bool,
     /// What people wrote, the oldest first: reviews that approve are not among it.
     pub words: Vec<PullRequestWords>,
 }
@@ -157,6 +185,11 @@ pub enum PullRequestNews {
         /// Why.
         why: String,
     },
+    /// It was given back too often for what is written there.
+    Held {
+        /// That, in words.
+        why: String,
+    },
     /// It could not be opened or seen for long.
     Trouble {
         /// Why.
@@ -166,9 +199,10 @@ pub enum PullRequestNews {
 
 /// What a look means; none where nothing is new.
 ///
-/// What was merged is merged, whatever else is there. Of one that is closed a person
-/// decides, who sees what was written; what was written at an open one goes to an
-/// agent.
+/// What was merged is merged, whatever else is there, as far as the work was in it. Of
+/// one that is closed a person decides, who sees what was written; what was written at an
+/// open one goes to an agent. One in which the work does not stand yet waits for a person
+/// who is asked about that.
 #[must_use]
 pub fn news(known: &PullRequestRow, look: &PullRequestLook) -> Option<PullRequestNews> {
     let new = look
@@ -178,18 +212,26 @@ pub fn news(known: &PullRequestRow, look: &PullRequestLook) -> Option<PullReques
     let new: Vec<&PullRequestWords> = new.collect();
     match look.state {
         PullRequestState::Merged => {
-            let head = look.head.as_ref();
-            let is_earlier = |head: &&String| known.before.contains(*head) && **head != known.head;
-            if let Some(head) = head.filter(is_earlier) {
+            let is_without = |head: &&String| **head != known.head && !look.has_work;
+            if let Some(head) = look.head.as_ref().filter(is_without) {
                 return Some(PullRequestNews::MergedBefore { head: head.clone() });
             }
             let commit = look.merge_commit.clone()?;
             Some(PullRequestNews::Merged { commit })
         }
+        PullRequestState::Closed | PullRequestState::Open if !known.is_open => None,
         PullRequestState::Closed if known.closed => None,
         PullRequestState::Closed => {
             let words = (!new.is_empty()).then(|| in_words(&new));
             Some(PullRequestNews::Closed { words })
+        }
+        PullRequestState::Open if known.held => None,
+        PullRequestState::Open if !new.is_empty() && known.returns >= RETURNS_MAX => {
+            let why = format!(
+                "it was given back {} times for what is written there, and there is more",
+                known.returns
+            );
+            Some(PullRequestNews::Held { why })
         }
         PullRequestState::Open if !new.is_empty() => {
             let mut by: Vec<&str> = Vec::new();
@@ -348,6 +390,7 @@ mod tests {
             state,
             merge_commit: None,
             head: Some("new".to_owned()),
+            has_work: false,
             words: words.collect(),
         }
     }
@@ -384,12 +427,37 @@ mod tests {
                 r#"{"what":"merged","commit":"m"}"#,
             );
         }
-        // Somebody brought the branch up to date, or worked on in it.
+        // Somebody brought the branch up to date, or worked on in it; or on what stood
+        // there before.
+        let of_people = merged("of people", Some("m"));
+        let with_work = PullRequestLook {
+            has_work: true,
+            ..of_people.clone()
+        };
+        check(&plain, &with_work, r#"{"what":"merged","commit":"m"}"#);
         check(
             &plain,
-            &merged("of people", Some("m")),
-            r#"{"what":"merged","commit":"m"}"#,
+            &of_people,
+            r#"{"what":"merged-before","head":"of people"}"#,
         );
+        // It does not stand there yet, and a person is asked why.
+        let not_there = known(|row| {
+            row.is_open = false;
+            row.trouble = Some("no".to_owned());
+        });
+        check(&not_there, &look(Open, &[one]), "null");
+        check(&not_there, &look(Closed, &[one]), "null");
+        check(&not_there, &with_work, r#"{"what":"merged","commit":"m"}"#);
+        // What answers each push by itself ends.
+        let often = known(|row| row.returns = RETURNS_MAX);
+        check(
+            &often,
+            &look(Open, &[one]),
+            r#"{"what":"held","why":"it was given back 10 times for what is written there, and there is more"}"#,
+        );
+        let held = known(|row| row.held = true);
+        check(&held, &look(Open, &[one]), "null");
+        check(&held, &look(Closed, &[]), r#"{"what":"closed"}"#);
         check(
             &plain,
             &merged("old", Some("m")),

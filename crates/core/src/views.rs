@@ -635,8 +635,10 @@ fn unit_event(row: &mut ItemRow, event: &Event, stamp: &Stamp) {
             head,
             branch,
             base,
+            repository,
             ..
         } => {
+            unit.repository.clone_from(repository);
             unit.work = Some(head.clone());
             unit.pull_request = Some(Box::new(PullRequestRow {
                 branch: branch.clone(),
@@ -654,8 +656,9 @@ fn unit_event(row: &mut ItemRow, event: &Event, stamp: &Stamp) {
                 row.is_open = true;
                 row.closed = false;
                 row.trouble = None;
+                row.held = false;
             }
-            is_requested(unit);
+            note_requested(unit);
         }
         Event::PullRequestSeen { news, .. } => saw_news(unit, news),
         Event::MergeReturned { why, .. } => {
@@ -710,11 +713,12 @@ fn asked_for(unit: &mut UnitRow, (head, branch, base): (&str, &str, &str)) {
     row.is_open = false;
     row.closed = false;
     row.trouble = None;
+    row.held = false;
     row.merged = None;
 }
 
 /// The work of the unit waits in its pull request.
-fn is_requested(unit: &mut UnitRow) {
+fn note_requested(unit: &mut UnitRow) {
     if let Some(merge) = &mut unit.merge {
         merge.state = MergeState::Requested;
     }
@@ -733,6 +737,7 @@ fn saw_news(unit: &mut UnitRow, news: &PullRequestNews) {
             row.is_open = false;
             row.closed = false;
             row.trouble = None;
+            row.held = false;
         }
         PullRequestNews::Closed { .. } => row.closed = true,
         PullRequestNews::Open => {
@@ -740,10 +745,18 @@ fn saw_news(unit: &mut UnitRow, news: &PullRequestNews) {
             row.trouble = None;
         }
         PullRequestNews::Lost { .. } => unit.pull_request = None,
-        PullRequestNews::Words { ids, .. } => row.heard.extend(ids.iter().cloned()),
+        PullRequestNews::Words { ids, .. } => {
+            row.heard.extend(ids.iter().cloned());
+            row.returns += 1;
+        }
+        PullRequestNews::Held { why } => {
+            row.trouble = Some(why.clone());
+            row.held = true;
+            row.returns = 0;
+        }
         PullRequestNews::Trouble { why } => {
             row.trouble = Some(why.clone());
-            is_requested(unit);
+            note_requested(unit);
         }
     }
 }
@@ -1517,14 +1530,17 @@ fn planned_item(planned: &ItemPlanned, stamp: &Stamp) -> ItemRow {
         claim_gate: None,
         at_work_since: None,
         work_ms: 0,
-        unit: past.pull_request.map(left_in),
+        unit: past
+            .pull_request
+            .map(|number| left_in(number, past.pull_request_name.clone())),
     }
 }
 
 /// A unit whose work others left in a pull request.
-fn left_in(number: u64) -> Box<UnitRow> {
+fn left_in(number: u64, named: Option<String>) -> Box<UnitRow> {
     let known = PullRequestRow {
         number: Some(number),
+        named,
         ..PullRequestRow::default()
     };
     Box::new(UnitRow {

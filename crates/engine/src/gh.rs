@@ -14,9 +14,11 @@ use piton_core::pull_request::{PullRequestLook, PullRequestState, PullRequestWor
 use serde::Deserialize;
 
 use crate::fail;
-use crate::git::By;
+use crate::git::{self, By};
 use crate::process::{self, Call, Output};
 
+/// The remote that branches are pushed to, and whose pull requests are meant.
+pub const REMOTE: &str = "origin";
 /// How long `gh` may take for one call.
 const TIMEOUT: Duration = Duration::from_secs(60);
 /// So many characters of one text are handed on.
@@ -36,24 +38,26 @@ pub struct Gh<'a> {
 }
 
 /// A pull request as a list has it.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Listed {
-    number: u64,
-    url: String,
-    state: String,
-    head_ref_oid: String,
-    #[serde(default)]
-    is_cross_repository: bool,
-}
-
-/// A pull request that is there.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FoundPullRequest {
+pub struct ListedPullRequest {
     /// Its number.
     pub number: u64,
     /// Its address.
     pub url: String,
+    state: String,
+    /// The last commit of its branch.
+    pub head_ref_oid: String,
+    #[serde(default)]
+    is_cross_repository: bool,
+}
+
+impl ListedPullRequest {
+    /// Whether it waits.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        self.state == "OPEN"
+    }
 }
 
 /// A pull request that others left.
@@ -152,19 +156,19 @@ impl Gh<'_> {
         self.say(&["--version"], "").is_ok()
     }
 
-    /// The pull request in which the work stands: one that is open for the branch, else
-    /// one that had the very commit when it was closed or merged.
+    /// The pull requests of a branch, the newest first. Those of forks, whose branch has
+    /// the same name at most, are none of them.
     ///
     /// # Errors
     ///
     /// What `gh` said, in one line.
-    pub fn find(&self, branch: &str, head: &str) -> Result<Option<FoundPullRequest>, String> {
+    pub fn of_branch(&self, branch: &str) -> Result<Vec<ListedPullRequest>, String> {
         let fields = "number,url,state,headRefOid,isCrossRepository";
         let args = [
             "pr", "list", "--head", branch, "--state", "all", "--limit", "100", "--json", fields,
         ];
-        let listed: Vec<Listed> = parse(&self.say(&args, "")?)?;
-        Ok(choose(&listed, head))
+        let listed: Vec<ListedPullRequest> = parse(&self.say(&args, "")?)?;
+        Ok(own_of(listed))
     }
 
     /// Opens one. Another may have done so in this moment: then it says so.
@@ -229,12 +233,16 @@ impl Gh<'_> {
 
     fn say(&self, args: &[&str], input: &str) -> Result<Vec<u8>, String> {
         let args: Vec<OsString> = args.iter().map(OsString::from).collect();
-        let env = [
+        // What is pushed to is what is asked about: by itself it may mean another remote.
+        let repository = git::remote_url(self.tree, REMOTE);
+        let repository = repository.as_deref().and_then(repository_at);
+        let mut env = vec![
             ("GH_PROMPT_DISABLED", "1"),
             ("GH_NO_UPDATE_NOTIFIER", "1"),
             ("NO_COLOR", "1"),
             ("GIT_TERMINAL_PROMPT", "0"),
         ];
+        env.extend(repository.as_deref().map(|name| ("GH_REPO", name)));
         let output = process::output(&Call {
             program: "gh",
             args: &args,
@@ -273,17 +281,36 @@ fn parse<T: serde::de::DeserializeOwned>(said: &[u8]) -> Result<T, String> {
     serde_json::from_slice(said).map_err(|error| format!("`gh` said what is no answer: {error}"))
 }
 
-fn choose(listed: &[Listed], head: &str) -> Option<FoundPullRequest> {
-    // Those of forks have a branch of the same name at most.
-    let own = || listed.iter().filter(|one| !one.is_cross_repository);
-    let newest = |one: &&Listed| one.number;
-    let open = own().filter(|one| one.state == "OPEN").max_by_key(newest);
-    let same = own()
-        .filter(|one| one.head_ref_oid == head)
-        .max_by_key(newest);
-    open.or(same).map(|one| FoundPullRequest {
-        number: one.number,
-        url: one.url.clone(),
+fn own_of(mut listed: Vec<ListedPullRequest>) -> Vec<ListedPullRequest> {
+    listed.retain(|one| !one.is_cross_repository);
+    listed.sort_by_key(|one| std::cmp::Reverse(one.number));
+    listed
+}
+
+/// The repository that a remote is, as `gh` is told: `[HOST/]OWNER/NAME`. None of a
+/// remote that is no service.
+fn repository_at(url: &str) -> Option<String> {
+    let (host, path) = match url.split_once("://") {
+        Some(("http" | "https" | "ssh" | "git", rest)) => rest.split_once('/')?,
+        Some(_) => return None,
+        None => {
+            let (host, path) = url.split_once(':')?;
+            (!host.contains('/')).then_some((host, path))?
+        }
+    };
+    let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
+    let host = host.split_once(':').map_or(host, |(host, _)| host);
+    let path = path.trim_matches('/');
+    let path = path.strip_suffix(".git").unwrap_or(path);
+    let mut parts = path.split('/');
+    let (owner, name) = (parts.next()?, parts.next()?);
+    if owner.is_empty() || name.is_empty() || parts.next().is_some() {
+        return None;
+    }
+    Some(match host.contains('.') {
+        true => format!("{host}/{owner}/{name}"),
+        // A name of the configuration of ssh says nothing to `gh`.
+        false => format!("{owner}/{name}"),
     })
 }
 
@@ -330,6 +357,7 @@ fn look_of(viewed: Viewed, at_lines: Vec<AtLine>) -> Result<PullRequestLook, Str
         state,
         merge_commit: viewed.merge_commit.map(|commit| commit.oid),
         head: viewed.head_ref_oid,
+        has_work: false,
         words: words
             .into_iter()
             .skip(skipped)
@@ -371,33 +399,43 @@ mod tests {
 
     use super::*;
 
-    fn listed(value: Value) -> Vec<Listed> {
-        serde_json::from_value(value).expect("a list")
+    #[test]
+    fn those_of_forks_are_left_out_and_the_newest_is_first() {
+        let one = |number: u64, cross: bool| {
+            json!({"number": number, "url": "u", "state": "OPEN",
+                   "headRefOid": "h", "isCrossRepository": cross})
+        };
+        let listed = json!([one(1, false), one(3, true), one(2, false)]);
+        let own = own_of(serde_json::from_value(listed).expect("a list"));
+        let numbers: Vec<u64> = own.iter().map(|one| one.number).collect();
+        assert_eq!(numbers, [2, 1]);
     }
 
     #[test]
-    fn the_one_that_is_open_is_it_else_one_with_the_very_commit() {
-        let one = |number: u64, state: &str, head: &str, cross: bool| {
-            json!({"number": number, "url": format!("u{number}"), "state": state,
-                   "headRefOid": head, "isCrossRepository": cross})
-        };
+    fn a_remote_says_which_repository_is_meant() {
         #[track_caller]
-        fn check(list: &[Value], number: Option<u64>) {
-            let found = choose(&listed(Value::Array(list.to_vec())), "h");
-            assert_eq!(found.map(|one| one.number), number);
+        fn check(url: &str, name: Option<&str>) {
+            assert_eq!(repository_at(url).as_deref(), name, "{url}");
         }
-        check(&[], None);
         check(
-            &[one(1, "CLOSED", "h", false), one(2, "OPEN", "old", false)],
-            Some(2),
+            "https://github.com/acme/shop.git",
+            Some("github.com/acme/shop"),
         );
         check(
-            &[one(1, "MERGED", "h", false), one(2, "CLOSED", "old", false)],
-            Some(1),
+            "https://ada@github.com/acme/shop",
+            Some("github.com/acme/shop"),
         );
-        check(&[one(1, "MERGED", "old", false)], None);
-        // A fork has a branch of that name.
-        check(&[one(3, "OPEN", "h", true)], None);
+        check("git@github.com:acme/shop.git", Some("github.com/acme/shop"));
+        check(
+            "ssh://git@git.acme.org:2222/acme/shop",
+            Some("git.acme.org/acme/shop"),
+        );
+        check("git@work:acme/shop.git", Some("acme/shop"));
+        check("https://github.com/acme", None);
+        check("https://git.acme.org/a/b/c", None);
+        check("/srv/shop.git", None);
+        check("../shop.git", None);
+        check("file:///srv/a/shop.git", None);
     }
 
     fn look(value: Value, at_lines: Value) -> PullRequestLook {

@@ -39,14 +39,17 @@ pub use self::file_history::{FileHistory, commits_made_here};
 pub use self::index::is_tracked;
 pub use self::landing::{fast_forward, is_unstaged, rebased_branch};
 pub use self::merging::{
-    MergeOrder, MergeTry, OwnPaths, begin_merge, commit_texts, merge, stored_text, with_markers,
+    MergeOrder, MergeTry, OwnPaths, begin_merge, commit_texts, is_without_files, merge,
+    stored_text, with_markers, without_files,
 };
 pub use self::reached::{Whereabouts, Work, exists, reached};
 pub use self::refs::{
     RefMove, RefStep, files_committed, git_version, is_built_on, is_on_branch, is_on_branch_but,
     merge_base, merged_since, move_ref, ref_at, refs_below, remove_refs,
 };
-pub use self::remote::{Pushed, branch_at_remote, fetch, fetch_commit, has_remote, push, tree_of};
+pub use self::remote::{
+    Pushed, branch_at_remote, fetch, fetch_commit, push, remote_url, tree_of, unpushed,
+};
 pub use self::saving::{SavedWork, is_saved, open_saved, open_saved_in_merge, save_work, saved_on};
 pub use self::submodules::{
     BehindSubmodule, KeptRepository, KeptWork, MovedSubmodule, changed_submodules,

@@ -288,6 +288,33 @@ impl Repo {
         self.name(self.base)
     }
 
+    /// Whether a commit is another one, or built on it.
+    pub fn is_built_on(&self, of: &str, on: &str) -> bool {
+        self.ancestors(self.index(of)).contains(&self.index(on))
+    }
+
+    /// Somebody commits on top of what was pushed.
+    pub fn commit_on(&mut self, head: &str, value: u64) -> String {
+        let head = self.index(head);
+        let mut files = self.commits[head].files.clone();
+        files.insert(format!("people/{value}"), value);
+        let made = self.commit(vec![head], files);
+        self.by_hand.insert(made);
+        self.name(made)
+    }
+
+    /// What people pushed, and newer work than they saw; none where both changed the same.
+    pub fn merge_pushed(&mut self, there: &str, work: &str) -> Option<String> {
+        let sides = [self.index(there), self.index(work)];
+        let (files, both) = self.merge(sides[0], sides[1]);
+        if !both.is_empty() {
+            return None;
+        }
+        let made = self.commit(sides.to_vec(), files);
+        self.by_hand.insert(made);
+        Some(self.name(made))
+    }
+
     /// Somebody else commits to that branch.
     pub fn commit_to_base(&mut self, value: u64) {
         let mut files = self.commits[self.base].files.clone();

@@ -247,7 +247,7 @@ fn pull_request_line(node: &Node, news: &PullRequestNews) -> Option<String> {
                 dash(Some(why))
             )
         }
-        PullRequestNews::Trouble { why } => {
+        PullRequestNews::Held { why } | PullRequestNews::Trouble { why } => {
             format!(
                 "{YELLOW}!{YELLOW:#} the pull request of {node}{}",
                 dash(Some(why))

@@ -361,36 +361,39 @@ fn a_gh_that_fails_is_asked_on_and_said_once() {
     fine(&run(&scratch));
 }
 
-/// What somebody else pushed there is not overwritten.
+/// What somebody else pushed there is not overwritten: on top of the work it is merged
+/// with what is made later, and a person is asked where it is something else.
 #[test]
-fn a_branch_with_commits_of_others_is_asked_about() {
-    let scratch = project(1);
-    assert_eq!(run(&scratch).exit, 3);
-    let origin = format!("{FAKE}/origin.git");
-    let git = |args: &[&str]| scratch.git(&[&["--git-dir", &origin], args].concat());
+fn commits_of_others_in_its_branch_stay_there() {
     let branch = "piton-pr/prd/US-001";
-    let tree = git(&["rev-parse", &format!("{branch}^{{tree}}")]);
-    let commit = scratch.git(&[
-        "--git-dir",
-        &origin,
-        "-c",
-        "user.name=Bob",
-        "-c",
-        "user.email=b@example.org",
-        "commit-tree",
-        tree.trim(),
-        "-p",
-        branch,
-        "-m",
-        "by hand",
-    ]);
-    git(&["update-ref", &format!("refs/heads/{branch}"), commit.trim()]);
-    let id = asked(&scratch)[0]["id"].as_str().expect("an id").to_owned();
-    fine(&scratch.piton(&["decide", &id, "reject", "--why", "otherwise"]));
-    assert_eq!(run(&scratch).exit, 3);
-    assert_eq!(git(&["rev-parse", branch]), commit);
-    let question = asked(&scratch)[0]["question"].to_string();
-    assert!(question.contains("somebody else pushed"), "{question}");
+    for parent in [Some(branch), None] {
+        let scratch = project(1);
+        assert_eq!(run(&scratch).exit, 3);
+        let origin = format!("{FAKE}/origin.git");
+        let bob = ["-c", "user.name=Bob", "-c", "user.email=b@example.org"];
+        let git = |args: &[&str]| {
+            let git_dir: &[&str] = &["--git-dir", &origin];
+            scratch.git(&[git_dir, &bob, args].concat())
+        };
+        let tree = git(&["rev-parse", &format!("{branch}^{{tree}}")]);
+        let on: Vec<&str> = parent.into_iter().flat_map(|on| ["-p", on]).collect();
+        let make = [&["commit-tree", tree.trim(), "-m", "by hand"], &on[..]].concat();
+        let commit = git(&make);
+        git(&["update-ref", &format!("refs/heads/{branch}"), commit.trim()]);
+        let id = asked(&scratch)[0]["id"].as_str().expect("an id").to_owned();
+        fine(&scratch.piton(&["decide", &id, "reject", "--why", "otherwise"]));
+        assert_eq!(run(&scratch).exit, 3);
+        let question = asked(&scratch)[0]["question"].to_string();
+        if parent.is_some() {
+            let base = git(&["merge-base", branch, commit.trim()]);
+            assert_eq!(base, commit);
+            assert_ne!(git(&["rev-parse", branch]), commit);
+            assert!(question.contains("waits to be merged"), "{question}");
+        } else {
+            assert_eq!(git(&["rev-parse", branch]), commit);
+            assert!(question.contains("somebody else pushed"), "{question}");
+        }
+    }
 }
 
 /// What depends on an issue begins at the commit that has it.

@@ -89,7 +89,7 @@ pub(super) fn step_pull_request(
             ask(story, &item);
         }
         (MergeState::Requested, PullRequestStep::Saw { news })
-            if known.is_some_and(|known| known.is_open) =>
+            if known.is_some_and(|known| is_seen(&known, news)) =>
         {
             saw(story, &item, news);
         }
@@ -104,6 +104,22 @@ pub(super) fn step_pull_request(
         ) => return Err(wrong_item(&item)),
     }
     Ok(())
+}
+
+/// Whether such news can be of what is known: of one in which the work does not stand yet
+/// only that it was merged.
+fn is_seen(known: &PullRequestRow, news: &PullRequestNews) -> bool {
+    match news {
+        PullRequestNews::Merged { .. } | PullRequestNews::MergedBefore { .. } => {
+            known.number.is_some()
+        }
+        PullRequestNews::Closed { .. }
+        | PullRequestNews::Open
+        | PullRequestNews::Held { .. }
+        | PullRequestNews::Lost { .. }
+        | PullRequestNews::Trouble { .. }
+        | PullRequestNews::Words { .. } => known.is_open,
+    }
 }
 
 /// The unit goes on with what others left in a pull request: it waits there, where they
@@ -126,8 +142,10 @@ fn take(story: &mut Story<'_>, item: &ItemRow, found: &TakenPullRequest) -> Resu
         branch,
         base,
     } = found.clone();
+    let repository = story.tables.repository_of(item).map(str::to_owned);
     story.tell(Event::PullRequestTaken {
         run,
+        repository,
         node: node.clone(),
         number,
         url: url.clone(),
@@ -190,6 +208,7 @@ fn saw(story: &mut Story<'_>, item: &ItemRow, news: &PullRequestNews) {
         PullRequestNews::Lost { .. } => {}
         PullRequestNews::Closed { .. }
         | PullRequestNews::Open
+        | PullRequestNews::Held { .. }
         | PullRequestNews::Trouble { .. } => {
             story.settle_own(item.run, &item.node, Verb::Settled);
             let Some(now) = story.tables.item(item.run, &item.node).cloned() else {
@@ -200,6 +219,7 @@ fn saw(story: &mut Story<'_>, item: &ItemRow, news: &PullRequestNews) {
                 PullRequestNews::Merged { .. }
                 | PullRequestNews::MergedBefore { .. }
                 | PullRequestNews::Open
+                | PullRequestNews::Held { .. }
                 | PullRequestNews::Lost { .. }
                 | PullRequestNews::Words { .. }
                 | PullRequestNews::Trouble { .. } => None,
@@ -248,6 +268,7 @@ fn question(node: &Node, known: &PullRequestRow) -> String {
         (Some(why), _) if known.merged.is_some() => {
             format!("{name} of `{node}` was merged, and {why}{at}")
         }
+        (Some(why), _) if known.held => format!("{name} of `{node}`: {why}{at}"),
         (Some(why), _) if known.is_open => {
             format!("{name} of `{node}` cannot be looked at ({why}){at}")
         }

@@ -183,6 +183,7 @@ impl Event {
                 head: _,
                 branch: _,
                 base: _,
+                repository: _,
             }
             | Self::PullRequestOpened {
                 run: _,
@@ -201,7 +202,9 @@ impl Event {
                     words,
                     ids: _,
                 } => each(Text::Free(words)),
-                PullRequestNews::Trouble { why } => each(Text::Free(why)),
+                PullRequestNews::Held { why } | PullRequestNews::Trouble { why } => {
+                    each(Text::Free(why));
+                }
                 PullRequestNews::Merged { commit: _ }
                 | PullRequestNews::MergedBefore { head: _ }
                 | PullRequestNews::Open => {}
@@ -502,6 +505,7 @@ fn planned_item(item: &mut PlannedItem, each: Each<'_>) {
         retries: _,
         human,
         pull_request: _,
+        pull_request_name: _,
     } = past;
     option(summary, each);
     option(error, each);

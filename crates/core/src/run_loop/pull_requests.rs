@@ -104,13 +104,17 @@ fn is_to_stop(row: &RunRow) -> bool {
 
 impl RunLoop {
     /// The units whose work is in a pull request of which a look can bring something new:
-    /// what was merged and cannot be followed waits for a person.
+    /// what was merged and cannot be followed waits for a person. One in which it does not
+    /// stand, since a person is asked why, may be merged all the same.
     fn requested(&self) -> impl Iterator<Item = (&ItemRow, &PullRequestRow)> {
         let lanes = self.run().and_then(|row| row.lanes.as_deref());
         let nodes = lanes.into_iter().flat_map(|lanes| lanes.requested.keys());
         let items = nodes.filter_map(|node| self.tables.item(self.run, node));
         let known = items.filter_map(|item| Some((item, item.pull_request()?)));
-        known.filter(|(_, known)| known.is_open && known.merged.is_none())
+        known.filter(|(_, known)| {
+            let is_in_trouble = known.trouble.is_some() && known.number.is_some();
+            (known.is_open || is_in_trouble) && known.merged.is_none()
+        })
     }
 
     /// Whether the loop is to look at pull requests: it holds the run, which is neither

@@ -114,6 +114,11 @@ fn trouble() -> PullRequestStep {
     saw(PullRequestNews::Trouble { why })
 }
 
+fn held() -> PullRequestStep {
+    let why = "it was given back 10 times".to_owned();
+    saw(PullRequestNews::Held { why })
+}
+
 fn do_step(world: &mut World, token: u64, to_do: PullRequestStep) {
     let command = step(world, token, to_do);
     world.ok(command);
@@ -174,6 +179,7 @@ fn each_step_fits_the_states_of_the_table_and_no_other() {
             saw(PullRequestNews::Open),
             [no, no, "Requested, open", no, no],
         ),
+        (held(), [no, no, "Requested, open", no, no]),
     ];
     for (one, expected) in table {
         for (nth, expected) in expected.into_iter().enumerate() {
@@ -198,6 +204,66 @@ fn each_step_fits_the_states_of_the_table_and_no_other() {
             world.check();
         }
     }
+}
+
+/// A person brought the branch up to date and merges, while another one is asked about
+/// what they pushed.
+#[test]
+fn what_does_not_stand_there_yet_may_be_merged_all_the_same() {
+    let news = [
+        (merged(), "Queued, merged there"),
+        (
+            saw(PullRequestNews::MergedBefore {
+                head: "theirs".to_owned(),
+            }),
+            "Queued, asked",
+        ),
+    ];
+    for (seen, came_to) in news {
+        let (mut world, token) = requested();
+        do_step(&mut world, token, words("c1"));
+        go_on(&mut world, token);
+        let lane = take_lane(&world, token, AT, 1);
+        world.ok(lane);
+        let attempt = world.begin_as(token, AT, Role::Resolve);
+        let report = piton_core::attempt::Report::bare(piton_core::Outcome::Completed);
+        world.end(token, AT, attempt, report);
+        world.gate(token, AT, true);
+        world.make_commit(token, AT, Ok("more"));
+        do_step(&mut world, token, PullRequestStep::Ask);
+        let why = "somebody else pushed to it".to_owned();
+        do_step(&mut world, token, saw(PullRequestNews::Trouble { why }));
+        for other in [closed(), words("c2"), saw(PullRequestNews::Open)] {
+            let command = step(&world, token, other);
+            assert!(matches!(world.refused(command), Refusal::ItemState { .. }));
+        }
+        do_step(&mut world, token, seen);
+        assert_eq!(shown(&world), came_to);
+        assert_eq!(world.tables.open_decisions(world.run).count(), 0);
+        world.check();
+    }
+}
+
+/// What is given back too often waits until a person says here that it goes on.
+#[test]
+fn words_without_end_end_with_a_question() {
+    let (mut world, token) = requested();
+    do_step(&mut world, token, held());
+    assert_eq!(
+        question(&world),
+        format!("pull request #7 of `a`: it was given back 10 times: {URL}")
+    );
+    let known = world.item(AT).pull_request().expect("it is known").clone();
+    assert!(known.held && known.returns == 0);
+    let retry = world.answer_to(world.question(), Verb::Retry, None);
+    world.ok(retry);
+    go_on(&mut world, token);
+    do_step(&mut world, token, opened("work"));
+    let known = world.item(AT).pull_request().expect("it is known").clone();
+    assert!(known.is_open && !known.held && known.trouble.is_none());
+    do_step(&mut world, token, words("c9"));
+    let known = world.item(AT).pull_request().expect("it is known");
+    assert_eq!((known.returns, known.heard.len()), (1, 1));
 }
 
 #[test]
@@ -474,12 +540,27 @@ fn a_check_that_was_changed_meanwhile_has_to_pass_on_what_was_merged() {
 
 /// An item with a pull request that others left, where a runner has entered lanes.
 fn left_to(state: ItemState, reviewed: bool, pull_requests: bool) -> (World, u64) {
+    left_in("shop", state, reviewed, pull_requests)
+}
+
+/// The same in a repository.
+fn left_in(
+    repository: &str,
+    state: ItemState,
+    reviewed: bool,
+    pull_requests: bool,
+) -> (World, u64) {
     let mut world = World::empty();
     let run = world.run;
     let mut plan = plan(run, "a");
     plan.order = piton_core::plan::Order::Any;
     plan.items[0].state = state;
     plan.items[0].past.pull_request = Some(4);
+    plan.items[0].repository = Some(repository.to_owned());
+    plan.policy.repositories = Some(piton_core::policy::Repositories {
+        own: vec!["shop".to_owned()],
+        others: vec!["web".to_owned()],
+    });
     if state == ItemState::Waiting {
         plan.items[0].past.human = Some(piton_core::attempt::HumanNeeded {
             reason: "shop#4 waits for a person".to_owned(),
@@ -553,6 +634,50 @@ fn what_others_left_in_a_pull_request_goes_on_there() {
     assert_eq!(shown(&world), "Requested, open");
 }
 
+/// What was merged in another repository moves the target there.
+#[test]
+fn what_others_left_in_another_repository_is_followed_there() {
+    let (mut world, token) = left_in("web", ItemState::Waiting, false, true);
+    let base = "base of web".to_owned();
+    world.ok(Command::TargetRun {
+        run: world.run,
+        token,
+        repository: Some("web".to_owned()),
+        target: Box::new(TargetRow {
+            branch: "piton/auth".to_owned(),
+            base: base.clone(),
+            tip: base.clone(),
+            onto: Some("main".to_owned()),
+            path: None,
+            was_there: false,
+            merged: 0,
+        }),
+    });
+    do_step(&mut world, token, taken(4));
+    assert_eq!(world.item(AT).worked_repository(), Some("web"));
+    do_step(&mut world, token, merged());
+    go_on(&mut world, token);
+    let made = MadeMerge {
+        onto: base,
+        commit: "main of web".to_owned(),
+        tree: "tree".to_owned(),
+    };
+    let start = MergeStep::Start {
+        made,
+        is_checked: false,
+    };
+    for one in [start, MergeStep::End] {
+        let command = step_of(&world, token, AT, one);
+        world.ok(command);
+    }
+    let row = world.run_row();
+    let tip = |name| row.target_in(name).map(|target| target.tip.as_str());
+    assert_eq!(
+        (tip(None), tip(Some("web"))),
+        (Some("base"), Some("main of web"))
+    );
+}
+
 #[test]
 fn another_one_is_not_taken_nor_any_where_work_goes_to_none() {
     let (world, token) = left_to(ItemState::Ready, false, true);
@@ -590,6 +715,7 @@ fn seen(look: Result<PullRequestLook, String>) -> Input {
 
 fn still_open() -> Result<PullRequestLook, String> {
     Ok(PullRequestLook {
+        has_work: false,
         state: PullRequestState::Open,
         merge_commit: None,
         head: Some("work".to_owned()),

@@ -128,6 +128,47 @@ pub fn commit_texts(
     git.commit(&tree, &[onto], message, Sign::AsUser)
 }
 
+/// A commit with the work, in which these files are as they were where it parts from
+/// `base`: the commit itself where they are, else one on top of it.
+///
+/// # Errors
+///
+/// When git fails.
+pub fn without_files(
+    main: &Path,
+    (base, work): (&str, &str),
+    files: &[String],
+    message: &str,
+    by: &By<'_>,
+) -> Result<String, Failure> {
+    let git = Plumbing { lane: main, by };
+    match git.tree_without((base, work), files)? {
+        Some(tree) => git.commit(&tree, &[work], message, Sign::AsUser),
+        None => Ok(work.to_owned()),
+    }
+}
+
+/// Whether a commit is one that [`without_files`] made of the work.
+///
+/// # Errors
+///
+/// When git fails.
+pub fn is_without_files(
+    main: &Path,
+    commit: &str,
+    (base, work): (&str, &str),
+    files: &[String],
+    by: &By<'_>,
+) -> Result<bool, Failure> {
+    let git = Plumbing { lane: main, by };
+    let parents = ["rev-parse", &format!("{commit}^@")];
+    if git.line("look at a commit", &parents, &More::default())? != work {
+        return Ok(false);
+    }
+    let there = super::tree_of(main, commit)?;
+    Ok(git.tree_without((base, work), files)? == Some(there))
+}
+
 /// A file as a commit stores it, by its path in the work tree; none where it has
 /// none, or no text.
 ///
@@ -302,6 +343,24 @@ impl Plumbing<'_> {
         match self.merge_tree(onto, &apart)? {
             Ok(tree) => self.with_texts(&tree, &put).map(Ok),
             Err(files) => Ok(Err(files)),
+        }
+    }
+
+    /// The tree of the work in which these files are as they were where it parts from
+    /// `base`; none where they are so in the work.
+    fn tree_without(
+        &self,
+        sides: (&str, &str),
+        files: &[String],
+    ) -> Result<Option<String>, Failure> {
+        let own = OwnPaths {
+            plans: files.to_vec(),
+            natives: Vec::new(),
+        };
+        let OwnChanges { back, .. } = self.own_changes(sides, &own)?;
+        match back.is_empty() {
+            true => Ok(None),
+            false => self.with_changes(sides.1, &back).map(Some),
         }
     }
 

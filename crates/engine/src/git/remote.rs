@@ -21,11 +21,20 @@ pub enum Pushed {
     Refused(String),
 }
 
-/// Whether the repository has a remote of this name.
+/// Where the remote of this name is; none where the repository has none.
 #[must_use]
-pub fn has_remote(work_tree: &Path, remote: &str) -> bool {
-    let url = format!("remote.{remote}.url");
-    git(work_tree, &["config", "--get", &url]).is_ok_and(|said| said.ok)
+pub fn remote_url(work_tree: &Path, remote: &str) -> Option<String> {
+    let said = git(work_tree, &["remote", "get-url", remote]).ok()?;
+    said.ok.then_some(said.out)
+}
+
+/// How many commits of a branch the remote did not have when it was asked last; none
+/// where nobody knows.
+#[must_use]
+pub fn unpushed(work_tree: &Path, (remote, branch): (&str, &str)) -> Option<u32> {
+    let range = format!("refs/remotes/{remote}/{branch}..refs/heads/{branch}");
+    let said = git(work_tree, &["rev-list", "--count", &range, "--"]).ok()?;
+    said.out.parse().ok().filter(|_| said.ok)
 }
 
 fn talk(work_tree: &Path, args: &[&str], by: &By<'_>) -> Result<Said, Failure> {

@@ -4,12 +4,14 @@
 //! finds out whether it was done already. What a look means is decided in
 //! `piton_core::pull_request`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::thread;
 
 use piton_core::lane::TargetRow;
 use piton_core::merge::{MadeMerge, MergeStep};
-use piton_core::pull_request::{PullRequestLook, PullRequestRow, TakenPullRequest};
+use piton_core::pull_request::{
+    PullRequestLook, PullRequestRow, PullRequestState, TakenPullRequest, is_another,
+};
 use piton_core::redact::Redactor;
 use piton_core::run_loop::{Input, MergeEnd, OpeningEnd};
 use piton_core::{ItemRow, Need, Node, RunId, RunRow, Tables};
@@ -19,7 +21,7 @@ use super::{Job, Message, Runner};
 use crate::config::PullRequestProgram;
 use crate::fail;
 use crate::failure::Failure;
-use crate::gh::Gh;
+use crate::gh::{Gh, ListedPullRequest, REMOTE};
 use crate::git::{self, By, MergeOrder, MergeTry, OwnPaths, Pushed, RefStep};
 use crate::notice::Notice;
 use crate::process::{self, Stop};
@@ -27,9 +29,6 @@ use crate::repositories::trees_of_run;
 use crate::session::Session;
 
 use super::work::CallEnd;
-
-/// Where branches are pushed to.
-const REMOTE: &str = "origin";
 
 /// What calls for a run's pull requests are found by.
 fn mark(run: RunId) -> String {
@@ -62,12 +61,35 @@ pub(super) fn are_wanted(
         return Ok(false);
     }
     let Some(why) = hindrance(session, row) else {
+        tell_unpushed(session, row, tell);
         return Ok(true);
     };
     tell(Notice::Warning(&format!(
         "work goes to no pull requests: {why}"
     )));
     Ok(false)
+}
+
+/// Says which commits nobody pushed yet: they are part of what is pushed first.
+fn tell_unpushed(session: &Session<'_>, row: &RunRow, tell: &mut dyn FnMut(Notice<'_>)) {
+    let others = trees_of_run(session.world, &session.project, row).unwrap_or_default();
+    for tree in std::iter::once(&session.project.work_tree).chain(others.values()) {
+        let Some(branch) = git::checked_out(tree).and_then(|here| here.branch) else {
+            continue;
+        };
+        let count = git::unpushed(tree, (REMOTE, &branch)).unwrap_or(0);
+        if count > 0 {
+            let commits = if count == 1 {
+                "1 commit"
+            } else {
+                &format!("{count} commits")
+            };
+            tell(Notice::Warning(&format!(
+                "{commits} of {branch} in {} that `{REMOTE}` did not have when it was asked last will be part of the first pull request: see `git log {REMOTE}/{branch}..{branch}`",
+                tree.display()
+            )));
+        }
+    }
 }
 
 /// Why there can be no pull requests, if something is in the way.
@@ -79,7 +101,7 @@ fn hindrance(session: &Session<'_>, row: &RunRow) -> Option<String> {
     let others = trees_of_run(session.world, &session.project, row).unwrap_or_default();
     for tree in std::iter::once(tree).chain(others.values()) {
         let shown = tree.display();
-        if !git::has_remote(tree, REMOTE) {
+        if git::remote_url(tree, REMOTE).is_none() {
             return Some(format!(
                 "the repository in {shown} has no remote `{REMOTE}`"
             ));
@@ -105,6 +127,10 @@ struct Opening {
     known: PullRequestRow,
     title: String,
     body: String,
+    /// Where work begins here.
+    tip: String,
+    /// The files of which nothing of the work goes there: those of the plan.
+    plans: Vec<String>,
 }
 
 /// Why the work of a unit is in no pull request.
@@ -126,13 +152,13 @@ impl Opening {
     fn carry_out(&self, tree: &Path, by: &By<'_>) -> Result<(u64, String), Hindered> {
         let known = &self.known;
         fail::point("pull-request.before-push");
-        push(tree, known, by)?;
+        self.push(tree, by)?;
         fail::point("pull-request.pushed");
         if let Some((number, url)) = known.number.zip(known.url.clone()) {
             return Ok((number, url));
         }
         let gh = Gh { tree, by };
-        let find = || gh.find(&known.branch, &known.head).map_err(Hindered::Now);
+        let find = || self.find(tree, by);
         if let Some(found) = find()? {
             return Ok((found.number, found.url));
         }
@@ -149,39 +175,155 @@ impl Opening {
     }
 }
 
-/// Overwrites nothing but what was pushed from here.
-fn push(tree: &Path, known: &PullRequestRow, by: &By<'_>) -> Result<(), Hindered> {
-    let at_remote = (REMOTE, &*known.branch);
-    let there = git::branch_at_remote(tree, at_remote, by)?;
-    let is_own = |at: &String| *at == known.head || known.before.contains(at);
-    match &there {
-        Some(at) if *at == known.head => return Ok(()),
-        Some(at) if !is_own(at) => {
-            return Err(Hindered::ForGood(format!(
-                "somebody else pushed {} to the branch {} of `{REMOTE}`, and that would be lost",
+impl Opening {
+    /// The pull request in which the work stands: one that is open for the branch, else
+    /// one that had it when it was closed or merged.
+    fn find(&self, tree: &Path, by: &By<'_>) -> Result<Option<ListedPullRequest>, Hindered> {
+        let known = &self.known;
+        let mut listed = Gh { tree, by }
+            .of_branch(&known.branch)
+            .map_err(Hindered::Now)?;
+        if let Some(open) = listed.iter().position(ListedPullRequest::is_open) {
+            return Ok(Some(listed.swap_remove(open)));
+        }
+        for one in listed {
+            let there = (one.number, &*one.head_ref_oid);
+            if has_work(tree, there, (&known.head, &self.plans), by)?.unwrap_or(false) {
+                return Ok(Some(one));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Overwrites nothing but what was pushed from here: what people pushed since is
+    /// merged with the work.
+    fn push(&self, tree: &Path, by: &By<'_>) -> Result<(), Hindered> {
+        let known = &self.known;
+        let at_remote = (REMOTE, &*known.branch);
+        let there = git::branch_at_remote(tree, at_remote, by)?;
+        let own = || {
+            let message = format!("{}: leave the plan to piton", self.title);
+            let sides = (&*self.tip, &*known.head);
+            git::without_files(tree, sides, &self.plans, &message, by)
+        };
+        let to = match there.as_deref() {
+            None => own()?,
+            Some(at) if *at == known.head || self.is_newer(tree, at, by)? => return Ok(()),
+            Some(at) if self.was_pushed(tree, at, by)? => own()?,
+            Some(at) => self.with_theirs(tree, at, &own()?, by)?,
+        };
+        match git::push(tree, at_remote, (there.as_deref(), &to), by)? {
+            Pushed::There => Ok(()),
+            Pushed::Refused(why) => Err(Hindered::Now(format!(
+                "`{REMOTE}` did not take the branch {}: {why}",
+                known.branch
+            ))),
+        }
+    }
+
+    /// Whether what is there is built on the work.
+    fn is_newer(&self, tree: &Path, at: &str, by: &By<'_>) -> Result<bool, Hindered> {
+        let refs = [format!("refs/heads/{}", self.known.branch)];
+        if !git::fetch_commit(tree, (REMOTE, &refs), at, by)? {
+            let why = format!("{} of `{REMOTE}` cannot be fetched", self.known.branch);
+            return Err(Hindered::Now(why));
+        }
+        Ok(git::is_built_on(tree, at, &self.known.head)?)
+    }
+
+    /// Whether what is there is what was pushed from here before.
+    fn was_pushed(&self, tree: &Path, at: &str, by: &By<'_>) -> Result<bool, Hindered> {
+        for before in &self.known.before {
+            let sides = (&*self.tip, &**before);
+            if before == at
+                || (git::exists(tree, before)?
+                    && git::is_without_files(tree, at, sides, &self.plans, by)?)
+            {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// The work merged with what people pushed on top of what stood there before.
+    fn with_theirs(
+        &self,
+        tree: &Path,
+        at: &str,
+        own: &str,
+        by: &By<'_>,
+    ) -> Result<String, Hindered> {
+        let known = &self.known;
+        let mut is_on_own = false;
+        for before in &known.before {
+            is_on_own |= git::exists(tree, before)? && git::is_built_on(tree, at, before)?;
+        }
+        let lost = |how: &str| {
+            Hindered::ForGood(format!(
+                "somebody else pushed {} to the branch {} of `{REMOTE}`, {how}",
                 git::short(at),
                 known.branch
-            )));
+            ))
+        };
+        if !is_on_own {
+            return Err(lost("and that would be lost"));
         }
-        Some(_) | None => {}
+        let order = MergeOrder {
+            onto: at,
+            work: own,
+            own: &OwnPaths::default(),
+            put: &[],
+            checked: None,
+            message: &format!("{}: merge what was pushed meanwhile", self.title),
+        };
+        match git::merge(&folder_of_merges(tree), &order, by)? {
+            MergeTry::Made { commit, .. } => Ok(commit),
+            MergeTry::Nothing { onto, .. } => Ok(onto),
+            MergeTry::Conflict { files } => Err(lost(&format!(
+                "which contradicts the work in {}",
+                files.join(", ")
+            ))),
+        }
     }
-    match git::push(tree, at_remote, (there.as_deref(), &known.head), by)? {
-        Pushed::There => Ok(()),
-        Pushed::Refused(why) => Err(Hindered::Now(format!(
-            "`{REMOTE}` did not take the branch {}: {why}",
-            known.branch
-        ))),
+}
+
+/// Whether the last commit of a pull request has some work, apart from these files; none
+/// where nobody can say, since it cannot be fetched.
+fn has_work(
+    tree: &Path,
+    (number, head): (u64, &str),
+    (work, plans): (&str, &[String]),
+    by: &By<'_>,
+) -> Result<Option<bool>, Failure> {
+    if head == work {
+        return Ok(Some(true));
     }
+    let refs = [format!("refs/pull/{number}/head")];
+    if !git::exists(tree, work)? || !git::fetch_commit(tree, (REMOTE, &refs), head, by)? {
+        return Ok(None);
+    }
+    let plan = plans.first().map(String::as_str);
+    git::has_work_of(tree, head, work, plan).map(Some)
+}
+
+/// Where merges are made: a merge driver writes there, and that is nobody's work tree.
+fn folder_of_merges(tree: &Path) -> PathBuf {
+    git::git_dir(tree).unwrap_or_else(|| tree.to_owned())
 }
 
 /// Finds the pull request in which others left work, and gets that.
 fn take(
     tree: &Path,
-    (number, kept): (u64, &str),
+    (number, named, kept): (u64, Option<&str>, &str),
     by: &By<'_>,
 ) -> Result<TakenPullRequest, Hindered> {
     let found = Gh { tree, by }.one(number).map_err(Hindered::Now)?;
     let (url, head) = (found.url.clone(), found.head_ref_oid.clone());
+    if let Some(named) = named.filter(|named| is_another(named, &url)) {
+        return Err(Hindered::ForGood(format!(
+            "the plan says {named}, and #{number} of `{REMOTE}` is another one: {url}"
+        )));
+    }
     if found.is_cross_repository {
         return Err(Hindered::ForGood(format!(
             "its branch is in another repository: {url}"
@@ -253,9 +395,7 @@ fn follow(
             checked: None,
             message,
         };
-        // A merge driver writes where it runs: that is nobody's work tree.
-        let folder = git::git_dir(tree).unwrap_or_else(|| tree.to_owned());
-        match git::merge(&folder, &order, by)? {
+        match git::merge(&folder_of_merges(tree), &order, by)? {
             MergeTry::Made { commit, .. } => commit,
             MergeTry::Nothing { onto, .. } => onto,
             MergeTry::Conflict { files } => {
@@ -296,8 +436,15 @@ impl Runner<'_, '_> {
             .summary
             .as_deref()
             .map(|summary| redactor.redact(summary));
+        let Some(target) = self.target_of(node) else {
+            let end = OpeningEnd::Stopped;
+            let node = node.clone();
+            return vec![Input::PullRequestOpened { node, end }];
+        };
         let opening = Opening {
             known,
+            tip: target.tip,
+            plans: self.own_paths_at(node).plans,
             title: redactor.redact(&title).into_owned(),
             body: summary
                 .map(|summary| summary.into_owned())
@@ -323,9 +470,12 @@ impl Runner<'_, '_> {
     pub(super) fn take_pull_request(&mut self, node: &Node, number: u64) -> Vec<Input> {
         let tree = self.main_of(node);
         let kept = self.ref_of_unit(node);
+        let known = self.pull_request_of(node);
+        let named = known.and_then(|(_, known)| known.named);
         let redactor = self.session.world.redactor();
         self.begin_calls(node, mark(self.row.id), move |by| {
-            CallEnd::Requested(match take(&tree, (number, &kept), by) {
+            let left = (number, named.as_deref(), &*kept);
+            CallEnd::Requested(match take(&tree, left, by) {
                 Ok(found) => OpeningEnd::Found(found),
                 Err(hindered) => hindered.into_end(&redactor),
             })
@@ -397,6 +547,8 @@ impl Runner<'_, '_> {
         let (stop, mark) = (Stop::default(), mark(self.row.id));
         let tree = self.main_of(&at);
         let redactor = self.session.world.redactor();
+        let work = self.pull_request_of(&at).map(|(_, known)| known.head);
+        let plans = self.own_paths_at(&at).plans;
         let stopped_by = stop.clone();
         let thread = thread::spawn(move || {
             let by = By {
@@ -407,7 +559,19 @@ impl Runner<'_, '_> {
                 tree: &tree,
                 by: &by,
             };
-            let look = gh.look(number);
+            let look = gh.look(number).and_then(|mut look| {
+                // Of one that waits it matters as soon as it is merged.
+                if let (PullRequestState::Merged, Some(head), Some(work)) =
+                    (look.state, &look.head, &work)
+                {
+                    let found = has_work(&tree, (number, head), (work, &plans), &by);
+                    let found = found.map_err(|failure| failure.message)?;
+                    look.has_work = found.ok_or_else(|| {
+                        format!("what was merged cannot be fetched from `{REMOTE}`")
+                    })?;
+                }
+                Ok(look)
+            });
             let look = look.map_err(|why| redactor.redact(&why).into_owned());
             // Nobody listens any more where the invocation is over.
             sender.send(Message::Seen(at, number, look)).ok();

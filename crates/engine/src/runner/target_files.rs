@@ -48,7 +48,13 @@ fn carry_out(
         Err(failure) if failure.code == "store.gone" => return Ok(()),
         rows => rows?,
     };
-    let row = rows.tables.run(run).filter(|row| row.lanes.is_some());
+    // What is merged elsewhere is to have nothing beside it here: the marks are shown when
+    // that is checked out.
+    let is_merged_here = |row: &&RunRow| {
+        let lanes = row.lanes.as_ref();
+        lanes.is_some_and(|lanes| !lanes.terms.pull_requests)
+    };
+    let row = rows.tables.run(run).filter(is_merged_here);
     let target = row.and_then(|row| row.target.as_deref());
     let target = target.filter(|target| target.path.is_none());
     let Some((row, target)) = row.zip(target) else {

@@ -123,6 +123,7 @@ pub(super) fn planned(issue: &Issue, known: &HashSet<&str>, done: &HashSet<&str>
         past: Past {
             human,
             pull_request: issue.pr_number.filter(|_| state != ItemState::Done),
+            pull_request_name: issue.pr.clone().filter(|_| state != ItemState::Done),
             ..Past::default()
         },
         ..planned_item(&issue.id, state)

@@ -290,6 +290,7 @@ fn past_of(node: &PhaseNode, state: ItemState, rest: &mut NodeRest) -> Past {
             details: human.details.clone(),
         }),
         pull_request: None,
+        pull_request_name: None,
     }
 }
 

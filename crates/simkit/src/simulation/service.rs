@@ -11,6 +11,7 @@ use piton_core::run_loop::{Input, OpeningEnd};
 use piton_core::{DecisionKind, ItemState, Node, Verb};
 
 use super::{Crash, Rng, Sim};
+use crate::repo::Repo;
 
 /// A pull request, as the service has it.
 struct PullRequest {
@@ -43,22 +44,39 @@ impl Service {
         is_it
     }
 
-    /// Pushes, and overwrites nothing but what was pushed from here.
-    fn push(&mut self, known: &PullRequestRow) {
+    /// Pushes, and overwrites nothing but what was pushed from here: what people pushed
+    /// since is merged with it. Whether it is there.
+    fn push(&mut self, known: &PullRequestRow, repo: &mut Repo) -> bool {
         let there = self.branches.get(&known.branch);
-        let is_own = there.is_none_or(|at| *at == known.head || known.before.contains(at));
-        assert!(is_own, "{} would be lost", known.branch);
-        self.branches
-            .insert(known.branch.clone(), known.head.clone());
+        let to = match there {
+            Some(at) if repo.is_built_on(at, &known.head) => at.clone(),
+            Some(at) if !known.before.contains(at) => {
+                let mut before = known.before.iter();
+                let is_on_own = before.any(|own| repo.is_built_on(at, own));
+                assert!(is_on_own, "{} would be lost", known.branch);
+                let at = at.clone();
+                let Some(merged) = repo.merge_pushed(&at, &known.head) else {
+                    return false;
+                };
+                merged
+            }
+            Some(_) | None => known.head.clone(),
+        };
+        self.put(&known.branch, to);
+        true
+    }
+
+    fn put(&mut self, branch: &str, to: String) {
         for one in &mut self.all {
-            if one.branch == known.branch && one.state == PullRequestState::Open {
-                one.head.clone_from(&known.head);
+            if one.branch == branch && one.state == PullRequestState::Open {
+                one.head.clone_from(&to);
             }
         }
+        self.branches.insert(branch.to_owned(), to);
     }
 
     /// The one that is the unit's already, by what the engine looks at.
-    fn find(&self, known: &PullRequestRow) -> Option<u64> {
+    fn find(&self, known: &PullRequestRow, repo: &Repo) -> Option<u64> {
         let numbered = (1_u64..).zip(&self.all);
         let of_branch = || {
             numbered
@@ -66,18 +84,19 @@ impl Service {
                 .filter(|(_, one)| one.branch == known.branch)
         };
         let open = of_branch().find(|(_, one)| one.state == PullRequestState::Open);
-        let same = of_branch().find(|(_, one)| one.head == known.head);
+        let same = of_branch().find(|(_, one)| repo.is_built_on(&one.head, &known.head));
         known.number.or(open.or(same).map(|(number, _)| number))
     }
 
-    fn create(&mut self, known: &PullRequestRow) -> u64 {
+    fn create(&mut self, known: &PullRequestRow, repo: &Repo) -> u64 {
         for one in self.all.iter().filter(|one| one.branch == known.branch) {
             assert_ne!(one.state, PullRequestState::Open, "two for one branch");
-            assert_ne!(one.head, known.head, "a second one with the same work");
+            let has_work = repo.is_built_on(&one.head, &known.head);
+            assert!(!has_work, "a second one with the same work");
         }
         self.all.push(PullRequest {
             branch: known.branch.clone(),
-            head: known.head.clone(),
+            head: self.branches[&known.branch].clone(),
             state: PullRequestState::Open,
             merge_commit: None,
             words: Vec::new(),
@@ -130,13 +149,18 @@ impl Sim {
         if service.is_unkind(10) {
             return ended(failed());
         }
-        service.push(&known);
+        let repo = self.repo.as_mut().expect("it is worked on in lanes");
+        if !service.push(&known, repo) {
+            let why = "somebody else pushed what contradicts the work".to_owned();
+            return ended(OpeningEnd::Refused(why));
+        }
         self.may_crash()?;
         self.people_act();
         let service = self.service.as_mut().expect("there is one");
-        let number = match service.find(&known) {
+        let repo = self.repo.as_ref().expect("it is worked on in lanes");
+        let number = match service.find(&known, repo) {
             Some(number) => number,
-            None => service.create(&known),
+            None => service.create(&known, repo),
         };
         let fails = service.is_unkind(10);
         self.may_crash()?;
@@ -152,15 +176,19 @@ impl Sim {
     }
 
     pub(super) fn look_at_pull_request(&mut self, node: Node, number: u64) -> Input {
+        let known = self.known_of(&node);
         let service = self.service.as_mut().expect("there is one");
         let look = match service.is_unkind(5) {
             true => Err("no network".to_owned()),
             false => {
                 let one = service.at(number);
+                let repo = self.repo.as_ref().expect("it is worked on in lanes");
+                let has_work = known.is_some_and(|it| repo.is_built_on(&one.head, &it.head));
                 Ok(PullRequestLook {
                     state: one.state,
                     merge_commit: one.merge_commit.clone(),
                     head: Some(one.head.clone()),
+                    has_work,
                     words: one.words.clone(),
                 })
             }
@@ -195,12 +223,22 @@ impl Sim {
                 service.at(number).state = PullRequestState::Open;
             }
             (PullRequestState::Open, false) if closes => self.merge_there(number),
+            (PullRequestState::Open, false) => self.push_there(number, value),
             (_, _) => {}
         }
         let repo = self.repo.as_mut().filter(|_| value.is_multiple_of(9));
         if let Some(repo) = repo {
             repo.commit_to_base(value);
         }
+    }
+
+    /// Somebody works on in the branch of a pull request.
+    fn push_there(&mut self, number: u64, value: u64) {
+        let service = self.service.as_mut().expect("there is one");
+        let one = service.at(number);
+        let (branch, head) = (one.branch.clone(), one.head.clone());
+        let repo = self.repo.as_mut().expect("it is worked on in lanes");
+        service.put(&branch, repo.commit_on(&head, value));
     }
 
     /// A service has one open pull request for a branch at most, and reopens none whose
@@ -247,6 +285,10 @@ impl Sim {
             let service = self.service.as_mut().expect("there is one");
             let number = script.number("there", &node, service.all.len() + turn);
             let Some(at) = known.number.filter(|_| known.is_open) else {
+                // They take away what they pushed.
+                if let Some(last) = known.before.last() {
+                    service.put(&known.branch, last.clone());
+                }
                 let command = self.world.answer_to(id, Verb::Retry, None);
                 self.world.ok(command);
                 continue;
