@@ -101,6 +101,13 @@ pub enum Edit {
         /// Which.
         scope: FileScope,
     },
+    /// An item belongs to another repository.
+    SetRepository {
+        /// The item.
+        node: Node,
+        /// Which, by its name in the plan.
+        repository: Option<String>,
+    },
     /// An item with all that lies below it stands in the file no more, or again.
     SetPresent {
         /// The item.
@@ -193,6 +200,9 @@ impl Edit {
     pub fn is_in_force(&self, tables: &Tables, run: RunId) -> bool {
         let row = self.about().and_then(|node| tables.item(run, node));
         match (self, row, tables.run(run)) {
+            (Self::SetRepository { repository, .. }, Some(row), Some(run)) => {
+                row.repository == run.policy.repository_of(repository.clone())
+            }
             (edit, Some(row), _) => edit.is_in_force_of(row),
             (Self::SetNative { node: None, native }, None, Some(row)) => row.native == *native,
             (Self::SetPolicy(policy), None, Some(row)) => row.policy == **policy,
@@ -219,7 +229,8 @@ impl Edit {
             Self::SetClaims { claims, .. } => row.claims == *claims,
             Self::SetScope { scope, .. } => row.scope == *scope,
             Self::SetPresent { present, .. } => *present,
-            Self::Insert { .. }
+            Self::SetRepository { .. }
+            | Self::Insert { .. }
             | Self::Order { .. }
             | Self::SetNative { .. }
             | Self::SetPolicy(_)
@@ -244,6 +255,7 @@ impl Edit {
             Self::SetDependsOn { .. } => "dependencies",
             Self::SetClaims { .. } => "claims",
             Self::SetScope { .. } => "files",
+            Self::SetRepository { .. } => "repository",
             Self::SetPresent { present: true, .. } => "return",
             Self::SetPresent { .. } => "removal",
             Self::Insert { .. } => "addition",
@@ -270,6 +282,7 @@ impl Edit {
             | Self::SetDependsOn { node, .. }
             | Self::SetClaims { node, .. }
             | Self::SetScope { node, .. }
+            | Self::SetRepository { node, .. }
             | Self::SetPresent { node, .. } => Some(node),
             Self::Insert { items, .. } => items.first().map(|item| &item.node),
             Self::Order { parent, .. } => parent.as_ref(),
@@ -305,6 +318,11 @@ impl fmt::Display for Edit {
             Self::SetDependsOn { node, .. } => write!(f, "`{node}` is to wait for others"),
             Self::SetClaims { node, .. } => write!(f, "other claims rules for `{node}`"),
             Self::SetScope { node, .. } => write!(f, "other files for `{node}`"),
+            Self::SetRepository {
+                node,
+                repository: Some(name),
+            } => write!(f, "`{node}` belongs to the repository `{name}`"),
+            Self::SetRepository { node, .. } => write!(f, "`{node}` belongs to no repository"),
             Self::SetPresent {
                 node,
                 present: false,

@@ -207,7 +207,7 @@ pub struct Policy {
     /// Whether an agent reviews what is made of an item; none where nobody does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub review: Option<ReviewPolicy>,
-    /// In which repositories it is worked on, where these are several.
+    /// In which repositories it is worked on, where its plan says that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repositories: Option<Repositories>,
 }
@@ -229,6 +229,13 @@ impl Policy {
     pub fn repository_of(&self, name: Option<String>) -> Option<String> {
         let known = self.repositories.as_ref()?;
         name.filter(|name| !known.own.contains(name))
+    }
+
+    /// Whether it is worked on in other repositories than that of the project as well.
+    #[must_use]
+    pub fn has_several_repositories(&self) -> bool {
+        let known = self.repositories.as_ref();
+        known.is_some_and(|known| !known.others.is_empty())
     }
 
     /// The settings without those keys of the plan that a run ignores.

@@ -980,7 +980,23 @@ impl RunLoop {
             None if self.has_to_look() => self.wait_for_others(),
             None if !self.holds_run() || self.others_have_lanes() => self.wait_for_others(),
             // Whatever is left can only be done by somebody else.
-            None => self.interrupt("nothing is left that can be started".to_owned()),
+            None => self.interrupt(self.why_none_starts()),
+        }
+    }
+
+    fn why_none_starts(&self) -> String {
+        let open = self.tables.tree(self.run);
+        let mut open = open.filter(|item| item.is_actionable());
+        let elsewhere = open.find_map(|item| {
+            let name = self.tables.repository_of(item)?;
+            let is_new = !self.has_target(&unit_of(&item.node));
+            is_new.then(|| (item.id.clone(), name.to_owned()))
+        });
+        match elsewhere {
+            Some((id, name)) => format!(
+                "{id} belongs to `{name}`, which was no repository of this run when it began"
+            ),
+            None => "nothing is left that can be started".to_owned(),
         }
     }
 
@@ -1022,7 +1038,9 @@ impl RunLoop {
         }
         let is_free = |item: &ItemRow| {
             let is_begun = self.under_way.contains_key(&item.node);
-            may_begin(item) && !is_begun && !item.is_held_by_wait()
+            // Of another one nothing is in the place of the run.
+            let is_here = self.tables.repository_of(item).is_none();
+            may_begin(item) && is_here && !is_begun && !item.is_held_by_wait()
         };
         self.tables.next_at(self.run, now, is_free)
     }

@@ -4,19 +4,22 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use piton_core::RunRow;
 use piton_core::plan::Plan;
 use piton_core::policy::Repositories;
+use piton_core::{RunRow, Tables};
 use piton_formats::plan_file::PlanFile;
 use piton_formats::plan_format::{RunRepo, RunRepos};
+use piton_formats::problem::Problem;
 use piton_formats::registry::plan_format;
 
-use crate::failure::Failure;
+use crate::failure::{Failure, Findings};
 use crate::git;
 use crate::input;
 use crate::project::Project;
-use crate::shell::quote;
 use crate::world::World;
+
+/// What is to be written where no file says where repositories are.
+const MANIFEST: &str = "manifest.yaml";
 
 /// The repositories of a run beside that of the project: the work tree of each, by its
 /// name in the plan.
@@ -37,19 +40,31 @@ pub(crate) struct PlanRepositories<'p> {
 impl<'p> PlanRepositories<'p> {
     /// Looks into the files of a plan; none where its format has no repositories, or its
     /// file cannot be read: that is told when it is read as a plan.
+    ///
+    /// # Errors
+    ///
+    /// When its manifest says nothing certain, with where.
     pub(crate) fn look(
         world: &World,
         project: &'p Project,
         (face, source): (&str, &str),
-    ) -> Option<Self> {
-        let phases = plan_format(face).and_then(|format| format.phases)?;
-        let path = PlanFile::path_of(face, source)?;
+    ) -> Result<Option<Self>, Failure> {
+        let phases = plan_format(face).and_then(|format| format.phases);
+        let path = PlanFile::path_of(face, source);
+        let (Some(phases), Some(path)) = (phases, path) else {
+            return Ok(None);
+        };
         let file = project.absolute(&path);
         let folder = file.parent().unwrap_or(&project.root).to_owned();
-        let text = input::read_text(&file).ok()?;
+        let Ok(text) = input::read_text(&file) else {
+            return Ok(None);
+        };
         let manifest = input::read_text(&folder.join(phases.manifest)).ok();
         let found = (phases.repositories)(&text, manifest.as_deref());
-        Some(Self::of(world, project, (path, folder), found))
+        if !found.faults.is_empty() {
+            return Err(unclear(phases.manifest, found.faults, manifest));
+        }
+        Ok(Some(Self::of(world, project, (path, folder), found)))
     }
 
     /// What was found in a file, which lies in a folder.
@@ -62,9 +77,23 @@ impl<'p> PlanRepositories<'p> {
         let path = |repo: &RunRepo| repo.path.as_ref().map(|path| folder.join(path));
         let is_own =
             |repo: &&RunRepo| path(repo).is_some_and(|path| is_this(world, project, &path));
-        let own = found.repos.iter().filter(is_own);
+        let names = |is_needed: bool| {
+            let named = found.repos.iter().filter(is_own);
+            let named = named.filter(move |repo| repo.is_needed == is_needed);
+            named.map(|repo| repo.name.clone()).collect::<Vec<_>>()
+        };
+        // A second name of which nothing is to be done says nothing.
+        let mut own = names(true);
+        if own.is_empty() {
+            own = names(false);
+            own.truncate(1);
+        }
+        // One name that no file places is that of the repository at hand.
+        if let ([only], None) = (found.repos.as_slice(), found.manifest) {
+            own.push(only.name.clone());
+        }
         Self {
-            own: own.map(|repo| repo.name.clone()).collect(),
+            own,
             project,
             file,
             folder,
@@ -74,57 +103,90 @@ impl<'p> PlanRepositories<'p> {
 
     /// Those beside that of the project in which something is to be done.
     fn others(&self) -> Vec<&RunRepo> {
-        // One name that no file places is that of the repository at hand.
-        let is_placed = self.found.manifest.is_some() || self.found.repos.len() > 1;
-        let all = self.found.repos.iter().filter(|_| is_placed);
-        let others = all.filter(|repo| repo.is_needed && !self.own.contains(&repo.name));
-        others.collect()
+        let all = self.found.repos.iter();
+        all.filter(|repo| repo.is_needed && !self.own.contains(&repo.name))
+            .collect()
     }
 
-    /// Prepares a plan that is new for several repositories, where it is for several.
+    /// Prepares a plan that is new for the repositories that its files name.
     ///
     /// # Errors
     ///
     /// When one is not where its manifest says, or is another one as well.
     pub(crate) fn enter(&self, world: &World, plan: &mut Plan) -> Result<(), Failure> {
-        let others = self.others();
-        if others.is_empty() {
-            return Ok(());
-        }
         self.refuse_misplaced(world)?;
-        plan.policy.repositories = Some(Repositories {
+        let others = self.others();
+        let known = Repositories {
             own: self.own.clone(),
             others: others.iter().map(|repo| repo.name.clone()).collect(),
-        });
+        };
+        plan.policy.repositories = Some(known).filter(|known| *known != Repositories::default());
         Ok(())
     }
 
-    /// Refuses a run that has work in a repository which it did not have when it began,
-    /// or of which one is not where it was.
+    /// The repositories of a run, of which these are the items, with those that came in
+    /// since it began; none where that are no others.
     ///
     /// # Errors
     ///
-    /// Then.
-    pub(crate) fn refuse_new(&self, world: &World, row: &RunRow) -> Result<(), Failure> {
-        let known = row.policy.repositories.as_ref();
-        let is_known = |name: &String| known.is_some_and(|known| known.others.contains(name));
-        let others = self.others();
-        let new: Vec<&&RunRepo> = others.iter().filter(|repo| !is_known(&repo.name)).collect();
-        if let Some(first) = new.first() {
-            let what = format!(
-                "run `{}` was begun without the repository {}, in which {} is to be worked on",
-                row.name,
-                in_words(first),
-                self.file
-            );
-            let hint = format!(
-                "begin it anew with `piton run {} --recompile`, which goes on with what the file says is open",
-                quote(&self.file)
-            );
-            return Err(Failure::new("plan.unsupported", what).hint(hint));
+    /// When one is not where its manifest says, or is another one as well.
+    pub(crate) fn with_new(
+        mut self,
+        world: &World,
+        row: &RunRow,
+        items: &Tables,
+    ) -> Result<Option<Repositories>, Failure> {
+        // A tracked file has what was added under way when the run has landed.
+        let open = items.tree(row.id).filter(|item| !item.state.is_finished());
+        for name in open.filter_map(|item| item.repository.as_ref()) {
+            match self.found.repos.iter_mut().find(|repo| repo.name == *name) {
+                Some(repo) => repo.is_needed = true,
+                None => self.found.repos.push(RunRepo {
+                    name: name.clone(),
+                    path: None,
+                    is_needed: true,
+                }),
+            }
         }
-        let known = known.iter().flat_map(|known| &known.others);
-        self.trees(world, known.map(String::as_str)).map(|_| ())
+        let known = row.policy.repositories.clone();
+        let mut next = known.clone().unwrap_or_default();
+        let others = self.others();
+        let moved = |name: &&String| others.iter().any(|repo| repo.name == **name);
+        if let Some(name) = next.own.iter().find(moved) {
+            let what = format!(
+                "run `{}` works on `{name}` in {}, and {} says that it is elsewhere",
+                row.name,
+                self.project.work_tree.display(),
+                self.manifest()
+            );
+            return Err(misplaced(what, self.manifest()));
+        }
+        for name in &self.own {
+            let is_known = next.own.contains(name) || next.others.contains(name);
+            if !is_known && next.own.is_empty() {
+                next.own.push(name.clone());
+            } else if !is_known {
+                return Err(self.twice(name, &next.own[0]));
+            }
+        }
+        for repo in others {
+            if !next.others.contains(&repo.name) {
+                next.others.push(repo.name.clone());
+            }
+        }
+        let trees = self.trees(world, next.others.iter().map(String::as_str))?;
+        self.refuse_others(row, &trees)?;
+        let is_new = next != known.unwrap_or_default();
+        Ok(is_new.then_some(next))
+    }
+
+    /// Refuses two names of the repository of the project.
+    fn twice(&self, name: &str, other: &str) -> Failure {
+        let what = format!(
+            "`{name}` in {} is the same repository as `{other}`",
+            self.manifest()
+        );
+        misplaced(what, self.manifest())
     }
 
     /// Refuses a plan of which one is not where its manifest says.
@@ -133,6 +195,9 @@ impl<'p> PlanRepositories<'p> {
     ///
     /// Then.
     pub(crate) fn refuse_misplaced(&self, world: &World) -> Result<(), Failure> {
+        if let [first, second, ..] = self.own.as_slice() {
+            return Err(self.twice(second, first));
+        }
         let others = self.others();
         let names = others.iter().map(|repo| &*repo.name);
         self.trees(world, names).map(|_| ())
@@ -171,6 +236,23 @@ impl<'p> PlanRepositories<'p> {
         Ok(trees)
     }
 
+    /// Refuses one that has not what was merged in it for a run.
+    fn refuse_others(&self, row: &RunRow, trees: &Trees) -> Result<(), Failure> {
+        for (name, tree) in trees {
+            let target = row.target_in(Some(name));
+            if let Some(target) = target.filter(|target| lacks(tree, &target.tip)) {
+                let what = format!(
+                    "`{name}` at {} is another repository than the one in which run `{}` was worked on: it has no commit {}",
+                    tree.display(),
+                    row.name,
+                    git::short(&target.tip)
+                );
+                return Err(misplaced(what, self.manifest()));
+            }
+        }
+        Ok(())
+    }
+
     fn tree_of(&self, world: &World, name: &str) -> Result<PathBuf, Failure> {
         let manifest = self.manifest();
         let named = self.found.repos.iter().find(|repo| repo.name == name);
@@ -197,8 +279,23 @@ impl<'p> PlanRepositories<'p> {
     }
 
     fn manifest(&self) -> &'static str {
-        self.found.manifest.unwrap_or("manifest.yaml")
+        self.found.manifest.unwrap_or(MANIFEST)
     }
+}
+
+/// A manifest of which nobody can tell what it says.
+fn unclear(manifest: &str, problems: Vec<Problem>, text: Option<String>) -> Failure {
+    let what = format!("{manifest} does not say where the repositories of the run are");
+    let findings = Findings {
+        problems,
+        sources: text
+            .into_iter()
+            .map(|text| (manifest.to_owned(), text))
+            .collect(),
+    };
+    Failure::new("plan.problems", what)
+        .hint("mend it, then type the same again")
+        .finding(findings)
 }
 
 fn misplaced(what: String, manifest: &str) -> Failure {
@@ -218,20 +315,26 @@ pub(crate) fn trees_of_run(
     project: &Project,
     row: &RunRow,
 ) -> Result<Trees, Failure> {
-    let Some(known) = &row.policy.repositories else {
+    let known = row.policy.repositories.as_ref();
+    let others = known.map_or(&[] as &[String], |known| &known.others);
+    if others.is_empty() {
         return Ok(Trees::new());
-    };
-    let found = PlanRepositories::look(world, project, (&row.face, &row.source));
-    match found {
-        Some(found) => found.trees(world, known.others.iter().map(String::as_str)),
-        None => {
-            let what = format!(
-                "the file of run `{}` does not say where its repositories are",
-                row.name
-            );
-            Err(misplaced(what, "manifest.yaml"))
-        }
     }
+    let Some(found) = PlanRepositories::look(world, project, (&row.face, &row.source))? else {
+        let what = format!(
+            "the file of run `{}` does not say where its repositories are",
+            row.name
+        );
+        return Err(misplaced(what, MANIFEST));
+    };
+    let trees = found.trees(world, others.iter().map(String::as_str))?;
+    found.refuse_others(row, &trees)?;
+    Ok(trees)
+}
+
+/// Whether a repository has no such commit, as far as git answers.
+fn lacks(tree: &Path, commit: &str) -> bool {
+    matches!(git::exists(tree, commit), Ok(false))
 }
 
 /// Whether a path leads into the repository of the project, in whichever of its work
@@ -244,18 +347,4 @@ fn is_this(world: &World, project: &Project, path: &Path) -> bool {
     let of = |work_tree: &Path| git::repository_of(work_tree);
     there.work_tree == project.work_tree
         || of(&there.work_tree).is_some_and(|at| Some(at) == of(&project.work_tree))
-}
-
-fn in_words(repo: &RunRepo) -> String {
-    let issues = match repo.issues {
-        0 => String::new(),
-        1 => "1 open issue".to_owned(),
-        count => format!("{count} open issues"),
-    };
-    let more = [repo.path.clone().unwrap_or_default(), issues];
-    let more: Vec<String> = more.into_iter().filter(|text| !text.is_empty()).collect();
-    match more.as_slice() {
-        [] => format!("`{}`", repo.name),
-        more => format!("`{}` ({})", repo.name, more.join(", ")),
-    }
 }

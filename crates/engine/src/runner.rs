@@ -306,7 +306,7 @@ fn open<'s, 'w>(
     let workers = lanes::count_workers(session, &job, &row, tell)?;
     let is_new = job.aim == Aim::Work && row.lanes.is_none();
     let pull_requests = is_new && pull_requests::are_wanted(session, &job, &row, tell)?;
-    let has_several = job.aim == Aim::Work && row.policy.repositories.is_some();
+    let has_several = job.aim == Aim::Work && row.policy.has_several_repositories();
     let in_lanes = row.lanes.is_some() || pull_requests || workers > NonZeroU32::MIN || has_several;
     if job.aim == Aim::Work {
         lanes::tell_unknown_tables(&job, &row, tell);

@@ -138,6 +138,7 @@ fn said_of_item(mut row: ItemRow, edit: &Edit) -> Option<ItemRow> {
         Edit::SetDependsOn { depends_on, .. } => row.depends_on.clone_from(depends_on),
         Edit::SetClaims { claims, .. } => row.claims = *claims,
         Edit::SetScope { scope, .. } => row.scope.clone_from(scope),
+        Edit::SetRepository { repository, .. } => row.repository.clone_from(repository),
         Edit::SetNative { native, .. } => row.native.clone_from(native),
         Edit::SetPresent { .. }
         | Edit::Insert { .. }

@@ -293,8 +293,6 @@ pub struct RunRepo {
     pub name: String,
     /// Where it is, relative to the folder of the plan; none where no file says so.
     pub path: Option<String>,
-    /// How many issues are open there.
-    pub issues: usize,
     /// Whether something is, or may come, to be done there.
     pub is_needed: bool,
 }
@@ -306,6 +304,8 @@ pub struct RunRepos {
     pub repos: Vec<RunRepo>,
     /// The file that says where they are, where there is one.
     pub manifest: Option<&'static str>,
+    /// Why that file says nothing certain, with where it stands.
+    pub faults: Vec<Problem>,
 }
 
 /// What a new run is to be about.

@@ -444,3 +444,182 @@ fn a_repository_has_a_check_and_a_setup_of_its_own() {
     assert_eq!(said.exit, 0, "{}", said.err);
     assert_eq!(made(&web, "main"), "W-1 W-2");
 }
+
+/// Adds a repository to the manifest of another one.
+fn add_to_manifest(shop: &Scratch, name: &str, path: &str) {
+    let manifest = shop.read("manifest.yaml");
+    let entry = format!("  - {{name: {name}, path: {path}, team: Core}}\n");
+    shop.write("manifest.yaml", &(manifest + &entry));
+}
+
+/// Both while it is worked on, in place and in lanes: what is added waits, and the next
+/// invocation goes on with it.
+#[test]
+fn a_repository_that_comes_in_under_way_is_taken_in_by_the_next_invocation() {
+    for issues in [vec![issue("S-1", "shop", &[])], across()] {
+        let (shop, web) = two(&state("EXECUTING", &issues));
+        let api = Scratch::new();
+        api.git(&["checkout", "-qB", "main"]);
+        api.write("README", "api");
+        commit(&api);
+        if issues.len() == 1 {
+            shop.write(
+                "manifest.yaml",
+                "prd: orders.md\nrepos:\n  - {name: shop, path: ., team: Core}\n",
+            );
+            commit(&shop);
+        }
+        shop.write(".git/at/wait-S-1", "");
+        let agent = shop.path().join("agent.sh");
+        let agent = agent.to_str().expect("UTF-8");
+        let args = [RUN, &["--agent", agent, "--verdict", "exit-status"]].concat();
+        let running = Running::start(shop.command(&args));
+        shop.until("an agent works", || shop.has(".git/at/began"));
+        add_to_manifest(&shop, "api", &api.path().display().to_string());
+        commit(&shop);
+        let said = shop.piton(&["issue", "add", "A-1", "Serve", "--repo", "api"]);
+        assert_eq!(said.exit, 0, "{}", said.err);
+        shop.write(".git/at/go", "");
+        let said = running.end();
+        assert_eq!(said.exit, 130, "{}", said.err);
+        let shown = shop.json(&["status"]);
+        assert_eq!(
+            shown["run"]["reason"],
+            "A-1 belongs to `api`, which was no repository of this run when it began"
+        );
+        assert!(!calls(&shop).iter().any(|call| call.contains("A-1")));
+        shop.git(&[
+            "commit",
+            "--quiet",
+            "--allow-empty",
+            "--all",
+            "--message",
+            "so far",
+        ]);
+        let said = run(&shop, &[]);
+        assert_eq!(said.exit, 0, "{}{}", said.out, said.err);
+        let told = "`api` is a repository of run `2026-01-15-orders` from now on";
+        assert!(said.err.contains(told), "{}", said.err);
+        assert_eq!(made(&api, "main"), "A-1");
+        let once = calls(&shop)
+            .into_iter()
+            .filter(|call| call.starts_with("coder"));
+        assert_eq!(once.count(), issues.len() + 1, "nothing is done again");
+        let open = shop.json(&["next"]);
+        assert_eq!(open["runs"], serde_json::json!([]), "{open}");
+        drop(web);
+    }
+}
+
+#[test]
+fn an_open_issue_goes_to_the_repository_that_its_file_names() {
+    let (shop, web) = two(&state("EXECUTING", &across()));
+    shop.git(&["rm", "--quiet", "--cached", "state.json"]);
+    shop.write(".gitignore", ".piton/\nmetrics.jsonl\nstate.json\n");
+    commit(&shop);
+    shop.write(".git/at/fail-S-1", "");
+    assert_eq!(run(&shop, &[]).exit, 1);
+    // One that waits for the issue that failed, and that one.
+    let text = shop.read("state.json");
+    let moved = text.replace(r#""W-1": {"repo": "web""#, r#""W-1": {"repo": "shop""#);
+    assert_ne!(moved, text);
+    shop.write("state.json", &moved);
+    let said = shop.piton(&["files", "sync"]);
+    assert_eq!(said.exit, 0, "{}", said.err);
+    let moved = shop.read("state.json");
+    let moved = moved.replace(r#""S-1": {"repo": "shop""#, r#""S-1": {"repo": "web""#);
+    shop.write("state.json", &moved);
+    shop.piton(&["files", "sync"]);
+    let asked = shop.json(&["inbox"]);
+    let details: Vec<&str> = asked
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|one| one["details"].as_str())
+        .collect();
+    let why = "`S-1` belongs to the repository `web`: what was done of it is in `shop`";
+    assert!(details.contains(&why), "{asked}");
+    let id = asked
+        .as_array()
+        .into_iter()
+        .flatten()
+        .find(|one| one["details"] == why)
+        .expect("it is asked");
+    let id = id["id"].as_str().expect("an id");
+    let said = shop.piton(&["decide", id, "keep-piton"]);
+    assert_eq!(said.exit, 0, "{}", said.err);
+    assert_eq!(word(&shop, "/issues/S-1/repo"), "shop");
+    std::fs::remove_file(shop.path().join(".git/at/fail-S-1")).expect("it is there");
+    shop.piton(&["plan", "retry", "S-1"]);
+    let said = run(&shop, &[]);
+    assert_eq!(said.exit, 0, "{}{}", said.out, said.err);
+    assert_eq!(made(&shop, "main"), "S-1 S-2 W-1");
+    assert_eq!(made(&web, "main"), "W-2");
+}
+
+#[test]
+fn a_manifest_that_says_nothing_certain_is_refused_with_its_line() {
+    let (shop, web) = two(&state("EXECUTING", &[issue("W-1", "web", &[])]));
+    let manifest = shop.read("manifest.yaml");
+    let path = web.path().display().to_string();
+    let twice = format!("{manifest}  - {{name: web, path: {path}2, team: Core}}\n");
+    let of_shop = manifest
+        .replace(&path, ".")
+        .replace("shop, path: .", "shop, path: ./.");
+    for (text, exit, why) in [
+        ("repos:\n  - name: web\n   path: [\n", 1, "manifest.yaml:3"),
+        (&twice, 1, "a second repository is called `web`"),
+        ("- web\n", 1, "a manifest is a mapping"),
+    ] {
+        shop.write("manifest.yaml", text);
+        let said = run(&shop, &[]);
+        assert_eq!(said.exit, exit, "{}", said.err);
+        assert!(
+            said.err.contains(why) && said.err.contains("[plan.problems]"),
+            "{}",
+            said.err
+        );
+    }
+    // Two names of which both have a part.
+    let both = state("EXECUTING", &across());
+    shop.write("state.json", &both)
+        .write("manifest.yaml", &of_shop);
+    let said = run(&shop, &[]);
+    assert_eq!(said.exit, 2, "{}", said.err);
+    assert!(
+        said.err
+            .contains("`web` in manifest.yaml is the same repository as `shop`"),
+        "{}",
+        said.err
+    );
+    assert!(!shop.has(".git/at"), "no agent was started");
+}
+
+/// What was merged for the run is not in the repository that its name leads to now.
+#[test]
+fn another_repository_in_the_place_of_one_is_refused() {
+    let (shop, web) = two(&state("EXECUTING", &across()));
+    shop.write(".git/at/fail-S-2", "");
+    assert_eq!(run(&shop, &[]).exit, 1);
+    let other = Scratch::new();
+    other.write("README", "other");
+    commit(&other);
+    let manifest = shop.read("manifest.yaml");
+    let [here, there] = [&web, &other].map(|scratch| scratch.path().display().to_string());
+    shop.write("manifest.yaml", &manifest.replace(&here, &there));
+    for args in [
+        &["run", "state.json"][..],
+        &["land"],
+        &["plan", "clean", "2026-01-15-orders"],
+    ] {
+        let said = shop.piton(args);
+        assert_eq!(said.exit, 2, "{args:?}: {}", said.err);
+        let why =
+            "is another repository than the one in which run `2026-01-15-orders` was worked on";
+        assert!(
+            said.err.contains(why) && said.err.contains("[plan.repository]"),
+            "{}",
+            said.err
+        );
+    }
+}

@@ -154,6 +154,7 @@ fn treatment(story: &Story<'_>, run: RunId, agent: &Agent, edit: &Edit) -> Treat
             Edit::SetRetries { .. }
             | Edit::SetClaims { .. }
             | Edit::SetDependsOn { .. }
+            | Edit::SetRepository { .. }
             | Edit::SetWait { .. }
             | Edit::SetGate { .. },
             Some(_),

@@ -334,6 +334,9 @@ fn take(story: &mut Story<'_>, run: RunId, by: &By<'_>, edit: &Edit) -> Result<(
         }
         Edit::SetClaims { node, claims } => change(story, run, node, Change::Claims(*claims)),
         Edit::SetScope { node, scope } => change(story, run, node, Change::Scope(scope.clone())),
+        Edit::SetRepository { node, repository } => {
+            set_repository(story, run, node, repository.as_ref())
+        }
         Edit::SetPresent {
             node,
             present: false,
@@ -402,6 +405,30 @@ fn take(story: &mut Story<'_>, run: RunId, by: &By<'_>, edit: &Edit) -> Result<(
         )?),
         Edit::SetRunState { to } => set_run_state(story, run, *to),
     }
+}
+
+/// An item goes to another repository as long as nothing was made of it in its own.
+fn set_repository(
+    story: &mut Story<'_>,
+    run: RunId,
+    node: &Node,
+    named: Option<&String>,
+) -> Result<(), Unfit> {
+    let policy = &story.run(run)?.policy;
+    let repository = policy.repository_of(named.cloned());
+    let own = policy.repositories.as_ref();
+    let own = own.and_then(|known| known.own.first());
+    let row = story.item(run, node)?;
+    if row.repository == repository {
+        return Ok(());
+    }
+    if row.attempts > 0 || row.unit.is_some() {
+        return unfit(match row.repository.as_ref().or(own) {
+            Some(name) => format!("what was done of it is in `{name}`"),
+            None => "what was done of it is in the repository of the project".to_owned(),
+        });
+    }
+    change(story, run, node, Change::Repository(repository))
 }
 
 /// What waits for hooks that are not there any more goes on.

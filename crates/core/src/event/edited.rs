@@ -54,6 +54,8 @@ pub enum Change {
     Claims(ClaimOverrides),
     /// The files that it is about.
     Scope(FileScope),
+    /// The repository in which it is worked on; none is that of the project.
+    Repository(Option<String>),
     /// How it stands to its siblings.
     Turn(Turn),
     /// What it waits for before it begins.
@@ -100,6 +102,7 @@ impl Change {
             Self::WithoutMerge(is_so) => row.without_merge = *is_so,
             Self::Claims(claims) => row.claims = *claims,
             Self::Scope(scope) => row.scope.clone_from(scope),
+            Self::Repository(repository) => row.repository.clone_from(repository),
             Self::Turn(turn) => row.turn = *turn,
             // It is waited for from the beginning.
             Self::Wait(wait) => {

@@ -566,6 +566,7 @@ fn item_changed(changed: &mut ItemChanged, each: Each<'_>) {
         | Change::Retries(_)
         | Change::DependsOn(_)
         | Change::Claims(_)
+        | Change::Repository(_)
         | Change::Turn(_)
         | Change::WithoutMerge(_) => {}
     }
@@ -604,6 +605,10 @@ fn of_edit(edit: &mut Edit, each: Each<'_>) {
             depends_on: _,
         }
         | Edit::SetClaims { node: _, claims: _ }
+        | Edit::SetRepository {
+            node: _,
+            repository: _,
+        }
         | Edit::SetPresent {
             node: _,
             present: _,

@@ -177,7 +177,7 @@ impl RunLoop {
 
     /// Whether there is a branch in the repository of the unit that its work goes to. An
     /// item may be added for a repository that the run did not have when it began.
-    fn has_target(&self, unit: &Node) -> bool {
+    pub(super) fn has_target(&self, unit: &Node) -> bool {
         let unit = self.tables.item(self.run, unit);
         let repository = unit.and_then(|unit| self.tables.repository_of(unit));
         self.run()

@@ -3,14 +3,16 @@
 
 use piton_core::attempt::Report;
 use piton_core::checkout::Checkout;
+use piton_core::command::Word;
 use piton_core::gate::Gate;
 use piton_core::item::Evidence;
 use piton_core::lane::{LaneTerms, TargetRow};
 use piton_core::merge::{MadeMerge, MergeReturn, MergeStep, RETURNS_MAX};
-use piton_core::{Command, Event, ItemState, Outcome, Refusal, Role};
+use piton_core::policy::{Policy, Repositories};
+use piton_core::{Command, Edit, Event, ItemState, Outcome, Refusal, Role};
 
 use crate::merges::{enter, in_lanes, next_lanes, step_of, take_lane};
-use crate::world::World;
+use crate::world::{World, node};
 
 /// Two units in `web`, and one in the repository of the project.
 const PLAN: &str = "in any order:\na\nb repository=web\nc repository=web\n";
@@ -290,4 +292,61 @@ fn what_is_merged_passes_the_check_of_its_repository_alone() {
         world.refused(unchecked),
         Refusal::ItemState { .. }
     ));
+}
+
+fn take(world: &mut World, edit: Edit, word: Word) {
+    world.ok(Command::TakeEdits {
+        run: world.run,
+        token: None,
+        file: "state.json".to_owned(),
+        edits: vec![edit],
+        word,
+    });
+}
+
+/// The names of the project's own repository and of the others.
+fn name_repositories(world: &mut World, own: &[&str], others: &[&str]) {
+    let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+    let policy = Policy {
+        repositories: Some(Repositories {
+            own: names(own),
+            others: names(others),
+        }),
+        ..world.run_row().policy.clone()
+    };
+    take(world, Edit::SetPolicy(Box::new(policy)), Word::Piton);
+}
+
+fn belongs_to(at: &str, name: &str) -> Edit {
+    Edit::SetRepository {
+        node: node(at),
+        repository: Some(name.to_owned()),
+    }
+}
+
+#[test]
+fn an_item_goes_to_another_repository_until_something_was_done_of_it() {
+    let (mut world, token) = in_two_repositories(PLAN);
+    name_repositories(&mut world, &["shop"], &["web"]);
+    for (at, name, is_now) in [
+        ("a", "web", Some("web")),
+        ("b", "shop", None),
+        // One that nobody knows is kept: nobody works on it elsewhere.
+        ("c", "docs", Some("docs")),
+    ] {
+        take(&mut world, belongs_to(at, name), Word::File);
+        assert_eq!(world.item(at).repository.as_deref(), is_now, "{at}");
+        assert!(belongs_to(at, name).is_in_force(&world.tables, world.run));
+    }
+    assert_eq!(world.tables.open_decisions(world.run).count(), 0);
+    let lane = take_lane(&world, token, "b", 1);
+    world.ok(lane);
+    take(&mut world, belongs_to("b", "web"), Word::File);
+    assert_eq!(world.item("b").repository, None);
+    let asked = world.tables.open_decisions(world.run).next();
+    let asked = asked.expect("a question");
+    assert_eq!(
+        asked.details.as_deref(),
+        Some("`b` belongs to the repository `web`: what was done of it is in `shop`")
+    );
 }

@@ -767,3 +767,18 @@ fn an_agent_that_goes_in_circles_is_stopped() {
         [stop("build")]
     );
 }
+
+/// In place there is one repository: an item of another one waits until that has its
+/// branch, and the run says so.
+#[test]
+fn what_is_of_another_repository_is_not_worked_on_in_place() {
+    let mut bench = Bench::new("in any order:\na repository=web\nb");
+    let effect = bench.first();
+    bench.agent_on(effect.clone(), "b");
+    assert_eq!(bench.completes(effect), over());
+    assert_eq!(bench.world.state(), RunState::Interrupted);
+    assert_eq!(
+        bench.world.run_row().reason.as_deref(),
+        Some("a belongs to `web`, which was no repository of this run when it began")
+    );
+}

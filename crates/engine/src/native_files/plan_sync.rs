@@ -126,7 +126,7 @@ impl PlanSync {
         let target = session.project.absolute(&path);
         let home = &session.project.home;
         // It will be in lanes as soon as somebody works on it.
-        let begins_in_lanes = row.policy.repositories.is_some() && row.lanes.is_none();
+        let begins_in_lanes = row.policy.has_several_repositories() && row.lanes.is_none();
         let has_branch = branches::branch_to_land(&session.project, row).is_some();
         let waits_for_landing =
             (has_branch || begins_in_lanes) && session.project.is_tracked(&path);

@@ -135,7 +135,7 @@ pub(super) fn count_workers(
         return Ok(workers);
     }
     refuse_unfinished(session, job, row)?;
-    let has_several = row.policy.repositories.is_some();
+    let has_several = row.policy.has_several_repositories();
     if workers == NonZeroU32::MIN && !has_several {
         return Ok(workers);
     }

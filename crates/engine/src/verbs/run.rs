@@ -14,14 +14,15 @@ use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
+use piton_core::command::Word;
 use piton_core::evidence::{Baseline, Worth};
 use piton_core::flags::RunFlags;
 use piton_core::plan::PlannedItem;
-use piton_core::policy::Limits;
+use piton_core::policy::{Limits, Policy};
 use piton_core::run::{Holder, Pause};
 use piton_core::standing::Standings;
 use piton_core::{
-    Command, DecisionKind, DecisionRow, ItemState, Need, RunId, RunRow, RunState, Tables,
+    Command, DecisionKind, DecisionRow, Edit, ItemState, Need, RunId, RunRow, RunState, Tables,
 };
 use piton_formats::plan_file::PlanFile;
 use piton_formats::registry::{plan_format, plan_kind, plans_in_words};
@@ -203,10 +204,8 @@ fn work(
         return dry_run(world, request, target);
     }
     let mut prepared = prepare(world, request, target, tell)?;
-    if let Prepared::Known(row) = &prepared
-        && let Some(found) = PlanRepositories::look(world, &target.project, prepared.plan())
-    {
-        found.refuse_new(world, row)?;
+    if let Prepared::Known(row) = &mut prepared {
+        take_repositories(world, &target.project, row, tell)?;
     }
     if request.join {
         return join(world, asked, &prepared, tell);
@@ -504,6 +503,52 @@ pub(crate) fn open_questions(
         })
     });
     Ok(about_files.collect())
+}
+
+/// Takes in the repositories that came into the files of a run that nobody works on.
+fn take_repositories(
+    world: &World,
+    project: &Project,
+    row: &mut Box<RunRow>,
+    tell: &mut dyn FnMut(Notice<'_>),
+) -> Result<(), Failure> {
+    let Some(found) = PlanRepositories::look(world, project, (&row.face, &row.source))? else {
+        return Ok(());
+    };
+    let Some(session) = Session::write(world, &project.root)? else {
+        return Ok(());
+    };
+    let rows = session.load(&[Need::Tree(row.id)])?;
+    let next = found.with_new(world, row, &rows.tables)?;
+    let Some(next) = next.filter(|_| run_lock::is_free(project, row)) else {
+        return Ok(());
+    };
+    let known = row.policy.repositories.take().unwrap_or_default();
+    let new = next
+        .others
+        .iter()
+        .filter(|name| !known.others.contains(name));
+    for name in new {
+        tell(Notice::Said(&format!(
+            "`{name}` is a repository of run `{}` from now on",
+            row.name
+        )));
+    }
+    let policy = Policy {
+        repositories: Some(next),
+        ..row.policy.clone()
+    };
+    session.tell(&Command::TakeEdits {
+        run: row.id,
+        token: None,
+        file: PlanFile::path(row).unwrap_or_default(),
+        edits: vec![Edit::SetPolicy(Box::new(policy))],
+        word: Word::Piton,
+    })?;
+    if let Some(now) = session.load(&[Need::Run(row.id)])?.tables.run(row.id) {
+        **row = now.clone();
+    }
+    Ok(())
 }
 
 /// Takes in what somebody wrote into the file of a run that nobody works on:
@@ -1274,7 +1319,7 @@ fn prepare(
                 tell(Notice::Warning(&merged_marks::told(&source, &open)));
             }
             let of = (&*plan.face, &*plan.source);
-            if let Some(found) = PlanRepositories::look(world, &target.project, of) {
+            if let Some(found) = PlanRepositories::look(world, &target.project, of)? {
                 found.enter(world, &mut plan)?;
             }
             plan_path::warn_unchecked(&plan, tell);

@@ -4,6 +4,7 @@
 use std::collections::{HashMap, HashSet};
 
 use jiff::Timestamp;
+use piton_core::policy::Policy;
 use piton_core::{Edit, ItemRow, ItemState, RunId, Tables};
 
 use super::metrics;
@@ -51,6 +52,7 @@ pub fn show(
                 moves::put_said(issue, row);
                 iterations.add_to(issue, &kept);
                 put_pull_request(issue, row);
+                put_repository(issue, row, &run_row.policy);
             }
             // What is finished and not in the file was taken out by a person.
             None if text.is_some() && row.state.is_finished() => {}
@@ -61,6 +63,7 @@ pub fn show(
                 };
                 iterations.add_to(&mut issue, &kept);
                 put_pull_request(&mut issue, row);
+                put_repository(&mut issue, row, &run_row.policy);
                 state.issues.push(issue);
             }
         }
@@ -93,6 +96,17 @@ fn put_pull_request(issue: &mut Issue, row: &ItemRow) {
     if known.number.is_some() && known.url.is_some() {
         issue.pr_number = known.number;
         issue.pr = known.reference().or_else(|| known.url.clone());
+    }
+}
+
+/// The repository in which an issue is worked on, unless the file says the same.
+fn put_repository(issue: &mut Issue, row: &ItemRow, policy: &Policy) {
+    let Some(known) = &policy.repositories else {
+        return;
+    };
+    if policy.repository_of(issue.repo.clone()) != row.repository {
+        let name = row.repository.as_ref().or(known.own.first());
+        issue.repo = name.cloned().or(issue.repo.take());
     }
 }
 
@@ -316,6 +330,12 @@ fn changes(
         let depends_on = item.depends_on;
         let node = node();
         edits.push(Edit::SetDependsOn { node, depends_on });
+    }
+    if was.flatten().is_some_and(|was| was.repo != issue.repo) {
+        edits.push(Edit::SetRepository {
+            node: node(),
+            repository: issue.repo.clone(),
+        });
     }
     // A status that nobody changed is piton's own; without a base it may only
     // be old.

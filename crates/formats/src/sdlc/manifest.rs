@@ -9,6 +9,9 @@ use crate::tolerant::{Place, Reader, whole};
 use crate::tree::Map;
 use crate::yaml;
 
+/// Two repositories of one name: nobody can tell which is meant.
+pub(super) const DUPLICATE_REPO: &str = "DUPLICATE_REPO";
+
 /// What a run is told to work on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Manifest {
@@ -135,7 +138,7 @@ fn read_repos(reader: &mut Reader<'_>, top: Place<'_>) -> Vec<Repo> {
         if !repo.name.is_empty() && !names.insert(repo.name.clone()) {
             let message = format!("a second repository is called `{}`", repo.name);
             let hint = "give each a name of its own";
-            reader.error("DUPLICATE_REPO", (place, "name"), message, hint);
+            reader.error(DUPLICATE_REPO, (place, "name"), message, hint);
         }
         out.push(repo);
     }

@@ -5,13 +5,14 @@ use std::collections::BTreeMap;
 
 use piton_core::{Edit, ItemRow, ItemState};
 
+use super::manifest::DUPLICATE_REPO;
 use super::phases::{TASKS, issues, phase_of};
 use super::plan::{issue_of, of_run, run_of};
 use super::state::{Issue, IssueStatus, Phase, State};
 use super::tasks::{issues_of, read_tasks};
 use super::{Manifest, phases, read, read_manifest};
 use crate::plan_format::{OwnWork, RunRepo, RunRepos, Surroundings};
-use crate::problem::{Problem, Source};
+use crate::problem::{Problem, Severity, Source};
 
 /// The file that names the repositories of a run, beside its own.
 pub(super) const MANIFEST: &str = "manifest.yaml";
@@ -204,7 +205,13 @@ pub(super) fn check_artifact(row: &ItemRow, around: &Surroundings<'_>) -> Result
 /// The repositories in which a run is to be worked on that has such a file.
 pub(super) fn repositories(text: &str, manifest: Option<&str>) -> RunRepos {
     let name = MANIFEST;
-    let manifest = manifest.and_then(|text| read_manifest(Source { name, text }).0);
+    let read_file = manifest.map(|text| read_manifest(Source { name, text }));
+    let (manifest, problems) = read_file.unwrap_or_default();
+    let has_none = manifest.is_none();
+    // Elsewhere a key that is missing is no reason not to begin.
+    let is_fault = |found: &Problem| {
+        found.severity == Severity::Error && (has_none || found.code == DUPLICATE_REPO)
+    };
     let state = read(Source { name: "", text }).0.unwrap_or_default();
     let named = || manifest.iter().flat_map(|manifest| &manifest.repos);
     let mut open: BTreeMap<&str, usize> = named().map(|repo| (&*repo.name, 0)).collect();
@@ -221,11 +228,11 @@ pub(super) fn repositories(text: &str, manifest: Option<&str>) -> RunRepos {
         path: named()
             .find(|repo| repo.name == *name)
             .map(|repo| repo.path.clone()),
-        issues: *issues,
         is_needed: is_planned || *issues > 0,
     });
     RunRepos {
         repos: repos.collect(),
         manifest: manifest.is_some().then_some(MANIFEST),
+        faults: problems.into_iter().filter(is_fault).collect(),
     }
 }

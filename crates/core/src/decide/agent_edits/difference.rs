@@ -65,6 +65,7 @@ fn of_item(edit: &Edit, row: &ItemRow) -> String {
         ),
         Edit::SetModel { .. }
         | Edit::SetScope { .. }
+        | Edit::SetRepository { .. }
         | Edit::SetSummary { .. }
         | Edit::Insert { .. }
         | Edit::Order { .. }
