@@ -174,7 +174,9 @@ impl PlanFile {
     fn done_in(&self, text: &str) -> HashSet<Node> {
         let items = self.read(text).into_iter().flat_map(|plan| plan.items);
         let done = items.filter(|item| item.state == ItemState::Done);
-        done.map(|item| item.node).collect()
+        let phases = self.format.phases.iter();
+        let over = phases.flat_map(|phases| (phases.over_in)(text));
+        done.map(|item| item.node).chain(over).collect()
     }
 
     /// The file of a run; none for a run that has no plan in a file.

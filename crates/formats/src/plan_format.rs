@@ -354,6 +354,8 @@ pub struct Phases {
     /// The phases that came to something, or to nothing, by what came of an item, the
     /// last one first: who wants that again wants these again.
     pub made_of: fn(&Tables, &ItemRow) -> Vec<Node>,
+    /// The phases that are over in a version of the file, which has no items for them.
+    pub over_in: fn(&str) -> Vec<Node>,
     /// The file that names the repositories of a run, beside its own.
     pub manifest: &'static str,
     /// The repositories, by the text of the run's own file and of that one.

@@ -1106,3 +1106,41 @@ esac"#;
     );
     assert_eq!(scratch.read("state.json"), phases);
 }
+
+/// Piton's own phases have no commit by which a branch could be known to have them: what
+/// stands in the file that its owner commits says that they are over.
+#[test]
+fn a_finished_file_that_is_committed_stays_finished() {
+    let scratch = shop(&state("BOOTSTRAP", "in_progress", ""));
+    scratch.write(".gitignore", ".piton/\nmetrics.jsonl\nstate.json\n");
+    scratch.git(&["add", "--all"]);
+    scratch.git(&["commit", "--quiet", "--message", "begin"]);
+    let agent = scratch.path().join("agent.sh");
+    let agent = agent.to_str().expect("UTF-8");
+    let flags = [
+        "--agent",
+        agent,
+        "--verdict",
+        "exit-status",
+        "--workers",
+        "2",
+    ];
+    let args = [&["run", "state.json"], &flags[..]].concat();
+    for (decision, exit) in [("d1", 3), ("d2", 3), ("", 0)] {
+        let said = scratch.piton(&args);
+        assert_eq!(said.exit, exit, "{}{}", said.out, said.err);
+        if !decision.is_empty() {
+            decide(&scratch, &[decision, "approve"]);
+        }
+    }
+    assert_eq!(phase(&scratch), "COMPLETED completed");
+    scratch.write(".gitignore", ".piton/\nmetrics.jsonl\n");
+    scratch.git(&["add", "--all"]);
+    scratch.git(&["commit", "--quiet", "--message", "the finished run"]);
+    let finished = scratch.read("state.json");
+    for args in [&["run", "state.json"][..], &["files", "sync"]] {
+        let said = scratch.piton(args);
+        assert_eq!(said.exit, 0, "{}", said.err);
+        assert_eq!(scratch.read("state.json"), finished, "{args:?}");
+    }
+}

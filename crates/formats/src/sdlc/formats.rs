@@ -99,6 +99,7 @@ pub static PLAN: PlanFormat = PlanFormat {
         check_artifact: own_work::check_artifact,
         artifact: super::phases::artifact,
         made_of: super::phases::made_of,
+        over_in: super::phases::over_in,
         manifest: own_work::MANIFEST,
         repositories: own_work::repositories,
         begin: begin::begin,

@@ -12,11 +12,12 @@ use serde::{Deserialize, Serialize};
 
 use super::FACE;
 use super::plan::{node, run_of};
+use super::read;
 use super::state::{Phase, PhaseStatus, PhaseTimes, State};
 use crate::native::pack;
 use crate::plan_file::{Changed, own_items, planned_item};
 use crate::plan_format::ItemRole;
-use crate::problem::Problem;
+use crate::problem::{Problem, Source};
 use crate::tree::Span;
 
 /// Where the scoping document is written, beside the file of the run.
@@ -212,6 +213,17 @@ pub(super) fn fill_prompt(run: &RunRow, text: &str) -> String {
 /// The folder of the file of a run; empty where that is the project itself.
 fn folder_of(source: &str) -> &str {
     source.rsplit_once('/').map_or("", |(folder, _)| folder)
+}
+
+/// The phases that are over in a text, as items.
+pub(super) fn over_in(text: &str) -> Vec<Node> {
+    let Some(state) = read(Source { name: "", text }).0 else {
+        return Vec::new();
+    };
+    let first = first_open(&state);
+    let over = PHASES.iter();
+    let over = over.filter(|item| first.is_none_or(|first| item.phase < first));
+    over.map(|item| node(item.phase.as_str())).collect()
 }
 
 /// The phases that are not over, as items. `source` is the path of the file.
