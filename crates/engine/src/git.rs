@@ -156,32 +156,47 @@ fn failed(what: &str, said: &Said) -> Failure {
     };
     let message = format!("git could not {what}: {why}");
     match said.err.contains("user.email") {
-        true => no_identity(message),
+        true => no_identity(message, None),
         false => Failure::new("git.missing", message).hint(
             "see what `git status` says there and whether the disk has room, then repeat the command",
         ),
     }
 }
 
-fn no_identity(message: String) -> Failure {
-    Failure::new("git.no_identity", message).hint(
-        "tell git who you are, `git config user.name NAME` and `git config user.email MAIL`, then run again",
-    )
+fn no_identity(message: String, other: Option<&Path>) -> Failure {
+    let git = typed_in(other);
+    Failure::new("git.no_identity", message).hint(format!(
+        "tell git who you are, `{git} config user.name NAME` and `{git} config user.email MAIL`, then run again"
+    ))
 }
 
-/// Refuses to commit where git does not know who does.
+/// How a person types git for a repository; none is the one at hand.
+pub(crate) fn typed_in(other: Option<&Path>) -> String {
+    match other {
+        Some(tree) => format!("git -C {}", quote(&tree.to_string_lossy())),
+        None => "git".to_owned(),
+    }
+}
+
+/// Refuses to commit in a work tree where git does not know who does. `other` says that
+/// it is not the one at hand.
 ///
 /// # Errors
 ///
 /// When it does not, or cannot be started.
-pub fn refuse_without_identity(work_tree: &Path) -> Result<(), Failure> {
+pub fn refuse_without_identity(work_tree: &Path, is_other: bool) -> Result<(), Failure> {
     let said = git(work_tree, &["var", "GIT_COMMITTER_IDENT"])?;
-    match said.ok {
-        true => Ok(()),
-        false => Err(no_identity(
-            "piton commits here what agents make, and git does not know in whose name".to_owned(),
-        )),
+    if said.ok {
+        return Ok(());
     }
+    let place = match is_other {
+        true => format!("in {}", work_tree.display()),
+        false => "here".to_owned(),
+    };
+    Err(no_identity(
+        format!("piton commits {place} what agents make, and git does not know in whose name"),
+        is_other.then_some(work_tree),
+    ))
 }
 
 /// The untracked files, by their paths in the work tree, that the patterns of a

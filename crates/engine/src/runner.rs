@@ -544,7 +544,7 @@ fn refuse_dirty(session: &Session<'_>, row: &RunRow) -> Result<(), Failure> {
     if !row.policy.auto_commit || is_half_done(session, row)? {
         return Ok(());
     }
-    git::refuse_without_identity(&session.project.work_tree)?;
+    git::refuse_without_identity(&session.project.work_tree, false)?;
     refuse_changes(&session.project, &row.face, &row.source)
 }
 

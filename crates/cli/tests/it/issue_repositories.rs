@@ -623,3 +623,122 @@ fn another_repository_in_the_place_of_one_is_refused() {
         );
     }
 }
+
+#[test]
+fn what_landed_in_another_repository_and_was_taken_back_stays_back() {
+    let (shop, web) = two(&state("EXECUTING", &across()));
+    assert_eq!(run(&shop, &[]).exit, 0);
+    assert_eq!(made(&web, "main"), "W-1 W-2");
+    let at = web.git(&["rev-parse", "main"]);
+    let begun = web.git(&["merge-base", "main", "main@{1}"]);
+    web.git(&["reset", "--quiet", "--hard", begun.trim()]);
+    let said = shop.piton(&["run", "state.json"]);
+    assert_eq!(said.exit, 0, "{}", said.err);
+    assert!(
+        said.err.contains("main in web") && said.err.contains("had landed, and was taken back"),
+        "{}",
+        said.err
+    );
+    assert_eq!(made(&web, "main"), "");
+    // The branch has the only copy; without it git still has the commit.
+    let clean = || shop.piton(&["plan", "clean", "2026-01-15-orders"]);
+    for _ in 0..2 {
+        let said = clean();
+        assert_eq!(said.exit, 1, "{}", said.err);
+        assert!(
+            said.err.contains("in web and has not landed"),
+            "{}",
+            said.err
+        );
+        if web.git(&["branch", "--list", BRANCH]).is_empty() {
+            break;
+        }
+        web.git(&["branch", "--quiet", "-D", BRANCH]);
+    }
+    let git = format!("git -C {}", web.path().display());
+    assert!(
+        clean()
+            .err
+            .contains(&format!("`{git} merge {}`", at.trim()))
+    );
+    web.git(&["branch", BRANCH, at.trim()]);
+    let said = shop.piton(&["land"]);
+    assert_eq!(said.exit, 0, "{}", said.err);
+    assert_eq!(made(&web, "main"), "W-1 W-2");
+    assert_eq!(clean().exit, 0);
+}
+
+/// Where the work of the project cannot land, that of another repository does.
+#[test]
+fn each_repository_lands_by_itself() {
+    let (shop, web) = two(&state("EXECUTING", &across()));
+    shop.write(".git/at/wait-W-2", "");
+    let agent = shop.path().join("agent.sh");
+    let agent = agent.to_str().expect("UTF-8");
+    let args = [RUN, &["--agent", agent, "--verdict", "exit-status"]].concat();
+    let running = Running::start(shop.command(&args));
+    shop.until("an agent works", || shop.has(".git/at/began"));
+    for scratch in [&shop, &web] {
+        scratch.write("more", "by hand");
+        commit(scratch);
+    }
+    shop.write(".git/at/go", "");
+    assert_eq!(running.end().exit, 0);
+    // In web it can now, with a rebase of a person under way first.
+    web.git(&["reset", "--quiet", "--hard", "HEAD~1"]);
+    web.git(&["checkout", "--quiet", "--detach"]);
+    web.write(".git/rebase-merge/head-name", "refs/heads/main\n");
+    let said = shop.piton(&["land"]);
+    assert_eq!(said.exit, 1, "{}", said.err);
+    assert_eq!(made(&web, "main"), "");
+    std::fs::remove_dir_all(web.path().join(".git/rebase-merge")).expect("it is there");
+    let said = shop.piton(&["land"]);
+    assert_eq!(said.exit, 1, "{}", said.err);
+    assert!(
+        said.err.contains("main has moved on since the run began"),
+        "{}",
+        said.err
+    );
+    assert!(
+        said.err.contains("landed: main in web is at"),
+        "{}",
+        said.err
+    );
+    assert_eq!(made(&web, "main"), "W-1 W-2");
+    assert_eq!(made(&shop, "main"), "");
+}
+
+/// Runs of one name in two projects that name the same other repository.
+#[test]
+fn a_run_of_another_project_has_a_branch_of_its_own() {
+    let (shop, web) = two(&state("EXECUTING", &across()));
+    assert_eq!(run(&shop, &[]).exit, 0);
+    assert_eq!(shop.piton(&["plan", "clean", "2026-01-15-orders"]).exit, 0);
+    let (store, own_web) = two(&state("EXECUTING", &across()));
+    let manifest = store.read("manifest.yaml");
+    let [from, to] = [&own_web, &web].map(|scratch| scratch.path().display().to_string());
+    store.write("manifest.yaml", &manifest.replace(&from, &to));
+    commit(&store);
+    store.write(".git/at/fail-W-1", "");
+    assert_eq!(run(&store, &[]).exit, 1);
+    let begun = web.git(&["rev-parse", "main"]);
+    assert_eq!(
+        made(&web, BRANCH),
+        "W-1 W-2",
+        "that of the other project is in it"
+    );
+    for args in [
+        &["run", "state.json"][..],
+        &["land"],
+        &["plan", "clean", "2026-01-15-orders"],
+    ] {
+        shop.piton(args);
+        assert_eq!(web.git(&["rev-parse", "main"]), begun, "{args:?}");
+    }
+    std::fs::remove_file(store.path().join(".git/at/fail-W-1")).expect("it is there");
+    store.piton(&["plan", "retry", "W-1"]);
+    let said = run(&store, &[]);
+    assert_eq!(said.exit, 0, "{}{}", said.out, said.err);
+    let twice = web.git(&["show", "main:made/W-1"]);
+    assert_eq!(twice, "W-1\nW-1\n");
+}

@@ -236,7 +236,7 @@ fn refuse(session: &Session<'_>, job: &Job, row: &RunRow) -> Result<(), Failure>
         )
         .hint(format!("make a first commit, {in_turn}")));
     }
-    git::refuse_without_identity(tree)?;
+    git::refuse_without_identity(tree, false)?;
     let version = git::git_version(tree)?;
     if version.is_some_and(|version| version < GIT_MIN) {
         let (major, minor) = GIT_MIN;
@@ -377,6 +377,7 @@ fn enter_target(
     begins: Option<TargetRow>,
 ) -> Result<TargetRow, Failure> {
     let run = row.id;
+    let other = repository.map(|_| main);
     let known = row.target_in(repository);
     let target = match known {
         Some(target) => target.clone(),
@@ -399,7 +400,7 @@ fn enter_target(
     fail::point("target.recorded");
     // That of the plan's own worktree is let go before anything is merged.
     if target.path.is_none() {
-        refuse_checked_out(main, &target)?;
+        refuse_checked_out(main, other, &target)?;
     }
     let target = match known.is_none() || target.path.is_some() {
         true => target,
@@ -416,7 +417,10 @@ fn enter_target(
             mark: &mark,
             stop: &stop,
         };
-        git::move_ref(main, &name, step, &by)?;
+        // A run of another project may have begun there at the same time.
+        if let RefMove::Elsewhere(at) = git::move_ref(main, &name, step, &by)? {
+            return Err(target_moved(other, &target, at));
+        }
     }
     Ok(target)
 }
@@ -424,7 +428,7 @@ fn enter_target(
 /// Refuses another repository in which no lane can begin: at its commit, without what is
 /// in none.
 fn refuse_changes(main: &Path) -> Result<(), Failure> {
-    git::refuse_without_identity(main)?;
+    git::refuse_without_identity(main, true)?;
     let changes = git::tracked_changes(main, &[])?;
     if changes.is_empty() {
         return Ok(());
@@ -474,8 +478,13 @@ fn follow_branch(
 }
 
 /// Refuses to move a branch under a work tree that has it checked out: what is merged
-/// would be missing there, and the next commit would take it out.
-pub(super) fn refuse_checked_out(main: &Path, target: &TargetRow) -> Result<(), Failure> {
+/// would be missing there, and the next commit would take it out. `other` is the work tree
+/// of a repository that is not the one at hand.
+pub(super) fn refuse_checked_out(
+    main: &Path,
+    other: Option<&Path>,
+    target: &TargetRow,
+) -> Result<(), Failure> {
     let Some(tree) = git::tree_on(main, &target.branch) else {
         return Ok(());
     };
@@ -490,8 +499,9 @@ pub(super) fn refuse_checked_out(main: &Path, target: &TargetRow) -> Result<(), 
         format!("the branch {branch} is checked out in {shown}, and work is merged onto it"),
     )
     .hint(format!(
-        "leave it there with `git -C {} switch {onto}`, then run again; to look at the work, `git switch --detach {}`",
+        "leave it there with `git -C {} switch {onto}`, then run again; to look at the work, `{} switch --detach {}`",
         quote(&tree.to_string_lossy()),
+        git::typed_in(other),
         quote(branch)
     )))
 }
@@ -522,7 +532,7 @@ fn follow_head(
         let is_new = at.is_none() && target.tip == target.base;
         return match is_whole || is_new {
             true => Ok(target),
-            false => Err(target_moved(&target.branch, &target.tip, at)),
+            false => Err(target_moved(repository.map(|_| main), &target, at)),
         };
     }
     let (mark, stop) = (commit_mark(run, &Node::named("target")), Stop::default());
@@ -569,7 +579,9 @@ pub(super) fn new_target(main: &Path, row: &RunRow) -> Result<TargetRow, Failure
     let named = format!("piton/{}", ref_name(&row.name));
     let mut branch = named.clone();
     for nth in 2.. {
-        if git::ref_at(main, &format!("refs/heads/{branch}"))?.is_none() {
+        // In another repository a run of another project may have the name.
+        let is_free = git::ref_at(main, &format!("refs/heads/{branch}"))?.is_none();
+        if is_free && git::refs_below(main, &folder_of(&branch))?.is_empty() {
             break;
         }
         branch = format!("{named}-{nth}");
@@ -761,6 +773,12 @@ impl Runner<'_, '_> {
         let own = &self.session.project.work_tree;
         self.pool_of_unit(node)
             .map_or_else(|| own.clone(), |pool| pool.main().to_owned())
+    }
+
+    /// The same where that is not the one of the project.
+    pub(super) fn other_of(&self, node: &Node) -> Option<PathBuf> {
+        let repository = self.repository_of(node);
+        repository.map(|_| self.main_of(node))
     }
 
     /// The branch that the work on an item goes to, as the loop knows it.
@@ -1270,7 +1288,8 @@ fn drop_refs_of_merged(session: &Session<'_>, run: RunId) -> Result<(), Failure>
 }
 
 /// Takes away the refs under which the work of these units was kept. One in the former
-/// folder may be another run's, unless the target or the unit has its commit.
+/// folder, or in another repository, may be another run's, unless the target or the unit
+/// has its commit.
 pub(crate) fn drop_unit_refs(
     (main, repository): (&Path, Option<&str>),
     row: &RunRow,
@@ -1295,7 +1314,8 @@ pub(crate) fn drop_unit_refs(
             let has_it = || unit.is_some_and(|unit| unit.work.as_ref() == Some(&at));
             let is_merged =
                 || tip.is_some_and(|tip| git::is_built_on(main, tip, &at).unwrap_or(false));
-            if *of == folder || has_it() || is_merged() {
+            let is_own = *of == folder && repository.is_none();
+            if is_own || has_it() || is_merged() {
                 dropped.push((name, at));
             }
         }
@@ -1465,7 +1485,11 @@ pub(crate) fn unit_folder(row: &RunRow, repository: Option<&str>) -> String {
     let Some(target) = row.target_in(repository) else {
         return former_unit_folder(row);
     };
-    let branch = &target.branch;
+    folder_of(&target.branch)
+}
+
+/// The same, by that branch.
+fn folder_of(branch: &str) -> String {
     match branch.strip_prefix("piton/") {
         Some(name) => format!("refs/piton/{}/", ref_name(name)),
         // One that the plan names.

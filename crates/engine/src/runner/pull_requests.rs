@@ -378,7 +378,7 @@ fn follow(
     let onto = match onto {
         Some(at) if git::is_built_on(tree, &at, &target.tip)? => at,
         elsewhere => {
-            let moved = super::queue::target_moved(&target.branch, &target.tip, elsewhere);
+            let moved = super::queue::target_moved(None, target, elsewhere);
             return Err(Hindered::ForGood(moved.message));
         }
     };

@@ -79,6 +79,7 @@ impl Runner<'_, '_> {
             return Ok(ended(node.clone(), MergeEnd::Stopped));
         };
         let main = self.main_of(node);
+        let other = self.other_of(node);
         let taken = self.taking(&Node::named(QUEUE), self.lp.token());
         let redactor = self.session.world.redactor();
         let message = format!("{}: merge {}", self.sprint_id, item.id);
@@ -91,11 +92,11 @@ impl Runner<'_, '_> {
         let is_ready = self.is_ready(node, &held);
         self.begin_calls(node, commit_mark(self.row.id, node), move |by| {
             let tried = || {
-                refuse_checked_out(&main, &target)?;
+                refuse_checked_out(&main, other.as_deref(), &target)?;
                 let onto = git::ref_at(&main, &format!("refs/heads/{}", target.branch))?;
                 let onto = match onto {
                     Some(at) if git::is_built_on(&main, &at, &target.tip)? => at,
-                    elsewhere => return Err(target_moved(&target.branch, &target.tip, elsewhere)),
+                    elsewhere => return Err(target_moved(other.as_deref(), &target, elsewhere)),
                 };
                 let prepared = match is_ready {
                     true => None,
@@ -338,6 +339,7 @@ impl Runner<'_, '_> {
             return ended(node.clone(), MergeEnd::Stopped);
         };
         let main = self.main_of(node);
+        let other = self.other_of(node);
         self.begin_calls(node, commit_mark(self.row.id, node), move |by| {
             let name = format!("refs/heads/{}", target.branch);
             let step = RefStep {
@@ -345,7 +347,7 @@ impl Runner<'_, '_> {
                 to: Some(&made.commit),
             };
             fail::point("merge.before-move");
-            let free = refuse_checked_out(&main, &target);
+            let free = refuse_checked_out(&main, other.as_deref(), &target);
             let moved = free.and_then(|()| git::move_ref(&main, &name, step, by));
             let moved = moved.and_then(|moved| {
                 fail::point("merge.moved");
@@ -556,17 +558,25 @@ fn unchecked(command: String, output: String) -> MergeEnd {
 }
 
 /// Another hand set the branch of a run back, or took it away.
-pub(crate) fn target_moved(branch: &str, tip: &str, at: Option<String>) -> Failure {
+pub(crate) fn target_moved(
+    other: Option<&Path>,
+    target: &TargetRow,
+    at: Option<String>,
+) -> Failure {
+    let (git, branch, tip) = (git::typed_in(other), &target.branch, &target.tip);
+    let place = other.map_or_else(String::new, |tree| format!(" in {}", tree.display()));
     let (said, next) = match at {
         Some(at) => (
-            format!("the branch {branch} is at {at}, which lacks what was merged up to {tip}"),
             format!(
-                "bring the two together with `git switch {branch}` and `git merge {tip}`, go back with `git switch -`"
+                "the branch {branch}{place} is at {at}, which lacks what was merged up to {tip}"
+            ),
+            format!(
+                "bring the two together with `{git} switch {branch}` and `{git} merge {tip}`, go back with `{git} switch -`"
             ),
         ),
         None => (
-            format!("the branch {branch} is gone; what was merged is in {tip}"),
-            format!("make it again with `git branch {branch} {tip}`"),
+            format!("the branch {branch}{place} is gone; what was merged is in {tip}"),
+            format!("make it again with `{git} branch {branch} {tip}`"),
         ),
     };
     Failure::new("target.moved", said).hint(format!("{next}, then run again"))

@@ -219,25 +219,40 @@ fn refuse_unlanded(
                 Some(_) => is_on_another(main, target, work)?,
             }
         }
-        None => row.landed.is_some() || target.tip == target.base,
+        None if target.tip == target.base => true,
+        None => match place.repository {
+            None => row.landed.is_some(),
+            Some(_) => is_on_another(main, target, &target.tip)?,
+        },
     };
     if is_landed {
         return Ok(tip);
     }
+    let within = place.repository.map(|name| format!(" in {name}"));
     let message = format!(
-        "the work of run `{}` is on the branch {} and has not landed",
-        row.name, target.branch
+        "the work of run `{}` is on the branch {}{} and has not landed",
+        row.name,
+        target.branch,
+        within.unwrap_or_default()
     );
     let onto = target.onto.as_deref().unwrap_or_default();
-    let merge = match place.repository {
-        None => merge_command(main, row, &target.branch, onto),
-        Some(_) => format!(
-            "git -C {} merge {}",
-            quote(&main.to_string_lossy()),
-            quote(&target.branch)
-        ),
+    let merge = match (place.repository, &tip) {
+        (None, _) => format!("`{}`", merge_command(main, row, &target.branch, onto)),
+        (Some(_), None) => {
+            let git = git::typed_in(Some(main));
+            format!("`{git} merge {}`", quote(&target.tip))
+        }
+        (Some(_), Some(_)) => {
+            let git = git::typed_in(Some(main));
+            let here = git::checked_out(main).and_then(|here| here.branch);
+            let switch = match here.as_deref() == Some(onto) || onto.is_empty() {
+                true => String::new(),
+                false => format!("`{git} switch {}`, then ", quote(onto)),
+            };
+            format!("{switch}`{git} merge {}`", quote(&target.branch))
+        }
     };
-    let hint = format!("land it with `{merge}`, and type it again");
+    let hint = format!("land it with {merge}, and type it again");
     Err(Failure::new("run.not_landed", message).hint(hint))
 }
 

@@ -15,7 +15,7 @@ use serde::Serialize;
 
 use super::Told;
 use super::control::{show_in_file, start};
-use super::land_others::land_others;
+use super::land_others::{Asked, land_others};
 use crate::fail;
 use crate::failure::{Failure, unwritable};
 use crate::git::{self, By, RefMove, RefStep, short};
@@ -86,11 +86,30 @@ pub fn land(world: &World, run: Option<&str>, told: &mut Told<'_>) -> Result<Lan
     let is_nothing = own
         .as_ref()
         .is_err_and(|failure| failure.code == "land.nothing");
-    if own.is_err() && !is_nothing {
-        return own;
+    let tried = land_others(&session, &row, Asked::Typed);
+    let tried = tried.unwrap_or_else(|failure| vec![Err(failure)]);
+    let (mut others, mut refused) = (Vec::new(), Vec::new());
+    for landed in tried {
+        match landed {
+            Ok(landed) => others.push(landed),
+            Err(failure) => refused.push(failure),
+        }
     }
-    let others: Result<Vec<Landed>, Failure> = land_others(&session, &row)?.into_iter().collect();
-    match (own, others?) {
+    let own = match own {
+        Err(failure) if !is_nothing => {
+            refused.insert(0, failure);
+            None
+        }
+        own => Some(own),
+    };
+    let (Some(own), []) = (own, refused.as_slice()) else {
+        // What has landed stays where another one fails.
+        for landed in others.iter().filter(|landed| !landed.was_there) {
+            told(Notice::Said(&landed.sentence()));
+        }
+        return Err(refused.remove(0));
+    };
+    match (own, others) {
         (Ok(own), others) => Ok(Landed { others, ..own }),
         (Err(nothing), mut others) => match others.is_empty() {
             true => Err(nothing),
@@ -154,7 +173,8 @@ pub(crate) fn land_at_end(session: &Session<'_>, row: &RunRow, tell: &mut Told<'
             false
         }
     };
-    let others = land_others(session, row).unwrap_or_else(|failure| vec![Err(failure)]);
+    let others =
+        land_others(session, row, Asked::AtEnd).unwrap_or_else(|failure| vec![Err(failure)]);
     for other in others {
         match other {
             Ok(landed) if landed.was_there => {}
@@ -448,7 +468,7 @@ impl Ready {
                 })));
             }
             (elsewhere, _) => {
-                let failure = runner::target_moved(&branch, &target.tip, elsewhere);
+                let failure = runner::target_moved(None, target, elsewhere);
                 return Ok(Some(Err(failure)));
             }
         };

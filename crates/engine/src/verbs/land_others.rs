@@ -7,6 +7,7 @@
 use std::path::Path;
 
 use piton_core::RunRow;
+use piton_core::checkout::Checkout;
 use piton_core::lane::TargetRow;
 
 use super::land::{Landed, named, not_landed};
@@ -28,29 +29,47 @@ use crate::worktree::land_command;
 pub(super) fn land_others(
     session: &Session<'_>,
     row: &RunRow,
+    asked: Asked,
 ) -> Result<Vec<Result<Landed, Failure>>, Failure> {
     let trees = trees_of_run(session.world, &session.project, row)?;
-    let landed = trees.iter().map(|(name, main)| land_in(row, (name, main)));
+    let landed = trees
+        .iter()
+        .map(|(name, main)| land_in(row, (name, main), asked));
     Ok(landed.filter_map(Result::transpose).collect())
 }
 
-/// Lands it in one of them; none where nothing was done there.
-fn land_in(row: &RunRow, (name, main): (&str, &Path)) -> Result<Option<Landed>, Failure> {
+/// Who wants work to land.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Asked {
+    /// A person typed it.
+    Typed,
+    /// The run is done.
+    AtEnd,
+}
+
+/// Lands it in one of them; none where nothing was done there. What was merged for the
+/// run: whatever else is on its branch may be another project's.
+fn land_in(
+    row: &RunRow,
+    (name, main): (&str, &Path),
+    asked: Asked,
+) -> Result<Option<Landed>, Failure> {
     let Some(target) = row.target_in(Some(name)) else {
         return Ok(None);
     };
-    let branch = &target.branch;
+    let (branch, work) = (&target.branch, &target.tip);
     let tip = git::tip_of(main, branch);
-    let work = match &tip {
-        Some(tip) if git::is_built_on(main, tip, &target.tip)? => tip,
-        None if is_on_another(main, target, &target.tip)? => &target.tip,
-        Some(_) | None => return Err(runner::target_moved(branch, &target.tip, tip)),
+    let is_there = match &tip {
+        Some(tip) => git::is_built_on(main, tip, work)?,
+        None => is_on_another(main, target, work)?,
     };
+    if !is_there {
+        return Err(runner::target_moved(Some(main), target, tip));
+    }
     if *work == target.base {
         return Ok(None);
     }
-    let shown = main.display().to_string();
-    let git_in = format!("git -C {}", quote(&shown));
+    let git_in = git::typed_in(Some(main));
     let quoted = quote(branch);
     let stays = |why: &str, next: &str| {
         let onto = target.onto.as_deref().unwrap_or("a branch");
@@ -86,12 +105,40 @@ fn land_in(row: &RunRow, (name, main): (&str, &Path)) -> Result<Option<Landed>, 
         );
         return Err(stays("it has moved on since the run began", &next));
     }
+    if !git::is_built_on(main, &at, &target.base)? {
+        let (from, began) = (short(&at), short(&target.base));
+        let why = format!(
+            "it was set back behind {began}, where the run began, and what was taken off would come back"
+        );
+        let next = format!(
+            "see that with `{git_in} log {from}..{began}`; `{git_in} merge {quoted}` brings it back with the work"
+        );
+        return Err(stays(&why, &next));
+    }
+    let on_it = Checkout {
+        branch: Some(onto.clone()),
+        ..Checkout::default()
+    };
+    let again = land_command(&row.name);
+    if asked == Asked::AtEnd && git::branch_has_been_at(main, &on_it, work) == Some(true) {
+        let why = format!("{} had landed, and was taken back", short(work));
+        return Err(stays(&why, &format!("`{again}` lands it again")));
+    }
+    let rebased = git::worktrees(main)?.into_iter().find_map(|tree| {
+        let is_it = git::rebased_branch(&tree.path).as_ref() == Some(onto);
+        is_it.then_some(tree.path)
+    });
+    if let Some(tree) = rebased {
+        let there = git::typed_in(Some(&tree));
+        let why = format!("it is being rebased in {}", tree.display());
+        let next = format!("see to that with `{there} status`, then `{again}`");
+        return Err(stays(&why, &next));
+    }
     let mark = process::own_mark(&format!("land-{}-{name}", row.id));
     let by = By {
         mark: &mark,
         stop: &Stop::default(),
     };
-    let again = land_command(&row.name);
     let here = git::checked_out(main).and_then(|here| here.branch);
     if here.as_ref() == Some(onto) {
         let mut changes = git::tracked_changes(main, &[])?;
