@@ -145,7 +145,7 @@ fn order(
         timeout: more.timeout.unwrap_or(TIMEOUT),
         ..plain_call(work_tree, args)
     })
-    .map_err(not_started)
+    .map_err(|error| not_started(work_tree, error))
 }
 
 /// What is said where git did not do what it was to do.
@@ -278,11 +278,17 @@ fn plain_call<'a>(work_tree: &'a Path, args: &'a [OsString]) -> Call<'a> {
 }
 
 fn ask(call: &Call<'_>) -> Result<Said, Failure> {
-    let output = process::output(call).map_err(not_started)?;
+    let output = process::output(call).map_err(|error| not_started(call.cwd, error))?;
     Ok(Said::from(&output))
 }
 
-fn not_started(error: StartError) -> Failure {
+fn not_started(folder: &Path, error: StartError) -> Failure {
+    if !folder.is_dir() {
+        let what = format!("{} is not there any more", folder.display());
+        return Failure::new("git.missing", what)
+            .hint("put it back where it was, or say where it is now, then run again")
+            .because(error);
+    }
     Failure::new("git.missing", "git could not be started")
         .hint("install git, or leave `auto-commit` out of the sprint's `config`")
         .because(error)

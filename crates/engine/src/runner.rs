@@ -61,6 +61,7 @@ use self::agent::AgentOver;
 use self::clock::RunClock;
 use self::lanes::RunLanes;
 use self::other_runs::OtherRuns;
+use self::pull_requests::WorkGoes;
 use self::site::{Site, Sites};
 use self::waits::AskedCommands;
 use self::work::{Asked, CallEnd, Purpose, Work, WorkNumber, Works};
@@ -304,10 +305,15 @@ fn open<'s, 'w>(
         refuse_dirty(session, &row)?;
     }
     let workers = lanes::count_workers(session, &job, &row, tell)?;
-    let is_new = job.aim == Aim::Work && row.lanes.is_none();
-    let pull_requests = is_new && pull_requests::are_wanted(session, &job, &row, tell)?;
+    let goes = match job.aim {
+        Aim::Work => pull_requests::work_goes(session, &job, &row, tell)?,
+        Aim::Settle | Aim::Join => WorkGoes::ToTarget,
+    };
     let has_several = job.aim == Aim::Work && row.policy.has_several_repositories();
-    let in_lanes = row.lanes.is_some() || pull_requests || workers > NonZeroU32::MIN || has_several;
+    let in_lanes = row.lanes.is_some()
+        || goes != WorkGoes::ToTarget
+        || workers > NonZeroU32::MIN
+        || has_several;
     if job.aim == Aim::Work {
         lanes::tell_unknown_tables(&job, &row, tell);
     }
@@ -323,7 +329,7 @@ fn open<'s, 'w>(
         let trees = crate::repositories::trees_of_run(session.world, &session.project, &row)?;
         (events, Some(RunLanes::new(pool, &trees)))
     } else {
-        take(session, &job, &row, (in_lanes, pull_requests), tell)?
+        take(session, &job, &row, (in_lanes, goes), tell)?
     };
     let (started, lanes) = taken;
     let was_cut_short = left_behind::was_cut_short(&row);
@@ -420,7 +426,7 @@ fn take(
     session: &Session<'_>,
     job: &Job,
     row: &RunRow,
-    (in_lanes, pull_requests): (bool, bool),
+    (in_lanes, goes): (bool, WorkGoes),
     tell: &mut dyn FnMut(Notice<'_>),
 ) -> Result<(Vec<Recorded>, Option<RunLanes>), Failure> {
     let run = job.run;
@@ -474,7 +480,7 @@ fn take(
     let mut lanes = None;
     if in_lanes {
         let token = token_of(&started);
-        match lanes::enter(session, job, (run, token), (begins, pull_requests)) {
+        match lanes::enter(session, job, (run, token), (begins, goes)) {
             Ok(entered) => lanes = Some(entered),
             Err(failure) => {
                 give_back(session, (run, token), &failure);

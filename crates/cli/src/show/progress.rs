@@ -35,7 +35,16 @@ pub(crate) fn line(recorded: &Recorded, tables: &Tables) -> Option<String> {
                 Role::GateFix => ", mending what its check found".to_owned(),
                 Role::Repair => ", putting the workspace in order first".to_owned(),
                 Role::Verdict => ", asked once more what came of it".to_owned(),
-                Role::Resolve => ", bringing it together with what was merged".to_owned(),
+                Role::Resolve => {
+                    let item = recorded_item(tables, recorded);
+                    let merge = item.and_then(ItemRow::merge);
+                    match merge.and_then(|merge| merge.why.as_ref()) {
+                        Some(MergeReturn::Rejected { by, .. }) => {
+                            format!(", changing what {by} wants otherwise")
+                        }
+                        _ => ", bringing it together with what was merged".to_owned(),
+                    }
+                }
                 Role::Reviewer => ", reviewing it".to_owned(),
                 Role::Split => ", finding pieces to split it into".to_owned(),
                 Role::IterationHook => {

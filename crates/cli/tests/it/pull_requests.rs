@@ -320,13 +320,24 @@ fn a_death_between_any_two_steps_opens_no_second_one() {
 }
 
 #[test]
-fn without_gh_work_is_merged_here_and_that_is_said_once() {
-    let scratch = project(1);
+fn without_gh_work_waits_for_a_person_and_is_merged_here() {
+    let scratch = project(2);
     // A path without it.
     let said = scratch.piton(RUN);
-    fine(&said);
-    let words = "work goes to no pull requests: there is no `gh`";
+    assert_eq!(said.exit, 3, "{}{}", said.out, said.err);
+    let words = "work goes to no pull requests, and waits in the inbox before it is merged here: there is no `gh`";
     assert_eq!(said.err.matches(words).count(), 1, "{}", said.err);
+    assert_eq!(scratch.json(&["inbox"])[0]["kind"], "review");
+    let said = scratch.piton(&["decide", "d1", "approve"]);
+    assert_eq!(said.exit, 0, "{}", said.err);
+    // With it the run goes on as it was begun.
+    let said = run(&scratch);
+    assert_eq!(said.exit, 3, "{}{}", said.out, said.err);
+    assert!(!said.err.contains("pull requests"), "{}", said.err);
+    let asked = scratch.json(&["inbox"]);
+    assert_eq!(asked[0]["kind"], "review", "{asked}");
+    scratch.piton(&["decide", "d2", "approve"]);
+    fine(&run(&scratch));
     assert_eq!(state(&scratch), "done");
     assert_eq!(pulls(&scratch), 0);
 }

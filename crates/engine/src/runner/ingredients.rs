@@ -209,10 +209,14 @@ impl Runner<'_, '_> {
             // The plan is known without it.
             return About::default();
         }
-        let source = Source {
-            name: &path,
-            text: &text,
+        // What it names is not there in another repository.
+        let whole = self.session.project.absolute(&path);
+        let whole = whole.to_string_lossy();
+        let name = match self.repository_of(&item.node) {
+            Some(_) => &*whole,
+            None => &*path,
         };
+        let source = Source { name, text: &text };
         About::read(&self.row.face, source, item)
     }
 

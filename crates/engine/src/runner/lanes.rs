@@ -17,6 +17,7 @@ use piton_core::{
 };
 use piton_formats::plan_file::PlanFile;
 
+use super::pull_requests::WorkGoes;
 use super::queue::target_moved;
 use super::site::Site;
 use super::unmerged::unmerged_in;
@@ -332,7 +333,7 @@ pub(super) fn enter(
     session: &Session<'_>,
     job: &Job,
     (run, token): (RunId, u64),
-    (begins, pull_requests): (Option<TargetRow>, bool),
+    (begins, goes): (Option<TargetRow>, WorkGoes),
 ) -> Result<RunLanes, Failure> {
     let project = &session.project;
     let row = run_row(session, run)?;
@@ -346,8 +347,8 @@ pub(super) fn enter(
     let terms = LaneTerms {
         check: check.map(Box::new),
         checks,
-        review: job.config.merge.review,
-        pull_requests,
+        review: job.config.merge.review || goes == WorkGoes::ToReview,
+        pull_requests: goes == WorkGoes::ToPullRequests,
     };
     let terms = Box::new(terms);
     let command = Command::EnterLanes { run, token, terms };

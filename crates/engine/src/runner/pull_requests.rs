@@ -42,32 +42,53 @@ pub(super) fn mark_of_pull_requests(tables: &Tables, run: RunId) -> Option<Strin
     lanes.terms.pull_requests.then(|| mark(run))
 }
 
-/// Whether the work of a run is to go to pull requests: as it was begun, else as the
-/// project wants, where that can be.
-pub(super) fn are_wanted(
+/// Where the work of a run goes from its lanes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum WorkGoes {
+    /// To the target, as the project says.
+    ToTarget,
+    /// There, when a person has looked at it: what people would see in a pull request
+    /// that cannot be.
+    ToReview,
+    /// To pull requests.
+    ToPullRequests,
+}
+
+/// Where the work of a run is to go: as it was begun, else as the project wants, where
+/// that can be.
+pub(super) fn work_goes(
     session: &Session<'_>,
     job: &Job,
     row: &RunRow,
     tell: &mut dyn FnMut(Notice<'_>),
-) -> Result<bool, Failure> {
+) -> Result<WorkGoes, Failure> {
+    let is_wanted = job.config.pull_requests.with == Some(PullRequestProgram::Gh);
     if let Some(lanes) = &row.lanes {
-        return Ok(lanes.terms.pull_requests);
+        return Ok(match &lanes.terms {
+            terms if terms.pull_requests => WorkGoes::ToPullRequests,
+            terms if terms.review && is_wanted => WorkGoes::ToReview,
+            _ => WorkGoes::ToTarget,
+        });
     }
-    let Some(PullRequestProgram::Gh) = job.config.pull_requests.with else {
-        return Ok(false);
-    };
     let rows = session.load(&[Need::Tree(row.id)])?;
-    if rows.tables.tree(row.id).any(|item| item.attempts > 0) {
-        return Ok(false);
+    let is_begun = rows.tables.tree(row.id).any(|item| item.attempts > 0);
+    if !is_wanted || is_begun {
+        return Ok(WorkGoes::ToTarget);
+    }
+    if !session.project.in_git {
+        tell(Notice::Warning(
+            "work goes to no pull requests: the project is in no git repository",
+        ));
+        return Ok(WorkGoes::ToTarget);
     }
     let Some(why) = hindrance(session, row) else {
         tell_unpushed(session, row, tell);
-        return Ok(true);
+        return Ok(WorkGoes::ToPullRequests);
     };
     tell(Notice::Warning(&format!(
-        "work goes to no pull requests: {why}"
+        "work goes to no pull requests, and waits in the inbox before it is merged here: {why}"
     )));
-    Ok(false)
+    Ok(WorkGoes::ToReview)
 }
 
 /// Says which commits nobody pushed yet: they are part of what is pushed first.
@@ -95,9 +116,6 @@ fn tell_unpushed(session: &Session<'_>, row: &RunRow, tell: &mut dyn FnMut(Notic
 /// Why there can be no pull requests, if something is in the way.
 fn hindrance(session: &Session<'_>, row: &RunRow) -> Option<String> {
     let tree = &session.project.work_tree;
-    if !session.project.in_git {
-        return Some("the project is in no git repository".to_owned());
-    }
     let others = trees_of_run(session.world, &session.project, row).unwrap_or_default();
     for tree in std::iter::once(tree).chain(others.values()) {
         let shown = tree.display();

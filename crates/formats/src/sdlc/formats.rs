@@ -2,7 +2,7 @@
 
 use piton_core::{ItemRow, ItemState, Stage, Tables};
 
-use super::phases::{PHASES, phase_of};
+use super::phases::{PHASES, path_from, phase_of};
 use super::plan::{issue_of, status_of};
 use super::state::IssueStatus;
 use super::{
@@ -218,7 +218,8 @@ const CODER: ItemRole = ItemRole {
     ),
 };
 
-/// Where the requirements and the scoping document are.
+/// Where the requirements and the scoping document are, seen from where the path of the
+/// file begins.
 fn about(source: Source<'_>) -> About {
     let state = read(source).0.unwrap_or_default();
     let languages = state.languages.iter();
@@ -226,9 +227,10 @@ fn about(source: Source<'_>) -> About {
         .map(|(repo, language)| format!("`{repo}` ({language})"))
         .collect();
     let languages = (!languages.is_empty()).then(|| languages.join(", "));
+    let place = |text: Option<String>| text.map(|text| path_from(source.name, &text));
     let texts = [
-        ("The requirements", state.prd_url),
-        ("The scoping document", state.scoping_doc),
+        ("The requirements", place(state.prd_url)),
+        ("The scoping document", place(state.scoping_doc)),
         ("The repository", languages),
     ];
     let texts = texts.map(|(what, text)| text.map(|text| format!("{what}: {text}")));

@@ -156,6 +156,19 @@ pub(super) fn artifact(run: &RunRow, row: &ItemRow) -> Option<String> {
     place_of(phase_of(row)?, &run_of(run.native.as_ref()), row.attempts)
 }
 
+/// A text of a file as a path from where the path of that file begins, if it is one.
+pub(super) fn path_from(file: &str, text: &str) -> String {
+    path_below(folder_of(file), text)
+}
+
+fn path_below(folder: &str, text: &str) -> String {
+    match folder {
+        "" => text.to_owned(),
+        _ if !is_path(text) => text.to_owned(),
+        folder => format!("{folder}/{text}"),
+    }
+}
+
 /// What stands for what in the prompt of a phase. Paths are those from the root of the
 /// work tree, where the agent is.
 struct Holes {
@@ -168,11 +181,7 @@ struct Holes {
 impl Holes {
     /// What a state says, where its file lies in `folder`.
     fn of(state: &State, folder: &str) -> Self {
-        let path = |text: &str| match folder {
-            "" => text.to_owned(),
-            _ if !is_path(text) => text.to_owned(),
-            folder => format!("{folder}/{text}"),
-        };
+        let path = |text: &str| path_below(folder, text);
         let named = |text: &Option<String>| {
             let text = text.as_deref().map(str::trim);
             let text = text.filter(|text| !text.is_empty());
