@@ -72,6 +72,9 @@ pub struct WorkPlace {
     /// The same in the other repositories of the run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub others: Vec<OtherPlace>,
+    /// Why nothing is said of those, though something was merged there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub others_unseen: Option<String>,
 }
 
 /// Where the work of a run goes in another repository than that of the project.
@@ -88,10 +91,13 @@ pub struct OtherPlace {
 }
 
 impl OtherPlace {
-    /// Those of a run in which something was done that has not landed. Of a repository
-    /// that is not where it was nothing is said.
-    fn of_run(session: &Session<'_>, row: &RunRow) -> Vec<Self> {
-        let trees = trees_of_run(session.world, &session.project, row).unwrap_or_default();
+    /// Those of a run in which something was done that has not landed.
+    ///
+    /// # Errors
+    ///
+    /// When a repository is not where it was.
+    fn of_run(session: &Session<'_>, row: &RunRow) -> Result<Vec<Self>, Failure> {
+        let trees = trees_of_run(session.world, &session.project, row)?;
         let places = trees.into_iter().filter_map(|(name, path)| {
             let target = row.target_in(Some(&name))?;
             let tip = git::tip_of(&path, &target.branch).filter(|tip| *tip != target.base)?;
@@ -113,7 +119,7 @@ impl OtherPlace {
                 path,
             })
         });
-        places.collect()
+        Ok(places.collect())
     }
 }
 
@@ -122,8 +128,19 @@ impl WorkPlace {
     #[must_use]
     pub fn of_run(session: &Session<'_>, row: &RunRow) -> Option<Self> {
         let own = Self::in_project(&session.project, row)?;
-        let others = OtherPlace::of_run(session, row);
-        Some(Self { others, ..own })
+        let mut merged = row.targets.values().map(|target| target.tip != target.base);
+        let (others, others_unseen) = match OtherPlace::of_run(session, row) {
+            Ok(others) => (others, None),
+            Err(failure) => (
+                Vec::new(),
+                merged.any(|is_so| is_so).then_some(failure.message),
+            ),
+        };
+        Some(Self {
+            others,
+            others_unseen,
+            ..own
+        })
     }
 
     fn in_project(project: &Project, row: &RunRow) -> Option<Self> {
@@ -157,6 +174,7 @@ impl WorkPlace {
                 branch: target.branch.clone(),
                 branch_removed: tip.is_none(),
                 others: Vec::new(),
+                others_unseen: None,
             });
         }
         // A branch that is gone was merged, or given up.
@@ -188,6 +206,7 @@ impl WorkPlace {
             branch: target.branch.clone(),
             branch_removed: false,
             others: Vec::new(),
+            others_unseen: None,
         })
     }
 }

@@ -74,5 +74,7 @@ pub(crate) fn lines(place: &WorkPlace) -> Vec<String> {
             other.repository, other.branch, other.log
         ));
     }
+    let unseen = place.others_unseen.as_ref();
+    lines.extend(unseen.map(|why| format!("of other repositories nothing is known: {why}")));
     lines
 }

@@ -622,6 +622,9 @@ fn another_repository_in_the_place_of_one_is_refused() {
             said.err
         );
     }
+    let said = shop.shows(&["status"]);
+    let why = "of other repositories nothing is known: `web` at";
+    assert!(said.contains(why), "{said}");
 }
 
 #[test]
