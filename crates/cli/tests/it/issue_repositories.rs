@@ -17,7 +17,7 @@ fn issue(id: &str, repo: &str, on: &[&str]) -> String {
 }
 
 /// The file of a run, strictly valid.
-fn state(phase: &str, issues: &[String]) -> String {
+pub(crate) fn state(phase: &str, issues: &[String]) -> String {
     let (count, issues) = (issues.len(), issues.join(",\n    "));
     format!(
         r#"{{
@@ -43,7 +43,7 @@ fn state(phase: &str, issues: &[String]) -> String {
 }
 
 /// Two issues in each of two repositories, which wait across.
-fn across() -> Vec<String> {
+pub(crate) fn across() -> Vec<String> {
     vec![
         issue("S-1", "shop", &[]),
         issue("W-1", "web", &["S-1"]),
@@ -84,7 +84,7 @@ esac
 echo done"#;
 
 /// A project with the file of a run, and another repository beside it.
-fn two(text: &str) -> (Scratch, Scratch) {
+pub(crate) fn two(text: &str) -> (Scratch, Scratch) {
     let (shop, web) = (Scratch::new(), Scratch::new());
     for (scratch, name) in [(&shop, "shop"), (&web, "web")] {
         scratch.git(&["checkout", "-qB", "main"]);

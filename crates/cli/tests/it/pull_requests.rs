@@ -7,6 +7,7 @@ use std::process::Command;
 use serde_json::Value;
 
 use crate::harness::{Said, Scratch};
+use crate::issue_repositories::{across, state as issue_state, two};
 use crate::lanes::{fine, list};
 
 const GH: &str = include_str!("pull_requests/gh.sh");
@@ -28,17 +29,22 @@ fn project(stories: u32) -> Scratch {
     scratch.write("shared", "begin\n");
     scratch.git(&["add", "--all"]);
     scratch.git(&["commit", "-qm", "begin"]);
+    with_remote(&scratch);
+    scratch.write("prd.json", &list(stories, ""));
+    scratch
+}
+
+/// Gives a repository a remote that has its `main`, a `gh`, and the wish for pull requests.
+fn with_remote(scratch: &Scratch) {
     let origin = format!("{FAKE}/origin.git");
     scratch.git(&["init", "-q", "--bare", "--initial-branch=main", &origin]);
     let url = scratch.path().join(&origin);
     scratch.git(&["remote", "add", "origin", &url.to_string_lossy()]);
     scratch.git(&["push", "-q", "origin", "main"]);
-    scratch.write("prd.json", &list(stories, ""));
     scratch.write(".piton/config.toml", CONFIG);
     scratch.write(&format!("{FAKE}/bin/gh"), GH);
     let program = scratch.path().join(FAKE).join("bin/gh");
     std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).expect("set");
-    scratch
 }
 
 fn command(scratch: &Scratch, args: &[&str]) -> Command {
@@ -619,4 +625,94 @@ fn resuming_an_issue_at_work_with_a_pull_request_goes_on_with_its_review() {
         assert_eq!(go_on(&scratch).exit, 3);
         is_at(&scratch, "S-1", "done");
     }
+}
+
+/// Each in its own, found in the remote of its repository.
+#[test]
+fn work_in_two_repositories_goes_to_pull_requests_of_each() {
+    let (shop, web) = two(&issue_state("EXECUTING", &across()));
+    shop.git(&["rm", "--quiet", "--cached", "state.json"]);
+    shop.write(".gitignore", ".piton/\nmetrics.jsonl\nstate.json\n");
+    for scratch in [&shop, &web] {
+        scratch.git(&["add", "--all"]);
+        scratch.git(&["commit", "-qm", "shown", "--allow-empty"]);
+        scratch.git(&["branch", "-qM", "main"]);
+        with_remote(scratch);
+    }
+    let agent = shop.path().join("agent.sh");
+    let agent = agent.to_str().expect("UTF-8");
+    let args = [
+        "run",
+        "state.json",
+        "--agent",
+        agent,
+        "--verdict",
+        "exit-status",
+    ];
+    let run = || {
+        let mut command = command(&shop, &args);
+        let output = command.env_remove("GH_FAKE").output();
+        let said = Said::of(&output.expect("piton starts"));
+        assert_ne!(said.exit, 1, "{}{}", said.out, said.err);
+        said
+    };
+    let branch = |scratch: &Scratch, number| pull(scratch, number, "branch");
+    assert_eq!(run().exit, 3);
+    assert_eq!((pulls(&shop), pulls(&web)), (1, 1));
+    assert_eq!(branch(&shop, 1), "piton-pr/2026-01-15-orders/S-1");
+    assert_eq!(branch(&web, 1), "piton-pr/2026-01-15-orders/W-2");
+    let waiting = shop.read("state.json");
+    assert!(waiting.contains("\"pr\": \"acme/shop#1\""), "{waiting}");
+    // What waits for an issue of the other repository begins when that is merged there.
+    merge(&shop, 1);
+    assert_eq!(run().exit, 3);
+    assert_eq!((pulls(&shop), pulls(&web)), (1, 2));
+    assert_eq!(branch(&web, 2), "piton-pr/2026-01-15-orders/W-1");
+    // They are followed in their own repository, the later one first.
+    merge(&web, 2);
+    assert_eq!(run().exit, 3);
+    assert_eq!((pulls(&shop), pulls(&web)), (2, 2));
+    merge(&web, 1);
+    merge(&shop, 2);
+    let said = run();
+    assert_eq!(said.exit, 0, "{}{}", said.out, said.err);
+    assert_eq!(state(&shop), "done");
+    let files = |scratch: &Scratch| scratch.git(&["ls-tree", "--name-only", "main", "made/"]);
+    assert_eq!(files(&shop), "made/S-1\nmade/S-2\n");
+    assert_eq!(files(&web), "made/W-1\nmade/W-2\n");
+    assert!(!shop.has("made/W-1") && !web.has("made/S-1"));
+}
+
+#[test]
+fn a_repository_without_a_remote_has_all_work_looked_at_first() {
+    let (shop, web) = two(&issue_state("EXECUTING", &across()));
+    shop.git(&["branch", "-qM", "main"]);
+    with_remote(&shop);
+    let agent = shop.path().join("agent.sh");
+    let agent = agent.to_str().expect("UTF-8");
+    let args = [
+        "run",
+        "state.json",
+        "--agent",
+        agent,
+        "--verdict",
+        "exit-status",
+    ];
+    let output = command(&shop, &args).output().expect("piton starts");
+    let said = Said::of(&output);
+    assert_eq!(said.exit, 3, "{}{}", said.out, said.err);
+    let path = web.path();
+    let why = format!(
+        "the repository in {} has no remote `origin`",
+        path.display()
+    );
+    assert!(said.err.contains(&why), "{}", said.err);
+    let asked = asked(&shop);
+    let kinds: Vec<&str> = asked
+        .iter()
+        .filter_map(|one| one["kind"].as_str())
+        .collect();
+    assert_eq!(kinds, ["review", "review"]);
+    assert_eq!(pulls(&shop), 0);
+    assert_eq!(web.git(&["ls-tree", "--name-only", "main", "made/"]), "");
 }

@@ -1,6 +1,8 @@
 #!/bin/sh
 # A `gh` that keeps its pull requests in files below $GH_FAKE, beside the bare
-# repository that is the remote, and can be told to fail or to die.
+# repository that is the remote, and can be told to fail or to die. Without $GH_FAKE they
+# are where the remote is.
+: "${GH_FAKE:=$(dirname "$(git remote get-url origin)")}"
 echo "$*" >>"$GH_FAKE/log"
 if [ "$1" = --version ]; then echo 'gh version 2.0.0'; exit 0; fi
 if [ -e "$GH_FAKE/broken" ]; then echo 'HTTP 502: Bad Gateway' >&2; exit 1; fi
