@@ -314,12 +314,14 @@ impl ItemRow {
 
 impl ItemRow {
     /// The pull request in which others left its work, as long as nobody looked at it
-    /// and nothing was done here.
+    /// and nothing was done here; none of an item that holds others by now, or that a
+    /// person has to approve.
     #[must_use]
     pub fn untaken_pull_request(&self) -> Option<u64> {
         let known = self.pull_request().filter(|known| known.is_untaken())?;
         let is_free = matches!(self.state, ItemState::Ready | ItemState::Waiting);
-        known.number.filter(|_| is_free && self.attempts == 0)
+        let is_new = is_free && self.attempts == 0 && self.is_leaf() && !self.approval;
+        known.number.filter(|_| is_new)
     }
 }
 

@@ -341,6 +341,12 @@ impl Sim {
         sim
     }
 
+    /// One in which others left the work on some items in pull requests.
+    pub fn with_what_others_left(seed: u32, chaos: Chaos) -> Self {
+        let with_others = |text: &str| service::with_left(text, seed);
+        Self::on_plan((seed, with_others), chaos, None)
+    }
+
     fn on_plan(
         (seed, change): (u32, impl Fn(&str) -> String),
         chaos: Chaos,
@@ -813,7 +819,7 @@ impl Sim {
                 return Ok(None);
             }
             Effect::OpenPullRequest { node } => self.open_pull_request(&node)?,
-            Effect::TakePullRequest { node, .. } => unreachable!("nobody left any for {node}"),
+            Effect::TakePullRequest { node, number } => self.take_pull_request(node, number)?,
             Effect::LookAtPullRequest { node, number } => self.look_at_pull_request(node, number),
             Effect::WaitUntil(time) => {
                 self.wake = Some(time);
@@ -1581,7 +1587,10 @@ impl Sim {
         for other in at_work.filter(|other| *other != node && !own.is_empty()) {
             let repository = |node: &Node| self.seen_repo_of(node).map(Repo::root);
             let is_elsewhere = repository(node) != repository(other);
-            if own.overlap(&files(other)).is_none() || is_elsewhere || is_merged(other) {
+            // What others left was made whatever else is about those files.
+            let is_left = [node, other].into_iter().any(|node| self.was_left(node));
+            let is_apart = own.overlap(&files(other)).is_none() || is_elsewhere;
+            if is_apart || is_left || is_merged(other) {
                 continue;
             }
             // A runner that takes a lane over gives nobody one.

@@ -1222,7 +1222,7 @@ pub const ANY_ORDER: &str = "in any order:\n";
 
 /// Reads a plan: a node a line, two spaces a level, then what it has:
 /// `gate=3`, `break`, `approval`, `parallel`, `after=NODE,NODE`, `files=PATH,PATH`, `state=done`,
-/// `repository=NAME`,
+/// `repository=NAME`, `pull-request=NUMBER`,
 /// `wait=COMMAND`, `wait=SECONDS` (from the beginning of this world) or
 /// `wait=COMMAND,SECONDS`.
 pub fn plan(run: RunId, text: &str) -> Plan {
@@ -1319,6 +1319,7 @@ fn furnish(item: &mut PlannedItem, word: &str) {
             item.state = ItemState::Pending;
         }
         Some(("repository", name)) => item.repository = Some(name.to_owned()),
+        Some(("pull-request", number)) => item.past.pull_request = number.parse().ok(),
         Some(("wait", words)) => item.wait = Some(a_wait(words)),
         Some(("files", paths)) => {
             item.scope = FileScope(paths.split(',').map(str::to_owned).collect());

@@ -245,6 +245,29 @@ fn what_goes_to_a_pull_request_is_opened_once_and_done_by_its_merge() {
     }
 }
 
+/// The same, where others left the work on some items in pull requests.
+#[test]
+fn what_others_left_in_pull_requests_is_taken_up_once() {
+    let taken = std::cell::Cell::new(0);
+    for_each_seed(SEEDS / 8, |seed| {
+        let chaos = Chaos {
+            crashes: seed % 7,
+            signals: seed % 3,
+            meddling: seed % 5 * 3,
+        };
+        let workers = 1 + usize::try_from(seed % 4).expect("few");
+        let runners = 1 + usize::try_from(seed % 3).expect("few");
+        let sim = Sim::with_what_others_left(seed, chaos).in_lanes(workers);
+        let sim = sim.with_pull_requests().with_runners(runners);
+        let sim = sim.carried_through();
+        sim.check_end();
+        taken.set(taken.get() + sim.count_taken());
+    });
+    if seeds_of(SEEDS) >= SEEDS {
+        assert!(taken.get() > 0, "none was taken up");
+    }
+}
+
 /// A unit that was left out while it had a lane was no reason any more to keep others
 /// from its files.
 #[test]

@@ -1,17 +1,43 @@
 //! A service with pull requests, and people there who merge, close, reopen and write
 //! when they like. It fails now and then, also after it has done what was wanted.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use piton_core::merge::MergeState;
 use piton_core::pull_request::{
-    PullRequestLook, PullRequestRow, PullRequestState, PullRequestWords, branch_of,
+    PullRequestLook, PullRequestRow, PullRequestState, PullRequestWords, TakenPullRequest,
+    branch_of,
 };
 use piton_core::run_loop::{Input, OpeningEnd};
-use piton_core::{DecisionKind, ItemState, Node, Verb};
+use piton_core::{DecisionKind, Event, ItemState, Node, Verb};
 
-use super::{Crash, Rng, Sim};
+use super::{ANY_ORDER, Crash, Rng, Script, Sim};
 use crate::repo::Repo;
+
+/// What the branches of others begin with.
+const OTHERS: &str = "others/";
+
+/// A third of the units of one item have a pull request that others opened.
+pub(super) fn with_left(plan: &str, seed: u32) -> String {
+    let script = Script(u64::from(seed));
+    let lines = plan.lines().filter(|line| !line.trim().is_empty());
+    let lines: Vec<&str> = lines.collect();
+    let depth = |line: &str| line.len() - line.trim_start().len();
+    let mut number = 0;
+    let with_left = |(at, line): (usize, &&str)| {
+        let is_leaf = lines
+            .get(at + 1)
+            .is_none_or(|next| depth(next) <= depth(line));
+        let is_unit = is_leaf && depth(line) <= 2 && *line != ANY_ORDER.trim_end();
+        let drawn = script.number("left", &Node::named(line.trim()), at);
+        if !is_unit || drawn >= 33 {
+            return format!("{line}\n");
+        }
+        number += 1;
+        format!("{line} pull-request={number}\n")
+    };
+    lines.iter().enumerate().map(with_left).collect()
+}
 
 /// A pull request, as the service has it.
 struct PullRequest {
@@ -28,6 +54,8 @@ pub(super) struct Service {
     branches: BTreeMap<String, String>,
     /// By their numbers, from 1.
     all: Vec<PullRequest>,
+    /// The units of those that others opened, by their numbers.
+    left: BTreeMap<u64, Node>,
     /// So often people are no help, or it fails.
     unkind: u32,
 }
@@ -106,16 +134,81 @@ impl Service {
 }
 
 impl Sim {
-    /// Work goes to pull requests of a service.
+    /// Work goes to pull requests of a service, which has those that others left.
     #[must_use]
     pub fn with_pull_requests(mut self) -> Self {
-        self.service = Some(Service {
+        let items = self.world.tables.items(self.world.run);
+        let left = items.filter_map(|item| Some((item.pull_request()?.number?, item.node.clone())));
+        let left: BTreeMap<u64, Node> = left.collect();
+        let mut service = Service {
             rng: Rng::new(self.script.0 ^ 0x9171),
             branches: BTreeMap::new(),
             all: Vec::new(),
+            left: left.clone(),
             unkind: 12,
-        });
+        };
+        let repo = self.repo.as_mut().expect("it is worked on in lanes");
+        for (number, _) in left {
+            assert_eq!(service.all.len() + 1, usize::try_from(number).expect("few"));
+            let branch = format!("{OTHERS}{number}");
+            let head = repo.commit_on(&repo.root(), number);
+            let (state, merge_commit) = match service.rng.below(10) {
+                0..=1 => (PullRequestState::Closed, None),
+                2..=3 => {
+                    let merged = repo.merge_into_base(&head, number.is_multiple_of(2));
+                    (PullRequestState::Merged, Some(merged))
+                }
+                _ => (PullRequestState::Open, None),
+            };
+            service.branches.insert(branch.clone(), head.clone());
+            service.all.push(PullRequest {
+                branch,
+                head,
+                state,
+                merge_commit,
+                words: Vec::new(),
+            });
+        }
+        self.service = Some(service);
         self
+    }
+
+    /// Whether others left the work of a unit in a pull request.
+    pub(super) fn was_left(&self, node: &Node) -> bool {
+        let service = self.service.as_ref();
+        service.is_some_and(|service| service.left.values().any(|left| left == node))
+    }
+
+    /// How many of those that others left were taken up.
+    #[must_use]
+    pub fn count_taken(&self) -> usize {
+        let mut taken = BTreeSet::new();
+        for recorded in &self.world.journal {
+            if let Event::PullRequestTaken { node, .. } = &recorded.event {
+                taken.insert(node.clone());
+            }
+        }
+        taken.len()
+    }
+
+    pub(super) fn take_pull_request(&mut self, node: Node, number: u64) -> Result<Input, Crash> {
+        let service = self.service.as_mut().expect("there is one");
+        let end = match service.is_unkind(10) {
+            true => OpeningEnd::Failed("no network".to_owned()),
+            false => {
+                let one = service.at(number);
+                OpeningEnd::Found(TakenPullRequest {
+                    number,
+                    url: format!("https://example.org/pull/{number}"),
+                    head: one.head.clone(),
+                    branch: one.branch.clone(),
+                    base: "main".to_owned(),
+                })
+            }
+        };
+        self.may_crash()?;
+        self.people_act();
+        Ok(Input::PullRequestOpened { node, end })
     }
 
     /// How many pull requests there were, how many of them were merged, and how many
@@ -343,13 +436,29 @@ impl Sim {
             .items(row.id)
             .map(|item| branch_of(&row.name, &item.node))
             .collect();
-        assert!(service.branches.keys().all(|branch| names.contains(branch)));
+        let is_known = |branch: &String| names.contains(branch) || branch.starts_with(OTHERS);
+        assert!(service.branches.keys().all(is_known));
     }
 
     /// Whether a pull request of the unit was merged by that commit.
     pub(super) fn was_merged_there(&self, node: &Node, commit: &str) -> bool {
-        let branch = branch_of(&self.world.run_row().name, node);
-        let mut all = self.service.iter().flat_map(|service| &service.all);
-        all.any(|one| one.branch == branch && one.merge_commit.as_deref() == Some(commit))
+        let Some(service) = &self.service else {
+            return false;
+        };
+        let mut left = service.left.iter();
+        let left = left.find(|(_, of)| *of == node);
+        let own = branch_of(&self.world.run_row().name, node);
+        let branches = [
+            Some(own),
+            left.map(|(number, _)| format!("{OTHERS}{number}")),
+        ];
+        let mut all = service.all.iter();
+        all.any(|one| {
+            let is_its = branches
+                .iter()
+                .flatten()
+                .any(|branch| *branch == one.branch);
+            is_its && one.merge_commit.as_deref() == Some(commit)
+        })
     }
 }
