@@ -18,9 +18,6 @@ use crate::input;
 use crate::project::Project;
 use crate::world::World;
 
-/// What is to be written where no file says where repositories are.
-const MANIFEST: &str = "manifest.yaml";
-
 /// The repositories of a run beside that of the project: the work tree of each, by its
 /// name in the plan.
 pub(crate) type Trees = BTreeMap<String, PathBuf>;
@@ -32,6 +29,8 @@ pub(crate) struct PlanRepositories<'p> {
     file: String,
     /// Where paths of the manifest begin.
     folder: PathBuf,
+    /// What the file is called that says where they are.
+    manifest: &'static str,
     found: RunRepos,
     /// What they call the repository of the project.
     own: Vec<String>,
@@ -64,14 +63,15 @@ impl<'p> PlanRepositories<'p> {
         if !found.faults.is_empty() {
             return Err(unclear(phases.manifest, found.faults, manifest));
         }
-        Ok(Some(Self::of(world, project, (path, folder), found)))
+        let at = (path, folder, phases.manifest);
+        Ok(Some(Self::of(world, project, at, found)))
     }
 
-    /// What was found in a file, which lies in a folder.
+    /// What was found in a file, which lies in a folder, and in the manifest beside it.
     pub(crate) fn of(
         world: &World,
         project: &'p Project,
-        (file, folder): (String, PathBuf),
+        (file, folder, manifest): (String, PathBuf, &'static str),
         found: RunRepos,
     ) -> Self {
         let path = |repo: &RunRepo| repo.path.as_ref().map(|path| folder.join(path));
@@ -89,7 +89,7 @@ impl<'p> PlanRepositories<'p> {
             own.truncate(1);
         }
         // One name that no file places is that of the repository at hand.
-        if let ([only], None) = (found.repos.as_slice(), found.manifest) {
+        if let ([only], false) = (found.repos.as_slice(), found.has_manifest) {
             own.push(only.name.clone());
         }
         Self {
@@ -97,6 +97,7 @@ impl<'p> PlanRepositories<'p> {
             project,
             file,
             folder,
+            manifest,
             found,
         }
     }
@@ -157,9 +158,9 @@ impl<'p> PlanRepositories<'p> {
                 "run `{}` works on `{name}` in {}, and {} says that it is elsewhere",
                 row.name,
                 self.project.work_tree.display(),
-                self.manifest()
+                self.manifest
             );
-            return Err(misplaced(what, self.manifest()));
+            return Err(misplaced(what, self.manifest));
         }
         for name in &self.own {
             let is_known = next.own.contains(name) || next.others.contains(name);
@@ -184,9 +185,9 @@ impl<'p> PlanRepositories<'p> {
     fn twice(&self, name: &str, other: &str) -> Failure {
         let what = format!(
             "`{name}` in {} is the same repository as `{other}`",
-            self.manifest()
+            self.manifest
         );
-        misplaced(what, self.manifest())
+        misplaced(what, self.manifest)
     }
 
     /// Refuses a plan of which one is not where its manifest says.
@@ -226,9 +227,9 @@ impl<'p> PlanRepositories<'p> {
             if let Some((_, other)) = other {
                 let what = format!(
                     "`{name}` in {} is the same repository as {other}",
-                    self.manifest()
+                    self.manifest
                 );
-                return Err(misplaced(what, self.manifest()));
+                return Err(misplaced(what, self.manifest));
             }
             taken.extend(repository.map(|at| (at, format!("`{name}`"))));
             trees.insert(name.to_owned(), tree);
@@ -247,14 +248,14 @@ impl<'p> PlanRepositories<'p> {
                     row.name,
                     git::short(&target.tip)
                 );
-                return Err(misplaced(what, self.manifest()));
+                return Err(misplaced(what, self.manifest));
             }
         }
         Ok(())
     }
 
     fn tree_of(&self, world: &World, name: &str) -> Result<PathBuf, Failure> {
-        let manifest = self.manifest();
+        let manifest = self.manifest;
         let named = self.found.repos.iter().find(|repo| repo.name == name);
         let Some(path) = named.and_then(|repo| repo.path.as_deref()) else {
             let what = format!(
@@ -278,9 +279,6 @@ impl<'p> PlanRepositories<'p> {
         }
     }
 
-    fn manifest(&self) -> &'static str {
-        self.found.manifest.unwrap_or(MANIFEST)
-    }
 }
 
 /// A manifest of which nobody can tell what it says.
@@ -321,11 +319,10 @@ pub(crate) fn trees_of_run(
         return Ok(Trees::new());
     }
     let Some(found) = PlanRepositories::look(world, project, (&row.face, &row.source))? else {
-        let what = format!(
-            "the file of run `{}` does not say where its repositories are",
-            row.name
-        );
-        return Err(misplaced(what, MANIFEST));
+        let file = PlanFile::path(row).unwrap_or_default();
+        let what = format!("{file}, which names the repositories of the run, cannot be read");
+        let hint = "see to the file, then type the same again";
+        return Err(Failure::new("plan.repository", what).hint(hint));
     };
     let trees = found.trees(world, others.iter().map(String::as_str))?;
     found.refuse_others(row, &trees)?;

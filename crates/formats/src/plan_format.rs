@@ -302,8 +302,8 @@ pub struct RunRepo {
 pub struct RunRepos {
     /// All that its files name, by their names.
     pub repos: Vec<RunRepo>,
-    /// The file that says where they are, where there is one.
-    pub manifest: Option<&'static str>,
+    /// Whether there is a file that says where they are.
+    pub has_manifest: bool,
     /// Why that file says nothing certain, with where it stands.
     pub faults: Vec<Problem>,
 }

@@ -96,7 +96,7 @@ pub fn new_run(world: &World, args: &NewRunArgs) -> Result<CreatedRun, Failure> 
     };
     let project = Project::find(world, folder);
     let found = (phases.repositories)(&new.text, Some(&text));
-    let at = (typed.clone(), folder.to_owned());
+    let at = (typed.clone(), folder.to_owned(), phases.manifest);
     PlanRepositories::of(world, &project, at, found).refuse_misplaced(world)?;
     write_new(&file, &typed, new.text.as_bytes())?;
     Ok(CreatedRun {

@@ -232,7 +232,7 @@ pub(super) fn repositories(text: &str, manifest: Option<&str>) -> RunRepos {
     });
     RunRepos {
         repos: repos.collect(),
-        manifest: manifest.is_some().then_some(MANIFEST),
+        has_manifest: manifest.is_some(),
         faults: problems.into_iter().filter(is_fault).collect(),
     }
 }
