@@ -16,6 +16,8 @@ use crate::run::RunRow;
 pub const LOOK_EVERY_S: i64 = 60;
 /// After so many seconds in which it could not be opened or seen a person is asked.
 pub const FAILING_S: i64 = 3_600;
+/// The same where a runner that is not to wait has nothing else to do.
+pub const FAILING_IDLE_S: i64 = 300;
 /// So many are looked at at once.
 pub const LOOKED_AT_ONCE: usize = 4;
 /// So often work is given back for what is written at a pull request before somebody

@@ -278,7 +278,6 @@ impl<'p> PlanRepositories<'p> {
             }
         }
     }
-
 }
 
 /// A manifest of which nobody can tell what it says.

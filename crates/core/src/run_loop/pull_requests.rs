@@ -11,8 +11,8 @@ use crate::id::Node;
 use crate::item::ItemRow;
 use crate::merge::MergeState;
 use crate::pull_request::{
-    FAILING_S, LOOK_EVERY_S, LOOKED_AT_ONCE, PullRequestLook, PullRequestNews, PullRequestRow,
-    PullRequestStep, TakenPullRequest, news,
+    FAILING_IDLE_S, FAILING_S, LOOK_EVERY_S, LOOKED_AT_ONCE, PullRequestLook, PullRequestNews,
+    PullRequestRow, PullRequestStep, TakenPullRequest, news,
 };
 use crate::run::{Request, RunRow, RunState};
 
@@ -55,8 +55,8 @@ impl Failing {
         }
     }
 
-    fn is_for_long(&self) -> bool {
-        after(self.first, FAILING_S) <= self.last
+    fn is_for_long(&self, seconds: i64) -> bool {
+        after(self.first, seconds) <= self.last
     }
 }
 
@@ -254,7 +254,12 @@ impl RunLoop {
             OpeningEnd::Failed(why) => {
                 let failing = Failing::again(self.pull_requests.failing.get(&node), now);
                 self.pull_requests.failing.insert(node.clone(), failing);
-                if !failing.is_for_long() {
+                let is_idle = self.under_way.is_empty() && self.next_item(now).is_none();
+                let seconds = match is_idle && !self.options.wait {
+                    true => FAILING_IDLE_S,
+                    false => FAILING_S,
+                };
+                if !failing.is_for_long(seconds) {
                     return self.look();
                 }
                 why
@@ -293,7 +298,7 @@ impl RunLoop {
             Err(why) => {
                 let failing = Failing::again(self.pull_requests.failing.get(node), now);
                 self.pull_requests.failing.insert(node.clone(), failing);
-                let is_new = failing.is_for_long() && known.trouble.is_none();
+                let is_new = failing.is_for_long(FAILING_S) && known.trouble.is_none();
                 is_new.then_some(PullRequestNews::Trouble { why })
             }
         };

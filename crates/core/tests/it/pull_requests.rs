@@ -10,7 +10,7 @@ use piton_core::merge::{MadeMerge, MergeReturn, MergeState, MergeStep};
 use piton_core::pull_request::{
     PullRequestLook, PullRequestNews, PullRequestState, PullRequestStep, TakenPullRequest,
 };
-use piton_core::run_loop::{Effect, Ending, Input, Options, RunLoop};
+use piton_core::run_loop::{Effect, Ending, Input, OpeningEnd, Options, RunLoop};
 use piton_core::{
     Command, DecisionKind, Edit, Event, ItemState, Refusal, Role, RunState, Stage, Verb,
 };
@@ -815,4 +815,46 @@ fn what_was_merged_and_cannot_be_followed_waits_for_a_person_alone() {
     );
     world.decide(Verb::Retry, None);
     assert_eq!(shown(&world), "Queued, merged there");
+}
+
+/// A runner that is not to wait, and has nothing else to do, does not sit for an hour.
+#[test]
+fn what_cannot_be_opened_is_asked_about_after_an_hour_or_soon_where_nothing_else_is_left() {
+    for (wait, last) in [(true, 60), (false, 5)] {
+        let (mut world, token) = in_lanes_with("a gate=3");
+        work(&mut world, token, AT, "work");
+        let ask = step(&world, token, PullRequestStep::Ask);
+        world.ok(ask);
+        let mut runner = runner(&world, token, wait);
+        let begin = world.now;
+        for minute in 0..=last {
+            let now = begin + SignedDuration::from_mins(minute);
+            let mut effects = match minute {
+                0 => vec![Effect::Look],
+                _ => runner.step(now, Input::Time),
+            };
+            assert_eq!(effects, [Effect::Look], "{minute}");
+            let input = looked(&mut world);
+            effects = runner.step(now, input);
+            let node = node(AT);
+            let tries = Effect::OpenPullRequest { node: node.clone() };
+            assert!(effects.contains(&tries), "{minute}: {effects:?}");
+            let end = OpeningEnd::Failed("no network".to_owned());
+            // It looks around as the opening goes on.
+            let effects = runner.step(now, Input::PullRequestOpened { node, end });
+            assert_eq!(effects, [], "{minute}");
+            let input = looked(&mut world);
+            let effects = runner.step(now, input);
+            if minute == last {
+                let asks = matches!(effects.as_slice(), [Effect::Commit(_)]);
+                assert!(asks, "{wait} {minute}: {effects:?}");
+                continue;
+            }
+            assert_eq!(effects, [Effect::Look], "{wait} {minute}");
+            let input = looked(&mut world);
+            let effects = runner.step(now, input);
+            let sits = matches!(effects.as_slice(), [Effect::WaitUntil(_)]);
+            assert!(sits, "{wait} {minute}: {effects:?}");
+        }
+    }
 }
