@@ -225,6 +225,8 @@ impl Policy {
     /// The repository of an item of which the plan says `name`; none is the one in which
     /// the project lies. One that the run does not know is kept: nobody works on that in
     /// another one.
+    ///
+    /// Where the run knows none, every name is that of the repository at hand.
     #[must_use]
     pub fn repository_of(&self, name: Option<String>) -> Option<String> {
         let known = self.repositories.as_ref()?;

@@ -103,10 +103,15 @@ pub fn reference(url: &str, number: u64) -> Option<String> {
     has_names.then(|| format!("{owner}/{repository}#{number}"))
 }
 
-/// Whether a name of a pull request (`org/repo#7`) is that of another one than the one at
-/// an address. What is no such name is not.
+/// Whether a name of a pull request (`org/repo#7`), or an address, is that of another one
+/// than the one at an address. What is neither is not.
 #[must_use]
 pub fn is_another(named: &str, url: &str) -> bool {
+    if named.contains("://") {
+        let plain = |text: &str| text.trim_end_matches('/').to_ascii_lowercase();
+        let (named, url) = (plain(named), plain(url));
+        return named != url && !named.starts_with(&format!("{url}/"));
+    }
     let number = named.rsplit_once('#').and_then(|(_, it)| it.parse().ok());
     let there = number.and_then(|number| reference(url, number));
     there.is_some_and(|there| named.contains('/') && !there.eq_ignore_ascii_case(named))

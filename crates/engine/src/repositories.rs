@@ -2,11 +2,12 @@
 //! them. See `docs/design/0034-several-repositories.md`.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use piton_core::plan::Plan;
-use piton_core::policy::Repositories;
-use piton_core::{RunRow, Tables};
+use piton_core::policy::{Policy, Repositories};
+use piton_core::{Edit, ItemRow, RunRow, Tables};
 use piton_formats::plan_file::PlanFile;
 use piton_formats::plan_format::{RunRepo, RunRepos};
 use piton_formats::problem::Problem;
@@ -21,6 +22,10 @@ use crate::world::World;
 /// The repositories of a run beside that of the project: the work tree of each, by its
 /// name in the plan.
 pub(crate) type Trees = BTreeMap<String, PathBuf>;
+
+/// The same, each by itself: one that is not where it is to be is no reason to leave the
+/// others alone.
+pub(crate) type EachTree = BTreeMap<String, Result<PathBuf, Failure>>;
 
 /// What the files of a plan say of the repositories in which it is to be worked on.
 pub(crate) struct PlanRepositories<'p> {
@@ -58,7 +63,14 @@ impl<'p> PlanRepositories<'p> {
         let Ok(text) = input::read_text(&file) else {
             return Ok(None);
         };
-        let manifest = input::read_text(&folder.join(phases.manifest)).ok();
+        let manifest = match input::read_text(&folder.join(phases.manifest)) {
+            Ok(text) => Some(text),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => {
+                let what = format!("{} cannot be read: {error}", phases.manifest);
+                return Err(misplaced(what, phases.manifest));
+            }
+        };
         let found = (phases.repositories)(&text, manifest.as_deref());
         if !found.faults.is_empty() {
             return Err(unclear(phases.manifest, found.faults, manifest));
@@ -121,25 +133,29 @@ impl<'p> PlanRepositories<'p> {
             own: self.own.clone(),
             others: others.iter().map(|repo| repo.name.clone()).collect(),
         };
-        plan.policy.repositories = Some(known).filter(|known| *known != Repositories::default());
+        // Without any name whatever comes is in the repository at hand.
+        let is_known = self.found.has_manifest || !self.found.repos.is_empty();
+        plan.policy.repositories = is_known.then_some(known);
         Ok(())
     }
 
-    /// The repositories of a run, of which these are the items, with those that came in
-    /// since it began; none where that are no others.
+    /// What is to be changed at a run, of which these are the items, for the repositories
+    /// that came in since it began.
     ///
     /// # Errors
     ///
     /// When one is not where its manifest says, or is another one as well.
-    pub(crate) fn with_new(
+    pub(crate) fn take_in(
         mut self,
         world: &World,
         row: &RunRow,
         items: &Tables,
-    ) -> Result<Option<Repositories>, Failure> {
-        // A tracked file has what was added under way when the run has landed.
+    ) -> Result<Vec<Edit>, Failure> {
         let open = items.tree(row.id).filter(|item| !item.state.is_finished());
-        for name in open.filter_map(|item| item.repository.as_ref()) {
+        let open: Vec<(&ItemRow, Option<String>)> =
+            open.map(|item| (item, self.name_of(row, item))).collect();
+        // A tracked file has what was added under way when the run has landed.
+        for name in open.iter().filter_map(|(_, name)| name.as_ref()) {
             match self.found.repos.iter_mut().find(|repo| repo.name == *name) {
                 Some(repo) => repo.is_needed = true,
                 None => self.found.repos.push(RunRepo {
@@ -149,8 +165,41 @@ impl<'p> PlanRepositories<'p> {
                 }),
             }
         }
-        let known = row.policy.repositories.clone();
-        let mut next = known.clone().unwrap_or_default();
+        let next = self.with_new(world, row)?;
+        if Some(&next) == row.policy.repositories.as_ref() || next == Repositories::default() {
+            return Ok(Vec::new());
+        }
+        let policy = Policy {
+            repositories: Some(next),
+            ..row.policy.clone()
+        };
+        let moved = open.into_iter().filter(|(item, _)| !has_begun(item));
+        let moved =
+            moved.filter(|(item, name)| policy.repository_of(name.clone()) != item.repository);
+        let moved: Vec<Edit> = moved
+            .map(|(item, repository)| Edit::SetRepository {
+                node: item.node.clone(),
+                repository,
+            })
+            .collect();
+        let policy = Edit::SetPolicy(Box::new(policy));
+        Ok(std::iter::once(policy).chain(moved).collect())
+    }
+
+    /// What the plan calls the repository of an item, as long as nothing is done in
+    /// another one.
+    fn name_of(&self, row: &RunRow, item: &ItemRow) -> Option<String> {
+        let phases = plan_format(&row.face).and_then(|format| format.phases);
+        let named = phases.and_then(|phases| (phases.repository_of)(item));
+        match has_begun(item) {
+            true => item.repository.clone(),
+            false => named.or_else(|| item.repository.clone()),
+        }
+    }
+
+    /// The repositories of a run with those that it does not know yet.
+    fn with_new(&self, world: &World, row: &RunRow) -> Result<Repositories, Failure> {
+        let mut next = row.policy.repositories.clone().unwrap_or_default();
         let others = self.others();
         let moved = |name: &&String| others.iter().any(|repo| repo.name == **name);
         if let Some(name) = next.own.iter().find(moved) {
@@ -175,10 +224,15 @@ impl<'p> PlanRepositories<'p> {
                 next.others.push(repo.name.clone());
             }
         }
-        let trees = self.trees(world, next.others.iter().map(String::as_str))?;
-        self.refuse_others(row, &trees)?;
-        let is_new = next != known.unwrap_or_default();
-        Ok(is_new.then_some(next))
+        // What is done nowhere any more may be gone.
+        let needed = self.found.repos.iter().filter(|repo| repo.is_needed);
+        let needed: Vec<&str> = needed.map(|repo| &*repo.name).collect();
+        let names = next.others.iter().map(String::as_str);
+        let trees = self.trees(world, names.filter(|name| needed.contains(name)))?;
+        for (name, tree) in &trees {
+            self.refuse_other(row, name, tree)?;
+        }
+        Ok(next)
     }
 
     /// Refuses two names of the repository of the project.
@@ -214,44 +268,48 @@ impl<'p> PlanRepositories<'p> {
         world: &World,
         names: impl Iterator<Item = &'n str>,
     ) -> Result<Trees, Failure> {
-        let mut trees = Trees::new();
+        let each = self.each_tree(world, names).into_iter();
+        each.map(|(name, tree)| Ok((name, tree?))).collect()
+    }
+
+    /// The same, each by itself.
+    fn each_tree<'n>(&self, world: &World, names: impl Iterator<Item = &'n str>) -> EachTree {
+        let mut trees = EachTree::new();
         let mut taken: Vec<(PathBuf, String)> = Vec::new();
         taken.extend(git::repository_of(&self.project.work_tree).map(|own| {
             let shown = self.project.work_tree.display();
             (own, format!("that of {shown}"))
         }));
         for name in names {
-            let tree = self.tree_of(world, name)?;
-            let repository = git::repository_of(&tree);
+            let mut tree = self.tree_of(world, name);
+            let repository = tree.as_deref().ok().and_then(git::repository_of);
             let other = taken.iter().find(|(at, _)| Some(at) == repository.as_ref());
             if let Some((_, other)) = other {
                 let what = format!(
                     "`{name}` in {} is the same repository as {other}",
                     self.manifest
                 );
-                return Err(misplaced(what, self.manifest));
+                tree = Err(misplaced(what, self.manifest));
             }
             taken.extend(repository.map(|at| (at, format!("`{name}`"))));
             trees.insert(name.to_owned(), tree);
         }
-        Ok(trees)
+        trees
     }
 
     /// Refuses one that has not what was merged in it for a run.
-    fn refuse_others(&self, row: &RunRow, trees: &Trees) -> Result<(), Failure> {
-        for (name, tree) in trees {
-            let target = row.target_in(Some(name));
-            if let Some(target) = target.filter(|target| lacks(tree, &target.tip)) {
-                let what = format!(
-                    "`{name}` at {} is another repository than the one in which run `{}` was worked on: it has no commit {}",
-                    tree.display(),
-                    row.name,
-                    git::short(&target.tip)
-                );
-                return Err(misplaced(what, self.manifest));
-            }
-        }
-        Ok(())
+    fn refuse_other(&self, row: &RunRow, name: &str, tree: &Path) -> Result<(), Failure> {
+        let target = row.target_in(Some(name));
+        let Some(target) = target.filter(|target| lacks(tree, &target.tip)) else {
+            return Ok(());
+        };
+        let what = format!(
+            "`{name}` at {} is another repository than the one in which run `{}` was worked on: it has no commit {}",
+            tree.display(),
+            row.name,
+            git::short(&target.tip)
+        );
+        Err(misplaced(what, self.manifest))
     }
 
     fn tree_of(&self, world: &World, name: &str) -> Result<PathBuf, Failure> {
@@ -312,10 +370,24 @@ pub(crate) fn trees_of_run(
     project: &Project,
     row: &RunRow,
 ) -> Result<Trees, Failure> {
+    let each = each_tree_of_run(world, project, row)?.into_iter();
+    each.map(|(name, tree)| Ok((name, tree?))).collect()
+}
+
+/// The same, each by itself.
+///
+/// # Errors
+///
+/// When nobody can tell where any of them is.
+pub(crate) fn each_tree_of_run(
+    world: &World,
+    project: &Project,
+    row: &RunRow,
+) -> Result<EachTree, Failure> {
     let known = row.policy.repositories.as_ref();
     let others = known.map_or(&[] as &[String], |known| &known.others);
     if others.is_empty() {
-        return Ok(Trees::new());
+        return Ok(EachTree::new());
     }
     let Some(found) = PlanRepositories::look(world, project, (&row.face, &row.source))? else {
         let file = PlanFile::path(row).unwrap_or_default();
@@ -323,9 +395,20 @@ pub(crate) fn trees_of_run(
         let hint = "see to the file, then type the same again";
         return Err(Failure::new("plan.repository", what).hint(hint));
     };
-    let trees = found.trees(world, others.iter().map(String::as_str))?;
-    found.refuse_others(row, &trees)?;
-    Ok(trees)
+    let each = found.each_tree(world, others.iter().map(String::as_str));
+    let each = each.into_iter().map(|(name, tree)| {
+        let tree = tree.and_then(|tree| {
+            found.refuse_other(row, &name, &tree)?;
+            Ok(tree)
+        });
+        (name, tree)
+    });
+    Ok(each.collect())
+}
+
+/// Whether something was done of an item, or others left something.
+fn has_begun(item: &ItemRow) -> bool {
+    item.attempts > 0 || item.unit.is_some()
 }
 
 /// Whether a repository has no such commit, as far as git answers.

@@ -433,7 +433,7 @@ fn take(
     let limits = row.policy.limits.overridden_by(&job.limits);
     let order = job.worktree.as_ref();
     let begins = match in_lanes && row.target.is_none() && order.is_none() {
-        true => Some(lanes::new_target(&session.project.work_tree, row)?),
+        true => Some(lanes::new_target(&session.project.work_tree, row, None)?),
         false => None,
     };
     if in_lanes {

@@ -358,6 +358,8 @@ pub struct Phases {
     pub over_in: fn(&str) -> Vec<Node>,
     /// The file that names the repositories of a run, beside its own.
     pub manifest: &'static str,
+    /// What the plan calls the repository of an item.
+    pub repository_of: fn(&ItemRow) -> Option<String>,
     /// The repositories, by the text of the run's own file and of that one.
     pub repositories: fn(&str, Option<&str>) -> RunRepos,
     /// The file of a new run, made of a manifest.

@@ -138,6 +138,14 @@ fn word(scratch: &Scratch, key: &str) -> String {
         .to_owned()
 }
 
+/// The branch of the run in another repository, which has its id as well.
+fn branch_in(web: &Scratch) -> String {
+    let named = web.git(&["branch", "--list", "--format=%(refname:short)", "piton/*"]);
+    let mut branches = named.lines().map(str::to_owned);
+    let branch = branches.find(|branch| branch.starts_with(BRANCH));
+    branch.expect("there is one")
+}
+
 /// The issues of which a branch has the work.
 fn made(scratch: &Scratch, branch: &str) -> String {
     let files = scratch.git(&["ls-tree", "--name-only", branch, "made/"]);
@@ -160,7 +168,7 @@ fn each_issue_is_worked_on_and_merged_in_its_repository() {
         check_strictly(&shop);
         assert_eq!(word(&shop, "/phase"), "COMPLETED");
         assert_eq!(made(&shop, BRANCH), "S-1 S-2");
-        assert_eq!(made(&web, BRANCH), "W-1 W-2");
+        assert_eq!(made(&web, &branch_in(&web)), "W-1 W-2");
         // Both have landed, in the work trees as well.
         assert_eq!(
             (made(&shop, "main").as_str(), made(&web, "main").as_str()),
@@ -326,7 +334,8 @@ fn work_that_cannot_land_in_another_repository_stays_on_its_branch() {
     assert_eq!(said.exit, 0, "{}", said.err);
     let path = web.path();
     let path = path.display();
-    let next = format!("`git -C {path} merge {BRANCH}`");
+    let branch = branch_in(&web);
+    let next = format!("`git -C {path} merge {branch}`");
     assert!(
         said.err.contains("main in web: it has moved on") && said.err.contains(&next),
         "{}",
@@ -336,11 +345,11 @@ fn work_that_cannot_land_in_another_repository_stays_on_its_branch() {
     let said = shop.piton(&["plan", "clean", "2026-01-15-orders"]);
     assert_eq!(said.exit, 1, "{}", said.err);
     assert!(
-        said.err.contains(&format!("git -C {path} merge {BRANCH}")),
+        said.err.contains(&format!("git -C {path} merge {branch}")),
         "{}",
         said.err
     );
-    web.git(&["merge", "--quiet", "--no-edit", BRANCH]);
+    web.git(&["merge", "--quiet", "--no-edit", &branch]);
     assert_eq!(shop.piton(&["plan", "clean", "2026-01-15-orders"]).exit, 0);
     assert_eq!(made(&web, "main"), "W-1 W-2");
 }
@@ -488,7 +497,7 @@ fn a_repository_has_a_check_and_a_setup_of_its_own() {
         said.err
     );
     check_strictly(&shop);
-    let branches = (made(&shop, BRANCH), made(&web, BRANCH));
+    let branches = (made(&shop, BRANCH), made(&web, &branch_in(&web)));
     assert_eq!(branches, ("S-1 S-2".to_owned(), "W-1".to_owned()));
     let ran = shop.read(".git/ran");
     for what in ["setup shop", "setup web", "check shop", "check web"] {
@@ -549,18 +558,21 @@ fn a_repository_that_comes_in_under_way_is_taken_in_by_the_next_invocation() {
             "A-1 belongs to `api`, which was no repository of this run when it began"
         );
         assert!(!calls(&shop).iter().any(|call| call.contains("A-1")));
-        shop.git(&[
-            "commit",
-            "--quiet",
-            "--allow-empty",
-            "--all",
-            "--message",
-            "so far",
-        ]);
+        if issues.len() == 1 {
+            // What was done in place is in no lane before it is committed.
+            shop.git(&["commit", "--quiet", "--all", "--message", "marks"]);
+            let said = run(&shop, &[]);
+            assert_eq!(said.exit, 1, "{}", said.err);
+            assert!(
+                said.err.contains("is in no commit: made/S-1"),
+                "{}",
+                said.err
+            );
+        }
+        shop.git(&["add", "--all"]);
+        shop.git(&["commit", "--quiet", "--allow-empty", "--message", "so far"]);
         let said = run(&shop, &[]);
         assert_eq!(said.exit, 0, "{}{}", said.out, said.err);
-        let told = "`api` is a repository of run `2026-01-15-orders` from now on";
-        assert!(said.err.contains(told), "{}", said.err);
         assert_eq!(made(&api, "main"), "A-1");
         let once = calls(&shop)
             .into_iter()
@@ -641,6 +653,14 @@ fn a_manifest_that_says_nothing_certain_is_refused_with_its_line() {
             said.err
         );
     }
+    std::fs::write(shop.path().join("manifest.yaml"), b"prd: \xff\n").expect("written");
+    let said = run(&shop, &[]);
+    assert_eq!(said.exit, 2, "{}", said.err);
+    assert!(
+        said.err.contains("manifest.yaml cannot be read"),
+        "{}",
+        said.err
+    );
     // Two names of which both have a part.
     let both = state("EXECUTING", &across());
     shop.write("state.json", &both)
@@ -668,21 +688,23 @@ fn another_repository_in_the_place_of_one_is_refused() {
     let manifest = shop.read("manifest.yaml");
     let [here, there] = [&web, &other].map(|scratch| scratch.path().display().to_string());
     shop.write("manifest.yaml", &manifest.replace(&here, &there));
-    for args in [
-        &["run", "state.json"][..],
-        &["land"],
-        &["plan", "clean", "2026-01-15-orders"],
-    ] {
+    let why = "is another repository than the one in which run `2026-01-15-orders` was worked on";
+    for args in [&["run", "state.json"][..], &["land"]] {
         let said = shop.piton(args);
         assert_eq!(said.exit, 2, "{args:?}: {}", said.err);
-        let why =
-            "is another repository than the one in which run `2026-01-15-orders` was worked on";
         assert!(
             said.err.contains(why) && said.err.contains("[plan.repository]"),
             "{}",
             said.err
         );
     }
+    // The project's own lanes go, what is in the other repository stays.
+    let said = shop.piton(&["plan", "clean", "2026-01-15-orders"]);
+    assert_eq!(said.exit, 0, "{}", said.err);
+    let told = format!("{}{}", said.out, said.err);
+    assert!(told.contains("in web nothing was looked at"), "{told}");
+    assert!(told.contains("of web stays"), "{told}");
+    assert_eq!(made(&web, &branch_in(&web)), "W-1 W-2");
     let said = shop.shows(&["status"]);
     let why = "of other repositories nothing is known: `web` at";
     assert!(said.contains(why), "{said}");
@@ -704,28 +726,28 @@ fn what_landed_in_another_repository_and_was_taken_back_stays_back() {
         said.err
     );
     assert_eq!(made(&web, "main"), "");
-    // The branch has the only copy; without it git still has the commit.
+    // The branch has the only name of it; without that git still has the commit.
     let clean = || shop.piton(&["plan", "clean", "2026-01-15-orders"]);
-    for _ in 0..2 {
+    let branch = branch_in(&web);
+    let refused = |next: &str| {
         let said = clean();
         assert_eq!(said.exit, 1, "{}", said.err);
+        let git = format!("git -C {}", web.path().display());
+        let next = format!("`{git} merge {next}`");
         assert!(
             said.err.contains("in web and has not landed"),
             "{}",
             said.err
         );
-        if web.git(&["branch", "--list", BRANCH]).is_empty() {
-            break;
-        }
-        web.git(&["branch", "--quiet", "-D", BRANCH]);
-    }
-    let git = format!("git -C {}", web.path().display());
-    assert!(
-        clean()
-            .err
-            .contains(&format!("`{git} merge {}`", at.trim()))
-    );
-    web.git(&["branch", BRANCH, at.trim()]);
+        assert!(said.err.contains(&next), "{next}: {}", said.err);
+    };
+    refused(&branch);
+    web.git(&["branch", "--quiet", "-D", &branch]);
+    refused(at.trim());
+    // Nor is one landed that was set back to where it began.
+    web.git(&["branch", &branch, begun.trim()]);
+    assert_eq!(clean().exit, 1);
+    web.git(&["branch", "--quiet", "--force", &branch, at.trim()]);
     let said = shop.piton(&["land"]);
     assert_eq!(said.exit, 0, "{}", said.err);
     assert_eq!(made(&web, "main"), "W-1 W-2");
@@ -786,11 +808,6 @@ fn a_run_of_another_project_has_a_branch_of_its_own() {
     store.write(".git/at/fail-W-1", "");
     assert_eq!(run(&store, &[]).exit, 1);
     let begun = web.git(&["rev-parse", "main"]);
-    assert_eq!(
-        made(&web, BRANCH),
-        "W-1 W-2",
-        "that of the other project is in it"
-    );
     for args in [
         &["run", "state.json"][..],
         &["land"],
@@ -805,4 +822,82 @@ fn a_run_of_another_project_has_a_branch_of_its_own() {
     assert_eq!(said.exit, 0, "{}{}", said.out, said.err);
     let twice = web.git(&["show", "main:made/W-1"]);
     assert_eq!(twice, "W-1\nW-1\n");
+}
+
+/// One in which nothing is left to be done keeps nobody from going on.
+#[test]
+fn a_repository_that_is_gone_when_its_work_has_landed_is_not_missed() {
+    let (shop, web) = two(&state("EXECUTING", &across()));
+    shop.git(&["rm", "--quiet", "--cached", "state.json"]);
+    shop.write(".gitignore", ".piton/\nmetrics.jsonl\nstate.json\n");
+    commit(&shop);
+    assert_eq!(run(&shop, &[]).exit, 0);
+    std::fs::remove_dir_all(web.path()).expect("it is there");
+    let said = shop.piton(&["issue", "add", "S-3", "Sell", "--repo", "shop"]);
+    assert_eq!(said.exit, 0, "{}", said.err);
+    let said = run(&shop, &[]);
+    assert_eq!(said.exit, 0, "{}", said.err);
+    assert_eq!(made(&shop, "main"), "S-1 S-2 S-3");
+    let why = "`web` is not at";
+    assert!(said.err.contains(why), "it cannot be seen: {}", said.err);
+    let said = shop.piton(&["plan", "clean", "2026-01-15-orders"]);
+    assert_eq!(said.exit, 0, "{}", said.err);
+    assert!(
+        said.out.contains(why) || said.err.contains(why),
+        "{}{}",
+        said.out,
+        said.err
+    );
+}
+
+#[test]
+fn a_name_that_is_written_wrongly_under_way_can_be_corrected() {
+    let (shop, web) = two(&state("EXECUTING", &across()));
+    shop.git(&["rm", "--quiet", "--cached", "state.json"]);
+    shop.write(".gitignore", ".piton/\nmetrics.jsonl\nstate.json\n");
+    commit(&shop);
+    shop.write(".git/at/fail-S-1", "");
+    assert_eq!(run(&shop, &[]).exit, 1);
+    let text = shop.read("state.json");
+    let at = text.find("\"S-2\"").expect("it is there");
+    let added = format!("{},\n    ", issue("W-3", "wbe", &[]));
+    shop.write(
+        "state.json",
+        &format!("{}{added}{}", &text[..at], &text[at..]),
+    );
+    assert_eq!(shop.piton(&["files", "sync"]).exit, 0);
+    let said = run(&shop, &[]);
+    assert_eq!(said.exit, 2, "{}", said.err);
+    assert!(
+        said.err.contains("`wbe` has a part in state.json"),
+        "{}",
+        said.err
+    );
+    let text = shop.read("state.json");
+    shop.write("state.json", &text.replace("\"wbe\"", "\"web\""));
+    std::fs::remove_file(shop.path().join(".git/at/fail-S-1")).expect("it is there");
+    shop.piton(&["plan", "retry", "S-1"]);
+    let said = run(&shop, &[]);
+    assert_eq!(said.exit, 0, "{}{}", said.out, said.err);
+    assert_eq!(made(&web, "main"), "W-1 W-2 W-3");
+}
+
+/// A run that knew one repository when it began, without a manifest.
+#[test]
+fn what_is_added_for_a_repository_that_comes_in_later_is_done_there() {
+    let (shop, web) = two(&state("EXECUTING", &[issue("S-1", "shop", &[])]));
+    let manifest = shop.read("manifest.yaml");
+    shop.git(&["rm", "--quiet", "manifest.yaml"]);
+    commit(&shop);
+    assert_eq!(run(&shop, &[]).exit, 0);
+    shop.write("manifest.yaml", &manifest);
+    commit(&shop);
+    let said = shop.piton(&["issue", "add", "W-1", "Page", "--repo", "web"]);
+    assert_eq!(said.exit, 0, "{}", said.err);
+    commit(&shop);
+    let said = run(&shop, &[]);
+    assert_eq!(said.exit, 0, "{}{}", said.out, said.err);
+    assert_eq!(made(&web, "main"), "W-1");
+    assert!(!shop.has("made/W-1"));
+    assert_eq!(word(&shop, "/issues/W-1/repo"), "web");
 }

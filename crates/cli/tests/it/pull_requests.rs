@@ -6,7 +6,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::harness::{Said, Scratch};
+use crate::harness::{Running, Said, Scratch};
 use crate::issue_repositories::{across, state as issue_state, two};
 use crate::lanes::{fine, list};
 
@@ -715,4 +715,38 @@ fn a_repository_without_a_remote_has_all_work_looked_at_first() {
     assert_eq!(kinds, ["review", "review"]);
     assert_eq!(pulls(&shop), 0);
     assert_eq!(web.git(&["ls-tree", "--name-only", "main", "made/"]), "");
+}
+
+#[test]
+fn a_pull_request_that_is_left_out_here_is_named_where_it_stays_open() {
+    let scratch = project(1);
+    assert_eq!(run(&scratch).exit, 3);
+    let said = scratch.piton(&["decide", "d1", "skip"]);
+    assert_eq!(said.exit, 0, "{}", said.err);
+    let told = format!("pull request #1 stays open: {URL}");
+    assert!(said.err.contains(&told), "{}", said.err);
+}
+
+/// Who settles what a dead runner left does not decide how its work goes on.
+#[test]
+fn without_gh_work_waits_for_a_person_also_after_a_death() {
+    let scratch = project(2);
+    scratch.agent(
+        "cat >/dev/null; echo more >>$PITON_ITEM.txt\n\
+         if [ $PITON_ITEM = US-002 ]; then touch $PITON_PROJECT/.git/began; sleep 60; fi\n\
+         echo '{\"status\": \"completed\", \"summary\": \"did it\"}'",
+    );
+    scratch.git(&["commit", "-qam", "another agent"]);
+    let running = Running::start(scratch.command(RUN));
+    scratch.until("the second one works", || scratch.has(".git/began"));
+    running.kill();
+    let said = scratch.piton(&["decide", "d1", "approve"]);
+    assert_eq!(said.exit, 0, "{}", said.err);
+    scratch.agent(AGENT);
+    scratch.git(&["commit", "-qam", "the usual agent"]);
+    let said = scratch.piton(RUN);
+    assert_eq!(said.exit, 3, "{}{}", said.out, said.err);
+    let asked = scratch.json(&["inbox"]);
+    assert_eq!(asked[0]["kind"], "review", "{asked}");
+    assert_eq!(asked[0]["node"], "US-002", "{asked}");
 }

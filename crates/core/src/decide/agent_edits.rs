@@ -257,9 +257,12 @@ fn keep_native_of_doubts(story: &Story<'_>, run: RunId, agent: &Agent, sorted: &
             let mut policies = doubts.iter();
             return policies.any(|doubt| matches!(doubt, Edit::SetPolicy(_)));
         };
-        let gate = |doubt: &&Edit| matches!(doubt, Edit::SetGate { .. } | Edit::SetWait { .. });
-        let mut gates = doubts.iter().filter(gate);
-        !agent.criteria && gates.any(|doubt| doubt.about() == Some(node))
+        let goes_along = |doubt: &&Edit| {
+            let is_gate = matches!(doubt, Edit::SetGate { .. } | Edit::SetWait { .. });
+            (is_gate && !agent.criteria) || matches!(doubt, Edit::SetRepository { .. })
+        };
+        let mut others = doubts.iter().filter(goes_along);
+        others.any(|doubt| doubt.about() == Some(node))
     };
     let takes = std::mem::take(&mut sorted.takes);
     let (with, takes): (Vec<Edit>, Vec<Edit>) = takes.into_iter().partition(is_doubted);

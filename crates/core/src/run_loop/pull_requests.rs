@@ -262,6 +262,15 @@ impl RunLoop {
                 if !failing.is_for_long(seconds) {
                     return self.look();
                 }
+                let item = self.tables.item(self.run, &node);
+                if item.is_some_and(|item| self.is_to_be_taken(item)) {
+                    // Where it is not seen, nobody knows that it is not there.
+                    let goes_on = self.run().is_some_and(|row| row.state == RunState::Running);
+                    return match is_idle && !self.options.wait && goes_on {
+                        true => self.interrupt(format!("the work on {node} is not found: {why}")),
+                        false => self.look(),
+                    };
+                }
                 why
             }
         };

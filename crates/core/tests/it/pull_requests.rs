@@ -858,3 +858,43 @@ fn what_cannot_be_opened_is_asked_about_after_an_hour_or_soon_where_nothing_else
         }
     }
 }
+
+/// Nobody who cannot see it knows that it is not there: nothing is done anew.
+#[test]
+fn what_others_left_and_nobody_can_see_is_not_forgotten() {
+    let (world, token) = in_lanes_with("a pull-request=7");
+    let mut world = world;
+    let mut runner = runner(&world, token, false);
+    let begin = world.now;
+    let take = Effect::TakePullRequest {
+        node: node(AT),
+        number: 7,
+    };
+    for minute in 0..=5 {
+        let now = begin + SignedDuration::from_mins(minute);
+        if minute > 0 {
+            assert_eq!(runner.step(now, Input::Time), [Effect::Look]);
+        }
+        let input = looked(&mut world);
+        let effects = runner.step(now, input);
+        assert!(effects.contains(&take), "{minute}: {effects:?}");
+        let end = OpeningEnd::Failed("no network".to_owned());
+        let node = node(AT);
+        runner.step(now, Input::PullRequestOpened { node, end });
+        let input = looked(&mut world);
+        let effects = runner.step(now, input);
+        if minute == 5 {
+            let [Effect::Commit(command)] = effects.as_slice() else {
+                panic!("{effects:?}");
+            };
+            assert!(
+                matches!(command, Command::InterruptRun { .. }),
+                "{command:?}"
+            );
+            continue;
+        }
+        assert_eq!(effects, [Effect::Look], "{minute}");
+        let input = looked(&mut world);
+        runner.step(now, input);
+    }
+}

@@ -3,7 +3,7 @@
 //! Git is called beside the runner's thread, since a checkout or a `setup` takes
 //! its time. What follows from it is decided by `piton_core::run_loop`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use piton_core::{
 };
 use piton_formats::plan_file::PlanFile;
 
-use super::pull_requests::WorkGoes;
+use super::pull_requests::{WorkGoes, refuse_hindered};
 use super::queue::target_moved;
 use super::site::Site;
 use super::unmerged::unmerged_in;
@@ -38,7 +38,7 @@ use crate::native_files::plan_sync::LaneCopy;
 use crate::notice::Notice;
 use crate::process::Stop;
 use crate::project::Project;
-use crate::repositories::{Trees, trees_of_run};
+use crate::repositories::{Trees, each_tree_of_run, trees_of_run};
 use crate::session::Session;
 use crate::shell::quote;
 use crate::worktree::{self, WorktreeOrder};
@@ -284,6 +284,18 @@ fn tell_untracked(
     // Of the plan piton keeps the file here up to date.
     let plan = PlanFile::path(row).and_then(|path| project.in_work_tree(&path));
     untracked.retain(|file| plan.as_ref() != Some(file));
+    let rows = session.load(&[Need::Tree(row.id)])?;
+    let is_begun = rows.tables.tree(row.id).any(|item| item.attempts > 0);
+    if !untracked.is_empty() && is_begun && row.policy.has_several_repositories() {
+        // Nobody asked for lanes: what was done without them must not be missing there.
+        let what = format!(
+            "the run goes on in several repositories, and what was done here is in no commit: {}",
+            first_of(&untracked)
+        );
+        return Err(Failure::new("git.dirty", what).hint(
+            "commit them, or name in `.gitignore` what is of no use to others, then run again",
+        ));
+    }
     if !untracked.is_empty() {
         tell(Notice::Warning(&format!(
             "git does not track these, and no lane has them: {}",
@@ -337,9 +349,13 @@ pub(super) fn enter(
 ) -> Result<RunLanes, Failure> {
     let project = &session.project;
     let row = run_row(session, run)?;
-    let trees = trees_of_run(session.world, project, &row)?;
+    let trees = trees_for(session, job, &row)?;
     let target = enter_target(session, (&row, token), (None, &project.work_tree), begins)?;
     for (name, tree) in &trees {
+        let is_new = row.target_in(Some(name)).is_none();
+        if is_new && goes == WorkGoes::ToPullRequests {
+            refuse_hindered(tree)?;
+        }
         enter_target(session, (&row, token), (Some(name), tree), None)?;
     }
     let known = row.policy.repositories.as_ref();
@@ -350,9 +366,12 @@ pub(super) fn enter(
         review: job.config.merge.review || goes == WorkGoes::ToReview,
         pull_requests: goes == WorkGoes::ToPullRequests,
     };
-    let terms = Box::new(terms);
-    let command = Command::EnterLanes { run, token, terms };
-    session.commit(&command, &facts(session))?;
+    // Who settles what was left says nothing of how the work goes on.
+    if job.aim == Aim::Work || row.lanes.is_none() {
+        let terms = Box::new(terms);
+        let command = Command::EnterLanes { run, token, terms };
+        session.commit(&command, &facts(session))?;
+    }
     if target.path.is_some() {
         // Whoever finds it detached knows by now that the run is in lanes.
         if job.worktree.is_some() {
@@ -362,6 +381,32 @@ pub(super) fn enter(
     }
     let pool = Pool::of_run(project, &job.config, known).map_err(failure_of)?;
     Ok(RunLanes::new(pool, &trees))
+}
+
+/// The other repositories in which a run goes on. One in which nothing is left to be done
+/// may be gone, and who settles what was left begins nothing in any.
+fn trees_for(session: &Session<'_>, job: &Job, row: &RunRow) -> Result<Trees, Failure> {
+    let project = &session.project;
+    let each = match (each_tree_of_run(session.world, project, row), job.aim) {
+        (Err(_), Aim::Settle) => return Ok(Trees::new()),
+        (each, _) => each?,
+    };
+    let rows = session.load(&[Need::Tree(row.id)])?;
+    let open = rows.tables.tree(row.id);
+    let open = open.filter(|item| !item.state.is_finished());
+    let needed: BTreeSet<&str> = open
+        .filter_map(|item| rows.tables.repository_of(item))
+        .collect();
+    let mut trees = Trees::new();
+    for (name, tree) in each {
+        let is_needed = needed.contains(&*name) && job.aim != Aim::Settle;
+        match tree {
+            Ok(tree) => drop(trees.insert(name, tree)),
+            Err(failure) if is_needed => return Err(failure),
+            Err(_) => {}
+        }
+    }
+    Ok(trees)
 }
 
 fn run_row(session: &Session<'_>, run: RunId) -> Result<RunRow, Failure> {
@@ -386,7 +431,7 @@ fn enter_target(
             if repository.is_some() {
                 refuse_changes(main)?;
             }
-            let chosen = begins.map_or_else(|| new_target(main, row), Ok);
+            let chosen = begins.map_or_else(|| new_target(main, row, repository), Ok);
             let target = chosen?;
             let command = Command::TargetRun {
                 repository: repository.map(str::to_owned),
@@ -418,7 +463,6 @@ fn enter_target(
             mark: &mark,
             stop: &stop,
         };
-        // A run of another project may have begun there at the same time.
         if let RefMove::Elsewhere(at) = git::move_ref(main, &name, step, &by)? {
             return Err(target_moved(other, &target, at));
         }
@@ -567,8 +611,13 @@ fn follow_head(
     Ok(target)
 }
 
-/// The target of a run that has none yet.
-pub(super) fn new_target(main: &Path, row: &RunRow) -> Result<TargetRow, Failure> {
+/// The target of a run that has none yet in a repository. In another one the branch is
+/// called by the run's own id as well: runs of other projects may have its name there.
+pub(super) fn new_target(
+    main: &Path,
+    row: &RunRow,
+    repository: Option<&str>,
+) -> Result<TargetRow, Failure> {
     let here = git::checked_out(main).and_then(|here| here.branch);
     let base = git::head(main)?.ok_or_else(|| {
         let what = format!(
@@ -577,12 +626,18 @@ pub(super) fn new_target(main: &Path, row: &RunRow) -> Result<TargetRow, Failure
         );
         Failure::new("git.no_commit", what).hint("make a first commit there, then run again")
     })?;
-    let named = format!("piton/{}", ref_name(&row.name));
+    let id = row.id.to_string();
+    let named = match repository {
+        None => format!("piton/{}", ref_name(&row.name)),
+        Some(_) => format!(
+            "piton/{}-{}",
+            ref_name(&row.name),
+            &id[id.len().saturating_sub(8)..]
+        ),
+    };
     let mut branch = named.clone();
     for nth in 2.. {
-        // In another repository a run of another project may have the name.
-        let is_free = git::ref_at(main, &format!("refs/heads/{branch}"))?.is_none();
-        if is_free && git::refs_below(main, &folder_of(&branch))?.is_empty() {
+        if git::ref_at(main, &format!("refs/heads/{branch}"))?.is_none() {
             break;
         }
         branch = format!("{named}-{nth}");

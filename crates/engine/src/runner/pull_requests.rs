@@ -117,19 +117,9 @@ fn tell_unpushed(session: &Session<'_>, row: &RunRow, tell: &mut dyn FnMut(Notic
 fn hindrance(session: &Session<'_>, row: &RunRow) -> Option<String> {
     let tree = &session.project.work_tree;
     let others = trees_of_run(session.world, &session.project, row).unwrap_or_default();
-    for tree in std::iter::once(tree).chain(others.values()) {
-        let shown = tree.display();
-        if git::remote_url(tree, REMOTE).is_none() {
-            return Some(format!(
-                "the repository in {shown} has no remote `{REMOTE}`"
-            ));
-        }
-        let here = git::checked_out(tree);
-        if here.and_then(|here| here.branch).is_none() {
-            return Some(format!(
-                "no branch is checked out in {shown} into which they could be merged"
-            ));
-        }
+    let mut all = std::iter::once(tree).chain(others.values());
+    if let Some(why) = all.find_map(|tree| hindrance_in(tree)) {
+        return Some(why);
     }
     let (mark, stop) = (mark(row.id), Stop::default());
     let by = By {
@@ -138,6 +128,32 @@ fn hindrance(session: &Session<'_>, row: &RunRow) -> Option<String> {
     };
     let is_there = Gh { tree, by: &by }.is_there();
     (!is_there).then(|| "there is no `gh`".to_owned())
+}
+
+/// Why there can be none in a repository.
+fn hindrance_in(tree: &Path) -> Option<String> {
+    let shown = tree.display();
+    if git::remote_url(tree, REMOTE).is_none() {
+        return Some(format!(
+            "the repository in {shown} has no remote `{REMOTE}`"
+        ));
+    }
+    let here = git::checked_out(tree).and_then(|here| here.branch);
+    here.is_none()
+        .then(|| format!("no branch is checked out in {shown} into which they could be merged"))
+}
+
+/// Refuses a repository that comes into a run whose work goes to pull requests, and cannot
+/// have any.
+pub(super) fn refuse_hindered(tree: &Path) -> Result<(), Failure> {
+    let Some(why) = hindrance_in(tree) else {
+        return Ok(());
+    };
+    let git = git::typed_in(Some(tree));
+    let hint =
+        format!("see what is missing with `{git} remote` and `{git} branch`, then run again");
+    let what = format!("work goes to pull requests, and {why}");
+    Err(Failure::new("plan.repository", what).hint(hint))
 }
 
 /// What is opened.

@@ -1,6 +1,6 @@
 //! `piton plan clean`: takes away what a run has of its own beside its work.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use piton_core::lane::TargetRow;
@@ -11,14 +11,14 @@ use serde::Serialize;
 use super::Told;
 use super::control::start;
 use super::land::{is_elsewhere, note_run};
-use super::land_others::is_on_another;
+use super::land_others::{has_merged, is_on_another};
 use crate::config::Config;
 use crate::fail;
 use crate::failure::Failure;
 use crate::git::{self, By, RefMove, RefStep};
 use crate::lanes::{Lane, LaneFault, LaneUse, Pool, RemoveOrder, run_of_tree};
 use crate::process::{self, Stop};
-use crate::repositories::trees_of_run;
+use crate::repositories::{Trees, each_tree_of_run};
 use crate::run_lock;
 use crate::runner::{self, unmerged_in};
 use crate::session::{Session, no_runs};
@@ -128,7 +128,7 @@ pub fn clean(
         if let Some(why) = worktree::refusal_of_removal(&session, &row)? {
             return Err(why);
         }
-        cleaning.remove_lanes(&config, &mut cleaned)?;
+        cleaning.remove_lanes((&config, &BTreeMap::new()), &mut cleaned)?;
         let main = (&*session.project.work_tree, None);
         cleaning.drop_refs(main, &mut cleaned)?;
     }
@@ -149,7 +149,18 @@ fn clean_lanes(
     (config, unsaved): (&Config, Unsaved),
 ) -> Result<Cleaned, Failure> {
     let row = &note_run(session, row)?;
-    let others = trees_of_run(session.world, &session.project, row)?;
+    let each = each_tree_of_run(session.world, &session.project, row)?;
+    let (mut others, mut missing) = (Trees::new(), BTreeMap::new());
+    for (name, tree) in each {
+        match tree {
+            Ok(tree) => {
+                others.insert(name, tree);
+            }
+            Err(failure) => {
+                missing.insert(name, failure);
+            }
+        }
+    }
     let mut places = vec![Place {
         main: &session.project.root,
         repository: None,
@@ -176,7 +187,11 @@ fn clean_lanes(
         },
     };
     let mut cleaned = Cleaned::default();
-    cleaning.remove_lanes(config, &mut cleaned)?;
+    for (name, failure) in missing.iter().filter(|(name, _)| has_merged(row, name)) {
+        let stays = format!("in {name} nothing was looked at: {failure}");
+        cleaned.stays.push(stays);
+    }
+    cleaning.remove_lanes((config, &missing), &mut cleaned)?;
     fail::point("clean.lanes-removed");
     for place in &places {
         cleaning.drop_refs((place.main, place.repository), &mut cleaned)?;
@@ -209,7 +224,7 @@ fn refuse_unlanded(
     };
     let tip = git::tip_of(main, &target.branch);
     let is_landed = match &tip {
-        Some(tip) if *tip == target.base => true,
+        Some(tip) if *tip == target.base && target.tip == target.base => true,
         Some(tip) => {
             // One that is behind has not all that was merged.
             let is_behind = git::is_built_on(main, &target.tip, tip)?;
@@ -290,7 +305,11 @@ struct Cleaning<'a> {
 impl Cleaning<'_> {
     /// Removes the lanes that this run used last and that no unit has: all of them, or
     /// none where one has what would go with it.
-    fn remove_lanes(&self, config: &Config, cleaned: &mut Cleaned) -> Result<(), Failure> {
+    fn remove_lanes(
+        &self,
+        (config, missing): (&Config, &BTreeMap<String, Failure>),
+        cleaned: &mut Cleaned,
+    ) -> Result<(), Failure> {
         let project = &self.session.project;
         let known = self.row.policy.repositories.as_ref();
         let pool = Pool::of_run(project, config, known).map_err(runner::failure_of)?;
@@ -303,6 +322,12 @@ impl Cleaning<'_> {
                 continue;
             };
             let tree = pool.tree_of(number);
+            let repository = used.repository.as_ref().map(|of| &of.name);
+            if let Some(name) = repository.filter(|name| missing.contains_key(*name)) {
+                let stays = format!("the lane {} of {name} stays", tree.display());
+                cleaned.stays.push(stays);
+                continue;
+            }
             if held.contains(&number) {
                 let stays = format!("the lane {} stays: a unit has it", tree.display());
                 cleaned.stays.push(stays);

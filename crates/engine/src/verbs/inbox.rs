@@ -19,6 +19,7 @@ use crate::git::{self, FileChange, short};
 use crate::held::own_item;
 use crate::item_view::{CheckView, title_of_item};
 use crate::native_files::{self, plan_sync::done_by_old_checks};
+use crate::notice::Notice;
 use crate::notify;
 use crate::repositories::trees_of_run;
 use crate::session::{Session, no_runs, replaced_by};
@@ -519,6 +520,22 @@ pub struct DecidedFile {
     pub kept: Option<String>,
 }
 
+/// That a pull request stays where it is, though nobody here goes on with it.
+fn left_open(session: &Session<'_>, row: &DecisionRow) -> Result<Option<String>, Failure> {
+    let node = row.node.as_ref();
+    let Some(node) = node.filter(|_| row.kind == DecisionKind::PullRequest) else {
+        return Ok(None);
+    };
+    let rows = session.load(&[Need::Line(row.run, node.clone())])?;
+    let item = rows.tables.item(row.run, node);
+    let known = item.and_then(ItemRow::pull_request);
+    let known = known.filter(|known| known.is_open && !known.closed);
+    Ok(known.and_then(|known| {
+        let url = known.url.as_ref()?;
+        Some(format!("{} stays open: {url}", known.name()))
+    }))
+}
+
 /// What more is said of what becomes of a request.
 #[derive(Clone, Debug, Default)]
 pub struct RequestTerms {
@@ -582,6 +599,11 @@ pub fn decide(
         may_be_decided(&row, verb)?;
         kept = native_files::decide(&session, &row, verb, why.as_deref())?;
     }
+    let left_open = if verb == Verb::Skip {
+        left_open(&session, &row)?
+    } else {
+        None
+    };
     let mut added = Vec::new();
     let put_off = match &answer {
         Some(RequestAnswer::Defer(until)) => Some(*until),
@@ -614,6 +636,9 @@ pub fn decide(
         }
     }
     follow_project_files(&session, told);
+    if let Some(left) = left_open {
+        told(Notice::Warning(&left));
+    }
     let way = row.way(verb);
     let is_request = row.kind == DecisionKind::Request && verb != Verb::Answer;
     let request = is_request.then(|| DecidedRequest {

@@ -102,10 +102,15 @@ pub fn land(world: &World, run: Option<&str>, told: &mut Told<'_>) -> Result<Lan
         }
         own => Some(own),
     };
+    let own_landed = own.as_ref().and_then(|own| own.as_ref().ok()).cloned();
     let (Some(own), []) = (own, refused.as_slice()) else {
         // What has landed stays where another one fails.
-        for landed in others.iter().filter(|landed| !landed.was_there) {
+        let landed = own_landed.iter().chain(&others);
+        for landed in landed.filter(|landed| !landed.was_there) {
             told(Notice::Said(&landed.sentence()));
+        }
+        for more in refused.iter().skip(1) {
+            told(Notice::Warning(&with_hint(more)));
         }
         return Err(refused.remove(0));
     };

@@ -14,7 +14,7 @@ use super::land::{Landed, named, not_landed};
 use crate::failure::Failure;
 use crate::git::{self, By, RefMove, RefStep, short};
 use crate::process::{self, Stop};
-use crate::repositories::trees_of_run;
+use crate::repositories::each_tree_of_run;
 use crate::runner;
 use crate::session::Session;
 use crate::shell::quote;
@@ -25,16 +25,21 @@ use crate::worktree::land_command;
 ///
 /// # Errors
 ///
-/// When a repository is not where its manifest says: then in none.
+/// When nobody can tell where the repositories are: then in none.
 pub(super) fn land_others(
     session: &Session<'_>,
     row: &RunRow,
     asked: Asked,
 ) -> Result<Vec<Result<Landed, Failure>>, Failure> {
-    let trees = trees_of_run(session.world, &session.project, row)?;
-    let landed = trees
-        .iter()
-        .map(|(name, main)| land_in(row, (name, main), asked));
+    let trees = each_tree_of_run(session.world, &session.project, row)?;
+    let landed = trees.into_iter().map(|(name, main)| match main {
+        Ok(main) => land_in(row, (&name, &main), asked),
+        // Nothing is missing where nothing was merged.
+        Err(failure) => match has_merged(row, &name) {
+            true => Err(failure),
+            false => Ok(None),
+        },
+    });
     Ok(landed.filter_map(Result::transpose).collect())
 }
 
@@ -45,6 +50,12 @@ pub(super) enum Asked {
     Typed,
     /// The run is done.
     AtEnd,
+}
+
+/// Whether something was merged for a run in another repository.
+pub(super) fn has_merged(row: &RunRow, name: &str) -> bool {
+    let target = row.target_in(Some(name));
+    target.is_some_and(|target| target.tip != target.base)
 }
 
 /// Lands it in one of them; none where nothing was done there. What was merged for the
@@ -120,9 +131,17 @@ fn land_in(
         ..Checkout::default()
     };
     let again = land_command(&row.name);
-    if asked == Asked::AtEnd && git::branch_has_been_at(main, &on_it, work) == Some(true) {
-        let why = format!("{} had landed, and was taken back", short(work));
-        return Err(stays(&why, &format!("`{again}` lands it again")));
+    if asked == Asked::AtEnd {
+        let merged = git::merged_since(main, &target.base, work)?;
+        let mut merged = merged.iter().rev();
+        let has_landed = |commit: &&String| {
+            git::branch_has_been_at(main, &on_it, commit) == Some(true)
+                && !git::is_built_on(main, &at, commit).unwrap_or(true)
+        };
+        if let Some(back) = merged.find(has_landed) {
+            let why = format!("{} had landed, and was taken back", short(back));
+            return Err(stays(&why, &format!("`{again}` lands it again")));
+        }
     }
     let rebased = git::worktrees(main)?.into_iter().find_map(|tree| {
         let is_it = git::rebased_branch(&tree.path).as_ref() == Some(onto);

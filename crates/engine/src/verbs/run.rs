@@ -18,11 +18,11 @@ use piton_core::command::Word;
 use piton_core::evidence::{Baseline, Worth};
 use piton_core::flags::RunFlags;
 use piton_core::plan::PlannedItem;
-use piton_core::policy::{Limits, Policy};
+use piton_core::policy::Limits;
 use piton_core::run::{Holder, Pause};
 use piton_core::standing::Standings;
 use piton_core::{
-    Command, DecisionKind, DecisionRow, Edit, ItemState, Need, RunId, RunRow, RunState, Tables,
+    Command, DecisionKind, DecisionRow, ItemState, Need, RunId, RunRow, RunState, Tables,
 };
 use piton_formats::plan_file::PlanFile;
 use piton_formats::registry::{plan_format, plan_kind, plans_in_words};
@@ -204,9 +204,6 @@ fn work(
         return dry_run(world, request, target);
     }
     let mut prepared = prepare(world, request, target, tell)?;
-    if let Prepared::Known(row) = &mut prepared {
-        take_repositories(world, &target.project, row, tell)?;
-    }
     if request.join {
         return join(world, asked, &prepared, tell);
     }
@@ -216,6 +213,7 @@ fn work(
     let grace = config.agent.limits().grace;
     if let Prepared::Known(row) = &mut prepared {
         take_edits(world, &target.project, row, tell)?;
+        take_repositories(world, &target.project, row, tell)?;
     }
     match &prepared {
         Prepared::Known(row) => {
@@ -519,34 +517,28 @@ fn take_repositories(
         return Ok(());
     };
     let rows = session.load(&[Need::Tree(row.id)])?;
-    let next = found.with_new(world, row, &rows.tables)?;
-    let Some(next) = next.filter(|_| run_lock::is_free(project, row)) else {
+    let edits = found.take_in(world, row, &rows.tables)?;
+    if edits.is_empty() || !run_lock::is_free(project, row) {
         return Ok(());
-    };
-    let known = row.policy.repositories.take().unwrap_or_default();
-    let new = next
-        .others
-        .iter()
-        .filter(|name| !known.others.contains(name));
-    for name in new {
-        tell(Notice::Said(&format!(
-            "`{name}` is a repository of run `{}` from now on",
-            row.name
-        )));
     }
-    let policy = Policy {
-        repositories: Some(next),
-        ..row.policy.clone()
-    };
     session.tell(&Command::TakeEdits {
         run: row.id,
         token: None,
         file: PlanFile::path(row).unwrap_or_default(),
-        edits: vec![Edit::SetPolicy(Box::new(policy))],
+        edits,
         word: Word::Piton,
     })?;
+    let known = row.policy.repositories.take().unwrap_or_default();
     if let Some(now) = session.load(&[Need::Run(row.id)])?.tables.run(row.id) {
         **row = now.clone();
+    }
+    let others = row.policy.repositories.iter();
+    let mut others = others.flat_map(|known| &known.others);
+    for name in others.by_ref().filter(|name| !known.others.contains(name)) {
+        tell(Notice::Said(&format!(
+            "`{name}` is a repository of run `{}` from now on",
+            row.name
+        )));
     }
     Ok(())
 }

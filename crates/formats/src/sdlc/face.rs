@@ -100,7 +100,7 @@ fn put_pull_request(issue: &mut Issue, row: &ItemRow) {
 }
 
 /// The repository in which an issue is worked on, unless the file says the same.
-fn put_repository(issue: &mut Issue, row: &ItemRow, policy: &Policy) {
+pub(super) fn put_repository(issue: &mut Issue, row: &ItemRow, policy: &Policy) {
     let Some(known) = &policy.repositories else {
         return;
     };

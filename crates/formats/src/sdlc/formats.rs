@@ -2,6 +2,7 @@
 
 use piton_core::{ItemRow, ItemState, Stage, Tables};
 
+use super::face::put_repository;
 use super::phases::{PHASES, path_from, phase_of};
 use super::plan::{issue_of, status_of};
 use super::state::IssueStatus;
@@ -101,6 +102,10 @@ pub static PLAN: PlanFormat = PlanFormat {
         made_of: super::phases::made_of,
         over_in: super::phases::over_in,
         manifest: own_work::MANIFEST,
+        repository_of: |item| match phase_of(item) {
+            Some(_) => None,
+            None => issue_of(item).repo,
+        },
         repositories: own_work::repositories,
         begin: begin::begin,
         requirements_of: begin::requirements_of,
@@ -245,7 +250,10 @@ fn words(tables: &Tables, item: &ItemRow) -> Option<IssueWords> {
     if phase_of(item).is_some() || item.native.as_ref()?.face != FACE {
         return None;
     }
-    let issue = issue_of(item);
+    let mut issue = issue_of(item);
+    if let Some(run) = tables.run(item.run) {
+        put_repository(&mut issue, item, &run.policy);
+    }
     let status = match item.state {
         ItemState::Skipped | ItemState::Dropped | ItemState::Blocked => None,
         ItemState::Pending
