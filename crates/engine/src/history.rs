@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use piton_core::checkout::Checkout;
-use piton_core::{ItemRow, ItemState, Node, RunId, Tables};
+use piton_core::{ItemRow, ItemState, Node, RunId, RunRow, RunState, Tables};
 use piton_formats::plan_file::PlanFile;
 use serde::{Deserialize, Serialize};
 
@@ -68,6 +68,9 @@ pub(crate) fn done_elsewhere(
         .collect();
     let asked: Vec<&Work> = done.iter().filter_map(|(_, work)| work.as_ref()).collect();
     let answers = ask(project, here, &asked, keeps);
+    let row = tables.run(run);
+    let is_run_here = done.iter().any(|(_, work)| work.is_none())
+        && row.is_some_and(|row| is_run_here(project, here, row));
     let has_been_at = |work: Option<&Work>| {
         let tip = work.and_then(|work| work.last())?;
         git::branch_has_been_at(&project.work_tree, here, tip)
@@ -76,6 +79,7 @@ pub(crate) fn done_elsewhere(
         let whereabouts = work.and_then(|work| answers.of(work));
         match whereabouts {
             Some(Whereabouts::Own | Whereabouts::Alike) => true,
+            None if work.is_none() && is_run_here => true,
             _ if is_of_other_branch(row, here) => false,
             Some(Whereabouts::Ahead) => false,
             // It may have been amended, or rebased with conflicts; or it was never
@@ -88,6 +92,28 @@ pub(crate) fn done_elsewhere(
         .iter()
         .filter(|(row, work)| !is_here(row, work.as_ref()));
     elsewhere.map(|(row, _)| row.node.clone()).collect()
+}
+
+/// Whether the work of a run in lanes has landed on what is checked out, or is merged
+/// there: with it comes what has no commit here, since it was done in another repository
+/// or by piton itself.
+fn is_run_here(project: &Project, here: &Checkout, row: &RunRow) -> bool {
+    let Some(target) = row.target.as_deref().filter(|_| row.lanes.is_some()) else {
+        return false;
+    };
+    let is_here = |onto: &str| here.branch.as_deref() == Some(onto);
+    if target.tip == target.base {
+        let is_done = row.state == RunState::Done;
+        return is_done && target.onto.as_deref().is_some_and(is_here);
+    }
+    // A person may have taken it back.
+    let landed = row.landed.as_deref();
+    let landed = landed.map(|landed| landed.at.as_ref().unwrap_or(&landed.commit));
+    let at = here.commit.as_deref();
+    let has = |commit: &String| {
+        at.is_some_and(|at| git::is_built_on(&project.work_tree, at, commit).unwrap_or_default())
+    };
+    landed.is_some_and(has) || has(&target.tip)
 }
 
 /// The same, of items of which git knows a commit alone: for a file that all

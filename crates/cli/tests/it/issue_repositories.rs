@@ -354,7 +354,7 @@ fn work_that_cannot_land_in_another_repository_stays_on_its_branch() {
     assert_eq!(made(&web, "main"), "W-1 W-2");
 }
 
-const TASKS: &str = r#"{"tasks": [
+pub(crate) const TASKS: &str = r#"{"tasks": [
   {"id": "shop#1", "repo": "shop", "team": "", "title": "Store", "description": "Keep it.", "blocked_by": [], "size": "S"},
   {"id": "web#1", "repo": "web", "team": "", "title": "Page", "blocked_by": ["shop#1"], "size": "M"},
   {"id": "web#2", "repo": "web", "team": "", "title": "Form", "blocked_by": [], "size": "M"},

@@ -7,7 +7,7 @@ use std::process::Command;
 use serde_json::Value;
 
 use crate::harness::{Running, Said, Scratch};
-use crate::issue_repositories::{across, state as issue_state, two};
+use crate::issue_repositories::{TASKS, across, state as issue_state, two};
 use crate::lanes::{fine, list};
 
 const GH: &str = include_str!("pull_requests/gh.sh");
@@ -627,60 +627,132 @@ fn resuming_an_issue_at_work_with_a_pull_request_goes_on_with_its_review() {
     }
 }
 
-/// Each in its own, found in the remote of its repository.
-#[test]
-fn work_in_two_repositories_goes_to_pull_requests_of_each() {
-    let (shop, web) = two(&issue_state("EXECUTING", &across()));
-    shop.git(&["rm", "--quiet", "--cached", "state.json"]);
-    shop.write(".gitignore", ".piton/\nmetrics.jsonl\nstate.json\n");
+/// A run over two repositories whose work goes to pull requests of each.
+fn two_with_remotes(text: &str, is_tracked: bool) -> (Scratch, Scratch) {
+    let (shop, web) = two(text);
+    shop.write("tasks.json", TASKS);
+    if !is_tracked {
+        shop.git(&["rm", "--quiet", "--cached", "state.json"]);
+        shop.write(".gitignore", ".piton/\nmetrics.jsonl\nstate.json\n");
+    }
     for scratch in [&shop, &web] {
         scratch.git(&["add", "--all"]);
         scratch.git(&["commit", "-qm", "shown", "--allow-empty"]);
         scratch.git(&["branch", "-qM", "main"]);
         with_remote(scratch);
     }
+    (shop, web)
+}
+
+fn run_issues(shop: &Scratch) -> Said {
     let agent = shop.path().join("agent.sh");
     let agent = agent.to_str().expect("UTF-8");
-    let args = [
-        "run",
-        "state.json",
-        "--agent",
-        agent,
-        "--verdict",
-        "exit-status",
-    ];
-    let run = || {
-        let mut command = command(&shop, &args);
-        let output = command.env_remove("GH_FAKE").output();
-        let said = Said::of(&output.expect("piton starts"));
-        assert_ne!(said.exit, 1, "{}{}", said.out, said.err);
-        said
-    };
-    let branch = |scratch: &Scratch, number| pull(scratch, number, "branch");
-    assert_eq!(run().exit, 3);
-    assert_eq!((pulls(&shop), pulls(&web)), (1, 1));
-    assert_eq!(branch(&shop, 1), "piton-pr/2026-01-15-orders/S-1");
-    assert_eq!(branch(&web, 1), "piton-pr/2026-01-15-orders/W-2");
-    let waiting = shop.read("state.json");
-    assert!(waiting.contains("\"pr\": \"acme/shop#1\""), "{waiting}");
-    // What waits for an issue of the other repository begins when that is merged there.
-    merge(&shop, 1);
-    assert_eq!(run().exit, 3);
-    assert_eq!((pulls(&shop), pulls(&web)), (1, 2));
-    assert_eq!(branch(&web, 2), "piton-pr/2026-01-15-orders/W-1");
-    // They are followed in their own repository, the later one first.
-    merge(&web, 2);
-    assert_eq!(run().exit, 3);
-    assert_eq!((pulls(&shop), pulls(&web)), (2, 2));
-    merge(&web, 1);
-    merge(&shop, 2);
-    let said = run();
+    let flags = ["--agent", agent, "--verdict", "exit-status"];
+    let mut command = command(shop, &[&["run", "state.json"], &flags[..]].concat());
+    let output = command.env_remove("GH_FAKE").output();
+    let said = Said::of(&output.expect("piton starts"));
+    assert_ne!(said.exit, 1, "{}{}", said.out, said.err);
+    said
+}
+
+/// Each in its own, found in the remote of its repository. A file that git tracks has the
+/// marks when the run has landed.
+#[test]
+fn work_in_two_repositories_goes_to_pull_requests_of_each() {
+    for is_tracked in [false, true] {
+        let (shop, web) = two_with_remotes(&issue_state("EXECUTING", &across()), is_tracked);
+        let branch = |scratch: &Scratch, number| pull(scratch, number, "branch");
+        assert_eq!(run_issues(&shop).exit, 3);
+        assert_eq!((pulls(&shop), pulls(&web)), (1, 1));
+        assert_eq!(branch(&shop, 1), "piton-pr/2026-01-15-orders/S-1");
+        assert_eq!(branch(&web, 1), "piton-pr/2026-01-15-orders/W-2");
+        let waiting = shop.read("state.json");
+        let is_shown = waiting.contains("\"pr\": \"acme/shop#1\"");
+        assert_eq!(is_shown, !is_tracked, "{waiting}");
+        // What waits for an issue of the other repository begins when that is merged there.
+        merge(&shop, 1);
+        assert_eq!(run_issues(&shop).exit, 3);
+        assert_eq!((pulls(&shop), pulls(&web)), (1, 2));
+        assert_eq!(branch(&web, 2), "piton-pr/2026-01-15-orders/W-1");
+        // They are followed in their own repository, the later one first.
+        merge(&web, 2);
+        assert_eq!(run_issues(&shop).exit, 3);
+        assert_eq!((pulls(&shop), pulls(&web)), (2, 2));
+        merge(&web, 1);
+        merge(&shop, 2);
+        let said = run_issues(&shop);
+        assert_eq!(said.exit, 0, "{}{}", said.out, said.err);
+        check_done(&shop);
+        let files = |scratch: &Scratch| scratch.git(&["ls-tree", "--name-only", "main", "made/"]);
+        assert_eq!(files(&shop), "made/S-1\nmade/S-2\n");
+        assert_eq!(files(&web), "made/W-1\nmade/W-2\n");
+        assert!(!shop.has("made/W-1") && !web.has("made/S-1"));
+    }
+}
+
+/// The run is done, and its file says so of all, now and when it is brought up to date.
+#[track_caller]
+fn check_done(shop: &Scratch) {
+    assert_eq!(state(shop), "done");
+    for _ in 0..2 {
+        let text = shop.read("state.json");
+        let file: Value = serde_json::from_str(&text).expect("JSON");
+        assert_eq!(file["phase"], "COMPLETED", "{text}");
+        let issues = file["issues"].as_object().expect("issues");
+        assert_eq!(issues.len(), 4);
+        assert!(
+            issues.values().all(|issue| issue["status"] == "done"),
+            "{text}"
+        );
+        assert_eq!(shop.piton(&["files", "sync"]).exit, 0);
+        assert_eq!(asked(shop), Vec::<Value>::new());
+    }
+}
+
+/// The file lands as it was when its issues were made, and that is nobody's edit.
+#[test]
+fn a_tracked_file_whose_issues_are_made_in_the_run_ends_done() {
+    let (shop, web) = two_with_remotes(&issue_state("BOOTSTRAP", &[]), true);
+    for id in ["d1", "d2"] {
+        assert_eq!(run_issues(&shop).exit, 3);
+        assert_eq!(shop.piton(&["decide", id, "approve"]).exit, 0);
+    }
+    for (shops, webs) in [(1, 1), (2, 2)] {
+        let said = run_issues(&shop);
+        assert_eq!(said.exit, 3, "{}{}", said.out, said.err);
+        assert_eq!((pulls(&shop), pulls(&web)), (shops, webs));
+        merge(&shop, shops.try_into().expect("few"));
+        merge(&web, webs.try_into().expect("few"));
+    }
+    let said = run_issues(&shop);
     assert_eq!(said.exit, 0, "{}{}", said.out, said.err);
-    assert_eq!(state(&shop), "done");
-    let files = |scratch: &Scratch| scratch.git(&["ls-tree", "--name-only", "main", "made/"]);
-    assert_eq!(files(&shop), "made/S-1\nmade/S-2\n");
-    assert_eq!(files(&web), "made/W-1\nmade/W-2\n");
-    assert!(!shop.has("made/W-1") && !web.has("made/S-1"));
+    check_done(&shop);
+}
+
+/// Who looks at a pull request has not said that the run is for its branch.
+#[test]
+fn the_run_stays_with_the_branch_on_which_it_began() {
+    let scratch = project(2);
+    let once = [RUN, &["--once"]].concat();
+    let output = command(&scratch, &once).output().expect("piton starts");
+    assert_eq!(output.status.code(), Some(5), "{output:?}");
+    assert_eq!(pulls(&scratch), 1);
+    let branch = pull(&scratch, 1, "branch");
+    scratch.git(&["fetch", "-q", "origin"]);
+    scratch.git(&["switch", "-q", &branch]);
+    assert_eq!(run(&scratch).exit, 3);
+    assert_eq!(pulls(&scratch), 2);
+    assert_eq!(pull(&scratch, 2, "base"), "main");
+    merge(&scratch, 1);
+    assert_eq!(run(&scratch).exit, 3);
+    scratch.git(&["switch", "-q", "main"]);
+    merge(&scratch, 2);
+    fine(&run(&scratch));
+    assert_eq!(
+        scratch.git(&["ls-tree", "--name-only", "main", "US-001.txt"]),
+        "US-001.txt\n"
+    );
+    assert_eq!(state(&scratch), "done");
 }
 
 #[test]
@@ -733,7 +805,7 @@ fn without_gh_work_waits_for_a_person_also_after_a_death() {
     let scratch = project(2);
     scratch.agent(
         "cat >/dev/null; echo more >>$PITON_ITEM.txt\n\
-         if [ $PITON_ITEM = US-002 ]; then touch $PITON_PROJECT/.git/began; sleep 60; fi\n\
+         if [ $PITON_ITEM = US-002 -a ! -e $PITON_PROJECT/.git/go ]; then touch $PITON_PROJECT/.git/began; sleep 60; fi\n\
          echo '{\"status\": \"completed\", \"summary\": \"did it\"}'",
     );
     scratch.git(&["commit", "-qam", "another agent"]);
@@ -742,8 +814,7 @@ fn without_gh_work_waits_for_a_person_also_after_a_death() {
     running.kill();
     let said = scratch.piton(&["decide", "d1", "approve"]);
     assert_eq!(said.exit, 0, "{}", said.err);
-    scratch.agent(AGENT);
-    scratch.git(&["commit", "-qam", "the usual agent"]);
+    scratch.write(".git/go", "");
     let said = scratch.piton(RUN);
     assert_eq!(said.exit, 3, "{}{}", said.out, said.err);
     let asked = scratch.json(&["inbox"]);

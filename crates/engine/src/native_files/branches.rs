@@ -53,7 +53,10 @@ pub(super) fn branch_to_land<'r>(project: &Project, row: &'r RunRow) -> Option<&
         let (main, tip) = (&project.work_tree, &target.tip);
         git::is_built_on(main, &landed.commit, tip).unwrap_or_default()
     };
-    let is_over = row.state == RunState::Done && row.landed.as_deref().is_some_and(has_landed);
+    // Nothing is left to land where all that was merged was checked out when it began anew.
+    let is_empty = target.tip == target.base;
+    let has_landed = is_empty || row.landed.as_deref().is_some_and(has_landed);
+    let is_over = row.state == RunState::Done && has_landed;
     (!is_over).then_some(&target.branch)
 }
 

@@ -551,8 +551,8 @@ pub(super) fn refuse_checked_out(
     )))
 }
 
-/// Takes the branch of a run along to what is checked out, where that has all that was
-/// merged: the work has landed, and further work begins there.
+/// Takes the branch of a run along to the one that it is for, where that is checked out and
+/// has all that was merged: the work has landed, and further work begins there.
 fn follow_head(
     session: &Session<'_>,
     (row, token): (&RunRow, u64),
@@ -572,7 +572,10 @@ fn follow_head(
     };
     let work = at.as_ref().filter(|_| is_whole).unwrap_or(&target.tip);
     let is_at_head = at.as_ref() == Some(&head) && head == target.tip;
-    if is_at_head || !git::has_work_of(main, &head, work, plan.as_deref())? {
+    // Who looks at another branch does not say that the run is for that one.
+    let here = git::checked_out(main).and_then(|here| here.branch);
+    let is_for_it = target.onto.is_none() || target.onto == here;
+    if is_at_head || !is_for_it || !git::has_work_of(main, &head, work, plan.as_deref())? {
         // Nothing was merged yet, and the branch is made again.
         let is_new = at.is_none() && target.tip == target.base;
         return match is_whole || is_new {
@@ -593,11 +596,10 @@ fn follow_head(
         return Ok(target);
     }
     fail::point("target.followed");
-    let onto = git::checked_out(main).and_then(|here| here.branch);
     let target = TargetRow {
         base: head.clone(),
         tip: head,
-        onto: onto.or(target.onto),
+        onto: here.or(target.onto),
         ..target
     };
     let known = Box::new(target.clone());

@@ -129,7 +129,12 @@ pub fn land(world: &World, run: Option<&str>, told: &mut Told<'_>) -> Result<Lan
 /// Takes the file of the plan, as it landed, for what piton wrote: what a person changes
 /// from then on is an edit.
 fn show_landed(session: &Session<'_>, row: &RunRow, tell: &mut Told<'_>) {
-    match show_in_file(session, row) {
+    let shown = || {
+        let rows = session.load(&[Need::Run(row.id)])?;
+        // Only where it is known that it landed the file is shown as it is then.
+        show_in_file(session, rows.tables.run(row.id).unwrap_or(row))
+    };
+    match shown() {
         Ok(news) => News::tell(&news, tell),
         Err(failure) => tell(Notice::Warning(&failure.to_string())),
     }

@@ -616,17 +616,27 @@ impl PlanLook<'_, '_> {
         shown.map_err(io::Error::other)
     }
 
-    /// Whether a version shows the run as piton does: what landed with a run is
+    /// Whether a version shows the run as piton does, or as it did in what landed: that is
     /// nobody's edit. A list says more than what is shown in it.
     fn is_as_landed(&mut self, bytes: &[u8]) -> bool {
-        let row = self.tables.run(self.run);
-        let has_landed = row.is_some_and(|row| row.lanes.is_some() && row.landed.is_some());
+        let row = self.tables.run(self.run).filter(|row| row.lanes.is_some());
+        let Some(landed) = row.and_then(|row| row.landed.clone()) else {
+            return false;
+        };
         let Ok(text) = std::str::from_utf8(bytes) else {
             return false;
         };
-        let is_whole = has_landed && !self.plan.format().is_one_file();
+        let format = self.plan.format();
+        if format.phases.is_some() {
+            // What agents write there is no part of their work.
+            let project = &self.session.project;
+            let inside = project.in_work_tree(self.path);
+            let landed =
+                inside.and_then(|inside| git::text_of(&project.work_tree, &landed.commit, &inside));
+            return landed.as_deref() == Some(text);
+        }
         let now = self.session.world.now();
-        is_whole && self.plan.is_shown_in(text, self.tables, now)
+        !format.is_one_file() && self.plan.is_shown_in(text, self.tables, now)
     }
 
     fn changed(&mut self, base: Option<&str>, bytes: &[u8]) -> Result<Changed, Vec<Problem>> {
