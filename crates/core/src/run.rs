@@ -267,6 +267,18 @@ impl RunRow {
         self.runners().any(|runner| runner.token == token)
     }
 
+    /// What the run is called in the names of branches in a repository. In another one than
+    /// that of the project runs of other projects may have its name, so that the end of its
+    /// id stands behind it.
+    #[must_use]
+    pub fn name_in(&self, repository: Option<&str>) -> String {
+        let (name, id) = (&self.name, self.id.to_string());
+        match repository {
+            None => name.clone(),
+            Some(_) => format!("{name}-{}", &id[id.len().saturating_sub(8)..]),
+        }
+    }
+
     /// The branch to which work in a repository goes; without a name, in the one in
     /// which the project lies.
     #[must_use]

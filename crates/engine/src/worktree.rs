@@ -103,8 +103,12 @@ impl OtherPlace {
             let tip = git::tip_of(&path, &target.branch).filter(|tip| *tip != target.base)?;
             let onto = target.onto.as_deref();
             let at = onto.and_then(|onto| git::tip_of(&path, onto));
-            let has_landed =
-                at.is_some_and(|at| git::has_work_of(&path, &at, &tip, None).unwrap_or_default());
+            let has_landed = match at {
+                Some(at) => git::has_work_of(&path, &at, &tip, None),
+                // It is for no branch, and is wherever a person has merged it.
+                None => git::is_on_branch_but(&path, &tip, Some(&target.branch)),
+            };
+            let has_landed = has_landed.unwrap_or_default();
             let from = onto.unwrap_or(&target.base);
             let log = format!(
                 "git -C {} log {}..{}",

@@ -139,7 +139,7 @@ fn word(scratch: &Scratch, key: &str) -> String {
 }
 
 /// The branch of the run in another repository, which has its id as well.
-fn branch_in(web: &Scratch) -> String {
+pub(crate) fn branch_in(web: &Scratch) -> String {
     let named = web.git(&["branch", "--list", "--format=%(refname:short)", "piton/*"]);
     let mut branches = named.lines().map(str::to_owned);
     let branch = branches.find(|branch| branch.starts_with(BRANCH));
@@ -900,4 +900,24 @@ fn what_is_added_for_a_repository_that_comes_in_later_is_done_there() {
     assert_eq!(made(&web, "main"), "W-1");
     assert!(!shop.has("made/W-1"));
     assert_eq!(word(&shop, "/issues/W-1/repo"), "web");
+}
+
+/// Work that is for no branch has landed wherever a person merged it.
+#[test]
+fn work_of_a_detached_repository_lands_where_a_person_merges_it() {
+    let (shop, web) = two(&state("EXECUTING", &across()));
+    web.git(&["checkout", "--quiet", "--detach"]);
+    assert_eq!(run(&shop, &[]).exit, 0);
+    let said = shop.piton(&["plan", "clean", "2026-01-15-orders"]);
+    let git = format!("git -C {}", web.path().display());
+    let branch = branch_in(&web);
+    let next = format!("`{git} switch BRANCH`, then `{git} merge {branch}`");
+    assert!(said.err.contains(&next), "{}", said.err);
+    assert_eq!(shop.piton(&["land"]).exit, 1);
+    web.git(&["checkout", "--quiet", "main"]);
+    web.git(&["merge", "--quiet", &branch]);
+    assert_eq!(shop.piton(&["land"]).exit, 0);
+    let shown = shop.shows(&["status"]);
+    assert!(!shown.contains("in web"), "{shown}");
+    assert_eq!(shop.piton(&["plan", "clean", "2026-01-15-orders"]).exit, 0);
 }

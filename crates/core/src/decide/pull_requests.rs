@@ -61,7 +61,10 @@ pub(super) fn step_pull_request(
             });
             let (base, branch) = match own {
                 Some(own) => (own.base, own.branch),
-                None => (base.to_owned(), branch_of(&row.name, node)),
+                None => {
+                    let run = row.name_in(story.tables.repository_of(&item));
+                    (base.to_owned(), branch_of(&run, node))
+                }
             };
             story.tell(Event::PullRequestAsked {
                 run,

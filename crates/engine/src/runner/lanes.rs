@@ -628,15 +628,7 @@ pub(super) fn new_target(
         );
         Failure::new("git.no_commit", what).hint("make a first commit there, then run again")
     })?;
-    let id = row.id.to_string();
-    let named = match repository {
-        None => format!("piton/{}", ref_name(&row.name)),
-        Some(_) => format!(
-            "piton/{}-{}",
-            ref_name(&row.name),
-            &id[id.len().saturating_sub(8)..]
-        ),
-    };
+    let named = format!("piton/{}", ref_name(&row.name_in(repository)));
     let mut branch = named.clone();
     for nth in 2.. {
         if git::ref_at(main, &format!("refs/heads/{branch}"))?.is_none() {

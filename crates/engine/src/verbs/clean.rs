@@ -260,9 +260,11 @@ fn refuse_unlanded(
         (Some(_), Some(_)) => {
             let git = git::typed_in(Some(main));
             let here = git::checked_out(main).and_then(|here| here.branch);
-            let switch = match here.as_deref() == Some(onto) || onto.is_empty() {
-                true => String::new(),
-                false => format!("`{git} switch {}`, then ", quote(onto)),
+            let switch = match (onto, here) {
+                ("", Some(_)) => String::new(),
+                ("", None) => format!("`{git} switch BRANCH`, then "),
+                (onto, Some(here)) if here == onto => String::new(),
+                (onto, _) => format!("`{git} switch {}`, then ", quote(onto)),
             };
             format!("{switch}`{git} merge {}`", quote(&target.branch))
         }

@@ -87,6 +87,9 @@ fn land_in(
         not_landed(branch, &format!("{onto} in {name}"), why, next)
     };
     let Some(onto) = &target.onto else {
+        if is_on_another(main, target, work)? {
+            return Ok(None);
+        }
         let next = format!("`{git_in} switch BRANCH` and `{git_in} merge {quoted}`");
         return Err(stays(
             "the work began at a commit, and is for no branch",
