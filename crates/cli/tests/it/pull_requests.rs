@@ -823,3 +823,26 @@ fn without_gh_work_waits_for_a_person_also_after_a_death() {
     assert_eq!(asked[0]["kind"], "review", "{asked}");
     assert_eq!(asked[0]["node"], "US-002", "{asked}");
 }
+
+#[test]
+fn a_repository_that_comes_in_and_can_have_no_pull_requests_is_refused() {
+    let issues = [across()[0].clone()];
+    let (shop, web) = two_with_remotes(&issue_state("EXECUTING", &issues), false);
+    assert_eq!(run_issues(&shop).exit, 3);
+    web.git(&["remote", "remove", "origin"]);
+    let said = shop.piton(&["issue", "add", "W-1", "Page", "--repo", "web"]);
+    assert_eq!(said.exit, 0, "{}", said.err);
+    let said = run_issues(&shop);
+    assert_eq!(said.exit, 2, "{}{}", said.out, said.err);
+    let why = "work goes to pull requests, and the repository in";
+    assert!(
+        said.err.contains(why) && said.err.contains("[plan.repository]"),
+        "{}",
+        said.err
+    );
+    assert_eq!(web.git(&["branch", "--list", "piton/*"]), "");
+    let origin = web.path().join(FAKE).join("origin.git");
+    web.git(&["remote", "add", "origin", &origin.to_string_lossy()]);
+    assert_eq!(run_issues(&shop).exit, 3);
+    assert_eq!(pulls(&web), 1);
+}
