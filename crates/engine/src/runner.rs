@@ -61,7 +61,7 @@ use self::agent::AgentOver;
 use self::clock::RunClock;
 use self::lanes::RunLanes;
 use self::other_runs::OtherRuns;
-use self::pull_requests::WorkGoes;
+use self::pull_requests::WorkGoal;
 use self::site::{Site, Sites};
 use self::waits::AskedCommands;
 use self::work::{Asked, CallEnd, Purpose, Work, WorkNumber, Works};
@@ -305,15 +305,13 @@ fn open<'s, 'w>(
         refuse_dirty(session, &row)?;
     }
     let workers = lanes::count_workers(session, &job, &row, tell)?;
-    let goes = match job.aim {
-        Aim::Work => pull_requests::work_goes(session, &job, &row, tell)?,
-        Aim::Settle | Aim::Join => WorkGoes::ToTarget,
+    let goal = match job.aim {
+        Aim::Work => pull_requests::work_goal(session, &job, &row, tell)?,
+        Aim::Settle | Aim::Join => WorkGoal::Target,
     };
     let has_several = job.aim == Aim::Work && row.policy.has_several_repositories();
-    let in_lanes = row.lanes.is_some()
-        || goes != WorkGoes::ToTarget
-        || workers > NonZeroU32::MIN
-        || has_several;
+    let in_lanes =
+        row.lanes.is_some() || goal != WorkGoal::Target || workers > NonZeroU32::MIN || has_several;
     if job.aim == Aim::Work {
         lanes::tell_unknown_tables(&job, &row, tell);
     }
@@ -426,7 +424,7 @@ fn take(
     session: &Session<'_>,
     job: &Job,
     row: &RunRow,
-    (in_lanes, goes): (bool, WorkGoes),
+    (in_lanes, goes): (bool, WorkGoal),
     tell: &mut dyn FnMut(Notice<'_>),
 ) -> Result<(Vec<Recorded>, Option<RunLanes>), Failure> {
     let run = job.run;

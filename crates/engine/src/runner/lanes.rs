@@ -17,7 +17,7 @@ use piton_core::{
 };
 use piton_formats::plan_file::PlanFile;
 
-use super::pull_requests::{WorkGoes, refuse_hindered};
+use super::pull_requests::{WorkGoal, refuse_hindered};
 use super::queue::target_moved;
 use super::site::Site;
 use super::unmerged::unmerged_in;
@@ -345,7 +345,7 @@ pub(super) fn enter(
     session: &Session<'_>,
     job: &Job,
     (run, token): (RunId, u64),
-    (begins, goes): (Option<TargetRow>, WorkGoes),
+    (begins, goal): (Option<TargetRow>, WorkGoal),
 ) -> Result<RunLanes, Failure> {
     let project = &session.project;
     let row = run_row(session, run)?;
@@ -353,7 +353,7 @@ pub(super) fn enter(
     let target = enter_target(session, (&row, token), (None, &project.work_tree), begins)?;
     for (name, tree) in &trees {
         let is_new = row.target_in(Some(name)).is_none();
-        if is_new && goes == WorkGoes::ToPullRequests {
+        if is_new && goal == WorkGoal::PullRequests {
             refuse_hindered(tree)?;
         }
         enter_target(session, (&row, token), (Some(name), tree), None)?;
@@ -363,8 +363,8 @@ pub(super) fn enter(
     let terms = LaneTerms {
         check: check.map(Box::new),
         checks,
-        review: job.config.merge.review || goes == WorkGoes::ToReview,
-        pull_requests: goes == WorkGoes::ToPullRequests,
+        review: job.config.merge.review || goal == WorkGoal::Review,
+        pull_requests: goal == WorkGoal::PullRequests,
     };
     // Who settles what was left says nothing of how the work goes on.
     if job.aim == Aim::Work || row.lanes.is_none() {

@@ -44,51 +44,51 @@ pub(super) fn mark_of_pull_requests(tables: &Tables, run: RunId) -> Option<Strin
 
 /// Where the work of a run goes from its lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum WorkGoes {
+pub(super) enum WorkGoal {
     /// To the target, as the project says.
-    ToTarget,
+    Target,
     /// There, when a person has looked at it: what people would see in a pull request
     /// that cannot be.
-    ToReview,
+    Review,
     /// To pull requests.
-    ToPullRequests,
+    PullRequests,
 }
 
 /// Where the work of a run is to go: as it was begun, else as the project wants, where
 /// that can be.
-pub(super) fn work_goes(
+pub(super) fn work_goal(
     session: &Session<'_>,
     job: &Job,
     row: &RunRow,
     tell: &mut dyn FnMut(Notice<'_>),
-) -> Result<WorkGoes, Failure> {
+) -> Result<WorkGoal, Failure> {
     let is_wanted = job.config.pull_requests.with == Some(PullRequestProgram::Gh);
     if let Some(lanes) = &row.lanes {
         return Ok(match &lanes.terms {
-            terms if terms.pull_requests => WorkGoes::ToPullRequests,
-            terms if terms.review && is_wanted => WorkGoes::ToReview,
-            _ => WorkGoes::ToTarget,
+            terms if terms.pull_requests => WorkGoal::PullRequests,
+            terms if terms.review && is_wanted => WorkGoal::Review,
+            _ => WorkGoal::Target,
         });
     }
     let rows = session.load(&[Need::Tree(row.id)])?;
     let is_begun = rows.tables.tree(row.id).any(|item| item.attempts > 0);
     if !is_wanted || is_begun {
-        return Ok(WorkGoes::ToTarget);
+        return Ok(WorkGoal::Target);
     }
     if !session.project.in_git {
         tell(Notice::Warning(
             "work goes to no pull requests: the project is in no git repository",
         ));
-        return Ok(WorkGoes::ToTarget);
+        return Ok(WorkGoal::Target);
     }
     let Some(why) = hindrance(session, row) else {
         tell_unpushed(session, row, tell);
-        return Ok(WorkGoes::ToPullRequests);
+        return Ok(WorkGoal::PullRequests);
     };
     tell(Notice::Warning(&format!(
         "work goes to no pull requests, and waits in the inbox before it is merged here: {why}"
     )));
-    Ok(WorkGoes::ToReview)
+    Ok(WorkGoal::Review)
 }
 
 /// Says which commits nobody pushed yet: they are part of what is pushed first.
