@@ -327,7 +327,7 @@ fn open<'s, 'w>(
         let trees = crate::repositories::trees_of_run(session.world, &session.project, &row)?;
         (events, Some(RunLanes::new(pool, &trees)))
     } else {
-        take(session, &job, &row, (in_lanes, goes), tell)?
+        take(session, &job, &row, (in_lanes, goal), tell)?
     };
     let (started, lanes) = taken;
     let was_cut_short = left_behind::was_cut_short(&row);

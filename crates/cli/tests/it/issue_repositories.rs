@@ -120,6 +120,21 @@ fn run(scratch: &Scratch, more: &[&str]) -> Said {
     scratch.piton(&[RUN, &flags, more].concat())
 }
 
+/// The same, beside the test.
+fn start(scratch: &Scratch) -> Running {
+    let agent = scratch.path().join("agent.sh");
+    let agent = agent.to_str().expect("UTF-8");
+    let args = [RUN, &["--agent", agent, "--verdict", "exit-status"]].concat();
+    Running::start(scratch.command(&args))
+}
+
+/// Git does not track the file of the run, so that it shows each step.
+fn untrack(scratch: &Scratch) {
+    scratch.git(&["rm", "--quiet", "--cached", "state.json"]);
+    scratch.write(".gitignore", ".piton/\nmetrics.jsonl\nstate.json\n");
+    commit(scratch);
+}
+
 #[track_caller]
 fn check_strictly(scratch: &Scratch) {
     let text = scratch.read("state.json");
@@ -230,10 +245,7 @@ fn each_issue_is_worked_on_and_merged_in_its_repository() {
 fn a_runner_that_is_killed_in_another_repository_is_followed_by_one_that_goes_on() {
     let (shop, web) = two(&state("EXECUTING", &across()));
     shop.write(".git/at/wait-W-1", "");
-    let agent = shop.path().join("agent.sh");
-    let agent = agent.to_str().expect("UTF-8");
-    let args = [RUN, &["--agent", agent, "--verdict", "exit-status"]].concat();
-    let running = Running::start(shop.command(&args));
+    let running = start(&shop);
     shop.until("an agent works on W-1", || shop.has(".git/at/began"));
     running.kill();
     shop.write(".git/at/go", "");
@@ -322,10 +334,7 @@ fn what_is_in_the_way_in_another_repository_is_named_before_anything_begins() {
 fn work_that_cannot_land_in_another_repository_stays_on_its_branch() {
     let (shop, web) = two(&state("EXECUTING", &across()));
     shop.write(".git/at/wait-W-2", "");
-    let agent = shop.path().join("agent.sh");
-    let agent = agent.to_str().expect("UTF-8");
-    let args = [RUN, &["--agent", agent, "--verdict", "exit-status"]].concat();
-    let running = Running::start(shop.command(&args));
+    let running = start(&shop);
     shop.until("an agent works", || shop.has(".git/at/began"));
     web.write("more", "by hand");
     commit(&web);
@@ -540,10 +549,7 @@ fn a_repository_that_comes_in_under_way_is_taken_in_by_the_next_invocation() {
             commit(&shop);
         }
         shop.write(".git/at/wait-S-1", "");
-        let agent = shop.path().join("agent.sh");
-        let agent = agent.to_str().expect("UTF-8");
-        let args = [RUN, &["--agent", agent, "--verdict", "exit-status"]].concat();
-        let running = Running::start(shop.command(&args));
+        let running = start(&shop);
         shop.until("an agent works", || shop.has(".git/at/began"));
         add_to_manifest(&shop, "api", &api.path().display().to_string());
         commit(&shop);
@@ -587,9 +593,7 @@ fn a_repository_that_comes_in_under_way_is_taken_in_by_the_next_invocation() {
 #[test]
 fn an_open_issue_goes_to_the_repository_that_its_file_names() {
     let (shop, web) = two(&state("EXECUTING", &across()));
-    shop.git(&["rm", "--quiet", "--cached", "state.json"]);
-    shop.write(".gitignore", ".piton/\nmetrics.jsonl\nstate.json\n");
-    commit(&shop);
+    untrack(&shop);
     shop.write(".git/at/fail-S-1", "");
     assert_eq!(run(&shop, &[]).exit, 1);
     // One that waits for the issue that failed, and that one.
@@ -759,10 +763,7 @@ fn what_landed_in_another_repository_and_was_taken_back_stays_back() {
 fn each_repository_lands_by_itself() {
     let (shop, web) = two(&state("EXECUTING", &across()));
     shop.write(".git/at/wait-W-2", "");
-    let agent = shop.path().join("agent.sh");
-    let agent = agent.to_str().expect("UTF-8");
-    let args = [RUN, &["--agent", agent, "--verdict", "exit-status"]].concat();
-    let running = Running::start(shop.command(&args));
+    let running = start(&shop);
     shop.until("an agent works", || shop.has(".git/at/began"));
     for scratch in [&shop, &web] {
         scratch.write("more", "by hand");
@@ -828,9 +829,7 @@ fn a_run_of_another_project_has_a_branch_of_its_own() {
 #[test]
 fn a_repository_that_is_gone_when_its_work_has_landed_is_not_missed() {
     let (shop, web) = two(&state("EXECUTING", &across()));
-    shop.git(&["rm", "--quiet", "--cached", "state.json"]);
-    shop.write(".gitignore", ".piton/\nmetrics.jsonl\nstate.json\n");
-    commit(&shop);
+    untrack(&shop);
     assert_eq!(run(&shop, &[]).exit, 0);
     std::fs::remove_dir_all(web.path()).expect("it is there");
     let said = shop.piton(&["issue", "add", "S-3", "Sell", "--repo", "shop"]);
@@ -853,9 +852,7 @@ fn a_repository_that_is_gone_when_its_work_has_landed_is_not_missed() {
 #[test]
 fn a_name_that_is_written_wrongly_under_way_can_be_corrected() {
     let (shop, web) = two(&state("EXECUTING", &across()));
-    shop.git(&["rm", "--quiet", "--cached", "state.json"]);
-    shop.write(".gitignore", ".piton/\nmetrics.jsonl\nstate.json\n");
-    commit(&shop);
+    untrack(&shop);
     shop.write(".git/at/fail-S-1", "");
     assert_eq!(run(&shop, &[]).exit, 1);
     let text = shop.read("state.json");
