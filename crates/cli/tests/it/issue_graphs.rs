@@ -1144,3 +1144,21 @@ fn a_finished_file_that_is_committed_stays_finished() {
         assert_eq!(scratch.read("state.json"), finished, "{args:?}");
     }
 }
+
+#[test]
+fn an_attempt_that_is_recorded_is_in_the_metrics_at_once() {
+    let scratch = shop(&state("EXECUTING", "in_progress", ISSUES));
+    let once = [RUN, &["--once"]].concat();
+    assert_eq!(scratch.piton(&once).exit, 5);
+    let before = invocations(&scratch.read("state.json")).len();
+    let args = ["record", "S-2", "--agent", "ada", "--summary", "half of it"];
+    let said = scratch.piton(&[&args[..], &["--outcome", "partial"]].concat());
+    assert_eq!(said.exit, 0, "{}", said.err);
+    check_strictly(&scratch);
+    let shown = invocations(&scratch.read("state.json"));
+    assert_eq!(shown.len(), before + 1, "{shown:?}");
+    let last = shown.last().and_then(|(_, issue, _, _)| issue.clone());
+    assert_eq!(last.as_deref(), Some("S-2"));
+    let list = scratch.read("metrics.jsonl");
+    assert_eq!(list.lines().count(), before + 1, "{list}");
+}

@@ -17,14 +17,17 @@ use piton_core::observation::{Observation, ObservationKind};
 use piton_core::usage::Usage;
 use piton_core::{AttemptId, AttemptRow, Command, Event, ItemState, Need, Outcome, RunId};
 use piton_formats::plan_file::PlanFile;
+use piton_formats::registry::plan_format;
 use serde::Serialize;
 
 use self::item::{Meant, asked_about, checked, meant};
 use self::pictures::{Kept, Picture};
 pub use self::resolve::Blocker;
+use super::control::show_in_file;
 use super::{Told, follow_project_files, in_words, said, session};
 use crate::failure::Failure;
 use crate::held::{Held, over, own_item, refuse_other};
+use crate::native_files::News;
 use crate::project::Project;
 use crate::session::Session;
 use crate::verify::{self, Place};
@@ -224,7 +227,19 @@ pub fn record(world: &World, request: Request, told: &mut Told<'_>) -> Result<Re
     unknown::refuse_new(&session, &meant, &text)?;
     let recorded = store(&session, &meant, account, pictures, request.resolves)?;
     follow_project_files(&session, told);
+    show_attempt(&session, meant.run, told)?;
     Ok(recorded)
+}
+
+/// Shows what was recorded in the file of its run, where that shows attempts.
+fn show_attempt(session: &Session<'_>, run: RunId, told: &mut Told<'_>) -> Result<(), Failure> {
+    let rows = session.load(&[Need::Run(run)])?;
+    let row = rows.tables.run(run);
+    let format = row.and_then(|row| plan_format(&row.face));
+    if let Some(row) = row.filter(|_| format.is_some_and(|format| format.shows_attempts)) {
+        News::tell(&show_in_file(session, row)?, told);
+    }
+    Ok(())
 }
 
 /// Keeps what an agent says came of its own attempt while it still works. The
