@@ -509,6 +509,16 @@ impl ItemRow {
         self.unit.as_ref()?.repository.as_deref()
     }
 
+    /// Whether something was made of it as a unit, or is kept for it.
+    #[must_use]
+    pub fn has_work(&self) -> bool {
+        let is_kept = |unit: &UnitRow| {
+            let is_out = unit.lane.is_some() || unit.merge.is_some();
+            is_out || unit.work.is_some() || unit.pull_request.is_some()
+        };
+        !self.commits.is_empty() || self.unit.as_deref().is_some_and(is_kept)
+    }
+
     /// The lane that it has as a unit.
     #[must_use]
     pub fn lane(&self) -> Option<&LaneHold> {

@@ -596,7 +596,7 @@ fn an_open_issue_goes_to_the_repository_that_its_file_names() {
     untrack(&shop);
     shop.write(".git/at/fail-S-1", "");
     assert_eq!(run(&shop, &[]).exit, 1);
-    // One that waits for the issue that failed, and that one.
+    // One that waits for the issue that failed.
     let text = shop.read("state.json");
     let moved = text.replace(r#""W-1": {"repo": "web""#, r#""W-1": {"repo": "shop""#);
     assert_ne!(moved, text);
@@ -605,6 +605,7 @@ fn an_open_issue_goes_to_the_repository_that_its_file_names() {
     assert_eq!(said.exit, 0, "{}", said.err);
     let moved = shop.read("state.json");
     let moved = moved.replace(r#""S-1": {"repo": "shop""#, r#""S-1": {"repo": "web""#);
+    let moved = moved.replace(r#""W-2": {"repo": "web""#, r#""W-2": {"repo": "shop""#);
     shop.write("state.json", &moved);
     shop.piton(&["files", "sync"]);
     let asked = shop.json(&["inbox"]);
@@ -614,7 +615,7 @@ fn an_open_issue_goes_to_the_repository_that_its_file_names() {
         .flatten()
         .filter_map(|one| one["details"].as_str())
         .collect();
-    let why = "`S-1` belongs to the repository `web`: what was done of it is in `shop`";
+    let why = "`W-2` belongs to the repository `shop`: what was done of it is in `web`";
     assert!(details.contains(&why), "{asked}");
     let id = asked
         .as_array()
@@ -625,13 +626,14 @@ fn an_open_issue_goes_to_the_repository_that_its_file_names() {
     let id = id["id"].as_str().expect("an id");
     let said = shop.piton(&["decide", id, "keep-piton"]);
     assert_eq!(said.exit, 0, "{}", said.err);
-    assert_eq!(word(&shop, "/issues/S-1/repo"), "shop");
+    assert_eq!(word(&shop, "/issues/W-2/repo"), "web");
+    assert_eq!(word(&shop, "/issues/S-1/repo"), "web");
     std::fs::remove_file(shop.path().join(".git/at/fail-S-1")).expect("it is there");
     shop.piton(&["plan", "retry", "S-1"]);
     let said = run(&shop, &[]);
     assert_eq!(said.exit, 0, "{}{}", said.out, said.err);
-    assert_eq!(made(&shop, "main"), "S-1 S-2 W-1");
-    assert_eq!(made(&web, "main"), "W-2");
+    assert_eq!(made(&shop, "main"), "S-2 W-1");
+    assert_eq!(made(&web, "main"), "S-1 W-2");
 }
 
 #[test]

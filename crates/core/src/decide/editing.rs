@@ -407,7 +407,8 @@ fn take(story: &mut Story<'_>, run: RunId, by: &By<'_>, edit: &Edit) -> Result<(
     }
 }
 
-/// An item goes to another repository as long as nothing was made of it in its own.
+/// An item goes to another repository as long as nothing was made of it in its own: one that
+/// failed there may belong elsewhere.
 fn set_repository(
     story: &mut Story<'_>,
     run: RunId,
@@ -422,7 +423,8 @@ fn set_repository(
     if row.repository == repository {
         return Ok(());
     }
-    if row.attempts > 0 || row.unit.is_some() {
+    let is_at_work = matches!(row.state, ItemState::Working | ItemState::Done);
+    if is_at_work || row.has_work() {
         return unfit(match row.repository.as_ref().or(own) {
             Some(name) => format!("what was done of it is in `{name}`"),
             None => "what was done of it is in the repository of the project".to_owned(),

@@ -350,3 +350,30 @@ fn an_item_goes_to_another_repository_until_something_was_done_of_it() {
         Some("`b` belongs to the repository `web`: what was done of it is in `shop`")
     );
 }
+
+/// It may have failed since it is of another one.
+#[test]
+fn an_item_that_failed_without_work_goes_to_another_repository() {
+    let (mut world, token) = in_two_repositories(PLAN);
+    name_repositories(&mut world, &["shop"], &["web"]);
+    let lane = take_lane(&world, token, "b", 1);
+    world.ok(lane);
+    let attempt = world.begin_as(token, "b", Role::Worker);
+    take(&mut world, belongs_to("b", "shop"), Word::File);
+    assert_eq!(world.item("b").repository.as_deref(), Some("web"));
+    world.end(token, "b", attempt, Report::bare(Outcome::Blocked));
+    let (run, held) = (world.run, world.item("b").lane());
+    let leave = Command::LeaveLane {
+        run,
+        token,
+        node: node("b"),
+        fence: held.expect("it has a lane").fence,
+        saved: None,
+    };
+    world.ok(leave);
+    assert_eq!(world.item("b").worked_repository(), Some("web"));
+    take(&mut world, belongs_to("b", "shop"), Word::File);
+    let item = world.item("b");
+    assert_eq!(item.repository, None);
+    assert_eq!(world.tables.repository_of(item), None);
+}
