@@ -216,7 +216,7 @@ impl<'p> PlanRepositories<'p> {
             if !is_known && next.own.is_empty() {
                 next.own.push(name.clone());
             } else if !is_known {
-                return Err(self.twice(name, &next.own[0]));
+                return Err(self.twice(name, &format!("`{}`", next.own[0])));
             }
         }
         for repo in others {
@@ -235,13 +235,17 @@ impl<'p> PlanRepositories<'p> {
         Ok(next)
     }
 
-    /// Refuses two names of the repository of the project.
+    /// Refuses a second name of a repository.
     fn twice(&self, name: &str, other: &str) -> Failure {
         let what = format!(
-            "`{name}` in {} is the same repository as `{other}`",
+            "`{name}` in {} is the same repository as {other}",
             self.manifest
         );
-        misplaced(what, self.manifest)
+        let hint = format!(
+            "give each repository one name in {}, then type the same again",
+            self.manifest
+        );
+        Failure::new("plan.repository", what).hint(hint)
     }
 
     /// Refuses a plan of which one is not where its manifest says.
@@ -251,7 +255,7 @@ impl<'p> PlanRepositories<'p> {
     /// Then.
     pub(crate) fn refuse_misplaced(&self, world: &World) -> Result<(), Failure> {
         if let [first, second, ..] = self.own.as_slice() {
-            return Err(self.twice(second, first));
+            return Err(self.twice(second, &format!("`{first}`")));
         }
         let others = self.others();
         let names = others.iter().map(|repo| &*repo.name);
@@ -285,11 +289,7 @@ impl<'p> PlanRepositories<'p> {
             let repository = tree.as_deref().ok().and_then(git::repository_of);
             let other = taken.iter().find(|(at, _)| Some(at) == repository.as_ref());
             if let Some((_, other)) = other {
-                let what = format!(
-                    "`{name}` in {} is the same repository as {other}",
-                    self.manifest
-                );
-                tree = Err(misplaced(what, self.manifest));
+                tree = Err(self.twice(name, other));
             }
             taken.extend(repository.map(|at| (at, format!("`{name}`"))));
             trees.insert(name.to_owned(), tree);

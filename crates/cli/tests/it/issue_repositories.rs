@@ -642,6 +642,7 @@ fn a_manifest_that_says_nothing_certain_is_refused_with_its_line() {
     let manifest = shop.read("manifest.yaml");
     let path = web.path().display().to_string();
     let twice = format!("{manifest}  - {{name: web, path: {path}2, team: Core}}\n");
+    let listed = manifest.replace(&path, &format!("[{path}]"));
     let of_shop = manifest
         .replace(&path, ".")
         .replace("shop, path: .", "shop, path: ./.");
@@ -649,6 +650,7 @@ fn a_manifest_that_says_nothing_certain_is_refused_with_its_line() {
         ("repos:\n  - name: web\n   path: [\n", 1, "manifest.yaml:3"),
         (&twice, 1, "a second repository is called `web`"),
         ("- web\n", 1, "a manifest is a mapping"),
+        (&listed, 1, "manifest.yaml:4"),
     ] {
         shop.write("manifest.yaml", text);
         let said = run(&shop, &[]);

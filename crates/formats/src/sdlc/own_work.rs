@@ -208,9 +208,11 @@ pub(super) fn repositories(text: &str, manifest: Option<&str>) -> RunRepos {
     let read_file = manifest.map(|text| read_manifest(Source { name, text }));
     let (manifest, problems) = read_file.unwrap_or_default();
     let has_none = manifest.is_none();
-    // Elsewhere a key that is missing is no reason not to begin.
+    // Other keys are no reason not to begin.
     let is_fault = |found: &Problem| {
-        found.severity == Severity::Error && (has_none || found.code == DUPLICATE_REPO)
+        let is_place = found.path.ends_with(".path") || found.path.ends_with(".name");
+        let is_unclear = has_none || is_place || found.code == DUPLICATE_REPO;
+        found.severity == Severity::Error && is_unclear
     };
     let state = read(Source { name: "", text }).0.unwrap_or_default();
     let named = || manifest.iter().flat_map(|manifest| &manifest.repos);
