@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use piton_core::plan::Plan;
 use piton_core::policy::{Policy, Repositories};
@@ -39,6 +39,8 @@ pub(crate) struct PlanRepositories<'p> {
     found: RunRepos,
     /// What they call the repository of the project.
     own: Vec<String>,
+    /// Where the only repository is on the machine on which its manifest was written.
+    elsewhere: Option<String>,
 }
 
 impl<'p> PlanRepositories<'p> {
@@ -100,12 +102,17 @@ impl<'p> PlanRepositories<'p> {
             own = names(false);
             own.truncate(1);
         }
-        // One name that no file places is that of the repository at hand.
-        if let ([only], false) = (found.repos.as_slice(), found.has_manifest) {
-            own.push(only.name.clone());
+        let mut elsewhere = None;
+        if let [only] = found.repos.as_slice() {
+            // One name that nothing places here is that of the repository at hand.
+            elsewhere = only.path.clone().filter(|path| is_of_other_machine(path));
+            if !found.has_manifest || elsewhere.is_some() {
+                own.push(only.name.clone());
+            }
         }
         Self {
             own,
+            elsewhere,
             project,
             file,
             folder,
@@ -119,6 +126,16 @@ impl<'p> PlanRepositories<'p> {
         let all = self.found.repos.iter();
         all.filter(|repo| repo.is_needed && !self.own.contains(&repo.name))
             .collect()
+    }
+
+    /// What a person should know of where a run is worked on.
+    pub(crate) fn told(&self) -> Option<String> {
+        let (name, path) = (self.own.first()?, self.elsewhere.as_ref()?);
+        Some(format!(
+            "{path}, where {} has `{name}`, is a path of another machine: its issues are worked on in {}",
+            self.manifest,
+            self.project.work_tree.display()
+        ))
     }
 
     /// Prepares a plan that is new for the repositories that its files name.
@@ -404,6 +421,16 @@ pub(crate) fn each_tree_of_run(
         (name, tree)
     });
     Ok(each.collect())
+}
+
+/// Whether a path begins where nothing is on this machine: it was written on another one.
+fn is_of_other_machine(path: &str) -> bool {
+    let mut parts = Path::new(path).components();
+    let root = parts.next();
+    let Some(first) = parts.next().filter(|_| root == Some(Component::RootDir)) else {
+        return false;
+    };
+    !Path::new("/").join(first).exists()
 }
 
 /// Whether something was done of an item, or others left something.

@@ -922,3 +922,27 @@ fn work_of_a_detached_repository_lands_where_a_person_merges_it() {
     assert!(!shown.contains("in web"), "{shown}");
     assert_eq!(shop.piton(&["plan", "clean", "2026-01-15-orders"]).exit, 0);
 }
+
+/// As the file of a run is found in a clone of its only repository.
+#[test]
+fn a_path_of_another_machine_is_the_only_repository_at_hand() {
+    let (shop, _web) = two(&state("EXECUTING", &[issue("S-1", "shop", &[])]));
+    let path = "/nowhere-on-this-machine/ada/shop";
+    let manifest = |more: &str| {
+        format!("prd: orders.md\nrepos:\n  - {{name: shop, path: {path}, team: Core}}\n{more}")
+    };
+    // Of two nobody can tell which is meant.
+    shop.write(
+        "manifest.yaml",
+        &manifest("  - {name: web, path: /nowhere-on-this-machine/web, team: Core}\n"),
+    );
+    let said = run(&shop, &[]);
+    assert_eq!(said.exit, 2, "{}", said.err);
+    shop.write("manifest.yaml", &manifest(""));
+    commit(&shop);
+    let said = run(&shop, &[]);
+    assert_eq!(said.exit, 0, "{}", said.err);
+    let told = format!("{path}, where manifest.yaml has `shop`, is a path of another machine");
+    assert_eq!(said.err.matches(&told).count(), 1, "{}", said.err);
+    assert_eq!(word(&shop, "/issues/S-1/status"), "done");
+}

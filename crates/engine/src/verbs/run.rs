@@ -1313,6 +1313,9 @@ fn prepare(
             let of = (&*plan.face, &*plan.source);
             if let Some(found) = PlanRepositories::look(world, &target.project, of)? {
                 found.enter(world, &mut plan)?;
+                if let Some(told) = found.told() {
+                    tell(Notice::Warning(&told));
+                }
             }
             plan_path::warn_unchecked(&plan, tell);
             (plan, Origin::File(file.clone(), text))
