@@ -1,8 +1,9 @@
-//! The tools of this repository: `cargo xtask tidy`, `docs`, `test`, `explore`.
+//! The tools of this repository: `cargo xtask tidy`, `measure`, `docs`, `test`, `explore`.
 //!
 //! | command | does |
 //! |---|---|
 //! | `tidy` | holds layers, error pages, links and names to what is written down |
+//! | `measure [NAME]` | prints the figures that `tidy` holds to their limits, or what counts for one |
 //! | `docs [--check]` | writes `docs/cli.md`, `docs/mcp.md` and `docs/errors/README.md`, or compares them |
 //! | `test` | everything that must pass before a change is merged |
 //! | `explore --minutes N` | runs the random tests with fresh seeds until the time is over |
@@ -10,6 +11,7 @@
 //! Nothing of this ships with piton.
 
 mod check;
+mod measure;
 mod program;
 mod random;
 mod reference;
@@ -21,7 +23,8 @@ use std::fmt::Display;
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: cargo xtask tidy | docs [--check] | test | explore --minutes N";
+const USAGE: &str =
+    "usage: cargo xtask tidy | measure [NAME] | docs [--check] | test | explore --minutes N";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -29,6 +32,8 @@ fn main() -> ExitCode {
     let root = tree::root();
     let done = match args.as_slice() {
         ["tidy"] => tidy::tidy(&root),
+        ["measure"] => measure::print(&root, None),
+        ["measure", name] => measure::print(&root, Some(name)),
         ["docs"] => reference::write(&root),
         ["docs", "--check"] => reference::compare(&root),
         ["test"] => check::everything(&root),

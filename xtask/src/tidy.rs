@@ -11,6 +11,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::path::Path;
 
+use crate::measure;
 use crate::tree::{self, Text};
 
 pub(crate) use self::documents::{CODES, PAGES, codes, first_sentence, number};
@@ -56,6 +57,8 @@ pub(crate) fn tidy(root: &Path) -> Result<(), String> {
     findings.extend(sources::check(&files));
     findings.extend(formats::check(&files));
     findings.extend(documents::check(root, &files));
+    let beyond = measure::check(root)?;
+    findings.extend(beyond.into_iter().map(|what| Finding::of("crates", what)));
     let mut told = BTreeSet::new();
     findings.retain(|finding| told.insert(finding.to_string()));
     for finding in &findings {
@@ -63,6 +66,7 @@ pub(crate) fn tidy(root: &Path) -> Result<(), String> {
     }
     match findings.len() {
         0 => {
+            measure::print(root, None)?;
             crate::say(format!("tidy: {} files are as they should be", files.len()));
             Ok(())
         }
