@@ -6,7 +6,7 @@ use std::process;
 
 use piton_core::entry::{Entry, EntryType};
 use piton_core::id::DecisionId;
-use piton_core::{Actor, Command, Facts, HolderKnown};
+use piton_core::{Actor, CallerFacts, Command, HolderLiveness};
 use uuid::Uuid;
 
 use crate::bed::Bed;
@@ -75,22 +75,22 @@ pub fn log(number: usize) -> Command {
         ("files", FILES.join(" ")),
         ("duration", "1847".to_owned()),
     ];
-    let mut entry = Entry::bare(EntryType::TaskCompleted);
+    let mut entry = Entry::with_type(EntryType::TaskCompleted);
     entry.spec = Some(SPEC.to_owned());
     entry.task_id = Some("1.2".to_owned());
     for (key, value) in data {
-        entry = entry.saying(key, value);
+        entry = entry.with_text(key, value);
     }
     Command::LogEntry(Box::new(entry))
 }
 
 /// What a person at a terminal brings along.
 #[must_use]
-pub fn facts() -> Facts {
-    Facts {
+pub fn facts() -> CallerFacts {
+    CallerFacts {
         actor: Actor::Person("ada".to_owned()),
         decision: DecisionId(Uuid::now_v7()),
-        holder: HolderKnown::Nothing,
+        holder: HolderLiveness::Nothing,
         checkout: None,
     }
 }

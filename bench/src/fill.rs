@@ -4,12 +4,12 @@ use std::fs::{self, File};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
 
-use piton_core::id::{CommandId, Node, Place, RunId};
-use piton_core::plan::{Past, Plan, PlannedItem};
+use piton_core::id::{CommandId, Node, RunId, TreePosition};
+use piton_core::plan::{ImportedItemHistory, Plan, PlannedItem};
 use piton_core::policy::Policy;
 use piton_core::redact::Redactor;
 use piton_core::{Command, ItemState};
-use piton_store::{Options, SCHEMA_VERSION, SqliteStore, Store as _};
+use piton_store::{SCHEMA_VERSION, SqliteStore, Store as _, StoreOptions};
 use uuid::Uuid;
 
 use crate::bed::{Bed, time};
@@ -30,7 +30,7 @@ const VERSION: u32 = 1;
 pub fn open(home: &Path) -> Result<SqliteStore> {
     Ok(SqliteStore::open(
         home,
-        Options::new(Redactor::rules_only()),
+        StoreOptions::new(Redactor::rules_only()),
     )?)
 }
 
@@ -132,7 +132,7 @@ fn keep(bed: &Bed, name: &str, make: impl FnOnce(&Path) -> Result<PathBuf>) -> R
 }
 
 fn fill(home: &Path, events: usize) -> Result<()> {
-    SqliteStore::create_if_missing(home, piton_core::name::Naming::ALONE)?;
+    SqliteStore::create_if_missing(home, piton_core::name::NameRange::ALONE)?;
     let store = open(home)?;
     if events > 0 {
         let id = CommandId(Uuid::now_v7());
@@ -144,13 +144,18 @@ fn fill(home: &Path, events: usize) -> Result<()> {
 /// A run that was planned and not yet begun, so that there is something to show.
 fn plan() -> Plan {
     let root = Node::child(None, "development", 1);
-    let mut items = vec![item(root.clone(), Place(vec![0]), "development", None)];
+    let mut items = vec![item(
+        root.clone(),
+        TreePosition(vec![0]),
+        "development",
+        None,
+    )];
     for index in 0..NODES {
         let id = format!("step-{index}");
         let node = Node::child(Some(&root), &id, 1);
         items.push(item(
             node,
-            Place(vec![0, index]),
+            TreePosition(vec![0, index]),
             &id,
             Some("do what is to be done"),
         ));
@@ -169,7 +174,7 @@ fn plan() -> Plan {
     }
 }
 
-fn item(node: Node, place: Place, id: &str, prompt: Option<&str>) -> PlannedItem {
+fn item(node: Node, place: TreePosition, id: &str, prompt: Option<&str>) -> PlannedItem {
     PlannedItem {
         id: id.to_owned(),
         node,
@@ -182,11 +187,11 @@ fn item(node: Node, place: Place, id: &str, prompt: Option<&str>) -> PlannedItem
         approval: false,
         depends_on: Vec::new(),
         native: None,
-        past: Past::default(),
+        past: ImportedItemHistory::default(),
         piece_of: None,
         injected: None,
         claims: piton_core::evidence::ClaimOverrides::default(),
-        turn: piton_core::plan::Turn::default(),
+        turn: piton_core::plan::ItemTurn::default(),
         scope: piton_core::scope::FileScope::default(),
         repository: None,
         wait: None,

@@ -90,7 +90,7 @@ pub fn together(bed: &Bed, home: &Path, writers: usize, events: usize) -> Result
 /// When it cannot be made.
 pub fn home(bed: &Bed) -> Result<std::path::PathBuf> {
     let home = bed.folder("queue")?;
-    piton_store::SqliteStore::create_if_missing(&home, piton_core::name::Naming::ALONE)?;
+    piton_store::SqliteStore::create_if_missing(&home, piton_core::name::NameRange::ALONE)?;
     fs::File::open(&home)?.sync_all()?;
     Ok(home)
 }

@@ -1,6 +1,6 @@
 //! How the sources that ship measure up: names, circles, lengths.
 //!
-//! [`print`] shows each figure beside its goal. A figure has a limit as well,
+//! [`print()`] shows each figure beside its goal. A figure has a limit as well,
 //! which `tidy` holds: the goal where it is reached, else the best so far.
 
 mod paths;

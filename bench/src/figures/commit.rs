@@ -82,7 +82,7 @@ pub(super) fn many_at_once(bed: &Bed) -> Result<Vec<Figure>> {
                 each * 16 / writers
             };
             let came = queue::together(bed, &home, writers, events)?;
-            let stored = fill::open(&home)?.position(&StreamId::sessions())?;
+            let stored = fill::open(&home)?.event_count(&StreamId::sessions())?;
             if stored != (writers * events) as u64 || came.acknowledged != writers * events {
                 return Err(format!(
                     "{} were acknowledged and {stored} are stored, of {}",

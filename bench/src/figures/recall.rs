@@ -70,7 +70,7 @@ fn memory(number: usize) -> Memory {
         title: Some(sentence(number * 3, 7)),
         context: Some(sentence(number * 3 + 1, 4)),
         external_id: Some(format!("m-{number}")),
-        ..Memory::bare(MemoryKind::ResolvedBlocker, sentence(number * 3 + 2, 36))
+        ..Memory::new(MemoryKind::ResolvedBlocker, sentence(number * 3 + 2, 36))
     }
 }
 
@@ -92,7 +92,7 @@ fn project(bed: &Bed, memories: usize) -> Result<PathBuf> {
     let folder = bed.project(&format!("memories-{memories}"))?;
     let home = folder.join(".piton");
     fs::create_dir(&home)?;
-    SqliteStore::create_if_missing(&home, piton_core::name::Naming::ALONE)?;
+    SqliteStore::create_if_missing(&home, piton_core::name::NameRange::ALONE)?;
     let store = fill::open(&home)?;
     let numbers: Vec<usize> = (0..memories).collect();
     for chunk in numbers.chunks(CHUNK) {

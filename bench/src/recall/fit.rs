@@ -23,7 +23,7 @@ pub fn unseen(answers: &[Answer<'_>]) -> Vec<f64> {
             .filter(|other| other.query.project != answer.query.project);
         let weights = fit(others);
         let features = answer.recall.features.as_ref();
-        features.map_or(0.0, |features| weights.chance(features))
+        features.map_or(0.0, |features| weights.predict_chance(features))
     };
     answers.iter().map(chance).collect()
 }
@@ -150,7 +150,7 @@ mod tests {
             .map(|(at, query)| {
                 let helps = f64::from(u8::from(at % 2 == 0));
                 let noise = f64::from(u8::from(at % 3 == 0));
-                let found = piton_core::recall::Found {
+                let found = piton_core::recall::ScoredMemory {
                     id: "m".to_owned(),
                     score: 1.0,
                     why: Vec::new(),

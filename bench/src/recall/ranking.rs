@@ -1,7 +1,9 @@
 //! Runs recall over the queries of a data set.
 
 use jiff::Timestamp;
-use piton_core::recall::{Candidate, Document, Query, Recall, Statistics, score};
+use piton_core::recall::{
+    MemoryDocument, Query, Recall, RecallCandidate, Statistics, score_candidates,
+};
 
 use super::data;
 
@@ -51,13 +53,13 @@ pub fn answers<'a>(
     queries: &'a [data::Query],
     now: Timestamp,
 ) -> Vec<Answer<'a>> {
-    let documents: Vec<(&data::Memory, Document)> = memories
+    let documents: Vec<(&data::Memory, MemoryDocument)> = memories
         .iter()
         .map(|memory| {
             let context = memory.context.as_deref().unwrap_or_default();
             (
                 memory,
-                Document::of(&memory.title, &memory.content, context),
+                MemoryDocument::from_fields(&memory.title, &memory.content, context),
             )
         })
         .collect();
@@ -67,8 +69,8 @@ pub fn answers<'a>(
             let known = documents
                 .iter()
                 .filter(|(memory, _)| memory.project == query.project);
-            let candidates: Vec<Candidate<'_>> = known
-                .map(|(memory, document)| Candidate {
+            let candidates: Vec<RecallCandidate<'_>> = known
+                .map(|(memory, document)| RecallCandidate {
                     id: &memory.id,
                     document,
                     followed: memory.superseded_by.is_none(),
@@ -78,8 +80,10 @@ pub fn answers<'a>(
                 })
                 .collect();
             let followed = candidates.iter().filter(|candidate| candidate.followed);
-            let statistics = Statistics::of(followed.map(|candidate| candidate.document));
-            let recall = score(&Query::of(&query.text), &statistics, &candidates, now);
+            let statistics =
+                Statistics::from_documents(followed.map(|candidate| candidate.document));
+            let recall =
+                score_candidates(&Query::parse(&query.text), &statistics, &candidates, now);
             Answer { query, recall }
         })
         .collect()

@@ -2,14 +2,14 @@
 //! that it is measured against.
 
 use piton_core::attempt::RecoveryAction;
-use piton_core::classify::Category;
+use piton_core::classify::FailureCategory;
 use piton_core::memory::{MemoryKind, MemoryRow};
-use piton_core::policy::Retry;
-use piton_core::prepare::Prepared;
+use piton_core::policy::RetryPolicy;
+use piton_core::prepare::PreparedContext;
 use piton_core::recover::{Recovery, Rule};
 use piton_core::{Node, RunId};
-use piton_engine::preparing::{self, BlockersOf, PrepareRequest, TOKENS};
-use piton_engine::recovering::{EndedAttempt, recover_in};
+use piton_engine::preparing::{self, BlockerScope, PrepareRequest, TOKENS};
+use piton_engine::recovering::{IncompleteAttempt, plan_recovery_in_store};
 
 use super::seed;
 use super::world::World;
@@ -35,7 +35,7 @@ pub enum Policy {
 #[derive(Default)]
 pub struct Known {
     /// What piton prepares.
-    pub prepared: Option<Prepared>,
+    pub prepared: Option<PreparedContext>,
     /// What stands before the prompt otherwise.
     pub text: Option<String>,
     /// The ids of what it carries of the memory.
@@ -47,7 +47,7 @@ impl Known {
     #[must_use]
     pub fn bytes(&self) -> usize {
         let prepared = self.prepared.as_ref();
-        let prepared = prepared.map_or(0, |prepared| prepared.in_markdown().len());
+        let prepared = prepared.map_or(0, |prepared| prepared.render_markdown().len());
         prepared + self.text.as_ref().map_or(0, String::len)
     }
 }
@@ -75,23 +75,23 @@ impl Policy {
 
     /// What the plan tries again by itself.
     #[must_use]
-    pub fn retry(self) -> Retry {
+    pub fn retry(self) -> RetryPolicy {
         match self {
-            Self::Piton => Retry::default(),
-            Self::Plain => Retry {
+            Self::Piton => RetryPolicy::default(),
+            Self::Plain => RetryPolicy {
                 retries_max: 2,
                 categories: vec![
-                    Category::Network,
-                    Category::RateLimit,
-                    Category::Timeout,
-                    Category::Validation,
-                    Category::Logic,
+                    FailureCategory::Network,
+                    FailureCategory::RateLimit,
+                    FailureCategory::Timeout,
+                    FailureCategory::Validation,
+                    FailureCategory::Logic,
                 ],
-                ..Retry::default()
+                ..RetryPolicy::default()
             },
-            Self::Seed | Self::SeedTellsAll => Retry {
+            Self::Seed | Self::SeedTellsAll => RetryPolicy {
                 retries_max: 0,
-                ..Retry::default()
+                ..RetryPolicy::default()
             },
         }
     }
@@ -114,12 +114,12 @@ impl Policy {
                     node,
                     now: world.now(),
                     tokens_max: TOKENS,
-                    blockers: BlockersOf::Item,
+                    blockers: BlockerScope::Item,
                     rule_texts: &[],
                 };
-                let prepared = preparing::prepare(&world.store, &request)?;
+                let prepared = preparing::prepare_item(&world.store, &request)?;
                 Ok(Known {
-                    carried: prepared.carried().map(str::to_owned).collect(),
+                    carried: prepared.carried_memory_ids().map(str::to_owned).collect(),
                     prepared: Some(prepared).filter(|prepared| !prepared.notes.is_empty()),
                     text: None,
                 })
@@ -143,11 +143,16 @@ impl Policy {
         self,
         world: &World,
         memories: &[&MemoryRow],
-        (ended, tries): (&EndedAttempt<'_>, u32),
+        (ended, tries): (&IncompleteAttempt<'_>, u32),
     ) -> Result<Option<Recovery>> {
         let detail = ended.report.error.as_deref().unwrap_or_default();
         Ok(match self {
-            Self::Piton => Some(recover_in(&world.store, ended, &[], world.now())?),
+            Self::Piton => Some(plan_recovery_in_store(
+                &world.store,
+                ended,
+                &[],
+                world.now(),
+            )?),
             Self::Plain => None,
             Self::Seed | Self::SeedTellsAll => Some(of_seed(memories, detail, tries)),
         })

@@ -5,17 +5,18 @@ use std::collections::{BTreeMap, VecDeque};
 
 use jiff::{SignedDuration, Timestamp};
 use piton_core::attempt::{ProcessEnd, Report};
-use piton_core::classify::classify;
-use piton_core::evidence::Claims;
+use piton_core::classify::classify_failure;
+use piton_core::evidence::ClaimSettings;
 use piton_core::memory::MemoryRow;
-use piton_core::plan::{Order, Past, Plan, PlannedItem, Turn};
+use piton_core::plan::{ImportedItemHistory, ItemTurn, Order, Plan, PlannedItem};
 use piton_core::policy::{Limits, Policy as PlanPolicy};
-use piton_core::run_loop::{Effect, Ending, Input, Options, RunLoop};
+use piton_core::run_loop::{Effect, Input, RunLoop, RunLoopEnding, RunLoopOptions};
 use piton_core::{
-    AttemptId, Command, ItemRow, ItemState, Need, Node, Outcome, Place, Role, RunId, Tables, Verb,
+    AttemptId, Command, ItemRow, ItemState, Need, Node, Outcome, Role, RunId, Tables, TreePosition,
+    Verb,
 };
-use piton_engine::prompt::{self, Ingredients, Level, Templates};
-use piton_engine::recovering::EndedAttempt;
+use piton_engine::prompt::{self, Level, PromptInput, PromptTemplates};
+use piton_engine::recovering::IncompleteAttempt;
 use piton_store::Store as _;
 
 use super::counts::End;
@@ -103,7 +104,7 @@ pub fn simulate(drawn: &Drawn<'_>, policy: Policy, person: Person) -> Result<Vec
         run,
         owner: "simulated".to_owned(),
         limits: Limits::default(),
-        claims: Claims::default(),
+        claims: ClaimSettings::default(),
         flags: Box::default(),
         settles: false,
         notify: false,
@@ -111,12 +112,12 @@ pub fn simulate(drawn: &Drawn<'_>, policy: Policy, person: Person) -> Result<Vec
     world.tell(&start, Asker::Runner)?;
     world.news();
     let picture = [Need::Run(run), Need::Tree(run)];
-    let tables: Tables = world.store.load(&picture)?.tables;
+    let tables: Tables = world.store.load_rows(&picture)?.tables;
     let token = tables.run(run).map_or(0, |row| row.fence);
-    let options = Options {
+    let options = RunLoopOptions {
         agent: "simulated".to_owned(),
         wait: true,
-        ..Options::default()
+        ..RunLoopOptions::default()
     };
     Simulation {
         world,
@@ -132,7 +133,7 @@ pub fn simulate(drawn: &Drawn<'_>, policy: Policy, person: Person) -> Result<Vec
 }
 
 fn node(number: u32) -> Node {
-    Node::named(format!("part-{number}"))
+    Node::from_text(format!("part-{number}"))
 }
 
 /// An item of the plan. What is to be done says nothing of what will fail,
@@ -147,7 +148,7 @@ fn planned(query: &Query, index: u32) -> PlannedItem {
     PlannedItem {
         node: node(number),
         id: format!("part-{number}"),
-        place: Place(vec![index]),
+        place: TreePosition(vec![index]),
         state: ItemState::Ready,
         prompt: Some(prompt),
         model: None,
@@ -156,11 +157,11 @@ fn planned(query: &Query, index: u32) -> PlannedItem {
         approval: false,
         depends_on: Vec::new(),
         native: None,
-        past: Past::default(),
+        past: ImportedItemHistory::default(),
         piece_of: None,
         injected: None,
         claims: piton_core::evidence::ClaimOverrides::default(),
-        turn: Turn::default(),
+        turn: ItemTurn::default(),
         scope: piton_core::scope::FileScope::default(),
         repository: None,
         wait: None,
@@ -241,7 +242,7 @@ impl Simulation<'_> {
                     self.decide()?;
                     Input::Changed(self.world.news())
                 }
-                Effect::Finish(Ending::State) => return Ok(self.ends()),
+                Effect::Finish(RunLoopEnding::State) => return Ok(self.ends()),
                 other @ (Effect::Finish(_)
                 | Effect::SettleAgent { .. }
                 | Effect::AskBaseline { .. }
@@ -304,7 +305,7 @@ impl Simulation<'_> {
             memories.extend(self.known.carried.iter().cloned());
             let followed = self.item(node)?.recovery.as_ref();
             let followed =
-                followed.filter(|followed| *role == Role::Worker && followed.is_remembered());
+                followed.filter(|followed| *role == Role::Worker && followed.is_from_memory());
             for id in followed.iter().flat_map(|followed| &followed.evidence) {
                 if !memories.contains(id) {
                     memories.push(id.clone());
@@ -321,7 +322,7 @@ impl Simulation<'_> {
         let prompt = self.prompt(&item);
         let followed = item.recovery.as_ref().filter(|_| role == Role::Worker);
         let guidance = followed.map_or(0, |followed| followed.guidance.len());
-        let is_advised = followed.is_some_and(|followed| followed.is_remembered());
+        let is_advised = followed.is_some_and(|followed| followed.is_from_memory());
         let told = self.known.bytes() + guidance;
         let person = self.person;
         let Some(task) = self.tasks.get_mut(&node) else {
@@ -333,7 +334,9 @@ impl Simulation<'_> {
         task.end.told_bytes += u64::try_from(told)?;
         let tries = task.end.attempts;
         let mut report = match role {
-            Role::Worker if task.can_be_done(&prompt, person) => Report::bare(Outcome::Completed),
+            Role::Worker if task.can_be_done(&prompt, person) => {
+                Report::with_outcome(Outcome::Completed)
+            }
             Role::Worker => failed(&task.query.text),
             Role::Split => failed("it cannot be split"),
             Role::Repair
@@ -341,11 +344,11 @@ impl Simulation<'_> {
             | Role::Verdict
             | Role::IterationHook
             | Role::Resolve
-            | Role::Reviewer => Report::bare(Outcome::Completed),
+            | Role::Reviewer => Report::with_outcome(Outcome::Completed),
         };
-        report.context = self.runner.started_from(&node);
+        report.context = self.runner.context_of_attempt(&node);
         let recovery = if role == Role::Worker && report.outcome == Outcome::Failed {
-            let ended = EndedAttempt {
+            let ended = IncompleteAttempt {
                 run: self.run,
                 node: &node,
                 attempt,
@@ -374,13 +377,13 @@ impl Simulation<'_> {
             index,
             total: u32::try_from(self.tasks.len()).unwrap_or(index),
         };
-        let ingredients = Ingredients {
+        let ingredients = PromptInput {
             iteration: self.runner.run().map_or(1, |row| row.iterations_total),
             levels: vec![level],
             known: self.known.prepared.clone(),
-            ..Ingredients::bare("simulated", item)
+            ..PromptInput::of_first_attempt("simulated", item)
         };
-        let prompt = prompt::worker(&Templates::default(), &ingredients);
+        let prompt = prompt::render_worker_prompt(&PromptTemplates::default(), &ingredients);
         match &self.known.text {
             Some(text) => format!("{text}\n\n{prompt}"),
             None => prompt,
@@ -390,9 +393,12 @@ impl Simulation<'_> {
     /// The person in charge decides all that is open.
     fn decide(&mut self) -> Result<()> {
         let run = self.run;
-        let rows = self.world.store.load(&[Need::OpenDecisions(Some(run))])?;
+        let rows = self
+            .world
+            .store
+            .load_rows(&[Need::OpenDecisions(Some(run))])?;
         let open = rows.tables.open_decisions(run);
-        let open: Vec<_> = open.filter(|row| row.kind.holds_the_run()).collect();
+        let open: Vec<_> = open.filter(|row| row.kind.is_blocking_run()).collect();
         for row in open {
             let node = row.node.clone().ok_or("a question about no item")?;
             let Some(task) = self.tasks.get_mut(&node) else {
@@ -420,12 +426,12 @@ impl Simulation<'_> {
 fn failed(why: &str) -> Report {
     Report {
         error: Some(why.to_owned()),
-        category: Some(classify(Some(1), why)),
+        category: Some(classify_failure(Some(1), why)),
         process: Some(ProcessEnd {
             code: Some(1),
             signal: None,
             stopped_by: None,
         }),
-        ..Report::bare(Outcome::Failed)
+        ..Report::with_outcome(Outcome::Failed)
     }
 }

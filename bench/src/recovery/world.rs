@@ -8,8 +8,8 @@ use jiff::{SignedDuration, Timestamp};
 use piton_core::memory::{Memory, MemoryRow};
 use piton_core::redact::Redactor;
 use piton_core::{
-    Actor, Command, CommandId, DecisionId, Event, EventId, Facts, HolderKnown, Need, Recorded,
-    Refusal,
+    Actor, CallerFacts, Command, CommandId, DecisionId, DecodedRecord, Event, EventId,
+    HolderLiveness, Need, Refusal,
 };
 use piton_store::{Clock, CommitError, MemoryStore, Store};
 use uuid::Uuid;
@@ -46,7 +46,7 @@ pub struct World {
     /// What is stored.
     pub store: MemoryStore,
     clock: Arc<HandClock>,
-    news: Vec<Recorded>,
+    news: Vec<DecodedRecord>,
     ids: u128,
 }
 
@@ -105,16 +105,16 @@ impl World {
         &mut self,
         command: &Command,
         asker: Asker,
-    ) -> Result<std::result::Result<Vec<Recorded>, Refusal>> {
-        let facts = Facts {
+    ) -> Result<std::result::Result<Vec<DecodedRecord>, Refusal>> {
+        let facts = CallerFacts {
             actor: match asker {
                 Asker::Runner => Actor::Runner("simulated".to_owned()),
                 Asker::Person => Actor::Person("ada".to_owned()),
             },
             decision: DecisionId(self.fresh()),
             holder: match asker {
-                Asker::Runner => HolderKnown::Nothing,
-                Asker::Person => HolderKnown::Alive,
+                Asker::Runner => HolderLiveness::Nothing,
+                Asker::Person => HolderLiveness::Alive,
             },
             checkout: None,
         };
@@ -132,14 +132,14 @@ impl World {
     /// # Errors
     ///
     /// When it is refused, or the store fails.
-    pub fn tell(&mut self, command: &Command, asker: Asker) -> Result<Vec<Recorded>> {
+    pub fn tell(&mut self, command: &Command, asker: Asker) -> Result<Vec<DecodedRecord>> {
         let events = self.ask(command, asker)??;
         self.news.extend(events.iter().cloned());
         Ok(events)
     }
 
     /// What happened since this was asked last, but for what the runner did.
-    pub fn news(&mut self) -> Vec<Recorded> {
+    pub fn news(&mut self) -> Vec<DecodedRecord> {
         std::mem::take(&mut self.news)
     }
 
@@ -175,10 +175,10 @@ impl World {
         }
         self.news.clear();
         let needs: Vec<Need> = ids.values().cloned().map(Need::Memory).collect();
-        let rows = self.store.load(&needs)?;
+        let rows = self.store.load_rows(&needs)?;
         Ok(ids
             .into_iter()
-            .filter_map(|(external, id)| Some((external, rows.tables.remembered(&id)?.clone())))
+            .filter_map(|(external, id)| Some((external, rows.tables.find_memory(&id)?.clone())))
             .collect())
     }
 }
@@ -191,6 +191,6 @@ fn memory(memory: &data::Memory) -> Memory {
         context: given(&memory.context),
         learned_at: Some(memory.created_at),
         external_id: Some(memory.id.clone()),
-        ..Memory::bare(memory.kind, memory.content.clone())
+        ..Memory::new(memory.kind, memory.content.clone())
     }
 }

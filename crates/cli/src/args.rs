@@ -19,7 +19,7 @@ use piton_core::dollars::Dollars;
 
 pub(crate) use self::deferred::Deferred;
 pub(crate) use self::files::{FilesCommand, InitArgs};
-pub(crate) use self::hook::{HookAgent, HookArgs, HookCommand, HookSettings, hook_event};
+pub(crate) use self::hook::{HookAgent, HookArgs, HookCommand, HookSettings, parse_hook_event};
 pub(crate) use self::issue::{IssueAdd, IssueCommand, IssueList};
 pub(crate) use self::learn::{ConfidenceArg, KindArg, LearnAdd, LearnCommand};
 pub(crate) use self::merge_driver::{MergeDriverCommand, MergeDriverRun, MergeDriverSettings};
@@ -40,11 +40,11 @@ pub(crate) struct Args {
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) log: Option<PathBuf>,
     #[command(subcommand)]
-    pub(crate) command: Command,
+    pub(crate) command: CliCommand,
 }
 
 /// Whether what was typed asks for JSON, even where it is not understood.
-pub(crate) fn asks_for_json(typed: impl Iterator<Item = OsString>) -> bool {
+pub(crate) fn is_json_requested(typed: impl Iterator<Item = OsString>) -> bool {
     typed
         .take_while(|word| word != "--")
         .any(|word| word == "--json")
@@ -60,7 +60,7 @@ Exit status: 0 done, 1 no, 2 usage, 3 waits for a person, 4 busy, 5 a limit was 
 6 state is damaged, 7 the world failed, 130 interrupted.";
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum Command {
+pub(crate) enum CliCommand {
     /// Begin to keep progress here; finds what is there, and adopts it
     #[command(
         after_help = "Nothing else is changed: no commit, no git hook, no file of another tool.\n\nExamples:\n  piton init\n  piton init --with ralph-dir\n  piton init --dry-run\n  piton init --yes --json | jq '.found[] | {path, intent}'"
@@ -312,7 +312,7 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     pub(crate) stop_on_failure: bool,
     /// Work at most so long: 90s, 45m, 1h30m, 4h
-    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration_arg)]
     pub(crate) time_box: Option<u64>,
     /// Use at most so many dollars, in all invocations of the run together
     #[arg(long, value_name = "DOLLARS")]
@@ -365,7 +365,7 @@ pub(crate) enum VerdictArg {
     ExitStatus,
 }
 
-fn duration(text: &str) -> Result<u64, piton_core::amount::NotADuration> {
+fn parse_duration_arg(text: &str) -> Result<u64, piton_core::amount::ParseDurationError> {
     piton_core::amount::parse_duration(text)
 }
 

@@ -17,132 +17,144 @@ use std::path::{Path, PathBuf};
 
 use clap::CommandFactory as _;
 use piton_core::policy::Limits;
-use piton_core::request::{Injection, Position, Until};
-use piton_core::{DecisionKind, RunState, Verb, Way};
+use piton_core::request::{Injection, InsertPosition, Until};
+use piton_core::{DecisionChoice, DecisionKind, RunState, Verb};
 use piton_engine::Notice;
 use piton_engine::account::{Account, account_of_run};
 use piton_engine::caller;
-use piton_engine::config::VerdictBy;
-use piton_engine::item_view::{ItemView, item_of_event, named, without_controls};
+use piton_engine::config::VerdictSource;
+use piton_engine::item_view::{ItemView, item_of_event, label_of_node, without_controls};
 use piton_engine::verbs::begin::{NewRunArgs, new_run};
-use piton_engine::verbs::clean::{Unsaved, clean};
-use piton_engine::verbs::compile::{Compiled, Target, check_plan, compile_sprint, sprint_path};
-use piton_engine::verbs::control::{self, NodeWish, Outcome, Wish};
-use piton_engine::verbs::inbox::{Decided, LookAt, RequestTerms, ReviewedWork};
-use piton_engine::verbs::journal::Shown;
+use piton_engine::verbs::clean::{UnsavedPolicy, clean};
+use piton_engine::verbs::compile::{
+    CompileTarget, CompiledSprint, check_plan, compile_sprint, sprint_path,
+};
+use piton_engine::verbs::control::{self, ControlOutcome, ItemControl, RunControl};
+use piton_engine::verbs::inbox::{ApprovalSubject, DecisionResult, RequestTerms, ReviewedWork};
+use piton_engine::verbs::journal::EventView;
 use piton_engine::verbs::land::land;
-use piton_engine::verbs::run::Dry;
-use piton_engine::verbs::sprint::{self, Addition, NewStep, StepTarget};
+use piton_engine::verbs::run::DryRun;
+use piton_engine::verbs::sprint::{self, InjectRequest, NewStep, StepTarget};
 use piton_engine::verbs::{costs, inbox, journal, run, status, store};
-use piton_engine::world::local_time_s;
-use piton_engine::{Exit, Failure, World};
+use piton_engine::world::local_time_with_seconds;
+use piton_engine::{CommandExit, Failure, World};
 
 use crate::args::{
-    Args, AtArg, Command, Deferred, JournalCommand, NewArgs, PlaceArgs, PlanCommand, RequestArgs,
-    RunArgs, StepsArgs, StoreCommand, UntilArg, VerbArg, VerdictArg,
+    Args, AtArg, CliCommand, Deferred, JournalCommand, NewArgs, PlaceArgs, PlanCommand,
+    RequestArgs, RunArgs, StepsArgs, StoreCommand, UntilArg, VerbArg, VerdictArg,
 };
-use crate::output::{BOLD, CYAN, DIM, GREEN, Going, Output, RED, YELLOW};
+use crate::output::{BOLD, CYAN, CliOutput, DIM, GREEN, OutputFlow, RED, YELLOW};
 use crate::show as shows;
-use crate::show::status::Finished;
+use crate::show::status::FinishedDisplay;
 
 /// Calls the verb that was typed, if its caller may.
-pub(crate) fn call(world: &World, args: Args, output: &mut Output) -> Result<Exit, Failure> {
-    let world = &caller::admit(world, args.command.permission())?;
+pub(crate) fn run_command(
+    world: &World,
+    args: Args,
+    output: &mut CliOutput,
+) -> Result<CommandExit, Failure> {
+    let world = &caller::admit_command(world, args.command.permission())?;
     match args.command {
-        Command::Init(Deferred(args)) => files::init(world, &args, output),
-        Command::Files(Deferred(command)) => files::files(world, command, output),
-        Command::Run(Deferred(run)) => run_plan(world, *run, output),
-        Command::Status {
+        CliCommand::Init(Deferred(args)) => files::run_init(world, &args, output),
+        CliCommand::Files(Deferred(command)) => files::run_files_command(world, command, output),
+        CliCommand::Run(Deferred(run)) => run_plan(world, *run, output),
+        CliCommand::Status {
             run,
             failures: true,
             ..
-        } => memory::failures(world, run.as_deref(), output),
-        Command::Status {
+        } => memory::show_failures(world, run.as_deref(), output),
+        CliCommand::Status {
             run, costs: true, ..
         } => show_costs(world, run.as_deref(), output),
-        Command::Status {
+        CliCommand::Status {
             run, watch, all, ..
         } => {
             let finished = if all {
-                Finished::Each
+                FinishedDisplay::Each
             } else {
-                Finished::Folded
+                FinishedDisplay::Folded
             };
             show_status(world, run.as_deref(), (watch, finished), output)
         }
-        Command::Show { name } => show::show(world, &name, output),
-        Command::Transcript(Deferred(args)) => show::transcript(world, &args, output),
-        Command::Next { run, limit } => next::next(world, run.as_deref(), limit, output),
-        Command::Inbox { command: None } => show_inbox(world, output),
-        Command::Inbox {
+        CliCommand::Show { name } => show::run_show(world, &name, output),
+        CliCommand::Transcript(Deferred(args)) => show::run_transcript(world, &args, output),
+        CliCommand::Next { run, limit } => next::run_next(world, run.as_deref(), limit, output),
+        CliCommand::Inbox { command: None } => show_inbox(world, output),
+        CliCommand::Inbox {
             command: Some(command),
-        } => next::ask(world, command, output),
-        Command::Decide(Deferred(args)) => {
+        } => next::run_inbox_ask(world, command, output),
+        CliCommand::Decide(Deferred(args)) => {
             let terms = request_terms(args.terms);
             let what = (args.verb.into(), &terms);
             let decided = inbox::decide(world, &args.id, what, args.why, &mut |notice| {
-                notify(world, &notice, output)
+                show_notice(world, &notice, output)
             })?;
-            Ok(show_decided(&decided, output))
+            Ok(show_decision(&decided, output))
         }
-        Command::Pause { run } => steer(world, run.as_deref(), Wish::Pause, output),
-        Command::Resume { run } => steer(world, run.as_deref(), Wish::Resume, output),
-        Command::Stop { run } => steer(world, run.as_deref(), Wish::Stop, output),
-        Command::Land { run } => {
+        CliCommand::Pause { run } => control_run(world, run.as_deref(), RunControl::Pause, output),
+        CliCommand::Resume { run } => {
+            control_run(world, run.as_deref(), RunControl::Resume, output)
+        }
+        CliCommand::Stop { run } => control_run(world, run.as_deref(), RunControl::Stop, output),
+        CliCommand::Land { run } => {
             let landed = land(world, run.as_deref(), &mut |notice| {
-                notify(world, &notice, output)
+                show_notice(world, &notice, output)
             })?;
             if output.json {
-                output.json(&landed);
+                output.print_json(&landed);
             } else {
-                output.note(&landed.sentence());
+                output.note(&landed.describe());
                 for other in &landed.others {
-                    output.note(&other.sentence());
+                    output.note(&other.describe());
                 }
             }
-            Ok(Exit::Done)
+            Ok(CommandExit::Done)
         }
-        Command::Plan(Deferred(plan)) => plan_command(world, plan, output),
-        Command::Log(Deferred(entry)) => memory::log_entry(world, entry, output),
-        Command::Session(Deferred(command)) => memory::session(world, command, output),
-        Command::Record(Deferred(args)) => record::record(world, *args, output),
-        Command::Recent(Deferred(args)) => memory::recent(world, &args, output),
-        Command::Prepare { item, max_tokens } => recall::prepare(world, &item, max_tokens, output),
-        Command::Recover { item, failure } => {
-            recall::recover(world, &item, failure.as_deref(), output)
+        CliCommand::Plan(Deferred(plan)) => run_plan_command(world, plan, output),
+        CliCommand::Log(Deferred(entry)) => memory::run_log(world, entry, output),
+        CliCommand::Session(Deferred(command)) => {
+            memory::run_session_command(world, command, output)
         }
-        Command::Recall(Deferred(args)) => recall::recall(world, args, output),
-        Command::Learn(Deferred(command)) => learn::learn(world, command, output),
-        Command::Issue(Deferred(command)) => issue::issue(world, command, output),
-        Command::Journal(Deferred(command)) => journal_command(world, command, output),
-        Command::Store(Deferred(command)) => store_command(world, command, output),
-        Command::Hook(Deferred(args)) => match &args.command {
-            Some(command) => hook::settings(world, command, output),
+        CliCommand::Record(Deferred(args)) => record::run_record(world, *args, output),
+        CliCommand::Recent(Deferred(args)) => memory::run_recent(world, &args, output),
+        CliCommand::Prepare { item, max_tokens } => {
+            recall::run_prepare(world, &item, max_tokens, output)
+        }
+        CliCommand::Recover { item, failure } => {
+            recall::run_recover(world, &item, failure.as_deref(), output)
+        }
+        CliCommand::Recall(Deferred(args)) => recall::run_recall(world, args, output),
+        CliCommand::Learn(Deferred(command)) => learn::run_learn_command(world, command, output),
+        CliCommand::Issue(Deferred(command)) => issue::run_issue_command(world, command, output),
+        CliCommand::Journal(Deferred(command)) => run_journal_command(world, command, output),
+        CliCommand::Store(Deferred(command)) => run_store_command(world, command, output),
+        CliCommand::Hook(Deferred(args)) => match &args.command {
+            Some(command) => hook::change_hook_settings(world, command, output),
             None => {
-                hook::heard(args.event.as_deref());
-                Ok(Exit::Done)
+                hook::run_hook(args.event.as_deref());
+                Ok(CommandExit::Done)
             }
         },
-        Command::Mcp { item } => {
+        CliCommand::Mcp { item } => {
             // From here on stdout is the protocol's.
             piton_server::mcp::serve_stdio(world.clone(), item)?;
-            Ok(Exit::Done)
+            Ok(CommandExit::Done)
         }
-        Command::Completions { shell } => {
+        CliCommand::Completions { shell } => {
             let mut text = Vec::new();
             clap_complete::generate(shell, &mut Args::command(), "piton", &mut text);
-            output.data(&String::from_utf8_lossy(&text));
-            Ok(Exit::Done)
+            output.print_data(&String::from_utf8_lossy(&text));
+            Ok(CommandExit::Done)
         }
-        Command::Man => {
+        CliCommand::Man => {
             let mut text = Vec::new();
             clap_mangen::Man::new(Args::command())
                 .render(&mut text)
                 .map_err(|error| {
-                    Failure::new("store.fault", "the page cannot be made").because(error)
+                    Failure::new("store.fault", "the page cannot be made").with_source(error)
                 })?;
-            output.data(&String::from_utf8_lossy(&text));
-            Ok(Exit::Done)
+            output.print_data(&String::from_utf8_lossy(&text));
+            Ok(CommandExit::Done)
         }
     }
 }
@@ -156,7 +168,7 @@ fn request_terms(typed: RequestArgs) -> RequestTerms {
             UntilArg::NextSprint => Until::NextSprint,
         }),
         injection: Injection {
-            position: position(typed.place),
+            position: parse_position(typed.place),
             prompt: typed.prompt,
             model: typed.model,
             id_prefix: typed.id_prefix,
@@ -165,14 +177,14 @@ fn request_terms(typed: RequestArgs) -> RequestTerms {
     }
 }
 
-fn position(typed: PlaceArgs) -> Option<Position> {
+fn parse_position(typed: PlaceArgs) -> Option<InsertPosition> {
     let at = typed.at.map(|at| match at {
-        AtArg::AfterCurrent => Position::AfterCurrent,
-        AtArg::EndOfPhase => Position::EndOfPhase(None),
-        AtArg::EndOfWorkflow => Position::EndOfWorkflow,
+        AtArg::AfterCurrent => InsertPosition::AfterCurrent,
+        AtArg::EndOfPhase => InsertPosition::EndOfPhase(None),
+        AtArg::EndOfWorkflow => InsertPosition::EndOfWorkflow,
     });
-    let after = typed.after.map(Position::After);
-    at.or(after).or(typed.before.map(Position::Before))
+    let after = typed.after.map(InsertPosition::After);
+    at.or(after).or(typed.before.map(InsertPosition::Before))
 }
 
 impl From<VerbArg> for Verb {
@@ -192,7 +204,7 @@ impl From<VerbArg> for Verb {
     }
 }
 
-impl From<VerdictArg> for VerdictBy {
+impl From<VerdictArg> for VerdictSource {
     fn from(how: VerdictArg) -> Self {
         match how {
             VerdictArg::Form => Self::Form,
@@ -201,12 +213,12 @@ impl From<VerdictArg> for VerdictBy {
     }
 }
 
-fn run_plan(world: &World, args: RunArgs, output: &mut Output) -> Result<Exit, Failure> {
-    let request = run::Request {
+fn run_plan(world: &World, args: RunArgs, output: &mut CliOutput) -> Result<CommandExit, Failure> {
+    let request = run::RunRequest {
         plan: args.plan,
         agent: args.agent,
         workflows: args.workflows,
-        verdict: args.verdict.map(VerdictBy::from),
+        verdict: args.verdict.map(VerdictSource::from),
         model: args.model,
         workers: args.workers.and_then(NonZeroU32::new),
         limits: Limits {
@@ -228,14 +240,14 @@ fn run_plan(world: &World, args: RunArgs, output: &mut Output) -> Result<Exit, F
         join: args.join,
     };
     let answer = run::run(world, &request, &mut |notice| {
-        notify(world, &notice, output)
+        show_notice(world, &notice, output)
     })?;
     match answer {
-        run::Answer::Dry(dry) => {
-            show_dry(&dry, output);
-            Ok(Exit::Done)
+        run::RunAnswer::Dry(dry) => {
+            show_dry_run(&dry, output);
+            Ok(CommandExit::Done)
         }
-        run::Answer::Finished(ended) => {
+        run::RunAnswer::Finished(ended) => {
             // A run that was over before is told of as one that ends now.
             let account = match &ended.account {
                 Some(account) => Some(account.clone()),
@@ -243,9 +255,9 @@ fn run_plan(world: &World, args: RunArgs, output: &mut Output) -> Result<Exit, F
             };
             show_account(account.as_ref(), output);
             output.note(&format!("run `{}` is already finished", ended.row.name));
-            Ok(ended.exit())
+            Ok(ended.exit_code())
         }
-        run::Answer::Ran(ended) => {
+        run::RunAnswer::Ran(ended) => {
             show_account(ended.account.as_ref(), output);
             if !output.json {
                 match &ended.goes_on_with {
@@ -253,7 +265,7 @@ fn run_plan(world: &World, args: RunArgs, output: &mut Output) -> Result<Exit, F
                         let name = &ended.row.name;
                         output.note(&format!("run `{name}` goes on with {other}"));
                     }
-                    None => show_end(&ended.row, output),
+                    None => show_run_end(&ended.row, output),
                 }
                 if let Some(next) = &ended.next {
                     output.hint(&format!("go on with what is ready with `{next}`"));
@@ -264,19 +276,19 @@ fn run_plan(world: &World, args: RunArgs, output: &mut Output) -> Result<Exit, F
                     ));
                 }
             }
-            Ok(ended.exit())
+            Ok(ended.exit_code())
         }
     }
 }
 
 /// What came of the items of a run, as text or as the last line of JSON.
-fn show_account(account: Option<&Account>, output: &mut Output) {
+fn show_account(account: Option<&Account>, output: &mut CliOutput) {
     let Some(account) = account else { return };
     if output.json {
-        output.json_line(account);
+        output.print_json_line(account);
         return;
     }
-    for line in shows::account::lines(account) {
+    for line in shows::account::account_lines(account) {
         output.note(&line);
     }
 }
@@ -285,30 +297,30 @@ fn show_account(account: Option<&Account>, output: &mut Output) {
 #[derive(serde::Serialize)]
 struct EventLine {
     #[serde(flatten)]
-    event: Shown,
+    event: EventView,
     #[serde(skip_serializing_if = "Option::is_none")]
     item: Option<ItemView>,
 }
 
-fn notify(world: &World, notice: &Notice<'_>, output: &mut Output) {
+fn show_notice(world: &World, notice: &Notice<'_>, output: &mut CliOutput) {
     match notice {
         Notice::Said(text) => output.note(&format!("{DIM}{text}{DIM:#}")),
         Notice::Warning(text) => output.warning(text),
-        Notice::Problems(findings) => output.findings(findings),
+        Notice::Problems(findings) => output.print_findings(findings),
         Notice::Event(recorded, tables) if output.json => {
-            output.json_line(&EventLine {
-                event: Shown::from(&recorded.record),
+            output.print_json_line(&EventLine {
+                event: EventView::from(&recorded.record),
                 item: item_of_event(&recorded.event, tables, world.now()),
             });
         }
         Notice::Event(recorded, tables) => {
-            if let Some(line) = shows::progress::line(recorded, tables) {
+            if let Some(line) = shows::progress::render_event_line(recorded, tables) {
                 output.note(&line);
             }
         }
         Notice::Working(working) => {
             if output.is_live() {
-                output.live(&shows::progress::working(working));
+                output.show_live_line(&shows::progress::render_working_line(working));
             }
         }
         Notice::Waiting(until) => {
@@ -318,7 +330,7 @@ fn notify(world: &World, notice: &Notice<'_>, output: &mut Output) {
                 if until.duration_since(now).as_secs() >= 1 {
                     output.note(&format!(
                         "{DIM}waiting {} before the next attempt{DIM:#}",
-                        shows::progress::wait(now, *until)
+                        shows::progress::format_wait(now, *until)
                     ));
                 }
             } else {
@@ -331,7 +343,7 @@ fn notify(world: &World, notice: &Notice<'_>, output: &mut Output) {
 }
 
 /// How an invocation ended, and what to type next.
-fn show_end(row: &piton_core::RunRow, output: &mut Output) {
+fn show_run_end(row: &piton_core::RunRow, output: &mut CliOutput) {
     let name = &row.name;
     match (row.state, &row.pause) {
         (RunState::Done, _) => output.note(&format!("{GREEN}run `{name}` is done{GREEN:#}")),
@@ -339,11 +351,11 @@ fn show_end(row: &piton_core::RunRow, output: &mut Output) {
             output.note(&format!(
                 "{YELLOW}run `{name}` reached its limit: {limit}{YELLOW:#}"
             ));
-            let failure = piton_engine::failure::state_of_run(row, row.state);
+            let failure = piton_engine::failure::failure_of_run_state(row, row.state);
             output.hint(&failure.hint.unwrap_or_default());
         }
         (state, _) => {
-            let failure = piton_engine::failure::state_of_run(row, state);
+            let failure = piton_engine::failure::failure_of_run_state(row, state);
             output.note(&format!("{YELLOW}{}{YELLOW:#}", failure.message));
             if let Some(hint) = &failure.hint {
                 output.hint(hint);
@@ -352,9 +364,9 @@ fn show_end(row: &piton_core::RunRow, output: &mut Output) {
     }
 }
 
-fn show_dry(dry: &Dry, output: &mut Output) {
+fn show_dry_run(dry: &DryRun, output: &mut CliOutput) {
     if output.json {
-        output.json(&dry.items);
+        output.print_json(&dry.items);
         return;
     }
     if let Some(waits) = &dry.waits {
@@ -380,16 +392,16 @@ fn show_dry(dry: &Dry, output: &mut Output) {
         } else {
             ""
         };
-        text.push_str(&format!("{}{model}{check}{stop}\n", item.name()));
+        text.push_str(&format!("{}{model}{check}{stop}\n", item.label()));
     }
-    output.data(&text);
+    output.print_data(&text);
     output.note(&format!(
         "{DIM}{} to do; nothing was started{DIM:#}",
-        count(dry.items.len(), "item")
+        format_count(dry.items.len(), "item")
     ));
     if dry.held_up > 0 {
         let (more, verb) = (
-            count(dry.held_up, "more item"),
+            format_count(dry.held_up, "more item"),
             if dry.held_up == 1 { "waits" } else { "wait" },
         );
         output.note(&format!(
@@ -398,7 +410,7 @@ fn show_dry(dry: &Dry, output: &mut Output) {
     }
 }
 
-fn count<N: Copy + Display + PartialEq + From<u8>>(number: N, word: &str) -> String {
+fn format_count<N: Copy + Display + PartialEq + From<u8>>(number: N, word: &str) -> String {
     if number == N::from(1) {
         return format!("{number} {word}");
     }
@@ -411,32 +423,34 @@ fn count<N: Copy + Display + PartialEq + From<u8>>(number: N, word: &str) -> Str
 fn show_status(
     world: &World,
     run: Option<&str>,
-    (watch, finished): (bool, Finished),
-    output: &mut Output,
-) -> Result<Exit, Failure> {
+    (watch, finished): (bool, FinishedDisplay),
+    output: &mut CliOutput,
+) -> Result<CommandExit, Failure> {
     loop {
         let answer = status::status(world, run)?;
         if output.json {
             let going = if watch {
-                output.json_line(&answer)
+                output.print_json_line(&answer)
             } else {
-                output.json(&answer)
+                output.print_json(&answer)
             };
-            if going == Going::Over {
-                return Ok(Exit::Done);
+            if going == OutputFlow::Over {
+                return Ok(CommandExit::Done);
             }
         } else if answer.runs.is_empty() {
             output.note("nothing has been run here yet");
             output.hint(&format!(
                 "begin with `piton run PLAN`, where PLAN is {}",
-                piton_engine::plans_in_words()
+                piton_engine::describe_plan_kinds()
             ));
         } else {
             if watch {
-                output.fresh_screen();
+                output.clear_screen();
             }
-            if output.data(&shows::status::render(&answer, world.now(), finished)) == Going::Over {
-                return Ok(Exit::Done);
+            if output.print_data(&shows::status::render(&answer, world.now(), finished))
+                == OutputFlow::Over
+            {
+                return Ok(CommandExit::Done);
             }
         }
         let live = match (run, &answer.run) {
@@ -445,39 +459,43 @@ fn show_status(
             (Some(_) | None, _) => answer.runs.iter().any(|line| line.live),
         };
         if !watch || !live {
-            return Ok(Exit::Done);
+            return Ok(CommandExit::Done);
         }
         piton_engine::world::pause(std::time::Duration::from_millis(500));
     }
 }
 
-fn show_costs(world: &World, run: Option<&str>, output: &mut Output) -> Result<Exit, Failure> {
+fn show_costs(
+    world: &World,
+    run: Option<&str>,
+    output: &mut CliOutput,
+) -> Result<CommandExit, Failure> {
     let costs = costs::costs(world, run)?;
     if output.json {
-        output.json(&costs);
+        output.print_json(&costs);
     } else if costs.project.is_empty() {
         output.note("no attempt is over yet");
     } else {
-        output.data(&shows::costs::render(&costs));
+        output.print_data(&shows::costs::render(&costs));
     }
-    Ok(Exit::Done)
+    Ok(CommandExit::Done)
 }
 
-fn show_inbox(world: &World, output: &mut Output) -> Result<Exit, Failure> {
+fn show_inbox(world: &World, output: &mut CliOutput) -> Result<CommandExit, Failure> {
     let open = inbox::inbox(world)?;
     if output.json {
-        output.json(&open);
-        return Ok(Exit::Done);
+        output.print_json(&open);
+        return Ok(CommandExit::Done);
     }
     if open.is_empty() {
         output.note("nothing waits for a person");
-        return Ok(Exit::Done);
+        return Ok(CommandExit::Done);
     }
     let mut text = String::new();
     for question in &open {
         let about = match &question.node {
             Some(node) => {
-                let name = named(node, question.title.as_deref());
+                let name = label_of_node(node, question.title.as_deref());
                 format!("  {DIM}{} at {name}{DIM:#}", question.run)
             }
             // What is asked of a file names the file.
@@ -494,12 +512,12 @@ fn show_inbox(world: &World, output: &mut Output) -> Result<Exit, Failure> {
             text.push_str(&format!("    {line}\n"));
         }
         if let Some(check) = &question.check {
-            text.push_str(&shows::item::check(check, "    "));
+            text.push_str(&shows::item::render_failed_check(check, "    "));
         }
         if let Some(work) = &question.review {
-            text.push_str(&reviewed(work));
+            text.push_str(&render_reviewed_work(work));
         }
-        if let Some(LookAt { artifact, see }) = &question.look_at {
+        if let Some(ApprovalSubject { artifact, see }) = &question.look_at {
             let cyan = |text: &String| format!("{CYAN}{}{CYAN:#}", without_controls(text));
             let shown = match (artifact, see) {
                 (Some(path), Some(see)) => {
@@ -510,7 +528,7 @@ fn show_inbox(world: &World, output: &mut Output) -> Result<Exit, Failure> {
             };
             text.extend(shown.map(|shown| format!("    look at {shown}\n")));
         }
-        let typed = |verb: &Verb| question.typed(*verb);
+        let typed = |verb: &Verb| question.decide_command(*verb);
         let width = question.verbs.iter().map(|verb| typed(verb).len()).max();
         let width = width.unwrap_or(0);
         for (verb, way) in question.verbs.iter().zip(&question.ways) {
@@ -519,7 +537,7 @@ fn show_inbox(world: &World, output: &mut Output) -> Result<Exit, Failure> {
                 text.push_str(&format!("    {CYAN}{typed}{CYAN:#}\n"));
                 continue;
             };
-            let does = does(*way);
+            let does = describe_answer_effect(*way);
             text.push_str(&format!(
                 "    {CYAN}{typed:width$}{CYAN:#}  {DIM}{does}{DIM:#}\n"
             ));
@@ -530,19 +548,21 @@ fn show_inbox(world: &World, output: &mut Output) -> Result<Exit, Failure> {
             ));
         }
     }
-    output.data(&text);
-    Ok(Exit::Done)
+    output.print_data(&text);
+    Ok(CommandExit::Done)
 }
 
 /// What comes of a way to answer a question about a file.
-fn does(way: Way) -> &'static str {
+fn describe_answer_effect(way: DecisionChoice) -> &'static str {
     match way {
-        Way::FileHolds => "what the file says holds",
-        Way::LeftAlone => "leave the file alone: it is not kept up to date any more",
-        Way::PitonHolds => "write it as piton has it; what is there now is kept beside it",
-        Way::Merged => "take what is new in it; for the rest piton's word holds",
-        Way::Retired => "retire it: it is not followed any more, and stays on record",
-        Way::FollowedOn => "follow it on",
+        DecisionChoice::FileHolds => "what the file says holds",
+        DecisionChoice::LeftAlone => "leave the file alone: it is not kept up to date any more",
+        DecisionChoice::PitonHolds => {
+            "write it as piton has it; what is there now is kept beside it"
+        }
+        DecisionChoice::Merged => "take what is new in it; for the rest piton's word holds",
+        DecisionChoice::Retired => "retire it: it is not followed any more, and stays on record",
+        DecisionChoice::FollowedOn => "follow it on",
     }
 }
 
@@ -550,7 +570,7 @@ fn does(way: Way) -> &'static str {
 const FILES_SHOWN: usize = 10;
 
 /// How much the work changes that is to be looked at, and what to type to see it.
-fn reviewed(work: &ReviewedWork) -> String {
+fn render_reviewed_work(work: &ReviewedWork) -> String {
     let mut text = String::new();
     let files = work.files.as_deref().unwrap_or_default();
     let width = files
@@ -575,36 +595,36 @@ fn reviewed(work: &ReviewedWork) -> String {
     {
         text.push_str(&format!(
             "    {DIM}and {}{DIM:#}\n",
-            count(more, "more file")
+            format_count(more, "more file")
         ));
     }
     text.push_str(&format!("    {CYAN}{}{CYAN:#}\n", work.diff));
     text
 }
 
-fn steer(
+fn control_run(
     world: &World,
     run: Option<&str>,
-    wish: Wish,
-    output: &mut Output,
-) -> Result<Exit, Failure> {
-    let outcome = control::control(world, run, wish)?;
+    wish: RunControl,
+    output: &mut CliOutput,
+) -> Result<CommandExit, Failure> {
+    let outcome = control::control_run(world, run, wish)?;
     if outcome.asked && !output.json {
-        let what = if wish == Wish::Stop {
+        let what = if wish == RunControl::Stop {
             "stops now"
         } else {
             "pauses at the next boundary"
         };
         output.note(&format!("run `{}` {what}", outcome.run));
-        return Ok(Exit::Done);
+        return Ok(CommandExit::Done);
     }
     Ok(show_outcome(&outcome, output))
 }
 
-fn show_outcome(outcome: &Outcome, output: &mut Output) -> Exit {
+fn show_outcome(outcome: &ControlOutcome, output: &mut CliOutput) -> CommandExit {
     if output.json {
-        output.json(outcome);
-        return Exit::Done;
+        output.print_json(outcome);
+        return CommandExit::Done;
     }
     let state = match (outcome.state, outcome.live) {
         (RunState::Interrupted, true) => "goes on".to_owned(),
@@ -621,23 +641,25 @@ fn show_outcome(outcome: &Outcome, output: &mut Output) -> Exit {
     if let Some(hint) = &outcome.hint {
         output.hint(hint);
     }
-    Exit::Done
+    CommandExit::Done
 }
 
-fn show_decided(decided: &Decided, output: &mut Output) -> Exit {
+fn show_decision(decided: &DecisionResult, output: &mut CliOutput) -> CommandExit {
     if output.json {
-        output.json(decided);
-        return Exit::Done;
+        output.print_json(decided);
+        return CommandExit::Done;
     }
     if let Some(decided) = &decided.file {
         let what = match decided.way {
-            Some(Way::LeftAlone) => {
+            Some(DecisionChoice::LeftAlone) => {
                 "left alone, and not kept up to date any more; `piton init` begins to keep it again"
             }
-            Some(Way::FileHolds) => "what it says holds",
-            Some(Way::PitonHolds) => "piton's version holds",
-            Some(Way::Merged) => "what is new in it is taken; for the rest piton's version holds",
-            Some(Way::Retired | Way::FollowedOn) => "decided",
+            Some(DecisionChoice::FileHolds) => "what it says holds",
+            Some(DecisionChoice::PitonHolds) => "piton's version holds",
+            Some(DecisionChoice::Merged) => {
+                "what is new in it is taken; for the rest piton's version holds"
+            }
+            Some(DecisionChoice::Retired | DecisionChoice::FollowedOn) => "decided",
             // It was asked before questions said what can be done.
             None => "decided",
         };
@@ -647,7 +669,7 @@ fn show_decided(decided: &Decided, output: &mut Output) -> Exit {
         output.note(&format!("{file}: {what}{}", kept.unwrap_or_default()));
     }
     if let Some(decided) = &decided.memory {
-        let is_retired = decided.way == Some(Way::Retired);
+        let is_retired = decided.way == Some(DecisionChoice::Retired);
         let what = if is_retired {
             "retired; it stays on record"
         } else {
@@ -687,11 +709,15 @@ fn show_decided(decided: &Decided, output: &mut Output) -> Exit {
     }
     match &decided.run {
         Some(outcome) => show_outcome(outcome, output),
-        None => Exit::Done,
+        None => CommandExit::Done,
     }
 }
 
-fn plan_command(world: &World, command: PlanCommand, output: &mut Output) -> Result<Exit, Failure> {
+fn run_plan_command(
+    world: &World,
+    command: PlanCommand,
+    output: &mut CliOutput,
+) -> Result<CommandExit, Failure> {
     match command {
         PlanCommand::Compile {
             sprint,
@@ -700,13 +726,17 @@ fn plan_command(world: &World, command: PlanCommand, output: &mut Output) -> Res
             strict,
         } => {
             let target = match file {
-                None => Target::Beside,
-                Some(file) if file == Path::new("-") => Target::Caller,
-                Some(file) => Target::File(file),
+                None => CompileTarget::Beside,
+                Some(file) if file == Path::new("-") => CompileTarget::Caller,
+                Some(file) => CompileTarget::File(file),
             };
             let sprint = sprint_path(world, &sprint)?;
             let compiled = compile_sprint(world, &sprint, workflows.as_deref(), strict, &target)?;
-            Ok(show_compiled(&compiled, target == Target::Caller, output))
+            Ok(show_compiled_plan(
+                &compiled,
+                target == CompileTarget::Caller,
+                output,
+            ))
         }
         PlanCommand::Check {
             sprint,
@@ -715,7 +745,7 @@ fn plan_command(world: &World, command: PlanCommand, output: &mut Output) -> Res
         } => {
             let checked = check_plan(world, &sprint, workflows.as_deref(), strict)?;
             if output.json {
-                output.json(&serde_json::json!({ "problems": checked.findings.problems }));
+                output.print_json(&serde_json::json!({ "problems": checked.findings.problems }));
             } else {
                 show_findings(&checked.findings, output);
                 if checked.is_fine {
@@ -723,27 +753,27 @@ fn plan_command(world: &World, command: PlanCommand, output: &mut Output) -> Res
                 }
             }
             Ok(if checked.is_fine {
-                Exit::Done
+                CommandExit::Done
             } else {
-                Exit::No
+                CommandExit::No
             })
         }
-        PlanCommand::New(args) => new_plan(world, *args, output),
+        PlanCommand::New(args) => create_plan(world, *args, output),
         PlanCommand::Inject(args) => {
-            let addition = Addition {
+            let addition = InjectRequest {
                 run: args.run,
                 prompt: args.prompt,
                 workflow: args.workflow,
                 workflows: args.workflows,
                 injection: Injection {
-                    position: position(args.place),
+                    position: parse_position(args.place),
                     model: args.model,
                     id_prefix: args.id_prefix,
                     ..Injection::default()
                 },
             };
             let outcome = sprint::inject(world, addition, &mut |notice| {
-                notify(world, &notice, output)
+                show_notice(world, &notice, output)
             })?;
             Ok(show_outcome(&outcome, output))
         }
@@ -764,38 +794,42 @@ fn plan_command(world: &World, command: PlanCommand, output: &mut Output) -> Res
         }
         PlanCommand::Import { file, target } => {
             let (name, text) = read_text(world, &file)?;
-            let steps = sprint::read_steps(&name, &text)?;
+            let steps = sprint::parse_steps(&name, &text)?;
             add_steps(world, target, &steps, output)
         }
         PlanCommand::Skip { node, why } => {
-            let outcome = control::node(world, &node, NodeWish::Skip, why)?;
+            let outcome = control::skip_or_retry_item(world, &node, ItemControl::Skip, why)?;
             Ok(show_outcome(&outcome, output))
         }
         PlanCommand::Retry { node, why } => {
-            let outcome = control::node(world, &node, NodeWish::Retry, why)?;
+            let outcome = control::skip_or_retry_item(world, &node, ItemControl::Retry, why)?;
             Ok(show_outcome(&outcome, output))
         }
         PlanCommand::Clean { run, abandon } => {
             let unsaved = match abandon {
-                true => Unsaved::Abandon,
-                false => Unsaved::Refuse,
+                true => UnsavedPolicy::Abandon,
+                false => UnsavedPolicy::Refuse,
             };
             let cleaned = clean(world, &run, unsaved, &mut |notice| {
-                notify(world, &notice, output);
+                show_notice(world, &notice, output);
             })?;
             if output.json {
-                output.json(&cleaned);
-                return Ok(Exit::Done);
+                output.print_json(&cleaned);
+                return Ok(CommandExit::Done);
             }
-            for line in shows::place::cleaned(&cleaned) {
+            for line in shows::place::cleanup_lines(&cleaned) {
                 output.note(&line);
             }
-            Ok(Exit::Done)
+            Ok(CommandExit::Done)
         }
     }
 }
 
-fn new_plan(world: &World, args: NewArgs, output: &mut Output) -> Result<Exit, Failure> {
+fn create_plan(
+    world: &World,
+    args: NewArgs,
+    output: &mut CliOutput,
+) -> Result<CommandExit, Failure> {
     if let Some(manifest) = args.manifest {
         let args = NewRunArgs {
             manifest,
@@ -804,22 +838,22 @@ fn new_plan(world: &World, args: NewArgs, output: &mut Output) -> Result<Exit, F
         };
         let made = new_run(world, &args)?;
         if output.json {
-            output.json(&made);
-            return Ok(Exit::Done);
+            output.print_json(&made);
+            return Ok(CommandExit::Done);
         }
         for problem in &made.problems {
             output.warning(&format!("{}: {}", problem.file, problem.message));
         }
         output.note(&format!("wrote {}: run `{}`", made.file, made.run));
         output.hint(&format!("begin it with `{}`", made.next));
-        return Ok(Exit::Done);
+        return Ok(CommandExit::Done);
     }
     let (workflow, owner) = (args.workflow.as_deref(), args.owner.as_deref());
     let name = args.sprint.unwrap_or_default();
     let made = sprint::new_sprint(world, &name, workflow, owner)?;
     if output.json {
-        output.json(&made);
-        return Ok(Exit::Done);
+        output.print_json(&made);
+        return Ok(CommandExit::Done);
     }
     output.note(&format!("wrote {}", made.file));
     if let Some(missing) = &made.missing {
@@ -828,50 +862,54 @@ fn new_plan(world: &World, args: NewArgs, output: &mut Output) -> Result<Exit, F
         ));
     }
     output.hint(&format!("add to it with `{}`", made.next));
-    Ok(Exit::Done)
+    Ok(CommandExit::Done)
 }
 
 fn add_steps(
     world: &World,
     target: StepsArgs,
     steps: &[NewStep],
-    output: &mut Output,
-) -> Result<Exit, Failure> {
+    output: &mut CliOutput,
+) -> Result<CommandExit, Failure> {
     let target = StepTarget {
         sprint: target.sprint,
         collection: target.collection,
         workflows: target.workflows,
     };
     let added = sprint::add_steps(world, &target, steps, &mut |notice| {
-        notify(world, &notice, output)
+        show_notice(world, &notice, output)
     })?;
     if output.json {
-        output.json(&added);
-        return Ok(Exit::Done);
+        output.print_json(&added);
+        return Ok(CommandExit::Done);
     }
     if added.known > 0 {
         let (steps, are) = (
-            count(added.known, "step"),
+            format_count(added.known, "step"),
             if added.known == 1 { "is" } else { "are" },
         );
         output.note(&format!("{steps} {are} there already"));
     }
-    let steps = count(added.steps, "step");
+    let steps = format_count(added.steps, "step");
     output.note(&format!("added {steps} to {}", added.file));
     match &added.run {
         Some(run) => Ok(show_outcome(run, output)),
         None => {
             output.hint(&format!("run it with `{}`", added.next));
-            Ok(Exit::Done)
+            Ok(CommandExit::Done)
         }
     }
 }
 
-fn show_compiled(compiled: &Compiled, to_stdout: bool, output: &mut Output) -> Exit {
+fn show_compiled_plan(
+    compiled: &CompiledSprint,
+    to_stdout: bool,
+    output: &mut CliOutput,
+) -> CommandExit {
     let exit = if compiled.progress.is_some() {
-        Exit::Done
+        CommandExit::Done
     } else {
-        Exit::No
+        CommandExit::No
     };
     if output.json {
         let mut value = serde_json::json!({ "problems": compiled.findings.problems });
@@ -882,12 +920,12 @@ fn show_compiled(compiled: &Compiled, to_stdout: bool, output: &mut Output) -> E
         if let Some(written) = &compiled.written {
             value["written"] = written.to_string_lossy().into();
         }
-        output.json(&value);
+        output.print_json(&value);
         return exit;
     }
-    output.findings(&compiled.findings);
+    output.print_findings(&compiled.findings);
     if let Some(text) = compiled.text.as_ref().filter(|_| to_stdout) {
-        output.data(text);
+        output.print_data(text);
     }
     if let Some(written) = &compiled.written {
         output.note(&format!("wrote {}", written.display()));
@@ -896,17 +934,17 @@ fn show_compiled(compiled: &Compiled, to_stdout: bool, output: &mut Output) -> E
     exit
 }
 
-fn show_findings(findings: &piton_engine::failure::Findings, output: &mut Output) {
-    output.findings(findings);
+fn show_findings(findings: &piton_engine::failure::Findings, output: &mut CliOutput) {
+    output.print_findings(findings);
     show_errors(findings, output);
 }
 
-fn show_errors(findings: &piton_engine::failure::Findings, output: &mut Output) {
-    let errors = findings.errors();
+fn show_errors(findings: &piton_engine::failure::Findings, output: &mut CliOutput) {
+    let errors = findings.error_count();
     if errors > 0 {
         output.note(&format!(
             "{RED}{}; nothing was written{RED:#}",
-            count(errors, "error")
+            format_count(errors, "error")
         ));
     }
 }
@@ -916,28 +954,33 @@ fn read_text(world: &World, file: &Path) -> Result<(String, String), Failure> {
     let (name, read) = if file == Path::new("-") {
         ("stdin".to_owned(), read_stdin())
     } else {
-        (file.display().to_string(), read_file(&world.path(file)))
+        (
+            file.display().to_string(),
+            read_file(&world.resolve_path(file)),
+        )
     };
-    let bytes = read.map_err(|error| piton_engine::failure::unreadable(Path::new(&name), error))?;
+    let bytes =
+        read.map_err(|error| piton_engine::failure::unreadable_file(Path::new(&name), error))?;
     match String::from_utf8(bytes) {
         Ok(text) => Ok((name, text)),
         Err(_) => {
-            Err(Failure::new("usage", format!("{name} is no UTF-8 text")).hint("give it as UTF-8"))
+            Err(Failure::new("usage", format!("{name} is no UTF-8 text"))
+                .with_hint("give it as UTF-8"))
         }
     }
 }
 
 /// What stdin says, as far as anybody would write such a thing.
 fn read_stdin() -> std::io::Result<Vec<u8>> {
-    read_whole(std::io::stdin().lock())
+    read_bounded(std::io::stdin().lock())
 }
 
 /// The same of a file, which need not end either.
 fn read_file(path: &Path) -> std::io::Result<Vec<u8>> {
-    read_whole(std::fs::File::open(path)?)
+    read_bounded(std::fs::File::open(path)?)
 }
 
-fn read_whole(from: impl std::io::Read) -> std::io::Result<Vec<u8>> {
+fn read_bounded(from: impl std::io::Read) -> std::io::Result<Vec<u8>> {
     use std::io::Read as _;
     let mut bytes = Vec::new();
     from.take(STDIN_MAX + 1).read_to_end(&mut bytes)?;
@@ -950,38 +993,38 @@ fn read_whole(from: impl std::io::Read) -> std::io::Result<Vec<u8>> {
 /// Nobody tells of an attempt in more than that.
 const STDIN_MAX: u64 = 64 << 20;
 
-fn journal_command(
+fn run_journal_command(
     world: &World,
     command: JournalCommand,
-    output: &mut Output,
-) -> Result<Exit, Failure> {
+    output: &mut CliOutput,
+) -> Result<CommandExit, Failure> {
     match command {
         JournalCommand::Show { since } => {
             let since = since
                 .map(|text| journal::parse_since(world, &text))
                 .transpose()?;
-            journal::events(world, since.as_ref(), &mut |record| {
-                let shown = Shown::from(record);
+            journal::for_each_event(world, since.as_ref(), &mut |record| {
+                let shown = EventView::from(record);
                 let going = if output.json {
-                    output.json_line(&shown)
+                    output.print_json_line(&shown)
                 } else {
-                    output.data(&event_line(&shown))
+                    output.print_data(&render_journal_line(&shown))
                 };
-                going == Going::On
+                going == OutputFlow::On
             })?;
-            Ok(Exit::Done)
+            Ok(CommandExit::Done)
         }
         JournalCommand::Export => {
-            journal::events(world, None, &mut |record| {
-                output.json_line(&Shown::from(record)) == Going::On
+            journal::for_each_event(world, None, &mut |record| {
+                output.print_json_line(&EventView::from(record)) == OutputFlow::On
             })?;
-            Ok(Exit::Done)
+            Ok(CommandExit::Done)
         }
-        JournalCommand::Verify => verify(world, output),
+        JournalCommand::Verify => verify_journal(world, output),
     }
 }
 
-fn event_line(event: &Shown) -> String {
+fn render_journal_line(event: &EventView) -> String {
     let stream = event
         .stream
         .strip_prefix("run:")
@@ -989,19 +1032,19 @@ fn event_line(event: &Shown) -> String {
     let body = shows::progress::first_line(&event.body.to_string());
     format!(
         "{DIM}{} {stream}:{}{DIM:#} {BOLD}{}{BOLD:#} {body} {DIM}{}{DIM:#}\n",
-        local_time_s(event.time),
+        local_time_with_seconds(event.time),
         event.position,
         event.kind,
         event.actor
     )
 }
 
-fn verify(world: &World, output: &mut Output) -> Result<Exit, Failure> {
+fn verify_journal(world: &World, output: &mut CliOutput) -> Result<CommandExit, Failure> {
     let verdict = journal::verify(world)?;
     let exit = if verdict.damage.is_empty() {
-        Exit::Done
+        CommandExit::Done
     } else {
-        Exit::Damaged
+        CommandExit::Damaged
     };
     if output.json {
         let damage: Vec<_> = verdict
@@ -1009,7 +1052,7 @@ fn verify(world: &World, output: &mut Output) -> Result<Exit, Failure> {
             .iter()
             .map(|damage| serde_json::json!({ "place": damage.place, "position": damage.position, "kind": damage.kind, "what": damage.what }))
             .collect();
-        output.json(&serde_json::json!({ "events": verdict.events, "streams": verdict.streams, "rows": verdict.rows, "damage": damage }));
+        output.print_json(&serde_json::json!({ "events": verdict.events, "streams": verdict.streams, "rows": verdict.rows, "damage": damage }));
         return Ok(exit);
     }
     for damage in &verdict.damage {
@@ -1029,68 +1072,68 @@ fn verify(world: &World, output: &mut Output) -> Result<Exit, Failure> {
     }
     let checked = format!(
         "{} in {}, {} of views",
-        count(verdict.events, "event"),
-        count(verdict.streams, "stream"),
-        count(verdict.rows, "row")
+        format_count(verdict.events, "event"),
+        format_count(verdict.streams, "stream"),
+        format_count(verdict.rows, "row")
     );
-    if exit == Exit::Done {
-        output.data(&format!("{GREEN}all is well:{GREEN:#} {checked}\n"));
+    if exit == CommandExit::Done {
+        output.print_data(&format!("{GREEN}all is well:{GREEN:#} {checked}\n"));
     } else {
         output.note(&format!(
             "{RED}{} among {checked}{RED:#}",
-            count(verdict.damage.len(), "damage")
+            format_count(verdict.damage.len(), "damage")
         ));
         output.hint("nothing was changed; bring a backup in with `piton store restore FILE`, or save what is there with `piton journal export`");
     }
     Ok(exit)
 }
 
-fn store_command(
+fn run_store_command(
     world: &World,
     command: StoreCommand,
-    output: &mut Output,
-) -> Result<Exit, Failure> {
+    output: &mut CliOutput,
+) -> Result<CommandExit, Failure> {
     match command {
         StoreCommand::Info => {
             let info = store::info(world)?;
             if output.json {
-                output.json(&serde_json::json!({
+                output.print_json(&serde_json::json!({
                     "path": info.path, "bytes": info.bytes, "wal_bytes": info.wal_bytes,
                     "schema_version": info.schema_version, "sqlite_version": info.sqlite_version,
                     "events": info.events, "streams": info.streams, "runs": info.runs, "entries": info.entries,
                 }));
             } else {
-                output.data(&format!(
+                output.print_data(&format!(
                     "{}\n{}, of them {} not yet checkpointed\n{} in {}, {}, {} of sessions\nschema {}, SQLite {}\n",
                     info.path.display(),
-                    piton_core::amount::size(info.bytes + info.wal_bytes),
-                    piton_core::amount::size(info.wal_bytes),
-                    count(info.events, "event"),
-                    count(info.streams, "stream"),
-                    count(info.runs, "run"),
-                    count(info.entries, "entry"),
+                    piton_core::amount::format_size(info.bytes + info.wal_bytes),
+                    piton_core::amount::format_size(info.wal_bytes),
+                    format_count(info.events, "event"),
+                    format_count(info.streams, "stream"),
+                    format_count(info.runs, "run"),
+                    format_count(info.entries, "entry"),
                     info.schema_version,
                     info.sqlite_version
                 ));
             }
-            Ok(Exit::Done)
+            Ok(CommandExit::Done)
         }
         StoreCommand::Backup { file } => {
             let written = store::backup(world, &file)?;
-            say_paths(output, "wrote", &written, None);
-            Ok(Exit::Done)
+            show_written_paths(output, "wrote", &written, None);
+            Ok(CommandExit::Done)
         }
         StoreCommand::Restore { file } => {
             let restored = store::restore(world, &file)?;
-            say_paths(output, "restored", &restored.store, restored.kept.as_ref());
-            Ok(Exit::Done)
+            show_written_paths(output, "restored", &restored.store, restored.kept.as_ref());
+            Ok(CommandExit::Done)
         }
     }
 }
 
-fn say_paths(output: &mut Output, what: &str, path: &Path, kept: Option<&PathBuf>) {
+fn show_written_paths(output: &mut CliOutput, what: &str, path: &Path, kept: Option<&PathBuf>) {
     if output.json {
-        output.json(&serde_json::json!({ what: path, "kept": kept }));
+        output.print_json(&serde_json::json!({ what: path, "kept": kept }));
         return;
     }
     output.note(&format!("{what} {}", path.display()));

@@ -26,15 +26,15 @@ const LEVEL: &str = "PITON_LOG";
 /// # Errors
 ///
 /// When the file cannot be written, or the level is none.
-pub(crate) fn to_file(world: &World, path: &Path) -> Result<(), Failure> {
+pub(crate) fn log_to_file(world: &World, path: &Path) -> Result<(), Failure> {
     let level: Level = match world.var(LEVEL) {
         Some(word) => word.parse().map_err(|_| {
             Failure::new("usage", format!("{LEVEL} is `{word}`, which is no level"))
-                .hint("use one of error, warn, info, debug, trace")
+                .with_hint("use one of error, warn, info, debug, trace")
         })?,
         None => Level::DEBUG,
     };
-    let path = world.path(path);
+    let path = world.resolve_path(path);
     let file = OpenOptions::new()
         .append(true)
         .create(true)
@@ -43,10 +43,10 @@ pub(crate) fn to_file(world: &World, path: &Path) -> Result<(), Failure> {
         .map_err(|error| {
             let what = format!("the log {} cannot be written", path.display());
             Failure::new("file.unwritable", what)
-                .because(error)
-                .hint("name a file in a folder that can be written: `--log FILE`")
+                .with_source(error)
+                .with_hint("name a file in a folder that can be written: `--log FILE`")
         })?;
-    let to = Private {
+    let to = RedactedFile {
         file,
         redactor: world.redactor(),
     };
@@ -75,23 +75,23 @@ impl FormatTime for Utc {
 }
 
 /// A file that no secret is written to.
-struct Private {
+struct RedactedFile {
     file: File,
     redactor: Redactor,
 }
 
-impl<'a> MakeWriter<'a> for Private {
-    type Writer = Line<'a>;
+impl<'a> MakeWriter<'a> for RedactedFile {
+    type Writer = RedactedWriter<'a>;
 
-    fn make_writer(&'a self) -> Line<'a> {
-        Line(self)
+    fn make_writer(&'a self) -> RedactedWriter<'a> {
+        RedactedWriter(self)
     }
 }
 
 /// What is to be written: one event at a time.
-struct Line<'a>(&'a Private);
+struct RedactedWriter<'a>(&'a RedactedFile);
 
-impl Write for Line<'_> {
+impl Write for RedactedWriter<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let text = String::from_utf8_lossy(bytes);
         let redacted = self.0.redactor.redact(&text);

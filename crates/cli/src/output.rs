@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal as _, Write};
 use std::process::ExitCode;
 
 use anstyle::{AnsiColor, Style};
-use piton_engine::{Exit, Failure, Findings};
+use piton_engine::{CommandExit, Failure, Findings};
 use serde::Serialize;
 
 use crate::show::problems;
@@ -17,7 +17,7 @@ pub(crate) const YELLOW: Style = AnsiColor::Yellow.on_default();
 pub(crate) const CYAN: Style = AnsiColor::Cyan.on_default();
 
 /// Where everything is printed.
-pub(crate) struct Output {
+pub(crate) struct CliOutput {
     /// Data is printed as JSON.
     pub(crate) json: bool,
     live: Option<String>,
@@ -25,7 +25,7 @@ pub(crate) struct Output {
     unwritten: Option<io::Error>,
 }
 
-impl Output {
+impl CliOutput {
     pub(crate) fn new(json: bool) -> Self {
         Self {
             json,
@@ -35,48 +35,48 @@ impl Output {
     }
 
     /// Prints data; colours are left out where nobody sees them.
-    pub(crate) fn data(&mut self, text: &str) -> Going {
-        self.clear_live();
-        self.write(anstream::stdout().lock(), text)
+    pub(crate) fn print_data(&mut self, text: &str) -> OutputFlow {
+        self.clear_live_line();
+        self.write_stdout(anstream::stdout().lock(), text)
     }
 
     /// Prints one JSON value on one line.
-    pub(crate) fn json_line(&mut self, value: &impl Serialize) -> Going {
+    pub(crate) fn print_json_line(&mut self, value: &impl Serialize) -> OutputFlow {
         let mut text = serde_json::to_string(value).expect("what piton prints can be said in JSON");
         text.push('\n');
-        self.write(io::stdout().lock(), &text)
+        self.write_stdout(io::stdout().lock(), &text)
     }
 
     /// Prints one JSON value for people to read as well.
-    pub(crate) fn json(&mut self, value: &impl Serialize) -> Going {
+    pub(crate) fn print_json(&mut self, value: &impl Serialize) -> OutputFlow {
         let mut text =
             serde_json::to_string_pretty(value).expect("what piton prints can be said in JSON");
         text.push('\n');
-        self.write(io::stdout().lock(), &text)
+        self.write_stdout(io::stdout().lock(), &text)
     }
 
-    fn write(&mut self, mut stdout: impl Write, text: &str) -> Going {
+    fn write_stdout(&mut self, mut stdout: impl Write, text: &str) -> OutputFlow {
         let written = stdout
             .write_all(text.as_bytes())
             .and_then(|()| stdout.flush());
-        self.going(written)
+        self.check_stdout(written)
     }
 
     /// What a write to stdout says of those who read.
-    fn going(&mut self, written: io::Result<()>) -> Going {
+    fn check_stdout(&mut self, written: io::Result<()>) -> OutputFlow {
         let Err(error) = written else {
-            return Going::On;
+            return OutputFlow::On;
         };
         // Somebody who stopped reading has read enough: nothing is wrong.
         if error.kind() != io::ErrorKind::BrokenPipe {
             self.unwritten.get_or_insert(error);
         }
-        Going::Over
+        OutputFlow::Over
     }
 
     /// What the process ends with. Data that could not be written is told of
     /// here, once, whatever the command did after it.
-    pub(crate) fn end(&mut self, exit: Exit) -> ExitCode {
+    pub(crate) fn exit_code(&mut self, exit: CommandExit) -> ExitCode {
         let Some(error) = self.unwritten.take() else {
             return ExitCode::from(exit.code());
         };
@@ -84,19 +84,19 @@ impl Output {
             "file.unwritable",
             "the answer could not be written to stdout",
         )
-        .because(error)
-        .hint(
+        .with_source(error)
+        .with_hint(
             "see that there is room where the output goes, with `df -h`; what was recorded \
                  stays recorded, and need not be recorded again",
         );
-        self.failure(&failure);
-        ExitCode::from(exit.max(failure.exit()).code())
+        self.print_failure(&failure);
+        ExitCode::from(exit.max(failure.exit_status()).code())
     }
 
     /// Says something that is not data.
     pub(crate) fn note(&mut self, text: &str) {
-        self.clear_live();
-        to_stderr(&format!("{text}\n"));
+        self.clear_live_line();
+        write_stderr(&format!("{text}\n"));
     }
 
     /// Says something that somebody should look at.
@@ -110,21 +110,21 @@ impl Output {
     }
 
     /// Shows problems beside their source lines.
-    pub(crate) fn findings(&mut self, findings: &Findings) {
-        let text = problems::render(findings, width());
-        self.clear_live();
-        to_stderr(&text);
+    pub(crate) fn print_findings(&mut self, findings: &Findings) {
+        let text = problems::render(findings, terminal_width());
+        self.clear_live_line();
+        write_stderr(&text);
     }
 
     /// Says why a command was not carried out.
-    pub(crate) fn failure(&mut self, failure: &Failure) {
+    pub(crate) fn print_failure(&mut self, failure: &Failure) {
         if self.json {
             let mut value = serde_json::json!({ "error": {
                 "code": failure.code,
                 "message": failure.message,
                 "causes": failure.causes(),
                 "hint": failure.hint,
-                "exit": failure.exit().code(),
+                "exit": failure.exit_status().code(),
             }});
             if let Some(findings) = &failure.findings {
                 value["error"]["problems"] = serde_json::to_value(&findings.problems)
@@ -134,7 +134,7 @@ impl Output {
             return;
         }
         if let Some(findings) = &failure.findings {
-            self.findings(findings);
+            self.print_findings(findings);
         }
         self.note(&format!(
             "{RED}error:{RED:#} {} {DIM}[{}]{DIM:#}",
@@ -154,39 +154,39 @@ impl Output {
     }
 
     /// Shows a line that the next one takes the place of.
-    pub(crate) fn live(&mut self, text: &str) {
-        let width = width().saturating_sub(1);
+    pub(crate) fn show_live_line(&mut self, text: &str) {
+        let width = terminal_width().saturating_sub(1);
         let text: String = text.chars().take(width).collect();
         if self.live.as_deref() == Some(&text) {
             return;
         }
-        to_stderr(&format!("\r\u{1b}[2K{text}"));
+        write_stderr(&format!("\r\u{1b}[2K{text}"));
         self.live = Some(text);
     }
 
-    fn clear_live(&mut self) {
+    fn clear_live_line(&mut self) {
         if self.live.take().is_some() {
-            to_stderr("\r\u{1b}[2K");
+            write_stderr("\r\u{1b}[2K");
         }
     }
 
     /// Begins a screen anew, for what is shown again and again.
-    pub(crate) fn fresh_screen(&mut self) {
+    pub(crate) fn clear_screen(&mut self) {
         if io::stdout().is_terminal() {
-            self.data("\u{1b}[H\u{1b}[2J");
+            self.print_data("\u{1b}[H\u{1b}[2J");
         }
     }
 }
 
-impl Drop for Output {
+impl Drop for CliOutput {
     fn drop(&mut self) {
-        self.clear_live();
+        self.clear_live_line();
     }
 }
 
 /// Whether there is still somewhere to print to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Going {
+pub(crate) enum OutputFlow {
     /// There is.
     On,
     /// There is not: a pipe was closed, or a disk is full.
@@ -194,7 +194,7 @@ pub(crate) enum Going {
 }
 
 /// Nothing can be said about a stderr that nobody reads.
-fn to_stderr(text: &str) {
+fn write_stderr(text: &str) {
     let mut stderr = anstream::stderr().lock();
     stderr
         .write_all(text.as_bytes())
@@ -203,7 +203,7 @@ fn to_stderr(text: &str) {
 }
 
 /// The width of the terminal, in characters.
-pub(crate) fn width() -> usize {
+pub(crate) fn terminal_width() -> usize {
     let of = |result: rustix::io::Result<rustix::termios::Winsize>| {
         result
             .ok()
@@ -216,26 +216,26 @@ pub(crate) fn width() -> usize {
 }
 
 /// What clap has to say: help to stdout, mistakes to stderr.
-pub(crate) fn usage(error: &clap::Error, json: bool) -> ExitCode {
-    let mut output = Output::new(json);
+pub(crate) fn print_clap_error(error: &clap::Error, json: bool) -> ExitCode {
+    let mut output = CliOutput::new(json);
     if error.use_stderr() {
         if json {
-            output.failure(&misunderstood(error));
+            output.print_failure(&failure_of_clap_error(error));
         } else {
             // Nothing can be said about a stderr that nobody reads.
             error.print().ok();
         }
-        return output.end(Exit::Usage);
+        return output.exit_code(CommandExit::Usage);
     }
-    output.going(error.print().and_then(|()| io::stdout().flush()));
-    output.end(Exit::Done)
+    output.check_stdout(error.print().and_then(|()| io::stdout().flush()));
+    output.exit_code(CommandExit::Done)
 }
 
 /// The first paragraph says what is wrong, those behind it what to type.
-fn misunderstood(error: &clap::Error) -> Failure {
+fn failure_of_clap_error(error: &clap::Error) -> Failure {
     if error.kind() == clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
         return Failure::new("usage", "a command is missing")
-            .hint("see the commands with `piton --help`");
+            .with_hint("see the commands with `piton --help`");
     }
     let text = error.render().to_string();
     let mut paragraphs = text
@@ -246,5 +246,5 @@ fn misunderstood(error: &clap::Error) -> Failure {
         .filter(|text| !text.starts_with("For more information"))
         .collect();
     hints.push("`--help` behind the command shows what it takes".to_owned());
-    Failure::new("usage", first.trim_start_matches("error: ")).hint(hints.join("; "))
+    Failure::new("usage", first.trim_start_matches("error: ")).with_hint(hints.join("; "))
 }

@@ -5,7 +5,7 @@ use thiserror::Error;
 /// Why a text is not a duration.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("`{0}` is not a duration such as 90s, 45m, 1h30m or 4h")]
-pub struct NotADuration(pub String);
+pub struct ParseDurationError(pub String);
 
 const UNITS: [(char, u64); 4] = [('d', 86_400), ('h', 3_600), ('m', 60), ('s', 1)];
 
@@ -14,8 +14,8 @@ const UNITS: [(char, u64); 4] = [('d', 86_400), ('h', 3_600), ('m', 60), ('s', 1
 /// # Errors
 ///
 /// When the text has another form, is zero, or exceeds what fits.
-pub fn parse_duration(text: &str) -> Result<u64, NotADuration> {
-    let wrong = || NotADuration(text.to_owned());
+pub fn parse_duration(text: &str) -> Result<u64, ParseDurationError> {
+    let wrong = || ParseDurationError(text.to_owned());
     let mut rest = text.trim();
     let mut total: u64 = 0;
     let mut next_unit = 0;
@@ -42,7 +42,7 @@ pub fn parse_duration(text: &str) -> Result<u64, NotADuration> {
 
 /// A span of time for people: `1h 02m`, `3m 20s`, `12s`.
 #[must_use]
-pub fn spoken(seconds: u64) -> String {
+pub fn format_duration(seconds: u64) -> String {
     match (seconds / 3_600, seconds / 60 % 60, seconds % 60) {
         (0, 0, s) => format!("{s}s"),
         (0, m, s) => format!("{m}m {s:02}s"),
@@ -52,7 +52,7 @@ pub fn spoken(seconds: u64) -> String {
 
 /// A span of time as people type it: `90s`, `45m`, `1h30m`, `2d`.
 #[must_use]
-pub fn typed(seconds: u64) -> String {
+pub fn format_duration_flag(seconds: u64) -> String {
     if seconds < 120 {
         return format!("{seconds}s");
     }
@@ -67,7 +67,7 @@ pub fn typed(seconds: u64) -> String {
 
 /// A size for people: `12 B`, `3 KB`, `40 MB`.
 #[must_use]
-pub fn size(bytes: u64) -> String {
+pub fn format_size(bytes: u64) -> String {
     match bytes {
         0..1_024 => format!("{bytes} B"),
         1_024..1_048_576 => format!("{} KB", bytes >> 10),
@@ -111,8 +111,8 @@ mod tests {
 
     #[test]
     fn spans_are_shown_as_words() {
-        assert_eq!(spoken(3_723), "1h 02m");
-        assert_eq!(spoken(62), "1m 02s");
-        assert_eq!(spoken(9), "9s");
+        assert_eq!(format_duration(3_723), "1h 02m");
+        assert_eq!(format_duration(62), "1m 02s");
+        assert_eq!(format_duration(9), "9s");
     }
 }

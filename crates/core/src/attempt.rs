@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::call::Activity;
+use crate::call::AttemptActivity;
 use crate::checkout::Checkout;
-use crate::classify::Category;
+use crate::classify::FailureCategory;
 use crate::id::{AttemptId, Node, RunId};
 use crate::item::ItemRow;
 use crate::native::Native;
@@ -120,7 +120,7 @@ impl Conversation {
     /// Whether the id is one that can be handed to a program: it comes from what
     /// a program printed, and an option of a command line begins with a dash.
     #[must_use]
-    pub fn is_plain(id: &str) -> bool {
+    pub fn is_valid_id(id: &str) -> bool {
         let plain =
             |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b':');
         (1..=200).contains(&id.len()) && !id.starts_with('-') && id.bytes().all(plain)
@@ -184,7 +184,7 @@ words! {
 
 /// What an attempt started from. What is not known is absent, never 0 or false.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Context {
+pub struct AttemptContext {
     /// How often the item had been tried again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_count: Option<u64>,
@@ -208,10 +208,10 @@ pub struct Context {
     pub blocker_valid: Option<bool>,
 }
 
-impl Context {
+impl AttemptContext {
     /// The same, with what `known` says where this says nothing.
     #[must_use]
-    pub fn or(self, known: Self) -> Self {
+    pub fn merge_missing(self, known: Self) -> Self {
         Self {
             retry_count: self.retry_count.or(known.retry_count),
             previous_failure_reason: self
@@ -228,7 +228,7 @@ impl Context {
 
 /// A part of an item that was too large, as the agent names it that splits it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Piece {
+pub struct SplitPiece {
     /// What it is, in one line.
     pub title: String,
     /// What to tell the agent that does it, beyond the title.
@@ -254,7 +254,7 @@ pub struct Report {
     pub error: Option<String>,
     /// What kind of failure it was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub category: Option<Category>,
+    pub category: Option<FailureCategory>,
     /// What a person is needed for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub human: Option<HumanNeeded>,
@@ -289,7 +289,7 @@ pub struct Report {
     pub tree_after: Option<String>,
     /// What it started from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub context: Option<Context>,
+    pub context: Option<AttemptContext>,
     /// How long it took, in seconds, where somebody said so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration_s: Option<u64>,
@@ -311,7 +311,7 @@ pub struct Report {
     pub validations: Vec<String>,
     /// Into what the item is to be split: the answer to [`Role::Split`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub pieces: Vec<Piece>,
+    pub pieces: Vec<SplitPiece>,
     /// What the agent asks for beside its work.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub requests: Vec<WorkRequest>,
@@ -328,8 +328,8 @@ pub struct Report {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub models: BTreeMap<String, Usage>,
     /// What it did.
-    #[serde(default, skip_serializing_if = "Activity::is_empty")]
-    pub activity: Activity,
+    #[serde(default, skip_serializing_if = "AttemptActivity::is_empty")]
+    pub activity: AttemptActivity,
     /// How much it changed; none when nobody looked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub diff: Option<DiffStat>,
@@ -348,7 +348,7 @@ pub struct Report {
 impl Report {
     /// A report that says how it ended and nothing else.
     #[must_use]
-    pub fn bare(outcome: Outcome) -> Self {
+    pub fn with_outcome(outcome: Outcome) -> Self {
         Self {
             outcome,
             summary: None,
@@ -377,7 +377,7 @@ impl Report {
             resets_at: None,
             conversation: None,
             models: BTreeMap::new(),
-            activity: Activity::default(),
+            activity: AttemptActivity::default(),
             diff: None,
             can_be_asked: false,
             proof: None,
@@ -388,51 +388,51 @@ impl Report {
     /// Whether its program ended well and the agent did not say in the form
     /// that it was asked for what came of its work.
     #[must_use]
-    pub fn lacks_verdict(&self) -> bool {
+    pub fn is_missing_verdict(&self) -> bool {
         self.trouble == Some(Trouble::NoVerdict)
     }
 
     /// Whether the service had enough, so that trying again now is of no use.
     #[must_use]
-    pub fn is_put_off(&self) -> bool {
+    pub fn is_rate_limited(&self) -> bool {
         self.outcome == Outcome::Interrupted
             && (self.resets_at.is_some() || self.trouble == Some(Trouble::RateLimit))
     }
 
     /// Whether it was put off at what has no time of its own to be tried again at.
     #[must_use]
-    pub fn cannot_wait_at(&self, item: &ItemRow) -> bool {
-        self.is_put_off() && !item.is_leaf()
+    pub fn is_rate_limited_at_parent(&self, item: &ItemRow) -> bool {
+        self.is_rate_limited() && !item.is_leaf()
     }
 
     /// Whether it broke off though nobody wanted that: nothing counts against
     /// the item, as long as it does not happen again and again.
     #[must_use]
-    pub fn broke_off(&self) -> bool {
+    pub fn was_cut_off(&self) -> bool {
         let by_itself = matches!(self.trouble, Some(Trouble::Signal | Trouble::Session));
-        self.outcome == Outcome::Interrupted && by_itself && !self.is_put_off()
+        self.outcome == Outcome::Interrupted && by_itself && !self.is_rate_limited()
     }
 
     /// What it adds to the sums of its item and its run: nothing where no
     /// program was started.
     #[must_use]
-    pub fn spend(&self) -> Spend {
+    pub fn counted_spend(&self) -> Spend {
         if self.cannot_start {
             return Spend::default();
         }
-        Spend::of(&self.usage)
+        Spend::from_usage(&self.usage)
     }
 
     /// What it adds to the sums by model.
     pub fn spend_by_model(&self) -> impl Iterator<Item = (&String, Spend)> {
         let counts = !self.cannot_start;
         let models = self.models.iter().filter(move |_| counts);
-        models.map(|(model, usage)| (model, Spend::of(usage)))
+        models.map(|(model, usage)| (model, Spend::from_usage(usage)))
     }
 
     /// The pieces, when they are such that the item can be split into them.
     #[must_use]
-    pub fn usable_pieces(&self) -> Option<&[Piece]> {
+    pub fn usable_pieces(&self) -> Option<&[SplitPiece]> {
         let counts = (PIECES_MIN..=PIECES_MAX).contains(&self.pieces.len());
         let named = self
             .pieces
@@ -508,7 +508,7 @@ impl AttemptRow {
     /// it was started. Its id does not say it, nor when it was stored: one that
     /// was taken from a file has an id that is made of its words.
     #[must_use]
-    pub fn time(&self) -> Timestamp {
+    pub fn happened_at(&self) -> Timestamp {
         self.ended_at.unwrap_or(self.started_at)
     }
 
@@ -527,7 +527,7 @@ impl AttemptRow {
 
 /// An attempt that somebody else made and tells of when it is over.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ToldAttempt {
+pub struct ReportedAttempt {
     /// The id that it will have.
     pub attempt: AttemptId,
     /// The run of its item; [`RunId::PROJECT`] for an item of no plan.

@@ -33,8 +33,8 @@ pub struct FailedTry {
 /// An attempt that was interrupted, put off, or could not start is no failure of
 /// the item, and neither is one that asked a person.
 #[must_use]
-pub fn failed_tries(item: &ItemRow, attempts: &[&AttemptRow]) -> Vec<FailedTry> {
-    let mut tries: Vec<FailedTry> = latest_work(attempts)
+pub fn failed_tries_of_item(item: &ItemRow, attempts: &[&AttemptRow]) -> Vec<FailedTry> {
+    let mut tries: Vec<FailedTry> = latest_incomplete_work(attempts)
         .filter(|(_, outcome, _)| {
             matches!(
                 outcome,
@@ -80,7 +80,7 @@ pub fn failed_tries(item: &ItemRow, attempts: &[&AttemptRow]) -> Vec<FailedTry> 
 /// The question with which the last attempt at an item ended, and the number of
 /// that attempt.
 #[must_use]
-pub fn last_question<'a>(attempts: &[&'a AttemptRow]) -> Option<(u32, &'a str)> {
+pub fn last_open_question<'a>(attempts: &[&'a AttemptRow]) -> Option<(u32, &'a str)> {
     let aside = [Role::Repair, Role::Split, Role::IterationHook];
     let is_work = |row: &&AttemptRow| !aside.contains(&row.role);
     let ended = attempts.iter().rev().filter(|row| is_work(row));
@@ -94,7 +94,7 @@ pub fn last_question<'a>(attempts: &[&'a AttemptRow]) -> Option<(u32, &'a str)> 
 /// The number of the attempt that was ended from outside, if the last one that
 /// worked on the item was.
 #[must_use]
-pub fn last_interrupted(attempts: &[&AttemptRow]) -> Option<u32> {
+pub fn last_interrupted_attempt(attempts: &[&AttemptRow]) -> Option<u32> {
     let is_started = |report: &&crate::attempt::Report| !report.cannot_start;
     let is_work = |row: &&&AttemptRow| row.role != Role::IterationHook;
     let reports = attempts.iter().rev().filter(is_work);
@@ -105,7 +105,7 @@ pub fn last_interrupted(attempts: &[&AttemptRow]) -> Option<u32> {
 
 /// The attempts that worked on the item since the last one that completed it,
 /// the latest first, each with what it came to and why.
-fn latest_work<'a>(
+fn latest_incomplete_work<'a>(
     attempts: &'a [&'a AttemptRow],
 ) -> impl Iterator<Item = (&'a AttemptRow, Outcome, String)> {
     let work = attempts
@@ -128,7 +128,7 @@ fn latest_work<'a>(
 /// Those that it depends on and its siblings come before all others, and of
 /// equals the latest.
 #[must_use]
-pub fn done_before<'t>(
+pub fn earlier_done_items<'t>(
     tables: &'t Tables,
     run: RunId,
     node: &Node,
@@ -166,7 +166,7 @@ pub fn done_before<'t>(
 
 /// Something that an attempt noticed, for those that come after it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Noticed<'a> {
+pub struct EarlierFinding<'a> {
     /// The item that was worked on.
     pub node: &'a Node,
     /// What was noticed.
@@ -176,15 +176,18 @@ pub struct Noticed<'a> {
 /// The findings of attempts, each once, at most so many of the latest; `attempts`
 /// oldest first. What was in the way of an item stays with that item.
 #[must_use]
-pub fn noticed_before<'a>(attempts: &[&'a AttemptRow], count_max: usize) -> Vec<Noticed<'a>> {
+pub fn earlier_findings<'a>(
+    attempts: &[&'a AttemptRow],
+    count_max: usize,
+) -> Vec<EarlierFinding<'a>> {
     let mut titles = HashSet::new();
-    let mut found: Vec<Noticed<'a>> = Vec::new();
+    let mut found: Vec<EarlierFinding<'a>> = Vec::new();
     for row in attempts.iter().rev() {
         let seen = row.report.iter().flat_map(|report| &report.observations);
         let findings = seen.filter(|seen| seen.kind == ObservationKind::Finding);
         for seen in findings.rev() {
             if titles.insert(seen.title.trim().to_lowercase()) {
-                found.push(Noticed {
+                found.push(EarlierFinding {
                     node: &row.node,
                     seen,
                 });

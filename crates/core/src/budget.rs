@@ -3,7 +3,7 @@
 //! Unlike the other limits they bound all invocations together: what counts is
 //! what the journal knows of every attempt. Dollars that were reckoned from a
 //! price table count like those that a program said. What nobody knows cannot
-//! count; [`warning`] says so.
+//! count; [`describe_unknown_spend`] says so.
 
 use crate::dollars::Dollars;
 use crate::policy::Limits;
@@ -11,42 +11,42 @@ use crate::usage::{Spend, Usage};
 
 /// What counts for a budget.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Spent {
+pub struct BudgetUse {
     /// Dollars, said and reckoned.
     pub usd: Dollars,
-    /// Tokens of every type that counts: see [`Usage::tokens`].
+    /// Tokens of every type that counts: see [`Usage::budget_tokens`].
     pub tokens: u64,
 }
 
-impl Spent {
+impl BudgetUse {
     /// Both together.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         Self {
-            usd: self.usd.plus(other.usd),
+            usd: self.usd.saturating_add(other.usd),
             tokens: self.tokens.saturating_add(other.tokens),
         }
     }
 }
 
-impl From<&Spend> for Spent {
+impl From<&Spend> for BudgetUse {
     fn from(spend: &Spend) -> Self {
         Self {
-            usd: spend.dollars().unwrap_or_default(),
-            tokens: spend.tokens().unwrap_or(0),
+            usd: spend.total_dollars().unwrap_or_default(),
+            tokens: spend.budget_tokens().unwrap_or(0),
         }
     }
 }
 
-impl From<&Usage> for Spent {
+impl From<&Usage> for BudgetUse {
     fn from(usage: &Usage) -> Self {
-        Self::from(&Spend::of(usage))
+        Self::from(&Spend::from_usage(usage))
     }
 }
 
 /// What is left of budgets; none where there is no such budget.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Left {
+pub struct BudgetLeft {
     /// Dollars.
     pub usd: Option<Dollars>,
     /// Tokens.
@@ -59,12 +59,19 @@ pub struct Left {
 /// `spend` is that of the run, `live` what the present attempt used so far, and
 /// `elsewhere` what all other runs of the project used.
 #[must_use]
-pub fn left(limits: &Limits, spend: &Spend, live: &Usage, elsewhere: Spent) -> Left {
-    let run = Spent::from(spend).plus(live.into());
+pub fn budget_left(
+    limits: &Limits,
+    spend: &Spend,
+    live: &Usage,
+    elsewhere: BudgetUse,
+) -> BudgetLeft {
+    let run = BudgetUse::from(spend).plus(live.into());
     let project = run.plus(elsewhere);
     let usd = [
-        limits.budget_usd.map(|most| most.less(run.usd)),
-        limits.project_usd.map(|most| most.less(project.usd)),
+        limits.budget_usd.map(|most| most.saturating_sub(run.usd)),
+        limits
+            .project_usd
+            .map(|most| most.saturating_sub(project.usd)),
     ];
     let tokens = [
         limits
@@ -74,17 +81,22 @@ pub fn left(limits: &Limits, spend: &Spend, live: &Usage, elsewhere: Spent) -> L
             .project_tokens
             .map(|most| most.saturating_sub(project.tokens)),
     ];
-    Left {
+    BudgetLeft {
         usd: usd.into_iter().flatten().min(),
         tokens: tokens.into_iter().flatten().min(),
     }
 }
 
 /// The budget that is used up, in words; none while there is something left of
-/// each. See [`left`] for the rest.
+/// each. See [`budget_left`] for the rest.
 #[must_use]
-pub fn reached(limits: &Limits, spend: &Spend, live: &Usage, elsewhere: Spent) -> Option<String> {
-    let run = Spent::from(spend).plus(live.into());
+pub fn describe_exhausted_budget(
+    limits: &Limits,
+    spend: &Spend,
+    live: &Usage,
+    elsewhere: BudgetUse,
+) -> Option<String> {
+    let run = BudgetUse::from(spend).plus(live.into());
     let project = run.plus(elsewhere);
     let usd = |most: Option<Dollars>, used: Dollars| most.filter(|most| used >= *most);
     let tokens = |most: Option<u64>, used: u64| most.filter(|most| used >= *most);
@@ -101,12 +113,16 @@ pub fn reached(limits: &Limits, spend: &Spend, live: &Usage, elsewhere: Spent) -
 /// The budgets that were passed, each in a sentence that says by how much. The
 /// last attempt of a run may pass one, and no further agent is held back then.
 #[must_use]
-pub fn passed(limits: &Limits, spend: &Spend, elsewhere: Spent) -> Vec<String> {
-    let run = Spent::from(spend);
+pub fn describe_exceeded_budgets(
+    limits: &Limits,
+    spend: &Spend,
+    elsewhere: BudgetUse,
+) -> Vec<String> {
+    let run = BudgetUse::from(spend);
     let project = run.plus(elsewhere);
     let usd = |which: &str, most: Option<Dollars>, used: Dollars| {
         let most = most.filter(|most| used > *most)?;
-        let over = used.less(most);
+        let over = used.saturating_sub(most);
         Some(format!(
             "the {which} of {most} was passed by {over}: {used} were used"
         ))
@@ -130,7 +146,7 @@ pub fn passed(limits: &Limits, spend: &Spend, elsewhere: Spent) -> Vec<String> {
 /// What somebody should know who trusts in a budget: that what some attempts of
 /// the run used is not known, and does not count.
 #[must_use]
-pub fn warning(limits: &Limits, spend: &Spend) -> Option<String> {
+pub fn describe_unknown_spend(limits: &Limits, spend: &Spend) -> Option<String> {
     let attempts = |count: u64| match count {
         1 => "1 attempt".to_owned(),
         more => format!("{more} attempts"),
@@ -171,8 +187,8 @@ mod tests {
         }
     }
 
-    fn elsewhere(usd: &str) -> Spent {
-        Spent {
+    fn elsewhere(usd: &str) -> BudgetUse {
+        BudgetUse {
             usd: usd.parse().expect("an amount"),
             tokens: 0,
         }
@@ -186,9 +202,9 @@ mod tests {
         others: &str,
         expect: (Option<&str>, Option<&str>),
     ) {
-        let (spend, live) = (Spend::of(&cost(run)), cost(live));
-        let left = left(limits, &spend, &live, elsewhere(others));
-        let reached = reached(limits, &spend, &live, elsewhere(others));
+        let (spend, live) = (Spend::from_usage(&cost(run)), cost(live));
+        let left = budget_left(limits, &spend, &live, elsewhere(others));
+        let reached = describe_exhausted_budget(limits, &spend, &live, elsewhere(others));
         let left = left.usd.map(|usd| usd.to_string());
         assert_eq!((left.as_deref(), reached.as_deref()), expect);
     }
@@ -228,21 +244,24 @@ mod tests {
             project_tokens: Some(1_000),
             ..Limits::default()
         };
-        let (spend, none) = (Spend::of(&cost(1.0)), Usage::default());
-        let of_others = |tokens| Spent {
+        let (spend, none) = (Spend::from_usage(&cost(1.0)), Usage::default());
+        let of_others = |tokens| BudgetUse {
             tokens,
-            ..Spent::default()
+            ..BudgetUse::default()
         };
-        let now = left(&limits, &spend, &cost(1.0), of_others(0));
+        let now = budget_left(&limits, &spend, &cost(1.0), of_others(0));
         assert_eq!((now.usd, now.tokens), (None, Some(50)));
-        assert_eq!(reached(&limits, &spend, &none, of_others(0)), None);
+        assert_eq!(
+            describe_exhausted_budget(&limits, &spend, &none, of_others(0)),
+            None
+        );
         let two = spend.plus(&spend);
         assert_eq!(
-            reached(&limits, &two, &cost(1.0), of_others(0)).as_deref(),
+            describe_exhausted_budget(&limits, &two, &cost(1.0), of_others(0)).as_deref(),
             Some("budget (250 tokens)")
         );
         assert_eq!(
-            reached(&limits, &spend, &none, of_others(900)).as_deref(),
+            describe_exhausted_budget(&limits, &spend, &none, of_others(900)).as_deref(),
             Some("project budget (1000 tokens)")
         );
     }
@@ -253,16 +272,16 @@ mod tests {
             budget_tokens: Some(80),
             ..limits("5", "10")
         };
-        let spend = Spend::of(&cost(6.5));
-        let said = passed(&five, &spend, elsewhere("4"));
+        let spend = Spend::from_usage(&cost(6.5));
+        let said = describe_exceeded_budgets(&five, &spend, elsewhere("4"));
         let expect = [
             "the budget of $5.00 was passed by $1.50: $6.50 were used",
             "the budget of 80 tokens was passed by 20: 100 were used",
             "the project budget of $10.00 was passed by $0.50: $10.50 were used",
         ];
         assert_eq!(said, expect);
-        let spend = Spend::of(&cost(5.0));
-        assert!(passed(&limits("5", "9"), &spend, elsewhere("4")).is_empty());
+        let spend = Spend::from_usage(&cost(5.0));
+        assert!(describe_exceeded_budgets(&limits("5", "9"), &spend, elsewhere("4")).is_empty());
     }
 
     #[test]
@@ -272,16 +291,19 @@ mod tests {
             ..Usage::default()
         };
         let five = limits("5", "");
-        let spend = Spend::of(&reckoned);
+        let spend = Spend::from_usage(&reckoned);
         let none = Usage::default();
-        assert!(reached(&five, &spend, &none, Spent::default()).is_some());
-        assert_eq!(warning(&five, &spend), None);
-        let unknown = Spend::of(&none);
-        assert_eq!(reached(&five, &unknown, &none, Spent::default()), None);
+        assert!(describe_exhausted_budget(&five, &spend, &none, BudgetUse::default()).is_some());
+        assert_eq!(describe_unknown_spend(&five, &spend), None);
+        let unknown = Spend::from_usage(&none);
         assert_eq!(
-            warning(&five, &unknown).as_deref(),
+            describe_exhausted_budget(&five, &unknown, &none, BudgetUse::default()),
+            None
+        );
+        assert_eq!(
+            describe_unknown_spend(&five, &unknown).as_deref(),
             Some("what 1 attempt cost is not known, and does not count for the budget in dollars")
         );
-        assert_eq!(warning(&limits("", ""), &unknown), None);
+        assert_eq!(describe_unknown_spend(&limits("", ""), &unknown), None);
     }
 }

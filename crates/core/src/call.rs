@@ -27,13 +27,13 @@ pub const WHAT_CHARS_MAX: usize = 300;
 
 /// One call of a tool by an agent, as far as its program tells.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Call {
+pub struct AgentCall {
     /// What for.
     pub kind: CallKind,
     /// The tool, as the program names it: `Bash`, `write_file`.
     pub tool: String,
     /// The file or the command; where it is kept, at most [`WHAT_CHARS_MAX`]
-    /// characters: see [`Call::redacted`].
+    /// characters: see [`AgentCall::redact`].
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub what: String,
     /// The exit status of a command, where it is told.
@@ -53,14 +53,14 @@ pub struct Call {
     pub at: Option<Timestamp>,
 }
 
-impl Call {
+impl AgentCall {
     /// A call of which nothing else is known yet.
     #[must_use]
     pub fn new(kind: CallKind, tool: &str, what: &str) -> Self {
         Self {
             kind,
             tool: tool.to_owned(),
-            what: first_chars(what, CHARS_MAX),
+            what: truncate_chars(what, CHARS_MAX),
             exit: None,
             failed: false,
             bytes: None,
@@ -72,23 +72,23 @@ impl Call {
 
 /// A call in a session that piton did not start, as a hook told of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct NotedCall {
+pub struct SessionCall {
     /// The session, as its program names it.
     pub session: String,
     /// The item that the session holds, as somebody named it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub item: Option<String>,
     /// The call.
-    pub call: Call,
+    pub call: AgentCall,
 }
 
-impl Call {
+impl AgentCall {
     /// The same without its secrets, and then no longer than it may be: half a
     /// secret would not be known for one.
     #[must_use]
-    pub fn redacted(mut self, redactor: &Redactor) -> Self {
-        self.tool = shortened(&redactor.redact(&self.tool));
-        self.what = shortened(&redactor.redact(&self.what));
+    pub fn redact(mut self, redactor: &Redactor) -> Self {
+        self.tool = shorten_text(&redactor.redact(&self.tool));
+        self.what = shorten_text(&redactor.redact(&self.what));
         self
     }
 }
@@ -96,14 +96,14 @@ impl Call {
 /// So much of what a call is about is looked at.
 const CHARS_MAX: usize = 8_192;
 
-fn first_chars(text: &str, chars_max: usize) -> String {
+fn truncate_chars(text: &str, chars_max: usize) -> String {
     match text.char_indices().nth(chars_max) {
         Some((end, _)) => text[..end].to_owned(),
         None => text.to_owned(),
     }
 }
 
-fn shortened(text: &str) -> String {
+fn shorten_text(text: &str) -> String {
     match text.char_indices().nth(WHAT_CHARS_MAX) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),
@@ -116,7 +116,7 @@ pub const CALLS_MAX: usize = 200;
 
 /// What an agent did in an attempt.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Activity {
+pub struct AttemptActivity {
     /// Calls of tools.
     #[serde(default)]
     pub calls: u32,
@@ -134,10 +134,10 @@ pub struct Activity {
     pub unknown_lines: u32,
     /// The first and the last calls, at most [`CALLS_MAX`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub kept: Vec<Call>,
+    pub kept: Vec<AgentCall>,
 }
 
-impl Activity {
+impl AttemptActivity {
     /// Whether there is nothing to tell.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -145,7 +145,7 @@ impl Activity {
     }
 
     /// Counts a call that is over, and keeps it while there is room.
-    pub fn add(&mut self, call: Call) {
+    pub fn add_call(&mut self, call: AgentCall) {
         self.calls = self.calls.saturating_add(1);
         self.failed = self.failed.saturating_add(u32::from(call.failed));
         self.sub_agents = self
@@ -165,9 +165,13 @@ mod tests {
 
     #[test]
     fn all_calls_are_counted_and_the_first_and_the_last_are_kept() {
-        let mut activity = Activity::default();
+        let mut activity = AttemptActivity::default();
         for at in 0..1_000 {
-            activity.add(Call::new(CallKind::Shell, "Bash", &format!("echo {at}")));
+            activity.add_call(AgentCall::new(
+                CallKind::Shell,
+                "Bash",
+                &format!("echo {at}"),
+            ));
         }
         assert_eq!((activity.calls, activity.kept.len()), (1_000, CALLS_MAX));
         let what = |at: usize| activity.kept[at].what.as_str();
@@ -179,16 +183,16 @@ mod tests {
 
     #[test]
     fn what_is_long_is_cut_at_a_character() {
-        let call = Call::new(CallKind::Write, "Write", &"ä".repeat(400));
-        let call = call.redacted(&Redactor::with_variables([]));
+        let call = AgentCall::new(CallKind::Write, "Write", &"ä".repeat(400));
+        let call = call.redact(&Redactor::with_variables([]));
         assert_eq!(call.what.chars().count(), WHAT_CHARS_MAX + 1);
     }
 
     #[test]
     fn no_half_of_a_secret_is_left_where_a_text_is_cut() {
         let what = format!("echo {}hunter22hunter22", "x".repeat(WHAT_CHARS_MAX - 12));
-        let call = Call::new(CallKind::Shell, "Bash", &what);
-        let call = call.redacted(&Redactor::with_variables([("TOKEN", "hunter22hunter22")]));
+        let call = AgentCall::new(CallKind::Shell, "Bash", &what);
+        let call = call.redact(&Redactor::with_variables([("TOKEN", "hunter22hunter22")]));
         assert!(!call.what.contains("hunter"), "{}", call.what);
     }
 }

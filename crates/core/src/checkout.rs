@@ -28,14 +28,14 @@ impl Checkout {
     /// on no branch, as in the middle of a rebase, belongs to each of its repository;
     /// branches of one name in two repositories are two.
     #[must_use]
-    pub fn belongs_to_branch_of(&self, other: &Self) -> bool {
+    pub fn is_on_branch_of(&self, other: &Self) -> bool {
         let is_same = self.repository == other.repository;
         is_same && (self.branch.is_none() || self.branch == other.branch)
     }
 
     /// The branch; else the first letters of the commit.
     #[must_use]
-    pub fn name(&self) -> &str {
+    pub fn branch_or_commit(&self) -> &str {
         let commit = self.commit.as_deref().unwrap_or("no commit");
         let short = commit.get(..12).unwrap_or(commit);
         self.branch.as_deref().unwrap_or(short)
@@ -43,7 +43,7 @@ impl Checkout {
 
     /// What a stored body says of it.
     #[must_use]
-    pub fn in_body(body: &str) -> Option<Self> {
+    pub fn parse_stored_body(body: &str) -> Option<Self> {
         #[derive(Deserialize)]
         struct Body {
             checkout: Option<Checkout>,
@@ -59,7 +59,7 @@ impl Event {
     /// Whether it is kept what was checked out when it happened: where it is
     /// about work, or about what the files of a project show.
     #[must_use]
-    pub fn belongs_to_checkout(&self) -> bool {
+    pub fn has_checkout(&self) -> bool {
         match self {
             Self::RunPlanned(_)
             | Self::AttemptStarted { .. }

@@ -9,11 +9,11 @@
 
 mod named;
 
-use self::named::{Named, bare, named};
+use self::named::{ClaimMention, find_mentions, strip_punctuation};
 
 /// Something that a blocker says is not there.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Claim {
+pub enum MissingThing {
     /// An environment variable is not set.
     Variable(String),
     /// A file or a folder is not there.
@@ -26,7 +26,7 @@ pub enum Claim {
 
 /// What looking showed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Verdict {
+pub struct ClaimVerdict {
     /// Whether anything could be looked up.
     pub verified: bool,
     /// Whether what was looked up is missing, as claimed; `None` where nothing
@@ -37,8 +37,8 @@ pub struct Verdict {
 /// What comes of looking: for each claim whether the thing is missing. One thing
 /// that is missing is enough.
 #[must_use]
-pub fn verdict(missing: &[bool]) -> Verdict {
-    Verdict {
+pub fn verdict_of_claims(missing: &[bool]) -> ClaimVerdict {
+    ClaimVerdict {
         verified: !missing.is_empty(),
         valid: (!missing.is_empty()).then(|| missing.contains(&true)),
     }
@@ -49,7 +49,7 @@ const CLAIMS_MAX: usize = 16;
 
 /// Words by which something is said not to be there. Lower case, `n't` written
 /// out as `not`.
-struct Signs {
+struct MissingSigns {
     /// What stands before the name.
     before: &'static [&'static str],
     /// What stands after it and its verb.
@@ -57,7 +57,7 @@ struct Signs {
 }
 
 /// Of anything that is named.
-const ABSENT: Signs = Signs {
+const ABSENT: MissingSigns = MissingSigns {
     before: &[
         "no",
         "no such",
@@ -95,7 +95,7 @@ const ABSENT: Signs = Signs {
 };
 
 /// Of something that should answer: a service is known by these only.
-const SILENT: Signs = Signs {
+const SILENT: MissingSigns = MissingSigns {
     before: &[
         "nothing listens",
         "nothing is listening",
@@ -159,9 +159,9 @@ const TAKEN_BACK: &[&str] = &["to", "up", "correctly", "properly", "right", "as"
 /// order of the text. A sentence that only names a thing claims nothing: "the
 /// server refuses what is in `API_KEY`" is true whether or not that is set.
 #[must_use]
-pub fn missing(text: &str) -> Vec<Claim> {
+pub fn find_missing(text: &str) -> Vec<MissingThing> {
     let mut found = Vec::new();
-    for claim in sentences(text).flat_map(missing_in) {
+    for claim in split_sentences(text).flat_map(find_missing_in_sentence) {
         if !found.contains(&claim) {
             found.push(claim);
         }
@@ -172,30 +172,31 @@ pub fn missing(text: &str) -> Vec<Claim> {
 
 /// The sentences of a text. A name may hold a full stop, so that one ends a
 /// sentence only before a blank.
-fn sentences(text: &str) -> impl Iterator<Item = &str> {
+fn split_sentences(text: &str) -> impl Iterator<Item = &str> {
     text.split(['\n', ';', '!', '?'])
         .flat_map(|line| line.split(". "))
 }
 
 /// Several names in a row are one list: what is said of one is said of all.
-fn missing_in(sentence: &str) -> Vec<Claim> {
+fn find_missing_in_sentence(sentence: &str) -> Vec<MissingThing> {
     let words: Vec<&str> = sentence.split_whitespace().collect();
-    let named = named(&words);
-    let is_one_list = |one: &Named, next: &Named| {
-        let between = plain(&words[one.at + 1..next.at]);
+    let named = find_mentions(&words);
+    let is_one_list = |one: &ClaimMention, next: &ClaimMention| {
+        let between = normalize_words(&words[one.at + 1..next.at]);
         between
             .iter()
-            .all(|word| is_in(KINDS, word) || is_in(JOINS, word))
+            .all(|word| is_in_table(KINDS, word) || is_in_table(JOINS, word))
     };
-    let mut found: Vec<&Named> = Vec::new();
+    let mut found: Vec<&ClaimMention> = Vec::new();
     for list in named.chunk_by(is_one_list) {
         let (Some(first), Some(last)) = (list.first(), list.last()) else {
             continue;
         };
-        let before = plain(&words[..first.at]);
-        let after = plain(&words[last.at + 1..]);
-        let said =
-            |signs: &Signs| says_before(&before, signs) || says_after(&before, &after, signs);
+        let before = normalize_words(&words[..first.at]);
+        let after = normalize_words(&words[last.at + 1..]);
+        let said = |signs: &MissingSigns| {
+            has_sign_before(&before, signs) || has_sign_after(&before, &after, signs)
+        };
         let is_silent = said(&SILENT);
         let is_absent = is_silent || said(&ABSENT);
         found.extend(list.iter().filter(|one| match one.by_service {
@@ -204,7 +205,8 @@ fn missing_in(sentence: &str) -> Vec<Claim> {
         }));
     }
     // "Redis at localhost:6380": the port is the one that is told.
-    let is_told = |one: &&Named| !one.by_service && matches!(one.claim, Claim::Port(_));
+    let is_told =
+        |one: &&ClaimMention| !one.by_service && matches!(one.claim, MissingThing::Port(_));
     let has_port = found.iter().any(is_told);
     found.retain(|one| !(one.by_service && has_port));
     found.into_iter().map(|one| one.claim.clone()).collect()
@@ -212,10 +214,12 @@ fn missing_in(sentence: &str) -> Vec<Claim> {
 
 /// Words as signs are written, with the comma and the colon that ends one as a
 /// word of its own.
-fn plain(words: &[&str]) -> Vec<String> {
+fn normalize_words(words: &[&str]) -> Vec<String> {
     let mut plain = Vec::new();
     for word in words {
-        let said = bare(word).to_lowercase().replace('\u{2019}', "'");
+        let said = strip_punctuation(word)
+            .to_lowercase()
+            .replace('\u{2019}', "'");
         match said.strip_suffix("n't") {
             Some("ca") => plain.extend(["can", "not"].map(str::to_owned)),
             Some(verb) => plain.extend([verb.to_owned(), "not".to_owned()]),
@@ -228,25 +232,25 @@ fn plain(words: &[&str]) -> Vec<String> {
     plain
 }
 
-fn is_in(table: &[&str], word: &str) -> bool {
+fn is_in_table(table: &[&str], word: &str) -> bool {
     table.contains(&word)
 }
 
 /// The words before a name without those that belong to it. A comma after one
 /// that does, does as well; after another word it ends what that says.
-fn without_kinds(before: &[String]) -> &[String] {
+fn strip_kind_words(before: &[String]) -> &[String] {
     let mut before = before;
     loop {
         before = match before {
-            [rest @ .., kind] if is_in(KINDS, kind) => rest,
-            [rest @ .., kind, comma] if comma == "," && is_in(KINDS, kind) => rest,
+            [rest @ .., kind] if is_in_table(KINDS, kind) => rest,
+            [rest @ .., kind, comma] if comma == "," && is_in_table(KINDS, kind) => rest,
             _ => return before,
         };
     }
 }
 
-fn says_before(before: &[String], signs: &Signs) -> bool {
-    let before = without_kinds(before);
+fn has_sign_before(before: &[String], signs: &MissingSigns) -> bool {
+    let before = strip_kind_words(before);
     signs.before.iter().any(|sign| {
         let sign = sign.split(' ').rev();
         let mut said = before.iter().rev();
@@ -255,13 +259,13 @@ fn says_before(before: &[String], signs: &Signs) -> bool {
     })
 }
 
-fn says_after(before: &[String], after: &[String], signs: &Signs) -> bool {
-    let may_be = without_kinds(before)
+fn has_sign_after(before: &[String], after: &[String], signs: &MissingSigns) -> bool {
+    let may_be = strip_kind_words(before)
         .last()
-        .is_some_and(|word| is_in(IFS, word));
+        .is_some_and(|word| is_in_table(IFS, word));
     let begin = after
         .iter()
-        .position(|word| !is_in(KINDS, word) && !is_in(LEADS, word))
+        .position(|word| !is_in_table(KINDS, word) && !is_in_table(LEADS, word))
         .unwrap_or(after.len());
     let after = &after[begin..];
     !may_be
@@ -272,8 +276,8 @@ fn says_after(before: &[String], after: &[String], signs: &Signs) -> bool {
                 .all(|word| said.next().is_some_and(|said| said == word));
             let next = said.next().map(String::as_str);
             let holds = match *sign {
-                "missing" => next.is_none_or(|next| is_in(MISSING_FOLLOWED, next)),
-                _ => next.is_none_or(|next| !is_in(TAKEN_BACK, next)),
+                "missing" => next.is_none_or(|next| is_in_table(MISSING_FOLLOWED, next)),
+                _ => next.is_none_or(|next| !is_in_table(TAKEN_BACK, next)),
             };
             is_said && holds
         })
@@ -287,20 +291,20 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(text: &str, expect: &[Claim]) {
-        assert_eq!(missing(text), expect, "{text}");
+    fn check(text: &str, expect: &[MissingThing]) {
+        assert_eq!(find_missing(text), expect, "{text}");
     }
 
-    fn variable(name: &str) -> Claim {
-        Claim::Variable(name.to_owned())
+    fn variable(name: &str) -> MissingThing {
+        MissingThing::Variable(name.to_owned())
     }
 
-    fn command(name: &str) -> Claim {
-        Claim::Command(name.to_owned())
+    fn command(name: &str) -> MissingThing {
+        MissingThing::Command(name.to_owned())
     }
 
-    fn file(name: &str) -> Claim {
-        Claim::File(name.to_owned())
+    fn file(name: &str) -> MissingThing {
+        MissingThing::File(name.to_owned())
     }
 
     #[test]
@@ -335,11 +339,14 @@ mod tests {
             "The command `wasm-pack` cannot be found",
             &[command("wasm-pack")],
         );
-        check("PostgreSQL is not running", &[Claim::Port(5432)]);
-        check("nobody answers at localhost:8080", &[Claim::Port(8080)]);
+        check("PostgreSQL is not running", &[MissingThing::Port(5432)]);
+        check(
+            "nobody answers at localhost:8080",
+            &[MissingThing::Port(8080)],
+        );
         check(
             "cannot connect to Redis at 127.0.0.1:6380",
-            &[Claim::Port(6380)],
+            &[MissingThing::Port(6380)],
         );
     }
 
@@ -356,7 +363,7 @@ mod tests {
         }
         check(
             "nothing listens at localhost:8080/health or port 5433",
-            &[Claim::Port(8080), Claim::Port(5433)],
+            &[MissingThing::Port(8080), MissingThing::Port(5433)],
         );
     }
 
@@ -385,10 +392,10 @@ mod tests {
 
     #[test]
     fn one_thing_that_is_missing_is_enough() {
-        let said = |verified, valid| Verdict { verified, valid };
-        assert_eq!(verdict(&[]), said(false, None));
-        assert_eq!(verdict(&[false]), said(true, Some(false)));
-        assert_eq!(verdict(&[false, true]), said(true, Some(true)));
+        let said = |verified, valid| ClaimVerdict { verified, valid };
+        assert_eq!(verdict_of_claims(&[]), said(false, None));
+        assert_eq!(verdict_of_claims(&[false]), said(true, Some(false)));
+        assert_eq!(verdict_of_claims(&[false, true]), said(true, Some(true)));
     }
 
     proptest! {
@@ -396,7 +403,7 @@ mod tests {
 
         #[test]
         fn any_text_has_few_claims_and_each_once(text in "(no |missing |[A-Z_]{1,6}|[a-z/.`'$:]{1,8}|port [0-9]{1,6}| |\\PC){0,80}") {
-            let found = missing(&text);
+            let found = find_missing(&text);
             prop_assert!(found.len() <= CLAIMS_MAX);
             let mut each = found.clone();
             each.sort();

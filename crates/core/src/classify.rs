@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// What kind of failure an error is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Category {
+pub enum FailureCategory {
     /// A host could not be reached, a connection broke.
     Network,
     /// A service asks to come back later.
@@ -21,7 +21,7 @@ pub enum Category {
     Logic,
 }
 
-impl Category {
+impl FailureCategory {
     /// The name, as stored, shown and written in a plan.
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -50,9 +50,9 @@ impl Category {
 }
 
 /// Texts that tell a category, in the order in which they are tried. Lower case.
-const SIGNS: &[(Category, &[&str])] = &[
+const SIGNS: &[(FailureCategory, &[&str])] = &[
     (
-        Category::Network,
+        FailureCategory::Network,
         &[
             "econnrefused",
             "econnreset",
@@ -83,7 +83,7 @@ const SIGNS: &[(Category, &[&str])] = &[
         ],
     ),
     (
-        Category::RateLimit,
+        FailureCategory::RateLimit,
         &[
             "rate limit",
             "rate-limit",
@@ -100,7 +100,7 @@ const SIGNS: &[(Category, &[&str])] = &[
         ],
     ),
     (
-        Category::Timeout,
+        FailureCategory::Timeout,
         &[
             "timed out",
             "timeout",
@@ -110,7 +110,7 @@ const SIGNS: &[(Category, &[&str])] = &[
         ],
     ),
     (
-        Category::Validation,
+        FailureCategory::Validation,
         &[
             "validation",
             "invalid",
@@ -138,15 +138,15 @@ const SIGNS: &[(Category, &[&str])] = &[
 /// Exit status 124 is that of `timeout(1)`; 137 that of a process killed for
 /// being late or too large.
 #[must_use]
-pub fn classify(exit: Option<i32>, text: &str) -> Category {
+pub fn classify_failure(exit: Option<i32>, text: &str) -> FailureCategory {
     if matches!(exit, Some(124 | 137)) {
-        return Category::Timeout;
+        return FailureCategory::Timeout;
     }
     let text = text.to_lowercase();
     SIGNS
         .iter()
         .find(|(_, signs)| signs.iter().any(|sign| contains_word(&text, sign)))
-        .map_or(Category::Logic, |(category, _)| *category)
+        .map_or(FailureCategory::Logic, |(category, _)| *category)
 }
 
 /// Whether `sign` stands in `text` without a letter or digit right before or
@@ -165,8 +165,8 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(exit: Option<i32>, text: &str, expect: Category) {
-        assert_eq!(classify(exit, text), expect, "{text}");
+    fn check(exit: Option<i32>, text: &str, expect: FailureCategory) {
+        assert_eq!(classify_failure(exit, text), expect, "{text}");
     }
 
     #[test]
@@ -174,29 +174,41 @@ mod tests {
         check(
             Some(1),
             "connect ECONNREFUSED 127.0.0.1:5432",
-            Category::Network,
+            FailureCategory::Network,
         );
-        check(Some(1), "Error: 429 Too Many Requests", Category::RateLimit);
-        check(Some(124), "", Category::Timeout);
-        check(Some(137), "killed", Category::Timeout);
-        check(None, "the request timed out", Category::Timeout);
+        check(
+            Some(1),
+            "Error: 429 Too Many Requests",
+            FailureCategory::RateLimit,
+        );
+        check(Some(124), "", FailureCategory::Timeout);
+        check(Some(137), "killed", FailureCategory::Timeout);
+        check(None, "the request timed out", FailureCategory::Timeout);
         check(
             Some(2),
             "TypeError: x is not a function",
-            Category::Validation,
+            FailureCategory::Validation,
         );
-        check(Some(1), "3 tests failed", Category::Validation);
-        check(Some(1), "I could not find the function", Category::Logic);
-        check(Some(1), "expected 14290 rows", Category::Logic);
+        check(Some(1), "3 tests failed", FailureCategory::Validation);
+        check(
+            Some(1),
+            "I could not find the function",
+            FailureCategory::Logic,
+        );
+        check(Some(1), "expected 14290 rows", FailureCategory::Logic);
     }
 
     #[test]
     fn the_first_category_in_the_order_wins() {
-        check(None, "network error: request timed out", Category::Network);
+        check(
+            None,
+            "network error: request timed out",
+            FailureCategory::Network,
+        );
         check(
             None,
             "rate limit exceeded, timeout while waiting",
-            Category::RateLimit,
+            FailureCategory::RateLimit,
         );
     }
 }

@@ -6,13 +6,13 @@ use crate::gate::GateReport;
 use serde::{Deserialize, Serialize};
 
 use crate::actor::Actor;
-use crate::attempt::{Report, Role, ToldAttempt};
-use crate::call::NotedCall;
+use crate::attempt::{Report, ReportedAttempt, Role};
+use crate::call::SessionCall;
 use crate::checkout::Checkout;
-use crate::decision::{Verb, Way};
+use crate::decision::{DecisionChoice, Verb};
 use crate::edit::Edit;
 use crate::entry::Entry;
-use crate::evidence::{BaselineResult, Claims, Evidence};
+use crate::evidence::{BaselineResult, ClaimSettings, Evidence};
 use crate::flags::RunFlags;
 
 use crate::id::{AttemptId, DecisionId, Node, RunId, StreamId};
@@ -45,7 +45,7 @@ pub enum Command {
         /// The limits of this invocation.
         limits: Limits,
         /// What it asks of agents that say that an item is done.
-        claims: Claims,
+        claims: ClaimSettings,
         /// What a person typed for it, for the next invocation.
         #[serde(default, skip_serializing_if = "RunFlags::is_empty")]
         flags: Box<RunFlags>,
@@ -461,14 +461,14 @@ pub enum Command {
         /// What was changed, in the order in which it is to be tried.
         edits: Vec<Edit>,
         /// Whose word they are.
-        word: Word,
+        word: EditAuthor,
     },
     /// Keep a session event.
     LogEntry(Box<Entry>),
     /// Keep a call of a tool in a session that piton did not start.
-    NoteCall(Box<NotedCall>),
+    NoteCall(Box<SessionCall>),
     /// Keep an attempt that somebody else made.
-    TellAttempt(Box<ToldAttempt>),
+    TellAttempt(Box<ReportedAttempt>),
     /// Keep something that is worth knowing.
     AddMemory(Box<Memory>),
     /// Keep what an agent says that is worth knowing, once: what is known already
@@ -511,7 +511,7 @@ pub enum Command {
         on: bool,
     },
     /// Keep what a native file holds and the journal does not.
-    TakeFile(Box<TakenFile>),
+    TakeFile(Box<ImportedFile>),
     /// Ask a person about a native file.
     AskAboutFile {
         /// The run whose file it is; [`RunId::PROJECT`] for one of the project.
@@ -523,7 +523,7 @@ pub enum Command {
         /// More, if there is more.
         details: Option<String>,
         /// What may be done about it.
-        ways: Vec<Way>,
+        ways: Vec<DecisionChoice>,
     },
     /// Note that there is nothing to ask about a native file any more.
     SettleFile {
@@ -549,7 +549,7 @@ pub enum Command {
 /// Whose word the edits of a file are.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Word {
+pub enum EditAuthor {
     /// The file's alone: what would undo work that is done is asked about.
     File,
     /// That of a person who edited the file while no agent was at work.
@@ -597,24 +597,24 @@ pub enum Word {
 
 /// What was found in a native file that somebody else wrote.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct TakenFile {
+pub struct ImportedFile {
     /// Its path, relative to the project.
     pub path: String,
     /// Everything that it holds, in its order.
-    pub found: Vec<Found>,
+    pub found: Vec<ImportedRecord>,
     /// What to do with a thing that the journal knows with other contents.
-    pub known: KnownThings,
+    pub known: ImportPolicy,
     /// What the file held when piton wrote it last, where a person has changed it
     /// since: a thing of which the journal still says the same is taken as the
     /// file has it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub written: Vec<Found>,
+    pub written: Vec<ImportedRecord>,
 }
 
 /// What to do with a thing in a file that the journal knows with other contents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum KnownThings {
+pub enum ImportPolicy {
     /// Ask a person.
     Ask,
     /// Take the file's contents.
@@ -626,11 +626,11 @@ pub enum KnownThings {
 /// One thing in a native file, under the name that it has there.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "kind", content = "thing")]
-pub enum Found {
+pub enum ImportedRecord {
     /// An entry of a log.
     Entry(Box<Entry>),
     /// An attempt.
-    Attempt(Box<ToldAttempt>),
+    Attempt(Box<ReportedAttempt>),
     /// Something worth knowing.
     Memory(Box<Memory>),
     /// Something that was worth knowing, and is marked as not to be followed.
@@ -639,9 +639,9 @@ pub enum Found {
     Removed(Box<Memory>),
 }
 
-impl Found {
+impl ImportedRecord {
     /// The name that it has in the file; none for what is known by its words.
-    fn name(&self) -> Option<(u8, &str)> {
+    fn name_in_file(&self) -> Option<(u8, &str)> {
         match self {
             Self::Entry(entry) => Some((0, entry.name.as_deref()?)),
             Self::Attempt(told) => Some((1, told.name.as_deref()?)),
@@ -653,14 +653,14 @@ impl Found {
 
     /// Whether it is the same thing as another, whatever each says of it.
     #[must_use]
-    pub fn is_same_thing(&self, other: &Self) -> bool {
+    pub fn is_same_record(&self, other: &Self) -> bool {
         let title = |found: &Self| match found {
             Self::Memory(memory) | Self::Retired(memory) | Self::Removed(memory) => {
                 memory.title.clone()
             }
             Self::Entry(_) | Self::Attempt(_) => None,
         };
-        match (self.name(), other.name()) {
+        match (self.name_in_file(), other.name_in_file()) {
             (None, None) => title(self).is_some() && title(self) == title(other),
             (own, others) => own.is_some() && own == others,
         }
@@ -669,10 +669,10 @@ impl Found {
     /// Groups of things that have one name in the file, each by their places in
     /// it: whoever wrote them did not ask what was there.
     #[must_use]
-    pub fn namesakes(found: &[Self]) -> Vec<Vec<usize>> {
+    pub fn group_by_name(found: &[Self]) -> Vec<Vec<usize>> {
         let mut by_name: BTreeMap<(u8, &str), Vec<usize>> = BTreeMap::new();
         for (at, found) in found.iter().enumerate() {
-            if let Some(name) = found.name() {
+            if let Some(name) = found.name_in_file() {
                 by_name.entry(name).or_default().push(at);
             }
         }
@@ -683,33 +683,33 @@ impl Found {
 impl Command {
     /// The streams that events of this command may go to.
     #[must_use]
-    pub fn streams(&self) -> Vec<StreamId> {
+    pub fn written_streams(&self) -> Vec<StreamId> {
         match self {
             Self::LogEntry(_) | Self::ResolveBlocker { .. } => {
                 vec![StreamId::sessions(), StreamId::memory()]
             }
             // Who retires answers the question about it, if there is one.
             Self::DoubtMemories(_) | Self::RetireMemory { .. } => {
-                vec![StreamId::run(RunId::PROJECT), StreamId::memory()]
+                vec![StreamId::of_run(RunId::PROJECT), StreamId::memory()]
             }
             Self::AddMemory(_) | Self::NoticeMemory { .. } | Self::ImportMemories(_) => {
                 vec![StreamId::memory()]
             }
             Self::StartAttempt { run, memories, .. } if !memories.is_empty() => {
-                vec![StreamId::run(*run), StreamId::memory()]
+                vec![StreamId::of_run(*run), StreamId::memory()]
             }
             Self::NoteCall(_) => vec![StreamId::sessions()],
             Self::TurnFace { .. } => vec![StreamId::files()],
             Self::TakeFile(_) => vec![
                 StreamId::sessions(),
                 StreamId::memory(),
-                StreamId::run(RunId::PROJECT),
+                StreamId::of_run(RunId::PROJECT),
             ],
             // What people and agents come to with an item is logged as well.
             Self::StartRun { run, .. }
             | Self::ReleaseRun { run, .. }
             | Self::SkipItem { run, .. }
-            | Self::RetryItem { run, .. } => vec![StreamId::run(*run), StreamId::sessions()],
+            | Self::RetryItem { run, .. } => vec![StreamId::of_run(*run), StreamId::sessions()],
             // And what it teaches is remembered.
             Self::EndAttempt { run, .. }
             | Self::EndGate { run, .. }
@@ -721,12 +721,12 @@ impl Command {
             | Self::DecideRequest { run, .. }
             | Self::Inject { run, .. }
             | Self::Decide { run, .. } => vec![
-                StreamId::run(*run),
+                StreamId::of_run(*run),
                 StreamId::sessions(),
                 StreamId::memory(),
             ],
             Self::TellAttempt(told) => vec![
-                StreamId::run(told.run),
+                StreamId::of_run(told.run),
                 StreamId::sessions(),
                 StreamId::memory(),
             ],
@@ -758,13 +758,13 @@ impl Command {
             | Self::StartNotification(_)
             | Self::EndNotification { .. }
             | Self::AskAboutFile { .. }
-            | Self::SettleFile { .. } => self.run().map(StreamId::run).into_iter().collect(),
+            | Self::SettleFile { .. } => self.run_id().map(StreamId::of_run).into_iter().collect(),
         }
     }
 
     /// The run that the command is about.
     #[must_use]
-    pub fn run(&self) -> Option<RunId> {
+    pub fn run_id(&self) -> Option<RunId> {
         match self {
             Self::PlanRun(plan) => Some(plan.run),
             Self::LogEntry(_)
@@ -839,7 +839,7 @@ impl MergeNeeded {
     /// The branch on which another run did the item; none where it only
     /// depends on others.
     #[must_use]
-    pub fn own_branch(&self) -> Option<&str> {
+    pub fn branch_of_own_work(&self) -> Option<&str> {
         let mut on = self.on.iter();
         let own = on.find(|(node, _)| *node == self.node);
         own.map(|(_, branch)| branch.as_str())
@@ -859,13 +859,13 @@ pub struct MergedWork {
 
 /// What the caller knows of the world that the store does not.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Facts {
+pub struct CallerFacts {
     /// Who asks.
     pub actor: Actor,
     /// A fresh id, should a decision have to be opened.
     pub decision: DecisionId,
     /// What the caller knows of the runner that holds the run.
-    pub holder: HolderKnown,
+    pub holder: HolderLiveness,
     /// What git has checked out where the caller is; none outside of git.
     pub checkout: Option<Checkout>,
 }
@@ -875,7 +875,7 @@ pub struct Facts {
 /// The lock that a runner holds while it lives says more than a lease that may
 /// run out behind the back of a process that sleeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum HolderKnown {
+pub enum HolderLiveness {
     /// Nothing: the lease decides.
     Nothing,
     /// It lives: it holds its lock.

@@ -31,23 +31,23 @@ mod story;
 mod taking;
 mod waits;
 
-use crate::command::{Command, Facts};
+use crate::command::{CallerFacts, Command};
 use crate::event::Event;
 use crate::id::{Node, RunId, StreamId};
 use crate::journal::Draft;
-use crate::needs::{Rows, may_fail_an_item, sees_whole_tree};
+use crate::needs::{Rows, can_fail_item, needs_whole_tree};
 use crate::refusal::Refusal;
 use crate::tables::Tables;
-use story::Story;
+use story::EventBuffer;
 
-pub use editing::edits_left;
+pub use editing::find_inapplicable_edits;
 
 /// The rows as they will be when the work of a unit in the queue is on the target:
 /// its merge commit holds the plan file that shows them.
 #[must_use]
-pub fn once_merged(rows: &Rows, (run, node): (RunId, &Node), facts: &Facts) -> Tables {
-    let mut story = Story::new(rows, facts, StreamId::run(run));
-    merges::merge_now(&mut story, run, node);
+pub fn tables_after_merge(rows: &Rows, (run, node): (RunId, &Node), facts: &CallerFacts) -> Tables {
+    let mut story = EventBuffer::new(rows, facts, StreamId::of_run(run));
+    merges::simulate_merge(&mut story, run, node);
     story.tables
 }
 
@@ -56,30 +56,32 @@ pub fn once_merged(rows: &Rows, (run, node): (RunId, &Node), facts: &Facts) -> T
 /// # Errors
 ///
 /// A [`Refusal`] when the command does not fit the state; nothing is stored then.
-pub fn decide(rows: &Rows, command: &Command, facts: &Facts) -> Result<Vec<Draft>, Refusal> {
-    let mut story = Story::new(rows, facts, home(command));
+pub fn decide(rows: &Rows, command: &Command, facts: &CallerFacts) -> Result<Vec<Draft>, Refusal> {
+    let mut story = EventBuffer::new(rows, facts, home_stream(command));
     let it = &mut story;
     match command {
         Command::PlanRun(plan) => planning::plan_run(it, plan)?,
-        Command::LogEntry(entry) => recording::log(it, (**entry).clone()),
-        Command::NoteCall(noted) => it.tell(Event::CallNoted(noted.clone())),
-        Command::TellAttempt(told) => recording::tell_attempt(it, told)?,
-        Command::AddMemory(memory) => remembering::add(it, memory)?,
-        Command::NoticeMemory { memory, carried } => remembering::notice(it, memory, carried),
+        Command::LogEntry(entry) => recording::log_entry(it, (**entry).clone()),
+        Command::NoteCall(noted) => it.append(Event::CallNoted(noted.clone())),
+        Command::TellAttempt(told) => recording::import_attempt(it, told)?,
+        Command::AddMemory(memory) => remembering::add_memory(it, memory)?,
+        Command::NoticeMemory { memory, carried } => {
+            remembering::record_or_confirm(it, memory, carried)
+        }
         Command::RetireMemory {
             id,
             why,
             superseded_by,
-        } => remembering::retire(it, id, why.as_deref(), superseded_by.as_deref())?,
-        Command::ImportMemories(memories) => remembering::import(it, memories),
-        Command::DoubtMemories(ids) => remembering::doubt(it, ids),
+        } => remembering::retire_memory(it, id, why.as_deref(), superseded_by.as_deref())?,
+        Command::ImportMemories(memories) => remembering::import_memories(it, memories),
+        Command::DoubtMemories(ids) => remembering::ask_about_doubted(it, ids),
         Command::ResolveBlocker {
             spec,
             task_id,
             resolution,
         } => recording::resolve_blocker(it, spec.as_deref(), task_id.as_deref(), resolution)?,
-        Command::TurnFace { path, face, on } => recording::turn_face(it, path, face, *on),
-        Command::TakeFile(taken) => taking::take_file(it, taken)?,
+        Command::TurnFace { path, face, on } => recording::set_native_file(it, path, face, *on),
+        Command::TakeFile(taken) => taking::import_file(it, taken)?,
         Command::AskAboutFile {
             run,
             path,
@@ -92,11 +94,11 @@ pub fn decide(rows: &Rows, command: &Command, facts: &Facts) -> Result<Vec<Draft
             ((question.clone(), details.clone()), Vec::new()),
             || ways.clone(),
         ),
-        Command::StartNotification(subject) => notifying::start(it, subject),
+        Command::StartNotification(subject) => notifying::start_notification(it, subject),
         Command::EndNotification { subject, error } => {
-            notifying::end(it, subject, error.as_deref());
+            notifying::end_notification(it, subject, error.as_deref());
         }
-        Command::SettleFile { run, path, why } => it.settle_file(*run, path, why),
+        Command::SettleFile { run, path, why } => it.settle_file_decisions(*run, path, why),
         Command::StartRun {
             run,
             owner,
@@ -106,17 +108,17 @@ pub fn decide(rows: &Rows, command: &Command, facts: &Facts) -> Result<Vec<Draft
             settles: _,
             notify,
         } => {
-            let invocation = runner::Invocation {
+            let invocation = runner::InvocationStart {
                 owner,
                 limits,
                 claims,
                 flags,
                 notify: *notify,
-                sees_whole_tree: sees_whole_tree(command),
+                sees_whole_tree: needs_whole_tree(command),
             };
             runner::start_run(it, *run, &invocation)?;
         }
-        Command::TakeRun { run, owner } => people::take_run(it, *run, owner)?,
+        Command::TakeRun { run, owner } => people::take_dead_run(it, *run, owner)?,
         Command::TargetRun {
             run,
             token,
@@ -124,7 +126,7 @@ pub fn decide(rows: &Rows, command: &Command, facts: &Facts) -> Result<Vec<Draft
             target,
         } => {
             let repository = repository.as_deref();
-            lanes::target_run(it, (*run, *token), (repository, target))?;
+            lanes::record_target(it, (*run, *token), (repository, target))?;
         }
         Command::EnterLanes { run, token, terms } => lanes::enter_lanes(it, (*run, *token), terms)?,
         Command::TakeLane {
@@ -133,42 +135,42 @@ pub fn decide(rows: &Rows, command: &Command, facts: &Facts) -> Result<Vec<Draft
             node,
             lane,
             saved,
-        } => lanes::take_lane(it, (*run, *token), node, (*lane, saved.as_ref()))?,
+        } => lanes::assign_lane(it, (*run, *token), node, (*lane, saved.as_ref()))?,
         Command::LeaveLane {
             run,
             token,
             node,
             fence,
             saved,
-        } => lanes::leave_lane(it, (*run, *token), (node, *fence), saved.as_ref())?,
+        } => lanes::release_lane(it, (*run, *token), (node, *fence), saved.as_ref())?,
         Command::LoseWork {
             run,
             token,
             node,
             fence,
             why,
-        } => losing::lose_work(it, (*run, *token), (node, *fence), why)?,
+        } => losing::record_lost_work(it, (*run, *token), (node, *fence), why)?,
         Command::StepMerge {
             run,
             token,
             node,
             fence,
             step,
-        } => merges::step_merge(it, (*run, *token), (node, *fence), step)?,
+        } => merges::apply_merge_step(it, (*run, *token), (node, *fence), step)?,
         Command::StepPullRequest {
             run,
             token,
             node,
             step,
-        } => pull_requests::step_pull_request(it, (*run, *token), node, step)?,
-        Command::LandRun { run, landing } => lanes::land_run(it, *run, landing)?,
+        } => pull_requests::apply_pull_request_step(it, (*run, *token), node, step)?,
+        Command::LandRun { run, landing } => lanes::start_landing(it, *run, landing)?,
         Command::EndLanding { run, landing } => lanes::end_landing(it, *run, landing)?,
         Command::ContinueRun { run, token } => runner::continue_run(it, *run, *token)?,
         Command::ReleaseRun { run, token } => runner::release_run(it, *run, *token)?,
         Command::JoinRun { run, owner, lock } => joining::join_run(it, *run, owner, lock)?,
-        Command::HoldRun { run, token } => joining::hold_run(it, (*run, *token))?,
+        Command::HoldRun { run, token } => joining::take_over_run(it, (*run, *token))?,
         Command::LoseRunner { run, token, lost } => {
-            joining::lose_runner(it, (*run, *token), *lost)?;
+            joining::record_lost_runner(it, (*run, *token), *lost)?;
         }
         Command::PauseRun { run, token, pause } => runner::pause_run(it, *run, *token, pause)?,
         Command::InterruptRun { run, token, reason } => {
@@ -186,7 +188,7 @@ pub fn decide(rows: &Rows, command: &Command, facts: &Facts) -> Result<Vec<Draft
             tree,
             baseline,
         } => {
-            let started = runner::Started {
+            let started = runner::AttemptStart {
                 attempt: *attempt,
                 role: *role,
                 agent,
@@ -207,7 +209,7 @@ pub fn decide(rows: &Rows, command: &Command, facts: &Facts) -> Result<Vec<Draft
             recovery,
             claimed,
         } => {
-            let ended = runner::EndedAttempt {
+            let ended = runner::AttemptEnd {
                 attempt: *attempt,
                 report,
                 recovery: recovery.as_deref(),
@@ -220,7 +222,7 @@ pub fn decide(rows: &Rows, command: &Command, facts: &Facts) -> Result<Vec<Draft
             attempt,
             node,
             answer,
-        } => runner::answer_attempt(it, *run, *attempt, node, answer)?,
+        } => runner::record_agent_answer(it, *run, *attempt, node, answer)?,
         Command::StartBaseline {
             run,
             token,
@@ -244,13 +246,13 @@ pub fn decide(rows: &Rows, command: &Command, facts: &Facts) -> Result<Vec<Draft
             token,
             items,
             merged,
-        } => merging::ask_for_merge(it, (*run, *token), items, merged)?,
+        } => merging::update_merge_needed(it, (*run, *token), items, merged)?,
         Command::StepWaits {
             run,
             token,
             steps,
             holds_others,
-        } => waits::step_waits(it, (*run, *token), steps, *holds_others)?,
+        } => waits::apply_wait_steps(it, (*run, *token), steps, *holds_others)?,
         Command::StartCommit {
             run,
             token,
@@ -264,8 +266,8 @@ pub fn decide(rows: &Rows, command: &Command, facts: &Facts) -> Result<Vec<Draft
             fence,
             result,
         } => runner::end_commit(it, (*run, *token), (node, *fence), result)?,
-        Command::AskPause { run } => people::ask_pause(it, *run)?,
-        Command::AskStop { run } => people::ask_stop(it, *run)?,
+        Command::AskPause { run } => people::request_pause(it, *run)?,
+        Command::AskStop { run } => people::request_stop(it, *run)?,
         Command::ResumeRun { run } => people::resume_run(it, *run)?,
         Command::SkipItem { run, node, why } => people::skip_item(it, *run, node, why.as_deref())?,
         Command::RetryItem { run, node, why } => {
@@ -282,25 +284,25 @@ pub fn decide(rows: &Rows, command: &Command, facts: &Facts) -> Result<Vec<Draft
             verb,
             why,
             ..
-        } => people::decide_open(it, *decision, *verb, why.as_deref())?,
+        } => people::apply_verdict(it, *decision, *verb, why.as_deref())?,
         Command::DecideRequest {
             decision,
             answer,
             why,
             ..
-        } => requests::decide(it, *decision, answer, why.as_deref())?,
+        } => requests::decide_request(it, *decision, answer, why.as_deref())?,
         Command::Inject {
             run,
             kind,
             injections,
-        } => requests::inject(it, *run, *kind, injections)?,
+        } => requests::inject_items(it, *run, *kind, injections)?,
         Command::TakeEdits {
             run,
             token,
             file,
             edits,
             word,
-        } => editing::take_edits(it, (*run, *token), file, edits, word)?,
+        } => editing::apply_edits(it, (*run, *token), file, edits, word)?,
     }
     // Nothing about a run follows from who knows of it.
     if let Command::StartNotification(_) | Command::EndNotification { .. } = command {
@@ -309,26 +311,26 @@ pub fn decide(rows: &Rows, command: &Command, facts: &Facts) -> Result<Vec<Draft
     // A run that is planned is new, or stands where its plan says.
     let settles = !matches!(command, Command::PlanRun(_));
     if let Some(run) = command
-        .run()
+        .run_id()
         .filter(|run| settles && *run != RunId::PROJECT)
     {
-        let sees_whole_tree = sees_whole_tree(command)
-            || (may_fail_an_item(command) && settling::asks_for_failures(it, run));
+        let sees_whole_tree = needs_whole_tree(command)
+            || (can_fail_item(command) && settling::has_failure_strategy(it, run));
         if sees_whole_tree {
-            settling::leave_out_dependents(it, run);
-            settling::settle_order(it, run);
+            settling::skip_dependents(it, run);
+            settling::update_ready_items(it, run);
         }
-        settling::settle_run(it, run, sees_whole_tree);
+        settling::update_run_state(it, run, sees_whole_tree);
     }
-    if let Some(run) = command.run() {
-        requests::ask_deferred(it, run);
-        agent_edits::refresh_questions(it, run);
-        merging::settle_finished(it, run);
+    if let Some(run) = command.run_id() {
+        requests::reopen_deferred(it, run);
+        agent_edits::drop_finished_edits(it, run);
+        merging::settle_items_question(it, run);
     }
     Ok(story.into_drafts())
 }
 
 /// Where the events of a command go that no other stream is for.
-fn home(command: &Command) -> StreamId {
-    StreamId::run(command.run().unwrap_or(RunId::PROJECT))
+fn home_stream(command: &Command) -> StreamId {
+    StreamId::of_run(command.run_id().unwrap_or(RunId::PROJECT))
 }

@@ -86,7 +86,7 @@ impl DecisionKind {
 
     /// Whether the run waits until it is decided.
     #[must_use]
-    pub fn holds_the_run(self) -> bool {
+    pub fn is_blocking_run(self) -> bool {
         match self {
             Self::HumanNeeded
             | Self::Claim
@@ -110,7 +110,7 @@ impl DecisionKind {
 
     /// The verbs that fit.
     #[must_use]
-    pub fn verbs(self) -> &'static [Verb] {
+    pub fn allowed_verbs(self) -> &'static [Verb] {
         match self {
             Self::HumanNeeded => &[Verb::Answer, Verb::Retry, Verb::Skip],
             Self::Claim => &[Verb::Approve, Verb::Retry, Verb::Answer, Verb::Skip],
@@ -198,7 +198,7 @@ impl fmt::Display for Verb {
 /// depends on what is wrong with it, or about something remembered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Way {
+pub enum DecisionChoice {
     /// What the file says holds.
     FileHolds,
     /// The file stays as it is, and is not kept up to date any more.
@@ -215,7 +215,7 @@ pub enum Way {
     FollowedOn,
 }
 
-impl Way {
+impl DecisionChoice {
     /// What to type for it.
     #[must_use]
     pub fn verb(self) -> Verb {
@@ -231,7 +231,7 @@ impl Way {
 
 /// How a decision fell.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Verdict {
+pub struct DecisionVerdict {
     /// What was said.
     pub verb: Verb,
     /// Why, or the answer itself.
@@ -273,7 +273,7 @@ pub struct DecisionRow {
     pub details: Option<String>,
     /// What may be done about the file, where that was said when it was asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ways: Option<Vec<Way>>,
+    pub ways: Option<Vec<DecisionChoice>>,
     /// The edits that it is about: the claims, what may be an agent's, or what
     /// another run did on another branch.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -291,20 +291,20 @@ pub struct DecisionRow {
     pub notification: Option<NotificationStage>,
     /// How it fell; none while it is open.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub verdict: Option<Verdict>,
+    pub verdict: Option<DecisionVerdict>,
 }
 
 impl DecisionRow {
     /// The verbs that fit this question.
     #[must_use]
-    pub fn verbs(&self) -> Vec<Verb> {
+    pub fn allowed_verbs(&self) -> Vec<Verb> {
         match &self.ways {
             Some(ways) => ways.iter().map(|way| way.verb()).collect(),
             None => {
                 // A request that says nothing cannot be done.
                 let request = self.request.as_ref();
-                let is_empty = request.is_some_and(|request| request.prompt().is_none());
-                let verbs = self.kind.verbs().iter().copied();
+                let is_empty = request.is_some_and(|request| request.prompt_text().is_none());
+                let verbs = self.kind.allowed_verbs().iter().copied();
                 verbs
                     .filter(|verb| !is_empty || *verb != Verb::Approve)
                     .collect()
@@ -313,15 +313,15 @@ impl DecisionRow {
     }
 
     /// The items that wait until they are merged, or a person answers.
-    pub fn needs_merge(&self) -> impl Iterator<Item = &Node> {
-        let own = self.edits.iter().filter_map(Edit::about);
+    pub fn nodes_needing_merge(&self) -> impl Iterator<Item = &Node> {
+        let own = self.edits.iter().filter_map(Edit::target_node);
         let nodes = self.node.iter().chain(own);
         nodes.filter(|_| self.kind == DecisionKind::MergeNeeded)
     }
 
     /// What a verb comes to, where the question is about a file.
     #[must_use]
-    pub fn way(&self, verb: Verb) -> Option<Way> {
+    pub fn choice_of_verb(&self, verb: Verb) -> Option<DecisionChoice> {
         let mut ways = self.ways.iter().flatten().copied();
         ways.find(|way| way.verb() == verb)
     }

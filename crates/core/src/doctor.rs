@@ -12,8 +12,8 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::memory::{MemoryKind, MemoryRow};
-use crate::named_paths::paths_named;
-use crate::recall::Document;
+use crate::named_paths::paths_in_memory;
+use crate::recall::MemoryDocument;
 use crate::trust::is_doubted;
 use crate::word::words;
 
@@ -21,8 +21,8 @@ mod contradictions;
 mod duplicates;
 mod statement;
 
-use contradictions::contradictions;
-use duplicates::duplicates;
+use contradictions::find_contradictions;
+use duplicates::find_duplicates;
 
 words! {
     /// What is the matter.
@@ -42,7 +42,7 @@ words! {
 
 /// Something that somebody should look at.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Finding {
+pub struct MemoryFinding {
     /// What is the matter.
     pub kind: FindingKind,
     /// With which memories; of two, the one to be superseded first.
@@ -81,13 +81,13 @@ pub struct MemoryView<'a> {
     /// The paths that it names.
     pub paths: Vec<String>,
     /// Its tokens.
-    pub document: &'a Document,
+    pub document: &'a MemoryDocument,
 }
 
 impl<'a> MemoryView<'a> {
     /// A view of a row and its document.
     #[must_use]
-    pub fn of(row: &'a MemoryRow, document: &'a Document) -> Self {
+    pub fn from_row(row: &'a MemoryRow, document: &'a MemoryDocument) -> Self {
         Self {
             id: &row.id,
             kind: row.memory.kind,
@@ -100,7 +100,7 @@ impl<'a> MemoryView<'a> {
             helped: row.uses.helped,
             failed: row.uses.failed,
             followed: row.is_followed(),
-            paths: paths_named(&row.memory),
+            paths: paths_in_memory(&row.memory),
             document,
         }
     }
@@ -108,7 +108,7 @@ impl<'a> MemoryView<'a> {
 
 /// What the caller has looked up.
 #[derive(Clone, Copy, Debug)]
-pub struct Surroundings<'a> {
+pub struct DoctorFacts<'a> {
     /// The present time.
     pub now: Timestamp,
     /// Of the paths that are named, those that are nowhere in the project.
@@ -124,32 +124,32 @@ const SAID_MAX: usize = 80;
 /// What is the matter with what is remembered, kind by kind. A memory is
 /// proposed for retirement once, for the first reason.
 #[must_use]
-pub fn examine(rows: &[MemoryView<'_>], facts: &Surroundings<'_>) -> Vec<Finding> {
+pub fn examine_memories(rows: &[MemoryView<'_>], facts: &DoctorFacts<'_>) -> Vec<MemoryFinding> {
     let mut followed: Vec<&MemoryView<'_>> = rows.iter().filter(|row| row.followed).collect();
     followed.sort_by_key(|row| row.id);
-    let duplicates = duplicates(&followed);
+    let duplicates = find_duplicates(&followed);
     let replaced: BTreeSet<usize> = duplicates.iter().map(|(replaced, _)| *replaced).collect();
     let twins = duplicates.iter().map(|(old, new)| {
         let (old, new) = (followed[*old].id, followed[*new].id);
         let text = format!("{old} says the same as {new}");
-        supersede(FindingKind::Duplicate, old, new, text)
+        supersede_finding(FindingKind::Duplicate, old, new, text)
     });
-    let disputes = contradictions(&followed).into_iter().map(|found| {
+    let disputes = find_contradictions(&followed).into_iter().map(|found| {
         let (old, new) = (followed[found.earlier].id, followed[found.later].id);
         let text = format!(
             "{old} says \"{}\" and {new} says \"{}\"; if the latter holds, it takes its place",
-            shortened(&found.earlier_says),
-            shortened(&found.later_says),
+            shorten_excerpt(&found.earlier_says),
+            shorten_excerpt(&found.later_says),
         );
-        supersede(FindingKind::Contradiction, old, new, text)
+        supersede_finding(FindingKind::Contradiction, old, new, text)
     });
     let single = followed.iter().enumerate();
     let single = single.filter(|(at, _)| !replaced.contains(at));
-    let mut retired: Vec<Finding> = single
+    let mut retired: Vec<MemoryFinding> = single
         .filter_map(|(_, row)| {
-            doubted(row)
-                .or_else(|| stale(row, facts))
-                .or_else(|| unused(row, facts))
+            find_doubted(row)
+                .or_else(|| find_stale(row, facts))
+                .or_else(|| find_unused(row, facts))
         })
         .collect();
     retired.sort_by_key(|finding| finding.kind);
@@ -157,34 +157,34 @@ pub fn examine(rows: &[MemoryView<'_>], facts: &Surroundings<'_>) -> Vec<Finding
 }
 
 /// The record speaks against it.
-fn doubted(row: &MemoryView<'_>) -> Option<Finding> {
+fn find_doubted(row: &MemoryView<'_>) -> Option<MemoryFinding> {
     is_doubted(row.helped, row.failed).then(|| {
         let text = format!(
             "of the attempts that had {} in their prompt {} failed and {} succeeded",
             row.id, row.failed, row.helped
         );
-        retire(FindingKind::Doubted, row, text, "attempts failed with it")
+        retire_finding(FindingKind::Doubted, row, text, "attempts failed with it")
     })
 }
 
 /// No file that it names is there any more. Where one of several is gone, the
 /// rest may well hold; and where none is named, nothing is known.
-fn stale(row: &MemoryView<'_>, facts: &Surroundings<'_>) -> Option<Finding> {
+fn find_stale(row: &MemoryView<'_>, facts: &DoctorFacts<'_>) -> Option<MemoryFinding> {
     let all_gone = row.paths.iter().all(|path| facts.gone.contains(path));
     // A bare name may be that of something that is made, or stand for any such file.
     let has_place = row.paths.iter().any(|path| path.contains('/'));
     (has_place && all_gone).then(|| {
         let text = match row.paths.as_slice() {
-            [one] => format!("{} names {}, which is gone", row.id, shortened(one)),
+            [one] => format!("{} names {}, which is gone", row.id, shorten_excerpt(one)),
             paths => format!("{} names {} files, and all are gone", row.id, paths.len()),
         };
-        retire(FindingKind::Stale, row, text, "what it names is gone")
+        retire_finding(FindingKind::Stale, row, text, "what it names is gone")
     })
 }
 
 /// Nobody used it for long. A guardrail is there so that something does not
 /// happen: it may hold for years before it is needed.
-fn unused(row: &MemoryView<'_>, facts: &Surroundings<'_>) -> Option<Finding> {
+fn find_unused(row: &MemoryView<'_>, facts: &DoctorFacts<'_>) -> Option<MemoryFinding> {
     let age_s = facts
         .now
         .as_second()
@@ -193,30 +193,42 @@ fn unused(row: &MemoryView<'_>, facts: &Surroundings<'_>) -> Option<Finding> {
     let is_unused = row.referenced == 0 && row.helped == 0 && age_days > UNUSED_DAYS;
     (is_unused && row.kind != MemoryKind::Guardrail).then(|| {
         let text = format!("{} was recorded {age_days} days ago and never used", row.id);
-        retire(FindingKind::NeverUsed, row, text, "never used")
+        retire_finding(FindingKind::NeverUsed, row, text, "never used")
     })
 }
 
-fn retire(kind: FindingKind, row: &MemoryView<'_>, text: String, why: &str) -> Finding {
-    Finding {
+fn retire_finding(
+    kind: FindingKind,
+    row: &MemoryView<'_>,
+    text: String,
+    why: &str,
+) -> MemoryFinding {
+    MemoryFinding {
         kind,
         ids: vec![row.id.to_owned()],
         text,
-        next: format!("piton learn retire {} --why '{why}'", typed(row.id)),
+        next: format!(
+            "piton learn retire {} --why '{why}'",
+            quote_for_shell(row.id)
+        ),
     }
 }
 
-fn supersede(kind: FindingKind, old: &str, new: &str, text: String) -> Finding {
-    Finding {
+fn supersede_finding(kind: FindingKind, old: &str, new: &str, text: String) -> MemoryFinding {
+    MemoryFinding {
         kind,
         ids: vec![old.to_owned(), new.to_owned()],
         text,
-        next: format!("piton learn supersede {} --by {}", typed(old), typed(new)),
+        next: format!(
+            "piton learn supersede {} --by {}",
+            quote_for_shell(old),
+            quote_for_shell(new)
+        ),
     }
 }
 
 /// A text of others in one line, not too long.
-fn shortened(text: &str) -> String {
+fn shorten_excerpt(text: &str) -> String {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     match text.char_indices().nth(SAID_MAX) {
         Some((at, _)) => format!("{}\u{2026}", &text[..at]),
@@ -225,7 +237,7 @@ fn shortened(text: &str) -> String {
 }
 
 /// An id as it is typed in a shell. Files of others may give any.
-fn typed(id: &str) -> String {
+fn quote_for_shell(id: &str) -> String {
     let is_plain =
         |sign: char| sign.is_ascii_alphanumeric() || matches!(sign, '-' | '_' | '.' | '/');
     if !id.is_empty() && !id.starts_with('-') && id.chars().all(is_plain) {

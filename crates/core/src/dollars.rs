@@ -23,7 +23,7 @@ pub struct Dollars(u64);
 /// Why a text or a number is no amount of dollars.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("`{0}` is no amount of dollars such as 5 or 0.25")]
-pub struct NotDollars(pub String);
+pub struct ParseDollarsError(pub String);
 
 impl Dollars {
     /// So many millionths of a dollar.
@@ -40,7 +40,7 @@ impl Dollars {
 
     /// The amount that a program says; none where that can be none.
     #[must_use]
-    pub fn said(dollars: f64) -> Option<Self> {
+    pub fn from_reported(dollars: f64) -> Option<Self> {
         let micros = (dollars * MICROS + HALF).floor();
         let is_one = dollars >= 0.0 && micros <= MICROS_MAX;
         #[expect(clippy::cast_possible_truncation, reason = "it was looked at")]
@@ -49,7 +49,7 @@ impl Dollars {
 
     /// As a number, for a program that wants one.
     #[must_use]
-    pub fn usd(self) -> f64 {
+    pub fn as_f64(self) -> f64 {
         #[expect(clippy::cast_precision_loss, reason = "no more than 2^53 is taken in")]
         let micros = self.0 as f64;
         micros / MICROS
@@ -57,13 +57,13 @@ impl Dollars {
 
     /// Both together.
     #[must_use]
-    pub fn plus(self, other: Self) -> Self {
+    pub fn saturating_add(self, other: Self) -> Self {
         Self(self.0.saturating_add(other.0))
     }
 
     /// What is left of it without `other`; nothing where that is more.
     #[must_use]
-    pub fn less(self, other: Self) -> Self {
+    pub fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
     }
 }
@@ -83,28 +83,29 @@ impl fmt::Display for Dollars {
 }
 
 impl FromStr for Dollars {
-    type Err = NotDollars;
+    type Err = ParseDollarsError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let wrong = || NotDollars(text.to_owned());
+        let wrong = || ParseDollarsError(text.to_owned());
         let digits = text.trim();
         let digits = digits.strip_prefix('$').unwrap_or(digits);
         let is_plain = digits.chars().all(|c| c.is_ascii_digit() || c == '.');
         let number = digits.parse().ok().filter(|_| is_plain);
-        number.and_then(Self::said).ok_or_else(wrong)
+        number.and_then(Self::from_reported).ok_or_else(wrong)
     }
 }
 
 impl Serialize for Dollars {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_f64(self.usd())
+        serializer.serialize_f64(self.as_f64())
     }
 }
 
 impl<'de> Deserialize<'de> for Dollars {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let number = f64::deserialize(deserializer)?;
-        Self::said(number).ok_or_else(|| de::Error::custom(NotDollars(number.to_string())))
+        Self::from_reported(number)
+            .ok_or_else(|| de::Error::custom(ParseDollarsError(number.to_string())))
     }
 }
 
@@ -149,18 +150,21 @@ mod tests {
             0.1 + 0.2,
             1234.56789,
         ] {
-            let once = Dollars::said(said).expect("an amount");
+            let once = Dollars::from_reported(said).expect("an amount");
             let text = serde_json::to_string(&once).expect("a number");
             let again: Dollars = serde_json::from_str(&text).expect("a number");
             assert_eq!(once, again, "{said}");
         }
-        assert_eq!(Dollars::said(0.0000125).map(Dollars::micros), Some(13));
         assert_eq!(
-            Dollars::said(0.000_012_499_999_999_999_999).map(Dollars::micros),
+            Dollars::from_reported(0.0000125).map(Dollars::micros),
+            Some(13)
+        );
+        assert_eq!(
+            Dollars::from_reported(0.000_012_499_999_999_999_999).map(Dollars::micros),
             Some(13)
         );
         for none in [-0.01, f64::NAN, f64::INFINITY, 1e30] {
-            assert_eq!(Dollars::said(none), None, "{none}");
+            assert_eq!(Dollars::from_reported(none), None, "{none}");
         }
     }
 }

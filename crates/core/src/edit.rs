@@ -166,13 +166,13 @@ pub enum Edit {
 impl Edit {
     /// Whether it is about the same as another, whatever it says of it.
     #[must_use]
-    pub fn is_like(&self, other: &Self) -> bool {
+    pub fn is_same_kind_and_subject(&self, other: &Self) -> bool {
         let kind = std::mem::discriminant(self) == std::mem::discriminant(other);
-        kind && self.about() == other.about() && self.request() == other.request()
+        kind && self.target_node() == other.target_node() && self.request_id() == other.request_id()
     }
 
     /// The name of the request that it is about.
-    fn request(&self) -> Option<&str> {
+    fn request_id(&self) -> Option<&str> {
         if let Self::AddRequest(request) = self {
             return request.id.as_deref();
         }
@@ -185,7 +185,7 @@ impl Edit {
 
     /// Whether it says how far the work is, and nothing of what is to be done.
     #[must_use]
-    pub fn is_of_progress(&self) -> bool {
+    pub fn is_progress_edit(&self) -> bool {
         matches!(
             self,
             Self::SetState { .. }
@@ -198,12 +198,12 @@ impl Edit {
     /// Whether all is as it says.
     #[must_use]
     pub fn is_in_force(&self, tables: &Tables, run: RunId) -> bool {
-        let row = self.about().and_then(|node| tables.item(run, node));
+        let row = self.target_node().and_then(|node| tables.item(run, node));
         match (self, row, tables.run(run)) {
             (Self::SetRepository { repository, .. }, Some(row), Some(run)) => {
-                row.repository == run.policy.repository_of(repository.clone())
+                row.repository == run.policy.resolve_repository(repository.clone())
             }
-            (edit, Some(row), _) => edit.is_in_force_of(row),
+            (edit, Some(row), _) => edit.is_in_force_for_item(row),
             (Self::SetNative { node: None, native }, None, Some(row)) => row.native == *native,
             (Self::SetPolicy(policy), None, Some(row)) => row.policy == **policy,
             (Self::SetRunState { to }, None, Some(row)) => row.state == *to,
@@ -211,11 +211,11 @@ impl Edit {
         }
     }
 
-    fn is_in_force_of(&self, row: &ItemRow) -> bool {
+    fn is_in_force_for_item(&self, row: &ItemRow) -> bool {
         match self {
             Self::SetState { to, .. } => {
                 let is_open = |state| matches!(state, ItemState::Pending | ItemState::Ready);
-                let is_so = is_open(row.state) || row.waiting_for().is_some();
+                let is_so = is_open(row.state) || row.current_wait().is_some();
                 row.state == *to || (is_open(*to) && is_so)
             }
             Self::SetRetries { retries, .. } => row.retries == *retries,
@@ -242,7 +242,7 @@ impl Edit {
 
     /// The field that it changes, in a word for people.
     #[must_use]
-    pub fn field(&self) -> &'static str {
+    pub fn field_name(&self) -> &'static str {
         match self {
             Self::SetState { .. } => "state",
             Self::SetRetries { .. } => "retries",
@@ -269,7 +269,7 @@ impl Edit {
 
     /// The item that it is about; for the order of siblings, that above them.
     #[must_use]
-    pub fn about(&self) -> Option<&Node> {
+    pub fn target_node(&self) -> Option<&Node> {
         match self {
             Self::SetState { node, .. }
             | Self::SetRetries { node, .. }

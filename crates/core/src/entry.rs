@@ -100,7 +100,7 @@ pub struct Entry {
 impl Entry {
     /// An entry of that type that says nothing.
     #[must_use]
-    pub fn bare(kind: EntryType) -> Self {
+    pub fn with_type(kind: EntryType) -> Self {
         Self {
             kind,
             word: None,
@@ -116,7 +116,7 @@ impl Entry {
 
     /// The same entry, saying `text` under `key`.
     #[must_use]
-    pub fn saying(mut self, key: &str, text: impl Into<String>) -> Self {
+    pub fn with_text(mut self, key: &str, text: impl Into<String>) -> Self {
         self.data.insert(key.to_owned(), Value::String(text.into()));
         self
     }
@@ -124,7 +124,7 @@ impl Entry {
     /// What came of an attempt: see the table in `docs/formats/agent-os.md`. Its
     /// spec and its task are not known here.
     #[must_use]
-    pub fn of_attempt(report: &Report, took_s: Option<u64>) -> Self {
+    pub fn from_attempt(report: &Report, took_s: Option<u64>) -> Self {
         let kind = match report.outcome {
             Outcome::Completed => EntryType::TaskCompleted,
             Outcome::Failed | Outcome::Blocked | Outcome::Partial | Outcome::NeedsHuman => {
@@ -174,26 +174,26 @@ impl Entry {
         let said = said.filter_map(|(key, value)| Some((key.to_owned(), value?)));
         Self {
             data: said.collect(),
-            ..Self::bare(kind)
+            ..Self::with_type(kind)
         }
     }
 
     /// The type in a word: one of the seven, or its writer's.
     #[must_use]
-    pub fn type_word(&self) -> &str {
+    pub fn type_name(&self) -> &str {
         self.word.as_deref().unwrap_or(self.kind.as_str())
     }
 
     /// The text under a key of its data.
     #[must_use]
-    pub fn text(&self, key: &str) -> Option<&str> {
+    pub fn text_field(&self, key: &str) -> Option<&str> {
         self.data.get(key).and_then(Value::as_str)
     }
 
     /// The entry in one line: its task and its description.
     #[must_use]
-    pub fn title(&self) -> String {
-        let what = self.text("description").unwrap_or(self.type_word());
+    pub fn one_line_title(&self) -> String {
+        let what = self.text_field("description").unwrap_or(self.type_name());
         match &self.task_id {
             Some(task) => format!("{task}: {what}"),
             None => what.to_owned(),

@@ -10,33 +10,33 @@ mod texts;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::attempt::{HumanNeeded, Outcome, Report, Role, ToldAttempt};
-use crate::call::NotedCall;
-use crate::decision::{DecisionKind, Verb, Way};
+use crate::attempt::{HumanNeeded, Outcome, Report, ReportedAttempt, Role};
+use crate::call::SessionCall;
+use crate::decision::{DecisionChoice, DecisionKind, Verb};
 use crate::edit::Edit;
 use crate::entry::Entry;
-use crate::evidence::{BaselineResult, ClaimedBy, Claims};
+use crate::evidence::{BaselineResult, ClaimSettings, WorkCredit};
 use crate::flags::RunFlags;
 use crate::gate::{Gate, GateReport};
 use crate::id::{AttemptId, DecisionId, Node, RunId};
 use crate::item::{Evidence, ItemState, Rejection, Stage};
 use crate::lane::LaneTerms;
-use crate::memory::{Memory, Source};
-use crate::merge::{MadeMerge, MergeReturn};
+use crate::memory::{Memory, MemorySource};
+use crate::merge::{MergeCommit, MergeReturn};
 use crate::native::Native;
 use crate::notification::NotificationSubject;
-use crate::plan::{Order, PlannedItem, RunPast};
+use crate::plan::{ImportedRunHistory, Order, PlannedItem};
 use crate::policy::{Limits, Policy};
 use crate::pull_request::PullRequestNews;
-use crate::recover::Followed;
+use crate::recover::FollowedRecovery;
 use crate::request::{RequestAnswer, Until, WorkRequest};
 use crate::review::ReviewVerdict;
-use crate::run::{Pause, Request, RunState};
+use crate::run::{Pause, RunState, RunnerRequest};
 use crate::scope::FileScope;
-use crate::wait::Waited;
+use crate::wait::WaitProgress;
 
-pub use edited::{Change, ItemChanged, ItemsPlaced, RunChanged};
-pub(crate) use texts::Text;
+pub use edited::{ItemChange, ItemChanged, ItemsPlaced, RunChanged};
+pub(crate) use texts::EventText;
 
 /// What an entry blocked before it was revised.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -98,8 +98,8 @@ pub enum Event {
         /// The limits of this invocation.
         limits: Limits,
         /// What it asks of agents that say that an item is done.
-        #[serde(default, skip_serializing_if = "Claims::is_default")]
-        claims: Claims,
+        #[serde(default, skip_serializing_if = "ClaimSettings::is_default")]
+        claims: ClaimSettings,
         /// What a person typed for it, for the next invocation.
         #[serde(default, skip_serializing_if = "RunFlags::is_empty")]
         flags: Box<RunFlags>,
@@ -229,7 +229,7 @@ pub enum Event {
         fence: u64,
         /// What was made.
         #[serde(flatten)]
-        made: MadeMerge,
+        made: MergeCommit,
     },
     /// Its checks passed: the target is about to be moved.
     MergePassed {
@@ -256,7 +256,7 @@ pub enum Event {
         /// The merge to which the target was moved; none where there was nothing
         /// to merge, or the unit is worked on again or left out.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        made: Option<MadeMerge>,
+        made: Option<MergeCommit>,
         /// Which merge of the run that is, from 1.
         #[serde(default, skip_serializing_if = "crate::item::is_zero")]
         number: u64,
@@ -347,7 +347,7 @@ pub enum Event {
         /// The run.
         run: RunId,
         /// What was asked.
-        request: Request,
+        request: RunnerRequest,
         /// Who asked.
         by: String,
     },
@@ -429,7 +429,7 @@ pub enum Event {
         node: Node,
         /// By which attempt; none when nothing is left of the claim.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        by: Option<Box<ClaimedBy>>,
+        by: Option<Box<WorkCredit>>,
     },
     /// The agent of an attempt that is under way said, by a tool of piton, what
     /// came of it. The last one counts, when the attempt ends.
@@ -546,7 +546,7 @@ pub enum Event {
         details: Option<String>,
         /// What may be done about the file; every way that there is when absent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        ways: Option<Vec<Way>>,
+        ways: Option<Vec<DecisionChoice>>,
         /// The edits that it is about: the claims, what may be an agent's, or what
         /// another run did on another branch.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -604,7 +604,7 @@ pub enum Event {
     /// Somebody logged a session event.
     EntryLogged(Box<Entry>),
     /// Somebody told of an attempt that is over; its number and name are given.
-    AttemptTold(Box<ToldAttempt>),
+    AttemptTold(Box<ReportedAttempt>),
     /// Somebody changed an entry in a file; it is known by its name.
     EntryRevised {
         /// Its position in the stream of the sessions.
@@ -617,7 +617,7 @@ pub enum Event {
         blocked_before: Option<BlockedBefore>,
     },
     /// Somebody changed an attempt in a file.
-    AttemptRevised(Box<ToldAttempt>),
+    AttemptRevised(Box<ReportedAttempt>),
     /// Something worth knowing was kept; its id is given.
     MemoryAdded(Box<Memory>),
     /// Something that is remembered says something else now.
@@ -638,7 +638,7 @@ pub enum Event {
         /// Its id.
         id: String,
         /// Where.
-        source: Source,
+        source: MemorySource,
     },
     /// An attempt starts whose prompt carries these.
     MemoryUsed {
@@ -666,7 +666,7 @@ pub enum Event {
         resolution: String,
     },
     /// An agent called a tool in a session that piton did not start.
-    CallNoted(Box<NotedCall>),
+    CallNoted(Box<SessionCall>),
     /// A native file is a face from now on, or is one no more.
     FaceTurned {
         /// Its path, relative to the project.
@@ -734,7 +734,7 @@ pub struct RunPlanned {
     pub native: Option<Native>,
     /// What it went through before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub past: Option<RunPast>,
+    pub past: Option<ImportedRunHistory>,
 }
 
 /// See [`Event::ItemPlanned`].
@@ -788,10 +788,10 @@ pub struct ItemMoved {
     /// What the next attempt follows. Where it is absent, what was followed
     /// before holds on as long as the item only goes on with it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub recovery: Option<Box<Followed>>,
+    pub recovery: Option<Box<FollowedRecovery>>,
     /// How far what it waits for before it begins has come; as before when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub waited: Option<Waited>,
+    pub waited: Option<WaitProgress>,
     /// A person looked at what was made of it, and wants it otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rejected: Option<Box<Rejection>>,
@@ -800,7 +800,7 @@ pub struct ItemMoved {
 impl ItemMoved {
     /// A move that says nothing but where to.
     #[must_use]
-    pub fn bare(run: RunId, node: Node, from: ItemState, to: ItemState) -> Self {
+    pub fn new(run: RunId, node: Node, from: ItemState, to: ItemState) -> Self {
         Self {
             run,
             node,
@@ -891,7 +891,7 @@ impl Event {
     /// The version of the body's shape; it grows when a body changes so that
     /// an older program would misread it.
     #[must_use]
-    pub fn version(&self) -> u32 {
+    pub fn body_version(&self) -> u32 {
         1
     }
 }

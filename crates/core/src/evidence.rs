@@ -132,7 +132,7 @@ impl ClaimOverrides {
 impl ClaimRules {
     /// These rules, each replaced by that of `other` where it has one.
     #[must_use]
-    pub fn overridden_by(self, other: &ClaimOverrides) -> Self {
+    pub fn with_overrides(self, other: &ClaimOverrides) -> Self {
         Self {
             changed: other.changed.unwrap_or(self.changed),
             word: other.word.unwrap_or(self.word),
@@ -144,7 +144,7 @@ impl ClaimRules {
 /// What an invocation of a run asks of agents that say that an item is done.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Claims {
+pub struct ClaimSettings {
     /// What holds for every item.
     pub rules: ClaimRules,
     /// Whether checks run before the first attempts.
@@ -157,7 +157,7 @@ pub struct Claims {
     pub items: BTreeMap<Node, ClaimOverrides>,
 }
 
-impl Default for Claims {
+impl Default for ClaimSettings {
     fn default() -> Self {
         Self {
             rules: ClaimRules::default(),
@@ -168,7 +168,7 @@ impl Default for Claims {
     }
 }
 
-impl Claims {
+impl ClaimSettings {
     /// Whether nothing is said.
     #[must_use]
     pub fn is_default(&self) -> bool {
@@ -180,14 +180,14 @@ impl Claims {
     #[must_use]
     pub fn rules_of_item(&self, node: &Node, of_plan: &ClaimOverrides) -> ClaimRules {
         let own = self.items.get(node).copied().unwrap_or_default();
-        self.rules.overridden_by(of_plan).overridden_by(&own)
+        self.rules.with_overrides(of_plan).with_overrides(&own)
     }
 }
 
 /// What the attempts at an item changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "what")]
-pub enum Changed {
+pub enum ChangeExtent {
     /// Nothing.
     Nothing,
     /// Something.
@@ -200,11 +200,11 @@ pub enum Changed {
     Unknown,
 }
 
-impl Changed {
+impl ChangeExtent {
     /// What one attempt changed, by the trees of its report: what the tree
     /// shows, not what the agent says. An empty commit is no change.
     #[must_use]
-    pub fn by(report: &Report) -> Self {
+    pub fn from_report(report: &Report) -> Self {
         let trees = report.tree_before.as_ref().zip(report.tree_after.as_ref());
         match trees.map(|(before, after)| before != after) {
             Some(true) => {
@@ -220,7 +220,7 @@ impl Changed {
 
     /// What it and a later attempt changed.
     #[must_use]
-    pub fn and(self, later: Self) -> Self {
+    pub fn merge_later(self, later: Self) -> Self {
         match (self, later) {
             (Self::Something { files: a }, Self::Something { files: b }) => {
                 Self::Something { files: a.max(b) }
@@ -244,21 +244,25 @@ pub struct TreeChange {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last: Option<String>,
     /// What they changed.
-    pub changed: Changed,
+    pub changed: ChangeExtent,
 }
 
 impl TreeChange {
     /// What an attempt adds to what earlier ones did; `started_on` is the tree
     /// that was recorded when it was started.
     #[must_use]
-    pub fn extended(before: Option<&Self>, report: &Report, started_on: Option<&String>) -> Self {
-        let changed = Changed::by(report);
+    pub fn extend_with_attempt(
+        before: Option<&Self>,
+        report: &Report,
+        started_on: Option<&String>,
+    ) -> Self {
+        let changed = ChangeExtent::from_report(report);
         let own_first = report.tree_before.as_ref().or(started_on).cloned();
         match before {
             Some(before) => Self {
                 first: before.first.clone(),
                 last: report.tree_after.clone(),
-                changed: before.changed.and(changed),
+                changed: before.changed.merge_later(changed),
             },
             None => Self {
                 first: own_first,
@@ -270,7 +274,7 @@ impl TreeChange {
 
     /// A reviewer saw `tree` last; none where nobody could look. Where that is the tree
     /// before the first attempt, what they changed is not there any more.
-    pub fn reviewed_on(&mut self, tree: Option<&String>) {
+    pub fn record_reviewed_tree(&mut self, tree: Option<&String>) {
         if let Some(tree) = tree {
             self.last = Some(tree.clone());
         }
@@ -279,27 +283,27 @@ impl TreeChange {
     /// Whether the attempts changed the tree, and it differs from the one
     /// before the first of them: now, when it is `tree`.
     #[must_use]
-    pub fn differs_on(&self, tree: Option<&String>) -> Changed {
+    pub fn extent_on_tree(&self, tree: Option<&String>) -> ChangeExtent {
         match (self.changed, &self.first, tree) {
-            (Changed::Something { files }, Some(first), Some(tree)) if first != tree => {
-                Changed::Something { files }
+            (ChangeExtent::Something { files }, Some(first), Some(tree)) if first != tree => {
+                ChangeExtent::Something { files }
             }
             // Changed and changed back.
-            (Changed::Something { .. }, Some(_), Some(_)) => Changed::Nothing,
-            (Changed::Nothing, ..) => Changed::Nothing,
-            (Changed::Something { .. } | Changed::Unknown, ..) => Changed::Unknown,
+            (ChangeExtent::Something { .. }, Some(_), Some(_)) => ChangeExtent::Nothing,
+            (ChangeExtent::Nothing, ..) => ChangeExtent::Nothing,
+            (ChangeExtent::Something { .. } | ChangeExtent::Unknown, ..) => ChangeExtent::Unknown,
         }
     }
 
     /// What the attempts changed, as of the tree that the last of them left.
     #[must_use]
-    pub fn left(&self) -> Changed {
-        self.differs_on(self.last.as_ref())
+    pub fn remaining_extent(&self) -> ChangeExtent {
+        self.extent_on_tree(self.last.as_ref())
     }
 
     /// The same for several items that are one work: those below a phase.
     #[must_use]
-    pub fn joined(self, other: &Self, other_is_earlier: bool) -> Self {
+    pub fn join(self, other: &Self, other_is_earlier: bool) -> Self {
         let (first, last) = if other_is_earlier {
             (other.first.clone(), self.last)
         } else {
@@ -308,7 +312,7 @@ impl TreeChange {
         Self {
             first,
             last,
-            changed: self.changed.and(other.changed),
+            changed: self.changed.merge_later(other.changed),
         }
     }
 }
@@ -336,7 +340,7 @@ pub struct BaselineResult {
 /// What shows that a check that passed says something about the item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum CheckMeans {
+pub enum CheckSignificance {
     /// The item's own attempts changed the tree before it passed.
     Change,
     /// It was seen to fail before.
@@ -346,7 +350,7 @@ pub enum CheckMeans {
 /// Work at other items that counts for this one: an attempt marked it as done,
 /// or it was split and its pieces were worked on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ClaimedBy {
+pub struct WorkCredit {
     /// The attempt that marked it; none for pieces.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attempt: Option<AttemptId>,
@@ -370,7 +374,7 @@ pub enum Evidence {
         tree: Option<String>,
         /// What makes it a proof; without it, it is the agent's word.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        means: Option<CheckMeans>,
+        means: Option<CheckSignificance>,
     },
     /// A person accepted or marked it.
     Decided {
@@ -434,7 +438,7 @@ pub struct PassedCheck<'e> {
 impl Evidence {
     /// The commit that it names; none where it names none.
     #[must_use]
-    pub fn commit(&self) -> Option<&String> {
+    pub fn commit_id(&self) -> Option<&String> {
         match self {
             Self::Committed { commit } | Self::Merged { commit, .. } => Some(commit),
             Self::GatePassed
@@ -507,7 +511,7 @@ pub(crate) const CHECK_PASSED: &str = "check passed";
 
 /// What shows that a finished item is done, in a few words; none where there is
 /// no evidence, as of a phase that only holds others.
-pub(crate) fn evidence_in_words(evidence: &[Evidence]) -> Option<String> {
+pub(crate) fn describe_evidence(evidence: &[Evidence]) -> Option<String> {
     let basis = basis_of_evidence(evidence)?;
     let files = evidence.iter().find_map(|one| match one {
         Evidence::Changed { files } => Some(*files),
@@ -524,7 +528,7 @@ pub(crate) fn evidence_in_words(evidence: &[Evidence]) -> Option<String> {
     });
     let words = match (basis, files.flatten()) {
         (Basis::Check, _) => CHECK_PASSED.to_owned(),
-        (Basis::Person, _) => by_person(evidence),
+        (Basis::Person, _) => describe_deciders(evidence),
         (Basis::Changed, Some(1)) => "1 file changed".to_owned(),
         (Basis::Changed, Some(files)) => format!("{files} files changed"),
         (Basis::Changed, None) => "files changed".to_owned(),
@@ -541,7 +545,7 @@ pub(crate) fn evidence_in_words(evidence: &[Evidence]) -> Option<String> {
     })
 }
 
-fn by_person(evidence: &[Evidence]) -> String {
+fn describe_deciders(evidence: &[Evidence]) -> String {
     let mut said = evidence.iter().filter_map(|one| match one {
         Evidence::Decided { by, .. } => Some(format!("accepted by {by}")),
         Evidence::Claimed { by } => Some(format!("marked in {by}")),
@@ -567,26 +571,42 @@ mod tests {
         Report {
             tree_before: before.map(str::to_owned),
             tree_after: after.map(str::to_owned),
-            ..Report::bare(Outcome::Completed)
+            ..Report::with_outcome(Outcome::Completed)
         }
     }
 
     fn change(reports: &[(&str, &str)]) -> TreeChange {
         let steps = reports.iter().fold(None, |before, (from, to)| {
             let report = report(Some(from), Some(to));
-            Some(TreeChange::extended(before.as_ref(), &report, None))
+            Some(TreeChange::extend_with_attempt(
+                before.as_ref(),
+                &report,
+                None,
+            ))
         });
         steps.expect("there is an attempt")
     }
 
     #[test]
     fn a_tree_that_nobody_looked_at_is_not_one_that_did_not_change() {
-        assert_eq!(Changed::by(&report(None, None)), Changed::Unknown);
-        assert_eq!(Changed::by(&report(Some("a"), None)), Changed::Unknown);
-        assert_eq!(Changed::by(&report(Some("a"), Some("a"))), Changed::Nothing);
+        assert_eq!(
+            ChangeExtent::from_report(&report(None, None)),
+            ChangeExtent::Unknown
+        );
+        assert_eq!(
+            ChangeExtent::from_report(&report(Some("a"), None)),
+            ChangeExtent::Unknown
+        );
+        assert_eq!(
+            ChangeExtent::from_report(&report(Some("a"), Some("a"))),
+            ChangeExtent::Nothing
+        );
         let files = None;
         let differ = report(Some("a"), Some("b"));
-        assert_eq!(Changed::by(&differ), Changed::Something { files });
+        assert_eq!(
+            ChangeExtent::from_report(&differ),
+            ChangeExtent::Something { files }
+        );
     }
 
     #[test]
@@ -596,7 +616,7 @@ mod tests {
             files: Some(vec!["a.rs".to_owned()]),
             ..report(Some("a"), Some("a"))
         };
-        assert_eq!(Changed::by(&committed), Changed::Nothing);
+        assert_eq!(ChangeExtent::from_report(&committed), ChangeExtent::Nothing);
         let counted = Report {
             diff: Some(DiffStat {
                 files: 3,
@@ -605,20 +625,35 @@ mod tests {
             ..report(Some("a"), Some("b"))
         };
         let files = Some(3);
-        assert_eq!(Changed::by(&counted), Changed::Something { files });
+        assert_eq!(
+            ChangeExtent::from_report(&counted),
+            ChangeExtent::Something { files }
+        );
     }
 
     #[test]
     fn what_was_changed_and_changed_back_is_no_change() {
-        let something = Changed::Something { files: None };
-        assert_eq!(change(&[("a", "b")]).left(), something);
-        assert_eq!(change(&[("a", "b"), ("b", "b")]).left(), something);
-        assert_eq!(change(&[("a", "b"), ("b", "a")]).left(), Changed::Nothing);
+        let something = ChangeExtent::Something { files: None };
+        assert_eq!(change(&[("a", "b")]).remaining_extent(), something);
+        assert_eq!(
+            change(&[("a", "b"), ("b", "b")]).remaining_extent(),
+            something
+        );
+        assert_eq!(
+            change(&[("a", "b"), ("b", "a")]).remaining_extent(),
+            ChangeExtent::Nothing
+        );
         // What came between two attempts is not theirs.
-        assert_eq!(change(&[("a", "a"), ("b", "b")]).left(), Changed::Nothing);
+        assert_eq!(
+            change(&[("a", "a"), ("b", "b")]).remaining_extent(),
+            ChangeExtent::Nothing
+        );
         let tree = "c".to_owned();
-        assert_eq!(change(&[("a", "b")]).differs_on(Some(&tree)), something);
-        assert_eq!(change(&[("a", "b")]).differs_on(None), Changed::Unknown);
+        assert_eq!(change(&[("a", "b")]).extent_on_tree(Some(&tree)), something);
+        assert_eq!(
+            change(&[("a", "b")]).extent_on_tree(None),
+            ChangeExtent::Unknown
+        );
     }
 
     #[test]
@@ -636,13 +671,13 @@ mod tests {
             level(&[checked(None), changed.clone()]),
             Some(Level::Changed)
         );
-        let proof = checked(Some(CheckMeans::SeenToFail));
+        let proof = checked(Some(CheckSignificance::SeenToFail));
         assert_eq!(level(&[changed, proof]), Some(Level::Check));
     }
 
     #[test]
     fn evidence_is_said_in_a_few_words() {
-        let words = |evidence: &[Evidence]| evidence_in_words(evidence).unwrap_or_default();
+        let words = |evidence: &[Evidence]| describe_evidence(evidence).unwrap_or_default();
         let checked = |means| Evidence::Checked {
             command: "cargo test".to_owned(),
             tree: None,
@@ -652,7 +687,7 @@ mod tests {
         let how = vec!["1 more skip mark than before".to_owned()];
         let weakened = Evidence::Weakened { how };
         assert_eq!(words(&[]), "");
-        let proof = checked(Some(CheckMeans::Change));
+        let proof = checked(Some(CheckSignificance::Change));
         assert_eq!(words(&[proof.clone(), changed(Some(4))]), "check passed");
         assert_eq!(words(&[proof, weakened]), "check passed, proof weakened");
         assert_eq!(words(&[checked(None)]), "agent's word");
@@ -687,9 +722,9 @@ mod tests {
             word: Some(Worth::Check),
             ..ClaimOverrides::default()
         };
-        let claims = Claims {
+        let claims = ClaimSettings {
             items: BTreeMap::from([(node.clone(), own)]),
-            ..Claims::default()
+            ..ClaimSettings::default()
         };
         let rules = claims.rules_of_item(&node, &of_plan);
         assert_eq!((rules.changed, rules.word), (Worth::Ask, Worth::Check));

@@ -3,14 +3,14 @@
 //! The rule is that of seed 000: an observation that was documented, or that is
 //! about the architecture. The seed leaves open how its type is told; here that
 //! is two tables. Whether the same is known already is not asked here: see
-//! [`recall::alike`](fn@crate::recall::alike).
+//! [`recall::document_similarity`](crate::recall::document_similarity).
 
 use std::collections::HashSet;
 
 use crate::attempt::Report;
 use crate::memory::{LearningType, Memory, MemoryKind};
 use crate::observation::{ActionTaken, Observation, ObservationCategory, ObservationKind};
-use crate::recall::{ALIKE_FROM, Document, alike, tokens};
+use crate::recall::{ALIKE_FROM, MemoryDocument, document_similarity, tokenize};
 
 use LearningType as Type;
 use ObservationCategory as Category;
@@ -68,26 +68,26 @@ const TYPES: &[(Type, &str)] = &[
 /// What has a learning already gets no other, and what an attempt says twice is
 /// one learning.
 #[must_use]
-pub fn learnings(report: &Report, item: &str, attempt: &str) -> Vec<(usize, Memory)> {
-    let mut known: Vec<Document> = Vec::new();
+pub fn extract_learnings(report: &Report, item: &str, attempt: &str) -> Vec<(usize, Memory)> {
+    let mut known: Vec<MemoryDocument> = Vec::new();
     let seen = report.observations.iter().enumerate();
-    let worth_keeping = seen.filter(|(_, seen)| is_worth_keeping(seen));
+    let worth_keeping = seen.filter(|(_, seen)| is_worth_learning(seen));
     let learnings = worth_keeping.filter_map(|(at, seen)| {
-        let content = content(seen)?;
-        let document = Document::of("", &content, "");
+        let content = learning_content(seen)?;
+        let document = MemoryDocument::from_fields("", &content, "");
         if known
             .iter()
-            .any(|other| alike(other, &document) >= ALIKE_FROM)
+            .any(|other| document_similarity(other, &document) >= ALIKE_FROM)
         {
             return None;
         }
         known.push(document);
         let learning = Memory {
-            topic: Some(topic(seen).as_str().to_owned()),
+            topic: Some(topic_of_observation(seen).as_str().to_owned()),
             context: Some(format!("Discovered while working on {item}")),
             source_item: Some(item.to_owned()),
             source_attempt: Some(attempt.to_owned()),
-            ..Memory::bare(MemoryKind::Learning, content)
+            ..Memory::new(MemoryKind::Learning, content)
         };
         Some((at, learning))
     });
@@ -96,7 +96,7 @@ pub fn learnings(report: &Report, item: &str, attempt: &str) -> Vec<(usize, Memo
 
 /// Whether somebody would want to know it the next time. What was done before
 /// is told of the item, not of the project.
-fn is_worth_keeping(seen: &Observation) -> bool {
+fn is_worth_learning(seen: &Observation) -> bool {
     seen.kind != ObservationKind::Completion
         && seen.related_learning_id.is_none()
         && (seen.action_taken == Some(ActionTaken::Documented)
@@ -104,12 +104,12 @@ fn is_worth_keeping(seen: &Observation) -> bool {
 }
 
 /// What it says: the description, after the title where that says more.
-fn content(seen: &Observation) -> Option<String> {
+fn learning_content(seen: &Observation) -> Option<String> {
     let title = seen.title.trim();
     let description = seen.description.as_deref().unwrap_or_default().trim();
     let content = match (title, description) {
         ("", text) | (text, "") => text.to_owned(),
-        (title, description) if repeats(description, title) => description.to_owned(),
+        (title, description) if is_repeat_of_title(description, title) => description.to_owned(),
         (title, description) => {
             let title = title.trim_end_matches(['.', ':', ';', ',', '!']);
             format!("{title}: {description}")
@@ -119,30 +119,30 @@ fn content(seen: &Observation) -> Option<String> {
 }
 
 /// Whether a text says nearly all that a title says.
-fn repeats(text: &str, title: &str) -> bool {
-    let held = words(text);
-    let asked = words(title);
+fn is_repeat_of_title(text: &str, title: &str) -> bool {
+    let held = literal_words(text);
+    let asked = literal_words(title);
     let repeated = asked.intersection(&held).count();
     repeated * 10 >= asked.len() * REPEATED_OF_TEN
 }
 
 /// The words and names of a text.
-fn words(text: &str) -> HashSet<String> {
-    let found = text.lines().flat_map(tokens);
-    let said = found.filter(|token| token.kind.is_said());
+fn literal_words(text: &str) -> HashSet<String> {
+    let found = text.lines().flat_map(tokenize);
+    let said = found.filter(|token| token.kind.is_literal());
     said.map(|token| token.text).collect()
 }
 
 /// What it is about: told from the category, else from its words.
-fn topic(seen: &Observation) -> Type {
+fn topic_of_observation(seen: &Observation) -> Type {
     let by_category = |category| CATEGORIES.iter().find(|(one, _)| *one == category);
     if let Some((_, topic)) = seen.category.and_then(by_category) {
         return *topic;
     }
-    let title = words(&seen.title);
-    let description = words(seen.description.as_deref().unwrap_or_default());
+    let title = literal_words(&seen.title);
+    let description = literal_words(seen.description.as_deref().unwrap_or_default());
     let speaks_for = |(_, named): &&(Type, &str)| {
-        let named = words(named);
+        let named = literal_words(named);
         2 * named.intersection(&title).count() + named.intersection(&description).count()
     };
     if seen.category == Some(Category::ToolingFriction) {
@@ -174,9 +174,9 @@ mod tests {
     fn of(observations: Vec<Observation>) -> Vec<(usize, Memory)> {
         let report = Report {
             observations,
-            ..Report::bare(Outcome::Failed)
+            ..Report::with_outcome(Outcome::Failed)
         };
-        learnings(&report, "hull/keel", "keel-2")
+        extract_learnings(&report, "hull/keel", "keel-2")
     }
 
     #[test]
@@ -190,7 +190,7 @@ mod tests {
             context: Some("Discovered while working on hull/keel".to_owned()),
             source_item: Some("hull/keel".to_owned()),
             source_attempt: Some("keel-2".to_owned()),
-            ..Memory::bare(
+            ..Memory::new(
                 MemoryKind::Learning,
                 "Oak splits: Steam it before it is bent.",
             )

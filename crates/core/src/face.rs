@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 ///
 /// The plan files of runs are faces by themselves: see `RunRow::source`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FaceRow {
+pub struct NativeFileRow {
     /// Its path, relative to the project.
     pub path: String,
     /// The native format.

@@ -48,7 +48,7 @@ impl RunFlags {
     /// `ignore` is a list that grows. A model and a verdict belong to an agent,
     /// and are dropped where `given` names another one.
     #[must_use]
-    pub fn overridden_by(&self, given: &Self) -> Self {
+    pub fn with_overrides(&self, given: &Self) -> Self {
         let is_same_agent = given.agent.is_none() || given.agent == self.agent;
         let of_agent = |own: &Option<String>| own.clone().filter(|_| is_same_agent);
         let mut ignore = self.ignore.clone();
@@ -64,7 +64,7 @@ impl RunFlags {
             workflows: given.workflows.clone().or_else(|| self.workflows.clone()),
             workers: given.workers.or(self.workers),
             ignore,
-            limits: self.limits.overridden_by(&given.limits),
+            limits: self.limits.with_overrides(&given.limits),
         }
     }
 }
@@ -90,7 +90,7 @@ mod tests {
     #[test]
     fn a_flag_that_is_not_given_is_that_of_before() {
         let before = flags("claude", "opus");
-        assert_eq!(before.overridden_by(&RunFlags::default()), before);
+        assert_eq!(before.with_overrides(&RunFlags::default()), before);
     }
 
     #[test]
@@ -99,7 +99,7 @@ mod tests {
             agent: Some("codex".to_owned()),
             ..RunFlags::default()
         };
-        let now = flags("claude", "opus").overridden_by(&given);
+        let now = flags("claude", "opus").with_overrides(&given);
         assert_eq!((now.model, now.verdict), (None, None));
         assert_eq!(now.agent.as_deref(), Some("codex"));
     }
@@ -114,7 +114,7 @@ mod tests {
             ..RunFlags::default()
         };
         given.limits.iterations_max = Some(9);
-        let now = before.overridden_by(&given);
+        let now = before.with_overrides(&given);
         assert_eq!(now.ignore, ["worktree", "orchestration"]);
         assert_eq!(now.limits.iterations_max, Some(9));
         assert_eq!(now.limits.time_box_s, Some(60));

@@ -18,7 +18,7 @@ pub struct Gate {
 /// Whether a shell that ended with this status could not run its script at all:
 /// it was not found, or is no program.
 #[must_use]
-pub fn cannot_run(exit: Option<i32>) -> bool {
+pub fn is_script_unrunnable(exit: Option<i32>) -> bool {
     matches!(exit, Some(126 | 127))
 }
 
@@ -92,7 +92,7 @@ const LINE_CHARS_MAX: usize = 300;
 
 /// What of a longer output is shown: its first lines and its last.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Excerpt {
+pub struct OutputExcerpt {
     /// The first lines.
     pub head: Vec<String>,
     /// How many lines between the two are not shown.
@@ -101,7 +101,7 @@ pub struct Excerpt {
     pub tail: Vec<String>,
 }
 
-impl Excerpt {
+impl OutputExcerpt {
     /// Whether nothing was printed.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -110,7 +110,7 @@ impl Excerpt {
 
     /// The lines as they are shown one below the other.
     #[must_use]
-    pub fn lines(&self) -> Vec<String> {
+    pub fn shown_lines(&self) -> Vec<String> {
         let left_out = match self.lines_left_out {
             0 => None,
             1 => Some("… 1 line left out".to_owned()),
@@ -126,19 +126,19 @@ impl Excerpt {
 /// The head and the tail of an output, at most [`HEAD_LINES`] and
 /// [`TAIL_LINES`], without what moves the cursor of a terminal.
 #[must_use]
-pub fn excerpt(output: &str) -> Excerpt {
+pub fn excerpt_output(output: &str) -> OutputExcerpt {
     let lines: Vec<&str> = output.trim_end().lines().collect();
-    let shown = |lines: &[&str]| lines.iter().map(|line| shown_line(line)).collect();
+    let shown = |lines: &[&str]| lines.iter().map(|line| printable_line(line)).collect();
     if lines.len() <= HEAD_LINES + TAIL_LINES {
         let (head, tail) = lines.split_at(lines.len().min(HEAD_LINES));
-        return Excerpt {
+        return OutputExcerpt {
             head: shown(head),
             lines_left_out: 0,
             tail: shown(tail),
         };
     }
     let end = lines.len() - TAIL_LINES;
-    Excerpt {
+    OutputExcerpt {
         head: shown(&lines[..HEAD_LINES]),
         lines_left_out: end - HEAD_LINES,
         tail: shown(&lines[end..]),
@@ -147,7 +147,7 @@ pub fn excerpt(output: &str) -> Excerpt {
 
 /// A line as it may be printed: sequences that colour it are left out, and its
 /// end where it is long.
-fn shown_line(line: &str) -> String {
+fn printable_line(line: &str) -> String {
     let mut text = String::new();
     let mut kept = 0;
     let mut chars = line.trim_end().chars().peekable();
@@ -175,7 +175,7 @@ fn shown_line(line: &str) -> String {
 /// An output of at most `chars_max` characters: its beginning and its end where
 /// it is longer, with a line between them that says how much is missing.
 #[must_use]
-pub fn shortened_output(output: &str, chars_max: usize) -> String {
+pub fn shorten_output(output: &str, chars_max: usize) -> String {
     let count = output.chars().count();
     if count <= chars_max {
         return output.to_owned();
@@ -208,34 +208,37 @@ mod tests {
 
     #[test]
     fn a_short_output_is_shown_whole() {
-        let shown = excerpt(&numbered(HEAD_LINES + TAIL_LINES)).lines();
+        let shown = excerpt_output(&numbered(HEAD_LINES + TAIL_LINES)).shown_lines();
         assert_eq!(shown.len(), 30);
         assert_eq!(shown.join("\n") + "\n", numbered(30));
     }
 
     #[test]
     fn a_long_output_shows_its_head_and_its_tail_and_how_much_is_between() {
-        let shown = excerpt(&numbered(1_000));
+        let shown = excerpt_output(&numbered(1_000));
         assert_eq!(shown.head.last().map(String::as_str), Some("line 10"));
         assert_eq!(shown.lines_left_out, 970);
         assert_eq!(shown.tail.first().map(String::as_str), Some("line 981"));
-        assert_eq!(shown.lines()[10], "… 970 lines left out");
+        assert_eq!(shown.shown_lines()[10], "… 970 lines left out");
     }
 
     #[test]
     fn a_shown_line_moves_no_cursor_and_is_bounded() {
-        assert_eq!(shown_line("\u{1b}[31mred\u{1b}[0m\r\u{7}\tend"), "red end");
+        assert_eq!(
+            printable_line("\u{1b}[31mred\u{1b}[0m\r\u{7}\tend"),
+            "red end"
+        );
         let long = "x".repeat(1_000);
-        assert_eq!(shown_line(&long).chars().count(), LINE_CHARS_MAX + 1);
+        assert_eq!(printable_line(&long).chars().count(), LINE_CHARS_MAX + 1);
     }
 
     #[test]
     fn a_shortened_output_keeps_its_beginning_and_its_end() {
         let text = format!("first{}last", "é".repeat(50_000));
-        let short = shortened_output(&text, 10_000);
+        let short = shorten_output(&text, 10_000);
         assert!(short.chars().count() <= 10_000, "{}", short.chars().count());
         assert!(short.starts_with("first") && short.ends_with("last"));
         assert!(short.contains("characters are left out here"));
-        assert_eq!(shortened_output("short", 10_000), "short");
+        assert_eq!(shorten_output("short", 10_000), "short");
     }
 }

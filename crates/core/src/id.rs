@@ -72,7 +72,7 @@ pub struct StreamId(String);
 impl StreamId {
     /// The stream of one run.
     #[must_use]
-    pub fn run(run: RunId) -> Self {
+    pub fn of_run(run: RunId) -> Self {
         Self(format!("run:{run}"))
     }
 
@@ -96,7 +96,7 @@ impl StreamId {
 
     /// A stream by the name that a store gave back.
     #[must_use]
-    pub fn named(name: impl Into<String>) -> Self {
+    pub fn from_stored(name: impl Into<String>) -> Self {
         Self(name.into())
     }
 
@@ -124,7 +124,7 @@ pub struct Node(String);
 impl Node {
     /// The ids on its path, as people write them: `a > b > c`.
     #[must_use]
-    pub fn in_words(&self) -> String {
+    pub fn display_path(&self) -> String {
         let parts = self.0.split('/');
         let parts: Vec<String> = parts
             .map(|part| part.replace("%2F", "/").replace("%25", "%"))
@@ -156,7 +156,7 @@ impl Node {
 
     /// A node as somebody typed it, or as it was stored.
     #[must_use]
-    pub fn named(text: impl Into<String>) -> Self {
+    pub fn from_text(text: impl Into<String>) -> Self {
         Self(text.into())
     }
 
@@ -200,9 +200,9 @@ impl fmt::Display for Node {
 /// order of places is the order of the tree, a parent before its children.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Place(pub Vec<u32>);
+pub struct TreePosition(pub Vec<u32>);
 
-impl Place {
+impl TreePosition {
     /// The place of the `index`th child.
     #[must_use]
     pub fn child(&self, index: u32) -> Self {
@@ -245,23 +245,23 @@ mod tests {
         assert_eq!(step.as_str(), "a%2Fb/50%25#2");
         assert_eq!(step.parent(), Some(phase.clone()));
         assert!(step.is_within(&phase));
-        assert!(!Node::named("a%2Fbc").is_within(&phase));
+        assert!(!Node::from_text("a%2Fbc").is_within(&phase));
     }
 
     #[test]
     fn the_order_of_keys_is_the_order_of_the_tree() {
         let mut places = vec![
-            Place(vec![1]),
-            Place(vec![0, 300]),
-            Place(vec![0]),
-            Place(vec![0, 2, 9]),
-            Place(vec![0, 2]),
+            TreePosition(vec![1]),
+            TreePosition(vec![0, 300]),
+            TreePosition(vec![0]),
+            TreePosition(vec![0, 2, 9]),
+            TreePosition(vec![0, 2]),
         ];
         places.sort();
         let mut by_key = places.clone();
-        by_key.sort_by_key(Place::to_key);
+        by_key.sort_by_key(TreePosition::to_key);
         assert_eq!(places, by_key);
-        assert_eq!(places[0], Place(vec![0]));
-        assert_eq!(places[4], Place(vec![1]));
+        assert_eq!(places[0], TreePosition(vec![0]));
+        assert_eq!(places[4], TreePosition(vec![1]));
     }
 }

@@ -8,22 +8,22 @@ use serde::{Deserialize, Serialize};
 use crate::attempt::{Conversation, HumanNeeded};
 use crate::checkout::Checkout;
 use crate::evidence::{
-    BaselineResult, CHECK_PASSED, ClaimOverrides, ClaimedBy, Level, TreeChange, evidence_in_words,
+    BaselineResult, CHECK_PASSED, ClaimOverrides, Level, TreeChange, WorkCredit, describe_evidence,
     level_of_evidence,
 };
 use crate::gate::{Gate, GateRuns};
-use crate::id::{AttemptId, Node, Place, RunId};
+use crate::id::{AttemptId, Node, RunId, TreePosition};
 use crate::iteration_hook::IterationHookRun;
 use crate::lane::{LaneConversation, LaneHold, UnitRow};
 use crate::merge::{MergeReturn, MergeRow};
 use crate::native::Native;
-use crate::plan::Turn;
-use crate::recover::Followed;
+use crate::plan::ItemTurn;
+use crate::recover::FollowedRecovery;
 use crate::review::ReviewRow;
 use crate::scope::FileScope;
-use crate::standing::Standing;
+use crate::standing::ItemStanding;
 use crate::usage::Spend;
-use crate::wait::{Wait, Waited};
+use crate::wait::{Wait, WaitProgress};
 use crate::weakening::ProofChange;
 
 pub use crate::evidence::Evidence;
@@ -89,7 +89,7 @@ impl ItemState {
 
     /// Which moves there are at all. Every other one is a defect.
     #[must_use]
-    pub fn may_become(self, to: Self) -> bool {
+    pub fn can_become(self, to: Self) -> bool {
         use ItemState::{
             Blocked, Done, Dropped, Failed, Pending, Ready, Skipped, Waiting, Working,
         };
@@ -201,7 +201,7 @@ pub struct ItemRow {
     /// Its id as the plan gives it; siblings may share one.
     pub id: String,
     /// Where it stands in the tree.
-    pub place: Place,
+    pub place: TreePosition,
     /// Where it stands in its life.
     pub state: ItemState,
     /// What comes next while it is working.
@@ -307,7 +307,7 @@ pub struct ItemRow {
     pub carried: Vec<String>,
     /// What the next attempt follows, after one that did not complete.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub recovery: Option<Box<Followed>>,
+    pub recovery: Option<Box<FollowedRecovery>>,
     /// The item that it is a piece of, when one was split.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub piece_of: Option<Node>,
@@ -348,7 +348,7 @@ pub struct ItemRow {
     pub seen_to_fail: bool,
     /// An attempt at another item says that this one is done by it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub claimed: Option<Box<ClaimedBy>>,
+    pub claimed: Option<Box<WorkCredit>>,
     /// The tree on which the attempt under way was started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started_on: Option<String>,
@@ -363,8 +363,8 @@ pub struct ItemRow {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claim_gate: Option<Box<Gate>>,
     /// How it stands to its siblings.
-    #[serde(default, skip_serializing_if = "Turn::is_default")]
-    pub turn: Turn,
+    #[serde(default, skip_serializing_if = "ItemTurn::is_default")]
+    pub turn: ItemTurn,
     /// How often recovery led on after the runs of its check were used up.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub check_recoveries: u32,
@@ -390,7 +390,7 @@ pub struct ItemRow {
     pub wait: Option<Box<Wait>>,
     /// How far that has come; none before anything was decided about it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub waited: Option<Waited>,
+    pub waited: Option<WaitProgress>,
     /// What is known of it as a unit, where its run is worked on in lanes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unit: Option<Box<UnitRow>>,
@@ -405,13 +405,13 @@ impl ItemRow {
     /// What must pass next: the check of the plan, or the one that weak proof
     /// has to stand up to after it.
     #[must_use]
-    pub fn gate_to_pass(&self) -> Option<&Gate> {
+    pub fn pending_gate(&self) -> Option<&Gate> {
         self.claim_gate.as_deref().or(self.gate.as_ref())
     }
 
     /// All that it has to pass: the check of the plan, and the one that weak proof
     /// had to stand up to.
-    pub fn checks(&self) -> impl Iterator<Item = &Gate> {
+    pub fn required_checks(&self) -> impl Iterator<Item = &Gate> {
         self.gate.iter().chain(self.claim_gate.as_deref())
     }
 
@@ -427,7 +427,7 @@ impl ItemRow {
                 .filter_map(Evidence::passed_check);
             passed.find(|one| one.command == Some(&check.script))?.tree
         };
-        let mut trees = self.checks().map(last);
+        let mut trees = self.required_checks().map(last);
         let first = trees.next()??;
         trees.all(|tree| tree == Some(first)).then_some(first)
     }
@@ -435,7 +435,7 @@ impl ItemRow {
     /// Whether it has a check that is none of those that passed: it was given to it,
     /// or changed, since.
     #[must_use]
-    pub fn lacks_check(&self) -> bool {
+    pub fn is_missing_check(&self) -> bool {
         let mut passed = self.evidence.iter().filter_map(Evidence::passed_check);
         self.gate.as_ref().is_some_and(|gate| {
             !passed.any(|check| check.command.is_none_or(|one| one == gate.script))
@@ -446,14 +446,14 @@ impl ItemRow {
     #[must_use]
     pub fn is_done_by_old_check(&self) -> bool {
         let mut passed = self.evidence.iter().filter_map(Evidence::passed_check);
-        self.state == ItemState::Done && self.lacks_check() && passed.next().is_some()
+        self.state == ItemState::Done && self.is_missing_check() && passed.next().is_some()
     }
 
     /// What shows that it is done, in a few words; none while it is not, and of one
     /// that only holds others.
     #[must_use]
-    pub fn evidence_in_words(&self) -> Option<String> {
-        let words = evidence_in_words(&self.evidence).filter(|_| self.state == ItemState::Done)?;
+    pub fn describe_evidence(&self) -> Option<String> {
+        let words = describe_evidence(&self.evidence).filter(|_| self.state == ItemState::Done)?;
         Some(match self.is_done_by_old_check() {
             true => words.replacen(CHECK_PASSED, "done by the old check", 1),
             false => words,
@@ -463,7 +463,7 @@ impl ItemRow {
     /// Whether that check has to pass before it is done: no person says that it is.
     #[must_use]
     pub fn needs_check(&self) -> bool {
-        self.lacks_check() && level_of_evidence(&self.evidence) != Some(Level::Person)
+        self.is_missing_check() && level_of_evidence(&self.evidence) != Some(Level::Person)
     }
 
     /// Whether an attempt at it is over whose outcome waits for its check.
@@ -474,7 +474,7 @@ impl ItemRow {
 
     /// What is known of its check, in a few words: of an item that is not done.
     #[must_use]
-    pub fn check_in_words(&self) -> &'static str {
+    pub fn describe_check(&self) -> &'static str {
         let last = self.gate_runs.as_ref().filter(|runs| runs.runs > 0);
         let passed = last.map(|runs| runs.passed);
         let passed = passed.or_else(|| self.baseline.as_ref().map(|result| result.passed));
@@ -505,7 +505,7 @@ impl ItemRow {
     /// The repository in which a unit was worked on last, where that is not the one in
     /// which the project lies.
     #[must_use]
-    pub fn worked_repository(&self) -> Option<&str> {
+    pub fn repository_of_work(&self) -> Option<&str> {
         self.unit.as_ref()?.repository.as_deref()
     }
 
@@ -544,7 +544,7 @@ impl ItemRow {
     /// Whether it is committed and merged as one in lanes: it is a unit in which
     /// files may have changed.
     #[must_use]
-    pub fn is_merged_as_one(&self) -> bool {
+    pub fn is_merge_unit(&self) -> bool {
         self.is_task() || (self.place.depth() == 1 && self.gate.is_some())
     }
 
@@ -568,7 +568,7 @@ impl ItemRow {
     /// wait is not over.
     #[must_use]
     pub fn is_actionable(&self) -> bool {
-        self.standing() == Standing::Active
+        self.standing() == ItemStanding::Active
     }
 
     /// Whether it counts as a task for `max-tasks` and is committed as one:
@@ -605,15 +605,15 @@ mod tests {
     #[test]
     fn every_state_has_a_way_out_or_is_done() {
         for from in ALL {
-            let ways = ALL.iter().filter(|to| from.may_become(**to)).count();
+            let ways = ALL.iter().filter(|to| from.can_become(**to)).count();
             assert!(ways > 0, "{from} is a dead end");
-            assert!(!from.may_become(from), "{from} to itself says nothing");
+            assert!(!from.can_become(from), "{from} to itself says nothing");
         }
     }
 
     #[test]
     fn a_pending_item_starts_only_by_becoming_ready() {
-        assert!(!ItemState::Pending.may_become(ItemState::Working));
-        assert!(ItemState::Pending.may_become(ItemState::Ready));
+        assert!(!ItemState::Pending.can_become(ItemState::Working));
+        assert!(ItemState::Pending.can_become(ItemState::Ready));
     }
 }

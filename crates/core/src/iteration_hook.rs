@@ -65,7 +65,7 @@ impl Policy {
 
 /// Notes that the agent of a hook is started; what was begun before and has no
 /// end was cut off.
-pub(crate) fn note_start(
+pub(crate) fn record_hook_start(
     runs: &mut Vec<IterationHookRun>,
     id: &str,
     iteration: u32,
@@ -82,7 +82,7 @@ pub(crate) fn note_start(
 
 /// Notes what came of the agent of a hook. One that was interrupted is started
 /// again: nobody knows what came of it.
-pub(crate) fn note_end(runs: &mut Vec<IterationHookRun>, report: &Report, at: Timestamp) {
+pub(crate) fn record_hook_end(runs: &mut Vec<IterationHookRun>, report: &Report, at: Timestamp) {
     if report.outcome == Outcome::Interrupted {
         runs.retain(|run| run.end.is_some());
         return;

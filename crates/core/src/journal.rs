@@ -10,7 +10,7 @@ use thiserror::Error;
 
 use crate::actor::Actor;
 use crate::checkout::{self, Checkout};
-use crate::event::{Event, Text};
+use crate::event::{Event, EventText};
 use crate::id::{CommandId, EventId, StreamId};
 use crate::redact::Redactor;
 
@@ -31,7 +31,7 @@ pub struct Draft {
 
 /// What comes with an event when it is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stamp {
+pub struct EventStamp {
     /// The event's id.
     pub id: EventId,
     /// Its position in its stream, from 1.
@@ -50,7 +50,7 @@ pub struct Record {
     /// Its stream.
     pub stream: StreamId,
     /// Its id, position, time and actor.
-    pub stamp: Stamp,
+    pub stamp: EventStamp,
     /// The kind of event.
     pub kind: String,
     /// The version of the body's shape.
@@ -65,7 +65,7 @@ pub struct Record {
 
 /// An event as stored, and as understood.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Recorded {
+pub struct DecodedRecord {
     /// The stored form.
     pub record: Record,
     /// The event.
@@ -99,12 +99,16 @@ pub struct UnknownEvent {
 ///
 /// Never for the events of this crate: all of them can be written as JSON.
 #[must_use]
-pub fn seal(mut event: Event, checkout: Option<&Checkout>, redactor: &Redactor) -> (String, Event) {
+pub fn redact_and_encode(
+    mut event: Event,
+    checkout: Option<&Checkout>,
+    redactor: &Redactor,
+) -> (String, Event) {
     // Text by text: in JSON the escape before a secret passes for a letter of it.
-    event.texts_mut(&mut |text| match text {
-        Text::Free(text) => drop(redactor.redact_text(text)),
-        Text::Document(text) => drop(redactor.redact_document(text)),
-        Text::Named(texts) => drop(redactor.redact_named(texts)),
+    event.visit_texts_mut(&mut |text| match text {
+        EventText::Free(text) => drop(redactor.redact_in_place(text)),
+        EventText::Document(text) => drop(redactor.redact_document(text)),
+        EventText::Named(texts) => drop(redactor.redact_map(texts)),
     });
     let mut whole =
         serde_json::to_value(&event).expect("an event holds nothing that JSON cannot say");
@@ -117,12 +121,12 @@ pub fn seal(mut event: Event, checkout: Option<&Checkout>, redactor: &Redactor) 
     (body.unwrap_or_default().to_string(), event)
 }
 
-fn open(kind: &str, body: &str) -> Result<Event, serde_json::Error> {
+fn decode_body(kind: &str, body: &str) -> Result<Event, serde_json::Error> {
     #[derive(Deserialize)]
-    struct Whole(Event);
+    struct StoredEvent(Event);
     let body: serde_json::Value = serde_json::from_str(body)?;
     let whole = serde_json::json!({ "kind": kind, "body": body });
-    serde_json::from_value(whole).map(|Whole(event)| event)
+    serde_json::from_value(whole).map(|StoredEvent(event)| event)
 }
 
 impl Record {
@@ -130,7 +134,7 @@ impl Record {
     #[must_use]
     pub fn new(
         stream: StreamId,
-        stamp: Stamp,
+        stamp: EventStamp,
         event: &Event,
         body: String,
         command: CommandId,
@@ -140,7 +144,7 @@ impl Record {
             stream,
             stamp,
             kind: event.kind().to_owned(),
-            version: event.version(),
+            version: event.body_version(),
             body,
             command,
             hash: GENESIS,
@@ -179,7 +183,7 @@ impl Record {
     ///
     /// When the kind, or the shape of the body, is not one that this program
     /// knows: a newer one wrote it, or it is damaged.
-    pub fn event(&self) -> Result<Event, UnknownEvent> {
+    pub fn decode_event(&self) -> Result<Event, UnknownEvent> {
         let unknown = |source| UnknownEvent {
             stream: self.stream.clone(),
             position: self.stamp.position,
@@ -187,8 +191,8 @@ impl Record {
             version: self.version,
             source,
         };
-        let event = open(&self.kind, &self.body).map_err(|source| unknown(Some(source)))?;
-        if self.version > event.version() {
+        let event = decode_body(&self.kind, &self.body).map_err(|source| unknown(Some(source)))?;
+        if self.version > event.body_version() {
             return Err(unknown(None));
         }
         Ok(event)
@@ -202,19 +206,19 @@ mod tests {
     use crate::entry::{Entry, EntryType};
     use crate::event::ItemPlanned;
     use crate::gate::Gate;
-    use crate::id::{AttemptId, Node, Place, RunId};
+    use crate::id::{AttemptId, Node, RunId, TreePosition};
     use crate::item::ItemState;
     use crate::native::Native;
-    use crate::plan::{Past, PlannedItem};
+    use crate::plan::{ImportedItemHistory, PlannedItem};
     use uuid::Uuid;
 
     fn record() -> Record {
         let event = Event::EntryLogged(Box::new(Entry {
             spec: Some("auth".to_owned()),
-            ..Entry::bare(EntryType::TaskCompleted).saying("description", "said \"hi\"")
+            ..Entry::with_type(EntryType::TaskCompleted).with_text("description", "said \"hi\"")
         }));
-        let (body, event) = seal(event, None, &Redactor::rules_only());
-        let stamp = Stamp {
+        let (body, event) = redact_and_encode(event, None, &Redactor::rules_only());
+        let stamp = EventStamp {
             id: EventId(Uuid::from_u128(7)),
             position: 1,
             time: Timestamp::UNIX_EPOCH,
@@ -234,7 +238,7 @@ mod tests {
     #[test]
     fn a_record_reads_back_as_the_event_it_was_made_of() {
         let record = record();
-        let Ok(Event::EntryLogged(entry)) = record.event() else {
+        let Ok(Event::EntryLogged(entry)) = record.decode_event() else {
             panic!("{record:?}")
         };
         assert_eq!(entry.spec.as_deref(), Some("auth"));
@@ -264,19 +268,19 @@ mod tests {
     fn a_newer_version_of_a_body_is_named_and_not_guessed_at() {
         let mut newer = record();
         newer.version = 2;
-        assert!(newer.event().is_err());
+        assert!(newer.decode_event().is_err());
         newer.version = 1;
         newer.kind = "from-the-future".to_owned();
-        let error = newer.event().expect_err("an unknown kind");
+        let error = newer.decode_event().expect_err("an unknown kind");
         assert!(error.to_string().contains("from-the-future"), "{error}");
     }
 
     #[test]
     fn a_secret_leaves_both_the_text_and_the_event() {
         let notes = "use ghp_0123456789abcdefghijABCDEFGHIJ456789 now";
-        let entry = Entry::bare(EntryType::TaskBlocked).saying("notes", notes);
+        let entry = Entry::with_type(EntryType::TaskBlocked).with_text("notes", notes);
         let event = Event::EntryLogged(Box::new(entry));
-        let (body, event) = seal(event, None, &Redactor::rules_only());
+        let (body, event) = redact_and_encode(event, None, &Redactor::rules_only());
         assert!(!body.contains("ghp_0123"), "{body}");
         let Event::EntryLogged(entry) = event else {
             panic!("{event:?}")
@@ -290,9 +294,9 @@ mod tests {
             "key:\nsk-0123456789abcdefghijABCDEFGHIJ",
             "\"password\": \"correct4horse!battery\"",
         ] {
-            let entry = Entry::bare(EntryType::TaskBlocked).saying("notes", secret);
+            let entry = Entry::with_type(EntryType::TaskBlocked).with_text("notes", secret);
             let event = Event::EntryLogged(Box::new(entry));
-            let (body, _) = seal(event, None, &Redactor::rules_only());
+            let (body, _) = redact_and_encode(event, None, &Redactor::rules_only());
             assert!(body.contains("[redacted:"), "{body}");
         }
     }
@@ -301,9 +305,9 @@ mod tests {
         Event::ItemPlanned(Box::new(ItemPlanned {
             run: RunId(Uuid::from_u128(9)),
             item: PlannedItem {
-                node: Node::named(id),
+                node: Node::from_text(id),
                 id: id.to_owned(),
-                place: Place(vec![0]),
+                place: TreePosition(vec![0]),
                 state: ItemState::Ready,
                 prompt: Some("log in with hunter22".to_owned()),
                 model: Some("hunter22".to_owned()),
@@ -315,17 +319,17 @@ mod tests {
                 }),
                 breakpoint: false,
                 approval: false,
-                depends_on: vec![Node::named("hunter22")],
+                depends_on: vec![Node::from_text("hunter22")],
                 native: Some(Native {
                     face: "hunter22".to_owned(),
                     version: 1,
                     body: r#"{"extra":"a: hunter22\n"}"#.to_owned(),
                 }),
-                past: Past::default(),
+                past: ImportedItemHistory::default(),
                 piece_of: None,
                 injected: None,
                 claims: crate::evidence::ClaimOverrides::default(),
-                turn: crate::plan::Turn::default(),
+                turn: crate::plan::ItemTurn::default(),
                 scope: crate::scope::FileScope::default(),
                 repository: None,
                 wait: None,
@@ -347,16 +351,16 @@ mod tests {
         let redactor = Redactor::with_variables(words.map(|word| ("FOO_TOKEN", word)));
         let report = Report {
             error: Some("hunter22 was refused".to_owned()),
-            ..Report::bare(Outcome::Completed)
+            ..Report::with_outcome(Outcome::Completed)
         };
         let ended = Event::AttemptEnded {
             attempt: AttemptId(Uuid::from_u128(9)),
             run: RunId(Uuid::from_u128(9)),
-            node: Node::named("setup-hunter22"),
+            node: Node::from_text("setup-hunter22"),
             report: Box::new(report),
             unchecked: false,
         };
-        let (body, event) = seal(ended, None, &redactor);
+        let (body, event) = redact_and_encode(ended, None, &redactor);
         let Event::AttemptEnded {
             run, node, report, ..
         } = &event
@@ -370,10 +374,16 @@ mod tests {
             report.error.as_deref(),
             Some("[redacted:env:FOO_TOKEN] was refused")
         );
-        assert_eq!(open(event.kind(), &body).expect("its own shape"), event);
+        assert_eq!(
+            decode_body(event.kind(), &body).expect("its own shape"),
+            event
+        );
 
-        let (body, event) = seal(planned("setup-hunter22", "true"), None, &redactor);
-        assert_eq!(open(event.kind(), &body).expect("its own shape"), event);
+        let (body, event) = redact_and_encode(planned("setup-hunter22", "true"), None, &redactor);
+        assert_eq!(
+            decode_body(event.kind(), &body).expect("its own shape"),
+            event
+        );
         let Event::ItemPlanned(planned) = event else {
             panic!("{event:?}")
         };
@@ -382,7 +392,7 @@ mod tests {
             (item.id.as_str(), item.node.as_str()),
             ("setup-hunter22", "setup-hunter22")
         );
-        assert_eq!(item.depends_on, [Node::named("hunter22")]);
+        assert_eq!(item.depends_on, [Node::from_text("hunter22")]);
         assert_eq!(item.model.as_deref(), Some("hunter22"));
         assert_eq!(
             item.prompt.as_deref(),
@@ -400,7 +410,7 @@ mod tests {
                 unreachable!("it was just made")
             };
             item.item.native.as_mut().expect("it has one").body = body.to_owned();
-            let (_, event) = seal(event, None, &Redactor::with_variables(variables));
+            let (_, event) = redact_and_encode(event, None, &Redactor::with_variables(variables));
             let Event::ItemPlanned(item) = event else {
                 unreachable!("it stays one")
             };
@@ -433,11 +443,14 @@ mod tests {
             spec: Some("hunter22".to_owned()),
             task_id: Some("hunter22-1".to_owned()),
             data: owned(data),
-            ..Entry::bare(EntryType::TaskBlocked)
+            ..Entry::with_type(EntryType::TaskBlocked)
         }));
         let redactor = Redactor::with_variables([("A_TOKEN", "hunter22"), ("B_TOKEN", "hunter23")]);
-        let (body, event) = seal(event, None, &redactor);
-        assert_eq!(open(event.kind(), &body).expect("its own shape"), event);
+        let (body, event) = redact_and_encode(event, None, &redactor);
+        assert_eq!(
+            decode_body(event.kind(), &body).expect("its own shape"),
+            event
+        );
         let Event::EntryLogged(entry) = event else {
             panic!("{event:?}")
         };

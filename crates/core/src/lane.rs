@@ -75,7 +75,7 @@ impl LaneTerms {
     /// The check that a merged tree has to pass in a repository; none is the one in which
     /// the project lies.
     #[must_use]
-    pub fn check_in(&self, repository: Option<&str>) -> Option<&Gate> {
+    pub fn check_in_repository(&self, repository: Option<&str>) -> Option<&Gate> {
         match repository.and_then(|name| self.checks.get(name)) {
             Some(own) => own.as_ref(),
             None => self.check.as_deref(),
@@ -120,8 +120,8 @@ pub struct LanesRow {
 }
 
 impl LanesRow {
-    /// See [`crate::tables::Tables::overlapping`].
-    pub(crate) fn overlapping<'l>(
+    /// See [`crate::tables::Tables::find_overlapping_unit`].
+    pub(crate) fn find_overlapping_unit<'l>(
         &'l self,
         unit: &Node,
         (repository, scope): (Option<&str>, &FileScope),
@@ -130,7 +130,7 @@ impl LanesRow {
         let at_work = self.held.values().chain(&self.queue);
         let mut others = at_work.filter(|other| *other != unit && of(other) == repository);
         others.find_map(|other| {
-            let path = self.scopes.get(other)?.overlap(scope)?;
+            let path = self.scopes.get(other)?.find_overlap(scope)?;
             Some((other, path))
         })
     }
@@ -139,13 +139,13 @@ impl LanesRow {
 impl LanesRow {
     /// How many units were begun and are not over, as the limits of an invocation count
     /// them: each has a lane, or its work is finished.
-    pub(crate) fn begun(&self, invocation: u32) -> usize {
-        self.held.len() + self.finished(invocation)
+    pub(crate) fn count_begun_units(&self, invocation: u32) -> usize {
+        self.held.len() + self.count_finished_units(invocation)
     }
 
     /// The work of so many units is finished and not merged: each is queued, waits for a
     /// review, or got into a pull request in this invocation.
-    pub(crate) fn finished(&self, invocation: u32) -> usize {
+    pub(crate) fn count_finished_units(&self, invocation: u32) -> usize {
         let requested = self.requested.values();
         let requested = requested.filter(|since| **since == invocation);
         self.queue.len() + self.in_review.len() + requested.count()
@@ -220,7 +220,7 @@ const UNIT_DEPTH_MAX: usize = 2;
 /// The unit that an item belongs to: itself, or the one above it that is at the
 /// second level.
 #[must_use]
-pub fn unit_of(node: &Node) -> Node {
+pub fn unit_of_node(node: &Node) -> Node {
     let depth = node.ancestors().count() + 1;
     let above = depth.checked_sub(UNIT_DEPTH_MAX + 1);
     let unit = above.and_then(|nth| node.ancestors().nth(nth));
@@ -228,7 +228,7 @@ pub fn unit_of(node: &Node) -> Node {
 }
 
 /// So many tasks are done, or will be with what has begun.
-pub(crate) fn begun(tasks: u32, more: usize) -> u32 {
+pub(crate) fn count_begun_tasks(tasks: u32, more: usize) -> u32 {
     tasks.saturating_add(u32::try_from(more).unwrap_or(u32::MAX))
 }
 
@@ -244,7 +244,7 @@ mod tests {
             ("p/s/x", "p/s"),
             ("p/s/x/y", "p/s"),
         ] {
-            assert_eq!(unit_of(&Node::named(node)), Node::named(unit));
+            assert_eq!(unit_of_node(&Node::from_text(node)), Node::from_text(unit));
         }
     }
 }

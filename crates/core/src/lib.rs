@@ -20,10 +20,10 @@
 //! | what native files call them | [`face`], [`name`], [`native`] |
 //! | what a person or a program may ask for | [`command`] |
 //! | what somebody may change in a plan by hand | [`edit`] |
-//! | which rows a command wants to see | [`needs`](fn@needs) |
+//! | which rows a command wants to see | [`needs_of_command`] |
 //! | what a command leads to, or why not | [`decide`](fn@decide) |
 //! | what has happened, on which branch, and how it is chained | [`event`], [`checkout`], [`journal`] |
-//! | what the read tables must change | [`views`](fn@views), [`tables`] |
+//! | what the read tables must change | [`changed_keys`], [`tables`] |
 //! | what memory has to say about a failure | [`recall`] |
 //! | what an attempt leaves to remember, how far to trust it, what to clear up | [`extract`], [`trust`], [`doctor`], [`named_paths`] |
 //! | what the runner does next, and after a failure | [`run_loop`], [`recover`](mod@recover) |
@@ -98,18 +98,18 @@ mod word;
 
 pub use actor::Actor;
 pub use attempt::{AttemptRow, Outcome, Role};
-pub use command::{Command, Facts, HolderKnown};
-pub use decide::{decide, edits_left, once_merged};
-pub use decision::{DecisionKind, DecisionRow, Verb, Way};
+pub use command::{CallerFacts, Command, HolderLiveness};
+pub use decide::{decide, find_inapplicable_edits, tables_after_merge};
+pub use decision::{DecisionChoice, DecisionKind, DecisionRow, Verb};
 pub use edit::Edit;
 pub use event::Event;
-pub use id::{AttemptId, CommandId, DecisionId, EventId, Node, Place, RunId, StreamId};
+pub use id::{AttemptId, CommandId, DecisionId, EventId, Node, RunId, StreamId, TreePosition};
 pub use item::{ItemRow, ItemState, Stage};
-pub use journal::{Draft, Recorded};
-pub use needs::{Need, Needs, Rows, needs};
+pub use journal::{DecodedRecord, Draft};
+pub use needs::{Need, Needs, Rows, needs_of_command};
 pub use refusal::Refusal;
 pub use run::{RunRow, RunState};
 
 pub use row::{Key, Row};
 pub use tables::Tables;
-pub use views::{apply, views};
+pub use views::{apply_event, changed_keys};

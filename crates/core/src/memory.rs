@@ -42,13 +42,13 @@ impl MemoryKind {
 
     /// The id with that number: `learning-0007`.
     #[must_use]
-    pub fn id(self, number: u64) -> String {
+    pub fn format_id(self, number: u64) -> String {
         format!("{}-{number:04}", self.prefix())
     }
 
     /// The number in an id of this kind.
     #[must_use]
-    pub fn number(self, id: &str) -> Option<u64> {
+    pub fn parse_number(self, id: &str) -> Option<u64> {
         let digits = id.strip_prefix(self.prefix())?.strip_prefix('-')?;
         (digits.len() >= 4 && digits.bytes().all(|byte| byte.is_ascii_digit()))
             .then(|| digits.parse().ok())?
@@ -56,7 +56,7 @@ impl MemoryKind {
 
     /// The types that fit, as seed 000 lists them; none for the other kinds.
     #[must_use]
-    pub fn types(self) -> &'static [&'static str] {
+    pub fn allowed_topics(self) -> &'static [&'static str] {
         match self {
             Self::Learning => LearningType::WORDS,
             Self::Pattern => PatternType::WORDS,
@@ -129,7 +129,7 @@ pub struct Memory {
     /// The id that it has in a file; the next one when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// What it is about: one of [`MemoryKind::types`].
+    /// What it is about: one of [`MemoryKind::allowed_topics`].
     #[serde(default, rename = "type", skip_serializing_if = "Option::is_none")]
     pub topic: Option<String>,
     /// The name of a pattern or of a guardrail; what was in the way, of a
@@ -177,7 +177,7 @@ pub struct Memory {
 impl Memory {
     /// Something worth knowing, and nothing said about it.
     #[must_use]
-    pub fn bare(kind: MemoryKind, content: impl Into<String>) -> Self {
+    pub fn new(kind: MemoryKind, content: impl Into<String>) -> Self {
         Self {
             kind,
             id: None,
@@ -204,7 +204,7 @@ pub const AGAIN_KEPT: usize = 20;
 
 /// Where something was learned once more.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Source {
+pub struct MemorySource {
     /// The item.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub item: Option<String>,
@@ -215,7 +215,7 @@ pub struct Source {
 
 /// What came of the attempts whose prompts carried something.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Uses {
+pub struct MemoryUses {
     /// How many started with it.
     #[serde(default)]
     pub referenced: u64,
@@ -227,8 +227,8 @@ pub struct Uses {
     pub failed: u64,
 }
 
-impl Uses {
-    fn is_none(&self) -> bool {
+impl MemoryUses {
+    fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 }
@@ -271,10 +271,10 @@ pub struct MemoryRow {
     pub retired: Option<Retirement>,
     /// Where the same was learned again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub again: Vec<Source>,
+    pub again: Vec<MemorySource>,
     /// What came of using it.
-    #[serde(default, skip_serializing_if = "Uses::is_none")]
-    pub uses: Uses,
+    #[serde(default, skip_serializing_if = "MemoryUses::is_empty")]
+    pub uses: MemoryUses,
     /// How many attempts had failed with it when a person was asked about it last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked_at_failed: Option<u64>,
@@ -295,9 +295,9 @@ struct StoredRow {
     #[serde(default)]
     retired: Option<Retirement>,
     #[serde(default)]
-    again: Vec<Source>,
+    again: Vec<MemorySource>,
     #[serde(default)]
-    uses: Uses,
+    uses: MemoryUses,
     #[serde(default)]
     asked_at_failed: Option<u64>,
     #[serde(default)]
@@ -308,7 +308,7 @@ impl From<StoredRow> for MemoryRow {
     fn from(row: StoredRow) -> Self {
         let id = row.memory.id.clone();
         Self {
-            id: id.unwrap_or_else(|| row.memory.kind.id(row.number)),
+            id: id.unwrap_or_else(|| row.memory.kind.format_id(row.number)),
             number: row.number,
             position: row.position,
             added_at: row.added_at,
@@ -326,13 +326,13 @@ impl From<StoredRow> for MemoryRow {
 impl MemoryRow {
     /// Something that was just recorded.
     #[must_use]
-    pub fn bare(
+    pub fn new(
         id: String,
         memory: Memory,
         (position, added_at, by): (u64, Timestamp, String),
     ) -> Self {
         Self {
-            number: memory.kind.number(&id).unwrap_or(0),
+            number: memory.kind.parse_number(&id).unwrap_or(0),
             id,
             position,
             added_at,
@@ -340,7 +340,7 @@ impl MemoryRow {
             memory,
             retired: None,
             again: Vec::new(),
-            uses: Uses::default(),
+            uses: MemoryUses::default(),
             asked_at_failed: None,
             checkout: None,
         }
@@ -377,15 +377,15 @@ mod tests {
     fn a_row_is_read_as_it_was_stored() {
         let memory = Memory {
             id: Some("learning-0007".to_owned()),
-            ..Memory::bare(MemoryKind::Learning, "run `make gen` first")
+            ..Memory::new(MemoryKind::Learning, "run `make gen` first")
         };
         let row = MemoryRow {
-            uses: Uses {
+            uses: MemoryUses {
                 referenced: 3,
                 helped: 1,
                 failed: 2,
             },
-            ..MemoryRow::bare(
+            ..MemoryRow::new(
                 "learning-0007".to_owned(),
                 memory,
                 (3, Timestamp::UNIX_EPOCH, "person:ada".to_owned()),
@@ -398,11 +398,14 @@ mod tests {
 
     #[test]
     fn an_id_counts_on_past_four_digits() {
-        assert_eq!(MemoryKind::Learning.id(7), "learning-0007");
-        assert_eq!(MemoryKind::Learning.id(12_345), "learning-12345");
-        assert_eq!(MemoryKind::Learning.number("learning-12345"), Some(12_345));
-        assert_eq!(MemoryKind::Learning.number("learning-0000"), Some(0));
-        assert_eq!(MemoryKind::Learning.number("learning-07"), None);
-        assert_eq!(MemoryKind::Pattern.number("learning-0007"), None);
+        assert_eq!(MemoryKind::Learning.format_id(7), "learning-0007");
+        assert_eq!(MemoryKind::Learning.format_id(12_345), "learning-12345");
+        assert_eq!(
+            MemoryKind::Learning.parse_number("learning-12345"),
+            Some(12_345)
+        );
+        assert_eq!(MemoryKind::Learning.parse_number("learning-0000"), Some(0));
+        assert_eq!(MemoryKind::Learning.parse_number("learning-07"), None);
+        assert_eq!(MemoryKind::Pattern.parse_number("learning-0007"), None);
     }
 }

@@ -26,7 +26,7 @@ pub enum MergeState {
 
 /// A merge commit that was made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct MadeMerge {
+pub struct MergeCommit {
     /// The commit of the target that it was made on.
     pub onto: String,
     /// The merge commit.
@@ -44,7 +44,7 @@ pub struct MergeRow {
     pub work: String,
     /// The merge that is being checked, or has passed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub made: Option<MadeMerge>,
+    pub made: Option<MergeCommit>,
     /// The check of the unit was changed since that merge was made: what comes of it
     /// says nothing of the check as it is.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -70,18 +70,18 @@ impl MergeRow {
     /// Whether the work is finished and waits to be merged, here or in a pull request, or
     /// for a review before.
     #[must_use]
-    pub fn is_waiting(&self) -> bool {
+    pub fn is_awaiting_merge(&self) -> bool {
         self.is_queued() || matches!(self.state, MergeState::InReview | MergeState::Requested)
     }
 
     /// Whether it was returned, and an agent is to see both sides of the merge.
     #[must_use]
-    pub fn shows_both_sides(&self) -> bool {
+    pub fn needs_both_sides(&self) -> bool {
         let why = self
             .why
             .as_ref()
             .filter(|_| self.state == MergeState::Returned);
-        why.is_some_and(MergeReturn::shows_both_sides)
+        why.is_some_and(MergeReturn::needs_both_sides)
     }
 
     /// Whether it has the slot: its merge is being checked, or has passed.
@@ -134,7 +134,7 @@ pub enum MergeReturn {
 impl MergeReturn {
     /// Whether an agent is to see both sides: a merge of the two is begun for it.
     #[must_use]
-    pub fn shows_both_sides(&self) -> bool {
+    pub fn needs_both_sides(&self) -> bool {
         match self {
             Self::Conflict { .. } | Self::Red { .. } => true,
             Self::Unchecked { .. } | Self::Rejected { .. } => false,
@@ -143,7 +143,7 @@ impl MergeReturn {
 
     /// What a check printed; none where no check failed.
     #[must_use]
-    pub fn output(&self) -> Option<&str> {
+    pub fn check_output(&self) -> Option<&str> {
         match self {
             Self::Red { output, .. } | Self::Unchecked { output, .. } => Some(output),
             Self::Conflict { .. } | Self::Rejected { .. } => None,
@@ -152,7 +152,7 @@ impl MergeReturn {
 
     /// Why, in one line.
     #[must_use]
-    pub fn reason(&self) -> String {
+    pub fn describe_reason(&self) -> String {
         match self {
             Self::Conflict { files } => {
                 format!("its work conflicts with the target in {}", files.join(", "))
@@ -194,7 +194,7 @@ pub enum MergeStep {
     /// is to be checked it has passed.
     Start {
         /// What was made.
-        made: MadeMerge,
+        made: MergeCommit,
         /// The merged tree is that on which the check of the item passed.
         is_checked: bool,
     },

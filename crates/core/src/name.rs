@@ -35,7 +35,7 @@ words! {
 /// What a name names.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "kind", content = "id")]
-pub enum Named {
+pub enum NamedRow {
     /// An attempt.
     Attempt(AttemptId),
     /// An entry, by its position in the stream of the sessions.
@@ -52,17 +52,17 @@ pub struct NameRow {
     /// The name.
     pub name: String,
     /// What it names.
-    pub of: Named,
+    pub of: NamedRow,
 }
 
 impl NameRow {
     /// The key of the row that it names.
     #[must_use]
-    pub fn of_key(&self) -> Key {
+    pub fn target_key(&self) -> Key {
         match &self.of {
-            Named::Attempt(id) => Key::Attempt(*id),
-            Named::Entry(position) => Key::Entry(*position),
-            Named::Memory(id) => Key::Memory(id.clone()),
+            NamedRow::Attempt(id) => Key::Attempt(*id),
+            NamedRow::Entry(position) => Key::Entry(*position),
+            NamedRow::Memory(id) => Key::Memory(id.clone()),
         }
     }
 }
@@ -89,7 +89,7 @@ pub fn slug(text: &str) -> String {
 
 /// `base`, or the first of `base-2`, `base-3` … that is free.
 #[must_use]
-pub fn free(base: &str, is_taken: impl Fn(&str) -> bool) -> String {
+pub fn free_name(base: &str, is_taken: impl Fn(&str) -> bool) -> String {
     if !is_taken(base) {
         return base.to_owned();
     }
@@ -102,12 +102,12 @@ pub fn free(base: &str, is_taken: impl Fn(&str) -> bool) -> String {
 /// Where the names begin that a store gives out, so that those of two clones of
 /// a repository differ: `docs/design/0025-names-across-clones.md`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Naming {
+pub struct NameRange {
     /// The number of the first memory of each kind.
     pub first: u64,
 }
 
-impl Naming {
+impl NameRange {
     /// Where nobody else gives names: numbers count from 1.
     pub const ALONE: Self = Self { first: 1 };
 
@@ -118,7 +118,7 @@ impl Naming {
 
     /// Where one of several stores begins. `chance` is any fresh id.
     #[must_use]
-    pub fn shared(chance: Uuid) -> Self {
+    pub fn for_shared_store(chance: Uuid) -> Self {
         Self {
             first: Self::SHARED_FROM + chance.as_u64_pair().1 % Self::PLACES,
         }
@@ -126,7 +126,7 @@ impl Naming {
 
     /// What stands in the names of attempts; nothing for a store that is alone.
     #[must_use]
-    pub fn tag(self) -> Option<String> {
+    pub fn attempt_tag(self) -> Option<String> {
         if self == Self::ALONE {
             return None;
         }
@@ -144,7 +144,7 @@ impl Naming {
     /// [`Self::SHARED_FROM`] is passed by whoever is alone: a gap among those
     /// numbers may be one that was given up.
     #[must_use]
-    pub fn after(self, next: u64, given: u64) -> u64 {
+    pub fn next_number(self, next: u64, given: u64) -> u64 {
         let passes = self == Self::ALONE && given > next && given < Self::SHARED_FROM;
         if given == next || passes {
             given + 1
@@ -168,7 +168,7 @@ pub struct FreeNumbers {
 impl FreeNumbers {
     /// The same where all from this one on are free.
     #[must_use]
-    pub fn all_from(from: u64) -> Self {
+    pub fn free_from(from: u64) -> Self {
         Self {
             from,
             until: None,
@@ -178,7 +178,7 @@ impl FreeNumbers {
 
     /// The numbers that are free where these are taken and `next` would be next.
     #[must_use]
-    pub fn among(taken: &BTreeSet<u64>, next: u64) -> Self {
+    pub fn outside_taken(taken: &BTreeSet<u64>, next: u64) -> Self {
         let from = (next..).find(|number| !taken.contains(number));
         let from = from.unwrap_or(next);
         let last = taken.last().map_or(1, |last| last + 1);
@@ -190,7 +190,7 @@ impl FreeNumbers {
     }
 
     /// The first of them that is not given out meanwhile.
-    pub fn first(self, is_given: impl Fn(u64) -> bool) -> u64 {
+    pub fn first_free(self, is_given: impl Fn(u64) -> bool) -> u64 {
         let near = self.from..self.until.unwrap_or(u64::MAX);
         near.chain(self.beyond..)
             .find(|number| !is_given(*number))
@@ -199,7 +199,7 @@ impl FreeNumbers {
 
     /// Those of them that come after one that was given out.
     #[must_use]
-    pub fn after(self, given: u64) -> Self {
+    pub fn skip_past(self, given: u64) -> Self {
         let next = given.saturating_add(1);
         match self.until.filter(|until| given >= *until) {
             Some(until) => Self {
@@ -241,7 +241,7 @@ const ENTRY_CHANCE_MAX: usize = 12;
 #[must_use]
 pub fn entry_name(time: Timestamp, chance: Uuid, is_taken: impl Fn(&str) -> bool) -> String {
     let prefix = entry_prefix(time);
-    let letters = base36(chance);
+    let letters = encode_base36(chance);
     let tries = (ENTRY_CHANCE..=ENTRY_CHANCE_MAX).flat_map(|count| {
         let letters = &letters;
         (0..=letters.len().saturating_sub(count)).map(move |from| &letters[from..from + count])
@@ -252,11 +252,11 @@ pub fn entry_name(time: Timestamp, chance: Uuid, is_taken: impl Fn(&str) -> bool
             return name;
         }
     }
-    free(&format!("{prefix}{letters}"), is_taken)
+    free_name(&format!("{prefix}{letters}"), is_taken)
 }
 
 /// The random bits of an id as digits and lower-case letters.
-fn base36(id: Uuid) -> String {
+fn encode_base36(id: Uuid) -> String {
     // The upper half of a UUIDv7 is the time, which all of a second share.
     let mut rest = id.as_u64_pair().1 & (u64::MAX >> 2);
     let mut letters = String::new();
@@ -275,50 +275,50 @@ mod tests {
     #[test]
     fn stores_that_share_a_repository_begin_at_places_of_their_own() {
         let firsts: BTreeSet<u64> = (0..20_000)
-            .map(|chance| Naming::shared(Uuid::from_u128(chance)).first)
+            .map(|chance| NameRange::for_shared_store(Uuid::from_u128(chance)).first)
             .collect();
         assert_eq!(firsts.len(), 8001);
         assert_eq!((firsts.first(), firsts.last()), (Some(&1000), Some(&9000)));
         let tags: BTreeSet<_> = firsts
             .iter()
-            .map(|first| Naming { first: *first }.tag())
+            .map(|first| NameRange { first: *first }.attempt_tag())
             .collect();
         assert_eq!(tags.len(), 8001);
         assert!(tags.iter().flatten().all(|tag| tag.len() == 3), "{tags:?}");
-        assert_eq!(Naming::ALONE.tag(), None);
+        assert_eq!(NameRange::ALONE.attempt_tag(), None);
     }
 
     #[test]
     fn what_others_gave_out_moves_nobody() {
-        let shared = Naming { first: 4000 };
-        assert_eq!(shared.after(4002, 4002), 4003);
-        assert_eq!(shared.after(4002, 4010), 4002);
-        assert_eq!(shared.after(4002, 7), 4002);
-        assert_eq!(Naming::ALONE.after(3, 7), 8, "a gap is not filled");
-        assert_eq!(Naming::ALONE.after(8, 5), 8);
-        assert_eq!(Naming::ALONE.after(8, 4711), 8);
-        assert_eq!(Naming::ALONE.after(4711, 4711), 4712);
+        let shared = NameRange { first: 4000 };
+        assert_eq!(shared.next_number(4002, 4002), 4003);
+        assert_eq!(shared.next_number(4002, 4010), 4002);
+        assert_eq!(shared.next_number(4002, 7), 4002);
+        assert_eq!(NameRange::ALONE.next_number(3, 7), 8, "a gap is not filled");
+        assert_eq!(NameRange::ALONE.next_number(8, 5), 8);
+        assert_eq!(NameRange::ALONE.next_number(8, 4711), 8);
+        assert_eq!(NameRange::ALONE.next_number(4711, 4711), 4712);
     }
 
     #[test]
     fn a_number_is_given_once() {
         let taken = BTreeSet::from([1, 2, 3, 6, 7, 4711]);
-        let free = FreeNumbers::among(&taken, 4);
+        let free = FreeNumbers::outside_taken(&taken, 4);
         assert_eq!((free.from, free.until, free.beyond), (4, Some(6), 4712));
         let mut given = BTreeSet::new();
         for _ in 0..4 {
-            given.insert(free.first(|number| given.contains(&number)));
+            given.insert(free.first_free(|number| given.contains(&number)));
         }
         assert_eq!(given, BTreeSet::from([4, 5, 4712, 4713]));
         let mut left = free;
         for number in given {
-            assert_eq!(left.first(|_| false), number);
-            left = left.after(number);
+            assert_eq!(left.first_free(|_| false), number);
+            left = left.skip_past(number);
         }
-        assert_eq!(FreeNumbers::among(&taken, 6).from, 8);
+        assert_eq!(FreeNumbers::outside_taken(&taken, 6).from, 8);
         assert_eq!(
-            FreeNumbers::among(&BTreeSet::new(), 1),
-            FreeNumbers::all_from(1)
+            FreeNumbers::outside_taken(&BTreeSet::new(), 1),
+            FreeNumbers::free_from(1)
         );
     }
 
@@ -355,8 +355,8 @@ mod tests {
     #[test]
     fn a_name_that_is_taken_gets_the_next_number() {
         let taken = ["a-1", "a-1-2"];
-        assert_eq!(free("a-1", |_| false), "a-1");
-        assert_eq!(free("a-1", |name| taken.contains(&name)), "a-1-3");
+        assert_eq!(free_name("a-1", |_| false), "a-1");
+        assert_eq!(free_name("a-1", |name| taken.contains(&name)), "a-1-3");
     }
 
     #[test]

@@ -7,7 +7,7 @@
 use std::collections::{BTreeSet, HashSet};
 
 use crate::memory::Memory;
-use crate::recall::{bare, without_line};
+use crate::recall::{strip_line_number, trim_punctuation};
 
 /// A memory that names more is a list; the first ones tell enough.
 const PATHS_MAX: usize = 16;
@@ -42,14 +42,14 @@ fn is_among(list: &str, word: &str) -> bool {
 /// The paths that a memory names, relative to the project, each once, in order.
 ///
 /// A bare `cart.rs` is one, too, and `cart/mod.rs` need not begin at the root of
-/// the project: ask [`gone`] whether there is such a file.
+/// the project: ask [`find_missing_paths`] whether there is such a file.
 #[must_use]
-pub fn paths_named(memory: &Memory) -> Vec<String> {
+pub fn paths_in_memory(memory: &Memory) -> Vec<String> {
     let texts = [memory.title.as_deref(), Some(memory.content.as_str())];
     let texts = texts.into_iter().flatten();
     let texts = texts.chain(memory.examples.iter().map(String::as_str));
     let mut paths: Vec<String> = Vec::new();
-    for path in texts.flat_map(str::split_whitespace).filter_map(path) {
+    for path in texts.flat_map(str::split_whitespace).filter_map(parse_path) {
         if paths.len() < PATHS_MAX && !paths.iter().any(|known| known == path) {
             paths.push(path.to_owned());
         }
@@ -58,14 +58,14 @@ pub fn paths_named(memory: &Memory) -> Vec<String> {
 }
 
 /// The path that a word is.
-fn path(word: &str) -> Option<&str> {
-    let said = bare(word);
+fn parse_path(word: &str) -> Option<&str> {
+    let said = trim_punctuation(word);
     // `response.json()` is called, not opened; `*.rs` stands for others.
     let stands_for_others = |sign: char| matches!(sign, '*' | '$' | '<' | '{' | '~' | '|');
     if word.contains(&format!("{said}(")) || word.contains(stands_for_others) {
         return None;
     }
-    let word = without_line(said);
+    let word = strip_line_number(said);
     let word = word.strip_prefix("./").unwrap_or(word);
     let is_plain =
         |sign: char| sign.is_alphanumeric() || matches!(sign, '/' | '.' | '_' | '-' | '+' | '@');
@@ -79,13 +79,13 @@ fn path(word: &str) -> Option<&str> {
         return None;
     }
     let is_path = if word == *first {
-        has_ending(last) && !is_product(last)
+        has_known_extension(last) && !is_product_name(last)
     } else {
         // A first part with a dot inside is a host: `example.org/a.html`. So is
         // a last one without a known ending: `lines/Reader.read` is a name.
         let has_dot = |name: &str| name.trim_start_matches('.').contains('.');
         let is_folder = !has_dot(last) && (is_among(FOLDERS, first) || word.ends_with('/'));
-        !has_dot(first) && last.len() > 1 && (has_ending(last) || is_folder)
+        !has_dot(first) && last.len() > 1 && (has_known_extension(last) || is_folder)
     };
     is_path.then(|| word.trim_end_matches('/'))
 }
@@ -97,13 +97,13 @@ fn is_placeholder(part: &str) -> bool {
 }
 
 /// `cart.rs`, not `self.rs.len` and not `.rs`.
-fn has_ending(name: &str) -> bool {
+fn has_known_extension(name: &str) -> bool {
     name.rsplit_once('.')
         .is_some_and(|(stem, ending)| !stem.is_empty() && is_among(ENDINGS, &ending.to_lowercase()))
 }
 
 /// `Node.js` is no file, and neither is `user.go` what `User.Go` calls.
-fn is_product(name: &str) -> bool {
+fn is_product_name(name: &str) -> bool {
     let lower = name.to_lowercase();
     let products = "node.js vue.js next.js nuxt.js react.js three.js d3.js express.js ember.js alpine.js docs.rs";
     is_among(products, &lower) || name.ends_with(".Go")
@@ -115,7 +115,7 @@ fn is_product(name: &str) -> bool {
 /// also below other folders: people say `cart/mod.rs` for `src/cart/mod.rs`.
 /// `files` are relative to the project, with `/`.
 #[must_use]
-pub fn gone<'n, 'f>(
+pub fn find_missing_paths<'n, 'f>(
     named: impl IntoIterator<Item = &'n str>,
     files: impl IntoIterator<Item = &'f str>,
 ) -> BTreeSet<String> {
@@ -140,8 +140,8 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, expected: &[&str]) {
-        let memory = Memory::bare(MemoryKind::Learning, text);
-        assert_eq!(paths_named(&memory), expected, "{text}");
+        let memory = Memory::new(MemoryKind::Learning, text);
+        assert_eq!(paths_in_memory(&memory), expected, "{text}");
     }
 
     #[test]
@@ -192,24 +192,24 @@ mod tests {
         let memory = Memory {
             title: Some("In src/oak.rs".to_owned()),
             examples: vec!["src/elm.rs".to_owned(), "let a = 1;".to_owned()],
-            ..Memory::bare(MemoryKind::Pattern, "as in src/ash.rs")
+            ..Memory::new(MemoryKind::Pattern, "as in src/ash.rs")
         };
         assert_eq!(
-            paths_named(&memory),
+            paths_in_memory(&memory),
             ["src/oak.rs", "src/ash.rs", "src/elm.rs"]
         );
         let list: Vec<String> = (0..50).map(|number| format!("src/{number}.rs")).collect();
-        let memory = Memory::bare(MemoryKind::Learning, list.join(" "));
-        assert_eq!(paths_named(&memory).len(), PATHS_MAX);
+        let memory = Memory::new(MemoryKind::Learning, list.join(" "));
+        assert_eq!(paths_in_memory(&memory).len(), PATHS_MAX);
     }
 
     #[test]
     fn a_path_is_there_below_any_folder() {
         let files = ["crates/keel/src/oak.rs", "Cargo.toml"];
         let named = ["oak.rs", "src/oak.rs", "keel/src", "crates", "Cargo.toml"];
-        assert_eq!(gone(named, files), BTreeSet::new());
+        assert_eq!(find_missing_paths(named, files), BTreeSet::new());
         let named = ["ak.rs", "keel/oak.rs", "src/elm.rs"];
-        let missing: Vec<String> = gone(named, files).into_iter().collect();
+        let missing: Vec<String> = find_missing_paths(named, files).into_iter().collect();
         assert_eq!(missing, ["ak.rs", "keel/oak.rs", "src/elm.rs"]);
     }
 }

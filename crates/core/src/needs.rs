@@ -4,17 +4,17 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
-use crate::attempt::{Report, ToldAttempt};
-use crate::command::{Command, Found, KnownThings, TakenFile, Word};
+use crate::attempt::{Report, ReportedAttempt};
+use crate::command::{Command, EditAuthor, ImportPolicy, ImportedFile, ImportedRecord};
 use crate::decision::Verb;
-use crate::extract::learnings;
+use crate::extract::extract_learnings;
 use crate::id::{AttemptId, DecisionId, Node, RunId, StreamId};
 use crate::memory::{Memory, MemoryKind};
-use crate::name::{FreeNumbers, Naming, Space, slug};
+use crate::name::{FreeNumbers, NameRange, Space, slug};
 use crate::notification::NotificationSubject;
 use crate::plan::Order;
-use crate::recall::Document;
-use crate::standing::Standings;
+use crate::recall::MemoryDocument;
+use crate::standing::StandingCounts;
 use crate::tables::Tables;
 
 /// One wish for rows. A store loads at least what is asked for.
@@ -132,14 +132,14 @@ pub struct Rows {
     /// The numbers that the next memories of each kind will have.
     pub free_numbers: [FreeNumbers; crate::memory::KINDS],
     /// Where names begin.
-    pub naming: Naming,
+    pub naming: NameRange,
     /// How many items of the run stand how; none where nobody asked.
-    pub standings: Option<Standings>,
+    pub standings: Option<StandingCounts>,
 }
 
 /// Whether the decision on a command sees all items of its run: what is ready
 /// and what waits is looked at anew for each of them then.
-pub(crate) fn sees_whole_tree(command: &Command) -> bool {
+pub(crate) fn needs_whole_tree(command: &Command) -> bool {
     match command {
         Command::StartRun { settles, .. } => *settles,
         Command::StepWaits { holds_others, .. } => *holds_others,
@@ -205,7 +205,7 @@ pub(crate) fn sees_whole_tree(command: &Command) -> bool {
 
 /// Whether an item may fail by it, as far as its runner goes: then all items are
 /// seen where [`Need::FailureTree`] asks for them.
-pub(crate) fn may_fail_an_item(command: &Command) -> bool {
+pub(crate) fn can_fail_item(command: &Command) -> bool {
     matches!(
         command,
         Command::EndAttempt { .. }
@@ -218,11 +218,11 @@ pub(crate) fn may_fail_an_item(command: &Command) -> bool {
 
 /// Which rows `command` wants to see.
 #[must_use]
-pub fn needs(command: &Command) -> Needs {
+pub fn needs_of_command(command: &Command) -> Needs {
     let mut rows = Vec::new();
-    if let Some(run) = command.run() {
+    if let Some(run) = command.run_id() {
         rows.push(Need::Run(run));
-        if sees_whole_tree(command) {
+        if needs_whole_tree(command) {
             rows.push(Need::Tree(run));
         }
     }
@@ -263,8 +263,8 @@ pub fn needs(command: &Command) -> Needs {
             rows.push(Need::Subtree(*run, node.clone()));
         }
         Command::StepMerge { run, node, .. } | Command::StepPullRequest { run, node, .. } => {
-            finishing(&mut rows, *run, node);
-            logging(&mut rows, *run, node);
+            add_needs_of_finish(&mut rows, *run, node);
+            add_needs_of_log(&mut rows, *run, node);
         }
         Command::TakeRun { run, .. } | Command::AskPause { run } | Command::AskStop { run } => {
             rows.push(Need::Leases(*run));
@@ -276,7 +276,7 @@ pub fn needs(command: &Command) -> Needs {
         }
         Command::StartAttempt { run, node, .. } => {
             rows.push(Need::Line(*run, node.clone()));
-            rows.push(Need::NamesFrom(Space::Attempt, attempt_names(node)));
+            rows.push(Need::NamesFrom(Space::Attempt, attempt_name_prefix(node)));
         }
         Command::AnswerAttempt {
             run, node, attempt, ..
@@ -298,7 +298,7 @@ pub fn needs(command: &Command) -> Needs {
             ..
         } => {
             rows.extend(claimed.iter().map(|node| Need::Line(*run, node.clone())));
-            learning(&mut rows, report);
+            add_needs_of_learnings(&mut rows, report);
             rows.push(Need::Attempt(*attempt));
             // What the work came to that is reviewed is logged with its verdict.
             if report.review.is_some() {
@@ -308,12 +308,12 @@ pub fn needs(command: &Command) -> Needs {
             if !report.requests.is_empty() {
                 rows.push(Need::Decisions(*run));
             }
-            finishing(&mut rows, *run, node);
-            logging(&mut rows, *run, node);
+            add_needs_of_finish(&mut rows, *run, node);
+            add_needs_of_log(&mut rows, *run, node);
         }
         Command::EndGate { run, node, .. } | Command::EndCommit { run, node, .. } => {
-            finishing(&mut rows, *run, node);
-            logging(&mut rows, *run, node);
+            add_needs_of_finish(&mut rows, *run, node);
+            add_needs_of_log(&mut rows, *run, node);
             // What the attempts below it changed counts for its check.
             rows.push(Need::Subtree(*run, node.clone()));
             // And what the one did whose outcome waits for it is logged.
@@ -328,25 +328,25 @@ pub fn needs(command: &Command) -> Needs {
             rows.push(Need::FreeNumbers);
         }
         Command::SkipItem { run, .. } => {
-            changing(&mut rows, *run);
+            add_needs_of_change(&mut rows, *run);
             rows.push(Need::EntryNames);
         }
         Command::TakeEdits { run, word, .. } => {
             match word {
-                Word::File | Word::Piton | Word::Typed { .. } => {}
-                Word::Hand { .. } => rows.push(Need::OpenAttempts(None)),
-                Word::MaybeAgent { attempt, .. } => {
+                EditAuthor::File | EditAuthor::Piton | EditAuthor::Typed { .. } => {}
+                EditAuthor::Hand { .. } => rows.push(Need::OpenAttempts(None)),
+                EditAuthor::MaybeAgent { attempt, .. } => {
                     rows.push(Need::OpenAttempts(None));
                     rows.push(Need::Attempt(*attempt));
                 }
-                Word::Person { decision, .. } => rows.push(Need::Decision(*decision)),
+                EditAuthor::Person { decision, .. } => rows.push(Need::Decision(*decision)),
             }
-            changing(&mut rows, *run);
+            add_needs_of_change(&mut rows, *run);
             rows.push(Need::EntryNames);
         }
-        Command::AskForMerge { run, .. } => changing(&mut rows, *run),
+        Command::AskForMerge { run, .. } => add_needs_of_change(&mut rows, *run),
         Command::RetryItem { run, .. } | Command::LoseWork { run, .. } => {
-            changing(&mut rows, *run);
+            add_needs_of_change(&mut rows, *run);
             rows.push(Need::EntryNames);
         }
         Command::Decide {
@@ -356,19 +356,19 @@ pub fn needs(command: &Command) -> Needs {
             why,
         } => {
             if *verb == Verb::Answer {
-                resolving(&mut rows, why.as_deref());
+                add_needs_of_resolution(&mut rows, why.as_deref());
             }
             rows.push(Need::Decision(*decision));
-            changing(&mut rows, *run);
+            add_needs_of_change(&mut rows, *run);
             rows.push(Need::EntryNames);
         }
         Command::DecideRequest { decision, run, .. } => {
             rows.push(Need::Decision(*decision));
-            changing(&mut rows, *run);
+            add_needs_of_change(&mut rows, *run);
             rows.push(Need::EntryNames);
         }
         Command::Inject { run, .. } => {
-            changing(&mut rows, *run);
+            add_needs_of_change(&mut rows, *run);
             rows.push(Need::EntryNames);
         }
         Command::AskPerson { run, node, .. } => {
@@ -378,7 +378,7 @@ pub fn needs(command: &Command) -> Needs {
         }
         Command::LogEntry(entry) => {
             rows.push(Need::FreeNumbers);
-            resolving(&mut rows, entry.text("resolution"));
+            add_needs_of_resolution(&mut rows, entry.text_field("resolution"));
             rows.push(Need::Blocker {
                 spec: entry.spec.clone(),
                 task_id: entry.task_id.clone(),
@@ -386,11 +386,11 @@ pub fn needs(command: &Command) -> Needs {
             rows.push(Need::EntryNames);
         }
         Command::NoteCall(_) => {}
-        Command::TellAttempt(told) => telling(&mut rows, told),
-        Command::AddMemory(memory) => remembering(&mut rows, memory),
+        Command::TellAttempt(told) => add_needs_of_attempt(&mut rows, told),
+        Command::AddMemory(memory) => add_needs_of_memory(&mut rows, memory),
         Command::NoticeMemory { memory, .. } => {
-            remembering(&mut rows, memory);
-            resolving(&mut rows, Some(&memory.content));
+            add_needs_of_memory(&mut rows, memory);
+            add_needs_of_resolution(&mut rows, Some(&memory.content));
         }
         Command::RetireMemory {
             id, superseded_by, ..
@@ -408,7 +408,7 @@ pub fn needs(command: &Command) -> Needs {
         Command::ImportMemories(memories) => {
             memories
                 .iter()
-                .for_each(|memory| remembering(&mut rows, memory));
+                .for_each(|memory| add_needs_of_memory(&mut rows, memory));
         }
         Command::ResolveBlocker {
             spec,
@@ -416,7 +416,7 @@ pub fn needs(command: &Command) -> Needs {
             resolution,
         } => {
             rows.push(Need::FreeNumbers);
-            resolving(&mut rows, Some(resolution));
+            add_needs_of_resolution(&mut rows, Some(resolution));
             rows.push(Need::Blocker {
                 spec: spec.clone(),
                 task_id: task_id.clone(),
@@ -424,7 +424,7 @@ pub fn needs(command: &Command) -> Needs {
             rows.push(Need::EntryNames);
         }
         Command::TurnFace { path, .. } => rows.push(Need::Face(path.clone())),
-        Command::TakeFile(taken) => taking(&mut rows, taken),
+        Command::TakeFile(taken) => add_needs_of_import(&mut rows, taken),
         Command::StartNotification(subject) | Command::EndNotification { subject, .. } => {
             rows.push(match subject {
                 NotificationSubject::Decision { id, .. } => Need::Decision(*id),
@@ -436,19 +436,19 @@ pub fn needs(command: &Command) -> Needs {
             rows.push(Need::NextDecision);
         }
     }
-    let mut streams = command.streams();
+    let mut streams = command.written_streams();
     streams.sort();
     streams.dedup();
     Needs { streams, rows }
 }
 
 /// What names of attempts at an item begin with.
-pub(crate) fn attempt_names(node: &Node) -> String {
+pub(crate) fn attempt_name_prefix(node: &Node) -> String {
     format!("{}-", slug(node.as_str()))
 }
 
 /// What may have to be known when an attempt is logged among the sessions.
-fn logging(rows: &mut Vec<Need>, run: RunId, node: &Node) {
+fn add_needs_of_log(rows: &mut Vec<Need>, run: RunId, node: &Node) {
     rows.push(Need::EntryNames);
     // Its spec is the run's name, which is not known here: views read the row
     // of a blocker when they have to.
@@ -456,24 +456,24 @@ fn logging(rows: &mut Vec<Need>, run: RunId, node: &Node) {
 }
 
 /// What may say the same as a resolution, or as what was noticed.
-fn resolving(rows: &mut Vec<Need>, said: Option<&str>) {
-    let document = said.map(|text| Document::of("", text, ""));
+fn add_needs_of_resolution(rows: &mut Vec<Need>, said: Option<&str>) {
+    let document = said.map(|text| MemoryDocument::from_fields("", text, ""));
     let tokens = document.map(|document| document.tokens().map(str::to_owned).collect());
     rows.extend(tokens.map(Need::MemoriesNear));
 }
 
 /// What may say the same as what an attempt noticed.
-fn learning(rows: &mut Vec<Need>, report: &Report) {
-    for (_, learning) in learnings(report, "", "") {
-        let tokens = Document::of("", &learning.content, "");
+fn add_needs_of_learnings(rows: &mut Vec<Need>, report: &Report) {
+    for (_, learning) in extract_learnings(report, "", "") {
+        let tokens = MemoryDocument::from_fields("", &learning.content, "");
         let tokens = tokens.tokens().map(str::to_owned).collect();
         rows.push(Need::MemoriesNear(tokens));
     }
 }
 
-fn telling(rows: &mut Vec<Need>, told: &ToldAttempt) {
+fn add_needs_of_attempt(rows: &mut Vec<Need>, told: &ReportedAttempt) {
     rows.push(Need::FreeNumbers);
-    learning(rows, &told.report);
+    add_needs_of_learnings(rows, &told.report);
     rows.push(Need::Run(told.run));
     rows.push(Need::Line(told.run, told.node.clone()));
     rows.push(Need::LastItem(told.run));
@@ -486,7 +486,7 @@ fn telling(rows: &mut Vec<Need>, told: &ToldAttempt) {
     rows.push(Need::EntryNames);
 }
 
-fn remembering(rows: &mut Vec<Need>, memory: &Memory) {
+fn add_needs_of_memory(rows: &mut Vec<Need>, memory: &Memory) {
     rows.push(Need::FreeNumbers);
     rows.extend(memory.id.clone().map(Need::Memory));
     if memory.kind == MemoryKind::Guardrail {
@@ -497,7 +497,7 @@ fn remembering(rows: &mut Vec<Need>, memory: &Memory) {
     rows.extend(external.map(|id| Need::Name(Space::External, id)));
 }
 
-fn taking(rows: &mut Vec<Need>, taken: &TakenFile) {
+fn add_needs_of_import(rows: &mut Vec<Need>, taken: &ImportedFile) {
     rows.push(Need::EntryNames);
     rows.push(Need::FreeNumbers);
     rows.push(Need::Run(RunId::PROJECT));
@@ -507,24 +507,24 @@ fn taking(rows: &mut Vec<Need>, taken: &TakenFile) {
     let is_memory = |at: &usize| {
         matches!(
             taken.found[*at],
-            Found::Memory(_) | Found::Retired(_) | Found::Removed(_)
+            ImportedRecord::Memory(_) | ImportedRecord::Retired(_) | ImportedRecord::Removed(_)
         )
     };
-    if Found::namesakes(&taken.found)
+    if ImportedRecord::group_by_name(&taken.found)
         .iter()
         .flatten()
         .any(is_memory)
     {
         rows.push(Need::Memories(None));
     }
-    if taken.known == KnownThings::Take {
+    if taken.known == ImportPolicy::Take {
         // What an entry blocked before it was edited.
         rows.push(Need::Blockers);
     }
     for found in &taken.found {
         match found {
-            Found::Entry(entry) => {
-                resolving(rows, entry.text("resolution"));
+            ImportedRecord::Entry(entry) => {
+                add_needs_of_resolution(rows, entry.text_field("resolution"));
                 let mark = entry.mark.clone();
                 rows.extend(mark.map(|mark| Need::Name(Space::Mark, mark)));
                 if let Some(name) = &entry.name {
@@ -536,22 +536,24 @@ fn taking(rows: &mut Vec<Need>, taken: &TakenFile) {
                     task_id: entry.task_id.clone(),
                 });
             }
-            Found::Attempt(told) => {
-                telling(rows, told);
+            ImportedRecord::Attempt(told) => {
+                add_needs_of_attempt(rows, told);
                 if let Some(name) = &told.name {
                     rows.push(Need::Name(Space::Attempt, name.clone()));
                     rows.push(Need::NamedFrom(Space::Attempt, format!("{name}-")));
                 }
             }
-            Found::Memory(memory) | Found::Retired(memory) | Found::Removed(memory) => {
-                remembering(rows, memory);
+            ImportedRecord::Memory(memory)
+            | ImportedRecord::Retired(memory)
+            | ImportedRecord::Removed(memory) => {
+                add_needs_of_memory(rows, memory);
             }
         }
     }
 }
 
 /// What may have to be known when an item is finished or fails.
-fn finishing(rows: &mut Vec<Need>, run: RunId, node: &Node) {
+fn add_needs_of_finish(rows: &mut Vec<Need>, run: RunId, node: &Node) {
     rows.push(Need::Line(run, node.clone()));
     rows.push(Need::FailureTree(run));
     rows.push(Need::Dependents(run, node.clone()));
@@ -565,7 +567,7 @@ fn finishing(rows: &mut Vec<Need>, run: RunId, node: &Node) {
 
 /// What may have to be known when a person changes an item: whatever waits for
 /// anything below it, and whatever it waits for itself, wherever that stands.
-fn changing(rows: &mut Vec<Need>, run: RunId) {
+fn add_needs_of_change(rows: &mut Vec<Need>, run: RunId) {
     rows.push(Need::FreeNumbers);
     rows.push(Need::Standings(run));
     rows.push(Need::NextDecision);

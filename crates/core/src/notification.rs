@@ -41,7 +41,7 @@ impl NotificationKind {
 
     /// Whether it is about the end of an invocation.
     #[must_use]
-    pub fn is_of_end(self) -> bool {
+    pub fn is_about_end(self) -> bool {
         match self {
             Self::Question | Self::Block => false,
             Self::End | Self::Limit | Self::Budget => true,
@@ -123,7 +123,7 @@ pub struct EndedInvocation {
 
 impl EndedInvocation {
     /// The end of the present invocation of a run, whose last runner is gone.
-    pub(crate) fn of_run(row: &RunRow, ended_at: Timestamp) -> Self {
+    pub(crate) fn from_run(row: &RunRow, ended_at: Timestamp) -> Self {
         let is_cut_short = row.state == RunState::Running;
         let reason = is_cut_short.then(|| "its runner is gone".to_owned());
         Self {
@@ -142,7 +142,7 @@ impl EndedInvocation {
 
     /// What sort of end it is.
     #[must_use]
-    pub fn kind(&self) -> NotificationKind {
+    pub fn notification_kind(&self) -> NotificationKind {
         match &self.pause {
             Some(pause @ Pause::Limit { .. }) if pause.is_budget() => NotificationKind::Budget,
             Some(Pause::Limit { .. }) => NotificationKind::Limit,
@@ -200,7 +200,7 @@ pub struct DueNotification {
 
 /// What sort of thing a person should know of an open decision.
 #[must_use]
-pub fn kind_of_decision(kind: DecisionKind) -> NotificationKind {
+pub fn notification_kind_of_decision(kind: DecisionKind) -> NotificationKind {
     match kind {
         DecisionKind::BlockedNode => NotificationKind::Block,
         DecisionKind::HumanNeeded
@@ -241,7 +241,7 @@ pub fn due_notifications(tables: &Tables, wanted: &[NotificationKind]) -> Vec<Du
             run: row.run,
             id: row.id,
         },
-        kind: kind_of_decision(row.kind),
+        kind: notification_kind_of_decision(row.kind),
         since: row.opened_at,
         again: row.notification == Some(NotificationStage::Started),
     });
@@ -252,7 +252,7 @@ pub fn due_notifications(tables: &Tables, wanted: &[NotificationKind]) -> Vec<Du
                 run: row.id,
                 number: end.number,
             },
-            kind: end.kind(),
+            kind: end.notification_kind(),
             since: end.ended_at,
             again: end.is_started,
         })
@@ -264,7 +264,7 @@ pub fn due_notifications(tables: &Tables, wanted: &[NotificationKind]) -> Vec<Du
 }
 
 /// Whether the notification of a subject was started and has not ended.
-pub(crate) fn is_started(tables: &Tables, subject: &NotificationSubject) -> bool {
+pub(crate) fn is_notification_started(tables: &Tables, subject: &NotificationSubject) -> bool {
     match subject {
         NotificationSubject::Decision { id, .. } => {
             let row = tables.decision(*id);

@@ -8,13 +8,13 @@
 use std::collections::BTreeMap;
 
 use crate::id::Node;
-use crate::plan::Turn;
+use crate::plan::ItemTurn;
 
 /// An item, as far as its order matters.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Ordered<'a> {
+pub(crate) struct OrderedItem<'a> {
     pub(crate) node: &'a Node,
-    pub(crate) turn: Turn,
+    pub(crate) turn: ItemTurn,
     pub(crate) depends_on: &'a [Node],
 }
 
@@ -29,32 +29,32 @@ const ALL_PASSED: usize = 3;
 
 /// Whether each item holds up nobody behind it. `items` are in the order of the
 /// tree, and no dependency leads back to where it came from.
-pub(crate) fn giving_way(items: &[Ordered<'_>]) -> Vec<bool> {
+pub(crate) fn find_yielding_items(items: &[OrderedItem<'_>]) -> Vec<bool> {
     if items.iter().all(|item| item.depends_on.is_empty()) {
         return vec![false; items.len()];
     }
-    let mut graph = Graph::new(items);
+    let mut graph = TurnGraph::new(items);
     let mut gives_way = vec![false; items.len()];
     loop {
-        graph.pass();
+        graph.pass_free_points();
         // Nothing is free: the first that waits for what the plan says gives way,
         // and so does what it is part of.
-        let waits = |index: &usize| !gives_way[*index] && graph.is_waiting(*index);
+        let waits = |index: &usize| !gives_way[*index] && graph.is_waiting_to_start(*index);
         let Some(index) = (0..items.len()).find(waits) else {
             return gives_way;
         };
         let mut next = Some(index);
         while let Some(index) = next {
             if !std::mem::replace(&mut gives_way[index], true) {
-                graph.give_way(index);
+                graph.yield_end(index);
             }
             next = graph.parents[index];
         }
     }
 }
 
-struct Graph<'a> {
-    items: &'a [Ordered<'a>],
+struct TurnGraph<'a> {
+    items: &'a [OrderedItem<'a>],
     parents: Vec<Option<usize>>,
     after: Vec<Vec<usize>>,
     waits_for: Vec<usize>,
@@ -62,10 +62,10 @@ struct Graph<'a> {
     is_over: Vec<bool>,
 }
 
-impl<'a> Graph<'a> {
-    fn new(items: &'a [Ordered<'a>]) -> Self {
+impl<'a> TurnGraph<'a> {
+    fn new(items: &'a [OrderedItem<'a>]) -> Self {
         let indexes: BTreeMap<&Node, usize> = items.iter().map(|item| item.node).zip(0..).collect();
-        let parent = |item: &Ordered<'_>| indexes.get(&item.node.parent()?).copied();
+        let parent = |item: &OrderedItem<'_>| indexes.get(&item.node.parent()?).copied();
         let points = items.len() * POINTS;
         let mut graph = Self {
             items,
@@ -78,30 +78,30 @@ impl<'a> Graph<'a> {
         let mut before: BTreeMap<Option<usize>, usize> = BTreeMap::new();
         for (index, item) in items.iter().enumerate() {
             let at = |what: usize| index * POINTS + what;
-            graph.edge(at(START), at(END));
+            graph.add_edge(at(START), at(END));
             if !item.turn.parallel {
-                graph.edge(at(END), at(PASSED));
+                graph.add_edge(at(END), at(PASSED));
             }
-            graph.edge(at(END), at(ALL_PASSED));
+            graph.add_edge(at(END), at(ALL_PASSED));
             let parent = graph.parents[index];
             if let Some(parent) = parent {
-                graph.edge(parent * POINTS + START, at(START));
-                graph.edge(at(END), parent * POINTS + END);
+                graph.add_edge(parent * POINTS + START, at(START));
+                graph.add_edge(at(END), parent * POINTS + END);
             }
             if let Some(previous) = before.insert(parent, index) {
                 let previous = previous * POINTS;
-                graph.edge(previous + PASSED, at(PASSED));
-                graph.edge(previous + ALL_PASSED, at(ALL_PASSED));
+                graph.add_edge(previous + PASSED, at(PASSED));
+                graph.add_edge(previous + ALL_PASSED, at(ALL_PASSED));
                 if item.depends_on.is_empty() {
                     let passed = match item.turn.waits_for_parallel {
                         true => ALL_PASSED,
                         false => PASSED,
                     };
-                    graph.edge(previous + passed, at(START));
+                    graph.add_edge(previous + passed, at(START));
                 }
             }
             for on in item.depends_on.iter().filter_map(|on| indexes.get(on)) {
-                graph.edge(on * POINTS + END, at(START));
+                graph.add_edge(on * POINTS + END, at(START));
             }
         }
         let all = 0..points;
@@ -109,22 +109,22 @@ impl<'a> Graph<'a> {
         graph
     }
 
-    fn edge(&mut self, first: usize, second: usize) {
+    fn add_edge(&mut self, first: usize, second: usize) {
         self.after[first].push(second);
         self.waits_for[second] += 1;
     }
 
     /// Passes all points that are free, and those that they free.
-    fn pass(&mut self) {
+    fn pass_free_points(&mut self) {
         while let Some(point) = self.free.pop() {
             self.is_over[point] = true;
             for next in std::mem::take(&mut self.after[point]) {
-                self.release(next);
+                self.release_point(next);
             }
         }
     }
 
-    fn release(&mut self, point: usize) {
+    fn release_point(&mut self, point: usize) {
         self.waits_for[point] -= 1;
         if self.waits_for[point] == 0 {
             self.free.push(point);
@@ -132,19 +132,21 @@ impl<'a> Graph<'a> {
     }
 
     /// Whether it has not started, and the plan says what it waits for.
-    fn is_waiting(&self, index: usize) -> bool {
+    fn is_waiting_to_start(&self, index: usize) -> bool {
         !self.is_over[index * POINTS + START] && !self.items[index].depends_on.is_empty()
     }
 
     /// The end of the item holds up nobody behind it any more.
-    fn give_way(&mut self, index: usize) {
+    fn yield_end(&mut self, index: usize) {
         let (from, to) = (index * POINTS, (index + 1) * POINTS);
         let held = std::mem::take(&mut self.after[from + END]);
         let (behind, others): (Vec<_>, Vec<_>) = held
             .into_iter()
             .partition(|point| (from + PASSED..to).contains(point));
         self.after[from + END] = others;
-        behind.into_iter().for_each(|point| self.release(point));
+        behind
+            .into_iter()
+            .for_each(|point| self.release_point(point));
     }
 }
 
@@ -157,19 +159,19 @@ mod tests {
         let nodes: Vec<(Node, Vec<Node>)> = plan
             .iter()
             .map(|(node, on)| {
-                let on = on.iter().map(|on| Node::named(*on)).collect();
-                (Node::named(*node), on)
+                let on = on.iter().map(|on| Node::from_text(*on)).collect();
+                (Node::from_text(*node), on)
             })
             .collect();
-        let items: Vec<Ordered<'_>> = nodes
+        let items: Vec<OrderedItem<'_>> = nodes
             .iter()
-            .map(|(node, depends_on)| Ordered {
+            .map(|(node, depends_on)| OrderedItem {
                 node,
-                turn: Turn::default(),
+                turn: ItemTurn::default(),
                 depends_on,
             })
             .collect();
-        let gives_way = giving_way(&items);
+        let gives_way = find_yielding_items(&items);
         let names = plan.iter().map(|(node, _)| *node).zip(gives_way);
         let names: Vec<&str> = names
             .filter_map(|(node, way)| way.then_some(node))

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::attempt::HumanNeeded;
 use crate::evidence::ClaimOverrides;
 use crate::gate::Gate;
-use crate::id::{Node, Place, RunId};
+use crate::id::{Node, RunId, TreePosition};
 use crate::item::ItemState;
 use crate::native::Native;
 use crate::policy::Policy;
@@ -31,7 +31,7 @@ impl Order {
     /// That of a plan of this native format, where nobody recorded it: only
     /// sprints were worked on in turn.
     #[must_use]
-    pub fn of_format(format: &str) -> Self {
+    pub fn from_format(format: &str) -> Self {
         match format {
             "sprint-yaml" => Self::InTurn,
             _ => Self::Any,
@@ -47,7 +47,7 @@ impl Order {
 
 /// How an item stands to its siblings where they are worked on in turn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Turn {
+pub struct ItemTurn {
     /// What stands behind it does not wait for it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub parallel: bool,
@@ -59,10 +59,10 @@ pub struct Turn {
     pub gives_way: bool,
 }
 
-impl Turn {
+impl ItemTurn {
     /// Whether what stands behind it waits for it.
     #[must_use]
-    pub fn holds(&self, behind: Self) -> bool {
+    pub fn is_blocking(&self, behind: Self) -> bool {
         !self.gives_way && (!self.parallel || behind.waits_for_parallel)
     }
 
@@ -75,7 +75,7 @@ impl Turn {
 
 /// What an item of a taken-over plan brings with it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Past {
+pub struct ImportedItemHistory {
     /// When it was started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started_at: Option<jiff::Timestamp>,
@@ -110,7 +110,7 @@ pub struct PlannedItem {
     /// Its id as the plan gives it.
     pub id: String,
     /// Where it stands in the tree.
-    pub place: Place,
+    pub place: TreePosition,
     /// [`ItemState::Ready`], or [`ItemState::Pending`] when it waits for
     /// others; any other state in a plan that was taken over.
     pub state: ItemState,
@@ -137,7 +137,7 @@ pub struct PlannedItem {
     pub native: Option<Native>,
     /// What it went through before piton saw it.
     #[serde(default, skip_serializing_if = "is_blank")]
-    pub past: Past,
+    pub past: ImportedItemHistory,
     /// The item that was split, of which this is a piece.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub piece_of: Option<Node>,
@@ -148,8 +148,8 @@ pub struct PlannedItem {
     #[serde(default, skip_serializing_if = "ClaimOverrides::is_empty")]
     pub claims: ClaimOverrides,
     /// How it stands to its siblings.
-    #[serde(default, skip_serializing_if = "Turn::is_default")]
-    pub turn: Turn,
+    #[serde(default, skip_serializing_if = "ItemTurn::is_default")]
+    pub turn: ItemTurn,
     /// The files that it is about.
     #[serde(default, skip_serializing_if = "FileScope::is_empty")]
     pub scope: FileScope,
@@ -162,13 +162,13 @@ pub struct PlannedItem {
     pub wait: Option<Wait>,
 }
 
-fn is_blank(past: &Past) -> bool {
-    *past == Past::default()
+fn is_blank(past: &ImportedItemHistory) -> bool {
+    *past == ImportedItemHistory::default()
 }
 
 /// What a taken-over run went through before piton saw it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RunPast {
+pub struct ImportedRunHistory {
     /// When it was started; none for one that never was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started_at: Option<jiff::Timestamp>,
@@ -211,7 +211,7 @@ pub struct Plan {
     /// What only its native format has.
     pub native: Option<Native>,
     /// What it went through before; none for a fresh plan.
-    pub past: Option<RunPast>,
+    pub past: Option<ImportedRunHistory>,
     /// Its items, a parent before its children, siblings in order.
     pub items: Vec<PlannedItem>,
     /// What agents asked for before, and nobody decided.

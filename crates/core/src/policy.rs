@@ -3,7 +3,7 @@
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use crate::classify::Category;
+use crate::classify::FailureCategory;
 use crate::dollars::Dollars;
 use crate::item::ItemState;
 use crate::iteration_hook::IterationHook;
@@ -12,14 +12,14 @@ use crate::review::ReviewPolicy;
 
 /// When a failed attempt is made again without asking anybody.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Retry {
+pub struct RetryPolicy {
     /// How often an item is tried again at most.
     pub retries_max: u32,
     /// How long to wait before each retry, in milliseconds; the last value
     /// serves for all later ones. Never empty.
     pub backoff_ms: Vec<u64>,
     /// The kinds of failure that are worth another try after a pause.
-    pub categories: Vec<Category>,
+    pub categories: Vec<FailureCategory>,
     /// After a failure of any other kind an item is tried again at once, until
     /// it was tried again so often.
     #[serde(default)]
@@ -28,7 +28,7 @@ pub struct Retry {
 
 /// When a failed item is tried again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NextTry {
+pub enum RetryTime {
     /// As soon as its turn comes.
     AtOnce,
     /// Not before this time.
@@ -39,7 +39,7 @@ pub enum NextTry {
 /// own. Source: the limit of attempts in the recovery of seed 000.
 pub const ATTEMPTS_MAX: u32 = 3;
 
-impl Default for Retry {
+impl Default for RetryPolicy {
     /// What holds when a plan says nothing: failures of the network, rate
     /// limits and timeouts are tried again 3 times, after 2, 10 and 60 seconds;
     /// every other failure at once, up to 3 attempts in all.
@@ -47,19 +47,28 @@ impl Default for Retry {
         Self {
             retries_max: 3,
             backoff_ms: vec![2_000, 10_000, 60_000],
-            categories: vec![Category::Network, Category::RateLimit, Category::Timeout],
+            categories: vec![
+                FailureCategory::Network,
+                FailureCategory::RateLimit,
+                FailureCategory::Timeout,
+            ],
             at_once_max: ATTEMPTS_MAX - 1,
         }
     }
 }
 
-impl Retry {
+impl RetryPolicy {
     /// When an item that was tried again `retries` times already, and now
     /// failed with `category`, is to be tried again; none for never.
     #[must_use]
-    pub fn next(&self, category: Category, retries: u32, now: Timestamp) -> Option<NextTry> {
+    pub fn next_try(
+        &self,
+        category: FailureCategory,
+        retries: u32,
+        now: Timestamp,
+    ) -> Option<RetryTime> {
         if !self.categories.contains(&category) {
-            return (retries < self.at_once_max).then_some(NextTry::AtOnce);
+            return (retries < self.at_once_max).then_some(RetryTime::AtOnce);
         }
         if retries >= self.retries_max {
             return None;
@@ -73,7 +82,7 @@ impl Retry {
                 .unwrap_or(i64::MAX)
                 .min(31_536_000_000),
         );
-        Some(NextTry::After(
+        Some(RetryTime::After(
             now.checked_add(wait).unwrap_or(Timestamp::MAX),
         ))
     }
@@ -95,7 +104,7 @@ pub const PUT_OFF_TIMES_MAX: u32 = 12;
 /// Until when what was put off waits, for a service that says that it serves
 /// again at `resets`, for the time in a row that `times` says, from 1.
 #[must_use]
-pub fn put_off_until(resets: Timestamp, times: u32, now: Timestamp) -> Timestamp {
+pub fn rate_limit_wait_end(resets: Timestamp, times: u32, now: Timestamp) -> Timestamp {
     let doubled = PUT_OFF_MIN_S << times.saturating_sub(1).min(9);
     let least = doubled.min(3_600);
     let said = resets.duration_since(now).as_secs();
@@ -149,7 +158,7 @@ impl Limits {
 
     /// These limits, each replaced by that of `other` where it has one.
     #[must_use]
-    pub fn overridden_by(&self, other: &Self) -> Self {
+    pub fn with_overrides(&self, other: &Self) -> Self {
         Self {
             iterations_max: other.iterations_max.or(self.iterations_max),
             tasks_max: other.tasks_max.or(self.tasks_max),
@@ -182,7 +191,7 @@ pub enum OnDependencyFailure {
 pub struct Policy {
     /// When to try again.
     #[serde(default)]
-    pub retry: Retry,
+    pub retry: RetryPolicy,
     /// When to stop.
     #[serde(default)]
     pub limits: Limits,
@@ -228,7 +237,7 @@ impl Policy {
     ///
     /// Where the run knows none, every name is that of the repository at hand.
     #[must_use]
-    pub fn repository_of(&self, name: Option<String>) -> Option<String> {
+    pub fn resolve_repository(&self, name: Option<String>) -> Option<String> {
         let known = self.repositories.as_ref()?;
         name.filter(|name| !known.own.contains(name))
     }
@@ -242,7 +251,7 @@ impl Policy {
 
     /// The settings without those keys of the plan that a run ignores.
     #[must_use]
-    pub fn without(mut self, ignored: &[String]) -> Self {
+    pub fn without_ignored_keys(mut self, ignored: &[String]) -> Self {
         let is_ignored = |key: &str| ignored.iter().any(|ignored| ignored == key);
         if is_ignored("per-iteration-hooks") {
             self.iteration_hooks.clear();
@@ -255,20 +264,20 @@ impl Policy {
 
     /// Whether an item in this state holds up none that waits for it.
     #[must_use]
-    pub fn lets_pass(&self, state: ItemState) -> bool {
+    pub fn can_proceed_after(&self, state: ItemState) -> bool {
         let passes_broken = self.on_dependency_failure == Some(OnDependencyFailure::Continue);
         state.is_finished() || (passes_broken && state.is_broken())
     }
 
     /// Whether steps that agents propose need no person.
     #[must_use]
-    pub fn approves_steps(&self) -> bool {
+    pub fn is_auto_approving(&self) -> bool {
         let proposals = self.proposals.as_ref();
         proposals.is_some_and(|proposals| proposals.auto_approve)
     }
 
     /// Whether work goes on, or is left out, behind an item that failed.
-    fn passes_failures(&self) -> bool {
+    fn can_pass_failures(&self) -> bool {
         matches!(
             self.on_dependency_failure,
             Some(OnDependencyFailure::Continue | OnDependencyFailure::SkipDependents)
@@ -302,8 +311,9 @@ impl Policy {
             || tries_more
             || (other.auto_commit && !self.auto_commit)
             || (other.review.is_some() && self.review != other.review)
-            || (self.approves_steps() && !other.approves_steps())
-            || (self.passes_failures() && self.on_dependency_failure != other.on_dependency_failure)
+            || (self.is_auto_approving() && !other.is_auto_approving())
+            || (self.can_pass_failures()
+                && self.on_dependency_failure != other.on_dependency_failure)
     }
 }
 
@@ -312,38 +322,41 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(category: Category, retries: u32, wait_s: Option<i64>) {
+    fn check(category: FailureCategory, retries: u32, wait_s: Option<i64>) {
         let now = Timestamp::UNIX_EPOCH;
-        let next = Retry::default().next(category, retries, now);
+        let next = RetryPolicy::default().next_try(category, retries, now);
         let seconds = next.map(|next| match next {
-            NextTry::AtOnce => 0,
-            NextTry::After(time) => time.as_second(),
+            RetryTime::AtOnce => 0,
+            RetryTime::After(time) => time.as_second(),
         });
         assert_eq!(seconds, wait_s);
     }
 
     #[test]
     fn the_default_tries_outside_failures_again_three_times_after_a_pause() {
-        check(Category::Network, 0, Some(2));
-        check(Category::RateLimit, 1, Some(10));
-        check(Category::Timeout, 2, Some(60));
-        check(Category::Timeout, 3, None);
+        check(FailureCategory::Network, 0, Some(2));
+        check(FailureCategory::RateLimit, 1, Some(10));
+        check(FailureCategory::Timeout, 2, Some(60));
+        check(FailureCategory::Timeout, 3, None);
     }
 
     #[test]
     fn the_default_tries_every_other_failure_again_at_once_up_to_three_attempts() {
-        check(Category::Validation, 0, Some(0));
-        check(Category::Logic, 1, Some(0));
-        check(Category::Logic, 2, None);
+        check(FailureCategory::Validation, 0, Some(0));
+        check(FailureCategory::Logic, 1, Some(0));
+        check(FailureCategory::Logic, 2, None);
     }
 
     #[test]
     fn a_plan_that_says_what_is_tried_again_means_nothing_else() {
-        let retry: Retry = serde_json::from_value(serde_json::json!({
+        let retry: RetryPolicy = serde_json::from_value(serde_json::json!({
             "retries_max": 2, "backoff_ms": [10], "categories": ["network"],
         }))
         .expect("a policy of retries");
-        assert_eq!(retry.next(Category::Logic, 0, Timestamp::UNIX_EPOCH), None);
+        assert_eq!(
+            retry.next_try(FailureCategory::Logic, 0, Timestamp::UNIX_EPOCH),
+            None
+        );
     }
 
     #[test]
@@ -352,7 +365,7 @@ mod tests {
         #[track_caller]
         fn check(now: Timestamp, resets_in_s: i64, times: u32, wait_s: i64) {
             let resets = now + SignedDuration::from_secs(resets_in_s);
-            let until = put_off_until(resets, times, now);
+            let until = rate_limit_wait_end(resets, times, now);
             assert_eq!(until.duration_since(now).as_secs(), wait_s);
         }
         check(now, 3_600, 1, 3_600);
@@ -365,10 +378,14 @@ mod tests {
 
     #[test]
     fn a_backoff_beyond_all_time_does_not_overflow() {
-        let retry = Retry {
+        let retry = RetryPolicy {
             backoff_ms: vec![u64::MAX],
-            ..Retry::default()
+            ..RetryPolicy::default()
         };
-        assert!(retry.next(Category::Network, 0, Timestamp::MAX).is_some());
+        assert!(
+            retry
+                .next_try(FailureCategory::Network, 0, Timestamp::MAX)
+                .is_some()
+        );
     }
 }

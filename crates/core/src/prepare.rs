@@ -10,8 +10,8 @@ use serde::{Serialize, Serializer};
 use crate::attempt::{AttemptRow, Outcome};
 use crate::memory::MemoryRow;
 use crate::observation::{ObservationCategory, ObservationKind};
-use crate::quote::listed;
-use crate::recover::tries_in_a_row;
+use crate::quote::render_list_item;
+use crate::recover::count_failed_tries;
 use crate::word::words;
 
 /// From more such observations among failures on, the tools are at fault.
@@ -63,7 +63,7 @@ impl Section {
 
 /// One thing to know.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Note {
+pub struct PreparedNote {
     /// What it is.
     #[serde(skip)]
     pub section: Section,
@@ -77,19 +77,19 @@ pub struct Note {
     pub why: Vec<String>,
 }
 
-impl Note {
-    fn bare(section: Section, text: impl Into<String>) -> Self {
+impl PreparedNote {
+    fn new(section: Section, text: impl Into<String>) -> Self {
         Self {
             section,
             id: None,
-            text: cut(&text.into()),
+            text: truncate_note(&text.into()),
             why: Vec::new(),
         }
     }
 
     /// Something that is remembered.
     #[must_use]
-    pub fn of(section: Section, row: &MemoryRow, why: Vec<String>) -> Self {
+    pub fn from_memory(section: Section, row: &MemoryRow, why: Vec<String>) -> Self {
         let memory = &row.memory;
         let title = memory.title.as_deref().filter(|title| !title.is_empty());
         // A rule that is one line is called as it says.
@@ -103,27 +103,27 @@ impl Note {
         Self {
             id: Some(row.id.clone()),
             why,
-            ..Self::bare(section, text.join(": "))
+            ..Self::new(section, text.join(": "))
         }
     }
 
     /// As it stands in a list; what it says cannot be taken for a heading.
     #[must_use]
-    pub fn in_markdown(&self) -> String {
+    pub fn render_markdown(&self) -> String {
         let id = self.id.as_ref().map(|id| format!(" [{id}]"));
         let text = format!("{}{}", self.text.trim(), id.unwrap_or_default());
-        format!("{}\n", listed(&text))
+        format!("{}\n", render_list_item(&text))
     }
 }
 
-fn cut(text: &str) -> String {
-    cut_at(text, CHARS_MAX)
+fn truncate_note(text: &str) -> String {
+    truncate_chars(text, CHARS_MAX)
 }
 
 /// The beginning of a text that is too long.
 /// A text of at most so many characters: what is longer ends with `…`.
 #[must_use]
-pub fn cut_at(text: &str, chars_max: usize) -> String {
+pub fn truncate_chars(text: &str, chars_max: usize) -> String {
     match text.char_indices().nth(chars_max) {
         Some((at, _)) => format!("{}…", &text[..at]),
         None => text.to_owned(),
@@ -141,7 +141,7 @@ pub struct RuleText {
 
 impl RuleText {
     /// The words as notes that are cut nowhere but between lines, if they can be.
-    fn notes(&self) -> Vec<Note> {
+    fn split_notes(&self) -> Vec<PreparedNote> {
         let lead = format!("{}, as it stands:", self.place);
         let chars_max = CHARS_MAX.saturating_sub(lead.chars().count() + 1);
         let mut parts: Vec<String> = Vec::new();
@@ -157,14 +157,14 @@ impl RuleText {
             }
         }
         let parts = parts.iter().filter(|part| !part.trim().is_empty());
-        let note = |part| Note::bare(Section::Guardrails, format!("{lead}\n{part}"));
+        let note = |part| PreparedNote::new(Section::Guardrails, format!("{lead}\n{part}"));
         parts.map(note).collect()
     }
 }
 
 /// What is known about an item that is about to be worked on.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Situation<'a> {
+pub struct PrepareInput<'a> {
     /// The item.
     pub item: &'a str,
     /// The attempts at it, oldest first.
@@ -186,7 +186,7 @@ pub struct Situation<'a> {
 
 /// What an agent should know.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Prepared {
+pub struct PreparedContext {
     /// The item.
     pub item: String,
     /// Which attempt at it comes now, from 1.
@@ -194,13 +194,16 @@ pub struct Prepared {
     /// How often it was tried in a row without being completed.
     pub retry_count: usize,
     /// What there is to know, what matters most first.
-    #[serde(flatten, serialize_with = "by_section")]
-    pub notes: Vec<Note>,
+    #[serde(flatten, serialize_with = "serialize_by_section")]
+    pub notes: Vec<PreparedNote>,
     /// How many things did not fit.
     pub left_out: usize,
 }
 
-fn by_section<S: Serializer>(notes: &[Note], serializer: S) -> Result<S::Ok, S::Error> {
+fn serialize_by_section<S: Serializer>(
+    notes: &[PreparedNote],
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
     serializer.collect_map(Section::ALL.iter().map(|section| {
         let of_it = notes.iter().filter(|note| note.section == *section);
         (section.as_str(), of_it.collect::<Vec<_>>())
@@ -210,29 +213,29 @@ fn by_section<S: Serializer>(notes: &[Note], serializer: S) -> Result<S::Ok, S::
 /// About how many tokens a text is, rather too many than too few: a token of
 /// English or of code is three to four bytes.
 #[must_use]
-pub fn tokens(text: &str) -> usize {
+pub fn estimate_tokens(text: &str) -> usize {
     text.len().div_ceil(3)
 }
 
 /// What an agent should know, in at most so many tokens as JSON and as Markdown;
 /// [`TOKENS_MIN`] if fewer are asked for.
 #[must_use]
-pub fn prepare(situation: &Situation<'_>, tokens_max: usize) -> Prepared {
-    let mut prepared = Prepared {
-        item: cut_at(situation.item, ITEM_CHARS_MAX),
-        iteration: iteration(situation.attempts),
-        retry_count: tries_in_a_row(situation.attempts),
+pub fn prepare_context(situation: &PrepareInput<'_>, tokens_max: usize) -> PreparedContext {
+    let mut prepared = PreparedContext {
+        item: truncate_chars(situation.item, ITEM_CHARS_MAX),
+        iteration: next_iteration(situation.attempts),
+        retry_count: count_failed_tries(situation.attempts),
         notes: Vec::new(),
         left_out: 0,
     };
     // Of what is left out, only the number grows.
     let tokens_max = tokens_max.max(TOKENS_MIN);
-    let mut cost = cost(&Prepared {
+    let mut cost = token_cost(&PreparedContext {
         left_out: usize::MAX,
         ..prepared.clone()
     });
-    for note in notes(situation) {
-        let more = cost_of(&note, &prepared.notes);
+    for note in collect_notes(situation) {
+        let more = added_token_cost(&note, &prepared.notes);
         if cost + more > tokens_max {
             prepared.left_out += 1;
             continue;
@@ -244,20 +247,20 @@ pub fn prepare(situation: &Situation<'_>, tokens_max: usize) -> Prepared {
 }
 
 /// Which attempt comes next: those that somebody interrupted do not count.
-fn iteration(attempts: &[&AttemptRow]) -> usize {
+fn next_iteration(attempts: &[&AttemptRow]) -> usize {
     let over = attempts.iter().filter_map(|row| row.report.as_ref());
     1 + over
         .filter(|report| report.outcome != Outcome::Interrupted)
         .count()
 }
 
-fn cost(prepared: &Prepared) -> usize {
+fn token_cost(prepared: &PreparedContext) -> usize {
     let json = serde_json::to_string(prepared).unwrap_or_default();
-    tokens(&json).max(tokens(&prepared.in_markdown()))
+    estimate_tokens(&json).max(estimate_tokens(&prepared.render_markdown()))
 }
 
 /// What a note adds: itself, and its heading where it is the first.
-fn cost_of(note: &Note, before: &[Note]) -> usize {
+fn added_token_cost(note: &PreparedNote, before: &[PreparedNote]) -> usize {
     let json = serde_json::to_string(note).unwrap_or_default();
     let is_first = before
         .last()
@@ -268,27 +271,29 @@ fn cost_of(note: &Note, before: &[Note]) -> usize {
         0
     };
     // The comma between two of them.
-    tokens(&json).max(tokens(&note.in_markdown()) + heading.div_ceil(3)) + 1
+    estimate_tokens(&json).max(estimate_tokens(&note.render_markdown()) + heading.div_ceil(3)) + 1
 }
 
 /// Everything there is to know, what matters most first.
-fn notes(situation: &Situation<'_>) -> Vec<Note> {
+fn collect_notes(situation: &PrepareInput<'_>) -> Vec<PreparedNote> {
     let guardrails = situation.guardrails.iter();
-    let guardrails = guardrails.map(|row| Note::of(Section::Guardrails, row, Vec::new()));
-    let warnings = warnings(situation.failures);
-    let warnings = warnings.map(|text| Note::bare(Section::Warnings, text));
+    let guardrails =
+        guardrails.map(|row| PreparedNote::from_memory(Section::Guardrails, row, Vec::new()));
+    let warnings = friction_warning(situation.failures);
+    let warnings = warnings.map(|text| PreparedNote::new(Section::Warnings, text));
     let helps = situation.helps.iter();
-    let helps = helps.map(|(row, why)| Note::of(Section::Learnings, row, why.clone()));
-    let each = |section, texts: &[&str]| -> Vec<Note> {
+    let helps =
+        helps.map(|(row, why)| PreparedNote::from_memory(Section::Learnings, row, why.clone()));
+    let each = |section, texts: &[&str]| -> Vec<PreparedNote> {
         texts
             .iter()
-            .map(|text| Note::bare(section, *text))
+            .map(|text| PreparedNote::new(section, *text))
             .collect()
     };
     guardrails
-        .chain(situation.rule_texts.iter().flat_map(RuleText::notes))
+        .chain(situation.rule_texts.iter().flat_map(RuleText::split_notes))
         .chain(warnings)
-        .chain(tried(situation.attempts))
+        .chain(failed_attempt_notes(situation.attempts))
         .chain(helps)
         .chain(each(Section::Blockers, situation.blockers))
         .chain(each(Section::Done, situation.done))
@@ -297,7 +302,7 @@ fn notes(situation: &Situation<'_>) -> Vec<Note> {
 
 /// The last attempts that did not complete, the latest first: what it was, and
 /// what had been done about the failure before.
-fn tried(attempts: &[&AttemptRow]) -> Vec<Note> {
+fn failed_attempt_notes(attempts: &[&AttemptRow]) -> Vec<PreparedNote> {
     let latest = attempts.iter().rev();
     let over = latest.filter_map(|row| Some((*row, row.report.as_ref()?)));
     over.take_while(|(_, report)| report.outcome != Outcome::Completed)
@@ -311,15 +316,15 @@ fn tried(attempts: &[&AttemptRow]) -> Vec<Note> {
             let context = report.context.as_ref();
             let guidance = context.and_then(|context| context.recovery_guidance.as_ref());
             text.extend(guidance.map(|guidance| format!("\nIt had been told: {guidance}")));
-            Note {
+            PreparedNote {
                 id: row.name.clone(),
-                ..Note::bare(Section::Tried, text)
+                ..PreparedNote::new(Section::Tried, text)
             }
         })
         .collect()
 }
 
-fn warnings(failures: &[&AttemptRow]) -> impl Iterator<Item = String> {
+fn friction_warning(failures: &[&AttemptRow]) -> impl Iterator<Item = String> {
     let reports = failures.iter().filter_map(|row| row.report.as_ref());
     let friction = reports
         .flat_map(|report| &report.observations)
@@ -333,18 +338,18 @@ fn warnings(failures: &[&AttemptRow]) -> impl Iterator<Item = String> {
     warning.into_iter()
 }
 
-impl Prepared {
+impl PreparedContext {
     /// The ids of what it carries of the memory.
-    pub fn carried(&self) -> impl Iterator<Item = &str> {
+    pub fn carried_memory_ids(&self) -> impl Iterator<Item = &str> {
         let of_memory =
-            |note: &&Note| matches!(note.section, Section::Guardrails | Section::Learnings);
+            |note: &&PreparedNote| matches!(note.section, Section::Guardrails | Section::Learnings);
         let notes = self.notes.iter().filter(of_memory);
         notes.filter_map(|note| note.id.as_deref())
     }
 
     /// As it stands in a prompt.
     #[must_use]
-    pub fn in_markdown(&self) -> String {
+    pub fn render_markdown(&self) -> String {
         let mut out = format!("## Before you begin with {}\n", self.item);
         let failed = match self.retry_count {
             0 => None,
@@ -362,7 +367,7 @@ impl Prepared {
             if section.replace(note.section) != Some(note.section) {
                 out.push_str(&format!("\n### {}\n\n", note.section.heading()));
             }
-            out.push_str(&note.in_markdown());
+            out.push_str(&note.render_markdown());
         }
         if self.left_out > 0 {
             out.push_str(&format!("\n({} more did not fit.)\n", self.left_out));
@@ -413,21 +418,21 @@ mod tests {
             text: text.to_owned(),
         });
         let sign = memory("guardrail", "sign-0001", "Measure twice", "Measure twice");
-        let situation = Situation {
+        let situation = PrepareInput {
             item: "keel",
             guardrails: &[&sign],
             rule_texts: &texts,
-            ..Situation::default()
+            ..PrepareInput::default()
         };
-        let whole = prepare(&situation, 4_000).in_markdown();
+        let whole = prepare_context(&situation, 4_000).render_markdown();
         let begin = "### Keep to this\n\n- Before a cut: Measure twice [sign-0001]\n\
                      - GUARD.md, line 3, as it stands:\n  > | a | b |\n  > ## not mine\n\
                      - GUARD.md, line 9, as it stands:\n  > rule 0 of many\n";
         assert!(whole.contains(begin), "{whole}");
         let all = (0..100).all(|nth| whole.contains(&format!("  > rule {nth} of many\n")));
         assert!(all, "{whole}");
-        let small = prepare(&situation, TOKENS_MIN);
-        assert!(tokens(&small.in_markdown()) <= TOKENS_MIN && small.left_out > 0);
+        let small = prepare_context(&situation, TOKENS_MIN);
+        assert!(estimate_tokens(&small.render_markdown()) <= TOKENS_MIN && small.left_out > 0);
     }
 
     #[test]
@@ -442,19 +447,19 @@ mod tests {
         let attempts = [&first, &second, &third];
         let sign = memory("guardrail", "sign-0001", "Measure twice", "Measure again.");
         let learning = memory("learning", "learning-0002", "Oak", "Steam it first.");
-        let prepared = prepare(
-            &Situation {
+        let prepared = prepare_context(
+            &PrepareInput {
                 item: "keel",
                 attempts: &attempts,
                 guardrails: &[&sign],
                 helps: &[(&learning, vec!["split".to_owned()])],
                 blockers: &["no steam box"],
                 done: &["frames"],
-                ..Situation::default()
+                ..PrepareInput::default()
             },
             1_000,
         );
-        insta::assert_snapshot!(prepared.in_markdown(), @r#"
+        insta::assert_snapshot!(prepared.render_markdown(), @r#"
         ## Before you begin with keel
 
         This is attempt 3; it has failed 2 times in a row.
@@ -540,7 +545,7 @@ mod tests {
         };
         for (count, warned) in [(3, 0), (4, 1)] {
             let row = failures(count);
-            let warnings: Vec<String> = warnings(&[&row]).collect();
+            let warnings: Vec<String> = friction_warning(&[&row]).collect();
             assert_eq!(warnings.len(), warned, "{count}");
         }
     }
@@ -560,16 +565,16 @@ mod tests {
                 .collect();
             let rows: Vec<&MemoryRow> = rows.iter().collect();
             let blockers: Vec<&str> = texts.iter().map(String::as_str).collect();
-            let situation = Situation {
+            let situation = PrepareInput {
                 item: &item,
                 guardrails: &rows,
                 blockers: &blockers,
-                ..Situation::default()
+                ..PrepareInput::default()
             };
-            let prepared = prepare(&situation, tokens_max);
+            let prepared = prepare_context(&situation, tokens_max);
             let most = tokens_max.max(TOKENS_MIN);
-            prop_assert!(tokens(&prepared.in_markdown()) <= most);
-            prop_assert!(tokens(&serde_json::to_string(&prepared).expect("JSON")) <= most);
+            prop_assert!(estimate_tokens(&prepared.render_markdown()) <= most);
+            prop_assert!(estimate_tokens(&serde_json::to_string(&prepared).expect("JSON")) <= most);
             prop_assert_eq!(prepared.notes.len() + prepared.left_out, 2 * texts.len());
             let sections: Vec<Section> = prepared.notes.iter().map(|note| note.section).collect();
             prop_assert!(sections.is_sorted());

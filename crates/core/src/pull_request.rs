@@ -2,7 +2,7 @@
 //! a look at it means.
 //!
 //! The work is done when the pull request is merged, by whoever merges there. What a
-//! look brings is decided by [`news`] alone, of what was known and what was seen. How
+//! look brings is decided by [`find_news`] alone, of what was known and what was seen. How
 //! it is opened and looked at is the engine's; the stages are those of the merge queue
 //! ([`crate::merge`]). See `docs/design/0035-pull-requests.md`.
 
@@ -71,19 +71,19 @@ pub struct PullRequestRow {
 impl PullRequestRow {
     /// Whether others left it, and it was not looked at yet.
     #[must_use]
-    pub fn is_untaken(&self) -> bool {
+    pub fn is_unadopted(&self) -> bool {
         self.branch.is_empty() && self.number.is_some()
     }
 
     /// As other tools name it: `org/repo#7`, as far as its address says so.
     #[must_use]
-    pub fn reference(&self) -> Option<String> {
-        reference(self.url.as_deref()?, self.number?)
+    pub fn short_reference(&self) -> Option<String> {
+        reference_of_url(self.url.as_deref()?, self.number?)
     }
 
     /// What people are to know it by: its number.
     #[must_use]
-    pub fn name(&self) -> String {
+    pub fn display_name(&self) -> String {
         match self.number {
             Some(number) => format!("pull request #{number}"),
             None => "the pull request".to_owned(),
@@ -94,7 +94,7 @@ impl PullRequestRow {
 /// How other tools name the pull request at an address: `org/repo#7`, as far as that says
 /// so.
 #[must_use]
-pub fn reference(url: &str, number: u64) -> Option<String> {
+pub fn reference_of_url(url: &str, number: u64) -> Option<String> {
     let (before, _) = url.split_once("/pull/")?;
     let mut parts = before.rsplit('/');
     let (repository, owner) = (parts.next()?, parts.next()?);
@@ -106,14 +106,14 @@ pub fn reference(url: &str, number: u64) -> Option<String> {
 /// Whether a name of a pull request (`org/repo#7`), or an address, is that of another one
 /// than the one at an address. What is neither is not.
 #[must_use]
-pub fn is_another(named: &str, url: &str) -> bool {
+pub fn is_other_pull_request(named: &str, url: &str) -> bool {
     if named.contains("://") {
         let plain = |text: &str| text.trim_end_matches('/').to_ascii_lowercase();
         let (named, url) = (plain(named), plain(url));
         return named != url && !named.starts_with(&format!("{url}/"));
     }
     let number = named.rsplit_once('#').and_then(|(_, it)| it.parse().ok());
-    let there = number.and_then(|number| reference(url, number));
+    let there = number.and_then(|number| reference_of_url(url, number));
     there.is_some_and(|there| named.contains('/') && !there.eq_ignore_ascii_case(named))
 }
 
@@ -131,7 +131,7 @@ pub enum PullRequestState {
 /// What somebody wrote at a pull request: of people who may write to the repository,
 /// since it is handed to an agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PullRequestWords {
+pub struct PullRequestRemark {
     /// By which they are known there.
     pub id: String,
     /// Who.
@@ -142,7 +142,7 @@ pub struct PullRequestWords {
 
 /// What was seen of a pull request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PullRequestLook {
+pub struct PullRequestSnapshot {
     /// How it stands.
     pub state: PullRequestState,
     /// The commit by which it was merged; none where that is not known yet.
@@ -152,7 +152,7 @@ pub struct PullRequestLook {
     /// Whether that has the work which is to stand in it, where it is another commit.
     pub has_work: bool,
     /// What people wrote, the oldest first: reviews that approve are not among it.
-    pub words: Vec<PullRequestWords>,
+    pub words: Vec<PullRequestRemark>,
 }
 
 /// What a look at a pull request brought.
@@ -211,12 +211,12 @@ pub enum PullRequestNews {
 /// open one goes to an agent. One in which the work does not stand yet waits for a person
 /// who is asked about that.
 #[must_use]
-pub fn news(known: &PullRequestRow, look: &PullRequestLook) -> Option<PullRequestNews> {
+pub fn find_news(known: &PullRequestRow, look: &PullRequestSnapshot) -> Option<PullRequestNews> {
     let new = look
         .words
         .iter()
         .filter(|words| !known.heard.contains(&words.id));
-    let new: Vec<&PullRequestWords> = new.collect();
+    let new: Vec<&PullRequestRemark> = new.collect();
     match look.state {
         PullRequestState::Merged => {
             let is_without = |head: &&String| **head != known.head && !look.has_work;
@@ -229,7 +229,7 @@ pub fn news(known: &PullRequestRow, look: &PullRequestLook) -> Option<PullReques
         PullRequestState::Closed | PullRequestState::Open if !known.is_open => None,
         PullRequestState::Closed if known.closed => None,
         PullRequestState::Closed => {
-            let words = (!new.is_empty()).then(|| in_words(&new));
+            let words = (!new.is_empty()).then(|| render_remarks(&new));
             Some(PullRequestNews::Closed { words })
         }
         PullRequestState::Open if known.held => None,
@@ -249,7 +249,7 @@ pub fn news(known: &PullRequestRow, look: &PullRequestLook) -> Option<PullReques
             }
             Some(PullRequestNews::Words {
                 by: by.join(", "),
-                words: in_words(&new),
+                words: render_remarks(&new),
                 ids: new.iter().map(|words| words.id.clone()).collect(),
             })
         }
@@ -261,8 +261,8 @@ pub fn news(known: &PullRequestRow, look: &PullRequestLook) -> Option<PullReques
 }
 
 /// What several people wrote, each with a name where there are several.
-fn in_words(words: &[&PullRequestWords]) -> String {
-    let one = |words: &&PullRequestWords| format!("{}: {}", words.by, words.text.trim());
+fn render_remarks(words: &[&PullRequestRemark]) -> String {
+    let one = |words: &&PullRequestRemark| format!("{}: {}", words.by, words.text.trim());
     let first = words.first().map(|words| &words.by);
     let is_by_one = words.iter().all(|words| Some(&words.by) == first);
     let texts = words.iter().map(|words| match is_by_one {
@@ -274,7 +274,7 @@ fn in_words(words: &[&PullRequestWords]) -> String {
 
 /// A pull request in which others left the work of a unit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TakenPullRequest {
+pub struct AdoptedPullRequest {
     /// Its number.
     pub number: u64,
     /// Its address.
@@ -294,7 +294,7 @@ pub enum PullRequestStep {
     /// Note the intent to open one with the work as it is now.
     Ask,
     /// Go on with the one in which others left the work.
-    Take(TakenPullRequest),
+    Take(AdoptedPullRequest),
     /// It is open, with this commit.
     Opened {
         /// The commit.
@@ -324,8 +324,8 @@ impl ItemRow {
     /// and nothing was done here; none of an item that holds others by now, or that a
     /// person has to approve.
     #[must_use]
-    pub fn untaken_pull_request(&self) -> Option<u64> {
-        let known = self.pull_request().filter(|known| known.is_untaken())?;
+    pub fn unadopted_pull_request(&self) -> Option<u64> {
+        let known = self.pull_request().filter(|known| known.is_unadopted())?;
         let is_free = matches!(self.state, ItemState::Ready | ItemState::Waiting);
         let is_new = is_free && self.attempts == 0 && self.is_leaf() && !self.approval;
         known.number.filter(|_| is_new)
@@ -344,7 +344,7 @@ impl RunRow {
             .filter(|lanes| lanes.terms.pull_requests)?;
         let row = unit.unit.as_deref()?;
         let is_wanted = lanes.terms.pull_requests && !row.is_unchanged && !unit.approval;
-        let target = self.target_in(unit.worked_repository());
+        let target = self.target_in_repository(unit.repository_of_work());
         target?.onto.as_deref().filter(|_| is_wanted)
     }
 }
@@ -355,11 +355,15 @@ impl RunRow {
 /// where that one is. Two units never have one: what is no plain name is written as
 /// `%` and its bytes in hex.
 #[must_use]
-pub fn branch_of(run: &str, unit: &Node) -> String {
-    format!("piton-pr/{}/{}", plain(run), plain(unit.as_str()))
+pub fn branch_of_unit(run: &str, unit: &Node) -> String {
+    format!(
+        "piton-pr/{}/{}",
+        escape_branch_part(run),
+        escape_branch_part(unit.as_str())
+    )
 }
 
-fn plain(name: &str) -> String {
+fn escape_branch_part(name: &str) -> String {
     let mut plain = String::new();
     for byte in name.bytes() {
         match byte {
@@ -389,13 +393,13 @@ mod tests {
         row
     }
 
-    fn look(state: PullRequestState, words: &[(&str, &str, &str)]) -> PullRequestLook {
-        let words = words.iter().map(|(id, by, text)| PullRequestWords {
+    fn look(state: PullRequestState, words: &[(&str, &str, &str)]) -> PullRequestSnapshot {
+        let words = words.iter().map(|(id, by, text)| PullRequestRemark {
             id: (*id).to_owned(),
             by: (*by).to_owned(),
             text: (*text).to_owned(),
         });
-        PullRequestLook {
+        PullRequestSnapshot {
             state,
             merge_commit: None,
             head: Some("new".to_owned()),
@@ -404,8 +408,8 @@ mod tests {
         }
     }
 
-    fn merged(head: &str, commit: Option<&str>) -> PullRequestLook {
-        PullRequestLook {
+    fn merged(head: &str, commit: Option<&str>) -> PullRequestSnapshot {
+        PullRequestSnapshot {
             merge_commit: commit.map(str::to_owned),
             head: Some(head.to_owned()),
             ..look(PullRequestState::Merged, &[("c2", "ann", "no!")])
@@ -413,8 +417,8 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(known: &PullRequestRow, look: &PullRequestLook, meant: &str) {
-        let news = news(known, look);
+    fn check(known: &PullRequestRow, look: &PullRequestSnapshot, meant: &str) {
+        let news = find_news(known, look);
         let said = serde_json::to_string(&news).expect("plain");
         assert_eq!(said, meant);
     }
@@ -439,7 +443,7 @@ mod tests {
         // Somebody brought the branch up to date, or worked on in it; or on what stood
         // there before.
         let of_people = merged("of people", Some("m"));
-        let with_work = PullRequestLook {
+        let with_work = PullRequestSnapshot {
             has_work: true,
             ..of_people.clone()
         };
@@ -510,7 +514,7 @@ mod tests {
     fn an_address_names_the_repository() {
         let of = |url: &str| {
             let row = known(|row| row.url = Some(url.to_owned()));
-            row.reference()
+            row.short_reference()
         };
         let shop = "https://github.com/acme/shop/pull/7";
         assert_eq!(of(shop).as_deref(), Some("acme/shop#7"));
@@ -520,7 +524,7 @@ mod tests {
 
     #[test]
     fn no_two_units_have_one_branch() {
-        let of = |unit: &str| branch_of("my run", &Node::named(unit));
+        let of = |unit: &str| branch_of_unit("my run", &Node::from_text(unit));
         assert_eq!(of("LIN-7"), "piton-pr/my%20run/LIN-7");
         assert_eq!(of("repo#1"), "piton-pr/my%20run/repo#1");
         assert_eq!(of("a/b.lock"), "piton-pr/my%20run/a%2fb%2elock");

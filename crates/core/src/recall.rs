@@ -14,11 +14,11 @@
 //! | which lines are the failure, which are noise | `line`, a table in `lines.txt` |
 //! | what words, names and codes there are | `token`, `stem`, `code` |
 //! | what is said in other words | `family`, a table in `families.txt` |
-//! | what a store keeps for finding a memory | [`Document`] |
-//! | which memories are looked at more closely | [`choose`](fn@choose) |
-//! | how well a memory answers | [`score`](fn@score) |
+//! | what a store keeps for finding a memory | [`MemoryDocument`] |
+//! | which memories are looked at more closely | [`choose_candidates`] |
+//! | how well a memory answers | [`score_candidates`] |
 //! | whether to say anything at all | [`advise`] |
-//! | whether two memories say the same | [`alike`](fn@alike), with `sense`, `names`, `rival` |
+//! | whether two memories say the same | [`document_similarity`], with `sense`, `names`, `rival` |
 //!
 //! Nothing here reads or stores. What a store must deliver, and how well all
 //! of it does: docs/design/0005-recall.md.
@@ -41,12 +41,15 @@ mod tables;
 mod text;
 mod token;
 
-pub(crate) use alike::Said;
-pub use alike::{ALIKE_FROM, alike};
-pub use choose::{CANDIDATES_MAX, Candidates, Indexed, Postings, choose, choose_alike, statistics};
-pub use document::Document;
-pub(crate) use names::{bare, name, without_line};
+pub(crate) use alike::ComparableDocument;
+pub use alike::{ALIKE_FROM, document_similarity};
+pub use choose::{
+    CANDIDATES_MAX, CandidateSet, IndexedMemory, Postings, choose_candidates, choose_similar,
+    query_statistics,
+};
+pub use document::MemoryDocument;
+pub(crate) use names::{normalize_name, strip_line_number, trim_punctuation};
 pub use query::Query;
-pub use score::{Candidate, Found, Recall, Statistics, score};
+pub use score::{Recall, RecallCandidate, ScoredMemory, Statistics, score_candidates};
 pub use tables::{NEAR_MAX, TableIndex};
-pub use token::{Kind, Token, tokens};
+pub use token::{RecallToken, TokenKind, tokenize};

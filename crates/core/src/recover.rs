@@ -12,13 +12,13 @@ mod followed;
 use serde::{Deserialize, Serialize};
 
 use crate::attempt::{AttemptRow, Outcome, RecoveryAction, Report};
-use crate::classify::{Category, classify};
+use crate::classify::{FailureCategory, classify_failure};
 use crate::observation::ObservationKind;
-use crate::stuck::signature;
+use crate::stuck::error_signature;
 use crate::trouble::Trouble;
 use crate::word::words;
 
-pub use followed::{FOLLOWED_MAX, Followed, started_from};
+pub use followed::{FOLLOWED_MAX, FollowedRecovery, context_of_item};
 
 /// After so many attempts in a row without completion a person decides. Source:
 /// `DecideRecovery` of seed 000.
@@ -32,7 +32,7 @@ const FILES_MANY: usize = 20;
 
 /// An attempt that did not complete, and what is known around it.
 #[derive(Clone, Copy, Debug)]
-pub struct Failure<'a> {
+pub struct FailureContext<'a> {
     /// What the attempt, or whoever saw it, said of it.
     pub detail: &'a str,
     /// The attempts at the item, oldest first; the last is the one that failed.
@@ -108,12 +108,12 @@ pub struct Recovery {
     pub evidence: Vec<String>,
     /// What was considered before, in its order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub rejected: Vec<Rejected>,
+    pub rejected: Vec<RejectedRule>,
 }
 
 /// A rule that did not fit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Rejected {
+pub struct RejectedRule {
     /// Which.
     pub rule: Rule,
     /// What it would have led to.
@@ -123,44 +123,55 @@ pub struct Rejected {
 }
 
 /// What a rule says: what to do and what that rests on, or why it does not fit.
-type Judged = Result<(String, Vec<String>), String>;
+type RuleJudgement = Result<(String, Vec<String>), String>;
 
-type Judge = fn(&Failure<'_>) -> Judged;
+type RuleCheck = fn(&FailureContext<'_>) -> RuleJudgement;
 
 /// The rules, in the order in which they are tried, each with what it leads to.
 /// Where none fits, a person decides.
-const RULES: &[(Rule, RecoveryAction, Judge)] = &[
-    (Rule::AlreadyDone, RecoveryAction::Skip, already_done),
+const RULES: &[(Rule, RecoveryAction, RuleCheck)] = &[
+    (Rule::AlreadyDone, RecoveryAction::Skip, judge_already_done),
     (
         Rule::AttemptsUsedUp,
         RecoveryAction::Manual,
-        attempts_used_up,
+        judge_attempts_used_up,
     ),
     (
         Rule::ResolvedBlocker,
         RecoveryAction::Retry,
-        resolved_blocker,
+        judge_resolved_blocker,
     ),
     (
         Rule::KnownWorkaround,
         RecoveryAction::Retry,
-        known_workaround,
+        judge_known_workaround,
     ),
-    (Rule::PassingTrouble, RecoveryAction::Retry, passing_trouble),
-    (Rule::BrokenState, RecoveryAction::FixState, broken_state),
-    (Rule::SameAgain, RecoveryAction::Manual, same_again),
-    (Rule::InCircles, RecoveryAction::Retry, in_circles),
-    (Rule::TooLarge, RecoveryAction::BreakChunks, too_large),
-    (Rule::NotNeeded, RecoveryAction::Skip, not_needed),
+    (
+        Rule::PassingTrouble,
+        RecoveryAction::Retry,
+        judge_transient_failure,
+    ),
+    (
+        Rule::BrokenState,
+        RecoveryAction::FixState,
+        judge_broken_state,
+    ),
+    (Rule::SameAgain, RecoveryAction::Manual, judge_same_failure),
+    (Rule::InCircles, RecoveryAction::Retry, judge_loop),
+    (Rule::TooLarge, RecoveryAction::BreakChunks, judge_too_large),
+    (Rule::NotNeeded, RecoveryAction::Skip, judge_not_needed),
 ];
 
 /// What to do after an attempt that did not complete.
 #[must_use]
-pub fn recover(failure: &Failure<'_>) -> Recovery {
-    recover_by(RULES, failure)
+pub fn choose_recovery(failure: &FailureContext<'_>) -> Recovery {
+    choose_by_rules(RULES, failure)
 }
 
-fn recover_by(rules: &[(Rule, RecoveryAction, Judge)], failure: &Failure<'_>) -> Recovery {
+fn choose_by_rules(
+    rules: &[(Rule, RecoveryAction, RuleCheck)],
+    failure: &FailureContext<'_>,
+) -> Recovery {
     let mut rejected = Vec::new();
     for &(rule, action, judge) in rules {
         match judge(failure) {
@@ -173,7 +184,7 @@ fn recover_by(rules: &[(Rule, RecoveryAction, Judge)], failure: &Failure<'_>) ->
                     rejected,
                 };
             }
-            Err(why) => rejected.push(Rejected { rule, action, why }),
+            Err(why) => rejected.push(RejectedRule { rule, action, why }),
         }
     }
     Recovery {
@@ -188,7 +199,7 @@ fn recover_by(rules: &[(Rule, RecoveryAction, Judge)], failure: &Failure<'_>) ->
 /// How often the item was tried in a row without being completed. Attempts that
 /// somebody interrupted do not count, nor do those that have not ended.
 #[must_use]
-pub fn tries_in_a_row(attempts: &[&AttemptRow]) -> usize {
+pub fn count_failed_tries(attempts: &[&AttemptRow]) -> usize {
     let outcomes = attempts.iter().rev().filter_map(|row| row.report.as_ref());
     outcomes
         .map(|report| report.outcome)
@@ -197,20 +208,22 @@ pub fn tries_in_a_row(attempts: &[&AttemptRow]) -> usize {
         .count()
 }
 
-impl Failure<'_> {
-    fn last(&self) -> Option<&Report> {
+impl FailureContext<'_> {
+    fn last_report(&self) -> Option<&Report> {
         self.attempts.last()?.report.as_ref()
     }
 
     /// Whether the attempt that failed began with this action.
-    fn came_of(&self, action: RecoveryAction) -> bool {
-        let context = self.last().and_then(|report| report.context.as_ref());
+    fn was_started_by(&self, action: RecoveryAction) -> bool {
+        let context = self
+            .last_report()
+            .and_then(|report| report.context.as_ref());
         context.and_then(|context| context.recovery_action) == Some(action)
     }
 
     /// The name of the attempt that was given this advice and failed all the same:
     /// as guidance, or as something that stood in its prompt.
-    fn tried(&self, advice: &Advice<'_>) -> Option<String> {
+    fn attempt_with_advice(&self, advice: &Advice<'_>) -> Option<String> {
         let guidance = advice.guidance;
         let with_it = |row: &&&AttemptRow| {
             if row.memories.iter().any(|id| id == advice.id) {
@@ -227,14 +240,14 @@ impl Failure<'_> {
             report.is_none_or(|report| report.outcome != Outcome::Completed)
         };
         let row = self.attempts.iter().filter(failed).find(with_it)?;
-        Some(name_of(row))
+        Some(name_of_attempt(row))
     }
 
     /// The best advice of a kind that was not tried yet.
-    fn advised(&self, kind: AdviceKind, none: &str) -> Judged {
+    fn judge_by_advice(&self, kind: AdviceKind, none: &str) -> RuleJudgement {
         let mut tried = Vec::new();
         for advice in self.advice.iter().filter(|advice| advice.kind == kind) {
-            match self.tried(advice) {
+            match self.attempt_with_advice(advice) {
                 Some(attempt) => tried.push(format!("{} was tried in {attempt}", advice.id)),
                 None => return Ok((advice.guidance.to_owned(), vec![advice.id.to_owned()])),
             }
@@ -247,7 +260,7 @@ impl Failure<'_> {
     }
 }
 
-fn name_of(row: &AttemptRow) -> String {
+fn name_of_attempt(row: &AttemptRow) -> String {
     row.name
         .clone()
         .unwrap_or_else(|| format!("attempt {}", row.number))
@@ -255,16 +268,20 @@ fn name_of(row: &AttemptRow) -> String {
 
 /// Whether the attempt said all that it had to say, rather than breaking off:
 /// only then is its word taken that there is nothing to do.
-fn has_spoken(failure: &Failure<'_>) -> Result<(), String> {
-    let process = failure.last().and_then(|report| report.process.as_ref());
+fn check_ended_by_itself(failure: &FailureContext<'_>) -> Result<(), String> {
+    let process = failure
+        .last_report()
+        .and_then(|report| report.process.as_ref());
     if process.is_none_or(|process| process.code == Some(0)) {
         return Ok(());
     }
     Err("the attempt broke off, so that its word is not taken for it".to_owned())
 }
 
-fn already_done(failure: &Failure<'_>) -> Judged {
-    let observations = failure.last().map(|report| report.observations.as_slice());
+fn judge_already_done(failure: &FailureContext<'_>) -> RuleJudgement {
+    let observations = failure
+        .last_report()
+        .map(|report| report.observations.as_slice());
     let done = observations
         .unwrap_or_default()
         .iter()
@@ -272,8 +289,8 @@ fn already_done(failure: &Failure<'_>) -> Judged {
     let Some(seen) = done else {
         return Err("nothing says that it was done already".to_owned());
     };
-    has_spoken(failure)?;
-    if failure.last().is_some_and(has_changed) {
+    check_ended_by_itself(failure)?;
+    if failure.last_report().is_some_and(has_changed) {
         return Err("it changed files, so that it was not done before".to_owned());
     }
     Ok((
@@ -297,7 +314,7 @@ fn is_idle(report: &Report) -> bool {
 }
 
 /// The last two attempts that somebody did not interrupt, the last one first.
-fn last_two<'r>(failure: &Failure<'r>) -> Option<(&'r AttemptRow, &'r AttemptRow)> {
+fn last_two_attempts<'r>(failure: &FailureContext<'r>) -> Option<(&'r AttemptRow, &'r AttemptRow)> {
     let spoken = |row: &&&AttemptRow| {
         let report = row.report.as_ref();
         report.is_some_and(|report| report.outcome != Outcome::Interrupted)
@@ -311,15 +328,15 @@ fn last_two<'r>(failure: &Failure<'r>) -> Option<(&'r AttemptRow, &'r AttemptRow
     Some((rows.next()?, rows.next()?))
 }
 
-fn same_again(failure: &Failure<'_>) -> Judged {
-    let Some((last, before)) = last_two(failure) else {
+fn judge_same_failure(failure: &FailureContext<'_>) -> RuleJudgement {
+    let Some((last, before)) = last_two_attempts(failure) else {
         return Err("it failed for the first time".to_owned());
     };
     let report = |row: &'_ AttemptRow| row.report.clone();
     let (Some(now), Some(then)) = (report(last), report(before)) else {
         return Err("it failed for the first time".to_owned());
     };
-    let of = |report: &Report| report.error.as_deref().map(signature);
+    let of = |report: &Report| report.error.as_deref().map(error_signature);
     if of(&now).is_none_or(|now| now.is_empty()) || of(&now) != of(&then) {
         return Err("it did not fail as the attempt before did".to_owned());
     }
@@ -329,11 +346,11 @@ fn same_again(failure: &Failure<'_>) -> Judged {
     Ok((
         "it failed twice in the same way and changed nothing: somebody should look at it"
             .to_owned(),
-        vec![name_of(before), name_of(last)],
+        vec![name_of_attempt(before), name_of_attempt(last)],
     ))
 }
 
-fn in_circles(failure: &Failure<'_>) -> Judged {
+fn judge_loop(failure: &FailureContext<'_>) -> RuleJudgement {
     let is_stuck = |row: &AttemptRow| {
         let report = row.report.as_ref();
         report.is_some_and(|report| report.trouble == Some(Trouble::Stuck))
@@ -341,7 +358,7 @@ fn in_circles(failure: &Failure<'_>) -> Judged {
     let Some(last) = failure.attempts.last().filter(|row| is_stuck(row)) else {
         return Err("it did not go in circles".to_owned());
     };
-    if last_two(failure).is_some_and(|(_, before)| is_stuck(before)) {
+    if last_two_attempts(failure).is_some_and(|(_, before)| is_stuck(before)) {
         return Err("it went in circles twice in a row".to_owned());
     }
     let error = last
@@ -353,12 +370,12 @@ fn in_circles(failure: &Failure<'_>) -> Judged {
         format!(
             "{error}. Find out why before you do the same again, or go about it in another way"
         ),
-        vec![name_of(last)],
+        vec![name_of_attempt(last)],
     ))
 }
 
-fn attempts_used_up(failure: &Failure<'_>) -> Judged {
-    let tries = tries_in_a_row(failure.attempts);
+fn judge_attempts_used_up(failure: &FailureContext<'_>) -> RuleJudgement {
+    let tries = count_failed_tries(failure.attempts);
     if tries < ATTEMPTS_MAX {
         return Err(format!(
             "it failed {tries} of {ATTEMPTS_MAX} times in a row"
@@ -367,45 +384,45 @@ fn attempts_used_up(failure: &Failure<'_>) -> Judged {
     let names = failure.attempts.iter().rev().take(tries).rev();
     Ok((
         format!("it has failed {tries} times in a row: somebody should look at it"),
-        names.map(|row| name_of(row)).collect(),
+        names.map(|row| name_of_attempt(row)).collect(),
     ))
 }
 
-fn resolved_blocker(failure: &Failure<'_>) -> Judged {
-    failure.advised(
+fn judge_resolved_blocker(failure: &FailureContext<'_>) -> RuleJudgement {
+    failure.judge_by_advice(
         AdviceKind::Resolution,
         "no blocker like it is known to be resolved",
     )
 }
 
-fn known_workaround(failure: &Failure<'_>) -> Judged {
-    failure.advised(AdviceKind::Memory, "nothing in the memory is about it")
+fn judge_known_workaround(failure: &FailureContext<'_>) -> RuleJudgement {
+    failure.judge_by_advice(AdviceKind::Memory, "nothing in the memory is about it")
 }
 
-fn passing_trouble(failure: &Failure<'_>) -> Judged {
+fn judge_transient_failure(failure: &FailureContext<'_>) -> RuleJudgement {
     let exit = failure
-        .last()
+        .last_report()
         .and_then(|report| report.process.as_ref())
         .and_then(|process| process.code);
-    if of_this_machine(failure.detail) {
+    if is_local_connection_failure(failure.detail) {
         return Err("what does not answer is a service of this machine".to_owned());
     }
-    match classify(exit, failure.detail) {
-        category @ (Category::Network | Category::RateLimit) => Ok((
+    match classify_failure(exit, failure.detail) {
+        category @ (FailureCategory::Network | FailureCategory::RateLimit) => Ok((
             "nothing about the work is wrong: try it again a little later".to_owned(),
             vec![format!(
                 "the failure is one of category {}",
                 category.as_str()
             )],
         )),
-        Category::Timeout | Category::Validation | Category::Logic => {
+        FailureCategory::Timeout | FailureCategory::Validation | FailureCategory::Logic => {
             Err("neither the network nor a limit of a service is at fault".to_owned())
         }
     }
 }
 
 /// Whether the failure is that something on this machine does not answer.
-fn of_this_machine(detail: &str) -> bool {
+fn is_local_connection_failure(detail: &str) -> bool {
     let said = detail.to_lowercase();
     let refused = ["econnrefused", "connection refused", "could not connect"];
     let here = ["127.0.0.1", "localhost", "[::1]"];
@@ -439,13 +456,13 @@ const STATE_SIGNS: &[&str] = &[
     "cannot connect to the docker daemon",
 ];
 
-fn broken_state(failure: &Failure<'_>) -> Judged {
-    if failure.came_of(RecoveryAction::FixState) {
+fn judge_broken_state(failure: &FailureContext<'_>) -> RuleJudgement {
+    if failure.was_started_by(RecoveryAction::FixState) {
         return Err("the state was mended before this attempt, and it failed again".to_owned());
     }
     let said = failure.detail.to_lowercase();
     let sign = STATE_SIGNS.iter().find(|sign| said.contains(**sign));
-    let silent = of_this_machine(failure.detail);
+    let silent = is_local_connection_failure(failure.detail);
     let silent = silent.then(|| "a service of this machine does not answer".to_owned());
     let evidence: Vec<String> = failure
         .workspace
@@ -478,13 +495,13 @@ const TOO_LARGE_SIGNS: &[&str] = &[
     "output limit",
 ];
 
-fn too_large(failure: &Failure<'_>) -> Judged {
-    if failure.came_of(RecoveryAction::BreakChunks) {
+fn judge_too_large(failure: &FailureContext<'_>) -> RuleJudgement {
+    if failure.was_started_by(RecoveryAction::BreakChunks) {
         return Err("it was to be split before this attempt".to_owned());
     }
     let said = failure.detail.to_lowercase();
     let mut evidence = Vec::new();
-    if let Some(report) = failure.last() {
+    if let Some(report) = failure.last_report() {
         if report.outcome == Outcome::Partial {
             evidence.push("a part of it was done".to_owned());
         }
@@ -536,12 +553,12 @@ const NOT_NEEDED_SIGNS: &[&str] = &[
     "out of scope",
 ];
 
-fn not_needed(failure: &Failure<'_>) -> Judged {
+fn judge_not_needed(failure: &FailureContext<'_>) -> RuleJudgement {
     let said = failure.detail.to_lowercase();
     let Some(sign) = NOT_NEEDED_SIGNS.iter().find(|sign| said.contains(**sign)) else {
         return Err("nothing says that it is not needed".to_owned());
     };
-    has_spoken(failure)?;
+    check_ended_by_itself(failure)?;
     if let Some(waiting) = failure.needed_by.first() {
         return Err(format!("{waiting} waits for it"));
     }
@@ -558,7 +575,7 @@ fn not_needed(failure: &Failure<'_>) -> Judged {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::attempt::{Context, ProcessEnd};
+    use crate::attempt::{AttemptContext, ProcessEnd};
     use crate::observation::Observation;
 
     fn report(outcome: Outcome) -> Report {
@@ -588,13 +605,13 @@ mod tests {
     }
 
     impl Case {
-        fn judged(&self, rules: &[(Rule, RecoveryAction, Judge)]) -> Recovery {
+        fn judged(&self, rules: &[(Rule, RecoveryAction, RuleCheck)]) -> Recovery {
             let reports = self.reports.iter().cloned();
             let rows: Vec<AttemptRow> = (1..).zip(reports).map(|(n, r)| attempt(n, r)).collect();
             let attempts: Vec<&AttemptRow> = rows.iter().collect();
-            recover_by(
+            choose_by_rules(
                 rules,
-                &Failure {
+                &FailureContext {
                     detail: self.detail,
                     attempts: &attempts,
                     advice: &self.advice,
@@ -673,10 +690,10 @@ mod tests {
     fn after(action: RecoveryAction, guidance: &str, case: Case) -> Case {
         let mut case = case;
         let last = case.reports.last_mut().expect("an attempt");
-        last.context = Some(Context {
+        last.context = Some(AttemptContext {
             recovery_action: Some(action),
             recovery_guidance: Some(guidance.to_owned()),
-            ..Context::default()
+            ..AttemptContext::default()
         });
         case
     }
@@ -944,17 +961,17 @@ mod tests {
         let mut row = attempt(1, report(Outcome::Failed));
         row.memories = vec!["learning-0007".to_owned()];
         let attempts = [&row];
-        let failure = |advice| Failure {
+        let failure = |advice| FailureContext {
             detail: "assertion failed",
             attempts: &attempts,
             advice,
             workspace: &[],
             needed_by: &[],
         };
-        let recovery = recover(&failure(&[WORKAROUND]));
+        let recovery = choose_recovery(&failure(&[WORKAROUND]));
         assert_eq!(recovery.rule, Rule::NothingKnown);
         assert_eq!(
-            recover(&failure(&[WORKAROUND, RESOLUTION])).rule,
+            choose_recovery(&failure(&[WORKAROUND, RESOLUTION])).rule,
             Rule::ResolvedBlocker
         );
     }
@@ -964,7 +981,7 @@ mod tests {
         let mut completed = attempt(1, report(Outcome::Completed));
         completed.memories = vec![WORKAROUND.id.to_owned()];
         let failed = attempt(2, report(Outcome::Failed));
-        let recovery = recover(&Failure {
+        let recovery = choose_recovery(&FailureContext {
             detail: "assertion failed",
             attempts: &[&completed, &failed],
             advice: &[WORKAROUND],
@@ -1015,7 +1032,7 @@ mod tests {
         ] {
             let rows: Vec<AttemptRow> = all.iter().map(|o| attempt(1, report(*o))).collect();
             let rows: Vec<&AttemptRow> = rows.iter().collect();
-            assert_eq!(tries_in_a_row(&rows), tries, "{all:?}");
+            assert_eq!(count_failed_tries(&rows), tries, "{all:?}");
         }
     }
 }

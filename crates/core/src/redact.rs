@@ -17,12 +17,12 @@ use aho_corasick::{AhoCorasick, MatchKind};
 use regex::Regex;
 use serde_json::{Map, Value};
 
-struct Rule {
+struct RedactionRule {
     name: &'static str,
     /// Fixed parts, compared without regard to ASCII case: without one of them the rule cannot fit.
     hints: &'static [&'static str],
     /// What must come after a fixed part, or the rule cannot fit there.
-    after: After,
+    after: HintSuffix,
     /// The form. A group named `secret` narrows what is taken out. One that
     /// begins with `\b` begins with a fixed part.
     form: &'static str,
@@ -32,7 +32,7 @@ struct Rule {
 /// ordinary words (`task-1`, `msg.`, `the token`), and a regular expression
 /// takes a millisecond to compile, a third of a short command.
 #[derive(Clone, Copy)]
-enum After {
+enum HintSuffix {
     /// At least so many characters of visible ASCII, blanks before them or not.
     Run(usize),
     /// `=` or `:`, a quotation mark or blanks before it or not.
@@ -43,8 +43,8 @@ enum After {
     Anything,
 }
 
-impl After {
-    fn fits(self, rest: &str) -> bool {
+impl HintSuffix {
+    fn is_satisfied_by(self, rest: &str) -> bool {
         match self {
             Self::Run(least) => {
                 let run = rest.trim_start().bytes();
@@ -64,178 +64,179 @@ impl After {
     }
 }
 
-impl Rule {
+impl RedactionRule {
     /// Whether the form may fit where a fixed part of it stands in the text.
-    fn may_fit(&self, text: &str, from: usize, to: usize) -> bool {
+    fn can_match_at(&self, text: &str, from: usize, to: usize) -> bool {
         let within_a_word = || {
             let before = text.as_bytes().get(from.wrapping_sub(1));
             before.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
         };
-        self.after.fits(&text[to..]) && !(self.form.starts_with(r"\b") && within_a_word())
+        self.after.is_satisfied_by(&text[to..])
+            && !(self.form.starts_with(r"\b") && within_a_word())
     }
 }
 
-const RULES: &[Rule] = &[
-    Rule {
+const RULES: &[RedactionRule] = &[
+    RedactionRule {
         name: "private-key",
         hints: &["-----begin"],
-        after: After::Anything,
+        after: HintSuffix::Anything,
         form: r"(?s)-----BEGIN [A-Z0-9 ]*PRIVATE KEY( BLOCK)?-----(?P<secret>.*?)(-----END [A-Z0-9 ]*PRIVATE KEY( BLOCK)?-----|\z)",
     },
-    Rule {
+    RedactionRule {
         name: "github-token",
         hints: &["ghp_", "gho_", "ghu_", "ghs_", "ghr_"],
-        after: After::Run(30),
+        after: HintSuffix::Run(30),
         form: r"\bgh[pousr]_[A-Za-z0-9]{30,255}\b",
     },
-    Rule {
+    RedactionRule {
         name: "github-token",
         hints: &["github_pat_"],
-        after: After::Run(22),
+        after: HintSuffix::Run(22),
         form: r"\bgithub_pat_[A-Za-z0-9_]{22,255}\b",
     },
-    Rule {
+    RedactionRule {
         name: "gitlab-token",
         hints: &["glpat-", "gldt-", "glrt-"],
-        after: After::Run(20),
+        after: HintSuffix::Run(20),
         form: r"\bgl(pat|dt|rt)-[A-Za-z0-9_\-]{20,}",
     },
-    Rule {
+    RedactionRule {
         name: "anthropic-key",
         hints: &["sk-ant-"],
-        after: After::Run(16),
+        after: HintSuffix::Run(16),
         form: r"\bsk-ant-[A-Za-z0-9_\-]{16,}",
     },
-    Rule {
+    RedactionRule {
         name: "openai-key",
         hints: &["sk-"],
-        after: After::Run(20),
+        after: HintSuffix::Run(20),
         form: r"\bsk-(proj-|svcacct-|admin-|or-v1-)?[A-Za-z0-9_\-]{20,}",
     },
-    Rule {
+    RedactionRule {
         name: "aws-access-key",
         hints: &["akia", "asia", "abia", "acca"],
-        after: After::Run(16),
+        after: HintSuffix::Run(16),
         form: r"\b(AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}\b",
     },
-    Rule {
+    RedactionRule {
         name: "google-key",
         hints: &["aiza"],
-        after: After::Run(35),
+        after: HintSuffix::Run(35),
         form: r"\bAIza[A-Za-z0-9_\-]{35}",
     },
-    Rule {
+    RedactionRule {
         name: "google-oauth",
         hints: &["ya29."],
-        after: After::Run(20),
+        after: HintSuffix::Run(20),
         form: r"\bya29\.[A-Za-z0-9_\-]{20,}",
     },
-    Rule {
+    RedactionRule {
         name: "slack-token",
         hints: &["xoxb-", "xoxa-", "xoxp-", "xoxr-", "xoxs-", "xapp-"],
-        after: After::Run(10),
+        after: HintSuffix::Run(10),
         form: r"\b(xox[abprs]|xapp)-[A-Za-z0-9\-]{10,}",
     },
-    Rule {
+    RedactionRule {
         name: "slack-webhook",
         hints: &["hooks.slack.com"],
-        after: After::Run(30),
+        after: HintSuffix::Run(30),
         form: r"https://hooks\.slack\.com/(services|workflows)/(?P<secret>[A-Za-z0-9/+_\-]{20,})",
     },
-    Rule {
+    RedactionRule {
         name: "stripe-key",
         hints: &["sk_live_", "sk_test_", "rk_live_", "rk_test_", "whsec_"],
-        after: After::Run(16),
+        after: HintSuffix::Run(16),
         form: r"\b((sk|rk)_(live|test)|whsec)_[A-Za-z0-9]{16,}",
     },
-    Rule {
+    RedactionRule {
         name: "npm-token",
         hints: &["npm_"],
-        after: After::Run(36),
+        after: HintSuffix::Run(36),
         form: r"\bnpm_[A-Za-z0-9]{36}\b",
     },
-    Rule {
+    RedactionRule {
         name: "pypi-token",
         hints: &["pypi-"],
-        after: After::Run(50),
+        after: HintSuffix::Run(50),
         form: r"\bpypi-[A-Za-z0-9_\-]{50,}",
     },
-    Rule {
+    RedactionRule {
         name: "crates-token",
         hints: &["cio"],
-        after: After::Run(32),
+        after: HintSuffix::Run(32),
         form: r"\bcio[A-Za-z0-9]{32}\b",
     },
-    Rule {
+    RedactionRule {
         name: "huggingface-token",
         hints: &["hf_"],
-        after: After::Run(30),
+        after: HintSuffix::Run(30),
         form: r"\bhf_[A-Za-z0-9]{30,}\b",
     },
-    Rule {
+    RedactionRule {
         name: "sendgrid-key",
         hints: &["sg."],
-        after: After::Run(33),
+        after: HintSuffix::Run(33),
         form: r"\bSG\.[A-Za-z0-9_\-]{16,}\.[A-Za-z0-9_\-]{16,}",
     },
-    Rule {
+    RedactionRule {
         name: "digitalocean-token",
         hints: &["dop_v1_", "doo_v1_", "dor_v1_"],
-        after: After::Run(64),
+        after: HintSuffix::Run(64),
         form: r"\bdo[opr]_v1_[a-f0-9]{64}\b",
     },
-    Rule {
+    RedactionRule {
         name: "linear-key",
         hints: &["lin_api_", "lin_oauth_"],
-        after: After::Run(32),
+        after: HintSuffix::Run(32),
         form: r"\blin_(api|oauth)_[A-Za-z0-9]{32,}",
     },
-    Rule {
+    RedactionRule {
         name: "databricks-token",
         hints: &["dapi"],
-        after: After::Run(32),
+        after: HintSuffix::Run(32),
         form: r"\bdapi[a-f0-9]{32}\b",
     },
-    Rule {
+    RedactionRule {
         name: "age-key",
         hints: &["age-secret-key-"],
-        after: After::Run(51),
+        after: HintSuffix::Run(51),
         form: r"\bAGE-SECRET-KEY-1[A-Z0-9]{50,}",
     },
-    Rule {
+    RedactionRule {
         name: "jwt",
         hints: &["eyj"],
-        after: After::Run(25),
+        after: HintSuffix::Run(25),
         form: r"\beyJ[A-Za-z0-9_\-]{10,}\.eyJ[A-Za-z0-9_\-]{10,}\.[A-Za-z0-9_\-]*",
     },
-    Rule {
+    RedactionRule {
         name: "bearer",
         hints: &["bearer "],
-        after: After::Run(20),
+        after: HintSuffix::Run(20),
         form: r"(?i)\bbearer\s+(?P<secret>[A-Za-z0-9._~+/\-]{20,}=*)",
     },
-    Rule {
+    RedactionRule {
         name: "basic-auth",
         hints: &["authorization"],
-        after: After::Assignment,
+        after: HintSuffix::Assignment,
         form: r"(?i)\bauthorization\s*:\s*basic\s+(?P<secret>[A-Za-z0-9+/]{8,}=*)",
     },
-    Rule {
+    RedactionRule {
         name: "url-password",
         hints: &["://"],
-        after: After::Login,
+        after: HintSuffix::Login,
         form: r"[A-Za-z][A-Za-z0-9+.\-]*://[^\s:/@]*:(?P<secret>[^\s:/@]{3,})@",
     },
-    Rule {
+    RedactionRule {
         name: "assigned-secret",
         hints: &["key", "token", "secret", "password", "passwd", "credential"],
-        after: After::Assignment,
+        after: HintSuffix::Assignment,
         form: r#"(?i)\b[A-Za-z0-9_.\-]*(api[_\-]?key|access[_\-]?key|secret[_\-]?key|private[_\-]?key|auth[_\-]?token|access[_\-]?token|refresh[_\-]?token|client[_\-]?secret|password|passwd|secret|token|credential)["']?\s*(=|:=|:|=>)\s*["']?(?P<secret>[A-Za-z0-9+/_\-.=!@$%^&*~]{12,})"#,
     },
 ];
 
 /// What stands at the place of a secret.
-fn mark(name: &str) -> String {
+fn render_mark(name: &str) -> String {
     format!("[redacted:{name}]")
 }
 
@@ -246,7 +247,7 @@ fn is_long_secret(value: &Value) -> bool {
     })
 }
 
-fn regex(index: usize) -> &'static Regex {
+fn compiled_rule(index: usize) -> &'static Regex {
     static COMPILED: [OnceLock<Regex>; RULES.len()] = [const { OnceLock::new() }; RULES.len()];
     COMPILED[index]
         .get_or_init(|| Regex::new(RULES[index].form).expect("every rule is compiled by a test"))
@@ -257,13 +258,13 @@ const SHORT_BYTES: usize = 4 << 10;
 
 /// Which rules may fit: those of which a fixed part stands in the text, with
 /// what must come after it.
-fn fitting(text: &str) -> [bool; RULES.len()] {
+fn find_possible_rules(text: &str) -> [bool; RULES.len()] {
     let mut fits = [false; RULES.len()];
     if text.len() > SHORT_BYTES {
-        let (automaton, rules) = hints();
+        let (automaton, rules) = hint_automaton();
         for hit in automaton.find_overlapping_iter(text) {
             let rule = rules[hit.pattern().as_usize()];
-            fits[rule] = fits[rule] || RULES[rule].may_fit(text, hit.start(), hit.end());
+            fits[rule] = fits[rule] || RULES[rule].can_match_at(text, hit.start(), hit.end());
         }
         return fits;
     }
@@ -278,7 +279,7 @@ fn fitting(text: &str) -> [bool; RULES.len()] {
                     let end = at + hint.len();
                     let there = bytes.get(at..end);
                     there.is_some_and(|there| there.eq_ignore_ascii_case(hint.as_bytes()))
-                        && rule.may_fit(text, at, end)
+                        && rule.can_match_at(text, at, end)
                 });
         }
     }
@@ -302,7 +303,7 @@ const BEGINS_HINT: [bool; 256] = {
     begins
 };
 
-fn hints() -> &'static (AhoCorasick, Vec<usize>) {
+fn hint_automaton() -> &'static (AhoCorasick, Vec<usize>) {
     static HINTS: OnceLock<(AhoCorasick, Vec<usize>)> = OnceLock::new();
     HINTS.get_or_init(|| {
         let pairs: Vec<(&str, usize)> = RULES
@@ -323,7 +324,7 @@ fn hints() -> &'static (AhoCorasick, Vec<usize>) {
 
 /// Whether a variable of that name is taken to hold a secret.
 #[must_use]
-pub fn looks_secret(name: &str) -> bool {
+pub fn is_secret_name(name: &str) -> bool {
     const ENDS: [&str; 9] = [
         "KEY",
         "KEYS",
@@ -350,7 +351,7 @@ pub fn looks_secret(name: &str) -> bool {
 /// Values shorter than this say too little to be told from ordinary words.
 const VALUE_CHARS_MIN: usize = 6;
 
-fn escape(value: &str) -> String {
+fn escape_json(value: &str) -> String {
     let quoted = serde_json::Value::from(value).to_string();
     quoted[1..quoted.len() - 1].to_owned()
 }
@@ -361,7 +362,7 @@ const PART: char = '\u{1f}';
 /// The text with [`PART`] behind each escape that a word follows: `\n`, `\u001b`,
 /// and the sequences that colour a terminal, raw or in JSON. None where there
 /// is no such place, or the mark stands in the text already.
-fn parted(text: &str) -> Option<String> {
+fn separate_escapes(text: &str) -> Option<String> {
     let bytes = text.as_bytes();
     let mut places = Vec::new();
     let mut at = 0;
@@ -371,7 +372,7 @@ fn parted(text: &str) -> Option<String> {
         .position(|b| matches!(b, b'\\' | 0x1b))
     {
         let begin = at + offset;
-        let end = escape_end(bytes, begin);
+        let end = find_escape_end(bytes, begin);
         at = end.unwrap_or(begin + 1);
         let follows = bytes.get(at).is_some_and(u8::is_ascii_alphanumeric);
         if end.is_some() && follows {
@@ -393,7 +394,7 @@ fn parted(text: &str) -> Option<String> {
 }
 
 /// Where an escape ends that begins there. All of it is ASCII.
-fn escape_end(bytes: &[u8], begin: usize) -> Option<usize> {
+fn find_escape_end(bytes: &[u8], begin: usize) -> Option<usize> {
     let is_escape = |at: usize| {
         let digits = bytes.get(at..at + 6)?;
         digits.eq_ignore_ascii_case(b"\\u001b").then_some(at + 6)
@@ -450,15 +451,15 @@ impl Redactor {
         let mut marks = Vec::new();
         for (name, value) in variables {
             let value = value.trim();
-            if !looks_secret(name) || value.chars().count() < VALUE_CHARS_MIN {
+            if !is_secret_name(name) || value.chars().count() < VALUE_CHARS_MIN {
                 continue;
             }
             // As it stands in JSON, and in JSON that is a text of other JSON.
-            let escaped = escape(value);
-            for form in [value.to_owned(), escape(&escaped), escaped] {
+            let escaped = escape_json(value);
+            for form in [value.to_owned(), escape_json(&escaped), escaped] {
                 if !values.contains(&form) {
                     values.push(form);
-                    marks.push(mark(&format!("env:{name}")));
+                    marks.push(render_mark(&format!("env:{name}")));
                 }
             }
         }
@@ -480,28 +481,28 @@ impl Redactor {
     /// The text without its secrets.
     #[must_use]
     pub fn redact<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        let found = self.redact_plain(text);
+        let found = self.redact_unseparated(text);
         // In JSON a line end is `\n`, and its letter would be taken for a part
         // of the word behind it.
-        let Some(parted) = parted(&found) else {
+        let Some(parted) = separate_escapes(&found) else {
             return found;
         };
-        match self.redact_plain(&parted) {
+        match self.redact_unseparated(&parted) {
             Cow::Borrowed(_) => found,
             Cow::Owned(redacted) => Cow::Owned(redacted.replace(PART, "")),
         }
     }
 
-    fn redact_plain<'t>(&self, text: &'t str) -> Cow<'t, str> {
+    fn redact_unseparated<'t>(&self, text: &'t str) -> Cow<'t, str> {
         let mut text = Cow::Borrowed(text);
         if let Some(values) = &self.values
             && values.is_match(text.as_ref())
         {
             text = Cow::Owned(values.replace_all(&text, &self.marks));
         }
-        let fits = fitting(&text);
+        let fits = find_possible_rules(&text);
         for (index, _) in fits.iter().enumerate().filter(|(_, fits)| **fits) {
-            if let Some(changed) = redact_rule(index, &text) {
+            if let Some(changed) = apply_rule(index, &text) {
                 text = Cow::Owned(changed);
             }
         }
@@ -509,7 +510,7 @@ impl Redactor {
     }
 
     /// Redacts a text in place; whether it was changed.
-    pub(crate) fn redact_text(&self, text: &mut String) -> bool {
+    pub(crate) fn redact_in_place(&self, text: &mut String) -> bool {
         let Cow::Owned(redacted) = self.redact(text) else {
             return false;
         };
@@ -528,24 +529,24 @@ impl Redactor {
             }
             return differs;
         }
-        let differs = self.redact_text(text);
+        let differs = self.redact_in_place(text);
         if differs {
-            *text = text.split_inclusive('\n').map(with_quoted_marks).collect();
+            *text = text.split_inclusive('\n').map(quote_bare_marks).collect();
         }
         differs
     }
 
     /// Redacts values that stand under chosen names, and the names. What stands
     /// under a name that looks secret goes as a whole.
-    pub(crate) fn redact_named(&self, values: &mut Map<String, Value>) -> bool {
+    pub(crate) fn redact_map(&self, values: &mut Map<String, Value>) -> bool {
         let before = values.clone();
         // Names without a secret keep their place; the others must not take it.
         let is_kept = |name: &str| self.redact(name) == *name;
         let mut after = Map::new();
         for (name, mut value) in std::mem::take(values) {
             self.redact_json(&mut value);
-            if looks_secret(&name) && is_long_secret(&value) {
-                value = Value::String(mark(&self.redact(&name)));
+            if is_secret_name(&name) && is_long_secret(&value) {
+                value = Value::String(render_mark(&self.redact(&name)));
             }
             let key = if is_kept(&name) {
                 name
@@ -566,7 +567,7 @@ impl Redactor {
     /// Redacts every text within a JSON value; whether any was changed.
     pub fn redact_json(&self, value: &mut serde_json::Value) -> bool {
         match value {
-            serde_json::Value::String(text) => self.redact_text(text),
+            serde_json::Value::String(text) => self.redact_in_place(text),
             serde_json::Value::Array(items) => items
                 .iter_mut()
                 .fold(false, |any, item| self.redact_json(item) | any),
@@ -582,7 +583,7 @@ impl Redactor {
 
 /// A line of block style YAML in which no value or key begins with a bare
 /// mark, whose bracket would make a list of it.
-fn with_quoted_marks(line: &str) -> String {
+fn quote_bare_marks(line: &str) -> String {
     let (content, end) = line
         .strip_suffix('\n')
         .map_or((line, ""), |content| (content, "\n"));
@@ -612,16 +613,16 @@ fn with_quoted_marks(line: &str) -> String {
 }
 
 /// The text with everything that rule `index` finds taken out; none when it finds nothing.
-fn redact_rule(index: usize, text: &str) -> Option<String> {
+fn apply_rule(index: usize, text: &str) -> Option<String> {
     let mut out = String::new();
     let mut copied = 0;
-    for found in regex(index).captures_iter(text) {
+    for found in compiled_rule(index).captures_iter(text) {
         let secret = found.name("secret").or_else(|| found.get(0))?;
         if secret.as_str().starts_with("[redacted:") || is_placeholder(index, secret.as_str()) {
             continue;
         }
         out.push_str(&text[copied..secret.start()]);
-        out.push_str(&mark(RULES[index].name));
+        out.push_str(&render_mark(RULES[index].name));
         copied = secret.end();
     }
     if copied == 0 {
@@ -657,7 +658,7 @@ mod tests {
     #[test]
     fn every_rule_compiles_and_its_hints_are_lower_case() {
         for (index, rule) in RULES.iter().enumerate() {
-            let _ = regex(index);
+            let _ = compiled_rule(index);
             assert!(
                 rule.hints
                     .iter()
@@ -710,15 +711,19 @@ mod tests {
         for (index, rule) in RULES.iter().enumerate() {
             for hint in rule.hints {
                 let after = match rule.after {
-                    After::Run(least) => "x".repeat(least),
-                    After::Assignment => "\" = ".to_owned(),
-                    After::Login => "a:b@c".to_owned(),
-                    After::Anything => String::new(),
+                    HintSuffix::Run(least) => "x".repeat(least),
+                    HintSuffix::Assignment => "\" = ".to_owned(),
+                    HintSuffix::Login => "a:b@c".to_owned(),
+                    HintSuffix::Anything => String::new(),
                 };
                 let short = format!("\u{e9} {}{after}", hint.to_ascii_uppercase());
                 let long = format!("{short}{}", " ".repeat(SHORT_BYTES));
-                assert!(fitting(&short)[index], "{hint}");
-                assert_eq!(fitting(&short), fitting(&long), "{hint}");
+                assert!(find_possible_rules(&short)[index], "{hint}");
+                assert_eq!(
+                    find_possible_rules(&short),
+                    find_possible_rules(&long),
+                    "{hint}"
+                );
             }
         }
     }
@@ -753,9 +758,13 @@ mod tests {
                 ] {
                     for hint in [(*hint).to_owned(), hint.to_ascii_uppercase()] {
                         let text = format!("{before}{hint}{after}");
-                        let finds = regex(index).is_match(&text);
+                        let finds = compiled_rule(index).is_match(&text);
                         found += usize::from(finds);
-                        assert!(!finds || fitting(&text)[index], "{}: {text}", rule.name);
+                        assert!(
+                            !finds || find_possible_rules(&text)[index],
+                            "{}: {text}",
+                            rule.name
+                        );
                     }
                 }
             }
@@ -772,7 +781,7 @@ mod tests {
             "a basic test of the bearer of bad news",
             "",
         ] {
-            assert_eq!(fitting(text), [false; RULES.len()], "{text}");
+            assert_eq!(find_possible_rules(text), [false; RULES.len()], "{text}");
         }
     }
 
@@ -848,7 +857,7 @@ mod tests {
             "OPENAI_API_KEY",
             "STRIPE_SECRET_TEST",
         ] {
-            assert!(looks_secret(name), "{name}");
+            assert!(is_secret_name(name), "{name}");
         }
         for name in [
             "HOME",
@@ -857,7 +866,7 @@ mod tests {
             "TOKENIZERS_PARALLELISM",
             "PITON_RUN",
         ] {
-            assert!(!looks_secret(name), "{name}");
+            assert!(!is_secret_name(name), "{name}");
         }
     }
 }

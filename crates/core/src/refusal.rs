@@ -6,7 +6,7 @@ use thiserror::Error;
 use crate::decision::{DecisionKind, Verb};
 use crate::id::{Node, RunId};
 use crate::item::ItemState;
-use crate::run::{Holder, Pause, RunState};
+use crate::run::{Pause, RunHolder, RunState};
 
 /// Why a command was not carried out.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -29,7 +29,7 @@ pub enum Refusal {
         /// The run's name.
         name: String,
         /// Who holds it.
-        holder: Holder,
+        holder: RunHolder,
     },
     /// The caller held the run once; somebody else does now, or nobody.
     #[error("this runner no longer holds run `{name}`")]

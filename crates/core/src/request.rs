@@ -106,7 +106,7 @@ impl RequestAnswer {
 
     /// What a verb means that says no more.
     #[must_use]
-    pub fn of_verb(verb: Verb) -> Option<Self> {
+    pub fn from_verb(verb: Verb) -> Option<Self> {
         match verb {
             Verb::Approve => Some(Self::Approve(Box::default())),
             Verb::Reject => Some(Self::Reject),
@@ -128,7 +128,7 @@ impl RequestAnswer {
 /// *Current* is the item that the run is at. Names are paths of nodes, or ids.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Position {
+pub enum InsertPosition {
     /// Behind what is current.
     #[default]
     AfterCurrent,
@@ -142,7 +142,7 @@ pub enum Position {
     Before(String),
 }
 
-impl Position {
+impl InsertPosition {
     /// The type of it, as files and agents write it.
     #[must_use]
     pub fn as_str(&self) -> &'static str {
@@ -171,7 +171,7 @@ impl Position {
 
     /// The item that it names.
     #[must_use]
-    pub fn named(&self) -> Option<&str> {
+    pub fn reference_item(&self) -> Option<&str> {
         match self {
             Self::EndOfPhase(of) => of.as_deref(),
             Self::After(of) | Self::Before(of) => Some(of),
@@ -185,7 +185,7 @@ impl Position {
 pub struct Injection {
     /// Where; the place that fits the request when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub position: Option<Position>,
+    pub position: Option<InsertPosition>,
     /// What to tell the agent; the words of the request when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt: Option<String>,
@@ -196,7 +196,7 @@ pub struct Injection {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id_prefix: Option<String>,
     /// What is added in the place of one item with the prompt: each an item and
-    /// what lies below it, as in [`Edit::Insert`](crate::Edit::Insert).
+    /// what lies below it, as in [`ByteEdit::Insert`](crate::Edit::Insert).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub items: Vec<Vec<PlannedItem>>,
 }
@@ -223,7 +223,7 @@ pub struct Deferral {
 pub struct Proposals {
     /// Where they go that do not say it themselves; none where each says it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub insert: Option<Position>,
+    pub insert: Option<InsertPosition>,
     /// Whether nobody is asked.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub auto_approve: bool,
@@ -266,7 +266,7 @@ impl RequestRules {
     /// What the rules say of a request. One without a title, or of no priority
     /// that is known, is for people.
     #[must_use]
-    pub fn ruling(&self, request: &WorkRequest) -> Option<Ruling> {
+    pub fn find_ruling(&self, request: &WorkRequest) -> Option<Ruling> {
         let priority = request.priority()?;
         if request.kind != RequestKind::Discovery || request.title.is_empty() {
             return None;
@@ -294,7 +294,7 @@ impl RequestRules {
 }
 
 impl WorkRequest {
-    fn text(&self, key: &str) -> Option<&str> {
+    fn text_field(&self, key: &str) -> Option<&str> {
         let text = self.fields.get(key).and_then(Value::as_str)?.trim();
         (!text.is_empty()).then_some(text)
     }
@@ -302,25 +302,25 @@ impl WorkRequest {
     /// How much it matters, where the agent says so in a word that is known.
     #[must_use]
     pub fn priority(&self) -> Option<Priority> {
-        self.text("priority").and_then(Priority::parse)
+        self.text_field("priority").and_then(Priority::parse)
     }
 
     /// Its type: `bug`, `security`.
     #[must_use]
     pub fn category(&self) -> Option<&str> {
-        self.text("type")
+        self.text_field("type")
     }
 
     /// What is to be done, at length.
     #[must_use]
     pub fn description(&self) -> Option<&str> {
-        self.text("description")
+        self.text_field("description")
     }
 
     /// What an agent is told that does it; none where the request says nothing.
     #[must_use]
-    pub fn prompt(&self) -> Option<String> {
-        if let Some(prompt) = self.text("prompt") {
+    pub fn prompt_text(&self) -> Option<String> {
+        if let Some(prompt) = self.text_field("prompt") {
             return Some(prompt.to_owned());
         }
         let title = self.title.trim();
@@ -338,21 +338,21 @@ impl WorkRequest {
 
     /// The model that it asks for.
     #[must_use]
-    pub fn model(&self) -> Option<&str> {
+    pub fn requested_model(&self) -> Option<&str> {
         let is_word =
             |model: &&str| !model.starts_with('-') && !model.contains(char::is_whitespace);
-        self.text("model").filter(is_word)
+        self.text_field("model").filter(is_word)
     }
 
     /// Where it wants to be added: `position`, a word or `{type, stepId}`.
     #[must_use]
-    pub fn position(&self) -> Option<Position> {
+    pub fn position(&self) -> Option<InsertPosition> {
         match self.fields.get("position")? {
-            Value::String(word) => Position::parse(word, None),
+            Value::String(word) => InsertPosition::parse(word, None),
             Value::Object(position) => {
                 let text = |key: &str| position.get(key).and_then(Value::as_str);
                 let of = text("stepId").or_else(|| text("phaseId"));
-                Position::parse(text("type")?, of)
+                InsertPosition::parse(text("type")?, of)
             }
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) => None,
         }
@@ -366,23 +366,23 @@ impl WorkRequest {
 
     /// The id that a proposed step wants to have, where it is one.
     #[must_use]
-    pub fn own_id(&self) -> Option<&str> {
+    pub fn requested_id(&self) -> Option<&str> {
         let id = self.fields.get("id").and_then(Value::as_str)?;
         is_item_id(id).then_some(id)
     }
 
     /// The question that a person is asked, in one line.
     #[must_use]
-    pub fn question(&self) -> String {
+    pub fn question_text(&self) -> String {
         let what = match self.kind {
             RequestKind::Discovery => "an agent asks for work",
             RequestKind::Step => "an agent proposes a step",
         };
         let line = |text: &str| {
             let words: Vec<&str> = text.split_whitespace().collect();
-            cut(&words.join(" "), QUESTION_CHARS_MAX)
+            truncate_text(&words.join(" "), QUESTION_CHARS_MAX)
         };
-        match (self.title.trim(), self.prompt()) {
+        match (self.title.trim(), self.prompt_text()) {
             ("", None) => format!("{what}, without a title and without any words"),
             ("", Some(prompt)) => format!("{what}, without a title: {}", line(&prompt)),
             (title, _) => format!("{what}: {}", line(title)),
@@ -392,19 +392,19 @@ impl WorkRequest {
     /// What the agent wrote beside the title, one field a line; what is long is
     /// cut, and says so.
     #[must_use]
-    pub fn details(&self) -> Option<String> {
+    pub fn details_text(&self) -> Option<String> {
         let fields = self.fields.iter().filter(|(key, _)| *key != "title");
         let mut lines: Vec<String> = fields
             .map(|(key, value)| {
                 let value = match value {
-                    Value::String(text) => cut(text, FIELD_CHARS_MAX),
+                    Value::String(text) => truncate_text(text, FIELD_CHARS_MAX),
                     Value::Null
                     | Value::Bool(_)
                     | Value::Number(_)
                     | Value::Array(_)
-                    | Value::Object(_) => cut(&value.to_string(), FIELD_CHARS_MAX),
+                    | Value::Object(_) => truncate_text(&value.to_string(), FIELD_CHARS_MAX),
                 };
-                format!("{}: {value}", cut(key, QUESTION_CHARS_MAX))
+                format!("{}: {value}", truncate_text(key, QUESTION_CHARS_MAX))
             })
             .collect();
         let left = lines.len().saturating_sub(FIELDS_MAX);
@@ -412,9 +412,12 @@ impl WorkRequest {
         if left > 0 {
             lines.push(format!("… (and {left} more fields)"));
         }
-        let id = self.fields.get("id").filter(|_| self.own_id().is_none());
+        let id = self
+            .fields
+            .get("id")
+            .filter(|_| self.requested_id().is_none());
         if let Some(id) = id.filter(|_| self.kind == RequestKind::Step) {
-            let id = cut(&id.to_string(), QUESTION_CHARS_MAX);
+            let id = truncate_text(&id.to_string(), QUESTION_CHARS_MAX);
             lines.push(format!("{id} is no id of a step: it gets another"));
         }
         (!lines.is_empty()).then(|| lines.join("\n"))
@@ -422,14 +425,14 @@ impl WorkRequest {
 
     /// Whether another one asks for the same, whatever its name.
     #[must_use]
-    pub fn asks_the_same(&self, other: &Self) -> bool {
+    pub fn is_same_request(&self, other: &Self) -> bool {
         let same = self.kind == other.kind && self.title == other.title;
         same && self.fields == other.fields
     }
 
     /// The name of a request that is asked about by this decision.
     #[must_use]
-    pub fn id_of(kind: RequestKind, decision: DecisionId) -> String {
+    pub fn id_of_decision(kind: RequestKind, decision: DecisionId) -> String {
         let prefix = match kind {
             RequestKind::Discovery => "req",
             RequestKind::Step => "step",
@@ -449,7 +452,7 @@ const FIELDS_MAX: usize = 50;
 const ID_CHARS_MAX: usize = 80;
 
 /// The beginning of a text, which says how much is missing.
-fn cut(text: &str, chars_max: usize) -> String {
+fn truncate_text(text: &str, chars_max: usize) -> String {
     let text = text.trim();
     let Some((end, _)) = text.char_indices().nth(chars_max) else {
         return text.to_owned();
@@ -470,7 +473,7 @@ pub fn is_item_id(text: &str) -> bool {
 }
 
 /// The name of a request as a part of an id.
-pub(crate) fn id_part(name: &str) -> String {
+pub(crate) fn sanitize_id(name: &str) -> String {
     let chars = name.chars().take(ID_CHARS_MAX / 2);
     chars.map(|c| if is_id_char(c) { c } else { '-' }).collect()
 }
@@ -492,7 +495,7 @@ mod tests {
 
     #[track_caller]
     fn check(priority: &str, category: &str, verb: Option<Verb>) {
-        let ruling = RequestRules::default().ruling(&request(priority, category));
+        let ruling = RequestRules::default().find_ruling(&request(priority, category));
         assert_eq!(ruling.map(|ruling| ruling.answer.verb()), verb);
     }
 
@@ -515,7 +518,7 @@ mod tests {
             title: String::new(),
             ..request("high", "bug")
         };
-        assert_eq!(RequestRules::default().ruling(&untitled), None);
+        assert_eq!(RequestRules::default().find_ruling(&untitled), None);
     }
 
     #[test]
@@ -524,7 +527,7 @@ mod tests {
             title: String::new(),
             ..request("high", "bug")
         };
-        let question = untitled.question();
+        let question = untitled.question_text();
         assert_eq!(
             question,
             "an agent asks for work, without a title and without any words"
@@ -540,16 +543,16 @@ mod tests {
             fields: fields.as_object().cloned().unwrap_or_default(),
             ..request("high", "bug")
         };
-        let question = request.question();
+        let question = request.question_text();
         let begin = "an agent asks for work: first line second line word";
         assert!(question.starts_with(begin), "{question}");
         assert!(question.ends_with("more characters)"), "{question}");
         assert!(question.chars().count() < 300, "{question}");
-        let details = request.details().expect("it has fields");
+        let details = request.details_text().expect("it has fields");
         assert!(details.contains("more characters)"), "{details}");
         assert!(details.chars().count() < 9_000);
         // What an agent is told that does it is whole.
-        let prompt = request.prompt().expect("it has words");
+        let prompt = request.prompt_text().expect("it has words");
         assert!(prompt.contains(long.trim()));
     }
 }

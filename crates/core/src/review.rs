@@ -70,7 +70,7 @@ impl AgentReview {
     /// What it says, for whoever changes the work: the summary, and a line for each
     /// observation. None where it says nothing beside its verdict.
     #[must_use]
-    pub fn in_words(&self) -> Option<String> {
+    pub fn describe_review(&self) -> Option<String> {
         let summary = self.summary.as_deref().map(str::trim);
         let summary = summary.filter(|text| !text.is_empty()).map(str::to_owned);
         let lines = self.observations.iter().map(|seen| {
@@ -112,7 +112,7 @@ impl Policy {
     /// Whether what is made of an item is reviewed by an agent. What a person approves
     /// needs no agent who does, and what only holds others was reviewed with those.
     #[must_use]
-    pub fn reviews(&self, item: &ItemRow) -> bool {
+    pub fn is_reviewed(&self, item: &ItemRow) -> bool {
         let review = self.review.as_ref();
         let review = review.filter(|_| item.is_leaf() && !item.approval);
         review.is_some_and(|review| !review.except.contains(&item.node))
@@ -120,10 +120,10 @@ impl Policy {
 
     /// Whether nobody has approved yet what is there of a reviewed item.
     #[must_use]
-    pub fn awaits_review(&self, item: &ItemRow) -> bool {
+    pub fn is_awaiting_review(&self, item: &ItemRow) -> bool {
         let review = item.review.as_ref();
         let is_approved = review.is_some_and(|review| review.approved_by.is_some());
-        self.reviews(item) && !is_approved
+        self.is_reviewed(item) && !is_approved
     }
 }
 
@@ -149,7 +149,7 @@ mod tests {
                 },
             ],
         };
-        let words = review.in_words();
+        let words = review.describe_review();
         assert_eq!(
             words.as_deref(),
             Some("two things\n- [error] a.rs:7: no bound\n- no test")

@@ -3,7 +3,7 @@
 use crate::attempt::AttemptRow;
 use crate::decision::DecisionRow;
 use crate::entry::{BlockerRow, EntryRow};
-use crate::face::FaceRow;
+use crate::face::NativeFileRow;
 use crate::id::{AttemptId, DecisionId, Node, RunId};
 use crate::item::ItemRow;
 use crate::memory::MemoryRow;
@@ -53,7 +53,7 @@ pub enum Row {
     /// A name.
     Name(Box<NameRow>),
     /// A native file.
-    Face(Box<FaceRow>),
+    Face(Box<NativeFileRow>),
 }
 
 impl Row {

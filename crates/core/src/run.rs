@@ -6,7 +6,7 @@ use std::fmt;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::evidence::Claims;
+use crate::evidence::ClaimSettings;
 use crate::flags::RunFlags;
 use crate::id::{Node, RunId};
 use crate::lane::{Landing, LanesRow, TargetRow};
@@ -90,7 +90,7 @@ impl Pause {
 
     /// The pause in one line, as native files show it.
     #[must_use]
-    pub fn reason(&self) -> String {
+    pub fn describe_reason(&self) -> String {
         match self {
             Self::Person { by } => format!("paused by {by}"),
             Self::File => "PAUSE file detected".to_owned(),
@@ -103,7 +103,7 @@ impl Pause {
 /// What another process asks of a live runner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Request {
+pub enum RunnerRequest {
     /// Pause at the next boundary.
     Pause,
     /// End the agent and stop now.
@@ -114,24 +114,24 @@ pub enum Request {
 
 /// A request that the live runner has not met yet.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Asked {
+pub struct PendingRequest {
     /// What was asked.
-    pub request: Request,
+    pub request: RunnerRequest,
     /// Who asked.
     pub by: String,
 }
 
-impl Asked {
+impl PendingRequest {
     /// Who wants the run to pause; none where something else was asked.
     #[must_use]
-    pub fn pause_by(&self) -> Option<&str> {
-        (self.request == Request::Pause).then_some(&self.by)
+    pub fn pause_requester(&self) -> Option<&str> {
+        (self.request == RunnerRequest::Pause).then_some(&self.by)
     }
 }
 
 /// Who holds a run, and since when.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Holder {
+pub struct RunHolder {
     /// The holder in words: `host, process 4711`.
     pub owner: String,
     /// The fencing token; each holder of a run has a larger one.
@@ -204,21 +204,21 @@ pub struct RunRow {
     pub tasks: u32,
     /// What somebody asked of the live runner.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub asked: Option<Asked>,
+    pub asked: Option<PendingRequest>,
     /// Who holds it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub holder: Option<Holder>,
+    pub holder: Option<RunHolder>,
     /// Who works on it beside that one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub joined: Vec<Holder>,
+    pub joined: Vec<RunHolder>,
     /// The largest fencing token ever given out for it.
     pub fence: u64,
     /// Roots of its tree that are not finished.
     pub open_roots: u32,
     /// What the present or last invocation asks of agents that say that an item
     /// is done.
-    #[serde(default, skip_serializing_if = "Claims::is_default")]
-    pub claims: Claims,
+    #[serde(default, skip_serializing_if = "ClaimSettings::is_default")]
+    pub claims: ClaimSettings,
     /// What a person typed for the present or last invocation.
     #[serde(default, skip_serializing_if = "RunFlags::is_empty")]
     pub flags: RunFlags,
@@ -257,7 +257,7 @@ pub struct RunRow {
 impl RunRow {
     /// The runners that work on it, as far as the journal knows; first the one that
     /// holds it.
-    pub fn runners(&self) -> impl Iterator<Item = &Holder> {
+    pub fn runners(&self) -> impl Iterator<Item = &RunHolder> {
         self.holder.iter().chain(&self.joined)
     }
 
@@ -271,7 +271,7 @@ impl RunRow {
     /// that of the project runs of other projects may have its name, so that the end of its
     /// id stands behind it.
     #[must_use]
-    pub fn name_in(&self, repository: Option<&str>) -> String {
+    pub fn name_in_repository(&self, repository: Option<&str>) -> String {
         let (name, id) = (&self.name, self.id.to_string());
         match repository {
             None => name.clone(),
@@ -282,7 +282,7 @@ impl RunRow {
     /// The branch to which work in a repository goes; without a name, in the one in
     /// which the project lies.
     #[must_use]
-    pub fn target_in(&self, repository: Option<&str>) -> Option<&TargetRow> {
+    pub fn target_in_repository(&self, repository: Option<&str>) -> Option<&TargetRow> {
         match repository {
             Some(name) => self.targets.get(name),
             None => self.target.as_deref(),
@@ -292,10 +292,11 @@ impl RunRow {
     /// Which merge of the run moved the target in a repository last, from 1; 0 before
     /// the first one.
     #[must_use]
-    pub fn last_merge_in(&self, repository: Option<&str>) -> u64 {
+    pub fn last_merge_in_repository(&self, repository: Option<&str>) -> u64 {
         if self.targets.is_empty() {
             return self.lanes.as_ref().map_or(0, |lanes| lanes.merges);
         }
-        self.target_in(repository).map_or(0, |target| target.merged)
+        self.target_in_repository(repository)
+            .map_or(0, |target| target.merged)
     }
 }

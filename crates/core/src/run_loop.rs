@@ -25,31 +25,31 @@ mod waits;
 use std::collections::{BTreeMap, VecDeque};
 use std::num::NonZeroUsize;
 
-use crate::budget::Spent;
+use crate::budget::BudgetUse;
 use crate::gate::GateReport;
 use crate::row::Key;
 use jiff::{SignedDuration, Timestamp};
 
-use self::ends::{End, UnderWay};
-pub use self::pull_requests::OpeningEnd;
-use self::pull_requests::PullRequests;
-use self::waits::Waits;
+use self::ends::{OngoingWork, WorkEnd};
+pub use self::pull_requests::PullRequestOpenEnd;
+use self::pull_requests::PullRequestWatch;
+use self::waits::WaitWatch;
 pub use self::waits::{ASKED_AT_ONCE, WaitAnswer};
 
-use crate::attempt::{Context, Report, Role};
+use crate::attempt::{AttemptContext, Report, Role};
 use crate::command::Command;
 use crate::event::Event;
 use crate::evidence::{Baseline, BaselineResult};
 use crate::id::{AttemptId, Node, RunId, StreamId};
 use crate::item::{ItemRow, ItemState, Stage};
-use crate::journal::Recorded;
-use crate::lane::{begun, unit_of};
+use crate::journal::DecodedRecord;
+use crate::lane::{count_begun_tasks, unit_of_node};
 use crate::merge::{MergeState, MergeStep};
 use crate::name::Space;
-use crate::pull_request::PullRequestLook;
-use crate::recover::{Recovery, started_from};
+use crate::pull_request::PullRequestSnapshot;
+use crate::recover::{Recovery, context_of_item};
 use crate::refusal::Refusal;
-use crate::run::{Asked, Pause, Request, RunRow, RunState};
+use crate::run::{Pause, PendingRequest, RunRow, RunState, RunnerRequest};
 use crate::tables::Tables;
 use crate::trouble::Trouble;
 use crate::usage::Usage;
@@ -57,7 +57,7 @@ use crate::wait::Wait;
 
 /// How this invocation is to behave.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Options {
+pub struct RunLoopOptions {
     /// The agent, as recorded with each attempt.
     pub agent: String,
     /// The model for nodes whose plan names none.
@@ -72,7 +72,7 @@ pub struct Options {
     pub keeps_attempts: bool,
 }
 
-impl Default for Options {
+impl Default for RunLoopOptions {
     fn default() -> Self {
         Self {
             agent: String::new(),
@@ -91,18 +91,18 @@ pub enum Input {
     /// The engine looked around at a boundary.
     Looked {
         /// Events of others since the last input.
-        events: Vec<Recorded>,
+        events: Vec<DecodedRecord>,
         /// There is a file that asks for a pause.
         pause_file: bool,
         /// A fresh id, should an attempt begin.
         attempt: AttemptId,
     },
     /// The command was carried out.
-    Committed(Vec<Recorded>),
+    Committed(Vec<DecodedRecord>),
     /// The command was refused.
     Refused(Refusal),
     /// Somebody else changed the run while an agent works or the loop waits.
-    Changed(Vec<Recorded>),
+    Changed(Vec<DecodedRecord>),
     /// The agent is gone, with all its children.
     AgentEnded {
         /// The attempt.
@@ -166,7 +166,7 @@ pub enum Input {
         /// The unit.
         node: Node,
         /// How.
-        end: OpeningEnd,
+        end: PullRequestOpenEnd,
     },
     /// The pull request of a unit was looked at, or why it could not be.
     PullRequestSeen {
@@ -175,7 +175,7 @@ pub enum Input {
         /// Its number.
         number: u64,
         /// What was seen.
-        look: Result<PullRequestLook, String>,
+        look: Result<PullRequestSnapshot, String>,
     },
     /// The commit was stopped on the way; whether it was made is found out by
     /// the next runner.
@@ -203,7 +203,7 @@ pub enum Input {
     /// What all other runs of the project have used: to be told before
     /// [`Input::Looked`] and now and then while an agent works, where the
     /// project has a budget.
-    Elsewhere(Spent),
+    Elsewhere(BudgetUse),
     /// A command said whether an item may begin.
     WaitAnswered {
         /// The item.
@@ -404,12 +404,12 @@ pub enum Effect {
     /// Wait for a change. Answered by [`Input::Changed`].
     WaitForPerson,
     /// The invocation is over.
-    Finish(Ending),
+    Finish(RunLoopEnding),
 }
 
 /// Why an invocation is over.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ending {
+pub enum RunLoopEnding {
     /// The state of the run says it.
     State,
     /// The agent's program cannot be started.
@@ -425,7 +425,7 @@ pub enum Ending {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-enum Doing {
+enum LoopState {
     /// Between two nodes: the engine looks around.
     Looking,
     /// A command is on its way; what it leads to when it is carried out, if not to a look.
@@ -443,53 +443,53 @@ enum Doing {
 pub struct RunLoop {
     run: RunId,
     token: u64,
-    options: Options,
+    options: RunLoopOptions,
     tables: Tables,
-    doing: Doing,
+    doing: LoopState,
     /// Items at which a dead runner may have left a gate or a commit open.
     left_open: Vec<Node>,
     stopping: Option<String>,
     /// What was started and has not ended, by its item.
-    under_way: BTreeMap<Node, UnderWay>,
+    under_way: BTreeMap<Node, OngoingWork>,
     /// Ends that were heard of while something else was on the way.
-    ended: VecDeque<End>,
+    ended: VecDeque<WorkEnd>,
     /// Why the invocation is over as soon as nothing is under way any more.
-    closing: Option<Ending>,
+    closing: Option<RunLoopEnding>,
     waited: bool,
     nodes_worked_on: u32,
-    cannot_start: Option<Ending>,
+    cannot_start: Option<RunLoopEnding>,
     /// The lanes that were made ready, by their units: the token with which each
     /// unit was taken then.
     prepared: BTreeMap<Node, u64>,
     /// What went wrong beside the items, which ends the invocation.
-    fault: Option<Ending>,
+    fault: Option<RunLoopEnding>,
     refusals: u32,
     /// What all other runs of the project have used.
-    elsewhere: Spent,
+    elsewhere: BudgetUse,
     /// The items that attempts under way have marked as done.
     claimed: Vec<(AttemptId, Node)>,
     /// The items that attempts have marked as done which are over: their checks
     /// may prove it.
     to_check: Vec<Node>,
-    waits: Waits,
-    pull_requests: PullRequests,
+    waits: WaitWatch,
+    pull_requests: PullRequestWatch,
 }
 
 /// The attempt that claims an item and has not ended.
-fn claim_of(item: &ItemRow) -> Option<(AttemptId, Node)> {
+fn open_claim_of_item(item: &ItemRow) -> Option<(AttemptId, Node)> {
     let claimed = item.claimed.as_ref().filter(|by| by.change.is_none())?;
     Some((claimed.attempt?, item.node.clone()))
 }
 
 /// Whether an attempt that is over claims the item.
-fn is_claimed_by_one_over(item: &ItemRow) -> bool {
+fn is_claimed_by_ended_attempt(item: &ItemRow) -> bool {
     let claimed = item.claimed.as_ref();
     claimed.is_some_and(|by| by.attempt.is_some() && by.change.is_some())
 }
 
 /// The trees on which the check of an item is known to have failed, and how
 /// long it took there.
-fn failures(item: &ItemRow) -> impl Iterator<Item = (&String, u64)> {
+fn failed_trees(item: &ItemRow) -> impl Iterator<Item = (&String, u64)> {
     let baseline = item.baseline.as_ref().filter(|result| !result.passed);
     let baseline = baseline.and_then(|result| Some((result.tree.as_ref()?, result.took_s)));
     let last = item.gate_runs.as_ref();
@@ -499,7 +499,7 @@ fn failures(item: &ItemRow) -> impl Iterator<Item = (&String, u64)> {
 }
 
 /// What an agent is started for at a stage.
-fn role_at(stage: Stage) -> Role {
+fn role_of_stage(stage: Stage) -> Role {
     match stage {
         Stage::Fix => Role::GateFix,
         Stage::Repair => Role::Repair,
@@ -512,12 +512,12 @@ fn role_at(stage: Stage) -> Role {
     }
 }
 
-fn is_left_open(item: &ItemRow) -> bool {
+fn has_unsettled_work(item: &ItemRow) -> bool {
     item.committing.is_some() || item.gate_runs.as_ref().is_some_and(|runs| runs.open)
 }
 
-fn left_open(tables: &Tables, run: RunId) -> Vec<Node> {
-    let left = tables.tree(run).filter(|item| is_left_open(item));
+fn items_with_unsettled_work(tables: &Tables, run: RunId) -> Vec<Node> {
+    let left = tables.tree(run).filter(|item| has_unsettled_work(item));
     left.map(|item| item.node.clone()).collect()
 }
 
@@ -531,7 +531,7 @@ struct AgentLimit {
 
 impl AgentLimit {
     /// Whether what comes next for an item may be begun.
-    fn allows(&self, item: &ItemRow) -> bool {
+    fn can_begin(&self, item: &ItemRow) -> bool {
         !item.stage.needs_agent() || (self.allows_hooks && item.stage == Stage::IterationHooks)
     }
 }
@@ -546,10 +546,12 @@ impl RunLoop {
     /// A loop over the rows of a run that was just started with `token`.
     /// Its first effect is [`Effect::Look`].
     #[must_use]
-    pub fn new(run: RunId, token: u64, options: Options, tables: Tables) -> Self {
-        let left_open = left_open(&tables, run);
-        let claimed = tables.tree(run).filter_map(claim_of).collect();
-        let over = tables.tree(run).filter(|item| is_claimed_by_one_over(item));
+    pub fn new(run: RunId, token: u64, options: RunLoopOptions, tables: Tables) -> Self {
+        let left_open = items_with_unsettled_work(&tables, run);
+        let claimed = tables.tree(run).filter_map(open_claim_of_item).collect();
+        let over = tables
+            .tree(run)
+            .filter(|item| is_claimed_by_ended_attempt(item));
         let to_check = over.map(|item| item.node.clone()).collect();
         Self {
             left_open,
@@ -557,7 +559,7 @@ impl RunLoop {
             token,
             options,
             tables,
-            doing: Doing::Looking,
+            doing: LoopState::Looking,
             stopping: None,
             under_way: BTreeMap::new(),
             ended: VecDeque::new(),
@@ -568,11 +570,11 @@ impl RunLoop {
             prepared: BTreeMap::new(),
             fault: None,
             refusals: 0,
-            elsewhere: Spent::default(),
+            elsewhere: BudgetUse::default(),
             claimed,
             to_check,
-            waits: Waits::default(),
-            pull_requests: PullRequests::default(),
+            waits: WaitWatch::default(),
+            pull_requests: PullRequestWatch::default(),
         }
     }
 
@@ -590,31 +592,31 @@ impl RunLoop {
 
     /// What the agent is asked to use for an item.
     #[must_use]
-    pub fn model<'a>(&'a self, item: &'a ItemRow) -> Option<&'a str> {
+    pub fn model_of_item<'a>(&'a self, item: &'a ItemRow) -> Option<&'a str> {
         item.model.as_deref().or(self.options.model.as_deref())
     }
 
     /// What an attempt at an item starts from; none when there is no such item.
     #[must_use]
-    pub fn started_from(&self, node: &Node) -> Option<Context> {
+    pub fn context_of_attempt(&self, node: &Node) -> Option<AttemptContext> {
         let item = self.tables.item(self.run, node)?;
         let done = item.depends_on.iter().filter(|on| {
             let on = self.tables.item(self.run, on);
             on.is_some_and(|on| on.state == ItemState::Done)
         });
         let done = done.map(|on| on.as_str().to_owned()).collect();
-        Some(started_from(item, Some(done)))
+        Some(context_of_item(item, Some(done)))
     }
 
     /// Takes an input in, at a time, and says what is to be done.
     pub fn step(&mut self, now: Timestamp, input: Input) -> Vec<Effect> {
-        let mut effects = self.take(now, input);
-        self.see_to_waits(now, &mut effects);
-        self.see_to_pull_requests(now, &mut effects);
+        let mut effects = self.handle_input(now, input);
+        self.watch_waits(now, &mut effects);
+        self.watch_pull_requests(now, &mut effects);
         effects
     }
 
-    fn take(&mut self, now: Timestamp, input: Input) -> Vec<Effect> {
+    fn handle_input(&mut self, now: Timestamp, input: Input) -> Vec<Effect> {
         match input {
             Input::Looked {
                 events,
@@ -624,28 +626,28 @@ impl RunLoop {
                 if !events.is_empty() {
                     self.refusals = 0;
                 }
-                self.absorb(&events);
-                match self.next_end() {
+                self.apply_events(&events);
+                match self.apply_next_end() {
                     Some(effects) => effects,
-                    None => self.boundary(now, pause_file, attempt),
+                    None => self.step_between_items(now, pause_file, attempt),
                 }
             }
             Input::Committed(events) => {
                 self.refusals = 0;
-                self.absorb(&events);
-                self.carry_on()
+                self.apply_events(&events);
+                self.continue_after_commit()
             }
-            Input::Refused(refusal) => self.refused(refusal),
+            Input::Refused(refusal) => self.handle_refusal(refusal),
             Input::Changed(events) => {
-                self.absorb(&events);
-                self.changed()
+                self.apply_events(&events);
+                self.handle_change()
             }
             Input::AgentEnded {
                 attempt,
                 node,
                 report,
                 recovery,
-            } => self.ended(End::Agent {
+            } => self.handle_end(WorkEnd::Agent {
                 attempt,
                 node,
                 report,
@@ -655,59 +657,61 @@ impl RunLoop {
                 node,
                 report,
                 recovery,
-            } => self.ended(End::Gate {
+            } => self.handle_end(WorkEnd::Gate {
                 node,
                 report,
                 recovery,
             }),
-            Input::CommitEnded { node, result } => self.ended(End::Commit { node, result }),
-            Input::CommitStopped { node } => self.ended(End::CommitStopped { node }),
-            Input::LaneEnded { node, end } => self.ended(End::Lane { node, end }),
-            Input::WorkLost { node, why } => self.ended(End::WorkLost { node, why }),
-            Input::MergeEnded { node, end } => self.ended(End::Merge { node, end }),
+            Input::CommitEnded { node, result } => {
+                self.handle_end(WorkEnd::Commit { node, result })
+            }
+            Input::CommitStopped { node } => self.handle_end(WorkEnd::CommitStopped { node }),
+            Input::LaneEnded { node, end } => self.handle_end(WorkEnd::Lane { node, end }),
+            Input::WorkLost { node, why } => self.handle_end(WorkEnd::WorkLost { node, why }),
+            Input::MergeEnded { node, end } => self.handle_end(WorkEnd::Merge { node, end }),
             Input::PullRequestOpened { node, end } => {
-                self.ended(End::Opening { node, end, at: now })
+                self.handle_end(WorkEnd::Opening { node, end, at: now })
             }
             Input::PullRequestSeen { node, number, look } => {
-                self.looked_at(now, &node, (number, look))
+                self.apply_look(now, &node, (number, look))
             }
             Input::Baseline {
                 attempt,
                 node,
                 answer,
-            } => match self.next_end() {
+            } => match self.apply_next_end() {
                 // The item is asked about again.
                 Some(effects) => effects,
-                None => self.baseline_answered(attempt, &node, answer),
+                None => self.apply_baseline_answer(attempt, &node, answer),
             },
             Input::Circling { node } | Input::TimeBoxOver { node } => self.stop_work(&node, false),
-            Input::Spent { node, usage } => self.spent(&node, &usage),
-            Input::Elsewhere(spent) => self.spent_elsewhere(spent),
-            Input::WaitAnswered { node, answer } => self.wait_answered(now, node, answer),
-            Input::Time if self.has_only_to_ask(now) => Vec::new(),
+            Input::Spent { node, usage } => self.record_usage(&node, &usage),
+            Input::Elsewhere(spent) => self.record_spend_elsewhere(spent),
+            Input::WaitAnswered { node, answer } => self.apply_wait_answer(now, node, answer),
+            Input::Time if self.has_only_waits_due(now) => Vec::new(),
             Input::Time | Input::PauseFile => match self.doing {
-                Doing::Busy | Doing::Waiting => self.look(),
-                Doing::Looking | Doing::Committing(_) | Doing::Finished => Vec::new(),
+                LoopState::Busy | LoopState::Waiting => self.start_look(),
+                LoopState::Looking | LoopState::Committing(_) | LoopState::Finished => Vec::new(),
             },
-            Input::Stop { reason } => self.stop(reason),
+            Input::Stop { reason } => self.handle_stop(reason),
         }
     }
 
-    fn look(&mut self) -> Vec<Effect> {
-        self.doing = Doing::Looking;
+    fn start_look(&mut self) -> Vec<Effect> {
+        self.doing = LoopState::Looking;
         self.waits.sits_until = None;
         vec![Effect::Look]
     }
 
-    fn commit(&mut self, command: Command, next: Option<Box<Effect>>) -> Vec<Effect> {
-        self.doing = Doing::Committing(next);
+    fn start_commit(&mut self, command: Command, next: Option<Box<Effect>>) -> Vec<Effect> {
+        self.doing = LoopState::Committing(next);
         vec![Effect::Commit(command)]
     }
 
     /// Folds events into the rows, and lets go of what is over: the memory of
     /// a run does not grow with its attempts.
-    fn absorb(&mut self, events: &[Recorded]) {
-        let own = StreamId::run(self.run);
+    fn apply_events(&mut self, events: &[DecodedRecord]) {
+        let own = StreamId::of_run(self.run);
         for recorded in events {
             // What is logged among the sessions is not the run's.
             if recorded.record.stream != own {
@@ -716,23 +720,23 @@ impl RunLoop {
             self.tables.fold(&recorded.event, &recorded.record.stamp);
             // Another runner is gone: what it left may be for this one to settle.
             if let Event::LeaseLost { .. } | Event::LeaseReleased { .. } = &recorded.event {
-                self.left_open = left_open(&self.tables, self.run);
+                self.left_open = items_with_unsettled_work(&self.tables, self.run);
             }
             if let Event::AttemptEnded { attempt, .. } = &recorded.event
                 && !self.options.keeps_attempts
             {
-                self.tables.take(&Key::Attempt(*attempt));
+                self.tables.remove(&Key::Attempt(*attempt));
             }
             if let Event::AttemptStarted {
                 name: Some(name), ..
             } = &recorded.event
             {
-                self.tables.take(&Key::Name(Space::Attempt, name.clone()));
+                self.tables.remove(&Key::Name(Space::Attempt, name.clone()));
             }
             if let Event::ItemClaimed { node, .. } = &recorded.event {
                 let row = self.tables.item(self.run, node);
-                self.claimed.extend(row.and_then(claim_of));
-                let over = row.filter(|row| is_claimed_by_one_over(row));
+                self.claimed.extend(row.and_then(open_claim_of_item));
+                let over = row.filter(|row| is_claimed_by_ended_attempt(row));
                 self.to_check.extend(over.map(|row| row.node.clone()));
             }
             // A unit of which a person looks at the work is one that was worked on. So is
@@ -760,23 +764,24 @@ impl RunLoop {
 
     /// A command was carried out: what it was for is begun, or the loop looks
     /// for what comes next.
-    fn carry_on(&mut self) -> Vec<Effect> {
-        let Doing::Committing(next) = std::mem::replace(&mut self.doing, Doing::Looking) else {
+    fn continue_after_commit(&mut self) -> Vec<Effect> {
+        let LoopState::Committing(next) = std::mem::replace(&mut self.doing, LoopState::Looking)
+        else {
             return Vec::new();
         };
         match next {
-            Some(effect) => self.begin(*effect),
-            None => self.go_on(),
+            Some(effect) => self.begin_effect(*effect),
+            None => self.continue_loop(),
         }
     }
 
-    fn begin(&mut self, effect: Effect) -> Vec<Effect> {
+    fn begin_effect(&mut self, effect: Effect) -> Vec<Effect> {
         if let Effect::PrepareLane { node } = &effect {
             // What was to be taken up there may have been lost instead.
             let lane = self.tables.item(self.run, node).and_then(ItemRow::lane);
             return match self.stopping.is_some() || lane.is_none() {
-                true => self.look(),
-                false => self.start_beside(effect),
+                true => self.start_look(),
+                false => self.start_and_continue(effect),
             };
         }
         let (Effect::StartAgent { node, .. }
@@ -790,90 +795,90 @@ impl RunLoop {
         if let Effect::MakeCommit { node, .. } = &effect
             && !self.tables.item(self.run, node).is_some_and(is_to_commit)
         {
-            return self.look();
+            return self.start_look();
         }
-        let is_unwanted = self.stopping.is_some() || self.is_to_be_skipped(node);
+        let is_unwanted = self.stopping.is_some() || self.should_be_skipped(node);
         if is_unwanted {
             if let Effect::StartAgent { attempt, node, .. } = effect {
-                return self.take_back_attempt(attempt, node);
+                return self.cancel_attempt(attempt, node);
             }
             if let Effect::RunGate { node, .. } = effect {
-                return self.take_back_gate(node);
+                return self.cancel_gate(node);
             }
         }
-        self.start_beside(effect)
+        self.start_and_continue(effect)
     }
 
     /// Starts something, and looks for more that can be started beside it.
-    fn start_beside(&mut self, effect: Effect) -> Vec<Effect> {
-        let mut effects = self.under_way(effect);
-        effects.extend(self.start_more());
+    fn start_and_continue(&mut self, effect: Effect) -> Vec<Effect> {
+        let mut effects = self.record_start(effect);
+        effects.extend(self.look_for_more());
         effects
     }
 
     /// Work that was started leaves room for more, or an end came meanwhile.
-    fn start_more(&mut self) -> Vec<Effect> {
-        if let Some(effects) = self.next_end() {
+    fn look_for_more(&mut self) -> Vec<Effect> {
+        if let Some(effects) = self.apply_next_end() {
             return effects;
         }
-        if self.has_room() {
-            return self.look();
+        if self.has_free_worker() {
+            return self.start_look();
         }
         Vec::new()
     }
 
     /// Whether another item could be worked on.
-    fn has_room(&self) -> bool {
+    fn has_free_worker(&self) -> bool {
         let stops = self.stopping.is_some() || self.closing.is_some();
         !stops && self.count_working() < self.options.workers.get()
     }
 
-    fn refused(&mut self, refusal: Refusal) -> Vec<Effect> {
+    fn handle_refusal(&mut self, refusal: Refusal) -> Vec<Effect> {
         self.refusals += 1;
         if matches!(refusal, Refusal::Fenced { .. }) {
-            return self.finish(Ending::Fenced);
+            return self.start_finish(RunLoopEnding::Fenced);
         }
         if self.refusals >= REFUSALS_MAX {
-            return self.finish(Ending::Refused(refusal));
+            return self.start_finish(RunLoopEnding::Refused(refusal));
         }
         // Somebody was quicker: look again and decide anew.
-        self.go_on()
+        self.continue_loop()
     }
 
     /// The first reason to stop is polite. The second is not, so that an agent
     /// that ignores the first cannot hold the loop for ever.
-    fn stop(&mut self, reason: String) -> Vec<Effect> {
+    fn handle_stop(&mut self, reason: String) -> Vec<Effect> {
         let again = self.stopping.is_some();
         self.stopping.get_or_insert(reason);
-        if matches!(self.doing, Doing::Waiting) {
-            return self.look();
+        if matches!(self.doing, LoopState::Waiting) {
+            return self.start_look();
         }
-        self.stop_all(again)
+        self.stop_all_work(again)
     }
 
-    fn changed(&mut self) -> Vec<Effect> {
+    fn handle_change(&mut self) -> Vec<Effect> {
         let asked = self.run().and_then(|run| run.asked.clone());
         if let Some(asked) =
-            asked.filter(|asked| asked.request == Request::Stop && self.stopping.is_none())
+            asked.filter(|asked| asked.request == RunnerRequest::Stop && self.stopping.is_none())
         {
-            return self.stop(format!("stopped by {}", asked.by));
+            return self.handle_stop(format!("stopped by {}", asked.by));
         }
-        let mut effects = self.stop_what_is_left_out();
+        let mut effects = self.stop_skipped_work();
         let may_start = match self.doing {
-            Doing::Waiting => true,
+            LoopState::Waiting => true,
             // A merge needs no worker.
-            Doing::Busy => self.has_room() || self.has_merge_to_begin(None),
-            Doing::Looking | Doing::Committing(_) | Doing::Finished => false,
+            LoopState::Busy => self.has_free_worker() || self.has_merge_to_begin(None),
+            LoopState::Looking | LoopState::Committing(_) | LoopState::Finished => false,
         };
         if may_start {
-            effects.extend(self.look());
+            effects.extend(self.start_look());
         }
         effects
     }
 
     /// Whether a person wants an item left out that is being worked on. A commit
     /// is waited for: it takes no time, and may have been made.
-    fn is_to_be_skipped(&self, node: &Node) -> bool {
+    fn should_be_skipped(&self, node: &Node) -> bool {
         let item = self.tables.item(self.run, node);
         let is_moved = |item: &ItemRow| {
             let state = item.merge().map(|merge| merge.state);
@@ -883,14 +888,19 @@ impl RunLoop {
     }
 
     /// Between two nodes: everything that was asked of the runner takes effect here.
-    fn boundary(&mut self, now: Timestamp, pause_file: bool, attempt: AttemptId) -> Vec<Effect> {
-        if let Some(effects) = self.settle_what_was_left() {
+    fn step_between_items(
+        &mut self,
+        now: Timestamp,
+        pause_file: bool,
+        attempt: AttemptId,
+    ) -> Vec<Effect> {
+        if let Some(effects) = self.settle_unfinished_work() {
             return effects;
         }
         let Some(row) = self.run().cloned() else {
-            return self.finish(Ending::State);
+            return self.start_finish(RunLoopEnding::State);
         };
-        if let Some(effects) = self.leave_lanes(&row) {
+        if let Some(effects) = self.release_idle_lanes(&row) {
             return effects;
         }
         if self.under_way.is_empty() {
@@ -898,25 +908,25 @@ impl RunLoop {
         }
         // Whoever wants an end of all work gets it when the last has ended. A runner
         // whose agent cannot work begins nothing that another one could.
-        let is_useless = self.cannot_start.is_some() && self.has_others();
+        let is_useless = self.cannot_start.is_some() && self.has_other_runners();
         let holds = row.state != RunState::Running
             || is_useless
             || self.stopping.is_some()
             || row.asked.is_some()
             || pause_file;
-        if let Some(effects) = (!holds).then(|| self.step_waits(now)).flatten() {
+        if let Some(effects) = (!holds).then(|| self.commit_wait_steps(now)).flatten() {
             return effects;
         }
-        if let Some(effects) = (!holds).then(|| self.step_pull_requests()).flatten() {
+        if let Some(effects) = (!holds).then(|| self.commit_pull_request_news()).flatten() {
             return effects;
         }
-        if let Some(effects) = (!holds).then(|| self.next_merge(now)).flatten() {
+        if let Some(effects) = (!holds).then(|| self.start_next_merge(now)).flatten() {
             return effects;
         }
-        if holds || self.limit_reached(&row, now).is_some() || !self.has_room() {
+        if holds || self.describe_reached_limit(&row, now).is_some() || !self.has_free_worker() {
             return self.wait_for_end();
         }
-        self.start_next(&row, now, attempt)
+        self.start_next_item(&row, now, attempt)
     }
 
     /// What comes next while nothing is under way.
@@ -928,68 +938,74 @@ impl RunLoop {
         attempt: AttemptId,
     ) -> Vec<Effect> {
         if row.state != RunState::Running {
-            return self.at_rest(row, now);
+            return self.step_at_rest(row, now);
         }
-        if !self.holds_run() {
-            return self.next_step_beside(row, now, pause_file, attempt);
+        if !self.is_holder() {
+            return self.next_step_of_joined_runner(row, now, pause_file, attempt);
         }
-        if let Some(ending) = self.cannot_start.take().filter(|_| self.has_others()) {
-            return self.finish(ending);
+        if let Some(ending) = self
+            .cannot_start
+            .take()
+            .filter(|_| self.has_other_runners())
+        {
+            return self.start_finish(ending);
         }
         // The run goes on, so nobody misses the agent that was not there.
         self.cannot_start = None;
-        if let Some(effects) = self.asked(row, pause_file) {
+        if let Some(effects) = self.apply_requests(row, pause_file) {
             return effects;
         }
-        if let Some(effects) = self.step_waits(now) {
+        if let Some(effects) = self.commit_wait_steps(now) {
             return effects;
         }
-        if let Some(effects) = self.step_pull_requests() {
+        if let Some(effects) = self.commit_pull_request_news() {
             return effects;
         }
-        if let Some(effects) = self.next_taking(now) {
+        if let Some(effects) = self.start_next_adoption(now) {
             return effects;
         }
-        if let Some(effects) = self.next_merge(now) {
+        if let Some(effects) = self.start_next_merge(now) {
             return effects;
         }
-        if let Some(limit) = self.limit_reached(row, now) {
-            return match self.others_have_lanes() || self.has_to_look() {
+        if let Some(limit) = self.describe_reached_limit(row, now) {
+            return match self.has_other_lanes() || self.has_unseen_pull_request() {
                 // That is a limit of this process alone.
-                _ if limit == ONCE && self.has_others() => self.finish(Ending::State),
+                _ if limit == ONCE && self.has_other_runners() => {
+                    self.start_finish(RunLoopEnding::State)
+                }
                 true => self.wait_for_others(),
-                false => self.pause(Pause::Limit { limit }),
+                false => self.pause_run(Pause::Limit { limit }),
             };
         }
-        self.start_next(row, now, attempt)
+        self.start_next_item(row, now, attempt)
     }
 
-    fn start_next(&mut self, row: &RunRow, now: Timestamp, attempt: AttemptId) -> Vec<Effect> {
-        if let Some(effects) = self.check_claim() {
+    fn start_next_item(&mut self, row: &RunRow, now: Timestamp, attempt: AttemptId) -> Vec<Effect> {
+        if let Some(effects) = self.start_claim_check() {
             return effects;
         }
         match self.next_item(now).cloned() {
-            Some(item) => self.work_on(&item, row, now, attempt),
+            Some(item) => self.start_work_on_item(&item, row, now, attempt),
             None if !self.under_way.is_empty() => self.wait_for_end(),
-            None if self.has_waits() => self.sit_until(now, None),
-            None if self.next_opening(now).is_some() => {
-                let next = self.next_opening(now);
-                self.sit_until(now, next)
+            None if self.has_waits() => self.idle_until(now, None),
+            None if self.next_opening_time(now).is_some() => {
+                let next = self.next_opening_time(now);
+                self.idle_until(now, next)
             }
             // What was merged meanwhile lets others begin.
-            None if self.has_to_look() => self.wait_for_others(),
-            None if !self.holds_run() || self.others_have_lanes() => self.wait_for_others(),
+            None if self.has_unseen_pull_request() => self.wait_for_others(),
+            None if !self.is_holder() || self.has_other_lanes() => self.wait_for_others(),
             // Whatever is left can only be done by somebody else.
-            None => self.interrupt(self.why_none_starts()),
+            None => self.interrupt_run(self.describe_why_none_starts()),
         }
     }
 
-    fn why_none_starts(&self) -> String {
+    fn describe_why_none_starts(&self) -> String {
         let open = self.tables.tree(self.run);
         let mut open = open.filter(|item| item.is_actionable());
         let elsewhere = open.find_map(|item| {
             let name = self.tables.repository_of(item)?;
-            let is_new = !self.has_target(&unit_of(&item.node));
+            let is_new = !self.has_target(&unit_of_node(&item.node));
             is_new.then(|| (item.id.clone(), name.to_owned()))
         });
         match elsewhere {
@@ -1002,7 +1018,7 @@ impl RunLoop {
 
     /// What comes next for a runner that joined another one: what is to become of
     /// the whole run is decided by that one.
-    fn next_step_beside(
+    fn next_step_of_joined_runner(
         &mut self,
         row: &RunRow,
         now: Timestamp,
@@ -1011,65 +1027,65 @@ impl RunLoop {
     ) -> Vec<Effect> {
         let is_over = self.stopping.is_some() || row.asked.is_some() || pause_file;
         if let Some(ending) = self.fault.take().or_else(|| self.cannot_start.take()) {
-            return self.finish(ending);
+            return self.start_finish(ending);
         }
-        match is_over || self.limit_reached(row, now).is_some() {
-            true => self.finish(Ending::State),
-            false => self.start_next(row, now, attempt),
+        match is_over || self.describe_reached_limit(row, now).is_some() {
+            true => self.start_finish(RunLoopEnding::State),
+            false => self.start_next_item(row, now, attempt),
         }
     }
 
     fn wait_for_others(&mut self) -> Vec<Effect> {
-        self.doing = Doing::Waiting;
+        self.doing = LoopState::Waiting;
         Vec::new()
     }
 
     fn wait_for_end(&mut self) -> Vec<Effect> {
-        self.doing = Doing::Busy;
+        self.doing = LoopState::Busy;
         Vec::new()
     }
 
     /// The item to be worked on next, of those that are not under way.
     fn next_item(&self, now: Timestamp) -> Option<&ItemRow> {
         let limit = self.agent_limit();
-        let may_begin = |item: &ItemRow| limit.as_ref().is_none_or(|limit| limit.allows(item));
+        let may_begin = |item: &ItemRow| limit.as_ref().is_none_or(|limit| limit.can_begin(item));
         if let Some(lanes) = self.run().and_then(|row| row.lanes.as_deref()) {
-            return self.next_in_lanes(lanes, now, may_begin);
+            return self.next_item_in_lanes(lanes, now, may_begin);
         }
         let is_free = |item: &ItemRow| {
             let is_begun = self.under_way.contains_key(&item.node);
             // Of another one nothing is in the place of the run.
             let is_here = self.tables.repository_of(item).is_none();
-            may_begin(item) && is_here && !is_begun && !item.is_held_by_wait()
+            may_begin(item) && is_here && !is_begun && !item.has_open_wait()
         };
-        self.tables.next_at(self.run, now, is_free)
+        self.tables.next_item_at(self.run, now, is_free)
     }
 
     /// Whether somebody works on the item: this runner, or another one that has it.
-    fn is_at_work(&self, node: &Node) -> bool {
-        self.under_way.contains_key(node) || self.is_of_other(&unit_of(node))
+    fn is_being_worked_on(&self, node: &Node) -> bool {
+        self.under_way.contains_key(node) || self.is_in_other_lane(&unit_of_node(node))
     }
 
     /// What a dead runner left is settled before anything else: its agents, the
     /// commits that it may have made, before another one can hide them, and the
     /// gates that nobody saw the end of, which run again.
-    fn settle_what_was_left(&mut self) -> Option<Vec<Effect>> {
-        if !self.holds_run() {
+    fn settle_unfinished_work(&mut self) -> Option<Vec<Effect>> {
+        if !self.is_holder() {
             return None;
         }
         let left = self
             .tables
             .open_attempts()
-            .find(|row| !self.is_at_work(&row.node))
+            .find(|row| !self.is_being_worked_on(&row.node))
             .map(|row| (row.id, row.node.clone()));
         if let Some((attempt, node)) = left {
-            return Some(self.under_way(Effect::SettleAgent { attempt, node }));
+            return Some(self.record_start(Effect::SettleAgent { attempt, node }));
         }
         while let Some(node) = self.left_open.pop() {
-            if self.is_at_work(&node) {
+            if self.is_being_worked_on(&node) {
                 continue;
             }
-            if self.busy_units().contains(&unit_of(&node)) {
+            if self.busy_units().contains(&unit_of_node(&node)) {
                 // Its lane is being made ready.
                 self.left_open.push(node);
                 return Some(self.wait_for_end());
@@ -1079,23 +1095,23 @@ impl RunLoop {
             };
             if item.committing.is_some() && !self.is_in_lane(item) {
                 self.left_open.push(node.clone());
-                return self.may_take_lanes().then(|| self.take_lane(&node));
+                return self.can_take_lanes().then(|| self.start_lane(&node));
             }
             if item.committing.is_some() {
-                return Some(self.under_way(Effect::MakeCommit { node, settle: true }));
+                return Some(self.record_start(Effect::MakeCommit { node, settle: true }));
             }
-            if is_left_open(item) {
-                return Some(self.take_back_gate(node));
+            if has_unsettled_work(item) {
+                return Some(self.cancel_gate(node));
             }
         }
         None
     }
 
     /// The run is not running any more: it is over, or it waits.
-    fn at_rest(&mut self, row: &RunRow, now: Timestamp) -> Vec<Effect> {
+    fn step_at_rest(&mut self, row: &RunRow, now: Timestamp) -> Vec<Effect> {
         let fault = self.fault.take();
         if let Some(ending) = fault.or_else(|| self.cannot_start.take()) {
-            return self.finish(ending);
+            return self.start_finish(ending);
         }
         let waits = match row.state {
             RunState::Waiting | RunState::Blocked => true,
@@ -1103,70 +1119,70 @@ impl RunLoop {
             RunState::New | RunState::Running | RunState::Interrupted | RunState::Done => false,
         };
         // Stored now or by the next runner: what was seen is seen again.
-        if let Some(effects) = self.step_pull_requests() {
+        if let Some(effects) = self.commit_pull_request_news() {
             self.waited = true;
             return effects;
         }
-        if let Some(effects) = waits.then(|| self.next_taking(now)).flatten() {
+        if let Some(effects) = waits.then(|| self.start_next_adoption(now)).flatten() {
             self.waited = true;
             return effects;
         }
-        if waits && self.has_to_look() {
+        if waits && self.has_unseen_pull_request() {
             self.waited = true;
-            self.doing = Doing::Waiting;
+            self.doing = LoopState::Waiting;
             return Vec::new();
         }
-        if self.stopping.is_none() && self.options.wait && waits && self.holds_run() {
+        if self.stopping.is_none() && self.options.wait && waits && self.is_holder() {
             self.waited = true;
-            self.doing = Doing::Waiting;
+            self.doing = LoopState::Waiting;
             return vec![Effect::WaitForPerson];
         }
         if self.waited && row.state == RunState::Interrupted && self.stopping.is_none() {
             self.waited = false;
             let (run, token) = (self.run, self.token);
-            return self.commit(Command::ContinueRun { run, token }, None);
+            return self.start_commit(Command::ContinueRun { run, token }, None);
         }
-        self.finish(Ending::State)
+        self.start_finish(RunLoopEnding::State)
     }
 
     /// What people asked for, if they did.
-    fn asked(&mut self, row: &RunRow, pause_file: bool) -> Option<Vec<Effect>> {
-        let is_stop = |asked: &Asked| asked.request == Request::Stop;
+    fn apply_requests(&mut self, row: &RunRow, pause_file: bool) -> Option<Vec<Effect>> {
+        let is_stop = |asked: &PendingRequest| asked.request == RunnerRequest::Stop;
         let is_asked = row.asked.as_ref().is_some_and(is_stop);
-        if self.stopping.is_some() && !is_asked && self.has_others() {
+        if self.stopping.is_some() && !is_asked && self.has_other_runners() {
             // Another runner holds the run from then on.
-            let ending = self.fault.take().unwrap_or(Ending::State);
-            return Some(self.finish(ending));
+            let ending = self.fault.take().unwrap_or(RunLoopEnding::State);
+            return Some(self.start_finish(ending));
         }
         let ends = self.stopping.is_some() || row.asked.is_some() || pause_file;
-        if ends && self.others_have_lanes() {
+        if ends && self.has_other_lanes() {
             return Some(self.wait_for_others());
         }
         if let Some(reason) = self.stopping.clone() {
-            return Some(self.interrupt(reason));
+            return Some(self.interrupt_run(reason));
         }
         match &row.asked {
-            Some(asked) if asked.request == Request::Stop => {
-                return Some(self.interrupt(format!("stopped by {}", asked.by)));
+            Some(asked) if asked.request == RunnerRequest::Stop => {
+                return Some(self.interrupt_run(format!("stopped by {}", asked.by)));
             }
             Some(asked) => {
-                return Some(self.pause(Pause::Person {
+                return Some(self.pause_run(Pause::Person {
                     by: asked.by.clone(),
                 }));
             }
             None => {}
         }
-        pause_file.then(|| self.pause(Pause::File))
+        pause_file.then(|| self.pause_run(Pause::File))
     }
 
-    fn pause(&mut self, pause: Pause) -> Vec<Effect> {
+    fn pause_run(&mut self, pause: Pause) -> Vec<Effect> {
         let (run, token) = (self.run, self.token);
-        self.commit(Command::PauseRun { run, token, pause }, None)
+        self.start_commit(Command::PauseRun { run, token, pause }, None)
     }
 
-    fn interrupt(&mut self, reason: String) -> Vec<Effect> {
+    fn interrupt_run(&mut self, reason: String) -> Vec<Effect> {
         let (run, token) = (self.run, self.token);
-        self.commit(Command::InterruptRun { run, token, reason }, None)
+        self.start_commit(Command::InterruptRun { run, token, reason }, None)
     }
 
     fn time_box_end(&self) -> Option<Timestamp> {
@@ -1179,7 +1195,7 @@ impl RunLoop {
 
     /// The limit on agents that is reached, whatever can be begun without one.
     fn agent_limit(&self) -> Option<AgentLimit> {
-        if let Some(limit) = self.budget_reached() {
+        if let Some(limit) = self.describe_exhausted_budget() {
             return Some(AgentLimit {
                 limit,
                 allows_hooks: false,
@@ -1196,7 +1212,7 @@ impl RunLoop {
     }
 
     /// The limit that this invocation has reached, in words.
-    fn limit_reached(&self, row: &RunRow, now: Timestamp) -> Option<String> {
+    fn describe_reached_limit(&self, row: &RunRow, now: Timestamp) -> Option<String> {
         // What needs no further agent is still done: a gate, a commit.
         if let Some(reached) = self.agent_limit()
             && self.next_item(now).is_none()
@@ -1207,21 +1223,26 @@ impl RunLoop {
         let at_work = u32::try_from(self.under_way.len()).unwrap_or(u32::MAX);
         // In lanes no unit is begun that would be one too many.
         let tasks = match &row.lanes {
-            Some(lanes) => begun(row.tasks, lanes.finished(row.invocations)),
-            None => begun(row.tasks, self.under_way.len()),
+            Some(lanes) => {
+                count_begun_tasks(row.tasks, lanes.count_finished_units(row.invocations))
+            }
+            None => count_begun_tasks(row.tasks, self.under_way.len()),
         };
         if let Some(max) = row.limits.tasks_max.filter(|max| tasks >= *max) {
             return Some(format!("max-tasks ({max})"));
         }
         if self.time_box_end().is_some_and(|end| now >= end) {
             let seconds = row.limits.time_box_s.unwrap_or(0);
-            return Some(format!("time-box ({})", crate::amount::spoken(seconds)));
+            return Some(format!(
+                "time-box ({})",
+                crate::amount::format_duration(seconds)
+            ));
         }
         let has_begun = self.nodes_worked_on > 0 || at_work > 0;
         (self.options.once && has_begun).then(|| ONCE.to_owned())
     }
 
-    fn work_on(
+    fn start_work_on_item(
         &mut self,
         item: &ItemRow,
         row: &RunRow,
@@ -1231,19 +1252,19 @@ impl RunLoop {
         let node = item.node.clone();
         let waits = item.until.is_some_and(|until| until > now);
         if !waits && !self.is_in_lane(item) {
-            return self.take_lane(&node);
+            return self.start_lane(&node);
         }
         if item.state == ItemState::Waiting {
             let wait = item.until.filter(|until| *until > now);
             if let Some(until) = wait {
-                return self.sit_until(now, Some(until));
+                return self.idle_until(now, Some(until));
             }
-            return self.start_agent(item, role_at(item.stage), attempt);
+            return self.start_agent(item, role_of_stage(item.stage), attempt);
         }
         let (run, token) = (row.id, self.token);
         match item.stage {
-            Stage::Work | Stage::Baseline if self.wants_baseline(item, row) => {
-                self.doing = Doing::Looking;
+            Stage::Work | Stage::Baseline if self.needs_baseline(item, row) => {
+                self.doing = LoopState::Looking;
                 vec![Effect::AskBaseline { attempt, node }]
             }
             Stage::Work
@@ -1254,9 +1275,9 @@ impl RunLoop {
             | Stage::Verdict
             | Stage::Resolve
             | Stage::Review
-            | Stage::IterationHooks => self.start_agent(item, role_at(item.stage), attempt),
+            | Stage::IterationHooks => self.start_agent(item, role_of_stage(item.stage), attempt),
             Stage::Gate if item.gate_runs.as_ref().is_some_and(|runs| runs.open) => {
-                self.take_back_gate(node)
+                self.cancel_gate(node)
             }
             Stage::Gate => {
                 let number = item.gate_runs.as_ref().map_or(0, |runs| runs.runs) + 1;
@@ -1264,20 +1285,20 @@ impl RunLoop {
                     node: node.clone(),
                     number,
                 };
-                self.commit(
+                self.start_commit(
                     Command::StartGate { run, token, node },
                     Some(Box::new(effect)),
                 )
             }
             Stage::Commit if item.committing.is_some() => {
-                self.under_way(Effect::MakeCommit { node, settle: true })
+                self.record_start(Effect::MakeCommit { node, settle: true })
             }
             Stage::Commit => {
                 let effect = Effect::MakeCommit {
                     node: node.clone(),
                     settle: false,
                 };
-                self.doing = Doing::Committing(Some(Box::new(effect)));
+                self.doing = LoopState::Committing(Some(Box::new(effect)));
                 vec![Effect::CommitIntent { node }]
             }
             // The queue sees to it.
@@ -1287,14 +1308,14 @@ impl RunLoop {
 
     /// Runs the check of an item that an attempt at another one marked as done,
     /// where it is known to have failed before that attempt.
-    fn check_claim(&mut self) -> Option<Vec<Effect>> {
+    fn start_claim_check(&mut self) -> Option<Vec<Effect>> {
         // In lanes the check of another item has no place to run.
         if self.run().is_some_and(|row| row.lanes.is_some()) {
             self.to_check.clear();
         }
         while let Some(node) = self.to_check.pop() {
             let item = self.tables.item(self.run, &node);
-            let Some(before) = item.and_then(|item| self.failed_before_claim(item)) else {
+            let Some(before) = item.and_then(|item| self.find_failure_before_claim(item)) else {
                 continue;
             };
             let effect = Effect::RunGate {
@@ -1307,7 +1328,7 @@ impl RunLoop {
                 node,
                 before: Some(before),
             };
-            return Some(self.commit(command, Some(Box::new(effect))));
+            return Some(self.start_commit(command, Some(Box::new(effect))));
         }
         None
     }
@@ -1315,7 +1336,7 @@ impl RunLoop {
     /// What the check of an item came to on the tree before the attempt that
     /// claimed it, where it failed there: by itself, or the same command for
     /// another item.
-    fn failed_before_claim(&self, item: &ItemRow) -> Option<BaselineResult> {
+    fn find_failure_before_claim(&self, item: &ItemRow) -> Option<BaselineResult> {
         let change = item.claimed.as_ref()?.change.as_ref()?;
         let first = change.first.as_ref()?;
         let script = &item.gate.as_ref()?.script;
@@ -1327,7 +1348,7 @@ impl RunLoop {
             let gate = row.gate.as_ref();
             gate.is_some_and(|gate| gate.script == *script)
         });
-        results.flat_map(failures).find_map(|(tree, took_s)| {
+        results.flat_map(failed_trees).find_map(|(tree, took_s)| {
             (tree == first).then(|| BaselineResult {
                 passed: false,
                 tree: Some(tree.clone()),
@@ -1340,7 +1361,7 @@ impl RunLoop {
 
     /// Whether it matters what the check of an item says before its first
     /// attempt, and nobody knows.
-    fn wants_baseline(&self, item: &ItemRow, row: &RunRow) -> bool {
+    fn needs_baseline(&self, item: &ItemRow, row: &RunRow) -> bool {
         row.claims.baseline != Baseline::Never
             && item.is_leaf()
             && item.gate.is_some()
@@ -1348,14 +1369,14 @@ impl RunLoop {
             && item.baseline.is_none()
     }
 
-    fn baseline_answered(
+    fn apply_baseline_answer(
         &mut self,
         attempt: AttemptId,
         node: &Node,
         answer: BaselineAnswer,
     ) -> Vec<Effect> {
         let Some(item) = self.tables.item(self.run, node).cloned() else {
-            return self.look();
+            return self.start_look();
         };
         match answer {
             BaselineAnswer::Run => {
@@ -1372,10 +1393,10 @@ impl RunLoop {
                     node,
                     before,
                 };
-                self.commit(command, Some(Box::new(effect)))
+                self.start_commit(command, Some(Box::new(effect)))
             }
             BaselineAnswer::Skip(known) => {
-                self.start_attempt(&item, role_at(item.stage), attempt, known)
+                self.start_attempt(&item, role_of_stage(item.stage), attempt, known)
             }
         }
     }
@@ -1405,13 +1426,13 @@ impl RunLoop {
             node,
             role,
             agent: self.options.agent.clone(),
-            model: self.model(item).map(str::to_owned),
+            model: self.model_of_item(item).map(str::to_owned),
             // The engine knows what the prompt will say, and looks at the tree.
             memories: Vec::new(),
             tree: None,
             baseline,
         };
-        self.commit(command, Some(Box::new(effect)))
+        self.start_commit(command, Some(Box::new(effect)))
     }
 
     /// The runner's token.

@@ -19,7 +19,7 @@ impl FileScope {
     }
 
     /// The same with the paths of another one.
-    pub fn extend(&mut self, other: &Self) {
+    pub fn add_paths(&mut self, other: &Self) {
         let new = other.0.iter().filter(|path| !self.0.contains(path));
         let new: Vec<String> = new.cloned().collect();
         self.0.extend(new);
@@ -28,11 +28,15 @@ impl FileScope {
     /// The path, as it stands here, that is the same as one of the others, or
     /// holds it, or lies in it.
     #[must_use]
-    pub fn overlap<'s>(&'s self, others: &Self) -> Option<&'s str> {
-        let others: Vec<Vec<&str>> = others.0.iter().filter_map(|path| parts(path)).collect();
+    pub fn find_overlap<'s>(&'s self, others: &Self) -> Option<&'s str> {
+        let others: Vec<Vec<&str>> = others
+            .0
+            .iter()
+            .filter_map(|path| literal_parts(path))
+            .collect();
         let meets = |path: &&String| {
-            let path = parts(path);
-            path.is_some_and(|path| others.iter().any(|other| one_holds_other(&path, other)))
+            let path = literal_parts(path);
+            path.is_some_and(|path| others.iter().any(|other| has_common_prefix(&path, other)))
         };
         self.0.iter().find(meets).map(String::as_str)
     }
@@ -40,7 +44,7 @@ impl FileScope {
 
 /// The parts of a path up to its first pattern: `src/*.rs` is about `src`. None
 /// where it leads out of the project.
-fn parts(path: &str) -> Option<Vec<&str>> {
+fn literal_parts(path: &str) -> Option<Vec<&str>> {
     let is_pattern = |part: &&str| part.contains(['*', '?', '[', '{']);
     let parts = path.trim().split(['/', '\\']);
     let parts = parts.filter(|part| !matches!(*part, "" | "."));
@@ -50,7 +54,7 @@ fn parts(path: &str) -> Option<Vec<&str>> {
 
 /// Where file systems do not tell cases apart, both are the same file; where they
 /// do, one of the two waits without need.
-fn one_holds_other(one: &[&str], other: &[&str]) -> bool {
+fn has_common_prefix(one: &[&str], other: &[&str]) -> bool {
     let mut pairs = one.iter().zip(other);
     pairs.all(|(one, other)| one.eq_ignore_ascii_case(other))
 }
@@ -91,9 +95,13 @@ mod tests {
             ("", "src", None),
             (".", "", None),
         ] {
-            assert_eq!(scope(one).overlap(&scope(other)), overlap, "{one} {other}");
+            assert_eq!(
+                scope(one).find_overlap(&scope(other)),
+                overlap,
+                "{one} {other}"
+            );
         }
         let blank = FileScope(vec![" ".to_owned()]);
-        assert_eq!(blank.overlap(&scope("src")), None);
+        assert_eq!(blank.find_overlap(&scope("src")), None);
     }
 }

@@ -13,7 +13,7 @@ use crate::run::{Pause, RunRow, RunState};
 /// What an item means for the state of its run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Standing {
+pub enum ItemStanding {
     /// It is neither finished nor next: it waits for other items, or what is
     /// next stands below it.
     Open,
@@ -28,10 +28,10 @@ pub enum Standing {
     Finished,
 }
 
-impl Standing {
+impl ItemStanding {
     /// The number in the column of the tables.
     #[must_use]
-    pub fn number(self) -> i64 {
+    pub fn column_value(self) -> i64 {
         match self {
             Self::Open => 0,
             Self::Active => 1,
@@ -45,19 +45,23 @@ impl Standing {
 impl ItemRow {
     /// What it means for the state of its run.
     #[must_use]
-    pub fn standing(&self) -> Standing {
+    pub fn standing(&self) -> ItemStanding {
         match self.state {
-            ItemState::Done | ItemState::Skipped | ItemState::Dropped => Standing::Finished,
-            ItemState::Pending => Standing::Open,
-            ItemState::Ready if self.is_leaf() || self.is_held_by_wait() => Standing::Active,
-            ItemState::Ready => Standing::Open,
-            ItemState::Working if self.is_leaf() || self.stage != Stage::Work => Standing::Active,
-            ItemState::Working => Standing::Open,
-            ItemState::Waiting if self.human.is_some() => Standing::Asking,
-            ItemState::Waiting if self.is_leaf() || self.is_held_by_wait() => Standing::Active,
-            ItemState::Waiting => Standing::Asking,
-            ItemState::Failed | ItemState::Blocked if self.open_children == 0 => Standing::Broken,
-            ItemState::Failed | ItemState::Blocked => Standing::Open,
+            ItemState::Done | ItemState::Skipped | ItemState::Dropped => ItemStanding::Finished,
+            ItemState::Pending => ItemStanding::Open,
+            ItemState::Ready if self.is_leaf() || self.has_open_wait() => ItemStanding::Active,
+            ItemState::Ready => ItemStanding::Open,
+            ItemState::Working if self.is_leaf() || self.stage != Stage::Work => {
+                ItemStanding::Active
+            }
+            ItemState::Working => ItemStanding::Open,
+            ItemState::Waiting if self.human.is_some() => ItemStanding::Asking,
+            ItemState::Waiting if self.is_leaf() || self.has_open_wait() => ItemStanding::Active,
+            ItemState::Waiting => ItemStanding::Asking,
+            ItemState::Failed | ItemState::Blocked if self.open_children == 0 => {
+                ItemStanding::Broken
+            }
+            ItemState::Failed | ItemState::Blocked => ItemStanding::Open,
         }
     }
 }
@@ -65,7 +69,7 @@ impl ItemRow {
 /// How many items of a run stand how; those that are open or finished are not
 /// counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Standings {
+pub struct StandingCounts {
     /// Those with which the runner has something to do.
     pub active: u64,
     /// Those that wait for a person.
@@ -74,34 +78,34 @@ pub struct Standings {
     pub broken: u64,
 }
 
-impl Standings {
+impl StandingCounts {
     /// The counts over these items.
-    pub fn of_items<'a>(items: impl Iterator<Item = &'a ItemRow>) -> Self {
+    pub fn count_items<'a>(items: impl Iterator<Item = &'a ItemRow>) -> Self {
         let mut counts = Self::default();
         items.for_each(|item| counts.add(item.standing()));
         counts
     }
 
     /// Counts one more.
-    pub fn add(&mut self, standing: Standing) {
-        if let Some(count) = self.count(standing) {
+    pub fn add(&mut self, standing: ItemStanding) {
+        if let Some(count) = self.count_mut(standing) {
             *count += 1;
         }
     }
 
     /// Counts one less.
-    pub fn remove(&mut self, standing: Standing) {
-        if let Some(count) = self.count(standing) {
+    pub fn remove(&mut self, standing: ItemStanding) {
+        if let Some(count) = self.count_mut(standing) {
             *count = count.saturating_sub(1);
         }
     }
 
-    fn count(&mut self, standing: Standing) -> Option<&mut u64> {
+    fn count_mut(&mut self, standing: ItemStanding) -> Option<&mut u64> {
         match standing {
-            Standing::Active => Some(&mut self.active),
-            Standing::Asking => Some(&mut self.asking),
-            Standing::Broken => Some(&mut self.broken),
-            Standing::Open | Standing::Finished => None,
+            ItemStanding::Active => Some(&mut self.active),
+            ItemStanding::Asking => Some(&mut self.asking),
+            ItemStanding::Broken => Some(&mut self.broken),
+            ItemStanding::Open | ItemStanding::Finished => None,
         }
     }
 }
@@ -113,7 +117,7 @@ impl Standings {
 /// blocked or done and has something to be started again is interrupted: it
 /// goes on with the next `piton run`, or with the runner that stayed.
 #[must_use]
-pub fn state_of_run(row: &RunRow, items: &Standings) -> RunState {
+pub fn state_of_run(row: &RunRow, items: &StandingCounts) -> RunState {
     let at_breakpoint = matches!(row.pause, Some(Pause::Breakpoint { .. }));
     if matches!(row.state, RunState::New | RunState::Paused) {
         return row.state;
@@ -147,7 +151,7 @@ mod tests {
 
     #[track_caller]
     fn check(now: RunState, (active, asking, broken): (u64, u64, u64), state: RunState) {
-        let items = Standings {
+        let items = StandingCounts {
             active,
             asking,
             broken,
@@ -185,7 +189,7 @@ mod tests {
 
     #[test]
     fn a_run_without_open_items_is_done_unless_it_was_not_begun_or_is_paused() {
-        let none = Standings::default();
+        let none = StandingCounts::default();
         let of = |state| state_of_run(&run(state, 0), &none);
         assert_eq!(of(RunState::Running), RunState::Done);
         assert_eq!(of(RunState::Interrupted), RunState::Done);
@@ -200,7 +204,7 @@ mod tests {
             stop_on_failure: true,
             ..Limits::default()
         };
-        let mut items = Standings {
+        let mut items = StandingCounts {
             active: 5,
             asking: 0,
             broken: 1,
@@ -208,7 +212,7 @@ mod tests {
         assert_eq!(state_of_run(&row, &items), RunState::Blocked);
         items.asking = 1;
         assert_eq!(state_of_run(&row, &items), RunState::Waiting);
-        items = Standings::default();
+        items = StandingCounts::default();
         items.active = 1;
         assert_eq!(state_of_run(&row, &items), RunState::Running);
     }

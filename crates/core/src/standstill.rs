@@ -10,7 +10,7 @@ use std::str::FromStr;
 use jiff::Timestamp;
 
 use crate::amount;
-use crate::call::{Call, CallKind};
+use crate::call::{AgentCall, CallKind};
 
 /// How long an agent may change nothing: both together are too much.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,9 +32,9 @@ impl Default for StandstillBounds {
 
 /// A text that says no bounds.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NotStandstillBounds(String);
+pub struct ParseStandstillBoundsError(String);
 
-impl fmt::Display for NotStandstillBounds {
+impl fmt::Display for ParseStandstillBoundsError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
@@ -44,14 +44,14 @@ impl fmt::Display for NotStandstillBounds {
     }
 }
 
-impl std::error::Error for NotStandstillBounds {}
+impl std::error::Error for ParseStandstillBoundsError {}
 
 impl FromStr for StandstillBounds {
-    type Err = NotStandstillBounds;
+    type Err = ParseStandstillBoundsError;
 
     /// A duration and a number of calls: `60m/200`.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let wrong = || NotStandstillBounds(text.to_owned());
+        let wrong = || ParseStandstillBoundsError(text.to_owned());
         let (quiet, calls) = text.split_once('/').ok_or_else(wrong)?;
         let quiet_s = amount::parse_duration(quiet).map_err(|_| wrong())?;
         let calls: u32 = calls.trim().parse().map_err(|_| wrong())?;
@@ -64,14 +64,14 @@ impl FromStr for StandstillBounds {
 
 /// What an agent did since it last changed something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SinceChange {
+pub struct IdleTracker {
     /// When that was; at first its start.
     changed_at: Timestamp,
     /// Calls of tools since then.
     calls: u32,
 }
 
-impl SinceChange {
+impl IdleTracker {
     /// An agent that starts now.
     #[must_use]
     pub fn new(now: Timestamp) -> Self {
@@ -82,7 +82,7 @@ impl SinceChange {
     }
 
     /// Counts a call that is over. A file that was written is a change.
-    pub fn count_call(&mut self, call: &Call, now: Timestamp) {
+    pub fn count_call(&mut self, call: &AgentCall, now: Timestamp) {
         if call.kind == CallKind::Write && !call.failed {
             *self = Self::new(now);
         } else {
@@ -92,12 +92,12 @@ impl SinceChange {
 
     /// The standstill that this is by now, in words; none while it is work.
     #[must_use]
-    pub fn standstill(&self, bounds: StandstillBounds, now: Timestamp) -> Option<String> {
+    pub fn describe_standstill(&self, bounds: StandstillBounds, now: Timestamp) -> Option<String> {
         let quiet = now.as_second().saturating_sub(self.changed_at.as_second());
         let quiet_s = u64::try_from(quiet).unwrap_or(0);
         let is_standstill = quiet_s >= bounds.quiet_s && self.calls >= bounds.calls;
         is_standstill.then(|| {
-            let (time, calls) = (amount::spoken(quiet_s), self.calls);
+            let (time, calls) = (amount::format_duration(quiet_s), self.calls);
             format!("it changed nothing in {time} and {calls} calls")
         })
     }
@@ -116,10 +116,10 @@ mod tests {
         Timestamp::from_second(60 * minute).expect("within time")
     }
 
-    fn after_calls(kind: CallKind, count: u32) -> SinceChange {
-        let mut since = SinceChange::new(at(0));
+    fn after_calls(kind: CallKind, count: u32) -> IdleTracker {
+        let mut since = IdleTracker::new(at(0));
         for number in 0..count {
-            let call = Call::new(kind, "Tool", &number.to_string());
+            let call = AgentCall::new(kind, "Tool", &number.to_string());
             since.count_call(&call, at(0));
         }
         since
@@ -128,7 +128,7 @@ mod tests {
     #[track_caller]
     fn check(calls: u32, minute: i64, expect: Option<&str>) {
         let since = after_calls(CallKind::Read, calls);
-        let standstill = since.standstill(BOUNDS, at(minute));
+        let standstill = since.describe_standstill(BOUNDS, at(minute));
         assert_eq!(standstill.as_deref(), expect, "{calls} in {minute} m");
     }
 
@@ -148,22 +148,22 @@ mod tests {
     #[test]
     fn a_file_that_was_written_begins_the_count_anew() {
         let mut since = after_calls(CallKind::Shell, 500);
-        let written = Call::new(CallKind::Write, "Write", "a.rs");
-        let refused = Call {
+        let written = AgentCall::new(CallKind::Write, "Write", "a.rs");
+        let refused = AgentCall {
             failed: true,
             ..written.clone()
         };
         since.count_call(&refused, at(70));
-        assert!(since.standstill(BOUNDS, at(71)).is_some());
+        assert!(since.describe_standstill(BOUNDS, at(71)).is_some());
         since.count_call(&written, at(72));
-        assert_eq!(since, SinceChange::new(at(72)));
-        assert_eq!(since.standstill(BOUNDS, at(140)), None);
+        assert_eq!(since, IdleTracker::new(at(72)));
+        assert_eq!(since.describe_standstill(BOUNDS, at(140)), None);
     }
 
     #[test]
     fn a_clock_that_was_set_back_makes_no_standstill() {
         let since = after_calls(CallKind::Read, 500);
-        assert_eq!(since.standstill(BOUNDS, at(-600)), None);
+        assert_eq!(since.describe_standstill(BOUNDS, at(-600)), None);
     }
 
     #[test]

@@ -7,14 +7,14 @@ use std::collections::{HashMap, VecDeque};
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::call::{Call, CallKind};
+use crate::call::{AgentCall, CallKind};
 
 /// In which time writes of one file count together, in seconds.
 pub const WRITES_S: i64 = 600;
 
 /// How often is a circle. 0 for never.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Thresholds {
+pub struct LoopThresholds {
     /// The same command failing.
     pub failures: u32,
     /// The same file written within [`WRITES_S`].
@@ -25,7 +25,7 @@ pub struct Thresholds {
     pub calls: u32,
 }
 
-impl Default for Thresholds {
+impl Default for LoopThresholds {
     /// The first two are those of seed 002.
     fn default() -> Self {
         Self {
@@ -41,18 +41,18 @@ const REMEMBERED_MAX: usize = 4_096;
 
 /// What an agent did until now, as far as it shows whether it runs in circles.
 #[derive(Clone, Debug, Default)]
-pub struct Circles {
-    most: Thresholds,
+pub struct LoopDetector {
+    most: LoopThresholds,
     failures: HashMap<String, u32>,
     writes: HashMap<String, VecDeque<Timestamp>>,
     said: Option<(String, u32)>,
-    last: Option<(Call, u32)>,
+    last: Option<(AgentCall, u32)>,
 }
 
-impl Circles {
+impl LoopDetector {
     /// Nothing was done yet; so often is a circle.
     #[must_use]
-    pub fn new(most: Thresholds) -> Self {
+    pub fn new(most: LoopThresholds) -> Self {
         Self {
             most,
             ..Self::default()
@@ -60,19 +60,19 @@ impl Circles {
     }
 
     /// Takes a call in that is over; why the agent is stuck, if it is.
-    pub fn called(&mut self, call: &Call, now: Timestamp) -> Option<String> {
-        let again = self.again(call);
+    pub fn record_call(&mut self, call: &AgentCall, now: Timestamp) -> Option<String> {
+        let again = self.count_repeated_call(call);
         let circling = match call.kind {
-            CallKind::Shell => self.ran(call),
-            CallKind::Write if !call.failed => self.wrote(&call.what, now),
+            CallKind::Shell => self.count_failed_command(call),
+            CallKind::Write if !call.failed => self.count_write(&call.what, now),
             CallKind::Write | CallKind::Read | CallKind::Agent | CallKind::Other => None,
         };
         circling.or(again)
     }
 
     /// Whether nothing else was done for long: whatever it is, it leads nowhere.
-    fn again(&mut self, call: &Call) -> Option<String> {
-        let call = Call {
+    fn count_repeated_call(&mut self, call: &AgentCall) -> Option<String> {
+        let call = AgentCall {
             ms: None,
             at: None,
             ..call.clone()
@@ -94,7 +94,7 @@ impl Circles {
     }
 
     /// A command that works again was mended, and counts from nothing.
-    fn ran(&mut self, call: &Call) -> Option<String> {
+    fn count_failed_command(&mut self, call: &AgentCall) -> Option<String> {
         let failed = call.failed || call.exit.is_some_and(|exit| exit != 0);
         if !failed {
             self.failures.remove(&call.what);
@@ -110,7 +110,7 @@ impl Circles {
             .then(|| format!("the command `{}` failed {times} times", call.what))
     }
 
-    fn wrote(&mut self, path: &str, now: Timestamp) -> Option<String> {
+    fn count_write(&mut self, path: &str, now: Timestamp) -> Option<String> {
         if self.writes.len() >= REMEMBERED_MAX && !self.writes.contains_key(path) {
             self.writes.clear();
         }
@@ -131,7 +131,7 @@ impl Circles {
     }
 
     /// Takes words in that the agent said; why it is stuck, if it is.
-    pub fn said(&mut self, words: &str) -> Option<String> {
+    pub fn record_message(&mut self, words: &str) -> Option<String> {
         let words = words.trim();
         if words.is_empty() {
             return None;
@@ -162,7 +162,7 @@ const CODE_WORDS: &[&str] = &["status", "code"];
 /// lower case, with one mark for each number, time or id in it. An exit status
 /// or a code is no such number.
 #[must_use]
-pub fn signature(error: &str) -> String {
+pub fn error_signature(error: &str) -> String {
     let is_number = |word: &str| word.chars().any(|c| c.is_ascii_digit());
     let words = error.split(|c: char| c.is_whitespace() || ",;()[]{}\"'`".contains(c));
     let mut text: Vec<String> = Vec::new();
@@ -186,114 +186,117 @@ mod tests {
         Timestamp::from_second(second).expect("within time")
     }
 
-    fn shell(what: &str, exit: i32) -> Call {
-        Call {
+    fn shell(what: &str, exit: i32) -> AgentCall {
+        AgentCall {
             exit: Some(exit),
-            ..Call::new(CallKind::Shell, "Bash", what)
+            ..AgentCall::new(CallKind::Shell, "Bash", what)
         }
     }
 
     #[test]
     fn case_36_the_same_command_that_fails_three_times_is_a_circle() {
-        let mut circles = Circles::default();
-        assert_eq!(circles.called(&shell("make", 2), at(0)), None);
-        assert_eq!(circles.called(&shell("ls x", 2), at(0)), None);
-        assert_eq!(circles.called(&shell("make", 2), at(1)), None);
+        let mut circles = LoopDetector::default();
+        assert_eq!(circles.record_call(&shell("make", 2), at(0)), None);
+        assert_eq!(circles.record_call(&shell("ls x", 2), at(0)), None);
+        assert_eq!(circles.record_call(&shell("make", 2), at(1)), None);
         assert_eq!(
-            circles.called(&shell("make", 2), at(2)).as_deref(),
+            circles.record_call(&shell("make", 2), at(2)).as_deref(),
             Some("the command `make` failed 3 times")
         );
     }
 
     #[test]
     fn the_same_error_at_another_time_has_the_same_signature() {
-        let first = signature("Test tides::high failed after 3.2s (pid 4711)");
+        let first = error_signature("Test tides::high failed after 3.2s (pid 4711)");
         assert_eq!(
             first,
-            signature("test tides::high FAILED after 11s (pid 12)")
+            error_signature("test tides::high FAILED after 11s (pid 12)")
         );
         assert_ne!(
             first,
-            signature("test tides::low failed after 3.2s (pid 4711)")
+            error_signature("test tides::low failed after 3.2s (pid 4711)")
         );
     }
 
     #[test]
     fn another_exit_status_has_another_signature() {
-        let check = |exit: i32| signature(&format!("its check failed: exit status {exit}"));
+        let check = |exit: i32| error_signature(&format!("its check failed: exit status {exit}"));
         assert_ne!(check(1), check(127));
         assert_eq!(check(1), "its check failed: exit status 1");
         assert_eq!(
-            signature("Exit code: 2 after 3 s"),
-            signature("exit code: 2 after 41 s")
+            error_signature("Exit code: 2 after 3 s"),
+            error_signature("exit code: 2 after 41 s")
         );
-        assert_ne!(signature("exit code: 2"), signature("exit code: 3"));
+        assert_ne!(
+            error_signature("exit code: 2"),
+            error_signature("exit code: 3")
+        );
     }
 
     #[test]
     fn a_command_that_worked_in_between_counts_anew() {
-        let mut circles = Circles::default();
+        let mut circles = LoopDetector::default();
         for exit in [1, 1, 0, 1, 1, 0, 1] {
-            assert_eq!(circles.called(&shell("make", exit), at(0)), None);
+            assert_eq!(circles.record_call(&shell("make", exit), at(0)), None);
         }
     }
 
     #[test]
     fn five_writes_of_a_file_count_only_within_ten_minutes() {
-        let write = Call::new(CallKind::Write, "Write", "a.rs");
-        let mut circles = Circles::default();
+        let write = AgentCall::new(CallKind::Write, "Write", "a.rs");
+        let mut circles = LoopDetector::default();
         for second in [0, 200, 400, 601, 801, 1002, 1003] {
-            assert_eq!(circles.called(&write, at(second)), None, "{second}");
+            assert_eq!(circles.record_call(&write, at(second)), None, "{second}");
         }
         assert_eq!(
-            circles.called(&write, at(1004)).as_deref(),
+            circles.record_call(&write, at(1004)).as_deref(),
             Some("`a.rs` was written 5 times in 10 minutes")
         );
     }
 
     #[test]
     fn the_same_call_again_and_again_is_a_circle_also_when_it_works() {
-        let mut circles = Circles::default();
-        for time in 1..Thresholds::default().calls {
-            let call = Call {
+        let mut circles = LoopDetector::default();
+        for time in 1..LoopThresholds::default().calls {
+            let call = AgentCall {
                 ms: Some(time.into()),
                 ..shell("ls", 0)
             };
-            assert_eq!(circles.called(&call, at(time.into())), None);
+            assert_eq!(circles.record_call(&call, at(time.into())), None);
         }
         assert_eq!(
-            circles.called(&shell("ls", 0), at(99)).as_deref(),
+            circles.record_call(&shell("ls", 0), at(99)).as_deref(),
             Some("`ls` was called 20 times in a row, and nothing else")
         );
-        assert_eq!(circles.called(&shell("pwd", 0), at(99)), None);
+        assert_eq!(circles.record_call(&shell("pwd", 0), at(99)), None);
     }
 
     #[test]
     fn what_is_turned_off_is_no_circle() {
-        let mut circles = Circles::new(Thresholds {
+        let mut circles = LoopDetector::new(LoopThresholds {
             failures: 0,
             writes: 0,
             repeats: 0,
             calls: 0,
         });
-        let write = Call::new(CallKind::Write, "Write", "a.rs");
+        let write = AgentCall::new(CallKind::Write, "Write", "a.rs");
         for second in 0..100 {
-            assert_eq!(circles.called(&shell("make", 2), at(second)), None);
-            assert_eq!(circles.called(&write, at(second)), None);
-            assert_eq!(circles.said("again"), None);
+            assert_eq!(circles.record_call(&shell("make", 2), at(second)), None);
+            assert_eq!(circles.record_call(&write, at(second)), None);
+            assert_eq!(circles.record_message("again"), None);
         }
     }
 
     #[test]
     fn the_same_words_in_a_row_are_a_circle_and_others_break_it() {
-        let mut circles = Circles::default();
-        for _ in 1..Thresholds::default().repeats {
-            assert_eq!(circles.said("I try again."), None);
+        let mut circles = LoopDetector::default();
+        for _ in 1..LoopThresholds::default().repeats {
+            assert_eq!(circles.record_message("I try again."), None);
         }
-        assert_eq!(circles.said("Something else."), None);
-        for _ in 1..Thresholds::default().repeats {
-            assert_eq!(circles.said("I try again."), None);
+        assert_eq!(circles.record_message("Something else."), None);
+        for _ in 1..LoopThresholds::default().repeats {
+            assert_eq!(circles.record_message("I try again."), None);
         }
-        assert!(circles.said("I try again.").is_some());
+        assert!(circles.record_message("I try again.").is_some());
     }
 }

@@ -13,31 +13,31 @@ use crate::attempt::AttemptRow;
 use crate::decision::DecisionRow;
 use crate::entry::{BlockerRow, EntryRow};
 use crate::event::Event;
-use crate::face::FaceRow;
-use crate::id::{AttemptId, DecisionId, Node, Place, RunId};
+use crate::face::NativeFileRow;
+use crate::id::{AttemptId, DecisionId, Node, RunId, TreePosition};
 use crate::item::ItemRow;
-use crate::journal::Stamp;
-use crate::lane::{LanesRow, unit_of};
+use crate::journal::EventStamp;
+use crate::lane::{LanesRow, unit_of_node};
 use crate::memory::{MemoryKind, MemoryRow};
 use crate::merge::MergeReturn;
-use crate::name::{FreeNumbers, NameRow, Naming, Space};
-use crate::plan::{Order, Turn};
+use crate::name::{FreeNumbers, NameRange, NameRow, Space};
+use crate::plan::{ItemTurn, Order};
 use crate::row::{Key, Row};
 use crate::run::{RunRow, RunState};
 use crate::scope::FileScope;
-use crate::standing::Standing;
-use crate::views::{apply, views};
+use crate::standing::ItemStanding;
+use crate::views::{apply_event, changed_keys};
 
 /// Rows by key, with the orders in which they are asked for.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tables {
     rows: BTreeMap<Key, Row>,
-    places: BTreeMap<(RunId, Place), Node>,
-    actionable: BTreeSet<(RunId, Place)>,
+    places: BTreeMap<(RunId, TreePosition), Node>,
+    actionable: BTreeSet<(RunId, TreePosition)>,
     /// Those of them that wait before they begin, or will, as their plan says.
-    waits: BTreeSet<(RunId, Place)>,
+    waits: BTreeSet<(RunId, TreePosition)>,
     /// The items that are not finished.
-    open: BTreeSet<(RunId, Place)>,
+    open: BTreeSet<(RunId, TreePosition)>,
     /// The items that an attempt claimed.
     claimed: BTreeSet<(RunId, Node)>,
     numbers: BTreeMap<u64, DecisionId>,
@@ -49,7 +49,7 @@ pub struct Tables {
 pub const HOLDING_MAX: u32 = 2;
 
 /// The place of the first child of the item at a place.
-fn first_child(place: &Place) -> Place {
+fn first_child_position(place: &TreePosition) -> TreePosition {
     place.child(0)
 }
 
@@ -61,9 +61,9 @@ impl Tables {
     }
 
     /// Puts a row in, in place of the one with its key.
-    pub fn put(&mut self, row: Row) {
+    pub fn insert(&mut self, row: Row) {
         let key = row.key();
-        self.unlist(&key);
+        self.remove_from_indexes(&key);
         match &row {
             Row::Item(item) => {
                 self.places
@@ -71,7 +71,7 @@ impl Tables {
                 let place = || (item.run, item.place.clone());
                 if item.is_actionable() {
                     self.actionable.insert(place());
-                    if item.is_held_by_wait() {
+                    if item.has_open_wait() {
                         self.waits.insert(place());
                     }
                 }
@@ -101,12 +101,12 @@ impl Tables {
     }
 
     /// Takes the row of that key out.
-    pub fn take(&mut self, key: &Key) -> Option<Row> {
-        self.unlist(key);
+    pub fn remove(&mut self, key: &Key) -> Option<Row> {
+        self.remove_from_indexes(key);
         self.rows.remove(key)
     }
 
-    fn unlist(&mut self, key: &Key) {
+    fn remove_from_indexes(&mut self, key: &Key) {
         match self.rows.get(key) {
             Some(Row::Item(item)) => {
                 let place = (item.run, item.place.clone());
@@ -137,15 +137,15 @@ impl Tables {
     }
 
     /// Changes every row that `event` changes.
-    pub fn fold(&mut self, event: &Event, stamp: &Stamp) {
+    pub fn fold(&mut self, event: &Event, stamp: &EventStamp) {
         // All are taken out before one is put in: items may change places.
-        let taken: Vec<_> = views(event, stamp)
+        let taken: Vec<_> = changed_keys(event, stamp)
             .into_iter()
-            .map(|key| (self.take(&key), key))
+            .map(|key| (self.remove(&key), key))
             .collect();
         for (before, key) in taken {
-            if let Some(after) = apply(&key, before, event, stamp) {
-                self.put(after);
+            if let Some(after) = apply_event(&key, before, event, stamp) {
+                self.insert(after);
             }
         }
     }
@@ -192,7 +192,7 @@ impl Tables {
 
     /// The item at that place.
     #[must_use]
-    pub fn item_at(&self, run: RunId, place: &Place) -> Option<&ItemRow> {
+    pub fn item_at(&self, run: RunId, place: &TreePosition) -> Option<&ItemRow> {
         self.places
             .get(&(run, place.clone()))
             .and_then(|node| self.item(run, node))
@@ -201,7 +201,7 @@ impl Tables {
     /// The items of a run, in the order of their nodes: where the order of the
     /// tree does not matter, this is far cheaper than [`Tables::tree`].
     pub fn items(&self, run: RunId) -> impl Iterator<Item = &ItemRow> {
-        let first = Key::Item(run, Node::named(""));
+        let first = Key::Item(run, Node::from_text(""));
         self.rows
             .range(first..)
             .map_while(move |(_, row)| match row {
@@ -219,7 +219,7 @@ impl Tables {
 
     /// The items of a run, in tree order.
     pub fn tree(&self, run: RunId) -> impl Iterator<Item = &ItemRow> {
-        let from = (run, Place::default());
+        let from = (run, TreePosition::default());
         self.places
             .range(from..)
             .take_while(move |((of, _), _)| *of == run)
@@ -227,7 +227,11 @@ impl Tables {
     }
 
     /// The items of a run that an attempt claimed, by their names.
-    pub fn claimed_by(&self, run: RunId, attempt: AttemptId) -> impl Iterator<Item = &ItemRow> {
+    pub fn items_claimed_by(
+        &self,
+        run: RunId,
+        attempt: AttemptId,
+    ) -> impl Iterator<Item = &ItemRow> {
         let of_run = self.claimed.iter().filter(move |(of, _)| *of == run);
         let items = of_run.filter_map(move |(_, node)| self.item(run, node));
         items.filter(move |item| {
@@ -237,7 +241,7 @@ impl Tables {
     }
 
     /// The item and those below it, in tree order.
-    pub fn subtree(&self, run: RunId, place: &Place) -> impl Iterator<Item = &ItemRow> {
+    pub fn subtree(&self, run: RunId, place: &TreePosition) -> impl Iterator<Item = &ItemRow> {
         let prefix = place.0.clone();
         self.places
             .range((run, place.clone())..)
@@ -247,9 +251,9 @@ impl Tables {
 
     /// The items that share a lane: the unit and those below it that are no units
     /// themselves.
-    pub fn unit_items<'t>(&'t self, unit: &'t ItemRow) -> impl Iterator<Item = &'t ItemRow> {
+    pub fn items_of_unit<'t>(&'t self, unit: &'t ItemRow) -> impl Iterator<Item = &'t ItemRow> {
         let below = self.subtree(unit.run, &unit.place);
-        below.filter(|item| unit_of(&item.node) == unit.node)
+        below.filter(|item| unit_of_node(&item.node) == unit.node)
     }
 
     /// The files that a unit is about: what it says, with what is said by the items
@@ -265,8 +269,8 @@ impl Tables {
         if let Some(MergeReturn::Conflict { files }) = returned {
             scope.0.clone_from(files);
         }
-        for item in self.unit_items(unit).chain(above) {
-            scope.extend(&item.scope);
+        for item in self.items_of_unit(unit).chain(above) {
+            scope.add_paths(&item.scope);
         }
         scope
     }
@@ -275,7 +279,7 @@ impl Tables {
     /// the one in which the project lies. All items of a unit share that of the unit.
     #[must_use]
     pub fn repository_of<'t>(&'t self, item: &'t ItemRow) -> Option<&'t str> {
-        let unit = unit_of(&item.node);
+        let unit = unit_of_node(&item.node);
         let unit = if unit == item.node {
             Some(item)
         } else {
@@ -292,7 +296,7 @@ impl Tables {
     /// same files of one repository, and which of these: it has a lane, or its work is
     /// not merged yet.
     #[must_use]
-    pub fn overlapping<'l>(
+    pub fn find_overlapping_unit<'l>(
         &self,
         lanes: &'l LanesRow,
         unit: &ItemRow,
@@ -301,7 +305,7 @@ impl Tables {
             return None;
         }
         let about = (self.repository_of(unit), &self.scope_of_unit(unit));
-        lanes.overlapping(&unit.node, about)
+        lanes.find_overlapping_unit(&unit.node, about)
     }
 
     /// The children of an item, or the roots of a run, that are not finished, in
@@ -309,26 +313,27 @@ impl Tables {
     pub fn open_children<'t>(
         &'t self,
         run: RunId,
-        above: &Place,
+        above: &TreePosition,
     ) -> impl Iterator<Item = &'t ItemRow> + use<'t> {
         let prefix = above.0.clone();
         let depth = prefix.len();
-        let mut from = Place(prefix.clone());
+        let mut from = TreePosition(prefix.clone());
         // What lies below a child is passed over: the next look begins behind it.
         std::iter::from_fn(move || {
             loop {
                 let mut found = self.open.range((run, from.clone())..);
-                let below = |(of, at): &&(RunId, Place)| *of == run && at.0.starts_with(&prefix);
+                let below =
+                    |(of, at): &&(RunId, TreePosition)| *of == run && at.0.starts_with(&prefix);
                 let (_, at) = found.next().filter(below)?;
                 let Some(index) = at.0.get(depth) else {
-                    from = first_child(at);
+                    from = first_child_position(at);
                     continue;
                 };
                 let mut child = prefix.clone();
                 child.push(*index);
-                from = Place(prefix.clone());
+                from = TreePosition(prefix.clone());
                 from.0.push(index.checked_add(1)?);
-                let row = self.item_at(run, &Place(child));
+                let row = self.item_at(run, &TreePosition(child));
                 if let Some(row) = row.filter(|row| !row.state.is_finished()) {
                     return Some(row);
                 }
@@ -340,7 +345,7 @@ impl Tables {
     /// finished: up to the second that holds up what stands behind it. What is
     /// behind can be told from these, also when the one itself is finished.
     #[must_use]
-    pub fn beside(&self, run: RunId, node: &Node) -> Vec<Node> {
+    pub fn open_items_beside(&self, run: RunId, node: &Node) -> Vec<Node> {
         let mut found = Vec::new();
         let line = std::iter::once(node.clone()).chain(node.ancestors());
         for row in line.filter_map(|node| self.item(run, &node)) {
@@ -348,7 +353,7 @@ impl Tables {
             let mut holding = 0;
             for sibling in self.open_children(run, &above) {
                 found.push(sibling.node.clone());
-                holding += u32::from(sibling.turn.holds(Turn::default()));
+                holding += u32::from(sibling.turn.is_blocking(ItemTurn::default()));
                 if holding == HOLDING_MAX {
                     break;
                 }
@@ -360,15 +365,15 @@ impl Tables {
     /// The first of the items for which one has to wait because they stand before
     /// it.
     #[must_use]
-    pub fn before(&self, item: &ItemRow) -> Option<&ItemRow> {
-        self.first_before(item.run, &item.place, item.turn, &item.depends_on)
+    pub fn find_blocking_predecessor(&self, item: &ItemRow) -> Option<&ItemRow> {
+        self.find_predecessor(item.run, &item.place, item.turn, &item.depends_on)
     }
 
     /// Of the items that wait for a person, and of those that are broken, the
     /// first.
     pub fn first_in_trouble(&self, run: RunId) -> impl Iterator<Item = &ItemRow> {
         let first = move |wanted| self.tree(run).find(move |item| item.standing() == wanted);
-        [Standing::Asking, Standing::Broken]
+        [ItemStanding::Asking, ItemStanding::Broken]
             .into_iter()
             .filter_map(first)
     }
@@ -376,15 +381,22 @@ impl Tables {
     /// Whether an item, that its plan gives nothing to wait for, has to wait for
     /// what stands before it below the same parent.
     #[must_use]
-    pub fn is_behind(&self, run: RunId, place: &Place, turn: Turn, depends_on: &[Node]) -> bool {
-        self.first_before(run, place, turn, depends_on).is_some()
-    }
-
-    fn first_before(
+    pub fn has_blocking_predecessor(
         &self,
         run: RunId,
-        place: &Place,
-        turn: Turn,
+        place: &TreePosition,
+        turn: ItemTurn,
+        depends_on: &[Node],
+    ) -> bool {
+        self.find_predecessor(run, place, turn, depends_on)
+            .is_some()
+    }
+
+    fn find_predecessor(
+        &self,
+        run: RunId,
+        place: &TreePosition,
+        turn: ItemTurn,
         depends_on: &[Node],
     ) -> Option<&ItemRow> {
         let order = self.run(run).map(|row| row.order);
@@ -396,13 +408,13 @@ impl Tables {
             .range(first..(run, place.clone()))
             .filter(|(_, at)| at.depth() == place.depth())
             .filter_map(|(_, at)| self.item_at(run, at))
-            .find(|sibling| sibling.turn.holds(turn))
+            .find(|sibling| sibling.turn.is_blocking(turn))
     }
 
     /// How long agents and checks were at work on the item and on those below
     /// it, in milliseconds. `now` counts what is under way as well.
     #[must_use]
-    pub fn work_ms(&self, item: &ItemRow, now: Option<Timestamp>) -> u64 {
+    pub fn total_work_ms(&self, item: &ItemRow, now: Option<Timestamp>) -> u64 {
         if item.is_leaf() {
             return item.work_ms_until(now);
         }
@@ -417,22 +429,22 @@ impl Tables {
     /// What depends on something unfinished is pending and passed over, so
     /// that tree order becomes an order that the dependencies allow.
     #[must_use]
-    pub fn next(&self, run: RunId) -> Option<&ItemRow> {
-        self.in_order(run, &self.actionable).next()
+    pub fn next_actionable_item(&self, run: RunId) -> Option<&ItemRow> {
+        self.items_at_places(run, &self.actionable).next()
     }
 
     /// The items of a run, in tree order, that could be started, and wait before they
     /// begin, or will, as their plan says.
-    pub fn waits_of_plan(&self, run: RunId) -> impl Iterator<Item = &ItemRow> {
-        self.in_order(run, &self.waits)
+    pub fn items_waiting_by_plan(&self, run: RunId) -> impl Iterator<Item = &ItemRow> {
+        self.items_at_places(run, &self.waits)
     }
 
-    fn in_order<'t>(
+    fn items_at_places<'t>(
         &'t self,
         run: RunId,
-        places: &'t BTreeSet<(RunId, Place)>,
+        places: &'t BTreeSet<(RunId, TreePosition)>,
     ) -> impl Iterator<Item = &'t ItemRow> {
-        let all = places.range((run, Place::default())..);
+        let all = places.range((run, TreePosition::default())..);
         let own = all.take_while(move |(of, _)| *of == run);
         own.filter_map(move |(_, place)| self.item_at(run, place))
     }
@@ -440,13 +452,13 @@ impl Tables {
     /// The item that a runner works on next at this time, of those that are
     /// free: the first that need not wait for a time. Where all have to, or a
     /// service has enough, it is the one that has to wait least.
-    pub fn next_at(
+    pub fn next_item_at(
         &self,
         run: RunId,
         now: Timestamp,
         is_free: impl Fn(&ItemRow) -> bool,
     ) -> Option<&ItemRow> {
-        let items = self.in_order(run, &self.actionable);
+        let items = self.items_at_places(run, &self.actionable);
         let items = items.filter(|item| is_free(item));
         let mut least: Option<&ItemRow> = None;
         for item in items {
@@ -470,22 +482,22 @@ impl Tables {
     /// The node that a run's pointer names: the one that its state is about,
     /// else the next one, else the last leaf.
     #[must_use]
-    pub fn pointer(&self, run: RunId) -> Option<&ItemRow> {
+    pub fn current_item(&self, run: RunId) -> Option<&ItemRow> {
         let at = self.run(run).and_then(|row| {
             let held = matches!(row.state, RunState::Waiting | RunState::Blocked);
             row.at.as_ref().filter(|_| held && row.pause.is_none())
         });
         at.and_then(|node| self.item(run, node))
-            .or_else(|| self.next(run))
-            .or_else(|| self.last(run))
+            .or_else(|| self.next_actionable_item(run))
+            .or_else(|| self.last_item(run))
     }
 
     /// The last item of a run in tree order, a leaf.
-    fn last(&self, run: RunId) -> Option<&ItemRow> {
-        let end = (run, Place(vec![u32::MAX]));
+    fn last_item(&self, run: RunId) -> Option<&ItemRow> {
+        let end = (run, TreePosition(vec![u32::MAX]));
         let (_, node) = self
             .places
-            .range((run, Place::default())..end)
+            .range((run, TreePosition::default())..end)
             .next_back()?;
         self.item(run, node)
     }
@@ -493,8 +505,8 @@ impl Tables {
     /// The last root of a run.
     #[must_use]
     pub fn last_root(&self, run: RunId) -> Option<&ItemRow> {
-        let last = self.last(run)?;
-        let root = Place(last.place.0.first().copied().into_iter().collect());
+        let last = self.last_item(run)?;
+        let root = TreePosition(last.place.0.first().copied().into_iter().collect());
         self.item_at(run, &root)
     }
 
@@ -511,7 +523,7 @@ impl Tables {
     #[must_use]
     pub fn attempts_by_time(&self) -> Vec<&AttemptRow> {
         let mut attempts: Vec<&AttemptRow> = self.attempts().collect();
-        attempts.sort_by_key(|row| (row.time(), row.id));
+        attempts.sort_by_key(|row| (row.happened_at(), row.id));
         attempts
     }
 
@@ -554,7 +566,7 @@ impl Tables {
 
     /// The number that the next decision will have, if all are here.
     #[must_use]
-    pub fn next_decision(&self) -> u64 {
+    pub fn next_decision_number(&self) -> u64 {
         self.numbers.keys().next_back().map_or(1, |last| last + 1)
     }
 
@@ -601,7 +613,7 @@ impl Tables {
     }
 
     /// Everything remembered, by id.
-    pub fn memory(&self) -> impl Iterator<Item = &MemoryRow> {
+    pub fn memories(&self) -> impl Iterator<Item = &MemoryRow> {
         self.rows_between(
             Key::Memory(String::new()),
             Key::Name(Space::ALL[0], String::new()),
@@ -617,7 +629,7 @@ impl Tables {
 
     /// What is remembered under that id.
     #[must_use]
-    pub fn remembered(&self, id: &str) -> Option<&MemoryRow> {
+    pub fn find_memory(&self, id: &str) -> Option<&MemoryRow> {
         match self.rows.get(&Key::Memory(id.to_owned())) {
             Some(Row::Memory(row)) => Some(row),
             Some(_) | None => None,
@@ -628,15 +640,15 @@ impl Tables {
     /// a store that is alone.
     #[must_use]
     pub fn free_numbers(&self, kind: MemoryKind) -> FreeNumbers {
-        let rows = self.memory().filter(|row| row.memory.kind == kind);
+        let rows = self.memories().filter(|row| row.memory.kind == kind);
         let taken: BTreeSet<u64> = rows.map(|row| row.number).collect();
-        let own = taken.range(..Naming::SHARED_FROM).next_back();
-        FreeNumbers::among(&taken, own.map_or(1, |last| last + 1))
+        let own = taken.range(..NameRange::SHARED_FROM).next_back();
+        FreeNumbers::outside_taken(&taken, own.map_or(1, |last| last + 1))
     }
 
     /// What a name names.
     #[must_use]
-    pub fn named(&self, space: Space, name: &str) -> Option<&NameRow> {
+    pub fn find_name(&self, space: Space, name: &str) -> Option<&NameRow> {
         match self.rows.get(&Key::Name(space, name.to_owned())) {
             Some(Row::Name(row)) => Some(row),
             Some(_) | None => None,
@@ -644,7 +656,7 @@ impl Tables {
     }
 
     /// The names of a space that begin so, in their order.
-    pub fn names_from<'t>(
+    pub fn names_with_prefix<'t>(
         &'t self,
         space: Space,
         start: &'t str,
@@ -666,7 +678,7 @@ impl Tables {
     }
 
     /// Every native file that is or was a face, by path.
-    pub fn faces(&self) -> impl Iterator<Item = &FaceRow> {
+    pub fn native_files(&self) -> impl Iterator<Item = &NativeFileRow> {
         self.rows.values().filter_map(|row| {
             if let Row::Face(face) = row {
                 Some(&**face)

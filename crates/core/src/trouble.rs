@@ -1,10 +1,10 @@
 //! What stood in the way of an agent, as its program tells.
 
-use crate::classify::Category;
+use crate::classify::FailureCategory;
 use crate::word::words;
 
 words! {
-    /// What stood in the way of an agent. Finer than [`Category`], which is
+    /// What stood in the way of an agent. Finer than [`FailureCategory`], which is
     /// what plans speak of: [`Trouble::category`] maps one to the other.
     Trouble {
         /// The service could not be reached, or failed: a connection, status 5xx.
@@ -45,11 +45,11 @@ words! {
 impl Trouble {
     /// What it is in the words of a plan; none where no attempt was spent.
     #[must_use]
-    pub fn category(self) -> Category {
+    pub fn category(self) -> FailureCategory {
         match self {
-            Self::Network => Category::Network,
-            Self::RateLimit => Category::RateLimit,
-            Self::Timeout | Self::Signal => Category::Timeout,
+            Self::Network => FailureCategory::Network,
+            Self::RateLimit => FailureCategory::RateLimit,
+            Self::Timeout | Self::Signal => FailureCategory::Timeout,
             Self::Auth
             | Self::Limit
             | Self::Refusal
@@ -60,7 +60,7 @@ impl Trouble {
             | Self::NoVerdict
             | Self::Unfinished
             | Self::HookRefused
-            | Self::Logic => Category::Logic,
+            | Self::Logic => FailureCategory::Logic,
         }
     }
 }

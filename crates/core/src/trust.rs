@@ -31,7 +31,7 @@ const OUTWEIGHS: u64 = 2;
 /// How far to trust what `by` recorded, in the words of [`Actor`], after so many
 /// attempts that had it in their prompt succeeded and failed.
 #[must_use]
-pub fn trust(by: &str, helped: u64, failed: u64) -> Trust {
+pub fn assess_trust(by: &str, helped: u64, failed: u64) -> Trust {
     if is_doubted(helped, failed) {
         return Trust::Doubted;
     }
@@ -78,7 +78,7 @@ mod tests {
             ("person:ada", u64::MAX, u64::MAX, Trust::Told),
         ] {
             assert_eq!(
-                trust(by, helped, failed),
+                assess_trust(by, helped, failed),
                 expected,
                 "{by} {helped} {failed}"
             );
@@ -89,7 +89,7 @@ mod tests {
     fn what_is_doubted_is_never_proven() {
         for helped in 0..20 {
             for failed in 0..20 {
-                let doubted = trust("person:ada", helped, failed) == Trust::Doubted;
+                let doubted = assess_trust("person:ada", helped, failed) == Trust::Doubted;
                 assert_eq!(doubted, is_doubted(helped, failed), "{helped} {failed}");
             }
         }

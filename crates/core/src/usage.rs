@@ -14,7 +14,7 @@ pub use spend::Spend;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Usage {
     /// Fresh tokens read: neither from a cache nor written to one. In events of
-    /// older versions they may hold both: see [`Usage::with_fresh_input`].
+    /// older versions they may hold both: see [`Usage::without_cached_input`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input_tokens: Option<u64>,
     /// Tokens written. Reasoning counts here where the program counts it here.
@@ -54,7 +54,7 @@ impl Usage {
     /// All tokens that count for a budget: read, written, from and to a cache.
     /// None where nobody said anything of tokens.
     #[must_use]
-    pub fn tokens(&self) -> Option<u64> {
+    pub fn budget_tokens(&self) -> Option<u64> {
         let all = [
             self.input_tokens,
             self.output_tokens,
@@ -62,12 +62,12 @@ impl Usage {
             self.cache_write_tokens,
         ];
         let sum = all.into_iter().flatten().reduce(u64::saturating_add)?;
-        Some(sum.saturating_sub(self.counted_twice()))
+        Some(sum.saturating_sub(self.tokens_counted_twice()))
     }
 
     /// Tokens that stand both in the input and in those of a cache.
     #[must_use]
-    pub fn counted_twice(&self) -> u64 {
+    pub fn tokens_counted_twice(&self) -> u64 {
         if !self.input_holds_cached {
             return 0;
         }
@@ -78,8 +78,8 @@ impl Usage {
 
     /// The same, without the tokens of a cache among the input.
     #[must_use]
-    pub fn with_fresh_input(self) -> Self {
-        let cached = self.counted_twice();
+    pub fn without_cached_input(self) -> Self {
+        let cached = self.tokens_counted_twice();
         Self {
             input_tokens: self.input_tokens.map(|input| input - cached),
             input_holds_cached: false,
@@ -90,10 +90,10 @@ impl Usage {
     /// The larger of two lower bounds of one amount, kind by kind: nothing is
     /// counted twice. Dollars stay with this one where it has any.
     #[must_use]
-    pub fn at_least(&self, other: &Self) -> Self {
+    pub fn max_of_bounds(&self, other: &Self) -> Self {
         let (own, other) = (
-            self.clone().with_fresh_input(),
-            other.clone().with_fresh_input(),
+            self.clone().without_cached_input(),
+            other.clone().without_cached_input(),
         );
         Self {
             input_tokens: own.input_tokens.max(other.input_tokens),
@@ -101,21 +101,21 @@ impl Usage {
             cache_read_tokens: own.cache_read_tokens.max(other.cache_read_tokens),
             cache_write_tokens: own.cache_write_tokens.max(other.cache_write_tokens),
             reasoning_tokens: own.reasoning_tokens.max(other.reasoning_tokens),
-            ..own.or(&other)
+            ..own.or_lower_bound(&other)
         }
     }
 
     /// Dollars, said or reckoned.
     #[must_use]
-    pub fn dollars(&self) -> Option<f64> {
+    pub fn total_dollars(&self) -> Option<f64> {
         self.cost_usd.or(self.estimate_usd)
     }
 
     /// The same, with what `least` says where this says nothing: what was seen
     /// of an attempt while it worked, when its end says less.
     #[must_use]
-    pub fn or(&self, least: &Self) -> Self {
-        let is_said = self.dollars().is_some();
+    pub fn or_lower_bound(&self, least: &Self) -> Self {
+        let is_said = self.total_dollars().is_some();
         Self {
             input_tokens: self.input_tokens.or(least.input_tokens),
             output_tokens: self.output_tokens.or(least.output_tokens),
@@ -134,7 +134,7 @@ impl Usage {
     /// What was used since `before`, where this is a total that goes on from
     /// it: what grew less than nothing began anew and is taken as it is.
     #[must_use]
-    pub fn since(&self, before: &Self) -> Self {
+    pub fn usage_since(&self, before: &Self) -> Self {
         let tokens = |now: Option<u64>, then: Option<u64>| {
             now.map(|now| now.checked_sub(then.unwrap_or(0)).unwrap_or(now))
         };
@@ -160,14 +160,14 @@ impl Usage {
     /// Both together. What is known of one alone counts.
     #[must_use]
     pub fn plus(&self, other: &Self) -> Self {
-        fn both<T>(a: Option<T>, b: Option<T>, add: impl Fn(T, T) -> T) -> Option<T> {
+        fn combine<T>(a: Option<T>, b: Option<T>, add: impl Fn(T, T) -> T) -> Option<T> {
             match (a, b) {
                 (Some(a), Some(b)) => Some(add(a, b)),
                 (a, b) => a.or(b),
             }
         }
-        let tokens = |a, b| both(a, b, u64::saturating_add);
-        let dollars = |a, b| both(a, b, |a: f64, b| a + b);
+        let tokens = |a, b| combine(a, b, u64::saturating_add);
+        let dollars = |a, b| combine(a, b, |a: f64, b| a + b);
         Self {
             input_tokens: tokens(self.input_tokens, other.input_tokens),
             output_tokens: tokens(self.output_tokens, other.output_tokens),
@@ -197,19 +197,19 @@ mod tests {
 
     #[test]
     fn a_total_of_a_thread_less_what_it_was_before_is_what_was_used_since() {
-        let since = usage(3000, 154, None).since(&usage(1500, 77, None));
+        let since = usage(3000, 154, None).usage_since(&usage(1500, 77, None));
         assert_eq!(since, usage(1500, 77, None));
         // A thread that began anew counts from nothing.
-        let since = usage(200, 10, None).since(&usage(1500, 77, None));
+        let since = usage(200, 10, None).usage_since(&usage(1500, 77, None));
         assert_eq!(since, usage(200, 10, None));
     }
 
     #[test]
     fn an_unknown_cost_stays_unknown() {
         assert_eq!(usage(1, 1, None).plus(&usage(1, 1, None)).cost_usd, None);
-        assert_eq!(usage(1, 1, None).dollars(), None);
-        assert_eq!(Usage::default().tokens(), None);
-        assert_eq!(usage(1, 2, None).tokens(), Some(3));
+        assert_eq!(usage(1, 1, None).total_dollars(), None);
+        assert_eq!(Usage::default().budget_tokens(), None);
+        assert_eq!(usage(1, 2, None).budget_tokens(), Some(3));
     }
 
     #[test]
@@ -219,13 +219,13 @@ mod tests {
             input_holds_cached: true,
             ..usage(1500, 77, None)
         };
-        assert_eq!(codex.tokens(), Some(1577));
-        let fresh = codex.with_fresh_input();
+        assert_eq!(codex.budget_tokens(), Some(1577));
+        let fresh = codex.without_cached_input();
         assert_eq!(
-            (fresh.input_tokens, fresh.tokens()),
+            (fresh.input_tokens, fresh.budget_tokens()),
             (Some(1000), Some(1577))
         );
-        assert_eq!(fresh.clone().with_fresh_input(), fresh);
+        assert_eq!(fresh.clone().without_cached_input(), fresh);
     }
 
     #[test]
@@ -235,8 +235,8 @@ mod tests {
             cache_read_tokens: Some(800),
             ..usage(1200, 42, None)
         };
-        let both = stream.at_least(&file);
-        assert_eq!(both, file.at_least(&stream));
+        let both = stream.max_of_bounds(&file);
+        assert_eq!(both, file.max_of_bounds(&stream));
         assert_eq!(
             (both.input_tokens, both.output_tokens),
             (Some(2400), Some(42))
@@ -245,7 +245,11 @@ mod tests {
             (both.cache_read_tokens, both.cost_usd),
             (Some(800), Some(0.5))
         );
-        assert_eq!(both.at_least(&Usage::default()), both);
-        assert!(Usage::default().at_least(&Usage::default()).is_unknown());
+        assert_eq!(both.max_of_bounds(&Usage::default()), both);
+        assert!(
+            Usage::default()
+                .max_of_bounds(&Usage::default())
+                .is_unknown()
+        );
     }
 }

@@ -1,6 +1,6 @@
 //! What an event changes in the read tables.
 //!
-//! [`views`] names the rows, [`apply`] makes each one anew. Neither looks at
+//! [`changed_keys`] names the rows, [`apply_event`] makes each one anew. Neither looks at
 //! any other row: whatever a change depends on stands in the event, so that a
 //! table can be thrown away and rebuilt from the journal alone.
 
@@ -8,25 +8,25 @@ use std::collections::BTreeMap;
 
 use jiff::SignedDuration;
 
-use crate::attempt::{AttemptRow, Conversation, Outcome, Report, Role, Spend, ToldAttempt};
-use crate::classify::Category;
-use crate::decision::{DecisionRow, Verdict};
+use crate::attempt::{AttemptRow, Conversation, Outcome, Report, ReportedAttempt, Role, Spend};
+use crate::classify::FailureCategory;
+use crate::decision::{DecisionRow, DecisionVerdict};
 use crate::entry::{BLOCKERS_KEPT, BlockerRow, EntryRow, EntryType};
 use crate::event::{BlockedBefore, Event, ItemMoved, ItemPlanned, RunPlanned};
-use crate::evidence::{BaselineResult, Claims, TreeChange};
-use crate::face::FaceRow;
+use crate::evidence::{BaselineResult, ClaimSettings, TreeChange};
+use crate::face::NativeFileRow;
 use crate::flags::RunFlags;
 use crate::gate::{GateReport, GateRuns};
 use crate::id::{Node, RunId};
 use crate::item::{
     CommitIntent, Evidence, ItemRow, ItemState, Rejection, Stage, WORK_COMMITS_MAX, millis_between,
 };
-use crate::iteration_hook::{note_end, note_start};
-use crate::journal::Stamp;
+use crate::iteration_hook::{record_hook_end, record_hook_start};
+use crate::journal::EventStamp;
 use crate::lane::{Landing, LaneConversation, LaneHold, LanesRow, TargetRow, UnitRow};
 use crate::memory::{AGAIN_KEPT, Memory, MemoryKind, MemoryRow, Retirement};
 use crate::merge::{MergeReturn, MergeRow, MergeState};
-use crate::name::{NameRow, Named, Space};
+use crate::name::{NameRow, NamedRow, Space};
 use crate::notification::{
     EndedInvocation, LastNotification, NotificationStage, NotificationSubject,
 };
@@ -36,18 +36,18 @@ use crate::pull_request::{PullRequestNews, PullRequestRow};
 use crate::request::Deferral;
 use crate::review::ReviewVerdict;
 use crate::row::{Key, Row};
-use crate::run::{Asked, Holder, Pause, Request, RunRow, RunState};
+use crate::run::{Pause, PendingRequest, RunHolder, RunRow, RunState, RunnerRequest};
 use crate::trouble::Trouble;
 
 /// The rows that `event` changes, each once.
 #[must_use]
-pub fn views(event: &Event, stamp: &Stamp) -> Vec<Key> {
+pub fn changed_keys(event: &Event, stamp: &EventStamp) -> Vec<Key> {
     let item = |run: &RunId, node: &Node| Key::Item(*run, node.clone());
     match event {
         Event::RunPlanned(planned) => vec![Key::Run(planned.run)],
         Event::ItemPlanned(planned) => vec![
             item(&planned.run, &planned.item.node),
-            above(planned.run, &planned.item.node),
+            parent_key(planned.run, &planned.item.node),
         ],
         Event::LeaseTaken { run, .. }
         | Event::LeaseLost { run, .. }
@@ -118,11 +118,13 @@ pub fn views(event: &Event, stamp: &Stamp) -> Vec<Key> {
         Event::FaceTurned { path, .. } => vec![Key::Face(path.clone())],
         // No rule asks about it: it is read from the journal where it is shown.
         Event::CallNoted(_) => Vec::new(),
-        Event::NotificationStarted { subject, .. } => vec![notified(subject)],
+        Event::NotificationStarted { subject, .. } => vec![notified_row_key(subject)],
         // And the run keeps how the last one ended.
         Event::NotificationEnded { subject, .. } => match subject {
-            NotificationSubject::Decision { run, .. } => vec![notified(subject), Key::Run(*run)],
-            NotificationSubject::Invocation { .. } => vec![notified(subject)],
+            NotificationSubject::Decision { run, .. } => {
+                vec![notified_row_key(subject), Key::Run(*run)]
+            }
+            NotificationSubject::Invocation { .. } => vec![notified_row_key(subject)],
         },
         Event::AttemptEnded {
             attempt, run, node, ..
@@ -150,7 +152,7 @@ pub fn views(event: &Event, stamp: &Stamp) -> Vec<Key> {
         | Event::PullRequestOpened { run, node, .. }
         | Event::PullRequestSeen { run, node, .. }
         | Event::MergeEnded { run, node, .. } => vec![item(run, node), Key::Run(*run)],
-        Event::ItemMoved(moved) => item_moved(moved),
+        Event::ItemMoved(moved) => keys_of_item_move(moved),
         Event::ItemChanged(changed) => vec![item(&changed.run, &changed.node)],
         Event::ItemsPlaced(placed) => {
             let nodes = placed.places.keys();
@@ -184,7 +186,7 @@ pub fn views(event: &Event, stamp: &Stamp) -> Vec<Key> {
 }
 
 /// The row that knows how far a notification came.
-fn notified(subject: &NotificationSubject) -> Key {
+fn notified_row_key(subject: &NotificationSubject) -> Key {
     match subject {
         NotificationSubject::Decision { id, .. } => Key::Decision(*id),
         NotificationSubject::Invocation { run, .. } => Key::Run(*run),
@@ -192,7 +194,7 @@ fn notified(subject: &NotificationSubject) -> Key {
 }
 
 /// The row that counts this node among its children: its parent, or the run.
-fn above(run: RunId, node: &Node) -> Key {
+fn parent_key(run: RunId, node: &Node) -> Key {
     node.parent()
         .map_or(Key::Run(run), |parent| Key::Item(run, parent))
 }
@@ -208,11 +210,11 @@ fn memory_keys(memory: &Memory) -> Vec<Key> {
     keys
 }
 
-fn item_moved(moved: &ItemMoved) -> Vec<Key> {
+fn keys_of_item_move(moved: &ItemMoved) -> Vec<Key> {
     let mut keys = vec![Key::Item(moved.run, moved.node.clone())];
     let counted = moved.from.is_finished() != moved.to.is_finished();
     if counted {
-        keys.push(above(moved.run, &moved.node));
+        keys.push(parent_key(moved.run, &moved.node));
     }
     if moved.task && (!counted || moved.node.parent().is_some()) {
         keys.push(Key::Run(moved.run));
@@ -224,7 +226,12 @@ fn item_moved(moved: &ItemMoved) -> Vec<Key> {
 ///
 /// An event about a row that is not there changes nothing.
 #[must_use]
-pub fn apply(key: &Key, before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<Row> {
+pub fn apply_event(
+    key: &Key,
+    before: Option<Row>,
+    event: &Event,
+    stamp: &EventStamp,
+) -> Option<Row> {
     match key {
         Key::Run(_) => run_row(before, event, stamp).map(|row| Row::Run(Box::new(row))),
         Key::Item(_, node) => {
@@ -237,7 +244,7 @@ pub fn apply(key: &Key, before: Option<Row>, event: &Event, stamp: &Stamp) -> Op
         Key::Entry(_) => entry_row(before, event, stamp).map(|row| Row::Entry(Box::new(row))),
         Key::Blocker(spec, task_id) => {
             let row = if matches!(event, Event::EntryRevised { .. }) {
-                revised_blocker_row((spec, task_id), before, event, stamp)
+                revise_blocker_row((spec, task_id), before, event, stamp)
             } else {
                 blocker_row(before, event, stamp)
             };
@@ -247,13 +254,13 @@ pub fn apply(key: &Key, before: Option<Row>, event: &Event, stamp: &Stamp) -> Op
         Key::Name(space, name) => {
             name_row(before, *space, name, event, stamp).map(|row| Row::Name(Box::new(row)))
         }
-        Key::Face(_) => face_row(event, stamp).map(|row| Row::Face(Box::new(row))),
+        Key::Face(_) => native_file_row(event, stamp).map(|row| Row::Face(Box::new(row))),
     }
 }
 
-fn run_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<RunRow> {
+fn run_row(before: Option<Row>, event: &Event, stamp: &EventStamp) -> Option<RunRow> {
     if let Event::RunPlanned(planned) = event {
-        return Some(planned_run(planned, stamp));
+        return Some(row_of_planned_run(planned, stamp));
     }
     let Some(Row::Run(row)) = before else {
         return None;
@@ -271,7 +278,7 @@ fn run_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<RunRow> 
         } => {
             let before = row.joined.iter().position(|joined| joined.token == *token);
             let before = before.map(|nth| row.joined.remove(nth));
-            let holder = Holder {
+            let holder = RunHolder {
                 owner: owner.clone(),
                 token: *token,
                 since: stamp.time,
@@ -298,7 +305,7 @@ fn run_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<RunRow> 
             if *notify || row.notifications.is_some() {
                 row.notifications.get_or_insert_default().end_wanted = *notify;
             }
-            enter(&mut row, RunState::Running, stamp);
+            enter_state(&mut row, RunState::Running, stamp);
             row.invocations += 1;
             row.invoked_at = Some(stamp.time);
             row.limits = limits.clone();
@@ -317,7 +324,7 @@ fn run_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<RunRow> 
             was_there,
             ..
         } => {
-            let known = row.target_in(repository.as_deref());
+            let known = row.target_in_repository(repository.as_deref());
             let target = TargetRow {
                 branch: branch.clone(),
                 base: base.clone(),
@@ -330,7 +337,7 @@ fn run_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<RunRow> 
             match repository {
                 Some(name) => {
                     // From here on merges are counted for each repository.
-                    let merges = row.last_merge_in(None);
+                    let merges = row.last_merge_in_repository(None);
                     if let Some(own) = row.target.as_deref_mut() {
                         own.merged = merges;
                     }
@@ -346,13 +353,13 @@ fn run_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<RunRow> 
         Event::LandStarted {
             commit, onto, at, ..
         } => {
-            row.landing = Some(landing(commit, onto, at.as_deref()));
+            row.landing = Some(new_landing(commit, onto, at.as_deref()));
         }
         Event::RunLanded {
             commit, onto, at, ..
         } => {
             row.landing = None;
-            row.landed = Some(landing(commit, onto, at.as_deref()));
+            row.landed = Some(new_landing(commit, onto, at.as_deref()));
         }
         Event::LaneTaken { .. }
         | Event::LaneLeft { .. }
@@ -364,7 +371,7 @@ fn run_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<RunRow> 
         | Event::PullRequestTaken { .. }
         | Event::PullRequestOpened { .. }
         | Event::PullRequestSeen { .. }
-        | Event::MergeEnded { .. } => lanes_of_run(&mut row, event),
+        | Event::MergeEnded { .. } => apply_to_lanes(&mut row, event),
         Event::RunMoved {
             to,
             pause,
@@ -372,21 +379,21 @@ fn run_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<RunRow> 
             reason,
             ..
         } => {
-            enter(&mut row, state_moved_to(*to, pause.as_ref()), stamp);
+            enter_state(&mut row, run_state_after_move(*to, pause.as_ref()), stamp);
             row.pause = pause.clone();
             row.at = at.clone();
             row.reason = reason.clone();
             row.completed_at = (*to == RunState::Done).then_some(stamp.time);
         }
         Event::NotificationStarted { .. } | Event::NotificationEnded { .. } => {
-            notify_of_run(&mut row, event, stamp);
+            apply_run_notification(&mut row, event, stamp);
         }
         Event::RunAsked { request, by, .. } => {
-            let asked = Asked {
+            let asked = PendingRequest {
                 request: *request,
                 by: by.clone(),
             };
-            row.asked = (*request != Request::GoOn).then_some(asked);
+            row.asked = (*request != RunnerRequest::GoOn).then_some(asked);
         }
         // A hook belongs to the iteration that it follows.
         Event::AttemptStarted { hook: Some(_), .. } => {}
@@ -397,21 +404,21 @@ fn run_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<RunRow> 
         Event::ItemMoved(moved) => {
             row.tasks += u32::from(moved.task);
             if moved.node.parent().is_none() {
-                count(&mut row.open_roots, moved);
+                count_open_children(&mut row.open_roots, moved);
             }
         }
-        Event::RunChanged(changed) => changed.apply(&mut row),
+        Event::RunChanged(changed) => changed.apply_to_run(&mut row),
         Event::AttemptEnded { node, report, .. } => {
-            count_spend(&mut row, report);
+            add_spend(&mut row, report);
             row.has_counted |= !report.cannot_start && report.outcome != Outcome::Interrupted;
             let is_refused = report.trouble == Some(Trouble::HookRefused);
             row.hook_refused = is_refused.then(|| node.clone());
             // A wait for a service is no iteration.
-            if report.is_put_off() {
+            if report.is_rate_limited() {
                 row.iterations = row.iterations.saturating_sub(1);
             }
         }
-        Event::AttemptTold(told) => count_spend(&mut row, &told.report),
+        Event::AttemptTold(told) => add_spend(&mut row, &told.report),
         Event::RunPlanned(_)
         | Event::AttemptAnswered { .. }
         | Event::AttemptJudged { .. }
@@ -450,7 +457,7 @@ fn run_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<RunRow> 
     clippy::wildcard_enum_match_arm,
     reason = "called for the events of lanes and merges alone"
 )]
-fn lanes_of_run(row: &mut RunRow, event: &Event) {
+fn apply_to_lanes(row: &mut RunRow, event: &Event) {
     let Some(lanes) = &mut row.lanes else {
         return;
     };
@@ -553,7 +560,7 @@ fn free_slot(lanes: &mut LanesRow, node: &Node) {
     clippy::wildcard_enum_match_arm,
     reason = "called for the events of lanes and merges alone"
 )]
-fn unit_event(row: &mut ItemRow, event: &Event, stamp: &Stamp) {
+fn apply_to_unit(row: &mut ItemRow, event: &Event, stamp: &EventStamp) {
     let unit = row.unit.get_or_insert_default();
     match event {
         Event::LaneTaken {
@@ -628,7 +635,7 @@ fn unit_event(row: &mut ItemRow, event: &Event, stamp: &Stamp) {
         }
         Event::PullRequestAsked {
             head, branch, base, ..
-        } => asked_for(unit, (head, branch, base)),
+        } => start_pull_request(unit, (head, branch, base)),
         Event::PullRequestTaken {
             number,
             url,
@@ -658,9 +665,9 @@ fn unit_event(row: &mut ItemRow, event: &Event, stamp: &Stamp) {
                 row.trouble = None;
                 row.held = false;
             }
-            note_requested(unit);
+            record_requested(unit);
         }
-        Event::PullRequestSeen { news, .. } => saw_news(unit, news),
+        Event::PullRequestSeen { news, .. } => apply_news(unit, news),
         Event::MergeReturned { why, .. } => {
             // What people at the pull request want is a rejection as any other.
             let is_rejected = matches!(why, MergeReturn::Rejected { .. });
@@ -698,7 +705,7 @@ fn unit_event(row: &mut ItemRow, event: &Event, stamp: &Stamp) {
 }
 
 /// Its work is to stand in a pull request. Where the last one is over it is another one.
-fn asked_for(unit: &mut UnitRow, (head, branch, base): (&str, &str, &str)) {
+fn start_pull_request(unit: &mut UnitRow, (head, branch, base): (&str, &str, &str)) {
     let row = unit.pull_request.get_or_insert_default();
     if row.closed || row.merged.is_some() {
         row.number = None;
@@ -718,14 +725,14 @@ fn asked_for(unit: &mut UnitRow, (head, branch, base): (&str, &str, &str)) {
 }
 
 /// The work of the unit waits in its pull request.
-fn note_requested(unit: &mut UnitRow) {
+fn record_requested(unit: &mut UnitRow) {
     if let Some(merge) = &mut unit.merge {
         merge.state = MergeState::Requested;
     }
 }
 
 /// What a look at the pull request of a unit changes in what is known of it.
-fn saw_news(unit: &mut UnitRow, news: &PullRequestNews) {
+fn apply_news(unit: &mut UnitRow, news: &PullRequestNews) {
     let Some(row) = &mut unit.pull_request else {
         return;
     };
@@ -756,13 +763,13 @@ fn saw_news(unit: &mut UnitRow, news: &PullRequestNews) {
         }
         PullRequestNews::Trouble { why } => {
             row.trouble = Some(why.clone());
-            note_requested(unit);
+            record_requested(unit);
         }
     }
 }
 
-fn count_spend(row: &mut RunRow, report: &Report) {
-    row.spend = row.spend.plus(&report.spend());
+fn add_spend(row: &mut RunRow, report: &Report) {
+    row.spend = row.spend.plus(&report.counted_spend());
     for (model, spend) in report.spend_by_model() {
         let sum = row.spend_by_model.entry(model.clone()).or_default();
         *sum = sum.plus(&spend);
@@ -771,14 +778,14 @@ fn count_spend(row: &mut RunRow, report: &Report) {
 
 /// The state of a run that an event moved: what an older version took for a
 /// pause waits for a person at a breakpoint.
-fn state_moved_to(to: RunState, pause: Option<&Pause>) -> RunState {
+fn run_state_after_move(to: RunState, pause: Option<&Pause>) -> RunState {
     match (to, pause) {
         (RunState::Paused, Some(Pause::Breakpoint { .. })) => RunState::Waiting,
         (to, _) => to,
     }
 }
 
-fn landing(commit: &str, onto: &str, at: Option<&str>) -> Box<Landing> {
+fn new_landing(commit: &str, onto: &str, at: Option<&str>) -> Box<Landing> {
     Box::new(Landing {
         commit: commit.to_owned(),
         onto: onto.to_owned(),
@@ -786,7 +793,7 @@ fn landing(commit: &str, onto: &str, at: Option<&str>) -> Box<Landing> {
     })
 }
 
-fn enter(row: &mut RunRow, to: RunState, stamp: &Stamp) {
+fn enter_state(row: &mut RunRow, to: RunState, stamp: &EventStamp) {
     row.state = to;
     row.since = stamp.time;
     row.pause = None;
@@ -796,7 +803,7 @@ fn enter(row: &mut RunRow, to: RunState, stamp: &Stamp) {
 }
 
 /// Keeps a count of unfinished children true.
-fn count(open: &mut u32, moved: &ItemMoved) {
+fn count_open_children(open: &mut u32, moved: &ItemMoved) {
     match (moved.from.is_finished(), moved.to.is_finished()) {
         (false, true) => *open = open.saturating_sub(1),
         (true, false) => *open += 1,
@@ -806,9 +813,9 @@ fn count(open: &mut u32, moved: &ItemMoved) {
 
 /// Notes that the present invocation is over, where its last runner is gone and
 /// somebody wants to know.
-fn end_invocation(row: &mut RunRow, stamp: &Stamp) {
+fn end_invocation(row: &mut RunRow, stamp: &EventStamp) {
     let is_left = row.runners().next().is_none();
-    let ended = EndedInvocation::of_run(row, stamp.time);
+    let ended = EndedInvocation::from_run(row, stamp.time);
     if let Some(known) = &mut row.notifications
         && known.end_wanted
         && is_left
@@ -819,7 +826,7 @@ fn end_invocation(row: &mut RunRow, stamp: &Stamp) {
 }
 
 /// How far the notification of an end came, and how the last one of the run ended.
-fn notify_of_run(row: &mut RunRow, event: &Event, stamp: &Stamp) {
+fn apply_run_notification(row: &mut RunRow, event: &Event, stamp: &EventStamp) {
     let run = row.id;
     let about = |subject: &NotificationSubject, end: &EndedInvocation| {
         let number = end.number;
@@ -840,7 +847,7 @@ fn notify_of_run(row: &mut RunRow, event: &Event, stamp: &Stamp) {
     }
 }
 
-fn planned_run(planned: &RunPlanned, stamp: &Stamp) -> RunRow {
+fn row_of_planned_run(planned: &RunPlanned, stamp: &EventStamp) -> RunRow {
     let past = planned.past.clone().unwrap_or_default();
     let state = if past.done {
         RunState::Done
@@ -851,7 +858,7 @@ fn planned_run(planned: &RunPlanned, stamp: &Stamp) -> RunRow {
             RunState::Blocked
         }
     } else if past.pause.is_some() {
-        state_moved_to(RunState::Paused, past.pause.as_ref())
+        run_state_after_move(RunState::Paused, past.pause.as_ref())
     } else if past.started_at.is_some() {
         RunState::Interrupted
     } else {
@@ -873,7 +880,7 @@ fn planned_run(planned: &RunPlanned, stamp: &Stamp) -> RunRow {
         policy: planned.policy.clone(),
         order: planned
             .order
-            .unwrap_or_else(|| Order::of_format(&planned.face)),
+            .unwrap_or_else(|| Order::from_format(&planned.face)),
         is_settled: planned.order.is_some(),
         native: planned.native.clone(),
         created_at: stamp.time,
@@ -890,7 +897,7 @@ fn planned_run(planned: &RunPlanned, stamp: &Stamp) -> RunRow {
         joined: Vec::new(),
         fence: 0,
         open_roots: 0,
-        claims: Claims::default(),
+        claims: ClaimSettings::default(),
         flags: RunFlags::default(),
         spend: Spend::default(),
         spend_by_model: BTreeMap::new(),
@@ -905,11 +912,16 @@ fn planned_run(planned: &RunPlanned, stamp: &Stamp) -> RunRow {
     }
 }
 
-fn item_row(node: &Node, before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<ItemRow> {
+fn item_row(
+    node: &Node,
+    before: Option<Row>,
+    event: &Event,
+    stamp: &EventStamp,
+) -> Option<ItemRow> {
     if let Event::ItemPlanned(planned) = event
         && planned.item.node == *node
     {
-        return Some(planned_item(planned, stamp));
+        return Some(row_of_planned_item(planned, stamp));
     }
     let Some(Row::Item(row)) = before else {
         return None;
@@ -935,17 +947,17 @@ fn item_row(node: &Node, before: Option<Row>, event: &Event, stamp: &Stamp) -> O
             row.attempts += 1;
             row.attempt = Some(*attempt);
             row.at_work_since = Some(stamp.time);
-            note_start(&mut row.hook_runs, id, *iteration, stamp.time);
+            record_hook_start(&mut row.hook_runs, id, *iteration, stamp.time);
         }
         Event::AttemptEnded { report, .. } if row.stage == Stage::IterationHooks => {
-            take_approval_back(&mut row);
+            withdraw_approval(&mut row);
             row.attempt = None;
             row.started_on = None;
             end_work(&mut row, stamp, report.duration_s);
-            note_commits(&mut row, report.commits.iter().flatten());
+            record_commits(&mut row, report.commits.iter().flatten());
             row.denied = row.denied.saturating_add(report.activity.denied);
-            row.spend = row.spend.plus(&report.spend());
-            note_end(&mut row.hook_runs, report, stamp.time);
+            row.spend = row.spend.plus(&report.counted_spend());
+            record_hook_end(&mut row.hook_runs, report, stamp.time);
         }
         // A reviewer looks, and leaves all that is known of the work as it is, beside the
         // tree that it saw last: that is what it approves.
@@ -966,13 +978,13 @@ fn item_row(node: &Node, before: Option<Row>, event: &Event, stamp: &Stamp) -> O
             row.attempt = None;
             row.started_on = None;
             if let Some(change) = &mut row.change {
-                change.reviewed_on(report.tree_after.as_ref());
+                change.record_reviewed_tree(report.tree_after.as_ref());
             }
             end_work(&mut row, stamp, report.duration_s);
-            count_breaks(&mut row, report);
-            note_commits(&mut row, report.commits.iter().flatten());
+            count_interruptions(&mut row, report);
+            record_commits(&mut row, report.commits.iter().flatten());
             row.denied = row.denied.saturating_add(report.activity.denied);
-            row.spend = row.spend.plus(&report.spend());
+            row.spend = row.spend.plus(&report.counted_spend());
         }
         Event::AttemptStarted {
             attempt,
@@ -994,7 +1006,7 @@ fn item_row(node: &Node, before: Option<Row>, event: &Event, stamp: &Stamp) -> O
         }
         Event::AttemptTold(told) => {
             row.attempts = row.attempts.max(told.number.unwrap_or(row.attempts + 1));
-            row.spend = row.spend.plus(&told.report.spend());
+            row.spend = row.spend.plus(&told.report.counted_spend());
             let took_ms = told.report.duration_s.unwrap_or(0).saturating_mul(1_000);
             row.work_ms = row.work_ms.saturating_add(took_ms);
         }
@@ -1007,31 +1019,33 @@ fn item_row(node: &Node, before: Option<Row>, event: &Event, stamp: &Stamp) -> O
             row.attempt = None;
             end_work(&mut row, stamp, report.duration_s);
             row.unchecked = unchecked.then_some(*attempt);
-            count_breaks(&mut row, report);
-            take_approval_back(&mut row);
+            count_interruptions(&mut row, report);
+            withdraw_approval(&mut row);
             // Who was not started has said nothing of what was begun before.
             let is_own = matches!(row.stage, Stage::Work | Stage::Verdict | Stage::Baseline);
             if is_own && !report.cannot_start {
                 let whole = report.outcome == Outcome::Completed || *unchecked;
                 let own = report.conversation.as_ref().filter(|_| whole);
-                let own = own.filter(|own| Conversation::is_plain(&own.id));
+                let own = own.filter(|own| Conversation::is_valid_id(&own.id));
                 row.worked_in = own.cloned().map(Box::new);
-                row.ongoing = goes_on_in(report).or_else(|| to_be_approved(&row, report));
+                row.ongoing = resumable_conversation(report)
+                    .or_else(|| conversation_to_approve(&row, report));
                 // Whoever is interrupted while it comes to an end is asked again.
                 if report.outcome != Outcome::Interrupted {
                     let is_stuck = report.trouble == Some(Trouble::Stuck);
                     row.made_no_progress = report.can_be_asked && is_stuck;
                 }
             }
-            note_conversation(&mut row, report, *unchecked);
-            note_commits(&mut row, report.commits.iter().flatten());
+            record_conversation(&mut row, report, *unchecked);
+            record_commits(&mut row, report.commits.iter().flatten());
             row.denied = row.denied.saturating_add(report.activity.denied);
-            row.spend = row.spend.plus(&report.spend());
+            row.spend = row.spend.plus(&report.counted_spend());
             let started_on = row.started_on.take();
             // What was not started changed nothing that counts.
             if !report.cannot_start || report.tree_after.is_some() {
                 let before = row.change.take();
-                let change = TreeChange::extended(before.as_deref(), report, started_on.as_ref());
+                let change =
+                    TreeChange::extend_with_attempt(before.as_deref(), report, started_on.as_ref());
                 row.change = Some(Box::new(change));
             }
             if let Some(proof) = &report.proof {
@@ -1086,14 +1100,14 @@ fn item_row(node: &Node, before: Option<Row>, event: &Event, stamp: &Stamp) -> O
             report, evidence, ..
         } => {
             end_work(&mut row, stamp, report.interrupted.then_some(report.took_s));
-            gate_ended(row.gate_runs.get_or_insert_default(), report);
+            end_gate_run(row.gate_runs.get_or_insert_default(), report);
             // Another command says nothing of the item's own check.
             row.seen_to_fail |= !report.passed && !report.interrupted && row.claim_gate.is_none();
             row.evidence.extend(evidence.iter().cloned());
         }
         Event::ItemReviewed {
             by, verdict, why, ..
-        } => note_review(&mut row, by, *verdict, why.as_deref()),
+        } => record_review(&mut row, by, *verdict, why.as_deref()),
         Event::AttemptJudged { .. } => row.unchecked = None,
         Event::ItemClaimed { by, .. } => row.claimed.clone_from(by),
         Event::CommitStarted { head, fence, .. } => {
@@ -1102,7 +1116,7 @@ fn item_row(node: &Node, before: Option<Row>, event: &Event, stamp: &Stamp) -> O
         }
         Event::CommitEnded { commit, error, .. } => {
             row.committing = None;
-            note_commits(&mut row, commit);
+            record_commits(&mut row, commit);
             // What was refused is saved when its lane is left.
             if row.lane().is_some() && error.is_none() {
                 let unit = row.unit.get_or_insert_default();
@@ -1127,7 +1141,7 @@ fn item_row(node: &Node, before: Option<Row>, event: &Event, stamp: &Stamp) -> O
         | Event::PullRequestTaken { .. }
         | Event::PullRequestOpened { .. }
         | Event::PullRequestSeen { .. }
-        | Event::MergeEnded { .. } => unit_event(&mut row, event, stamp),
+        | Event::MergeEnded { .. } => apply_to_unit(&mut row, event, stamp),
         Event::ItemStaged { stage, gate, .. } => {
             row.stage = *stage;
             if *stage == Stage::IterationHooks {
@@ -1143,9 +1157,9 @@ fn item_row(node: &Node, before: Option<Row>, event: &Event, stamp: &Stamp) -> O
             }
         }
         Event::ItemSkipAsked { .. } => row.skip_asked = true,
-        Event::ItemMoved(moved) if moved.node == *node => move_item(&mut row, moved, stamp),
-        Event::ItemMoved(child) => count(&mut row.open_children, child),
-        Event::ItemChanged(changed) => changed.change.apply(&mut row),
+        Event::ItemMoved(moved) if moved.node == *node => apply_item_move(&mut row, moved, stamp),
+        Event::ItemMoved(child) => count_open_children(&mut row.open_children, child),
+        Event::ItemChanged(changed) => changed.change.apply_to_item(&mut row),
         Event::ItemsPlaced(placed) => {
             if let Some(place) = placed.places.get(node) {
                 row.place.clone_from(place);
@@ -1188,7 +1202,7 @@ fn item_row(node: &Node, before: Option<Row>, event: &Event, stamp: &Stamp) -> O
 
 /// Adds the work that ends with this event: what was measured, where somebody
 /// did, else the time since it began.
-fn end_work(row: &mut ItemRow, stamp: &Stamp, measured_s: Option<u64>) {
+fn end_work(row: &mut ItemRow, stamp: &EventStamp, measured_s: Option<u64>) {
     let since = row.at_work_since.take();
     let between = since.map_or(0, |since| millis_between(since, stamp.time));
     let took_ms = measured_s.map_or(between, |took| took.saturating_mul(1_000));
@@ -1196,7 +1210,7 @@ fn end_work(row: &mut ItemRow, stamp: &Stamp, measured_s: Option<u64>) {
 }
 
 /// The conversation in which an attempt that was interrupted goes on.
-fn note_commits<'c>(row: &mut ItemRow, made: impl IntoIterator<Item = &'c String>) {
+fn record_commits<'c>(row: &mut ItemRow, made: impl IntoIterator<Item = &'c String>) {
     for commit in made {
         row.commits.retain(|known| known != commit);
         row.commits.push(commit.clone());
@@ -1205,64 +1219,66 @@ fn note_commits<'c>(row: &mut ItemRow, made: impl IntoIterator<Item = &'c String
     row.commits.drain(..more);
 }
 
-fn goes_on_in(report: &Report) -> Option<Box<Conversation>> {
+fn resumable_conversation(report: &Report) -> Option<Box<Conversation>> {
     let was_interrupted =
         report.outcome == Outcome::Interrupted && report.trouble != Some(Trouble::Session);
     let goes_on = was_interrupted || report.can_be_asked;
     let conversation = report.conversation.clone().filter(|_| goes_on)?;
-    if !Conversation::is_plain(&conversation.id) {
+    if !Conversation::is_valid_id(&conversation.id) {
         return None;
     }
     Some(Box::new(conversation))
 }
 
 /// The conversation of an attempt whose work a person may want otherwise.
-fn to_be_approved(row: &ItemRow, report: &Report) -> Option<Box<Conversation>> {
+fn conversation_to_approve(row: &ItemRow, report: &Report) -> Option<Box<Conversation>> {
     let is_whole = row.approval && report.outcome == Outcome::Completed;
     let own = report.conversation.as_ref().filter(|_| is_whole)?;
-    Conversation::is_plain(&own.id).then(|| Box::new(own.clone()))
+    Conversation::is_valid_id(&own.id).then(|| Box::new(own.clone()))
 }
 
 /// Notes the conversation in which the work on a unit can go on, where that is not
 /// accepted.
-fn note_conversation(row: &mut ItemRow, report: &Report, unchecked: bool) {
+fn record_conversation(row: &mut ItemRow, report: &Report, unchecked: bool) {
     let is_about_work = matches!(row.stage, Stage::Work | Stage::Verdict | Stage::Resolve);
     let Some(lane) = row.lane().map(|lane| lane.lane).filter(|_| is_about_work) else {
         return;
     };
     let ended_well = report.outcome == Outcome::Completed || unchecked;
     let own = report.conversation.as_ref().filter(|_| ended_well);
-    let own = own.filter(|own| Conversation::is_plain(&own.id)).cloned();
-    let conversation = own.or_else(|| goes_on_in(report).map(|ongoing| *ongoing));
+    let own = own
+        .filter(|own| Conversation::is_valid_id(&own.id))
+        .cloned();
+    let conversation = own.or_else(|| resumable_conversation(report).map(|ongoing| *ongoing));
     let unit = row.unit.get_or_insert_default();
     unit.conversation =
         conversation.map(|conversation| Box::new(LaneConversation { lane, conversation }));
 }
 
 /// What an attempt came to whose outcome waited for its check.
-fn judged(report: Report, outcome: Outcome, error: Option<&str>) -> Report {
+fn judged_report(report: Report, outcome: Outcome, error: Option<&str>) -> Report {
     let is_failure = outcome != Outcome::Completed;
     // A check that passed says what the agent did not.
     let trouble = report
         .trouble
-        .filter(|_| is_failure || !report.lacks_verdict());
+        .filter(|_| is_failure || !report.is_missing_verdict());
     Report {
         outcome,
         error: error.map(str::to_owned),
-        category: is_failure.then_some(Category::Validation),
+        category: is_failure.then_some(FailureCategory::Validation),
         trouble,
         ..report
     }
 }
 
 /// How often in a row an attempt was put off, or broke off.
-fn count_breaks(row: &mut ItemRow, report: &Report) {
-    row.put_off = if report.is_put_off() {
+fn count_interruptions(row: &mut ItemRow, report: &Report) {
+    row.put_off = if report.is_rate_limited() {
         row.put_off + 1
     } else {
         0
     };
-    row.broken_off = match report.broke_off() {
+    row.broken_off = match report.was_cut_off() {
         true => row.broken_off + 1,
         // Whoever was asked to stop shows nothing of it.
         false if report.outcome == Outcome::Interrupted => row.broken_off,
@@ -1271,13 +1287,13 @@ fn count_breaks(row: &mut ItemRow, report: &Report) {
 }
 
 /// An agent has worked at an item: who approved it before has not seen that.
-fn take_approval_back(row: &mut ItemRow) {
+fn withdraw_approval(row: &mut ItemRow) {
     if let Some(review) = &mut row.review {
         review.approved_by = None;
     }
 }
 
-fn note_review(row: &mut ItemRow, by: &str, verdict: Option<ReviewVerdict>, why: Option<&str>) {
+fn record_review(row: &mut ItemRow, by: &str, verdict: Option<ReviewVerdict>, why: Option<&str>) {
     let review = row.review.get_or_insert_default();
     review.approved_by = None;
     review.fault = None;
@@ -1313,7 +1329,7 @@ fn set_baseline(row: &mut ItemRow, baseline: BaselineResult) {
     row.baseline = Some(Box::new(baseline));
 }
 
-fn gate_ended(runs: &mut GateRuns, report: &GateReport) {
+fn end_gate_run(runs: &mut GateRuns, report: &GateReport) {
     runs.open = false;
     runs.passed = report.passed;
     let is_outdated = std::mem::take(&mut runs.outdated);
@@ -1334,13 +1350,13 @@ fn gate_ended(runs: &mut GateRuns, report: &GateReport) {
 
 /// Whether what was followed holds on through a move that says nothing of it:
 /// the item is put back and started again, and nothing was decided anew.
-fn goes_on(moved: &ItemMoved) -> bool {
+fn is_recovery_kept(moved: &ItemMoved) -> bool {
     use ItemState::{Pending, Ready, Working};
     moved.to == Working
         || (matches!(moved.from, Working | Pending | Ready) && matches!(moved.to, Ready | Pending))
 }
 
-fn move_item(row: &mut ItemRow, moved: &ItemMoved, stamp: &Stamp) {
+fn apply_item_move(row: &mut ItemRow, moved: &ItemMoved, stamp: &EventStamp) {
     // Whoever starts again what was given up counts from nothing.
     if moved.from.is_broken() || moved.from.is_finished() {
         if let Some(merge) = row.unit.as_mut().and_then(|unit| unit.merge.as_mut()) {
@@ -1360,7 +1376,7 @@ fn move_item(row: &mut ItemRow, moved: &ItemMoved, stamp: &Stamp) {
     if moved.from == ItemState::Working && row.stage != Stage::Commit && !is_in_review {
         row.carried.clear();
     }
-    if moved.recovery.is_some() || !goes_on(moved) {
+    if moved.recovery.is_some() || !is_recovery_kept(moved) {
         row.recovery.clone_from(&moved.recovery);
     }
     row.state = moved.to;
@@ -1435,8 +1451,8 @@ fn move_item(row: &mut ItemRow, moved: &ItemMoved, stamp: &Stamp) {
             row.without_merge = false;
             row.evidence.extend(moved.evidence.iter().cloned());
             // What another run committed is its work as well.
-            let commits = moved.evidence.iter().filter_map(Evidence::commit);
-            note_commits(row, commits);
+            let commits = moved.evidence.iter().filter_map(Evidence::commit_id);
+            record_commits(row, commits);
         }
         ItemState::Skipped | ItemState::Dropped => row.completed_at = None,
         ItemState::Pending | ItemState::Ready => {
@@ -1448,7 +1464,7 @@ fn move_item(row: &mut ItemRow, moved: &ItemMoved, stamp: &Stamp) {
     }
 }
 
-fn planned_item(planned: &ItemPlanned, stamp: &Stamp) -> ItemRow {
+fn row_of_planned_item(planned: &ItemPlanned, stamp: &EventStamp) -> ItemRow {
     let item = &planned.item;
     let past = &item.past;
     ItemRow {
@@ -1532,12 +1548,12 @@ fn planned_item(planned: &ItemPlanned, stamp: &Stamp) -> ItemRow {
         work_ms: 0,
         unit: past
             .pull_request
-            .map(|number| left_in(number, past.pull_request_name.clone())),
+            .map(|number| unit_in_pull_request(number, past.pull_request_name.clone())),
     }
 }
 
 /// A unit whose work others left in a pull request.
-fn left_in(number: u64, named: Option<String>) -> Box<UnitRow> {
+fn unit_in_pull_request(number: u64, named: Option<String>) -> Box<UnitRow> {
     let known = PullRequestRow {
         number: Some(number),
         named,
@@ -1549,7 +1565,7 @@ fn left_in(number: u64, named: Option<String>) -> Box<UnitRow> {
     })
 }
 
-fn attempt_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<AttemptRow> {
+fn attempt_row(before: Option<Row>, event: &Event, stamp: &EventStamp) -> Option<AttemptRow> {
     if let Event::AttemptStarted {
         attempt,
         run,
@@ -1590,13 +1606,13 @@ fn attempt_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<Atte
         });
     }
     if let Event::AttemptTold(told) = event {
-        return Some(told_attempt(told, stamp));
+        return Some(row_of_reported_attempt(told, stamp));
     }
     let Some(Row::Attempt(row)) = before else {
         return None;
     };
     if let Event::AttemptRevised(told) = event {
-        return Some(revised_attempt(*row, told, stamp));
+        return Some(revise_attempt_row(*row, told, stamp));
     }
     let mut row = *row;
     if let Event::AttemptEnded {
@@ -1616,7 +1632,7 @@ fn attempt_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<Atte
     if let Event::AttemptJudged { outcome, error, .. } = event
         && let Some(report) = row.unchecked.take()
     {
-        row.report = Some(judged(*report, *outcome, error.as_deref()));
+        row.report = Some(judged_report(*report, *outcome, error.as_deref()));
     }
     if let Event::AttemptAnswered { answer, .. } = event {
         row.answer = Some(answer.clone());
@@ -1626,12 +1642,12 @@ fn attempt_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<Atte
 
 /// No file says what an attempt used, so none can take it back: it was counted
 /// when the attempt ended, and holds.
-fn revised_attempt(row: AttemptRow, told: &ToldAttempt, stamp: &Stamp) -> AttemptRow {
+fn revise_attempt_row(row: AttemptRow, told: &ReportedAttempt, stamp: &EventStamp) -> AttemptRow {
     let mut revised = AttemptRow {
         role: row.role,
         model: row.model,
         iteration: row.iteration,
-        ..told_attempt(told, stamp)
+        ..row_of_reported_attempt(told, stamp)
     };
     if let (Some(now), Some(before)) = (&mut revised.report, row.report) {
         now.usage = before.usage;
@@ -1641,7 +1657,7 @@ fn revised_attempt(row: AttemptRow, told: &ToldAttempt, stamp: &Stamp) -> Attemp
     revised
 }
 
-fn told_attempt(told: &ToldAttempt, stamp: &Stamp) -> AttemptRow {
+fn row_of_reported_attempt(told: &ReportedAttempt, stamp: &EventStamp) -> AttemptRow {
     let ended_at = told.ended_at.unwrap_or(stamp.time);
     let took = told.report.duration_s.and_then(|s| i64::try_from(s).ok());
     let started_at = took
@@ -1670,7 +1686,7 @@ fn told_attempt(told: &ToldAttempt, stamp: &Stamp) -> AttemptRow {
     }
 }
 
-fn decision_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<DecisionRow> {
+fn decision_row(before: Option<Row>, event: &Event, stamp: &EventStamp) -> Option<DecisionRow> {
     if let Event::DecisionOpened {
         decision,
         number,
@@ -1744,7 +1760,7 @@ fn decision_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<Dec
     } = event
     {
         row.deferred = None;
-        row.verdict = Some(Verdict {
+        row.verdict = Some(DecisionVerdict {
             verb: *verb,
             why: why.clone(),
             answer: answer.clone(),
@@ -1755,7 +1771,7 @@ fn decision_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<Dec
     Some(row)
 }
 
-fn entry_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<EntryRow> {
+fn entry_row(before: Option<Row>, event: &Event, stamp: &EventStamp) -> Option<EntryRow> {
     if let (Event::EntryRevised { entry, .. }, Some(Row::Entry(row))) = (event, before) {
         return Some(EntryRow {
             entry: (**entry).clone(),
@@ -1781,11 +1797,11 @@ fn entry_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<EntryR
 
 /// The blocker of a task after one of its entries says something else: other words,
 /// another task, or nothing that blocks.
-fn revised_blocker_row(
+fn revise_blocker_row(
     (spec, task_id): (&Option<String>, &Option<String>),
     before: Option<Row>,
     event: &Event,
-    stamp: &Stamp,
+    stamp: &EventStamp,
 ) -> Option<BlockerRow> {
     let Event::EntryRevised {
         position,
@@ -1837,7 +1853,7 @@ fn revised_blocker_row(
                     entry: (**entry).clone(),
                 },
             );
-            keep_last(&mut row);
+            drop_oldest_entry(&mut row);
         }
         None => {}
     }
@@ -1845,14 +1861,14 @@ fn revised_blocker_row(
 }
 
 /// Leaves out the oldest entry of a blocker that has too many.
-fn keep_last(row: &mut BlockerRow) {
+fn drop_oldest_entry(row: &mut BlockerRow) {
     if row.entries.len() > BLOCKERS_KEPT {
         row.entries.remove(0);
         row.older += 1;
     }
 }
 
-fn blocker_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<BlockerRow> {
+fn blocker_row(before: Option<Row>, event: &Event, stamp: &EventStamp) -> Option<BlockerRow> {
     let entry = entry_row(None, event, stamp)?;
     if entry.entry.kind == EntryType::TaskCompleted {
         return None;
@@ -1867,14 +1883,14 @@ fn blocker_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<Bloc
         },
     };
     row.entries.push(entry);
-    keep_last(&mut row);
+    drop_oldest_entry(&mut row);
     Some(row)
 }
 
-fn memory_row(before: Option<Row>, event: &Event, stamp: &Stamp) -> Option<MemoryRow> {
+fn memory_row(before: Option<Row>, event: &Event, stamp: &EventStamp) -> Option<MemoryRow> {
     if let Event::MemoryAdded(memory) = event {
         let by = (stamp.position, stamp.time, stamp.actor.to_string());
-        let row = MemoryRow::bare(memory.id.clone()?, (**memory).clone(), by);
+        let row = MemoryRow::new(memory.id.clone()?, (**memory).clone(), by);
         return Some(MemoryRow {
             checkout: stamp.checkout.clone(),
             ..row
@@ -1926,16 +1942,16 @@ fn name_row(
     space: Space,
     name: &str,
     event: &Event,
-    stamp: &Stamp,
+    stamp: &EventStamp,
 ) -> Option<NameRow> {
     let of = if let Event::AttemptStarted { attempt, .. } = event {
-        Named::Attempt(*attempt)
+        NamedRow::Attempt(*attempt)
     } else if let Event::AttemptTold(told) = event {
-        Named::Attempt(told.attempt)
+        NamedRow::Attempt(told.attempt)
     } else if let Event::EntryLogged(_) = event {
-        Named::Entry(stamp.position)
+        NamedRow::Entry(stamp.position)
     } else if let Event::MemoryAdded(memory) | Event::MemoryRevised(memory) = event {
-        Named::Memory(memory.id.clone()?)
+        NamedRow::Memory(memory.id.clone()?)
     } else {
         let Some(Row::Name(row)) = before else {
             return None;
@@ -1949,11 +1965,11 @@ fn name_row(
     })
 }
 
-fn face_row(event: &Event, stamp: &Stamp) -> Option<FaceRow> {
+fn native_file_row(event: &Event, stamp: &EventStamp) -> Option<NativeFileRow> {
     let Event::FaceTurned { path, face, on } = event else {
         return None;
     };
-    Some(FaceRow {
+    Some(NativeFileRow {
         path: path.clone(),
         face: face.clone(),
         on: *on,

@@ -8,7 +8,7 @@ use std::fmt;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use crate::amount::typed;
+use crate::amount::format_duration_flag;
 use crate::id::Node;
 use crate::item::{ItemRow, ItemState};
 
@@ -33,7 +33,7 @@ pub struct Wait {
 impl Wait {
     /// How long after an answer the command is asked again.
     #[must_use]
-    pub fn every(&self) -> SignedDuration {
+    pub fn ask_interval(&self) -> SignedDuration {
         let seconds = self.every_s.unwrap_or(EVERY_S).max(1);
         SignedDuration::from_secs(i64::try_from(seconds).unwrap_or(i64::MAX / 4))
     }
@@ -43,19 +43,19 @@ impl Wait {
 impl fmt::Display for Wait {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(command) = &self.command {
-            let every = typed(self.every_s.unwrap_or(EVERY_S).max(1));
+            let every = format_duration_flag(self.every_s.unwrap_or(EVERY_S).max(1));
             write!(f, "until `{command}` says yes, asked each {every}")?;
         }
         match (&self.command, self.until) {
-            (None, Some(until)) => write!(f, "until {}", minute(until)),
-            (Some(_), Some(until)) => write!(f, ", until {}", minute(until)),
+            (None, Some(until)) => write!(f, "until {}", format_minute(until)),
+            (Some(_), Some(until)) => write!(f, ", until {}", format_minute(until)),
             (_, None) => Ok(()),
         }
     }
 }
 
 /// A time to the minute, or to the second where it has some.
-fn minute(time: Timestamp) -> String {
+fn format_minute(time: Timestamp) -> String {
     let form = match time.as_second() % 60 {
         0 => "%Y-%m-%dT%H:%MZ",
         _ => "%Y-%m-%dT%H:%M:%SZ",
@@ -66,7 +66,7 @@ fn minute(time: Timestamp) -> String {
 /// How far the wait of an item has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Waited {
+pub enum WaitProgress {
     /// Its time came and the command had not said yes, or the command cannot be run;
     /// and a person is asked.
     Late,
@@ -80,7 +80,7 @@ pub enum Waited {
     Person,
 }
 
-impl Waited {
+impl WaitProgress {
     /// Whether nothing is waited for any more.
     #[must_use]
     pub fn is_over(self) -> bool {
@@ -126,7 +126,7 @@ pub enum WaitChange {
 impl WaitChange {
     /// Whether the item can begin by it.
     #[must_use]
-    pub fn is_end(&self) -> bool {
+    pub fn is_over(&self) -> bool {
         matches!(self, Self::TimeCame | Self::SaidYes)
     }
 }
@@ -135,32 +135,32 @@ impl ItemRow {
     /// Whether it waits before it begins, or will: what its plan has it wait for is
     /// not over, and nobody has begun it. What lies below it is pending meanwhile.
     #[must_use]
-    pub fn is_held_by_wait(&self) -> bool {
+    pub fn has_open_wait(&self) -> bool {
         let has_begun =
             self.started_at.is_some() || self.state == ItemState::Working || self.state.is_broken();
-        self.wait.is_some() && !has_begun && !self.waited.is_some_and(Waited::is_over)
+        self.wait.is_some() && !has_begun && !self.waited.is_some_and(WaitProgress::is_over)
     }
 
     /// Whether it waits for what its plan says just now, or for a person who is
     /// asked because the time has come.
     #[must_use]
-    pub fn waits_by_plan(&self) -> bool {
-        let is_asked_otherwise = self.human.is_some() && self.waited != Some(Waited::Late);
-        self.state == ItemState::Waiting && self.is_held_by_wait() && !is_asked_otherwise
+    pub fn is_waiting_by_plan(&self) -> bool {
+        let is_asked_otherwise = self.human.is_some() && self.waited != Some(WaitProgress::Late);
+        self.state == ItemState::Waiting && self.has_open_wait() && !is_asked_otherwise
     }
 
     /// What it waits for just now, without a person.
     #[must_use]
-    pub fn waiting_for(&self) -> Option<&Wait> {
+    pub fn current_wait(&self) -> Option<&Wait> {
         let wait = self.wait.as_deref()?;
-        (self.waits_by_plan() && self.human.is_none()).then_some(wait)
+        (self.is_waiting_by_plan() && self.human.is_none()).then_some(wait)
     }
 
     /// The time at which its wait is over, or a person is asked.
     #[must_use]
-    pub fn wait_until(&self) -> Option<Timestamp> {
+    pub fn wait_end(&self) -> Option<Timestamp> {
         let until = self.wait.as_ref()?.until;
-        until.filter(|_| self.waited != Some(Waited::AskedOn))
+        until.filter(|_| self.waited != Some(WaitProgress::AskedOn))
     }
 }
 

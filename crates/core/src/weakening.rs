@@ -23,7 +23,7 @@ use sha2::{Digest, Sha256};
 
 pub use self::definition::{entry_text, follow_check_entries};
 pub use self::entry::{CheckEntry, check_entries};
-pub use self::language::{Language, TestCount, count_tests, is_counted};
+pub use self::language::{Language, TestCount, count_tests, has_countable_tests};
 pub use self::languages::LANGUAGES;
 
 /// Most entries of which a change is kept.
@@ -47,7 +47,7 @@ pub struct ProofChange {
     pub skips_removed: u32,
     /// What the checks run and is not what it was; at most 32.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub entries: Vec<EntryChange>,
+    pub entries: Vec<CheckEntryChange>,
 }
 
 #[expect(
@@ -60,7 +60,7 @@ fn is_zero(count: &u32) -> bool {
 
 /// What a check runs, before and after.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct EntryChange {
+pub struct CheckEntryChange {
     /// The entry, as [`CheckEntry`] displays it.
     pub entry: String,
     /// The fingerprint of its text before; none where it was not there, so that
@@ -72,7 +72,7 @@ pub struct EntryChange {
     pub after: Option<String>,
 }
 
-impl EntryChange {
+impl CheckEntryChange {
     /// What this and a later change of the same entry come to.
     fn merge(self, later: Self) -> Self {
         Self {
@@ -81,7 +81,7 @@ impl EntryChange {
         }
     }
 
-    fn is_one(&self) -> bool {
+    fn is_change(&self) -> bool {
         self.before != self.after
     }
 }
@@ -95,24 +95,24 @@ impl ProofChange {
 
     /// Adds what a changed file held before and holds after.
     pub fn add_counts(&mut self, before: TestCount, after: TestCount) {
-        let (lost, gained) = difference(before.definitions, after.definitions);
+        let (lost, gained) = losses_and_gains(before.definitions, after.definitions);
         self.tests_removed = self.tests_removed.saturating_add(lost);
         self.tests_added = self.tests_added.saturating_add(gained);
-        let (lost, gained) = difference(before.skips, after.skips);
+        let (lost, gained) = losses_and_gains(before.skips, after.skips);
         self.skips_removed = self.skips_removed.saturating_add(lost);
         self.skips_added = self.skips_added.saturating_add(gained);
     }
 
     /// Adds what the text of an entry was and is, if it is another one.
     pub fn add_entry(&mut self, entry: &CheckEntry, before: Option<&str>, after: Option<&str>) {
-        self.add_change(EntryChange {
+        self.add_change(CheckEntryChange {
             entry: entry.to_string(),
-            before: before.map(fingerprint),
-            after: after.map(fingerprint),
+            before: before.map(fingerprint_of_text),
+            after: after.map(fingerprint_of_text),
         });
     }
 
-    fn add_change(&mut self, change: EntryChange) {
+    fn add_change(&mut self, change: CheckEntryChange) {
         let known = self
             .entries
             .iter()
@@ -124,7 +124,7 @@ impl ProofChange {
             }
             None => self.entries.push(change),
         }
-        self.entries.retain(EntryChange::is_one);
+        self.entries.retain(CheckEntryChange::is_change);
         // Where there are too many, a change matters more than a creation.
         self.entries.sort_by_key(|one| one.before.is_none());
         self.entries.truncate(ENTRIES_MAX);
@@ -172,12 +172,12 @@ impl ProofChange {
 }
 
 /// How much less and how much more the second is.
-fn difference(before: u32, after: u32) -> (u32, u32) {
+fn losses_and_gains(before: u32, after: u32) -> (u32, u32) {
     (before.saturating_sub(after), after.saturating_sub(before))
 }
 
 /// Tells one text of an entry from another.
-fn fingerprint(text: &str) -> String {
+fn fingerprint_of_text(text: &str) -> String {
     use fmt::Write as _;
 
     let digest = Sha256::digest(text.as_bytes());

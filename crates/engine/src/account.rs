@@ -6,8 +6,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use piton_core::evidence::{Basis, basis_of_evidence};
-use piton_core::gate::excerpt;
-use piton_core::standing::Standing;
+use piton_core::gate::excerpt_output;
+use piton_core::standing::ItemStanding;
 use piton_core::usage::Spend;
 use piton_core::{ItemRow, ItemState, Need, Node, RunId, RunState, Tables};
 use piton_formats::plan_file::PlanFile;
@@ -16,9 +16,9 @@ use piton_formats::registry::item_unit;
 use serde::Serialize;
 
 use crate::failure::Failure;
-use crate::item_view::{ItemView, Viewer, is_worked_on_itself, open_question, unfinished_needs};
+use crate::item_view::{ItemView, Viewer, is_directly_worked_on, open_question, unfinished_needs};
 use crate::session::Session;
-use crate::verbs::control::start;
+use crate::verbs::control::search_folder;
 use crate::worktree::WorkPlace;
 use crate::world::World;
 
@@ -96,7 +96,7 @@ pub fn account_of_run(
     plan: Option<&str>,
     run: RunId,
 ) -> Result<Option<Account>, Failure> {
-    let Some(session) = Session::read(world, &start(world, plan))? else {
+    let Some(session) = Session::open_read_only(world, &search_folder(world, plan))? else {
         return Ok(None);
     };
     let needs = [
@@ -112,7 +112,7 @@ pub fn account_of_run(
         current: None,
     };
     let account = Account::of_run(&viewer, run);
-    Ok(account.map(|account| account.in_session(&session, &rows.tables, run)))
+    Ok(account.map(|account| account.with_work_place(&session, &rows.tables, run)))
 }
 
 impl Account {
@@ -125,7 +125,7 @@ impl Account {
             kind: "account",
             run: row.name.clone(),
             state: row.state,
-            file: PlanFile::path(row),
+            file: PlanFile::path_of_run(row),
             unit: item_unit(&row.face),
             total: 0,
             done: BTreeMap::new(),
@@ -136,19 +136,19 @@ impl Account {
             dropped: Vec::new(),
             left: Vec::new(),
             work_s: 0,
-            spend: row.spend.clone().with_fresh_input(),
+            spend: row.spend.clone().without_cached_input(),
             place: None,
         };
-        let mut causes = Causes::default();
+        let mut causes = BlockingCauses::default();
         for item in tables.tree(run) {
-            account.add(viewer, item, &mut causes);
+            account.add_item(viewer, item, &mut causes);
         }
         Some(account)
     }
 
     /// The same with where the work is.
     #[must_use]
-    pub fn in_session(mut self, session: &Session<'_>, tables: &Tables, run: RunId) -> Self {
+    pub fn with_work_place(mut self, session: &Session<'_>, tables: &Tables, run: RunId) -> Self {
         let row = tables.run(run);
         self.place = row.and_then(|row| WorkPlace::of_run(session, row));
         self
@@ -160,12 +160,12 @@ impl Account {
         self.done.values().sum()
     }
 
-    fn add(&mut self, viewer: &Viewer<'_>, item: &ItemRow, causes: &mut Causes) {
+    fn add_item(&mut self, viewer: &Viewer<'_>, item: &ItemRow, causes: &mut BlockingCauses) {
         if item.place.depth() == 1 {
-            self.work_s += viewer.tables.work_ms(item, None) / 1_000;
+            self.work_s += viewer.tables.total_work_ms(item, None) / 1_000;
         }
         self.total += usize::from(item.is_leaf());
-        let is_told = item.is_leaf() || is_worked_on_itself(item);
+        let is_told = item.is_leaf() || is_directly_worked_on(item);
         let list = match item.state {
             ItemState::Done if item.is_leaf() => {
                 let basis = basis_of_evidence(&item.evidence).unwrap_or(Basis::Word);
@@ -187,16 +187,16 @@ impl Account {
 }
 
 impl AccountItem {
-    fn of_item(viewer: &Viewer<'_>, item: &ItemRow, causes: &mut Causes) -> Self {
+    fn of_item(viewer: &Viewer<'_>, item: &ItemRow, causes: &mut BlockingCauses) -> Self {
         let held_up_by = if item.state == ItemState::Pending {
-            causes.of_item(viewer.tables, item)
+            causes.collect_causes(viewer.tables, item)
         } else {
             BTreeSet::new()
         };
-        let in_words = |node: &Node| cause_in_words(viewer.tables, item.run, node);
+        let in_words = |node: &Node| describe_cause(viewer.tables, item.run, node);
         let open = open_question(viewer.tables, item.run, &item.node);
         let next = open.and_then(|row| {
-            let verb = row.verbs().into_iter().next()?;
+            let verb = row.allowed_verbs().into_iter().next()?;
             let text = if verb == piton_core::Verb::Answer {
                 " --why TEXT"
             } else {
@@ -205,7 +205,7 @@ impl AccountItem {
             Some(format!("piton decide d{} {verb}{text}", row.number))
         });
         let last_lines = if item.state.is_broken() {
-            last_lines(item)
+            last_output_lines(item)
         } else {
             Vec::new()
         };
@@ -220,12 +220,12 @@ impl AccountItem {
 
 /// What holds up the items of a run in the end, as far as it was looked up.
 #[derive(Debug, Default)]
-struct Causes(BTreeMap<Node, BTreeSet<Node>>);
+struct BlockingCauses(BTreeMap<Node, BTreeSet<Node>>);
 
-impl Causes {
+impl BlockingCauses {
     /// The items that one waits for, or those that these wait for, down to what
     /// waits for no other item.
-    fn of_item(&mut self, tables: &Tables, item: &ItemRow) -> BTreeSet<Node> {
+    fn collect_causes(&mut self, tables: &Tables, item: &ItemRow) -> BTreeSet<Node> {
         if let Some(known) = self.0.get(&item.node) {
             return known.clone();
         }
@@ -234,12 +234,12 @@ impl Causes {
         let mut causes = BTreeSet::new();
         for on in unfinished_needs(tables, item) {
             let below = if on.state == ItemState::Pending {
-                self.of_item(tables, on)
+                self.collect_causes(tables, on)
             } else if on.is_leaf() {
                 BTreeSet::new()
             } else {
                 // A phase shows what went wrong below it.
-                in_trouble_below(tables, on)
+                troubled_descendants(tables, on)
             };
             if below.is_empty() {
                 causes.insert(on.node.clone());
@@ -252,9 +252,10 @@ impl Causes {
 }
 
 /// What waits for a person, failed or is blocked below an item.
-fn in_trouble_below(tables: &Tables, item: &ItemRow) -> BTreeSet<Node> {
+fn troubled_descendants(tables: &Tables, item: &ItemRow) -> BTreeSet<Node> {
     let below = tables.subtree(item.run, &item.place);
-    let in_trouble = |row: &&ItemRow| matches!(row.standing(), Standing::Asking | Standing::Broken);
+    let in_trouble =
+        |row: &&ItemRow| matches!(row.standing(), ItemStanding::Asking | ItemStanding::Broken);
     below
         .filter(in_trouble)
         .map(|row| row.node.clone())
@@ -262,7 +263,7 @@ fn in_trouble_below(tables: &Tables, item: &ItemRow) -> BTreeSet<Node> {
 }
 
 /// An item that holds others up, with where it stands and the question about it.
-fn cause_in_words(tables: &Tables, run: RunId, node: &Node) -> Option<String> {
+fn describe_cause(tables: &Tables, run: RunId, node: &Node) -> Option<String> {
     let state = tables.item(run, node)?.state;
     let asked = open_question(tables, run, node);
     let asked = asked.map_or_else(String::new, |row| format!(", d{}", row.number));
@@ -271,7 +272,7 @@ fn cause_in_words(tables: &Tables, run: RunId, node: &Node) -> Option<String> {
 
 /// The last lines of what its check printed, or of its error where that has more
 /// than one.
-fn last_lines(item: &ItemRow) -> Vec<String> {
+fn last_output_lines(item: &ItemRow) -> Vec<String> {
     let check = item.gate_runs.as_ref().filter(|runs| !runs.passed);
     let printed = check.map(|runs| runs.output.as_str());
     let error = item
@@ -282,7 +283,7 @@ fn last_lines(item: &ItemRow) -> Vec<String> {
         .filter(|text| !text.trim().is_empty())
         .or_else(|| error.map(|(_, more)| more))
         .unwrap_or_default();
-    let printed = excerpt(text).lines();
+    let printed = excerpt_output(text).shown_lines();
     let lines = printed
         .into_iter()
         .rev()

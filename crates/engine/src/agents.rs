@@ -30,26 +30,26 @@ use std::fmt;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use piton_core::attempt::{Conversation, Usage};
-use piton_core::call::Call;
+use piton_core::call::AgentCall;
 use piton_core::trouble::Trouble;
 
-use crate::answer::Ended;
-use crate::config::{Adapter, AgentTable, Config, VerdictBy};
+use crate::answer::ProgramEnd;
+use crate::config::{Adapter, AgentTable, Config, VerdictSource};
 use crate::failure::Failure;
-use crate::process::Program;
+use crate::process::ProcessProgram;
 
 pub use self::claude::Claude;
 pub use self::codex::Codex;
 pub use self::custom::Custom;
 pub use self::gemini::Gemini;
-pub use self::prices::Counting;
-pub use self::program::{Whereabouts, check_program, program_below, start_order};
+pub use self::prices::TokenCounting;
+pub use self::program::{ProgramSearch, check_program, preflight_options, relative_program};
 pub use self::session_file::SessionFiles;
 pub use self::shell::Shell;
 
 /// What an agent is started for.
 #[derive(Clone, Debug, Default)]
-pub struct Order<'o> {
+pub struct LaunchOptions<'o> {
     /// The id that its conversation is to have, where the program lets one
     /// choose: a UUID, that of the attempt.
     pub conversation: &'o str,
@@ -63,7 +63,7 @@ pub struct Order<'o> {
     /// permissions then.
     pub is_root: bool,
     /// The tools of piton, where the agent is to have them.
-    pub tools: Option<&'o Tools>,
+    pub tools: Option<&'o McpServerCommand>,
 }
 
 /// The name that the tools of piton have in an agent's program.
@@ -71,7 +71,7 @@ pub const SERVER: &str = "piton";
 
 /// How an agent's program starts the tools of piton: an MCP server over stdio.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Tools {
+pub struct McpServerCommand {
     /// This program.
     pub program: String,
     /// What says which attempt the tools are of: not every program hands its
@@ -81,9 +81,9 @@ pub struct Tools {
 
 /// How the program is started. The prompt comes on its stdin.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Launch {
+pub struct LaunchCommand {
     /// The program.
-    pub program: Program,
+    pub program: ProcessProgram,
     /// Added to its environment.
     pub env: Vec<(String, String)>,
 }
@@ -95,16 +95,16 @@ pub trait Agent: fmt::Debug {
     /// # Errors
     ///
     /// When what is asked for is not possible: what is said is what to do instead.
-    fn launch(&self, order: &Order<'_>) -> Result<Launch, Failure>;
+    fn launch_command(&self, order: &LaunchOptions<'_>) -> Result<LaunchCommand, Failure>;
 
     /// Reads what it prints, for one attempt. None where the program prints
     /// plain text, of which only the end is looked at when it is over.
     ///
     /// `before` is what the conversation used until now, where it goes on.
-    fn reader(&self, before: Option<&Usage>) -> Option<Box<dyn Reader>>;
+    fn output_reader(&self, before: Option<&Usage>) -> Option<Box<dyn AgentOutputReader>>;
 
     /// The program that does the work, where the one that is started is another.
-    fn program(&self) -> Option<String> {
+    fn wrapped_program(&self) -> Option<String> {
         None
     }
 
@@ -115,18 +115,18 @@ pub trait Agent: fmt::Debug {
 
     /// Whether the conversation has the id that the order chose for it, so that
     /// it is known though the program prints none.
-    fn takes_conversation_id(&self) -> bool {
+    fn can_set_conversation_id(&self) -> bool {
         false
     }
 
     /// Whether it hands the tools of piton to the agent.
-    fn takes_tools(&self) -> bool {
+    fn can_use_tools(&self) -> bool {
         false
     }
 
     /// How lines begin that hold a part of what a later line has whole. They are
     /// no part of a transcript: a secret that is cut in two is none to find.
-    fn partial_line(&self) -> Option<&'static str> {
+    fn partial_line_prefix(&self) -> Option<&'static str> {
         None
     }
 
@@ -138,7 +138,7 @@ pub trait Agent: fmt::Debug {
 
     /// The model that works where `asked` is asked for, as the program names
     /// it; None where that is the program's own affair.
-    fn model(&self, _asked: Option<&str>) -> Option<String> {
+    fn resolve_model(&self, _asked: Option<&str>) -> Option<String> {
         None
     }
 }
@@ -147,27 +147,27 @@ pub trait Agent: fmt::Debug {
 pub const RETURNED_CHARS_MAX: usize = 2_000;
 
 /// Reads what a program prints, line by line, while it works.
-pub trait Reader {
+pub trait AgentOutputReader {
     /// Takes a line in, without its end; the last one may be half a line. What
     /// is not understood is counted, and never a reason to fail.
-    fn line(&mut self, line: &str, now: Timestamp) -> Vec<Seen>;
+    fn parse_line(&mut self, line: &str, now: Timestamp) -> Vec<OutputEvent>;
 
     /// Whether the program has said what it all came to: it is about to end.
-    fn is_over(&self) -> bool {
+    fn is_finished(&self) -> bool {
         false
     }
 
     /// What it all came to, when the program has ended.
-    fn end(self: Box<Self>, ended: &Ended) -> Said;
+    fn finish(self: Box<Self>, ended: &ProgramEnd) -> AgentResult;
 }
 
 /// What shows while a program works.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Seen {
+pub enum OutputEvent {
     /// Its conversation has this id.
     Conversation(String),
     /// A call of a tool is over.
-    Called(Call),
+    Called(AgentCall),
     /// What the call before it gave: at most [`RETURNED_CHARS_MAX`] characters
     /// of its beginning.
     Returned(String),
@@ -183,7 +183,7 @@ pub enum Seen {
 
 /// Whether a program says that it succeeded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Verdict {
+pub enum ProgramVerdict {
     /// It says so, and how it ended fits.
     Succeeded,
     /// It says that it did not.
@@ -205,9 +205,9 @@ pub enum EarlyStop {
 
 /// What a program said, all in all.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Said {
+pub struct AgentResult {
     /// Whether it succeeded, by the rules of this program.
-    pub verdict: Verdict,
+    pub verdict: ProgramVerdict,
     /// The agent's words, all of them or their end: its account stands in them.
     pub words: String,
     /// What went wrong, in the program's words.
@@ -230,7 +230,7 @@ pub struct Said {
     /// How many calls were not permitted.
     pub denied: u32,
     /// How the program counts tokens.
-    pub counting: Counting,
+    pub counting: TokenCounting,
 }
 
 /// The agent that `name` means: one that is configured, one that piton knows,
@@ -239,10 +239,10 @@ pub struct Said {
 /// # Errors
 ///
 /// When what is configured for it does not fit.
-pub fn named(config: &Config, name: &str) -> Result<Box<dyn Agent>, Failure> {
+pub fn resolve_agent(config: &Config, name: &str) -> Result<Box<dyn Agent>, Failure> {
     let table = config.agents.get(name);
-    let Some(adapter) = config.adapter(name) else {
-        return shell(name, config.command(name));
+    let Some(adapter) = config.adapter_of_agent(name) else {
+        return shell_agent(name, config.command_of_agent(name));
     };
     let table = table.cloned().unwrap_or_default();
     let zone = TimeZone::system();
@@ -261,27 +261,27 @@ pub fn named(config: &Config, name: &str) -> Result<Box<dyn Agent>, Failure> {
 ///
 /// When the exit status was asked for, and the program is one that can be asked
 /// what came of its work.
-pub fn verdict_by(
+pub fn resolve_verdict_by(
     config: &Config,
     name: &str,
-    asked: Option<VerdictBy>,
-) -> Result<VerdictBy, Failure> {
+    asked: Option<VerdictSource>,
+) -> Result<VerdictSource, Failure> {
     let Some(asked) = asked else {
         let table = config.agents.get(name);
-        return Ok(table.map_or(VerdictBy::Form, |table| table.verdict));
+        return Ok(table.map_or(VerdictSource::Form, |table| table.verdict));
     };
     let unfit = config
-        .adapter(name)
-        .and_then(|adapter| asked.unfit_for(adapter));
+        .adapter_of_agent(name)
+        .and_then(|adapter| asked.reason_unfit_for(adapter));
     match unfit {
         Some(why) => Err(Failure::new("usage", format!("--verdict: {why}"))
-            .hint("leave --verdict out, or name a command: `--agent 'sh:CMD'`")),
+            .with_hint("leave --verdict out, or name a command: `--agent 'sh:CMD'`")),
         None => Ok(asked),
     }
 }
 
 /// A command for a shell; one that says nothing would do nothing and end well.
-fn shell(name: &str, command: &str) -> Result<Box<dyn Agent>, Failure> {
+fn shell_agent(name: &str, command: &str) -> Result<Box<dyn Agent>, Failure> {
     let says_something = |line: &str| {
         let line = line.trim_start();
         !line.is_empty() && !line.starts_with('#')
@@ -290,18 +290,18 @@ fn shell(name: &str, command: &str) -> Result<Box<dyn Agent>, Failure> {
         return Ok(Box::new(Shell::new(command)));
     }
     let what = format!("the agent `{name}` is a command that does nothing");
-    Err(Failure::new("agent.missing", what).hint(
+    Err(Failure::new("agent.missing", what).with_hint(
         "name a program: `--agent claude`, `codex`, `gemini`, or a command that reads a prompt",
     ))
 }
 
-impl Launch {
+impl LaunchCommand {
     /// A program with what is configured for it behind what its adapter says.
     fn new(table: &AgentTable, program: &str, args: &[String]) -> Self {
         let program = table.program.as_deref().unwrap_or(program);
         let args = args.iter().chain(&table.args);
         Self {
-            program: Program::Args {
+            program: ProcessProgram::Args {
                 program: program.into(),
                 args: args.map(Into::into).collect(),
             },
@@ -318,8 +318,8 @@ impl Launch {
     }
 
     /// More arguments, behind all others.
-    fn with_last<'a>(mut self, last: impl IntoIterator<Item = &'a str>) -> Self {
-        if let Program::Args { args, .. } = &mut self.program {
+    fn with_trailing_args<'a>(mut self, last: impl IntoIterator<Item = &'a str>) -> Self {
+        if let ProcessProgram::Args { args, .. } = &mut self.program {
             args.extend(last.into_iter().map(Into::into));
         }
         self
@@ -327,7 +327,7 @@ impl Launch {
 }
 
 /// Root may not be given a program that asks for nothing.
-fn bypass_as_root(program: &str, tools: &str) -> Failure {
+fn refuse_bypass_as_root(program: &str, tools: &str) -> Failure {
     let instead = match tools {
         "" => String::new(),
         tools => format!(" and allowed-tools = [\"{tools}\"]"),
@@ -336,7 +336,7 @@ fn bypass_as_root(program: &str, tools: &str) -> Failure {
         "agent.cannot_start",
         format!("{program} is not started without permissions as root"),
     )
-    .hint(format!(
+    .with_hint(format!(
         "take permissions = \"bypass\" away, or set permissions = \"edits\"{instead}, or run piton as another user"
     ))
 }

@@ -15,18 +15,18 @@ mod words;
 
 use std::fmt;
 
-use piton_core::attempt::{HumanNeeded, Outcome, Piece, Report};
-use piton_core::classify::{Category, classify};
+use piton_core::attempt::{HumanNeeded, Outcome, Report, SplitPiece};
+use piton_core::classify::{FailureCategory, classify_failure};
 use piton_core::observation::Observation;
 use piton_core::quote;
 use piton_core::request::WorkRequest;
 use piton_core::trouble::Trouble;
 
-use self::form::{Block, BlockFault, last_block};
-use self::noticed::{noticed, with_blocker};
-use self::status::Status;
-use self::words::{Word, last_word, of_word};
-use crate::config::VerdictBy;
+use self::form::{BlockFault, StatusBlock, last_block};
+use self::noticed::{add_missing_blocker, collect_observations};
+use self::status::AnswerStatus;
+use self::words::{LoopSignal, last_loop_signal, report_of_signal};
+use crate::config::VerdictSource;
 
 /// What an attempt failed with whose program ended well and whose agent gave no
 /// verdict.
@@ -51,8 +51,8 @@ const STATUS_CHARS_MAX: usize = 60;
 
 /// What an agent answered, in the form that prompts ask for.
 #[derive(Debug)]
-struct Answer {
-    status: Status,
+struct AgentAnswer {
+    status: AnswerStatus,
     summary: Option<String>,
     error: Option<String>,
     human: Option<HumanNeeded>,
@@ -67,11 +67,11 @@ struct Answer {
 }
 
 /// What an output says of what came of the work.
-enum Account {
+enum OutputVerdict {
     /// A block of the form; how it was read where it is a near miss.
-    Block(Box<Answer>, Vec<String>),
+    Block(Box<AgentAnswer>, Vec<String>),
     /// A signal of other loops.
-    Signal(Word),
+    Signal(LoopSignal),
     /// A block that cannot be read, as the last thing of this kind.
     Broken(BlockFault),
     /// Nothing.
@@ -82,33 +82,33 @@ enum Account {
 ///
 /// A block goes before any signal. One that cannot be read takes back whatever
 /// stands before it.
-fn account(output: &str) -> Account {
-    let word = last_word(output);
+fn find_verdict(output: &str) -> OutputVerdict {
+    let word = last_loop_signal(output);
     match (last_block(output), word) {
-        (Some((_, Block::Whole { answer, notes })), _) => Account::Block(answer, notes),
-        (Some((at, Block::Broken(_))), Some((word_at, word))) if word_at > at => {
-            Account::Signal(word)
+        (Some((_, StatusBlock::Whole { answer, notes })), _) => OutputVerdict::Block(answer, notes),
+        (Some((at, StatusBlock::Broken(_))), Some((word_at, word))) if word_at > at => {
+            OutputVerdict::Signal(word)
         }
-        (Some((_, Block::Broken(fault))), _) => Account::Broken(fault),
-        (None, Some((_, word))) => Account::Signal(word),
-        (None, None) => Account::Missing,
+        (Some((_, StatusBlock::Broken(fault))), _) => OutputVerdict::Broken(fault),
+        (None, Some((_, word))) => OutputVerdict::Signal(word),
+        (None, None) => OutputVerdict::Missing,
     }
 }
 
 /// How the agent's process ended, as far as the report needs it.
 #[derive(Clone, Debug, Default)]
-pub struct Ended {
+pub struct ProgramEnd {
     /// Its exit status.
     pub code: Option<i32>,
     /// The signal that ended it.
     pub signal: Option<i32>,
     /// What it was stopped for, in words: `it ran longer than 2h`.
-    pub stopped: Option<Stopped>,
+    pub stopped: Option<AgentStopReason>,
 }
 
 /// Why piton stopped an agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stopped {
+pub struct AgentStopReason {
     /// In words.
     pub why: String,
     /// Somebody asked for it: nothing is the agent's fault.
@@ -119,53 +119,53 @@ pub struct Stopped {
 
 /// Makes a report of what an agent printed (the end of it) and how it ended.
 #[must_use]
-pub fn report(output: &str, ended: &Ended, by: VerdictBy) -> Report {
+pub fn report_of_output(output: &str, ended: &ProgramEnd, by: VerdictSource) -> Report {
     let output = strip_ansi(output);
-    let report = match account(&output) {
-        Account::Block(mut answer, mut notes) => {
+    let report = match find_verdict(&output) {
+        OutputVerdict::Block(mut answer, mut notes) => {
             bound_requests(&mut answer.requests, &mut notes);
-            if answer.status == Status::Completed {
-                answer.summary = answer.summary.or_else(|| prose_line(&output));
+            if answer.status == AnswerStatus::Completed {
+                answer.summary = answer.summary.or_else(|| last_prose_line(&output));
             }
             Report {
                 notes: (!notes.is_empty()).then(|| notes.join("; ")),
-                ..of_answer(*answer, &output, ended)
+                ..report_of_answer(*answer, &output, ended)
             }
         }
-        Account::Signal(word) => of_word(word, &output, ended),
-        Account::Broken(fault) if has_ended_well(ended) => {
-            without_verdict(&output, &fault.to_string())
+        OutputVerdict::Signal(word) => report_of_signal(word, &output, ended),
+        OutputVerdict::Broken(fault) if has_exited_cleanly(ended) => {
+            report_without_verdict(&output, &fault.to_string())
         }
-        Account::Missing if has_ended_well(ended) && by == VerdictBy::Form => {
+        OutputVerdict::Missing if has_exited_cleanly(ended) && by == VerdictSource::Form => {
             let found = match last_line(&output) {
                 Some(_) => "it printed text only",
                 None => "it printed nothing",
             };
-            without_verdict(&output, found)
+            report_without_verdict(&output, found)
         }
-        Account::Broken(_) | Account::Missing => of_exit(&output, ended),
+        OutputVerdict::Broken(_) | OutputVerdict::Missing => report_of_exit(&output, ended),
     };
     let report = Report {
-        observations: noticed(&output),
+        observations: collect_observations(&output),
         ..report
     };
-    with_blocker(finish(report, ended))
+    add_missing_blocker(finish_report(report, ended))
 }
 
 /// Whether the program ended by itself, and well.
-fn has_ended_well(ended: &Ended) -> bool {
+fn has_exited_cleanly(ended: &ProgramEnd) -> bool {
     ended.code == Some(0) && ended.stopped.is_none()
 }
 
 /// A report of a program that ended well, and of what stands where a verdict
 /// belongs.
-fn without_verdict(output: &str, found: &str) -> Report {
+fn report_without_verdict(output: &str, found: &str) -> Report {
     Report {
         summary: last_line(output),
         error: Some(format!("{NO_VERDICT}: {found}")),
-        category: Some(Category::Logic),
+        category: Some(FailureCategory::Logic),
         trouble: Some(Trouble::NoVerdict),
-        ..Report::bare(Outcome::Failed)
+        ..Report::with_outcome(Outcome::Failed)
     }
 }
 
@@ -175,7 +175,7 @@ impl fmt::Display for BlockFault {
             Self::CutOff => f.write_str("its status block is cut off"),
             Self::Malformed => f.write_str("its status block is not valid JSON"),
             Self::UnknownStatus(word) => {
-                let word = shorten(word, STATUS_CHARS_MAX);
+                let word = shorten_text(word, STATUS_CHARS_MAX);
                 write!(f, "its status `{word}` is unknown")
             }
         }
@@ -184,7 +184,7 @@ impl fmt::Display for BlockFault {
 
 /// Lets what the agent said by a tool of piton, while it worked, count before
 /// what it printed. A program that broke down is not believed all the same.
-pub fn settle(report: &mut Report, answer: &Report) {
+pub fn merge_tool_report(report: &mut Report, answer: &Report) {
     let observations = answer.observations.iter().cloned();
     report.observations.extend(observations);
     let screenshots = answer.screenshots.iter().cloned();
@@ -193,7 +193,7 @@ pub fn settle(report: &mut Report, answer: &Report) {
     report.requests.extend(requests);
     let validations = answer.validations.iter().cloned();
     report.validations.extend(validations);
-    if !settles(report, answer) {
+    if !should_override_report(report, answer) {
         return;
     }
     report.outcome = answer.outcome;
@@ -212,7 +212,7 @@ pub fn settle(report: &mut Report, answer: &Report) {
 }
 
 /// Whether the answer by a tool decides what came of an attempt.
-fn settles(report: &Report, answer: &Report) -> bool {
+fn should_override_report(report: &Report, answer: &Report) -> bool {
     let asks = answer.outcome == Outcome::NeedsHuman;
     let completes = answer.outcome == Outcome::Completed;
     let success = report
@@ -241,7 +241,7 @@ fn settles(report: &Report, answer: &Report) -> bool {
 /// Whether an agent printed something of the form, also what cannot be read.
 pub(crate) fn has_status_block(output: &str) -> bool {
     let output = strip_ansi(output);
-    !matches!(account(&output), Account::Missing)
+    !matches!(find_verdict(&output), OutputVerdict::Missing)
 }
 
 /// Whether the agent stopped because its usage window is nearly used up. It was
@@ -253,8 +253,8 @@ fn has_stopped_early(report: &Report) -> bool {
 
 /// A report no text of which is longer than one that was printed may be.
 #[must_use]
-pub fn bounded(mut report: Report) -> Report {
-    let cut = |text: &mut String| *text = shorten(text, TEXT_CHARS_MAX);
+pub fn truncate_report(mut report: Report) -> Report {
+    let cut = |text: &mut String| *text = shorten_text(text, TEXT_CHARS_MAX);
     let texts = [
         &mut report.summary,
         &mut report.error,
@@ -266,43 +266,43 @@ pub fn bounded(mut report: Report) -> Report {
         cut(&mut human.reason);
         human.details.iter_mut().for_each(cut);
     }
-    report.observations = noticed::few(report.observations);
+    report.observations = noticed::bound_observations(report.observations);
     report
 }
 
 /// Whether the words of an agent say what came of its work: by a block of the
 /// form or by a signal of other loops.
 #[must_use]
-pub fn is_account(words: &str) -> bool {
-    match account(&strip_ansi(words)) {
-        Account::Block(..) | Account::Signal(_) => true,
-        Account::Broken(_) | Account::Missing => false,
+pub fn has_verdict(words: &str) -> bool {
+    match find_verdict(&strip_ansi(words)) {
+        OutputVerdict::Block(..) | OutputVerdict::Signal(_) => true,
+        OutputVerdict::Broken(_) | OutputVerdict::Missing => false,
     }
 }
 
 /// What an agent says that it noticed, wherever it stands in what it printed.
 #[must_use]
-pub fn noticed_in(output: &str) -> Vec<Observation> {
-    noticed(&strip_ansi(output))
+pub fn observations_of_output(output: &str) -> Vec<Observation> {
+    collect_observations(&strip_ansi(output))
 }
 
 /// Makes a report where what the agent printed cannot be read: it may have
 /// failed or asked, so that its exit status alone is not believed.
 #[must_use]
-pub fn unread(error: &std::io::Error, ended: &Ended) -> Report {
+pub fn report_of_unreadable_output(error: &std::io::Error, ended: &ProgramEnd) -> Report {
     let report = Report {
         error: Some(format!(
             "what the agent printed cannot be read: {error} ({})",
-            ending(ended)
+            describe_end(ended)
         )),
-        category: Some(Category::Logic),
-        ..Report::bare(Outcome::Failed)
+        category: Some(FailureCategory::Logic),
+        ..Report::with_outcome(Outcome::Failed)
     };
-    finish(report, ended)
+    finish_report(report, ended)
 }
 
 /// Why it was stopped goes before what it said, and nothing is too long.
-pub(crate) fn finish(mut report: Report, ended: &Ended) -> Report {
+pub(crate) fn finish_report(mut report: Report, ended: &ProgramEnd) -> Report {
     if let Some(stopped) = &ended.stopped
         && report.outcome != Outcome::NeedsHuman
     {
@@ -313,20 +313,24 @@ pub(crate) fn finish(mut report: Report, ended: &Ended) -> Report {
         };
         report.error = Some(stopped.why.clone());
         report.category = (!stopped.asked).then_some(if stopped.late {
-            Category::Timeout
+            FailureCategory::Timeout
         } else {
-            Category::Logic
+            FailureCategory::Logic
         });
     }
-    report.summary = report.summary.map(|text| shorten(&text, TEXT_CHARS_MAX));
-    report.error = report.error.map(|text| shorten(&text, TEXT_CHARS_MAX));
-    report.checked = report.checked.map(|text| shorten(&text, TEXT_CHARS_MAX));
+    report.summary = report
+        .summary
+        .map(|text| shorten_text(&text, TEXT_CHARS_MAX));
+    report.error = report.error.map(|text| shorten_text(&text, TEXT_CHARS_MAX));
+    report.checked = report
+        .checked
+        .map(|text| shorten_text(&text, TEXT_CHARS_MAX));
     report
 }
 
-fn of_answer(answer: Answer, output: &str, ended: &Ended) -> Report {
+fn report_of_answer(answer: AgentAnswer, output: &str, ended: &ProgramEnd) -> Report {
     // A program that fails after it said that all is well is not believed.
-    let is_contradicted = answer.status == Status::Completed && ended.code != Some(0);
+    let is_contradicted = answer.status == AnswerStatus::Completed && ended.code != Some(0);
     let outcome = if is_contradicted {
         Outcome::Failed
     } else {
@@ -335,10 +339,10 @@ fn of_answer(answer: Answer, output: &str, ended: &Ended) -> Report {
     let mut report = Report {
         summary: answer.summary,
         checked: answer.checked,
-        pieces: pieces(answer.pieces),
+        pieces: parse_pieces(answer.pieces),
         requests: answer.requests,
         usage: serde_json::from_value(answer.usage).unwrap_or_default(),
-        ..Report::bare(outcome)
+        ..Report::with_outcome(outcome)
     };
     let reason = answer.error.clone().or_else(|| report.summary.clone());
     match outcome {
@@ -352,18 +356,22 @@ fn of_answer(answer: Answer, output: &str, ended: &Ended) -> Report {
             }));
         }
         Outcome::Failed if is_contradicted => {
-            let error = format!("the agent said completed, but ended with {}", ending(ended));
+            let error = format!(
+                "the agent said completed, but ended with {}",
+                describe_end(ended)
+            );
             let context = format!("{error}\n{}", last_lines(output, 40));
-            report.category = Some(classify(ended.code, &context));
+            report.category = Some(classify_failure(ended.code, &context));
             report.error = Some(error);
         }
         Outcome::Failed | Outcome::Blocked => {
-            let error = reason.unwrap_or_else(|| format!("the agent ended with {}", ending(ended)));
-            report.category = Some(classify(ended.code, &error));
+            let error =
+                reason.unwrap_or_else(|| format!("the agent ended with {}", describe_end(ended)));
+            report.category = Some(classify_failure(ended.code, &error));
             report.error = Some(error);
         }
         Outcome::Partial => {
-            report.category = Some(Category::Logic);
+            report.category = Some(FailureCategory::Logic);
             report.error = Some(reason.unwrap_or_else(|| "only a part is done".to_owned()));
         }
         Outcome::Completed | Outcome::Interrupted => {}
@@ -372,9 +380,9 @@ fn of_answer(answer: Answer, output: &str, ended: &Ended) -> Report {
 }
 
 /// The last line of what was printed that is no JSON and no fence.
-fn prose_line(output: &str) -> Option<String> {
+fn last_prose_line(output: &str) -> Option<String> {
     let is_prose = |line: &&str| !line.trim().starts_with(['{', '}', '`', '~', '"']);
-    let line = lines(output).rfind(is_prose)?;
+    let line = nonblank_lines(output).rfind(is_prose)?;
     Some(line.trim().to_owned())
 }
 
@@ -392,10 +400,10 @@ fn bound_requests(requests: &mut Vec<WorkRequest>, notes: &mut Vec<String>) {
     requests.truncate(REQUESTS_MAX);
     for request in requests {
         let whole = (request.title.clone(), request.fields.clone());
-        request.title = quote::shortened(&request.title, REQUEST_CHARS_MAX);
+        request.title = quote::shorten_middle(&request.title, REQUEST_CHARS_MAX);
         request.fields.values_mut().for_each(shorten_value);
         if whole != (request.title.clone(), request.fields.clone()) {
-            let title = shorten(request.title.lines().next().unwrap_or_default(), 60);
+            let title = shorten_text(request.title.lines().next().unwrap_or_default(), 60);
             notes.push(format!(
                 "the request `{title}` is cut: its texts are longer than {REQUEST_CHARS_MAX} characters, or its lists than {REQUEST_VALUES_MAX}; it stands as a whole in the transcript"
             ));
@@ -409,7 +417,7 @@ const REQUEST_VALUES_MAX: usize = 1_000;
 /// Shortens all texts and lists of a value.
 fn shorten_value(value: &mut serde_json::Value) {
     match value {
-        serde_json::Value::String(text) => *text = quote::shortened(text, REQUEST_CHARS_MAX),
+        serde_json::Value::String(text) => *text = quote::shorten_middle(text, REQUEST_CHARS_MAX),
         serde_json::Value::Array(values) => {
             values.truncate(REQUEST_VALUES_MAX);
             values.iter_mut().for_each(shorten_value);
@@ -421,37 +429,37 @@ fn shorten_value(value: &mut serde_json::Value) {
 
 /// The pieces of an answer; none where one of them is no piece, for then the
 /// rest is not the whole.
-fn pieces(said: serde_json::Value) -> Vec<Piece> {
-    let read: Vec<Piece> = serde_json::from_value(said).unwrap_or_default();
-    let shortened = read.into_iter().map(|piece| Piece {
-        title: shorten(&piece.title, TEXT_CHARS_MAX),
-        prompt: shorten(&piece.prompt, TEXT_CHARS_MAX),
+fn parse_pieces(said: serde_json::Value) -> Vec<SplitPiece> {
+    let read: Vec<SplitPiece> = serde_json::from_value(said).unwrap_or_default();
+    let shortened = read.into_iter().map(|piece| SplitPiece {
+        title: shorten_text(&piece.title, TEXT_CHARS_MAX),
+        prompt: shorten_text(&piece.prompt, TEXT_CHARS_MAX),
     });
     shortened.collect()
 }
 
-fn of_exit(output: &str, ended: &Ended) -> Report {
+fn report_of_exit(output: &str, ended: &ProgramEnd) -> Report {
     let last = last_line(output);
     if ended.code == Some(0) {
         return Report {
             summary: last,
-            ..Report::bare(Outcome::Completed)
+            ..Report::with_outcome(Outcome::Completed)
         };
     }
     // The shell could not start the program, and nothing else was tried.
-    if matches!(ended.code, Some(126 | 127)) && lines(output).count() <= 1 {
+    if matches!(ended.code, Some(126 | 127)) && nonblank_lines(output).count() <= 1 {
         let what =
             last.unwrap_or_else(|| format!("the shell says status {}", ended.code.unwrap_or(127)));
         if output.trim().is_empty() || is_shell_complaint(&what) {
             return Report {
                 error: Some(what),
                 cannot_start: true,
-                ..Report::bare(Outcome::Interrupted)
+                ..Report::with_outcome(Outcome::Interrupted)
             };
         }
-        return failed(Some(what), output, ended);
+        return failed_report(Some(what), output, ended);
     }
-    failed(last, output, ended)
+    failed_report(last, output, ended)
 }
 
 /// Whether a line is the shell's own: `sh: 1: claude: not found`.
@@ -468,23 +476,23 @@ fn is_shell_complaint(line: &str) -> bool {
     .any(|sign| line.ends_with(sign) || line.contains(&format!("{sign}:")))
 }
 
-fn failed(last: Option<String>, output: &str, ended: &Ended) -> Report {
-    let ending = ending(ended);
+fn failed_report(last: Option<String>, output: &str, ended: &ProgramEnd) -> Report {
+    let ending = describe_end(ended);
     let error = match last {
         Some(last) => format!("{last} ({ending})"),
         None => format!("the agent ended with {ending} and printed nothing"),
     };
-    let category = classify(ended.code, &last_lines(output, 40));
+    let category = classify_failure(ended.code, &last_lines(output, 40));
     Report {
         error: Some(error),
         category: Some(category),
-        ..Report::bare(Outcome::Failed)
+        ..Report::with_outcome(Outcome::Failed)
     }
 }
 
 /// How a process ended, in words.
 #[must_use]
-pub fn ending(ended: &Ended) -> String {
+pub fn describe_end(ended: &ProgramEnd) -> String {
     match (ended.code, ended.signal) {
         (Some(code), _) => format!("exit status {code}"),
         (None, Some(signal)) => format!("signal {signal}"),
@@ -492,23 +500,25 @@ pub fn ending(ended: &Ended) -> String {
     }
 }
 
-fn lines(text: &str) -> impl DoubleEndedIterator<Item = &str> {
+fn nonblank_lines(text: &str) -> impl DoubleEndedIterator<Item = &str> {
     text.lines()
         .map(str::trim_end)
         .filter(|line| !line.trim().is_empty())
 }
 
 fn last_line(text: &str) -> Option<String> {
-    lines(text).next_back().map(|line| line.trim().to_owned())
+    nonblank_lines(text)
+        .next_back()
+        .map(|line| line.trim().to_owned())
 }
 
 fn last_lines(text: &str, count: usize) -> String {
-    let mut last: Vec<&str> = lines(text).rev().take(count).collect();
+    let mut last: Vec<&str> = nonblank_lines(text).rev().take(count).collect();
     last.reverse();
     last.join("\n")
 }
 
-fn shorten(text: &str, chars_max: usize) -> String {
+fn shorten_text(text: &str, chars_max: usize) -> String {
     let text = text.trim();
     match text.char_indices().nth(chars_max) {
         // At the end of a word: half a secret would not be known for one.
@@ -560,14 +570,14 @@ fn skip_escape(chars: &mut std::iter::Peekable<std::str::Chars<'_>>) {
 mod tests {
     use super::*;
 
-    fn report(output: &str, ended: &Ended) -> Report {
-        super::report(output, ended, VerdictBy::Form)
+    fn report(output: &str, ended: &ProgramEnd) -> Report {
+        super::report_of_output(output, ended, VerdictSource::Form)
     }
 
-    fn exit(code: i32) -> Ended {
-        Ended {
+    fn exit(code: i32) -> ProgramEnd {
+        ProgramEnd {
             code: Some(code),
-            ..Ended::default()
+            ..ProgramEnd::default()
         }
     }
 
@@ -591,7 +601,7 @@ mod tests {
             (
                 Outcome::Failed,
                 Some(Trouble::NoVerdict),
-                Some(Category::Logic)
+                Some(FailureCategory::Logic)
             ),
             "{output}"
         );
@@ -750,7 +760,7 @@ mod tests {
     #[test]
     fn a_plain_command_may_be_judged_by_its_exit_status() {
         let by_status = |output: &str| {
-            let report = super::report(output, &exit(0), VerdictBy::ExitStatus);
+            let report = super::report_of_output(output, &exit(0), VerdictSource::ExitStatus);
             (report.outcome, report.summary, report.trouble)
         };
         let completed = |summary: &str| (Outcome::Completed, Some(summary.to_owned()), None);
@@ -762,7 +772,7 @@ mod tests {
         for broken in ["{\"status\": \"failed\"", "{\"status\": \"half done\"}"] {
             assert_eq!(by_status(broken).2, Some(Trouble::NoVerdict), "{broken}");
         }
-        let failed = super::report("boom", &exit(3), VerdictBy::ExitStatus);
+        let failed = super::report_of_output("boom", &exit(3), VerdictSource::ExitStatus);
         assert_eq!(failed.outcome, Outcome::Failed);
     }
 
@@ -944,21 +954,21 @@ STATUS is `completed`, `failed` or `blocked` (then add `"error": "why"`)."#;
 
     #[test]
     fn the_stop_hook_takes_for_an_account_what_is_one() {
-        assert!(is_account("{\"status\":\"Done\",\"summary\":\"s\"}"));
-        assert!(is_account("<ralph>BLOCKED</ralph>"));
-        assert!(!is_account("I will report back."));
-        assert!(!is_account("{\"status\":\"failed\""));
-        assert!(!is_account("{\"status\":\"wip\",\"summary\":\"s\"}"));
+        assert!(has_verdict("{\"status\":\"Done\",\"summary\":\"s\"}"));
+        assert!(has_verdict("<ralph>BLOCKED</ralph>"));
+        assert!(!has_verdict("I will report back."));
+        assert!(!has_verdict("{\"status\":\"failed\""));
+        assert!(!has_verdict("{\"status\":\"wip\",\"summary\":\"s\"}"));
     }
 
     #[test]
     fn an_answer_by_a_tool_is_the_verdict_that_is_missing() {
         let answer = |outcome| Report {
             summary: Some("done".to_owned()),
-            ..Report::bare(outcome)
+            ..Report::with_outcome(outcome)
         };
         let settled = |mut report: Report, outcome| {
-            settle(&mut report, &answer(outcome));
+            merge_tool_report(&mut report, &answer(outcome));
             (report.outcome, report.trouble, report.error)
         };
         let text = || report("I am done.", &exit(0));
@@ -970,7 +980,7 @@ STATUS is `completed`, `failed` or `blocked` (then add `"error": "why"`)."#;
         let early = |error: &str, trouble, outcome| Report {
             error: Some(error.to_owned()),
             trouble: Some(trouble),
-            ..Report::bare(outcome)
+            ..Report::with_outcome(outcome)
         };
         let pending = || early(PENDING_WORK, Trouble::Unfinished, Outcome::Failed);
         assert_eq!(settled(pending(), Outcome::Completed).0, Outcome::Failed);
@@ -1054,9 +1064,9 @@ STATUS is `completed`, `failed` or `blocked` (then add `"error": "why"`)."#;
         );
         let report = report(
             said,
-            &Ended {
+            &ProgramEnd {
                 signal: Some(9),
-                ..Ended::default()
+                ..ProgramEnd::default()
             },
         );
         assert_eq!(report.outcome, Outcome::Failed);
@@ -1086,39 +1096,39 @@ STATUS is `completed`, `failed` or `blocked` (then add `"error": "why"`)."#;
 
     #[test]
     fn a_stop_is_not_the_agents_failure_but_a_timeout_is() {
-        let asked = Stopped {
+        let asked = AgentStopReason {
             why: "stopped by SIGINT".to_owned(),
             asked: true,
             late: false,
         };
         let stopped = report(
             "half",
-            &Ended {
+            &ProgramEnd {
                 signal: Some(15),
                 stopped: Some(asked),
-                ..Ended::default()
+                ..ProgramEnd::default()
             },
         );
         assert_eq!(
             (stopped.outcome, stopped.category),
             (Outcome::Interrupted, None)
         );
-        let late = Stopped {
+        let late = AgentStopReason {
             why: "it ran longer than 2h".to_owned(),
             asked: false,
             late: true,
         };
         let late = report(
             "{\"status\":\"completed\",\"summary\":\"x\"}",
-            &Ended {
+            &ProgramEnd {
                 signal: Some(15),
                 stopped: Some(late),
-                ..Ended::default()
+                ..ProgramEnd::default()
             },
         );
         assert_eq!(
             (late.outcome, late.category),
-            (Outcome::Failed, Some(Category::Timeout))
+            (Outcome::Failed, Some(FailureCategory::Timeout))
         );
     }
 
@@ -1142,9 +1152,9 @@ STATUS is `completed`, `failed` or `blocked` (then add `"error": "why"`)."#;
     fn what_it_used_is_read_and_what_cannot_be_read_spoils_nothing() {
         let usage = |text: &str| {
             let answer = format!("{{\"status\":\"completed\",\"summary\":\"s\",\"usage\":{text}}}");
-            let ended = Ended {
+            let ended = ProgramEnd {
                 code: Some(0),
-                ..Ended::default()
+                ..ProgramEnd::default()
             };
             let report = report(&answer, &ended);
             assert_eq!(report.outcome, Outcome::Completed, "{text}");

@@ -9,9 +9,9 @@
 //!
 //! A mark counts where the store of the project knows the attempt: the agent
 //! of another project is a person here. All else is a person, whose name
-//! [`World::user`] says. Descent can be seen on Linux only.
+//! [`World::user_name`] says. Descent can be seen on Linux only.
 //!
-//! What an agent may do is said by [`Access`], one for each command. This is a
+//! What an agent may do is said by [`CommandAccess`], one for each command. This is a
 //! fence and no wall: an agent that edits `.piton/`, acts as another user or
 //! has a service start its processes is not seen here.
 
@@ -22,8 +22,8 @@ use std::path::{Path, PathBuf};
 use piton_core::{Actor, AttemptId, AttemptRow, Need, RunId, RunRow};
 
 use crate::failure::Failure;
-use crate::lies::Rule;
-use crate::process::{self, Ancestor, Identity, MARK};
+use crate::lies::EvidenceRule;
+use crate::process::{self, Ancestor, MARK, ProcessIdentity};
 use crate::project::Project;
 use crate::run_lock;
 use crate::session::Session;
@@ -32,7 +32,7 @@ use crate::world::World;
 
 /// Who may give a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Access {
+pub enum CommandAccess {
     /// Every caller: it changes nothing.
     Read,
     /// Every caller; what it stores is stored in the name of the caller.
@@ -49,7 +49,7 @@ pub struct Permission {
     /// The command as it is typed: `piton decide`.
     pub command: &'static str,
     /// Who may give it.
-    pub access: Access,
+    pub access: CommandAccess,
     /// A path that was typed and says which project is meant.
     pub place: Option<PathBuf>,
 }
@@ -57,7 +57,7 @@ pub struct Permission {
 impl Permission {
     /// That of a command for the project of the present folder.
     #[must_use]
-    pub fn new(command: &'static str, access: Access) -> Self {
+    pub fn new(command: &'static str, access: CommandAccess) -> Self {
         Self {
             command,
             access,
@@ -67,7 +67,7 @@ impl Permission {
 
     /// The same for the project that `typed` lies in, where there is such a path.
     #[must_use]
-    pub fn at(self, typed: Option<impl Into<PathBuf>>) -> Self {
+    pub fn for_path(self, typed: Option<impl Into<PathBuf>>) -> Self {
         Self {
             place: typed.map(Into::into),
             ..self
@@ -75,8 +75,8 @@ impl Permission {
     }
 
     /// The project that the command is for, as far as its arguments say.
-    fn project(&self, world: &World) -> Project {
-        let place = self.place.as_ref().map(|typed| world.path(typed));
+    fn target_project(&self, world: &World) -> Project {
+        let place = self.place.as_ref().map(|typed| world.resolve_path(typed));
         let place = place.and_then(|place| std::fs::canonicalize(place).ok());
         let folder = place.as_deref().and_then(|place| {
             let is_folder = place.is_dir();
@@ -96,26 +96,26 @@ pub enum Caller {
     /// A person, or a program that a person started.
     Person,
     /// An agent of this project, or what its runner started beside.
-    Agent(Box<Agent>),
+    Agent(Box<CallingAgent>),
 }
 
 /// A caller that is no person.
 #[derive(Clone, Debug)]
-pub struct Agent {
+pub struct CallingAgent {
     /// Its attempt, also one that is over; none for a gate or a hook of git,
     /// which belong to a run and to no attempt.
     pub attempt: Option<AttemptRow>,
     /// The name of the run.
     pub run: Option<String>,
     /// What it was recognized by.
-    pub sign: Sign,
+    pub sign: AgentEvidence,
     /// What it is called where there is no attempt.
     name: String,
 }
 
 /// What an agent was recognized by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sign {
+pub enum AgentEvidence {
     /// The mark in its own environment.
     Environment,
     /// The mark in the environment of this process above it.
@@ -126,7 +126,7 @@ pub enum Sign {
     Runner(u32),
 }
 
-impl Agent {
+impl CallingAgent {
     /// In whose name it stores something.
     #[must_use]
     pub fn actor(&self) -> Actor {
@@ -158,27 +158,27 @@ impl Agent {
     }
 
     /// Why it is taken for that.
-    fn reason(&self) -> String {
+    fn describe_evidence(&self) -> String {
         match self.sign {
-            Sign::Environment => format!("{MARK} is in its environment"),
-            Sign::AncestorEnvironment(pid) => {
+            AgentEvidence::Environment => format!("{MARK} is in its environment"),
+            AgentEvidence::AncestorEnvironment(pid) => {
                 format!("{MARK} is in the environment of process {pid}, from which it descends")
             }
-            Sign::Recorded(pid) => {
+            AgentEvidence::Recorded(pid) => {
                 format!("it descends from process {pid}, which the run started")
             }
-            Sign::Runner(pid) => format!("it descends from process {pid}, the runner"),
+            AgentEvidence::Runner(pid) => format!("it descends from process {pid}, the runner"),
         }
     }
 
     /// That it may not give a command, or not for what was named.
-    pub(crate) fn refuse(&self, what: &str) -> Failure {
+    pub(crate) fn not_allowed_failure(&self, what: &str) -> Failure {
         Failure::new(
             "agent.not_allowed",
             format!(
                 "{what}, and this caller is {}: {}",
                 self.description(),
-                self.reason()
+                self.describe_evidence()
             ),
         )
     }
@@ -191,47 +191,49 @@ impl Agent {
 ///
 /// `agent.not_allowed` when an agent of the project gives a command that is for
 /// people.
-pub fn admit(world: &World, permission: Permission) -> Result<World, Failure> {
-    if permission.access == Access::Read {
+pub fn admit_command(world: &World, permission: Permission) -> Result<World, Failure> {
+    if permission.access == CommandAccess::Read {
         return Ok(world.clone());
     }
-    let project = permission.project(world);
-    let caller = classify(world, &project);
-    if let (Caller::Agent(agent), Access::Person) = (&caller, permission.access) {
-        return Err(for_people(agent, permission.command));
+    let project = permission.target_project(world);
+    let caller = classify_caller(world, &project);
+    if let (Caller::Agent(agent), CommandAccess::Person) = (&caller, permission.access) {
+        return Err(people_only_failure(agent, permission.command));
     }
-    Ok(world.called_by(
+    Ok(world.with_caller(
         caller,
-        Admitted {
+        AdmittedCommand {
             permission,
             home: project.home,
         },
     ))
 }
 
-fn for_people(agent: &Agent, command: &str) -> Failure {
+fn people_only_failure(agent: &CallingAgent, command: &str) -> Failure {
     agent
-        .refuse(&format!("`{command}` is for people"))
-        .hint("ask a person with `piton inbox ask 'QUESTION'`, or end with the status needs-human")
+        .not_allowed_failure(&format!("`{command}` is for people"))
+        .with_hint(
+            "ask a person with `piton inbox ask 'QUESTION'`, or end with the status needs-human",
+        )
 }
 
 /// What a caller was let do, and where.
 #[derive(Clone, Debug)]
-pub(crate) struct Admitted {
+pub(crate) struct AdmittedCommand {
     permission: Permission,
     /// The home of the project that was looked at.
     home: PathBuf,
 }
 
-impl Admitted {
+impl AdmittedCommand {
     /// Refuses an agent whose command turns out to be for its own project,
     /// although its arguments seemed to name another one.
-    pub(crate) fn check(&self, world: &World, project: &Project) -> Result<(), Failure> {
-        if self.permission.access != Access::Person || self.home == project.home {
+    pub(crate) fn check_project(&self, world: &World, project: &Project) -> Result<(), Failure> {
+        if self.permission.access != CommandAccess::Person || self.home == project.home {
             return Ok(());
         }
-        match classify(world, project) {
-            Caller::Agent(agent) => Err(for_people(&agent, self.permission.command)),
+        match classify_caller(world, project) {
+            Caller::Agent(agent) => Err(people_only_failure(&agent, self.permission.command)),
             Caller::Person => Ok(()),
         }
     }
@@ -240,15 +242,15 @@ impl Admitted {
 /// The world, knowing its caller, for a hook: an agent program starts it, and
 /// nothing about it is refused.
 #[must_use]
-pub fn recognize(world: &World) -> World {
-    let permission = Permission::new("piton hook", Access::Signed);
-    admit(world, permission).unwrap_or_else(|_| world.clone())
+pub fn recognize_hook_caller(world: &World) -> World {
+    let permission = Permission::new("piton hook", CommandAccess::Signed);
+    admit_command(world, permission).unwrap_or_else(|_| world.clone())
 }
 
 /// Who calls, as seen from a project.
 #[must_use]
-pub fn classify(world: &World, project: &Project) -> Caller {
-    if !project.exists() || Rule::Fence.is_off(world) {
+pub fn classify_caller(world: &World, project: &Project) -> Caller {
+    if !project.exists() || EvidenceRule::Fence.is_off(world) {
         return Caller::Person;
     }
     let mut store = LazyStore {
@@ -256,12 +258,12 @@ pub fn classify(world: &World, project: &Project) -> Caller {
         root: &project.root,
         session: None,
     };
-    let found = by_environment(world, &mut store).or_else(|| {
+    let found = find_agent_by_environment(world, &mut store).or_else(|| {
         // Where nothing was ever run, nothing descends from a run.
-        let was_run = run_lock::was_ever_taken(project);
+        let was_run = run_lock::was_ever_acquired(project);
         was_run
-            .then(process::ancestors)
-            .and_then(|above| by_descent(project, &above, &mut store))
+            .then(process::list_ancestors)
+            .and_then(|above| find_agent_by_descent(project, &above, &mut store))
     });
     match found {
         Some(agent) => Caller::Agent(Box::new(agent)),
@@ -269,35 +271,42 @@ pub fn classify(world: &World, project: &Project) -> Caller {
     }
 }
 
-fn by_environment(world: &World, store: &mut LazyStore<'_>) -> Option<Agent> {
-    let attempt = store.attempt(world.var(MARK)?)?;
-    Some(store.agent_of(attempt, Sign::Environment))
+fn find_agent_by_environment(world: &World, store: &mut LazyStore<'_>) -> Option<CallingAgent> {
+    let attempt = store.find_attempt(world.var(MARK)?)?;
+    Some(store.agent_of_attempt(attempt, AgentEvidence::Environment))
 }
 
-fn by_descent(project: &Project, above: &[Ancestor], store: &mut LazyStore<'_>) -> Option<Agent> {
+fn find_agent_by_descent(
+    project: &Project,
+    above: &[Ancestor],
+    store: &mut LazyStore<'_>,
+) -> Option<CallingAgent> {
     for ancestor in above {
         let mark = ancestor.mark.as_deref();
-        if let Some(attempt) = mark.and_then(|mark| store.attempt(mark)) {
-            return Some(store.agent_of(attempt, Sign::AncestorEnvironment(ancestor.pid)));
+        if let Some(attempt) = mark.and_then(|mark| store.find_attempt(mark)) {
+            return Some(
+                store.agent_of_attempt(attempt, AgentEvidence::AncestorEnvironment(ancestor.pid)),
+            );
         }
     }
-    let ancestor = |id: &Identity| above.iter().find(|ancestor| ancestor.is(id));
-    for recorded in spool::recorded(&project.home.join("spool")) {
+    let ancestor =
+        |id: &ProcessIdentity| above.iter().find(|ancestor| ancestor.is_same_process(id));
+    for recorded in spool::recorded_processes(&project.home.join("spool")) {
         if let Some(ancestor) = ancestor(&recorded.id) {
-            let sign = Sign::Recorded(ancestor.pid);
-            return Some(match store.attempt(&recorded.attempt) {
-                Some(attempt) => store.agent_of(attempt, sign),
-                None => store.process_of(recorded.run.parse().ok(), sign, recorded.attempt),
+            let sign = AgentEvidence::Recorded(ancestor.pid);
+            return Some(match store.find_attempt(&recorded.attempt) {
+                Some(attempt) => store.agent_of_attempt(attempt, sign),
+                None => store.agent_of_process(recorded.run.parse().ok(), sign, recorded.attempt),
             });
         }
     }
-    let runners = run_lock::holders(project);
+    let runners = run_lock::list_holders(project);
     let runner = runners.iter().find_map(ancestor)?;
-    let sign = Sign::Runner(runner.pid);
-    let run = store.run_held_by(runner.pid);
-    Some(match run.and_then(|run| store.open_attempt(run)) {
-        Some(attempt) => store.agent_of(attempt, sign),
-        None => store.process_of(run, sign, format!("process {}", runner.pid)),
+    let sign = AgentEvidence::Runner(runner.pid);
+    let run = store.find_run_of_holder(runner.pid);
+    Some(match run.and_then(|run| store.find_open_attempt(run)) {
+        Some(attempt) => store.agent_of_attempt(attempt, sign),
+        None => store.agent_of_process(run, sign, format!("process {}", runner.pid)),
     })
 }
 
@@ -312,25 +321,25 @@ struct LazyStore<'w> {
 }
 
 impl<'w> LazyStore<'w> {
-    fn session(&mut self) -> Option<&Session<'w>> {
+    fn open_session(&mut self) -> Option<&Session<'w>> {
         let (world, root) = (self.world, self.root);
         let opened = self
             .session
-            .get_or_insert_with(|| Session::read(world, root).ok().flatten());
+            .get_or_insert_with(|| Session::open_read_only(world, root).ok().flatten());
         opened.as_ref()
     }
 
     /// The attempt that a mark names.
-    fn attempt(&mut self, mark: &str) -> Option<AttemptRow> {
+    fn find_attempt(&mut self, mark: &str) -> Option<AttemptRow> {
         let id: AttemptId = mark.parse().ok()?;
-        let rows = self.session()?.load(&[Need::Attempt(id)]).ok()?;
+        let rows = self.open_session()?.load(&[Need::Attempt(id)]).ok()?;
         rows.tables.attempt(id).cloned()
     }
 
     /// The run that a process of this machine holds.
-    fn run_held_by(&mut self, pid: u32) -> Option<RunId> {
+    fn find_run_of_holder(&mut self, pid: u32) -> Option<RunId> {
         let owner = format!("process {pid} on ");
-        let runs = self.session()?.runs().ok()?;
+        let runs = self.open_session()?.runs().ok()?;
         let is_held = |run: &&RunRow| {
             let holder = run.holder.as_ref();
             holder.is_some_and(|holder| holder.owner.starts_with(&owner))
@@ -339,9 +348,9 @@ impl<'w> LazyStore<'w> {
     }
 
     /// The attempt that is under way in a run.
-    fn open_attempt(&mut self, run: RunId) -> Option<AttemptRow> {
+    fn find_open_attempt(&mut self, run: RunId) -> Option<AttemptRow> {
         let rows = self
-            .session()?
+            .open_session()?
             .load(&[Need::OpenAttempts(Some(run))])
             .ok()?;
         let mut open = rows.tables.open_attempts();
@@ -349,12 +358,12 @@ impl<'w> LazyStore<'w> {
     }
 
     fn run_name(&mut self, run: RunId) -> Option<String> {
-        let rows = self.session()?.load(&[Need::Run(run)]).ok()?;
+        let rows = self.open_session()?.load(&[Need::Run(run)]).ok()?;
         rows.tables.run(run).map(|row| row.name.clone())
     }
 
-    fn agent_of(&mut self, attempt: AttemptRow, sign: Sign) -> Agent {
-        Agent {
+    fn agent_of_attempt(&mut self, attempt: AttemptRow, sign: AgentEvidence) -> CallingAgent {
+        CallingAgent {
             run: self.run_name(attempt.run),
             attempt: Some(attempt),
             sign,
@@ -362,8 +371,13 @@ impl<'w> LazyStore<'w> {
         }
     }
 
-    fn process_of(&mut self, run: Option<RunId>, sign: Sign, name: String) -> Agent {
-        Agent {
+    fn agent_of_process(
+        &mut self,
+        run: Option<RunId>,
+        sign: AgentEvidence,
+        name: String,
+    ) -> CallingAgent {
+        CallingAgent {
             run: run.and_then(|run| self.run_name(run)),
             attempt: None,
             sign,

@@ -17,15 +17,17 @@ use std::time::Duration;
 use piton_core::Node;
 use piton_core::amount::parse_duration;
 use piton_core::dollars::Dollars;
-use piton_core::evidence::{Baseline, ClaimOverrides, ClaimRules, Claims, WeakenedProof, Worth};
+use piton_core::evidence::{
+    Baseline, ClaimOverrides, ClaimRules, ClaimSettings, WeakenedProof, Worth,
+};
 use piton_core::gate::Gate;
 use piton_core::policy::Limits;
 use piton_core::standstill::StandstillBounds;
-use piton_core::stuck::Thresholds;
+use piton_core::stuck::LoopThresholds;
 use piton_formats::plan_format::PlanKind;
 use serde::Deserialize;
 
-use crate::failure::{Failure, unreadable};
+use crate::failure::{Failure, unreadable_file};
 use crate::project::Project;
 
 pub use self::merge::MergeConfig;
@@ -36,8 +38,8 @@ pub use self::requests::RequestsConfig;
 pub use self::roles::RoleTable;
 
 pub use self::agents::{
-    Adapter, AgentTable, Family, Output, Permissions, Price, PricesTable, PromptBy, ReadTable,
-    SuccessWhen, VerdictBy,
+    Adapter, AgentOutputFormat, AgentTable, ModelFamily, OutputFieldsTable, Permissions, Price,
+    PricesTable, PromptChannel, SuccessWhen, VerdictSource,
 };
 pub use self::workspace::{LANES, PORTS_A_LANE, WorkspaceConfig};
 
@@ -52,7 +54,7 @@ pub struct Config {
     /// What models cost, where their programs do not say.
     pub prices: PricesTable,
     /// What the faces of the project show.
-    pub faces: FacesConfig,
+    pub faces: NativeFilesConfig,
     /// When an agent goes in circles.
     pub stuck: StuckConfig,
     /// When old entries are parted from a log.
@@ -113,7 +115,7 @@ pub struct BudgetConfig {
 impl BudgetConfig {
     /// As limits of a run.
     #[must_use]
-    pub fn limits(&self) -> Limits {
+    pub fn run_limits(&self) -> Limits {
         Limits {
             budget_usd: self.run_usd,
             budget_tokens: self.run_tokens,
@@ -166,8 +168,8 @@ const CLAIM_TIMEOUT_S: u64 = 300;
 impl ClaimsConfig {
     /// As a run of a plan of this kind keeps it.
     #[must_use]
-    pub fn of_kind(&self, kind: PlanKind) -> Claims {
-        let gate = self.command().map(|script| Gate {
+    pub fn claims_of_kind(&self, kind: PlanKind) -> ClaimSettings {
+        let gate = self.check_script().map(|script| Gate {
             script: script.to_owned(),
             on_fail_prompt: CLAIM_PROMPT.to_owned(),
             runs_max: CLAIM_RUNS_MAX,
@@ -190,32 +192,32 @@ impl ClaimsConfig {
         };
         let of_all = ClaimOverrides {
             changed: self.changed,
-            word: self.word.or(self.former_word()),
+            word: self.word.or(self.deprecated_word()),
             weakened: self.weakened,
         };
         let items = self.items.iter();
-        Claims {
-            rules: default.overridden_by(&of_all).overridden_by(own),
+        ClaimSettings {
+            rules: default.with_overrides(&of_all).with_overrides(own),
             baseline: self.baseline.unwrap_or(Baseline::Auto),
             check: gate.map(Box::new),
             items: items
-                .map(|(name, claims)| (Node::named(name.as_str()), *claims))
+                .map(|(name, claims)| (Node::from_text(name.as_str()), *claims))
                 .collect(),
         }
     }
 
-    fn former_word(&self) -> Option<Worth> {
+    fn deprecated_word(&self) -> Option<Worth> {
         self.worth.or_else(|| self.change?.then_some(Worth::Ask))
     }
 
-    fn command(&self) -> Option<&str> {
+    fn check_script(&self) -> Option<&str> {
         let script = self.check.as_deref().or(self.gate.as_deref());
         script.map(str::trim).filter(|script| !script.is_empty())
     }
 
     /// What is said in words of an older version, and what to write instead.
     #[must_use]
-    pub fn former_names(&self) -> Vec<String> {
+    pub fn deprecated_names(&self) -> Vec<String> {
         let said = [
             (self.worth.is_some(), "`worth` is now `word`"),
             (
@@ -238,7 +240,7 @@ impl ClaimsConfig {
         let own = tables.into_iter().chain(self.items.values());
         let worths = own.flat_map(|own| [own.changed, own.word]);
         let mut all = worths.chain([self.changed, self.word, self.worth]);
-        if self.command().is_none() && all.any(|worth| worth == Some(Worth::Check)) {
+        if self.check_script().is_none() && all.any(|worth| worth == Some(Worth::Check)) {
             return Err(
                 "`check` under [claims] needs a command: `check = \"cargo test\"`".to_owned(),
             );
@@ -250,15 +252,15 @@ impl ClaimsConfig {
 /// The table `[faces]`.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
-pub struct FacesConfig {
+pub struct NativeFilesConfig {
     /// Whose attempts the faces of the project show.
-    pub attempts: Attempts,
+    pub attempts: ShownAttempts,
 }
 
 /// Whose attempts the faces of the project show.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Attempts {
+pub enum ShownAttempts {
     /// Those of every run.
     #[default]
     All,
@@ -282,12 +284,12 @@ pub struct StuckConfig {
 
 impl Default for StuckConfig {
     fn default() -> Self {
-        let Thresholds {
+        let LoopThresholds {
             failures,
             writes,
             repeats,
             calls,
-        } = Thresholds::default();
+        } = LoopThresholds::default();
         Self {
             command_failures: failures,
             file_writes: writes,
@@ -300,8 +302,8 @@ impl Default for StuckConfig {
 impl StuckConfig {
     /// The same, as the core counts.
     #[must_use]
-    pub fn thresholds(self) -> Thresholds {
-        Thresholds {
+    pub fn thresholds(self) -> LoopThresholds {
+        LoopThresholds {
             failures: self.command_failures,
             writes: self.file_writes,
             repeats: self.repeated_words,
@@ -382,11 +384,11 @@ impl Config {
         let text = match fs::read_to_string(&path) {
             Ok(text) => text,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Self::default()),
-            Err(error) => return Err(unreadable(&path, error)),
+            Err(error) => return Err(unreadable_file(&path, error)),
         };
         let wrong = |what: String| {
             Failure::new("usage", format!("{}: {what}", path.display()))
-                .hint("mend the file, then repeat the command")
+                .with_hint("mend the file, then repeat the command")
         };
         Self::parse(&text).map_err(wrong)
     }
@@ -397,7 +399,8 @@ impl Config {
     ///
     /// When it is no TOML, or has a key or a value that nobody knows.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let config: Self = toml::from_str(text).map_err(|error| told(text, &error))?;
+        let config: Self =
+            toml::from_str(text).map_err(|error| describe_toml_error(text, &error))?;
         let idle = config.agent.idle_timeout.as_ref();
         let durations = [
             Some(&config.agent.wall_timeout),
@@ -419,7 +422,7 @@ impl Config {
         config.workspace.check()?;
         config.merge.check()?;
         config.notify.check()?;
-        roles::check(&config.roles)?;
+        roles::check_role_tables(&config.roles)?;
         config.claims.check_command()?;
         Ok(config)
     }
@@ -428,7 +431,7 @@ impl Config {
     ///
     /// `sh:CMD` is always a command.
     #[must_use]
-    pub fn command<'a>(&'a self, agent: &'a str) -> &'a str {
+    pub fn command_of_agent<'a>(&'a self, agent: &'a str) -> &'a str {
         match agent.strip_prefix("sh:") {
             Some(command) => command,
             None => self.agent.commands.get(agent).map_or(agent, String::as_str),
@@ -439,20 +442,20 @@ impl Config {
 impl Config {
     /// The adapter of the agent that `name` means; none for a shell command.
     #[must_use]
-    pub fn adapter(&self, name: &str) -> Option<Adapter> {
+    pub fn adapter_of_agent(&self, name: &str) -> Option<Adapter> {
         if let Some(table) = self.agents.get(name) {
             return Some(table.adapter(name));
         }
         // What a person configured goes before what piton knows.
         let is_command = name.starts_with("sh:") || self.agent.commands.contains_key(name);
-        Adapter::known(name).filter(|_| !is_command)
+        Adapter::from_program_name(name).filter(|_| !is_command)
     }
 
     /// What bounds the agent of this name.
     #[must_use]
-    pub fn limits(&self, agent: &str) -> crate::process::Limits {
+    pub fn limits_of_agent(&self, agent: &str) -> crate::process::ProcessLimits {
         let table = self.agents.get(agent);
-        let adapter = self.adapter(agent);
+        let adapter = self.adapter_of_agent(agent);
         let idle_default = adapter.and_then(Adapter::idle_timeout_default);
         let own = AgentConfig {
             wall_timeout: table
@@ -464,7 +467,7 @@ impl Config {
                 .or_else(|| idle_default.map(str::to_owned)),
             ..self.agent.clone()
         };
-        own.limits()
+        own.process_limits()
     }
 }
 
@@ -477,9 +480,9 @@ impl AgentConfig {
 
     /// What bounds an agent.
     #[must_use]
-    pub fn limits(&self) -> crate::process::Limits {
+    pub fn process_limits(&self) -> crate::process::ProcessLimits {
         let seconds = |text: &str| parse_duration(text).ok().map(Duration::from_secs);
-        crate::process::Limits {
+        crate::process::ProcessLimits {
             wall: seconds(&self.wall_timeout),
             idle: self.idle_timeout.as_deref().and_then(seconds),
             output_bytes_max: Some(self.output_bytes_max),
@@ -490,7 +493,7 @@ impl AgentConfig {
 
 /// What is wrong with a text, and where. The line itself is not shown: a key
 /// may stand in it.
-fn told(text: &str, error: &toml::de::Error) -> String {
+fn describe_toml_error(text: &str, error: &toml::de::Error) -> String {
     // A value that does not fit is named by its type only.
     let what = error.message().trim_end();
     let what = match what.split_once("string \"") {

@@ -1,6 +1,6 @@
 //! How a verb says that it could not: one shape for text, JSON and exit status.
 
-use crate::shell::quote;
+use crate::shell::quote_word;
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::fmt;
@@ -11,13 +11,13 @@ use piton_core::run::{Pause, RunState};
 use piton_core::usage::Spend;
 use piton_core::{Refusal, RunRow};
 use piton_formats::problem::Problem;
-use piton_store::{CommitError, Fault, FaultKind};
+use piton_store::{CommitError, FaultKind, StoreFault};
 
 /// What a command ends with. The same for every command; of several things the
 /// greatest is the worst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
-pub enum Exit {
+pub enum CommandExit {
     /// Done.
     Done = 0,
     /// The answer is no: problems were found, a plan ended blocked.
@@ -38,7 +38,7 @@ pub enum Exit {
     Interrupted = 130,
 }
 
-impl Exit {
+impl CommandExit {
     /// The number that the process ends with.
     #[must_use]
     pub fn code(self) -> u8 {
@@ -48,78 +48,78 @@ impl Exit {
 
 /// Every code of a failure, with its exit status. Each has a page of its own
 /// in `docs/errors/`, compared by a test.
-pub const CODES: &[(&str, Exit)] = &[
-    ("agent.cannot_start", Exit::Fault),
-    ("agent.missing", Exit::Usage),
-    ("agent.not_allowed", Exit::No),
-    ("agent.turned_away", Exit::Fault),
-    ("attempt.over", Exit::No),
-    ("attempt.unknown", Exit::Usage),
-    ("blocker.unknown", Exit::Usage),
-    ("decision.decided", Exit::No),
-    ("decision.needs_words", Exit::Usage),
-    ("decision.unknown", Exit::Usage),
-    ("decision.wrong_verb", Exit::Usage),
-    ("file.conflict", Exit::No),
-    ("file.exists", Exit::No),
-    ("file.missing", Exit::Usage),
-    ("file.not_an_image", Exit::Usage),
-    ("file.unreadable", Exit::Damaged),
-    ("file.unwritable", Exit::Fault),
-    ("git.dirty", Exit::No),
-    ("git.missing", Exit::Fault),
-    ("git.no_commit", Exit::No),
-    ("git.no_identity", Exit::No),
-    ("item.being_worked_on", Exit::Busy),
-    ("item.not_planned", Exit::No),
-    ("item.state", Exit::No),
-    ("item.unknown", Exit::Usage),
-    ("land.nothing", Exit::No),
-    ("land.refused", Exit::No),
-    ("lane.dirty", Exit::No),
-    ("lane.not_ours", Exit::No),
-    ("memory.known", Exit::No),
-    ("memory.retired", Exit::No),
-    ("memory.unknown", Exit::Usage),
-    ("plan.foreign", Exit::Damaged),
-    ("plan.legacy", Exit::No),
-    ("plan.none", Exit::Usage),
-    ("plan.problems", Exit::No),
-    ("plan.repository", Exit::Usage),
-    ("plan.secret", Exit::No),
-    ("plan.started", Exit::No),
-    ("plan.unreadable", Exit::Damaged),
-    ("plan.unsupported", Exit::No),
-    ("record.problems", Exit::Usage),
-    ("run.blocked", Exit::No),
-    ("run.busy", Exit::Busy),
-    ("run.fenced", Exit::Busy),
-    ("run.finished", Exit::No),
-    ("run.needs_human", Exit::Waits),
-    ("run.not_landed", Exit::No),
-    ("run.not_started", Exit::No),
-    ("run.other_tree", Exit::No),
-    ("run.paused", Exit::Waits),
-    ("run.same_tree", Exit::Busy),
-    ("run.state", Exit::No),
-    ("run.unknown", Exit::Usage),
-    ("store.busy", Exit::Busy),
-    ("store.damaged", Exit::Damaged),
-    ("store.fault", Exit::Fault),
-    ("store.gone", Exit::Fault),
-    ("store.missing", Exit::No),
-    ("store.network", Exit::Fault),
-    ("store.newer", Exit::Damaged),
-    ("target.checked_out", Exit::No),
-    ("target.moved", Exit::No),
-    ("usage", Exit::Usage),
-    ("workspace.setup_failed", Exit::Fault),
-    ("worktree.dirty", Exit::No),
-    ("worktree.failed", Exit::Fault),
-    ("worktree.gone", Exit::No),
-    ("worktree.in_use", Exit::No),
-    ("worktree.locked", Exit::No),
-    ("worktree.taken", Exit::No),
+pub const CODES: &[(&str, CommandExit)] = &[
+    ("agent.cannot_start", CommandExit::Fault),
+    ("agent.missing", CommandExit::Usage),
+    ("agent.not_allowed", CommandExit::No),
+    ("agent.turned_away", CommandExit::Fault),
+    ("attempt.over", CommandExit::No),
+    ("attempt.unknown", CommandExit::Usage),
+    ("blocker.unknown", CommandExit::Usage),
+    ("decision.decided", CommandExit::No),
+    ("decision.needs_words", CommandExit::Usage),
+    ("decision.unknown", CommandExit::Usage),
+    ("decision.wrong_verb", CommandExit::Usage),
+    ("file.conflict", CommandExit::No),
+    ("file.exists", CommandExit::No),
+    ("file.missing", CommandExit::Usage),
+    ("file.not_an_image", CommandExit::Usage),
+    ("file.unreadable", CommandExit::Damaged),
+    ("file.unwritable", CommandExit::Fault),
+    ("git.dirty", CommandExit::No),
+    ("git.missing", CommandExit::Fault),
+    ("git.no_commit", CommandExit::No),
+    ("git.no_identity", CommandExit::No),
+    ("item.being_worked_on", CommandExit::Busy),
+    ("item.not_planned", CommandExit::No),
+    ("item.state", CommandExit::No),
+    ("item.unknown", CommandExit::Usage),
+    ("land.nothing", CommandExit::No),
+    ("land.refused", CommandExit::No),
+    ("lane.dirty", CommandExit::No),
+    ("lane.not_ours", CommandExit::No),
+    ("memory.known", CommandExit::No),
+    ("memory.retired", CommandExit::No),
+    ("memory.unknown", CommandExit::Usage),
+    ("plan.foreign", CommandExit::Damaged),
+    ("plan.legacy", CommandExit::No),
+    ("plan.none", CommandExit::Usage),
+    ("plan.problems", CommandExit::No),
+    ("plan.repository", CommandExit::Usage),
+    ("plan.secret", CommandExit::No),
+    ("plan.started", CommandExit::No),
+    ("plan.unreadable", CommandExit::Damaged),
+    ("plan.unsupported", CommandExit::No),
+    ("record.problems", CommandExit::Usage),
+    ("run.blocked", CommandExit::No),
+    ("run.busy", CommandExit::Busy),
+    ("run.fenced", CommandExit::Busy),
+    ("run.finished", CommandExit::No),
+    ("run.needs_human", CommandExit::Waits),
+    ("run.not_landed", CommandExit::No),
+    ("run.not_started", CommandExit::No),
+    ("run.other_tree", CommandExit::No),
+    ("run.paused", CommandExit::Waits),
+    ("run.same_tree", CommandExit::Busy),
+    ("run.state", CommandExit::No),
+    ("run.unknown", CommandExit::Usage),
+    ("store.busy", CommandExit::Busy),
+    ("store.damaged", CommandExit::Damaged),
+    ("store.fault", CommandExit::Fault),
+    ("store.gone", CommandExit::Fault),
+    ("store.missing", CommandExit::No),
+    ("store.network", CommandExit::Fault),
+    ("store.newer", CommandExit::Damaged),
+    ("target.checked_out", CommandExit::No),
+    ("target.moved", CommandExit::No),
+    ("usage", CommandExit::Usage),
+    ("workspace.setup_failed", CommandExit::Fault),
+    ("worktree.dirty", CommandExit::No),
+    ("worktree.failed", CommandExit::Fault),
+    ("worktree.gone", CommandExit::No),
+    ("worktree.in_use", CommandExit::No),
+    ("worktree.locked", CommandExit::No),
+    ("worktree.taken", CommandExit::No),
 ];
 
 /// Why a verb was not carried out.
@@ -149,7 +149,7 @@ pub struct Findings {
 impl Findings {
     /// How many problems are errors.
     #[must_use]
-    pub fn errors(&self) -> usize {
+    pub fn error_count(&self) -> usize {
         self.problems
             .iter()
             .filter(|problem| problem.is_error())
@@ -175,32 +175,32 @@ impl Failure {
 
     /// Says what to type next.
     #[must_use]
-    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+    pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 
     /// Says what lies below.
     #[must_use]
-    pub fn because(mut self, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+    pub fn with_source(mut self, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         self.source = Some(source.into());
         self
     }
 
     /// Says what is wrong in which files.
     #[must_use]
-    pub fn finding(mut self, findings: Findings) -> Self {
+    pub fn with_findings(mut self, findings: Findings) -> Self {
         self.findings = Some(Box::new(findings));
         self
     }
 
     /// What the process ends with.
     #[must_use]
-    pub fn exit(&self) -> Exit {
+    pub fn exit_status(&self) -> CommandExit {
         CODES
             .iter()
             .find(|(code, _)| *code == self.code)
-            .map_or(Exit::Fault, |(_, exit)| *exit)
+            .map_or(CommandExit::Fault, |(_, exit)| *exit)
     }
 
     /// The causes below, outermost first.
@@ -232,13 +232,13 @@ impl Error for Failure {
 
 /// A file that could not be read. One that is not there is no damage: whoever
 /// named it named another.
-pub fn unreadable(path: &std::path::Path, source: io::Error) -> Failure {
+pub fn unreadable_file(path: &std::path::Path, source: io::Error) -> Failure {
     if source.kind() == io::ErrorKind::NotFound {
         return Failure::new(
             "file.missing",
             format!("there is no file {}", path.display()),
         )
-        .hint("see that the path is right; it is seen from the present folder");
+        .with_hint("see that the path is right; it is seen from the present folder");
     }
     let hint = if source.kind() == io::ErrorKind::PermissionDenied {
         "see that you may read the file"
@@ -246,22 +246,22 @@ pub fn unreadable(path: &std::path::Path, source: io::Error) -> Failure {
         "name a file that can be read as a whole"
     };
     Failure::new("file.unreadable", format!("cannot read {}", path.display()))
-        .hint(hint)
-        .because(source)
+        .with_hint(hint)
+        .with_source(source)
 }
 
 /// A file that could not be written.
-pub fn unwritable(path: &std::path::Path, source: io::Error) -> Failure {
+pub fn unwritable_file(path: &std::path::Path, source: io::Error) -> Failure {
     Failure::new(
         "file.unwritable",
         format!("cannot write {}", path.display()),
     )
-    .hint("see that the folder is there, that you may write to it and that the disk has room")
-    .because(source)
+    .with_hint("see that the folder is there, that you may write to it and that the disk has room")
+    .with_source(source)
 }
 
-impl From<Fault> for Failure {
-    fn from(fault: Fault) -> Self {
+impl From<StoreFault> for Failure {
+    fn from(fault: StoreFault) -> Self {
         let (code, hint) = match fault.kind {
             FaultKind::Missing => (
                 "store.missing",
@@ -292,7 +292,7 @@ impl From<Fault> for Failure {
                 "see that the disk is well, then repeat the command; `piton journal verify` tells what is there",
             ),
         };
-        let failure = Self::new(code, fault.what.clone()).hint(hint);
+        let failure = Self::new(code, fault.what.clone()).with_hint(hint);
         match fault.source {
             Some(source) => Self {
                 source: Some(source),
@@ -310,7 +310,7 @@ impl From<CommitError> for Failure {
             CommitError::Fault(fault) => fault.into(),
             CommitError::Unknown(fault) => {
                 let failure: Self = fault.into();
-                failure.hint("repeat the command: what was stored already is not stored twice")
+                failure.with_hint("repeat the command: what was stored already is not stored twice")
             }
         }
     }
@@ -325,26 +325,26 @@ impl From<Refusal> for Failure {
                 state,
                 pause,
                 at,
-            } => run_state(
+            } => run_state_failure(
                 &name,
                 state,
                 pause.as_ref(),
                 at.as_ref().map(ToString::to_string),
             ),
             Refusal::NameTaken(_) => {
-                Self::new("run.state", message).hint("see it with `piton status`")
+                Self::new("run.state", message).with_hint("see it with `piton status`")
             }
             Refusal::NoSuchRun(_) => {
-                Self::new("run.unknown", message).hint("see the runs with `piton status`")
+                Self::new("run.unknown", message).with_hint("see the runs with `piton status`")
             }
             Refusal::NoSuchItem(_) => {
-                Self::new("item.unknown", message).hint("see the nodes with `piton status`")
+                Self::new("item.unknown", message).with_hint("see the nodes with `piton status`")
             }
             Refusal::NoSuchDecision(_) => {
-                Self::new("decision.unknown", message).hint("see what is open with `piton inbox`")
+                Self::new("decision.unknown", message).with_hint("see what is open with `piton inbox`")
             }
             Refusal::Busy { name, holder } => {
-                let typed = quote(&name);
+                let typed = quote_word(&name);
                 let hint = format!(
                     "follow it with `piton status {typed} --watch`, end it with `piton stop {typed}`"
                 );
@@ -353,68 +353,68 @@ impl From<Refusal> for Failure {
                     format!(
                         "run `{name}` is held by {}, since {}",
                         holder.owner,
-                        crate::world::local_time_s(holder.since)
+                        crate::world::local_time_with_seconds(holder.since)
                     ),
                 )
-                .hint(hint)
+                .with_hint(hint)
             }
             Refusal::Fenced { name } => Self::new("run.fenced", message)
-                .hint(format!("see who does with `piton status {}`", quote(&name))),
+                .with_hint(format!("see who does with `piton status {}`", quote_word(&name))),
             Refusal::Targeted { name, .. } => Self::new("run.state", message)
-                .hint(format!("see where it stands with `piton status {}`", quote(&name))),
+                .with_hint(format!("see where it stands with `piton status {}`", quote_word(&name))),
             Refusal::NothingToLand { name, .. } => Self::new("land.nothing", message)
-                .hint(format!("see where it stands with `piton status {}`", quote(&name))),
+                .with_hint(format!("see where it stands with `piton status {}`", quote_word(&name))),
             Refusal::ItemState { node, state, until } => {
                 let message = match until {
                     Some(until) => {
-                        format!("`{node}` is {state} until {}", crate::world::local_time_s(until))
+                        format!("`{node}` is {state} until {}", crate::world::local_time_with_seconds(until))
                     }
                     None => message,
                 };
                 Self::new("item.state", message)
-                    .hint("see where everything stands with `piton status`")
+                    .with_hint("see where everything stands with `piton status`")
             }
             Refusal::BeingWorkedOn(_) => Self::new("item.being_worked_on", message)
-                .hint("stop the run first with `piton stop`, or wait for the agent to end"),
+                .with_hint("stop the run first with `piton stop`, or wait for the agent to end"),
             Refusal::Decided { .. } => {
-                Self::new("decision.decided", message).hint("see what is open with `piton inbox`")
+                Self::new("decision.decided", message).with_hint("see what is open with `piton inbox`")
             }
-            Refusal::Unfit { .. } => Self::new("file.conflict", message).hint(
+            Refusal::Unfit { .. } => Self::new("file.conflict", message).with_hint(
                 "see with `piton inbox` what can be done, or change the file and type `piton files sync`",
             ),
             Refusal::WrongVerb { fits, .. } if fits.is_empty() => {
                 Self::new("decision.wrong_verb", message)
-                    .hint("mend the file by hand, then type `piton files sync`")
+                    .with_hint("mend the file by hand, then type `piton files sync`")
             }
             Refusal::WrongVerb { fits, .. } => {
                 let verbs: Vec<&str> = fits.iter().map(|verb| verb.as_str()).collect();
                 Self::new("decision.wrong_verb", message)
-                    .hint(format!("what fits is: {}", verbs.join(", ")))
+                    .with_hint(format!("what fits is: {}", verbs.join(", ")))
             }
             Refusal::EmptyAnswer => {
-                Self::new("decision.needs_words", message).hint("say it with `--why TEXT`")
+                Self::new("decision.needs_words", message).with_hint("say it with `--why TEXT`")
             }
             Refusal::Remembered { .. } => Self::new("memory.known", message)
-                .hint("read it with `piton learn list --kind guardrail`"),
+                .with_hint("read it with `piton learn list --kind guardrail`"),
             Refusal::NotRemembered(_) => Self::new("memory.unknown", message)
-                .hint("see what is remembered with `piton learn list`"),
-            Refusal::OwnSuccessor(_) => Self::new("usage", message).hint(
+                .with_hint("see what is remembered with `piton learn list`"),
+            Refusal::OwnSuccessor(_) => Self::new("usage", message).with_hint(
                 "name the one that holds from now on, or see `piton learn retire --help`",
             ),
             Refusal::Retired(_) => Self::new("memory.retired", message)
-                .hint("see what is followed with `piton learn list`"),
+                .with_hint("see what is followed with `piton learn list`"),
             Refusal::NotBlocked(_) => Self::new("blocker.unknown", message)
-                .hint("see what is unresolved with `piton recent --blockers`"),
+                .with_hint("see what is unresolved with `piton recent --blockers`"),
             Refusal::BadPlan(_) => Self::new("plan.problems", message)
-                .hint("see what is wrong with `piton plan check`"),
+                .with_hint("see what is wrong with `piton plan check`"),
         }
     }
 }
 
 /// What to type to go on where a limit was reached. A budget is not counted
 /// anew: what was `spent` stays spent; without it no amount can be named.
-fn beyond(name: &str, limit: &str, spent: Option<&Spend>) -> String {
-    let typed = format!("piton run {}", quote(name));
+fn hint_beyond_limit(name: &str, limit: &str, spent: Option<&Spend>) -> String {
+    let typed = format!("piton run {}", quote_word(name));
     match limit.split_once("budget (") {
         Some(("project ", _)) => {
             "what all runs may use stands under [budget] in .piton/config.toml".to_owned()
@@ -434,62 +434,62 @@ pub fn larger_budget(amount: &str, spent: &Spend) -> Option<String> {
     let amount = amount.trim_end_matches(')');
     if let Some(tokens) = amount.strip_suffix(" tokens") {
         let tokens: u64 = tokens.replace(',', "").parse().ok()?;
-        let used = tokens.max(spent.tokens().unwrap_or(0));
+        let used = tokens.max(spent.budget_tokens().unwrap_or(0));
         return Some(format!("--budget-tokens {}", used.saturating_mul(2)));
     }
     let dollars: f64 = amount.strip_prefix('$')?.parse().ok()?;
-    let used = dollars.max(spent.dollars().map_or(0.0, Dollars::usd));
+    let used = dollars.max(spent.total_dollars().map_or(0.0, Dollars::as_f64));
     // Whole cents, upwards: less than what was spent would end it at once.
     let twice = ((used * 200.0).ceil() / 100.0).max(0.02);
     Some(format!("--budget-usd {twice}"))
 }
 
-/// [`run_state`] for a run that is in this state.
+/// [`run_state_failure`] for a run that is in this state.
 #[must_use]
-pub fn state_of_run(row: &RunRow, state: RunState) -> Failure {
+pub fn failure_of_run_state(row: &RunRow, state: RunState) -> Failure {
     let at = row.at.as_ref().map(ToString::to_string);
-    in_state((&row.name, state), row.pause.as_ref(), at, Some(&row.spend))
+    run_state_failure_with_spend((&row.name, state), row.pause.as_ref(), at, Some(&row.spend))
 }
 
 /// What is said when a run is not in a state in which something can be done:
 /// one sentence and one way out for each row of the table of states.
 #[must_use]
-pub fn run_state(
+pub fn run_state_failure(
     name: &str,
     state: RunState,
     pause: Option<&Pause>,
     at: Option<String>,
 ) -> Failure {
-    in_state((name, state), pause, at, None)
+    run_state_failure_with_spend((name, state), pause, at, None)
 }
 
-/// [`run_state`], where it may be known what was spent.
-pub(crate) fn in_state(
+/// [`run_state_failure`], where it may be known what was spent.
+pub(crate) fn run_state_failure_with_spend(
     (name, state): (&str, RunState),
     pause: Option<&Pause>,
     at: Option<String>,
     spent: Option<&Spend>,
 ) -> Failure {
     let at = at.map(|node| format!(" at {node}")).unwrap_or_default();
-    let typed = quote(name);
+    let typed = quote_word(name);
     match (state, pause) {
-        (RunState::New, _) => Failure::new("run.not_started", format!("run `{name}` has not been started")).hint(format!("start it with `piton run {typed}`")),
-        (RunState::Running, _) => Failure::new("run.state", format!("run `{name}` is running")).hint(format!("follow it with `piton status {typed} --watch`")),
-        (RunState::Interrupted, _) => Failure::new("run.state", format!("run `{name}` is interrupted; nobody works on it")).hint(format!("go on with `piton run {typed}`")),
+        (RunState::New, _) => Failure::new("run.not_started", format!("run `{name}` has not been started")).with_hint(format!("start it with `piton run {typed}`")),
+        (RunState::Running, _) => Failure::new("run.state", format!("run `{name}` is running")).with_hint(format!("follow it with `piton status {typed} --watch`")),
+        (RunState::Interrupted, _) => Failure::new("run.state", format!("run `{name}` is interrupted; nobody works on it")).with_hint(format!("go on with `piton run {typed}`")),
         (RunState::Waiting, Some(Pause::Breakpoint { node })) => Failure::new("run.needs_human", format!("run `{name}` waits for a person at the breakpoint after {node}"))
-            .hint(format!("look at what was done, then go on with `piton resume {typed}`")),
+            .with_hint(format!("look at what was done, then go on with `piton resume {typed}`")),
         (RunState::Paused, Some(Pause::Limit { limit })) => {
             Failure::new("run.paused", format!("run `{name}` is paused (limit {limit})"))
-                .hint(beyond(name, limit, spent))
+                .with_hint(hint_beyond_limit(name, limit, spent))
         }
         (RunState::Paused, pause) => {
-            let why = pause.map(|pause| format!(" ({})", pause.reason())).unwrap_or_default();
-            Failure::new("run.paused", format!("run `{name}` is paused{why}")).hint(format!("let it go on with `piton resume {typed}`"))
+            let why = pause.map(|pause| format!(" ({})", pause.describe_reason())).unwrap_or_default();
+            Failure::new("run.paused", format!("run `{name}` is paused{why}")).with_hint(format!("let it go on with `piton resume {typed}`"))
         }
-        (RunState::Waiting, _) => Failure::new("run.needs_human", format!("run `{name}` waits for a person{at}")).hint("see the question with `piton inbox`"),
+        (RunState::Waiting, _) => Failure::new("run.needs_human", format!("run `{name}` waits for a person{at}")).with_hint("see the question with `piton inbox`"),
         (RunState::Blocked, _) => Failure::new("run.blocked", format!("run `{name}` is blocked{at}"))
-            .hint("see why, and what to type to go on, with `piton inbox`"),
-        (RunState::Done, _) => Failure::new("run.finished", format!("run `{name}` is finished")).hint(format!("see what was done with `piton status {typed}`; run it anew with `piton run {typed} --recompile`")),
+            .with_hint("see why, and what to type to go on, with `piton inbox`"),
+        (RunState::Done, _) => Failure::new("run.finished", format!("run `{name}` is finished")).with_hint(format!("see what was done with `piton status {typed}`; run it anew with `piton run {typed} --recompile`")),
     }
 }
 
@@ -532,7 +532,7 @@ mod tests {
             RunState::Blocked,
             RunState::Done,
         ] {
-            let failure = run_state("auth", state, None, None);
+            let failure = run_state_failure("auth", state, None, None);
             let hint = failure.hint.unwrap_or_default().to_lowercase();
             assert!(!hint.is_empty());
             for word in ["delete", "remove", "reset", "force", "rm "] {

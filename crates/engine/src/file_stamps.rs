@@ -10,7 +10,7 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, UNIX_EPOCH};
 
-use crate::git::{Missed, Own};
+use crate::git::{OwnFilePrefix, SnapshotError};
 use crate::native_files::exchange::sha256;
 use crate::world::World;
 
@@ -20,12 +20,12 @@ const FILES_MAX: usize = 50_000;
 const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The size of a file, and its time in nanoseconds since 1970.
-type Stamp = (u64, u128);
+type FileStamp = (u64, u128);
 
 /// The files of a folder at a moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct FileStamps {
-    files: BTreeMap<String, Stamp>,
+    files: BTreeMap<String, FileStamp>,
 }
 
 impl FileStamps {
@@ -33,24 +33,28 @@ impl FileStamps {
     ///
     /// # Errors
     ///
-    /// [`Missed`] when there are too many files, or it takes too long.
-    pub(crate) fn look(world: &World, root: &Path, own: &[Own]) -> Result<Self, Missed> {
+    /// [`SnapshotError`] when there are too many files, or it takes too long.
+    pub(crate) fn scan(
+        world: &World,
+        root: &Path,
+        own: &[OwnFilePrefix],
+    ) -> Result<Self, SnapshotError> {
         let until = world.uptime() + TIMEOUT;
         let mut stamps = Self::default();
         let mut folders = vec![String::new()];
         while let Some(folder) = folders.pop() {
             if world.uptime() > until {
-                return Err(Missed::Late);
+                return Err(SnapshotError::Late);
             }
             let Ok(entries) = fs::read_dir(root.join(&folder)) else {
                 continue;
             };
             for entry in entries.flatten() {
                 let name = entry.file_name().to_string_lossy().into_owned();
-                if is_own(own, &folder, &name) {
+                if is_own_file(own, &folder, &name) {
                     continue;
                 }
-                let path = joined(&folder, &name);
+                let path = join_name(&folder, &name);
                 // A link is looked at as such: what it leads to is elsewhere.
                 let Ok(meta) = fs::symlink_metadata(root.join(&path)) else {
                     continue;
@@ -64,7 +68,7 @@ impl FileStamps {
                 let nanos = since.map_or(0, |since| since.as_nanos());
                 stamps.files.insert(path, (meta.len(), nanos));
                 if stamps.files.len() > FILES_MAX {
-                    return Err(Missed::TooMany);
+                    return Err(SnapshotError::TooMany);
                 }
             }
         }
@@ -96,7 +100,7 @@ impl FileStamps {
     }
 }
 
-fn joined(folder: &str, name: &str) -> String {
+fn join_name(folder: &str, name: &str) -> String {
     if folder.is_empty() {
         name.to_owned()
     } else {
@@ -104,7 +108,7 @@ fn joined(folder: &str, name: &str) -> String {
     }
 }
 
-fn is_own(own: &[Own], folder: &str, name: &str) -> bool {
+fn is_own_file(own: &[OwnFilePrefix], folder: &str, name: &str) -> bool {
     let is_home = folder.is_empty() && matches!(name, ".piton" | ".git");
     is_home
         || own
@@ -117,12 +121,12 @@ mod tests {
     use super::*;
 
     fn look(root: &Path) -> FileStamps {
-        let world = World::real().expect("there is a folder");
-        let own = [Own {
+        let world = World::from_environment().expect("there is a folder");
+        let own = [OwnFilePrefix {
             folder: String::new(),
             begin: "prd.json".to_owned(),
         }];
-        FileStamps::look(&world, root, &own).expect("it is a small folder")
+        FileStamps::scan(&world, root, &own).expect("it is a small folder")
     }
 
     #[test]

@@ -10,12 +10,12 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::time::Duration;
 
-use piton_core::pull_request::{PullRequestLook, PullRequestState, PullRequestWords};
+use piton_core::pull_request::{PullRequestRemark, PullRequestSnapshot, PullRequestState};
 use serde::Deserialize;
 
 use crate::fail;
-use crate::git::{self, By};
-use crate::process::{self, Call, Output};
+use crate::git::{self, GitControl};
+use crate::process::{self, CallOutput, ProgramCall};
 
 /// The remote that branches are pushed to, and whose pull requests are meant.
 pub const REMOTE: &str = "origin";
@@ -34,7 +34,7 @@ pub struct Gh<'a> {
     /// The work tree.
     pub tree: &'a Path,
     /// How its calls are found, and ended.
-    pub by: &'a By<'a>,
+    pub by: &'a GitControl<'a>,
 }
 
 /// A pull request as a list has it.
@@ -63,7 +63,7 @@ impl ListedPullRequest {
 /// A pull request that others left.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct LeftPullRequest {
+pub struct ExistingPullRequest {
     /// Its address.
     pub url: String,
     state: String,
@@ -78,7 +78,7 @@ pub struct LeftPullRequest {
     pub is_cross_repository: bool,
 }
 
-impl LeftPullRequest {
+impl ExistingPullRequest {
     /// Whether it was merged.
     #[must_use]
     pub fn is_merged(&self) -> bool {
@@ -88,27 +88,27 @@ impl LeftPullRequest {
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Viewed {
+struct PullRequestView {
     state: String,
     #[serde(default)]
-    merge_commit: Option<Commit>,
+    merge_commit: Option<PullRequestCommit>,
     #[serde(default)]
     head_ref_oid: Option<String>,
     #[serde(default)]
-    reviews: Vec<Written>,
+    reviews: Vec<PullRequestComment>,
     #[serde(default)]
-    comments: Vec<Written>,
+    comments: Vec<PullRequestComment>,
 }
 
 #[derive(Debug, Deserialize)]
-struct Commit {
+struct PullRequestCommit {
     oid: String,
 }
 
 /// A comment, or a review.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Written {
+struct PullRequestComment {
     id: String,
     #[serde(default)]
     author: Option<Author>,
@@ -133,7 +133,7 @@ struct Author {
 
 /// A comment at a line of a file.
 #[derive(Debug, Deserialize)]
-struct AtLine {
+struct LineComment {
     node_id: String,
     #[serde(default)]
     user: Option<Author>,
@@ -152,8 +152,8 @@ struct AtLine {
 impl Gh<'_> {
     /// Whether there is such a program.
     #[must_use]
-    pub fn is_there(&self) -> bool {
-        self.say(&["--version"], "").is_ok()
+    pub fn is_installed(&self) -> bool {
+        self.run_gh(&["--version"], "").is_ok()
     }
 
     /// The pull requests of a branch, the newest first. Those of forks, whose branch has
@@ -162,13 +162,13 @@ impl Gh<'_> {
     /// # Errors
     ///
     /// What `gh` said, in one line.
-    pub fn of_branch(&self, branch: &str) -> Result<Vec<ListedPullRequest>, String> {
+    pub fn list_of_branch(&self, branch: &str) -> Result<Vec<ListedPullRequest>, String> {
         let fields = "number,url,state,headRefOid,isCrossRepository";
         let args = [
             "pr", "list", "--head", branch, "--state", "all", "--limit", "100", "--json", fields,
         ];
-        let listed: Vec<ListedPullRequest> = parse(&self.say(&args, "")?)?;
-        Ok(own_of(listed))
+        let listed: Vec<ListedPullRequest> = parse_answer(&self.run_gh(&args, "")?)?;
+        Ok(without_forks(listed))
     }
 
     /// Opens one. Another may have done so in this moment: then it says so.
@@ -176,7 +176,7 @@ impl Gh<'_> {
     /// # Errors
     ///
     /// What `gh` said, in one line.
-    pub fn create(
+    pub fn create_pull_request(
         &self,
         (branch, base): (&str, &str),
         (title, body): (&str, &str),
@@ -193,7 +193,7 @@ impl Gh<'_> {
             "--body-file",
             "-",
         ];
-        self.say(&args, body).map(drop)
+        self.run_gh(&args, body).map(drop)
     }
 
     /// The pull request with a number, in which others left work.
@@ -201,10 +201,10 @@ impl Gh<'_> {
     /// # Errors
     ///
     /// What `gh` said, in one line.
-    pub fn one(&self, number: u64) -> Result<LeftPullRequest, String> {
+    pub fn existing_pull_request(&self, number: u64) -> Result<ExistingPullRequest, String> {
         let number = number.to_string();
         let fields = "url,state,headRefOid,headRefName,baseRefName,isCrossRepository";
-        parse(&self.say(&["pr", "view", &number, "--json", fields], "")?)
+        parse_answer(&self.run_gh(&["pr", "view", &number, "--json", fields], "")?)
     }
 
     /// Looks at one.
@@ -212,11 +212,11 @@ impl Gh<'_> {
     /// # Errors
     ///
     /// What `gh` said, in one line.
-    pub fn look(&self, number: u64) -> Result<PullRequestLook, String> {
+    pub fn view_pull_request(&self, number: u64) -> Result<PullRequestSnapshot, String> {
         let number = number.to_string();
         let fields = "state,mergeCommit,headRefOid,reviews,comments";
-        let said = self.say(&["pr", "view", &number, "--json", fields], "")?;
-        let viewed: Viewed = parse(&said)?;
+        let said = self.run_gh(&["pr", "view", &number, "--json", fields], "")?;
+        let viewed: PullRequestView = parse_answer(&said)?;
         let at_lines = match viewed.reviews.is_empty() {
             true => Vec::new(),
             // The view has no comments at lines: they are most of a review.
@@ -224,18 +224,18 @@ impl Gh<'_> {
                 let path = format!(
                     "repos/{{owner}}/{{repo}}/pulls/{number}/comments?per_page=100&sort=created&direction=desc"
                 );
-                parse(&self.say(&["api", &path], "")?)?
+                parse_answer(&self.run_gh(&["api", &path], "")?)?
             }
         };
         fail::point("pull-request.looked");
-        look_of(viewed, at_lines)
+        parse_view(viewed, at_lines)
     }
 
-    fn say(&self, args: &[&str], input: &str) -> Result<Vec<u8>, String> {
+    fn run_gh(&self, args: &[&str], input: &str) -> Result<Vec<u8>, String> {
         let args: Vec<OsString> = args.iter().map(OsString::from).collect();
         // What is pushed to is what is asked about: by itself it may mean another remote.
         let repository = git::remote_url(self.tree, REMOTE);
-        let repository = repository.as_deref().and_then(repository_at);
+        let repository = repository.as_deref().and_then(repository_from_url);
         let mut env = vec![
             ("GH_PROMPT_DISABLED", "1"),
             ("GH_NO_UPDATE_NOTIFIER", "1"),
@@ -243,7 +243,7 @@ impl Gh<'_> {
             ("GIT_TERMINAL_PROMPT", "0"),
         ];
         env.extend(repository.as_deref().map(|name| ("GH_REPO", name)));
-        let output = process::output(&Call {
+        let output = process::run_call(&ProgramCall {
             program: "gh",
             args: &args,
             cwd: self.tree,
@@ -254,15 +254,15 @@ impl Gh<'_> {
             timeout: TIMEOUT,
         });
         let output = output.map_err(|error| format!("`gh` cannot be started: {error}"))?;
-        match output.exit.success() {
+        match output.exit.is_success() {
             true => Ok(output.stdout),
-            false => Err(why(&output, &args)),
+            false => Err(failure_reason(&output, &args)),
         }
     }
 }
 
 /// Why a call failed, in one line.
-fn why(output: &Output, args: &[OsString]) -> String {
+fn failure_reason(output: &CallOutput, args: &[OsString]) -> String {
     let text = String::from_utf8_lossy(&output.stderr);
     let line = text.lines().map(str::trim).find(|line| !line.is_empty());
     let shown: Vec<_> = args
@@ -271,17 +271,17 @@ fn why(output: &Output, args: &[OsString]) -> String {
         .map(|arg| arg.to_string_lossy())
         .collect();
     let took = format!("{} s", TIMEOUT.as_secs());
-    let ended = crate::lanes::how_it_failed(&output.exit, &took);
+    let ended = crate::lanes::describe_failed_exit(&output.exit, &took);
     let why = line.map(str::to_owned).or(ended);
     let why = why.unwrap_or_else(|| "it failed".to_owned());
     format!("`gh {}`: {why}", shown.join(" "))
 }
 
-fn parse<T: serde::de::DeserializeOwned>(said: &[u8]) -> Result<T, String> {
+fn parse_answer<T: serde::de::DeserializeOwned>(said: &[u8]) -> Result<T, String> {
     serde_json::from_slice(said).map_err(|error| format!("`gh` said what is no answer: {error}"))
 }
 
-fn own_of(mut listed: Vec<ListedPullRequest>) -> Vec<ListedPullRequest> {
+fn without_forks(mut listed: Vec<ListedPullRequest>) -> Vec<ListedPullRequest> {
     listed.retain(|one| !one.is_cross_repository);
     listed.sort_by_key(|one| std::cmp::Reverse(one.number));
     listed
@@ -289,7 +289,7 @@ fn own_of(mut listed: Vec<ListedPullRequest>) -> Vec<ListedPullRequest> {
 
 /// The repository that a remote is, as `gh` is told: `[HOST/]OWNER/NAME`. None of a
 /// remote that is no service.
-fn repository_at(url: &str) -> Option<String> {
+fn repository_from_url(url: &str) -> Option<String> {
     let (host, path) = match url.split_once("://") {
         Some(("http" | "https" | "ssh" | "git", rest)) => rest.split_once('/')?,
         Some(_) => return None,
@@ -314,14 +314,17 @@ fn repository_at(url: &str) -> Option<String> {
     })
 }
 
-fn look_of(viewed: Viewed, at_lines: Vec<AtLine>) -> Result<PullRequestLook, String> {
+fn parse_view(
+    viewed: PullRequestView,
+    at_lines: Vec<LineComment>,
+) -> Result<PullRequestSnapshot, String> {
     let state = match viewed.state.as_str() {
         "OPEN" => PullRequestState::Open,
         "CLOSED" => PullRequestState::Closed,
         "MERGED" => PullRequestState::Merged,
         other => return Err(format!("`gh` said that it is {other}, which nobody knows")),
     };
-    let mut words: Vec<(String, PullRequestWords)> = Vec::new();
+    let mut words: Vec<(String, PullRequestRemark)> = Vec::new();
     let has_lines = !at_lines.is_empty();
     for review in viewed.reviews {
         let wants_changes = review.state == "CHANGES_REQUESTED";
@@ -329,18 +332,18 @@ fn look_of(viewed: Viewed, at_lines: Vec<AtLine>) -> Result<PullRequestLook, Str
         // What it wants stands at the lines.
         let says_nothing = review.body.trim().is_empty() && (has_lines || !wants_changes);
         if counts && !says_nothing {
-            words.extend(words_of(review, "changes are wanted"));
+            words.extend(words_of_comment(review, "changes are wanted"));
         }
     }
     for comment in viewed.comments {
-        words.extend(words_of(comment, ""));
+        words.extend(words_of_comment(comment, ""));
     }
     for one in at_lines {
         let place = match one.line {
             Some(line) => format!("{}:{line}", one.path),
             None => one.path,
         };
-        let written = Written {
+        let written = PullRequestComment {
             id: one.node_id,
             author: one.user,
             author_association: one.author_association,
@@ -349,11 +352,11 @@ fn look_of(viewed: Viewed, at_lines: Vec<AtLine>) -> Result<PullRequestLook, Str
             submitted_at: None,
             state: String::new(),
         };
-        words.extend(words_of(written, ""));
+        words.extend(words_of_comment(written, ""));
     }
     words.sort_by(|one, other| one.0.cmp(&other.0));
     let skipped = words.len().saturating_sub(WORDS_MAX);
-    Ok(PullRequestLook {
+    Ok(PullRequestSnapshot {
         state,
         merge_commit: viewed.merge_commit.map(|commit| commit.oid),
         head: viewed.head_ref_oid,
@@ -367,7 +370,10 @@ fn look_of(viewed: Viewed, at_lines: Vec<AtLine>) -> Result<PullRequestLook, Str
 }
 
 /// What somebody wrote who may, with its time.
-fn words_of(written: Written, otherwise: &str) -> Option<(String, PullRequestWords)> {
+fn words_of_comment(
+    written: PullRequestComment,
+    otherwise: &str,
+) -> Option<(String, PullRequestRemark)> {
     if !MEMBERS.contains(&written.author_association.as_str()) {
         return None;
     }
@@ -385,7 +391,7 @@ fn words_of(written: Written, otherwise: &str) -> Option<(String, PullRequestWor
         None => text.to_owned(),
     };
     let at = written.submitted_at.or(written.created_at);
-    let words = PullRequestWords {
+    let words = PullRequestRemark {
         id: written.id,
         by,
         text,
@@ -406,7 +412,7 @@ mod tests {
                    "headRefOid": "h", "isCrossRepository": cross})
         };
         let listed = json!([one(1, false), one(3, true), one(2, false)]);
-        let own = own_of(serde_json::from_value(listed).expect("a list"));
+        let own = without_forks(serde_json::from_value(listed).expect("a list"));
         let numbers: Vec<u64> = own.iter().map(|one| one.number).collect();
         assert_eq!(numbers, [2, 1]);
     }
@@ -415,7 +421,7 @@ mod tests {
     fn a_remote_says_which_repository_is_meant() {
         #[track_caller]
         fn check(url: &str, name: Option<&str>) {
-            assert_eq!(repository_at(url).as_deref(), name, "{url}");
+            assert_eq!(repository_from_url(url).as_deref(), name, "{url}");
         }
         check(
             "https://github.com/acme/shop.git",
@@ -438,10 +444,10 @@ mod tests {
         check("file:///srv/a/shop.git", None);
     }
 
-    fn look(value: Value, at_lines: Value) -> PullRequestLook {
+    fn look(value: Value, at_lines: Value) -> PullRequestSnapshot {
         let viewed = serde_json::from_value(value).expect("a view");
         let at_lines = serde_json::from_value(at_lines).expect("comments");
-        look_of(viewed, at_lines).expect("a look")
+        parse_view(viewed, at_lines).expect("a look")
     }
 
     #[test]
@@ -502,7 +508,7 @@ mod tests {
             (PullRequestState::Merged, Some("m"))
         );
         assert!(
-            look_of(
+            parse_view(
                 serde_json::from_value(json!({"state": "LOST"})).expect("a view"),
                 vec![]
             )

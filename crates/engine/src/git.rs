@@ -25,12 +25,12 @@ use std::time::Duration;
 
 use crate::fail;
 use crate::failure::Failure;
-use crate::process::{self, Call, Output, StartError, Stop};
-use crate::shell::quote;
+use crate::process::{self, CallOutput, ProgramCall, StartError, StopHandle};
+use crate::shell::quote_word;
 use crate::world::pause;
 
 pub use self::checked_out::{
-    branch_has_been_at, branch_tips, checked_out, has_remotes, tip_of, tree_on,
+    branch_tips, find_worktree_of_branch, has_remotes, read_checkout, tip_of_branch, was_branch_at,
 };
 pub(crate) use self::checked_out::{git_dir, repository_of};
 pub use self::contained::has_work_of;
@@ -39,31 +39,37 @@ pub use self::file_history::{FileHistory, commits_made_here};
 pub use self::index::is_tracked;
 pub use self::landing::{fast_forward, is_unstaged, rebased_branch};
 pub use self::merging::{
-    MergeOrder, MergeTry, OwnPaths, begin_merge, commit_texts, is_without_files, merge,
-    stored_text, with_markers, without_files,
+    GitMergeOutcome, MergeSpec, OwnPaths, begin_merge, commit_texts, files_with_conflict_markers,
+    is_work_without_files, merge_commits, stored_text, strip_files_from_work,
 };
-pub use self::reached::{Whereabouts, Work, exists, reached};
+pub use self::reached::{WorkCommits, WorkPosition, has_commit, locate_works};
 pub use self::refs::{
-    RefMove, RefStep, files_committed, git_version, is_built_on, is_on_branch, is_on_branch_but,
-    merge_base, merged_since, move_ref, ref_at, refs_below, remove_refs,
+    RefMove, RefStep, files_changed_in_commits, first_parent_commits, git_version, is_built_on,
+    is_on_branch, is_on_other_branch, list_refs, merge_base, move_ref, read_ref, remove_refs,
 };
 pub use self::remote::{
-    Pushed, branch_at_remote, fetch, fetch_commit, push, remote_url, tree_of, unpushed,
+    PushOutcome, branch_at_remote, count_unpushed, fetch, fetch_commit, push, remote_url,
+    tree_of_commit,
 };
-pub use self::saving::{SavedWork, is_saved, open_saved, open_saved_in_merge, save_work, saved_on};
+pub use self::saving::{
+    SavedWork, base_of_saved_work, is_work_saved, reopen_saved_work, reopen_saved_work_in_merge,
+    save_work,
+};
 pub use self::submodules::{
-    BehindSubmodule, KeptRepository, KeptWork, MovedSubmodule, changed_submodules,
-    follow_submodules, has_submodules, kept_repositories, moved_submodules, unborn_repositories,
+    BehindSubmodule, MovedSubmodule, UnsavedRepository, UnsavedWork, changed_submodules,
+    follow_submodules, has_submodules, moved_submodules, unborn_repositories, unsaved_repositories,
 };
-pub use self::trees::{Changed, Missed, Moment, ProofSources, Trees};
-pub use self::unfinished::{begun_and_unfinished, unfinished};
+pub use self::trees::{
+    ProofSources, SnapshotDiff, SnapshotError, WorkTreeSnapshot, WorkTreeTracker,
+};
+pub use self::unfinished::{describe_unfinished, find_unfinished_operation};
 pub use self::user_name::user_name;
 pub use self::worktrees::{
     HALF_MADE, NewWorktree, Worktree, WorktreeState, add_detached_worktree, add_worktree,
-    adopt_detached_worktree, check_branch_name, commit_has, drop_exclusion, drop_locks,
-    exclude_worktree, finish_worktree, ignores_folder, is_merged, lock_detached_worktree,
-    remove_detached_worktree, remove_worktree, restore, restore_for_merges, switch, tracks_any,
-    worktree_state, worktrees,
+    adopt_detached_worktree, check_branch_name, exclude_worktree, finish_worktree,
+    has_tracked_files, is_branch_merged, is_folder_ignored, is_in_commit, list_worktrees,
+    lock_detached_worktree, remove_detached_worktree, remove_exclusion, remove_stale_locks,
+    remove_worktree, restore_merge_worktree, restore_worktree, switch_branch, worktree_state,
 };
 
 /// Long enough for hooks that run a whole test suite.
@@ -81,15 +87,15 @@ const LOOKED_AT_MAX: usize = 1_000;
 
 /// How a commit that is under way is found, and ended.
 #[derive(Clone, Copy, Debug)]
-pub struct By<'a> {
+pub struct GitControl<'a> {
     /// What its processes carry, should piton die meanwhile.
     pub mark: &'a str,
     /// What another thread ends it with.
-    pub stop: &'a Stop,
+    pub stop: &'a StopHandle,
 }
 
 /// What git said.
-struct Said {
+struct GitOutput {
     ok: bool,
     out: String,
     err: String,
@@ -97,11 +103,11 @@ struct Said {
 
 /// Asks git something. Whoever only looks writes no index: its lock would stand
 /// in the way of an agent that commits.
-fn git(work_tree: &Path, args: &[&str]) -> Result<Said, Failure> {
-    ask(&Call {
+fn query_git(work_tree: &Path, args: &[&str]) -> Result<GitOutput, Failure> {
+    run_git_call(&ProgramCall {
         env: &[("GIT_OPTIONAL_LOCKS", "0")],
         timeout: LOOK_TIMEOUT,
-        ..plain_call(
+        ..git_call(
             work_tree,
             &args.iter().map(OsString::from).collect::<Vec<_>>(),
         )
@@ -109,14 +115,19 @@ fn git(work_tree: &Path, args: &[&str]) -> Result<Said, Failure> {
 }
 
 /// Has git change something, to be found and ended while it works.
-fn change(work_tree: &Path, args: &[&str], by: &By<'_>) -> Result<Said, Failure> {
+fn run_git(work_tree: &Path, args: &[&str], by: &GitControl<'_>) -> Result<GitOutput, Failure> {
     let args: Vec<OsString> = args.iter().map(OsString::from).collect();
-    Ok(Said::from(&order(work_tree, &args, &More::default(), by)?))
+    Ok(GitOutput::from(&run_git_with(
+        work_tree,
+        &args,
+        &GitCallOptions::default(),
+        by,
+    )?))
 }
 
 /// What git gets beside its arguments.
 #[derive(Clone, Copy, Debug, Default)]
-struct More<'a> {
+struct GitCallOptions<'a> {
     /// Added to its environment.
     env: &'a [(&'a str, &'a str)],
     /// What it reads.
@@ -126,54 +137,54 @@ struct More<'a> {
 }
 
 /// The same with more of what git gets and says.
-fn order(
+fn run_git_with(
     work_tree: &Path,
     args: &[OsString],
-    more: &More<'_>,
-    by: &By<'_>,
-) -> Result<Output, Failure> {
+    more: &GitCallOptions<'_>,
+    by: &GitControl<'_>,
+) -> Result<CallOutput, Failure> {
     // One that is not the root of a work tree any more must not be taken for the one
     // that it lies in: git would change that.
     let above = work_tree.parent().unwrap_or(work_tree).to_string_lossy();
     let mut env = vec![("GIT_CEILING_DIRECTORIES", &*above)];
     env.extend(more.env);
-    process::output(&Call {
+    process::run_call(&ProgramCall {
         env: &env,
         input: more.input,
         mark: Some(by.mark),
         stop: Some(by.stop),
         timeout: more.timeout.unwrap_or(TIMEOUT),
-        ..plain_call(work_tree, args)
+        ..git_call(work_tree, args)
     })
-    .map_err(|error| not_started(work_tree, error))
+    .map_err(|error| start_failure(work_tree, error))
 }
 
 /// What is said where git did not do what it was to do.
-fn failed(what: &str, said: &Said) -> Failure {
-    let why = match reason(&said.err) {
+fn git_failure(what: &str, said: &GitOutput) -> Failure {
+    let why = match error_reason(&said.err) {
         why if why.is_empty() => last_line(said),
         why => why,
     };
     let message = format!("git could not {what}: {why}");
     match said.err.contains("user.email") {
-        true => no_identity(message, None),
-        false => Failure::new("git.missing", message).hint(
+        true => no_identity_failure(message, None),
+        false => Failure::new("git.missing", message).with_hint(
             "see what `git status` says there and whether the disk has room, then repeat the command",
         ),
     }
 }
 
-fn no_identity(message: String, other: Option<&Path>) -> Failure {
-    let git = typed_in(other);
-    Failure::new("git.no_identity", message).hint(format!(
+fn no_identity_failure(message: String, other: Option<&Path>) -> Failure {
+    let git = git_command_for(other);
+    Failure::new("git.no_identity", message).with_hint(format!(
         "tell git who you are, `{git} config user.name NAME` and `{git} config user.email MAIL`, then run again"
     ))
 }
 
 /// How a person types git for a repository; none is the one at hand.
-pub(crate) fn typed_in(other: Option<&Path>) -> String {
+pub(crate) fn git_command_for(other: Option<&Path>) -> String {
     match other {
-        Some(tree) => format!("git -C {}", quote(&tree.to_string_lossy())),
+        Some(tree) => format!("git -C {}", quote_word(&tree.to_string_lossy())),
         None => "git".to_owned(),
     }
 }
@@ -185,7 +196,7 @@ pub(crate) fn typed_in(other: Option<&Path>) -> String {
 ///
 /// When it does not, or cannot be started.
 pub fn refuse_without_identity(work_tree: &Path, is_other: bool) -> Result<(), Failure> {
-    let said = git(work_tree, &["var", "GIT_COMMITTER_IDENT"])?;
+    let said = query_git(work_tree, &["var", "GIT_COMMITTER_IDENT"])?;
     if said.ok {
         return Ok(());
     }
@@ -193,7 +204,7 @@ pub fn refuse_without_identity(work_tree: &Path, is_other: bool) -> Result<(), F
         true => format!("in {}", work_tree.display()),
         false => "here".to_owned(),
     };
-    Err(no_identity(
+    Err(no_identity_failure(
         format!("piton commits {place} what agents make, and git does not know in whose name"),
         is_other.then_some(work_tree),
     ))
@@ -205,29 +216,32 @@ pub fn refuse_without_identity(work_tree: &Path, is_other: bool) -> Result<(), F
 /// # Errors
 ///
 /// When git fails.
-pub fn ignored_by(
+pub fn files_ignored_by(
     work_tree: &Path,
     patterns: &str,
-    by: &By<'_>,
+    by: &GitControl<'_>,
 ) -> Result<BTreeSet<String>, Failure> {
     let patterns = format!("--exclude-from={patterns}");
     let named = ["ls-files", "-z", "--others", "--ignored", &patterns];
-    let named = change(work_tree, &named, by)?;
+    let named = run_git(work_tree, &named, by)?;
     if !named.ok {
-        return Err(failed("look for files", &named));
+        return Err(git_failure("look for files", &named));
     }
     if named.out.is_empty() {
         return Ok(BTreeSet::new());
     }
     let args = ["check-ignore", "-z", "--stdin"].map(OsString::from);
-    let more = More {
+    let more = GitCallOptions {
         input: named.out.as_bytes(),
-        ..More::default()
+        ..GitCallOptions::default()
     };
-    let output = order(work_tree, &args, &more, by)?;
+    let output = run_git_with(work_tree, &args, &more, by)?;
     match output.exit.code {
-        Some(0 | 1) => Ok(names(&Said::from(&output).out)),
-        Some(_) | None => Err(failed("look for ignored files", &Said::from(&output))),
+        Some(0 | 1) => Ok(split_nul(&GitOutput::from(&output).out)),
+        Some(_) | None => Err(git_failure(
+            "look for ignored files",
+            &GitOutput::from(&output),
+        )),
     }
 }
 
@@ -236,36 +250,36 @@ pub fn ignored_by(
 /// # Errors
 ///
 /// When git fails.
-pub fn tracked_among(
+pub fn tracked_files_among(
     work_tree: &Path,
     files: &BTreeSet<String>,
-    by: &By<'_>,
+    by: &GitControl<'_>,
 ) -> Result<BTreeSet<String>, Failure> {
     if files.is_empty() {
         return Ok(BTreeSet::new());
     }
-    let literals: Vec<String> = files.iter().map(|file| literal(file)).collect();
+    let literals: Vec<String> = files.iter().map(|file| literal_pathspec(file)).collect();
     let mut args = vec!["ls-files", "-z", "--"];
     args.extend(literals.iter().map(String::as_str));
-    let said = change(work_tree, &args, by)?;
+    let said = run_git(work_tree, &args, by)?;
     match said.ok {
-        true => Ok(names(&said.out)),
-        false => Err(failed("look for tracked files", &said)),
+        true => Ok(split_nul(&said.out)),
+        false => Err(git_failure("look for tracked files", &said)),
     }
 }
 
 /// What stands between zero bytes.
-fn names(text: &str) -> BTreeSet<String> {
+fn split_nul(text: &str) -> BTreeSet<String> {
     let names = text.split('\0').filter(|name| !name.is_empty());
     names.map(str::to_owned).collect()
 }
 
-fn no_folder(error: std::io::Error) -> Failure {
-    crate::failure::unwritable(&std::env::temp_dir(), error)
+fn temp_folder_failure(error: std::io::Error) -> Failure {
+    crate::failure::unwritable_file(&std::env::temp_dir(), error)
 }
 
-fn plain_call<'a>(work_tree: &'a Path, args: &'a [OsString]) -> Call<'a> {
-    Call {
+fn git_call<'a>(work_tree: &'a Path, args: &'a [OsString]) -> ProgramCall<'a> {
+    ProgramCall {
         program: "git",
         args,
         cwd: work_tree,
@@ -277,28 +291,28 @@ fn plain_call<'a>(work_tree: &'a Path, args: &'a [OsString]) -> Call<'a> {
     }
 }
 
-fn ask(call: &Call<'_>) -> Result<Said, Failure> {
-    let output = process::output(call).map_err(|error| not_started(call.cwd, error))?;
-    Ok(Said::from(&output))
+fn run_git_call(call: &ProgramCall<'_>) -> Result<GitOutput, Failure> {
+    let output = process::run_call(call).map_err(|error| start_failure(call.cwd, error))?;
+    Ok(GitOutput::from(&output))
 }
 
-fn not_started(folder: &Path, error: StartError) -> Failure {
+fn start_failure(folder: &Path, error: StartError) -> Failure {
     if !folder.is_dir() {
         let what = format!("{} is not there any more", folder.display());
         return Failure::new("git.missing", what)
-            .hint("put it back where it was, or say where it is now, then run again")
-            .because(error);
+            .with_hint("put it back where it was, or say where it is now, then run again")
+            .with_source(error);
     }
     Failure::new("git.missing", "git could not be started")
-        .hint("install git, or leave `auto-commit` out of the sprint's `config`")
-        .because(error)
+        .with_hint("install git, or leave `auto-commit` out of the sprint's `config`")
+        .with_source(error)
 }
 
-impl From<&Output> for Said {
-    fn from(output: &Output) -> Self {
+impl From<&CallOutput> for GitOutput {
+    fn from(output: &CallOutput) -> Self {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim_end().to_owned();
         Self {
-            ok: output.exit.success(),
+            ok: output.exit.is_success(),
             out: text(&output.stdout),
             err: text(&output.stderr),
         }
@@ -310,8 +324,8 @@ impl From<&Output> for Said {
 /// # Errors
 ///
 /// When git cannot be started.
-pub fn head(work_tree: &Path) -> Result<Option<String>, Failure> {
-    let said = git(work_tree, &["rev-parse", "--verify", "--quiet", "HEAD"])?;
+pub fn head_commit(work_tree: &Path) -> Result<Option<String>, Failure> {
+    let said = query_git(work_tree, &["rev-parse", "--verify", "--quiet", "HEAD"])?;
     Ok(said.ok.then_some(said.out).filter(|out| !out.is_empty()))
 }
 
@@ -320,12 +334,15 @@ pub fn head(work_tree: &Path) -> Result<Option<String>, Failure> {
 /// # Errors
 ///
 /// When git cannot be started, or the folder is in no work tree.
-pub fn root(folder: &Path) -> Result<PathBuf, Failure> {
-    let said = git(folder, &["rev-parse", "--show-toplevel"])?;
+pub fn work_tree_root(folder: &Path) -> Result<PathBuf, Failure> {
+    let said = query_git(folder, &["rev-parse", "--show-toplevel"])?;
     if said.ok {
         return Ok(PathBuf::from(said.out));
     }
-    Err(refused("this folder is in no work tree of git", &said))
+    Err(git_missing_failure(
+        "this folder is in no work tree of git",
+        &said,
+    ))
 }
 
 /// A setting of the repository itself; none where it has none of this name.
@@ -334,7 +351,7 @@ pub fn root(folder: &Path) -> Result<PathBuf, Failure> {
 ///
 /// When git cannot be started.
 pub fn local_setting(work_tree: &Path, key: &str) -> Result<Option<String>, Failure> {
-    let said = git(work_tree, &["config", "--local", "--get", key])?;
+    let said = query_git(work_tree, &["config", "--local", "--get", key])?;
     Ok(said.ok.then_some(said.out))
 }
 
@@ -343,25 +360,28 @@ pub fn local_setting(work_tree: &Path, key: &str) -> Result<Option<String>, Fail
 /// # Errors
 ///
 /// When git cannot be started, or cannot write its configuration.
-pub fn set_local(work_tree: &Path, key: &str, value: Option<&str>) -> Result<(), Failure> {
+pub fn set_local_setting(work_tree: &Path, key: &str, value: Option<&str>) -> Result<(), Failure> {
     let said = match value {
-        Some(value) => git(work_tree, &["config", "--local", key, value])?,
-        None => git(work_tree, &["config", "--local", "--unset", key])?,
+        Some(value) => query_git(work_tree, &["config", "--local", key, value])?,
+        None => query_git(work_tree, &["config", "--local", "--unset", key])?,
     };
     if said.ok {
         return Ok(());
     }
-    Err(refused(&format!("git could not set {key}"), &said))
+    Err(git_missing_failure(
+        &format!("git could not set {key}"),
+        &said,
+    ))
 }
 
-fn refused(what: &str, said: &Said) -> Failure {
+fn git_missing_failure(what: &str, said: &GitOutput) -> Failure {
     Failure::new("git.missing", format!("{what}: {}", said.err))
-        .hint("work in a git repository whose configuration you may write")
+        .with_hint("work in a git repository whose configuration you may write")
 }
 
 /// Files of one folder that are not the user's: those whose names begin so.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Own {
+pub struct OwnFilePrefix {
     /// The folder, relative to the work tree; empty for its root.
     pub folder: String,
     /// What their names begin with.
@@ -372,31 +392,34 @@ pub struct Own {
 ///
 /// Patterns, although names would do: `git add` complains of a name that is
 /// left out and ignored as well, and adds nothing.
-fn but(own: &[Own]) -> Vec<String> {
+fn pathspecs_without_own(own: &[OwnFilePrefix]) -> Vec<String> {
     let mut specs = vec![
         ":/".to_owned(),
-        format!(":(top,exclude,glob){}/**", pattern(".piton")),
+        format!(":(top,exclude,glob){}/**", literal_pattern(".piton")),
     ];
     specs.extend(own.iter().map(|own| {
         let path = Path::new(&own.folder).join(&own.begin);
-        format!(":(top,exclude,glob){}*", pattern(&path.to_string_lossy()))
+        format!(
+            ":(top,exclude,glob){}*",
+            literal_pattern(&path.to_string_lossy())
+        )
     }));
     specs
 }
 
 /// The same, and these files, by their paths in the work tree, left out as well.
-fn but_files(own: &[Own], files: &[String]) -> Vec<String> {
-    let mut specs = but(own);
+fn pathspecs_without_files(own: &[OwnFilePrefix], files: &[String]) -> Vec<String> {
+    let mut specs = pathspecs_without_own(own);
     specs.extend(
         files
             .iter()
-            .map(|file| format!(":(top,exclude,glob){}", pattern(file))),
+            .map(|file| format!(":(top,exclude,glob){}", literal_pattern(file))),
     );
     specs
 }
 
 /// A pattern, from its first character on, that fits exactly this.
-fn pattern(name: &str) -> String {
+fn literal_pattern(name: &str) -> String {
     let mut text = String::new();
     for (at, c) in name.chars().enumerate() {
         if at == 0 || matches!(c, '*' | '?' | '[' | ']' | '\\') {
@@ -412,19 +435,25 @@ fn pattern(name: &str) -> String {
 /// # Errors
 ///
 /// When git cannot be started, or this is no work tree.
-pub fn changes(work_tree: &Path, own: &[Own]) -> Result<Vec<String>, Failure> {
-    changes_but(work_tree, &but(own))
+pub fn uncommitted_changes(
+    work_tree: &Path,
+    own: &[OwnFilePrefix],
+) -> Result<Vec<String>, Failure> {
+    changes_matching(work_tree, &pathspecs_without_own(own))
 }
 
 /// The same of the files of this repository alone, but for some: what is in another
-/// one within it has [`kept_repositories`].
+/// one within it has [`unsaved_repositories`].
 ///
 /// # Errors
 ///
 /// When git cannot be started, or this is no work tree.
-pub fn file_changes_without(work_tree: &Path, files: &[String]) -> Result<Vec<String>, Failure> {
+pub fn uncommitted_files_without(
+    work_tree: &Path,
+    files: &[String],
+) -> Result<Vec<String>, Failure> {
     let how = ["--untracked-files=all", "--ignore-submodules=all"];
-    let mut changed = status_of(work_tree, &how, &but_files(&[], files))?;
+    let mut changed = status_paths(work_tree, &how, &pathspecs_without_files(&[], files))?;
     // Of no other folder git says that it is one.
     changed.retain(|path| !path.trim_end_matches('"').ends_with('/'));
     Ok(changed)
@@ -435,8 +464,8 @@ pub fn file_changes_without(work_tree: &Path, files: &[String]) -> Result<Vec<St
 /// # Errors
 ///
 /// When git cannot be started, or this is no work tree.
-pub fn ignored(work_tree: &Path) -> Result<Vec<String>, Failure> {
-    let said = git(work_tree, &["status", "--porcelain", "--ignored"])?;
+pub fn ignored_paths(work_tree: &Path) -> Result<Vec<String>, Failure> {
+    let said = query_git(work_tree, &["status", "--porcelain", "--ignored"])?;
     let lines = said.out.lines();
     let ignored = lines.filter_map(|line| line.strip_prefix("!! "));
     Ok(ignored.map(str::to_owned).collect())
@@ -455,7 +484,7 @@ pub fn ignored_files(work_tree: &Path) -> Result<Vec<String>, Failure> {
         "--ignored",
         "--exclude-standard",
     ];
-    let said = git(work_tree, &args)?;
+    let said = query_git(work_tree, &args)?;
     let names = said.out.split('\0').filter(|name| !name.is_empty());
     Ok(names.map(str::to_owned).collect())
 }
@@ -466,8 +495,12 @@ pub fn ignored_files(work_tree: &Path) -> Result<Vec<String>, Failure> {
 /// # Errors
 ///
 /// When git cannot be started, or this is no work tree.
-pub fn tracked_changes(work_tree: &Path, own: &[Own]) -> Result<Vec<String>, Failure> {
-    status_of(work_tree, &["--untracked-files=no"], &but(own))
+pub fn tracked_changes(work_tree: &Path, own: &[OwnFilePrefix]) -> Result<Vec<String>, Failure> {
+    status_paths(
+        work_tree,
+        &["--untracked-files=no"],
+        &pathspecs_without_own(own),
+    )
 }
 
 /// The files that git neither tracks nor ignores, `own` files left out.
@@ -475,28 +508,28 @@ pub fn tracked_changes(work_tree: &Path, own: &[Own]) -> Result<Vec<String>, Fai
 /// # Errors
 ///
 /// When git cannot be started, or this is no work tree.
-pub fn untracked_files(work_tree: &Path, own: &[Own]) -> Result<Vec<String>, Failure> {
-    let specs = but(own);
+pub fn untracked_files(work_tree: &Path, own: &[OwnFilePrefix]) -> Result<Vec<String>, Failure> {
+    let specs = pathspecs_without_own(own);
     let mut args = vec!["ls-files", "-z", "--others", "--exclude-standard", "--"];
     args.extend(specs.iter().map(String::as_str));
-    let said = git(work_tree, &args)?;
+    let said = query_git(work_tree, &args)?;
     if !said.ok {
-        return Err(failed("look for files", &said));
+        return Err(git_failure("look for files", &said));
     }
     let names = said.out.split('\0').filter(|name| !name.is_empty());
     Ok(names.map(str::to_owned).collect())
 }
 
-fn changes_but(work_tree: &Path, specs: &[String]) -> Result<Vec<String>, Failure> {
-    status_of(work_tree, &["--untracked-files=all"], specs)
+fn changes_matching(work_tree: &Path, specs: &[String]) -> Result<Vec<String>, Failure> {
+    status_paths(work_tree, &["--untracked-files=all"], specs)
 }
 
-fn status_of(work_tree: &Path, how: &[&str], specs: &[String]) -> Result<Vec<String>, Failure> {
+fn status_paths(work_tree: &Path, how: &[&str], specs: &[String]) -> Result<Vec<String>, Failure> {
     let mut args = [&["status", "--porcelain"], how, &["--"]].concat();
     args.extend(specs.iter().map(String::as_str));
-    let said = git(work_tree, &args)?;
+    let said = query_git(work_tree, &args)?;
     if !said.ok {
-        return Err(Failure::new("git.missing", format!("git status failed: {}", said.err)).hint("`auto-commit` needs a git repository: make one, or leave it out of the sprint's `config`"));
+        return Err(Failure::new("git.missing", format!("git status failed: {}", said.err)).with_hint("`auto-commit` needs a git repository: make one, or leave it out of the sprint's `config`"));
     }
     Ok(said
         .out
@@ -515,8 +548,8 @@ fn status_of(work_tree: &Path, how: &[&str], specs: &[String]) -> Result<Vec<Str
 pub fn commit(
     work_tree: &Path,
     message: &str,
-    own: &[Own],
-    by: &By<'_>,
+    own: &[OwnFilePrefix],
+    by: &GitControl<'_>,
 ) -> Result<Result<Option<String>, String>, Failure> {
     commit_without(work_tree, message, (own, &[]), by)
 }
@@ -530,41 +563,43 @@ pub fn commit(
 pub fn commit_without(
     work_tree: &Path,
     message: &str,
-    (own, files): (&[Own], &[String]),
-    by: &By<'_>,
+    (own, files): (&[OwnFilePrefix], &[String]),
+    by: &GitControl<'_>,
 ) -> Result<Result<Option<String>, String>, Failure> {
-    let specs = but_files(own, files);
+    let specs = pathspecs_without_files(own, files);
     let mut add = vec!["add", "--all", "--"];
     add.extend(specs.iter().map(String::as_str));
-    let said = past_lock(|| change(work_tree, &add, by))?;
+    let said = retry_while_locked(|| run_git(work_tree, &add, by))?;
     if !said.ok {
         let unborn = unborn_repositories(work_tree)?;
         // Something else may be the reason.
         let mut tried = vec!["add", "--all", "--dry-run", "--"];
-        let without = [files, &names_of(&unborn)].concat();
-        let specs = but_files(own, &without);
+        let without = [files, &repository_pathspecs(&unborn)].concat();
+        let specs = pathspecs_without_files(own, &without);
         tried.extend(specs.iter().map(String::as_str));
         return Ok(Err(match unborn.first() {
-            Some(path) if change(work_tree, &tried, by)?.ok => no_commit_in(&work_tree.join(path)),
+            Some(path) if run_git(work_tree, &tried, by)?.ok => {
+                describe_inner_repository(&work_tree.join(path))
+            }
             _ => last_line(&said),
         }));
     }
     fail::point("git.staged");
     let merges = git_dir(work_tree).is_some_and(|folder| folder.join("MERGE_HEAD").is_file());
-    if !merges && git(work_tree, &["diff", "--cached", "--quiet"])?.ok {
+    if !merges && query_git(work_tree, &["diff", "--cached", "--quiet"])?.ok {
         return Ok(Ok(None));
     }
     let commit = ["commit", "--quiet", "-m", message];
-    let said = past_lock(|| change(work_tree, &commit, by))?;
+    let said = retry_while_locked(|| run_git(work_tree, &commit, by))?;
     if !said.ok {
         return Ok(Err(last_line(&said)));
     }
-    Ok(Ok(head(work_tree)?))
+    Ok(Ok(head_commit(work_tree)?))
 }
 
 /// Why nothing of a work tree is committed while this repository lies in it.
-fn no_commit_in(inner: &Path) -> String {
-    let quoted = quote(&inner.join(".git").display().to_string()).into_owned();
+fn describe_inner_repository(inner: &Path) -> String {
+    let quoted = quote_word(&inner.join(".git").display().to_string()).into_owned();
     let inner = inner.display();
     format!(
         "{inner} is a repository of its own without a commit, and git adds nothing of it: move its history out with `mv {quoted} FOLDER`, so that its files are committed with the others, or leave it out"
@@ -573,7 +608,7 @@ fn no_commit_in(inner: &Path) -> String {
 
 /// By which paths these repositories are left out: one that the index does not know has
 /// a name of its own kind.
-fn names_of(repositories: &[String]) -> Vec<String> {
+fn repository_pathspecs(repositories: &[String]) -> Vec<String> {
     let both = |path: &String| [format!("{path}/"), path.clone()];
     repositories.iter().flat_map(both).collect()
 }
@@ -601,27 +636,35 @@ const COMMIT_FILES: [&str; 9] = [
 /// # Errors
 ///
 /// What git said when it could not.
-pub fn commit_files(work_tree: &Path, message: &str, files: &[String]) -> Result<(), CommitMissed> {
+pub fn commit_files(
+    work_tree: &Path,
+    message: &str,
+    files: &[String],
+) -> Result<(), CommitFailure> {
     let mut args: Vec<OsString> = COMMIT_FILES.iter().map(OsString::from).collect();
     args.extend([message, "--"].map(OsString::from));
-    args.extend(files.iter().map(|file| OsString::from(literal(file))));
-    let call = plain_call(work_tree, &args);
-    let said = past_lock(|| {
-        let output = process::output(&call).map_err(|error| error.to_string())?;
+    args.extend(
+        files
+            .iter()
+            .map(|file| OsString::from(literal_pathspec(file))),
+    );
+    let call = git_call(work_tree, &args);
+    let said = retry_while_locked(|| {
+        let output = process::run_call(&call).map_err(|error| error.to_string())?;
         if output.exit.stopped_by.is_some() {
             let seconds = COMMIT_FILES_TIMEOUT.as_secs();
-            return Err(CommitMissed {
+            return Err(CommitFailure {
                 why: format!("git was not done with it in {seconds} s"),
                 hangs: true,
             });
         }
-        Ok(Said::from(&output))
+        Ok(GitOutput::from(&output))
     })?;
     // Nothing to commit is told on stdout alone.
     if said.ok || said.err.is_empty() {
         return Ok(());
     }
-    Err(reason(&said.err).into())
+    Err(error_reason(&said.err).into())
 }
 
 /// How long is waited each time before git is asked again that found its index
@@ -630,7 +673,7 @@ pub fn commit_files(work_tree: &Path, message: &str, files: &[String]) -> Result
 const LOCK_PAUSES: [u64; 6] = [20, 50, 100, 200, 400, 800];
 
 /// What git says, asked again for some 1.5 s while another git holds its index.
-fn past_lock<E>(mut ask: impl FnMut() -> Result<Said, E>) -> Result<Said, E> {
+fn retry_while_locked<E>(mut ask: impl FnMut() -> Result<GitOutput, E>) -> Result<GitOutput, E> {
     let mut said = ask()?;
     for milliseconds in LOCK_PAUSES {
         if said.ok || !said.err.contains("index.lock") {
@@ -644,14 +687,14 @@ fn past_lock<E>(mut ask: impl FnMut() -> Result<Said, E>) -> Result<Said, E> {
 
 /// Why something could not be committed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CommitMissed {
+pub struct CommitFailure {
     /// In one line.
     pub why: String,
     /// Whether git hung: to ask again is to wait again.
     pub hangs: bool,
 }
 
-impl From<String> for CommitMissed {
+impl From<String> for CommitFailure {
     fn from(why: String) -> Self {
         Self { why, hangs: false }
     }
@@ -659,7 +702,7 @@ impl From<String> for CommitMissed {
 
 /// The first line of what git printed that says what is wrong, with the one that
 /// it announces. What comes after is mostly advice.
-fn reason(err: &str) -> String {
+fn error_reason(err: &str) -> String {
     let mut lines = err.lines().map(str::trim).filter(|line| !line.is_empty());
     let is_said = |line: &&str| line.starts_with("fatal:") || line.starts_with("error:");
     let said = lines.find(is_said);
@@ -672,20 +715,20 @@ fn reason(err: &str) -> String {
     }
 }
 
-/// A tracked file as the commit that is checked out has it: see [`text_of`].
+/// A tracked file as the commit that is checked out has it: see [`text_in_commit`].
 #[must_use]
 pub fn committed_text(work_tree: &Path, file: &str) -> Option<String> {
-    text_of(work_tree, "HEAD", file)
+    text_in_commit(work_tree, "HEAD", file)
 }
 
 /// A tracked file as a commit has it, with the line ends that it has in the work tree,
 /// by its path there; none where it has none, or git cannot say.
 #[must_use]
-pub fn text_of(work_tree: &Path, commit: &str, file: &str) -> Option<String> {
+pub fn text_in_commit(work_tree: &Path, commit: &str, file: &str) -> Option<String> {
     let object = format!("{commit}:{file}");
     let args = ["cat-file", "--filters", &object].map(OsString::from);
-    let output = process::output(&plain_call(work_tree, &args));
-    let output = output.ok().filter(|output| output.exit.success())?;
+    let output = process::run_call(&git_call(work_tree, &args));
+    let output = output.ok().filter(|output| output.exit.is_success())?;
     String::from_utf8(output.stdout).ok()
 }
 
@@ -701,11 +744,11 @@ pub fn has_other_version(work_tree: &Path, file: &str) -> bool {
     let names = std::iter::once("HEAD").chain(branches.keys().map(String::as_str));
     let names: String = names.map(|name| format!("{name}:{file}\n")).collect();
     let args = ["cat-file", "--batch-check=%(objectname)"].map(OsString::from);
-    let output = process::output(&Call {
+    let output = process::run_call(&ProgramCall {
         input: names.as_bytes(),
-        ..plain_call(work_tree, &args)
+        ..git_call(work_tree, &args)
     });
-    let output = output.ok().filter(|output| output.exit.success());
+    let output = output.ok().filter(|output| output.exit.is_success());
     let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
     // NAME missing.
     let version = |line: &str| (!line.ends_with(" missing")).then(|| line.to_owned());
@@ -718,24 +761,24 @@ pub fn has_other_version(work_tree: &Path, file: &str) -> bool {
 #[must_use]
 pub fn committed_texts(work_tree: &Path, files: &[String]) -> Vec<Option<String>> {
     let names: Vec<String> = files.iter().map(|file| format!("HEAD:{file}")).collect();
-    texts_at(work_tree, &names)
+    texts_of_objects(work_tree, &names)
 }
 
 /// Texts as git stores them, each by its name, `COMMIT:PATH`; none for what there is
 /// not, is no text, or git cannot say.
 #[must_use]
-pub fn texts_at(work_tree: &Path, names: &[String]) -> Vec<Option<String>> {
+pub fn texts_of_objects(work_tree: &Path, names: &[String]) -> Vec<Option<String>> {
     let mut texts = vec![None; names.len()];
     if names.is_empty() {
         return texts;
     }
     let names: String = names.iter().map(|name| format!("{name}\n")).collect();
     let args = ["cat-file", "--batch"].map(OsString::from);
-    let output = process::output(&Call {
+    let output = process::run_call(&ProgramCall {
         input: names.as_bytes(),
-        ..plain_call(work_tree, &args)
+        ..git_call(work_tree, &args)
     });
-    let Some(output) = output.ok().filter(|output| output.exit.success()) else {
+    let Some(output) = output.ok().filter(|output| output.exit.is_success()) else {
         return texts;
     };
     let mut rest = output.stdout.as_slice();
@@ -763,29 +806,30 @@ pub fn texts_at(work_tree: &Path, names: &[String]) -> Vec<Option<String>> {
 /// `HEAD` has a version of it in which these words stand. Where git cannot say, it
 /// has.
 #[must_use]
-pub fn has_been_committed(work_tree: &Path, file: &Path, words: &str) -> bool {
-    !is_clean(work_tree, file) || log_of(work_tree, file, &[&format!("-S{words}")]) != Some(false)
+pub fn was_text_committed(work_tree: &Path, file: &Path, words: &str) -> bool {
+    !is_file_clean(work_tree, file)
+        || has_log_entry(work_tree, file, &[&format!("-S{words}")]) != Some(false)
 }
 
 /// Whether a tracked file is as it is committed.
 #[must_use]
-pub fn is_clean(work_tree: &Path, file: &Path) -> bool {
-    let file = literal(&file.to_string_lossy());
+pub fn is_file_clean(work_tree: &Path, file: &Path) -> bool {
+    let file = literal_pathspec(&file.to_string_lossy());
     let changes = ["status", "--porcelain", "--untracked-files=no", "--", &file];
-    git(work_tree, &changes).is_ok_and(|said| said.ok && said.out.is_empty())
+    query_git(work_tree, &changes).is_ok_and(|said| said.ok && said.out.is_empty())
 }
 
 /// The first of these files, by their paths in the work tree, that has changes
 /// which are not committed; none where git cannot say.
 #[must_use]
-pub fn first_change(work_tree: &Path, files: &BTreeSet<String>) -> Option<String> {
+pub fn find_first_change(work_tree: &Path, files: &BTreeSet<String>) -> Option<String> {
     if files.is_empty() {
         return None;
     }
     let names: Vec<String> = files
         .iter()
         .take(LOOKED_AT_MAX)
-        .map(|file| literal(file))
+        .map(|file| literal_pathspec(file))
         .collect();
     let mut args = vec![
         "status",
@@ -796,7 +840,7 @@ pub fn first_change(work_tree: &Path, files: &BTreeSet<String>) -> Option<String
         "--",
     ];
     args.extend(names.iter().map(String::as_str));
-    let said = git(work_tree, &args).ok().filter(|said| said.ok)?;
+    let said = query_git(work_tree, &args).ok().filter(|said| said.ok)?;
     let first = said.out.split('\0').next()?;
     first.get(3..).map(str::to_owned)
 }
@@ -804,15 +848,15 @@ pub fn first_change(work_tree: &Path, files: &BTreeSet<String>) -> Option<String
 /// Whether a version of a file in which these words stand is committed on some
 /// branch, or stashed.
 #[must_use]
-pub fn has_ever_said(work_tree: &Path, file: &Path, words: &str) -> bool {
-    log_of(work_tree, file, &["--all", &format!("-S{words}")]) == Some(true)
+pub fn is_text_on_any_branch(work_tree: &Path, file: &Path, words: &str) -> bool {
+    has_log_entry(work_tree, file, &["--all", &format!("-S{words}")]) == Some(true)
 }
 
 /// Whether a commit changed a file that the history of what is checked out has,
 /// and that of `since` has not. Where git cannot say, one did.
 #[must_use]
 pub fn has_changed_since(work_tree: &Path, since: &str, file: &Path) -> bool {
-    log_of(work_tree, file, &[&format!("{since}..HEAD")]) != Some(false)
+    has_log_entry(work_tree, file, &[&format!("{since}..HEAD")]) != Some(false)
 }
 
 /// Whether the history of what is checked out has a merge that the history of
@@ -820,22 +864,22 @@ pub fn has_changed_since(work_tree: &Path, since: &str, file: &Path) -> bool {
 #[must_use]
 pub fn has_merged_since(work_tree: &Path, since: &str) -> bool {
     let list = ["rev-list", "-1", "--merges", &format!("{since}..HEAD")];
-    git(work_tree, &list).is_ok_and(|said| said.ok && !said.out.is_empty())
+    query_git(work_tree, &list).is_ok_and(|said| said.ok && !said.out.is_empty())
 }
 
 /// Whether a commit changed a file among those that `which` picks; none where git
 /// cannot say.
-fn log_of(work_tree: &Path, file: &Path, which: &[&str]) -> Option<bool> {
-    let file = literal(&file.to_string_lossy());
+fn has_log_entry(work_tree: &Path, file: &Path, which: &[&str]) -> Option<bool> {
+    let file = literal_pathspec(&file.to_string_lossy());
     let log = [&["log", "-1", "--format=%H"], which, &["--", &file]].concat();
-    let said = git(work_tree, &log).ok().filter(|said| said.ok)?;
+    let said = query_git(work_tree, &log).ok().filter(|said| said.ok)?;
     Some(!said.out.is_empty())
 }
 
 /// Whether a file is committed on some branch.
 #[must_use]
 pub fn is_committed_somewhere(work_tree: &Path, file: &Path) -> bool {
-    log_of(work_tree, file, &["--branches"]) == Some(true)
+    has_log_entry(work_tree, file, &["--branches"]) == Some(true)
 }
 
 /// How long git's own lock is taken for that of a process at work.
@@ -845,7 +889,7 @@ const LOCK_AGE_MAX: Duration = Duration::from_secs(600);
 /// something merged. What stands in tracked files meanwhile is not what is
 /// checked out yet.
 #[must_use]
-pub fn is_at_work(work_tree: &Path) -> bool {
+pub fn is_git_updating(work_tree: &Path) -> bool {
     let lock = git_dir(work_tree).map(|folder| folder.join("index.lock"));
     let found = lock.and_then(|lock| std::fs::metadata(lock).ok());
     let age = found.and_then(|found| found.modified().ok()?.elapsed().ok());
@@ -853,7 +897,7 @@ pub fn is_at_work(work_tree: &Path) -> bool {
 }
 
 /// A pathspec for exactly this file.
-fn literal(file: &str) -> String {
+fn literal_pathspec(file: &str) -> String {
     format!(":(top,literal){file}")
 }
 
@@ -862,16 +906,16 @@ fn literal(file: &str) -> String {
 /// # Errors
 ///
 /// When git cannot be started.
-pub fn made(
+pub fn find_commit_by_message(
     work_tree: &Path,
     message: &str,
     before: Option<&str>,
 ) -> Result<Option<String>, Failure> {
-    let now = head(work_tree)?;
+    let now = head_commit(work_tree)?;
     if now.as_deref() == before {
         return Ok(None);
     }
-    let said = git(work_tree, &["log", "-1", "--format=%P%n%s", "HEAD"])?;
+    let said = query_git(work_tree, &["log", "-1", "--format=%P%n%s", "HEAD"])?;
     let mut lines = said.out.lines();
     let parent = lines.next().unwrap_or_default();
     let subject = lines.next().unwrap_or_default();
@@ -879,7 +923,7 @@ pub fn made(
     Ok(now.filter(|_| ours))
 }
 
-fn last_line(said: &Said) -> String {
+fn last_line(said: &GitOutput) -> String {
     [&said.err, &said.out]
         .iter()
         .find_map(|text| text.lines().rev().find(|line| !line.trim().is_empty()))
@@ -890,6 +934,6 @@ fn last_line(said: &Said) -> String {
 
 /// A commit, as git shows it in short.
 #[must_use]
-pub fn short(commit: &str) -> &str {
+pub fn short_commit(commit: &str) -> &str {
     commit.get(..12).unwrap_or(commit)
 }

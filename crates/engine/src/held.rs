@@ -8,17 +8,17 @@
 use piton_core::entry::Entry;
 use piton_core::{AttemptId, AttemptRow, Need, Node, RunId};
 
-use crate::caller::Agent;
+use crate::caller::CallingAgent;
 use crate::failure::Failure;
 use crate::process::MARK;
 use crate::session::Session;
-use crate::verbs::record::item::{asked_about, meant};
+use crate::verbs::record::item::{resolve_item, resolve_recorded_item};
 use crate::world::World;
 
 /// What a process was given to work on, as its arguments and its environment
 /// say; nobody has looked whether there is such a thing.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Given {
+pub enum AssignedWork {
     /// That of an attempt: `piton run` started the agent.
     Attempt(AttemptId),
     /// `piton run` started it, by a mark that this piton cannot read.
@@ -29,11 +29,11 @@ pub enum Given {
     Nothing,
 }
 
-impl Given {
+impl AssignedWork {
     /// The attempt that the environment names, else `item`, else the item that
     /// the environment names.
     #[must_use]
-    pub fn of(world: &World, item: Option<&str>) -> Self {
+    pub fn from_environment(world: &World, item: Option<&str>) -> Self {
         if let Some(mark) = world.var(MARK) {
             return mark.parse().map_or(Self::Unknown, Self::Attempt);
         }
@@ -51,7 +51,7 @@ impl Given {
 
     /// What an agent was given, whatever its environment names.
     #[must_use]
-    pub fn of_agent(agent: &Agent) -> Self {
+    pub fn of_agent(agent: &CallingAgent) -> Self {
         let attempt = agent.attempt.as_ref();
         attempt.map_or(Self::Unknown, |attempt| Self::Attempt(attempt.id))
     }
@@ -59,13 +59,13 @@ impl Given {
     /// Whether `piton run` started the session: its runner reads what the
     /// program prints, and needs nobody to tell it.
     #[must_use]
-    pub fn is_watched(&self) -> bool {
+    pub fn is_supervised(&self) -> bool {
         matches!(self, Self::Attempt(_) | Self::Unknown)
     }
 
     /// The item that a person named.
     #[must_use]
-    pub fn item(&self) -> Option<&str> {
+    pub fn item_name(&self) -> Option<&str> {
         match self {
             Self::Item(item) => Some(item),
             Self::Attempt(_) | Self::Unknown | Self::Nothing => None,
@@ -75,7 +75,7 @@ impl Given {
 
 /// What somebody holds.
 #[derive(Clone, Debug)]
-pub struct Held {
+pub struct HeldItem {
     /// The item, as it can be named to any verb.
     pub item: String,
     /// Its run.
@@ -88,7 +88,7 @@ pub struct Held {
     pub attempt: Option<Box<AttemptRow>>,
 }
 
-impl Held {
+impl HeldItem {
     /// The attempt, where it is one and still under way.
     ///
     /// # Errors
@@ -96,7 +96,7 @@ impl Held {
     /// When it is over: what is said of it now would change nothing.
     pub fn open_attempt(&self) -> Result<Option<&AttemptRow>, Failure> {
         match &self.attempt {
-            Some(attempt) if !attempt.is_open() => Err(over(attempt)),
+            Some(attempt) if !attempt.is_open() => Err(attempt_over(attempt)),
             attempt => Ok(attempt.as_deref()),
         }
     }
@@ -108,12 +108,13 @@ impl Held {
             return true;
         }
         // A number of a list, the beginning of the id of a run.
-        meant(session, text).is_ok_and(|other| other.run == self.run && other.node == self.node)
+        resolve_item(session, text)
+            .is_ok_and(|other| other.run == self.run && other.node == self.node)
     }
 
     /// The entry, about the item that is held.
     #[must_use]
-    pub fn about(&self, entry: Entry) -> Entry {
+    pub fn tag_entry(&self, entry: Entry) -> Entry {
         Entry {
             spec: self.run_name.clone().filter(|_| self.run != RunId::PROJECT),
             task_id: Some(self.node.as_str().to_owned()),
@@ -128,11 +129,11 @@ impl Held {
 /// # Errors
 ///
 /// When the attempt is over, or the caller belongs to no attempt.
-pub(crate) fn own_item(session: &Session<'_>) -> Result<Option<Held>, Failure> {
+pub(crate) fn own_item(session: &Session<'_>) -> Result<Option<HeldItem>, Failure> {
     let Some(agent) = session.world.agent() else {
         return Ok(None);
     };
-    let held = held_by(session, agent)?;
+    let held = held_item_of_agent(session, agent)?;
     held.open_attempt()?;
     Ok(Some(held))
 }
@@ -142,11 +143,15 @@ pub(crate) fn own_item(session: &Session<'_>) -> Result<Option<Held>, Failure> {
 /// # Errors
 ///
 /// When `text` names another item than the one that `held` is.
-pub(crate) fn refuse_other(session: &Session<'_>, held: &Held, text: &str) -> Result<(), Failure> {
+pub(crate) fn refuse_other_item(
+    session: &Session<'_>,
+    held: &HeldItem,
+    text: &str,
+) -> Result<(), Failure> {
     match session.world.agent() {
         Some(agent) if !held.is_named_by(session, text) => Err(agent
-            .refuse(&format!("`{text}` is not the item of the caller"))
-            .hint(format!(
+            .not_allowed_failure(&format!("`{text}` is not the item of the caller"))
+            .with_hint(format!(
                 "write about `{}`, or ask a person with `piton inbox ask 'QUESTION'`",
                 held.item
             ))),
@@ -154,17 +159,17 @@ pub(crate) fn refuse_other(session: &Session<'_>, held: &Held, text: &str) -> Re
     }
 }
 
-fn held_by(session: &Session<'_>, agent: &Agent) -> Result<Held, Failure> {
+fn held_item_of_agent(session: &Session<'_>, agent: &CallingAgent) -> Result<HeldItem, Failure> {
     match &agent.attempt {
-        Some(attempt) => of_attempt(session, attempt.id),
+        Some(attempt) => held_item_of_attempt(session, attempt.id),
         None => Err(agent
-            .refuse("this is written about the item of an attempt")
-            .hint("only the agent that works on an item writes about it; print it instead")),
+            .not_allowed_failure("this is written about the item of an attempt")
+            .with_hint("only the agent that works on an item writes about it; print it instead")),
     }
 }
 
 /// That an attempt is over.
-pub(crate) fn over(attempt: &AttemptRow) -> Failure {
+pub(crate) fn attempt_over(attempt: &AttemptRow) -> Failure {
     let outcome = attempt.report.as_ref().map(|report| report.outcome);
     let how = outcome.map_or_else(String::new, |outcome| format!(": {}", outcome.as_str()));
     Failure::new(
@@ -174,7 +179,7 @@ pub(crate) fn over(attempt: &AttemptRow) -> Failure {
             attempt.number, attempt.node
         ),
     )
-    .hint("what is to be said of it now, a person can record with `piton record ITEM`")
+    .with_hint("what is to be said of it now, a person can record with `piton record ITEM`")
 }
 
 /// What this process holds: the item of its attempt, where it is an agent's,
@@ -184,23 +189,23 @@ pub(crate) fn over(attempt: &AttemptRow) -> Failure {
 ///
 /// When the attempt is not known, more than one item fits, or there is a store
 /// that cannot be read.
-pub fn held(world: &World, item: Option<&str>) -> Result<Option<Held>, Failure> {
-    let session = Session::read(world, &world.cwd)?;
+pub fn find_held_item(world: &World, item: Option<&str>) -> Result<Option<HeldItem>, Failure> {
+    let session = Session::open_read_only(world, &world.cwd)?;
     if let (Some(session), Some(agent)) = (&session, world.agent()) {
-        return held_by(session, agent).map(Some);
+        return held_item_of_agent(session, agent).map(Some);
     }
-    let item = match (Given::of(world, item), item) {
-        (Given::Item(item), _) => item,
-        (Given::Nothing, _) => return Ok(None),
+    let item = match (AssignedWork::from_environment(world, item), item) {
+        (AssignedWork::Item(item), _) => item,
+        (AssignedWork::Nothing, _) => return Ok(None),
         // The mark is that of another project, and so is PITON_ITEM.
-        (Given::Attempt(_) | Given::Unknown, Some(item)) => item.trim().to_owned(),
-        (Given::Attempt(_) | Given::Unknown, None) => {
-            return Err(unknown(world.var(MARK).unwrap_or_default()));
+        (AssignedWork::Attempt(_) | AssignedWork::Unknown, Some(item)) => item.trim().to_owned(),
+        (AssignedWork::Attempt(_) | AssignedWork::Unknown, None) => {
+            return Err(unknown_attempt(world.var(MARK).unwrap_or_default()));
         }
     };
     let Some(session) = session else {
         // The first thing that is recorded of it makes it known.
-        return Ok(Some(Held {
+        return Ok(Some(HeldItem {
             run: RunId::PROJECT,
             run_name: None,
             node: Node::child(None, &item, 1),
@@ -208,8 +213,8 @@ pub fn held(world: &World, item: Option<&str>) -> Result<Option<Held>, Failure> 
             item,
         }));
     };
-    let meant = asked_about(&session, &item)?;
-    Ok(Some(Held {
+    let meant = resolve_recorded_item(&session, &item)?;
+    Ok(Some(HeldItem {
         item,
         run: meant.run,
         run_name: meant.run_name,
@@ -218,19 +223,19 @@ pub fn held(world: &World, item: Option<&str>) -> Result<Option<Held>, Failure> 
     }))
 }
 
-fn unknown(mark: &str) -> Failure {
+fn unknown_attempt(mark: &str) -> Failure {
     Failure::new("attempt.unknown", format!("there is no attempt `{mark}` here"))
-        .hint("`piton run` sets PITON_ATTEMPT for the agents that it starts; elsewhere name the item: `piton mcp --item ITEM`")
+        .with_hint("`piton run` sets PITON_ATTEMPT for the agents that it starts; elsewhere name the item: `piton mcp --item ITEM`")
 }
 
-fn of_attempt(session: &Session<'_>, id: AttemptId) -> Result<Held, Failure> {
+fn held_item_of_attempt(session: &Session<'_>, id: AttemptId) -> Result<HeldItem, Failure> {
     let rows = session.load(&[Need::Attempt(id)])?;
     let row = rows.tables.attempt(id).cloned();
-    let row = row.ok_or_else(|| unknown(&id.to_string()))?;
+    let row = row.ok_or_else(|| unknown_attempt(&id.to_string()))?;
     let rows = session.load(&[Need::Run(row.run)])?;
     let run_name = rows.tables.run(row.run).map(|run| run.name.clone());
     let run_name = run_name.filter(|_| row.run != RunId::PROJECT);
-    Ok(Held {
+    Ok(HeldItem {
         item: match &run_name {
             Some(run) => format!("{run}:{}", row.node),
             None => row.node.to_string(),

@@ -14,7 +14,7 @@ use piton_core::{ItemRow, ItemState, Node, RunId, RunRow, RunState, Tables};
 use piton_formats::plan_file::PlanFile;
 use serde::{Deserialize, Serialize};
 
-use crate::git::{self, Whereabouts, Work};
+use crate::git::{self, WorkCommits, WorkPosition};
 use crate::project::Project;
 
 /// How long is waited before git is asked again that failed.
@@ -22,24 +22,24 @@ const ASK_AGAIN: Duration = Duration::from_secs(60);
 
 /// What git said of work when this was checked out.
 #[derive(Debug, Default, Serialize, Deserialize)]
-struct Answers {
+struct HistoryCache {
     head: String,
-    /// Each by its [`name_of`].
-    works: BTreeMap<String, Whereabouts>,
+    /// Each by its [`cache_key`].
+    works: BTreeMap<String, WorkPosition>,
     /// Whether git failed to say more, when this was written.
     #[serde(default)]
     has_failed: bool,
 }
 
-impl Answers {
-    fn of(&self, work: &Work) -> Option<Whereabouts> {
-        self.works.get(&name_of(work)).copied()
+impl HistoryCache {
+    fn position_of(&self, work: &WorkCommits) -> Option<WorkPosition> {
+        self.works.get(&cache_key(work)).copied()
     }
 }
 
 /// Whether what git says is kept: who only reads writes nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Keeps {
+pub(crate) enum HistoryCaching {
     /// It is.
     Yes,
     /// It is not.
@@ -51,40 +51,40 @@ pub(crate) enum Keeps {
 /// nobody committed belongs to the branch on which it was done. What was
 /// committed on this branch is not here where the branch was set back, or has
 /// never been at it.
-pub(crate) fn done_elsewhere(
+pub(crate) fn items_done_elsewhere(
     project: &Project,
     here: &Checkout,
     (tables, run): (&Tables, RunId),
-    keeps: Keeps,
+    keeps: HistoryCaching,
 ) -> Vec<Node> {
-    let works = |row: &ItemRow| Some(work_of(row)).filter(|work| !work.is_empty());
+    let works = |row: &ItemRow| Some(commits_of_item(row)).filter(|work| !work.is_empty());
     let done = tables
         .items(run)
         .filter(|row| row.state == ItemState::Done && row.done_on.is_some());
-    let done: Vec<(&ItemRow, Option<Work>)> = done
+    let done: Vec<(&ItemRow, Option<WorkCommits>)> = done
         .map(|row| (row, works(row)))
-        .filter(|(row, work)| work.is_some() || is_of_other_branch(row, here))
-        .filter(|(row, _)| keeps == Keeps::Yes || is_of_other_branch(row, here))
+        .filter(|(row, work)| work.is_some() || was_done_on_other_branch(row, here))
+        .filter(|(row, _)| keeps == HistoryCaching::Yes || was_done_on_other_branch(row, here))
         .collect();
-    let asked: Vec<&Work> = done.iter().filter_map(|(_, work)| work.as_ref()).collect();
-    let answers = ask(project, here, &asked, keeps);
+    let asked: Vec<&WorkCommits> = done.iter().filter_map(|(_, work)| work.as_ref()).collect();
+    let answers = query_positions(project, here, &asked, keeps);
     let row = tables.run(run);
     let is_run_here = done.iter().any(|(_, work)| work.is_none())
-        && row.is_some_and(|row| is_run_here(project, here, row));
-    let has_been_at = |work: Option<&Work>| {
+        && row.is_some_and(|row| is_run_landed_here(project, here, row));
+    let has_been_at = |work: Option<&WorkCommits>| {
         let tip = work.and_then(|work| work.last())?;
-        git::branch_has_been_at(&project.work_tree, here, tip)
+        git::was_branch_at(&project.work_tree, here, tip)
     };
-    let is_here = |row: &ItemRow, work: Option<&Work>| {
-        let whereabouts = work.and_then(|work| answers.of(work));
+    let is_here = |row: &ItemRow, work: Option<&WorkCommits>| {
+        let whereabouts = work.and_then(|work| answers.position_of(work));
         match whereabouts {
-            Some(Whereabouts::Own | Whereabouts::Alike) => true,
+            Some(WorkPosition::Own | WorkPosition::Alike) => true,
             None if work.is_none() && is_run_here => true,
-            _ if is_of_other_branch(row, here) => false,
-            Some(Whereabouts::Ahead) => false,
+            _ if was_done_on_other_branch(row, here) => false,
+            Some(WorkPosition::Ahead) => false,
             // It may have been amended, or rebased with conflicts; or it was never
             // on this branch, which has the name of one that had it, or was left.
-            Some(Whereabouts::Aside | Whereabouts::Gone) => has_been_at(work) != Some(false),
+            Some(WorkPosition::Aside | WorkPosition::Gone) => has_been_at(work) != Some(false),
             None => true,
         }
     };
@@ -97,7 +97,7 @@ pub(crate) fn done_elsewhere(
 /// Whether the work of a run in lanes has landed on what is checked out, or is merged
 /// there: with it comes what has no commit here, since it was done in another repository
 /// or by piton itself.
-fn is_run_here(project: &Project, here: &Checkout, row: &RunRow) -> bool {
+fn is_run_landed_here(project: &Project, here: &Checkout, row: &RunRow) -> bool {
     let Some(target) = row.target.as_deref().filter(|_| row.lanes.is_some()) else {
         return false;
     };
@@ -118,16 +118,16 @@ fn is_run_here(project: &Project, here: &Checkout, row: &RunRow) -> bool {
 
 /// The same, of items of which git knows a commit alone: for a file that all
 /// branches share, which tells nothing of the others.
-pub(crate) fn committed_elsewhere(
+pub(crate) fn items_committed_elsewhere(
     project: &Project,
     here: &Checkout,
     (tables, run): (&Tables, RunId),
-    keeps: Keeps,
+    keeps: HistoryCaching,
 ) -> Vec<Node> {
-    let mut nodes = done_elsewhere(project, here, (tables, run), keeps);
+    let mut nodes = items_done_elsewhere(project, here, (tables, run), keeps);
     let is_known = |node: &Node| {
         let row = tables.item(run, node);
-        row.is_some_and(|row| !work_of(row).is_empty())
+        row.is_some_and(|row| !commits_of_item(row).is_empty())
     };
     nodes.retain(is_known);
     nodes
@@ -135,31 +135,40 @@ pub(crate) fn committed_elsewhere(
 
 /// The branches that have the work of items which what is checked out does not
 /// have.
-pub(crate) fn branches_of(
+pub(crate) fn branches_of_done_items(
     project: &Project,
     tables: &Tables,
     run: RunId,
 ) -> BTreeMap<Node, String> {
-    let here = git::checked_out(&project.work_tree);
-    let is_there = |here: &Checkout| tables.items(run).any(|row| is_of_other_branch(row, here));
+    let here = git::read_checkout(&project.work_tree);
+    let is_there = |here: &Checkout| {
+        tables
+            .items(run)
+            .any(|row| was_done_on_other_branch(row, here))
+    };
     let Some(here) = here.filter(is_there) else {
         return BTreeMap::new();
     };
-    let path = tables.run(run).and_then(PlanFile::path);
+    let path = tables.run(run).and_then(PlanFile::path_of_run);
     let path = path.filter(|path| project.is_tracked(path));
-    let nodes = match (path, PlanFile::of(tables, run)) {
+    let nodes = match (path, PlanFile::of_run(tables, run)) {
         (Some(path), Some(mut plan)) => {
-            plan.set_elsewhere(done_elsewhere(project, &here, (tables, run), Keeps::No));
+            plan.set_done_elsewhere(items_done_elsewhere(
+                project,
+                &here,
+                (tables, run),
+                HistoryCaching::No,
+            ));
             let text = match tables.run(run).is_some_and(|row| row.lanes.is_some()) {
                 // What a person marks in the work tree says nothing of where it was done.
                 true => project
-                    .in_work_tree(&path)
+                    .path_in_work_tree(&path)
                     .and_then(|file| git::committed_text(&project.work_tree, &file)),
-                false => fs::read_to_string(project.absolute(&path)).ok(),
+                false => fs::read_to_string(project.absolute_path(&path)).ok(),
             };
             plan.done_elsewhere(tables, &[text.as_deref()])
         }
-        _ => committed_elsewhere(project, &here, (tables, run), Keeps::No),
+        _ => items_committed_elsewhere(project, &here, (tables, run), HistoryCaching::No),
     };
     let branch_of = |node: Node| {
         let done_on = tables.item(run, &node)?.done_on.as_ref()?;
@@ -174,11 +183,11 @@ pub(crate) fn branches_of(
 }
 
 /// Whether an item was done on another branch than this, or on none.
-pub(crate) fn is_of_other_branch(row: &ItemRow, here: &Checkout) -> bool {
+pub(crate) fn was_done_on_other_branch(row: &ItemRow, here: &Checkout) -> bool {
     let is_other = |on: &Checkout| match on.branch {
         Some(_) => on.branch != here.branch,
         // What is not committed in the middle of a rebase belongs to its branch.
-        None => !work_of(row).is_empty(),
+        None => !commits_of_item(row).is_empty(),
     };
     row.state == ItemState::Done && row.done_on.as_deref().is_some_and(is_other)
 }
@@ -186,10 +195,10 @@ pub(crate) fn is_of_other_branch(row: &ItemRow, here: &Checkout) -> bool {
 /// The commits of its work, by their whole names: what somebody typed of one is
 /// not asked about.
 /// None of what was done in another repository: git is not asked about that here.
-fn work_of(row: &ItemRow) -> Work {
+fn commits_of_item(row: &ItemRow) -> WorkCommits {
     let done_on = row.done_on.as_ref();
     if done_on.is_some_and(|on| on.repository.is_some()) {
-        return Work::new();
+        return WorkCommits::new();
     }
     let is_whole = |commit: &&String| {
         let is_hex = commit.bytes().all(|byte| byte.is_ascii_hexdigit());
@@ -199,7 +208,7 @@ fn work_of(row: &ItemRow) -> Work {
 }
 
 /// Under what the answer about some work is kept.
-fn name_of(work: &Work) -> String {
+fn cache_key(work: &WorkCommits) -> String {
     let tip = work.last().map_or("", String::as_str);
     format!("{tip}+{}", work.len())
 }
@@ -207,47 +216,52 @@ fn name_of(work: &Work) -> String {
 /// Whether the history of what is checked out has a commit that was checked out
 /// before: then a file that git tracks holds what it held there, and what has
 /// become of it since.
-pub(crate) fn has_grown_from(project: &Project, commit: &str) -> bool {
-    whereabouts_of(project, commit) == Some(Whereabouts::Own)
+pub(crate) fn is_descendant_of_past(project: &Project, commit: &str) -> bool {
+    position_of_commit(project, commit) == Some(WorkPosition::Own)
 }
 
 /// Whether what is checked out is a commit that one builds on which was checked
 /// out before.
-pub(crate) fn is_set_back(project: &Project, commit: &str) -> bool {
-    whereabouts_of(project, commit) == Some(Whereabouts::Ahead)
+pub(crate) fn is_set_back_from(project: &Project, commit: &str) -> bool {
+    position_of_commit(project, commit) == Some(WorkPosition::Ahead)
 }
 
 /// Where a commit is, seen from what is checked out; none where nobody can say.
-fn whereabouts_of(project: &Project, commit: &str) -> Option<Whereabouts> {
-    let here = git::checked_out(&project.work_tree).filter(|_| !commit.is_empty())?;
+fn position_of_commit(project: &Project, commit: &str) -> Option<WorkPosition> {
+    let here = git::read_checkout(&project.work_tree).filter(|_| !commit.is_empty())?;
     if here.commit.as_deref() == Some(commit) {
-        return Some(Whereabouts::Own);
+        return Some(WorkPosition::Own);
     }
     let work = vec![commit.to_owned()];
-    ask(project, &here, &[&work], Keeps::Yes).of(&work)
+    query_positions(project, &here, &[&work], HistoryCaching::Yes).position_of(&work)
 }
 
 /// What git says of the works, and said before, for what is checked out; nothing
 /// where it cannot say.
-fn ask(project: &Project, here: &Checkout, works: &[&Work], keeps: Keeps) -> Answers {
+fn query_positions(
+    project: &Project,
+    here: &Checkout,
+    works: &[&WorkCommits],
+    keeps: HistoryCaching,
+) -> HistoryCache {
     let Some(head) = here.commit.as_ref().filter(|_| !works.is_empty()) else {
-        return Answers::default();
+        return HistoryCache::default();
     };
-    let path = path(&project.home);
+    let path = cache_path(&project.home);
     let known = fs::read(&path).ok();
-    let known = known.and_then(|bytes| serde_json::from_slice::<Answers>(&bytes).ok());
+    let known = known.and_then(|bytes| serde_json::from_slice::<HistoryCache>(&bytes).ok());
     let mut answers = known
         .filter(|known| known.head == *head)
         .unwrap_or_default();
-    let is_new = |work: &&&Work| answers.of(work).is_none();
-    let asked: Vec<&Work> = works.iter().filter(is_new).copied().collect();
-    if asked.is_empty() || (answers.has_failed && is_young(&path)) {
+    let is_new = |work: &&&WorkCommits| answers.position_of(work).is_none();
+    let asked: Vec<&WorkCommits> = works.iter().filter(is_new).copied().collect();
+    if asked.is_empty() || (answers.has_failed && is_recent_file(&path)) {
         return answers;
     }
     answers.head.clone_from(head);
-    match git::reached(&project.work_tree, head, &asked) {
+    match git::locate_works(&project.work_tree, head, &asked) {
         Ok(found) => {
-            let names = asked.iter().map(|work| name_of(work));
+            let names = asked.iter().map(|work| cache_key(work));
             answers.works.extend(names.zip(found));
             answers.has_failed = false;
         }
@@ -256,7 +270,7 @@ fn ask(project: &Project, here: &Checkout, works: &[&Work], keeps: Keeps) -> Ans
             answers.has_failed = true;
         }
     }
-    if keeps == Keeps::Yes {
+    if keeps == HistoryCaching::Yes {
         // Who finds it torn or gone asks git.
         let bytes = serde_json::to_vec(&answers);
         bytes.ok().and_then(|bytes| fs::write(&path, bytes).ok());
@@ -264,12 +278,12 @@ fn ask(project: &Project, here: &Checkout, works: &[&Work], keeps: Keeps) -> Ans
     answers
 }
 
-fn is_young(file: &Path) -> bool {
+fn is_recent_file(file: &Path) -> bool {
     let written = fs::metadata(file).and_then(|found| found.modified());
     let age = written.ok().and_then(|written| written.elapsed().ok());
     age.is_some_and(|age| age < ASK_AGAIN)
 }
 
-fn path(home: &Path) -> PathBuf {
+fn cache_path(home: &Path) -> PathBuf {
     home.join("history.json")
 }

@@ -15,10 +15,10 @@ pub(crate) const BYTES_MAX: u64 = 64 << 20;
 ///
 /// When it cannot be read, is a folder, a pipe or another thing that need not
 /// end, or is too large. The error says which in words.
-pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
+pub(crate) fn read_bytes(path: &Path) -> io::Result<Vec<u8>> {
     // Opening a pipe waits for somebody to write into it: look first.
     let found = fs::metadata(path)?;
-    if let Some(what) = unfit(&found) {
+    if let Some(what) = unreadable_reason(&found) {
         return Err(io::Error::other(what));
     }
     fs::read(path)
@@ -28,14 +28,14 @@ pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
 ///
 /// # Errors
 ///
-/// As [`read`], and when it is no UTF-8 text.
+/// As [`read_bytes`], and when it is no UTF-8 text.
 pub(crate) fn read_text(path: &Path) -> io::Result<String> {
-    let text = String::from_utf8(read(path)?);
+    let text = String::from_utf8(read_bytes(path)?);
     text.map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is no UTF-8 text"))
 }
 
 /// Why something is not read, in a sentence; none for a file that is.
-pub(crate) fn unfit(found: &fs::Metadata) -> Option<String> {
+pub(crate) fn unreadable_reason(found: &fs::Metadata) -> Option<String> {
     if found.is_dir() {
         return Some("it is a folder".to_owned());
     }
@@ -46,8 +46,8 @@ pub(crate) fn unfit(found: &fs::Metadata) -> Option<String> {
     large.then(|| {
         format!(
             "it has {}, and files of at most {} are read whole",
-            piton_core::amount::size(found.len()),
-            piton_core::amount::size(BYTES_MAX)
+            piton_core::amount::format_size(found.len()),
+            piton_core::amount::format_size(BYTES_MAX)
         )
     })
 }

@@ -7,12 +7,12 @@
 
 use jiff::Timestamp;
 use piton_core::evidence::{Basis, Evidence, basis_of_evidence};
-use piton_core::gate::{Excerpt, GateRuns, excerpt};
+use piton_core::gate::{GateRuns, OutputExcerpt, excerpt_output};
 use piton_core::item::Stage;
-use piton_core::lane::unit_of;
+use piton_core::lane::unit_of_node;
 use piton_core::plan::PlannedItem;
 use piton_core::quote::first_line;
-use piton_core::recover::Followed;
+use piton_core::recover::FollowedRecovery;
 use piton_core::run::Pause;
 use piton_core::usage::Spend;
 use piton_core::wait::Wait;
@@ -81,7 +81,7 @@ pub struct ItemView {
     pub error: Option<String>,
     /// What it waits for.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub waits: Option<Waits>,
+    pub waits: Option<ItemWait>,
     /// Not before this time is it tried again.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<Timestamp>,
@@ -96,7 +96,7 @@ pub struct ItemView {
     pub being_checked: bool,
     /// Who works on it now, and where.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub at_work: Option<AtWork>,
+    pub at_work: Option<ItemWorker>,
     /// How its reviews by agents go.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub review: Option<ReviewView>,
@@ -108,7 +108,7 @@ pub struct ItemView {
     pub done_on: Option<String>,
     /// What the next attempt follows, after one that did not complete.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub recovery: Option<Followed>,
+    pub recovery: Option<FollowedRecovery>,
     /// The item that was split, of which this is a piece.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub piece_of: Option<String>,
@@ -144,7 +144,7 @@ impl Proof {
         let is_done = item.state == ItemState::Done;
         let evidence = is_done.then_some(item.evidence.as_slice())?;
         let level = basis_of_evidence(evidence)?;
-        let words = item.evidence_in_words()?;
+        let words = item.describe_evidence()?;
         let is_taken_over = level == Basis::TakenOver;
         let file = is_taken_over.then(file).flatten();
         Some(Self {
@@ -184,8 +184,8 @@ pub struct CheckView {
     pub took_s: u64,
     /// What the last run printed, its head and its tail, if it printed anything
     /// and failed, or was asked for.
-    #[serde(skip_serializing_if = "Excerpt::is_empty")]
-    pub output: Excerpt,
+    #[serde(skip_serializing_if = "OutputExcerpt::is_empty")]
+    pub output: OutputExcerpt,
 }
 
 impl CheckView {
@@ -198,7 +198,7 @@ impl CheckView {
             output: if failed {
                 view.output
             } else {
-                Excerpt::default()
+                OutputExcerpt::default()
             },
             ..view
         })
@@ -207,18 +207,20 @@ impl CheckView {
     /// The same with what the last run printed, however it ended.
     #[must_use]
     pub fn with_output(item: &ItemRow) -> Option<Self> {
-        let gate = item.gate_to_pass()?;
+        let gate = item.pending_gate()?;
         let is_own = item.claim_gate.is_none();
         // What the old one came to says nothing of it.
         let changed = is_own && item.is_done_by_old_check();
         let runs = match &item.gate_runs {
             Some(runs) if !changed => (**runs).clone(),
             // Changed in the merge queue, it passed on the merged tree.
-            None if is_own && item.state == ItemState::Done && !item.lacks_check() => GateRuns {
-                runs: 1,
-                passed: true,
-                ..GateRuns::default()
-            },
+            None if is_own && item.state == ItemState::Done && !item.is_missing_check() => {
+                GateRuns {
+                    runs: 1,
+                    passed: true,
+                    ..GateRuns::default()
+                }
+            }
             Some(_) | None => GateRuns::default(),
         };
         let is_over = runs.runs > 0 && !runs.open;
@@ -233,13 +235,13 @@ impl CheckView {
             exit: runs.exit,
             error: runs.error.clone(),
             took_s: runs.took_s,
-            output: excerpt(&runs.output),
+            output: excerpt_output(&runs.output),
         })
     }
 
     /// How the last run ended, in a few words.
     #[must_use]
-    pub fn ending(&self) -> String {
+    pub fn describe_result(&self) -> String {
         match (self.passed, &self.error) {
             (None, _) if self.under_way => "is running".to_owned(),
             (None, _) if self.changed => "has not run: the item was done by another one".to_owned(),
@@ -254,7 +256,7 @@ impl CheckView {
 /// What an item waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum WaitsFor {
+pub enum ItemWaitKind {
     /// A person, who was asked something.
     Person,
     /// A time.
@@ -271,21 +273,26 @@ pub enum WaitsFor {
 
 /// What an item waits for, and why.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Waits {
+pub struct ItemWait {
     /// For what.
     #[serde(rename = "for")]
-    pub what: WaitsFor,
+    pub what: ItemWaitKind,
     /// The question, which items it waits for and for which of their files, or what
     /// its plan has it wait for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
 }
 
-impl Waits {
+impl ItemWait {
     /// What the parent waits for, where the item waits for nothing else.
-    fn with_parent(tables: &Tables, item: &ItemRow, parent: Option<&Self>) -> Option<Self> {
-        let parent = parent.filter(|waits| waits.what == WaitsFor::Dependency)?;
-        let has_own = !item.depends_on.is_empty() || tables.before(item).is_some();
+    fn inherited_from_parent(
+        tables: &Tables,
+        item: &ItemRow,
+        parent: Option<&Self>,
+    ) -> Option<Self> {
+        let parent = parent.filter(|waits| waits.what == ItemWaitKind::Dependency)?;
+        let has_own =
+            !item.depends_on.is_empty() || tables.find_blocking_predecessor(item).is_some();
         let is_same = item.state == ItemState::Pending && !has_own;
         is_same.then(|| parent.clone())
     }
@@ -301,38 +308,41 @@ impl Waits {
         let pause = tables.run(item.run).and_then(|run| run.pause.as_ref());
         if matches!(pause, Some(Pause::Breakpoint { node }) if *node == item.node) {
             return Some(Self {
-                what: WaitsFor::Breakpoint,
+                what: ItemWaitKind::Breakpoint,
                 why: None,
             });
         }
         let later = item.until.is_some_and(|until| until > now);
-        let planned = item.wait.as_deref().filter(|_| item.is_held_by_wait());
+        let planned = item.wait.as_deref().filter(|_| item.has_open_wait());
         let planned = planned.filter(|_| item.human.is_none());
         let (what, why) = match item.state {
             ItemState::Ready | ItemState::Waiting if planned.is_some() => {
                 let wait = planned?;
                 let what = match wait.command {
-                    Some(_) => WaitsFor::Command,
+                    Some(_) => ItemWaitKind::Command,
                     None if wait.until.is_some_and(|until| until <= now) => return None,
-                    None => WaitsFor::Time,
+                    None => ItemWaitKind::Time,
                 };
-                (what, Some(short(&wait.to_string())))
+                (what, Some(shorten_line(&wait.to_string())))
             }
             ItemState::Ready | ItemState::Waiting if later => {
-                (WaitsFor::Time, item.error.as_deref().map(short))
+                (ItemWaitKind::Time, item.error.as_deref().map(shorten_line))
             }
             ItemState::Waiting => {
                 let human = item.human.as_ref()?;
                 // A question about several items says less of this one.
                 let question = open.filter(|row| row.node.is_some());
-                let question = question.map(|row| short(&row.question));
+                let question = question.map(|row| shorten_line(&row.question));
                 (
-                    WaitsFor::Person,
-                    question.or_else(|| Some(short(&human.reason))),
+                    ItemWaitKind::Person,
+                    question.or_else(|| Some(shorten_line(&human.reason))),
                 )
             }
-            ItemState::Pending => (WaitsFor::Dependency, needs_in_words(tables, item)),
-            ItemState::Ready => (WaitsFor::Files, Some(files_in_words(tables, item)?)),
+            ItemState::Pending => (ItemWaitKind::Dependency, describe_needs(tables, item)),
+            ItemState::Ready => (
+                ItemWaitKind::Files,
+                Some(describe_file_conflict(tables, item)?),
+            ),
             ItemState::Working
             | ItemState::Done
             | ItemState::Failed
@@ -359,14 +369,14 @@ pub struct Viewer<'v> {
 
 impl Viewer<'_> {
     /// Until when what is under way counts; none where no runner works on it.
-    fn until_now(&self) -> Option<Timestamp> {
+    fn open_work_end(&self) -> Option<Timestamp> {
         self.live.then_some(self.now)
     }
 }
 
 /// How long was worked on each of the items, which are in tree order, and on those
-/// below it, in milliseconds: as [`Tables::work_ms`] of each says.
-fn work_with_those_below(items: &[&ItemRow], until: Option<Timestamp>) -> Vec<u64> {
+/// below it, in milliseconds: as [`Tables::total_work_ms`] of each says.
+fn subtree_work_ms(items: &[&ItemRow], until: Option<Timestamp>) -> Vec<u64> {
     let mut work = vec![0_u64; items.len()];
     // By depth: what those below the item that comes next, from behind, took.
     let mut below: Vec<u64> = Vec::new();
@@ -421,7 +431,7 @@ impl ReviewView {
 
 /// Who works on an item now, and where.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct AtWork {
+pub struct ItemWorker {
     /// The command of the agent, in one line.
     pub agent: String,
     /// The model that it was asked to use.
@@ -436,12 +446,12 @@ pub struct AtWork {
     pub lane: Option<u32>,
 }
 
-impl AtWork {
+impl ItemWorker {
     /// None where no agent is at work, or no runner is there to wait for it.
     fn of_item(viewer: &Viewer<'_>, item: &ItemRow) -> Option<Self> {
         let attempt = item.attempt.filter(|_| viewer.live)?;
         let attempt = viewer.tables.attempt(attempt)?;
-        let unit = viewer.tables.item(item.run, &unit_of(&item.node));
+        let unit = viewer.tables.item(item.run, &unit_of_node(&item.node));
         Some(Self {
             agent: first_line(&attempt.agent, AGENT_CHARS_MAX),
             model: attempt.model.clone(),
@@ -456,13 +466,18 @@ impl ItemView {
     /// An item as its rows say.
     #[must_use]
     pub fn of_item(viewer: &Viewer<'_>, item: &ItemRow) -> Self {
-        let work_ms = viewer.tables.work_ms(item, viewer.until_now());
-        Self::below(viewer, item, None, work_ms)
+        let work_ms = viewer.tables.total_work_ms(item, viewer.open_work_end());
+        Self::build_view(viewer, item, None, work_ms)
     }
 
     /// The same, where it is known what the item above waits for, and how long
     /// was worked on it and those below.
-    fn below(viewer: &Viewer<'_>, item: &ItemRow, above: Option<&Waits>, work_ms: u64) -> Self {
+    fn build_view(
+        viewer: &Viewer<'_>,
+        item: &ItemRow,
+        above: Option<&ItemWait>,
+        work_ms: u64,
+    ) -> Self {
         let tables = viewer.tables;
         let run = tables.run(item.run);
         let open = open_question(tables, item.run, &item.node);
@@ -485,20 +500,20 @@ impl ItemView {
             work_s: work_ms / 1_000,
             summary: item.summary.clone(),
             error: item.error.clone(),
-            waits: Waits::with_parent(tables, item, above)
-                .or_else(|| Waits::of_item(tables, item, open, viewer.now)),
+            waits: ItemWait::inherited_from_parent(tables, item, above)
+                .or_else(|| ItemWait::of_item(tables, item, open, viewer.now)),
             until: item.until,
-            wait: item.wait.clone().filter(|_| item.is_held_by_wait()),
+            wait: item.wait.clone().filter(|_| item.has_open_wait()),
             decision: open.map(|row| format!("d{}", row.number)),
             being_checked: item.is_being_checked(),
-            at_work: AtWork::of_item(viewer, item),
+            at_work: ItemWorker::of_item(viewer, item),
             review: ReviewView::of_item(item),
-            evidence: Proof::of_item(item, || run.and_then(PlanFile::path)),
+            evidence: Proof::of_item(item, || run.and_then(PlanFile::path_of_run)),
             recovery: item.recovery.as_deref().cloned(),
             piece_of: item.piece_of.as_ref().map(ToString::to_string),
             done_on: None,
             denied: item.denied,
-            spend: item.spend.clone().with_fresh_input(),
+            spend: item.spend.clone().without_cached_input(),
         }
     }
 
@@ -506,7 +521,7 @@ impl ItemView {
     #[must_use]
     pub fn all_of_run(viewer: &Viewer<'_>, run: RunId) -> Vec<Self> {
         let items: Vec<&ItemRow> = viewer.tables.tree(run).collect();
-        let work_ms = work_with_those_below(&items, viewer.until_now());
+        let work_ms = subtree_work_ms(&items, viewer.open_work_end());
         let mut views: Vec<Self> = Vec::with_capacity(items.len());
         // Where the views of those above an item stand.
         let mut above: Vec<usize> = Vec::new();
@@ -514,7 +529,7 @@ impl ItemView {
             above.truncate(item.place.depth().saturating_sub(1));
             let parent = above.last().and_then(|at| views.get(*at));
             let parent = parent.and_then(|view| view.waits.as_ref());
-            let view = Self::below(viewer, item, parent, work_ms);
+            let view = Self::build_view(viewer, item, parent, work_ms);
             above.push(views.len());
             views.push(view);
         }
@@ -544,7 +559,7 @@ impl ItemView {
                 exit: None,
                 error: None,
                 took_s: 0,
-                output: Excerpt::default(),
+                output: OutputExcerpt::default(),
             }),
             breakpoint: item.breakpoint,
             attempts: 0,
@@ -578,8 +593,8 @@ impl ItemView {
 
     /// Its path and what it is called: `a-1: Add the login`.
     #[must_use]
-    pub fn name(&self) -> String {
-        named(&self.node, self.title.as_deref())
+    pub fn label(&self) -> String {
+        label_of_node(&self.node, self.title.as_deref())
     }
 }
 
@@ -593,7 +608,7 @@ pub fn item_of_event(event: &Event, tables: &Tables, now: Timestamp) -> Option<I
         None
     };
     let (run, node) = moved.or_else(|| node_of_work(event))?;
-    let current = tables.pointer(run).map(|item| item.node.clone());
+    let current = tables.current_item(run).map(|item| item.node.clone());
     let viewer = Viewer {
         tables,
         now,
@@ -620,7 +635,7 @@ fn node_of_work(event: &Event) -> Option<(RunId, &Node)> {
 
 /// A path or an id, and what it is called.
 #[must_use]
-pub fn named(node: &str, title: Option<&str>) -> String {
+pub fn label_of_node(node: &str, title: Option<&str>) -> String {
     match title {
         Some(title) => format!("{node}: {title}"),
         None => node.to_owned(),
@@ -629,7 +644,7 @@ pub fn named(node: &str, title: Option<&str>) -> String {
 
 /// Whether an item is worked on itself: it holds no others, or they are
 /// finished and its check or its commit is next.
-pub(crate) fn is_worked_on_itself(item: &ItemRow) -> bool {
+pub(crate) fn is_directly_worked_on(item: &ItemRow) -> bool {
     item.is_leaf() || (item.stage != Stage::Work && item.open_children == 0)
 }
 
@@ -642,7 +657,7 @@ pub(crate) fn open_question<'t>(
     let mut open = tables.open_decisions(run);
     open.find(|row| {
         let is_about = row.node.as_ref() == Some(node) && row.kind != DecisionKind::Question;
-        is_about || row.needs_merge().any(|waiting| waiting == node)
+        is_about || row.nodes_needing_merge().any(|waiting| waiting == node)
     })
 }
 
@@ -655,14 +670,14 @@ pub(crate) fn unfinished_needs<'t>(tables: &'t Tables, item: &'t ItemRow) -> Vec
         .flat_map(|row| {
             let on = row.depends_on.iter();
             let on = on.filter_map(|node| tables.item(item.run, node));
-            on.chain(tables.before(row))
+            on.chain(tables.find_blocking_predecessor(row))
         })
         .filter(|row| !row.state.is_finished())
         .collect()
 }
 
 /// The items that an item waits for, each with where it stands.
-fn needs_in_words(tables: &Tables, item: &ItemRow) -> Option<String> {
+fn describe_needs(tables: &Tables, item: &ItemRow) -> Option<String> {
     let on = unfinished_needs(tables, item);
     let words = on.iter().take(ON_MAX);
     let mut words: Vec<String> = words
@@ -675,16 +690,16 @@ fn needs_in_words(tables: &Tables, item: &ItemRow) -> Option<String> {
 }
 
 /// The item at work that keeps the files which this one is about, and which those are.
-fn files_in_words(tables: &Tables, item: &ItemRow) -> Option<String> {
+fn describe_file_conflict(tables: &Tables, item: &ItemRow) -> Option<String> {
     let lanes = tables.run(item.run)?.lanes.as_deref();
-    let unit = tables.item(item.run, &unit_of(&item.node))?;
-    let overlapping = tables.overlapping(lanes?, unit);
+    let unit = tables.item(item.run, &unit_of_node(&item.node))?;
+    let overlapping = tables.find_overlapping_unit(lanes?, unit);
     let (other, path) = overlapping.filter(|_| unit.lane().is_none())?;
     Some(format!("{other}, which is about {path} as well"))
 }
 
 /// The first line of a text, if need be cut.
-pub(crate) fn short(text: &str) -> String {
+pub(crate) fn shorten_line(text: &str) -> String {
     let line = text.trim().lines().next().unwrap_or_default();
     if line.chars().count() <= CHARS_MAX {
         return line.to_owned();

@@ -1,12 +1,12 @@
 //! Lanes: worktrees of git, in a pool that is used again, in which units of a run
 //! are worked on side by side.
 //!
-//! A lane is taken ([`Pool::take`]), made ready for one unit ([`Pool::prepare`])
-//! and at the end removed ([`Pool::remove`]). Each of these can be repeated after
+//! A lane is taken ([`Pool::acquire`]), made ready for one unit ([`Pool::prepare_lane`])
+//! and at the end removed ([`Pool::remove_lane`]). Each of these can be repeated after
 //! a death in it. Nothing here knows which unit has which lane: that stands in
 //! the journal, and is asked for.
 //!
-//! How work is brought back: see [`crate::git::merge`]. The design is
+//! How work is brought back: see [`crate::git::merge_commits`]. The design is
 //! `docs/design/0027-lanes-and-merge-queue.md`.
 
 mod include;
@@ -23,18 +23,19 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use crate::failure::Failure;
-use crate::git::KeptWork;
+use crate::git::UnsavedWork;
 
-pub(crate) use self::include::copies_files;
-pub use self::plan_seen::{PlanSeen, plan_in};
+pub(crate) use self::include::has_include_file;
+pub use self::plan_seen::{LastReadPlan, read_plan_file};
 pub use self::pool::Pool;
-pub use self::prepare::{LaneOrder, LaneStart, Prepared};
+pub use self::prepare::{LanePreparation, LaneStart, PreparedLane};
 pub use self::register::{
-    LaneRepository, LaneTaking, LaneUse, QUEUE, note_repository, repository_of_tree, run_of_tree,
+    LaneOccupant, LaneRecord, LaneRepository, QUEUE, record_left_repository, repository_of_tree,
+    run_of_tree,
 };
-pub use self::remove::RemoveOrder;
-pub use self::script::Script;
-pub(crate) use self::script::how_it_failed;
+pub use self::remove::LaneRemoval;
+pub use self::script::LaneScript;
+pub(crate) use self::script::describe_failed_exit;
 
 /// A lane that this process holds, until this is dropped.
 #[derive(Debug)]
@@ -53,13 +54,13 @@ pub struct Lane {
 impl Lane {
     /// The file with the variables that `setup` gives to agents and checks.
     #[must_use]
-    pub fn env_file(&self) -> PathBuf {
+    pub fn env_file_path(&self) -> PathBuf {
         self.folder.join("env")
     }
 
     /// What `setup` printed last, without secrets.
     #[must_use]
-    pub fn setup_log(&self) -> PathBuf {
+    pub fn setup_log_path(&self) -> PathBuf {
         self.folder.join("setup.log")
     }
 }
@@ -102,13 +103,13 @@ pub enum LaneFault {
         /// The repository.
         path: PathBuf,
         /// What it has.
-        work: KeptWork,
+        work: UnsavedWork,
     },
     /// A command of the project's failed or hung.
     #[error("the {} command of lane {lane} {how}", script.as_str())]
     Script {
         /// Which.
-        script: Script,
+        script: LaneScript,
         /// The number of the lane.
         lane: u32,
         /// How it ended.
@@ -128,7 +129,7 @@ impl From<Failure> for LaneFault {
 }
 
 /// What a fault of the disk at a path is.
-fn at(path: &Path) -> impl FnOnce(io::Error) -> LaneFault {
+fn file_fault_at(path: &Path) -> impl FnOnce(io::Error) -> LaneFault {
     let path = path.to_owned();
     |source| LaneFault::File { path, source }
 }

@@ -45,8 +45,8 @@ pub mod verify;
 pub mod worktree;
 pub mod world;
 
-pub use failure::{Exit, Failure, Findings};
+pub use failure::{CommandExit, Failure, Findings};
 pub use notice::Notice;
 pub use piton_formats::problem;
-pub use piton_formats::registry::plans_in_words;
+pub use piton_formats::registry::describe_plan_kinds;
 pub use world::World;

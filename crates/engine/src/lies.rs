@@ -7,7 +7,7 @@ use crate::world::World;
 
 /// A rule that can be switched off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Rule {
+pub(crate) enum EvidenceRule {
     /// Without a check a verdict is required.
     Verdict,
     /// A check that passes proves nothing where nothing came between.
@@ -26,9 +26,9 @@ pub(crate) enum Rule {
     WordAsks,
 }
 
-impl Rule {
+impl EvidenceRule {
     #[cfg(feature = "lies")]
-    fn word(self) -> &'static str {
+    fn name(self) -> &'static str {
         match self {
             Self::Verdict => "verdict",
             Self::CheckNeedsChange => "check-needs-change",
@@ -44,7 +44,7 @@ impl Rule {
     /// Whether the rule is switched off.
     #[cfg(feature = "lies")]
     pub(crate) fn is_off(self, world: &World) -> bool {
-        world.var("PITON_LIES_WITHOUT") == Some(self.word())
+        world.var("PITON_LIES_WITHOUT") == Some(self.name())
     }
 
     /// Whether the rule is switched off: never in this build.

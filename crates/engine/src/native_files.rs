@@ -30,8 +30,8 @@ use std::path::PathBuf;
 
 use piton_core::{DecisionRow, RunId, Verb};
 
-pub use self::news::News;
-pub(crate) use self::news::{foreign, not_utf8, still_asked};
+pub use self::news::FileNotice;
+pub(crate) use self::news::{describe_open_question, foreign_file_problem, not_utf8_problem};
 use crate::failure::Failure;
 use crate::session::Session;
 
@@ -41,11 +41,14 @@ use crate::session::Session;
 /// # Errors
 ///
 /// When it cannot be read or written, or the store fails.
-pub(crate) fn look_again(session: &Session<'_>, asked: &DecisionRow) -> Result<(), Failure> {
+pub(crate) fn recheck_asked_file(
+    session: &Session<'_>,
+    asked: &DecisionRow,
+) -> Result<(), Failure> {
     if asked.run == RunId::PROJECT {
-        project_sync::look_again(session, asked)
+        project_sync::recheck_asked_file(session, asked)
     } else {
-        plan_sync::look_again(session, asked.run)
+        plan_sync::recheck_asked_file(session, asked.run)
     }
 }
 
@@ -55,15 +58,15 @@ pub(crate) fn look_again(session: &Session<'_>, asked: &DecisionRow) -> Result<(
 /// # Errors
 ///
 /// When the file cannot be read or written, or the verb does not fit it.
-pub(crate) fn decide(
+pub(crate) fn apply_file_decision(
     session: &Session<'_>,
     row: &DecisionRow,
     verb: Verb,
     why: Option<&str>,
 ) -> Result<Option<PathBuf>, Failure> {
     if row.run == RunId::PROJECT {
-        project_sync::decide(session, row, verb)
+        project_sync::apply_decision(session, row, verb)
     } else {
-        plan_sync::decide(session, row, verb, why)
+        plan_sync::apply_decision(session, row, verb, why)
     }
 }

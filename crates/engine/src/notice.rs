@@ -1,13 +1,13 @@
 //! What a verb tells while it works: for whoever shows it.
 
 use jiff::Timestamp;
-use piton_core::{Node, Recorded, Tables};
+use piton_core::{DecodedRecord, Node, Tables};
 
 use crate::failure::Findings;
 
 /// An agent or a gate at work.
 #[derive(Debug)]
-pub struct Working<'a> {
+pub struct WorkProgress<'a> {
     /// The node.
     pub node: &'a Node,
     /// Since when.
@@ -30,9 +30,9 @@ pub enum Notice<'a> {
     /// Problems in files that do not keep the run from starting.
     Problems(&'a Findings),
     /// An event of the run, with the rows as it left them.
-    Event(&'a Recorded, &'a Tables),
+    Event(&'a DecodedRecord, &'a Tables),
     /// Agents, gates and gits that work, one at least.
-    Working(&'a [Working<'a>]),
+    Working(&'a [WorkProgress<'a>]),
     /// Waiting: for a time, or for a person.
     Waiting(Option<Timestamp>),
 }

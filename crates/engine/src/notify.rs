@@ -15,17 +15,17 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
 
 use piton_core::notification::{DueNotification, NotificationSubject, due_notifications};
-use piton_core::{Actor, Command, Event, Facts, HolderKnown, Need};
+use piton_core::{Actor, CallerFacts, Command, Event, HolderLiveness, Need};
 
-use self::message::Message;
+use self::message::NotificationMessage;
 use crate::config::NotifyConfig;
 use crate::fail;
-use crate::failure::{Failure, unwritable};
-use crate::lanes::how_it_failed;
+use crate::failure::{Failure, unwritable_file};
+use crate::lanes::describe_failed_exit;
 use crate::notice::Notice;
-use crate::process::{self, Call, Output, Stop, StopReason};
+use crate::process::{self, CallOutput, ProgramCall, StopHandle, StopReason};
 use crate::project::Project;
-use crate::runner::{Signals, owner};
+use crate::runner::{SignalListener, owner_name};
 use crate::session::Session;
 use crate::verbs::inbox::open_questions;
 use crate::world::{self, World};
@@ -44,11 +44,11 @@ const GRACE: Duration = Duration::from_secs(1);
 const PRINTED_MAX: usize = 200;
 
 /// Has the sender look at once for what may be due.
-pub(crate) struct Nudge(Option<Sender<()>>);
+pub(crate) struct SenderWaker(Option<Sender<()>>);
 
-impl Nudge {
+impl SenderWaker {
     /// Has it look where this may be something that a person should know.
-    pub(crate) fn hear(&self, notice: &Notice<'_>) {
+    pub(crate) fn wake_if_news(&self, notice: &Notice<'_>) {
         let is_news = matches!(
             notice,
             Notice::Event(recorded, _)
@@ -62,50 +62,50 @@ impl Nudge {
 }
 
 /// Does `work`, and sends beside it what is due; at the end, what is due then.
-pub(crate) fn beside<T>(
+pub(crate) fn run_with_notifications<T>(
     world: &World,
     (project, config): (&Project, &NotifyConfig),
-    work: impl FnOnce(&Nudge) -> T,
+    work: impl FnOnce(&SenderWaker) -> T,
 ) -> T {
     if config.command().is_none() {
-        return work(&Nudge(None));
+        return work(&SenderWaker(None));
     }
     let (sender, nudges) = mpsc::channel();
-    let (stop, deadline) = (Stop::default(), OnceLock::new());
-    let until = Until {
+    let (stop, deadline) = (StopHandle::default(), OnceLock::new());
+    let until = SendLimits {
         deadline: &deadline,
         stop: &stop,
     };
     std::thread::scope(|scope| {
-        scope.spawn(move || follow(world, (project, config), &nudges, until));
-        let nudge = Nudge(Some(sender));
+        scope.spawn(move || send_until_disconnected(world, (project, config), &nudges, until));
+        let nudge = SenderWaker(Some(sender));
         let result = work(&nudge);
         deadline.get_or_init(|| world.uptime() + config.timeout());
         drop(nudge);
         // From now on a signal ends the wait for the command, and nothing else.
         let on_signal = stop.clone();
         let heard = move |_: &'static str| {
-            on_signal.ask(true);
+            on_signal.request_stop(true);
             true
         };
         // Without it the wait is as long as it is.
-        (result, Signals::listen(heard).ok())
+        (result, SignalListener::listen(heard).ok())
     })
     .0
 }
 
 /// Sends what is due until nobody nudges any more, and then what is due at the end.
-fn follow(
+fn send_until_disconnected(
     world: &World,
     (project, config): (&Project, &NotifyConfig),
     nudges: &Receiver<()>,
-    until: Until<'_>,
+    until: SendLimits<'_>,
 ) {
     let send = || {
         // The first run of a project makes its store.
-        if let Ok(Some(session)) = Session::write(world, &project.root) {
+        if let Ok(Some(session)) = Session::open_writable(world, &project.root) {
             let session = &session;
-            Sending {
+            NotificationSender {
                 session,
                 config,
                 until,
@@ -127,11 +127,11 @@ fn follow(
 /// Sends what is due, and waits for it.
 pub(crate) fn send_due(session: &Session<'_>, config: &NotifyConfig) {
     let deadline = OnceLock::from(session.world.uptime() + config.timeout());
-    let until = Until {
+    let until = SendLimits {
         deadline: &deadline,
-        stop: &Stop::default(),
+        stop: &StopHandle::default(),
     };
-    Sending {
+    NotificationSender {
         session,
         config,
         until,
@@ -141,28 +141,28 @@ pub(crate) fn send_due(session: &Session<'_>, config: &NotifyConfig) {
 
 /// What ends the sending.
 #[derive(Clone, Copy)]
-struct Until<'a> {
+struct SendLimits<'a> {
     /// When, by the time that the process is at work; once that is known.
     deadline: &'a OnceLock<Duration>,
     /// Somebody does not want to wait for it.
-    stop: &'a Stop,
+    stop: &'a StopHandle,
 }
 
 /// What is needed to send.
-struct Sending<'a> {
+struct NotificationSender<'a> {
     session: &'a Session<'a>,
     config: &'a NotifyConfig,
-    until: Until<'a>,
+    until: SendLimits<'a>,
 }
 
 /// Whether there is a point in sending more.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Next {
+enum SendFlow {
     GoOn,
     End,
 }
 
-impl Sending<'_> {
+impl NotificationSender<'_> {
     fn send_due(&self) {
         if let Some(command) = self.config.command()
             && let Err(failure) = self.send_all(command)
@@ -175,11 +175,11 @@ impl Sending<'_> {
         // Whoever found the lock held leaves what it has to say to its holder: so that
         // one looks once more when the lock is free.
         while self.next_due()?.is_some() {
-            let Some(_lock) = self.lock()? else {
+            let Some(_lock) = self.acquire_lock()? else {
                 return Ok(());
             };
             while let Some(due) = self.next_due()? {
-                if self.send(command, &due)? == Next::End {
+                if self.send_notification(command, &due)? == SendFlow::End {
                     return Ok(());
                 }
             }
@@ -189,9 +189,9 @@ impl Sending<'_> {
 
     /// The lock of whoever sends; none where a living process holds it. A file without
     /// content, as nobody asks who that is.
-    fn lock(&self) -> Result<Option<File>, Failure> {
+    fn acquire_lock(&self) -> Result<Option<File>, Failure> {
         let path = self.session.project.home.join("locks").join("notifying");
-        let fault = |error| unwritable(&path, error);
+        let fault = |error| unwritable_file(&path, error);
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder).map_err(fault)?;
         }
@@ -231,9 +231,9 @@ impl Sending<'_> {
         Some(left).filter(|left| *left >= most / LEAST_PART)
     }
 
-    fn send(&self, command: &str, due: &DueNotification) -> Result<Next, Failure> {
+    fn send_notification(&self, command: &str, due: &DueNotification) -> Result<SendFlow, Failure> {
         let Some(time) = self.time_left() else {
-            return Ok(Next::End);
+            return Ok(SendFlow::End);
         };
         let mark = process::own_mark(&format!("notify-{}", due.subject.id()));
         if due.again {
@@ -244,11 +244,11 @@ impl Sending<'_> {
         let started = self.commit(&Command::StartNotification(due.subject.clone()))?;
         if !started {
             // It was answered until now.
-            return Ok(Next::GoOn);
+            return Ok(SendFlow::GoOn);
         }
         fail::point("notify.started");
-        let message = Message::of(self.session, due)?.to_json();
-        let output = process::output(&Call {
+        let message = NotificationMessage::from_due(self.session, due)?.to_json();
+        let output = process::run_call(&ProgramCall {
             program: "sh",
             args: &["-c".into(), command.into()],
             cwd: &self.session.project.root,
@@ -262,29 +262,29 @@ impl Sending<'_> {
         let error = match &output {
             // Somebody does not want to wait: as if this process had died.
             Ok(output) if output.exit.stopped_by == Some(StopReason::Asked) => {
-                return Ok(Next::End);
+                return Ok(SendFlow::End);
             }
-            Ok(output) => self.error_of(output, time),
+            Ok(output) => self.describe_failure(output, time),
             Err(error) => Some(format!("could not start: {error}")),
         };
         let subject = due.subject.clone();
         self.commit(&Command::EndNotification { subject, error })?;
         fail::point("notify.ended");
-        Ok(Next::GoOn)
+        Ok(SendFlow::GoOn)
     }
 
     /// Carries out a command; whether anything came of it.
     fn commit(&self, command: &Command) -> Result<bool, Failure> {
-        let facts = Facts {
-            actor: Actor::Runner(owner()),
-            ..self.session.facts(HolderKnown::Nothing)
+        let facts = CallerFacts {
+            actor: Actor::Runner(owner_name()),
+            ..self.session.facts_of_caller(HolderLiveness::Nothing)
         };
         Ok(!self.session.commit(command, &facts)?.events.is_empty())
     }
 
     /// Why a command failed, with the last that it said; none where it did not.
-    fn error_of(&self, output: &Output, time: Duration) -> Option<String> {
-        let how = how_it_failed(&output.exit, &format!("{} s", time.as_secs()))?;
+    fn describe_failure(&self, output: &CallOutput, time: Duration) -> Option<String> {
+        let how = describe_failed_exit(&output.exit, &format!("{} s", time.as_secs()))?;
         let said = String::from_utf8_lossy(&output.stderr);
         let redactor = self.session.world.redactor();
         let said = redactor.redact(&said);

@@ -5,15 +5,15 @@ use jiff::Timestamp;
 use piton_core::attempt::{Outcome, Report};
 use piton_core::entry::BlockerRow;
 use piton_core::memory::{KINDS, MemoryKind, MemoryRow};
-use piton_core::name::{FreeNumbers, Naming};
-use piton_core::prepare::{Prepared, RuleText, Situation, prepare as notes};
+use piton_core::name::{FreeNumbers, NameRange};
+use piton_core::prepare::{PrepareInput, PreparedContext, RuleText, prepare_context as notes};
 use piton_core::{AttemptRow, ItemRow, Need, Node, RunId, Tables};
-use piton_formats::project_format::Unread;
-use piton_formats::registry::face_file_at;
-use piton_store::{Fault, Store};
+use piton_formats::project_format::UnreadText;
+use piton_formats::registry::project_file_at;
+use piton_store::{Store, StoreFault};
 
 use crate::input;
-use crate::recalling::recall;
+use crate::recalling::recall_memories;
 use crate::session::Session;
 use crate::unresolved::unresolved_blockers;
 
@@ -28,7 +28,7 @@ const BLOCKERS_MAX: usize = 10;
 
 /// Whose blockers are told beside an item's own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BlockersOf {
+pub enum BlockerScope {
     /// Those of every item: a person, or an agent that asks, sees them all.
     Project,
     /// None: the errors of one item stay out of the prompts of others.
@@ -47,8 +47,8 @@ pub struct PrepareRequest<'a> {
     /// So many tokens at most.
     pub tokens_max: usize,
     /// Whose blockers are told.
-    pub blockers: BlockersOf,
-    /// Rules that could not be read as such: see [`rule_texts`].
+    pub blockers: BlockerScope,
+    /// Rules that could not be read as such: see [`unparsed_rule_texts`].
     pub rule_texts: &'a [RuleText],
 }
 
@@ -58,7 +58,10 @@ pub struct PrepareRequest<'a> {
 /// # Errors
 ///
 /// When the store cannot be read.
-pub fn prepare(store: &dyn Store, request: &PrepareRequest<'_>) -> Result<Prepared, Fault> {
+pub fn prepare_item(
+    store: &dyn Store,
+    request: &PrepareRequest<'_>,
+) -> Result<PreparedContext, StoreFault> {
     let PrepareRequest {
         run,
         node,
@@ -67,7 +70,7 @@ pub fn prepare(store: &dyn Store, request: &PrepareRequest<'_>) -> Result<Prepar
         blockers: blockers_of,
         rule_texts,
     } = *request;
-    let rows = store.load(&[
+    let rows = store.load_rows(&[
         Need::Line(run, node.clone()),
         Need::AttemptsAt(run, node.clone()),
         Need::Memories(Some(MemoryKind::Guardrail)),
@@ -78,33 +81,33 @@ pub fn prepare(store: &dyn Store, request: &PrepareRequest<'_>) -> Result<Prepar
     let item = tables.item(run, node);
     let mut attempts: Vec<&AttemptRow> = tables.attempts().collect();
     attempts.sort_by_key(|row| row.number);
-    let mut guardrails: Vec<&MemoryRow> = followed(tables).collect();
+    let mut guardrails: Vec<&MemoryRow> = followed_memories(tables).collect();
     // Where they do not all fit, the latest are told.
     guardrails.sort_by_key(|row| std::cmp::Reverse(row.position));
     let is_nothing_known =
-        rows.naming == Naming::ALONE && rows.free_numbers == [FreeNumbers::all_from(1); KINDS];
+        rows.naming == NameRange::ALONE && rows.free_numbers == [FreeNumbers::free_from(1); KINDS];
     let helps = if is_nothing_known {
         Vec::new()
     } else {
-        helps(store, (node, item, &attempts), now)?
+        find_helpful_memories(store, (node, item, &attempts), now)?
     };
     let helps: Vec<(&MemoryRow, Vec<String>)> = helps
         .iter()
         .filter(|(row, _)| row.memory.kind != MemoryKind::Guardrail)
         .map(|(row, why)| (row, why.clone()))
         .collect();
-    let failures = failures(store)?;
+    let failures = recent_failures(store)?;
     let failures: Vec<&AttemptRow> = failures.iter().collect();
     let blockers = match blockers_of {
-        BlockersOf::Project => {
+        BlockerScope::Project => {
             let open = unresolved_blockers(store, tables)?;
-            blockers(open, Some((node, !attempts.is_empty())))
+            blocker_lines(open, Some((node, !attempts.is_empty())))
         }
-        BlockersOf::Item if attempts.is_empty() => own_blockers(tables, node),
-        BlockersOf::Item => Vec::new(),
+        BlockerScope::Item if attempts.is_empty() => own_blocker_lines(tables, node),
+        BlockerScope::Item => Vec::new(),
     };
-    let done = done(store, tables, (run, node))?;
-    let situation = Situation {
+    let done = finished_needs(store, tables, (run, node))?;
+    let situation = PrepareInput {
         item: node.as_str(),
         attempts: &attempts,
         failures: &failures,
@@ -123,20 +126,23 @@ pub fn prepare(store: &dyn Store, request: &PrepareRequest<'_>) -> Result<Prepar
 /// # Errors
 ///
 /// When the store cannot be read.
-pub fn prepare_any(session: &Session<'_>, tokens_max: usize) -> Result<Prepared, Fault> {
+pub fn prepare_project(
+    session: &Session<'_>,
+    tokens_max: usize,
+) -> Result<PreparedContext, StoreFault> {
     let store = &session.store;
-    let rows = store.load(&[Need::Memories(Some(MemoryKind::Guardrail)), Need::Blockers])?;
-    let mut guardrails: Vec<&MemoryRow> = followed(&rows.tables).collect();
+    let rows = store.load_rows(&[Need::Memories(Some(MemoryKind::Guardrail)), Need::Blockers])?;
+    let mut guardrails: Vec<&MemoryRow> = followed_memories(&rows.tables).collect();
     guardrails.sort_by_key(|row| std::cmp::Reverse(row.position));
-    let blockers = blockers(unresolved_blockers(store, &rows.tables)?, None);
-    let failures = failures(store)?;
-    let situation = Situation {
+    let blockers = blocker_lines(unresolved_blockers(store, &rows.tables)?, None);
+    let failures = recent_failures(store)?;
+    let situation = PrepareInput {
         item: "anything here",
         failures: &failures.iter().collect::<Vec<_>>(),
         guardrails: &guardrails,
-        rule_texts: &rule_texts(session)?,
+        rule_texts: &unparsed_rule_texts(session)?,
         blockers: &blockers.iter().map(String::as_str).collect::<Vec<_>>(),
-        ..Situation::default()
+        ..PrepareInput::default()
     };
     Ok(notes(&situation, tokens_max))
 }
@@ -147,26 +153,26 @@ pub fn prepare_any(session: &Session<'_>, tokens_max: usize) -> Result<Prepared,
 /// # Errors
 ///
 /// When the store cannot be read.
-pub fn rule_texts(session: &Session<'_>) -> Result<Vec<RuleText>, Fault> {
-    let rows = session.store.load(&[Need::Faces])?;
+pub fn unparsed_rule_texts(session: &Session<'_>) -> Result<Vec<RuleText>, StoreFault> {
+    let rows = session.store.load_rows(&[Need::Faces])?;
     let mut texts = Vec::new();
-    for face in rows.tables.faces().filter(|face| face.on) {
+    for face in rows.tables.native_files().filter(|face| face.on) {
         let Some((path, unread)) =
-            face_file_at(&face.path).and_then(|file| Some((file.path, file.unread?)))
+            project_file_at(&face.path).and_then(|file| Some((file.path, file.unread?)))
         else {
             continue;
         };
-        let Ok(bytes) = input::read(&session.project.root.join(path)) else {
+        let Ok(bytes) = input::read_bytes(&session.project.root.join(path)) else {
             continue;
         };
         let unread = match String::from_utf8(bytes) {
             Ok(text) => unread(&text),
-            Err(error) => vec![Unread {
+            Err(error) => vec![UnreadText {
                 line: 1,
                 text: String::from_utf8_lossy(error.as_bytes()).into_owned(),
             }],
         };
-        texts.extend(unread.into_iter().map(|Unread { line, mut text }| {
+        texts.extend(unread.into_iter().map(|UnreadText { line, mut text }| {
             session.world.redactor().redact_document(&mut text);
             let place = format!("{path}, line {line}");
             RuleText { place, text }
@@ -175,18 +181,18 @@ pub fn rule_texts(session: &Session<'_>) -> Result<Vec<RuleText>, Fault> {
     Ok(texts)
 }
 
-fn followed(tables: &Tables) -> impl Iterator<Item = &MemoryRow> {
-    tables.memory().filter(|row| row.is_followed())
+fn followed_memories(tables: &Tables) -> impl Iterator<Item = &MemoryRow> {
+    tables.memories().filter(|row| row.is_followed())
 }
 
 /// What helps against what its gate found, against the last failure, and with
 /// the task; each only where the memory is sure enough to advise.
-fn helps(
+fn find_helpful_memories(
     store: &dyn Store,
     (node, item, attempts): (&Node, Option<&ItemRow>, &[&AttemptRow]),
     now: Timestamp,
-) -> Result<Vec<(MemoryRow, Vec<String>)>, Fault> {
-    let failed = attempts.iter().rev().find_map(|row| failure_of(row));
+) -> Result<Vec<(MemoryRow, Vec<String>)>, StoreFault> {
+    let failed = attempts.iter().rev().find_map(|row| failure_text(row));
     let task = item.and_then(|item| item.prompt.clone());
     let task = task.or_else(|| Some(node.as_str().to_owned()));
     let mut helps: Vec<(MemoryRow, Vec<String>)> = Vec::new();
@@ -194,7 +200,7 @@ fn helps(
     let gate = gate.filter(|runs| !runs.passed && !runs.output.is_empty());
     let gate = gate.map(|runs| runs.output.clone());
     for text in [gate, failed, task].into_iter().flatten() {
-        let recalled = recall(store, &text, now)?;
+        let recalled = recall_memories(store, &text, now)?;
         if !recalled.advise {
             continue;
         }
@@ -208,16 +214,16 @@ fn helps(
 }
 
 /// What an attempt that did not complete says of its failure.
-fn failure_of(row: &AttemptRow) -> Option<String> {
+fn failure_text(row: &AttemptRow) -> Option<String> {
     let report = row.report.as_ref()?;
     match report.outcome {
-        Outcome::Failed | Outcome::Blocked | Outcome::Partial => Some(words_of(report)),
+        Outcome::Failed | Outcome::Blocked | Outcome::Partial => Some(text_of_report(report)),
         Outcome::Completed | Outcome::NeedsHuman | Outcome::Interrupted => None,
     }
 }
 
 /// The words of a report that something may be known about.
-pub(crate) fn words_of(report: &Report) -> String {
+pub(crate) fn text_of_report(report: &Report) -> String {
     let said = report.error.iter().chain(&report.summary).cloned();
     let noticed = report.observations.iter().flat_map(|seen| {
         let title = std::iter::once(seen.title.clone());
@@ -227,19 +233,19 @@ pub(crate) fn words_of(report: &Report) -> String {
 }
 
 /// The last attempts of the project that did not complete.
-fn failures(store: &dyn Store) -> Result<Vec<AttemptRow>, Fault> {
-    let rows = store.load(&[Need::RecentAttempts(ATTEMPTS_READ)])?;
+fn recent_failures(store: &dyn Store) -> Result<Vec<AttemptRow>, StoreFault> {
+    let rows = store.load_rows(&[Need::RecentAttempts(ATTEMPTS_READ)])?;
     let attempts = rows.tables.attempts_by_time();
     Ok(attempts
         .into_iter()
-        .filter(|row| failure_of(row).is_some())
+        .filter(|row| failure_text(row).is_some())
         .cloned()
         .collect())
 }
 
 /// What stands in the way: of the item itself first, if there is one. What came
 /// of an attempt at it, if it was tried, is told of that.
-fn blockers(open: Vec<&BlockerRow>, item: Option<(&Node, bool)>) -> Vec<String> {
+fn blocker_lines(open: Vec<&BlockerRow>, item: Option<(&Node, bool)>) -> Vec<String> {
     let name = item.map(|(node, _)| node.as_str());
     let of_item = |row: &&BlockerRow| name.is_some() && row.task_id.as_deref() == name;
     let (mut own, others): (Vec<&BlockerRow>, Vec<&BlockerRow>) =
@@ -252,7 +258,7 @@ fn blockers(open: Vec<&BlockerRow>, item: Option<(&Node, bool)>) -> Vec<String> 
 }
 
 /// What stands in the way of the item itself.
-fn own_blockers(tables: &Tables, node: &Node) -> Vec<String> {
+fn own_blocker_lines(tables: &Tables, node: &Node) -> Vec<String> {
     let own = tables
         .blockers()
         .filter(|row| row.task_id.as_deref() == Some(node.as_str()));
@@ -261,7 +267,11 @@ fn own_blockers(tables: &Tables, node: &Node) -> Vec<String> {
 
 fn blocker_line(row: &BlockerRow) -> String {
     let entry = row.entries.last().map(|row| &row.entry);
-    let issue = entry.and_then(|entry| entry.text("issue").or(entry.text("description")));
+    let issue = entry.and_then(|entry| {
+        entry
+            .text_field("issue")
+            .or(entry.text_field("description"))
+    });
     let task = row.task_id.as_deref().or(row.spec.as_deref());
     match task {
         Some(task) => format!("{task}: {}", issue.unwrap_or("blocked")),
@@ -270,11 +280,11 @@ fn blocker_line(row: &BlockerRow) -> String {
 }
 
 /// What was done that the item, or what it is part of, waited for.
-fn done(
+fn finished_needs(
     store: &dyn Store,
     tables: &Tables,
     (run, node): (RunId, &Node),
-) -> Result<Vec<String>, Fault> {
+) -> Result<Vec<String>, StoreFault> {
     let line = tables.tree(run).filter(|item| node.is_within(&item.node));
     let on: Vec<Node> = line.flat_map(|item| item.depends_on.clone()).collect();
     if on.is_empty() {
@@ -284,7 +294,7 @@ fn done(
         .iter()
         .map(|node| Need::Line(run, node.clone()))
         .collect();
-    let rows = store.load(&needs)?;
+    let rows = store.load_rows(&needs)?;
     let done = on.iter().filter_map(|node| rows.tables.item(run, node));
     Ok(done
         .filter(|item| item.state.is_finished())

@@ -1,6 +1,6 @@
 //! Child processes: started, followed, bounded and ended, with nothing left behind.
 //!
-//! An agent or a gate is one [`Spec`]: a program in its own process group,
+//! An agent or a gate is one [`ProcessSpec`]: a program in its own process group,
 //! whose output goes straight into a private file. [`start`] never blocks; two
 //! threads look after the child until everything that it started is gone, and
 //! only then comes the one [`ProcessEvent::Exited`].
@@ -12,7 +12,7 @@
 //! somebody who already ran (a container daemon, `at`, systemd).
 //!
 //! After a crash of this process its children live on. They are found by what
-//! [`Running::id`] said, kept beside the output by [`crate::spool`], and ended
+//! [`RunningProcess::id`] said, kept beside the output by [`crate::spool`], and ended
 //! by [`end_survivors`].
 //!
 //! What it does not do: understand what a child says, or decide what its end
@@ -42,11 +42,16 @@ use std::time::{Duration, Instant};
 
 use crate::fail;
 
-pub use self::ancestors::{Ancestor, ancestors};
-pub use self::call::{Call, OUTPUT_BYTES_MAX, Output, Stop, output, own_mark};
-pub use self::identity::{Identity, Liveness, alive, has_ended, liveness, myself};
+pub use self::ancestors::{Ancestor, list_ancestors};
+pub use self::call::{CallOutput, OUTPUT_BYTES_MAX, ProgramCall, StopHandle, own_mark, run_call};
+pub use self::identity::{
+    Liveness, ProcessIdentity, current_process, has_ended, is_alive, liveness,
+};
 pub use self::orphans::adopt_orphans;
-pub use self::survivors::{Ended, FoundBy, Survivor, end_left_in, end_survivors, survivors};
+pub use self::survivors::{
+    EndedSurvivors, Survivor, SurvivorEvidence, end_processes_in_folder, end_survivors,
+    find_survivors,
+};
 use self::watch::{Leftovers, Watch};
 
 /// The environment variable that marks everything an attempt started.
@@ -54,7 +59,7 @@ pub const MARK: &str = "PITON_ATTEMPT";
 
 /// What is started.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Program {
+pub enum ProcessProgram {
     /// A program, found on `PATH` unless it is an absolute path, and its arguments.
     Args {
         /// The program.
@@ -68,9 +73,9 @@ pub enum Program {
 
 /// One child process, before it is started.
 #[derive(Clone, Debug)]
-pub struct Spec {
+pub struct ProcessSpec {
     /// What is started.
-    pub program: Program,
+    pub program: ProcessProgram,
     /// The folder it runs in.
     pub cwd: PathBuf,
     /// Added to the environment of this process.
@@ -80,14 +85,14 @@ pub struct Spec {
     /// The file that takes stdout and stderr. Must not exist yet; made with mode 0600.
     pub output: PathBuf,
     /// When the child is stopped although nobody asked.
-    pub limits: Limits,
+    pub limits: ProcessLimits,
     /// Put into the environment as [`MARK`]. Unique among all attempts; not empty.
     pub mark: String,
 }
 
 /// When a child is stopped, and how much time it gets to go by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct ProcessLimits {
     /// Longest life.
     pub wall: Option<Duration>,
     /// Longest time in which the output does not change.
@@ -98,9 +103,9 @@ pub struct Limits {
     pub grace: Duration,
 }
 
-impl Default for Limits {
+impl Default for ProcessLimits {
     fn default() -> Self {
-        Limits {
+        ProcessLimits {
             wall: None,
             idle: None,
             output_bytes_max: None,
@@ -112,13 +117,13 @@ impl Default for Limits {
 /// Why a child was stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum StopReason {
-    /// It ran longer than [`Limits::wall`].
+    /// It ran longer than [`ProcessLimits::wall`].
     Wall,
-    /// Its output did not change for [`Limits::idle`].
+    /// Its output did not change for [`ProcessLimits::idle`].
     Idle,
-    /// It wrote more than [`Limits::output_bytes_max`].
+    /// It wrote more than [`ProcessLimits::output_bytes_max`].
     Flood,
-    /// [`Running::terminate`] or [`Running::kill`].
+    /// [`RunningProcess::terminate`] or [`RunningProcess::kill`].
     Asked,
 }
 
@@ -136,12 +141,12 @@ pub enum ProcessEvent {
         why: StopReason,
     },
     /// The child and all it started are gone. Comes exactly once, and last.
-    Exited(Exit),
+    Exited(ProcessExit),
 }
 
 /// How a child ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Exit {
+pub struct ProcessExit {
     /// The status it ended with, if it ended by itself.
     pub code: Option<i32>,
     /// The signal that ended it.
@@ -154,12 +159,12 @@ pub struct Exit {
     pub duration: Duration,
     /// What could not be ended: a process of another user, or one that the
     /// kernel does not let go. Empty but for such cases.
-    pub left: Vec<Identity>,
+    pub left: Vec<ProcessIdentity>,
 }
 
-impl Exit {
+impl ProcessExit {
     /// Whether it ended by itself with status 0.
-    pub fn success(&self) -> bool {
+    pub fn is_success(&self) -> bool {
         self.code == Some(0) && self.stopped_by.is_none()
     }
 }
@@ -207,33 +212,33 @@ pub enum StartError {
 
 /// A child that was started. Dropping it changes nothing for the child.
 #[derive(Clone, Debug)]
-pub struct Running {
-    id: Identity,
+pub struct RunningProcess {
+    id: ProcessIdentity,
     watch: Arc<Watch>,
 }
 
-impl Running {
+impl RunningProcess {
     /// What the child can be found by, also after a crash of this process.
-    pub fn id(&self) -> &Identity {
+    pub fn id(&self) -> &ProcessIdentity {
         &self.id
     }
 
     /// Asks the child and all it started to end, and ends them after
-    /// [`Limits::grace`]. Does not wait. Nothing happens when it is over.
+    /// [`ProcessLimits::grace`]. Does not wait. Nothing happens when it is over.
     pub fn terminate(&self) {
-        self.watch.ask(watch::Ask::Terminate);
+        self.watch.request_stop(watch::StopRequest::Terminate);
     }
 
     /// Ends the child and all it started at once. Does not wait.
     pub fn kill(&self) {
-        self.watch.ask(watch::Ask::Kill);
+        self.watch.request_stop(watch::StopRequest::Kill);
     }
 }
 
 /// Starts a child and returns at once.
 ///
 /// `events` is called from two threads, one at a time. It may call
-/// [`Running::terminate`] and [`Running::kill`]; it should be quick and must
+/// [`RunningProcess::terminate`] and [`RunningProcess::kill`]; it should be quick and must
 /// not panic.
 ///
 /// The input is a file without a name, not a pipe: a child that never reads
@@ -244,36 +249,40 @@ impl Running {
 ///
 /// [`StartError`], after which nothing runs.
 pub fn start(
-    spec: Spec,
+    spec: ProcessSpec,
     events: impl FnMut(ProcessEvent) + Send + 'static,
-) -> Result<Running, StartError> {
+) -> Result<RunningProcess, StartError> {
     if spec.mark.is_empty() {
         return Err(StartError::Unmarked);
     }
     let mut command = match &spec.program {
-        Program::Args { program, args } => command(program, args, &spec.cwd)?,
-        Program::Shell(line) => command("sh".as_ref(), &["-c".into(), line.into()], &spec.cwd)?,
+        ProcessProgram::Args { program, args } => build_command(program, args, &spec.cwd)?,
+        ProcessProgram::Shell(line) => {
+            build_command("sh".as_ref(), &["-c".into(), line.into()], &spec.cwd)?
+        }
     };
     command.envs(spec.env.iter().map(|(name, value)| (name, value)));
     command.env(MARK, &spec.mark);
-    let input = input(&spec).map_err(|source| StartError::Input {
+    let input = stdin_of_spec(&spec).map_err(|source| StartError::Input {
         program: command.get_program().to_owned(),
         source,
     })?;
     command.stdin(input);
     let output = OutputFile::create(&spec.output)?;
-    command.stdout(output.writer()?).stderr(output.writer()?);
+    command
+        .stdout(output.to_stdio()?)
+        .stderr(output.to_stdio()?);
     fail::point("process.output-made");
-    let started = watch::spawn(
+    let started = watch::spawn_watched(
         command,
-        watch::Order {
+        watch::WatchSpec {
             limits: spec.limits,
             leftovers: Leftovers::End(spec.mark),
-            output: output.handle()?,
+            output: output.clone_handle()?,
             events: Box::new(events),
         },
     )?;
-    output.keep();
+    output.retain();
     Ok(started)
 }
 
@@ -282,7 +291,7 @@ pub fn start(
 /// # Errors
 ///
 /// Those of [`start`].
-pub fn run_to_end(spec: Spec) -> Result<Exit, StartError> {
+pub fn run_to_end(spec: ProcessSpec) -> Result<ProcessExit, StartError> {
     let (sender, receiver) = mpsc::channel();
     let running = start(spec, move |event| {
         if let ProcessEvent::Exited(exit) = event {
@@ -299,7 +308,7 @@ pub fn run_to_end(spec: Spec) -> Result<Exit, StartError> {
     clippy::disallowed_methods,
     reason = "this module is where programs are started"
 )]
-fn command(program: &OsStr, args: &[OsString], cwd: &Path) -> Result<Command, StartError> {
+fn build_command(program: &OsStr, args: &[OsString], cwd: &Path) -> Result<Command, StartError> {
     // Otherwise a folder that is not there reads as a program that is not there.
     let folder = std::fs::metadata(cwd).and_then(|found| {
         if found.is_dir() {
@@ -317,7 +326,7 @@ fn command(program: &OsStr, args: &[OsString], cwd: &Path) -> Result<Command, St
     Ok(command)
 }
 
-fn input(spec: &Spec) -> io::Result<Stdio> {
+fn stdin_of_spec(spec: &ProcessSpec) -> io::Result<Stdio> {
     if spec.stdin.is_empty() {
         return Ok(Stdio::null());
     }
@@ -357,18 +366,18 @@ impl<'a> OutputFile<'a> {
         })
     }
 
-    fn handle(&self) -> Result<File, StartError> {
+    fn clone_handle(&self) -> Result<File, StartError> {
         self.file.try_clone().map_err(|source| StartError::Output {
             path: self.path.to_owned(),
             source,
         })
     }
 
-    fn writer(&self) -> Result<Stdio, StartError> {
-        Ok(self.handle()?.into())
+    fn to_stdio(&self) -> Result<Stdio, StartError> {
+        Ok(self.clone_handle()?.into())
     }
 
-    fn keep(mut self) {
+    fn retain(mut self) {
         self.kept = true;
     }
 }

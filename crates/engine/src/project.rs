@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::fail;
-use crate::failure::{Failure, unwritable};
+use crate::failure::{Failure, unwritable_file};
 use crate::git;
 use crate::world::World;
 
@@ -61,10 +61,14 @@ impl Project {
             in_git,
         };
         if let Some(named) = world.var("PITON_PROJECT") {
-            let root = world.path(named);
+            let root = world.resolve_path(named);
             // As every other path of the project is named: by no link.
             let root = fs::canonicalize(&root).unwrap_or(root);
-            let home = if is_bare(&root) { BARE_HOME } else { HOME };
+            let home = if is_bare_repository(&root) {
+                BARE_HOME
+            } else {
+                HOME
+            };
             return at(root.clone(), root.join(home));
         }
         let Some(git) = &git else {
@@ -93,19 +97,19 @@ impl Project {
     /// When the folder cannot be made.
     pub fn create(&self) -> Result<bool, Failure> {
         let fresh = !self.home.is_dir();
-        fs::create_dir_all(&self.home).map_err(|error| unwritable(&self.home, error))?;
+        fs::create_dir_all(&self.home).map_err(|error| unwritable_file(&self.home, error))?;
         fail::point("project.home-made");
         let ignore = self.home.join(".gitignore");
         // An empty one was cut off in the making; one with words is somebody's.
         if fs::metadata(&ignore).map_or(true, |found| found.len() == 0) {
-            fs::write(&ignore, IGNORE).map_err(|error| unwritable(&ignore, error))?;
+            fs::write(&ignore, IGNORE).map_err(|error| unwritable_file(&ignore, error))?;
         }
         Ok(fresh)
     }
 
     /// A path as the journal keeps it: relative to the root where it lies below it.
     #[must_use]
-    pub fn relative(&self, path: &Path) -> String {
+    pub fn relative_path(&self, path: &Path) -> String {
         let inner = path.strip_prefix(&self.root).unwrap_or(path);
         let text = inner.to_string_lossy();
         if text.is_empty() {
@@ -118,7 +122,7 @@ impl Project {
     /// The path in the work tree that the journal keeps as `relative`; none for
     /// what lies outside of it.
     #[must_use]
-    pub fn in_work_tree(&self, relative: &str) -> Option<String> {
+    pub fn path_in_work_tree(&self, relative: &str) -> Option<String> {
         let path = self.root.join(relative);
         let path = path.strip_prefix(&self.work_tree).ok()?;
         path.to_str().map(str::to_owned)
@@ -126,7 +130,7 @@ impl Project {
 
     /// The path that the journal keeps as `relative`.
     #[must_use]
-    pub fn absolute(&self, relative: &str) -> PathBuf {
+    pub fn absolute_path(&self, relative: &str) -> PathBuf {
         let path = self.root.join(relative);
         // `.` at the end would show in every message.
         path.components().collect()
@@ -134,7 +138,7 @@ impl Project {
 }
 
 /// What git says of a folder.
-struct Git {
+struct GitLayout {
     /// The root of the worktree that holds it.
     work_tree: PathBuf,
     /// The folder that the home is in, unless one is found nearer.
@@ -142,53 +146,58 @@ struct Git {
     home: PathBuf,
 }
 
-fn find_git(start: &Path) -> Option<Git> {
+fn find_git(start: &Path) -> Option<GitLayout> {
     start.ancestors().find_map(|folder| {
         let dot_git = folder.join(".git");
         if dot_git.is_dir() {
-            return dot_git.join("HEAD").exists().then(|| plain(folder));
+            return dot_git
+                .join("HEAD")
+                .exists()
+                .then(|| layout_of_folder(folder));
         }
         if dot_git.is_file() {
-            return Some(linked(folder, &dot_git).unwrap_or_else(|| plain(folder)));
+            return Some(
+                layout_of_linked(folder, &dot_git).unwrap_or_else(|| layout_of_folder(folder)),
+            );
         }
-        is_bare(folder).then(|| bare(folder, folder))
+        is_bare_repository(folder).then(|| layout_of_bare(folder, folder))
     })
 }
 
-fn plain(folder: &Path) -> Git {
-    Git {
+fn layout_of_folder(folder: &Path) -> GitLayout {
+    GitLayout {
         work_tree: folder.to_owned(),
         home_root: folder.to_owned(),
         home: folder.join(HOME),
     }
 }
 
-fn bare(work_tree: &Path, common: &Path) -> Git {
-    Git {
+fn layout_of_bare(work_tree: &Path, common: &Path) -> GitLayout {
+    GitLayout {
         work_tree: work_tree.to_owned(),
         home_root: common.to_owned(),
         home: common.join(BARE_HOME),
     }
 }
 
-fn is_bare(folder: &Path) -> bool {
+fn is_bare_repository(folder: &Path) -> bool {
     folder.join("HEAD").is_file() && folder.join("objects").is_dir() && folder.join("refs").is_dir()
 }
 
 /// A `.git` that is a file: a linked worktree shares the home of the main one,
 /// a submodule is a project of its own.
-fn linked(folder: &Path, dot_git: &Path) -> Option<Git> {
+fn layout_of_linked(folder: &Path, dot_git: &Path) -> Option<GitLayout> {
     let text = fs::read_to_string(dot_git).ok()?;
     let git_dir = folder.join(text.strip_prefix("gitdir:")?.trim());
     let common = fs::read_to_string(git_dir.join("commondir")).ok()?;
     let common = fs::canonicalize(git_dir.join(common.trim())).ok()?;
     if common.file_name().is_some_and(|name| name == ".git") {
         let main = common.parent()?;
-        return Some(Git {
+        return Some(GitLayout {
             work_tree: folder.to_owned(),
             home_root: main.to_owned(),
             home: main.join(HOME),
         });
     }
-    Some(bare(folder, &common))
+    Some(layout_of_bare(folder, &common))
 }

@@ -2,7 +2,7 @@
 //!
 //! Each part is a template that the plan's `prompts` may replace, or is made
 //! here: see `docs/design/0017-prompts.md`. Unknown variables stay as they are.
-//! Nothing is looked up: the runner gathers the [`Ingredients`].
+//! Nothing is looked up: the runner gathers the [`PromptInput`].
 
 mod parts;
 mod recovery;
@@ -16,11 +16,11 @@ use std::path::Path;
 
 use piton_core::before::FailedTry;
 use piton_core::observation::Observation;
-use piton_core::prepare::Prepared;
-use piton_core::quote::{fenced, shortened};
+use piton_core::prepare::PreparedContext;
+use piton_core::quote::{render_fenced, shorten_middle};
 use piton_core::{ItemRow, Node};
-use piton_formats::plan_file::About;
-pub use piton_formats::plan_format::Templates;
+use piton_formats::plan_file::PlanFileNotes;
+pub use piton_formats::plan_format::PromptTemplates;
 
 /// Most characters of shared context that go into a prompt.
 const CONTEXT_CHARS_MAX: usize = 60_000;
@@ -61,7 +61,7 @@ pub struct DoneItem {
 
 /// What happened before an attempt.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Past {
+pub struct PromptHistory {
     /// The failures of the item, oldest first.
     pub tries: Vec<FailedTry>,
     /// The number of the last attempt, where that was ended from outside.
@@ -137,7 +137,7 @@ pub struct PromptRepositories {
 
 /// Everything that a prompt is made of.
 #[derive(Clone, Debug)]
-pub struct Ingredients<'a> {
+pub struct PromptInput<'a> {
     /// The sprint's id.
     pub sprint_id: &'a str,
     /// Which agent of this run it is, from 1.
@@ -149,11 +149,11 @@ pub struct Ingredients<'a> {
     /// Files that every agent of the sprint is shown: name and text.
     pub context: Vec<(String, String)>,
     /// What the memory has that matters here: see [`crate::preparing`].
-    pub known: Option<Prepared>,
+    pub known: Option<PreparedContext>,
     /// What happened before.
-    pub past: Past,
+    pub past: PromptHistory,
     /// What the file of the plan says beside its items.
-    pub about: About,
+    pub about: PlanFileNotes,
     /// The check that follows where the item has none of its own.
     pub later_check: Option<LaterCheck>,
     /// Where the agent works, where that is not the work tree of the project.
@@ -171,22 +171,22 @@ pub struct Ingredients<'a> {
     /// How whoever has the role of the agent goes about its work.
     pub brief: Option<Cow<'a, str>>,
     /// What a reviewer has to know.
-    pub review: Option<Reviewed>,
+    pub review: Option<ReviewInput>,
 }
 
 /// What a reviewer has to know of what it reviews.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reviewed {
+pub struct ReviewInput {
     /// The commit at which the work begins; none where git does not know.
     pub base: Option<String>,
     /// The form in which the verdict is asked for.
     pub form: &'static str,
 }
 
-impl<'a> Ingredients<'a> {
+impl<'a> PromptInput<'a> {
     /// Those of a first attempt at an item of which nothing else is known.
     #[must_use]
-    pub fn bare(sprint_id: &'a str, item: &'a ItemRow) -> Self {
+    pub fn of_first_attempt(sprint_id: &'a str, item: &'a ItemRow) -> Self {
         Self {
             sprint_id,
             iteration: 1,
@@ -194,8 +194,8 @@ impl<'a> Ingredients<'a> {
             item,
             context: Vec::new(),
             known: None,
-            past: Past::default(),
-            about: About::default(),
+            past: PromptHistory::default(),
+            about: PlanFileNotes::default(),
             later_check: None,
             worktree: None,
             commit_by: CommitBy::default(),
@@ -221,47 +221,47 @@ struct RoleParts {
 
 /// The prompt of a worker.
 #[must_use]
-pub fn worker(templates: &Templates, of: &Ingredients<'_>) -> String {
+pub fn render_worker_prompt(templates: &PromptTemplates, of: &PromptInput<'_>) -> String {
     let has_form = templates.result_reporting.is_none();
     let role = RoleParts {
         task: parts::worker_task(of),
-        check: Some(parts::check(of, has_form)),
-        rules: parts::rules(templates, of),
-        report: reporting::of_work(templates, of),
+        check: Some(parts::check_part(of, has_form)),
+        rules: parts::rules_part(templates, of),
+        report: reporting::work_reporting(templates, of),
         is_work: true,
     };
-    whole(templates, of, &role)
+    render_prompt(templates, of, &role)
 }
 
 /// The prompt of an agent that is to mend what a gate found.
 #[must_use]
-pub fn gate_fix(templates: &Templates, of: &Ingredients<'_>) -> String {
+pub fn render_gate_fix_prompt(templates: &PromptTemplates, of: &PromptInput<'_>) -> String {
     let role = RoleParts {
         task: parts::gate_fix_task(of.item),
-        check: Some(parts::check_of_fix(of.item)),
-        rules: parts::rules(templates, of),
-        report: reporting::of_work(templates, of),
+        check: Some(parts::fix_check_part(of.item)),
+        rules: parts::rules_part(templates, of),
+        report: reporting::work_reporting(templates, of),
         is_work: true,
     };
-    whole(templates, of, &role)
+    render_prompt(templates, of, &role)
 }
 
 /// The prompt of an agent that is to bring its work together with what was merged.
 #[must_use]
-pub fn resolve(templates: &Templates, of: &Ingredients<'_>) -> String {
+pub fn render_resolve_prompt(templates: &PromptTemplates, of: &PromptInput<'_>) -> String {
     let role = RoleParts {
         task: parts::resolve_task(of),
-        check: Some(parts::check(of, templates.result_reporting.is_none())),
-        rules: parts::rules(templates, of),
-        report: reporting::of_work(templates, of),
+        check: Some(parts::check_part(of, templates.result_reporting.is_none())),
+        rules: parts::rules_part(templates, of),
+        report: reporting::work_reporting(templates, of),
         is_work: true,
     };
-    whole(templates, of, &role)
+    render_prompt(templates, of, &role)
 }
 
 /// The prompt of an agent that is to review what others made of the item.
 #[must_use]
-pub fn reviewer(templates: &Templates, of: &Ingredients<'_>) -> String {
+pub fn render_review_prompt(templates: &PromptTemplates, of: &PromptInput<'_>) -> String {
     let form = of.review.as_ref().map_or("", |review| review.form);
     let role = RoleParts {
         task: parts::review_task(of),
@@ -270,25 +270,25 @@ pub fn reviewer(templates: &Templates, of: &Ingredients<'_>) -> String {
         report: format!("## When you are finished\n\n{form}"),
         is_work: false,
     };
-    whole(templates, of, &role)
+    render_prompt(templates, of, &role)
 }
 
 /// The prompt of an agent that is to put the workspace in order.
 #[must_use]
-pub fn repair(templates: &Templates, of: &Ingredients<'_>) -> String {
+pub fn render_repair_prompt(templates: &PromptTemplates, of: &PromptInput<'_>) -> String {
     let role = RoleParts {
         task: recovery::repair_task(of.item),
         check: None,
-        rules: parts::rules_of_repair(templates, of),
+        rules: parts::repair_rules_part(templates, of),
         report: recovery::REPAIR_REPORTING.to_owned(),
         is_work: false,
     };
-    whole(templates, of, &role)
+    render_prompt(templates, of, &role)
 }
 
 /// The prompt of an agent that is to split the item.
 #[must_use]
-pub fn split(templates: &Templates, of: &Ingredients<'_>) -> String {
+pub fn render_split_prompt(templates: &PromptTemplates, of: &PromptInput<'_>) -> String {
     let role = RoleParts {
         task: recovery::split_task(of.item),
         check: None,
@@ -296,57 +296,61 @@ pub fn split(templates: &Templates, of: &Ingredients<'_>) -> String {
         report: recovery::split_reporting(),
         is_work: false,
     };
-    whole(templates, of, &role)
+    render_prompt(templates, of, &role)
 }
 
 /// The prompt that asks once more, in the same conversation, what came of an
 /// item: all else stands there already.
 #[must_use]
-pub fn verdict(templates: &Templates, of: &Ingredients<'_>) -> String {
+pub fn render_verdict_prompt(templates: &PromptTemplates, of: &PromptInput<'_>) -> String {
     let mut texts = vec![parts::verdict_task(of.item)];
-    texts.extend(parts::person(of));
-    texts.push(expand(&reporting::of_work(templates, of), &variables(of)));
-    join(&texts)
+    texts.extend(parts::person_part(of));
+    texts.push(expand_template(
+        &reporting::work_reporting(templates, of),
+        &template_variables(of),
+    ));
+    join_parts(&texts)
 }
 
 /// All parts of a prompt.
-fn whole(templates: &Templates, of: &Ingredients<'_>, role: &RoleParts) -> String {
-    let variables = variables(of);
-    let fill =
-        |own: &Option<String>, default: &str| expand(own.as_deref().unwrap_or(default), &variables);
-    let mut texts: Vec<String> = parts::guardrails(of).into_iter().collect();
+fn render_prompt(templates: &PromptTemplates, of: &PromptInput<'_>, role: &RoleParts) -> String {
+    let variables = template_variables(of);
+    let fill = |own: &Option<String>, default: &str| {
+        expand_template(own.as_deref().unwrap_or(default), &variables)
+    };
+    let mut texts: Vec<String> = parts::guardrails_part(of).into_iter().collect();
     texts.push(fill(&templates.header, HEADER));
     texts.push(fill(&templates.position, POSITION));
     texts.push(NOBODY_ANSWERS.to_owned());
-    texts.extend(of.worktree.as_ref().map(parts::worktree));
+    texts.extend(of.worktree.as_ref().map(parts::worktree_part));
     texts.push(role.task.clone());
     texts.extend(role.check.clone());
-    texts.extend(parts::done_before(of));
+    texts.extend(parts::done_part(of));
     let own_warning = templates
         .retry_warning
         .as_deref()
         .filter(|_| !of.past.tries.is_empty() && !of.goes_on)
-        .map(|template| expand(template, &variables));
-    let failures = own_warning.or_else(|| parts::failures(of));
+        .map(|template| expand_template(template, &variables));
+    let failures = own_warning.or_else(|| parts::failures_part(of));
     if let Some(failures) = failures {
         texts.push(failures);
-        texts.extend(parts::left_behind(of));
+        texts.extend(parts::leftover_files_part(of));
     }
-    texts.extend(parts::person(of));
+    texts.extend(parts::person_part(of));
     if role.is_work {
-        texts.extend(recovery::followed(of.item, &of.pieces));
+        texts.extend(recovery::recovery_part(of.item, &of.pieces));
     }
-    texts.extend(parts::known(of));
-    texts.push(expand(&role.rules, &variables));
+    texts.extend(parts::memory_part(of));
+    texts.push(expand_template(&role.rules, &variables));
     texts.extend(
         templates
             .instructions
             .as_deref()
-            .map(|text| expand(text, &variables)),
+            .map(|text| expand_template(text, &variables)),
     );
-    texts.extend(context(&of.context));
-    texts.push(expand(&role.report, &variables));
-    join(&texts)
+    texts.extend(render_context(&of.context));
+    texts.push(expand_template(&role.report, &variables));
+    join_parts(&texts)
 }
 
 /// The files of a sprint that every agent is shown, name and text. What is not
@@ -355,13 +359,13 @@ pub(crate) fn read_context(folder: &Path) -> Vec<(String, String)> {
     ["_shared.md", "_shared-context.md"]
         .iter()
         .filter_map(|name| {
-            let text = beginning(&folder.join("context").join(name)).ok()?;
+            let text = read_beginning(&folder.join("context").join(name)).ok()?;
             (!text.trim().is_empty()).then(|| ((*name).to_owned(), text))
         })
         .collect()
 }
 
-fn beginning(path: &Path) -> io::Result<String> {
+fn read_beginning(path: &Path) -> io::Result<String> {
     let mut bytes = Vec::new();
     File::open(path)?
         .take(CONTEXT_BYTES_MAX)
@@ -369,7 +373,7 @@ fn beginning(path: &Path) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-fn join(parts: &[String]) -> String {
+fn join_parts(parts: &[String]) -> String {
     let parts: Vec<&str> = parts
         .iter()
         .map(|part| part.trim_end())
@@ -380,7 +384,7 @@ fn join(parts: &[String]) -> String {
     text
 }
 
-fn context(files: &[(String, String)]) -> Option<String> {
+fn render_context(files: &[(String, String)]) -> Option<String> {
     let mut left = CONTEXT_CHARS_MAX;
     let mut text = String::new();
     for (name, content) in files {
@@ -403,7 +407,7 @@ fn context(files: &[(String, String)]) -> Option<String> {
 
 /// The last failure, for a template of the author: as it is where it is a plain
 /// line, fenced where it could be taken for more than that.
-fn error_of(of: &Ingredients<'_>) -> String {
+fn last_error(of: &PromptInput<'_>) -> String {
     let last = of.past.tries.last();
     let error = last.map_or("", |last| last.error.trim());
     let is_plain = !error.contains(['\n', '\r', '"', '<', '`', '~', '#']);
@@ -412,11 +416,11 @@ fn error_of(of: &Ingredients<'_>) -> String {
     }
     format!(
         "\n\n{}\n",
-        fenced(&shortened(error, parts::ERROR_CHARS_MAX))
+        render_fenced(&shorten_middle(error, parts::ERROR_CHARS_MAX))
     )
 }
 
-fn variables(of: &Ingredients<'_>) -> BTreeMap<String, String> {
+fn template_variables(of: &PromptInput<'_>) -> BTreeMap<String, String> {
     let failed = u32::try_from(of.past.tries.len()).unwrap_or(u32::MAX);
     let failed = failed.max(of.item.retries);
     let mut known = BTreeMap::from([
@@ -425,7 +429,7 @@ fn variables(of: &Ingredients<'_>) -> BTreeMap<String, String> {
         ("node".to_owned(), of.item.node.to_string()),
         ("attempt".to_owned(), of.item.attempts.max(1).to_string()),
         ("retry-count".to_owned(), failed.to_string()),
-        ("error".to_owned(), error_of(of)),
+        ("error".to_owned(), last_error(of)),
     ]);
     for (index, name) in ["phase", "step", "sub-phase"].into_iter().enumerate() {
         let level = of.levels.get(index).cloned().unwrap_or_default();
@@ -446,7 +450,7 @@ fn variables(of: &Ingredients<'_>) -> BTreeMap<String, String> {
 }
 
 /// Puts the known variables in; what stands for one is never expanded again.
-fn expand(template: &str, variables: &BTreeMap<String, String>) -> String {
+fn expand_template(template: &str, variables: &BTreeMap<String, String>) -> String {
     let mut out = String::with_capacity(template.len());
     let mut rest = template;
     while let Some(start) = rest.find("{{") {
@@ -481,7 +485,7 @@ mod tests {
             ("b".to_owned(), "x".to_owned()),
         ]);
         assert_eq!(
-            expand("{{a}} {{ b }} {{c}} {{", &variables),
+            expand_template("{{a}} {{ b }} {{c}} {{", &variables),
             "{{b}} x {{c}} {{"
         );
     }
@@ -489,14 +493,14 @@ mod tests {
     #[test]
     fn a_prompt_holds_no_signal_that_could_be_taken_for_an_answer() {
         for format in piton_formats::registry::plan_formats() {
-            let templates = Templates::of_plan(format.name, None, "X");
+            let templates = PromptTemplates::of_plan(format.name, None, "X");
             let texts = [
                 templates.files,
                 templates.result_reporting,
                 templates.reporting_by_tool,
             ];
             for text in texts.into_iter().flatten() {
-                assert_eq!(piton_formats::ralph_dir::signals::signals(&text), []);
+                assert_eq!(piton_formats::ralph_dir::signals::parse_signals(&text), []);
             }
         }
     }
@@ -509,21 +513,21 @@ mod tests {
         serde_json::from_value(row).expect("an item")
     }
 
-    fn ingredients(item: &ItemRow) -> Ingredients<'_> {
-        Ingredients::bare("auth", item)
+    fn ingredients(item: &ItemRow) -> PromptInput<'_> {
+        PromptInput::of_first_attempt("auth", item)
     }
 
     #[test]
     fn asking_once_more_ends_with_the_form_of_the_plan() {
         let item = item();
-        let plain = verdict(&Templates::default(), &ingredients(&item));
+        let plain = render_verdict_prompt(&PromptTemplates::default(), &ingredients(&item));
         assert!(plain.contains("**build/login**"), "{plain}");
         assert!(plain.contains(reporting::FORM), "{plain}");
-        let own = Templates {
+        let own = PromptTemplates {
             result_reporting: Some("End with DONE {{node}}.".to_owned()),
-            ..Templates::default()
+            ..PromptTemplates::default()
         };
-        let own = verdict(&own, &ingredients(&item));
+        let own = render_verdict_prompt(&own, &ingredients(&item));
         assert!(own.ends_with("\n\nEnd with DONE build/login.\n"), "{own}");
     }
 
@@ -533,27 +537,30 @@ mod tests {
             made_no_progress: true,
             ..item()
         };
-        let text = verdict(&Templates::default(), &ingredients(&stopped));
+        let text = render_verdict_prompt(&PromptTemplates::default(), &ingredients(&stopped));
         assert!(text.starts_with("## Come to an end"), "{text}");
         assert!(text.contains("**build/login**"), "{text}");
         assert!(text.contains("leave the rest"), "{text}");
         assert!(text.contains("```json"), "{text}");
-        assert!(!crate::answer::is_account(&text), "{text}");
+        assert!(!crate::answer::has_verdict(&text), "{text}");
     }
 
     #[test]
     fn an_agent_that_repeats_its_prompt_has_not_answered() {
         let item = item();
         let of = ingredients(&item);
-        let task = Templates::of_plan(piton_formats::task::FACE, None, "X");
-        for templates in [Templates::default(), task] {
-            for prompt in [worker(&templates, &of), verdict(&templates, &of)] {
-                assert!(!crate::answer::is_account(&prompt), "{prompt}");
+        let task = PromptTemplates::of_plan(piton_formats::task::FACE, None, "X");
+        for templates in [PromptTemplates::default(), task] {
+            for prompt in [
+                render_worker_prompt(&templates, &of),
+                render_verdict_prompt(&templates, &of),
+            ] {
+                assert!(!crate::answer::has_verdict(&prompt), "{prompt}");
             }
         }
-        for prompt in [repair, split] {
-            assert!(!crate::answer::is_account(&prompt(
-                &Templates::default(),
+        for prompt in [render_repair_prompt, render_split_prompt] {
+            assert!(!crate::answer::has_verdict(&prompt(
+                &PromptTemplates::default(),
                 &of
             )));
         }
@@ -562,7 +569,7 @@ mod tests {
     #[test]
     fn long_context_is_cut_and_says_so() {
         let long = "x".repeat(CONTEXT_CHARS_MAX + 1);
-        let text = context(&[("_shared.md".to_owned(), long)]).expect("there is context");
+        let text = render_context(&[("_shared.md".to_owned(), long)]).expect("there is context");
         assert!(text.contains("too long"));
         assert!(text.len() < CONTEXT_CHARS_MAX + 200);
     }

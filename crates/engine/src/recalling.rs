@@ -4,21 +4,21 @@
 use jiff::Timestamp;
 use piton_core::Need;
 use piton_core::memory::MemoryRow;
-use piton_core::recall::{Candidate, Indexed, Query, score};
-use piton_store::{Fault, Store};
+use piton_core::recall::{IndexedMemory, Query, RecallCandidate, score_candidates};
+use piton_store::{Store, StoreFault};
 
 /// What the memory has to say.
 #[derive(Clone, Debug, Default)]
-pub struct Recalled {
+pub struct RecallResults {
     /// Whether the first results are worth giving to somebody.
     pub advise: bool,
     /// What was found, the best first.
-    pub results: Vec<Remembered>,
+    pub results: Vec<RecalledMemory>,
 }
 
 /// Something that was found.
 #[derive(Clone, Debug)]
-pub struct Remembered {
+pub struct RecalledMemory {
     /// What it is.
     pub row: MemoryRow,
     /// How well it answers; comparable within one recall only.
@@ -32,23 +32,31 @@ pub struct Remembered {
 /// # Errors
 ///
 /// When the store cannot be read.
-pub fn recall(store: &dyn Store, text: &str, now: Timestamp) -> Result<Recalled, Fault> {
-    let query = Query::of(text);
-    let candidates = store.candidates(&query)?;
-    let scored: Vec<Candidate<'_>> = candidates.found.iter().map(Indexed::candidate).collect();
-    let recall = score(&query, &candidates.statistics, &scored, now);
+pub fn recall_memories(
+    store: &dyn Store,
+    text: &str,
+    now: Timestamp,
+) -> Result<RecallResults, StoreFault> {
+    let query = Query::parse(text);
+    let candidates = store.recall_candidates(&query)?;
+    let scored: Vec<RecallCandidate<'_>> = candidates
+        .found
+        .iter()
+        .map(IndexedMemory::as_candidate)
+        .collect();
+    let recall = score_candidates(&query, &candidates.statistics, &scored, now);
     let ids = recall.results.iter().map(|found| found.id.clone());
-    let rows = store.load(&ids.map(Need::Memory).collect::<Vec<_>>())?;
+    let rows = store.load_rows(&ids.map(Need::Memory).collect::<Vec<_>>())?;
     let results = recall.results.into_iter().filter_map(|found| {
         // Somebody may have retired it since.
-        let row = rows.tables.remembered(&found.id)?;
-        row.is_followed().then(|| Remembered {
+        let row = rows.tables.find_memory(&found.id)?;
+        row.is_followed().then(|| RecalledMemory {
             row: row.clone(),
             score: found.score,
             why: found.why,
         })
     });
-    Ok(Recalled {
+    Ok(RecallResults {
         advise: recall.advise,
         results: results.collect(),
     })

@@ -7,15 +7,15 @@ use std::path::Path;
 use jiff::Timestamp;
 use piton_core::attempt::Report;
 use piton_core::memory::MemoryKind;
-use piton_core::prepare::{CHARS_MAX, cut_at};
-use piton_core::recover::{self, Advice, AdviceKind, Failure as Failed, Recovery};
+use piton_core::prepare::{CHARS_MAX, truncate_chars};
+use piton_core::recover::{self, Advice, AdviceKind, FailureContext as Failed, Recovery};
 use piton_core::{AttemptId, AttemptRow, ItemRow, Need, Node, Role, RunId};
 
-use piton_store::{Fault, Store};
+use piton_store::{Store, StoreFault};
 
 use crate::failure::Failure;
 use crate::git;
-use crate::recalling::{self, Remembered};
+use crate::recalling::{self, RecalledMemory};
 use crate::session::Session;
 
 /// How many lines of the end of an agent's output the memory is asked about.
@@ -27,7 +27,7 @@ const ADVICE_MAX: usize = 3;
 
 /// An attempt that has just ended and did not complete.
 #[derive(Clone, Copy, Debug)]
-pub struct EndedAttempt<'a> {
+pub struct IncompleteAttempt<'a> {
     /// The run of its item.
     pub run: RunId,
     /// Its item.
@@ -47,13 +47,18 @@ pub struct EndedAttempt<'a> {
 /// # Errors
 ///
 /// When the store cannot be read.
-pub fn recover(
+pub fn plan_recovery(
     session: &Session<'_>,
-    (ended, work_tree): (&EndedAttempt<'_>, &Path),
+    (ended, work_tree): (&IncompleteAttempt<'_>, &Path),
     now: Timestamp,
 ) -> Result<Recovery, Failure> {
-    let workspace = git::unfinished(session.world, work_tree).unwrap_or_default();
-    Ok(recover_in(&session.store, ended, &workspace, now)?)
+    let workspace = git::describe_unfinished(session.world, work_tree).unwrap_or_default();
+    Ok(plan_recovery_in_store(
+        &session.store,
+        ended,
+        &workspace,
+        now,
+    )?)
 }
 
 /// The same, of a store. `workspace` is what is wrong with it, each thing in a
@@ -62,40 +67,47 @@ pub fn recover(
 /// # Errors
 ///
 /// When the store cannot be read.
-pub fn recover_in(
+pub fn plan_recovery_in_store(
     store: &dyn Store,
-    ended: &EndedAttempt<'_>,
+    ended: &IncompleteAttempt<'_>,
     workspace: &[String],
     now: Timestamp,
-) -> Result<Recovery, Fault> {
+) -> Result<Recovery, StoreFault> {
     let (run, node) = (ended.run, ended.node);
-    let rows = store.load(&[
+    let rows = store.load_rows(&[
         Need::AttemptsAt(run, node.clone()),
         Need::Dependents(run, node.clone()),
     ])?;
-    let attempts = attempts(rows.tables.attempts(), ended);
+    let attempts = worker_attempts(rows.tables.attempts(), ended);
     let attempts: Vec<&AttemptRow> = attempts.iter().collect();
-    let waiting = rows.tables.tree(run).filter(|item| waits_for(item, node));
+    let waiting = rows
+        .tables
+        .tree(run)
+        .filter(|item| is_waiting_for(item, node));
     let needed_by: Vec<&str> = waiting.map(|item| item.node.as_str()).collect();
-    let recalled = recalling::recall(store, &text(ended, RECALL_LINES), now)?;
-    let remembered: &[Remembered] = if recalled.advise {
+    let recalled = recalling::recall_memories(store, &text_of_attempt(ended, RECALL_LINES), now)?;
+    let remembered: &[RecalledMemory] = if recalled.advise {
         &recalled.results
     } else {
         &[]
     };
-    let guidance: Vec<String> = remembered.iter().take(ADVICE_MAX).map(guidance).collect();
+    let guidance: Vec<String> = remembered
+        .iter()
+        .take(ADVICE_MAX)
+        .map(guidance_of_memory)
+        .collect();
     let advice: Vec<Advice<'_>> = remembered
         .iter()
         .zip(&guidance)
         .map(|(found, guidance)| Advice {
             id: &found.row.id,
-            kind: kind(found),
+            kind: advice_kind(found),
             guidance,
         })
         .collect();
     let workspace: Vec<&str> = workspace.iter().map(String::as_str).collect();
-    Ok(recover::recover(&Failed {
-        detail: &detail(ended),
+    Ok(recover::choose_recovery(&Failed {
+        detail: &failure_detail(ended),
         attempts: &attempts,
         advice: &advice,
         workspace: &workspace,
@@ -105,9 +117,9 @@ pub fn recover_in(
 
 /// The attempts to do the item, oldest first, the last as it ended. Repairs and
 /// splits are no tries at the item itself.
-fn attempts<'r>(
+fn worker_attempts<'r>(
     rows: impl Iterator<Item = &'r AttemptRow>,
-    ended: &EndedAttempt<'_>,
+    ended: &IncompleteAttempt<'_>,
 ) -> Vec<AttemptRow> {
     let own = |row: &&AttemptRow| {
         row.run == ended.run && row.node == *ended.node && row.role == Role::Worker
@@ -116,13 +128,13 @@ fn attempts<'r>(
     rows.sort_by_key(|row| row.number);
     match rows.iter_mut().find(|row| row.id == ended.attempt) {
         Some(row) => row.report = Some(ended.report.clone()),
-        None => rows.push(unrecorded(ended, rows.len())),
+        None => rows.push(unrecorded_attempt(ended, rows.len())),
     }
     rows
 }
 
 /// An attempt that is told of and was not recorded.
-fn unrecorded(ended: &EndedAttempt<'_>, before: usize) -> AttemptRow {
+fn unrecorded_attempt(ended: &IncompleteAttempt<'_>, before: usize) -> AttemptRow {
     AttemptRow {
         id: ended.attempt,
         run: ended.run,
@@ -147,19 +159,19 @@ fn unrecorded(ended: &EndedAttempt<'_>, before: usize) -> AttemptRow {
 }
 
 /// Whether an item waits for the node, or for something that it is part of.
-fn waits_for(item: &ItemRow, node: &Node) -> bool {
+fn is_waiting_for(item: &ItemRow, node: &Node) -> bool {
     !item.state.is_finished() && item.depends_on.iter().any(|on| node.is_within(on))
 }
 
 /// What the attempt said of its failure. An agent that ended well has said what
 /// it meant; of one that broke off, its last lines count as well.
-fn detail(ended: &EndedAttempt<'_>) -> String {
+fn failure_detail(ended: &IncompleteAttempt<'_>) -> String {
     let code = ended.report.process.as_ref().and_then(|end| end.code);
     let lines = if code == Some(0) { 0 } else { SAID_LINES };
-    text(ended, lines)
+    text_of_attempt(ended, lines)
 }
 
-fn text(ended: &EndedAttempt<'_>, lines: usize) -> String {
+fn text_of_attempt(ended: &IncompleteAttempt<'_>, lines: usize) -> String {
     let report = ended.report;
     let said = [report.error.as_deref(), report.summary.as_deref()];
     let mut parts: Vec<&str> = said.into_iter().flatten().collect();
@@ -168,7 +180,7 @@ fn text(ended: &EndedAttempt<'_>, lines: usize) -> String {
     parts.join("\n")
 }
 
-fn guidance(found: &Remembered) -> String {
+fn guidance_of_memory(found: &RecalledMemory) -> String {
     let memory = &found.row.memory;
     let content = memory.content.trim();
     let text = match memory.title.as_deref().map(str::trim) {
@@ -176,10 +188,10 @@ fn guidance(found: &Remembered) -> String {
         Some(title) => format!("{title}: {content}"),
     };
     // It stands in a prompt beside notes of that length.
-    cut_at(&text, CHARS_MAX)
+    truncate_chars(&text, CHARS_MAX)
 }
 
-fn kind(found: &Remembered) -> AdviceKind {
+fn advice_kind(found: &RecalledMemory) -> AdviceKind {
     if found.row.memory.kind == MemoryKind::ResolvedBlocker {
         AdviceKind::Resolution
     } else {

@@ -21,11 +21,11 @@ use crate::world::World;
 
 /// The repositories of a run beside that of the project: the work tree of each, by its
 /// name in the plan.
-pub(crate) type Trees = BTreeMap<String, PathBuf>;
+pub(crate) type RepositoryWorkTrees = BTreeMap<String, PathBuf>;
 
 /// The same, each by itself: one that is not where it is to be is no reason to leave the
 /// others alone.
-pub(crate) type EachTree = BTreeMap<String, Result<PathBuf, Failure>>;
+pub(crate) type RepositoryWorkTreeResults = BTreeMap<String, Result<PathBuf, Failure>>;
 
 /// What the files of a plan say of the repositories in which it is to be worked on.
 pub(crate) struct PlanRepositories<'p> {
@@ -50,17 +50,17 @@ impl<'p> PlanRepositories<'p> {
     /// # Errors
     ///
     /// When its manifest says nothing certain, with where.
-    pub(crate) fn look(
+    pub(crate) fn read_plan(
         world: &World,
         project: &'p Project,
         (face, source): (&str, &str),
     ) -> Result<Option<Self>, Failure> {
         let phases = plan_format(face).and_then(|format| format.phases);
-        let path = PlanFile::path_of(face, source);
+        let path = PlanFile::path_of_source(face, source);
         let (Some(phases), Some(path)) = (phases, path) else {
             return Ok(None);
         };
-        let file = project.absolute(&path);
+        let file = project.absolute_path(&path);
         let folder = file.parent().unwrap_or(&project.root).to_owned();
         let Ok(text) = input::read_text(&file) else {
             return Ok(None);
@@ -70,27 +70,32 @@ impl<'p> PlanRepositories<'p> {
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => {
                 let what = format!("{} cannot be read: {error}", phases.manifest);
-                return Err(misplaced(what, phases.manifest));
+                return Err(misplaced_failure(what, phases.manifest));
             }
         };
         let found = (phases.repositories)(&text, manifest.as_deref());
         if !found.faults.is_empty() {
-            return Err(unclear(phases.manifest, found.faults, manifest));
+            return Err(unclear_manifest_failure(
+                phases.manifest,
+                found.faults,
+                manifest,
+            ));
         }
         let at = (path, folder, phases.manifest);
-        Ok(Some(Self::of(world, project, at, found)))
+        Ok(Some(Self::from_found(world, project, at, found)))
     }
 
     /// What was found in a file, which lies in a folder, and in the manifest beside it.
-    pub(crate) fn of(
+    pub(crate) fn from_found(
         world: &World,
         project: &'p Project,
         (file, folder, manifest): (String, PathBuf, &'static str),
         found: RunRepos,
     ) -> Self {
         let path = |repo: &RunRepo| repo.path.as_ref().map(|path| folder.join(path));
-        let is_own =
-            |repo: &&RunRepo| path(repo).is_some_and(|path| is_this(world, project, &path));
+        let is_own = |repo: &&RunRepo| {
+            path(repo).is_some_and(|path| is_own_repository(world, project, &path))
+        };
         let names = |is_needed: bool| {
             let named = found.repos.iter().filter(is_own);
             let named = named.filter(move |repo| repo.is_needed == is_needed);
@@ -122,14 +127,14 @@ impl<'p> PlanRepositories<'p> {
     }
 
     /// Those beside that of the project in which something is to be done.
-    fn others(&self) -> Vec<&RunRepo> {
+    fn other_repositories(&self) -> Vec<&RunRepo> {
         let all = self.found.repos.iter();
         all.filter(|repo| repo.is_needed && !self.own.contains(&repo.name))
             .collect()
     }
 
     /// What a person should know of where a run is worked on.
-    pub(crate) fn told(&self) -> Option<String> {
+    pub(crate) fn describe_elsewhere(&self) -> Option<String> {
         let (name, path) = (self.own.first()?, self.elsewhere.as_ref()?);
         Some(format!(
             "{path}, where {} has `{name}`, is a path of another machine: its issues are worked on in {}",
@@ -143,9 +148,9 @@ impl<'p> PlanRepositories<'p> {
     /// # Errors
     ///
     /// When one is not where its manifest says, or is another one as well.
-    pub(crate) fn enter(&self, world: &World, plan: &mut Plan) -> Result<(), Failure> {
+    pub(crate) fn add_to_new_plan(&self, world: &World, plan: &mut Plan) -> Result<(), Failure> {
         self.refuse_misplaced(world)?;
-        let others = self.others();
+        let others = self.other_repositories();
         let known = Repositories {
             own: self.own.clone(),
             others: others.iter().map(|repo| repo.name.clone()).collect(),
@@ -162,15 +167,16 @@ impl<'p> PlanRepositories<'p> {
     /// # Errors
     ///
     /// When one is not where its manifest says, or is another one as well.
-    pub(crate) fn take_in(
+    pub(crate) fn edits_for_new_repositories(
         mut self,
         world: &World,
         row: &RunRow,
         items: &Tables,
     ) -> Result<Vec<Edit>, Failure> {
         let open = items.tree(row.id).filter(|item| !item.state.is_finished());
-        let open: Vec<(&ItemRow, Option<String>)> =
-            open.map(|item| (item, self.name_of(row, item))).collect();
+        let open: Vec<(&ItemRow, Option<String>)> = open
+            .map(|item| (item, self.repository_of_item(row, item)))
+            .collect();
         // A tracked file has what was added under way when the run has landed.
         for name in open.iter().filter_map(|(_, name)| name.as_ref()) {
             match self.found.repos.iter_mut().find(|repo| repo.name == *name) {
@@ -182,7 +188,7 @@ impl<'p> PlanRepositories<'p> {
                 }),
             }
         }
-        let next = self.with_new(world, row)?;
+        let next = self.with_new_repositories(world, row)?;
         if Some(&next) == row.policy.repositories.as_ref() || next == Repositories::default() {
             return Ok(Vec::new());
         }
@@ -190,9 +196,9 @@ impl<'p> PlanRepositories<'p> {
             repositories: Some(next),
             ..row.policy.clone()
         };
-        let moved = open.into_iter().filter(|(item, _)| !has_begun(item));
+        let moved = open.into_iter().filter(|(item, _)| !was_item_begun(item));
         let moved =
-            moved.filter(|(item, name)| policy.repository_of(name.clone()) != item.repository);
+            moved.filter(|(item, name)| policy.resolve_repository(name.clone()) != item.repository);
         let moved: Vec<Edit> = moved
             .map(|(item, repository)| Edit::SetRepository {
                 node: item.node.clone(),
@@ -205,19 +211,19 @@ impl<'p> PlanRepositories<'p> {
 
     /// What the plan calls the repository of an item, as long as nothing is done in
     /// another one.
-    fn name_of(&self, row: &RunRow, item: &ItemRow) -> Option<String> {
+    fn repository_of_item(&self, row: &RunRow, item: &ItemRow) -> Option<String> {
         let phases = plan_format(&row.face).and_then(|format| format.phases);
         let named = phases.and_then(|phases| (phases.repository_of)(item));
-        match has_begun(item) {
+        match was_item_begun(item) {
             true => item.repository.clone(),
             false => named.or_else(|| item.repository.clone()),
         }
     }
 
     /// The repositories of a run with those that it does not know yet.
-    fn with_new(&self, world: &World, row: &RunRow) -> Result<Repositories, Failure> {
+    fn with_new_repositories(&self, world: &World, row: &RunRow) -> Result<Repositories, Failure> {
         let mut next = row.policy.repositories.clone().unwrap_or_default();
-        let others = self.others();
+        let others = self.other_repositories();
         let moved = |name: &&String| others.iter().any(|repo| repo.name == **name);
         if let Some(name) = next.own.iter().find(moved) {
             let what = format!(
@@ -226,14 +232,14 @@ impl<'p> PlanRepositories<'p> {
                 self.project.work_tree.display(),
                 self.manifest
             );
-            return Err(misplaced(what, self.manifest));
+            return Err(misplaced_failure(what, self.manifest));
         }
         for name in &self.own {
             let is_known = next.own.contains(name) || next.others.contains(name);
             if !is_known && next.own.is_empty() {
                 next.own.push(name.clone());
             } else if !is_known {
-                return Err(self.twice(name, &format!("`{}`", next.own[0])));
+                return Err(self.duplicate_failure(name, &format!("`{}`", next.own[0])));
             }
         }
         for repo in others {
@@ -245,15 +251,15 @@ impl<'p> PlanRepositories<'p> {
         let needed = self.found.repos.iter().filter(|repo| repo.is_needed);
         let needed: Vec<&str> = needed.map(|repo| &*repo.name).collect();
         let names = next.others.iter().map(String::as_str);
-        let trees = self.trees(world, names.filter(|name| needed.contains(name)))?;
+        let trees = self.work_trees(world, names.filter(|name| needed.contains(name)))?;
         for (name, tree) in &trees {
-            self.refuse_other(row, name, tree)?;
+            self.refuse_without_commit(row, name, tree)?;
         }
         Ok(next)
     }
 
     /// Refuses a second name of a repository.
-    fn twice(&self, name: &str, other: &str) -> Failure {
+    fn duplicate_failure(&self, name: &str, other: &str) -> Failure {
         let what = format!(
             "`{name}` in {} is the same repository as {other}",
             self.manifest
@@ -262,7 +268,7 @@ impl<'p> PlanRepositories<'p> {
             "give each repository one name in {}, then type the same again",
             self.manifest
         );
-        Failure::new("plan.repository", what).hint(hint)
+        Failure::new("plan.repository", what).with_hint(hint)
     }
 
     /// Refuses a plan of which one is not where its manifest says.
@@ -272,11 +278,11 @@ impl<'p> PlanRepositories<'p> {
     /// Then.
     pub(crate) fn refuse_misplaced(&self, world: &World) -> Result<(), Failure> {
         if let [first, second, ..] = self.own.as_slice() {
-            return Err(self.twice(second, &format!("`{first}`")));
+            return Err(self.duplicate_failure(second, &format!("`{first}`")));
         }
-        let others = self.others();
+        let others = self.other_repositories();
         let names = others.iter().map(|repo| &*repo.name);
-        self.trees(world, names).map(|_| ())
+        self.work_trees(world, names).map(|_| ())
     }
 
     /// The work trees of some of them.
@@ -284,29 +290,33 @@ impl<'p> PlanRepositories<'p> {
     /// # Errors
     ///
     /// When one is not where its manifest says, or is another one as well.
-    pub(crate) fn trees<'n>(
+    pub(crate) fn work_trees<'n>(
         &self,
         world: &World,
         names: impl Iterator<Item = &'n str>,
-    ) -> Result<Trees, Failure> {
-        let each = self.each_tree(world, names).into_iter();
+    ) -> Result<RepositoryWorkTrees, Failure> {
+        let each = self.try_work_trees(world, names).into_iter();
         each.map(|(name, tree)| Ok((name, tree?))).collect()
     }
 
     /// The same, each by itself.
-    fn each_tree<'n>(&self, world: &World, names: impl Iterator<Item = &'n str>) -> EachTree {
-        let mut trees = EachTree::new();
+    fn try_work_trees<'n>(
+        &self,
+        world: &World,
+        names: impl Iterator<Item = &'n str>,
+    ) -> RepositoryWorkTreeResults {
+        let mut trees = RepositoryWorkTreeResults::new();
         let mut taken: Vec<(PathBuf, String)> = Vec::new();
         taken.extend(git::repository_of(&self.project.work_tree).map(|own| {
             let shown = self.project.work_tree.display();
             (own, format!("that of {shown}"))
         }));
         for name in names {
-            let mut tree = self.tree_of(world, name);
+            let mut tree = self.find_work_tree(world, name);
             let repository = tree.as_deref().ok().and_then(git::repository_of);
             let other = taken.iter().find(|(at, _)| Some(at) == repository.as_ref());
             if let Some((_, other)) = other {
-                tree = Err(self.twice(name, other));
+                tree = Err(self.duplicate_failure(name, other));
             }
             taken.extend(repository.map(|at| (at, format!("`{name}`"))));
             trees.insert(name.to_owned(), tree);
@@ -315,21 +325,21 @@ impl<'p> PlanRepositories<'p> {
     }
 
     /// Refuses one that has not what was merged in it for a run.
-    fn refuse_other(&self, row: &RunRow, name: &str, tree: &Path) -> Result<(), Failure> {
-        let target = row.target_in(Some(name));
-        let Some(target) = target.filter(|target| lacks(tree, &target.tip)) else {
+    fn refuse_without_commit(&self, row: &RunRow, name: &str, tree: &Path) -> Result<(), Failure> {
+        let target = row.target_in_repository(Some(name));
+        let Some(target) = target.filter(|target| is_missing_commit(tree, &target.tip)) else {
             return Ok(());
         };
         let what = format!(
             "`{name}` at {} is another repository than the one in which run `{}` was worked on: it has no commit {}",
             tree.display(),
             row.name,
-            git::short(&target.tip)
+            git::short_commit(&target.tip)
         );
-        Err(misplaced(what, self.manifest))
+        Err(misplaced_failure(what, self.manifest))
     }
 
-    fn tree_of(&self, world: &World, name: &str) -> Result<PathBuf, Failure> {
+    fn find_work_tree(&self, world: &World, name: &str) -> Result<PathBuf, Failure> {
         let manifest = self.manifest;
         let named = self.found.repos.iter().find(|repo| repo.name == name);
         let Some(path) = named.and_then(|repo| repo.path.as_deref()) else {
@@ -337,26 +347,30 @@ impl<'p> PlanRepositories<'p> {
                 "`{name}` has a part in {}, and no file says where it is",
                 self.file
             );
-            return Err(misplaced(what, manifest));
+            return Err(misplaced_failure(what, manifest));
         };
         let whole = self.folder.join(path);
         let Ok(there) = whole.canonicalize() else {
             let what = format!("`{name}` is not at {path}, where {manifest} says that it is");
-            return Err(misplaced(what, manifest));
+            return Err(misplaced_failure(what, manifest));
         };
         let found = Project::find(world, &there);
         match found.in_git && git::git_dir(&found.work_tree).is_some() {
             true => Ok(found.work_tree),
             false => {
                 let what = format!("`{name}` at {path} is in no git repository with a work tree");
-                Err(misplaced(what, manifest))
+                Err(misplaced_failure(what, manifest))
             }
         }
     }
 }
 
 /// A manifest of which nobody can tell what it says.
-fn unclear(manifest: &str, problems: Vec<Problem>, text: Option<String>) -> Failure {
+fn unclear_manifest_failure(
+    manifest: &str,
+    problems: Vec<Problem>,
+    text: Option<String>,
+) -> Failure {
     let what = format!("{manifest} does not say where the repositories of the run are");
     let findings = Findings {
         problems,
@@ -366,14 +380,14 @@ fn unclear(manifest: &str, problems: Vec<Problem>, text: Option<String>) -> Fail
             .collect(),
     };
     Failure::new("plan.problems", what)
-        .hint("mend it, then type the same again")
-        .finding(findings)
+        .with_hint("mend it, then type the same again")
+        .with_findings(findings)
 }
 
-fn misplaced(what: String, manifest: &str) -> Failure {
+fn misplaced_failure(what: String, manifest: &str) -> Failure {
     let hint =
         format!("name it with its path in {manifest} beside the file of the run, then run again");
-    Failure::new("plan.repository", what).hint(hint)
+    Failure::new("plan.repository", what).with_hint(hint)
 }
 
 /// The work trees of the repositories of a run beside that of the project; none of a run
@@ -382,12 +396,12 @@ fn misplaced(what: String, manifest: &str) -> Failure {
 /// # Errors
 ///
 /// When one is not where its manifest says.
-pub(crate) fn trees_of_run(
+pub(crate) fn work_trees_of_run(
     world: &World,
     project: &Project,
     row: &RunRow,
-) -> Result<Trees, Failure> {
-    let each = each_tree_of_run(world, project, row)?.into_iter();
+) -> Result<RepositoryWorkTrees, Failure> {
+    let each = try_work_trees_of_run(world, project, row)?.into_iter();
     each.map(|(name, tree)| Ok((name, tree?))).collect()
 }
 
@@ -396,26 +410,26 @@ pub(crate) fn trees_of_run(
 /// # Errors
 ///
 /// When nobody can tell where any of them is.
-pub(crate) fn each_tree_of_run(
+pub(crate) fn try_work_trees_of_run(
     world: &World,
     project: &Project,
     row: &RunRow,
-) -> Result<EachTree, Failure> {
+) -> Result<RepositoryWorkTreeResults, Failure> {
     let known = row.policy.repositories.as_ref();
     let others = known.map_or(&[] as &[String], |known| &known.others);
     if others.is_empty() {
-        return Ok(EachTree::new());
+        return Ok(RepositoryWorkTreeResults::new());
     }
-    let Some(found) = PlanRepositories::look(world, project, (&row.face, &row.source))? else {
-        let file = PlanFile::path(row).unwrap_or_default();
+    let Some(found) = PlanRepositories::read_plan(world, project, (&row.face, &row.source))? else {
+        let file = PlanFile::path_of_run(row).unwrap_or_default();
         let what = format!("{file}, which names the repositories of the run, cannot be read");
         let hint = "see to the file, then type the same again";
-        return Err(Failure::new("plan.repository", what).hint(hint));
+        return Err(Failure::new("plan.repository", what).with_hint(hint));
     };
-    let each = found.each_tree(world, others.iter().map(String::as_str));
+    let each = found.try_work_trees(world, others.iter().map(String::as_str));
     let each = each.into_iter().map(|(name, tree)| {
         let tree = tree.and_then(|tree| {
-            found.refuse_other(row, &name, &tree)?;
+            found.refuse_without_commit(row, &name, &tree)?;
             Ok(tree)
         });
         (name, tree)
@@ -434,18 +448,18 @@ fn is_of_other_machine(path: &str) -> bool {
 }
 
 /// Whether something was done of an item, or others left something.
-fn has_begun(item: &ItemRow) -> bool {
+fn was_item_begun(item: &ItemRow) -> bool {
     item.attempts > 0 || item.unit.is_some()
 }
 
 /// Whether a repository has no such commit, as far as git answers.
-fn lacks(tree: &Path, commit: &str) -> bool {
-    matches!(git::exists(tree, commit), Ok(false))
+fn is_missing_commit(tree: &Path, commit: &str) -> bool {
+    matches!(git::has_commit(tree, commit), Ok(false))
 }
 
 /// Whether a path leads into the repository of the project, in whichever of its work
 /// trees.
-fn is_this(world: &World, project: &Project, path: &Path) -> bool {
+fn is_own_repository(world: &World, project: &Project, path: &Path) -> bool {
     let Ok(path) = path.canonicalize() else {
         return false;
     };

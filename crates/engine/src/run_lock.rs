@@ -19,10 +19,10 @@ use std::time::Duration;
 use piton_core::RunRow;
 use serde::{Deserialize, Serialize};
 
-use crate::failure::{Failure, unwritable};
+use crate::failure::{Failure, unwritable_file};
 use crate::input;
 use crate::native_files::exchange::sha256;
-use crate::process::{Identity, has_ended, myself};
+use crate::process::{ProcessIdentity, current_process, has_ended};
 use crate::project::Project;
 
 /// How long apart a lock that is held is looked at again.
@@ -38,7 +38,7 @@ const LOOKS_AT_DEAD: u32 = 100;
 pub struct LockHolder {
     /// The process.
     #[serde(flatten)]
-    pub process: Identity,
+    pub process: ProcessIdentity,
     /// The name of the run that it works on, once it does.
     #[serde(default)]
     pub run: String,
@@ -54,12 +54,12 @@ pub struct RunLock {
     path: PathBuf,
 }
 
-fn path(project: &Project, face: &str, source: &str) -> PathBuf {
+fn lock_path(project: &Project, face: &str, source: &str) -> PathBuf {
     let plan = sha256(format!("{face}\n{source}").as_bytes());
-    folder(project).join(format!("{plan}.lock"))
+    locks_folder(project).join(format!("{plan}.lock"))
 }
 
-fn folder(project: &Project) -> PathBuf {
+fn locks_folder(project: &Project) -> PathBuf {
     project.home.join("locks")
 }
 
@@ -68,12 +68,12 @@ fn folder(project: &Project) -> PathBuf {
 /// # Errors
 ///
 /// When the file of the lock cannot be made.
-pub fn take(project: &Project, face: &str, source: &str) -> Result<Option<RunLock>, Failure> {
-    take_at(&path(project, face, source))
+pub fn acquire(project: &Project, face: &str, source: &str) -> Result<Option<RunLock>, Failure> {
+    acquire_at(&lock_path(project, face, source))
 }
 
-fn take_at(path: &Path) -> Result<Option<RunLock>, Failure> {
-    let fault = |error| unwritable(path, error);
+fn acquire_at(path: &Path) -> Result<Option<RunLock>, Failure> {
+    let fault = |error| unwritable_file(path, error);
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder).map_err(fault)?;
     }
@@ -86,7 +86,7 @@ fn take_at(path: &Path) -> Result<Option<RunLock>, Failure> {
     match file.try_lock() {
         Ok(()) => {
             let holder = LockHolder {
-                process: myself(),
+                process: current_process(),
                 run: String::new(),
                 work_tree: PathBuf::new(),
             };
@@ -105,38 +105,38 @@ fn take_at(path: &Path) -> Result<Option<RunLock>, Failure> {
 /// # Errors
 ///
 /// When the file of the lock cannot be made.
-pub fn take_beside(project: &Project, run: &RunRow, name: &str) -> Result<RunLock, Failure> {
-    let path = path_beside(project, run, name);
-    match take_at(&path)? {
+pub fn acquire_joint(project: &Project, run: &RunRow, name: &str) -> Result<RunLock, Failure> {
+    let path = joint_lock_path(project, run, name);
+    match acquire_at(&path)? {
         Some(lock) => Ok(lock),
         None => Err(Failure::new("run.busy", format!("the lock {name} is held"))
-            .hint("type the command again")),
+            .with_hint("type the command again")),
     }
 }
 
-fn path_beside(project: &Project, run: &RunRow, name: &str) -> PathBuf {
-    path(project, &run.face, &run.source).with_extension(format!("{name}.lock"))
+fn joint_lock_path(project: &Project, run: &RunRow, name: &str) -> PathBuf {
+    lock_path(project, &run.face, &run.source).with_extension(format!("{name}.lock"))
 }
 
-/// Takes the lock on a plan as [`take`] does, and waits with `pause` for one
+/// Takes the lock on a plan as [`acquire`] does, and waits with `pause` for one
 /// that another process only looks at or whose own process is dead.
 ///
 /// # Errors
 ///
 /// When the file of the lock cannot be made.
-pub fn take_patiently(
+pub fn acquire_with_retry(
     project: &Project,
     face: &str,
     source: &str,
     pause: &mut dyn FnMut(Duration),
 ) -> Result<Option<RunLock>, Failure> {
-    let path = path(project, face, source);
+    let path = lock_path(project, face, source);
     let mut looks = 1;
     loop {
-        if let Some(lock) = take(project, face, source)? {
+        if let Some(lock) = acquire(project, face, source)? {
             return Ok(Some(lock));
         }
-        let is_dead = holder_at(&path).is_some_and(|holder| has_ended(&holder.process));
+        let is_dead = read_holder(&path).is_some_and(|holder| has_ended(&holder.process));
         if looks >= if is_dead { LOOKS_AT_DEAD } else { LOOKS } {
             return Ok(None);
         }
@@ -146,8 +146,8 @@ pub fn take_patiently(
 }
 
 /// What the file of a lock says; none where it says nothing that can be read.
-fn holder_at(path: &Path) -> Option<LockHolder> {
-    serde_json::from_slice(&input::read(path).ok()?).ok()
+fn read_holder(path: &Path) -> Option<LockHolder> {
+    serde_json::from_slice(&input::read_bytes(path).ok()?).ok()
 }
 
 /// Whether a runner may work in a work tree in which another one works.
@@ -175,39 +175,39 @@ impl RunLock {
         sharing: TreeSharing,
     ) -> Result<Option<LockHolder>, Failure> {
         // Two that enter at once must not both find nobody, nor each other.
-        let path = folder(project).join("entering");
-        let fault = |error| unwritable(&path, error);
+        let path = locks_folder(project).join("entering");
+        let fault = |error| unwritable_file(&path, error);
         let turn = File::options().create(true).append(true).open(&path);
         let turn = turn.map_err(fault)?;
         turn.lock().map_err(fault)?;
         if sharing == TreeSharing::Refused
-            && let Some(other) = self.other_in(project)
+            && let Some(other) = self.find_other_runner(project)
         {
             return Ok(Some(other));
         }
         let holder = LockHolder {
-            process: myself(),
+            process: current_process(),
             run: run.to_owned(),
             work_tree: project.work_tree.clone(),
         };
-        write_holder(&self.file, &holder).map_err(|error| unwritable(&self.path, error))?;
+        write_holder(&self.file, &holder).map_err(|error| unwritable_file(&self.path, error))?;
         Ok(None)
     }
 
     /// The living runner of another plan that works in the same work tree.
-    fn other_in(&self, project: &Project) -> Option<LockHolder> {
-        runner_in(project, Some(&self.path))
+    fn find_other_runner(&self, project: &Project) -> Option<LockHolder> {
+        find_runner_in_tree(project, Some(&self.path))
     }
 }
 
 /// The living runner of any plan that works in the work tree of `project`, but for
 /// the one of the lock at `own`.
-pub(crate) fn runner_in(project: &Project, own: Option<&Path>) -> Option<LockHolder> {
-    let entries = fs::read_dir(folder(project)).ok()?.flatten();
+pub(crate) fn find_runner_in_tree(project: &Project, own: Option<&Path>) -> Option<LockHolder> {
+    let entries = fs::read_dir(locks_folder(project)).ok()?.flatten();
     let others = entries
         .map(|entry| entry.path())
         .filter(|path| Some(path.as_path()) != own);
-    let mut living = others.filter_map(|path| Some((holder_at(&path)?, path)));
+    let mut living = others.filter_map(|path| Some((read_holder(&path)?, path)));
     let found =
         living.find(|(holder, path)| holder.work_tree == project.work_tree && !is_free_at(path));
     found.map(|(holder, _)| holder)
@@ -223,20 +223,20 @@ fn write_holder(mut file: &File, holder: &LockHolder) -> std::io::Result<()> {
 
 /// Whether a plan was ever run here: without that there is no agent.
 #[must_use]
-pub fn was_ever_taken(project: &Project) -> bool {
-    folder(project).exists()
+pub fn was_ever_acquired(project: &Project) -> bool {
+    locks_folder(project).exists()
 }
 
 /// The processes that took a lock here last, one for each plan. Most of them
 /// are gone; what cannot be read is left out.
 #[must_use]
-pub fn holders(project: &Project) -> Vec<Identity> {
-    let Ok(entries) = fs::read_dir(folder(project)) else {
+pub fn list_holders(project: &Project) -> Vec<ProcessIdentity> {
+    let Ok(entries) = fs::read_dir(locks_folder(project)) else {
         return Vec::new();
     };
     entries
         .flatten()
-        .filter_map(|entry| serde_json::from_slice(&input::read(&entry.path()).ok()?).ok())
+        .filter_map(|entry| serde_json::from_slice(&input::read_bytes(&entry.path()).ok()?).ok())
         .collect()
 }
 
@@ -247,39 +247,39 @@ pub fn is_free(project: &Project, run: &RunRow) -> bool {
     let mut names = run
         .runners()
         .filter_map(|runner| runner.lock_name.as_deref());
-    is_plan_free(project, run) && names.all(|name| is_free_beside(project, run, name))
+    is_plan_free(project, run) && names.all(|name| is_joint_lock_free(project, run, name))
 }
 
 /// Whether no living process of this machine holds the lock on the plan of a run.
 #[must_use]
 pub fn is_plan_free(project: &Project, run: &RunRow) -> bool {
-    is_free_at(&path(project, &run.face, &run.source))
+    is_free_at(&lock_path(project, &run.face, &run.source))
 }
 
 /// Whether no living process of this machine holds this lock beside that on the plan.
 #[must_use]
-pub fn is_free_beside(project: &Project, run: &RunRow, name: &str) -> bool {
-    is_free_at(&path_beside(project, run, name))
+pub fn is_joint_lock_free(project: &Project, run: &RunRow, name: &str) -> bool {
+    is_free_at(&joint_lock_path(project, run, name))
 }
 
 /// Takes away the file of a lock beside that on the plan, which nobody needs any more.
-pub fn clear_beside(project: &Project, run: &RunRow, name: &str) {
+pub fn remove_joint_lock(project: &Project, run: &RunRow, name: &str) {
     // What stays is in nobody's way.
-    fs::remove_file(path_beside(project, run, name)).ok();
+    fs::remove_file(joint_lock_path(project, run, name)).ok();
 }
 
 /// The work tree in which the runner works, or worked last, that took the lock
 /// on the plan of a run; none where that is not known or the tree is gone.
 #[must_use]
 pub fn last_work_tree(project: &Project, run: &RunRow) -> Option<PathBuf> {
-    let holder = holder_at(&path(project, &run.face, &run.source))?;
+    let holder = read_holder(&lock_path(project, &run.face, &run.source))?;
     Some(holder.work_tree).filter(|tree| tree.is_dir())
 }
 
 /// Whether the process that took the lock on the plan of a run last is dead.
 #[must_use]
-pub fn holder_has_ended(project: &Project, face: &str, source: &str) -> bool {
-    holder_at(&path(project, face, source)).is_some_and(|holder| has_ended(&holder.process))
+pub fn has_holder_ended(project: &Project, face: &str, source: &str) -> bool {
+    read_holder(&lock_path(project, face, source)).is_some_and(|holder| has_ended(&holder.process))
 }
 
 fn is_free_at(path: &Path) -> bool {
@@ -287,7 +287,7 @@ fn is_free_at(path: &Path) -> bool {
         // Shared, so that two who look do not take each other for a runner.
         Ok(file) => {
             file.try_lock_shared().is_ok()
-                || holder_at(path).is_some_and(|holder| has_ended(&holder.process))
+                || read_holder(path).is_some_and(|holder| has_ended(&holder.process))
         }
         Err(error) => error.kind() == ErrorKind::NotFound,
     }
@@ -318,49 +318,49 @@ mod tests {
 
         #[track_caller]
         fn take(&self, source: &str) -> RunLock {
-            let lock = take(&self.project(""), "face", source).expect("it can be taken");
+            let lock = acquire(&self.project(""), "face", source).expect("it can be taken");
             lock.expect("nobody holds it")
         }
     }
 
     /// A process that is over.
     #[expect(clippy::disallowed_methods, reason = "a real process that has ended")]
-    fn dead() -> Identity {
+    fn dead() -> ProcessIdentity {
         let mut child = std::process::Command::new("true").spawn().expect("started");
-        let identity = Identity::of(child.id()).expect("it was not waited for");
+        let identity = ProcessIdentity::of_pid(child.id()).expect("it was not waited for");
         child.wait().expect("it ends");
         identity
     }
 
     /// Writes into the file of a held lock that this process took it.
-    fn taken_by(lock: &RunLock, process: Identity) {
+    fn taken_by(lock: &RunLock, process: ProcessIdentity) {
         let holder = LockHolder {
             process,
-            ..holder_at(&lock.path).expect("it can be read")
+            ..read_holder(&lock.path).expect("it can be read")
         };
         write_holder(&lock.file, &holder).expect("written");
     }
 
     fn run_row(project: &Project) -> bool {
-        is_free_at(&path(project, "face", "demo"))
+        is_free_at(&lock_path(project, "face", "demo"))
     }
 
     #[test]
     fn a_lock_names_the_process_that_took_it_last() {
         let bench = Bench::new();
         let project = bench.project("");
-        assert_eq!(holders(&project), []);
-        assert!(!was_ever_taken(&project));
+        assert_eq!(list_holders(&project), []);
+        assert!(!was_ever_acquired(&project));
         let lock = bench.take("demo");
-        assert_eq!(holders(&project), [myself()]);
+        assert_eq!(list_holders(&project), [current_process()]);
         drop(lock);
-        assert!(was_ever_taken(&project));
+        assert!(was_ever_acquired(&project));
         // A longer text of another process leaves nothing behind.
-        let path = path(&project, "face", "demo");
+        let path = lock_path(&project, "face", "demo");
         fs::write(&path, "x".repeat(5_000)).expect("written");
-        assert_eq!(holders(&project), []);
+        assert_eq!(list_holders(&project), []);
         let lock = bench.take("demo");
-        assert_eq!(holders(&project), [myself()]);
+        assert_eq!(list_holders(&project), [current_process()]);
         drop(lock);
     }
 
@@ -373,7 +373,7 @@ mod tests {
         taken_by(left.as_ref().expect("held"), dead());
         assert!(run_row(&project), "no living process holds it");
         let mut pauses = 0;
-        let taken = take_patiently(&project, "face", "demo", &mut |_| {
+        let taken = acquire_with_retry(&project, "face", "demo", &mut |_| {
             pauses += 1;
             // The last copy of the descriptor is closed.
             left = left.take().filter(|_| pauses < 30);
@@ -387,7 +387,7 @@ mod tests {
         let bench = Bench::new();
         let _lock = bench.take("demo");
         let mut pauses = 0;
-        let taken = take_patiently(&bench.project(""), "face", "demo", &mut |_| pauses += 1);
+        let taken = acquire_with_retry(&bench.project(""), "face", "demo", &mut |_| pauses += 1);
         assert!(taken.expect("no fault").is_none());
         assert_eq!(pauses, LOOKS - 1);
     }

@@ -39,59 +39,63 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use piton_core::attempt::{Outcome, Report};
 use piton_core::checkout::Checkout;
-use piton_core::evidence::{Changed, Claims, TreeChange};
+use piton_core::evidence::{ChangeExtent, ClaimSettings, TreeChange};
 use piton_core::flags::RunFlags;
 use piton_core::policy::Limits;
-use piton_core::prepare::Prepared;
-use piton_core::pull_request::PullRequestLook;
-use piton_core::run::Request;
+use piton_core::prepare::PreparedContext;
+use piton_core::pull_request::PullRequestSnapshot;
+use piton_core::run::RunnerRequest;
 use piton_core::run_loop::{
-    Effect, Ending, Input, LaneEnd, MergeEnd, Options, RunLoop, WaitAnswer,
+    Effect, Input, LaneEnd, MergeEnd, RunLoop, RunLoopEnding, RunLoopOptions, WaitAnswer,
 };
 use piton_core::{
-    Actor, AttemptId, Command, DecisionId, DecisionRow, Event, Facts, HolderKnown, ItemRow,
-    ItemState, Need, Node, Recorded, RunId, RunRow, RunState, StreamId, Tables,
+    Actor, AttemptId, CallerFacts, Command, DecisionId, DecisionRow, DecodedRecord, Event,
+    HolderLiveness, ItemRow, ItemState, Need, Node, RunId, RunRow, RunState, StreamId, Tables,
 };
 use piton_formats::plan_file::PlanFile;
 use piton_formats::plan_format::PlanPlace;
 use piton_formats::registry::plan_format;
 use piton_store::{CommitError, LEASE_TTL_S, Store as _};
 
-use self::agent::AgentOver;
+use self::agent::EndedAgent;
 use self::clock::RunClock;
 use self::lanes::RunLanes;
 use self::other_runs::OtherRuns;
 use self::pull_requests::WorkGoal;
 use self::site::{Site, Sites};
-use self::waits::AskedCommands;
-use self::work::{Asked, CallEnd, Purpose, Work, WorkNumber, Works};
+use self::waits::StoppableThreads;
+use self::work::{ActiveWork, ActiveWorks, GitCallEnd, WorkNumber, WorkPurpose, WorkStopCause};
 use crate::agents::Agent;
 use crate::agents::prices::Prices;
-use crate::config::{Config, VerdictBy};
+use crate::config::{Config, VerdictSource};
 use crate::fail;
 use crate::failure::Failure;
 use crate::git;
 use crate::lanes::Pool;
-use crate::native_files::News;
+use crate::native_files::FileNotice;
 use crate::native_files::plan_sync::PlanSync;
-use crate::native_files::plan_sync::rows_of_plan;
-use crate::native_files::project_sync::{self, Waiting};
-use crate::notice::{Notice, Working};
-use crate::process::{self, Exit};
+use crate::native_files::plan_sync::load_plan_rows;
+use crate::native_files::project_sync::{self, AskedFileFingerprints};
+use crate::notice::{Notice, WorkProgress};
+use crate::process::{self, ProcessExit};
 use crate::project::Project;
-use crate::prompt::Templates;
+use crate::prompt::PromptTemplates;
 use crate::run_lock::{self, RunLock};
 use crate::session::Session;
 use crate::spool::Spool;
-use crate::worktree::{self, WorktreeOrder};
+use crate::worktree::{self, RunWorktree};
 
-pub(crate) use self::lanes::{drop_merged_refs, drop_unit_refs, failure_of, unit_folder};
-pub use self::left_behind::{clear_up, clear_up_locked, settle};
-pub(crate) use self::merging::let_go_after_merge;
-pub(crate) use self::queue::target_moved;
-pub(crate) use self::seen::not_the_agents;
+pub(crate) use self::lanes::{drop_merged_refs, drop_unit_refs, failure_of_lane, unit_ref_folder};
+pub use self::left_behind::{
+    clean_up_dead_runner, clean_up_dead_runner_locked, settle_dead_runner,
+};
+pub(crate) use self::merging::resume_after_merge;
+pub(crate) use self::queue::target_moved_failure;
+pub(crate) use self::seen::non_agent_files;
 pub(crate) use self::target_files::commit_target_files;
-pub(crate) use self::unmerged::{tell_unmerged, unmerged_in, unmerged_in_lanes};
+pub(crate) use self::unmerged::{
+    describe_unmerged_lanes, unmerged_work_in_lane, warn_unmerged_lanes,
+};
 
 /// How often the runner looks for events of others while it waits.
 const TICK: SignedDuration = SignedDuration::from_millis(150);
@@ -109,7 +113,7 @@ const PAGE: usize = 1_000;
 
 /// What a run is taken for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Aim {
+pub enum RunAim {
     /// To work through it.
     Work,
     /// To settle what a dead runner left under way, and nothing else.
@@ -120,9 +124,9 @@ pub enum Aim {
 
 /// What a runner is to do.
 #[derive(Clone, Debug)]
-pub struct Job {
+pub struct RunnerJob {
     /// What for.
-    pub aim: Aim,
+    pub aim: RunAim,
     /// The run.
     pub run: RunId,
     /// The agent, as recorded.
@@ -130,11 +134,11 @@ pub struct Job {
     /// What starts it and reads it.
     pub program: Rc<dyn Agent>,
     /// What says that its work is done.
-    pub verdict: VerdictBy,
+    pub verdict: VerdictSource,
     /// The settings: an attempt that a dead runner left may be of another agent.
     pub config: Config,
     /// What bounds an agent.
-    pub agent_limits: process::Limits,
+    pub agent_limits: process::ProcessLimits,
     /// What tokens cost, where its program does not say.
     pub prices: Prices,
     /// The model for nodes whose plan names none.
@@ -142,7 +146,7 @@ pub struct Job {
     /// The limits of this invocation, before those of the plan.
     pub limits: Limits,
     /// What is asked of agents that say that an item is done.
-    pub claims: Claims,
+    pub claims: ClaimSettings,
     /// What the next invocation takes over.
     pub flags: RunFlags,
     /// Stay and go on when a person has decided.
@@ -151,43 +155,43 @@ pub struct Job {
     pub once: bool,
     /// The worktree in which it is worked on, where it has one of its own: the work
     /// tree of the session, as soon as this is carried out.
-    pub worktree: Option<WorktreeOrder>,
+    pub worktree: Option<RunWorktree>,
     /// How many items are worked on at once, where a flag says it; more than one,
     /// each in a lane.
     pub workers: Option<NonZeroU32>,
 }
 
-enum Message {
+enum RunnerMessage {
     Grew(WorkNumber, u64),
-    Exited(WorkNumber, Exit),
-    Called(WorkNumber, CallEnd),
+    Exited(WorkNumber, ProcessExit),
+    Called(WorkNumber, GitCallEnd),
     Answered(Node, WaitAnswer),
-    Seen(Node, u64, Result<PullRequestLook, String>),
+    Seen(Node, u64, Result<PullRequestSnapshot, String>),
     Signal(&'static str),
 }
 
 /// What is known of an attempt between the moment in which its start is asked of
 /// the store and the start of its agent.
 #[derive(Default)]
-struct Starting {
+struct StartingAttempt {
     /// The work tree.
-    before: Option<Box<seen::Before>>,
+    before: Option<Box<seen::SiteSnapshot>>,
     /// What the memory has of its item.
-    prepared: Option<Prepared>,
+    prepared: Option<PreparedContext>,
 }
 
 struct Runner<'s, 'w> {
     session: &'s Session<'w>,
-    job: Job,
+    job: RunnerJob,
     row: RunRow,
     lp: RunLoop,
     plan_sync: Option<PlanSync>,
     other_runs: OtherRuns,
     project_files_at: Timestamp,
     project_files_behind: bool,
-    waiting: Waiting,
+    waiting: AskedFileFingerprints,
     look_failed: bool,
-    templates: Templates,
+    templates: PromptTemplates,
     /// What the project tells agents in the place of the words of piton, by their roles.
     role_texts: BTreeMap<String, String>,
     /// Not the run's name: later runs of a sprint have names of their own.
@@ -195,13 +199,13 @@ struct Runner<'s, 'w> {
     spool: Spool,
     /// The runner before this one died, or was ended.
     was_cut_short: bool,
-    sender: Sender<Message>,
-    receiver: Receiver<Message>,
+    sender: Sender<RunnerMessage>,
+    receiver: Receiver<RunnerMessage>,
     seen: u64,
     /// How far the tables are: what is read is known when the loop has taken it in.
     known: u64,
-    works: Works,
-    asked_commands: AskedCommands,
+    works: ActiveWorks,
+    asked_commands: StoppableThreads,
     /// What was told last of what the plan has items wait for.
     told_of_waits: Option<String>,
     /// That a person is waited for was told, and nothing happened since.
@@ -209,7 +213,7 @@ struct Runner<'s, 'w> {
     /// What was told last of the answers that said no.
     told_noes: BTreeMap<Node, String>,
     /// The pull requests that are looked at just now.
-    looks: AskedCommands,
+    looks: StoppableThreads,
     /// What was told last of pull requests that cannot be opened or seen.
     told_failures: BTreeMap<Node, String>,
     wake: Option<Timestamp>,
@@ -224,13 +228,13 @@ struct Runner<'s, 'w> {
     /// A look at a work tree failed, and that was told.
     look_missed: bool,
     /// What is known of the attempts that are about to start, by their items.
-    starting: BTreeMap<Node, Starting>,
+    starting: BTreeMap<Node, StartingAttempt>,
     /// What stood where agents are to write what comes of an item, before they did.
     artifacts_before: BTreeMap<Node, String>,
     /// An agent works in the work tree of the run, or is about to: no file comes into its way to another branch.
     agents_time: bool,
     /// What attempts made, until what piton wrote of them is committed as well.
-    progress: committing::Progress,
+    progress: committing::UncommittedProgress,
     /// Something of that was committed.
     has_committed: bool,
     /// It could not be done, and was told.
@@ -268,20 +272,23 @@ pub struct InvocationEnd {
 ///
 /// When the run may not be started, the store fails, or the agent cannot be
 /// started. Whatever happened before is recorded.
-pub fn work(
+pub fn run_invocation(
     session: &Session<'_>,
-    job: Job,
+    job: RunnerJob,
     tell: &mut dyn FnMut(Notice<'_>),
 ) -> Result<InvocationEnd, Failure> {
     process::adopt_orphans();
     let (sender, receiver) = mpsc::channel();
     let for_signals = sender.clone();
-    let signals = Signals::listen(move |name| for_signals.send(Message::Signal(name)).is_ok())?;
-    let opened = open(session, job, (sender, receiver), tell);
+    let signals =
+        SignalListener::listen(move |name| for_signals.send(RunnerMessage::Signal(name)).is_ok())?;
+    let opened = open_runner(session, job, (sender, receiver), tell);
     let result = opened.and_then(|mut runner| {
-        let result = runner.end_survivors(tell).and_then(|()| runner.drive(tell));
+        let result = runner
+            .end_survivors(tell)
+            .and_then(|()| runner.drive_loop(tell));
         if let Err(failure) = &result {
-            runner.abandon(failure);
+            runner.abort_run(failure);
         }
         let by_signal = runner.stop_reason.is_some();
         result.map(|row| InvocationEnd { row, by_signal })
@@ -291,50 +298,51 @@ pub fn work(
 }
 
 /// Takes the run, and what works on it.
-fn open<'s, 'w>(
+fn open_runner<'s, 'w>(
     session: &'s Session<'w>,
-    job: Job,
-    (sender, receiver): (Sender<Message>, Receiver<Message>),
+    job: RunnerJob,
+    (sender, receiver): (Sender<RunnerMessage>, Receiver<RunnerMessage>),
     tell: &mut dyn FnMut(Notice<'_>),
 ) -> Result<Runner<'s, 'w>, Failure> {
     let run = job.run;
     let rows = session.load(&[Need::Run(run)])?;
-    let row = known(rows.tables.run(run))?;
-    let is_whole = || job.worktree.as_ref().is_none_or(WorktreeOrder::is_whole);
-    if job.aim == Aim::Work && is_whole() {
-        refuse_dirty(session, &row)?;
+    let row = require_run(rows.tables.run(run))?;
+    let is_whole = || job.worktree.as_ref().is_none_or(RunWorktree::is_complete);
+    if job.aim == RunAim::Work && is_whole() {
+        refuse_dirty_work_tree(session, &row)?;
     }
     let workers = lanes::count_workers(session, &job, &row, tell)?;
     let goal = match job.aim {
-        Aim::Work => pull_requests::work_goal(session, &job, &row, tell)?,
-        Aim::Settle | Aim::Join => WorkGoal::Target,
+        RunAim::Work => pull_requests::work_goal(session, &job, &row, tell)?,
+        RunAim::Settle | RunAim::Join => WorkGoal::Target,
     };
-    let has_several = job.aim == Aim::Work && row.policy.has_several_repositories();
+    let has_several = job.aim == RunAim::Work && row.policy.has_several_repositories();
     let in_lanes =
         row.lanes.is_some() || goal != WorkGoal::Target || workers > NonZeroU32::MIN || has_several;
-    if job.aim == Aim::Work {
-        lanes::tell_unknown_tables(&job, &row, tell);
+    if job.aim == RunAim::Work {
+        lanes::warn_unknown_tables(&job, &row, tell);
     }
-    let role_texts = own_work::role_texts(session, &job, &row)?;
+    let role_texts = own_work::read_role_texts(session, &job, &row)?;
     let mut beside = None;
-    let mut spool = left_behind::spool(session, run)?;
-    let taken = if job.aim == Aim::Join {
-        let (lock, name, events) = joining::join(session, &job)?;
-        spool = spool.by(Some(&name));
+    let mut spool = left_behind::open_run_spool(session, run)?;
+    let taken = if job.aim == RunAim::Join {
+        let (lock, name, events) = joining::join_run(session, &job)?;
+        spool = spool.with_lock_name(Some(&name));
         beside = Some((lock, name));
         let known = row.policy.repositories.as_ref();
-        let pool = Pool::of_run(&session.project, &job.config, known).map_err(failure_of)?;
-        let trees = crate::repositories::trees_of_run(session.world, &session.project, &row)?;
+        let pool =
+            Pool::open_for_run(&session.project, &job.config, known).map_err(failure_of_lane)?;
+        let trees = crate::repositories::work_trees_of_run(session.world, &session.project, &row)?;
         (events, Some(RunLanes::new(pool, &trees)))
     } else {
-        take(session, &job, &row, (in_lanes, goal), tell)?
+        take_run(session, &job, &row, (in_lanes, goal), tell)?
     };
     let (started, lanes) = taken;
-    let was_cut_short = left_behind::was_cut_short(&row);
-    let token = token_of(&started);
-    let (tables, seen) = picture(session, run)?;
-    let row = known(tables.run(run))?;
-    let options = Options {
+    let was_cut_short = left_behind::was_interrupted(&row);
+    let token = lease_token(&started);
+    let (tables, seen) = load_run_snapshot(session, run)?;
+    let row = require_run(tables.run(run))?;
+    let options = RunLoopOptions {
         agent: job.agent.clone(),
         model: job.model.clone(),
         wait: job.wait,
@@ -346,12 +354,12 @@ fn open<'s, 'w>(
     let mut plan_sync = None;
     if beside.is_none() {
         plan_sync = open_plan_sync(session, &row, lp.tables(), tell);
-        left_behind::sweep(session, &row, plan_sync.as_mut());
+        left_behind::remove_temporary_files(session, &row, plan_sync.as_mut());
     }
-    let templates = Templates::of_plan(&row.face, row.native.as_ref(), &row.source);
+    let templates = PromptTemplates::of_plan(&row.face, row.native.as_ref(), &row.source);
     let mut clock = RunClock::new(session.world);
     if let Some(last) = started.last() {
-        clock.saw(session.world, last.record.stamp.time);
+        clock.advance_to(session.world, last.record.stamp.time);
     }
     let beat = clock.now(session.world);
     let format = plan_format(&row.face);
@@ -366,7 +374,7 @@ fn open<'s, 'w>(
         other_runs,
         project_files_at: beat,
         project_files_behind: true,
-        waiting: Waiting::new(),
+        waiting: AskedFileFingerprints::new(),
         look_failed: false,
         templates,
         role_texts,
@@ -377,12 +385,12 @@ fn open<'s, 'w>(
         receiver,
         seen,
         known: seen,
-        works: Works::default(),
-        asked_commands: AskedCommands::default(),
+        works: ActiveWorks::default(),
+        asked_commands: StoppableThreads::default(),
         told_of_waits: None,
         told_of_person: false,
         told_noes: BTreeMap::new(),
-        looks: AskedCommands::default(),
+        looks: StoppableThreads::default(),
         told_failures: BTreeMap::new(),
         wake: None,
         saw_pause_file: false,
@@ -390,12 +398,12 @@ fn open<'s, 'w>(
         tick_at: beat,
         beat,
         stop_reason: None,
-        sites: Sites::new(Site::of(session.project.clone())),
+        sites: Sites::new(Site::of_project(session.project.clone())),
         look_missed: false,
         starting: BTreeMap::new(),
         artifacts_before: BTreeMap::new(),
         agents_time: true,
-        progress: committing::Progress::default(),
+        progress: committing::UncommittedProgress::default(),
         has_committed: false,
         commit_missed: false,
         commits_hang: false,
@@ -407,10 +415,10 @@ fn open<'s, 'w>(
         plan_lock: None,
     };
     if runner.beside.is_none() {
-        runner.find_held_lanes();
-        runner.note_last_commit();
+        runner.restore_held_lanes();
+        runner.record_last_commit();
     }
-    let own = StreamId::run(run);
+    let own = StreamId::of_run(run);
     let ours = started.iter();
     for recorded in ours.filter(|recorded| recorded.record.stream == own) {
         tell(Notice::Event(recorded, runner.lp.tables()));
@@ -420,15 +428,15 @@ fn open<'s, 'w>(
 
 /// Takes the run, and makes its lanes ready to be taken: what was recorded, and
 /// the lanes where it is worked on in some.
-fn take(
+fn take_run(
     session: &Session<'_>,
-    job: &Job,
+    job: &RunnerJob,
     row: &RunRow,
     (in_lanes, goes): (bool, WorkGoal),
     tell: &mut dyn FnMut(Notice<'_>),
-) -> Result<(Vec<Recorded>, Option<RunLanes>), Failure> {
+) -> Result<(Vec<DecodedRecord>, Option<RunLanes>), Failure> {
     let run = job.run;
-    let limits = row.policy.limits.overridden_by(&job.limits);
+    let limits = row.policy.limits.with_overrides(&job.limits);
     let order = job.worktree.as_ref();
     let begins = match in_lanes && row.target.is_none() && order.is_none() {
         true => Some(lanes::new_target(&session.project.work_tree, row, None)?),
@@ -436,7 +444,7 @@ fn take(
     };
     if in_lanes {
         // What was left to a landing that has come is not that of this invocation.
-        News::tell(&project_sync::follow(session), tell);
+        FileNotice::emit_all(&project_sync::sync_files(session), tell);
     }
     let target = begins.as_ref().or(row.target.as_deref());
     let of_target = target.map(|target| Checkout {
@@ -444,44 +452,44 @@ fn take(
         branch: Some(target.branch.clone()),
         commit: Some(target.tip.clone()),
     });
-    let on_target = of_target.or_else(|| order.map(WorktreeOrder::checkout));
+    let on_target = of_target.or_else(|| order.map(RunWorktree::planned_checkout));
     let on_target = on_target.filter(|_| in_lanes);
-    let facts = facts(session);
-    let facts = Facts {
-        holder: HolderKnown::Excluded,
+    let facts = runner_facts(session);
+    let facts = CallerFacts {
+        holder: HolderLiveness::Excluded,
         checkout: on_target.or(facts.checkout),
         ..facts
     };
-    let owner = owner();
+    let owner = owner_name();
     let claims = job.claims.clone();
     let start = match job.aim {
-        Aim::Settle | Aim::Join => Command::TakeRun { run, owner },
-        Aim::Work => Command::StartRun {
+        RunAim::Settle | RunAim::Join => Command::TakeRun { run, owner },
+        RunAim::Work => Command::StartRun {
             run,
             owner,
             limits,
             claims,
             flags: Box::new(job.flags.clone()),
             settles: !row.is_settled,
-            notify: job.config.notify.wants_ends(),
+            notify: job.config.notify.should_notify_of_ends(),
         },
     };
     let started = session.commit(&start, &facts)?.events;
     fail::point("run.leased");
     if let Some(order) = &job.worktree {
-        let token = token_of(&started);
-        if let Err(failure) = order.carry_out(session, (run, token), tell) {
-            give_back(session, (run, token), &failure);
+        let token = lease_token(&started);
+        if let Err(failure) = order.create_if_needed(session, (run, token), tell) {
+            interrupt_run(session, (run, token), &failure);
             return Err(failure);
         }
     }
     let mut lanes = None;
     if in_lanes {
-        let token = token_of(&started);
-        match lanes::enter(session, job, (run, token), (begins, goes)) {
+        let token = lease_token(&started);
+        match lanes::enter_lanes(session, job, (run, token), (begins, goes)) {
             Ok(entered) => lanes = Some(entered),
             Err(failure) => {
-                give_back(session, (run, token), &failure);
+                interrupt_run(session, (run, token), &failure);
                 return Err(failure);
             }
         }
@@ -490,7 +498,7 @@ fn take(
 }
 
 /// The token with which a run was taken.
-fn token_of(events: &[Recorded]) -> u64 {
+fn lease_token(events: &[DecodedRecord]) -> u64 {
     let mut token = 0;
     for recorded in events {
         if let Event::LeaseTaken { token: taken, .. } = &recorded.event {
@@ -502,54 +510,54 @@ fn token_of(events: &[Recorded]) -> u64 {
 
 /// Whether nobody works on a run any more: what is to be done at its end is for the
 /// last runner.
-pub(crate) fn is_left(session: &Session<'_>, row: &RunRow) -> bool {
-    row.holder.is_none() && left_behind::living(&session.project, row).is_empty()
+pub(crate) fn is_without_runners(session: &Session<'_>, row: &RunRow) -> bool {
+    row.holder.is_none() && left_behind::locks_of_living_runners(&session.project, row).is_empty()
 }
 
 /// Gives a run back on which nobody can work.
-fn give_back(session: &Session<'_>, (run, token): (RunId, u64), failure: &Failure) {
+fn interrupt_run(session: &Session<'_>, (run, token): (RunId, u64), failure: &Failure) {
     let reason = failure.message.clone();
     let facts = facts_of_run(session, run);
     // Best effort: a lease that stays is taken by the next runner all the same.
     session
         .commit(&Command::InterruptRun { run, token, reason }, &facts)
         .ok();
-    release(session, (run, token));
+    release_run(session, (run, token));
 }
 
-fn release(session: &Session<'_>, (run, token): (RunId, u64)) {
+fn release_run(session: &Session<'_>, (run, token): (RunId, u64)) {
     let facts = facts_of_run(session, run);
     session
         .commit(&Command::ReleaseRun { run, token }, &facts)
         .ok();
 }
 
-fn known(row: Option<&RunRow>) -> Result<RunRow, Failure> {
+fn require_run(row: Option<&RunRow>) -> Result<RunRow, Failure> {
     row.cloned().ok_or_else(|| {
-        Failure::new("run.unknown", "the run is gone").hint("see the runs with `piton status`")
+        Failure::new("run.unknown", "the run is gone").with_hint("see the runs with `piton status`")
     })
 }
 
 /// The rows of a run, and the position of the last event that is in them.
-fn picture(session: &Session<'_>, run: RunId) -> Result<(Tables, u64), Failure> {
-    let stream = StreamId::run(run);
+fn load_run_snapshot(session: &Session<'_>, run: RunId) -> Result<(Tables, u64), Failure> {
+    let stream = StreamId::of_run(run);
     loop {
-        let before = session.store.position(&stream)?;
-        let tables = rows_of_plan(session, run, &[Need::OpenAttempts(Some(run))])?;
+        let before = session.store.event_count(&stream)?;
+        let tables = load_plan_rows(session, run, &[Need::OpenAttempts(Some(run))])?;
         // Whoever wrote in between is seen whole the next time round.
-        if session.store.position(&stream)? == before {
+        if session.store.event_count(&stream)? == before {
             return Ok((tables, before));
         }
     }
 }
 
 /// A dirty work tree would be committed as if an agent had made it so.
-fn refuse_dirty(session: &Session<'_>, row: &RunRow) -> Result<(), Failure> {
-    if !row.policy.auto_commit || is_half_done(session, row)? {
+fn refuse_dirty_work_tree(session: &Session<'_>, row: &RunRow) -> Result<(), Failure> {
+    if !row.policy.auto_commit || has_begun_task(session, row)? {
         return Ok(());
     }
     git::refuse_without_identity(&session.project.work_tree, false)?;
-    refuse_changes(&session.project, &row.face, &row.source)
+    refuse_foreign_changes(&session.project, &row.face, &row.source)
 }
 
 /// Refuses to commit, for the plan of a format at `source`, what somebody else
@@ -558,8 +566,15 @@ fn refuse_dirty(session: &Session<'_>, row: &RunRow) -> Result<(), Failure> {
 /// # Errors
 ///
 /// When something has changed, git is missing, or this is no work tree of it.
-pub(crate) fn refuse_changes(project: &Project, face: &str, source: &str) -> Result<(), Failure> {
-    let changes = git::changes(&project.work_tree, &own_files(project, face, source))?;
+pub(crate) fn refuse_foreign_changes(
+    project: &Project,
+    face: &str,
+    source: &str,
+) -> Result<(), Failure> {
+    let changes = git::uncommitted_changes(
+        &project.work_tree,
+        &own_file_prefixes(project, face, source),
+    )?;
     if changes.is_empty() {
         return Ok(());
     }
@@ -576,11 +591,13 @@ pub(crate) fn refuse_changes(project: &Project, face: &str, source: &str) -> Res
             shown.join(", ")
         ),
     )
-    .hint("commit them or put them aside with `git stash --include-untracked`, then run again"))
+    .with_hint(
+        "commit them or put them aside with `git stash --include-untracked`, then run again",
+    ))
 }
 
 /// Whether a task was begun: what has changed since belongs to it.
-fn is_half_done(session: &Session<'_>, row: &RunRow) -> Result<bool, Failure> {
+fn has_begun_task(session: &Session<'_>, row: &RunRow) -> Result<bool, Failure> {
     let rows = session.load(&[Need::Tree(row.id)])?;
     let begun = |item: &ItemRow| {
         let task = item.is_task() && item.state == ItemState::Working;
@@ -593,7 +610,11 @@ fn is_half_done(session: &Session<'_>, row: &RunRow) -> Result<bool, Failure> {
 ///
 /// With what it keeps beside them: versions of others, copies, and what a
 /// crash in the middle of a write leaves.
-pub(crate) fn own_files(project: &Project, face: &str, source: &str) -> Vec<git::Own> {
+pub(crate) fn own_file_prefixes(
+    project: &Project,
+    face: &str,
+    source: &str,
+) -> Vec<git::OwnFilePrefix> {
     let format = plan_format(face);
     let beside = format.and_then(|format| format.list_beside);
     let beside = beside.map(|beside| beside.name);
@@ -606,7 +627,7 @@ pub(crate) fn own_files(project: &Project, face: &str, source: &str) -> Vec<git:
         ),
         None => return Vec::new(),
     };
-    let folder = project.absolute(folder);
+    let folder = project.absolute_path(folder);
     // A second work tree has the version of its branch, which is nobody's work.
     let inner = folder.strip_prefix(&project.work_tree);
     let Ok(folder) = inner.or_else(|_| folder.strip_prefix(&project.root)) else {
@@ -617,7 +638,7 @@ pub(crate) fn own_files(project: &Project, face: &str, source: &str) -> Vec<git:
     let begins = names.into_iter().flatten();
     let begins = begins.flat_map(|name| [name.to_owned(), format!(".{name}.")]);
     begins
-        .map(|begin| git::Own {
+        .map(|begin| git::OwnFilePrefix {
             folder: folder.clone().into_owned(),
             begin,
         })
@@ -629,28 +650,28 @@ fn commit_mark(run: RunId, node: &Node) -> String {
     process::own_mark(&format!("commit-{run}-{node}"))
 }
 
-pub(crate) fn owner() -> String {
-    let me = process::myself();
+pub(crate) fn owner_name() -> String {
+    let me = process::current_process();
     format!("process {} on {}", me.pid, me.host)
 }
 
-fn facts(session: &Session<'_>) -> Facts {
-    facts_at(session, git::checked_out(&session.project.work_tree))
+fn runner_facts(session: &Session<'_>) -> CallerFacts {
+    facts_with_checkout(session, git::read_checkout(&session.project.work_tree))
 }
 
 /// The same, where the work of the run is.
-fn facts_of_run(session: &Session<'_>, run: RunId) -> Facts {
-    Facts {
-        checkout: session.facts_of_run(run, HolderKnown::Nothing).checkout,
-        ..facts(session)
+fn facts_of_run(session: &Session<'_>, run: RunId) -> CallerFacts {
+    CallerFacts {
+        checkout: session.facts_of_run(run, HolderLiveness::Nothing).checkout,
+        ..runner_facts(session)
     }
 }
 
-fn facts_at(session: &Session<'_>, checkout: Option<Checkout>) -> Facts {
-    Facts {
-        actor: Actor::Runner(owner()),
-        decision: DecisionId(session.world.id()),
-        holder: HolderKnown::Nothing,
+fn facts_with_checkout(session: &Session<'_>, checkout: Option<Checkout>) -> CallerFacts {
+    CallerFacts {
+        actor: Actor::Runner(owner_name()),
+        decision: DecisionId(session.world.new_id()),
+        holder: HolderLiveness::Nothing,
         checkout,
     }
 }
@@ -676,39 +697,39 @@ fn open_plan_sync(
 impl Runner<'_, '_> {
     /// What the run has, as git says: the branch and the commit that its work goes
     /// onto.
-    fn here(&self) -> Option<Checkout> {
-        if let Some(target) = self.target().filter(|_| self.lanes.is_some()) {
+    fn target_checkout(&self) -> Option<Checkout> {
+        if let Some(target) = self.run_target().filter(|_| self.lanes.is_some()) {
             return Some(Checkout {
                 repository: None,
                 branch: Some(target.branch),
                 commit: Some(target.tip),
             });
         }
-        git::checked_out(self.sites.of_run.tree())
+        git::read_checkout(self.sites.of_run.tree_path())
     }
 
     /// What the commands of this runner bring with them.
-    fn facts(&self) -> Facts {
-        facts_at(self.session, self.here())
+    fn current_facts(&self) -> CallerFacts {
+        facts_with_checkout(self.session, self.target_checkout())
     }
 
     /// The same; what a merge brought to the target was done on the commit that this
     /// is at then.
-    fn facts_of(&self, command: &Command) -> Facts {
-        let mut facts = self.facts();
+    fn facts_of_command(&self, command: &Command) -> CallerFacts {
+        let mut facts = self.current_facts();
         if let Command::StepMerge { node, .. }
         | Command::StartAttempt { node, .. }
         | Command::EndAttempt { node, .. } = command
-            && let Some(repository) = self.repository_of(node)
+            && let Some(repository) = self.repository_of_item(node)
         {
-            facts.checkout = self.target_of(node).map(|target| Checkout {
+            facts.checkout = self.target_of_item(node).map(|target| Checkout {
                 repository: Some(repository),
                 branch: Some(target.branch),
                 commit: Some(target.tip),
             });
         }
         if let Command::StepMerge { node, step, .. } = command
-            && let Some(commit) = self.target_after(node, step)
+            && let Some(commit) = self.target_commit_after(node, step)
             && let Some(here) = &mut facts.checkout
         {
             here.commit = Some(commit);
@@ -722,7 +743,7 @@ impl Runner<'_, '_> {
             return Ok(());
         }
         let grace = self.job.agent_limits.grace;
-        let living = left_behind::living(&self.session.project, &self.row);
+        let living = left_behind::locks_of_living_runners(&self.session.project, &self.row);
         let run = (self.lp.tables(), self.row.id, self.was_cut_short);
         left_behind::end_survivors(&self.spool, run, &living, grace, tell)
     }
@@ -731,53 +752,53 @@ impl Runner<'_, '_> {
     /// run is given back if the store still takes anything.
     ///
     /// The intent of an agent that worked stays open; the next runner settles it.
-    fn abandon(&mut self, failure: &Failure) {
+    fn abort_run(&mut self, failure: &Failure) {
         for (_, work) in self.works.iter() {
             work.stop(false);
         }
         while !self.works.is_empty() {
             match self.receiver.recv() {
-                Ok(Message::Exited(number, _) | Message::Called(number, _)) => {
-                    self.works.take(number);
+                Ok(RunnerMessage::Exited(number, _) | RunnerMessage::Called(number, _)) => {
+                    self.works.remove(number);
                 }
                 Ok(
-                    Message::Grew(..)
-                    | Message::Signal(_)
-                    | Message::Answered(..)
-                    | Message::Seen(..),
+                    RunnerMessage::Grew(..)
+                    | RunnerMessage::Signal(_)
+                    | RunnerMessage::Answered(..)
+                    | RunnerMessage::Seen(..),
                 ) => {}
                 Err(_) => break,
             }
         }
         let run = (self.row.id, self.lp.token());
         if let Some((_, name)) = &self.beside {
-            run_lock::clear_beside(&self.session.project, &self.row, name);
+            run_lock::remove_joint_lock(&self.session.project, &self.row, name);
         }
-        match self.lp.has_others() {
+        match self.lp.has_other_runners() {
             // Those that are there go on.
-            true => release(self.session, run),
-            false => give_back(self.session, run, failure),
+            true => release_run(self.session, run),
+            false => interrupt_run(self.session, run, failure),
         }
     }
 
-    fn drive(&mut self, tell: &mut dyn FnMut(Notice<'_>)) -> Result<RunRow, Failure> {
-        self.look(tell)?;
+    fn drive_loop(&mut self, tell: &mut dyn FnMut(Notice<'_>)) -> Result<RunRow, Failure> {
+        self.import_plan_edits(tell)?;
         self.write_files(true, tell);
         let mut effects = VecDeque::from([Effect::Look]);
         loop {
             let inputs = match effects.pop_front() {
                 Some(Effect::Finish(ending)) => {
                     tracing::info!(?ending, "the invocation is over");
-                    return self.finish(ending, tell);
+                    return self.finish_invocation(ending, tell);
                 }
-                Some(effect) => self.perform(effect, tell)?,
-                None => self.listen(tell)?,
+                Some(effect) => self.perform_effect(effect, tell)?,
+                None => self.wait_for_message(tell)?,
             };
-            self.step(inputs, &mut effects, tell);
+            self.apply_inputs(inputs, &mut effects, tell);
             // A signal that came meanwhile is not kept waiting by a chain of effects.
             while let Ok(message) = self.receiver.try_recv() {
-                let inputs = self.heard(message, tell)?;
-                self.step(inputs, &mut effects, tell);
+                let inputs = self.handle_message(message, tell)?;
+                self.apply_inputs(inputs, &mut effects, tell);
             }
         }
     }
@@ -789,7 +810,7 @@ impl Runner<'_, '_> {
 
     /// Lets the loop take inputs in, and tells of the events among them with
     /// the rows as the loop has them then.
-    fn step(
+    fn apply_inputs(
         &mut self,
         inputs: Vec<Input>,
         effects: &mut VecDeque<Effect>,
@@ -821,45 +842,46 @@ impl Runner<'_, '_> {
                 | Input::Stop { .. } => Vec::new(),
             };
             if let Some(last) = events.last() {
-                self.clock.saw(self.session.world, last.record.stamp.time);
+                self.clock
+                    .advance_to(self.session.world, last.record.stamp.time);
             }
             effects.extend(self.lp.step(self.now(), input));
             if let Some(last) = events.last() {
                 self.known = last.record.stamp.position;
             }
-            self.note_lanes(&events);
-            self.announce(&events, tell);
+            self.release_left_lanes(&events);
+            self.emit_events(&events, tell);
         }
     }
 
-    fn perform(
+    fn perform_effect(
         &mut self,
         effect: Effect,
         tell: &mut dyn FnMut(Notice<'_>),
     ) -> Result<Vec<Input>, Failure> {
         match effect {
             Effect::Look => {
-                if self.job.aim == Aim::Work {
-                    worktree::refuse_gone(&self.session.project, &self.row)?;
+                if self.job.aim == RunAim::Work {
+                    worktree::refuse_missing_worktree(&self.session.project, &self.row)?;
                 }
-                self.look(tell)?;
-                if self.lp.holds_run() {
+                self.import_plan_edits(tell)?;
+                if self.lp.is_holder() {
                     self.ask_for_merge()?;
                 }
-                let events = self.news()?;
-                let pause_file = self.pause_file();
+                let events = self.read_new_events()?;
+                let pause_file = self.has_pause_file();
                 self.saw_pause_file = pause_file;
                 let looked = Input::Looked {
                     events,
                     pause_file,
-                    attempt: AttemptId(self.session.world.id()),
+                    attempt: AttemptId(self.session.world.new_id()),
                 };
-                let budgets = self.look_at_budgets(tell)?;
+                let budgets = self.check_budgets(tell)?;
                 Ok(budgets.into_iter().chain([looked]).collect())
             }
             Effect::Commit(command) => {
-                let command = self.completed(command, tell)?;
-                self.commit(&command)
+                let command = self.complete_start_command(command, tell)?;
+                self.commit_command(&command)
             }
             Effect::StartAgent {
                 attempt,
@@ -868,7 +890,7 @@ impl Runner<'_, '_> {
                 until,
             } => self.start_agent(attempt, &node, role, until, tell),
             Effect::SettleAgent { attempt, node } => {
-                Ok(vec![self.settle_agent(attempt, node, tell)?])
+                Ok(vec![self.settle_dead_agent(attempt, node, tell)?])
             }
             Effect::AskBaseline { attempt, node } => Ok(vec![Input::Baseline {
                 answer: self.answer_baseline(&node, tell),
@@ -878,34 +900,34 @@ impl Runner<'_, '_> {
             Effect::RunGate { node, number } => self.start_gate(&node, number, tell),
             Effect::CommitIntent { node } => {
                 if let Err(lost) = self.refuse_lost_lane(&node) {
-                    return self.lose_work(&node, &lost, tell);
+                    return self.record_lost_work(&node, &lost, tell);
                 }
-                let head = git::head(self.sites.at(&node).tree())?;
+                let head = git::head_commit(self.sites.site_of_item(&node).tree_path())?;
                 let command = Command::StartCommit {
                     run: self.row.id,
                     token: self.lp.token(),
                     node,
                     head,
                 };
-                self.commit(&command)
+                self.commit_command(&command)
             }
             Effect::MakeCommit { node, settle } => {
                 // A hook may take its time.
-                self.follow(tell);
-                Ok(self.make_commit(&node, settle, tell))
+                self.write_files_if_due(tell);
+                Ok(self.start_commit(&node, settle, tell))
             }
             Effect::StopWork { node, kill } => {
-                let why = self.why_stopped(&node);
+                let why = self.stop_cause(&node);
                 tracing::info!(%node, ?why, kill, "what works is stopped");
-                if let Some(work) = self.works.at_mut(&node) {
+                if let Some(work) = self.works.work_on_item_mut(&node) {
                     work.asked.get_or_insert(why);
                     work.stop(kill);
                 }
                 Ok(Vec::new())
             }
-            Effect::AskWait { node, wait } => Ok(self.ask_wait(node, &wait)),
+            Effect::AskWait { node, wait } => Ok(self.start_wait_command(node, &wait)),
             Effect::EndAsking { node } => {
-                self.end_asking(&node);
+                self.stop_wait_command(&node);
                 Ok(Vec::new())
             }
             Effect::WakeAt(time) => {
@@ -914,18 +936,18 @@ impl Runner<'_, '_> {
             }
             Effect::WaitUntil(until) => {
                 tracing::info!(%until, "waits");
-                self.sites.forget_looks();
+                self.sites.clear_snapshots();
                 self.wake = Some(until);
-                self.end_agents_time();
+                self.update_agents_time();
                 self.write_files(true, tell);
                 self.commit_progress(tell);
-                self.tell_of_wait(until, tell);
+                self.report_waits_once(until, tell);
                 Ok(Vec::new())
             }
             Effect::WaitForPerson => {
                 tracing::info!("waits for a person");
-                self.sites.forget_looks();
-                self.end_agents_time();
+                self.sites.clear_snapshots();
+                self.update_agents_time();
                 self.write_files(true, tell);
                 self.commit_progress(tell);
                 // Each look at a pull request leads here again.
@@ -942,78 +964,86 @@ impl Runner<'_, '_> {
             Effect::CheckMerge { node } => self.check_merge(&node),
             Effect::MoveTarget { node } => Ok(self.move_target(&node)),
             Effect::OpenPullRequest { node } => Ok(self.open_pull_request(&node)),
-            Effect::TakePullRequest { node, number } => Ok(self.take_pull_request(&node, number)),
-            Effect::FollowPullRequest { node } => Ok(self.follow_pull_request(&node)),
-            Effect::LookAtPullRequest { node, number } => {
-                Ok(self.look_at_pull_request(node, number))
-            }
+            Effect::TakePullRequest { node, number } => Ok(self.adopt_pull_request(&node, number)),
+            Effect::FollowPullRequest { node } => Ok(self.fetch_merged_pull_request(&node)),
+            Effect::LookAtPullRequest { node, number } => Ok(self.poll_pull_request(node, number)),
         }
     }
 
     /// Why what works on an item is ended: a signal, somebody's wish, or the time.
-    fn why_stopped(&self, node: &Node) -> Asked {
+    fn stop_cause(&self, node: &Node) -> WorkStopCause {
         let asked = self.lp.run().and_then(|row| row.asked.as_ref());
-        let asked = asked.filter(|asked| asked.request == Request::Stop);
-        let stuck = self.works.at(node).and_then(Work::stuck);
+        let asked = asked.filter(|asked| asked.request == RunnerRequest::Stop);
+        let stuck = self
+            .works
+            .work_on_item(node)
+            .and_then(ActiveWork::stuck_cause);
         match (&self.stop_reason, asked, stuck) {
-            (Some(signal), ..) => Asked::Wanted(signal.clone()),
-            (None, Some(asked), _) => Asked::Wanted(format!("stopped by {}", asked.by)),
+            (Some(signal), ..) => WorkStopCause::Wanted(signal.clone()),
+            (None, Some(asked), _) => WorkStopCause::Wanted(format!("stopped by {}", asked.by)),
             (None, None, Some(stuck)) => stuck,
             (None, None, None) if self.fault.is_some() => {
-                Asked::Wanted("the run cannot go on".to_owned())
+                WorkStopCause::Wanted("the run cannot go on".to_owned())
             }
-            (None, None, None) if self.is_left_out(node) => {
-                Asked::Wanted("its item is left out".to_owned())
+            (None, None, None) if self.is_skip_asked(node) => {
+                WorkStopCause::Wanted("its item is left out".to_owned())
             }
-            (None, None, None) => Asked::Wanted(self.lp.used_up(node).map_or_else(
-                || "the time box is over".to_owned(),
-                |limit| format!("stopped at a limit: {limit}"),
-            )),
+            (None, None, None) => {
+                WorkStopCause::Wanted(self.lp.exhausted_budget_of(node).map_or_else(
+                    || "the time box is over".to_owned(),
+                    |limit| format!("stopped at a limit: {limit}"),
+                ))
+            }
         }
     }
 
     /// Whether a person wants the item left out.
-    fn is_left_out(&self, node: &Node) -> bool {
+    fn is_skip_asked(&self, node: &Node) -> bool {
         let item = self.lp.tables().item(self.row.id, node);
         item.is_some_and(|item| item.skip_asked)
     }
 
     fn plan_folder(&self) -> PathBuf {
-        self.session.project.absolute(PlanFile::folder(&self.row))
+        self.session
+            .project
+            .absolute_path(PlanFile::folder_of_run(&self.row))
     }
 
     /// Whether the plan is a folder, in which more lies than its file.
-    fn has_folder(&self) -> bool {
+    fn has_plan_folder(&self) -> bool {
         plan_format(&self.row.face).is_some_and(|format| !format.is_one_file())
     }
 
-    fn commit(&mut self, command: &Command) -> Result<Vec<Input>, Failure> {
+    fn commit_command(&mut self, command: &Command) -> Result<Vec<Input>, Failure> {
         // Others may have written in between: their events come first.
-        let committed = match self.session.commit(command, &self.facts_of(command)) {
+        let committed = match self
+            .session
+            .commit(command, &self.facts_of_command(command))
+        {
             Ok(committed) => committed,
             Err(CommitError::Refused(refusal)) => return Ok(vec![Input::Refused(refusal)]),
             Err(other) => return Err(other.into()),
         };
         fail::point("run.committed");
-        self.doubt(&committed.events);
+        self.ask_about_failing_memories(&committed.events);
         // What is logged among the sessions has positions of its own.
-        let own = StreamId::run(self.row.id);
+        let own = StreamId::of_run(self.row.id);
         let mut ours = committed.events;
         ours.retain(|recorded| recorded.record.stream == own);
         let mut events = Vec::new();
         if let Some(first) = ours.first() {
             let before = first.record.stamp.position.saturating_sub(1);
-            events = self.events_up_to(before)?;
+            events = self.read_events_up_to(before)?;
         }
         events.extend(ours);
         if let Some(last) = events.last() {
             self.seen = last.record.stamp.position;
         }
-        self.note_commits(&events);
-        let ended: Vec<AttemptId> = events.iter().filter_map(ended_attempt).collect();
+        self.record_commits(&events);
+        let ended: Vec<AttemptId> = events.iter().filter_map(ended_attempt_id).collect();
         // The outcome is durable: what the agent said raw is not needed any more.
         for attempt in ended {
-            self.spool.remove(&attempt.to_string()).ok();
+            self.spool.remove_attempt(&attempt.to_string()).ok();
             fail::point("run.spool-removed");
         }
         Ok(vec![Input::Committed(events)])
@@ -1021,7 +1051,7 @@ impl Runner<'_, '_> {
 
     /// Asks a person about what attempts keep failing with. What is not asked now
     /// is asked when the next one fails with it.
-    fn doubt(&self, events: &[Recorded]) {
+    fn ask_about_failing_memories(&self, events: &[DecodedRecord]) {
         let mut ids: Vec<String> = Vec::new();
         for recorded in events {
             if let Event::MemoryJudged {
@@ -1034,17 +1064,17 @@ impl Runner<'_, '_> {
         }
         if !ids.is_empty() {
             let command = Command::DoubtMemories(ids);
-            self.session.commit(&command, &self.facts()).ok();
+            self.session.commit(&command, &self.current_facts()).ok();
         }
     }
 
     /// Tells of events, with the rows as each one leaves them.
-    fn announce(&mut self, events: &[Recorded], tell: &mut dyn FnMut(Notice<'_>)) {
+    fn emit_events(&mut self, events: &[DecodedRecord], tell: &mut dyn FnMut(Notice<'_>)) {
         if events.is_empty() {
             return;
         }
         if let Some(plan_sync) = &mut self.plan_sync {
-            plan_sync.mark();
+            plan_sync.mark_behind();
         }
         self.project_files_behind = true;
         self.told_of_person = false;
@@ -1053,36 +1083,42 @@ impl Runner<'_, '_> {
         }
     }
 
-    fn events_up_to(&self, position: u64) -> Result<Vec<Recorded>, Failure> {
-        let stream = StreamId::run(self.row.id);
+    fn read_events_up_to(&self, position: u64) -> Result<Vec<DecodedRecord>, Failure> {
+        let stream = StreamId::of_run(self.row.id);
         let mut events = Vec::new();
         let mut seen = self.seen;
         while seen < position {
             let limit = usize::try_from(position - seen).unwrap_or(PAGE).min(PAGE);
-            let page = self.session.store.stream(&stream, seen, limit)?;
+            let page = self.session.store.read_stream(&stream, seen, limit)?;
             let Some(last) = page.last() else { break };
             seen = last.stamp.position;
             for record in page {
-                let event = record.event().map_err(|error| {
+                let event = record.decode_event().map_err(|error| {
                     Failure::new("store.newer", error.to_string())
-                        .hint("use the newer piton that wrote it")
+                        .with_hint("use the newer piton that wrote it")
                 })?;
-                events.push(Recorded { record, event });
+                events.push(DecodedRecord { record, event });
             }
         }
         Ok(events)
     }
 
     /// The events of others since the last look.
-    fn news(&mut self) -> Result<Vec<Recorded>, Failure> {
-        let position = self.session.store.position(&StreamId::run(self.row.id))?;
-        let events = self.events_up_to(position)?;
+    fn read_new_events(&mut self) -> Result<Vec<DecodedRecord>, Failure> {
+        let position = self
+            .session
+            .store
+            .event_count(&StreamId::of_run(self.row.id))?;
+        let events = self.read_events_up_to(position)?;
         self.seen = self.seen.max(position);
         Ok(events)
     }
 
     /// Waits for whatever comes next.
-    fn listen(&mut self, tell: &mut dyn FnMut(Notice<'_>)) -> Result<Vec<Input>, Failure> {
+    fn wait_for_message(
+        &mut self,
+        tell: &mut dyn FnMut(Notice<'_>),
+    ) -> Result<Vec<Input>, Failure> {
         // However much an agent prints, the runner looks up from it in time.
         let now = self.now();
         let left = Duration::try_from(self.tick_at.duration_since(now)).unwrap_or_default();
@@ -1095,7 +1131,7 @@ impl Runner<'_, '_> {
             return self.tick(tell);
         }
         match self.receiver.recv_timeout(left) {
-            Ok(message) => self.heard(message, tell),
+            Ok(message) => self.handle_message(message, tell),
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => Ok(Vec::new()),
         }
     }
@@ -1107,11 +1143,11 @@ impl Runner<'_, '_> {
         let now = self.now();
         let mut inputs = Vec::new();
         for number in self.works.numbers() {
-            inputs.extend(self.read_agent(number, tell));
-            inputs.extend(self.look_for_standstill(number, tell));
+            inputs.extend(self.read_agent_output(number, tell));
+            inputs.extend(self.detect_standstill(number, tell));
         }
-        self.look(tell)?;
-        if self.works.is_empty() && self.lp.holds_run() {
+        self.import_plan_edits(tell)?;
+        if self.works.is_empty() && self.lp.is_holder() {
             self.ask_for_merge()?;
         }
         let since = now.duration_since(self.beat);
@@ -1121,8 +1157,8 @@ impl Runner<'_, '_> {
         if since >= HEARTBEAT && self.lanes.is_some() {
             self.heartbeat(tell);
         }
-        self.watch_runners(is_beat, tell)?;
-        let events = self.news()?;
+        self.check_other_runners(is_beat, tell)?;
+        let events = self.read_new_events()?;
         let is_behind = !events.is_empty();
         if is_behind {
             self.wake = None;
@@ -1133,21 +1169,21 @@ impl Runner<'_, '_> {
             if self.lanes.is_none() {
                 self.heartbeat(tell);
             }
-            inputs.extend(self.look_at_budgets(tell)?);
+            inputs.extend(self.check_budgets(tell)?);
             self.write_files(true, tell);
         } else if !is_behind {
             // What has just happened is shown when the loop knows it.
-            self.follow(tell);
+            self.write_files_if_due(tell);
         }
         let plan_sync = self.plan_sync.as_ref();
-        let working = self.works.iter().map(|(_, work)| Working {
+        let working = self.works.iter().map(|(_, work)| WorkProgress {
             node: &work.node,
             since: work.since,
             now,
             printed: work.printed,
-            asked: plan_sync.and_then(|plan_sync| plan_sync.file_asked_about(self.lp.tables())),
+            asked: plan_sync.and_then(|plan_sync| plan_sync.asked_file_path(self.lp.tables())),
         });
-        let working: Vec<Working<'_>> = working.collect();
+        let working: Vec<WorkProgress<'_>> = working.collect();
         if !working.is_empty() {
             tell(Notice::Working(&working));
         }
@@ -1159,7 +1195,7 @@ impl Runner<'_, '_> {
         }
         // A wait ends at its time, or when somebody asks for a pause meanwhile.
         let waits = self.wake.is_some() || self.lp.has_waits();
-        if waits && self.pause_file() != self.saw_pause_file {
+        if waits && self.has_pause_file() != self.saw_pause_file {
             self.saw_pause_file = !self.saw_pause_file;
             inputs.push(Input::PauseFile);
         }
@@ -1172,7 +1208,7 @@ impl Runner<'_, '_> {
 
     /// Files come into the way of nobody where no agent works in the work tree of
     /// the run.
-    fn end_agents_time(&mut self) {
+    fn update_agents_time(&mut self) {
         self.agents_time = self.works.has_agent_in(&self.sites.of_run);
     }
 
@@ -1188,58 +1224,60 @@ impl Runner<'_, '_> {
         }
     }
 
-    fn pause_file(&self) -> bool {
+    fn has_pause_file(&self) -> bool {
         self.plan_folder().join("PAUSE").is_file()
     }
 
-    fn heard(
+    fn handle_message(
         &mut self,
-        message: Message,
+        message: RunnerMessage,
         tell: &mut dyn FnMut(Notice<'_>),
     ) -> Result<Vec<Input>, Failure> {
         match message {
-            Message::Grew(number, bytes) => {
+            RunnerMessage::Grew(number, bytes) => {
                 if let Some(work) = self.works.get_mut(number) {
                     work.printed = bytes;
                 }
-                Ok(self.read_agent(number, tell))
+                Ok(self.read_agent_output(number, tell))
             }
-            Message::Signal(name) => {
+            RunnerMessage::Signal(name) => {
                 self.stop_reason.get_or_insert_with(|| name.to_owned());
                 Ok(vec![Input::Stop {
                     reason: name.to_owned(),
                 }])
             }
-            Message::Exited(number, exit) => {
+            RunnerMessage::Exited(number, exit) => {
                 tracing::info!(?exit, "ended");
-                let Some(work) = self.works.take(number) else {
+                let Some(work) = self.works.remove(number) else {
                     return Ok(Vec::new());
                 };
                 // What stands in the file now may be the agent's: the loop knows of
                 // it before the attempt has an outcome.
                 let mut inputs = match &work.for_ {
-                    Purpose::Agent { attempt, .. } => {
+                    WorkPurpose::Agent { attempt, .. } => {
                         work.site.last_attempt.set(Some(*attempt));
-                        self.end_agents_time();
+                        self.update_agents_time();
                         fail::point("run.agent-ended");
-                        self.look_at_other_plans(tell)?;
-                        self.look_at_project_files(tell);
-                        self.last_edits(&work, tell)?
+                        self.import_other_plans(tell)?;
+                        self.import_project_files(tell);
+                        self.import_edits_after_work(&work, tell)?
                     }
-                    Purpose::Gate(_) => self.last_edits(&work, tell)?,
-                    Purpose::MergeCheck(check) => return self.merge_checked(&work, check, &exit),
+                    WorkPurpose::Gate(_) => self.import_edits_after_work(&work, tell)?,
+                    WorkPurpose::MergeCheck(check) => {
+                        return self.handle_checked_merge(&work, check, &exit);
+                    }
                     // Their end comes as such.
-                    Purpose::Calls => return Ok(Vec::new()),
+                    WorkPurpose::Calls => return Ok(Vec::new()),
                 };
                 inputs.push(match work.for_ {
-                    Purpose::Agent {
+                    WorkPurpose::Agent {
                         attempt,
                         before,
                         feed,
                     } => {
-                        let over = AgentOver {
+                        let over = EndedAgent {
                             attempt,
-                            claimed: claimed_in(&inputs),
+                            claimed: claimed_nodes(&inputs),
                             node: work.node,
                             site: work.site,
                             exit: &exit,
@@ -1247,75 +1285,83 @@ impl Runner<'_, '_> {
                             before,
                             feed,
                         };
-                        self.agent_ended(over, tell)?
+                        self.handle_agent_end(over, tell)?
                     }
-                    Purpose::Gate(gate) => {
+                    WorkPurpose::Gate(gate) => {
                         let took = self.now().duration_since(work.since);
                         let exit = (&exit, work.asked.is_some());
-                        self.gate_ended((work.node, &gate), exit, took, tell)?
+                        self.handle_gate_end((work.node, &gate), exit, took, tell)?
                     }
-                    Purpose::MergeCheck(_) | Purpose::Calls => return Ok(Vec::new()),
+                    WorkPurpose::MergeCheck(_) | WorkPurpose::Calls => return Ok(Vec::new()),
                 });
                 Ok(inputs)
             }
-            Message::Answered(node, answer) => Ok(self.wait_answered(node, answer, tell)),
-            Message::Seen(node, number, look) => {
-                Ok(self.pull_request_seen(node, (number, look), tell))
+            RunnerMessage::Answered(node, answer) => {
+                Ok(self.handle_wait_answer(node, answer, tell))
             }
-            Message::Called(number, end) => match self.works.take(number) {
-                Some(work) => self.called(work, end, tell),
+            RunnerMessage::Seen(node, number, look) => {
+                Ok(self.handle_polled_pull_request(node, (number, look), tell))
+            }
+            RunnerMessage::Called(number, end) => match self.works.remove(number) {
+                Some(work) => self.handle_call_end(work, end, tell),
                 None => Ok(Vec::new()),
             },
         }
     }
 
     /// Calls of git are over.
-    fn called(
+    fn handle_call_end(
         &mut self,
-        work: Work,
-        end: CallEnd,
+        work: ActiveWork,
+        end: GitCallEnd,
         tell: &mut dyn FnMut(Notice<'_>),
     ) -> Result<Vec<Input>, Failure> {
         // What was asked to stop has failed for that.
         let is_stopped = work.asked.is_some();
         let result = match end {
-            CallEnd::Commit(result) => result,
-            CallEnd::Prepared(Err(_)) | CallEnd::Saved(Err(_)) if is_stopped => {
+            GitCallEnd::Commit(result) => result,
+            GitCallEnd::Prepared(Err(_)) | GitCallEnd::Saved(Err(_)) if is_stopped => {
                 let (node, end) = (work.node, LaneEnd::Stopped);
                 return Ok(vec![Input::LaneEnded { node, end }]);
             }
-            CallEnd::Merged(Err(_)) | CallEnd::Checkable(Err(_)) | CallEnd::Moved(Err(_))
+            GitCallEnd::Merged(Err(_))
+            | GitCallEnd::Checkable(Err(_))
+            | GitCallEnd::Moved(Err(_))
                 if is_stopped =>
             {
                 let (node, end) = (work.node, MergeEnd::Stopped);
                 return Ok(vec![Input::MergeEnded { node, end }]);
             }
-            CallEnd::Checkable(prepared) => return self.merge_checkable(work.node, prepared),
-            CallEnd::Prepared(prepared) => {
-                return Ok(vec![self.lane_prepared(work.node, prepared, tell)]);
+            GitCallEnd::Checkable(prepared) => {
+                return self.handle_checkable_merge(work.node, prepared);
             }
-            CallEnd::Saved(saved) => return Ok(vec![self.work_saved(work.node, saved)]),
-            CallEnd::Merged(tried) => return Ok(vec![self.merge_made(work.node, tried, tell)]),
-            CallEnd::Moved(step) => return Ok(vec![self.target_moved(work.node, step)]),
-            CallEnd::Requested(end) => {
+            GitCallEnd::Prepared(prepared) => {
+                return Ok(vec![self.handle_prepared_lane(work.node, prepared, tell)]);
+            }
+            GitCallEnd::Saved(saved) => return Ok(vec![self.handle_saved_work(work.node, saved)]),
+            GitCallEnd::Merged(tried) => {
+                return Ok(vec![self.handle_made_merge(work.node, tried, tell)]);
+            }
+            GitCallEnd::Moved(step) => return Ok(vec![self.handle_moved_target(work.node, step)]),
+            GitCallEnd::Requested(end) => {
                 let at = (work.node, is_stopped);
-                return Ok(vec![self.pull_request_opened(at, end, tell)]);
+                return Ok(vec![self.handle_opened_pull_request(at, end, tell)]);
             }
-            CallEnd::Followed(made) => {
+            GitCallEnd::Followed(made) => {
                 let at = (work.node, is_stopped);
-                return Ok(vec![self.pull_request_followed(at, made, tell)]);
+                return Ok(vec![self.handle_fetched_pull_request(at, made, tell)]);
             }
-            CallEnd::Panicked => {
+            GitCallEnd::Panicked => {
                 let what = format!("what piton does in git for {} broke down", work.node);
-                return Err(Failure::new("store.fault", what).hint("run again to go on"));
+                return Err(Failure::new("store.fault", what).with_hint("run again to go on"));
             }
         };
-        let mut inputs = self.last_edits(&work, tell)?;
+        let mut inputs = self.import_edits_after_work(&work, tell)?;
         if let Ok(Ok(None)) = result
-            && self.has_changed(&work.node)
-            && let Err(lost) = self.refuse_remade()
+            && self.has_uncommitted_changes(&work.node)
+            && let Err(lost) = self.refuse_remade_worktree()
         {
-            inputs.push(self.work_lost(&work.node, &lost, tell));
+            inputs.push(self.report_lost_work(&work.node, &lost, tell));
             return Ok(inputs);
         }
         inputs.push(match result {
@@ -1330,28 +1376,28 @@ impl Runner<'_, '_> {
 
     /// Takes in what stands in the file when an agent, or what it may have
     /// written, has ended.
-    fn last_edits(
+    fn import_edits_after_work(
         &mut self,
-        ended: &Work,
+        ended: &ActiveWork,
         tell: &mut dyn FnMut(Notice<'_>),
     ) -> Result<Vec<Input>, Failure> {
         let is_last = self.works.is_empty();
         if let Some(plan_sync) = &mut self.plan_sync {
             plan_sync.waits_for_git = !is_last;
         }
-        let looked = self.look_beside(ended.writer, tell);
+        let looked = self.import_plan_edits_beside(ended.writer, tell);
         if let Some(plan_sync) = &mut self.plan_sync {
             plan_sync.waits_for_git = true;
         }
         looked?;
         let attempt = match &ended.for_ {
-            Purpose::Agent { attempt, .. } => Some(*attempt),
-            Purpose::Gate(_) | Purpose::Calls | Purpose::MergeCheck(_) => ended.writer,
+            WorkPurpose::Agent { attempt, .. } => Some(*attempt),
+            WorkPurpose::Gate(_) | WorkPurpose::Calls | WorkPurpose::MergeCheck(_) => ended.writer,
         };
         if let Some(attempt) = attempt {
-            self.look_in_lane(&ended.node, attempt, tell)?;
+            self.import_plan_from_lane(&ended.node, attempt, tell)?;
         }
-        let events = self.news()?;
+        let events = self.read_new_events()?;
         let is_known = events.is_empty();
         Ok((!is_known)
             .then_some(Input::Changed(events))
@@ -1361,28 +1407,31 @@ impl Runner<'_, '_> {
 
     /// Takes in what stands in the files of the project, as long as the attempt
     /// that may have written it has no outcome.
-    fn look_at_project_files(&mut self, tell: &mut dyn FnMut(Notice<'_>)) {
-        if !self.lp.holds_run() {
+    fn import_project_files(&mut self, tell: &mut dyn FnMut(Notice<'_>)) {
+        if !self.lp.is_holder() {
             return;
         }
-        let news = project_sync::follow_at_end(self.session, &mut self.waiting);
-        News::tell(&news, tell);
+        let news = project_sync::sync_files_after_attempt(self.session, &mut self.waiting);
+        FileNotice::emit_all(&news, tell);
     }
 
     /// Takes in what stands in the plans of other runs, as long as the attempt
     /// that may have written it has no outcome.
-    fn look_at_other_plans(&mut self, tell: &mut dyn FnMut(Notice<'_>)) -> Result<(), Failure> {
+    fn import_other_plans(&mut self, tell: &mut dyn FnMut(Notice<'_>)) -> Result<(), Failure> {
         for row in self.session.runs()? {
             let is_other = row.id != self.row.id && row.id != RunId::PROJECT;
-            if !is_other || row.state == RunState::Done || !self.session.keeps_its_file(&row)? {
+            if !is_other
+                || row.state == RunState::Done
+                || !self.session.is_shown_in_plan_file(&row)?
+            {
                 continue;
             }
-            let (tables, _) = picture(self.session, row.id)?;
+            let (tables, _) = load_run_snapshot(self.session, row.id)?;
             let Ok(Some(mut plan_sync)) = PlanSync::open(self.session, &row, &tables) else {
                 continue;
             };
-            match plan_sync.look(self.session, &tables, None) {
-                Ok(looked) => News::tell(&looked.news, tell),
+            match plan_sync.import_changes(self.session, &tables, None) {
+                Ok(looked) => FileNotice::emit_all(&looked.news, tell),
                 // Whoever goes on with that run is told of it.
                 Err(failure) if failure.code.starts_with("file.") => {}
                 Err(failure) => return Err(failure),
@@ -1392,7 +1441,7 @@ impl Runner<'_, '_> {
     }
 
     /// Commits, beside the runner: a hook may take its time.
-    fn make_commit(
+    fn start_commit(
         &mut self,
         node: &Node,
         settle: bool,
@@ -1407,26 +1456,27 @@ impl Runner<'_, '_> {
         };
         // A worktree that was made again lacks what is to be committed.
         let kept = match settle {
-            true => self.refuse_remade(),
+            true => self.refuse_remade_worktree(),
             false => Ok(()),
         };
-        let kept = kept.and_then(|()| worktree::refuse_gone(&self.session.project, &self.row));
+        let kept =
+            kept.and_then(|()| worktree::refuse_missing_worktree(&self.session.project, &self.row));
         if let Err(lost) = kept.and_then(|()| self.refuse_lost_lane(node)) {
-            return vec![self.work_lost(node, &lost, tell)];
+            return vec![self.report_lost_work(node, &lost, tell)];
         }
-        let site = self.sites.at(node);
-        let (work_tree, left_out) = (site.tree().to_owned(), site.left_out.clone());
-        let keeping = self.keeping(node);
+        let site = self.sites.site_of_item(node);
+        let (work_tree, left_out) = (site.tree_path().to_owned(), site.left_out.clone());
+        let keeping = self.commit_ref_order(node);
         let message = format!("{}: {}", self.sprint_id, item.id);
         let before = item.committing.as_ref();
         let before = before.and_then(|intent| intent.head.clone());
         let own = match site.is_of_other {
             true => Vec::new(),
-            false => own_files(&self.session.project, &self.row.face, &self.row.source),
+            false => own_file_prefixes(&self.session.project, &self.row.face, &self.row.source),
         };
-        self.begin_calls(node, commit_mark(self.row.id, node), move |by| {
+        self.start_git_calls(node, commit_mark(self.row.id, node), move |by| {
             let made = match settle {
-                true => git::made(&work_tree, &message, before.as_deref()),
+                true => git::find_commit_by_message(&work_tree, &message, before.as_deref()),
                 false => Ok(None),
             };
             let made = match made {
@@ -1440,8 +1490,8 @@ impl Runner<'_, '_> {
                 }
                 Err(failure) => Err(failure),
             };
-            CallEnd::Commit(match keeping {
-                Some(keeping) => keeping.carry_out(&work_tree, made, by),
+            GitCallEnd::Commit(match keeping {
+                Some(keeping) => keeping.store_commit(&work_tree, made, by),
                 None => made,
             })
         });
@@ -1450,23 +1500,28 @@ impl Runner<'_, '_> {
 
     /// Refuses the worktree in which a run is worked on that was gone when this
     /// invocation began: it lacks what was not committed.
-    fn refuse_remade(&self) -> Result<(), Failure> {
+    fn refuse_remade_worktree(&self) -> Result<(), Failure> {
         let order = self.job.worktree.as_ref().filter(|_| self.lanes.is_none());
-        order.map_or(Ok(()), |order| order.refuse_lost(&self.row.name))
+        order.map_or(Ok(()), |order| order.refuse_lost_worktree(&self.row.name))
     }
 
     /// Whether attempts at an item changed something, and committed none of it.
-    fn has_changed(&self, node: &Node) -> bool {
+    fn has_uncommitted_changes(&self, node: &Node) -> bool {
         let item = self.lp.tables().item(self.row.id, node);
         item.is_some_and(|item| {
-            let left = item.change.as_deref().map(TreeChange::left);
-            matches!(left, Some(Changed::Something { .. })) && item.commits.is_empty()
+            let left = item.change.as_deref().map(TreeChange::remaining_extent);
+            matches!(left, Some(ChangeExtent::Something { .. })) && item.commits.is_empty()
         })
     }
 
     /// What was done at an item is gone with the place where it was done.
-    fn work_lost(&self, node: &Node, lost: &Failure, tell: &mut dyn FnMut(Notice<'_>)) -> Input {
-        tell(Notice::Warning(&lanes::work_lost(node, lost)));
+    fn report_lost_work(
+        &self,
+        node: &Node,
+        lost: &Failure,
+        tell: &mut dyn FnMut(Notice<'_>),
+    ) -> Input {
+        tell(Notice::Warning(&lanes::describe_lost_work(node, lost)));
         Input::WorkLost {
             node: node.clone(),
             why: lost.to_string(),
@@ -1475,18 +1530,18 @@ impl Runner<'_, '_> {
 
     /// Writes the native file if its time has come: before the runner waits
     /// for something, not between two commands that follow each other at once.
-    fn follow(&mut self, tell: &mut dyn FnMut(Notice<'_>)) {
+    fn write_files_if_due(&mut self, tell: &mut dyn FnMut(Notice<'_>)) {
         self.write_files(false, tell);
     }
 
     /// Takes in what somebody wrote into the native file. What follows from it
     /// comes with the news.
-    fn look(&mut self, tell: &mut dyn FnMut(Notice<'_>)) -> Result<(), Failure> {
-        self.look_beside(None, tell)
+    fn import_plan_edits(&mut self, tell: &mut dyn FnMut(Notice<'_>)) -> Result<(), Failure> {
+        self.import_plan_edits_beside(None, tell)
     }
 
     /// The same, while what this attempt wrote may have been at work as well.
-    fn look_beside(
+    fn import_plan_edits_beside(
         &mut self,
         writer: Option<AttemptId>,
         tell: &mut dyn FnMut(Notice<'_>),
@@ -1496,7 +1551,7 @@ impl Runner<'_, '_> {
         };
         plan_sync.at_work = writer.max(self.works.last_writer());
         let token = Some(self.lp.token());
-        let looked = match plan_sync.look(self.session, self.lp.tables(), token) {
+        let looked = match plan_sync.import_changes(self.session, self.lp.tables(), token) {
             Ok(looked) => {
                 self.look_failed = false;
                 looked
@@ -1510,13 +1565,13 @@ impl Runner<'_, '_> {
             }
             Err(failure) => return Err(failure),
         };
-        News::tell(&looked.news, tell);
+        FileNotice::emit_all(&looked.news, tell);
         Ok(())
     }
 
     /// Brings the faces of the project up to date, not more often than is worth it.
-    fn follow_project_files(&mut self, now_or_never: bool, tell: &mut dyn FnMut(Notice<'_>)) {
-        if !self.lp.holds_run() {
+    fn sync_project_files(&mut self, now_or_never: bool, tell: &mut dyn FnMut(Notice<'_>)) {
+        if !self.lp.is_holder() {
             return;
         }
         let now = self.now();
@@ -1532,113 +1587,114 @@ impl Runner<'_, '_> {
         self.project_files_at = now;
         self.project_files_behind = false;
         let follow = match (self.agents_time, now_or_never) {
-            (true, _) => project_sync::follow_at_work,
-            (false, true) => project_sync::follow_to_rest,
-            (false, false) => project_sync::follow_again,
+            (true, _) => project_sync::sync_files_during_attempt,
+            (false, true) => project_sync::sync_files_at_rest,
+            (false, false) => project_sync::sync_files_cached,
         };
-        News::tell(&follow(self.session, &mut self.waiting), tell);
+        FileNotice::emit_all(&follow(self.session, &mut self.waiting), tell);
     }
 
     fn write_files(&mut self, now_or_never: bool, tell: &mut dyn FnMut(Notice<'_>)) {
-        self.follow_project_files(now_or_never, tell);
+        self.sync_project_files(now_or_never, tell);
         let Some(plan_sync) = &mut self.plan_sync else {
             return;
         };
         plan_sync.gives_way = self.agents_time;
         let (world, now) = (self.session.world, self.clock.now(self.session.world));
         let trouble = if now_or_never {
-            plan_sync.write(self.lp.tables(), self.known, now)
+            plan_sync.write_now(self.lp.tables(), self.known, now)
         } else {
-            plan_sync.follow(self.lp.tables(), self.known, now)
+            plan_sync.write_if_due(self.lp.tables(), self.known, now)
         };
-        plan_sync.end_write(now, self.clock.now(world));
+        plan_sync.record_write_end(now, self.clock.now(world));
         if let Some(trouble) = trouble {
             tell(Notice::Warning(&trouble.to_string()));
         }
     }
 
-    fn finish(
+    fn finish_invocation(
         &mut self,
-        ending: Ending,
+        ending: RunLoopEnding,
         tell: &mut dyn FnMut(Notice<'_>),
     ) -> Result<RunRow, Failure> {
         let run = self.row.id;
         // Looks hold temporary folders, and a run that is given back has none.
         self.starting.clear();
-        self.asked_commands = AskedCommands::default();
-        self.looks = AskedCommands::default();
+        self.asked_commands = StoppableThreads::default();
+        self.looks = StoppableThreads::default();
         self.sites.close();
         // Whoever holds the run now keeps its file up to date as well.
-        if ending != Ending::Fenced {
+        if ending != RunLoopEnding::Fenced {
             // Before the lease is given back: one that stays says that
             // something of this may be missing.
-            self.last_look(tell)?;
+            self.sync_files_at_end(tell)?;
             fail::point("run.over");
             let release = Command::ReleaseRun {
                 run,
                 token: self.lp.token(),
             };
-            match self.session.commit(&release, &self.facts()) {
+            match self.session.commit(&release, &self.current_facts()) {
                 Ok(_) | Err(CommitError::Refused(_)) => {}
                 Err(other) => return Err(other.into()),
             }
             fail::point("run.released");
-            self.commit_end(tell);
+            self.commit_at_end(tell);
         }
         if let Some((_, name)) = &self.beside {
-            run_lock::clear_beside(&self.session.project, &self.row, name);
+            run_lock::remove_joint_lock(&self.session.project, &self.row, name);
         }
-        for passed in self.lp.budgets_passed() {
+        for passed in self.lp.describe_exceeded_budgets() {
             tell(Notice::Warning(&passed));
         }
         match ending {
-            Ending::State => {}
-            Ending::CannotStart(error) => {
+            RunLoopEnding::State => {}
+            RunLoopEnding::CannotStart(error) => {
                 let redactor = self.session.world.redactor();
                 let error = redactor.redact(&error);
                 return Err(Failure::new("agent.cannot_start", format!("the agent cannot be started: {error}"))
-                    .hint("see that the command works in a shell, then run again: nothing was counted against the node"));
+                    .with_hint("see that the command works in a shell, then run again: nothing was counted against the node"));
             }
-            Ending::Fault(error) => {
+            RunLoopEnding::Fault(error) => {
                 let known = self.fault.take();
                 return Err(known.unwrap_or_else(|| Failure::new("run.state", error)));
             }
-            Ending::TurnedAway(trouble, error) => {
+            RunLoopEnding::TurnedAway(trouble, error) => {
                 let redactor = self.session.world.redactor();
                 let error = redactor.redact(&error).into_owned();
-                let next = verdict::way_on(trouble, &self.row.name, self.lp.has_others());
-                return Err(Failure::new("agent.turned_away", error).hint(next));
+                let next =
+                    verdict::resume_hint(trouble, &self.row.name, self.lp.has_other_runners());
+                return Err(Failure::new("agent.turned_away", error).with_hint(next));
             }
-            Ending::Fenced => {
+            RunLoopEnding::Fenced => {
                 return Err(piton_core::Refusal::Fenced {
                     name: self.row.name.clone(),
                 }
                 .into());
             }
-            Ending::Refused(refusal) => return Err(refusal.into()),
+            RunLoopEnding::Refused(refusal) => return Err(refusal.into()),
         }
         self.wait_for_outcome(tell)
     }
 
     /// Takes in what was written last, and writes the file as the run is left.
-    fn last_look(&mut self, tell: &mut dyn FnMut(Notice<'_>)) -> Result<(), Failure> {
+    fn sync_files_at_end(&mut self, tell: &mut dyn FnMut(Notice<'_>)) -> Result<(), Failure> {
         // What happened since may be what a file waited for.
         self.waiting.clear();
-        self.end_agents_time();
-        self.look(tell)?;
+        self.update_agents_time();
+        self.import_plan_edits(tell)?;
         let run = self.row.id;
-        let position = self.session.store.position(&StreamId::run(run))?;
+        let position = self.session.store.event_count(&StreamId::of_run(run))?;
         if position == self.known {
             self.write_files(true, tell);
             return Ok(());
         }
-        self.follow_project_files(true, tell);
-        let (tables, position) = picture(self.session, run)?;
+        self.sync_project_files(true, tell);
+        let (tables, position) = load_run_snapshot(self.session, run)?;
         let now = self.now();
         let trouble = self
             .plan_sync
             .as_mut()
-            .and_then(|plan_sync| plan_sync.write(&tables, position, now));
+            .and_then(|plan_sync| plan_sync.write_now(&tables, position, now));
         if let Some(trouble) = trouble {
             tell(Notice::Warning(&trouble.to_string()));
         }
@@ -1647,7 +1703,7 @@ impl Runner<'_, '_> {
 }
 
 /// The items that were claimed in what was taken in last.
-fn claimed_in(inputs: &[Input]) -> Vec<Node> {
+fn claimed_nodes(inputs: &[Input]) -> Vec<Node> {
     let mut claimed = Vec::new();
     for input in inputs {
         let Input::Changed(events) = input else {
@@ -1662,7 +1718,7 @@ fn claimed_in(inputs: &[Input]) -> Vec<Node> {
     claimed
 }
 
-fn ended_attempt(recorded: &Recorded) -> Option<AttemptId> {
+fn ended_attempt_id(recorded: &DecodedRecord) -> Option<AttemptId> {
     if let piton_core::Event::AttemptEnded { attempt, .. } = &recorded.event {
         Some(*attempt)
     } else {
@@ -1670,51 +1726,51 @@ fn ended_attempt(recorded: &Recorded) -> Option<AttemptId> {
     }
 }
 
-fn count(count: usize, one: &str, many: &str) -> String {
+fn format_count(count: usize, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
 }
 
 /// What the process ends with when an invocation ended in this state, with
 /// these questions about files open.
 #[must_use]
-pub fn exit_of(row: &RunRow, open: &[DecisionRow]) -> crate::failure::Exit {
-    use crate::failure::Exit;
+pub fn exit_of_run(row: &RunRow, open: &[DecisionRow]) -> crate::failure::CommandExit {
+    use crate::failure::CommandExit;
     match row.state {
         // All that is known is done; what the plan says by now is not known.
-        RunState::Done if open.iter().any(|asked| asked.run == row.id) => Exit::Waits,
-        RunState::Done => Exit::Done,
-        RunState::Waiting => Exit::Waits,
-        RunState::Blocked => Exit::No,
+        RunState::Done if open.iter().any(|asked| asked.run == row.id) => CommandExit::Waits,
+        RunState::Done => CommandExit::Done,
+        RunState::Waiting => CommandExit::Waits,
+        RunState::Blocked => CommandExit::No,
         RunState::Paused if matches!(row.pause, Some(piton_core::run::Pause::Limit { .. })) => {
-            Exit::Limit
+            CommandExit::Limit
         }
-        RunState::Paused => Exit::Waits,
-        RunState::New | RunState::Running | RunState::Interrupted => Exit::Interrupted,
+        RunState::Paused => CommandExit::Waits,
+        RunState::New | RunState::Running | RunState::Interrupted => CommandExit::Interrupted,
     }
 }
 
 /// An attempt whose end nobody saw.
-fn unseen() -> Report {
+fn unseen_end_report() -> Report {
     Report {
         summary: None,
         error: Some("its runner died; nobody knows how it ended".to_owned()),
-        ..Report::bare(Outcome::Interrupted)
+        ..Report::with_outcome(Outcome::Interrupted)
     }
 }
 
 /// Signals, for whoever listens, while this lives.
-pub(crate) struct Signals {
+pub(crate) struct SignalListener {
     handle: signal_hook::iterator::Handle,
 }
 
-impl Signals {
+impl SignalListener {
     /// Hears of each signal that asks this process to end, as long as `hear` wants to.
     pub(crate) fn listen(
         hear: impl Fn(&'static str) -> bool + Send + 'static,
     ) -> Result<Self, Failure> {
         use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
         let fault = |error: std::io::Error| {
-            Failure::new("store.fault", "cannot listen for signals").because(error)
+            Failure::new("store.fault", "cannot listen for signals").with_source(error)
         };
         let mut signals =
             signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGHUP]).map_err(fault)?;
@@ -1735,7 +1791,7 @@ impl Signals {
     }
 }
 
-impl Drop for Signals {
+impl Drop for SignalListener {
     fn drop(&mut self) {
         self.handle.close();
     }

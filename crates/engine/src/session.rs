@@ -5,10 +5,13 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use piton_core::checkout::Checkout;
-use piton_core::name::Naming;
-use piton_core::{Command, CommandId, DecisionRow, Facts, HolderKnown, Need, Rows, RunId, RunRow};
+use piton_core::name::NameRange;
+use piton_core::{
+    CallerFacts, Command, CommandId, DecisionRow, HolderLiveness, Need, Rows, RunId, RunRow,
+};
 use piton_store::{
-    Access, Clock, CommitError, Committed, Options, SqliteStore, Store as _, SystemClock,
+    Clock, CommitError, CommitOutcome, SqliteStore, Store as _, StoreAccess, StoreOptions,
+    SystemClock,
 };
 
 use crate::failure::Failure;
@@ -17,7 +20,7 @@ use crate::lanes;
 use crate::native_files::plan_sync::run_of_file;
 use crate::project::Project;
 use crate::run_lock;
-use crate::verbs::record::unknown::unknown_item;
+use crate::verbs::record::unknown::unknown_item_failure;
 use crate::worktree;
 use crate::world::World;
 
@@ -46,12 +49,12 @@ impl Clock for FixedClock {
 
 /// How a store is opened in this world.
 #[must_use]
-pub fn options(world: &World, access: Access) -> Options {
+pub fn store_options(world: &World, access: StoreAccess) -> StoreOptions {
     let clock: Arc<dyn Clock> = match world.fixed_time() {
         Some(time) => Arc::new(FixedClock(time)),
         None => Arc::new(SystemClock),
     };
-    Options {
+    StoreOptions {
         redactor: world.redactor(),
         clock,
         access,
@@ -60,11 +63,11 @@ pub fn options(world: &World, access: Access) -> Options {
 
 /// Where the names begin that a new store gives out. A repository that knows
 /// another one has, or will have, clones that give names as well.
-fn naming(world: &World, project: &Project) -> Naming {
+fn naming_of_project(world: &World, project: &Project) -> NameRange {
     if git::has_remotes(&project.work_tree) {
-        Naming::shared(world.id())
+        NameRange::for_shared_store(world.new_id())
     } else {
-        Naming::ALONE
+        NameRange::ALONE
     }
 }
 
@@ -74,19 +77,19 @@ impl<'w> Session<'w> {
     /// # Errors
     ///
     /// When there is a store that cannot be read.
-    pub fn read(world: &'w World, start: &Path) -> Result<Option<Self>, Failure> {
-        Self::open(world, start, Access::ReadOnly)
+    pub fn open_read_only(world: &'w World, start: &Path) -> Result<Option<Self>, Failure> {
+        Self::open(world, start, StoreAccess::ReadOnly)
     }
 
-    fn open(world: &'w World, start: &Path, access: Access) -> Result<Option<Self>, Failure> {
+    fn open(world: &'w World, start: &Path, access: StoreAccess) -> Result<Option<Self>, Failure> {
         let project = Project::find(world, start);
         if !project.exists() {
             return Ok(None);
         }
-        if access == Access::ReadWrite {
-            world.may_write(&project)?;
+        if access == StoreAccess::ReadWrite {
+            world.check_write_allowed(&project)?;
         }
-        let store = SqliteStore::open(&project.home, options(world, access))?;
+        let store = SqliteStore::open(&project.home, store_options(world, access))?;
         Ok(Some(Self {
             world,
             project,
@@ -100,8 +103,8 @@ impl<'w> Session<'w> {
     /// # Errors
     ///
     /// When there is a store that cannot be read.
-    pub fn read_journal(world: &'w World, start: &Path) -> Result<Option<Self>, Failure> {
-        Self::open(world, start, Access::JournalOnly)
+    pub fn open_journal(world: &'w World, start: &Path) -> Result<Option<Self>, Failure> {
+        Self::open(world, start, StoreAccess::JournalOnly)
     }
 
     /// Opens the store to write; none when nothing was ever recorded here.
@@ -109,8 +112,8 @@ impl<'w> Session<'w> {
     /// # Errors
     ///
     /// When there is a store that cannot be read or written.
-    pub fn write(world: &'w World, start: &Path) -> Result<Option<Self>, Failure> {
-        Self::open(world, start, Access::ReadWrite)
+    pub fn open_writable(world: &'w World, start: &Path) -> Result<Option<Self>, Failure> {
+        Self::open(world, start, StoreAccess::ReadWrite)
     }
 
     /// Opens the store to write, making it if there is none; `told` hears of that.
@@ -118,15 +121,16 @@ impl<'w> Session<'w> {
     /// # Errors
     ///
     /// When it cannot be made, read or written.
-    pub fn create(
+    pub fn open_or_create(
         world: &'w World,
         project: Project,
         told: &mut dyn FnMut(&str),
     ) -> Result<Self, Failure> {
-        world.may_write(&project)?;
+        world.check_write_allowed(&project)?;
         project.create()?;
-        let made = SqliteStore::create_if_missing(&project.home, naming(world, &project))?;
-        let store = SqliteStore::open(&project.home, options(world, Access::ReadWrite))?;
+        let made =
+            SqliteStore::create_if_missing(&project.home, naming_of_project(world, &project))?;
+        let store = SqliteStore::open(&project.home, store_options(world, StoreAccess::ReadWrite))?;
         if made {
             told(&format!("keeping progress in {}", project.home.display()));
         }
@@ -142,10 +146,10 @@ impl<'w> Session<'w> {
     /// # Errors
     ///
     /// When it is refused, or the store fails.
-    pub fn tell(&self, command: &Command) -> Result<Committed, Failure> {
-        let facts = match command.run() {
-            Some(run) => self.facts_of_run(run, self.holder(run)?),
-            None => self.facts(HolderKnown::Nothing),
+    pub fn execute_command(&self, command: &Command) -> Result<CommitOutcome, Failure> {
+        let facts = match command.run_id() {
+            Some(run) => self.facts_of_run(run, self.holder_of_run(run)?),
+            None => self.facts_of_caller(HolderLiveness::Nothing),
         };
         Ok(self.commit(command, &facts)?)
     }
@@ -153,14 +157,14 @@ impl<'w> Session<'w> {
     /// What commands about a run bring with them: its work is where the run is
     /// worked on, wherever the caller is.
     #[must_use]
-    pub fn facts_of_run(&self, run: RunId, holder: HolderKnown) -> Facts {
-        let facts = self.facts(holder);
+    pub fn facts_of_run(&self, run: RunId, holder: HolderLiveness) -> CallerFacts {
+        let facts = self.facts_of_caller(holder);
         // Where the store cannot be read, the command is not carried out either.
         let rows = (run != RunId::PROJECT).then(|| self.load(&[Need::Run(run)]));
         let rows = rows.and_then(Result::ok);
         let row = rows.as_ref().and_then(|rows| rows.tables.run(run));
         match row.and_then(|row| worktree::checkout_of_run(&self.project, row)) {
-            Some(checkout) => Facts {
+            Some(checkout) => CallerFacts {
                 checkout: Some(checkout),
                 ..facts
             },
@@ -170,11 +174,11 @@ impl<'w> Session<'w> {
 
     /// What the commands of the caller bring with them.
     #[must_use]
-    pub fn facts(&self, holder: HolderKnown) -> Facts {
+    pub fn facts_of_caller(&self, holder: HolderLiveness) -> CallerFacts {
         let of_lane = || self.checkout_of_lane();
-        Facts {
-            checkout: of_lane().or_else(|| git::checked_out(&self.project.work_tree)),
-            ..self.world.facts(holder)
+        CallerFacts {
+            checkout: of_lane().or_else(|| git::read_checkout(&self.project.work_tree)),
+            ..self.world.command_facts(holder)
         }
     }
 
@@ -189,18 +193,18 @@ impl<'w> Session<'w> {
 
     /// What is known of the runner of a run: first who it is, then whether its
     /// lock is free. A runner takes its lock before it takes the run.
-    pub(crate) fn holder(&self, run: RunId) -> Result<HolderKnown, Failure> {
+    pub(crate) fn holder_of_run(&self, run: RunId) -> Result<HolderLiveness, Failure> {
         if run == RunId::PROJECT {
             // Nobody works through the project's own run.
-            return Ok(HolderKnown::Nothing);
+            return Ok(HolderLiveness::Nothing);
         }
         let rows = self.load(&[Need::Run(run)])?;
         let row = rows.tables.run(run);
         let held = row.filter(|row| row.runners().next().is_some());
         Ok(match held {
-            Some(row) if run_lock::is_free(&self.project, row) => HolderKnown::Gone(row.fence),
-            Some(_) => HolderKnown::Alive,
-            None => HolderKnown::Nothing,
+            Some(row) if run_lock::is_free(&self.project, row) => HolderLiveness::Gone(row.fence),
+            Some(_) => HolderLiveness::Alive,
+            None => HolderLiveness::Nothing,
         })
     }
 
@@ -209,7 +213,11 @@ impl<'w> Session<'w> {
     /// # Errors
     ///
     /// When the store cannot be read.
-    pub fn question_about(&self, run: RunId, file: &str) -> Result<Option<DecisionRow>, Failure> {
+    pub fn open_question_about_file(
+        &self,
+        run: RunId,
+        file: &str,
+    ) -> Result<Option<DecisionRow>, Failure> {
         let rows = self.load(&[Need::OpenDecisions(Some(run))])?;
         let mut open = rows.tables.open_decisions(run);
         Ok(open.find(|row| row.file.as_deref() == Some(file)).cloned())
@@ -221,7 +229,7 @@ impl<'w> Session<'w> {
     /// # Errors
     ///
     /// When the store cannot be read.
-    pub fn keeps_its_file(&self, row: &RunRow) -> Result<bool, Failure> {
+    pub fn is_shown_in_plan_file(&self, row: &RunRow) -> Result<bool, Failure> {
         let runs = self.runs()?;
         let mut of_source = runs.iter().rev().filter(|run| run.source == row.source);
         let newest = of_source.next();
@@ -239,8 +247,12 @@ impl<'w> Session<'w> {
     /// # Errors
     ///
     /// When it is refused, or the store fails.
-    pub fn commit(&self, command: &Command, facts: &Facts) -> Result<Committed, CommitError> {
-        self.commit_as(CommandId(self.world.id()), command, facts)
+    pub fn commit(
+        &self,
+        command: &Command,
+        facts: &CallerFacts,
+    ) -> Result<CommitOutcome, CommitError> {
+        self.commit_with_id(CommandId(self.world.new_id()), command, facts)
     }
 
     /// Carries out a command that others may carry out as well, under the same
@@ -249,18 +261,18 @@ impl<'w> Session<'w> {
     /// # Errors
     ///
     /// When it is refused, or the store fails.
-    pub fn commit_as(
+    pub fn commit_with_id(
         &self,
         id: CommandId,
         command: &Command,
-        facts: &Facts,
-    ) -> Result<Committed, CommitError> {
+        facts: &CallerFacts,
+    ) -> Result<CommitOutcome, CommitError> {
         let mut asks = 1;
         loop {
             match self.store.commit(id, command, facts) {
                 Err(CommitError::Unknown(_)) if asks < ASKS_MAX => asks += 1,
                 other => {
-                    trace(&other);
+                    trace_commit(&other);
                     return other;
                 }
             }
@@ -273,7 +285,7 @@ impl<'w> Session<'w> {
     ///
     /// When the store cannot be read.
     pub fn load(&self, needs: &[Need]) -> Result<Rows, Failure> {
-        Ok(self.store.load(needs)?)
+        Ok(self.store.load_rows(needs)?)
     }
 
     /// Every run of a plan, the oldest first. The project's own is none of
@@ -292,12 +304,12 @@ impl<'w> Session<'w> {
     /// # Errors
     ///
     /// When there is none, or more than one.
-    pub fn run_named(&self, text: &str) -> Result<RunRow, Failure> {
+    pub fn resolve_run(&self, text: &str) -> Result<RunRow, Failure> {
         let runs = self.runs()?;
-        self.run_among(&runs, text).cloned()
+        self.resolve_run_among(&runs, text).cloned()
     }
 
-    pub(crate) fn run_among<'r>(
+    pub(crate) fn resolve_run_among<'r>(
         &self,
         runs: &'r [RunRow],
         text: &str,
@@ -308,11 +320,11 @@ impl<'w> Session<'w> {
         {
             return Ok(run);
         }
-        for source in self.sources_at(text) {
+        for source in self.sources_of_path(text) {
             let of_source = runs.iter().rfind(|run| run.source == source);
             let copied = || {
-                let path = self.project.absolute(&source);
-                worktree::run_of_copy(&self.project, runs, &path)
+                let path = self.project.absolute_path(&source);
+                worktree::run_of_plan_copy(&self.project, runs, &path)
             };
             if let Some(run) = of_source.or_else(copied) {
                 return Ok(run);
@@ -325,8 +337,8 @@ impl<'w> Session<'w> {
             .collect();
         match fitting.as_slice() {
             [run] => Ok(run),
-            [] => Err(unknown(text, runs)),
-            several => Err(ambiguous(several)),
+            [] => Err(unknown_run(text, runs)),
+            several => Err(ambiguous_run(several)),
         }
     }
 
@@ -334,8 +346,8 @@ impl<'w> Session<'w> {
     /// itself, also one that was taken away, then the folder that it lies in.
     /// None where there is no such folder.
     #[must_use]
-    pub fn sources_at(&self, text: &str) -> Vec<String> {
-        let path = self.world.path(text);
+    pub fn sources_of_path(&self, text: &str) -> Vec<String> {
+        let path = self.world.resolve_path(text);
         let found = std::fs::canonicalize(&path).or_else(|gone| {
             let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
                 return Err(gone);
@@ -345,14 +357,16 @@ impl<'w> Session<'w> {
         let Ok(path) = found else {
             return Vec::new();
         };
-        let own = self.project.relative(&path);
+        let own = self.project.relative_path(&path);
         if path.is_dir() {
             return vec![own];
         }
         if !path.exists() {
             return vec![own];
         }
-        let folder = path.parent().map(|folder| self.project.relative(folder));
+        let folder = path
+            .parent()
+            .map(|folder| self.project.relative_path(folder));
         std::iter::once(own).chain(folder).collect()
     }
 
@@ -362,18 +376,18 @@ impl<'w> Session<'w> {
     /// # Errors
     ///
     /// When there is none, or more than one.
-    pub fn run_meant(&self, text: Option<&str>) -> Result<RunRow, Failure> {
+    pub fn resolve_run_or_default(&self, text: Option<&str>) -> Result<RunRow, Failure> {
         if let Some(text) = text {
-            return self.run_named(text);
+            return self.resolve_run(text);
         }
         let runs = self.runs()?;
         let open: Vec<&RunRow> = open_runs(&runs).collect();
         match (open.as_slice(), runs.as_slice()) {
             ([run], _) => Ok((*run).clone()),
             ([], [run]) => Ok(run.clone()),
-            ([], []) => Err(no_runs()),
-            ([], several) => Err(ambiguous(&several.iter().collect::<Vec<_>>())),
-            (several, _) => Err(ambiguous(several)),
+            ([], []) => Err(no_runs_failure()),
+            ([], several) => Err(ambiguous_run(&several.iter().collect::<Vec<_>>())),
+            (several, _) => Err(ambiguous_run(several)),
         }
     }
 
@@ -383,14 +397,14 @@ impl<'w> Session<'w> {
     /// # Errors
     ///
     /// When there is none, or more than one run has such a node.
-    pub fn item_named(&self, text: &str) -> Result<(RunId, piton_core::Node), Failure> {
+    pub fn resolve_item(&self, text: &str) -> Result<(RunId, piton_core::Node), Failure> {
         match self.find_item(&self.runs()?, text)? {
             Some(found) => Ok(found),
-            None => Err(unknown_item(self, text)?),
+            None => Err(unknown_item_failure(self, text)?),
         }
     }
 
-    /// As [`Self::item_named`], among `runs`, which are all runs; none where no
+    /// As [`Self::resolve_item`], among `runs`, which are all runs; none where no
     /// run has such a node.
     ///
     /// # Errors
@@ -406,12 +420,12 @@ impl<'w> Session<'w> {
         }
         let named = text
             .split_once(':')
-            .and_then(|(run, node)| Some((self.run_among(runs, run).ok()?, node)));
+            .and_then(|(run, node)| Some((self.resolve_run_among(runs, run).ok()?, node)));
         let (among, node) = match named {
             Some((run, node)) => (vec![run], node),
             None => (runs.iter().collect(), text),
         };
-        let node = piton_core::Node::named(node);
+        let node = piton_core::Node::from_text(node);
         let needs: Vec<Need> = among
             .iter()
             .map(|run| Need::Line(run.id, node.clone()))
@@ -454,7 +468,7 @@ pub(crate) fn open_runs(runs: &[RunRow]) -> impl Iterator<Item = &RunRow> {
 /// The later run of the same plan that has taken the place of `run`; none where
 /// there is none, or `run` was worked on again since. `runs` are all runs, the
 /// oldest first.
-pub(crate) fn replaced_by<'r>(runs: &'r [RunRow], run: &RunRow) -> Option<&'r RunRow> {
+pub(crate) fn replacing_run<'r>(runs: &'r [RunRow], run: &RunRow) -> Option<&'r RunRow> {
     let newest = runs.iter().rfind(|later| later.source == run.source)?;
     let goes_on = run.invoked_at > Some(newest.created_at);
     (newest.id != run.id && !goes_on).then_some(newest)
@@ -462,27 +476,27 @@ pub(crate) fn replaced_by<'r>(runs: &'r [RunRow], run: &RunRow) -> Option<&'r Ru
 
 /// Nothing was ever run here.
 #[must_use]
-pub fn no_runs() -> Failure {
-    Failure::new("run.unknown", "there is no run here").hint(format!(
+pub fn no_runs_failure() -> Failure {
+    Failure::new("run.unknown", "there is no run here").with_hint(format!(
         "begin one with `piton run PLAN`, where PLAN is {}",
-        piton_formats::registry::plans_in_words()
+        piton_formats::registry::describe_plan_kinds()
     ))
 }
 
-pub(crate) fn unknown(text: &str, runs: &[RunRow]) -> Failure {
+pub(crate) fn unknown_run(text: &str, runs: &[RunRow]) -> Failure {
     let names: Vec<&str> = runs.iter().map(|run| run.name.as_str()).collect();
     let hint = if names.is_empty() {
         "begin one with `piton run PLAN`".to_owned()
     } else {
         format!("there is: {}", names.join(", "))
     };
-    Failure::new("run.unknown", format!("there is no run `{text}`")).hint(hint)
+    Failure::new("run.unknown", format!("there is no run `{text}`")).with_hint(hint)
 }
 
-fn ambiguous(runs: &[&RunRow]) -> Failure {
+fn ambiguous_run(runs: &[&RunRow]) -> Failure {
     let names: Vec<&str> = runs.iter().map(|run| run.name.as_str()).collect();
     Failure::new("usage", "more than one run fits")
-        .hint(format!("name one of: {}", names.join(", ")))
+        .with_hint(format!("name one of: {}", names.join(", ")))
 }
 
 fn ambiguous_item(runs: &[&RunRow], node: &piton_core::Node) -> Failure {
@@ -491,10 +505,10 @@ fn ambiguous_item(runs: &[&RunRow], node: &piton_core::Node) -> Failure {
         .map(|run| format!("{}:{node}", run.name))
         .collect();
     Failure::new("usage", format!("more than one run has a node `{node}`"))
-        .hint(format!("name one of: {}", names.join(", ")))
+        .with_hint(format!("name one of: {}", names.join(", ")))
 }
 
-fn trace(committed: &Result<Committed, CommitError>) {
+fn trace_commit(committed: &Result<CommitOutcome, CommitError>) {
     match committed {
         Ok(committed) => {
             for recorded in &committed.events {

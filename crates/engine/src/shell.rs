@@ -6,7 +6,7 @@ use std::borrow::Cow;
 
 /// A word as it is typed in a shell, quoted where it has to be.
 #[must_use]
-pub fn quote(word: &str) -> Cow<'_, str> {
+pub fn quote_word(word: &str) -> Cow<'_, str> {
     let is_plain = |c: char| c.is_alphanumeric() || "_-./:@%+=,~".contains(c);
     // A tilde is expanded where a word begins, and nowhere else.
     if !word.is_empty() && !word.starts_with('~') && word.chars().all(is_plain) {
@@ -62,7 +62,7 @@ mod tests {
             ("", "''"),
             ("$HOME", "'$HOME'"),
         ] {
-            assert_eq!(quote(word), typed);
+            assert_eq!(quote_word(word), typed);
         }
     }
 

@@ -4,7 +4,7 @@
 //! which process that is. Neither is ever backed up, exported or shown as it
 //! is: [`copy_redacted`] makes what may be. They are removed when the outcome
 //! of the attempt is durable; until then a later piton finds them with
-//! [`Spool::list`]. Of a runner that has joined another one there is `<attempt>.by`
+//! [`Spool::list_attempts`]. Of a runner that has joined another one there is `<attempt>.by`
 //! as well, with the name of its lock.
 //!
 //! Nothing in here is flushed to the disk: a power cut ends the agents, too.
@@ -21,7 +21,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::fail;
 use crate::input;
-use crate::process::Identity;
+use crate::process::ProcessIdentity;
 
 /// A secret up to this length is seen whole wherever it stands.
 pub const SECRET_BYTES_MAX: usize = 4 << 10;
@@ -41,7 +41,7 @@ pub struct Spool {
 
 /// What lies in the spool of one attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Spooled {
+pub struct SpooledAttempt {
     /// The attempt.
     pub attempt: String,
     /// Where its output is, or would be.
@@ -49,7 +49,7 @@ pub struct Spooled {
     /// Size of its output.
     pub output_bytes: u64,
     /// The process, if piton lived long enough to record it.
-    pub id: Option<Identity>,
+    pub id: Option<ProcessIdentity>,
     /// The lock of its runner, where that had joined another one.
     pub by: Option<String>,
 }
@@ -76,7 +76,7 @@ impl Spool {
 
     /// The same, for a runner that has joined another one and holds this lock.
     #[must_use]
-    pub fn by(self, lock: Option<&str>) -> Spool {
+    pub fn with_lock_name(self, lock: Option<&str>) -> Spool {
         let by = lock.map(str::to_owned);
         Spool { by, ..self }
     }
@@ -93,17 +93,17 @@ impl Spool {
         &self.folder
     }
 
-    /// The file for the output of an attempt: see [`crate::process::Spec::output`].
+    /// The file for the output of an attempt: see [`crate::process::ProcessSpec::output`].
     ///
     /// # Errors
     ///
     /// [`io::ErrorKind::InvalidInput`] for an id that is no plain file name; or when it
     /// cannot be said whose it is.
-    pub fn output(&self, attempt: &str) -> io::Result<PathBuf> {
+    pub fn output_path(&self, attempt: &str) -> io::Result<PathBuf> {
         if let Some(by) = &self.by {
-            fs::write(self.path(attempt, "by")?, by)?;
+            fs::write(self.file_path(attempt, "by")?, by)?;
         }
-        self.path(attempt, "out")
+        self.file_path(attempt, "out")
     }
 
     /// Records which process an attempt is. To be called right after the start.
@@ -111,7 +111,7 @@ impl Spool {
     /// # Errors
     ///
     /// When the file cannot be written, or for an id that is no plain file name.
-    pub fn record(&self, attempt: &str, id: &Identity) -> io::Result<()> {
+    pub fn record_process(&self, attempt: &str, id: &ProcessIdentity) -> io::Result<()> {
         let json = serde_json::to_vec(id)?;
         // In one write: a reader sees all of it or, after a crash right here,
         // an empty file, which is as good as none.
@@ -120,7 +120,7 @@ impl Spool {
             .create(true)
             .truncate(true)
             .mode(0o600)
-            .open(self.path(attempt, "json")?)?
+            .open(self.file_path(attempt, "json")?)?
             .write_all(&json)
     }
 
@@ -129,13 +129,13 @@ impl Spool {
     /// # Errors
     ///
     /// When the folder cannot be read. A record that cannot be is as none.
-    pub fn list(&self) -> io::Result<Vec<Spooled>> {
+    pub fn list_attempts(&self) -> io::Result<Vec<SpooledAttempt>> {
         let mut attempts = Vec::new();
         for entry in fs::read_dir(&self.folder)? {
             let name = entry?.file_name();
             let name = name.to_string_lossy();
             if let Some((attempt, "out" | "json" | "by")) = name.rsplit_once('.')
-                && is_plain(attempt)
+                && is_plain_name(attempt)
             {
                 attempts.push(attempt.to_owned());
             }
@@ -145,10 +145,10 @@ impl Spool {
         attempts
             .into_iter()
             .map(|attempt| {
-                let output = self.path(&attempt, "out")?;
-                let record = fs::read(self.path(&attempt, "json")?).unwrap_or_default();
-                Ok(Spooled {
-                    by: fs::read_to_string(self.path(&attempt, "by")?).ok(),
+                let output = self.file_path(&attempt, "out")?;
+                let record = fs::read(self.file_path(&attempt, "json")?).unwrap_or_default();
+                Ok(SpooledAttempt {
+                    by: fs::read_to_string(self.file_path(&attempt, "by")?).ok(),
                     output_bytes: fs::metadata(&output).map_or(0, |found| found.len()),
                     id: serde_json::from_slice(&record).ok(),
                     output,
@@ -163,11 +163,11 @@ impl Spool {
     /// # Errors
     ///
     /// When a file is there and cannot be removed.
-    pub fn remove(&self, attempt: &str) -> io::Result<()> {
+    pub fn remove_attempt(&self, attempt: &str) -> io::Result<()> {
         // The record goes last: an output without one could not be told from
         // one that still grows.
         for kind in ["out", "json", "by"] {
-            match fs::remove_file(self.path(attempt, kind)?) {
+            match fs::remove_file(self.file_path(attempt, kind)?) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
                 Ok(()) | Err(_) => {}
             }
@@ -176,8 +176,8 @@ impl Spool {
         Ok(())
     }
 
-    fn path(&self, attempt: &str, kind: &str) -> io::Result<PathBuf> {
-        if is_plain(attempt) {
+    fn file_path(&self, attempt: &str, kind: &str) -> io::Result<PathBuf> {
+        if is_plain_name(attempt) {
             Ok(self.folder.join(format!("{attempt}.{kind}")))
         } else {
             Err(io::Error::new(
@@ -190,19 +190,19 @@ impl Spool {
 
 /// A process that the spool of some run records.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Recorded {
+pub struct SpooledProcess {
     /// The name of the spool: the id of the run.
     pub run: String,
     /// The name of the record: the id of the attempt, or the mark of a gate.
     pub attempt: String,
     /// The process.
-    pub id: Identity,
+    pub id: ProcessIdentity,
 }
 
 /// The processes that are recorded in the spools below a folder. What cannot be
 /// read is left out.
 #[must_use]
-pub fn recorded(spools: &Path) -> Vec<Recorded> {
+pub fn recorded_processes(spools: &Path) -> Vec<SpooledProcess> {
     let entries = |folder: &Path| fs::read_dir(folder).into_iter().flatten().flatten();
     let mut found = Vec::new();
     for spool in entries(spools) {
@@ -211,9 +211,9 @@ pub fn recorded(spools: &Path) -> Vec<Recorded> {
             let Some(attempt) = name.to_str().and_then(|name| name.strip_suffix(".json")) else {
                 continue;
             };
-            let record = input::read(&entry.path()).unwrap_or_default();
+            let record = input::read_bytes(&entry.path()).unwrap_or_default();
             if let Ok(id) = serde_json::from_slice(&record) {
-                found.push(Recorded {
+                found.push(SpooledProcess {
                     run: spool.file_name().to_string_lossy().into_owned(),
                     attempt: attempt.to_owned(),
                     id,
@@ -224,7 +224,7 @@ pub fn recorded(spools: &Path) -> Vec<Recorded> {
     found
 }
 
-fn is_plain(attempt: &str) -> bool {
+fn is_plain_name(attempt: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
     (1..=200).contains(&attempt.len()) && !attempt.starts_with('.') && attempt.bytes().all(plain)
 }
@@ -234,7 +234,7 @@ fn is_plain(attempt: &str) -> bool {
 /// # Errors
 ///
 /// When the file cannot be read.
-pub fn tail(path: &Path, bytes_max: u64) -> io::Result<String> {
+pub fn read_tail(path: &Path, bytes_max: u64) -> io::Result<String> {
     let mut file = File::open(path)?;
     let length = file.metadata()?.len();
     let skipped = length.saturating_sub(bytes_max);
@@ -243,7 +243,7 @@ pub fn tail(path: &Path, bytes_max: u64) -> io::Result<String> {
     // The file may still grow.
     file.take(bytes_max).read_to_end(&mut bytes)?;
     let text = if skipped > 0 {
-        without_first_half(&bytes)
+        trim_partial_char(&bytes)
     } else {
         &bytes
     };
@@ -255,14 +255,14 @@ pub fn tail(path: &Path, bytes_max: u64) -> io::Result<String> {
 /// # Errors
 ///
 /// When the file cannot be read.
-pub fn head(path: &Path, bytes_max: u64) -> io::Result<String> {
+pub fn read_head(path: &Path, bytes_max: u64) -> io::Result<String> {
     let mut bytes = Vec::new();
     File::open(path)?.take(bytes_max).read_to_end(&mut bytes)?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// Without the rest of a character whose beginning was cut off.
-fn without_first_half(bytes: &[u8]) -> &[u8] {
+fn trim_partial_char(bytes: &[u8]) -> &[u8] {
     let rest = bytes.iter().take(3);
     let cut = rest.take_while(|&&byte| byte & 0xC0 == 0x80).count();
     bytes.get(cut..).unwrap_or_default()
@@ -270,7 +270,7 @@ fn without_first_half(bytes: &[u8]) -> &[u8] {
 
 /// What [`copy_redacted`] wrote.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Copied {
+pub struct RedactedCopy {
     /// Size of the copy.
     pub bytes: u64,
     /// SHA-256 of the copy, 64 lower-case hexadecimal digits.
@@ -304,13 +304,13 @@ pub fn copy_redacted(
     to: &Path,
     redact: &dyn Fn(&str) -> Cow<'_, str>,
     bytes_max: u64,
-) -> io::Result<Copied> {
+) -> io::Result<RedactedCopy> {
     let mut source = File::open(from)?;
     let folder = match to.parent() {
         Some(parent) if parent != Path::new("") => parent,
         _ => Path::new("."),
     };
-    let (target, is_named) = match new_file(to) {
+    let (target, is_named) = match create_private_file(to) {
         Ok(target) => (target, true),
         // A runner that died wrote it, the whole or a part.
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
@@ -318,7 +318,7 @@ pub fn copy_redacted(
         }
         Err(error) => return Err(error),
     };
-    let copied = copy_into(target.as_file(), &mut source, redact, bytes_max)?;
+    let copied = copy_redacted_into(target.as_file(), &mut source, redact, bytes_max)?;
     target.as_file().sync_all()?;
     fail::point("transcript.written");
     match is_named {
@@ -333,7 +333,7 @@ pub fn copy_redacted(
 }
 
 /// A new private file, which goes unless it is kept.
-fn new_file(path: &Path) -> io::Result<tempfile::NamedTempFile> {
+fn create_private_file(path: &Path) -> io::Result<tempfile::NamedTempFile> {
     let file = OpenOptions::new()
         .write(true)
         .create_new(true)
@@ -382,13 +382,13 @@ pub fn copy_without_lines(from: &Path, to: &File, begin: &str) -> io::Result<()>
     }
 }
 
-fn copy_into(
+fn copy_redacted_into(
     target: &File,
     source: &mut File,
     redact: &dyn Fn(&str) -> Cow<'_, str>,
     bytes_max: u64,
-) -> io::Result<Copied> {
-    let mut sink = Sink {
+) -> io::Result<RedactedCopy> {
+    let mut sink = HashingWriter {
         file: BufWriter::new(target),
         hash: Sha256::new(),
         bytes: 0,
@@ -397,34 +397,34 @@ fn copy_into(
     let length = source.metadata()?.len();
     let truncated = length > bytes_max;
     if truncated {
-        let head = character_at(source, bytes_max / 2)?;
-        let tail = character_at(source, length - (bytes_max - bytes_max / 2))?;
-        copy_part(source, 0..head, length, redact, &mut sink)?;
+        let head = next_char_boundary(source, bytes_max / 2)?;
+        let tail = next_char_boundary(source, length - (bytes_max - bytes_max / 2))?;
+        copy_redacted_range(source, 0..head, length, redact, &mut sink)?;
         let left_out = tail.saturating_sub(head);
         sink.write_all(format!("\n[piton: {left_out} bytes left out here]\n").as_bytes())?;
-        copy_part(source, tail..length, length, redact, &mut sink)?;
+        copy_redacted_range(source, tail..length, length, redact, &mut sink)?;
     } else {
-        copy_part(source, 0..length, length, redact, &mut sink)?;
+        copy_redacted_range(source, 0..length, length, redact, &mut sink)?;
     }
     sink.flush()?;
     let mut sha256 = String::new();
     for byte in sink.hash.finalize() {
         write!(sha256, "{byte:02x}").expect("a string takes everything");
     }
-    Ok(Copied {
+    Ok(RedactedCopy {
         bytes: sink.bytes,
         sha256,
         truncated,
     })
 }
 
-struct Sink<'a> {
+struct HashingWriter<'a> {
     file: BufWriter<&'a File>,
     hash: Sha256,
     bytes: u64,
 }
 
-impl Write for Sink<'_> {
+impl Write for HashingWriter<'_> {
     fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
         let written = self.file.write(buf)?;
         self.hash.update(&buf[..written]);
@@ -438,55 +438,55 @@ impl Write for Sink<'_> {
 }
 
 /// The first place from `at` on where no character is cut in two.
-fn character_at(source: &mut File, at: u64) -> io::Result<u64> {
+fn next_char_boundary(source: &mut File, at: u64) -> io::Result<u64> {
     source.seek(SeekFrom::Start(at))?;
     let mut next = Vec::new();
     source.take(4).read_to_end(&mut next)?;
-    Ok(at + (next.len() - without_first_half(&next).len()) as u64)
+    Ok(at + (next.len() - trim_partial_char(&next).len()) as u64)
 }
 
 /// Copies the bytes of `part`. What lies around it, up to `length`, is read as
 /// well, so that a secret which crosses an end is not copied in half.
-fn copy_part(
+fn copy_redacted_range(
     source: &mut File,
     part: Range<u64>,
     length: u64,
     redact: &dyn Fn(&str) -> Cow<'_, str>,
-    sink: &mut Sink<'_>,
+    sink: &mut HashingWriter<'_>,
 ) -> io::Result<()> {
     let overlap = OVERLAP as u64;
     let before = part.start.saturating_sub(overlap);
     let after = part.end.saturating_add(overlap).min(length);
     source.seek(SeekFrom::Start(before))?;
-    let mut stitch = Stitch {
+    let mut stitch = WindowRedactor {
         window: String::new(),
         disturbed: 0,
         redact,
     };
 
-    let mut text = Text::new(source.take(part.start - before));
-    while text.read(&mut stitch.window)? {}
+    let mut text = Utf8Reader::new(source.take(part.start - before));
+    while text.read_chunk(&mut stitch.window)? {}
     let begin = stitch.window.len();
 
-    let mut text = Text::new(source.take(part.end - part.start));
-    let mut more = text.fill(&mut stitch.window)?;
-    stitch.advance(begin, &mut io::sink())?;
+    let mut text = Utf8Reader::new(source.take(part.end - part.start));
+    let mut more = text.fill_window(&mut stitch.window)?;
+    stitch.write_up_to(begin, &mut io::sink())?;
     while more {
         if stitch.window.len() >= WINDOW {
-            let cut = place_to_cut(&stitch.window);
-            stitch.advance(cut, sink)?;
+            let cut = find_cut(&stitch.window);
+            stitch.write_up_to(cut, sink)?;
         }
-        more = text.fill(&mut stitch.window)?;
+        more = text.fill_window(&mut stitch.window)?;
     }
     let end = stitch.window.len();
 
-    let mut text = Text::new(source.take(after - part.end));
-    while text.read(&mut stitch.window)? {}
-    stitch.advance(end, sink)
+    let mut text = Utf8Reader::new(source.take(after - part.end));
+    while text.read_chunk(&mut stitch.window)? {}
+    stitch.write_up_to(end, sink)
 }
 
 /// Redacts a text that is too long to be held at once.
-struct Stitch<'a> {
+struct WindowRedactor<'a> {
     window: String,
     /// How much of the redacted window has been written with the last one, or
     /// is there only because the window begins in the middle of something.
@@ -494,7 +494,7 @@ struct Stitch<'a> {
     redact: &'a dyn Fn(&str) -> Cow<'_, str>,
 }
 
-impl Stitch<'_> {
+impl WindowRedactor<'_> {
     /// Writes the window up to `cut`, redacted as if it were never cut.
     ///
     /// `redact` does not say where it changed something. But the whole window
@@ -502,7 +502,7 @@ impl Stitch<'_> {
     /// behind the last secret that crosses the cut. What stands before that in
     /// the whole is written; what stands before it in the part has no meaning
     /// (it is redacted without its beginning) and is left out next time.
-    fn advance(&mut self, cut: usize, to: &mut dyn Write) -> io::Result<()> {
+    fn write_up_to(&mut self, cut: usize, to: &mut dyn Write) -> io::Result<()> {
         let whole = (self.redact)(&self.window);
         let part = (self.redact)(&self.window[cut..]);
         let (whole, part) = (whole.as_bytes(), part.as_bytes());
@@ -518,7 +518,7 @@ impl Stitch<'_> {
 
 /// After a line if one ends in the right place, so that patterns for the
 /// beginning of a line hold.
-fn place_to_cut(window: &str) -> usize {
+fn find_cut(window: &str) -> usize {
     let latest = window.floor_char_boundary(window.len() - OVERLAP);
     let earliest = window.floor_char_boundary(window.len() - 4 * OVERLAP);
     let line = window[earliest..latest].rfind('\n');
@@ -526,16 +526,16 @@ fn place_to_cut(window: &str) -> usize {
 }
 
 /// Reads bytes as text, piece by piece.
-struct Text<R> {
+struct Utf8Reader<R> {
     source: R,
     /// Read, but possibly the beginning of a character.
     bytes: Vec<u8>,
     buffer: Box<[u8]>,
 }
 
-impl<R: Read> Text<R> {
+impl<R: Read> Utf8Reader<R> {
     fn new(source: R) -> Self {
-        Text {
+        Utf8Reader {
             source,
             bytes: Vec::new(),
             buffer: vec![0; 64 << 10].into_boxed_slice(),
@@ -543,9 +543,9 @@ impl<R: Read> Text<R> {
     }
 
     /// Appends until `text` is a full window. Whether there may be more.
-    fn fill(&mut self, text: &mut String) -> io::Result<bool> {
+    fn fill_window(&mut self, text: &mut String) -> io::Result<bool> {
         while text.len() < WINDOW {
-            if !self.read(text)? {
+            if !self.read_chunk(text)? {
                 return Ok(false);
             }
         }
@@ -553,7 +553,7 @@ impl<R: Read> Text<R> {
     }
 
     /// Appends a piece. Whether there may be more.
-    fn read(&mut self, text: &mut String) -> io::Result<bool> {
+    fn read_chunk(&mut self, text: &mut String) -> io::Result<bool> {
         let count = match self.source.read(&mut self.buffer) {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(true),
             other => other?,

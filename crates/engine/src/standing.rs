@@ -3,12 +3,12 @@
 //! The journal knows what was recorded; a runner that died recorded nothing of
 //! its death. So the word is made of the row and of the lock of the plan.
 
-use piton_core::run::{Asked, Request};
+use piton_core::run::{PendingRequest, RunnerRequest};
 use piton_core::{RunRow, RunState};
 
 use crate::project::Project;
 use crate::run_lock;
-use crate::shell::quote;
+use crate::shell::quote_word;
 
 /// How a run stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub struct RunStanding {
     /// A runner works on it, or waits for a person in it.
     pub is_live: bool,
     /// What was asked of its runner and has not happened yet.
-    pub asked: Option<Asked>,
+    pub asked: Option<PendingRequest>,
 }
 
 impl RunStanding {
@@ -41,18 +41,18 @@ impl RunStanding {
     /// What was asked of its runner and has not happened yet, in a sentence that
     /// says how to withdraw it.
     #[must_use]
-    pub fn asked_in_words(&self, name: &str) -> Option<String> {
+    pub fn describe_request(&self, name: &str) -> Option<String> {
         let asked = self.asked.as_ref()?;
         let by = &asked.by;
-        let name = quote(name);
+        let name = quote_word(name);
         match asked.request {
-            Request::Pause => Some(format!(
+            RunnerRequest::Pause => Some(format!(
                 "{by} asked for a pause: the run pauses when the attempt under way has ended; `piton resume {name}` withdraws that"
             )),
-            Request::Stop => Some(format!(
+            RunnerRequest::Stop => Some(format!(
                 "{by} asked it to stop: the attempt under way is being ended"
             )),
-            Request::GoOn => None,
+            RunnerRequest::GoOn => None,
         }
     }
 }

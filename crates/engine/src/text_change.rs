@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use piton_formats::line_diff::line_diff;
 
-use crate::failure::{Failure, unreadable, unwritable};
+use crate::failure::{Failure, unreadable_file, unwritable_file};
 use crate::input;
 use crate::native_files::exchange;
 
@@ -28,15 +28,15 @@ impl TextChange {
     /// # Errors
     ///
     /// When the file cannot be read, or `make` refuses its text.
-    pub fn look(
+    pub fn compute(
         file: PathBuf,
         make: impl FnOnce(Option<&str>) -> Result<Option<String>, Failure>,
     ) -> Result<Self, Failure> {
-        let target = target(&file)?;
+        let target = resolve_link(&file)?;
         let old = match input::read_text(&target) {
             Ok(text) => Some(text),
             Err(error) if error.kind() == ErrorKind::NotFound => None,
-            Err(error) => return Err(unreadable(&file, error)),
+            Err(error) => return Err(unreadable_file(&file, error)),
         };
         let new = make(old.as_deref())?;
         Ok(Self {
@@ -55,7 +55,7 @@ impl TextChange {
 
     /// Whether the file goes.
     #[must_use]
-    pub fn removes(&self) -> bool {
+    pub fn is_removal(&self) -> bool {
         self.old.is_some() && self.new.is_none()
     }
 
@@ -74,14 +74,14 @@ impl TextChange {
     /// is as that left it then.
     pub fn apply(&self) -> Result<(), Failure> {
         let target = &self.target;
-        let cannot = |error| unwritable(target, error);
+        let cannot = |error| unwritable_file(target, error);
         let Some(new) = &self.new else {
-            if !self.removes() {
+            if !self.is_removal() {
                 return Ok(());
             }
             let there = fs::read(target).map_err(cannot)?;
             if Some(there.as_slice()) != self.old.as_ref().map(String::as_bytes) {
-                return Err(meanwhile(&self.file));
+                return Err(changed_meanwhile(&self.file));
             }
             return fs::remove_file(target).map_err(cannot);
         };
@@ -92,7 +92,7 @@ impl TextChange {
         let displaced = match staged.exchange() {
             Ok(displaced) => displaced,
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-                return Err(meanwhile(&self.file));
+                return Err(changed_meanwhile(&self.file));
             }
             Err(error) => return Err(cannot(error)),
         };
@@ -102,13 +102,13 @@ impl TextChange {
         }
         // Another program wrote it between the look and now: its version goes back.
         let is_own = |path: &Path| fs::read(path).is_ok_and(|there| there == new.as_bytes());
-        displaced.put_back(is_own).map_err(cannot)?;
-        Err(meanwhile(&self.file))
+        displaced.restore_to_target(is_own).map_err(cannot)?;
+        Err(changed_meanwhile(&self.file))
     }
 }
 
 /// The file itself, where the settings are a link to it.
-fn target(file: &Path) -> Result<PathBuf, Failure> {
+fn resolve_link(file: &Path) -> Result<PathBuf, Failure> {
     let is_link = fs::symlink_metadata(file).is_ok_and(|found| found.is_symlink());
     if !is_link {
         return Ok(file.to_owned());
@@ -118,15 +118,15 @@ fn target(file: &Path) -> Result<PathBuf, Failure> {
             "file.unreadable",
             format!("{} is a link that leads nowhere", file.display()),
         )
-        .because(error)
-        .hint("make the file that it leads to, then repeat the command")
+        .with_source(error)
+        .with_hint("make the file that it leads to, then repeat the command")
     })
 }
 
-fn meanwhile(file: &Path) -> Failure {
+fn changed_meanwhile(file: &Path) -> Failure {
     Failure::new(
         "file.conflict",
         format!("{} was changed by somebody else just now", file.display()),
     )
-    .hint("repeat the command: it looks at what is there now")
+    .with_hint("repeat the command: it looks at what is there now")
 }

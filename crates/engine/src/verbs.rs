@@ -35,63 +35,63 @@ pub mod transcript;
 use std::path::Path;
 
 use crate::failure::Failure;
-use crate::native_files::News;
-use crate::native_files::project_sync::{self, Waiting};
+use crate::native_files::FileNotice;
+use crate::native_files::project_sync::{self, AskedFileFingerprints};
 use crate::notice::Notice;
 use crate::project::Project;
 use crate::session::Session;
-use crate::worktree::{self, Occasion};
+use crate::worktree::{self, CleanupOccasion};
 use crate::world::World;
 
 /// Whoever hears what a verb tells while it works.
-pub type Told<'t> = dyn FnMut(Notice<'_>) + 't;
+pub type NoticeSink<'t> = dyn FnMut(Notice<'_>) + 't;
 
 /// The session of the project that the present folder is in, made if there is none.
-fn session<'w>(world: &'w World, told: &mut Told<'_>) -> Result<Session<'w>, Failure> {
+fn create_session<'w>(world: &'w World, told: &mut NoticeSink<'_>) -> Result<Session<'w>, Failure> {
     let project = Project::find(world, &world.cwd);
-    Session::create(world, project, &mut |text| told(Notice::Said(text)))
+    Session::open_or_create(world, project, &mut |text| told(Notice::Said(text)))
 }
 
 /// Brings the native files up to date with what was stored, and tells what was
 /// found in them. Whatever becomes of them, what is stored is stored.
-fn follow_project_files(session: &Session<'_>, told: &mut Told<'_>) {
-    News::tell(&project_sync::follow(session), told);
-    worktree::put_back(session, told);
-    worktree::clean_up(session, Occasion::Write, told);
-    land::note_landed(session);
+fn sync_project_files(session: &Session<'_>, told: &mut NoticeSink<'_>) {
+    FileNotice::emit_all(&project_sync::sync_files(session), told);
+    worktree::reattach_branches(session, told);
+    worktree::remove_finished_worktrees(session, CleanupOccasion::Write, told);
+    land::record_landed_runs(session);
 }
 
 /// The same where nothing more is going to happen for now.
-fn follow_project_files_to_rest(session: &Session<'_>, told: &mut Told<'_>) {
-    News::tell(
-        &project_sync::follow_to_rest(session, &mut Waiting::new()),
+fn sync_project_files_at_rest(session: &Session<'_>, told: &mut NoticeSink<'_>) {
+    FileNotice::emit_all(
+        &project_sync::sync_files_at_rest(session, &mut AskedFileFingerprints::new()),
         told,
     );
 }
 
 /// A text that says something; one of blanks says nothing.
-fn said(text: Option<String>) -> Option<String> {
+fn non_blank(text: Option<String>) -> Option<String> {
     text.filter(|text| !text.trim().is_empty())
 }
 
 /// Refuses what cannot stand in one line.
-fn one_line(what: &str, text: &str) -> Result<(), Failure> {
+fn require_one_line(what: &str, text: &str) -> Result<(), Failure> {
     if text.chars().any(char::is_control) {
         return Err(Failure::new(
             "usage",
             format!("{what} has a line break or another control character"),
         )
-        .hint(format!("write {what} in one line")));
+        .with_hint(format!("write {what} in one line")));
     }
     Ok(())
 }
 
 /// The words of a list, for a hint.
-fn in_words(words: &[&str]) -> String {
+fn join_words(words: &[&str]) -> String {
     words.join(", ")
 }
 
 /// A path, relative to the project where it lies in it.
-fn shown(session: &Session<'_>, path: &Path) -> String {
-    session.project.relative(path)
+fn display_path(session: &Session<'_>, path: &Path) -> String {
+    session.project.relative_path(path)
 }

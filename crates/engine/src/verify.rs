@@ -12,8 +12,8 @@ use std::time::Duration;
 
 use piton_core::Outcome;
 use piton_core::attempt::Report;
-use piton_core::claim::{self, Claim, Verdict};
-use piton_core::classify::Category;
+use piton_core::claim::{self, ClaimVerdict, MissingThing};
+use piton_core::classify::FailureCategory;
 use piton_core::observation::ObservationKind;
 
 /// How long a port of this machine has for an answer.
@@ -21,7 +21,7 @@ const PORT_TIMEOUT: Duration = Duration::from_millis(300);
 
 /// Where agents work.
 #[derive(Clone, Copy, Debug)]
-pub struct Place<'a> {
+pub struct ClaimEnvironment<'a> {
     /// The environment that they get.
     pub env: &'a BTreeMap<String, String>,
     /// The folder that they work in.
@@ -30,18 +30,18 @@ pub struct Place<'a> {
 
 /// What looking for one thing showed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Looked {
+pub struct CheckedClaim {
     /// What was said to be missing.
-    pub claim: Claim,
+    pub claim: MissingThing,
     /// What was seen of it; none where it is missing.
     pub seen: Option<String>,
 }
 
 /// Looks for each thing that is said to be missing.
 #[must_use]
-pub fn look(claims: Vec<Claim>, place: &Place<'_>) -> Vec<Looked> {
-    let look = |claim: Claim| Looked {
-        seen: seen(&claim, place),
+pub fn check_claims(claims: Vec<MissingThing>, place: &ClaimEnvironment<'_>) -> Vec<CheckedClaim> {
+    let look = |claim: MissingThing| CheckedClaim {
+        seen: find_claimed(&claim, place),
         claim,
     };
     claims.into_iter().map(look).collect()
@@ -49,17 +49,20 @@ pub fn look(claims: Vec<Claim>, place: &Place<'_>) -> Vec<Looked> {
 
 /// What comes of all that was looked for.
 #[must_use]
-pub fn verdict(looked: &[Looked]) -> Verdict {
+pub fn verdict_of_claims(looked: &[CheckedClaim]) -> ClaimVerdict {
     let missing: Vec<bool> = looked.iter().map(|one| one.seen.is_none()).collect();
-    claim::verdict(&missing)
+    claim::verdict_of_claims(&missing)
 }
 
 /// Looks a report's blocker up and says in its context what came of it, unless
 /// that was said already. None where there is no blocker.
-pub fn note(report: &mut Report, place: &Place<'_>) -> Option<Vec<Looked>> {
-    let text = blocker(report)?;
-    let looked = look(claim::missing(&text), place);
-    let Verdict { verified, valid } = verdict(&looked);
+pub fn record_blocker_check(
+    report: &mut Report,
+    place: &ClaimEnvironment<'_>,
+) -> Option<Vec<CheckedClaim>> {
+    let text = blocker_text(report)?;
+    let looked = check_claims(claim::find_missing(&text), place);
+    let ClaimVerdict { verified, valid } = verdict_of_claims(&looked);
     let context = report.context.get_or_insert_default();
     if context.blocker_verified.is_none() && context.blocker_valid.is_none() {
         context.blocker_verified = Some(verified);
@@ -70,34 +73,34 @@ pub fn note(report: &mut Report, place: &Place<'_>) -> Option<Vec<Looked>> {
 
 /// The same for an agent's own report: to be blocked by nothing but what is not
 /// missing is a failure like any other. It is tried again, or asked about.
-pub fn settle(report: &mut Report, place: &Place<'_>) {
-    let Some(looked) = note(report, place) else {
+pub fn fail_refuted_blocker(report: &mut Report, place: &ClaimEnvironment<'_>) {
+    let Some(looked) = record_blocker_check(report, place) else {
         return;
     };
     // What it noticed on the way is not what it says that it is blocked by.
-    if own_words(report).is_none() || verdict(&looked).valid != Some(false) {
+    if own_blocker_text(report).is_none() || verdict_of_claims(&looked).valid != Some(false) {
         return;
     }
-    let mut error = contradiction(&looked);
+    let mut error = describe_contradiction(&looked);
     if let Some(said) = report.error.as_ref().or(report.summary.as_ref()) {
         // Writing to a text cannot fail.
         write!(error, "\n{said}").ok();
     }
     report.outcome = Outcome::Failed;
-    report.category = Some(Category::Logic);
+    report.category = Some(FailureCategory::Logic);
     report.error = Some(error);
 }
 
 /// What a blocked report says of why it is.
-fn own_words(report: &Report) -> Option<&String> {
+fn own_blocker_text(report: &Report) -> Option<&String> {
     let said = report.error.as_ref().or(report.summary.as_ref());
     said.filter(|_| report.outcome == Outcome::Blocked)
 }
 
 /// The words in which a report tells of a blocker: its own, or else those of the
 /// blockers that were noticed. None where it tells of none.
-fn blocker(report: &Report) -> Option<String> {
-    if let Some(said) = own_words(report) {
+fn blocker_text(report: &Report) -> Option<String> {
+    if let Some(said) = own_blocker_text(report) {
         return Some(said.clone());
     }
     let noticed: Vec<&str> = report
@@ -111,8 +114,8 @@ fn blocker(report: &Report) -> Option<String> {
 }
 
 /// `it said that X is missing, but it is there: the variable is set`.
-fn contradiction(looked: &[Looked]) -> String {
-    let names: Vec<String> = looked.iter().map(|one| name(&one.claim)).collect();
+fn describe_contradiction(looked: &[CheckedClaim]) -> String {
+    let names: Vec<String> = looked.iter().map(|one| claim_name(&one.claim)).collect();
     let seen: Vec<&str> = looked
         .iter()
         .filter_map(|one| one.seen.as_deref())
@@ -129,37 +132,39 @@ fn contradiction(looked: &[Looked]) -> String {
     )
 }
 
-fn name(claim: &Claim) -> String {
+fn claim_name(claim: &MissingThing) -> String {
     match claim {
-        Claim::Variable(name) | Claim::File(name) | Claim::Command(name) => format!("`{name}`"),
-        Claim::Port(port) => format!("port {port}"),
+        MissingThing::Variable(name) | MissingThing::File(name) | MissingThing::Command(name) => {
+            format!("`{name}`")
+        }
+        MissingThing::Port(port) => format!("port {port}"),
     }
 }
 
 /// What there is of it; none where it is missing.
-fn seen(claim: &Claim, place: &Place<'_>) -> Option<String> {
+fn find_claimed(claim: &MissingThing, place: &ClaimEnvironment<'_>) -> Option<String> {
     match claim {
         // An empty one is as good as none.
-        Claim::Variable(name) => {
+        MissingThing::Variable(name) => {
             place.env.get(name).filter(|value| !value.is_empty())?;
             Some(format!("the variable `{name}` is set"))
         }
-        Claim::File(name) => {
-            let path = file(name, place)?;
+        MissingThing::File(name) => {
+            let path = find_file(name, place)?;
             Some(format!("there is {}", path.display()))
         }
-        Claim::Command(name) => {
-            let path = command(name, place)?;
+        MissingThing::Command(name) => {
+            let path = find_command(name, place)?;
             Some(format!("`{name}` is {}", path.display()))
         }
-        Claim::Port(port) => {
-            let address = listening(*port)?;
+        MissingThing::Port(port) => {
+            let address = find_listener(*port)?;
             Some(format!("something listens at {address}"))
         }
     }
 }
 
-fn file(name: &str, place: &Place<'_>) -> Option<PathBuf> {
+fn find_file(name: &str, place: &ClaimEnvironment<'_>) -> Option<PathBuf> {
     let path = match (name.strip_prefix("~/"), place.env.get("HOME")) {
         (Some(rest), Some(home)) => Path::new(home).join(rest),
         _ => place.work_tree.join(name),
@@ -168,7 +173,7 @@ fn file(name: &str, place: &Place<'_>) -> Option<PathBuf> {
 }
 
 /// The program of that name that a shell in the work tree would start.
-fn command(name: &str, place: &Place<'_>) -> Option<PathBuf> {
+fn find_command(name: &str, place: &ClaimEnvironment<'_>) -> Option<PathBuf> {
     let path = place.env.get("PATH")?;
     std::env::split_paths(path)
         .map(|folder| place.work_tree.join(folder).join(name))
@@ -177,7 +182,7 @@ fn command(name: &str, place: &Place<'_>) -> Option<PathBuf> {
         })
 }
 
-fn listening(port: u16) -> Option<SocketAddr> {
+fn find_listener(port: u16) -> Option<SocketAddr> {
     [
         IpAddr::from(Ipv4Addr::LOCALHOST),
         IpAddr::from(Ipv6Addr::LOCALHOST),
@@ -230,8 +235,8 @@ mod tests {
             }
         }
 
-        fn place(&self) -> Place<'_> {
-            Place {
+        fn place(&self) -> ClaimEnvironment<'_> {
+            ClaimEnvironment {
                 env: &self.env,
                 work_tree: self.folder.path(),
             }
@@ -239,24 +244,28 @@ mod tests {
 
         /// Whether a thing is there.
         #[track_caller]
-        fn check(&self, claim: &Claim, expect: bool) {
-            assert_eq!(seen(claim, &self.place()).is_some(), expect, "{claim:?}");
+        fn check(&self, claim: &MissingThing, expect: bool) {
+            assert_eq!(
+                find_claimed(claim, &self.place()).is_some(),
+                expect,
+                "{claim:?}"
+            );
         }
     }
 
     fn blocked(error: &str) -> Report {
         Report {
             error: Some(error.to_owned()),
-            ..Report::bare(Outcome::Blocked)
+            ..Report::with_outcome(Outcome::Blocked)
         }
     }
 
     #[test]
     fn things_are_looked_for_where_agents_would_find_them() {
         let scene = Scene::new();
-        let variable = |name: &str| Claim::Variable(name.to_owned());
-        let file = |name: &str| Claim::File(name.to_owned());
-        let command = |name: &str| Claim::Command(name.to_owned());
+        let variable = |name: &str| MissingThing::Variable(name.to_owned());
+        let file = |name: &str| MissingThing::File(name.to_owned());
+        let command = |name: &str| MissingThing::Command(name.to_owned());
         scene.check(&variable("FOO_TOKEN"), true);
         scene.check(&variable("EMPTY_TOKEN"), false);
         scene.check(&variable("NO_TOKEN"), false);
@@ -278,13 +287,13 @@ mod tests {
         let scene = Scene::new();
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let port = listener.local_addr().expect("it has one").port();
-        scene.check(&Claim::Port(port), true);
+        scene.check(&MissingThing::Port(port), true);
         drop(listener);
-        scene.check(&Claim::Port(port), false);
+        scene.check(&MissingThing::Port(port), false);
         // Where there is no IPv6 there is nothing to look at.
         if let Ok(listener) = TcpListener::bind("[::1]:0") {
             let port = listener.local_addr().expect("it has one").port();
-            scene.check(&Claim::Port(port), true);
+            scene.check(&MissingThing::Port(port), true);
         }
     }
 
@@ -293,7 +302,7 @@ mod tests {
     fn check(report: Report, outcome: Outcome, verified: bool, valid: Option<bool>) -> Report {
         let scene = Scene::new();
         let mut report = report;
-        settle(&mut report, &scene.place());
+        fail_refuted_blocker(&mut report, &scene.place());
         let context = report.context.clone().unwrap_or_default();
         assert_eq!(
             (
@@ -310,7 +319,7 @@ mod tests {
     fn to_be_blocked_by_what_is_there_is_a_failure() {
         let false_claim = blocked("FOO_TOKEN is not set");
         let report = check(false_claim, Outcome::Failed, true, Some(false));
-        assert_eq!(report.category, Some(Category::Logic));
+        assert_eq!(report.category, Some(FailureCategory::Logic));
         assert_eq!(
             report.error.as_deref(),
             Some(
@@ -337,7 +346,7 @@ mod tests {
         check(refused, Outcome::Blocked, false, None);
         check(blocked("which of the two?"), Outcome::Blocked, false, None);
         check(
-            Report::bare(Outcome::Blocked),
+            Report::with_outcome(Outcome::Blocked),
             Outcome::Blocked,
             false,
             None,
@@ -351,12 +360,12 @@ mod tests {
                 description: Some("FOO_TOKEN is not set".to_owned()),
                 ..Observation::bare(ObservationKind::Blocker, "no token")
             }],
-            ..Report::bare(Outcome::Completed)
+            ..Report::with_outcome(Outcome::Completed)
         };
         check(report, Outcome::Completed, true, Some(false));
-        let mut report = Report::bare(Outcome::Completed);
+        let mut report = Report::with_outcome(Outcome::Completed);
         let scene = Scene::new();
-        settle(&mut report, &scene.place());
+        fail_refuted_blocker(&mut report, &scene.place());
         assert_eq!(report.context, None);
     }
 
@@ -382,7 +391,7 @@ mod tests {
         check(report, Outcome::Failed, true, Some(false));
         let report = Report {
             observations: vec![noticed("FOO_TOKEN is not set")],
-            ..Report::bare(Outcome::Blocked)
+            ..Report::with_outcome(Outcome::Blocked)
         };
         check(report, Outcome::Blocked, true, Some(false));
     }
@@ -392,7 +401,7 @@ mod tests {
         let mut report = blocked("FOO_TOKEN is not set");
         report.context.get_or_insert_default().blocker_verified = Some(false);
         let scene = Scene::new();
-        note(&mut report, &scene.place());
+        record_blocker_check(&mut report, &scene.place());
         let context = report.context.unwrap_or_default();
         assert_eq!(
             (context.blocker_verified, context.blocker_valid),

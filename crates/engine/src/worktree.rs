@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use piton_core::checkout::Checkout;
 use piton_core::lane::{Landing, TargetRow};
-use piton_core::{Command, HolderKnown, ItemRow, RunId, RunRow, RunState, Tables};
+use piton_core::{Command, HolderLiveness, ItemRow, RunId, RunRow, RunState, Tables};
 use piton_formats::plan_file::PlanFile;
 use piton_formats::plan_format::{WorktreeCleanup, WorktreeSettings};
 use piton_formats::registry::plan_format;
@@ -20,14 +20,14 @@ use serde::Serialize;
 
 use crate::fail;
 use crate::failure::Failure;
-use crate::git::{self, By, HALF_MADE, NewWorktree, Worktree, short};
+use crate::git::{self, GitControl, HALF_MADE, NewWorktree, Worktree, short_commit};
 use crate::notice::Notice;
-use crate::process::{self, Stop};
+use crate::process::{self, StopHandle};
 use crate::project::Project;
-use crate::repositories::trees_of_run;
+use crate::repositories::work_trees_of_run;
 use crate::run_lock;
 use crate::session::Session;
-use crate::shell::quote;
+use crate::shell::quote_word;
 
 /// The key by which a person passes over it: `--ignore worktree`.
 pub(crate) const KEY: &str = "worktree";
@@ -71,7 +71,7 @@ pub struct WorkPlace {
     pub landed: Option<String>,
     /// The same in the other repositories of the run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub others: Vec<OtherPlace>,
+    pub others: Vec<OtherRepositoryWork>,
     /// Why nothing is said of those, though something was merged there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub others_unseen: Option<String>,
@@ -79,7 +79,7 @@ pub struct WorkPlace {
 
 /// Where the work of a run goes in another repository than that of the project.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct OtherPlace {
+pub struct OtherRepositoryWork {
     /// The repository, by its name in the plan.
     pub repository: String,
     /// A work tree of it.
@@ -90,31 +90,32 @@ pub struct OtherPlace {
     pub log: String,
 }
 
-impl OtherPlace {
+impl OtherRepositoryWork {
     /// Those of a run in which something was done that has not landed.
     ///
     /// # Errors
     ///
     /// When a repository is not where it was.
-    fn of_run(session: &Session<'_>, row: &RunRow) -> Result<Vec<Self>, Failure> {
-        let trees = trees_of_run(session.world, &session.project, row)?;
+    fn list_of_run(session: &Session<'_>, row: &RunRow) -> Result<Vec<Self>, Failure> {
+        let trees = work_trees_of_run(session.world, &session.project, row)?;
         let places = trees.into_iter().filter_map(|(name, path)| {
-            let target = row.target_in(Some(&name))?;
-            let tip = git::tip_of(&path, &target.branch).filter(|tip| *tip != target.base)?;
+            let target = row.target_in_repository(Some(&name))?;
+            let tip =
+                git::tip_of_branch(&path, &target.branch).filter(|tip| *tip != target.base)?;
             let onto = target.onto.as_deref();
-            let at = onto.and_then(|onto| git::tip_of(&path, onto));
+            let at = onto.and_then(|onto| git::tip_of_branch(&path, onto));
             let has_landed = match at {
                 Some(at) => git::has_work_of(&path, &at, &tip, None),
                 // It is for no branch, and is wherever a person has merged it.
-                None => git::is_on_branch_but(&path, &tip, Some(&target.branch)),
+                None => git::is_on_other_branch(&path, &tip, Some(&target.branch)),
             };
             let has_landed = has_landed.unwrap_or_default();
             let from = onto.unwrap_or(&target.base);
             let log = format!(
                 "git -C {} log {}..{}",
-                quote(&path.to_string_lossy()),
-                quote(from),
-                quote(&target.branch)
+                quote_word(&path.to_string_lossy()),
+                quote_word(from),
+                quote_word(&target.branch)
             );
             (!has_landed).then(|| Self {
                 repository: name,
@@ -131,9 +132,9 @@ impl WorkPlace {
     /// Where the work of a run goes; none where it is worked on in place.
     #[must_use]
     pub fn of_run(session: &Session<'_>, row: &RunRow) -> Option<Self> {
-        let own = Self::in_project(&session.project, row)?;
+        let own = Self::in_own_project(&session.project, row)?;
         let mut merged = row.targets.values().map(|target| target.tip != target.base);
-        let (others, others_unseen) = match OtherPlace::of_run(session, row) {
+        let (others, others_unseen) = match OtherRepositoryWork::list_of_run(session, row) {
             Ok(others) => (others, None),
             Err(failure) => (
                 Vec::new(),
@@ -147,15 +148,17 @@ impl WorkPlace {
         })
     }
 
-    fn in_project(project: &Project, row: &RunRow) -> Option<Self> {
+    fn in_own_project(project: &Project, row: &RunRow) -> Option<Self> {
         let target = row.target.as_deref()?;
         let path = worktree_path(project, target).filter(|path| path.join(".git").exists());
-        let changes = path.as_deref().map(|path| git::changes(path, &[]));
+        let changes = path
+            .as_deref()
+            .map(|path| git::uncommitted_changes(path, &[]));
         let uncommitted = changes.and_then(Result::ok).unwrap_or_default();
-        let tip = git::tip_of(&project.root, &target.branch);
+        let tip = git::tip_of_branch(&project.root, &target.branch);
         // A person may have taken it back.
         let is_there = |landed: &&Landing| {
-            let at = git::tip_of(&project.root, &landed.onto);
+            let at = git::tip_of_branch(&project.root, &landed.onto);
             let is_built = |at: String| git::is_built_on(&project.root, &at, &landed.commit).ok();
             at.and_then(is_built) == Some(true)
         };
@@ -165,7 +168,7 @@ impl WorkPlace {
             None => true,
         });
         if let Some(landed) = landed {
-            let (base, commit) = (short(&target.base), short(&landed.commit));
+            let (base, commit) = (short_commit(&target.base), short_commit(&landed.commit));
             return Some(Self {
                 path,
                 merged: true,
@@ -183,14 +186,14 @@ impl WorkPlace {
         }
         // A branch that is gone was merged, or given up.
         let tip = tip?;
-        let branch = quote(&target.branch);
-        let is_there = |name: &&String| git::tip_of(&project.root, name).is_some();
+        let branch = quote_word(&target.branch);
+        let is_there = |name: &&String| git::tip_of_branch(&project.root, name).is_some();
         let onto = target.onto.as_ref().filter(is_there);
-        let from = quote(onto.unwrap_or(&target.base));
+        let from = quote_word(onto.unwrap_or(&target.base));
         let has_commits = tip != target.base;
-        let plan = PlanFile::path(row).and_then(|path| project.in_work_tree(&path));
+        let plan = PlanFile::path_of_run(row).and_then(|path| project.path_in_work_tree(&path));
         let is_on = |onto: &String| {
-            let at = git::tip_of(&project.root, onto);
+            let at = git::tip_of_branch(&project.root, onto);
             let has = |at: String| git::has_work_of(&project.root, &at, &tip, plan.as_deref());
             at.map(has).is_some_and(|has| has.unwrap_or(false))
         };
@@ -218,26 +221,26 @@ impl WorkPlace {
 /// What to type to bring the branch of a run to another one, which may have moved
 /// on since.
 pub(crate) fn merge_command(root: &Path, row: &RunRow, branch: &str, onto: &str) -> String {
-    let tip = |branch| git::tip_of(root, branch);
+    let tip = |branch| git::tip_of_branch(root, branch);
     let has_moved_on = tip(onto)
         .zip(tip(branch))
         .is_some_and(|(onto, tip)| git::is_built_on(root, &tip, &onto).ok() == Some(false));
     match row.lanes {
         Some(_) if !has_moved_on => land_command(&row.name),
-        _ => format!("git merge {}", quote(branch)),
+        _ => format!("git merge {}", quote_word(branch)),
     }
 }
 
 /// What to type to land a run.
 pub(crate) fn land_command(run: &str) -> String {
-    format!("piton land {}", quote(run))
+    format!("piton land {}", quote_word(run))
 }
 
 impl Project {
     /// The project as the runner of a run sees it: with the worktree of the run as
     /// its work tree, where the run has one that is there.
     #[must_use]
-    pub fn of_run(&self, row: &RunRow) -> Self {
+    pub fn with_run_worktree(&self, row: &RunRow) -> Self {
         let target = row.target.as_deref();
         let path = target.and_then(|target| worktree_path(self, target));
         let mut project = self.clone();
@@ -255,18 +258,18 @@ pub(crate) fn checkout_of_run(project: &Project, row: &RunRow) -> Option<Checkou
     let target = row.target.as_deref()?;
     // In lanes the branch is checked out nowhere.
     let there = worktree_path(project, target).filter(|_| row.lanes.is_none());
-    let there = there.and_then(|path| git::checked_out(&path));
+    let there = there.and_then(|path| git::read_checkout(&path));
     there.or_else(|| {
         Some(Checkout {
             repository: None,
             branch: Some(target.branch.clone()),
-            commit: Some(git::tip_of(&project.root, &target.branch)?),
+            commit: Some(git::tip_of_branch(&project.root, &target.branch)?),
         })
     })
 }
 
 /// The last run whose plan has its copy at `path`, in the worktree of the run.
-pub(crate) fn run_of_copy<'r>(
+pub(crate) fn run_of_plan_copy<'r>(
     project: &Project,
     runs: &'r [RunRow],
     path: &Path,
@@ -284,44 +287,44 @@ pub(crate) fn run_of_copy<'r>(
 /// # Errors
 ///
 /// With what is gone, and what makes it again.
-pub(crate) fn refuse_gone(project: &Project, row: &RunRow) -> Result<(), Failure> {
+pub(crate) fn refuse_missing_worktree(project: &Project, row: &RunRow) -> Result<(), Failure> {
     let target = row.target.as_deref();
     let path = target.and_then(|target| worktree_path(project, target));
     let Some(path) = path.filter(|path| !path.join(".git").exists()) else {
         return Ok(());
     };
     if !path.exists() {
-        return Err(gone(&path, &row.name));
+        return Err(missing_worktree_failure(&path, &row.name));
     }
     // What is in the folder may still be the work.
     let what = format!("the worktree {} has lost its `.git` file", path.display());
-    Err(Failure::new("worktree.gone", what).hint(format!(
+    Err(Failure::new("worktree.gone", what).with_hint(format!(
         "`git worktree repair {}`, then `piton run {}`",
-        quote(&path.to_string_lossy()),
-        quote(&row.name)
+        quote_word(&path.to_string_lossy()),
+        quote_word(&row.name)
     )))
 }
 
 /// The worktree of a run that is gone, with what was in it.
-fn gone(path: &Path, run: &str) -> Failure {
+fn missing_worktree_failure(path: &Path, run: &str) -> Failure {
     let path = path.display();
     Failure::new(
         "worktree.gone",
         format!("the worktree {path} of the run is gone, with what was not committed there"),
     )
-    .hint(format!(
+    .with_hint(format!(
         "`piton run {}` makes it again at the last commit of its branch",
-        quote(run)
+        quote_word(run)
     ))
 }
 
 /// The folder of the worktree of a run.
 fn worktree_path(project: &Project, target: &TargetRow) -> Option<PathBuf> {
-    Some(resolved(&project.root, target.path.as_deref()?))
+    Some(resolve_path(&project.root, target.path.as_deref()?))
 }
 
 /// A path as the file system has it, also of what is not there yet.
-fn resolved(root: &Path, path: &str) -> PathBuf {
+fn resolve_path(root: &Path, path: &str) -> PathBuf {
     let mut plain = PathBuf::new();
     for part in root.join(path).components() {
         match part {
@@ -343,7 +346,7 @@ fn resolved(root: &Path, path: &str) -> PathBuf {
 
 /// The worktree that the plan of a run wants; none where a person passes it over.
 #[must_use]
-pub(crate) fn wanted(
+pub(crate) fn wanted_worktree(
     (face, native): (&str, Option<&piton_core::native::Native>),
     ignore: &[String],
 ) -> Option<WorktreeSettings> {
@@ -355,7 +358,7 @@ pub(crate) fn wanted(
 /// The worktree of a run that is about to be worked on, and what is to be made of
 /// it.
 #[derive(Clone, Debug)]
-pub struct WorktreeOrder {
+pub struct RunWorktree {
     target: TargetRow,
     path: PathBuf,
     /// The run has recorded it before.
@@ -366,12 +369,12 @@ pub struct WorktreeOrder {
     in_lanes: bool,
     /// The work tree in which the branch begins.
     from: PathBuf,
-    found: WorktreeFound,
+    found: WorktreeCondition,
 }
 
 /// What is there of a worktree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum WorktreeFound {
+enum WorktreeCondition {
     /// Neither the branch nor the folder.
     Nothing,
     /// The branch, which is checked out nowhere.
@@ -384,7 +387,7 @@ enum WorktreeFound {
     Record,
 }
 
-impl WorktreeOrder {
+impl RunWorktree {
     /// Looks at what is there for a run: its row and its items where the journal
     /// knows it, and what its plan wants. None where it is worked on in place.
     /// Changes nothing.
@@ -392,7 +395,7 @@ impl WorktreeOrder {
     /// # Errors
     ///
     /// When the worktree cannot be made or used, with the place and the reason.
-    pub(crate) fn look(
+    pub(crate) fn inspect(
         project: &Project,
         known: Option<(&RunRow, &Tables)>,
         wanted: Option<WorktreeSettings>,
@@ -416,13 +419,13 @@ impl WorktreeOrder {
             in_lanes: known.is_some_and(|(row, _)| row.lanes.is_some()),
             has_work: known.is_some_and(|(row, tables)| tables.tree(row.id).any(is_done_there)),
             from: project.work_tree.clone(),
-            found: WorktreeFound::Nothing,
+            found: WorktreeCondition::Nothing,
             target,
             path,
         };
-        order.found = order.find(project)?;
+        order.found = order.find_condition(project)?;
         if !order.is_recorded {
-            order.target.was_there = order.found == WorktreeFound::Whole;
+            order.target.was_there = order.found == WorktreeCondition::Whole;
         }
         Ok(Some(order))
     }
@@ -433,18 +436,18 @@ impl WorktreeOrder {
     /// # Errors
     ///
     /// With what is gone.
-    pub(crate) fn refuse_lost(&self, run: &str) -> Result<(), Failure> {
+    pub(crate) fn refuse_lost_worktree(&self, run: &str) -> Result<(), Failure> {
         match self.found {
-            WorktreeFound::Nothing | WorktreeFound::Branch | WorktreeFound::Record
+            WorktreeCondition::Nothing | WorktreeCondition::Branch | WorktreeCondition::Record
                 if self.is_recorded =>
             {
-                Err(gone(&self.path, run))
+                Err(missing_worktree_failure(&self.path, run))
             }
-            WorktreeFound::Nothing
-            | WorktreeFound::Branch
-            | WorktreeFound::Record
-            | WorktreeFound::Whole
-            | WorktreeFound::Half => Ok(()),
+            WorktreeCondition::Nothing
+            | WorktreeCondition::Branch
+            | WorktreeCondition::Record
+            | WorktreeCondition::Whole
+            | WorktreeCondition::Half => Ok(()),
         }
     }
 
@@ -454,18 +457,18 @@ impl WorktreeOrder {
     /// # Errors
     ///
     /// With the program that is missing.
-    pub(crate) fn refuse_without(&self, program: &str) -> Result<(), Failure> {
+    pub(crate) fn refuse_missing_program(&self, program: &str) -> Result<(), Failure> {
         let (has, place) = match self.found {
-            WorktreeFound::Whole => (
+            WorktreeCondition::Whole => (
                 self.path.join(program).exists(),
                 format!("the worktree {}", self.path.display()),
             ),
-            WorktreeFound::Nothing => (
-                git::commit_has(&self.from, &self.target.base, program),
+            WorktreeCondition::Nothing => (
+                git::is_in_commit(&self.from, &self.target.base, program),
                 "the commit at which the worktree begins".to_owned(),
             ),
-            WorktreeFound::Branch | WorktreeFound::Half | WorktreeFound::Record => (
-                git::commit_has(&self.from, &self.target.branch, program),
+            WorktreeCondition::Branch | WorktreeCondition::Half | WorktreeCondition::Record => (
+                git::is_in_commit(&self.from, &self.target.branch, program),
                 format!("the branch {}", self.target.branch),
             ),
         };
@@ -478,15 +481,15 @@ impl WorktreeOrder {
             "agent.cannot_start",
             format!("the agent cannot be started: `{program}` is not in {place}"),
         )
-        .hint(format!(
+        .with_hint(format!(
             "commit it there, or name it by its whole path: `--agent {}`; nothing was started",
-            quote(&whole.to_string_lossy())
+            quote_word(&whole.to_string_lossy())
         )))
     }
 
     /// The branch, and where it is, or begins.
-    pub(crate) fn checkout(&self) -> Checkout {
-        let tip = git::tip_of(&self.from, &self.target.branch);
+    pub(crate) fn planned_checkout(&self) -> Checkout {
+        let tip = git::tip_of_branch(&self.from, &self.target.branch);
         Checkout {
             repository: None,
             branch: Some(self.target.branch.clone()),
@@ -495,74 +498,74 @@ impl WorktreeOrder {
     }
 
     /// A work tree in which git can be asked now.
-    pub(crate) fn present_tree(&self) -> &Path {
-        match self.is_whole() {
+    pub(crate) fn existing_tree(&self) -> &Path {
+        match self.is_complete() {
             true => &self.path,
             false => &self.from,
         }
     }
 
     /// Whether nothing is to be made.
-    pub(crate) fn is_whole(&self) -> bool {
-        self.found == WorktreeFound::Whole
+    pub(crate) fn is_complete(&self) -> bool {
+        self.found == WorktreeCondition::Whole
     }
 
     /// The project as it is once the order is carried out.
-    pub(crate) fn project(&self, project: &Project) -> Project {
+    pub(crate) fn project_in_worktree(&self, project: &Project) -> Project {
         Project {
             work_tree: self.path.clone(),
             ..project.clone()
         }
     }
 
-    fn find(&self, project: &Project) -> Result<WorktreeFound, Failure> {
+    fn find_condition(&self, project: &Project) -> Result<WorktreeCondition, Failure> {
         let (branch, path) = (&self.target.branch, &self.path);
-        let all = git::worktrees(&project.work_tree)?;
+        let all = git::list_worktrees(&project.work_tree)?;
         if !self.is_recorded {
-            self.refuse_place(project, &all)?;
+            self.refuse_location(project, &all)?;
         }
         let is_main = |tree: &Worktree| all.first() == Some(tree);
         let of_branch = all.iter().find(|tree| tree.branch.as_ref() == Some(branch));
         let at_path = all.iter().find(|tree| tree.path == *path);
         if let Some(other) = of_branch.filter(|tree| tree.path != *path || is_main(tree)) {
-            return Err(self.checked_out_elsewhere(other));
+            return Err(self.checked_out_elsewhere_failure(other));
         }
         if let Some(tree) = at_path {
             if !path.exists() {
                 return match &tree.locked {
-                    Some(why) => Err(self.locked(why)),
-                    None if tree.branch.as_ref() == Some(branch) => Ok(WorktreeFound::Record),
+                    Some(why) => Err(self.locked_failure(why)),
+                    None if tree.branch.as_ref() == Some(branch) => Ok(WorktreeCondition::Record),
                     // It may have been moved, and hold work of another branch.
-                    None => Err(self.record_of_other(tree.branch.as_deref())),
+                    None => Err(self.foreign_record_failure(tree.branch.as_deref())),
                 };
             }
             if !path.join(".git").is_file() {
                 return Err(self
-                    .taken(format!("{} has lost its `.git` file", path.display()))
-                    .hint(format!(
+                    .taken_failure(format!("{} has lost its `.git` file", path.display()))
+                    .with_hint(format!(
                         "`git worktree repair {}`, and run again",
-                        self.quoted()
+                        self.quoted_path()
                     )));
             }
             let is_detached = self.in_lanes && tree.branch.is_none();
             if tree.branch.as_ref() != Some(branch) && !is_detached {
-                return Err(self.other_tree(tree.branch.as_deref()));
+                return Err(self.other_tree_failure(tree.branch.as_deref()));
             }
-            return self.find_whole(tree);
+            return self.condition_of_worktree(tree);
         }
         let is_empty = std::fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none());
         if path.symlink_metadata().is_ok() && !is_empty {
-            return Err(self.taken(format!(
+            return Err(self.taken_failure(format!(
                 "{} is no worktree of this repository",
                 path.display()
             )));
         }
-        self.find_branch(project)
+        self.condition_of_branch(project)
     }
 
     /// Refuses a place at which no worktree is made, whatever is there now. One
     /// that a person made is used wherever it is.
-    fn refuse_place(&self, project: &Project, all: &[Worktree]) -> Result<(), Failure> {
+    fn refuse_location(&self, project: &Project, all: &[Worktree]) -> Result<(), Failure> {
         let path = &self.path;
         let Some((main, linked)) = all.split_first() else {
             return Ok(());
@@ -577,16 +580,18 @@ impl WorktreeOrder {
         } else if path.components().any(of_git) {
             Some("which is a folder of git".to_owned())
         } else {
-            around(all, path).and_then(|(tree, inner)| {
+            find_enclosing_tree(all, path).and_then(|(tree, inner)| {
                 let is_in = |folder: &&Path| !folder.as_os_str().is_empty();
                 let tracked = std::iter::once(inner).chain(inner.parent().filter(is_in));
-                let tracked = tracked.into_iter().find(|path| git::tracks_any(tree, path));
-                let tracked = tracked.filter(|_| !git::ignores_folder(tree, inner));
+                let tracked = tracked
+                    .into_iter()
+                    .find(|path| git::has_tracked_files(tree, path));
+                let tracked = tracked.filter(|_| !git::is_folder_ignored(tree, inner));
                 tracked.map(|path| format!("and git tracks files in {}", path.display()))
             })
         };
         match what {
-            Some(what) => Err(self.taken(format!(
+            Some(what) => Err(self.taken_failure(format!(
                 "`path` under `worktree` in the plan names {}, {what}",
                 path.display()
             ))),
@@ -595,107 +600,107 @@ impl WorktreeOrder {
     }
 
     /// The worktree of the branch, at its place.
-    fn find_whole(&self, tree: &Worktree) -> Result<WorktreeFound, Failure> {
+    fn condition_of_worktree(&self, tree: &Worktree) -> Result<WorktreeCondition, Failure> {
         match &tree.locked {
             Some(why) if why == HALF_MADE && self.is_recorded && !self.has_work => {
-                return Ok(WorktreeFound::Half);
+                return Ok(WorktreeCondition::Half);
             }
             // A lock keeps git from removing it, and no work from going on.
-            Some(why) if !self.is_recorded => return Err(self.locked(why)),
+            Some(why) if !self.is_recorded => return Err(self.locked_failure(why)),
             Some(_) | None => {}
         }
         // What an attempt of this run left is its own.
         if !self.is_recorded {
-            let changes = git::changes(&self.path, &[])?;
+            let changes = git::uncommitted_changes(&self.path, &[])?;
             if !changes.is_empty() {
-                let (path, changes) = (self.path.display(), named(&changes, NAMED_MAX));
+                let (path, changes) = (self.path.display(), list_names(&changes, NAMED_MAX));
                 return Err(Failure::new(
                     "worktree.dirty",
                     format!("the worktree {path} has changes that are not committed: {changes}"),
                 )
-                .hint(format!(
+                .with_hint(format!(
                     "commit them there, or put them aside with `git -C {} stash --include-untracked`, and run again",
-                    self.quoted()
+                    self.quoted_path()
                 )));
             }
         }
-        Ok(WorktreeFound::Whole)
+        Ok(WorktreeCondition::Whole)
     }
 
-    fn find_branch(&self, project: &Project) -> Result<WorktreeFound, Failure> {
+    fn condition_of_branch(&self, project: &Project) -> Result<WorktreeCondition, Failure> {
         let branch = &self.target.branch;
-        if git::tip_of(&project.work_tree, branch).is_some() {
-            return Ok(WorktreeFound::Branch);
+        if git::tip_of_branch(&project.work_tree, branch).is_some() {
+            return Ok(WorktreeCondition::Branch);
         }
         if self.has_work {
-            let branch = quote(branch);
+            let branch = quote_word(branch);
             return Err(Failure::new(
                 "worktree.gone",
                 format!("the branch {branch} that this run works on is gone, and its worktree {} as well", self.path.display()),
             )
-            .hint(format!(
+            .with_hint(format!(
                 "make the branch again at its last commit, which `git reflog --all` names: `git branch {branch} COMMIT`"
             )));
         }
-        Ok(WorktreeFound::Nothing)
+        Ok(WorktreeCondition::Nothing)
     }
 
-    fn quoted(&self) -> String {
-        quote(&self.path.to_string_lossy()).into_owned()
+    fn quoted_path(&self) -> String {
+        quote_word(&self.path.to_string_lossy()).into_owned()
     }
 
-    fn taken(&self, what: String) -> Failure {
+    fn taken_failure(&self, what: String) -> Failure {
         let failure = Failure::new("worktree.taken", what);
         match self.is_recorded {
-            true => failure.hint("move it elsewhere, or begin anew with `--recompile`"),
-            false => failure.hint(format!(
+            true => failure.with_hint("move it elsewhere, or begin anew with `--recompile`"),
+            false => failure.with_hint(format!(
                 "name another `branch` or `path` under `worktree` in the plan, or run in the present work tree with `--ignore {KEY}`"
             )),
         }
     }
 
-    fn checked_out_elsewhere(&self, other: &Worktree) -> Failure {
+    fn checked_out_elsewhere_failure(&self, other: &Worktree) -> Failure {
         let (branch, path) = (&self.target.branch, other.path.display());
-        let failure = self.taken(format!("the branch `{branch}` is checked out in {path}"));
+        let failure = self.taken_failure(format!("the branch `{branch}` is checked out in {path}"));
         match other.path.exists() {
-            true => failure.hint(format!(
+            true => failure.with_hint(format!(
                 "check out another branch there (`git -C {} switch BRANCH`), or name another `branch` under `worktree` in the plan, and run again",
-                quote(&other.path.to_string_lossy())
+                quote_word(&other.path.to_string_lossy())
             )),
-            false => failure.hint(
+            false => failure.with_hint(
                 "that folder is gone: `git worktree repair PATH` if it was moved, `git worktree prune` if it is not needed any more; then run again",
             ),
         }
     }
 
-    fn other_tree(&self, branch: Option<&str>) -> Failure {
+    fn other_tree_failure(&self, branch: Option<&str>) -> Failure {
         let path = self.path.display();
         let has = branch.map_or("no branch".to_owned(), |branch| format!("`{branch}`"));
-        let failure = self.taken(format!(
+        let failure = self.taken_failure(format!(
             "the worktree {path} has {has} checked out, and not `{}`",
             self.target.branch
         ));
         if !self.is_recorded {
             return failure;
         }
-        failure.hint(format!(
+        failure.with_hint(format!(
             "end what is under way there, then `git -C {} switch {}`, and run again",
-            self.quoted(),
-            quote(&self.target.branch)
+            self.quoted_path(),
+            quote_word(&self.target.branch)
         ))
     }
 
-    fn record_of_other(&self, branch: Option<&str>) -> Failure {
+    fn foreign_record_failure(&self, branch: Option<&str>) -> Failure {
         let has = branch.map_or("no branch".to_owned(), |branch| format!("`{branch}`"));
-        self.taken(format!(
+        self.taken_failure(format!(
             "the worktree {} is gone, and git knows it with {has} checked out",
             self.path.display()
         ))
-        .hint("`git worktree repair PATH` if it was moved, `git worktree prune` if it is not needed any more; then run again")
+        .with_hint("`git worktree repair PATH` if it was moved, `git worktree prune` if it is not needed any more; then run again")
     }
 
-    fn locked(&self, why: &str) -> Failure {
-        let (path, quoted) = (self.path.display(), self.quoted());
+    fn locked_failure(&self, why: &str) -> Failure {
+        let (path, quoted) = (self.path.display(), self.quoted_path());
         let why = match why {
             "" => String::new(),
             why => format!(": {why}"),
@@ -704,7 +709,7 @@ impl WorktreeOrder {
             "worktree.locked",
             format!("the worktree {path} is locked{why}"),
         )
-        .hint(format!("`git worktree unlock {quoted}`, and run again"))
+        .with_hint(format!("`git worktree unlock {quoted}`, and run again"))
     }
 
     /// Records the worktree of a run that is held with this token, and makes what is
@@ -713,7 +718,7 @@ impl WorktreeOrder {
     /// # Errors
     ///
     /// When the store or git fails, or something came into the way meanwhile.
-    pub(crate) fn carry_out(
+    pub(crate) fn create_if_needed(
         &self,
         session: &Session<'_>,
         (run, token): (RunId, u64),
@@ -728,7 +733,7 @@ impl WorktreeOrder {
         if self.is_recorded {
             // A git that outlived a dead runner may still make it.
             process::end_survivors(slice::from_ref(&mark), &[], Duration::from_secs(1));
-            found = self.find(&project)?;
+            found = self.find_condition(&project)?;
         }
         let command = Command::TargetRun {
             run,
@@ -736,51 +741,61 @@ impl WorktreeOrder {
             repository: None,
             target: Box::new(self.target.clone()),
         };
-        session.commit(&command, &session.world.facts(HolderKnown::Nothing))?;
+        session.commit(
+            &command,
+            &session.world.command_facts(HolderLiveness::Nothing),
+        )?;
         fail::point("worktree.before-add");
-        let by = By {
+        let by = GitControl {
             mark: &mark,
-            stop: &Stop::default(),
+            stop: &StopHandle::default(),
         };
-        self.make(&project, found, &by)?;
+        self.create_worktree(&project, found, &by)?;
         fail::point("worktree.added");
         let (branch, path) = (&self.target.branch, self.path.display());
         tell(Notice::Said(&match found {
-            WorktreeFound::Nothing => format!("made the branch {branch} and its worktree {path}"),
-            WorktreeFound::Branch | WorktreeFound::Record => {
+            WorktreeCondition::Nothing => {
+                format!("made the branch {branch} and its worktree {path}")
+            }
+            WorktreeCondition::Branch | WorktreeCondition::Record => {
                 format!("made the worktree {path} of the branch {branch}, which was there")
             }
-            WorktreeFound::Whole | WorktreeFound::Half => {
+            WorktreeCondition::Whole | WorktreeCondition::Half => {
                 format!("working in {path} on the branch {branch}")
             }
         }));
         Ok(())
     }
 
-    fn make(&self, project: &Project, found: WorktreeFound, by: &By<'_>) -> Result<(), Failure> {
+    fn create_worktree(
+        &self,
+        project: &Project,
+        found: WorktreeCondition,
+        by: &GitControl<'_>,
+    ) -> Result<(), Failure> {
         let (tree, path) = (&project.work_tree, &self.path);
-        if let Some((around, inner)) = around(&git::worktrees(tree)?, path) {
+        if let Some((around, inner)) = find_enclosing_tree(&git::list_worktrees(tree)?, path) {
             git::exclude_worktree(around, inner)?;
         }
         let branch = &*self.target.branch;
         match found {
-            WorktreeFound::Whole => Ok(()),
-            WorktreeFound::Half => git::finish_worktree(path, by),
-            WorktreeFound::Nothing => {
+            WorktreeCondition::Whole => Ok(()),
+            WorktreeCondition::Half => git::finish_worktree(path, by),
+            WorktreeCondition::Nothing => {
                 let from = &*self.target.base;
                 git::add_worktree(tree, path, NewWorktree::Begin { branch, from }, by)
             }
-            WorktreeFound::Branch => {
+            WorktreeCondition::Branch => {
                 git::add_worktree(tree, path, NewWorktree::OfBranch(branch), by)
             }
-            WorktreeFound::Record => {
+            WorktreeCondition::Record => {
                 if let Err(why) = git::remove_worktree(tree, path)? {
-                    return Err(self.taken(format!(
+                    return Err(self.taken_failure(format!(
                         "the worktree {} is gone, and git keeps its record: {why}",
                         path.display()
                     )));
                 }
-                self.make(project, self.find_branch(project)?, by)
+                self.create_worktree(project, self.condition_of_branch(project)?, by)
             }
         }
     }
@@ -792,47 +807,51 @@ impl WorktreeOrder {
 /// # Errors
 ///
 /// When the worktree has changes, or something else is checked out there.
-pub(crate) fn detach(project: &Project, row: &RunRow, target: &TargetRow) -> Result<(), Failure> {
+pub(crate) fn detach_worktree(
+    project: &Project,
+    row: &RunRow,
+    target: &TargetRow,
+) -> Result<(), Failure> {
     let Some(path) = worktree_path(project, target) else {
         return Ok(());
     };
-    let here = git::checked_out(&path).unwrap_or_default();
+    let here = git::read_checkout(&path).unwrap_or_default();
     if here.branch.is_none() {
-        return match lost_by(project, target, &here)? {
+        return match find_unreachable_commit(project, target, &here)? {
             Some(why) => Err(why),
             None => Ok(()),
         };
     }
-    let changes = git::changes(&path, &[])?;
+    let changes = git::uncommitted_changes(&path, &[])?;
     if !changes.is_empty() {
-        let (shown, changes) = (path.display(), named(&changes, NAMED_MAX));
-        let quoted = quote(&path.to_string_lossy()).into_owned();
+        let (shown, changes) = (path.display(), list_names(&changes, NAMED_MAX));
+        let quoted = quote_word(&path.to_string_lossy()).into_owned();
         return Err(Failure::new(
             "worktree.dirty",
             format!("the worktree {shown} has changes that are not committed: {changes}"),
         )
-        .hint(format!(
+        .with_hint(format!(
             "commit them there, or put them aside with `git -C {quoted} stash --include-untracked`, and run again"
         )));
     }
     let mark = process::own_mark(&format!("worktree-{}", row.id));
-    let by = By {
+    let by = GitControl {
         mark: &mark,
-        stop: &Stop::default(),
+        stop: &StopHandle::default(),
     };
     fail::point("worktree.before-detach");
-    let detached = git::switch(&path, None, &by)?;
+    let detached = git::switch_branch(&path, None, &by)?;
     fail::point("worktree.detached");
-    detached.map_err(|why| stays(&path, "worktree.failed", &why))
+    detached.map_err(|why| stays_failure(&path, "worktree.failed", &why))
 }
 
 /// What a person committed in a detached worktree, which no branch has.
-fn lost_by(
+fn find_unreachable_commit(
     project: &Project,
     target: &TargetRow,
     here: &Checkout,
 ) -> Result<Option<Failure>, Failure> {
-    let tip = git::tip_of(&project.root, &target.branch);
+    let tip = git::tip_of_branch(&project.root, &target.branch);
     let Some((commit, tip)) = here.commit.as_ref().zip(tip) else {
         return Ok(None);
     };
@@ -842,16 +861,16 @@ fn lost_by(
     let Some(path) = worktree_path(project, target) else {
         return Ok(None);
     };
-    let quoted = quote(&path.to_string_lossy()).into_owned();
+    let quoted = quote_word(&path.to_string_lossy()).into_owned();
     let (branch, path) = (&target.branch, path.display());
     Ok(Some(
         Failure::new(
             "worktree.taken",
             format!("{commit} was committed in the worktree {path} and is on no branch"),
         )
-        .hint(format!(
+        .with_hint(format!(
             "`git -C {quoted} switch {}` and `git -C {quoted} merge {commit}`, and run again",
-            quote(branch)
+            quote_word(branch)
         )),
     ))
 }
@@ -859,7 +878,7 @@ fn lost_by(
 /// Checks the branch of each run in lanes out again in its worktree, where nobody
 /// works on the run: at the end of an invocation, and after one that died. Why one
 /// stays as it is, with what to type.
-pub(crate) fn put_back(session: &Session<'_>, tell: &mut dyn FnMut(Notice<'_>)) {
+pub(crate) fn reattach_branches(session: &Session<'_>, tell: &mut dyn FnMut(Notice<'_>)) {
     let mut put_all = || {
         for row in session.runs()? {
             let target = row.target.as_deref().filter(|_| row.lanes.is_some());
@@ -867,10 +886,10 @@ pub(crate) fn put_back(session: &Session<'_>, tell: &mut dyn FnMut(Notice<'_>)) 
             let Some((target, path)) = target.zip(path) else {
                 continue;
             };
-            let here = git::checked_out(&path).filter(|here| here.branch.is_none());
+            let here = git::read_checkout(&path).filter(|here| here.branch.is_none());
             let is_held = !row.joined.is_empty() || !run_lock::is_free(&session.project, &row);
             if let Some(here) = here.filter(|_| !is_held)
-                && let Some(why) = put_one(session, &row, (target, &path), &here)?
+                && let Some(why) = reattach_branch(session, &row, (target, &path), &here)?
             {
                 tell(Notice::Warning(&why.to_string()));
             }
@@ -882,35 +901,35 @@ pub(crate) fn put_back(session: &Session<'_>, tell: &mut dyn FnMut(Notice<'_>)) 
     }
 }
 
-fn put_one(
+fn reattach_branch(
     session: &Session<'_>,
     row: &RunRow,
     (target, path): (&TargetRow, &Path),
     here: &Checkout,
 ) -> Result<Option<Failure>, Failure> {
-    if let Some(why) = lost_by(&session.project, target, here)? {
+    if let Some(why) = find_unreachable_commit(&session.project, target, here)? {
         return Ok(Some(why));
     }
     let mark = process::own_mark(&format!("worktree-{}", row.id));
-    let by = By {
+    let by = GitControl {
         mark: &mark,
-        stop: &Stop::default(),
+        stop: &StopHandle::default(),
     };
     fail::point("worktree.before-put-back");
-    let put = git::switch(path, Some(&target.branch), &by)?;
+    let put = git::switch_branch(path, Some(&target.branch), &by)?;
     Ok(put.err().map(|why| {
         let branch = &target.branch;
-        let quoted = quote(&path.to_string_lossy()).into_owned();
+        let quoted = quote_word(&path.to_string_lossy()).into_owned();
         let why = format!("{branch} cannot be checked out there again: {why}");
-        stays(path, "worktree.failed", &why).hint(format!(
+        stays_failure(path, "worktree.failed", &why).with_hint(format!(
             "see to that, then `git -C {quoted} switch {}`",
-            quote(branch)
+            quote_word(branch)
         ))
     }))
 }
 
 /// The work tree in which a folder lies that is another one, or is to be, and where.
-fn around<'t>(all: &'t [Worktree], path: &'t Path) -> Option<(&'t Path, &'t Path)> {
+fn find_enclosing_tree<'t>(all: &'t [Worktree], path: &'t Path) -> Option<(&'t Path, &'t Path)> {
     let trees = all.iter().map(|tree| tree.path.as_path());
     let around = trees.filter(|tree| path.starts_with(tree) && path != *tree);
     let nearest = around.max_by_key(|tree| tree.components().count())?;
@@ -924,18 +943,18 @@ fn new_target(project: &Project, wanted: WorktreeSettings) -> Result<TargetRow, 
             "git.missing",
             "the sprint wants a worktree, and its folder is in no git repository",
         )
-        .hint(format!(
+        .with_hint(format!(
             "make one with `git init` and a first commit, or run without: `--ignore {KEY}`"
         )));
     }
-    let here = git::checked_out(&project.work_tree);
+    let here = git::read_checkout(&project.work_tree);
     let onto = here.and_then(|here| here.branch);
-    let Some(base) = git::head(&project.work_tree)? else {
+    let Some(base) = git::head_commit(&project.work_tree)? else {
         return Err(Failure::new(
             "git.no_commit",
             "the sprint wants a worktree, and the repository has no commit yet to begin at",
         )
-        .hint(format!(
+        .with_hint(format!(
             "make a first commit, or run in the present work tree with `--ignore {KEY}`"
         )));
     };
@@ -950,7 +969,7 @@ fn new_target(project: &Project, wanted: WorktreeSettings) -> Result<TargetRow, 
     })
 }
 
-fn named(files: &[String], max: usize) -> String {
+fn list_names(files: &[String], max: usize) -> String {
     let shown = files[..files.len().min(max)].join(", ");
     match files.len().saturating_sub(max) {
         0 => shown,
@@ -960,7 +979,7 @@ fn named(files: &[String], max: usize) -> String {
 
 /// When the worktrees of finished runs are looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Occasion {
+pub(crate) enum CleanupOccasion {
     /// An invocation of `piton run` is over.
     EndOfRun,
     /// Something was stored: a branch may have been merged since.
@@ -971,9 +990,9 @@ pub(crate) enum Occasion {
 
 /// Removes the worktrees of finished runs whose time has come. Who finds nothing
 /// of that starts no git.
-pub(crate) fn clean_up(
+pub(crate) fn remove_finished_worktrees(
     session: &Session<'_>,
-    occasion: Occasion,
+    occasion: CleanupOccasion,
     tell: &mut dyn FnMut(Notice<'_>),
 ) {
     let runs = match session.runs() {
@@ -995,10 +1014,10 @@ pub(crate) fn clean_up(
         row.state == RunState::Done && path.is_some()
     });
     for row in done {
-        match remove(session, row, occasion, tell) {
+        match remove_if_due(session, row, occasion, tell) {
             // Who works on something else is not told again and again.
-            Ok(Some(Removal::Stays(_))) if occasion == Occasion::Write => {}
-            Ok(Some(removal)) => removal.tell(tell),
+            Ok(Some(WorktreeRemoval::Stays(_))) if occasion == CleanupOccasion::Write => {}
+            Ok(Some(removal)) => removal.emit_notice(tell),
             Ok(None) => {}
             Err(failure) => tell(Notice::Warning(&failure.to_string())),
         }
@@ -1019,15 +1038,15 @@ pub struct RemovedWorktree {
 
 /// What came of removing a worktree.
 #[derive(Debug)]
-pub(crate) enum Removal {
+pub(crate) enum WorktreeRemoval {
     /// It is gone.
     Removed(RemovedWorktree),
     /// It stays, and why.
     Stays(Failure),
 }
 
-impl Removal {
-    fn tell(&self, tell: &mut dyn FnMut(Notice<'_>)) {
+impl WorktreeRemoval {
+    fn emit_notice(&self, tell: &mut dyn FnMut(Notice<'_>)) {
         match self {
             Self::Removed(RemovedWorktree { path, branch, .. }) => tell(Notice::Said(&format!(
                 "removed the worktree {}; its work is on the branch {branch}",
@@ -1044,12 +1063,12 @@ impl Removal {
 /// # Errors
 ///
 /// When git cannot be asked.
-pub(crate) fn remove(
+pub(crate) fn remove_if_due(
     session: &Session<'_>,
     row: &RunRow,
-    occasion: Occasion,
+    occasion: CleanupOccasion,
     tell: &mut dyn FnMut(Notice<'_>),
-) -> Result<Option<Removal>, Failure> {
+) -> Result<Option<WorktreeRemoval>, Failure> {
     let project = &session.project;
     let Some(target) = row.target.as_deref() else {
         return Ok(None);
@@ -1058,15 +1077,17 @@ pub(crate) fn remove(
     else {
         return Ok(None);
     };
-    let is_used = in_use(session, row, &path);
-    if !is_time(project, row, occasion) || (is_used.is_some() && occasion != Occasion::Asked) {
+    let is_used = find_user_of_worktree(session, row, &path);
+    if !is_removal_due(project, row, occasion)
+        || (is_used.is_some() && occasion != CleanupOccasion::Asked)
+    {
         return Ok(None);
     }
     if let Some(why) = is_used {
-        return Ok(Some(Removal::Stays(why)));
+        return Ok(Some(WorktreeRemoval::Stays(why)));
     }
-    if let Some(why) = kept_for(session, &path, target, occasion)? {
-        return Ok(Some(Removal::Stays(why)));
+    if let Some(why) = find_reason_to_keep(session, &path, target, occasion)? {
+        return Ok(Some(WorktreeRemoval::Stays(why)));
     }
     let ignored = git::ignored_files(&path)?;
     if !ignored.is_empty() {
@@ -1077,17 +1098,22 @@ pub(crate) fn remove(
         tell(Notice::Said(&format!(
             "{files} that git ignores {goes} with the worktree {}: {}",
             path.display(),
-            named(&ignored, IGNORED_NAMED_MAX)
+            list_names(&ignored, IGNORED_NAMED_MAX)
         )));
     }
     fail::point("worktree.before-remove");
     if let Err(why) = git::remove_worktree(&project.root, &path)? {
-        return Ok(Some(Removal::Stays(stays(&path, "worktree.failed", &why))));
+        return Ok(Some(WorktreeRemoval::Stays(stays_failure(
+            &path,
+            "worktree.failed",
+            &why,
+        ))));
     }
-    if let Some((around, inner)) = around(&git::worktrees(&project.root)?, &path) {
-        git::drop_exclusion(around, inner)?;
+    if let Some((around, inner)) = find_enclosing_tree(&git::list_worktrees(&project.root)?, &path)
+    {
+        git::remove_exclusion(around, inner)?;
     }
-    Ok(Some(Removal::Removed(RemovedWorktree {
+    Ok(Some(WorktreeRemoval::Removed(RemovedWorktree {
         path,
         branch: target.branch.clone(),
         ignored,
@@ -1100,7 +1126,7 @@ pub(crate) fn remove(
 /// # Errors
 ///
 /// When git cannot be asked.
-pub(crate) fn refusal_of_removal(
+pub(crate) fn reason_not_removable(
     session: &Session<'_>,
     row: &RunRow,
 ) -> Result<Option<Failure>, Failure> {
@@ -1112,106 +1138,113 @@ pub(crate) fn refusal_of_removal(
     else {
         return Ok(None);
     };
-    match in_use(session, row, &path) {
-        None => kept_for(session, &path, target, Occasion::Asked),
+    match find_user_of_worktree(session, row, &path) {
+        None => find_reason_to_keep(session, &path, target, CleanupOccasion::Asked),
         used => Ok(used),
     }
 }
 
 /// Why a worktree stays where it is.
-fn stays(path: &Path, code: &'static str, why: &str) -> Failure {
+fn stays_failure(path: &Path, code: &'static str, why: &str) -> Failure {
     let hint = format!(
         "look at it with `git -C {} status`, and type it again",
-        quote(&path.to_string_lossy())
+        quote_word(&path.to_string_lossy())
     );
     let path = path.display();
-    Failure::new(code, format!("the worktree {path} stays: {why}")).hint(hint)
+    Failure::new(code, format!("the worktree {path} stays: {why}")).with_hint(hint)
 }
 
 /// Who is at work in the worktree of a run, or just there.
-fn in_use(session: &Session<'_>, row: &RunRow, path: &Path) -> Option<Failure> {
-    let stays = |why: &str| stays(path, "worktree.in_use", why);
-    if let Some(other) = run_lock::runner_in(&session.project.of_run(row), None) {
-        let name = quote(&other.run);
+fn find_user_of_worktree(session: &Session<'_>, row: &RunRow, path: &Path) -> Option<Failure> {
+    let stays = |why: &str| stays_failure(path, "worktree.in_use", why);
+    if let Some(other) =
+        run_lock::find_runner_in_tree(&session.project.with_run_worktree(row), None)
+    {
+        let name = quote_word(&other.run);
         let why = format!("run `{}` is at work in it", other.run);
-        return Some(stays(&why).hint(format!(
+        return Some(stays(&why).with_hint(format!(
             "wait for it with `piton status {name} --watch`, or stop it with `piton stop {name}`, and type it again"
         )));
     }
     if !run_lock::is_free(&session.project, row) {
         let why = "what its last runner started is still at work";
-        return Some(stays(why).hint("see what that is with `piton status`, and type it again"));
+        return Some(
+            stays(why).with_hint("see what that is with `piton status`, and type it again"),
+        );
     }
     session.world.cwd.starts_with(path).then(|| {
-        stays("it is the present folder").hint(format!(
+        stays("it is the present folder").with_hint(format!(
             "`cd {}`, and type it again",
-            quote(&session.project.root.to_string_lossy())
+            quote_word(&session.project.root.to_string_lossy())
         ))
     })
 }
 
 /// What would be lost with a worktree, or keeps git from removing it.
-fn kept_for(
+fn find_reason_to_keep(
     session: &Session<'_>,
     path: &Path,
     target: &TargetRow,
-    occasion: Occasion,
+    occasion: CleanupOccasion,
 ) -> Result<Option<Failure>, Failure> {
-    let quoted = quote(&path.to_string_lossy()).into_owned();
-    let here = git::checked_out(path).and_then(|here| here.branch);
+    let quoted = quote_word(&path.to_string_lossy()).into_owned();
+    let here = git::read_checkout(path).and_then(|here| here.branch);
     if here.as_ref() != Some(&target.branch) {
         let why = format!("`{}` is not checked out there", target.branch);
-        return Ok(Some(stays(path, "worktree.taken", &why).hint(format!(
-            "end what is under way there, then `git -C {quoted} switch {}`, and type it again",
-            quote(&target.branch)
-        ))));
+        return Ok(Some(stays_failure(path, "worktree.taken", &why).with_hint(
+            format!(
+                "end what is under way there, then `git -C {quoted} switch {}`, and type it again",
+                quote_word(&target.branch)
+            ),
+        )));
     }
-    let all = git::worktrees(&session.project.root)?;
+    let all = git::list_worktrees(&session.project.root)?;
     let tree = all.into_iter().find(|tree| tree.path == path);
     if let Some(lock) = tree.and_then(|tree| tree.locked) {
         let why = match &*lock {
             "" => "it is locked".to_owned(),
             lock => format!("it is locked: {lock}"),
         };
-        return Ok(Some(stays(path, "worktree.locked", &why).hint(format!(
-            "`git worktree unlock {quoted}`, and type it again"
-        ))));
+        return Ok(Some(
+            stays_failure(path, "worktree.locked", &why)
+                .with_hint(format!("`git worktree unlock {quoted}`, and type it again")),
+        ));
     }
-    let changes = git::changes(path, &[])?;
+    let changes = git::uncommitted_changes(path, &[])?;
     if !changes.is_empty() {
-        let changes = named(&changes, NAMED_MAX);
+        let changes = list_names(&changes, NAMED_MAX);
         let why = format!("it has changes that are not committed: {changes}");
-        return Ok(Some(stays(path, "worktree.dirty", &why).hint(format!(
+        return Ok(Some(stays_failure(path, "worktree.dirty", &why).with_hint(format!(
             "look at it with `git -C {quoted} status`, commit what is to be kept, and type it again"
         ))));
     }
-    if occasion == Occasion::Asked {
+    if occasion == CleanupOccasion::Asked {
         return Ok(None);
     }
     if target.was_there {
         let why = "it was there before the run";
-        return Ok(Some(stays(path, "worktree.taken", why)));
+        return Ok(Some(stays_failure(path, "worktree.taken", why)));
     }
     // What git ignores is in no commit, and goes with the folder.
-    let ignored = git::ignored(path)?;
+    let ignored = git::ignored_paths(path)?;
     if ignored.is_empty() {
         return Ok(None);
     }
-    let ignored = named(&ignored, NAMED_MAX);
+    let ignored = list_names(&ignored, NAMED_MAX);
     let why = format!("it holds files that git ignores: {ignored}");
-    Ok(Some(stays(path, "worktree.dirty", &why)))
+    Ok(Some(stays_failure(path, "worktree.dirty", &why)))
 }
 
 /// Whether the worktree of a run that is not worked on is to be removed now.
-fn is_time(project: &Project, row: &RunRow, occasion: Occasion) -> bool {
-    let wanted = wanted((&row.face, row.native.as_ref()), &[]);
+fn is_removal_due(project: &Project, row: &RunRow, occasion: CleanupOccasion) -> bool {
+    let wanted = wanted_worktree((&row.face, row.native.as_ref()), &[]);
     match (occasion, wanted.map(|wanted| wanted.cleanup)) {
-        (Occasion::Asked, _) => true,
-        (Occasion::EndOfRun, Some(WorktreeCleanup::OnComplete)) => true,
-        (Occasion::EndOfRun | Occasion::Write, Some(WorktreeCleanup::OnMerge)) => {
+        (CleanupOccasion::Asked, _) => true,
+        (CleanupOccasion::EndOfRun, Some(WorktreeCleanup::OnComplete)) => true,
+        (CleanupOccasion::EndOfRun | CleanupOccasion::Write, Some(WorktreeCleanup::OnMerge)) => {
             let target = row.target.as_deref();
             let onto = target.and_then(|target| Some((&target.branch, target.onto.as_ref()?)));
-            onto.is_some_and(|(branch, onto)| git::is_merged(&project.root, branch, onto))
+            onto.is_some_and(|(branch, onto)| git::is_branch_merged(&project.root, branch, onto))
         }
         (_, Some(_) | None) => false,
     }

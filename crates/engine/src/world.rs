@@ -11,10 +11,10 @@ use std::sync::OnceLock;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use piton_core::redact::Redactor;
-use piton_core::{Actor, DecisionId, Facts, HolderKnown};
+use piton_core::{Actor, CallerFacts, DecisionId, HolderLiveness};
 use uuid::Uuid;
 
-use crate::caller::{Admitted, Agent, Caller, person};
+use crate::caller::{AdmittedCommand, Caller, CallingAgent, person};
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::project::Project;
@@ -33,9 +33,9 @@ pub struct World {
     given: Vec<(String, String)>,
     fixed: Option<Timestamp>,
     /// Who calls; none for a person.
-    agent: Option<Box<Agent>>,
+    agent: Option<Box<CallingAgent>>,
     /// What the caller was let do; none where nothing was asked.
-    admitted: Option<Admitted>,
+    admitted: Option<AdmittedCommand>,
     /// The name of the person who calls, once it was asked for.
     person: OnceLock<String>,
     zone: TimeZone,
@@ -52,7 +52,7 @@ impl World {
         clippy::disallowed_methods,
         reason = "this is the place that reads the environment"
     )]
-    pub fn real() -> std::io::Result<Self> {
+    pub fn from_environment() -> std::io::Result<Self> {
         let env: BTreeMap<String, String> = std::env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
             .collect();
@@ -82,7 +82,7 @@ impl World {
 
     /// Where the clock on the wall is meant that people's files go by.
     #[must_use]
-    pub fn zone(&self) -> &TimeZone {
+    pub fn time_zone(&self) -> &TimeZone {
         &self.zone
     }
 
@@ -107,7 +107,7 @@ impl World {
 
     /// A fresh id.
     #[must_use]
-    pub fn id(&self) -> Uuid {
+    pub fn new_id(&self) -> Uuid {
         Uuid::now_v7()
     }
 
@@ -122,20 +122,20 @@ impl World {
 
     /// Where this program lies; none where the system cannot tell.
     #[must_use]
-    pub fn program(&self) -> Option<PathBuf> {
+    pub fn program_path(&self) -> Option<PathBuf> {
         std::env::current_exe().and_then(std::fs::canonicalize).ok()
     }
 
     /// The name of the person who calls: `PITON_USER`, else git's `user.name`,
     /// else the login.
     #[must_use]
-    pub fn user(&self) -> &str {
-        self.person.get_or_init(|| person::name(self))
+    pub fn user_name(&self) -> &str {
+        self.person.get_or_init(|| person::person_name(self))
     }
 
     /// The same world, in which this caller acts.
     #[must_use]
-    pub(crate) fn called_by(&self, caller: Caller, admitted: Admitted) -> Self {
+    pub(crate) fn with_caller(&self, caller: Caller, admitted: AdmittedCommand) -> Self {
         let agent = match caller {
             Caller::Person => None,
             Caller::Agent(agent) => Some(agent),
@@ -149,26 +149,26 @@ impl World {
 
     /// The agent that acts; none where a person does.
     #[must_use]
-    pub fn agent(&self) -> Option<&Agent> {
+    pub fn agent(&self) -> Option<&CallingAgent> {
         self.agent.as_deref()
     }
 
     /// Refuses to write to a project in which the caller may not do what it was
     /// let do for another one.
-    pub(crate) fn may_write(&self, project: &Project) -> Result<(), Failure> {
+    pub(crate) fn check_write_allowed(&self, project: &Project) -> Result<(), Failure> {
         match &self.admitted {
-            Some(admitted) => admitted.check(self, project),
+            Some(admitted) => admitted.check_project(self, project),
             None => Ok(()),
         }
     }
 
     /// What the commands of the caller bring with them.
     #[must_use]
-    pub fn facts(&self, holder: HolderKnown) -> Facts {
-        let person = || Actor::Person(self.user().to_owned());
-        Facts {
-            actor: self.agent().map_or_else(person, Agent::actor),
-            decision: DecisionId(self.id()),
+    pub fn command_facts(&self, holder: HolderLiveness) -> CallerFacts {
+        let person = || Actor::Person(self.user_name().to_owned());
+        CallerFacts {
+            actor: self.agent().map_or_else(person, CallingAgent::actor),
+            decision: DecisionId(self.new_id()),
             holder,
             checkout: None,
         }
@@ -186,7 +186,7 @@ impl World {
     /// The same, knowing what this configuration gives to agents: a key among
     /// it is as secret as one of the environment.
     #[must_use]
-    pub fn knowing(&self, config: &Config) -> Self {
+    pub fn with_agent_secrets(&self, config: &Config) -> Self {
         let mut known = self.clone();
         for table in config.agents.values() {
             let more = table.env.iter();
@@ -199,7 +199,7 @@ impl World {
 
     /// A path as it was typed, seen from the present folder.
     #[must_use]
-    pub fn path(&self, typed: impl AsRef<std::path::Path>) -> PathBuf {
+    pub fn resolve_path(&self, typed: impl AsRef<std::path::Path>) -> PathBuf {
         self.cwd.join(typed)
     }
 }
@@ -207,7 +207,7 @@ impl World {
 /// A time as people read it, local, to the second, with its zone: where no
 /// [`World`] is at hand.
 #[must_use]
-pub fn local_time_s(time: Timestamp) -> String {
+pub fn local_time_with_seconds(time: Timestamp) -> String {
     let local = time.to_zoned(TimeZone::system());
     local.strftime("%F %T %Z").to_string()
 }

@@ -16,10 +16,10 @@ mod put;
 use std::fmt;
 
 use crate::json;
-use crate::tree::{Fault, Map, Node, Span, Value};
+use crate::tree::{Map, Span, SyntaxFault, Value, ValueNode};
 
 pub use cut::uninstall;
-pub use put::{fresh, install};
+pub use put::{install, render_new_settings};
 
 /// The key of the hooks in the settings.
 const HOOKS: &str = "hooks";
@@ -37,9 +37,9 @@ pub struct Hook {
 
 /// Why settings were not changed. They are as they were.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum CannotHook {
+pub enum HookSettingsError {
     /// They are not JSON; the first of their faults.
-    Unreadable(Fault),
+    Unreadable(SyntaxFault),
     /// Something in them has another shape than their program would read.
     Shape {
         /// Where.
@@ -49,7 +49,7 @@ pub enum CannotHook {
     },
 }
 
-impl fmt::Display for CannotHook {
+impl fmt::Display for HookSettingsError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (span, what) = match self {
             Self::Unreadable(fault) => (fault.span, &fault.message),
@@ -59,12 +59,12 @@ impl fmt::Display for CannotHook {
     }
 }
 
-impl std::error::Error for CannotHook {}
+impl std::error::Error for HookSettingsError {}
 
 /// Whether a command is one that [`install`] writes: `piton hook EVENT`, by
 /// whatever path.
 #[must_use]
-pub fn is_own(command: &str) -> bool {
+pub fn is_piton_command(command: &str) -> bool {
     let Some((program, event)) = command.rsplit_once(" hook ") else {
         return false;
     };
@@ -75,43 +75,43 @@ pub fn is_own(command: &str) -> bool {
 }
 
 /// The settings as a tree; none for a text of blanks.
-fn read(text: &str) -> Result<Option<Node>, CannotHook> {
+fn parse_settings(text: &str) -> Result<Option<ValueNode>, HookSettingsError> {
     if crate::document::is_blank(text) {
         return Ok(None);
     }
     let parsed = json::parse(text);
     match (parsed.root, parsed.faults.into_iter().next()) {
-        (_, Some(fault)) => Err(CannotHook::Unreadable(fault)),
+        (_, Some(fault)) => Err(HookSettingsError::Unreadable(fault)),
         (root, None) => Ok(root),
     }
 }
 
-fn object<'n>(node: &'n Node, what: &str) -> Result<&'n Map, CannotHook> {
+fn expect_object<'n>(node: &'n ValueNode, what: &str) -> Result<&'n Map, HookSettingsError> {
     match &node.value {
         Value::Map(map) => Ok(map),
-        Value::Scalar(_) | Value::Seq(_) => Err(CannotHook::Shape {
+        Value::Scalar(_) | Value::Seq(_) => Err(HookSettingsError::Shape {
             span: node.span,
             what: format!("{what} is not an object"),
         }),
     }
 }
 
-fn list<'n>(node: &'n Node, what: &str) -> Result<&'n [Node], CannotHook> {
-    node.as_seq().ok_or_else(|| CannotHook::Shape {
+fn expect_list<'n>(node: &'n ValueNode, what: &str) -> Result<&'n [ValueNode], HookSettingsError> {
+    node.as_seq().ok_or_else(|| HookSettingsError::Shape {
         span: node.span,
         what: format!("{what} is not a list"),
     })
 }
 
 /// The value of a key, with its place among the others.
-fn member<'m>(map: &'m Map, key: &str) -> Option<(usize, &'m Node)> {
+fn find_member<'m>(map: &'m Map, key: &str) -> Option<(usize, &'m ValueNode)> {
     let mut pairs = map.iter().enumerate();
     let (at, (_, node)) = pairs.find(|(_, (known, _))| known.text == key)?;
     Some((at, node))
 }
 
 /// From where to where the pairs of an object stand.
-fn spans(map: &Map) -> Vec<(usize, usize)> {
+fn pair_spans(map: &Map) -> Vec<(usize, usize)> {
     let pairs = map.pairs.iter();
     pairs
         .map(|(key, node)| (key.span.start, node.span.end))
@@ -119,19 +119,19 @@ fn spans(map: &Map) -> Vec<(usize, usize)> {
 }
 
 /// The command of a hook in a group; none for a hook of another type.
-fn command(hook: &Node) -> Option<&str> {
+fn hook_command(hook: &ValueNode) -> Option<&str> {
     let Value::Map(map) = &hook.value else {
         return None;
     };
-    member(map, "command").and_then(|(_, node)| node.as_str())
+    find_member(map, "command").and_then(|(_, node)| node.as_str())
 }
 
 /// The hooks of a group. A group of another shape has none of piton's.
-fn hooks_of(group: &Node) -> Option<&[Node]> {
+fn hooks_of_group(group: &ValueNode) -> Option<&[ValueNode]> {
     let Value::Map(map) = &group.value else {
         return None;
     };
-    member(map, HOOKS).and_then(|(_, node)| node.as_seq())
+    find_member(map, HOOKS).and_then(|(_, node)| node.as_seq())
 }
 
 #[cfg(test)]

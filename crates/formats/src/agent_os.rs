@@ -1,13 +1,15 @@
 //! `.agent-os/progress/`: the log of sessions that Agent OS keeps.
 //!
-//! [`detect`] says what a text at the path of `progress.json` is, [`take`]
-//! what it holds, [`show`] writes entries into it; [`markdown`] makes the
-//! `progress.md` beside it, and [`archive`] and [`merge_archive`] move what is
+//! [`detect`] says what a text at the path of `progress.json` is, [`import_log`]
+//! what it holds, [`render_rows`] writes entries into it; [`render_markdown`] makes the
+//! `progress.md` beside it, and [`archive_old_entries`] and [`merge_archive`] move what is
 //! old to a file for each month. [`SHAPE`] is what the format demands
 //! strictly; reading takes more. The page: `docs/formats/agent-os.md`.
 
-use crate::document::Document;
-use crate::shape::{Field, Named, Pattern, Rest, Shape, Text, may, must};
+use crate::document::DocumentKind;
+use crate::shape::{
+    FieldShape, NamedShape, OtherKeys, Pattern, Shape, TextShape, optional_field, required_field,
+};
 
 mod archive;
 mod detect;
@@ -17,13 +19,13 @@ mod pages;
 mod show;
 mod take;
 
-pub use archive::{archive, merge_archive, take_archive};
+pub use archive::{archive_old_entries, import_archive, merge_archive};
 pub use detect::detect;
 pub use formats::PROJECT;
-pub use markdown::markdown;
-use show::recount;
-pub use show::{show, told_again};
-pub use take::take;
+pub use markdown::render_markdown;
+use show::recount_metadata;
+pub use show::{reimport_row, render_rows};
+pub use take::import_log;
 
 /// What the format is called where things of several are kept.
 pub const FACE: &str = "agent-os";
@@ -31,9 +33,9 @@ pub const FACE: &str = "agent-os";
 /// What paths of problems begin with.
 pub const ROOT_NAME: &str = "progress";
 
-static DOCUMENT: Document = Document {
+static DOCUMENT: DocumentKind = DocumentKind {
     root_name: ROOT_NAME,
-    judge: detect::of_tree,
+    judge: detect::detect_tree,
     foreign: "NOT_A_PROGRESS_LOG",
     begin: show::new_document,
 };
@@ -52,74 +54,75 @@ const TYPES: &[&str] = &[
 const TEXTS: Shape = Shape::List(&Shape::TEXT);
 
 /// What the format demands strictly.
-pub static SHAPE: Shape = Shape::Map(ROOT, Rest::Unread);
+pub static SHAPE: Shape = Shape::Map(ROOT, OtherKeys::Unread);
 
-static ROOT: &[Field] = &[
-    must("version", Shape::Text(Text::Pattern(Pattern::Version)))
-        .about("The version of the format"),
-    must("project", Shape::TEXT).about("The name of the project"),
+static ROOT: &[FieldShape] = &[
+    required_field("version", Shape::Text(TextShape::Pattern(Pattern::Version)))
+        .with_about("The version of the format"),
+    required_field("project", Shape::TEXT).with_about("The name of the project"),
     ENTRIES,
-    must("metadata", Shape::Map(METADATA, Rest::Unread)).about("Counted from the entries"),
+    required_field("metadata", Shape::Map(METADATA, OtherKeys::Unread))
+        .with_about("Counted from the entries"),
 ];
 
 /// What an archive of a month demands strictly.
-static ARCHIVE: Shape = Shape::Map(&[ENTRIES], Rest::Open);
+static ARCHIVE: Shape = Shape::Map(&[ENTRIES], OtherKeys::Open);
 
-const ENTRIES: Field = must("entries", Shape::List(&LISTED));
+const ENTRIES: FieldShape = required_field("entries", Shape::List(&LISTED));
 
 static LISTED: Shape = Shape::Named(&ENTRY);
 
-static ENTRY: Named = Named {
+static ENTRY: NamedShape = NamedShape {
     name: "Entry",
-    shape: Shape::Map(ENTRY_KEYS, Rest::Unread),
+    shape: Shape::Map(ENTRY_KEYS, OtherKeys::Unread),
 };
 
-pub(crate) static ENTRY_KEYS: &[Field] = &[
-    must("id", Shape::Text(Text::NotEmpty)).about("The name of the entry"),
-    must("timestamp", Shape::DATE_TIME).about("When it happened"),
-    must("type", Shape::one_of(TYPES)).about("What kind of event it is"),
-    may("spec", Shape::TEXT).about("The spec it belongs to"),
-    may("task_id", Shape::TEXT).about("The task it belongs to"),
-    must("data", Shape::Map(DATA, Rest::Open)).about("What happened"),
+pub(crate) static ENTRY_KEYS: &[FieldShape] = &[
+    required_field("id", Shape::Text(TextShape::NotEmpty)).with_about("The name of the entry"),
+    required_field("timestamp", Shape::DATE_TIME).with_about("When it happened"),
+    required_field("type", Shape::one_of(TYPES)).with_about("What kind of event it is"),
+    optional_field("spec", Shape::TEXT).with_about("The spec it belongs to"),
+    optional_field("task_id", Shape::TEXT).with_about("The task it belongs to"),
+    required_field("data", Shape::Map(DATA, OtherKeys::Open)).with_about("What happened"),
 ];
 
 /// How an entry is written into: any type will do, and data is what it is.
 static ENTRY_KEPT: Shape = Shape::Map(
     &[
-        must("id", Shape::TEXT),
-        must("timestamp", Shape::DATE_TIME),
-        must("type", Shape::TEXT),
-        may("spec", Shape::TEXT),
-        may("task_id", Shape::TEXT),
-        must("data", Shape::Each(&Shape::Any)),
+        required_field("id", Shape::TEXT),
+        required_field("timestamp", Shape::DATE_TIME),
+        required_field("type", Shape::TEXT),
+        optional_field("spec", Shape::TEXT),
+        optional_field("task_id", Shape::TEXT),
+        required_field("data", Shape::Each(&Shape::Any)),
     ],
-    Rest::Open,
+    OtherKeys::Open,
 );
 
-const DATA: &[Field] = &[
-    may("description", Shape::TEXT),
-    may("duration_minutes", Shape::Number { min: Some(0) }),
-    may("notes", Shape::TEXT),
-    may("next_steps", Shape::TEXT),
-    may("focus_task", Shape::TEXT),
-    may("context", Shape::TEXT),
-    may("issue", Shape::TEXT),
-    may("suggested_resolution", Shape::TEXT),
-    may("root_cause", Shape::TEXT),
-    may("resolution", Shape::TEXT),
-    may("files_modified", TEXTS),
-    may("requested_tasks", TEXTS),
-    may("reason", Shape::TEXT),
+const DATA: &[FieldShape] = &[
+    optional_field("description", Shape::TEXT),
+    optional_field("duration_minutes", Shape::Number { min: Some(0) }),
+    optional_field("notes", Shape::TEXT),
+    optional_field("next_steps", Shape::TEXT),
+    optional_field("focus_task", Shape::TEXT),
+    optional_field("context", Shape::TEXT),
+    optional_field("issue", Shape::TEXT),
+    optional_field("suggested_resolution", Shape::TEXT),
+    optional_field("root_cause", Shape::TEXT),
+    optional_field("resolution", Shape::TEXT),
+    optional_field("files_modified", TEXTS),
+    optional_field("requested_tasks", TEXTS),
+    optional_field("reason", Shape::TEXT),
 ];
 
 const TIME_OR_NULL: Shape = Shape::Either(&[Shape::DATE_TIME, Shape::Null]);
 
-const METADATA: &[Field] = &[
-    must("total_entries", Shape::COUNT),
-    must("oldest_entry", TIME_OR_NULL),
-    must("last_updated", TIME_OR_NULL),
-    must(
+const METADATA: &[FieldShape] = &[
+    required_field("total_entries", Shape::COUNT),
+    required_field("oldest_entry", TIME_OR_NULL),
+    required_field("last_updated", TIME_OR_NULL),
+    required_field(
         "archived_through",
-        Shape::Either(&[Shape::Text(Text::NotEmpty), Shape::Null]),
+        Shape::Either(&[Shape::Text(TextShape::NotEmpty), Shape::Null]),
     ),
 ];

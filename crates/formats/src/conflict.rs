@@ -2,11 +2,11 @@
 //! other.
 //!
 //! A JSON or YAML text with such marks is read by nobody: its one fault is the
-//! merge. A text of words is read all the same, so [`problem`] is asked first.
+//! merge. A text of words is read all the same, so [`find_unresolved_merge`] is asked first.
 
-use crate::markdown::{Doc, Kind};
-use crate::problem::{Problem, Source};
-use crate::tree::{Fault, Parsed, Span};
+use crate::markdown::{Doc, LineKind};
+use crate::problem::{Problem, SourceText};
+use crate::tree::{ParsedTree, Span, SyntaxFault};
 
 /// What the lines of an unresolved merge begin with, in their order.
 const MARKS: [&str; 3] = ["<<<<<<<", "=======", ">>>>>>>"];
@@ -17,44 +17,44 @@ const HINT: &str = "settle which version holds, for example with `git mergetool`
 /// That a text holds an unresolved merge, at the line where its first one
 /// begins. Marks that a block of code shows are words.
 #[must_use]
-pub fn problem(source: Source<'_>) -> Option<Problem> {
-    let all = merges(source.text);
+pub fn find_unresolved_merge(source: SourceText<'_>) -> Option<Problem> {
+    let all = conflict_spans(source.text);
     if all.is_empty() {
         return None;
     }
     let doc = Doc::new(source.text);
-    let is_merge = |span: &&Span| doc.kind(line_of(span)) != Kind::Code;
+    let is_merge = |span: &&Span| doc.kind_of_line(line_index(span)) != LineKind::Code;
     let span = all.iter().find(is_merge)?;
     let message = format!("{MESSAGE}: `{}`", source.text[span.start..span.end].trim());
     let problem = Problem::error("UNRESOLVED_MERGE", source.name, "", *span);
-    Some(problem.saying(message, HINT))
+    Some(problem.with_message(message, HINT))
 }
 
-fn line_of(span: &Span) -> usize {
+fn line_index(span: &Span) -> usize {
     usize::try_from(span.line).unwrap_or(1).saturating_sub(1)
 }
 
 /// The same document; with a merge in place of its faults, where there is one.
-pub(crate) fn blamed(parsed: Parsed, text: &str) -> Parsed {
+pub(crate) fn with_conflict_fault(parsed: ParsedTree, text: &str) -> ParsedTree {
     if parsed.faults.is_empty() {
         return parsed;
     }
-    let Some(span) = merges(text).first().copied() else {
+    let Some(span) = conflict_spans(text).first().copied() else {
         return parsed;
     };
-    let fault = Fault {
+    let fault = SyntaxFault {
         span,
         message: format!("{MESSAGE}: `{}`", text[span.start..span.end].trim()),
         hint: HINT.to_owned(),
     };
-    Parsed {
+    ParsedTree {
         root: None,
         faults: vec![fault],
     }
 }
 
 /// The first line of each merge that is complete.
-fn merges(text: &str) -> Vec<Span> {
+fn conflict_spans(text: &str) -> Vec<Span> {
     let mut found = Vec::new();
     // Most texts have none, and may be large.
     if !text.contains(MARKS[0]) {
@@ -68,14 +68,14 @@ fn merges(text: &str) -> Vec<Span> {
         let start = at + full.len() - bare.len();
         at += full.len();
         let line = bare.trim_end();
-        if !is_mark(line, MARKS[next]) {
+        if !is_conflict_mark(line, MARKS[next]) {
             continue;
         }
         if next == 0 {
             begun = Some(Span {
                 start,
                 end: start + line.len(),
-                line: crate::markdown::count(nth + 1),
+                line: crate::markdown::to_u32(nth + 1),
                 column: 1,
             });
         }
@@ -87,7 +87,7 @@ fn merges(text: &str) -> Vec<Span> {
     found
 }
 
-fn is_mark(line: &str, mark: &str) -> bool {
+fn is_conflict_mark(line: &str, mark: &str) -> bool {
     line.strip_prefix(mark)
         .is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
 }
@@ -98,9 +98,9 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, expect: Option<u32>) {
-        let source = Source { name: "f", text };
+        let source = SourceText { name: "f", text };
         assert_eq!(
-            problem(source).map(|problem| problem.line),
+            find_unresolved_merge(source).map(|problem| problem.line),
             expect,
             "{text}"
         );

@@ -12,7 +12,7 @@ use piton_core::{
 
 /// What is to become of items that are not in the file any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Absent {
+pub(crate) enum AbsentItems {
     /// They are left out, as in the file.
     LeftOut,
     /// They stay, to be found again.
@@ -22,10 +22,10 @@ pub(crate) enum Absent {
 /// The rows, with what the file says of them in place of what is asked about.
 /// What was dropped stands in no file, and what was done elsewhere is not done
 /// in this one.
-pub(crate) fn with_doubted<'t>(
+pub(crate) fn with_pending_edits<'t>(
     tables: &'t Tables,
     run: RunId,
-    absent: Absent,
+    absent: AbsentItems,
     elsewhere: &[Node],
 ) -> Cow<'t, Tables> {
     let is_asked = tables
@@ -34,43 +34,43 @@ pub(crate) fn with_doubted<'t>(
     let is_dropped = |row: &&ItemRow| row.state == ItemState::Dropped;
     let dropped = tables.items(run).filter(is_dropped);
     let dropped: Vec<ItemRow> = match absent {
-        Absent::LeftOut => dropped.cloned().collect(),
-        Absent::Kept => Vec::new(),
+        AbsentItems::LeftOut => dropped.cloned().collect(),
+        AbsentItems::Kept => Vec::new(),
     };
     if !is_asked && dropped.is_empty() && elsewhere.is_empty() {
         return Cow::Borrowed(tables);
     }
     let mut shown = tables.clone();
     for item in &dropped {
-        leave_out(&mut shown, item);
+        remove_subtree(&mut shown, item);
     }
     for item in elsewhere.iter().filter_map(|node| tables.item(run, node)) {
-        shown.put(Row::Item(Box::new(not_begun(item))));
+        shown.insert(Row::Item(Box::new(reset_item(item))));
     }
     let run_row = tables.run(run).filter(|_| !elsewhere.is_empty());
     if let Some(row) = run_row.filter(|row| row.state == RunState::Done) {
         let is_begun = shown.items(run).any(|item| item.started_at.is_some());
-        shown.put(Row::Run(Box::new(not_completed(row, is_begun))));
+        shown.insert(Row::Run(Box::new(reopened_run(row, is_begun))));
     }
     let asked = tables.open_decisions(run);
     let asked = asked.filter(|row| row.kind == DecisionKind::AgentEdit);
     for edit in asked.flat_map(|row| &row.edits) {
-        say(&mut shown, run, edit, absent);
+        apply_pending_edit(&mut shown, run, edit, absent);
     }
     Cow::Owned(shown)
 }
 
-fn say(tables: &mut Tables, run: RunId, edit: &Edit, absent: Absent) {
-    if let Some(item) = edit.about().and_then(|node| tables.item(run, node)) {
+fn apply_pending_edit(tables: &mut Tables, run: RunId, edit: &Edit, absent: AbsentItems) {
+    if let Some(item) = edit.target_node().and_then(|node| tables.item(run, node)) {
         let item = item.clone();
         if matches!(edit, Edit::SetPresent { present: false, .. }) {
-            if absent == Absent::LeftOut {
-                leave_out(tables, &item);
+            if absent == AbsentItems::LeftOut {
+                remove_subtree(tables, &item);
             }
             return;
         }
-        if let Some(item) = said_of_item(item, edit) {
-            tables.put(Row::Item(Box::new(item)));
+        if let Some(item) = item_with_edit(item, edit) {
+            tables.insert(Row::Item(Box::new(item)));
         }
         return;
     }
@@ -83,11 +83,11 @@ fn say(tables: &mut Tables, run: RunId, edit: &Edit, absent: Absent) {
     } else if let Edit::SetRunState { to } = edit {
         row.state = *to;
     }
-    tables.put(Row::Run(Box::new(row)));
+    tables.insert(Row::Run(Box::new(row)));
 }
 
 /// An item as if nothing had happened to it.
-fn not_begun(item: &ItemRow) -> ItemRow {
+fn reset_item(item: &ItemRow) -> ItemRow {
     ItemRow {
         state: ItemState::Pending,
         started_at: None,
@@ -101,7 +101,7 @@ fn not_begun(item: &ItemRow) -> ItemRow {
 
 /// A run that is done, where a part of it is not: somebody begins that, or nobody
 /// goes on with it.
-fn not_completed(row: &RunRow, is_begun: bool) -> RunRow {
+fn reopened_run(row: &RunRow, is_begun: bool) -> RunRow {
     RunRow {
         state: if is_begun {
             RunState::Interrupted
@@ -114,18 +114,18 @@ fn not_completed(row: &RunRow, is_begun: bool) -> RunRow {
     }
 }
 
-fn leave_out(tables: &mut Tables, item: &ItemRow) {
+fn remove_subtree(tables: &mut Tables, item: &ItemRow) {
     let below = tables.subtree(item.run, &item.place);
     let below: Vec<_> = below
         .map(|row| piton_core::Key::Item(row.run, row.node.clone()))
         .collect();
     for key in below {
-        tables.take(&key);
+        tables.remove(&key);
     }
 }
 
 /// The item as the file says it; none where the edit is of no value of it.
-fn said_of_item(mut row: ItemRow, edit: &Edit) -> Option<ItemRow> {
+fn item_with_edit(mut row: ItemRow, edit: &Edit) -> Option<ItemRow> {
     match edit {
         Edit::SetState { to, .. } => row.state = *to,
         Edit::SetRetries { retries, .. } => row.retries = *retries,

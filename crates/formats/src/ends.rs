@@ -3,7 +3,7 @@
 //! What is new in a log comes behind what stands there. To show it, the beginning
 //! and the last pieces of the text are enough, put together as if there were
 //! nothing between: that is a text of the same format. What must not be touched
-//! by it is looked at afterwards ([`Ends::first`]).
+//! by it is looked at afterwards ([`TextEnds::first`]).
 
 /// So much of a text is read at its end, in bytes.
 pub const WINDOW_BYTES: usize = 8 << 10;
@@ -15,7 +15,7 @@ const OPEN_MAX: usize = 64;
 
 /// The ends of a large text, in bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ends {
+pub struct TextEnds {
     /// How long the beginning is.
     pub head: usize,
     /// Where the end begins.
@@ -28,10 +28,10 @@ pub struct Ends {
     pub open: Vec<String>,
 }
 
-impl Ends {
+impl TextEnds {
     /// These, where something is left out and not much is read.
     #[must_use]
-    pub fn of_use(self, text: &str) -> Option<Self> {
+    pub fn if_useful(self, text: &str) -> Option<Self> {
         let around = self.head + text.len() - self.tail;
         let is_of_use = self.head < self.tail
             && around <= AROUND_MAX * WINDOW_BYTES
@@ -41,7 +41,7 @@ impl Ends {
 
     /// The text without what stands between.
     #[must_use]
-    pub fn abridged(&self, text: &str) -> String {
+    pub fn abridge(&self, text: &str) -> String {
         format!("{}{}", &text[..self.head], &text[self.tail..])
     }
 }

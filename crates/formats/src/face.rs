@@ -7,8 +7,8 @@
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use piton_core::AttemptRow;
-use piton_core::call::Call;
-use piton_core::command::Found;
+use piton_core::call::AgentCall;
+use piton_core::command::ImportedRecord;
 use piton_core::entry::EntryRow;
 use piton_core::memory::MemoryRow;
 
@@ -19,7 +19,7 @@ pub const FILE_AGENT: &str = "file";
 
 /// A row that a file is to show.
 #[derive(Clone, Copy, Debug)]
-pub enum Shown<'a> {
+pub enum ShownRow<'a> {
     /// An entry of the sessions.
     Entry(&'a EntryRow),
     /// An attempt that is over.
@@ -27,7 +27,7 @@ pub enum Shown<'a> {
     /// Something remembered.
     Memory(&'a MemoryRow),
     /// A call of a tool in a session that piton did not start, with its time.
-    Call(&'a Call),
+    Call(&'a AgentCall),
 }
 
 /// Under this key of its data an entry has the words of the criterion that it
@@ -36,7 +36,7 @@ pub const CRITERION: &str = "criterion";
 
 /// What a file is called and shows beside rows.
 #[derive(Clone, Copy, Debug)]
-pub struct About<'a> {
+pub struct FileContext<'a> {
     /// The file, as problems name it.
     pub file: &'a str,
     /// The name of the project.
@@ -53,14 +53,14 @@ pub struct About<'a> {
 
 /// What a file holds.
 #[derive(Clone, Debug, Default)]
-pub struct Took {
+pub struct FileContents {
     /// Each thing, in the order of the file, under the name that it has there.
-    pub found: Vec<Found>,
+    pub found: Vec<ImportedRecord>,
     /// What is wrong; with an error among it the file cannot be kept up to date.
     pub problems: Vec<Problem>,
 }
 
-impl Took {
+impl FileContents {
     /// Whether the file could be read.
     #[must_use]
     pub fn is_readable(&self) -> bool {
@@ -71,11 +71,11 @@ impl Took {
 /// Why a text cannot show a row: a fragment without a full stop.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub struct CannotShow(pub String);
+pub struct RenderError(pub String);
 
 /// What a text is, judged by its contents.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Detected {
+pub enum Detection {
     /// The format that is asked about.
     Ours,
     /// Nothing is in it.

@@ -3,13 +3,13 @@
 
 use serde_json::Value as Json;
 
-use crate::adoption::{self, Adoption, Count};
-use crate::face::{About, Detected};
-use crate::merge::rules::Merge;
-use crate::problem::{Problem, Severity, Source};
-use crate::shape::{self, Keys, Shape};
-use crate::tree::Node;
-use crate::understood::adds_keys;
+use crate::adoption::{self, Adoption, AdoptionCount};
+use crate::face::{Detection, FileContext};
+use crate::merge::rules::MergeRules;
+use crate::problem::{Problem, Severity, SourceText};
+use crate::shape::{self, KeyComparison, Shape};
+use crate::tree::ValueNode;
+use crate::understood::has_newer_minor;
 use crate::{conflict, json, registry, yaml};
 
 /// How strictly a file is judged.
@@ -37,17 +37,17 @@ pub struct Format {
     /// where the list is empty; none for a file that is not looked for.
     pub folders: Option<&'static [&'static str]>,
     /// What it is to its plan.
-    pub role: Role,
+    pub role: DocumentRole,
     /// Tells what a text is.
-    pub(crate) detect: fn(&str) -> Detected,
+    pub(crate) detect: fn(&str) -> Detection,
     /// What is wrong with a text, tolerantly.
-    pub(crate) read: fn(Source<'_>) -> Vec<Problem>,
+    pub(crate) read: fn(SourceText<'_>) -> Vec<Problem>,
     /// What it must be strictly.
-    pub(crate) strict: Strict,
+    pub(crate) strict: StrictCheck,
     /// How many things of a text are taken, beside its entries and keys.
-    pub(crate) counts: fn(Source<'_>) -> Vec<Count>,
+    pub(crate) counts: fn(SourceText<'_>) -> Vec<AdoptionCount>,
     /// How versions of it are merged; none where its lines are.
-    pub(crate) merge: Option<&'static Merge>,
+    pub(crate) merge: Option<&'static MergeRules>,
 }
 
 /// A format of which nothing is known.
@@ -57,33 +57,36 @@ pub(crate) const UNNAMED: Format = Format {
     about: "",
     paths: &[],
     folders: None,
-    role: Role::Other,
-    detect: |_| Detected::Unreadable,
+    role: DocumentRole::Other,
+    detect: |_| Detection::Unreadable,
     read: |_| Vec::new(),
-    strict: Strict::None,
+    strict: StrictCheck::None,
     counts: |_| Vec::new(),
     merge: None,
 };
 
 /// What a file must be strictly.
 #[derive(Clone, Copy)]
-pub(crate) enum Strict {
+pub(crate) enum StrictCheck {
     /// JSON of a shape, whose root is called so in paths of problems.
     Json(&'static Shape, &'static str),
     /// YAML of a shape.
     Yaml(&'static Shape, &'static str),
     /// What a function says of the text.
-    Text(fn(Source<'_>) -> Vec<Problem>),
+    Text(fn(SourceText<'_>) -> Vec<Problem>),
     /// What a function says of the text, which begins with YAML whose keys
     /// another one compares.
-    Headed(fn(Source<'_>) -> Vec<Problem>, fn(&str) -> Keys),
+    Headed(
+        fn(SourceText<'_>) -> Vec<Problem>,
+        fn(&str) -> KeyComparison,
+    ),
     /// Nothing more than what reading it says.
     None,
 }
 
 /// What a document is to its plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
+pub enum DocumentRole {
     /// Not a plan.
     Other,
     /// A plan in one file.
@@ -101,7 +104,7 @@ pub(crate) const ANYWHERE: Option<&[&str]> = Some(&[]);
 
 /// Every native format that piton reads, in the order in which they are asked
 /// about a text.
-pub fn all() -> impl Iterator<Item = &'static Format> {
+pub fn all_formats() -> impl Iterator<Item = &'static Format> {
     let files = registry::project_formats().iter();
     let plans = registry::plan_formats().iter().rev();
     files
@@ -113,8 +116,8 @@ pub fn all() -> impl Iterator<Item = &'static Format> {
 /// What is wrong with a file is the same everywhere.
 static UTC: jiff::tz::TimeZone = jiff::tz::TimeZone::UTC;
 
-pub(crate) fn about<'a>(source: Source<'a>) -> About<'a> {
-    About {
+pub(crate) fn context_of_source<'a>(source: SourceText<'a>) -> FileContext<'a> {
+    FileContext {
         file: source.name,
         project: "",
         now: jiff::Timestamp::UNIX_EPOCH,
@@ -125,29 +128,32 @@ pub(crate) fn about<'a>(source: Source<'a>) -> About<'a> {
 }
 
 /// Whether a YAML mapping has a key.
-pub(crate) fn has_key(text: &str, key: &str) -> Detected {
+pub(crate) fn detect_yaml_key(text: &str, key: &str) -> Detection {
     let parsed = yaml::parse(text);
     match parsed.root {
-        None if parsed.faults.is_empty() => Detected::Empty,
-        None => Detected::Unreadable,
-        Some(root) if root.get(key).is_some() => Detected::Ours,
-        Some(_) => Detected::Foreign(format!("YAML without a key `{key}`")),
+        None if parsed.faults.is_empty() => Detection::Empty,
+        None => Detection::Unreadable,
+        Some(root) if root.get(key).is_some() => Detection::Ours,
+        Some(_) => Detection::Foreign(format!("YAML without a key `{key}`")),
     }
 }
 
 /// What keeps a YAML document from being read.
-pub(crate) fn faults_of_yaml(source: Source<'_>) -> Vec<Problem> {
-    faults(source, yaml::parse(source.text).faults)
+pub(crate) fn yaml_problems(source: SourceText<'_>) -> Vec<Problem> {
+    problems_of_faults(source, yaml::parse(source.text).faults)
 }
 
-fn faults(source: Source<'_>, faults: Vec<crate::tree::Fault>) -> Vec<Problem> {
-    let problem = |fault: crate::tree::Fault| fault.problem("SYNTAX", source.name);
+fn problems_of_faults(
+    source: SourceText<'_>,
+    faults: Vec<crate::tree::SyntaxFault>,
+) -> Vec<Problem> {
+    let problem = |fault: crate::tree::SyntaxFault| fault.into_problem("SYNTAX", source.name);
     faults.into_iter().map(problem).collect()
 }
 
 /// What a file is, by its path and its contents.
 #[derive(Clone, Copy)]
-pub enum Recognised {
+pub enum RecognisedFile {
     /// A native file.
     Format(&'static Format),
     /// Nothing is in it.
@@ -161,16 +167,16 @@ pub enum Recognised {
 /// # Errors
 ///
 /// What it is instead, in a few words.
-pub fn recognise(path: &str, text: &str) -> Result<Recognised, String> {
+pub fn recognise_file(path: &str, text: &str) -> Result<RecognisedFile, String> {
     let path = path.replace('\\', "/");
     let mut instead = None;
-    let fitting = all().filter(|format| format.fits(&path));
+    let fitting = all_formats().filter(|format| format.can_be_at(&path));
     for format in fitting {
         match (format.detect)(text) {
-            Detected::Ours => return Ok(Recognised::Format(format)),
-            Detected::Empty => return Ok(Recognised::Empty(format)),
-            Detected::Unreadable => return Ok(Recognised::Unreadable(format)),
-            Detected::Foreign(what) => drop(instead.get_or_insert(what)),
+            Detection::Ours => return Ok(RecognisedFile::Format(format)),
+            Detection::Empty => return Ok(RecognisedFile::Empty(format)),
+            Detection::Unreadable => return Ok(RecognisedFile::Unreadable(format)),
+            Detection::Foreign(what) => drop(instead.get_or_insert(what)),
         }
     }
     // Contents tell more than a name that nobody expected. JSON is YAML as well,
@@ -178,34 +184,34 @@ pub fn recognise(path: &str, text: &str) -> Result<Recognised, String> {
     let is_json = path.ends_with(".json");
     let ours = |format: &&Format| {
         let tells = match format.strict {
-            Strict::Json(..) => true,
-            Strict::Yaml(..) => !is_json,
-            Strict::Text(_) | Strict::Headed(..) | Strict::None => false,
+            StrictCheck::Json(..) => true,
+            StrictCheck::Yaml(..) => !is_json,
+            StrictCheck::Text(_) | StrictCheck::Headed(..) | StrictCheck::None => false,
         };
-        tells && (format.detect)(text) == Detected::Ours
+        tells && (format.detect)(text) == Detection::Ours
     };
-    match all().find(ours) {
-        Some(format) => Ok(Recognised::Format(format)),
+    match all_formats().find(ours) {
+        Some(format) => Ok(RecognisedFile::Format(format)),
         None => Err(instead.unwrap_or_else(|| "a file that piton does not know".to_owned())),
     }
 }
 
 /// The format that belongs at a path, whatever is there.
 #[must_use]
-pub fn at(path: &str) -> Option<&'static Format> {
-    all().find(|format| format.fits(path))
+pub fn format_at_path(path: &str) -> Option<&'static Format> {
+    all_formats().find(|format| format.can_be_at(path))
 }
 
 /// The format of that name; a family stands for its first format.
 #[must_use]
-pub fn named(name: &str) -> Option<&'static Format> {
-    all()
+pub fn format_named(name: &str) -> Option<&'static Format> {
+    all_formats()
         .find(|format| format.name == name)
-        .or_else(|| all().find(|format| format.face == name))
+        .or_else(|| all_formats().find(|format| format.face == name))
 }
 
 impl Format {
-    fn fits(&self, path: &str) -> bool {
+    fn can_be_at(&self, path: &str) -> bool {
         self.paths.iter().any(|end| {
             path.strip_suffix(end).is_some_and(|before| {
                 end.starts_with('.') || before.is_empty() || before.ends_with('/')
@@ -222,8 +228,8 @@ impl Format {
 
     /// What is wrong with a text.
     #[must_use]
-    pub fn check(&self, source: Source<'_>, grade: Grade) -> Vec<Problem> {
-        if let Some(problem) = conflict::problem(source) {
+    pub fn check(&self, source: SourceText<'_>, grade: Grade) -> Vec<Problem> {
+        if let Some(problem) = conflict::find_unresolved_merge(source) {
             return vec![problem];
         }
         let mut problems = (self.read)(source);
@@ -246,67 +252,70 @@ impl Format {
 
     /// Whether its documents are compared with a table.
     fn is_shaped(&self) -> bool {
-        matches!(self.strict, Strict::Json(..) | Strict::Yaml(..))
+        matches!(self.strict, StrictCheck::Json(..) | StrictCheck::Yaml(..))
     }
 
     fn is_compared(&self) -> bool {
-        self.is_shaped() || matches!(self.strict, Strict::Headed(..))
+        self.is_shaped() || matches!(self.strict, StrictCheck::Headed(..))
     }
 
     /// Which keys of a text are known, and which nothing reads.
     #[must_use]
-    pub fn keys(&self, text: &str) -> Keys {
-        if let Strict::Headed(_, keys) = self.strict {
+    pub fn compare_keys(&self, text: &str) -> KeyComparison {
+        if let StrictCheck::Headed(_, keys) = self.strict {
             return keys(text);
         }
-        match self.document(text) {
+        match self.parse_document(text) {
             // What a newer version added is nobody's mistake.
-            Some((root, _)) if adds_keys(&root) => Keys::default(),
-            Some((root, shape)) => shape::keys(&root, shape),
-            None => Keys::default(),
+            Some((root, _)) if has_newer_minor(&root) => KeyComparison::default(),
+            Some((root, shape)) => shape::compare_keys(&root, shape),
+            None => KeyComparison::default(),
         }
     }
 
     /// The keys of a text that nothing reads, as warnings.
     #[must_use]
-    pub fn unknown_keys(&self, source: Source<'_>) -> Vec<Problem> {
-        let unknown = self.keys(source.text).unknown;
-        unknown.iter().map(|key| key.problem(source.name)).collect()
+    pub fn unknown_keys(&self, source: SourceText<'_>) -> Vec<Problem> {
+        let unknown = self.compare_keys(source.text).unknown;
+        unknown
+            .iter()
+            .map(|key| key.to_problem(source.name))
+            .collect()
     }
 
     /// What of a text is taken, and what is not.
     #[must_use]
-    pub fn adoption(&self, source: Source<'_>) -> Adoption {
-        adoption::of_text(self, source)
+    pub fn adoption(&self, source: SourceText<'_>) -> Adoption {
+        adoption::adoption_of_text(self, source)
     }
 
-    fn check_strictly(&self, source: Source<'_>) -> Vec<Problem> {
-        let shaped = |root: Option<Node>, shape, name| {
+    fn check_strictly(&self, source: SourceText<'_>) -> Vec<Problem> {
+        let shaped = |root: Option<ValueNode>, shape, name| {
             root.map_or_else(Vec::new, |root| {
                 shape::check(&root, shape, source.name, name)
             })
         };
         match self.strict {
-            Strict::Json(shape, name) => shaped(json::parse(source.text).root, shape, name),
-            Strict::Yaml(shape, name) => shaped(yaml::parse(source.text).root, shape, name),
-            Strict::Text(check) | Strict::Headed(check, _) => check(source),
-            Strict::None => Vec::new(),
+            StrictCheck::Json(shape, name) => shaped(json::parse(source.text).root, shape, name),
+            StrictCheck::Yaml(shape, name) => shaped(yaml::parse(source.text).root, shape, name),
+            StrictCheck::Text(check) | StrictCheck::Headed(check, _) => check(source),
+            StrictCheck::None => Vec::new(),
         }
     }
 
     /// What a text says and what it must be, where it is JSON or YAML.
-    pub(crate) fn document(&self, text: &str) -> Option<(Node, &'static Shape)> {
+    pub(crate) fn parse_document(&self, text: &str) -> Option<(ValueNode, &'static Shape)> {
         match self.strict {
-            Strict::Json(shape, _) => Some((json::parse(text).root?, shape)),
-            Strict::Yaml(shape, _) => Some((yaml::parse(text).root?, shape)),
-            Strict::Text(_) | Strict::Headed(..) | Strict::None => None,
+            StrictCheck::Json(shape, _) => Some((json::parse(text).root?, shape)),
+            StrictCheck::Yaml(shape, _) => Some((yaml::parse(text).root?, shape)),
+            StrictCheck::Text(_) | StrictCheck::Headed(..) | StrictCheck::None => None,
         }
     }
 
     /// Its JSON Schema, where it is JSON or YAML.
     #[must_use]
-    pub fn schema(&self) -> Option<Json> {
-        let (Strict::Json(shape, _) | Strict::Yaml(shape, _)) = self.strict else {
+    pub fn json_schema(&self) -> Option<Json> {
+        let (StrictCheck::Json(shape, _) | StrictCheck::Yaml(shape, _)) = self.strict else {
             return None;
         };
         let id = format!("https://piton.rs/schemas/{}.json", self.name);
@@ -320,10 +329,10 @@ mod tests {
 
     #[track_caller]
     fn check(path: &str, text: &str, expect: Result<&str, &str>) {
-        let found = recognise(path, text).map(|found| match found {
-            Recognised::Format(format) => format.name.to_owned(),
-            Recognised::Empty(format) => format!("empty {}", format.name),
-            Recognised::Unreadable(format) => format!("unreadable {}", format.name),
+        let found = recognise_file(path, text).map(|found| match found {
+            RecognisedFile::Format(format) => format.name.to_owned(),
+            RecognisedFile::Empty(format) => format!("empty {}", format.name),
+            RecognisedFile::Unreadable(format) => format!("unreadable {}", format.name),
         });
         match (found, expect) {
             (Ok(found), Ok(expect)) => assert_eq!(found, expect, "{path}"),
@@ -371,11 +380,11 @@ mod tests {
 
     #[test]
     fn every_shape_has_a_schema_with_a_name_of_its_own() {
-        let ids: std::collections::BTreeSet<String> = all()
-            .filter_map(Format::schema)
+        let ids: std::collections::BTreeSet<String> = all_formats()
+            .filter_map(Format::json_schema)
             .map(|schema| schema["$id"].to_string())
             .collect();
-        let shaped = all().filter(|format| format.schema().is_some());
+        let shaped = all_formats().filter(|format| format.json_schema().is_some());
         assert_eq!(ids.len(), shaped.count());
     }
 }

@@ -4,8 +4,8 @@
 ///
 /// Each is given once, in the order in which one waits for the next; two that
 /// share a thing count as one. Takes time in proportion to the edges.
-pub(crate) fn cycles(waits_for: &[Vec<usize>]) -> Vec<Vec<usize>> {
-    let stuck = stuck(waits_for);
+pub(crate) fn find_cycles(waits_for: &[Vec<usize>]) -> Vec<Vec<usize>> {
+    let stuck = find_stuck(waits_for);
     let mut walk_of: Vec<Option<usize>> = vec![None; waits_for.len()];
     let mut out = Vec::new();
     for start in 0..waits_for.len() {
@@ -31,7 +31,7 @@ pub(crate) fn cycles(waits_for: &[Vec<usize>]) -> Vec<Vec<usize>> {
 }
 
 /// Which things can never be done one after the other.
-fn stuck(waits_for: &[Vec<usize>]) -> Vec<bool> {
+fn find_stuck(waits_for: &[Vec<usize>]) -> Vec<bool> {
     let mut waiting: Vec<usize> = waits_for.iter().map(Vec::len).collect();
     let mut waiters: Vec<Vec<usize>> = vec![Vec::new(); waits_for.len()];
     for (at, others) in waits_for.iter().enumerate() {
@@ -60,16 +60,16 @@ mod tests {
     #[test]
     fn each_circle_is_found_once_and_who_waits_for_it_is_not_in_it() {
         let none: Vec<Vec<usize>> = vec![vec![1, 2], vec![2], vec![]];
-        assert!(cycles(&none).is_empty());
-        assert_eq!(cycles(&[vec![0]]), [[0]]);
+        assert!(find_cycles(&none).is_empty());
+        assert_eq!(find_cycles(&[vec![0]]), [[0]]);
         // 0 waits for the circle 1, 2; 3 and 4 are another.
         let two = [vec![1], vec![2], vec![1], vec![4], vec![3, 0]];
-        assert_eq!(cycles(&two), [vec![1, 2], vec![3, 4]]);
+        assert_eq!(find_cycles(&two), [vec![1, 2], vec![3, 4]]);
     }
 
     #[test]
     fn a_long_chain_needs_no_stack() {
         let chain: Vec<Vec<usize>> = (0..200_000).map(|at| vec![(at + 1) % 200_000]).collect();
-        assert_eq!(cycles(&chain).len(), 1);
+        assert_eq!(find_cycles(&chain).len(), 1);
     }
 }

@@ -6,7 +6,7 @@
 //!
 //! [`patch`] is how a file is changed: the text is made to say something else
 //! by the fewest edits, and everything that did not change keeps its bytes.
-//! [`ends`] is the way into a text that is too large for that.
+//! [`find_list_ends`] is the way into a text that is too large for that.
 //! [`render`] writes a document that was not there before.
 
 mod emit;
@@ -16,9 +16,12 @@ mod patch;
 mod string;
 mod style;
 
-pub use crate::tree::{DEPTH_MAX, Fault, Key, Kind, Map, Node, Parsed, Scalar, Span, Style, Value};
-pub use emit::{render, same};
-pub use ends::ends;
+pub use crate::tree::{
+    DEPTH_MAX, Map, MapKey, ParsedTree, Scalar, ScalarKind, Span, Style, SyntaxFault, Value,
+    ValueNode,
+};
+pub use emit::{is_same_json, render};
+pub use ends::find_list_ends;
 pub use parse::{has_bom, parse, parse_stream};
-pub use patch::{CannotPatch, patch};
-pub(crate) use patch::{Edit, apply};
+pub(crate) use patch::{ByteEdit, apply_edits};
+pub use patch::{JsonPatchError, patch};

@@ -2,14 +2,14 @@
 
 use std::fmt::Write as _;
 
-use crate::sequence::matched;
+use crate::sequence::match_elements;
 
 /// How many lines stand around a change.
 const AROUND: usize = 3;
 
 /// One line of both texts, or of one of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Line<'t> {
+enum DiffLine<'t> {
     Both(&'t str),
     Old(&'t str),
     New(&'t str),
@@ -19,11 +19,11 @@ enum Line<'t> {
 /// texts.
 #[must_use]
 pub fn line_diff(old: &str, new: &str) -> String {
-    let lines = compared(&split(old), &split(new));
+    let lines = compare_lines(&split_lines(old), &split_lines(new));
     let changed: Vec<usize> = lines
         .iter()
         .enumerate()
-        .filter(|(_, line)| !matches!(line, Line::Both(_)))
+        .filter(|(_, line)| !matches!(line, DiffLine::Both(_)))
         .map(|(at, _)| at)
         .collect();
     let mut out = String::new();
@@ -42,30 +42,30 @@ pub fn line_diff(old: &str, new: &str) -> String {
 }
 
 /// The lines of a text, each with its end.
-fn split(text: &str) -> Vec<&str> {
+fn split_lines(text: &str) -> Vec<&str> {
     text.split_inclusive('\n').collect()
 }
 
 /// The longest common sequence stays; all else goes or comes.
-fn compared<'t>(old: &[&'t str], new: &[&'t str]) -> Vec<Line<'t>> {
+fn compare_lines<'t>(old: &[&'t str], new: &[&'t str]) -> Vec<DiffLine<'t>> {
     let mut lines = Vec::with_capacity(old.len().max(new.len()));
     let (mut i, mut j) = (0, 0);
-    for (at, to) in matched(old, new)
+    for (at, to) in match_elements(old, new)
         .into_iter()
         .chain([(old.len(), new.len())])
     {
-        lines.extend(old[i..at].iter().map(|line| Line::Old(line)));
-        lines.extend(new[j..to].iter().map(|line| Line::New(line)));
-        lines.extend(old.get(at).map(|line| Line::Both(line)));
+        lines.extend(old[i..at].iter().map(|line| DiffLine::Old(line)));
+        lines.extend(new[j..to].iter().map(|line| DiffLine::New(line)));
+        lines.extend(old.get(at).map(|line| DiffLine::Both(line)));
         (i, j) = (at + 1, to + 1);
     }
     lines
 }
 
-fn push_hunk(out: &mut String, lines: &[Line<'_>], (from, to): (usize, usize)) {
-    let in_old = |line: &&Line<'_>| !matches!(line, Line::New(_));
-    let in_new = |line: &&Line<'_>| !matches!(line, Line::Old(_));
-    let range = |is_in: &dyn Fn(&&Line<'_>) -> bool| {
+fn push_hunk(out: &mut String, lines: &[DiffLine<'_>], (from, to): (usize, usize)) {
+    let in_old = |line: &&DiffLine<'_>| !matches!(line, DiffLine::New(_));
+    let in_new = |line: &&DiffLine<'_>| !matches!(line, DiffLine::Old(_));
+    let range = |is_in: &dyn Fn(&&DiffLine<'_>) -> bool| {
         let before = lines[..from].iter().filter(|line| is_in(line)).count();
         let within = lines[from..to].iter().filter(|line| is_in(line)).count();
         // A range of no lines names the line before it.
@@ -76,9 +76,9 @@ fn push_hunk(out: &mut String, lines: &[Line<'_>], (from, to): (usize, usize)) {
     writeln!(out, "@@ -{old_at},{old_count} +{new_at},{new_count} @@").ok();
     for line in &lines[from..to] {
         let (sign, text) = match line {
-            Line::Both(text) => (' ', text),
-            Line::Old(text) => ('-', text),
-            Line::New(text) => ('+', text),
+            DiffLine::Both(text) => (' ', text),
+            DiffLine::Old(text) => ('-', text),
+            DiffLine::New(text) => ('+', text),
         };
         let bare = text.trim_end_matches(['\r', '\n']);
         writeln!(out, "{sign}{bare}").ok();
@@ -127,13 +127,13 @@ mod tests {
 
         #[test]
         fn both_texts_stand_in_it(old in "[ab\n]{0,40}", new in "[ab\n]{0,40}") {
-            let lines = compared(&split(&old), &split(&new));
+            let lines = compare_lines(&split_lines(&old), &split_lines(&new));
             let one = |old: bool| -> String {
                 lines.iter().map(|line| match line {
-                    Line::Both(text) => *text,
-                    Line::Old(text) if old => *text,
-                    Line::New(text) if !old => *text,
-                    Line::Old(_) | Line::New(_) => "",
+                    DiffLine::Both(text) => *text,
+                    DiffLine::Old(text) if old => *text,
+                    DiffLine::New(text) if !old => *text,
+                    DiffLine::Old(_) | DiffLine::New(_) => "",
                 }).collect()
             };
             prop_assert_eq!(one(true), old.as_str());

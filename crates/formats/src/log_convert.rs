@@ -8,33 +8,33 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
-use piton_core::attempt::{Outcome, Report, ToldAttempt};
-use piton_core::command::Found;
+use piton_core::attempt::{Outcome, Report, ReportedAttempt};
+use piton_core::command::ImportedRecord;
 use piton_core::entry::{Entry, EntryType};
 use piton_core::id::Node as Item;
-use piton_core::journal::Stamp;
+use piton_core::journal::EventStamp;
 use piton_core::memory::{Memory, MemoryKind};
-use piton_core::name::{entry_prefix, free, slug};
+use piton_core::name::{entry_prefix, free_name, slug};
 use piton_core::native::Native;
 use piton_core::{Actor, Event, EventId, RunId, Tables};
 use serde_json::{Map, Value};
 
 use crate::agent_os;
-use crate::face::{About, CannotShow, FILE_AGENT, Shown};
-use crate::plan_convert::{Lost, is_said, said_in};
-use crate::project_format::FaceFile;
+use crate::face::{FILE_AGENT, FileContext, RenderError, ShownRow};
+use crate::plan_convert::{ConversionLoss, has_words, words_of_text};
+use crate::project_format::ProjectFile;
 use crate::ralph_json;
-use crate::registry::face_files;
-use crate::shape::{Field, Pattern, has_key};
-use crate::understood::{attempt_id, digest};
+use crate::registry::project_files;
+use crate::shape::{FieldShape, Pattern, has_key};
+use crate::understood::{attempt_id_of_digest, digest};
 
 /// Under this key of its whole a log has the name of its project.
 pub const PROJECT: &str = "project";
 
 /// The formats of logs that can be turned into others.
 #[must_use]
-pub fn names() -> Vec<&'static str> {
-    let mut names: Vec<&str> = face_files().filter_map(|file| file.converts).collect();
+pub fn log_format_names() -> Vec<&'static str> {
+    let mut names: Vec<&str> = project_files().filter_map(|file| file.converts).collect();
     names.dedup();
     names
 }
@@ -46,123 +46,137 @@ pub fn names() -> Vec<&'static str> {
 ///
 /// When the format cannot show what was found.
 pub fn convert(
-    (from, text, found): (&FaceFile, &str, Vec<Found>),
-    to: &FaceFile,
-    about: &About<'_>,
-) -> Result<(String, Vec<Lost>), CannotShow> {
+    (from, text, found): (&ProjectFile, &str, Vec<ImportedRecord>),
+    to: &ProjectFile,
+    about: &FileContext<'_>,
+) -> Result<(String, Vec<ConversionLoss>), RenderError> {
     if from.path == to.path {
         return Ok((text.to_owned(), Vec::new()));
     }
     let whole = (from.whole)(text);
-    let about = &About {
+    let about = &FileContext {
         project: whole.get(PROJECT).map_or(about.project, String::as_str),
         ..*about
     };
-    let things = named(found, to, about.now);
-    let tables = tables(&things, about.now);
-    let written = (to.show)(None, &rows(&tables), about)?;
+    let things = name_things(found, to, about.now);
+    let tables = build_tables(&things, about.now);
+    let written = (to.show)(None, &shown_rows(&tables), about)?;
     let mut lost = Losses::default();
     let again = (to.take)(&written, None, about).found;
-    let again: BTreeMap<String, Facts> = again
+    let again: BTreeMap<String, LogFacts> = again
         .iter()
-        .filter_map(|found| Some((key(found)?, facts(found))))
+        .filter_map(|found| Some((log_key(found)?, facts_of_found(found))))
         .collect();
     for thing in &things {
-        let back = thing.is_now.as_ref().and_then(key);
-        lost.thing(thing, back.and_then(|key| again.get(&key)), from);
+        let back = thing.is_now.as_ref().and_then(log_key);
+        lost.count_thing(thing, back.and_then(|key| again.get(&key)), from);
     }
     let kept = (to.whole)(&written);
     let is_lost = |(key, value): &(&String, &String)| kept.get(*key) != Some(*value);
     for (key, _) in whole.iter().filter(is_lost) {
-        lost.count(key);
+        lost.count_loss(key);
     }
-    let said = said_in(&written);
+    let said = words_of_text(&written);
     // Of a line about a task both parts may stand apart.
     let parts = |line: &str| {
         let cut = [" - ", ": "]
             .iter()
             .find_map(|between| line.split_once(between));
-        cut.is_some_and(|(task, words)| is_said(&said, task) && is_said(&said, words))
+        cut.is_some_and(|(task, words)| has_words(&said, task) && has_words(&said, words))
     };
     for line in (from.lines)(text) {
-        if !is_said(&said, &line) && !parts(&line) {
-            lost.count("lines");
+        if !has_words(&said, &line) && !parts(&line) {
+            lost.count_loss("lines");
         }
     }
     Ok((written, lost.into_list()))
 }
 
 /// A thing of a log, and what it is in the other.
-struct Thing {
-    was: Found,
-    is_now: Option<Found>,
+struct ConvertedThing {
+    was: ImportedRecord,
+    is_now: Option<ImportedRecord>,
 }
 
 /// Each thing as it is in the other log, under a name that no other has.
-fn named(found: Vec<Found>, to: &FaceFile, now: Timestamp) -> Vec<Thing> {
+fn name_things(
+    found: Vec<ImportedRecord>,
+    to: &ProjectFile,
+    now: Timestamp,
+) -> Vec<ConvertedThing> {
     let mut taken = BTreeSet::new();
     let mut numbers: BTreeMap<String, u32> = BTreeMap::new();
     let mut things = Vec::new();
     for (was, nth) in found.into_iter().zip(1_u64..) {
         let is_now = match &was {
-            Found::Attempt(told) if to.lists_attempts => Some(Found::Attempt(told.clone())),
-            Found::Attempt(told) => Some(Found::Entry(Box::new(entry_of(told)))),
-            Found::Entry(entry) if to.lists_attempts => {
-                attempt_of(entry, nth).map(|told| Found::Attempt(Box::new(told)))
+            ImportedRecord::Attempt(told) if to.lists_attempts => {
+                Some(ImportedRecord::Attempt(told.clone()))
             }
-            Found::Entry(entry) => Some(Found::Entry(Box::new(Entry {
+            ImportedRecord::Attempt(told) => {
+                Some(ImportedRecord::Entry(Box::new(entry_of_attempt(told))))
+            }
+            ImportedRecord::Entry(entry) if to.lists_attempts => {
+                attempt_of_entry(entry, nth).map(|told| ImportedRecord::Attempt(Box::new(told)))
+            }
+            ImportedRecord::Entry(entry) => Some(ImportedRecord::Entry(Box::new(Entry {
                 mark: None,
                 native: None,
-                data: with_unknown(
+                data: data_with_unknown(
                     entry.data.clone(),
                     entry.native.as_ref(),
                     agent_os::ENTRY_KEYS,
                 ),
                 ..(**entry).clone()
             }))),
-            Found::Memory(_) | Found::Retired(_) | Found::Removed(_) => Some(was.clone()),
+            ImportedRecord::Memory(_) | ImportedRecord::Retired(_) | ImportedRecord::Removed(_) => {
+                Some(was.clone())
+            }
         };
         let is_now = is_now.map(|mut thing| {
             let is_taken = |name: &str| taken.contains(name);
             match &mut thing {
-                Found::Entry(entry) => {
+                ImportedRecord::Entry(entry) => {
                     let time = entry.at.as_deref().and_then(|at| at.parse().ok());
                     let own = || format!("{}{nth:03}", entry_prefix(time.unwrap_or(now)));
-                    entry.name = Some(free(&entry.name.clone().unwrap_or_else(own), is_taken));
+                    entry.name = Some(free_name(&entry.name.clone().unwrap_or_else(own), is_taken));
                     taken.extend(entry.name.clone());
                 }
-                Found::Attempt(told) => {
+                ImportedRecord::Attempt(told) => {
                     let count = numbers.entry(told.item.clone()).or_default();
                     let number = *told.number.get_or_insert(*count + 1);
                     *count = number.max(*count);
                     let name = told.name.take();
-                    let name = name.filter(|name| Pattern::EntryId.matches(name));
+                    let name = name.filter(|name| Pattern::EntryId.is_match(name));
                     let name = name.unwrap_or_else(|| format!("{}-{number}", slug(&told.item)));
-                    told.name = Some(free(&name, is_taken));
+                    told.name = Some(free_name(&name, is_taken));
                     taken.extend(told.name.clone());
                 }
-                Found::Memory(_) | Found::Retired(_) | Found::Removed(_) => {}
+                ImportedRecord::Memory(_)
+                | ImportedRecord::Retired(_)
+                | ImportedRecord::Removed(_) => {}
             }
             thing
         });
-        things.push(Thing { was, is_now });
+        things.push(ConvertedThing { was, is_now });
     }
     things
 }
 
 /// The things as rows of a journal of their own.
-fn tables(things: &[Thing], now: Timestamp) -> Tables {
+fn build_tables(things: &[ConvertedThing], now: Timestamp) -> Tables {
     let mut tables = Tables::default();
     for (thing, position) in things.iter().zip(1..) {
         let event = match &thing.is_now {
-            Some(Found::Entry(entry)) => Event::EntryLogged(entry.clone()),
-            Some(Found::Attempt(told)) => Event::AttemptTold(told.clone()),
-            Some(Found::Memory(memory) | Found::Retired(memory) | Found::Removed(memory)) => {
-                Event::MemoryAdded(memory.clone())
-            }
+            Some(ImportedRecord::Entry(entry)) => Event::EntryLogged(entry.clone()),
+            Some(ImportedRecord::Attempt(told)) => Event::AttemptTold(told.clone()),
+            Some(
+                ImportedRecord::Memory(memory)
+                | ImportedRecord::Retired(memory)
+                | ImportedRecord::Removed(memory),
+            ) => Event::MemoryAdded(memory.clone()),
             None => continue,
         };
-        let stamp = Stamp {
+        let stamp = EventStamp {
             id: EventId(RunId::PROJECT.0),
             position,
             time: now,
@@ -174,54 +188,54 @@ fn tables(things: &[Thing], now: Timestamp) -> Tables {
     tables
 }
 
-fn rows(tables: &Tables) -> Vec<Shown<'_>> {
-    let entries = tables.entries_by_time().into_iter().map(Shown::Entry);
-    let attempts = tables.attempts_by_time().into_iter().map(Shown::Attempt);
-    let memory = tables.memory().map(Shown::Memory);
+fn shown_rows(tables: &Tables) -> Vec<ShownRow<'_>> {
+    let entries = tables.entries_by_time().into_iter().map(ShownRow::Entry);
+    let attempts = tables.attempts_by_time().into_iter().map(ShownRow::Attempt);
+    let memory = tables.memories().map(ShownRow::Memory);
     entries.chain(attempts).chain(memory).collect()
 }
 
 /// The data of an entry, with what else only its native form says.
-fn with_unknown(
+fn data_with_unknown(
     mut data: Map<String, Value>,
     native: Option<&Native>,
-    known: &[Field],
+    known: &[FieldShape],
 ) -> Map<String, Value> {
-    for (key, value) in unknown(native, known) {
+    for (key, value) in unknown_fields(native, known) {
         data.entry(key).or_insert(value);
     }
     data
 }
 
-fn unknown(native: Option<&Native>, known: &[Field]) -> Map<String, Value> {
+fn unknown_fields(native: Option<&Native>, known: &[FieldShape]) -> Map<String, Value> {
     let body = native.and_then(|native| serde_json::from_str(&native.body).ok());
     let Some(Value::Object(mut all)) = body else {
         return Map::new();
     };
-    all.retain(|key, value| !has_key(known, key) && says_something(value));
+    all.retain(|key, value| !has_key(known, key) && has_content(value));
     all
 }
 
 /// The entry that tells all of an attempt.
-fn entry_of(told: &ToldAttempt) -> Entry {
+fn entry_of_attempt(told: &ReportedAttempt) -> Entry {
     let report = &told.report;
-    let entry = Entry::of_attempt(report, report.duration_s);
+    let entry = Entry::from_attempt(report, report.duration_s);
     let mut data = entry.data;
     if report.notes.is_none() {
         // Its status says it.
         data.remove("notes");
     }
-    if let Some(Value::Object(context)) = value_of(&report.context) {
+    if let Some(Value::Object(context)) = to_json_value(&report.context) {
         data.extend(context);
     }
     let more = [
-        ("iteration", value_of(&told.number)),
-        ("observations", value_of(&report.observations)),
-        ("screenshots", value_of(&report.screenshots)),
-        ("validations", value_of(&report.validations)),
+        ("iteration", to_json_value(&told.number)),
+        ("observations", to_json_value(&report.observations)),
+        ("screenshots", to_json_value(&report.screenshots)),
+        ("validations", to_json_value(&report.validations)),
     ];
     for (key, value) in more {
-        if let Some(value) = value.filter(says_something) {
+        if let Some(value) = value.filter(has_content) {
             data.insert(key.to_owned(), value);
         }
     }
@@ -229,18 +243,18 @@ fn entry_of(told: &ToldAttempt) -> Entry {
         name: told.name.clone(),
         at: told.ended_at.map(|at| at.to_string()),
         task_id: Some(told.item.clone()),
-        data: with_unknown(data, told.native.as_ref(), ralph_json::ENTRY_KEYS),
-        ..Entry::bare(entry.kind)
+        data: data_with_unknown(data, told.native.as_ref(), ralph_json::ENTRY_KEYS),
+        ..Entry::with_type(entry.kind)
     }
 }
 
-fn value_of<T: serde::Serialize>(value: &T) -> Option<Value> {
+fn to_json_value<T: serde::Serialize>(value: &T) -> Option<Value> {
     serde_json::to_value(value).ok()
 }
 
 /// The attempt that an entry tells of; none where it tells of none, or of no
 /// item. `nth` tells it from others that say the same.
-fn attempt_of(entry: &Entry, nth: u64) -> Option<ToldAttempt> {
+fn attempt_of_entry(entry: &Entry, nth: u64) -> Option<ReportedAttempt> {
     const OUTCOMES: [Outcome; 6] = [
         Outcome::Completed,
         Outcome::Failed,
@@ -249,7 +263,7 @@ fn attempt_of(entry: &Entry, nth: u64) -> Option<ToldAttempt> {
         Outcome::NeedsHuman,
         Outcome::Interrupted,
     ];
-    let said = entry.text("status");
+    let said = entry.text_field("status");
     let said = OUTCOMES.iter().find(|word| Some(word.as_str()) == said);
     let outcome = match (entry.kind, said) {
         (
@@ -276,7 +290,9 @@ fn attempt_of(entry: &Entry, nth: u64) -> Option<ToldAttempt> {
     let context = Some(context).filter(|context| !context.is_empty());
     let observations = read("observations").and_then(|list| serde_json::from_value(list).ok());
     let number = data.get("iteration").and_then(Value::as_u64);
-    let summary = entry.text("description").or_else(|| entry.text("issue"));
+    let summary = entry
+        .text_field("description")
+        .or_else(|| entry.text_field("issue"));
     // What nothing was said of is called by what came of it.
     let summary = summary.filter(|summary| *summary != outcome.as_str());
     let report = Report {
@@ -288,11 +304,11 @@ fn attempt_of(entry: &Entry, nth: u64) -> Option<ToldAttempt> {
         observations: observations.unwrap_or_default(),
         context: context.and_then(|context| serde_json::from_value(Value::Object(context)).ok()),
         duration_s: facts.get(DURATION).and_then(Value::as_u64),
-        notes: entry.text("notes").map(str::to_owned),
-        ..Report::bare(outcome)
+        notes: entry.text_field("notes").map(str::to_owned),
+        ..Report::with_outcome(outcome)
     };
-    Some(ToldAttempt {
-        attempt: attempt_id(digest(&["log", &item, &nth.to_string()])),
+    Some(ReportedAttempt {
+        attempt: attempt_id_of_digest(digest(&["log", &item, &nth.to_string()])),
         run: RunId::PROJECT,
         node: Item::child(None, &item, 1),
         item,
@@ -310,17 +326,19 @@ fn attempt_of(entry: &Entry, nth: u64) -> Option<ToldAttempt> {
 const DURATION: &str = "duration";
 
 /// What a thing says, by key, in words that all logs share.
-struct Facts {
+struct LogFacts {
     kind: String,
     said: BTreeMap<String, Value>,
 }
 
 /// What a thing is known by in its log.
-fn key(found: &Found) -> Option<String> {
+fn log_key(found: &ImportedRecord) -> Option<String> {
     let (kind, name) = match found {
-        Found::Entry(entry) => ("entry", entry.name.as_ref()),
-        Found::Attempt(told) => ("entry", told.name.as_ref()),
-        Found::Memory(memory) | Found::Retired(memory) | Found::Removed(memory) => (
+        ImportedRecord::Entry(entry) => ("entry", entry.name.as_ref()),
+        ImportedRecord::Attempt(told) => ("entry", told.name.as_ref()),
+        ImportedRecord::Memory(memory)
+        | ImportedRecord::Retired(memory)
+        | ImportedRecord::Removed(memory) => (
             memory.kind.as_str(),
             memory.id.as_ref().or(memory.title.as_ref()),
         ),
@@ -328,16 +346,18 @@ fn key(found: &Found) -> Option<String> {
     Some(format!("{kind} {}", name?))
 }
 
-fn facts(found: &Found) -> Facts {
+fn facts_of_found(found: &ImportedRecord) -> LogFacts {
     match found {
-        Found::Entry(entry) => facts_of_entry(entry),
-        Found::Attempt(told) => facts_of_entry(&entry_of(told)),
-        Found::Memory(memory) => facts_of_memory(memory, false),
-        Found::Retired(memory) | Found::Removed(memory) => facts_of_memory(memory, true),
+        ImportedRecord::Entry(entry) => facts_of_entry(entry),
+        ImportedRecord::Attempt(told) => facts_of_entry(&entry_of_attempt(told)),
+        ImportedRecord::Memory(memory) => facts_of_memory(memory, false),
+        ImportedRecord::Retired(memory) | ImportedRecord::Removed(memory) => {
+            facts_of_memory(memory, true)
+        }
     }
 }
 
-fn facts_of_entry(entry: &Entry) -> Facts {
+fn facts_of_entry(entry: &Entry) -> LogFacts {
     let time = entry.at.as_deref().map(|at| {
         // A log of words tells seconds.
         let at = at.parse::<Timestamp>().map(Timestamp::as_second);
@@ -346,11 +366,11 @@ fn facts_of_entry(entry: &Entry) -> Facts {
     let own = [
         ("id", entry.name.clone().map(Value::from)),
         ("timestamp", time),
-        ("type", Some(Value::from(entry.type_word()))),
+        ("type", Some(Value::from(entry.type_name()))),
         ("spec", entry.spec.clone().map(Value::from)),
         ("task_id", entry.task_id.clone().map(Value::from)),
     ];
-    let data = with_unknown(
+    let data = data_with_unknown(
         entry.data.clone(),
         entry.native.as_ref(),
         agent_os::ENTRY_KEYS,
@@ -369,10 +389,10 @@ fn facts_of_entry(entry: &Entry) -> Facts {
     }
     let own = own
         .into_iter()
-        .filter_map(|(key, value)| Some((key.to_owned(), value.filter(says_something)?)));
+        .filter_map(|(key, value)| Some((key.to_owned(), value.filter(has_content)?)));
     said.extend(own);
-    Facts {
-        kind: entry.type_word().to_owned(),
+    LogFacts {
+        kind: entry.type_name().to_owned(),
         said,
     }
 }
@@ -380,7 +400,7 @@ fn facts_of_entry(entry: &Entry) -> Facts {
 /// The data of an entry, each thing under one key and texts without layout.
 fn facts_of_data(data: &Map<String, Value>) -> BTreeMap<String, Value> {
     let mut said = BTreeMap::new();
-    for (key, value) in data.iter().filter(|(_, value)| says_something(value)) {
+    for (key, value) in data.iter().filter(|(_, value)| has_content(value)) {
         let (key, value) = match (key.as_str(), value) {
             // The days of a log of words, and its count of sessions.
             ("date" | "session", _) => continue,
@@ -394,8 +414,8 @@ fn facts_of_data(data: &Map<String, Value>) -> BTreeMap<String, Value> {
             }
             ("duration_minutes", _) => continue,
             ("duration_seconds", value) => (DURATION, value.clone()),
-            ("commit" | "commits" | "git_commits", value) => ("commits", listed(value)),
-            ("screenshot" | "screenshots", value) => ("screenshots", listed(value)),
+            ("commit" | "commits" | "git_commits", value) => ("commits", split_list(value)),
+            ("screenshot" | "screenshots", value) => ("screenshots", split_list(value)),
             (key, Value::String(text)) => {
                 let words: Vec<&str> = text.split_whitespace().collect();
                 (key, Value::from(words.join(" ")))
@@ -408,14 +428,14 @@ fn facts_of_data(data: &Map<String, Value>) -> BTreeMap<String, Value> {
 }
 
 /// A list of texts, which may be written as one.
-fn listed(value: &Value) -> Value {
+fn split_list(value: &Value) -> Value {
     match value.as_str() {
         Some(text) => text.split(", ").map(Value::from).collect(),
         None => value.clone(),
     }
 }
 
-fn facts_of_memory(memory: &Memory, retired: bool) -> Facts {
+fn facts_of_memory(memory: &Memory, retired: bool) -> LogFacts {
     let kind = match memory.kind {
         MemoryKind::Learning => "learnings",
         MemoryKind::Pattern => "patterns",
@@ -423,18 +443,18 @@ fn facts_of_memory(memory: &Memory, retired: bool) -> Facts {
         MemoryKind::ResolvedBlocker => "resolved blockers",
     };
     let mut said = BTreeMap::new();
-    if let Some(Value::Object(all)) = value_of(memory) {
+    if let Some(Value::Object(all)) = to_json_value(memory) {
         said.extend(all.into_iter().filter(|(key, _)| key != "native"));
     }
     said.insert("retired".to_owned(), retired.into());
-    said.retain(|_, value| says_something(value));
-    Facts {
+    said.retain(|_, value| has_content(value));
+    LogFacts {
         kind: kind.to_owned(),
         said,
     }
 }
 
-fn says_something(value: &Value) -> bool {
+fn has_content(value: &Value) -> bool {
     match value {
         Value::Null => false,
         Value::String(text) => !text.trim().is_empty(),
@@ -449,16 +469,16 @@ fn says_something(value: &Value) -> bool {
 struct Losses(BTreeMap<String, usize>);
 
 impl Losses {
-    fn count(&mut self, what: &str) {
+    fn count_loss(&mut self, what: &str) {
         *self.0.entry(what.to_owned()).or_default() += 1;
     }
 
-    fn thing(&mut self, thing: &Thing, back: Option<&Facts>, from: &FaceFile) {
-        let was = facts(&thing.was);
+    fn count_thing(&mut self, thing: &ConvertedThing, back: Option<&LogFacts>, from: &ProjectFile) {
+        let was = facts_of_found(&thing.was);
         let Some(back) = back else {
             // An attempt is told of by its kind alone where it is one of many.
-            self.count(
-                if from.lists_attempts && matches!(thing.was, Found::Attempt(_)) {
+            self.count_loss(
+                if from.lists_attempts && matches!(thing.was, ImportedRecord::Attempt(_)) {
                     "entries"
                 } else {
                     &was.kind
@@ -469,19 +489,20 @@ impl Losses {
         let gone = was.said.iter();
         let gone = gone.filter(|(key, value)| back.said.get(*key) != Some(*value));
         let gone: BTreeSet<&str> = gone
-            .map(|(key, _)| called(key, from.lists_attempts))
+            .map(|(key, _)| fact_name(key, from.lists_attempts))
             .collect();
-        gone.into_iter().for_each(|what| self.count(what));
+        gone.into_iter().for_each(|what| self.count_loss(what));
     }
 
-    fn into_list(self) -> Vec<Lost> {
+    fn into_list(self) -> Vec<ConversionLoss> {
         let lost = self.0.into_iter();
-        lost.map(|(what, count)| Lost { what, count }).collect()
+        lost.map(|(what, count)| ConversionLoss { what, count })
+            .collect()
     }
 }
 
 /// What a fact is called in a log of attempts or of entries.
-fn called(key: &str, of_attempt: bool) -> &str {
+fn fact_name(key: &str, of_attempt: bool) -> &str {
     match (key, of_attempt) {
         (DURATION, true) => "duration_seconds",
         (DURATION, false) => "duration_minutes",

@@ -9,52 +9,52 @@
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
-use piton_core::plan::{Past, Plan, PlannedItem};
+use piton_core::plan::{ImportedItemHistory, Plan, PlannedItem};
 use piton_core::{ItemState, Node};
 
-use crate::plan_format::{PlanFormat, PlanName, PlanOf};
-use crate::problem::Source;
+use crate::plan_format::{PlanContext, PlanFormat, PlanName};
+use crate::problem::SourceText;
 
 /// What an item asks for: its words and its check.
-type Ask = (String, Option<String>);
+type ItemRequirement = (String, Option<String>);
 
 /// The items that a version of a plan's file marks as done.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Marks {
-    done: HashMap<Node, Ask>,
-    asks: HashSet<Ask>,
+pub struct DoneMarks {
+    done: HashMap<Node, ItemRequirement>,
+    asks: HashSet<ItemRequirement>,
 }
 
 /// One version of the file in its history.
 #[derive(Clone, Debug, Default)]
-pub struct Version {
+pub struct MarkedVersion {
     /// Its marks.
-    pub marks: Rc<Marks>,
+    pub marks: Rc<DoneMarks>,
     /// The names of the versions that it was made of; none where nobody looks any
     /// further back.
     pub parents: Vec<String>,
 }
 
-impl Marks {
+impl DoneMarks {
     /// The marks that stand in a text.
     #[must_use]
-    pub fn read(format: &PlanFormat, text: &str) -> Self {
-        let of = PlanOf {
+    pub fn parse(format: &PlanFormat, text: &str) -> Self {
+        let of = PlanContext {
             run: piton_core::RunId::PROJECT,
             name: PlanName::Given(""),
             source: "",
         };
-        let plan = (format.read)(Source { name: "", text }, of).0;
-        plan.map_or_else(Self::default, |plan| Self::of_items(format, &plan.items))
+        let plan = (format.read)(SourceText { name: "", text }, of).0;
+        plan.map_or_else(Self::default, |plan| Self::from_items(format, &plan.items))
     }
 
     /// The marks of the items of a plan. What holds others is done by what it holds.
     #[must_use]
-    pub fn of_items(format: &PlanFormat, items: &[PlannedItem]) -> Self {
+    pub fn from_items(format: &PlanFormat, items: &[PlannedItem]) -> Self {
         let parents: HashSet<Node> = items.iter().filter_map(|item| item.node.parent()).collect();
         let done = items.iter().filter(|item| item.state == ItemState::Done);
         let leaves = done.filter(|item| !parents.contains(&item.node));
-        let done: HashMap<Node, Ask> = leaves
+        let done: HashMap<Node, ItemRequirement> = leaves
             .map(|item| {
                 let words = item.native.as_ref().and_then(format.words_of_native);
                 let words = words.or_else(|| item.prompt.clone()).unwrap_or_default();
@@ -75,7 +75,7 @@ impl Marks {
 
 /// Where a mark was set: in a version that has it and was made of none that had.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Origin {
+pub struct MarkOrigin {
     /// The name of that version; none where it is the one that is looked at.
     pub version: Option<String>,
     /// Whether it was made of several, of which one marks the item and asks for
@@ -86,19 +86,19 @@ pub struct Origin {
 /// Where the marks of `now` were set, for each item at least one origin. `version`
 /// gives the versions of the file by name.
 #[must_use]
-pub fn origins(
-    now: Version,
-    mut version: impl FnMut(&str) -> Version,
-) -> HashMap<Node, Vec<Origin>> {
-    let mut origins: HashMap<Node, Vec<Origin>> = HashMap::new();
+pub fn find_mark_origins(
+    now: MarkedVersion,
+    mut version: impl FnMut(&str) -> MarkedVersion,
+) -> HashMap<Node, Vec<MarkOrigin>> {
+    let mut origins: HashMap<Node, Vec<MarkOrigin>> = HashMap::new();
     let mut traced: HashSet<(String, Node)> = HashSet::new();
     let marked: Vec<Node> = now.marks.done.keys().cloned().collect();
     let asks = now.marks.done.clone();
-    let has = |parent: &Version, node: &Node| parent.marks.asks.contains(&asks[node]);
+    let has = |parent: &MarkedVersion, node: &Node| parent.marks.asks.contains(&asks[node]);
     let mut open = vec![(None, now.parents, marked)];
     while let Some((child, parents, nodes)) = open.pop() {
         let named = parents.into_iter();
-        let parents: Vec<(String, Version)> = named
+        let parents: Vec<(String, MarkedVersion)> = named
             .map(|name| {
                 let parent = version(&name);
                 (name, parent)
@@ -116,8 +116,9 @@ pub fn origins(
             if parents.iter().any(|(_, parent)| has(parent, &node)) {
                 continue;
             }
-            let marks = |(_, parent): &(String, Version)| parent.marks.done.contains_key(&node);
-            let origin = Origin {
+            let marks =
+                |(_, parent): &(String, MarkedVersion)| parent.marks.done.contains_key(&node);
+            let origin = MarkOrigin {
                 version: child.clone(),
                 is_lent: parents.len() > 1 && parents.iter().any(marks),
             };
@@ -130,14 +131,14 @@ pub fn origins(
 /// The items whose mark nobody set: each merge that made it took it from a version in
 /// which the item asked for something else.
 #[must_use]
-pub fn misplaced(origins: &HashMap<Node, Vec<Origin>>) -> HashSet<Node> {
+pub fn misplaced_marks(origins: &HashMap<Node, Vec<MarkOrigin>>) -> HashSet<Node> {
     let all = origins.iter();
     let lent = all.filter(|(_, origins)| origins.iter().all(|origin| origin.is_lent));
     lent.map(|(node, _)| node.clone()).collect()
 }
 
 /// Makes items of a plan open that it has as done, with those above them.
-pub fn reopen(plan: &mut Plan, nodes: &HashSet<Node>) {
+pub fn reopen_items(plan: &mut Plan, nodes: &HashSet<Node>) {
     if nodes.is_empty() {
         return;
     }
@@ -146,7 +147,7 @@ pub fn reopen(plan: &mut Plan, nodes: &HashSet<Node>) {
     for item in &mut plan.items {
         if item.state == ItemState::Done && reopened.contains(&item.node) {
             item.state = ItemState::Ready;
-            item.past = Past::default();
+            item.past = ImportedItemHistory::default();
         }
     }
     let finished = plan.items.iter().filter(|item| item.state.is_finished());
@@ -191,19 +192,19 @@ mod tests {
     /// names of its parents and what stands in it.
     #[track_caller]
     fn check(versions: &[(&str, &str, Stories<'_>)], expected: &[&str]) {
-        let known: HashMap<&str, Version> = versions
+        let known: HashMap<&str, MarkedVersion> = versions
             .iter()
             .map(|(name, parents, stories)| {
-                let version = Version {
-                    marks: Rc::new(Marks::read(list(), &text(stories))),
+                let version = MarkedVersion {
+                    marks: Rc::new(DoneMarks::parse(list(), &text(stories))),
                     parents: parents.split_whitespace().map(str::to_owned).collect(),
                 };
                 (*name, version)
             })
             .collect();
         let now = versions.last().expect("there is one").0;
-        let origins = origins(known[now].clone(), |name| known[name].clone());
-        let found = misplaced(&origins);
+        let origins = find_mark_origins(known[now].clone(), |name| known[name].clone());
+        let found = misplaced_marks(&origins);
         let mut found: Vec<String> = found.iter().map(Node::to_string).collect();
         found.sort();
         assert_eq!(found, expected);
@@ -276,8 +277,8 @@ mod tests {
 
     #[test]
     fn a_mark_has_the_versions_in_which_it_was_set() {
-        let marks = |passes| Rc::new(Marks::read(list(), &text(&[("1", KEEL, passes)])));
-        let version = |passes, parents: &[&str]| Version {
+        let marks = |passes| Rc::new(DoneMarks::parse(list(), &text(&[("1", KEEL, passes)])));
+        let version = |passes, parents: &[&str]| MarkedVersion {
             marks: marks(passes),
             parents: parents.iter().map(|name| (*name).to_owned()).collect(),
         };
@@ -288,7 +289,7 @@ mod tests {
             ("merge", version(true, &["mine", "theirs"])),
         ]);
         let now = |parents: &[&str]| {
-            let found = origins(version(true, parents), |name| known[name].clone());
+            let found = find_mark_origins(version(true, parents), |name| known[name].clone());
             let found = found.into_values().flatten();
             let mut names: Vec<Option<String>> = found.map(|origin| origin.version).collect();
             names.sort();
@@ -307,15 +308,15 @@ mod tests {
             {"id": "2", "title": "b", "passes": true},
             {"id": "3", "title": "c", "dependsOn": ["1", "2"], "passes": false}
         ]}"#;
-        let of = PlanOf {
+        let of = PlanContext {
             run: piton_core::RunId::PROJECT,
             name: PlanName::Given(""),
             source: "",
         };
-        let mut plan = (list().read)(Source { name: "", text }, of)
+        let mut plan = (list().read)(SourceText { name: "", text }, of)
             .0
             .expect("it is read");
-        reopen(&mut plan, &HashSet::from([Node::named("2".to_owned())]));
+        reopen_items(&mut plan, &HashSet::from([Node::from_text("2".to_owned())]));
         let states: Vec<ItemState> = plan.items.iter().map(|item| item.state).collect();
         let expected = [ItemState::Done, ItemState::Ready, ItemState::Pending];
         assert_eq!(states, expected);

@@ -16,8 +16,8 @@ use thiserror::Error;
 
 use crate::tree::Span;
 
-pub(crate) use items::{ListItem, indent_of, marker};
-pub(crate) use words::{block_start, dedent, indent_lines, one_line, plain};
+pub(crate) use items::{ListItem, indent_columns, parse_marker};
+pub(crate) use words::{dedent, escape_block_start, indent_lines, to_one_line, unescape};
 
 /// Why an edit was not made. The text stays as it was.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -62,7 +62,7 @@ impl EditError {
 }
 
 /// Gives a changed text out where it says what was meant.
-pub(crate) fn read_back(
+pub(crate) fn confirm_edit(
     is_said: bool,
     out: String,
     what: &'static str,
@@ -77,7 +77,7 @@ pub(crate) fn read_back(
 
 /// What a line is part of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum LineKind {
     /// Text, a list item or anything without a kind of its own.
     Text,
     /// Nothing but blanks.
@@ -112,30 +112,30 @@ pub(crate) struct Doc<'t> {
     pub(crate) text: &'t str,
     /// Where each line starts, and the end of the text.
     starts: Vec<usize>,
-    kinds: Vec<Kind>,
+    kinds: Vec<LineKind>,
     pub(crate) headings: Vec<Heading>,
 }
 
 impl<'t> Doc<'t> {
     pub(crate) fn new(text: &'t str) -> Self {
-        Self::behind(text, 0)
+        Self::with_head(text, 0)
     }
 
     /// Reads `text`, of which the first `head` bytes are no Markdown.
-    pub(crate) fn behind(text: &'t str, head: usize) -> Self {
-        scan::scan(text, head)
+    pub(crate) fn with_head(text: &'t str, head: usize) -> Self {
+        scan::scan_lines(text, head)
     }
 
     pub(crate) fn line_count(&self) -> usize {
         self.kinds.len()
     }
 
-    pub(crate) fn kind(&self, line: usize) -> Kind {
+    pub(crate) fn kind_of_line(&self, line: usize) -> LineKind {
         self.kinds[line]
     }
 
     /// The bytes of a line without its line end.
-    pub(crate) fn range(&self, line: usize) -> Range<usize> {
+    pub(crate) fn line_range(&self, line: usize) -> Range<usize> {
         let start = self.starts[line];
         let full = &self.text[start..self.starts[line + 1]];
         let bare = full.strip_suffix('\n').unwrap_or(full);
@@ -144,11 +144,11 @@ impl<'t> Doc<'t> {
     }
 
     pub(crate) fn line(&self, line: usize) -> &'t str {
-        &self.text[self.range(line)]
+        &self.text[self.line_range(line)]
     }
 
     /// Where a line starts; for the line behind the last, the end of the text.
-    pub(crate) fn start(&self, line: usize) -> usize {
+    pub(crate) fn line_start(&self, line: usize) -> usize {
         self.starts[line]
     }
 
@@ -159,11 +159,11 @@ impl<'t> Doc<'t> {
 
     /// The line end that this text uses.
     pub(crate) fn newline(&self) -> &'static str {
-        newline(self.text)
+        newline_of(self.text)
     }
 
     /// The place of some bytes, which start within a line of this text.
-    pub(crate) fn span(&self, bytes: Range<usize>) -> Span {
+    pub(crate) fn span_of_bytes(&self, bytes: Range<usize>) -> Span {
         let line = self
             .starts
             .partition_point(|start| *start <= bytes.start)
@@ -175,16 +175,16 @@ impl<'t> Doc<'t> {
         Span {
             start: bytes.start,
             end: bytes.end,
-            line: count(line + 1),
-            column: count(before.chars().count() + 1),
+            line: to_u32(line + 1),
+            column: to_u32(before.chars().count() + 1),
         }
     }
 
     /// The place of the words of a line.
     pub(crate) fn line_span(&self, line: usize) -> Span {
-        let range = self.range(line);
+        let range = self.line_range(line);
         let lead = range.len() - self.text[range.clone()].trim_start().len();
-        self.span(range.start + lead..self.words_end(line).max(range.start + lead))
+        self.span_of_bytes(range.start + lead..self.words_end(line).max(range.start + lead))
     }
 
     /// The text of a heading, without its marks.
@@ -201,19 +201,20 @@ impl<'t> Doc<'t> {
     }
 
     /// The last line of `lines` that is not blank, a rule or one of `skip`.
-    pub(crate) fn tail(
+    pub(crate) fn last_content_line(
         &self,
         lines: Range<usize>,
         skip: impl Fn(&Self, usize) -> bool,
     ) -> Option<usize> {
         lines.rev().find(|line| {
-            !matches!(self.kind(*line), Kind::Blank | Kind::Rule) && !skip(self, *line)
+            !matches!(self.kind_of_line(*line), LineKind::Blank | LineKind::Rule)
+                && !skip(self, *line)
         })
     }
 }
 
 /// The line end of the first line, which the rest of a file mostly shares.
-pub(crate) fn newline(text: &str) -> &'static str {
+pub(crate) fn newline_of(text: &str) -> &'static str {
     match text.find('\n') {
         Some(at) if text[..at].ends_with('\r') => "\r\n",
         _ => "\n",
@@ -221,7 +222,7 @@ pub(crate) fn newline(text: &str) -> &'static str {
 }
 
 /// `text` with `bytes` exchanged for `new`.
-pub(crate) fn splice(text: &str, bytes: Range<usize>, new: &str) -> String {
+pub(crate) fn replace_range(text: &str, bytes: Range<usize>, new: &str) -> String {
     let mut out = String::with_capacity(text.len() + new.len());
     out.push_str(&text[..bytes.start]);
     out.push_str(new);
@@ -230,8 +231,8 @@ pub(crate) fn splice(text: &str, bytes: Range<usize>, new: &str) -> String {
 }
 
 /// `text` with `new` put in at `at`, its line ends made those of the text.
-pub(crate) fn insert(text: &str, at: usize, new: &str) -> String {
-    splice(text, at..at, &with_newline(new, newline(text)))
+pub(crate) fn insert_at(text: &str, at: usize, new: &str) -> String {
+    replace_range(text, at..at, &with_newline(new, newline_of(text)))
 }
 
 pub(crate) fn with_newline(text: &str, newline: &str) -> String {
@@ -241,12 +242,12 @@ pub(crate) fn with_newline(text: &str, newline: &str) -> String {
     text.replace('\n', newline)
 }
 
-pub(crate) fn count(value: usize) -> u32 {
+pub(crate) fn to_u32(value: usize) -> u32 {
     u32::try_from(value).unwrap_or(u32::MAX)
 }
 
 /// Whether `text` starts with a date such as `2026-01-31`.
-pub(crate) fn starts_with_date(text: &str) -> bool {
+pub(crate) fn has_date_prefix(text: &str) -> bool {
     let bytes = text.as_bytes();
     bytes.len() >= 10
         && bytes[..10].iter().enumerate().all(|(at, byte)| match at {

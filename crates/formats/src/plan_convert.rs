@@ -4,19 +4,19 @@ mod lost;
 
 use jiff::Timestamp;
 use piton_core::event::{ItemPlanned, RunPlanned};
-use piton_core::journal::Stamp;
+use piton_core::journal::EventStamp;
 use piton_core::plan::{Plan, PlannedItem};
-use piton_core::{Actor, Event, EventId, Node as CoreNode, Place, RunId, Tables};
+use piton_core::{Actor, Event, EventId, Node as CoreNode, RunId, Tables, TreePosition};
 
-use crate::face::Detected;
+use crate::face::Detection;
 use crate::format;
-use crate::plan_format::{Conversion, PlanFormat, PlanName, PlanOf};
-use crate::problem::{Problem, Source};
+use crate::plan_format::{Conversion, PlanContext, PlanFormat, PlanName};
+use crate::problem::{Problem, SourceText};
 use crate::registry;
 use crate::title::{name_of_planned, words_of_planned};
 
-pub use self::lost::Lost;
-pub(crate) use self::lost::{is_said, said_in};
+pub use self::lost::ConversionLoss;
+pub(crate) use self::lost::{has_words, words_of_text};
 
 /// A plan, and what its file says in words that other formats have, too.
 #[derive(Clone, Debug)]
@@ -24,14 +24,14 @@ pub struct Outline {
     /// The plan.
     pub plan: Plan,
     /// What the file says of the whole.
-    pub whole: Whole,
+    pub whole: PlanHeader,
     /// What it says of each item, in the order of the plan.
-    pub words: Vec<Words>,
+    pub words: Vec<ItemWords>,
 }
 
 /// What a file says of the whole.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Whole {
+pub struct PlanHeader {
     /// The name of the project.
     pub project: Option<String>,
     /// The branch to work on.
@@ -44,7 +44,7 @@ pub struct Whole {
 
 /// What a file says of an item.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Words {
+pub struct ItemWords {
     /// What it is called.
     pub title: Option<String>,
     /// What it is about.
@@ -60,32 +60,32 @@ pub struct Words {
     /// The commands that must succeed for this item alone.
     pub checks: Vec<String>,
     /// Who works on it, where that is none of piton's.
-    pub at_work: Option<AtWork>,
+    pub at_work: Option<OutsideWork>,
 }
 
 /// What is done to an item that piton itself has not begun.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AtWork {
+pub enum OutsideWork {
     /// It is worked on.
     Implementing,
     /// The work is looked at.
     Reviewing,
 }
 
-impl Words {
+impl ItemWords {
     /// What an item is, in a line.
-    pub(crate) fn line(&self, item: &PlannedItem) -> String {
+    pub(crate) fn headline(&self, item: &PlannedItem) -> String {
         let said = [&self.title, &self.description, &item.prompt];
         let said = said
             .into_iter()
             .flatten()
             .find(|text| !text.trim().is_empty());
-        in_a_line(said.unwrap_or(&item.id))
+        first_line(said.unwrap_or(&item.id))
     }
 
     /// All that is said of it but the line: paragraphs, and lists of points.
-    pub(crate) fn blocks(&self, item: &PlannedItem) -> Vec<String> {
-        let line = self.line(item);
+    pub(crate) fn body_blocks(&self, item: &PlannedItem) -> Vec<String> {
+        let line = self.headline(item);
         let texts = [&self.title, &self.description].into_iter().flatten();
         let texts: Vec<&str> = texts.map(|text| text.trim()).collect();
         // The first of them begins with the line.
@@ -93,8 +93,8 @@ impl Words {
         let rest = texts.get(1).filter(|text| **text != line);
         let blocks = head.into_iter().chain(rest.copied());
         let mut blocks: Vec<String> = blocks.map(|text| text.trim().to_owned()).collect();
-        blocks.extend(points(&self.criteria));
-        blocks.extend(points(&self.steps));
+        blocks.extend(bullet_list(&self.criteria));
+        blocks.extend(bullet_list(&self.steps));
         blocks.extend(self.notes.clone());
         blocks.retain(|block| !block.trim().is_empty());
         blocks
@@ -102,7 +102,7 @@ impl Words {
 }
 
 /// A list of points, as a paragraph.
-pub(crate) fn points(points: &[String]) -> Option<String> {
+pub(crate) fn bullet_list(points: &[String]) -> Option<String> {
     let lines: Vec<String> = points
         .iter()
         .map(|point| format!("- {}", point.trim()))
@@ -111,20 +111,20 @@ pub(crate) fn points(points: &[String]) -> Option<String> {
 }
 
 impl Outline {
-    fn of((conversion, text): (Conversion, &str), plan: &Plan) -> Self {
+    fn new((conversion, text): (Conversion, &str), plan: &Plan) -> Self {
         let words = plan.items.iter().map(|item| {
             let title = name_of_planned(item);
             let is_words = words_of_planned(item).is_some();
             let prompt = item.prompt.clone().filter(|_| !is_words);
-            Words {
+            ItemWords {
                 description: prompt.filter(|prompt| Some(prompt) != title.as_ref()),
                 title,
-                ..Words::default()
+                ..ItemWords::default()
             }
         });
         let mut outline = Self {
             words: words.collect(),
-            whole: Whole::default(),
+            whole: PlanHeader::default(),
             plan: plan.clone(),
         };
         (conversion.words)(text, &mut outline);
@@ -132,7 +132,7 @@ impl Outline {
     }
 
     /// The items, each with its words.
-    pub(crate) fn items(&self) -> impl Iterator<Item = (&PlannedItem, &Words)> {
+    pub(crate) fn items(&self) -> impl Iterator<Item = (&PlannedItem, &ItemWords)> {
         self.plan.items.iter().zip(&self.words)
     }
 
@@ -149,12 +149,12 @@ impl Outline {
         let first = leaves().next().and_then(script);
         let common =
             first.filter(|first| leaves().all(|item| script(item).as_ref() == Some(first)));
-        common.or_else(|| crate::plan_file::script(&self.whole.checks))
+        common.or_else(|| crate::plan_file::script_of_commands(&self.whole.checks))
     }
 
     /// The same work without levels: what only holds others is left out, and what
     /// it waits for is waited for by what it holds.
-    pub(crate) fn flattened(&self) -> Self {
+    pub(crate) fn flatten(&self) -> Self {
         let plan = &self.plan;
         let leaves = self.items().filter(|(item, _)| is_leaf(plan, item));
         let (items, words) = leaves
@@ -179,44 +179,48 @@ fn flat_item(plan: &Plan, item: &PlannedItem, index: u32) -> PlannedItem {
         .flat_map(|other| &other.depends_on)
         .flat_map(|on| lost::leaves_within(plan, on));
     let mut depends_on: Vec<CoreNode> = Vec::new();
-    for node in on.map(|on| CoreNode::child(None, &flat(on), 1)) {
+    for node in on.map(|on| CoreNode::child(None, &flat_name(on), 1)) {
         if !depends_on.contains(&node) {
             depends_on.push(node);
         }
     }
     PlannedItem {
-        node: CoreNode::child(None, &flat(item), 1),
-        id: flat(item),
-        place: Place::default().child(index),
+        node: CoreNode::child(None, &flat_name(item), 1),
+        id: flat_name(item),
+        place: TreePosition::default().child(index),
         depends_on,
         ..item.clone()
     }
 }
 
-fn conversions() -> impl Iterator<Item = (&'static PlanFormat, Conversion)> {
+fn all_conversions() -> impl Iterator<Item = (&'static PlanFormat, Conversion)> {
     let formats = registry::plan_formats().iter();
     formats.flat_map(|format| format.conversions.iter().map(|one| (*format, *one)))
 }
 
 /// The formats of plans that can be turned into others.
 #[must_use]
-pub fn names() -> Vec<&'static str> {
-    conversions().map(|(_, one)| one.name).collect()
+pub fn plan_format_names() -> Vec<&'static str> {
+    all_conversions().map(|(_, one)| one.name).collect()
 }
 
-fn convertible(name: &str) -> Option<(&'static PlanFormat, Conversion)> {
-    conversions().find(|(_, one)| one.name == name)
+fn find_conversion(name: &str) -> Option<(&'static PlanFormat, Conversion)> {
+    all_conversions().find(|(_, one)| one.name == name)
 }
 
 /// The plan in a text of that format; none when it cannot be read.
 #[must_use]
-pub fn read(format: &str, source: Source<'_>, run: RunId) -> (Option<Plan>, Vec<Problem>) {
-    let of = PlanOf {
+pub fn parse_plan(
+    format: &str,
+    source: SourceText<'_>,
+    run: RunId,
+) -> (Option<Plan>, Vec<Problem>) {
+    let of = PlanContext {
         run,
         name: PlanName::Own("plan"),
         source: "",
     };
-    convertible(format).map_or_else(Default::default, |(format, _)| (format.read)(source, of))
+    find_conversion(format).map_or_else(Default::default, |(format, _)| (format.read)(source, of))
 }
 
 /// The text of a plan in another format, given the text that it was read from,
@@ -226,42 +230,43 @@ pub fn convert(
     (from, text, plan): (&str, &str, &Plan),
     to: &str,
     now: Timestamp,
-) -> (String, Vec<Lost>) {
-    let is_of = format::named(to).is_some_and(|to| (to.detect)(text) == Detected::Ours);
-    let (Some((format, source)), Some((other, target))) = (convertible(from), convertible(to))
+) -> (String, Vec<ConversionLoss>) {
+    let is_of = format::format_named(to).is_some_and(|to| (to.detect)(text) == Detection::Ours);
+    let (Some((format, source)), Some((other, target))) =
+        (find_conversion(from), find_conversion(to))
     else {
         return (String::new(), Vec::new());
     };
     if std::ptr::eq(other, format) && is_of {
         return (text.to_owned(), Vec::new());
     }
-    let outline = Outline::of((source, text), plan);
+    let outline = Outline::new((source, text), plan);
     let written = (target.write)(&outline, now);
-    let read_back = Source {
+    let read_back = SourceText {
         name: "",
         text: &written,
     };
-    let again = read(to, read_back, RunId::PROJECT).0;
-    let again = again.map(|plan| Outline::of((target, &written), &plan));
-    let from = lost::Text {
+    let again = parse_plan(to, read_back, RunId::PROJECT).0;
+    let again = again.map(|plan| Outline::new((target, &written), &plan));
+    let from = lost::ConversionText {
         plans: format,
-        format: format::named(from),
+        format: format::format_named(from),
         conversion: source,
         text,
     };
-    let to = lost::Text {
+    let to = lost::ConversionText {
         plans: other,
-        format: format::named(to),
+        format: format::format_named(to),
         conversion: target,
         text: &written,
     };
-    let lost = lost::lost((&from, &outline), (&to, again.as_ref()));
+    let lost = lost::find_losses((&from, &outline), (&to, again.as_ref()));
     (written, lost)
 }
 
 /// The rows of a plan as if it had just been planned, in the words of a format.
-pub(crate) fn tables(plan: &Plan, face: &str, now: Timestamp) -> Tables {
-    let stamp = Stamp {
+pub(crate) fn tables_of_plan(plan: &Plan, face: &str, now: Timestamp) -> Tables {
+    let stamp = EventStamp {
         id: EventId(plan.run.0),
         position: 1,
         time: now,
@@ -303,7 +308,7 @@ fn is_leaf(plan: &Plan, item: &PlannedItem) -> bool {
 }
 
 /// The name of an item where names have no levels.
-fn flat(item: &PlannedItem) -> String {
+fn flat_name(item: &PlannedItem) -> String {
     if item.node.parent().is_none() {
         item.id.clone()
     } else {
@@ -312,7 +317,7 @@ fn flat(item: &PlannedItem) -> String {
 }
 
 /// The first line of a text that says anything.
-pub(crate) fn in_a_line(text: &str) -> String {
+pub(crate) fn first_line(text: &str) -> String {
     let line = text.lines().map(str::trim).find(|line| !line.is_empty());
     line.unwrap_or_default().to_owned()
 }
@@ -354,17 +359,17 @@ mod tests {
         ("sdlc", STATE),
     ];
 
-    fn source(text: &str) -> Source<'_> {
-        Source { name: "x", text }
+    fn source(text: &str) -> SourceText<'_> {
+        SourceText { name: "x", text }
     }
 
     #[track_caller]
     fn plan(format: &str, text: &str) -> Plan {
-        let (plan, problems) = read(format, source(text), RunId::PROJECT);
+        let (plan, problems) = parse_plan(format, source(text), RunId::PROJECT);
         plan.unwrap_or_else(|| panic!("{format}: {problems:?}\n{text}"))
     }
 
-    fn converted(from: &str, to: &str, text: &str) -> (String, Vec<Lost>) {
+    fn converted(from: &str, to: &str, text: &str) -> (String, Vec<ConversionLoss>) {
         let plan = plan(from, text);
         convert((from, text, &plan), to, Timestamp::UNIX_EPOCH)
     }
@@ -380,7 +385,7 @@ mod tests {
 
     #[test]
     fn every_format_has_a_plan_here() {
-        assert_eq!(names(), SOURCES.map(|(name, _)| name));
+        assert_eq!(plan_format_names(), SOURCES.map(|(name, _)| name));
     }
 
     #[test]
@@ -389,7 +394,7 @@ mod tests {
             let was = plan(from, text);
             let leaves = was.items.iter().filter(|item| is_leaf(&was, item));
             let done: Vec<bool> = leaves.map(|item| item.state == ItemState::Done).collect();
-            for to in names() {
+            for to in plan_format_names() {
                 let (written, _) = converted(from, to, text);
                 let again = plan(to, &written);
                 let leaves = again.items.iter().filter(|item| is_leaf(&again, item));
@@ -403,7 +408,7 @@ mod tests {
     fn what_has_no_place_is_counted_for_each_pair_of_formats() {
         let mut table = String::new();
         for (from, text) in SOURCES {
-            for to in names() {
+            for to in plan_format_names() {
                 let lost = on_the_way(from, to, text);
                 table.push_str(&format!("{from} to {to}: {lost}\n"));
             }
@@ -441,11 +446,12 @@ mod tests {
     #[test]
     fn nothing_is_lost_without_a_word() {
         for (from, text) in SOURCES {
-            let Some((root, _)) = format::named(from).and_then(|format| format.document(text))
+            let Some((root, _)) =
+                format::format_named(from).and_then(|format| format.parse_document(text))
             else {
                 continue;
             };
-            for to in names() {
+            for to in plan_format_names() {
                 let (written, lost) = converted(from, to, text);
                 for (key, value) in lost::values_of(&root) {
                     let is_said = written.contains(&value)
@@ -492,7 +498,7 @@ mod tests {
     fn the_check_of_one_story_is_no_rule_for_all() {
         let check = |from, text| {
             let (written, _) = converted(from, "task-file", text);
-            let (task, _) = crate::task::read(source(&written));
+            let (task, _) = crate::task::parse_task(source(&written));
             task.front.and_then(|front| front.test_command)
         };
         assert_eq!(check("prd-features", LIST), None);
@@ -524,7 +530,7 @@ mod tests {
         let (back, lost) = converted("prd-features", "prd-user-stories", &features);
         assert_eq!(lost, [], "{back}");
         let (list, _) =
-            crate::prd::read(source(&converted("task-file", "prd-user-stories", TASK).0));
+            crate::prd::parse_prd(source(&converted("task-file", "prd-user-stories", TASK).0));
         let list = list.expect("a list");
         assert_eq!(list.items[1].title.as_deref(), Some("It floats"));
         assert_eq!(list.verification, ["make test"]);

@@ -9,16 +9,18 @@ use std::collections::HashSet;
 use jiff::{SignedDuration, Timestamp};
 use piton_core::evidence::ClaimOverrides;
 use piton_core::gate::Gate;
-use piton_core::plan::{Order, Past, Plan, PlannedItem, RunPast, Turn};
+use piton_core::plan::{
+    ImportedItemHistory, ImportedRunHistory, ItemTurn, Order, Plan, PlannedItem,
+};
 use piton_core::policy::Policy;
 use piton_core::scope::FileScope;
-use piton_core::{Edit, ItemRow, ItemState, Node, Place, RunId, RunRow, RunState, Tables};
+use piton_core::{Edit, ItemRow, ItemState, Node, RunId, RunRow, RunState, Tables, TreePosition};
 
 use crate::conflict;
-use crate::doubted::{Absent, with_doubted};
-use crate::face::CannotShow;
-use crate::plan_format::{PlanDocument, PlanFormat, PlanName, PlanOf, PlanPlace};
-use crate::problem::{Problem, Source};
+use crate::doubted::{AbsentItems, with_pending_edits};
+use crate::face::RenderError;
+use crate::plan_format::{PlanContext, PlanDocument, PlanFormat, PlanName, PlanPlace};
+use crate::problem::{Problem, SourceText};
 use crate::registry::plan_format;
 
 /// So far apart no two times have a field that is the same.
@@ -37,7 +39,7 @@ pub struct PlanFile {
 
 /// The run that a file shows, and what to call the file in problems.
 #[derive(Clone, Copy, Debug)]
-pub struct Shown<'a> {
+pub struct ShownRun<'a> {
     /// The file, as the caller wants it shown.
     pub file: &'a str,
     /// The rows of the run: the run and all its items.
@@ -48,17 +50,17 @@ pub struct Shown<'a> {
 
 /// What the file of a plan says beside its items.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct About {
+pub struct PlanFileNotes {
     /// Of the whole.
     pub whole: Option<String>,
     /// Of one item, beyond the words that it was planned from.
     pub details: Option<String>,
 }
 
-impl About {
+impl PlanFileNotes {
     /// What a file of this format says of its whole and of the item `row`.
     #[must_use]
-    pub fn read(face: &str, source: Source<'_>, row: &ItemRow) -> Self {
+    pub fn parse(face: &str, source: SourceText<'_>, row: &ItemRow) -> Self {
         let format = plan_format(face);
         format.map_or_else(Self::default, |format| (format.about)(source, row))
     }
@@ -66,7 +68,7 @@ impl About {
 
 /// What somebody changed in the file of a plan.
 #[derive(Debug, Default)]
-pub struct Changed {
+pub struct PlanChanges {
     /// What it comes to, in the order in which it is to be tried.
     pub edits: Vec<Edit>,
     /// What cannot be taken from a file, and stays as it is.
@@ -78,11 +80,16 @@ pub struct Changed {
     pub returned: Vec<Node>,
 }
 
-impl Changed {
+impl PlanChanges {
     /// Whether all of this is part of what another version changed, whatever it says.
     #[must_use]
-    pub fn is_part_of(&self, other: &Self) -> bool {
-        let has = |edit: &Edit| other.edits.iter().any(|have| have.is_like(edit));
+    pub fn is_subset_of(&self, other: &Self) -> bool {
+        let has = |edit: &Edit| {
+            other
+                .edits
+                .iter()
+                .any(|have| have.is_same_kind_and_subject(edit))
+        };
         self.edits.iter().all(has)
             && self.removed.iter().all(|node| other.removed.contains(node))
             && self
@@ -118,7 +125,7 @@ impl PlanFile {
 
     /// Says which items were done in work that the branch of this file does not
     /// have, as far as git tells: see `docs/design/0024-branches.md`.
-    pub fn set_elsewhere(&mut self, elsewhere: Vec<Node>) {
+    pub fn set_done_elsewhere(&mut self, elsewhere: Vec<Node>) {
         self.elsewhere = elsewhere;
         self.carried.clear();
     }
@@ -126,8 +133,8 @@ impl PlanFile {
     /// Says which version of the file piton wrote last, and gives for it what is
     /// committed on this branch: a mark that was only in the former came along from
     /// another branch with a file that was not committed there.
-    pub fn set_carried(&mut self, base: &str, committed: impl FnOnce() -> Option<String>) {
-        let mut carried = self.done_in(base);
+    pub fn set_carried_marks(&mut self, base: &str, committed: impl FnOnce() -> Option<String>) {
+        let mut carried = self.done_items_in(base);
         carried.retain(|node| self.elsewhere.contains(node));
         if carried.is_empty() {
             return;
@@ -135,7 +142,7 @@ impl PlanFile {
         let Some(committed) = committed() else {
             return;
         };
-        let here = self.done_in(&committed);
+        let here = self.done_items_in(&committed);
         carried.retain(|node| !here.contains(node));
         self.carried = carried;
     }
@@ -149,7 +156,7 @@ impl PlanFile {
             if nodes.is_empty() {
                 break;
             }
-            let done = self.done_in(text);
+            let done = self.done_items_in(text);
             nodes.retain(|node| !done.contains(node) || self.carried.contains(node));
         }
         let is_done = |node: &Node| {
@@ -161,18 +168,21 @@ impl PlanFile {
         nodes
     }
 
-    fn read(&self, text: &str) -> Option<Plan> {
-        let of = PlanOf {
+    fn parse_plan(&self, text: &str) -> Option<Plan> {
+        let of = PlanContext {
             run: self.run,
             name: PlanName::Given(""),
             source: "",
         };
-        (self.format.read)(Source { name: "", text }, of).0
+        (self.format.read)(SourceText { name: "", text }, of).0
     }
 
     /// The items that a version of the file says are done.
-    fn done_in(&self, text: &str) -> HashSet<Node> {
-        let items = self.read(text).into_iter().flat_map(|plan| plan.items);
+    fn done_items_in(&self, text: &str) -> HashSet<Node> {
+        let items = self
+            .parse_plan(text)
+            .into_iter()
+            .flat_map(|plan| plan.items);
         let done = items.filter(|item| item.state == ItemState::Done);
         let phases = self.format.phases.iter();
         let over = phases.flat_map(|phases| (phases.over_in)(text));
@@ -181,7 +191,7 @@ impl PlanFile {
 
     /// The file of a run; none for a run that has no plan in a file.
     #[must_use]
-    pub fn of(tables: &Tables, run: RunId) -> Option<Self> {
+    pub fn of_run(tables: &Tables, run: RunId) -> Option<Self> {
         let format = plan_format(&tables.run(run)?.face)?;
         Some(format.open(tables, run))
     }
@@ -200,14 +210,14 @@ impl PlanFile {
 
     /// Its path, relative to the project.
     #[must_use]
-    pub fn path(row: &RunRow) -> Option<String> {
-        Self::path_of(&row.face, &row.source)
+    pub fn path_of_run(row: &RunRow) -> Option<String> {
+        Self::path_of_source(&row.face, &row.source)
     }
 
     /// The path of the file of a plan of this format and source, relative to the
     /// project.
     #[must_use]
-    pub fn path_of(face: &str, source: &str) -> Option<String> {
+    pub fn path_of_source(face: &str, source: &str) -> Option<String> {
         Some(match plan_format(face)?.place {
             PlanPlace::Folder(name) if source.is_empty() => name.to_owned(),
             PlanPlace::Folder(name) => format!("{source}/{name}"),
@@ -217,7 +227,7 @@ impl PlanFile {
 
     /// The folder that the plan lies in, relative to the project.
     #[must_use]
-    pub fn folder(row: &RunRow) -> &str {
+    pub fn folder_of_run(row: &RunRow) -> &str {
         match plan_format(&row.face).map(|format| format.place) {
             Some(PlanPlace::File) => row.source.rsplit_once('/').map_or("", |(folder, _)| folder),
             Some(PlanPlace::Folder(_)) | None => &row.source,
@@ -230,21 +240,21 @@ impl PlanFile {
     /// # Errors
     ///
     /// When the present text cannot be made to say it.
-    pub fn show(
+    pub fn render(
         &mut self,
         present: Option<&str>,
         tables: &Tables,
         now: Timestamp,
-    ) -> Result<Option<String>, CannotShow> {
+    ) -> Result<Option<String>, RenderError> {
         let elsewhere = self.done_elsewhere(tables, &[present]);
         let run = tables.run(self.run);
         let is_over = run.is_some_and(|row| row.state == RunState::Done);
-        let tables = &*with_doubted(tables, self.run, Absent::LeftOut, &elsewhere);
-        let shown = self.document.show(present, tables, now)?;
+        let tables = &*with_pending_edits(tables, self.run, AbsentItems::LeftOut, &elsewhere);
+        let shown = self.document.render(present, tables, now)?;
         if let (Some(before), Some(text)) = (present, &shown)
             && is_over
             && !elsewhere.is_empty()
-            && self.says_the_same(before, text)
+            && self.is_same_plan(before, text)
         {
             // How the run ended elsewhere is told where it did.
             return Ok(Some(before.to_owned()));
@@ -254,9 +264,9 @@ impl PlanFile {
 
     /// Whether a version of the file shows the run as it is, whenever it was written:
     /// what follows the time alone does not count.
-    pub fn is_shown_in(&mut self, text: &str, tables: &Tables, now: Timestamp) -> bool {
+    pub fn is_current_in(&mut self, text: &str, tables: &Tables, now: Timestamp) -> bool {
         let later = now.saturating_add(ANOTHER_TIME).unwrap_or(now);
-        let mut shown = |now| self.show(Some(text), tables, now).ok().flatten();
+        let mut shown = |now| self.render(Some(text), tables, now).ok().flatten();
         let Some((one, other)) = shown(now).zip(shown(later)) else {
             return false;
         };
@@ -267,9 +277,9 @@ impl PlanFile {
 
     /// Whether two versions of the file say the same of each item, and of whether
     /// the plan is done.
-    fn says_the_same(&self, one: &str, other: &str) -> bool {
+    fn is_same_plan(&self, one: &str, other: &str) -> bool {
         let said = |text| {
-            let plan = self.read(text)?;
+            let plan = self.parse_plan(text)?;
             let is_done = plan.past.is_some_and(|past| past.done);
             Some((is_done, plan.items))
         };
@@ -282,15 +292,15 @@ impl PlanFile {
     /// # Errors
     ///
     /// What keeps the file from being read.
-    pub fn edits(
+    pub fn collect_edits(
         &mut self,
         base: Option<&str>,
         theirs: &str,
-        shown: Shown<'_>,
+        shown: ShownRun<'_>,
         now: Timestamp,
-    ) -> Result<Changed, Vec<Problem>> {
-        let Shown { file, tables, run } = shown;
-        if let Some(problem) = conflict::problem(Source {
+    ) -> Result<PlanChanges, Vec<Problem>> {
+        let ShownRun { file, tables, run } = shown;
+        if let Some(problem) = conflict::find_unresolved_merge(SourceText {
             name: file,
             text: theirs,
         }) {
@@ -299,11 +309,14 @@ impl PlanFile {
         // What is asked about already is not found again.
         let elsewhere = self.done_elsewhere(tables, &[base, Some(theirs)]);
         let state = tables.run(run).map(|row| row.state);
-        let tables = &*with_doubted(tables, run, Absent::Kept, &elsewhere);
-        let shown = Shown { file, tables, run };
-        let mut changed = self.document.edits(base, theirs, shown, now)?;
+        let tables = &*with_pending_edits(tables, run, AbsentItems::Kept, &elsewhere);
+        let shown = ShownRun { file, tables, run };
+        let mut changed = self.document.collect_edits(base, theirs, shown, now)?;
         // What this file says of them was said before they were done.
-        let is_of = |edit: &Edit| edit.about().is_some_and(|node| elsewhere.contains(node));
+        let is_of = |edit: &Edit| {
+            edit.target_node()
+                .is_some_and(|node| elsewhere.contains(node))
+        };
         // A file that was merged may say of the run what it has come to elsewhere.
         let is_so = |edit: &Edit| matches!(edit, Edit::SetRunState { to } if Some(*to) == state);
         changed.edits.retain(|edit| !is_of(edit) && !is_so(edit));
@@ -313,12 +326,12 @@ impl PlanFile {
 
 /// The items that a file holds which people write: the pieces of an item that
 /// was split are piton's own, and stand in no such file.
-pub(crate) fn own_items(tables: &Tables, run: RunId) -> impl Iterator<Item = &ItemRow> {
+pub(crate) fn file_items(tables: &Tables, run: RunId) -> impl Iterator<Item = &ItemRow> {
     tables.tree(run).filter(|row| row.piece_of.is_none())
 }
 
 /// What a box was, is, and is of.
-pub(crate) struct Marked<'a> {
+pub(crate) struct MarkChange<'a> {
     /// Whether piton's last version had it; none when that is not known.
     pub(crate) before: Option<bool>,
     /// Whether the item stands in the file again, where that version did not
@@ -330,10 +343,10 @@ pub(crate) struct Marked<'a> {
     pub(crate) row: &'a ItemRow,
 }
 
-impl Marked<'_> {
+impl MarkChange<'_> {
     /// What somebody meant who set or took away the mark that says that an
     /// item is done.
-    pub(crate) fn means(&self, into: &mut Changed) {
+    pub(crate) fn push_edit(&self, into: &mut PlanChanges) {
         let done = self.row.state == ItemState::Done;
         let node = self.row.node.clone();
         match (self.before, self.now) {
@@ -356,17 +369,17 @@ impl Marked<'_> {
 
 /// What the file says of one item: as it is planned now, and as it was planned
 /// by the version that was read before, where there was one.
-pub(crate) struct Planned {
+pub(crate) struct PlannedChange {
     /// By that version.
     pub(crate) before: Option<PlannedItem>,
     /// By the file as it is.
     pub(crate) now: PlannedItem,
 }
 
-impl Planned {
+impl PlannedChange {
     /// Whether the file says something else than the item has, and did not say
     /// the same before: what a person refused once is not told again.
-    fn differs<T: PartialEq>(&self, of_row: &T, of: fn(&PlannedItem) -> &T) -> bool {
+    fn is_changed<T: PartialEq>(&self, of_row: &T, of: fn(&PlannedItem) -> &T) -> bool {
         let before = self.before.as_ref().map(of);
         of(&self.now) != of_row && before != Some(of(&self.now))
     }
@@ -374,7 +387,7 @@ impl Planned {
     /// The check of an item. What is asked for when it fails names the item, and
     /// changes with its words; the command stays as it is until the file has
     /// another one.
-    fn gate(&self, row: &ItemRow) -> Option<Gate> {
+    fn changed_gate(&self, row: &ItemRow) -> Option<Gate> {
         let script = |gate: &Option<Gate>| gate.as_ref().map(|gate| gate.script.clone());
         let before = self.before.as_ref().map(|item| script(&item.gate));
         let now = self.now.gate.clone();
@@ -391,7 +404,7 @@ impl Planned {
     /// What the file says that an agent is to be told, and how an item is proven,
     /// where it is not what piton has. Of an item that is finished, and stays so,
     /// only what is new in the file is changed.
-    pub(crate) fn words(&self, row: &ItemRow, into: &mut Changed) {
+    pub(crate) fn push_word_edits(&self, row: &ItemRow, into: &mut PlanChanges) {
         let node = || row.node.clone();
         let is_reopened = into.edits.iter().any(|edit| {
             matches!(edit, Edit::SetState { node, to } if *node == row.node && !to.is_finished())
@@ -403,7 +416,7 @@ impl Planned {
         // What is stored holds no secret; the file may.
         let prompt = row.prompt.as_ref();
         let redacted = prompt.is_some_and(|prompt| prompt.contains("[redacted:"));
-        if now.prompt.is_some() && !redacted && self.differs(&row.prompt, |item| &item.prompt) {
+        if now.prompt.is_some() && !redacted && self.is_changed(&row.prompt, |item| &item.prompt) {
             into.edits.push(Edit::SetPrompt {
                 node: node(),
                 prompt: now.prompt.clone(),
@@ -411,23 +424,23 @@ impl Planned {
         }
         // What is only there to hold others has no check of its own.
         let is_work = row.is_leaf() && now.prompt.is_some();
-        if is_work && self.differs(&row.gate, |item| &item.gate) {
-            let gate = self.gate(row);
+        if is_work && self.is_changed(&row.gate, |item| &item.gate) {
+            let gate = self.changed_gate(row);
             into.edits.push(Edit::SetGate { node: node(), gate });
         }
-        if self.differs(&row.claims, |item| &item.claims) {
+        if self.is_changed(&row.claims, |item| &item.claims) {
             into.edits.push(Edit::SetClaims {
                 node: node(),
                 claims: now.claims,
             });
         }
-        if self.differs(&row.scope, |item| &item.scope) {
+        if self.is_changed(&row.scope, |item| &item.scope) {
             into.edits.push(Edit::SetScope {
                 node: node(),
                 scope: now.scope.clone(),
             });
         }
-        if self.differs(&row.model, |item| &item.model) {
+        if self.is_changed(&row.model, |item| &item.model) {
             into.edits.push(Edit::SetModel {
                 node: node(),
                 model: now.model.clone(),
@@ -438,7 +451,7 @@ impl Planned {
 
 /// A plan whose items are worked on in any order, of which the file says nothing
 /// but the items.
-pub(crate) fn plan_of(
+pub(crate) fn plan_of_items(
     face: &str,
     (run, name, source): (RunId, &str, &str),
     items: Vec<PlannedItem>,
@@ -453,9 +466,9 @@ pub(crate) fn plan_of(
         policy: Policy::default(),
         order: Order::Any,
         native: None,
-        past: all_done.then(|| RunPast {
+        past: all_done.then(|| ImportedRunHistory {
             done: true,
-            ..RunPast::default()
+            ..ImportedRunHistory::default()
         }),
         items,
     }
@@ -466,17 +479,17 @@ pub(crate) fn planned_item(id: &str, state: ItemState) -> PlannedItem {
     PlannedItem {
         node: Node::child(None, id, 1),
         id: id.to_owned(),
-        place: Place::default().child(0),
+        place: TreePosition::default().child(0),
         state,
         prompt: None,
         model: None,
         gate: None,
         breakpoint: false,
         approval: false,
-        turn: Turn::default(),
+        turn: ItemTurn::default(),
         depends_on: Vec::new(),
         native: None,
-        past: Past::default(),
+        past: ImportedItemHistory::default(),
         piece_of: None,
         injected: None,
         claims: ClaimOverrides::default(),
@@ -487,7 +500,7 @@ pub(crate) fn planned_item(id: &str, state: ItemState) -> PlannedItem {
 }
 
 /// The nodes of ids, each once.
-pub(crate) fn nodes_of<'i>(ids: impl Iterator<Item = &'i String>) -> Vec<Node> {
+pub(crate) fn nodes_of_ids<'i>(ids: impl Iterator<Item = &'i String>) -> Vec<Node> {
     let mut nodes: Vec<Node> = Vec::new();
     for node in ids.map(|id| Node::child(None, id, 1)) {
         if !nodes.contains(&node) {
@@ -498,9 +511,9 @@ pub(crate) fn nodes_of<'i>(ids: impl Iterator<Item = &'i String>) -> Vec<Node> {
 }
 
 /// The check that a list of commands makes, each of which must pass.
-pub(crate) fn gate(commands: &[&str], on_fail_prompt: String) -> Option<Gate> {
+pub(crate) fn gate_of_commands(commands: &[&str], on_fail_prompt: String) -> Option<Gate> {
     Some(Gate {
-        script: script(commands)?,
+        script: script_of_commands(commands)?,
         on_fail_prompt,
         runs_max: GATE_RUNS_MAX,
         timeout_s: GATE_TIMEOUT_S,
@@ -508,7 +521,7 @@ pub(crate) fn gate(commands: &[&str], on_fail_prompt: String) -> Option<Gate> {
 }
 
 /// The script of such a check.
-pub(crate) fn script(commands: &[impl AsRef<str>]) -> Option<String> {
+pub(crate) fn script_of_commands(commands: &[impl AsRef<str>]) -> Option<String> {
     match commands {
         [] => None,
         [one] => Some(one.as_ref().to_owned()),

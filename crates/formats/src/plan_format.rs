@@ -9,12 +9,12 @@ use piton_core::review::AgentReview;
 use piton_core::{Edit, ItemRow, Node, RunId, RunRow, Tables};
 use serde::{Serialize, Serializer};
 
-use crate::face::CannotShow;
+use crate::face::RenderError;
 use crate::format::Format;
 use crate::plan_convert::Outline;
-use crate::plan_file::{About, Changed, PlanFile, Shown};
+use crate::plan_file::{PlanChanges, PlanFile, PlanFileNotes, ShownRun};
 use crate::plan_identity::PlanIdentity;
-use crate::problem::{Problem, Source};
+use crate::problem::{Problem, SourceText};
 
 /// What kind of plan a run works through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,7 +47,7 @@ impl ItemUnit {
 
     /// The word for so many.
     #[must_use]
-    pub fn word(self, count: usize) -> &'static str {
+    pub fn noun(self, count: usize) -> &'static str {
         if count == 1 { self.one } else { self.many }
     }
 }
@@ -77,7 +77,7 @@ pub enum PlanPlace {
 #[derive(Clone, Copy, Debug)]
 pub struct PlanText<'a> {
     /// The file and its text.
-    pub source: Source<'a>,
+    pub source: SourceText<'a>,
     /// The ending of its name, without the dot.
     pub ending: &'a str,
 }
@@ -100,7 +100,7 @@ impl PlanText<'_> {
 
 /// What a format says of a text that may be a plan.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Claim {
+pub enum PlanClaim {
     /// It is one of this format.
     Plan,
     /// It is none of this format.
@@ -159,7 +159,7 @@ pub enum PlanName<'a> {
 impl PlanName<'_> {
     /// The name, where the file has this one.
     #[must_use]
-    pub fn or_own(self, own: Option<&str>) -> String {
+    pub fn resolve(self, own: Option<&str>) -> String {
         match self {
             Self::Given(name) => name.to_owned(),
             Self::Own(otherwise) => own.unwrap_or(otherwise).to_owned(),
@@ -169,7 +169,7 @@ impl PlanName<'_> {
 
 /// The run that a plan is read for.
 #[derive(Clone, Copy, Debug)]
-pub struct PlanOf<'a> {
+pub struct PlanContext<'a> {
     /// Its id.
     pub run: RunId,
     /// Its name.
@@ -179,7 +179,7 @@ pub struct PlanOf<'a> {
 }
 
 /// The plan in a text, and what is wrong there; no plan where it cannot be read.
-pub type Read = fn(Source<'_>, PlanOf<'_>) -> (Option<Plan>, Vec<Problem>);
+pub type ParsePlan = fn(SourceText<'_>, PlanContext<'_>) -> (Option<Plan>, Vec<Problem>);
 
 /// The file of one run: what it shows, and what somebody changed in it.
 pub trait PlanDocument: fmt::Debug {
@@ -189,30 +189,30 @@ pub trait PlanDocument: fmt::Debug {
     /// # Errors
     ///
     /// When the present text cannot be made to say it.
-    fn show(
+    fn render(
         &mut self,
         present: Option<&str>,
         tables: &Tables,
         now: Timestamp,
-    ) -> Result<Option<String>, CannotShow>;
+    ) -> Result<Option<String>, RenderError>;
 
     /// What somebody changed since piton wrote `base`.
     ///
     /// # Errors
     ///
     /// What keeps the file from being read.
-    fn edits(
+    fn collect_edits(
         &mut self,
         base: Option<&str>,
         theirs: &str,
-        shown: Shown<'_>,
+        shown: ShownRun<'_>,
         now: Timestamp,
-    ) -> Result<Changed, Vec<Problem>>;
+    ) -> Result<PlanChanges, Vec<Problem>>;
 }
 
 /// The templates of prompts, by their names in the `prompts` of a plan.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Templates {
+pub struct PromptTemplates {
     /// Before everything else.
     pub header: Option<String>,
     /// Where the agent stands in the plan.
@@ -231,7 +231,7 @@ pub struct Templates {
     pub files: Option<String>,
 }
 
-impl Templates {
+impl PromptTemplates {
     /// Those of a plan of this format, at `source`.
     #[must_use]
     pub fn of_plan(face: &str, native: Option<&Native>, source: &str) -> Self {
@@ -241,7 +241,7 @@ impl Templates {
 
     /// Which files to leave alone.
     #[must_use]
-    pub fn files(&self) -> &str {
+    pub fn file_rules(&self) -> &str {
         self.files.as_deref().unwrap_or(crate::sprint::FILES)
     }
 }
@@ -263,7 +263,7 @@ pub struct ItemRole {
 
 /// What lies around a run.
 #[derive(Clone, Copy)]
-pub struct Surroundings<'a> {
+pub struct RunContext<'a> {
     /// The run and all its items.
     pub tables: &'a Tables,
     /// The run.
@@ -310,7 +310,7 @@ pub struct RunRepos {
 
 /// What a new run is to be about.
 #[derive(Clone, Copy)]
-pub struct RunWish<'a> {
+pub struct NewRunRequest<'a> {
     /// Where the requirements are: an address, or a path from the folder of its file.
     pub requirements: &'a str,
     /// What they are about, in a few words; none where only the repository says so.
@@ -332,7 +332,8 @@ pub struct NewRun {
 
 /// The file of a new run, and what is wrong with the manifest that it is made of; no
 /// file where that has errors.
-pub type Begin = fn(Source<'_>, &RunWish<'_>, Timestamp) -> (Option<NewRun>, Vec<Problem>);
+pub type BeginRun =
+    fn(SourceText<'_>, &NewRunRequest<'_>, Timestamp) -> (Option<NewRun>, Vec<Problem>);
 
 /// Phases of a run, each with a role, of which piton does some itself.
 #[derive(Clone, Copy)]
@@ -346,9 +347,9 @@ pub struct Phases {
     pub fill_prompt: fn(&RunRow, &str) -> String,
     /// What comes of an item that no agent works on, or why nothing can, in a line with
     /// the details below it; none of one that an agent works on.
-    pub own_work: fn(&ItemRow, &Surroundings<'_>) -> Option<Result<OwnWork, String>>,
+    pub own_work: fn(&ItemRow, &RunContext<'_>) -> Option<Result<OwnWork, String>>,
     /// Why what was made of an item cannot be worked with.
-    pub check_artifact: fn(&ItemRow, &Surroundings<'_>) -> Result<(), String>,
+    pub check_artifact: fn(&ItemRow, &RunContext<'_>) -> Result<(), String>,
     /// Where that lies: a path relative to the folder of the plan, or an address.
     pub artifact: fn(&RunRow, &ItemRow) -> Option<String>,
     /// The phases that came to something, or to nothing, by what came of an item, the
@@ -363,9 +364,9 @@ pub struct Phases {
     /// The repositories, by the text of the run's own file and of that one.
     pub repositories: fn(&str, Option<&str>) -> RunRepos,
     /// The file of a new run, made of a manifest.
-    pub begin: Begin,
+    pub begin: BeginRun,
     /// Where a manifest says that the requirements are.
-    pub requirements_of: fn(Source<'_>) -> Option<String>,
+    pub requirements_of: fn(SourceText<'_>) -> Option<String>,
     /// The verdict in what a reviewer printed, or why there is none.
     pub read_review: fn(&str) -> Result<AgentReview, String>,
     /// The form that a reviewer is asked for.
@@ -374,7 +375,7 @@ pub struct Phases {
 
 /// What the file says of an item that is an issue.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct IssueWords {
+pub struct IssueSummary {
     /// Where it stands, in the word of the file.
     pub state: Option<&'static str>,
     /// What it is about.
@@ -463,11 +464,11 @@ pub type AddIssue = fn(&Tables, RunId, Option<&str>, &NewIssue) -> Result<Vec<Ed
 
 /// Items that are issues.
 #[derive(Clone, Copy)]
-pub struct Issues {
+pub struct IssueFormat {
     /// The states of an issue in the words of the file.
     pub states: &'static [&'static str],
     /// What the file says of an item; none for one that is no issue.
-    pub words: fn(&Tables, &ItemRow) -> Option<IssueWords>,
+    pub words: fn(&Tables, &ItemRow) -> Option<IssueSummary>,
     /// What follows from what somebody says of one.
     pub moves: MoveIssue,
     /// How one is added.
@@ -529,20 +530,20 @@ pub struct PlanFormat {
     /// folder.
     pub candidates: &'static [&'static str],
     /// What it says of a text that may be a plan.
-    pub claim: fn(&PlanText<'_>) -> Claim,
+    pub claim: fn(&PlanText<'_>) -> PlanClaim,
     /// Reads a plan.
-    pub read: Read,
+    pub read: ParsePlan,
     /// What the plan in a text is known by; none where no other plan takes the
     /// place of a file of this format.
-    pub identity: fn(Source<'_>) -> Option<PlanIdentity>,
+    pub identity: fn(SourceText<'_>) -> Option<PlanIdentity>,
     /// What is said of a plan without items.
     pub without_items: (&'static str, &'static str),
     /// The file of a run.
     pub document: fn(&Tables, RunId) -> Box<dyn PlanDocument>,
     /// What a file says of its whole and of an item, beyond what was planned.
-    pub about: fn(Source<'_>, &ItemRow) -> About,
+    pub about: fn(SourceText<'_>, &ItemRow) -> PlanFileNotes,
     /// The templates of prompts, given what only the format has and the source.
-    pub templates: fn(Option<&Native>, &str) -> Templates,
+    pub templates: fn(Option<&Native>, &str) -> PromptTemplates,
     /// What prompts, checks and commits call a run.
     pub title: fn(&RunRow) -> String,
     /// The worktree in which it wants to be worked on, given what only the format
@@ -570,12 +571,12 @@ pub struct PlanFormat {
     /// What must be true, as a prompt of this format says it.
     pub criteria_in_prompt: fn(&str) -> Vec<String>,
     /// Its items as issues, where they are.
-    pub issues: Option<Issues>,
+    pub issues: Option<IssueFormat>,
     /// Whether the check of an item is made of several places of the file, so
     /// that what was refused stays there.
     pub keeps_what_was_refused: bool,
     /// A list beside the file of a run to which piton adds; none where there is none.
-    pub list_beside: Option<ListBeside>,
+    pub list_beside: Option<CompanionList>,
     /// Whether the file of a run, or that beside it, shows the attempts that are over.
     pub shows_attempts: bool,
 }
@@ -585,7 +586,7 @@ pub type AddToList = fn(Option<&str>, &Tables, RunId) -> Result<Option<String>, 
 
 /// A file beside that of a run, a list of people to which piton adds what it lacks.
 #[derive(Clone, Copy, Debug)]
-pub struct ListBeside {
+pub struct CompanionList {
     /// Its name.
     pub name: &'static str,
     /// How many elements it has from a run.
@@ -604,19 +605,19 @@ pub(crate) const IN_ONE_FILE: PlanFormat = PlanFormat {
     place: PlanPlace::File,
     example: None,
     candidates: &[],
-    claim: |_| Claim::NotOurs,
+    claim: |_| PlanClaim::NotOurs,
     read: |_, _| (None, Vec::new()),
     identity: |_| None,
     without_items: ("", ""),
     document: |_, run| {
-        Box::new(Stateless {
+        Box::new(StatelessPlanDocument {
             run,
             show: |present, _, _, _| Ok(present.map(str::to_owned)),
-            edits: |_, _, _| Ok(Changed::default()),
+            edits: |_, _, _| Ok(PlanChanges::default()),
         })
     },
-    about: |_, _| About::default(),
-    templates: |_, _| Templates::default(),
+    about: |_, _| PlanFileNotes::default(),
+    templates: |_, _| PromptTemplates::default(),
     title: |row| row.name.clone(),
     worktree: |_| None,
     phases: None,
@@ -636,38 +637,39 @@ pub(crate) const IN_ONE_FILE: PlanFormat = PlanFormat {
 
 /// The file of a run by functions that keep nothing between two calls.
 #[derive(Debug)]
-pub(crate) struct Stateless {
+pub(crate) struct StatelessPlanDocument {
     /// The run.
     pub(crate) run: RunId,
     /// Shows it.
-    pub(crate) show: ShowPlan,
+    pub(crate) show: RenderPlan,
     /// Tells what was changed.
-    pub(crate) edits: PlanEdits,
+    pub(crate) edits: CollectPlanEdits,
 }
 
 /// The text that shows a run, made from the present one.
-type ShowPlan = fn(Option<&str>, &Tables, RunId, Timestamp) -> Result<Option<String>, CannotShow>;
+type RenderPlan =
+    fn(Option<&str>, &Tables, RunId, Timestamp) -> Result<Option<String>, RenderError>;
 
 /// What somebody changed since a version, in the file of a run.
-type PlanEdits = fn(Option<&str>, &str, Shown<'_>) -> Result<Changed, Vec<Problem>>;
+type CollectPlanEdits = fn(Option<&str>, &str, ShownRun<'_>) -> Result<PlanChanges, Vec<Problem>>;
 
-impl PlanDocument for Stateless {
-    fn show(
+impl PlanDocument for StatelessPlanDocument {
+    fn render(
         &mut self,
         present: Option<&str>,
         tables: &Tables,
         now: Timestamp,
-    ) -> Result<Option<String>, CannotShow> {
+    ) -> Result<Option<String>, RenderError> {
         (self.show)(present, tables, self.run, now)
     }
 
-    fn edits(
+    fn collect_edits(
         &mut self,
         base: Option<&str>,
         theirs: &str,
-        shown: Shown<'_>,
+        shown: ShownRun<'_>,
         _: Timestamp,
-    ) -> Result<Changed, Vec<Problem>> {
+    ) -> Result<PlanChanges, Vec<Problem>> {
         (self.edits)(base, theirs, shown)
     }
 }
@@ -679,7 +681,7 @@ impl fmt::Debug for PlanFormat {
 }
 
 /// A plan, unless something keeps its file from being understood.
-pub(crate) fn sound(
+pub(crate) fn reject_broken_plan(
     (plan, problems): (Option<Plan>, Vec<Problem>),
 ) -> (Option<Plan>, Vec<Problem>) {
     let plan = plan.filter(|_| !problems.iter().any(Problem::is_error));
@@ -697,7 +699,7 @@ impl PlanFormat {
     /// read is no other plan.
     #[must_use]
     pub fn is_replaced(&self, before: &str, now: &str) -> bool {
-        let identity = |text| (self.identity)(Source { name: "", text });
+        let identity = |text| (self.identity)(SourceText { name: "", text });
         let both = identity(before).zip(identity(now));
         both.is_some_and(|(before, now)| before.is_replaced_by(&now))
     }

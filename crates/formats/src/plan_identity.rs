@@ -23,23 +23,23 @@ impl PlanIdentity {
         names: impl IntoIterator<Item = Option<&'a str>>,
         items: impl IntoIterator<Item = &'a str>,
     ) -> Self {
-        let named = |name: Option<&str>| name.map(words).filter(|name| !name.is_empty());
+        let named = |name: Option<&str>| name.map(normalize_words).filter(|name| !name.is_empty());
         Self {
             id: None,
             names: names.into_iter().map(named).collect(),
-            items: items.into_iter().map(words).collect(),
+            items: items.into_iter().map(normalize_words).collect(),
         }
     }
 
     /// The same of a plan whose name is no other's.
     pub(crate) fn with_id(self, id: Option<&str>) -> Self {
-        let id = id.map(words).filter(|id| !id.is_empty());
+        let id = id.map(normalize_words).filter(|id| !id.is_empty());
         Self { id, ..self }
     }
 
     /// How many of these items stand in another version as well, each as often
     /// as it stands there.
-    fn coming_again(&self, now: &Self) -> usize {
+    fn count_recurring(&self, now: &Self) -> usize {
         let mut there: HashMap<&str, usize> = HashMap::new();
         for item in &now.items {
             *there.entry(item).or_default() += 1;
@@ -67,11 +67,11 @@ impl PlanIdentity {
         }
         let has_names = self.names.iter().chain(&now.names).any(Option::is_some);
         let is_renamed = has_other_id || !has_names || self.names != now.names;
-        is_renamed && self.coming_again(now) * 2 < self.items.len()
+        is_renamed && self.count_recurring(now) * 2 < self.items.len()
     }
 }
 
-fn words(text: &str) -> String {
+fn normalize_words(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     words.join(" ").to_lowercase()
 }

@@ -2,10 +2,10 @@
 //!
 //! Two shapes are known: `{"features": […]}` and `{"branchName", "userStories":
 //! […]}`; and lists of the same items stand under `stories`, under `tasks` or
-//! are the whole document. [`read`] takes all as they are met, [`set_passes`] changes the one
-//! thing in them that a loop may change. [`detect`] tells them from the other
-//! documents of that name. [`import`] makes a plan of a list; [`show`] and
-//! [`edits`] keep the file a face of its run.
+//! are the whole document. [`parse_prd`] takes all as they are met, [`set_passes`] changes the one
+//! thing in them that a loop may change. [`detect_layout`] tells them from the other
+//! documents of that name. [`plan_of_prd`] makes a plan of a list; [`render_run`] and
+//! [`collect_edits`] keep the file a face of its run.
 
 mod convert;
 mod face;
@@ -21,21 +21,21 @@ use piton_core::scope::FileScope;
 
 use crate::plan_identity::PlanIdentity;
 
-pub use face::{edits, show};
+pub use face::{collect_edits, render_run};
 pub use formats::PLAN;
-pub use layout::{ItemsAt, Layout, detect};
+pub use layout::{PrdItemsLocation, PrdLayout, detect_layout};
 pub use passes::{CannotSetPasses, set_passes};
 pub(crate) use plan::criteria_in_prompt;
-pub use plan::{FACE, import};
-pub use read::read;
+pub use plan::{FACE, plan_of_prd};
+pub use read::parse_prd;
 pub use shape::{FEATURES_SHAPE, USER_STORIES_SHAPE};
 
 /// A list of things to do.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Prd {
-    /// Which of the shapes it has: [`Layout::Features`], [`Layout::UserStories`] or
-    /// [`Layout::Requirements`].
-    pub layout: Layout,
+    /// Which of the shapes it has: [`PrdLayout::Features`], [`PrdLayout::UserStories`] or
+    /// [`PrdLayout::Requirements`].
+    pub layout: PrdLayout,
     /// What it is for, if it says so.
     pub project: Option<String>,
     /// What it is about, if it says so.
@@ -43,7 +43,7 @@ pub struct Prd {
     /// The branch to work on, if it names one.
     pub branch_name: Option<String>,
     /// What is to be done, in the order of the file.
-    pub items: Vec<Item>,
+    pub items: Vec<PrdItem>,
     /// Shell commands that must succeed for any item.
     pub verification: Vec<String>,
 }
@@ -65,7 +65,7 @@ impl Prd {
 
 /// One thing to do.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Item {
+pub struct PrdItem {
     /// Its name, unique within the file.
     pub id: String,
     /// What it is called.

@@ -13,7 +13,7 @@ use crate::yaml::Span;
 
 /// A file: what to call it, and what is in it.
 #[derive(Clone, Copy, Debug)]
-pub struct Source<'a> {
+pub struct SourceText<'a> {
     /// The name to show in problems.
     pub name: &'a str,
     /// The content.
@@ -95,7 +95,7 @@ impl Problem {
 
     /// The same problem, saying `message` and how to mend it.
     #[must_use]
-    pub fn saying(mut self, message: impl Into<String>, hint: impl Into<String>) -> Self {
+    pub fn with_message(mut self, message: impl Into<String>, hint: impl Into<String>) -> Self {
         self.message = message.into();
         self.hint = hint.into();
         self
@@ -140,7 +140,7 @@ mod tests {
                 column: 4,
             },
         )
-        .saying("a gate must be a mapping", "give it a script");
+        .with_message("a gate must be a mapping", "give it a script");
         insta::assert_snapshot!(
             serde_json::to_string(&problem).expect("plain data"),
             @r#"{"code":"INVALID_GATE","severity":"error","path":"phases[0].gate","file":"w.yaml","line":2,"column":4,"message":"a gate must be a mapping","hint":"give it a script"}"#

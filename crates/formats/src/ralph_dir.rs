@@ -20,5 +20,5 @@ pub mod progress_txt;
 pub mod signals;
 
 pub use crate::markdown::EditError;
-pub use crate::problem::Source;
+pub use crate::problem::SourceText;
 pub use formats::PROJECT;

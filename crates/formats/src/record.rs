@@ -4,7 +4,7 @@
 //! field of a struct holds it. That one list is the table for the strict check
 //! and the schema, finds the field for a key that is read, and gives the order
 //! in which keys are written. Which value a field takes, and what it writes, is
-//! up to its type: a [`Slot`].
+//! up to its type: a [`FieldSlot`].
 
 mod write;
 
@@ -12,17 +12,17 @@ use std::borrow::Cow;
 
 use piton_core::evidence::{ClaimOverrides, WeakenedProof, Worth};
 
-use crate::report::{Path, Report, closest};
-use crate::shape::{Field, Shape, has_key, may};
-use crate::tolerant::{KEPT, Place, count};
-use crate::tree::{Key, Kind, Map, Node};
-use crate::understood::understood;
+use crate::report::{ProblemReport, ValuePath, closest_word};
+use crate::shape::{FieldShape, Shape, has_key, optional_field};
+use crate::tolerant::{KEPT, MapPosition, count_of_node};
+use crate::tree::{Map, MapKey, ScalarKind, ValueNode};
+use crate::understood::normalize_node;
 
-pub(crate) use write::{AsJson, merged, push_yaml};
+pub(crate) use write::{AsJson, merge_record, push_yaml};
 
 /// Binds the table of a mapping to a struct: a field of the struct for each row.
 /// `..extra`: the struct keeps other keys in a field of that name. Further
-/// methods of [`Record`] may follow.
+/// methods of [`TableRecord`] may follow.
 macro_rules! record {
     (
         static $table:ident: $record:ty {
@@ -31,12 +31,12 @@ macro_rules! record {
         }
         $($method:item)*
     ) => {
-        pub(crate) static $table: &[crate::shape::Field] = &[$($field),*];
+        pub(crate) static $table: &[crate::shape::FieldShape] = &[$($field),*];
 
-        impl crate::record::Record for $record {
+        impl crate::record::TableRecord for $record {
             fn columns(&self) -> crate::record::Columns<'_> {
                 vec![$({
-                    static FIELD: crate::shape::Field = $field;
+                    static FIELD: crate::shape::FieldShape = $field;
                     crate::record::column(&FIELD, &self.$slot)
                 }),*]
             }
@@ -44,9 +44,9 @@ macro_rules! record {
             fn slot(
                 &mut self,
                 key: &str,
-            ) -> Option<(&'static crate::shape::Field, &mut dyn crate::record::Slot)> {
+            ) -> Option<(&'static crate::shape::FieldShape, &mut dyn crate::record::FieldSlot)> {
                 $({
-                    static FIELD: crate::shape::Field = $field;
+                    static FIELD: crate::shape::FieldShape = $field;
                     if key == FIELD.key {
                         return Some((&FIELD, &mut self.$slot));
                     }
@@ -55,11 +55,11 @@ macro_rules! record {
             }
 
             $(
-                fn extra(&self) -> &[(String, crate::tree::Node)] {
+                fn extra(&self) -> &[(String, crate::tree::ValueNode)] {
                     &self.$extra
                 }
 
-                fn keep(&mut self, others: crate::record::Extra) {
+                fn store_extra(&mut self, others: crate::record::ExtraPairs) {
                     self.$extra = others;
                 }
             )?
@@ -72,18 +72,18 @@ macro_rules! record {
 /// Gives types of words their two directions.
 macro_rules! words {
     ($($word:ty),*) => {
-        $(impl crate::record::Optional for $word {
-            fn written(&self) -> crate::record::Written<'_> {
-                crate::record::Written::text(self.as_str())
+        $(impl crate::record::OptionalValue for $word {
+            fn to_written(&self) -> crate::record::WrittenValue<'_> {
+                crate::record::WrittenValue::text(self.as_str())
             }
 
-            fn read(
-                node: &crate::tree::Node,
-                at: &mut crate::record::At<'_, '_>,
+            fn read_present(
+                node: &crate::tree::ValueNode,
+                at: &mut crate::record::ValuePosition<'_, '_>,
             ) -> Option<Self> {
                 let word = node.as_str().and_then(Self::parse);
                 if word.is_none() {
-                    at.no_word(node, Self::WORDS);
+                    at.report_unknown_word(node, Self::WORDS);
                 }
                 word
             }
@@ -94,34 +94,34 @@ macro_rules! words {
 pub(crate) use {record, words};
 
 /// Keys that no field holds, in their order.
-pub(crate) type Extra = Vec<(String, Node)>;
+pub(crate) type ExtraPairs = Vec<(String, ValueNode)>;
 
 /// Keys and what is written under them, in the order of the table.
-pub(crate) type Columns<'r> = Vec<(&'static str, Option<Written<'r>>)>;
+pub(crate) type Columns<'r> = Vec<(&'static str, Option<WrittenValue<'r>>)>;
 
 /// A struct whose fields hold the values of a mapping: see [`record!`].
-pub(crate) trait Record {
+pub(crate) trait TableRecord {
     /// Every key with what its field writes; nothing where the key stays out.
     fn columns(&self) -> Columns<'_>;
 
     /// The field that holds a key, with what the table says of the key.
-    fn slot(&mut self, key: &str) -> Option<(&'static Field, &mut dyn Slot)>;
+    fn slot(&mut self, key: &str) -> Option<(&'static FieldShape, &mut dyn FieldSlot)>;
 
     /// Every key that piton knows here, in the order in which they are written.
     ///
     /// The value of such a key that is not written is gone; that of any other
     /// key belongs to somebody else.
-    fn written(&self) -> Columns<'_> {
+    fn written_columns(&self) -> Columns<'_> {
         self.columns()
     }
 
     /// Other keys. One that is written already is left out.
-    fn extra(&self) -> &[(String, Node)] {
+    fn extra(&self) -> &[(String, ValueNode)] {
         &[]
     }
 
     /// Keeps keys that no field holds.
-    fn keep(&mut self, _: Extra) {}
+    fn store_extra(&mut self, _: ExtraPairs) {}
 
     /// What tells it from others of its list.
     fn id(&self) -> &str {
@@ -129,48 +129,48 @@ pub(crate) trait Record {
     }
 
     /// Reads the record that stands under a key.
-    fn read(node: &Node, at: &mut At<'_, '_>) -> Option<Self>
+    fn read_record(node: &ValueNode, at: &mut ValuePosition<'_, '_>) -> Option<Self>
     where
         Self: Sized + Default,
     {
         let Some(map) = node.as_map() else {
-            at.mistyped(node, "a mapping");
+            at.report_mistyped(node, "a mapping");
             return None;
         };
         let mut record = Self::default();
-        at.fill(&mut record, map);
+        at.fill_record(&mut record, map);
         Some(record)
     }
 }
 
 /// What a field writes.
 #[derive(Clone)]
-pub(crate) enum Written<'r> {
+pub(crate) enum WrittenValue<'r> {
     Text(Cow<'r, str>),
     Flag(bool),
     Integer(i128),
     Number(f64),
     Null,
-    Tree(&'r Node),
+    Tree(&'r ValueNode),
     Texts(&'r [String]),
     /// A mapping, with the keys beside those of its table.
-    Record(&'r dyn Record, &'r [(String, Node)]),
-    Records(Vec<&'r dyn Record>),
+    Record(&'r dyn TableRecord, &'r [(String, ValueNode)]),
+    Records(Vec<&'r dyn TableRecord>),
 }
 
-impl<'r> Written<'r> {
+impl<'r> WrittenValue<'r> {
     pub(crate) fn text(text: &'r str) -> Self {
         Self::Text(Cow::Borrowed(text))
     }
 
-    pub(crate) fn record(record: &'r dyn Record) -> Self {
+    pub(crate) fn record(record: &'r dyn TableRecord) -> Self {
         Self::Record(record, record.extra())
     }
 }
 
 /// What is made of values that are not as they should be.
 #[derive(Clone, Copy, PartialEq)]
-pub(crate) enum Manner {
+pub(crate) enum ReadMode {
     /// Only what could be written so is taken; the rest stays as it is.
     Literal,
     /// What can be understood is taken.
@@ -178,36 +178,36 @@ pub(crate) enum Manner {
 }
 
 /// Where a value that is read stands.
-pub(crate) struct At<'a, 'r> {
-    pub(crate) report: &'a mut Report<'r>,
+pub(crate) struct ValuePosition<'a, 'r> {
+    pub(crate) report: &'a mut ProblemReport<'r>,
     /// The mapping that holds it.
-    pub(crate) place: Place<'a>,
-    pub(crate) key: &'a Key,
-    pub(crate) manner: Manner,
+    pub(crate) place: MapPosition<'a>,
+    pub(crate) key: &'a MapKey,
+    pub(crate) manner: ReadMode,
 }
 
-impl At<'_, '_> {
+impl ValuePosition<'_, '_> {
     /// Reads the mapping at this place into a record.
-    pub(crate) fn fill(&mut self, record: &mut dyn Record, map: &Map) {
+    pub(crate) fn fill_record(&mut self, record: &mut dyn TableRecord, map: &Map) {
         let (place, key) = (self.place, self.key);
         let path = place.path.key(&key.text);
-        fill(record, Place { map, path }, self.report, self.manner);
+        fill_record(record, MapPosition { map, path }, self.report, self.manner);
     }
 
     fn is_lenient(&self) -> bool {
-        self.manner == Manner::Lenient
+        self.manner == ReadMode::Lenient
     }
 
-    pub(crate) fn mistyped(&mut self, node: &Node, wanted: &str) {
+    pub(crate) fn report_mistyped(&mut self, node: &ValueNode, wanted: &str) {
         let key = &self.key.text;
         let message = format!("`{key}` must be {wanted}, not {}", node.describe());
-        self.error("WRONG_TYPE", node, (message, KEPT));
+        self.report_error("WRONG_TYPE", node, (message, KEPT));
     }
 
     /// Reports a value that is none of the words of a format.
-    pub(crate) fn no_word(&mut self, node: &Node, words: &[&str]) {
+    pub(crate) fn report_unknown_word(&mut self, node: &ValueNode, words: &[&str]) {
         let listed = words.join("`, `");
-        let hint = match node.as_str().and_then(|text| closest(text, words)) {
+        let hint = match node.as_str().and_then(|text| closest_word(text, words)) {
             Some(meant) => format!("write `{meant}`, or another of `{listed}`"),
             None => format!("write one of `{listed}`"),
         };
@@ -216,11 +216,11 @@ impl At<'_, '_> {
             Some(text) => format!("there is no {name} `{}`", text.escape_debug()),
             None => format!("the {name} must be a word, not {}", node.describe()),
         };
-        self.error("INVALID_VALUE", node, (message, &hint));
+        self.report_error("INVALID_VALUE", node, (message, &hint));
     }
 
     /// Reports a number or the like that should be in quotes.
-    fn unquoted(&mut self, node: &Node) {
+    fn report_unquoted(&mut self, node: &ValueNode) {
         let key = &self.key.text;
         let message = format!("`{key}` should be a text, not {}", node.describe());
         let path = self.place.path.key(key);
@@ -228,7 +228,12 @@ impl At<'_, '_> {
             .warning("WRONG_TYPE", path, node.span, (message, "put it in quotes"));
     }
 
-    pub(crate) fn error(&mut self, code: &'static str, node: &Node, words: (String, &str)) {
+    pub(crate) fn report_error(
+        &mut self,
+        code: &'static str,
+        node: &ValueNode,
+        words: (String, &str),
+    ) {
         let span = if node.is_null() {
             self.key.span
         } else {
@@ -240,42 +245,42 @@ impl At<'_, '_> {
 }
 
 /// A field of a struct that stands under a key of a mapping.
-pub(crate) trait Slot {
+pub(crate) trait FieldSlot {
     /// What is written under `key`; nothing where the key stays out.
-    fn written(&self, key: &str) -> Option<Written<'_>>;
+    fn value_to_write(&self, key: &str) -> Option<WrittenValue<'_>>;
 
     /// Takes a value. `false`: it stays where it is, among the other keys.
-    fn read(&mut self, node: &Node, at: &mut At<'_, '_>) -> bool;
+    fn read_value(&mut self, node: &ValueNode, at: &mut ValuePosition<'_, '_>) -> bool;
 }
 
 /// What may be there or not. Absent and null are two things: null is kept.
-pub(crate) trait Optional: Sized {
-    fn written(&self) -> Written<'_>;
+pub(crate) trait OptionalValue: Sized {
+    fn to_written(&self) -> WrittenValue<'_>;
 
     /// Reads a value that is not null, or reports what is wrong with it.
-    fn read(node: &Node, at: &mut At<'_, '_>) -> Option<Self>;
+    fn read_present(node: &ValueNode, at: &mut ValuePosition<'_, '_>) -> Option<Self>;
 }
 
-impl<T: Optional> Slot for Option<T> {
-    fn written(&self, _: &str) -> Option<Written<'_>> {
-        self.as_ref().map(T::written)
+impl<T: OptionalValue> FieldSlot for Option<T> {
+    fn value_to_write(&self, _: &str) -> Option<WrittenValue<'_>> {
+        self.as_ref().map(T::to_written)
     }
 
-    fn read(&mut self, node: &Node, at: &mut At<'_, '_>) -> bool {
+    fn read_value(&mut self, node: &ValueNode, at: &mut ValuePosition<'_, '_>) -> bool {
         *self = Some(node)
             .filter(|node| !node.is_null())
-            .and_then(|node| T::read(node, at));
+            .and_then(|node| T::read_present(node, at));
         self.is_some()
     }
 }
 
-impl<R: Record + Default> Optional for R {
-    fn written(&self) -> Written<'_> {
-        Written::record(self)
+impl<R: TableRecord + Default> OptionalValue for R {
+    fn to_written(&self) -> WrittenValue<'_> {
+        WrittenValue::record(self)
     }
 
-    fn read(node: &Node, at: &mut At<'_, '_>) -> Option<Self> {
-        R::read(node, at)
+    fn read_present(node: &ValueNode, at: &mut ValuePosition<'_, '_>) -> Option<Self> {
+        R::read_record(node, at)
     }
 }
 
@@ -283,16 +288,16 @@ impl<R: Record + Default> Optional for R {
 /// it is read, leniently or not, and what to call for where it is something else.
 macro_rules! optional {
     ($type:ty: $value:ident => $written:expr, $read:expr, $wanted:expr) => {
-        impl Optional for $type {
-            fn written(&self) -> Written<'_> {
+        impl OptionalValue for $type {
+            fn to_written(&self) -> WrittenValue<'_> {
                 let $value = self;
                 $written
             }
 
-            fn read(node: &Node, at: &mut At<'_, '_>) -> Option<Self> {
+            fn read_present(node: &ValueNode, at: &mut ValuePosition<'_, '_>) -> Option<Self> {
                 let value = $read(node, at.is_lenient());
                 if value.is_none() {
-                    at.mistyped(node, $wanted(at.is_lenient()));
+                    at.report_mistyped(node, $wanted(at.is_lenient()));
                 }
                 value
             }
@@ -301,29 +306,29 @@ macro_rules! optional {
 }
 
 optional! {
-    bool: flag => Written::Flag(*flag),
-    |node: &Node, _| node.as_bool(),
+    bool: flag => WrittenValue::Flag(*flag),
+    |node: &ValueNode, _| node.as_bool(),
     |lenient| if lenient { "`true` or `false`" } else { "true or false" }
 }
 optional! {
-    u64: count => Written::Integer((*count).into()),
-    |node: &Node, lenient| if lenient { count(node) } else { node.as_u64() },
-    whole_number
+    u64: count => WrittenValue::Integer((*count).into()),
+    |node: &ValueNode, lenient| if lenient { count_of_node(node) } else { node.as_u64() },
+    whole_number_words
 }
 optional! {
-    f64: number => Written::Number(*number),
-    |node: &Node, lenient: bool| {
+    f64: number => WrittenValue::Number(*number),
+    |node: &ValueNode, lenient: bool| {
         node.as_f64().filter(|number| !lenient || number.is_finite())
     },
     |_| "a number"
 }
 optional! {
-    usize: index => Written::Integer(i128::try_from(*index).unwrap_or(i128::MAX)),
-    |node: &Node, _| usize::try_from(node.as_u64()?).ok(),
-    whole_number
+    usize: index => WrittenValue::Integer(i128::try_from(*index).unwrap_or(i128::MAX)),
+    |node: &ValueNode, _| usize::try_from(node.as_u64()?).ok(),
+    whole_number_words
 }
 
-fn whole_number(lenient: bool) -> &'static str {
+fn whole_number_words(lenient: bool) -> &'static str {
     if lenient {
         "a whole number, 0 or more"
     } else {
@@ -331,42 +336,42 @@ fn whole_number(lenient: bool) -> &'static str {
     }
 }
 
-impl Optional for String {
-    fn written(&self) -> Written<'_> {
-        Written::text(self)
+impl OptionalValue for String {
+    fn to_written(&self) -> WrittenValue<'_> {
+        WrittenValue::text(self)
     }
 
     /// Numbers and dates that nobody quoted keep their source text.
-    fn read(node: &Node, at: &mut At<'_, '_>) -> Option<Self> {
+    fn read_present(node: &ValueNode, at: &mut ValuePosition<'_, '_>) -> Option<Self> {
         let Some(text) = node.text() else {
-            at.mistyped(node, "a text");
+            at.report_mistyped(node, "a text");
             return None;
         };
         // Who wrote a number for a name meant its digits.
-        let is_meant = matches!(node.kind(), Some(Kind::Text | Kind::Timestamp));
+        let is_meant = matches!(node.kind(), Some(ScalarKind::Text | ScalarKind::Timestamp));
         if at.is_lenient() && !is_meant {
-            at.unquoted(node);
+            at.report_unquoted(node);
         }
         Some(text.to_owned())
     }
 }
 
-impl Optional for i64 {
-    fn written(&self) -> Written<'_> {
-        Written::Integer((*self).into())
+impl OptionalValue for i64 {
+    fn to_written(&self) -> WrittenValue<'_> {
+        WrittenValue::Integer((*self).into())
     }
 
-    fn read(node: &Node, _: &mut At<'_, '_>) -> Option<Self> {
+    fn read_present(node: &ValueNode, _: &mut ValuePosition<'_, '_>) -> Option<Self> {
         node.as_i64()
     }
 }
 
-impl Optional for Node {
-    fn written(&self) -> Written<'_> {
-        Written::Tree(self)
+impl OptionalValue for ValueNode {
+    fn to_written(&self) -> WrittenValue<'_> {
+        WrittenValue::Tree(self)
     }
 
-    fn read(node: &Node, _: &mut At<'_, '_>) -> Option<Self> {
+    fn read_present(node: &ValueNode, _: &mut ValuePosition<'_, '_>) -> Option<Self> {
         Some(node.clone())
     }
 }
@@ -375,14 +380,14 @@ impl Optional for Node {
 /// counts as the default.
 macro_rules! always {
     ($($type:ty),*) => {
-        $(impl Slot for $type {
-            fn written(&self, _: &str) -> Option<Written<'_>> {
-                Some(Optional::written(self))
+        $(impl FieldSlot for $type {
+            fn value_to_write(&self, _: &str) -> Option<WrittenValue<'_>> {
+                Some(OptionalValue::to_written(self))
             }
 
-            fn read(&mut self, node: &Node, at: &mut At<'_, '_>) -> bool {
+            fn read_value(&mut self, node: &ValueNode, at: &mut ValuePosition<'_, '_>) -> bool {
                 let mut value: Option<Self> = None;
-                value.read(node, at);
+                value.read_value(node, at);
                 *self = value.unwrap_or_default();
                 true
             }
@@ -392,34 +397,34 @@ macro_rules! always {
 
 always!(f64, u64, usize);
 
-impl Slot for String {
-    fn written(&self, _: &str) -> Option<Written<'_>> {
-        Some(Written::text(self))
+impl FieldSlot for String {
+    fn value_to_write(&self, _: &str) -> Option<WrittenValue<'_>> {
+        Some(WrittenValue::text(self))
     }
 
-    fn read(&mut self, node: &Node, at: &mut At<'_, '_>) -> bool {
+    fn read_value(&mut self, node: &ValueNode, at: &mut ValuePosition<'_, '_>) -> bool {
         if node.is_null() {
-            at.mistyped(node, "a text");
+            at.report_mistyped(node, "a text");
         }
         let mut text: Option<Self> = None;
-        text.read(node, at);
+        text.read_value(node, at);
         *self = text.unwrap_or_default();
         true
     }
 }
 
 /// A list of ids; an empty one is not written.
-impl Slot for Vec<String> {
-    fn written(&self, _: &str) -> Option<Written<'_>> {
-        (!self.is_empty()).then_some(Written::Texts(self))
+impl FieldSlot for Vec<String> {
+    fn value_to_write(&self, _: &str) -> Option<WrittenValue<'_>> {
+        (!self.is_empty()).then_some(WrittenValue::Texts(self))
     }
 
-    fn read(&mut self, node: &Node, at: &mut At<'_, '_>) -> bool {
-        let text = |node: &Node| node.text().filter(|_| !node.is_null()).map(str::to_owned);
+    fn read_value(&mut self, node: &ValueNode, at: &mut ValuePosition<'_, '_>) -> bool {
+        let text = |node: &ValueNode| node.text().filter(|_| !node.is_null()).map(str::to_owned);
         let items = node.as_seq().map(|items| items.iter().map(text));
         match items.and_then(Iterator::collect) {
             Some(texts) => *self = texts,
-            None if !node.is_null() => at.mistyped(node, "a list of ids"),
+            None if !node.is_null() => at.report_mistyped(node, "a list of ids"),
             None => {}
         }
         !self.is_empty()
@@ -427,34 +432,34 @@ impl Slot for Vec<String> {
 }
 
 /// A list that says something even where it is empty.
-impl Optional for Vec<String> {
-    fn written(&self) -> Written<'_> {
-        Written::Texts(self)
+impl OptionalValue for Vec<String> {
+    fn to_written(&self) -> WrittenValue<'_> {
+        WrittenValue::Texts(self)
     }
 
-    fn read(node: &Node, _: &mut At<'_, '_>) -> Option<Self> {
-        let texts = node.as_seq()?.iter().filter_map(Node::as_str);
+    fn read_present(node: &ValueNode, _: &mut ValuePosition<'_, '_>) -> Option<Self> {
+        let texts = node.as_seq()?.iter().filter_map(ValueNode::as_str);
         Some(texts.map(str::to_owned).collect())
     }
 }
 
-impl Slot for ClaimOverrides {
-    fn written(&self, _: &str) -> Option<Written<'_>> {
-        (!self.is_empty()).then(|| Written::record(self))
+impl FieldSlot for ClaimOverrides {
+    fn value_to_write(&self, _: &str) -> Option<WrittenValue<'_>> {
+        (!self.is_empty()).then(|| WrittenValue::record(self))
     }
 
-    fn read(&mut self, _: &Node, at: &mut At<'_, '_>) -> bool {
+    fn read_value(&mut self, _: &ValueNode, at: &mut ValuePosition<'_, '_>) -> bool {
         // They are piton's own, and read alike in all formats.
-        *self = at.report.reader().claims(at.place);
+        *self = at.report.field_reader().read_claims(at.place);
         !self.is_empty()
     }
 }
 
 record! {
     static CLAIMS: ClaimOverrides {
-        changed: may("changed", Shape::one_of(Worth::WORDS)),
-        word: may("word", Shape::one_of(Worth::WORDS)),
-        weakened: may("weakened", Shape::one_of(WeakenedProof::WORDS)),
+        changed: optional_field("changed", Shape::one_of(Worth::WORDS)),
+        word: optional_field("word", Shape::one_of(Worth::WORDS)),
+        weakened: optional_field("weakened", Shape::one_of(WeakenedProof::WORDS)),
     }
 }
 
@@ -463,14 +468,14 @@ words!(Worth, WeakenedProof);
 /// A key with what its field writes. One that must be there and may be null is
 /// null where the field has nothing.
 pub(crate) fn column<'r>(
-    field: &'static Field,
-    slot: &'r dyn Slot,
-) -> (&'static str, Option<Written<'r>>) {
-    let null = field.is_null_when_absent().then_some(Written::Null);
-    (field.key, slot.written(field.key).or(null))
+    field: &'static FieldShape,
+    slot: &'r dyn FieldSlot,
+) -> (&'static str, Option<WrittenValue<'r>>) {
+    let null = field.is_null_when_absent().then_some(WrittenValue::Null);
+    (field.key, slot.value_to_write(field.key).or(null))
 }
 
-impl Field {
+impl FieldShape {
     /// Whether nothing is written as null.
     fn is_null_when_absent(&self) -> bool {
         let Shape::Either(shapes) = self.shape else {
@@ -482,15 +487,15 @@ impl Field {
 
 /// Reads the values of a mapping into the fields of a struct, in the order of
 /// the file. The record keeps the pairs that no field takes.
-pub(crate) fn fill(
-    record: &mut dyn Record,
-    place: Place<'_>,
-    report: &mut Report<'_>,
-    manner: Manner,
+pub(crate) fn fill_record(
+    record: &mut dyn TableRecord,
+    place: MapPosition<'_>,
+    report: &mut ProblemReport<'_>,
+    manner: ReadMode,
 ) {
-    let mut others = Extra::new();
+    let mut others = ExtraPairs::new();
     for (key, node) in place.map.iter() {
-        let mut at = At {
+        let mut at = ValuePosition {
             report: &mut *report,
             place,
             key,
@@ -499,7 +504,7 @@ pub(crate) fn fill(
         let is_kept = match record.slot(&key.text) {
             None => true,
             Some((field, slot)) => {
-                let is_taken = slot.read(node, &mut at);
+                let is_taken = slot.read_value(node, &mut at);
                 let is_said = is_taken || (node.is_null() && field.is_null_when_absent());
                 !is_said && !at.is_lenient()
             }
@@ -508,30 +513,30 @@ pub(crate) fn fill(
             others.push((key.text.clone(), node.clone()));
         }
     }
-    record.keep(others);
+    record.store_extra(others);
 }
 
 /// What is understood of a mapping that should be of that shape.
-pub(crate) fn understand<T: Record + Default>(node: &Node, shape: &Shape) -> Option<T> {
+pub(crate) fn read_lenient<T: TableRecord + Default>(node: &ValueNode, shape: &Shape) -> Option<T> {
     node.as_map()?;
-    let node = understood(node, shape)?;
+    let node = normalize_node(node, shape)?;
     let mut record = T::default();
-    let mut report = Report {
+    let mut report = ProblemReport {
         file: "",
         problems: &mut Vec::new(),
     };
-    let (map, path) = (node.as_map()?, Path::ROOT);
-    fill(
+    let (map, path) = (node.as_map()?, ValuePath::ROOT);
+    fill_record(
         &mut record,
-        Place { map, path },
+        MapPosition { map, path },
         &mut report,
-        Manner::Literal,
+        ReadMode::Literal,
     );
     Some(record)
 }
 
 /// The pairs of a mapping under other keys than those of a table.
-pub(crate) fn others(node: &Node, fields: &[Field]) -> Extra {
+pub(crate) fn extra_pairs(node: &ValueNode, fields: &[FieldShape]) -> ExtraPairs {
     let pairs = node.as_map().into_iter().flat_map(Map::iter);
     let others = pairs.filter(|(key, _)| !has_key(fields, &key.text));
     others
@@ -540,24 +545,24 @@ pub(crate) fn others(node: &Node, fields: &[Field]) -> Extra {
 }
 
 /// A value that stands somewhere, without what is wrong with it.
-pub(crate) fn read_alone<T: Optional>(node: &Node) -> Option<T> {
-    let (map, key) = (Map::default(), Key::new(""));
-    let mut at = At {
-        report: &mut Report {
+pub(crate) fn read_without_problems<T: OptionalValue>(node: &ValueNode) -> Option<T> {
+    let (map, key) = (Map::default(), MapKey::new(""));
+    let mut at = ValuePosition {
+        report: &mut ProblemReport {
             file: "",
             problems: &mut Vec::new(),
         },
-        place: Place {
+        place: MapPosition {
             map: &map,
-            path: Path::ROOT,
+            path: ValuePath::ROOT,
         },
         key: &key,
-        manner: Manner::Lenient,
+        manner: ReadMode::Lenient,
     };
-    T::read(node, &mut at)
+    T::read_present(node, &mut at)
 }
 
 /// A record as a tree.
-pub(crate) fn node_of(record: &dyn Record) -> Node {
-    merged(record, record.extra(), None)
+pub(crate) fn node_of_record(record: &dyn TableRecord) -> ValueNode {
+    merge_record(record, record.extra(), None)
 }

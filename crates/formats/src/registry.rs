@@ -5,7 +5,7 @@
 //! in [`ProjectFormat`]; rows and events name either by its `face`.
 
 use crate::plan_format::{ItemUnit, PlanFormat, PlanKind};
-use crate::project_format::{FaceFile, OldFile, ProjectFormat};
+use crate::project_format::{LegacyFile, ProjectFile, ProjectFormat};
 
 /// The formats of plans.
 #[must_use]
@@ -34,7 +34,7 @@ pub fn plan_kind(face: &str) -> PlanKind {
 
 /// What a plan is, in the words of an example of each: "a PLAN.md or a list".
 #[must_use]
-pub fn plans_in_words() -> String {
+pub fn describe_plan_kinds() -> String {
     let examples: Vec<&str> = plan_formats()
         .iter()
         .filter_map(|format| format.example)
@@ -60,19 +60,19 @@ pub fn project_formats() -> &'static [&'static ProjectFormat] {
 }
 
 /// Every file of the project that can be a face.
-pub fn face_files() -> impl Iterator<Item = &'static FaceFile> {
+pub fn project_files() -> impl Iterator<Item = &'static ProjectFile> {
     let families = project_formats().iter();
     families.flat_map(|family| family.files)
 }
 
 /// The one at that path.
 #[must_use]
-pub fn face_file_at(path: &str) -> Option<&'static FaceFile> {
-    face_files().find(|file| file.path == path)
+pub fn project_file_at(path: &str) -> Option<&'static ProjectFile> {
+    project_files().find(|file| file.path == path)
 }
 
 /// Every file of earlier layouts that can be taken over.
-pub fn old_files() -> impl Iterator<Item = &'static OldFile> {
+pub fn legacy_files() -> impl Iterator<Item = &'static LegacyFile> {
     let families = project_formats().iter();
     families.flat_map(|family| family.old_files)
 }

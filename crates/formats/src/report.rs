@@ -3,73 +3,73 @@
 use std::fmt;
 
 use crate::problem::Problem;
-use crate::shape::{Shape, keys};
-use crate::tree::{Node, Span};
+use crate::shape::{Shape, compare_keys};
+use crate::tree::{Span, ValueNode};
 
 /// The way to a value, built without allocating and printed only for a problem.
 #[derive(Clone, Copy)]
-pub(crate) struct Path<'p> {
-    parent: Option<&'p Path<'p>>,
-    step: Step<'p>,
+pub(crate) struct ValuePath<'p> {
+    parent: Option<&'p ValuePath<'p>>,
+    step: PathStep<'p>,
 }
 
 #[derive(Clone, Copy)]
-enum Step<'p> {
+enum PathStep<'p> {
     /// The document, under the name that its paths begin with, if any.
     Root(&'p str),
     Key(&'p str),
     Index(usize),
 }
 
-impl<'p> Path<'p> {
-    pub(crate) const ROOT: Path<'static> = Path {
+impl<'p> ValuePath<'p> {
+    pub(crate) const ROOT: ValuePath<'static> = ValuePath {
         parent: None,
-        step: Step::Root(""),
+        step: PathStep::Root(""),
     };
 
     /// The document, called `name` in every path.
-    pub(crate) fn root(name: &'p str) -> Path<'p> {
-        Path {
+    pub(crate) fn root(name: &'p str) -> ValuePath<'p> {
+        ValuePath {
             parent: None,
-            step: Step::Root(name),
+            step: PathStep::Root(name),
         }
     }
 
-    pub(crate) const fn key(&'p self, key: &'p str) -> Path<'p> {
-        Path {
+    pub(crate) const fn key(&'p self, key: &'p str) -> ValuePath<'p> {
+        ValuePath {
             parent: Some(self),
-            step: Step::Key(key),
+            step: PathStep::Key(key),
         }
     }
 
-    pub(crate) const fn index(&'p self, index: usize) -> Path<'p> {
-        Path {
+    pub(crate) const fn index(&'p self, index: usize) -> ValuePath<'p> {
+        ValuePath {
             parent: Some(self),
-            step: Step::Index(index),
+            step: PathStep::Index(index),
         }
     }
 }
 
-impl fmt::Display for Path<'_> {
+impl fmt::Display for ValuePath<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(parent) = self.parent {
             parent.fmt(f)?;
         }
         match self.step {
-            Step::Root(name) => f.write_str(name),
-            Step::Key(key) if self.is_first() => f.write_str(key),
-            Step::Key(key) => write!(f, ".{key}"),
-            Step::Index(index) => write!(f, "[{index}]"),
+            PathStep::Root(name) => f.write_str(name),
+            PathStep::Key(key) if self.is_top_level() => f.write_str(key),
+            PathStep::Key(key) => write!(f, ".{key}"),
+            PathStep::Index(index) => write!(f, "[{index}]"),
         }
     }
 }
 
-impl Path<'_> {
-    fn is_first(&self) -> bool {
+impl ValuePath<'_> {
+    fn is_top_level(&self) -> bool {
         matches!(
             self.parent,
-            Some(Path {
-                step: Step::Root(""),
+            Some(ValuePath {
+                step: PathStep::Root(""),
                 ..
             })
         )
@@ -77,62 +77,64 @@ impl Path<'_> {
 }
 
 /// The problems of one file.
-pub(crate) struct Report<'r> {
+pub(crate) struct ProblemReport<'r> {
     pub(crate) file: &'r str,
     pub(crate) problems: &'r mut Vec<Problem>,
 }
 
 /// What to tell about a problem: what was found, and how to mend it.
-pub(crate) type Words<'w> = (String, &'w str);
+pub(crate) type ProblemWords<'w> = (String, &'w str);
 
-impl Report<'_> {
+impl ProblemReport<'_> {
     pub(crate) fn error(
         &mut self,
         code: &'static str,
-        path: Path<'_>,
+        path: ValuePath<'_>,
         span: Span,
-        words: Words<'_>,
+        words: ProblemWords<'_>,
     ) {
-        self.problems
-            .push(Problem::error(code, self.file, path.to_string(), span).saying(words.0, words.1));
+        self.problems.push(
+            Problem::error(code, self.file, path.to_string(), span).with_message(words.0, words.1),
+        );
     }
 
     pub(crate) fn warning(
         &mut self,
         code: &'static str,
-        path: Path<'_>,
+        path: ValuePath<'_>,
         span: Span,
-        words: Words<'_>,
+        words: ProblemWords<'_>,
     ) {
         self.problems.push(
-            Problem::warning(code, self.file, path.to_string(), span).saying(words.0, words.1),
+            Problem::warning(code, self.file, path.to_string(), span)
+                .with_message(words.0, words.1),
         );
     }
 
     /// Warns of keys that the table of a document does not have.
-    pub(crate) fn unknown_keys(&mut self, root: &Node, shape: &'static Shape) {
-        let unknown = keys(root, shape).unknown;
-        let problems = unknown.iter().map(|key| key.problem(self.file));
+    pub(crate) fn warn_unknown_keys(&mut self, root: &ValueNode, shape: &'static Shape) {
+        let unknown = compare_keys(root, shape).unknown;
+        let problems = unknown.iter().map(|key| key.to_problem(self.file));
         self.problems.extend(problems);
     }
 }
 
 /// The known word that `word` is most likely meant to be.
-pub(crate) fn closest<'k>(word: &str, known: &[&'k str]) -> Option<&'k str> {
+pub(crate) fn closest_word<'k>(word: &str, known: &[&'k str]) -> Option<&'k str> {
     const LEN_MAX: usize = 40;
     if word.len() > LEN_MAX || word.len() < 3 {
         return None;
     }
     known
         .iter()
-        .map(|candidate| (distance(word, candidate), *candidate))
+        .map(|candidate| (edit_distance(word, candidate), *candidate))
         .filter(|(distance, candidate)| *distance <= candidate.len() / 3 && *distance <= 2)
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, candidate)| candidate)
 }
 
 /// How many letters must be changed, added, dropped or swapped with the next.
-fn distance(a: &str, b: &str) -> usize {
+fn edit_distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     let mut rows: Vec<Vec<usize>> = vec![(0..=b.len()).collect()];
     for i in 1..=a.len() {
@@ -156,12 +158,12 @@ mod tests {
 
     #[test]
     fn a_path_reads_as_one_would_write_it() {
-        let phases = Path::ROOT.key("phases");
+        let phases = ValuePath::ROOT.key("phases");
         let first = phases.index(0);
         let gate = first.key("gate");
         assert_eq!(gate.key("script").to_string(), "phases[0].gate.script");
-        assert_eq!(Path::ROOT.to_string(), "");
-        let entries = Path::root("progress");
+        assert_eq!(ValuePath::ROOT.to_string(), "");
+        let entries = ValuePath::root("progress");
         let entries = entries.key("entries");
         assert_eq!(entries.index(3).to_string(), "progress.entries[3]");
     }
@@ -169,10 +171,10 @@ mod tests {
     #[test]
     fn a_slip_of_the_finger_finds_the_key_that_was_meant() {
         let known = ["prompt", "for-each", "workflow", "gate", "id"];
-        assert_eq!(closest("promt", &known), Some("prompt"));
-        assert_eq!(closest("gaet", &known), Some("gate"));
-        assert_eq!(closest("foreach", &known), Some("for-each"));
-        assert_eq!(closest("description", &known), None);
-        assert_eq!(closest("is", &known), None);
+        assert_eq!(closest_word("promt", &known), Some("prompt"));
+        assert_eq!(closest_word("gaet", &known), Some("gate"));
+        assert_eq!(closest_word("foreach", &known), Some("for-each"));
+        assert_eq!(closest_word("description", &known), None);
+        assert_eq!(closest_word("is", &known), None);
     }
 }

@@ -4,7 +4,7 @@
 
 /// What a picture shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shows {
+pub enum ScreenshotSubject {
     /// That the criterion of this number is met.
     Criterion(u64),
     /// Something that went wrong.
@@ -13,7 +13,7 @@ pub enum Shows {
 
 /// A kind of picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Image {
+pub enum ImageFormat {
     /// PNG.
     Png,
     /// JPEG.
@@ -24,7 +24,7 @@ pub enum Image {
     Webp,
 }
 
-impl Image {
+impl ImageFormat {
     /// What the first bytes of a file say that it is; twelve are enough.
     pub fn detect(bytes: &[u8]) -> Option<Self> {
         match bytes {
@@ -63,7 +63,12 @@ impl Image {
 
 /// The name for a picture that none of `taken` has: errors are numbered, and a
 /// second picture of the same gets `-2`.
-pub fn name_for(shows: Shows, description: &str, image: Image, taken: &[&str]) -> String {
+pub fn screenshot_name(
+    shows: ScreenshotSubject,
+    description: &str,
+    image: ImageFormat,
+    taken: &[&str],
+) -> String {
     let extension = image.extension();
     // Whatever its kind: two files that differ only there would be one thing
     // to a person.
@@ -74,9 +79,9 @@ pub fn name_for(shows: Shows, description: &str, image: Image, taken: &[&str]) -
         })
     };
     let stems: Box<dyn Iterator<Item = String>> = match shows {
-        Shows::Error => Box::new((1_u64..).map(|number| format!("error-{number:03}"))),
-        Shows::Criterion(number) => {
-            let slug = slug(description);
+        ScreenshotSubject::Error => Box::new((1_u64..).map(|number| format!("error-{number:03}"))),
+        ScreenshotSubject::Criterion(number) => {
+            let slug = slugify(description);
             let dash = if slug.is_empty() { "" } else { "-" };
             let stem = format!("criterion-{number}{dash}{slug}");
             let others = stem.clone();
@@ -92,7 +97,7 @@ pub fn name_for(shows: Shows, description: &str, image: Image, taken: &[&str]) -
 }
 
 /// What a name says that a picture shows, and the description in it.
-pub fn read_name(name: &str) -> Option<(Shows, &str)> {
+pub fn parse_screenshot_name(name: &str) -> Option<(ScreenshotSubject, &str)> {
     let (stem, extension) = name.rsplit_once('.')?;
     if !["png", "jpg", "jpeg", "gif", "webp"]
         .iter()
@@ -102,16 +107,16 @@ pub fn read_name(name: &str) -> Option<(Shows, &str)> {
     }
     if let Some(number) = stem.strip_prefix("error-") {
         let digits = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
-        return digits.then_some((Shows::Error, ""));
+        return digits.then_some((ScreenshotSubject::Error, ""));
     }
     let rest = stem.strip_prefix("criterion-")?;
     let (number, description) = rest.split_once('-').unwrap_or((rest, ""));
     let number = number.parse().ok()?;
-    Some((Shows::Criterion(number), description))
+    Some((ScreenshotSubject::Criterion(number), description))
 }
 
 /// Lower-case letters and digits with `-` between, at most 40 of them.
-fn slug(text: &str) -> String {
+fn slugify(text: &str) -> String {
     let mut out = String::new();
     for c in text.chars() {
         if out.len() >= 40 {
@@ -132,24 +137,28 @@ mod tests {
 
     #[test]
     fn a_name_follows_the_rule_and_is_free() {
-        let png = Image::Png;
-        let name = |shows, description, taken: &[&str]| name_for(shows, description, png, taken);
-        assert_eq!(name(Shows::Criterion(3), "", &[]), "criterion-3.png");
+        let png = ImageFormat::Png;
+        let name =
+            |shows, description, taken: &[&str]| screenshot_name(shows, description, png, taken);
         assert_eq!(
-            name(Shows::Criterion(3), " Login: page! ", &[]),
+            name(ScreenshotSubject::Criterion(3), "", &[]),
+            "criterion-3.png"
+        );
+        assert_eq!(
+            name(ScreenshotSubject::Criterion(3), " Login: page! ", &[]),
             "criterion-3-login-page.png"
         );
         assert_eq!(
             name(
-                Shows::Criterion(3),
+                ScreenshotSubject::Criterion(3),
                 "",
                 &["criterion-3.jpg", "criterion-3-2.png"]
             ),
             "criterion-3-3.png"
         );
-        assert_eq!(name(Shows::Error, "", &[]), "error-001.png");
+        assert_eq!(name(ScreenshotSubject::Error, "", &[]), "error-001.png");
         assert_eq!(
-            name(Shows::Error, "", &["error-001.png", "x.png"]),
+            name(ScreenshotSubject::Error, "", &["error-001.png", "x.png"]),
             "error-002.png"
         );
     }
@@ -157,14 +166,17 @@ mod tests {
     #[test]
     fn a_name_is_read_as_it_was_given() {
         assert_eq!(
-            read_name("criterion-3-login.png"),
-            Some((Shows::Criterion(3), "login"))
+            parse_screenshot_name("criterion-3-login.png"),
+            Some((ScreenshotSubject::Criterion(3), "login"))
         );
         assert_eq!(
-            read_name("criterion-3.png"),
-            Some((Shows::Criterion(3), ""))
+            parse_screenshot_name("criterion-3.png"),
+            Some((ScreenshotSubject::Criterion(3), ""))
         );
-        assert_eq!(read_name("error-017.png"), Some((Shows::Error, "")));
+        assert_eq!(
+            parse_screenshot_name("error-017.png"),
+            Some((ScreenshotSubject::Error, ""))
+        );
         for name in [
             "criterion-.png",
             "error-.png",
@@ -172,17 +184,26 @@ mod tests {
             "photo.png",
             "",
         ] {
-            assert_eq!(read_name(name), None, "{name}");
+            assert_eq!(parse_screenshot_name(name), None, "{name}");
         }
     }
 
     #[test]
     fn a_picture_is_told_by_its_first_bytes() {
-        assert_eq!(Image::detect(b"\x89PNG\r\n\x1a\nrest"), Some(Image::Png));
-        assert_eq!(Image::detect(b"\xff\xd8\xff\xe0"), Some(Image::Jpeg));
-        assert_eq!(Image::detect(b"GIF89a"), Some(Image::Gif));
-        assert_eq!(Image::detect(b"RIFF\0\0\0\0WEBPVP8 "), Some(Image::Webp));
-        assert_eq!(Image::detect(b"RIFF\0\0\0\0WAVE"), None);
-        assert_eq!(Image::detect(b""), None);
+        assert_eq!(
+            ImageFormat::detect(b"\x89PNG\r\n\x1a\nrest"),
+            Some(ImageFormat::Png)
+        );
+        assert_eq!(
+            ImageFormat::detect(b"\xff\xd8\xff\xe0"),
+            Some(ImageFormat::Jpeg)
+        );
+        assert_eq!(ImageFormat::detect(b"GIF89a"), Some(ImageFormat::Gif));
+        assert_eq!(
+            ImageFormat::detect(b"RIFF\0\0\0\0WEBPVP8 "),
+            Some(ImageFormat::Webp)
+        );
+        assert_eq!(ImageFormat::detect(b"RIFF\0\0\0\0WAVE"), None);
+        assert_eq!(ImageFormat::detect(b""), None);
     }
 }

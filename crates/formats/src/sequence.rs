@@ -10,13 +10,13 @@ const PAIRS_MAX: usize = 4 << 20;
 
 /// The elements that stay when `old` becomes `new`, as pairs of indices that
 /// grow: the longest common sequence, of long sequences a long one.
-pub(crate) fn matched<T: Eq + Hash>(old: &[T], new: &[T]) -> Vec<(usize, usize)> {
+pub(crate) fn match_elements<T: Eq + Hash>(old: &[T], new: &[T]) -> Vec<(usize, usize)> {
     let mut pairs = Vec::new();
-    push_matched((old, new), (0, 0), &mut pairs);
+    push_matches((old, new), (0, 0), &mut pairs);
     pairs
 }
 
-fn push_matched<T: Eq + Hash>(
+fn push_matches<T: Eq + Hash>(
     (old, new): (&[T], &[T]),
     (i, j): (usize, usize),
     pairs: &mut Vec<(usize, usize)>,
@@ -35,13 +35,13 @@ fn push_matched<T: Eq + Hash>(
     if middle.0.len().saturating_mul(middle.1.len() + 1) > PAIRS_MAX {
         push_between_anchors(middle, from, pairs);
     } else {
-        push_longest(middle, from, pairs);
+        push_longest_common(middle, from, pairs);
     }
     let (i, j) = (i + old.len() - tail, j + new.len() - tail);
     pairs.extend((0..tail).map(|at| (i + at, j + at)));
 }
 
-fn push_longest<T: Eq>(
+fn push_longest_common<T: Eq>(
     (old, new): (&[T], &[T]),
     (from_old, from_new): (usize, usize),
     pairs: &mut Vec<(usize, usize)>,
@@ -77,7 +77,7 @@ fn push_between_anchors<T: Eq + Hash>(
     (from_old, from_new): (usize, usize),
     pairs: &mut Vec<(usize, usize)>,
 ) {
-    let (in_old, in_new) = (places_of_unique(old), places_of_unique(new));
+    let (in_old, in_new) = (unique_positions(old), unique_positions(new));
     let is_anchor = |at: usize| in_old.get(&old[at]).copied().flatten().is_some();
     let targets: Vec<Option<usize>> = (0..old.len())
         .map(|at| {
@@ -88,7 +88,7 @@ fn push_between_anchors<T: Eq + Hash>(
                 .filter(|_| is_anchor(at))
         })
         .collect();
-    let stays = longest_growing(&targets);
+    let stays = longest_increasing(&targets);
     let anchors = targets.iter().zip(stays).enumerate();
     let anchors =
         anchors.filter_map(|(at, (target, stays))| target.filter(|_| stays).map(|to| (at, to)));
@@ -96,7 +96,7 @@ fn push_between_anchors<T: Eq + Hash>(
     let mut is_cut = false;
     for (at, to) in anchors {
         is_cut = true;
-        push_matched(
+        push_matches(
             (&old[i..at], &new[j..to]),
             (from_old + i, from_new + j),
             pairs,
@@ -105,12 +105,12 @@ fn push_between_anchors<T: Eq + Hash>(
         (i, j) = (at + 1, to + 1);
     }
     if is_cut {
-        push_matched((&old[i..], &new[j..]), (from_old + i, from_new + j), pairs);
+        push_matches((&old[i..], &new[j..]), (from_old + i, from_new + j), pairs);
     }
 }
 
 /// Where each element stands that stands once.
-fn places_of_unique<T: Eq + Hash>(items: &[T]) -> HashMap<&T, Option<usize>> {
+fn unique_positions<T: Eq + Hash>(items: &[T]) -> HashMap<&T, Option<usize>> {
     let mut places = HashMap::with_capacity(items.len());
     for (at, item) in items.iter().enumerate() {
         places
@@ -123,7 +123,7 @@ fn places_of_unique<T: Eq + Hash>(items: &[T]) -> HashMap<&T, Option<usize>> {
 
 /// Marks the longest choice of numbers that grow from first to last, so that
 /// as few elements as can be are moved.
-pub(crate) fn longest_growing(numbers: &[Option<usize>]) -> Vec<bool> {
+pub(crate) fn longest_increasing(numbers: &[Option<usize>]) -> Vec<bool> {
     // The place of the least number that ends a choice of each length.
     let mut ends: Vec<usize> = Vec::new();
     let mut before: Vec<Option<usize>> = vec![None; numbers.len()];
@@ -153,9 +153,9 @@ pub(crate) fn longest_growing(numbers: &[Option<usize>]) -> Vec<bool> {
 pub(crate) type Chunk = [Range<usize>; 3];
 
 /// Aligns three sequences: base, ours and theirs.
-pub(crate) fn chunks<T: Eq + Hash>([base, ours, theirs]: [&[T]; 3]) -> Vec<Chunk> {
-    let in_theirs: HashMap<usize, usize> = matched(base, theirs).into_iter().collect();
-    let in_all = matched(base, ours)
+pub(crate) fn align_chunks<T: Eq + Hash>([base, ours, theirs]: [&[T]; 3]) -> Vec<Chunk> {
+    let in_theirs: HashMap<usize, usize> = match_elements(base, theirs).into_iter().collect();
+    let in_all = match_elements(base, ours)
         .into_iter()
         .filter_map(|(at, to)| Some([at, to, *in_theirs.get(&at)?]));
     let mut out = Vec::new();
@@ -178,7 +178,7 @@ fn push_chunk(out: &mut Vec<Chunk>, from: [usize; 3], to: [usize; 3]) {
 
 /// Whose elements a chunk becomes (1 ours, 2 theirs) where one side alone changed
 /// it, or both alike.
-pub(crate) fn taken<T: Eq>(chunk: &Chunk, sides: [&[T]; 3]) -> Option<usize> {
+pub(crate) fn changed_side<T: Eq>(chunk: &Chunk, sides: [&[T]; 3]) -> Option<usize> {
     let [base, ours, theirs] = std::array::from_fn(|side| &sides[side][chunk[side].clone()]);
     if ours == theirs || theirs == base {
         return Some(1);
@@ -197,7 +197,7 @@ mod tests {
             .map(|at| if at % 10 == 5 { at + 9_000 } else { at })
             .collect();
         let new = [&[7_777][..], &new, &[8_888]].concat();
-        let pairs = matched(&old, &new);
+        let pairs = match_elements(&old, &new);
         assert_eq!(pairs.len(), 3_600);
         assert!(pairs.iter().all(|(at, to)| old[*at] == new[*to]));
         assert!(pairs.is_sorted_by(|a, b| a.0 < b.0 && a.1 < b.1));
@@ -206,7 +206,7 @@ mod tests {
     #[test]
     fn a_chunk_is_in_all_three_or_between_two_that_are() {
         let [base, ours, theirs] = ["abcd", "axcd", "abcyd"].map(str::as_bytes);
-        let found = chunks([base, ours, theirs]);
+        let found = align_chunks([base, ours, theirs]);
         let expect = [
             [0..1, 0..1, 0..1],
             [1..2, 1..2, 1..2],
@@ -216,7 +216,10 @@ mod tests {
         ];
         assert_eq!(found, expect);
         let sides = [base, ours, theirs];
-        let takes: Vec<Option<usize>> = found.iter().map(|chunk| taken(chunk, sides)).collect();
+        let takes: Vec<Option<usize>> = found
+            .iter()
+            .map(|chunk| changed_side(chunk, sides))
+            .collect();
         assert_eq!(takes, [Some(1), Some(1), Some(1), Some(2), Some(1)]);
     }
 }

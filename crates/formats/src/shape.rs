@@ -5,9 +5,9 @@
 //! the same table as JSON Schema 2020-12; they cannot disagree, because
 //! neither knows anything of a format. Trees from YAML are checked alike.
 //!
-//! [`keys()`] tells which keys of a document nothing reads, by the same table:
+//! [`compare_keys()`] tells which keys of a document nothing reads, by the same table:
 //! what a tolerant reader takes beyond the format is a field that is
-//! [tolerated](Field::tolerated), which the other two do not see.
+//! [tolerated](FieldShape::tolerated), which the other two do not see.
 
 mod check;
 mod keys;
@@ -18,10 +18,10 @@ mod version;
 use crate::record::CLAIMS;
 
 pub use check::check;
-pub use keys::{Keys, UnknownKey, keys};
+pub use keys::{KeyComparison, UnknownKey, compare_keys};
 pub use pattern::{Pattern, is_date_time};
 pub use schema::json_schema;
-pub use version::Version;
+pub use version::FormatVersion;
 
 /// What a value must be.
 #[derive(Clone, Copy, Debug)]
@@ -29,7 +29,7 @@ pub enum Shape {
     /// Anything.
     Any,
     /// A text.
-    Text(Text),
+    Text(TextShape),
     /// A number without a fraction, not below the minimum.
     Integer {
         /// The least that is allowed.
@@ -47,18 +47,18 @@ pub enum Shape {
     /// A list of any length.
     List(&'static Shape),
     /// A mapping with these keys.
-    Map(&'static [Field], Rest),
+    Map(&'static [FieldShape], OtherKeys),
     /// A mapping of any keys, whose values are all of this shape.
     Each(&'static Shape),
     /// One of these.
     Either(&'static [Shape]),
     /// A shape that has a name of its own in the schema.
-    Named(&'static Named),
+    Named(&'static NamedShape),
 }
 
 /// What a text must be.
 #[derive(Clone, Copy, Debug)]
-pub enum Text {
+pub enum TextShape {
     /// Anything.
     Any,
     /// Anything but nothing.
@@ -73,7 +73,7 @@ pub enum Text {
 
 /// Whether a mapping may have other keys than those that are named.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rest {
+pub enum OtherKeys {
     /// It may not.
     Closed,
     /// It may, and they may hold anything.
@@ -84,7 +84,7 @@ pub enum Rest {
 
 /// A key of a mapping.
 #[derive(Clone, Copy, Debug)]
-pub struct Field {
+pub struct FieldShape {
     /// The key.
     pub key: &'static str,
     /// Whether it must be there.
@@ -98,60 +98,60 @@ pub struct Field {
 }
 
 /// A key that must be there.
-pub(crate) const fn must(key: &'static str, shape: Shape) -> Field {
-    Field::required(key, shape)
+pub(crate) const fn required_field(key: &'static str, shape: Shape) -> FieldShape {
+    FieldShape::required(key, shape)
 }
 
 /// A key that may be there.
-pub(crate) const fn may(key: &'static str, shape: Shape) -> Field {
-    Field::optional(key, shape)
+pub(crate) const fn optional_field(key: &'static str, shape: Shape) -> FieldShape {
+    FieldShape::optional(key, shape)
 }
 
 /// Whether a table has a key.
-pub(crate) fn has_key(fields: &[Field], key: &str) -> bool {
+pub(crate) fn has_key(fields: &[FieldShape], key: &str) -> bool {
     fields.iter().any(|field| field.key == key)
 }
 
 /// A mapping of these keys and no others.
-pub(crate) const fn closed(fields: &'static [Field]) -> Shape {
-    Shape::Map(fields, Rest::Closed)
+pub(crate) const fn closed_map(fields: &'static [FieldShape]) -> Shape {
+    Shape::Map(fields, OtherKeys::Closed)
 }
 
 /// A shape with a name. Tables that use one are statics, as it is itself.
 #[derive(Clone, Copy, Debug)]
-pub struct Named {
+pub struct NamedShape {
     /// The name, unique within a format.
     pub name: &'static str,
     /// What it stands for.
     pub shape: Shape,
 }
 
-impl Named {
+impl NamedShape {
     /// A mapping of these keys and no others.
-    pub(crate) const fn closed(name: &'static str, fields: &'static [Field]) -> Self {
-        let shape = closed(fields);
+    pub(crate) const fn closed_map(name: &'static str, fields: &'static [FieldShape]) -> Self {
+        let shape = closed_map(fields);
         Self { name, shape }
     }
 }
 
 impl Shape {
     /// Any text.
-    pub const TEXT: Self = Self::Text(Text::Any);
+    pub const TEXT: Self = Self::Text(TextShape::Any);
     /// A time of RFC 3339, with its zone.
-    pub const DATE_TIME: Self = Self::Text(Text::DateTime);
+    pub const DATE_TIME: Self = Self::Text(TextShape::DateTime);
     /// A whole number that is not negative.
     pub const COUNT: Self = Self::Integer { min: Some(0) };
 
     /// What little proof is worth for an item: `[claims]` of piton's settings.
-    pub const CLAIMS: Self = closed(CLAIMS);
+    pub const CLAIMS: Self = closed_map(CLAIMS);
 
     /// One of these words.
     pub const fn one_of(words: &'static [&'static str]) -> Self {
-        Self::Text(Text::OneOf(words))
+        Self::Text(TextShape::OneOf(words))
     }
 }
 
-impl Field {
+impl FieldShape {
     /// A key that must be there.
     pub const fn required(key: &'static str, shape: Shape) -> Self {
         Self {
@@ -181,7 +181,7 @@ impl Field {
 
     /// The same key, with what it is for.
     #[must_use]
-    pub const fn about(self, about: &'static str) -> Self {
+    pub const fn with_about(self, about: &'static str) -> Self {
         Self { about, ..self }
     }
 }

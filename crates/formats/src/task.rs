@@ -1,10 +1,10 @@
 //! The task file: `RALPH_TASK.md`, or any Markdown file with boxes to tick.
 //!
-//! [`read`] gives the front matter and the criteria, each with an id that
+//! [`parse_task`] gives the front matter and the criteria, each with an id that
 //! survives a line put in above it; [`check`] is the letter of the format.
 //! [`set_ticked`] changes one byte. [`match_criteria`] tells which criteria of
-//! a new version are which of an old one. [`import`] makes a plan of a
-//! file; [`show`] and [`edits`] keep it a face of its run.
+//! a new version are which of an old one. [`plan_of_task`] makes a plan of a
+//! file; [`render_run`] and [`collect_edits`] keep it a face of its run.
 
 mod about;
 mod boxes;
@@ -19,38 +19,38 @@ mod plan;
 
 use std::ops::Range;
 
-use crate::markdown::{Doc, splice};
+use crate::markdown::{Doc, replace_range};
 use crate::plan_identity::PlanIdentity;
 use crate::problem::Problem;
 use crate::tree::Span;
 
 pub use crate::markdown::EditError;
-pub use crate::sprint::Source;
-pub(crate) use about::about;
+pub use crate::sprint::SourceText;
+pub(crate) use about::task_notes;
 pub(crate) use boxes::is_ticked;
 pub use check::check;
-pub use face::{edits, show};
+pub use face::{collect_edits, render_run};
 pub use formats::PLAN;
-pub use front::Front;
-use front::keys as front_keys;
-use ids::given_name;
+pub use front::FrontMatter;
+use front::compare_keys as front_keys;
+use ids::find_given_id;
 pub(crate) use pair::is_similar;
 pub use pair::match_criteria;
-pub use plan::{FACE, import};
+pub use plan::{FACE, plan_of_task};
 pub(crate) use plan::{screenshot_of_native, words_of_native};
 
 /// What a task file says.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Task {
+pub struct TaskFile {
     /// The YAML at its head, if there is any.
-    pub front: Option<Front>,
+    pub front: Option<FrontMatter>,
     /// The first heading.
     pub title: Option<String>,
     /// The criteria, in the order of the file.
     pub criteria: Vec<Criterion>,
 }
 
-impl Task {
+impl TaskFile {
     /// What the task is known by: what its head or its first heading calls it,
     /// and its criteria.
     #[must_use]
@@ -95,19 +95,19 @@ pub struct Criterion {
     pub span: Span,
 }
 
-impl Task {
+impl TaskFile {
     /// Whether everything is done. Where nothing is to be done, nothing is.
     pub fn is_complete(&self) -> bool {
         !self.criteria.is_empty() && self.criteria.iter().all(|criterion| criterion.ticked)
     }
 
     /// The criterion of this id.
-    pub fn criterion(&self, id: &str) -> Option<&Criterion> {
+    pub fn find_criterion(&self, id: &str) -> Option<&Criterion> {
         self.criteria.iter().find(|criterion| criterion.id == id)
     }
 
     /// The criterion of this number.
-    pub fn numbered(&self, number: u64) -> Option<&Criterion> {
+    pub fn find_by_number(&self, number: u64) -> Option<&Criterion> {
         self.criteria
             .iter()
             .find(|criterion| criterion.number == number)
@@ -116,20 +116,20 @@ impl Task {
 
 /// Reads a task file as it is met in the wild. Problems are warnings, except
 /// for front matter that cannot be read.
-pub fn read(source: Source<'_>) -> (Task, Vec<Problem>) {
-    let (front, head, mut problems) = front::read(source);
-    let doc = Doc::behind(source.text, head);
-    let criteria = boxes::criteria(&doc, head);
+pub fn parse_task(source: SourceText<'_>) -> (TaskFile, Vec<Problem>) {
+    let (front, head, mut problems) = front::parse_front_matter(source);
+    let doc = Doc::with_head(source.text, head);
+    let criteria = boxes::find_criteria(&doc, head);
     if criteria.is_empty() {
-        problems.push(check::no_criteria(source));
+        problems.push(check::no_criteria_problem(source));
     }
-    problems.extend(check::empty_criteria(source, &criteria));
+    problems.extend(check::empty_criteria_problems(source, &criteria));
     let title = doc
         .headings
         .iter()
-        .find(|heading| doc.start(heading.line) >= head)
+        .find(|heading| doc.line_start(heading.line) >= head)
         .map(|heading| doc.heading_text(heading).to_owned());
-    let task = Task {
+    let task = TaskFile {
         front,
         title,
         criteria,
@@ -144,13 +144,13 @@ pub fn read(source: Source<'_>) -> (Task, Vec<Problem>) {
 ///
 /// [`EditError::Missing`] when no criterion has this id.
 pub fn set_ticked(text: &str, id: &str, ticked: bool) -> Result<String, EditError> {
-    let (task, _) = read(Source { name: "", text });
+    let (task, _) = parse_task(SourceText { name: "", text });
     let criterion = task
-        .criterion(id)
+        .find_criterion(id)
         .ok_or_else(|| EditError::missing("criterion", id))?;
     if criterion.ticked == ticked {
         return Ok(text.to_owned());
     }
     let mark = if ticked { "x" } else { " " };
-    Ok(splice(text, criterion.tick.clone(), mark))
+    Ok(replace_range(text, criterion.tick.clone(), mark))
 }

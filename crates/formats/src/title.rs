@@ -18,13 +18,13 @@ pub const TITLE_CHARS_MAX: usize = 100;
 /// The title of an item; none where nothing says more than its id.
 #[must_use]
 pub fn title_of_item(item: &ItemRow) -> Option<String> {
-    title(&item.id, item.prompt.as_deref(), item.native.as_ref())
+    derive_title(&item.id, item.prompt.as_deref(), item.native.as_ref())
 }
 
 /// The title of an item of a plan that is not stored yet.
 #[must_use]
 pub fn title_of_planned(item: &PlannedItem) -> Option<String> {
-    title(&item.id, item.prompt.as_deref(), item.native.as_ref())
+    derive_title(&item.id, item.prompt.as_deref(), item.native.as_ref())
 }
 
 /// What must be true when an item is done, as its plan says: the criteria of a
@@ -60,19 +60,19 @@ fn words_of_native(native: Option<&Native>) -> Option<String> {
     (plan_format(&native.face)?.words_of_native)(native)
 }
 
-fn title(id: &str, prompt: Option<&str>, native: Option<&Native>) -> Option<String> {
+fn derive_title(id: &str, prompt: Option<&str>, native: Option<&Native>) -> Option<String> {
     let named = native.and_then(|native| {
         let format = plan_format(&native.face)?;
         (format.title_of_native)(native)
     });
     let named = named.filter(|name| !name.trim().is_empty());
-    let text = named.or_else(|| prompt.map(|prompt| without_id(prompt, id).to_owned()))?;
+    let text = named.or_else(|| prompt.map(|prompt| without_prompt_id(prompt, id).to_owned()))?;
     let line = text.lines().map(str::trim).find(|line| !line.is_empty())?;
     let line = line.trim_start_matches('#').trim();
     let clean = without_controls(line);
-    let clean = behind_id(&clean, id);
+    let clean = without_id_prefix(&clean, id);
     let says_more = !clean.is_empty() && clean != id;
-    says_more.then(|| shortened(clean))
+    says_more.then(|| shorten_title(clean))
 }
 
 /// A text without characters that control a terminal. Most have none.
@@ -87,7 +87,7 @@ pub fn without_controls(text: &str) -> Cow<'_, str> {
 
 /// A prompt without the id that stands before it in the prompt of a story:
 /// `**a-1**: Add the login`.
-fn without_id<'p>(prompt: &'p str, id: &str) -> &'p str {
+fn without_prompt_id<'p>(prompt: &'p str, id: &str) -> &'p str {
     let rest = prompt
         .strip_prefix("**")
         .and_then(|rest| rest.strip_prefix(id))
@@ -99,7 +99,7 @@ fn without_id<'p>(prompt: &'p str, id: &str) -> &'p str {
 }
 
 /// A title without the id that people write before it: `A-1: The login works`.
-fn behind_id<'t>(title: &'t str, id: &str) -> &'t str {
+fn without_id_prefix<'t>(title: &'t str, id: &str) -> &'t str {
     let begin = title.get(..id.len());
     let named = begin.is_some_and(|begin| begin.eq_ignore_ascii_case(id));
     let rest = title.get(id.len()..).filter(|_| named);
@@ -107,7 +107,7 @@ fn behind_id<'t>(title: &'t str, id: &str) -> &'t str {
     rest.filter(|rest| !rest.is_empty()).unwrap_or(title)
 }
 
-fn shortened(title: &str) -> String {
+fn shorten_title(title: &str) -> String {
     match title.char_indices().nth(TITLE_CHARS_MAX) {
         Some((end, _)) => format!("{}…", title[..end].trim_end()),
         None => title.to_owned(),
@@ -119,7 +119,7 @@ mod tests {
     use piton_core::RunId;
 
     use super::*;
-    use crate::problem::Source;
+    use crate::problem::SourceText;
     use crate::{prd, sdlc, sprint, task};
 
     #[track_caller]
@@ -129,8 +129,8 @@ mod tests {
         assert_eq!(titles, expected);
     }
 
-    fn source(text: &str) -> Source<'_> {
-        Source { name: "test", text }
+    fn source(text: &str) -> SourceText<'_> {
+        SourceText { name: "test", text }
     }
 
     #[test]
@@ -139,9 +139,9 @@ mod tests {
           {"id": "a", "title": "Add the login", "description": "As a user", "passes": false},
           {"id": "b", "description": "Write it down\nand more", "passes": false},
           {"id": "c", "passes": false}]}"#;
-        let (list, problems) = prd::read(source(text));
+        let (list, problems) = prd::parse_prd(source(text));
         let list = list.unwrap_or_else(|| panic!("{problems:?}"));
-        let plan = prd::import(&list, RunId::PROJECT, "prd", "prd.json");
+        let plan = prd::plan_of_prd(&list, RunId::PROJECT, "prd", "prd.json");
         check(
             &plan.items,
             &[Some("Add the login"), Some("Write it down"), None],
@@ -163,9 +163,9 @@ mod tests {
     fn a_criterion_is_called_by_its_words() {
         let text =
             "# Shop\n\n## Success Criteria\n\n1. [ ] All tests pass\n2. [x] The docs build\n";
-        let (task, problems) = task::read(source(text));
+        let (task, problems) = task::parse_task(source(text));
         assert!(problems.is_empty(), "{problems:?}");
-        let plan = task::import(&task, RunId::PROJECT, "task", "RALPH_TASK.md");
+        let plan = task::plan_of_task(&task, RunId::PROJECT, "task", "RALPH_TASK.md");
         check(
             &plan.items,
             &[Some("All tests pass"), Some("The docs build")],
@@ -176,9 +176,9 @@ mod tests {
     fn an_issue_is_called_by_its_title() {
         let text = r#"{"run_id": "r", "phase": "implementation", "issues": {
           "X-1": {"repo": "shop", "title": "Lay it", "status": "ready", "pr": null, "blocked_by": []}}}"#;
-        let (state, problems) = sdlc::read(source(text));
+        let (state, problems) = sdlc::parse_state(source(text));
         let state = state.unwrap_or_else(|| panic!("{problems:?}"));
-        let plan = sdlc::import(&state, RunId::PROJECT, "shop", "state.json");
+        let plan = sdlc::plan_of_state(&state, RunId::PROJECT, "shop", "state.json");
         check(&plan.items, &[Some("Lay it")]);
     }
 
@@ -190,13 +190,13 @@ mod tests {
              - id: rest\n  status: pending\n  prompt: rest\n";
         let (progress, problems) = sprint::parse_progress(source(text));
         let progress = progress.unwrap_or_else(|| panic!("{problems:?}"));
-        let plan = sprint::import(&progress, RunId::PROJECT, "demo", "demo");
+        let plan = sprint::plan_of_progress(&progress, RunId::PROJECT, "demo", "demo");
         check(&plan.items, &[Some("Build it"), Some("Ship it"), None]);
     }
 
     #[test]
     fn an_id_before_a_title_is_not_said_twice() {
-        let of = |text| title("a-1", Some(text), None);
+        let of = |text| derive_title("a-1", Some(text), None);
         assert_eq!(of("A-1: The login").as_deref(), Some("The login"));
         assert_eq!(of("A-10: The login").as_deref(), Some("A-10: The login"));
         assert_eq!(of("a-1"), None);
@@ -204,7 +204,7 @@ mod tests {
 
     #[test]
     fn a_long_title_is_cut_between_characters() {
-        let long = title("a", Some(&"é".repeat(300)), None).expect("a title");
+        let long = derive_title("a", Some(&"é".repeat(300)), None).expect("a title");
         assert_eq!(long.chars().count(), TITLE_CHARS_MAX + 1);
     }
 }

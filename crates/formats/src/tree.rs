@@ -10,7 +10,7 @@ use crate::problem::Problem;
 
 pub(crate) mod scalar;
 
-pub use scalar::Kind;
+pub use scalar::ScalarKind;
 
 /// How deep collections may be nested in a text that is read.
 pub const DEPTH_MAX: usize = 200;
@@ -20,16 +20,16 @@ pub(crate) const FAULTS_MAX: usize = 100;
 
 /// What could be read of a document, and what is wrong with it.
 #[derive(Clone, Debug)]
-pub struct Parsed {
+pub struct ParsedTree {
     /// The first document; `None` when there is none or its syntax is broken.
-    pub root: Option<Node>,
+    pub root: Option<ValueNode>,
     /// What is wrong, in the order of the file.
-    pub faults: Vec<Fault>,
+    pub faults: Vec<SyntaxFault>,
 }
 
 /// Something that makes a text unfit to be read as one document.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
+pub struct SyntaxFault {
     /// Where.
     pub span: Span,
     /// What was found.
@@ -61,10 +61,10 @@ impl Span {
     };
 }
 
-impl Fault {
+impl SyntaxFault {
     /// The fault as an error of a file.
-    pub(crate) fn problem(self, code: &'static str, file: &str) -> Problem {
-        Problem::error(code, file, "", self.span).saying(self.message, self.hint)
+    pub(crate) fn into_problem(self, code: &'static str, file: &str) -> Problem {
+        Problem::error(code, file, "", self.span).with_message(self.message, self.hint)
     }
 }
 
@@ -73,7 +73,7 @@ impl Fault {
 /// Two nodes are equal when they say the same: spans, and the choice between
 /// quotes and blocks, do not count; whether a scalar is a string does.
 #[derive(Clone, Debug)]
-pub struct Node {
+pub struct ValueNode {
     /// The value.
     pub value: Value,
     /// Its place. A collection starts at its bracket, or, where YAML needs
@@ -87,7 +87,7 @@ pub enum Value {
     /// Text, with the style it was written in.
     Scalar(Scalar),
     /// A list.
-    Seq(Vec<Node>),
+    Seq(Vec<ValueNode>),
     /// A mapping in the order it was written.
     Map(Map),
 }
@@ -118,12 +118,12 @@ pub enum Style {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Map {
     /// The pairs.
-    pub pairs: Vec<(Key, Node)>,
+    pub pairs: Vec<(MapKey, ValueNode)>,
 }
 
 /// The key of a pair.
 #[derive(Clone, Debug)]
-pub struct Key {
+pub struct MapKey {
     /// Its text. Of a list or mapping, what JavaScript makes of it for a key.
     pub text: String,
     /// Its place.
@@ -132,7 +132,7 @@ pub struct Key {
     pub is_collection: bool,
 }
 
-impl PartialEq for Node {
+impl PartialEq for ValueNode {
     fn eq(&self, other: &Self) -> bool {
         self.value == other.value
     }
@@ -143,11 +143,11 @@ impl PartialEq for Scalar {
         let same_text = self.text == other.text && self.is_string() == other.is_string();
         // Nothing, `~` and `null` say the same.
         self.tag == other.tag
-            && (same_text || (self.kind() == Kind::Null && other.kind() == Kind::Null))
+            && (same_text || (self.kind() == ScalarKind::Null && other.kind() == ScalarKind::Null))
     }
 }
 
-impl PartialEq for Key {
+impl PartialEq for MapKey {
     fn eq(&self, other: &Self) -> bool {
         self.text == other.text
     }
@@ -155,16 +155,16 @@ impl PartialEq for Key {
 
 impl Scalar {
     /// The type of the text, as `js-yaml` 4 resolves it.
-    pub fn kind(&self) -> Kind {
-        scalar::kind(self)
+    pub fn kind(&self) -> ScalarKind {
+        scalar::kind_of_scalar(self)
     }
 
     fn is_string(&self) -> bool {
-        self.style != Style::Plain || self.kind() == Kind::Text
+        self.style != Style::Plain || self.kind() == ScalarKind::Text
     }
 }
 
-impl Node {
+impl ValueNode {
     /// A string.
     pub fn string(text: impl Into<String>) -> Self {
         Self::scalar(text.into(), Style::Quoted)
@@ -182,43 +182,43 @@ impl Node {
 
     /// A list.
     pub fn seq(items: Vec<Self>) -> Self {
-        Self::made(Value::Seq(items))
+        Self::without_span(Value::Seq(items))
     }
 
     /// A mapping.
     pub fn map<K: Into<String>>(pairs: impl IntoIterator<Item = (K, Self)>) -> Self {
         let pairs = pairs
             .into_iter()
-            .map(|(key, node)| (Key::new(key), node))
+            .map(|(key, node)| (MapKey::new(key), node))
             .collect();
-        Self::of_map(Map { pairs })
+        Self::from_map(Map { pairs })
     }
 
     /// A mapping of the pairs that are known.
-    pub(crate) fn known<const N: usize>(pairs: [(&str, Option<Self>); N]) -> Self {
+    pub(crate) fn map_of_present<const N: usize>(pairs: [(&str, Option<Self>); N]) -> Self {
         let known = |(key, node): (_, Option<_>)| Some((key, node?));
         Self::map(pairs.into_iter().filter_map(known))
     }
 
     /// A list of texts.
-    pub(crate) fn texts(texts: &[String]) -> Self {
+    pub(crate) fn seq_of_texts(texts: &[String]) -> Self {
         Self::seq(texts.iter().map(Self::string).collect())
     }
 
     /// A mapping that was put together before.
-    pub(crate) fn of_map(map: Map) -> Self {
-        Self::made(Value::Map(map))
+    pub(crate) fn from_map(map: Map) -> Self {
+        Self::without_span(Value::Map(map))
     }
 
     fn scalar(text: String, style: Style) -> Self {
-        Self::made(Value::Scalar(Scalar {
+        Self::without_span(Value::Scalar(Scalar {
             text,
             style,
             tag: None,
         }))
     }
 
-    fn made(value: Value) -> Self {
+    fn without_span(value: Value) -> Self {
         Self {
             value,
             span: Span::default(),
@@ -226,7 +226,7 @@ impl Node {
     }
 
     /// The type of a scalar; `None` for a collection.
-    pub fn kind(&self) -> Option<Kind> {
+    pub fn kind(&self) -> Option<ScalarKind> {
         match &self.value {
             Value::Scalar(scalar) => Some(scalar.kind()),
             Value::Seq(_) | Value::Map(_) => None,
@@ -236,7 +236,7 @@ impl Node {
     /// The text of a scalar that is a string, and of nothing else.
     pub fn as_str(&self) -> Option<&str> {
         match &self.value {
-            Value::Scalar(scalar) if scalar.kind() == Kind::Text => Some(&scalar.text),
+            Value::Scalar(scalar) if scalar.kind() == ScalarKind::Text => Some(&scalar.text),
             Value::Scalar(_) | Value::Seq(_) | Value::Map(_) => None,
         }
     }
@@ -252,8 +252,14 @@ impl Node {
     /// The value of a boolean.
     pub fn as_bool(&self) -> Option<bool> {
         match self.kind() {
-            Some(Kind::Bool(value)) => Some(value),
-            Some(Kind::Null | Kind::Int(_) | Kind::Float(_) | Kind::Timestamp | Kind::Text)
+            Some(ScalarKind::Bool(value)) => Some(value),
+            Some(
+                ScalarKind::Null
+                | ScalarKind::Int(_)
+                | ScalarKind::Float(_)
+                | ScalarKind::Timestamp
+                | ScalarKind::Text,
+            )
             | None => None,
         }
     }
@@ -266,8 +272,14 @@ impl Node {
     /// The value of a whole number.
     pub fn as_i64(&self) -> Option<i64> {
         match self.kind() {
-            Some(Kind::Int(value)) => Some(value),
-            Some(Kind::Null | Kind::Bool(_) | Kind::Float(_) | Kind::Timestamp | Kind::Text)
+            Some(ScalarKind::Int(value)) => Some(value),
+            Some(
+                ScalarKind::Null
+                | ScalarKind::Bool(_)
+                | ScalarKind::Float(_)
+                | ScalarKind::Timestamp
+                | ScalarKind::Text,
+            )
             | None => None,
         }
     }
@@ -279,15 +291,18 @@ impl Node {
     )]
     pub fn as_f64(&self) -> Option<f64> {
         match self.kind() {
-            Some(Kind::Int(value)) => Some(value as f64),
-            Some(Kind::Float(value)) => Some(value),
-            Some(Kind::Null | Kind::Bool(_) | Kind::Timestamp | Kind::Text) | None => None,
+            Some(ScalarKind::Int(value)) => Some(value as f64),
+            Some(ScalarKind::Float(value)) => Some(value),
+            Some(
+                ScalarKind::Null | ScalarKind::Bool(_) | ScalarKind::Timestamp | ScalarKind::Text,
+            )
+            | None => None,
         }
     }
 
     /// Whether this is `null`, `~` or nothing at all.
     pub fn is_null(&self) -> bool {
-        self.kind() == Some(Kind::Null)
+        self.kind() == Some(ScalarKind::Null)
     }
 
     /// The elements of a list.
@@ -317,19 +332,21 @@ impl Node {
             Value::Seq(_) => "a list".to_owned(),
             Value::Map(_) => "a mapping".to_owned(),
             Value::Scalar(scalar) => match scalar.kind() {
-                Kind::Null => "nothing".to_owned(),
-                Kind::Bool(value) => format!("the boolean {value}"),
-                Kind::Int(_) | Kind::Float(_) => format!("the number {}", short(&scalar.text)),
-                Kind::Timestamp => format!("the date {}", short(&scalar.text)),
-                Kind::Text if scalar.text.is_empty() => "an empty string".to_owned(),
-                Kind::Text => format!("the string `{}`", short(&scalar.text)),
+                ScalarKind::Null => "nothing".to_owned(),
+                ScalarKind::Bool(value) => format!("the boolean {value}"),
+                ScalarKind::Int(_) | ScalarKind::Float(_) => {
+                    format!("the number {}", shorten(&scalar.text))
+                }
+                ScalarKind::Timestamp => format!("the date {}", shorten(&scalar.text)),
+                ScalarKind::Text if scalar.text.is_empty() => "an empty string".to_owned(),
+                ScalarKind::Text => format!("the string `{}`", shorten(&scalar.text)),
             },
         }
     }
 }
 
 /// The beginning of a text, fit for a message of one line.
-fn short(text: &str) -> String {
+fn shorten(text: &str) -> String {
     const CHARS_MAX: usize = 40;
     let line = text.lines().next().unwrap_or_default();
     let mut out: String = line.chars().take(CHARS_MAX).collect();
@@ -341,22 +358,22 @@ fn short(text: &str) -> String {
 
 impl Map {
     /// The value under `key`.
-    pub fn get(&self, key: &str) -> Option<&Node> {
+    pub fn get(&self, key: &str) -> Option<&ValueNode> {
         self.entry(key).map(|(_, node)| node)
     }
 
     /// The pair under `key`, for its place.
-    pub fn entry(&self, key: &str) -> Option<&(Key, Node)> {
+    pub fn entry(&self, key: &str) -> Option<&(MapKey, ValueNode)> {
         self.pairs.iter().find(|(have, _)| have.text == key)
     }
 
     /// The pairs, in order.
-    pub fn iter(&self) -> impl Iterator<Item = (&Key, &Node)> {
+    pub fn iter(&self) -> impl Iterator<Item = (&MapKey, &ValueNode)> {
         self.pairs.iter().map(|(key, node)| (key, node))
     }
 }
 
-impl Key {
+impl MapKey {
     /// A key that was made, not read.
     pub fn new(text: impl Into<String>) -> Self {
         Self {
@@ -367,15 +384,15 @@ impl Key {
     }
 }
 
-impl Serialize for Node {
+impl Serialize for ValueNode {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match &self.value {
             Value::Scalar(scalar) => match scalar.kind() {
-                Kind::Null => serializer.serialize_unit(),
-                Kind::Bool(value) => serializer.serialize_bool(value),
-                Kind::Int(value) => serializer.serialize_i64(value),
+                ScalarKind::Null => serializer.serialize_unit(),
+                ScalarKind::Bool(value) => serializer.serialize_bool(value),
+                ScalarKind::Int(value) => serializer.serialize_i64(value),
                 // A float keeps its text: `6673e79` is more likely a commit.
-                Kind::Float(_) | Kind::Timestamp | Kind::Text => {
+                ScalarKind::Float(_) | ScalarKind::Timestamp | ScalarKind::Text => {
                     serializer.serialize_str(&scalar.text)
                 }
             },

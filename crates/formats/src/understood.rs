@@ -15,26 +15,26 @@ use piton_core::native::Native;
 use serde_json::Value as Json;
 use sha2::{Digest as _, Sha256};
 
-use crate::face::CannotShow;
-use crate::json::{self, same};
+use crate::face::RenderError;
+use crate::json::{self, is_same_json};
 use crate::log_convert::PROJECT;
-use crate::native::{VERSION, body, of_body};
+use crate::native::{VERSION, native_body, native_of_body};
 use crate::problem::{Problem, Severity};
-use crate::shape::{Field, Shape, Text, Version, check, is_date_time};
-use crate::tree::{Key, Kind, Map, Node, Span, Value};
+use crate::shape::{FieldShape, FormatVersion, Shape, TextShape, check, is_date_time};
+use crate::tree::{Map, MapKey, ScalarKind, Span, Value, ValueNode};
 
 /// Beyond this a JSON reader that knows doubles only would round.
 const INTEGER_MAX: f64 = 9_007_199_254_740_992.0;
 
 /// Reads `text`, or says what is wrong with its syntax.
-pub(crate) fn read(text: &str, file: &str) -> Result<Node, Vec<Problem>> {
+pub(crate) fn parse_json(text: &str, file: &str) -> Result<ValueNode, Vec<Problem>> {
     let parsed = json::parse(text);
     match parsed.root {
         Some(root) if parsed.faults.is_empty() => Ok(root),
         Some(_) | None => {
             let faults = parsed.faults.into_iter();
             Err(faults
-                .map(|fault| fault.problem("INVALID_JSON", file))
+                .map(|fault| fault.into_problem("INVALID_JSON", file))
                 .collect())
         }
     }
@@ -42,8 +42,8 @@ pub(crate) fn read(text: &str, file: &str) -> Result<Node, Vec<Problem>> {
 
 /// What `shape` demands and `root` does not have, as warnings; errors where
 /// `is_fatal` says so of a problem.
-pub(crate) fn warnings(
-    root: &Node,
+pub(crate) fn shape_warnings(
+    root: &ValueNode,
     shape: &Shape,
     (file, root_name): (&str, &str),
     is_fatal: impl Fn(&Problem) -> bool,
@@ -55,7 +55,7 @@ pub(crate) fn warnings(
         }
     }
     // What a newer version added is nobody's mistake.
-    if adds_keys(root) {
+    if has_newer_minor(root) {
         problems.retain(|problem| problem.is_error() || problem.code != "UNKNOWN_KEY");
     }
     problems
@@ -63,28 +63,28 @@ pub(crate) fn warnings(
 
 /// Whether a document is of a version that may have keys which piton does not
 /// know.
-pub(crate) fn adds_keys(root: &Node) -> bool {
-    version(root).is_some_and(|version| version.minor > Version::CURRENT.minor)
+pub(crate) fn has_newer_minor(root: &ValueNode) -> bool {
+    version_of_document(root).is_some_and(|version| version.minor > FormatVersion::CURRENT.minor)
 }
 
 /// The version that a document names; a number without quotes counts as well.
-pub(crate) fn version(root: &Node) -> Option<Version> {
-    Version::parse(root.get("version")?.text()?)
+pub(crate) fn version_of_document(root: &ValueNode) -> Option<FormatVersion> {
+    FormatVersion::parse(root.get("version")?.text()?)
 }
 
 /// The error of a document that is too new to be read.
-pub(crate) fn too_new(root: &Node, file: &str, root_name: &str) -> Option<Problem> {
-    let sentence = version(root)?.readable().err()?;
+pub(crate) fn too_new_problem(root: &ValueNode, file: &str, root_name: &str) -> Option<Problem> {
+    let sentence = version_of_document(root)?.check_readable().err()?;
     let span = root.get("version").map_or(root.span, |node| node.span);
     let path = format!("{root_name}.version");
     Some(
         Problem::error("VERSION_TOO_NEW", file, path, span)
-            .saying(sentence, "update piton; the file is left as it is"),
+            .with_message(sentence, "update piton; the file is left as it is"),
     )
 }
 
 /// Warns of each id in a list that another element has as well.
-pub(crate) fn repeated_ids(list: &[Node], path: &str, file: &str) -> Vec<Problem> {
+pub(crate) fn repeated_id_problems(list: &[ValueNode], path: &str, file: &str) -> Vec<Problem> {
     let mut seen = HashSet::new();
     let mut problems = Vec::new();
     for (index, node) in list.iter().enumerate() {
@@ -96,68 +96,75 @@ pub(crate) fn repeated_ids(list: &[Node], path: &str, file: &str) -> Vec<Problem
         };
         if !seen.insert(id) {
             let path = format!("{path}[{index}].id");
-            problems.push(Problem::warning("DUPLICATE_ID", file, path, at).saying(
-                "another element before this one has the same id",
-                "give each an id of its own",
-            ));
+            problems.push(
+                Problem::warning("DUPLICATE_ID", file, path, at).with_message(
+                    "another element before this one has the same id",
+                    "give each an id of its own",
+                ),
+            );
         }
     }
     problems
 }
 
 /// A warning about one element.
-pub(crate) fn warning(
+pub(crate) fn element_warning(
     code: &'static str,
     (file, path): (&str, String),
     span: Span,
     words: (&str, &str),
 ) -> Problem {
-    Problem::warning(code, file, path, span).saying(words.0, words.1)
+    Problem::warning(code, file, path, span).with_message(words.0, words.1)
 }
 
 /// What of `node` is as `shape` has it, written in one way.
-pub(crate) fn understood(node: &Node, shape: &Shape) -> Option<Node> {
+pub(crate) fn normalize_node(node: &ValueNode, shape: &Shape) -> Option<ValueNode> {
     match shape {
         Shape::Any => Some(node.clone()),
         Shape::Each(_) => node.as_map().map(|_| node.clone()),
-        Shape::Text(text) => understood_text(node.as_str()?, *text),
-        Shape::Integer { min } => whole(node)
+        Shape::Text(text) => normalize_text(node.as_str()?, *text),
+        Shape::Integer { min } => whole_number(node)
             .filter(|value| min.is_none_or(|min| *value >= i64::from(min)))
-            .map(|value| Node::plain(value.to_string())),
+            .map(|value| ValueNode::plain(value.to_string())),
         Shape::Number { min } => {
             let value = node.as_f64().filter(|value| value.is_finite())?;
             let fits = min.is_none_or(|min| value >= f64::from(min));
             fits.then(|| node.clone())
         }
-        Shape::Bool => node.as_bool().map(Node::bool),
+        Shape::Bool => node.as_bool().map(ValueNode::bool),
         Shape::Null => node.is_null().then(|| node.clone()),
         Shape::List(items) => {
-            let items = node.as_seq()?.iter().map(|item| understood(item, items));
-            Some(Node::seq(items.flatten().collect()))
+            let items = node
+                .as_seq()?
+                .iter()
+                .map(|item| normalize_node(item, items));
+            Some(ValueNode::seq(items.flatten().collect()))
         }
         Shape::Map(fields, _) => {
             let map = node.as_map()?;
             let pairs = fields.iter().filter_map(|field| {
-                let value = understood(map.get(field.key)?, &field.shape)?;
+                let value = normalize_node(map.get(field.key)?, &field.shape)?;
                 Some((field.key, value))
             });
-            Some(Node::map(pairs))
+            Some(ValueNode::map(pairs))
         }
-        Shape::Either(shapes) => shapes.iter().find_map(|shape| understood(node, shape)),
-        Shape::Named(named) => understood(node, &named.shape),
+        Shape::Either(shapes) => shapes.iter().find_map(|shape| normalize_node(node, shape)),
+        Shape::Named(named) => normalize_node(node, &named.shape),
     }
 }
 
-fn understood_text(text: &str, wanted: Text) -> Option<Node> {
+fn normalize_text(text: &str, wanted: TextShape) -> Option<ValueNode> {
     match wanted {
         // An id of the wrong form still is the name of something.
-        Text::Any | Text::NotEmpty | Text::Pattern(_) => Some(Node::string(text)),
-        Text::OneOf(words) => words.contains(&text).then(|| Node::string(text)),
-        Text::DateTime => instant(text).map(|time| Node::string(time.to_string())),
+        TextShape::Any | TextShape::NotEmpty | TextShape::Pattern(_) => {
+            Some(ValueNode::string(text))
+        }
+        TextShape::OneOf(words) => words.contains(&text).then(|| ValueNode::string(text)),
+        TextShape::DateTime => parse_instant(text).map(|time| ValueNode::string(time.to_string())),
     }
 }
 
-fn whole(node: &Node) -> Option<i64> {
+fn whole_number(node: &ValueNode) -> Option<i64> {
     node.as_i64().or_else(|| {
         let value = node.as_f64()?;
         let is_whole = value.fract() == 0.0 && value.abs() <= INTEGER_MAX;
@@ -167,13 +174,13 @@ fn whole(node: &Node) -> Option<i64> {
 }
 
 /// The time that a text of RFC 3339 names.
-pub(crate) fn instant(text: &str) -> Option<Timestamp> {
+pub(crate) fn parse_instant(text: &str) -> Option<Timestamp> {
     is_date_time(text).then(|| text.to_ascii_uppercase().parse().ok())?
 }
 
 /// The time that a text names, taken as UTC when it has no zone.
-pub(crate) fn instant_or_utc(text: &str) -> Option<Timestamp> {
-    instant(text).or_else(|| {
+pub(crate) fn parse_instant_or_utc(text: &str) -> Option<Timestamp> {
+    parse_instant(text).or_else(|| {
         let civil: DateTime = text.trim().parse().ok()?;
         let zoned = civil.to_zoned(TimeZone::UTC).ok()?;
         Some(zoned.timestamp())
@@ -185,35 +192,47 @@ pub(crate) fn instant_or_utc(text: &str) -> Option<Timestamp> {
 /// What says the same stays as it is written; what `wanted` does not speak of
 /// stays. What cannot be understood stays where `native`, the form that the
 /// wanted thing was taken from, has the same: it was never understood.
-pub(crate) fn merged(have: &Node, native: Option<&Node>, wanted: &Node, shape: &Shape) -> Node {
+pub(crate) fn merge_node(
+    have: &ValueNode,
+    native: Option<&ValueNode>,
+    wanted: &ValueNode,
+    shape: &Shape,
+) -> ValueNode {
     match (shape, &have.value, &wanted.value) {
-        (Shape::Named(named), _, _) => merged(have, native, wanted, &named.shape),
+        (Shape::Named(named), _, _) => merge_node(have, native, wanted, &named.shape),
         (Shape::Map(fields, _), Value::Map(map), Value::Map(_)) => {
-            merged_fields(map, native, wanted, fields)
+            merge_fields(map, native, wanted, fields)
         }
-        (Shape::Each(items), Value::Map(map), Value::Map(want)) => merged_each(map, want, items),
-        (Shape::List(items), Value::Seq(list), Value::Seq(want)) if holds_maps(items) => {
-            merged_list(list, native, want, items)
+        (Shape::Each(items), Value::Map(map), Value::Map(want)) => merge_each(map, want, items),
+        (Shape::List(items), Value::Seq(list), Value::Seq(want)) if has_maps(items) => {
+            merge_list(list, native, want, items)
         }
-        _ if stays(have, native, wanted, shape) => have.clone(),
+        _ if is_unchanged(have, native, wanted, shape) => have.clone(),
         _ => wanted.clone(),
     }
 }
 
-fn stays(have: &Node, native: Option<&Node>, wanted: &Node, shape: &Shape) -> bool {
+fn is_unchanged(
+    have: &ValueNode,
+    native: Option<&ValueNode>,
+    wanted: &ValueNode,
+    shape: &Shape,
+) -> bool {
     if matches!(shape, Shape::Any) {
-        return same(have, wanted) || to_json(have) == to_json(wanted);
+        return is_same_json(have, wanted) || to_json(have) == to_json(wanted);
     }
-    match understood(have, shape) {
-        Some(said) => understood(wanted, shape).is_some_and(|wanted| same(&said, &wanted)),
-        None => native.is_some_and(|native| same(native, have)),
+    match normalize_node(have, shape) {
+        Some(said) => {
+            normalize_node(wanted, shape).is_some_and(|wanted| is_same_json(&said, &wanted))
+        }
+        None => native.is_some_and(|native| is_same_json(native, have)),
     }
 }
 
-fn holds_maps(shape: &Shape) -> bool {
+fn has_maps(shape: &Shape) -> bool {
     match shape {
         Shape::Map(..) => true,
-        Shape::Named(named) => holds_maps(&named.shape),
+        Shape::Named(named) => has_maps(&named.shape),
         Shape::Any
         | Shape::Text(_)
         | Shape::Integer { .. }
@@ -226,7 +245,12 @@ fn holds_maps(shape: &Shape) -> bool {
     }
 }
 
-fn merged_fields(have: &Map, native: Option<&Node>, wanted: &Node, fields: &[Field]) -> Node {
+fn merge_fields(
+    have: &Map,
+    native: Option<&ValueNode>,
+    wanted: &ValueNode,
+    fields: &[FieldShape],
+) -> ValueNode {
     let mut map = have.clone();
     for field in fields {
         let Some(want) = wanted.get(field.key) else {
@@ -237,17 +261,17 @@ fn merged_fields(have: &Map, native: Option<&Node>, wanted: &Node, fields: &[Fie
         match place {
             Some(at) => {
                 let node = &map.pairs[at].1;
-                map.pairs[at].1 = merged(node, native_value, want, &field.shape);
+                map.pairs[at].1 = merge_node(node, native_value, want, &field.shape);
             }
             // What is demanded and was not there was filled in, not known.
             None if field.required && native.is_some() && native_value.is_none() => {}
-            None => put(&mut map, field.key, want.clone(), fields),
+            None => insert_key(&mut map, field.key, want.clone(), fields),
         }
     }
-    made(Value::Map(map))
+    node_without_span(Value::Map(map))
 }
 
-fn merged_each(have: &Map, wanted: &Map, shape: &Shape) -> Node {
+fn merge_each(have: &Map, wanted: &Map, shape: &Shape) -> ValueNode {
     let mut map = have.clone();
     let places: HashMap<&str, usize> = have
         .pairs
@@ -257,18 +281,23 @@ fn merged_each(have: &Map, wanted: &Map, shape: &Shape) -> Node {
         .collect();
     for (key, want) in wanted.iter() {
         match places.get(key.text.as_str()) {
-            Some(at) => map.pairs[*at].1 = merged(&map.pairs[*at].1, None, want, shape),
-            None => map.pairs.push((Key::new(&key.text), want.clone())),
+            Some(at) => map.pairs[*at].1 = merge_node(&map.pairs[*at].1, None, want, shape),
+            None => map.pairs.push((MapKey::new(&key.text), want.clone())),
         }
     }
-    made(Value::Map(map))
+    node_without_span(Value::Map(map))
 }
 
 /// Elements are the same by their title, in the order in which they come.
-fn merged_list(have: &[Node], native: Option<&Node>, wanted: &[Node], shape: &Shape) -> Node {
-    let title = |node: &Node| {
+fn merge_list(
+    have: &[ValueNode],
+    native: Option<&ValueNode>,
+    wanted: &[ValueNode],
+    shape: &Shape,
+) -> ValueNode {
+    let title = |node: &ValueNode| {
         node.get("title")
-            .and_then(Node::text)
+            .and_then(ValueNode::text)
             .unwrap_or_default()
             .to_owned()
     };
@@ -281,14 +310,17 @@ fn merged_list(have: &[Node], native: Option<&Node>, wanted: &[Node], shape: &Sh
         known.entry(title(node)).or_default().push_back(index);
     }
     // What was taken from the native form has the order of the mappings there.
-    let natives = native.and_then(Node::as_seq).unwrap_or_default().iter();
+    let natives = native
+        .and_then(ValueNode::as_seq)
+        .unwrap_or_default()
+        .iter();
     let mut natives = natives.filter(|node| node.as_map().is_some());
     let mut out = Vec::with_capacity(wanted.len());
     for want in wanted {
         let native = natives.next();
         let known = known.get_mut(&title(want)).and_then(VecDeque::pop_front);
         out.push(match known {
-            Some(index) => merged(&have[index], native, want, shape),
+            Some(index) => merge_node(&have[index], native, want, shape),
             None => want.clone(),
         });
     }
@@ -298,11 +330,11 @@ fn merged_list(have: &[Node], native: Option<&Node>, wanted: &[Node], shape: &Sh
             out.insert(index.min(out.len()), node.clone());
         }
     }
-    Node::seq(out)
+    ValueNode::seq(out)
 }
 
 /// Puts a new key where the table has it.
-pub(crate) fn put(map: &mut Map, key: &str, node: Node, fields: &[Field]) {
+pub(crate) fn insert_key(map: &mut Map, key: &str, node: ValueNode, fields: &[FieldShape]) {
     let rank = |name: &str| fields.iter().position(|field| field.key == name);
     let own = rank(key);
     let before = map
@@ -310,72 +342,74 @@ pub(crate) fn put(map: &mut Map, key: &str, node: Node, fields: &[Field]) {
         .iter()
         .rposition(|(have, _)| own.is_none() || rank(&have.text).is_some_and(|at| Some(at) < own));
     let at = before.map_or(0, |at| at + 1);
-    map.pairs.insert(at, (Key::new(key), node));
+    map.pairs.insert(at, (MapKey::new(key), node));
 }
 
 /// Gives a key this value, in its place or in a new one.
-pub(crate) fn set(map: &mut Map, key: &str, node: Node, fields: &[Field]) {
+pub(crate) fn set_key(map: &mut Map, key: &str, node: ValueNode, fields: &[FieldShape]) {
     match map.pairs.iter_mut().find(|(have, _)| have.text == key) {
         Some((_, value)) => *value = node,
-        None => put(map, key, node, fields),
+        None => insert_key(map, key, node, fields),
     }
 }
 
-fn made(value: Value) -> Node {
-    Node {
+fn node_without_span(value: Value) -> ValueNode {
+    ValueNode {
         value,
         span: Span::default(),
     }
 }
 
 /// A document that is a mapping, to be changed.
-pub(crate) fn into_map(node: Node) -> Result<Map, CannotShow> {
+pub(crate) fn into_map(node: ValueNode) -> Result<Map, RenderError> {
     match node.value {
         Value::Map(map) => Ok(map),
-        Value::Scalar(_) | Value::Seq(_) => Err(CannotShow("not a JSON object".to_owned())),
+        Value::Scalar(_) | Value::Seq(_) => Err(RenderError("not a JSON object".to_owned())),
     }
 }
 
-pub(crate) fn from_map(map: Map) -> Node {
-    made(Value::Map(map))
+pub(crate) fn from_map(map: Map) -> ValueNode {
+    node_without_span(Value::Map(map))
 }
 
 /// The id that an element has.
-pub(crate) fn id_of(node: &Node) -> Option<String> {
-    node.get("id").and_then(Node::as_str).map(str::to_owned)
+pub(crate) fn id_of_element(node: &ValueNode) -> Option<String> {
+    node.get("id")
+        .and_then(ValueNode::as_str)
+        .map(str::to_owned)
 }
 
 /// When an element of a log says that it happened.
-pub(crate) fn timestamp_of(node: &Node) -> Option<Timestamp> {
+pub(crate) fn timestamp_of_element(node: &ValueNode) -> Option<Timestamp> {
     node.get("timestamp")
-        .and_then(Node::as_str)
-        .and_then(instant_or_utc)
+        .and_then(ValueNode::as_str)
+        .and_then(parse_instant_or_utc)
 }
 
 /// A list of elements with ids, to be shown rows.
 pub(crate) struct Elements {
-    list: Vec<Node>,
+    list: Vec<ValueNode>,
     by_id: HashMap<String, Vec<usize>>,
     shape: &'static Shape,
     /// When the thing that an element says happened, where the list is a log.
-    time_of: Option<fn(&Node) -> Option<Timestamp>>,
+    time_of: Option<fn(&ValueNode) -> Option<Timestamp>>,
     changed: bool,
 }
 
 impl Elements {
     /// The list under `key`, whose elements `name_of` names; none is an empty one.
-    pub(crate) fn of(
+    pub(crate) fn from_map(
         map: &Map,
         key: &str,
         shape: &'static Shape,
-        name_of: fn(&Node) -> Option<String>,
-    ) -> Result<Self, CannotShow> {
+        name_of: fn(&ValueNode) -> Option<String>,
+    ) -> Result<Self, RenderError> {
         let list = match map.get(key) {
             None => Vec::new(),
             Some(node) if node.is_null() => Vec::new(),
             Some(node) => node
                 .as_seq()
-                .ok_or_else(|| CannotShow(format!("`{key}` is {}, not a list", node.describe())))?
+                .ok_or_else(|| RenderError(format!("`{key}` is {}, not a list", node.describe())))?
                 .to_vec(),
         };
         let mut by_id: HashMap<String, Vec<usize>> = HashMap::new();
@@ -395,18 +429,18 @@ impl Elements {
 
     /// The same list as a log: what is not there yet comes behind the last that
     /// happened before it or at the same time.
-    pub(crate) fn by_time(mut self, time_of: fn(&Node) -> Option<Timestamp>) -> Self {
+    pub(crate) fn ordered_by_time(mut self, time_of: fn(&ValueNode) -> Option<Timestamp>) -> Self {
         self.time_of = Some(time_of);
         self
     }
 
     /// The first element that is called so.
-    pub(crate) fn get(&self, id: &str) -> Option<&Node> {
+    pub(crate) fn get(&self, id: &str) -> Option<&ValueNode> {
         self.list.get(*self.by_id.get(id)?.first()?)
     }
 
     /// All of them.
-    pub(crate) fn list(&self) -> &[Node] {
+    pub(crate) fn list(&self) -> &[ValueNode] {
         &self.list
     }
 
@@ -414,34 +448,46 @@ impl Elements {
     /// or, in a log, where its time is.
     ///
     /// `fresh` is how it is written where it is not there yet.
-    pub(crate) fn show(&mut self, id: &str, native: Option<&Node>, wanted: &Node, fresh: Node) {
+    pub(crate) fn write_element(
+        &mut self,
+        id: &str,
+        native: Option<&ValueNode>,
+        wanted: &ValueNode,
+        fresh: ValueNode,
+    ) {
         let all = self.by_id.get(id).map(Vec::as_slice).unwrap_or_default();
         let Some(first) = all.first().copied() else {
-            if !self.stands_under_its_first_name(id, native, wanted) {
+            if !self.is_under_first_name(id, native, wanted) {
                 self.push(id, fresh);
             }
             return;
         };
         // Where several have the name, one that says it already is the one.
-        if !self.is_said_by_any(all, native, wanted) {
-            self.list[first] = merged(&self.list[first], native, wanted, self.shape);
+        if !self.has_same_element(all, native, wanted) {
+            self.list[first] = merge_node(&self.list[first], native, wanted, self.shape);
             self.changed = true;
         }
     }
 
-    fn is_said_by_any(&self, all: &[usize], native: Option<&Node>, wanted: &Node) -> bool {
+    fn has_same_element(
+        &self,
+        all: &[usize],
+        native: Option<&ValueNode>,
+        wanted: &ValueNode,
+    ) -> bool {
         let mut all = all.iter().map(|at| &self.list[*at]);
-        all.any(|have| same(&merged(have, native, wanted, self.shape), have))
+        all.any(|have| is_same_json(&merge_node(have, native, wanted, self.shape), have))
     }
 
-    fn push(&mut self, id: &str, mut node: Node) {
+    fn push(&mut self, id: &str, mut node: ValueNode) {
         // What it was taken from may have none, and would not be known again.
         if let Value::Map(map) = &mut node.value
             && map.get("id").is_none()
         {
-            map.pairs.insert(0, (Key::new("id"), Node::string(id)));
+            map.pairs
+                .insert(0, (MapKey::new("id"), ValueNode::string(id)));
         }
-        let index = self.place_of(&node);
+        let index = self.position_for(&node);
         if index < self.list.len() {
             let behind = self.by_id.values_mut().flatten();
             behind.filter(|at| **at >= index).for_each(|at| *at += 1);
@@ -452,7 +498,7 @@ impl Elements {
     }
 
     /// Where an element that is not there yet belongs.
-    fn place_of(&self, node: &Node) -> usize {
+    fn position_for(&self, node: &ValueNode) -> usize {
         let end = self.list.len();
         let Some(time_of) = self.time_of else {
             return end;
@@ -460,47 +506,57 @@ impl Elements {
         let Some(time) = time_of(node) else {
             return end;
         };
-        let is_later = |other: &Node| time_of(other).is_some_and(|other| other > time);
+        let is_later = |other: &ValueNode| time_of(other).is_some_and(|other| other > time);
         let before = self.list.iter().rposition(|other| !is_later(other));
         before.map_or(0, |before| before + 1)
     }
 
     /// Whether the thing stands in the file under a name that another one has
     /// as well, for which it was called `NAME-2` in the journal.
-    fn stands_under_its_first_name(&self, id: &str, native: Option<&Node>, wanted: &Node) -> bool {
+    fn is_under_first_name(
+        &self,
+        id: &str,
+        native: Option<&ValueNode>,
+        wanted: &ValueNode,
+    ) -> bool {
         let Some((base, suffix)) = id.rsplit_once('-') else {
             return false;
         };
         if suffix.is_empty() || !suffix.bytes().all(|b| b.is_ascii_digit()) {
             return false;
         }
-        self.is_said_under(base, native, wanted)
+        self.has_same_under_id(base, native, wanted)
     }
 
     /// Whether an element of this id says what is wanted, but for the id.
-    pub(crate) fn is_said_under(&self, id: &str, native: Option<&Node>, wanted: &Node) -> bool {
+    pub(crate) fn has_same_under_id(
+        &self,
+        id: &str,
+        native: Option<&ValueNode>,
+        wanted: &ValueNode,
+    ) -> bool {
         let all = self.by_id.get(id);
-        all.is_some_and(|all| self.is_said_by_any(all, native, &renamed(wanted, id)))
+        all.is_some_and(|all| self.has_same_element(all, native, &with_id(wanted, id)))
     }
 
     /// The list, when it is not as it was.
-    pub(crate) fn changed(self) -> Option<Node> {
-        self.changed.then(|| Node::seq(self.list))
+    pub(crate) fn into_changed(self) -> Option<ValueNode> {
+        self.changed.then(|| ValueNode::seq(self.list))
     }
 }
 
-fn renamed(node: &Node, id: &str) -> Node {
+fn with_id(node: &ValueNode, id: &str) -> ValueNode {
     let mut node = node.clone();
     if let Value::Map(map) = &mut node.value {
-        set(map, "id", Node::string(id), &[]);
+        set_key(map, "id", ValueNode::string(id), &[]);
     }
     node
 }
 
 /// The element that a thing was taken from, where it was kept.
-pub(crate) fn native_node(native: Option<&Native>, face: &str) -> Option<Node> {
+pub(crate) fn native_node(native: Option<&Native>, face: &str) -> Option<ValueNode> {
     let native = native.filter(|native| native.version == VERSION);
-    let parsed = json::parse(body(native, face)?);
+    let parsed = json::parse(native_body(native, face)?);
     parsed
         .root
         .filter(|root| parsed.faults.is_empty() && root.as_map().is_some())
@@ -508,24 +564,28 @@ pub(crate) fn native_node(native: Option<&Native>, face: &str) -> Option<Node> {
 
 /// What is written of a thing that is not in the file yet: on what it was taken
 /// from, where that was kept.
-pub(crate) fn on_native(native: Option<&Node>, wanted: &Node, shape: &Shape) -> Node {
+pub(crate) fn merge_on_native(
+    native: Option<&ValueNode>,
+    wanted: &ValueNode,
+    shape: &Shape,
+) -> ValueNode {
     match native {
-        Some(node) => merged(node, Some(node), wanted, shape),
+        Some(node) => merge_node(node, Some(node), wanted, shape),
         None => wanted.clone(),
     }
 }
 
 /// An element as it is read once it is written, with its text.
-pub(crate) fn read_back(node: &Node) -> Option<(String, Node)> {
+pub(crate) fn render_and_parse(node: &ValueNode) -> Option<(String, ValueNode)> {
     let text = json::render(node);
     let root = json::parse(&text).root?;
     Some((text, root))
 }
 
 /// The text of an element, to be kept with what was taken from it.
-pub(crate) fn native(text: &str, node: &Node, face: &str) -> Option<Native> {
+pub(crate) fn native_of_element(text: &str, node: &ValueNode, face: &str) -> Option<Native> {
     let body = text.get(node.span.start..node.span.end)?;
-    Some(of_body(face, body.to_owned()))
+    Some(native_of_body(face, body.to_owned()))
 }
 
 /// Sixteen bytes that only these parts have.
@@ -545,7 +605,7 @@ pub(crate) fn digest(parts: &[&str]) -> [u8; 16] {
 
 /// An id made of a digest, as UUIDs of version 8 are: the same for the same
 /// entry, whenever it is read.
-pub(crate) fn attempt_id(digest: [u8; 16]) -> AttemptId {
+pub(crate) fn attempt_id_of_digest(digest: [u8; 16]) -> AttemptId {
     const VERSION: u128 = 0xf << 76;
     const VARIANT: u128 = 0b11 << 62;
     let bits = u128::from_be_bytes(digest) & !(VERSION | VARIANT);
@@ -557,19 +617,27 @@ pub(crate) fn attempt_id(digest: [u8; 16]) -> AttemptId {
 
 /// What a document says beside these lists, by key, its project under one word
 /// whatever it calls that; of its metadata what is not counted anew.
-pub(crate) fn said_of_whole(text: &str, project: &str, lists: &[&str]) -> BTreeMap<String, String> {
+pub(crate) fn document_fields(
+    text: &str,
+    project: &str,
+    lists: &[&str],
+) -> BTreeMap<String, String> {
     const COUNTED: [&str; 4] = ["version", "total_entries", "oldest_entry", "last_updated"];
     let root = json::parse(text).root;
-    let pairs = root.as_ref().and_then(Node::as_map).map(|map| map.iter());
+    let pairs = root
+        .as_ref()
+        .and_then(ValueNode::as_map)
+        .map(|map| map.iter());
     let pairs = pairs.into_iter().flatten();
-    let inner = |(key, node): (&Key, &Node)| match node.as_map().filter(|_| key.text == "metadata")
-    {
-        Some(map) => map
-            .iter()
-            .map(|(key, node)| (key.text.clone(), node.clone()))
-            .collect(),
-        None => vec![(key.text.clone(), node.clone())],
-    };
+    let inner =
+        |(key, node): (&MapKey, &ValueNode)| match node.as_map().filter(|_| key.text == "metadata")
+        {
+            Some(map) => map
+                .iter()
+                .map(|(key, node)| (key.text.clone(), node.clone()))
+                .collect(),
+            None => vec![(key.text.clone(), node.clone())],
+        };
     pairs
         .flat_map(inner)
         .filter(|(key, node)| {
@@ -591,7 +659,7 @@ pub(crate) fn said_of_whole(text: &str, project: &str, lists: &[&str]) -> BTreeM
 }
 
 /// A tree as a JSON value. A number that no double holds becomes its text.
-pub(crate) fn to_json(node: &Node) -> Json {
+pub(crate) fn to_json(node: &ValueNode) -> Json {
     match &node.value {
         Value::Seq(items) => Json::Array(items.iter().map(to_json).collect()),
         Value::Map(map) => Json::Object(
@@ -600,51 +668,51 @@ pub(crate) fn to_json(node: &Node) -> Json {
                 .collect(),
         ),
         Value::Scalar(scalar) => match scalar.kind() {
-            Kind::Null => Json::Null,
-            Kind::Bool(value) => Json::Bool(value),
-            Kind::Int(_) | Kind::Float(_) => serde_json::from_str(&scalar.text)
+            ScalarKind::Null => Json::Null,
+            ScalarKind::Bool(value) => Json::Bool(value),
+            ScalarKind::Int(_) | ScalarKind::Float(_) => serde_json::from_str(&scalar.text)
                 .unwrap_or_else(|_| Json::String(scalar.text.clone())),
-            Kind::Timestamp | Kind::Text => Json::String(scalar.text.clone()),
+            ScalarKind::Timestamp | ScalarKind::Text => Json::String(scalar.text.clone()),
         },
     }
 }
 
 /// A JSON value as a tree.
-pub(crate) fn from_json(value: &Json) -> Node {
+pub(crate) fn from_json(value: &Json) -> ValueNode {
     match value {
-        Json::Null => Node::plain("null"),
-        Json::Bool(value) => Node::bool(*value),
-        Json::Number(number) => Node::plain(number.to_string()),
-        Json::String(text) => Node::string(text),
-        Json::Array(items) => Node::seq(items.iter().map(from_json).collect()),
-        Json::Object(map) => Node::map(map.iter().map(|(key, value)| (key, from_json(value)))),
+        Json::Null => ValueNode::plain("null"),
+        Json::Bool(value) => ValueNode::bool(*value),
+        Json::Number(number) => ValueNode::plain(number.to_string()),
+        Json::String(text) => ValueNode::string(text),
+        Json::Array(items) => ValueNode::seq(items.iter().map(from_json).collect()),
+        Json::Object(map) => ValueNode::map(map.iter().map(|(key, value)| (key, from_json(value)))),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::shape::Rest;
+    use crate::shape::OtherKeys;
 
     static SHAPE: Shape = Shape::Map(
         &[
-            Field::required("id", Shape::TEXT),
-            Field::required("at", Shape::DATE_TIME),
-            Field::optional("count", Shape::COUNT),
-            Field::optional("word", Shape::one_of(&["a", "b"])),
+            FieldShape::required("id", Shape::TEXT),
+            FieldShape::required("at", Shape::DATE_TIME),
+            FieldShape::optional("count", Shape::COUNT),
+            FieldShape::optional("word", Shape::one_of(&["a", "b"])),
         ],
-        Rest::Closed,
+        OtherKeys::Closed,
     );
 
     #[track_caller]
-    fn node(text: &str) -> Node {
-        read(text, "f").expect("JSON")
+    fn node(text: &str) -> ValueNode {
+        parse_json(text, "f").expect("JSON")
     }
 
     #[track_caller]
     fn check_merge(have: &str, native: Option<&str>, wanted: &str, expect: &str) {
         let native = native.map(node);
-        let out = merged(&node(have), native.as_ref(), &node(wanted), &SHAPE);
+        let out = merge_node(&node(have), native.as_ref(), &node(wanted), &SHAPE);
         assert_eq!(json::render(&out), json::render(&node(expect)));
     }
 
@@ -674,14 +742,14 @@ mod tests {
 
     #[test]
     fn a_time_needs_a_zone_unless_it_is_only_sorted_by() {
-        assert_eq!(instant("2026-01-15 10:00:00"), None);
+        assert_eq!(parse_instant("2026-01-15 10:00:00"), None);
         assert_eq!(
-            instant("2026-01-15t10:00:00z"),
-            instant("2026-01-15T10:00:00Z")
+            parse_instant("2026-01-15t10:00:00z"),
+            parse_instant("2026-01-15T10:00:00Z")
         );
         assert_eq!(
-            instant_or_utc("2026-01-15 10:00:00"),
-            instant("2026-01-15T10:00:00Z")
+            parse_instant_or_utc("2026-01-15 10:00:00"),
+            parse_instant("2026-01-15T10:00:00Z")
         );
     }
 }

@@ -17,7 +17,7 @@ mod writing;
 use std::sync::Arc;
 use std::time::Duration;
 
-use piton_engine::held::Given;
+use piton_engine::held::AssignedWork;
 use piton_engine::{Failure, World};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation,
@@ -27,8 +27,8 @@ use rmcp::model::{
 use rmcp::service::{RequestContext, ServerInitializeError};
 use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt as _};
 
-use self::answer::Answer;
-use self::desk::Desk;
+use self::answer::ToolAnswer;
+use self::desk::ClientSession;
 use self::resources::RESOURCES;
 use self::tools::{TOOLS, Tool};
 
@@ -51,7 +51,7 @@ const LAST_WRITES: Duration = Duration::from_secs(5);
 /// The service: the same for every transport, one for each client.
 #[derive(Clone, Debug)]
 pub struct Service {
-    desk: Arc<Desk>,
+    desk: Arc<ClientSession>,
 }
 
 impl Service {
@@ -60,14 +60,14 @@ impl Service {
     #[must_use]
     pub fn new(world: World, item: Option<String>) -> Self {
         Self {
-            desk: Arc::new(Desk { world, item }),
+            desk: Arc::new(ClientSession { world, item }),
         }
     }
 
     /// Calls a verb on a thread that may wait for a disk.
-    async fn call<T: Send + 'static>(
+    async fn call_blocking<T: Send + 'static>(
         &self,
-        verb: impl FnOnce(&Desk) -> T + Send + 'static,
+        verb: impl FnOnce(&ClientSession) -> T + Send + 'static,
     ) -> Result<T, ErrorData> {
         let desk = Arc::clone(&self.desk);
         let called = tokio::task::spawn_blocking(move || verb(&desk)).await;
@@ -84,8 +84,8 @@ impl ServerHandler for Service {
             .build();
         let mut config = ServerConfig::new(capabilities);
         config.server_info = Implementation::new("piton", env!("CARGO_PKG_VERSION"));
-        let given = Given::of(&self.desk.world, self.desk.item.as_deref());
-        let instructions = if given.is_watched() {
+        let given = AssignedWork::from_environment(&self.desk.world, self.desk.item.as_deref());
+        let instructions = if given.is_supervised() {
             INSTRUCTIONS_IN_ATTEMPT
         } else {
             INSTRUCTIONS
@@ -100,7 +100,7 @@ impl ServerHandler for Service {
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         Ok(ListToolsResult::with_all_items(
-            TOOLS.iter().map(Tool::listed).collect(),
+            TOOLS.iter().map(Tool::protocol_tool).collect(),
         ))
     }
 
@@ -123,9 +123,9 @@ impl ServerHandler for Service {
         let client = context.client_info().map(|client| client.name);
         let arguments = request.arguments.unwrap_or_default();
         let answer = self
-            .call(move |desk| tool.answer(desk, arguments, client.as_deref()))
+            .call_blocking(move |desk| tool.call(desk, arguments, client.as_deref()))
             .await?;
-        Ok(in_protocol(answer).into())
+        Ok(to_protocol_result(answer).into())
     }
 
     async fn list_resources(
@@ -134,7 +134,10 @@ impl ServerHandler for Service {
         _: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
         Ok(ListResourcesResult::with_all_items(
-            RESOURCES.iter().map(resources::Resource::listed).collect(),
+            RESOURCES
+                .iter()
+                .map(resources::Resource::protocol_resource)
+                .collect(),
         ))
     }
 
@@ -150,18 +153,18 @@ impl ServerHandler for Service {
                 None,
             ));
         };
-        let read = self.call(|desk| (resource.read)(desk)).await?;
+        let read = self.call_blocking(|desk| (resource.read)(desk)).await?;
         let answer = read.map_err(|failure| {
-            ErrorData::internal_error(Answer::of_failure(&failure).text, None)
+            ErrorData::internal_error(ToolAnswer::from_failure(&failure).text, None)
         })?;
-        let contents =
-            ResourceContents::text(answer.bounded().text, uri).with_mime_type(resources::MARKDOWN);
+        let contents = ResourceContents::text(answer.shorten_to_limit().text, uri)
+            .with_mime_type(resources::MARKDOWN);
         Ok(ReadResourceResult::new(vec![contents]).into())
     }
 }
 
-fn in_protocol(answer: Answer) -> CallToolResult {
-    let answer = answer.bounded();
+fn to_protocol_result(answer: ToolAnswer) -> CallToolResult {
+    let answer = answer.shorten_to_limit();
     let content = vec![ContentBlock::text(answer.text)];
     let mut result = if answer.is_error {
         CallToolResult::error(content)
@@ -182,7 +185,7 @@ pub fn serve_stdio(world: World, item: Option<String>) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
-        .map_err(|error| fault("the server cannot be started").because(error))?;
+        .map_err(|error| server_fault("the server cannot be started").with_source(error))?;
     let served = runtime.block_on(async {
         let service = Service::new(world, item);
         match service.serve(rmcp::transport::stdio()).await {
@@ -190,7 +193,7 @@ pub fn serve_stdio(world: World, item: Option<String>) -> Result<(), Failure> {
                 let ended = running.waiting().await;
                 ended
                     .map(drop)
-                    .map_err(|error| fault("the server was ended").because(error))
+                    .map_err(|error| server_fault("the server was ended").with_source(error))
             }
             // Somebody looked whether it starts, and left.
             Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
@@ -198,8 +201,8 @@ pub fn serve_stdio(world: World, item: Option<String>) -> Result<(), Failure> {
                 "usage",
                 "the client did not begin with a request of the protocol",
             )
-            .hint("`piton mcp` is started by a program that speaks the Model Context Protocol; see `piton mcp --help`")
-            .because(error)),
+            .with_hint("`piton mcp` is started by a program that speaks the Model Context Protocol; see `piton mcp --help`")
+            .with_source(error)),
         }
     });
     // What is being stored is stored; a read of stdin that nobody ends is left.
@@ -207,6 +210,6 @@ pub fn serve_stdio(world: World, item: Option<String>) -> Result<(), Failure> {
     served
 }
 
-fn fault(message: &str) -> Failure {
+fn server_fault(message: &str) -> Failure {
     Failure::new("store.fault", message)
 }

@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use piton_core::id::StreamId;
-use piton_core::{Command, CommandId, Draft, Event, Facts, Need, Refusal, RunId, Tables};
+use piton_core::{CallerFacts, Command, CommandId, Draft, Event, Need, Refusal, RunId, Tables};
 
 /// A command as a store gets it.
 #[derive(Debug)]
 pub struct StoredCommand<'o> {
     pub id: CommandId,
     pub command: &'o Command,
-    pub facts: &'o Facts,
+    pub facts: &'o CallerFacts,
     pub now: Timestamp,
 }
 

@@ -1,10 +1,12 @@
 //! Edits out of nowhere, for worlds in which anything may happen.
 
-use piton_core::command::Word;
+use piton_core::command::EditAuthor;
 use piton_core::gate::Gate;
 use piton_core::native::Native;
-use piton_core::plan::{Past, PlannedItem};
-use piton_core::{DecisionId, DecisionKind, Edit, ItemRow, ItemState, Node, Place, RunState};
+use piton_core::plan::{ImportedItemHistory, PlannedItem};
+use piton_core::{
+    DecisionId, DecisionKind, Edit, ItemRow, ItemState, Node, RunState, TreePosition,
+};
 
 use crate::world::{ALL_ITEM_STATES, World};
 
@@ -109,7 +111,7 @@ pub fn new_item(parent: Option<&Node>, id: &str, state: ItemState) -> PlannedIte
     PlannedItem {
         node: Node::child(parent, id, 1),
         id: id.to_owned(),
-        place: Place(place).child(0),
+        place: TreePosition(place).child(0),
         state,
         prompt: Some(format!("do {id}")),
         model: None,
@@ -118,11 +120,11 @@ pub fn new_item(parent: Option<&Node>, id: &str, state: ItemState) -> PlannedIte
         approval: false,
         depends_on: Vec::new(),
         native: None,
-        past: Past::default(),
+        past: ImportedItemHistory::default(),
         piece_of: None,
         injected: None,
         claims: piton_core::evidence::ClaimOverrides::default(),
-        turn: piton_core::plan::Turn::default(),
+        turn: piton_core::plan::ItemTurn::default(),
         scope: piton_core::scope::FileScope::default(),
         repository: None,
         wait: None,
@@ -172,10 +174,10 @@ fn draw_insert(items: &[&ItemRow], draw: Draw<'_>) -> Edit {
 
 /// The word of a person who was asked about the file, or whose question is not
 /// there any more.
-pub fn a_persons(world: &World) -> Word {
+pub fn a_persons(world: &World) -> EditAuthor {
     let mut open = world.tables.open_decisions(world.run);
     let about = open.find(|row| row.kind == DecisionKind::FileConflict);
-    Word::Person {
+    EditAuthor::Person {
         decision: about.map_or(DecisionId(uuid::Uuid::nil()), |row| row.id),
         why: None,
     }

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use piton_core::Node;
-use piton_core::merge::{MadeMerge, MergeReturn, MergeStep};
+use piton_core::merge::{MergeCommit, MergeReturn, MergeStep};
 
 /// What a tree holds.
 pub type Files = BTreeMap<String, u64>;
@@ -241,7 +241,7 @@ impl Repo {
         let is_checked = files == self.commits[work].files;
         let commit = self.commit(vec![onto, work], files);
         MergeStep::Start {
-            made: MadeMerge {
+            made: MergeCommit {
                 onto: self.name(onto),
                 commit: self.name(commit),
                 tree: format!("tree-{}", self.name(commit)),
@@ -250,7 +250,7 @@ impl Repo {
         }
     }
 
-    pub fn check_merge(&self, made: &MadeMerge) -> MergeStep {
+    pub fn check_merge(&self, made: &MergeCommit) -> MergeStep {
         match self.is_red(&self.commits[self.index(&made.commit)].files) {
             false => MergeStep::Pass,
             true => MergeStep::Return {
@@ -265,7 +265,7 @@ impl Repo {
     }
 
     /// Moves the target, by compare and swap.
-    pub fn move_target(&mut self, made: &MadeMerge) -> MergeStep {
+    pub fn move_target(&mut self, made: &MergeCommit) -> MergeStep {
         let (onto, commit) = (self.index(&made.onto), self.index(&made.commit));
         if self.ancestors(self.target).contains(&commit) {
             return MergeStep::End;
@@ -336,7 +336,7 @@ impl Repo {
             self.commit(vec![onto, base], files)
         };
         MergeStep::Start {
-            made: MadeMerge {
+            made: MergeCommit {
                 onto: self.name(onto),
                 commit: self.name(commit),
                 tree: format!("tree-{}", self.name(commit)),
@@ -374,7 +374,7 @@ impl Repo {
     pub fn check_merged(&self, unit: &Node, is_done: impl Fn(&Node) -> bool) {
         let files = &self.commits[self.target].files;
         for (node, value) in &self.written {
-            if piton_core::lane::unit_of(node) == *unit && is_done(node) {
+            if piton_core::lane::unit_of_node(node) == *unit && is_done(node) {
                 let there = files.get(&own_file(node));
                 assert_eq!(there, Some(value), "the work on {node} was lost");
             }

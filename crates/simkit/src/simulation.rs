@@ -12,29 +12,29 @@ mod several;
 mod waits;
 
 use piton_core::gate::{Gate, GateReport};
-use piton_core::lane::{LaneHold, LaneTerms, TargetRow, unit_of};
-use piton_core::merge::{MadeMerge, MergeRow, MergeState, MergeStep};
+use piton_core::lane::{LaneHold, LaneTerms, TargetRow, unit_of_node};
+use piton_core::merge::{MergeCommit, MergeRow, MergeState, MergeStep};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::num::NonZeroUsize;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use jiff::{SignedDuration, Timestamp};
 use piton_core::attempt::Report;
-use piton_core::classify::Category;
-use piton_core::command::Word;
-use piton_core::event::Change;
+use piton_core::classify::FailureCategory;
+use piton_core::command::EditAuthor;
+use piton_core::event::ItemChange;
 use piton_core::evidence::{Baseline, Evidence, Level, Worth, level_of_evidence};
 
-use piton_core::policy::{Limits, Policy, Retry};
+use piton_core::policy::{Limits, Policy, RetryPolicy};
 use piton_core::recover::Recovery;
 use piton_core::run::Pause;
 use piton_core::run_loop::{
-    BaselineAnswer, Effect, Ending, Input, LaneEnd, MergeEnd, Options, RunLoop,
+    BaselineAnswer, Effect, Input, LaneEnd, MergeEnd, RunLoop, RunLoopEnding, RunLoopOptions,
 };
 use piton_core::trouble::Trouble;
 use piton_core::{
-    AttemptId, Command, DecisionKind, Edit, Event, ItemRow, ItemState, Need, Node, Outcome,
-    Recorded, Refusal, Role, RunState, Tables, Verb,
+    AttemptId, Command, DecisionKind, DecodedRecord, Edit, Event, ItemRow, ItemState, Need, Node,
+    Outcome, Refusal, Role, RunState, Tables, Verb,
 };
 
 use self::checks::Checks;
@@ -117,21 +117,21 @@ impl Script {
         let failed = |category| Report {
             category: Some(category),
             error: Some(format!("it broke at turn {turn}")),
-            ..Report::bare(Outcome::Failed)
+            ..Report::with_outcome(Outcome::Failed)
         };
         match self.number(role.as_str(), node, turn) {
             number if role == Role::Reviewer => reviews::report(number, turn),
-            _ if turn >= 4 && role != Role::Split => Report::bare(Outcome::Completed),
-            0..=9 => failed(Category::Network),
-            10..=14 => failed(Category::Logic),
+            _ if turn >= 4 && role != Role::Split => Report::with_outcome(Outcome::Completed),
+            0..=9 => failed(FailureCategory::Network),
+            10..=14 => failed(FailureCategory::Logic),
             15..=18 => needs_human("how?"),
-            19..=21 => Report::bare(Outcome::Blocked),
-            22..=24 => Report::bare(Outcome::Partial),
-            25..=29 => failed(Category::Logic),
+            19..=21 => Report::with_outcome(Outcome::Blocked),
+            22..=24 => Report::with_outcome(Outcome::Partial),
+            25..=29 => failed(FailureCategory::Logic),
             _ if role == Role::Split => pieces(2 + turn % 2),
             _ => Report {
                 summary: Some(format!("done at turn {turn}")),
-                ..Report::bare(Outcome::Completed)
+                ..Report::with_outcome(Outcome::Completed)
             },
         }
     }
@@ -177,7 +177,7 @@ fn with_repository(plan: &str, name: &str, seed: u32) -> String {
     let script = Script(u64::from(seed));
     let with_repository = |(at, line): (usize, &str)| {
         let is_unit = !line.starts_with("    ") && line != ANY_ORDER.trim_end();
-        let number = script.number("repository", &Node::named(line.trim()), at);
+        let number = script.number("repository", &Node::from_text(line.trim()), at);
         match is_unit && number < 50 {
             true => format!("{line} repository={name}\n"),
             false => format!("{line}\n"),
@@ -194,7 +194,7 @@ fn with_files(plan: &str, seed: u32) -> String {
     let script = Script(u64::from(seed));
     let with_files = |(at, line): (usize, &str)| {
         let files = ["a", "a/x", "a/y", "b,c", "."];
-        let number = script.number("files", &Node::named(line), at);
+        let number = script.number("files", &Node::from_text(line), at);
         let number = usize::try_from(number).expect("below 100");
         match files.get(number / 8) {
             Some(files) if line != ANY_ORDER.trim_end() => format!("{line} files={files}\n"),
@@ -283,7 +283,7 @@ pub struct Sim {
     rng: Rng,
     chaos: Chaos,
     limits: Limits,
-    options: Options,
+    options: RunLoopOptions,
     agents: BTreeMap<AttemptId, Agent>,
     /// What the runner that lives has started.
     works: BTreeMap<Node, Work>,
@@ -356,10 +356,10 @@ impl Sim {
         let text = with_files(&draw_plan(&mut |below| rng.below(below)), seed);
         let text = change(&with_waits(&text, seed));
         let policy = Policy {
-            retry: Retry {
-                categories: vec![Category::Network, Category::Validation],
+            retry: RetryPolicy {
+                categories: vec![FailureCategory::Network, FailureCategory::Validation],
                 at_once_max: rng.small(3),
-                ..Retry::default()
+                ..RetryPolicy::default()
             },
             auto_commit: rng.percent(40),
             iteration_hooks: iteration_hooks(seed % 5 / 3),
@@ -373,12 +373,12 @@ impl Sim {
             // What agents use is the matter of `runner/budgets`.
             ..Limits::default()
         };
-        let options = Options {
+        let options = RunLoopOptions {
             agent: "scripted".to_owned(),
             wait: rng.percent(40),
             once: rng.percent(15),
             workers: workers(&mut rng),
-            ..Options::default()
+            ..RunLoopOptions::default()
         };
         let mut world = World::backed(&text, policy, backing);
         world.thorough = seed.is_multiple_of(8);
@@ -443,7 +443,7 @@ impl Sim {
         for agent in self.agents.values_mut().filter(|agent| agent.alive) {
             if dies {
                 agent.alive = false;
-                agent.report = Report::bare(Outcome::Interrupted);
+                agent.report = Report::with_outcome(Outcome::Interrupted);
             }
         }
         let seconds = i64::try_from(self.rng.below(120)).expect("small");
@@ -476,7 +476,7 @@ impl Sim {
         self.seen = self.world.journal.len();
         self.wake = None;
         self.asked_waits.clear();
-        let options = Options {
+        let options = RunLoopOptions {
             workers: self.workers(),
             ..self.options.clone()
         };
@@ -543,7 +543,7 @@ impl Sim {
             Need::OpenAttempts(Some(run)),
         ] {
             let rows = self.world.wanted(&need);
-            rows.into_iter().for_each(|row| tables.put(row));
+            rows.into_iter().for_each(|row| tables.insert(row));
         }
         tables
     }
@@ -682,12 +682,12 @@ impl Sim {
         runner.step(self.world.now, Input::Stop { reason })
     }
 
-    fn finish(&mut self, token: u64, ending: Ending) -> Result<(), Crash> {
+    fn finish(&mut self, token: u64, ending: RunLoopEnding) -> Result<(), Crash> {
         assert!(self.works.is_empty(), "something still works");
         if self.runners_max > 1 && self.is_given_up(token) {
             return Ok(());
         }
-        assert_eq!(ending, Ending::State, "nobody else holds the run");
+        assert_eq!(ending, RunLoopEnding::State, "nobody else holds the run");
         let is_one_of_many = self.runners_max > 1;
         assert!(is_one_of_many || self.world.state() != RunState::Running);
         let run = self.world.run;
@@ -702,7 +702,7 @@ impl Sim {
     }
 
     /// The events since the last look, in the order of their stream.
-    fn news(&mut self) -> Vec<Recorded> {
+    fn news(&mut self) -> Vec<DecodedRecord> {
         let news = self.world.journal[self.seen..].to_vec();
         self.seen = self.world.journal.len();
         news
@@ -742,7 +742,7 @@ impl Sim {
             Effect::StartAgent { attempt, node, .. } if self.is_given_up(runner.token()) => {
                 Input::AgentEnded {
                     attempt,
-                    report: Box::new(Report::bare(Outcome::Interrupted)),
+                    report: Box::new(Report::with_outcome(Outcome::Interrupted)),
                     recovery: None,
                     node,
                 }
@@ -779,7 +779,7 @@ impl Sim {
                 Input::WorkLost { node, why }
             }
             Effect::RunGate { node, .. } => {
-                let gate = self.world.item(node.as_str()).gate_to_pass();
+                let gate = self.world.item(node.as_str()).pending_gate();
                 let script = gate.map_or_else(String::new, |gate| gate.script.clone());
                 let work = Work {
                     for_: WorkFor::Gate(script),
@@ -962,7 +962,7 @@ impl Sim {
                 outcome: Outcome::Failed,
                 trouble: Some(Trouble::NoVerdict),
                 can_be_asked: turn.is_multiple_of(2),
-                category: Some(Category::Logic),
+                category: Some(FailureCategory::Logic),
                 ..report
             },
             report => report,
@@ -1013,7 +1013,7 @@ impl Sim {
             token: Some(self.world.run_row().fence),
             file: "PROGRESS.yaml".to_owned(),
             edits,
-            word: Word::MaybeAgent {
+            word: EditAuthor::MaybeAgent {
                 attempt,
                 criteria: false,
                 in_lane: false,
@@ -1038,11 +1038,11 @@ impl Sim {
     fn settle(&mut self, attempt: AttemptId, node: Node) -> Input {
         let now = self.world.now;
         let (report, recovery) = match self.agents.get_mut(&attempt) {
-            None => (Report::bare(Outcome::Interrupted), None),
+            None => (Report::with_outcome(Outcome::Interrupted), None),
             Some(agent) => {
                 assert_eq!(agent.node, node);
                 if agent.alive && agent.done_at > now {
-                    agent.report = Report::bare(Outcome::Interrupted);
+                    agent.report = Report::with_outcome(Outcome::Interrupted);
                 }
                 agent.alive = false;
                 (agent.report.clone(), agent.recovery())
@@ -1095,7 +1095,7 @@ impl Sim {
         while let Some((id, at)) = self.asked() {
             let turn = self.count(|event| {
                 matches!(event, Event::DecisionOpened { node, decision_kind, .. }
-                    if node.as_ref() == Some(&at) && decision_kind.holds_the_run())
+                    if node.as_ref() == Some(&at) && decision_kind.is_blocking_run())
             });
             let kind = self.world.tables.decision(id).map(|row| row.kind);
             let is_claim = kind == Some(DecisionKind::Claim);
@@ -1127,7 +1127,7 @@ impl Sim {
         self.world
             .tables
             .open_decisions(self.world.run)
-            .find(|row| row.kind.holds_the_run() && row.kind != DecisionKind::PullRequest)
+            .find(|row| row.kind.is_blocking_run() && row.kind != DecisionKind::PullRequest)
             .and_then(|row| Some((row.id, row.node.clone()?)))
     }
 
@@ -1171,16 +1171,16 @@ impl Sim {
                 file,
                 edits,
                 word: match (by_person, by_hand) {
-                    (true, true) => Word::Typed {
+                    (true, true) => EditAuthor::Typed {
                         through: "piton issue".to_owned(),
                         why: None,
                     },
                     (true, false) => crate::edits::a_persons(&self.world),
-                    (false, true) => Word::Hand {
+                    (false, true) => EditAuthor::Hand {
                         by: "ada".to_owned(),
                         brought: Vec::new(),
                     },
-                    (false, false) => Word::File,
+                    (false, false) => EditAuthor::File,
                 },
             };
             // A person is refused what cannot be done; a file is asked about.
@@ -1340,7 +1340,7 @@ impl Sim {
         let held = self.lane_of(node);
         let used = held.filter(|(hold, _, attempts)| *attempts > hold.attempts);
         let lane = used.map(|(hold, ..)| hold.lane);
-        lane.inspect(|lane| self.lose_lane(*lane, &unit_of(node)))
+        lane.inspect(|lane| self.lose_lane(*lane, &unit_of_node(node)))
             .is_some()
     }
 
@@ -1363,9 +1363,9 @@ impl Sim {
     /// The lane of the unit of an item, and the repository; and how many attempts
     /// there were at the unit.
     fn lane_of(&mut self, node: &Node) -> Option<(LaneHold, &mut Repo, u32)> {
-        let unit = self.world.item(unit_of(node).as_str());
+        let unit = self.world.item(unit_of_node(node).as_str());
         let lane = unit.lane().cloned()?;
-        let below = self.world.tables.unit_items(unit);
+        let below = self.world.tables.items_of_unit(unit);
         let attempts = below.map(|item| item.attempts).sum();
         self.repo.as_ref()?;
         Some((lane, self.repo_of(node), attempts))
@@ -1478,7 +1478,7 @@ impl Sim {
 
     fn prepare(&mut self, node: &Node) {
         let merge = self.world.item(node.as_str()).merge();
-        let sees_both = merge.is_some_and(MergeRow::shows_both_sides);
+        let sees_both = merge.is_some_and(MergeRow::needs_both_sides);
         let (lane, repo, attempts) = self.lane_of(node).expect("it has one");
         let keeps = attempts > lane.attempts;
         repo.prepare(lane.lane, &lane.from, keeps, sees_both);
@@ -1554,7 +1554,7 @@ impl Sim {
             let has_slot = merge.is_some_and(MergeRow::has_slot);
             assert_eq!(has_slot, lanes.merging.as_ref() == Some(&item.node));
             let works = item.attempt.is_some() || item.committing.is_some();
-            let unit = self.world.item(unit_of(&item.node).as_str());
+            let unit = self.world.item(unit_of_node(&item.node).as_str());
             assert!(!works || unit.lane().is_some(), "{} has no lane", item.node);
         }
         assert_eq!(holds, lanes.held.len(), "two units have one lane");
@@ -1589,7 +1589,7 @@ impl Sim {
             let is_elsewhere = repository(node) != repository(other);
             // What others left was made whatever else is about those files.
             let is_left = [node, other].into_iter().any(|node| self.was_left(node));
-            let is_apart = own.overlap(&files(other)).is_none() || is_elsewhere;
+            let is_apart = own.find_overlap(&files(other)).is_none() || is_elsewhere;
             if is_apart || is_left || is_merged(other) {
                 continue;
             }
@@ -1643,11 +1643,11 @@ impl Sim {
 
     /// The target moved only along the merges that are recorded, and what is
     /// merged is on it.
-    fn check_merges(&self, news: &[Recorded]) {
+    fn check_merges(&self, news: &[DecodedRecord]) {
         self.check_reviews();
         let mut passed = BTreeSet::new();
-        let mut merged: BTreeMap<&Node, &MadeMerge> = BTreeMap::new();
-        let mut made: BTreeMap<&Node, &MadeMerge> = BTreeMap::new();
+        let mut merged: BTreeMap<&Node, &MergeCommit> = BTreeMap::new();
+        let mut made: BTreeMap<&Node, &MergeCommit> = BTreeMap::new();
         for recorded in &self.world.journal {
             match &recorded.event {
                 Event::MergeStarted {
@@ -1768,7 +1768,7 @@ impl Sim {
         let mut since = events.take_while(|event| !is_move(event));
         since.any(|event| {
             matches!(event, Event::ItemChanged(changed)
-                    if changed.node == *node && matches!(changed.change, Change::Gate(Some(_))))
+                    if changed.node == *node && matches!(changed.change, ItemChange::Gate(Some(_))))
         })
     }
 
@@ -1853,7 +1853,7 @@ fn cut_short(report: &Report) -> Report {
     Report {
         tree_before: report.tree_before.clone(),
         tree_after: report.tree_after.clone(),
-        ..Report::bare(Outcome::Interrupted)
+        ..Report::with_outcome(Outcome::Interrupted)
     }
 }
 

@@ -1,34 +1,35 @@
 //! A world small enough to hold in the hand: one store in memory, one clock.
 //!
-//! It hands a decision only the rows that [`needs`] asks for, and checks that
+//! It hands a decision only the rows that [`needs_of_command`] asks for, and checks that
 //! the same would have been decided from all of them: a forgotten wish shows.
 //! After every commit all that must always hold is checked.
 
-use piton_core::evidence::{Baseline, Claims, Evidence};
+use piton_core::evidence::{Baseline, ClaimSettings, Evidence};
 use piton_core::gate::{Gate, GateReport};
 use piton_core::memory::MemoryKind;
-use piton_core::name::{FreeNumbers, Naming, Space, entry_prefix};
+use piton_core::name::{FreeNumbers, NameRange, Space, entry_prefix};
 use piton_core::recall::TableIndex;
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
-use piton_core::attempt::{AttemptRow, HumanNeeded, Piece, RecoveryAction, Report, Spend};
+use piton_core::attempt::{AttemptRow, HumanNeeded, RecoveryAction, Report, Spend, SplitPiece};
 use piton_core::checkout::Checkout;
-use piton_core::classify::Category;
+use piton_core::classify::FailureCategory;
 use piton_core::iteration_hook::IterationHook;
 
-use piton_core::journal::{GENESIS, Record, Stamp};
-use piton_core::plan::{Order, Plan, PlannedItem, RunPast};
-use piton_core::policy::{Limits, OnDependencyFailure, Policy, Repositories, Retry};
+use piton_core::journal::{EventStamp, GENESIS, Record};
+use piton_core::plan::{ImportedRunHistory, Order, Plan, PlannedItem};
+use piton_core::policy::{Limits, OnDependencyFailure, Policy, Repositories, RetryPolicy};
 use piton_core::recover::{Recovery, Rule};
 use piton_core::run::Pause;
 use piton_core::scope::FileScope;
-use piton_core::standing::{Standings, state_of_run};
+use piton_core::standing::{StandingCounts, state_of_run};
 use piton_core::wait::Wait;
 use piton_core::{
-    Actor, AttemptId, Command, CommandId, DecisionId, DecisionKind, Draft, Event, EventId, Facts,
-    HolderKnown, ItemRow, ItemState, Key, Need, Node, Outcome, Place, Recorded, Refusal, Role, Row,
-    Rows, RunId, RunRow, RunState, Stage, Tables, Verb, decide, needs,
+    Actor, AttemptId, CallerFacts, Command, CommandId, DecisionId, DecisionKind, DecodedRecord,
+    Draft, Event, EventId, HolderLiveness, ItemRow, ItemState, Key, Need, Node, Outcome, Refusal,
+    Role, Row, Rows, RunId, RunRow, RunState, Stage, Tables, TreePosition, Verb, decide,
+    needs_of_command,
 };
 use uuid::Uuid;
 
@@ -43,12 +44,12 @@ const NOT_ASKED_FOR: u64 = 1 << 40;
 pub struct World {
     pub run: RunId,
     pub tables: Tables,
-    pub journal: Vec<Recorded>,
+    pub journal: Vec<DecodedRecord>,
     pub now: Timestamp,
     pub leases: BTreeMap<u64, Timestamp>,
     pub holder_gone: bool,
     /// What the caller knows of the holder, when it is more than that.
-    pub holder: Option<HolderKnown>,
+    pub holder: Option<HolderLiveness>,
     /// Whether the plan came from elsewhere, where other rules held.
     taken_over: bool,
     /// Whether every commit is checked, which costs most of its time.
@@ -73,7 +74,7 @@ fn id(space: u128, number: u128) -> Uuid {
 }
 
 pub fn node(text: &str) -> Node {
-    Node::named(text)
+    Node::from_text(text)
 }
 
 /// What is checked out all the time.
@@ -131,7 +132,7 @@ impl World {
     }
 
     /// A world with a run that another tool began.
-    pub fn taken_over(text: &str, past: RunPast) -> Self {
+    pub fn taken_over(text: &str, past: ImportedRunHistory) -> Self {
         let mut world = Self::empty();
         world.taken_over = true;
         let plan = Plan {
@@ -159,7 +160,7 @@ impl World {
     }
 
     /// Decides on the rows that the command asks for, and stores the answer.
-    pub fn commit(&mut self, command: &Command) -> Result<Vec<Recorded>, Refusal> {
+    pub fn commit(&mut self, command: &Command) -> Result<Vec<DecodedRecord>, Refusal> {
         let committed = self.commit_until_power_cut(command);
         committed.expect("nobody armed a power cut for this command")
     }
@@ -168,19 +169,19 @@ impl World {
     pub fn commit_until_power_cut(
         &mut self,
         command: &Command,
-    ) -> Result<Result<Vec<Recorded>, Refusal>, PowerLost> {
+    ) -> Result<Result<Vec<DecodedRecord>, Refusal>, PowerLost> {
         self.ids += 1;
-        let facts = Facts {
+        let facts = CallerFacts {
             actor: Actor::Person("ada".to_owned()),
             decision: DecisionId(id(3, self.ids)),
             holder: match (self.holder, self.holder_gone) {
                 (Some(known), _) => known,
-                (None, true) => HolderKnown::Excluded,
-                (None, false) => HolderKnown::Nothing,
+                (None, true) => HolderLiveness::Excluded,
+                (None, false) => HolderLiveness::Nothing,
             },
             checkout: Some(checkout()),
         };
-        let drafts = decide(&self.rows(&needs(command).rows), command, &facts);
+        let drafts = decide(&self.rows(&needs_of_command(command).rows), command, &facts);
         if self.thorough {
             let all = decide(&self.all_rows(), command, &facts);
             let moves = |drafts: &Result<Vec<Draft>, Refusal>| match drafts {
@@ -197,7 +198,7 @@ impl World {
                 "{command:?} did not ask for all that its decision depends on"
             );
         }
-        let streams = needs(command).streams;
+        let streams = needs_of_command(command).streams;
         for draft in drafts.iter().flatten() {
             let is_named = streams.contains(&draft.stream);
             assert!(is_named, "{command:?} does not name {}", draft.stream);
@@ -298,20 +299,20 @@ impl World {
         if let Some(backing) = &self.backing {
             let mut model = Tables::default();
             for row in needs.iter().flat_map(|need| self.wanted(need)) {
-                model.put(row);
+                model.insert(row);
             }
             assert_eq!(backing.load(&needs), model, "the rows of the store");
         }
     }
 
-    fn store(&mut self, draft: Draft, actor: &Actor, command: CommandId) -> Recorded {
+    fn store(&mut self, draft: Draft, actor: &Actor, command: CommandId) -> DecodedRecord {
         let position = self.journal.len() as u64 + 1;
-        let stamp = Stamp {
+        let stamp = EventStamp {
             id: EventId(id(5, u128::from(position))),
             position,
             time: self.now,
             actor: actor.clone(),
-            checkout: draft.event.belongs_to_checkout().then(checkout),
+            checkout: draft.event.has_checkout().then(checkout),
         };
         self.check_event(&draft.event);
         self.tables.fold(&draft.event, &stamp);
@@ -322,12 +323,12 @@ impl World {
             stream: draft.stream,
             stamp,
             kind: draft.event.kind().to_owned(),
-            version: draft.event.version(),
+            version: draft.event.body_version(),
             body: String::new(),
             command,
             hash: GENESIS,
         };
-        let recorded = Recorded {
+        let recorded = DecodedRecord {
             record,
             event: draft.event,
         };
@@ -341,24 +342,24 @@ impl World {
             now: self.now,
             next_decision: NOT_ASKED_FOR,
             leases: BTreeMap::new(),
-            free_numbers: [FreeNumbers::all_from(NOT_ASKED_FOR); piton_core::memory::KINDS],
-            naming: Naming::ALONE,
+            free_numbers: [FreeNumbers::free_from(NOT_ASKED_FOR); piton_core::memory::KINDS],
+            naming: NameRange::ALONE,
             standings: None,
         };
         for need in wanted {
             match need {
-                Need::NextDecision => rows.next_decision = self.tables.next_decision(),
+                Need::NextDecision => rows.next_decision = self.tables.next_decision_number(),
                 Need::Leases(_) => rows.leases.clone_from(&self.leases),
                 Need::FreeNumbers => rows.free_numbers = self.free_numbers(),
                 Need::Standings(run) => {
-                    rows.standings = Some(Standings::of_items(self.tables.tree(*run)));
+                    rows.standings = Some(StandingCounts::count_items(self.tables.tree(*run)));
                     let first = self.tables.first_in_trouble(*run);
-                    first.for_each(|item| rows.tables.put(Row::Item(Box::new(item.clone()))));
+                    first.for_each(|item| rows.tables.insert(Row::Item(Box::new(item.clone()))));
                 }
                 _ => self
                     .wanted(need)
                     .into_iter()
-                    .for_each(|row| rows.tables.put(row)),
+                    .for_each(|row| rows.tables.insert(row)),
             }
         }
         rows
@@ -369,7 +370,7 @@ impl World {
     }
 
     fn names_from(&self, space: Space, start: &str) -> Vec<Row> {
-        let fits = self.tables.names_from(space, start);
+        let fits = self.tables.names_with_prefix(space, start);
         fits.map(|row| Row::Name(Box::new(row.clone()))).collect()
     }
 
@@ -377,11 +378,11 @@ impl World {
         Rows {
             tables: self.tables.clone(),
             now: self.now,
-            next_decision: self.tables.next_decision(),
+            next_decision: self.tables.next_decision_number(),
             leases: self.leases.clone(),
             free_numbers: self.free_numbers(),
-            naming: Naming::ALONE,
-            standings: Some(Standings::of_items(self.tables.tree(self.run))),
+            naming: NameRange::ALONE,
+            standings: Some(StandingCounts::count_items(self.tables.tree(self.run))),
         }
     }
 
@@ -429,13 +430,13 @@ impl World {
                     .collect()
             }
             Need::Successors(run, node) => {
-                let beside = self.tables.beside(*run, node);
+                let beside = self.tables.open_items_beside(*run, node);
                 let others = beside.iter().filter(|other| !node.is_within(other));
                 let mut rows: Vec<Row> = others.flat_map(|other| below(run, other)).collect();
                 let waiting = self.tables.tree(*run);
                 let waits = |item: &&ItemRow| item.depends_on.iter().any(|on| node.is_within(on));
                 let waiting = waiting.filter(waits).flat_map(|item| {
-                    let beside = self.tables.beside(*run, &item.node).into_iter();
+                    let beside = self.tables.open_items_beside(*run, &item.node).into_iter();
                     beside
                         .chain(item.node.ancestors())
                         .chain([item.node.clone()])
@@ -493,17 +494,17 @@ impl World {
                 .into_iter()
                 .collect(),
             Need::Name(space, name) => {
-                let row = self.tables.named(*space, name);
+                let row = self.tables.find_name(*space, name);
                 row.into_iter()
-                    .flat_map(|row| [Key::Name(row.space, row.name.clone()), row.of_key()])
+                    .flat_map(|row| [Key::Name(row.space, row.name.clone()), row.target_key()])
                     .filter_map(get)
                     .collect()
             }
             Need::NamesFrom(space, start) => self.names_from(*space, start),
             Need::NamedFrom(space, start) => {
-                let names = self.tables.names_from(*space, start);
+                let names = self.tables.names_with_prefix(*space, start);
                 names
-                    .flat_map(|row| [Key::Name(row.space, row.name.clone()), row.of_key()])
+                    .flat_map(|row| [Key::Name(row.space, row.name.clone()), row.target_key()])
                     .filter_map(get)
                     .collect()
             }
@@ -520,7 +521,7 @@ impl World {
                     .collect()
             }
             Need::Memories(None) => {
-                let all = self.tables.memory();
+                let all = self.tables.memories();
                 all.filter_map(|row| get(Key::Memory(row.id.clone())))
                     .collect()
             }
@@ -530,7 +531,7 @@ impl World {
                     .collect()
             }
             Need::MemoriesNear(tokens) => {
-                let near = TableIndex::of(&self.tables).near(tokens);
+                let near = TableIndex::from_tables(&self.tables).nearest_memories(tokens);
                 let near = near.into_iter().map(Key::Memory);
                 near.filter_map(get).collect()
             }
@@ -551,7 +552,7 @@ impl World {
     // What a caller of the store would do.
 
     #[track_caller]
-    pub fn ok(&mut self, command: Command) -> Vec<Recorded> {
+    pub fn ok(&mut self, command: Command) -> Vec<DecodedRecord> {
         match self.commit(&command) {
             Ok(stored) => stored,
             Err(refusal) => panic!("{command:?} is refused: {refusal}"),
@@ -640,12 +641,12 @@ impl World {
 
     #[track_caller]
     pub fn complete(&mut self, token: u64, at: &str) {
-        self.work(token, at, Report::bare(Outcome::Completed));
+        self.work(token, at, Report::with_outcome(Outcome::Completed));
     }
 
     #[track_caller]
     pub fn fail(&mut self, token: u64, at: &str) {
-        self.work(token, at, failure(Category::Logic, "it broke"));
+        self.work(token, at, failure(FailureCategory::Logic, "it broke"));
     }
 
     #[track_caller]
@@ -674,7 +675,7 @@ impl World {
     #[track_caller]
     pub fn mend(&mut self, token: u64, at: &str) {
         let attempt = self.begin_as(token, at, Role::GateFix);
-        self.end(token, at, attempt, Report::bare(Outcome::Completed));
+        self.end(token, at, attempt, Report::with_outcome(Outcome::Completed));
     }
 
     #[track_caller]
@@ -762,11 +763,15 @@ impl World {
 
     /// The node that the runner turns to next.
     pub fn next(&self) -> Option<&str> {
-        self.tables.next(self.run).map(|item| item.node.as_str())
+        self.tables
+            .next_actionable_item(self.run)
+            .map(|item| item.node.as_str())
     }
 
     pub fn pointer(&self) -> Option<&str> {
-        self.tables.pointer(self.run).map(|item| item.node.as_str())
+        self.tables
+            .current_item(self.run)
+            .map(|item| item.node.as_str())
     }
 
     // What must always hold.
@@ -780,7 +785,7 @@ impl World {
             Event::ItemMoved(moved) => {
                 let row = self.tables.item(moved.run, &moved.node).expect("an item");
                 assert_eq!(row.state, moved.from, "{moved:?}");
-                assert!(moved.from.may_become(moved.to), "{moved:?}");
+                assert!(moved.from.can_become(moved.to), "{moved:?}");
                 assert_eq!(row.attempt, None, "an agent works on it: {moved:?}");
                 if moved.to == ItemState::Ready && moved.from == ItemState::Pending {
                     assert!(self.is_free(row), "{} is not free", row.node);
@@ -791,7 +796,7 @@ impl World {
             } => {
                 assert_eq!(self.tables.attempt(*attempt), None);
                 let item = self.tables.item(*run, node);
-                assert!(!item.is_some_and(ItemRow::is_held_by_wait), "{node}");
+                assert!(!item.is_some_and(ItemRow::has_open_wait), "{node}");
                 assert_eq!(
                     self.tables.item(*run, node).map(|row| row.attempt),
                     Some(None)
@@ -805,7 +810,7 @@ impl World {
                 decision, number, ..
             } => {
                 assert_eq!(self.tables.decision(*decision), None);
-                assert_eq!(*number, self.tables.next_decision());
+                assert_eq!(*number, self.tables.next_decision_number());
             }
             Event::DecisionMade { decision, .. } => {
                 let row = self.tables.decision(*decision).expect("it was asked");
@@ -820,8 +825,8 @@ impl World {
     fn is_free(&self, item: &ItemRow) -> bool {
         let parent = self.parent(item);
         let tables = &self.tables;
-        parent.is_none_or(|parent| self.is_free(parent) && !parent.is_held_by_wait())
-            && !tables.is_behind(item.run, &item.place, item.turn, &item.depends_on)
+        parent.is_none_or(|parent| self.is_free(parent) && !parent.has_open_wait())
+            && !tables.has_blocking_predecessor(item.run, &item.place, item.turn, &item.depends_on)
             && item.depends_on.iter().all(|on| {
                 let on = self.tables.item(item.run, on);
                 let goes_on = self.strategy() == Some(OnDependencyFailure::Continue);
@@ -891,7 +896,9 @@ impl World {
         let of = |wanted: &dyn Fn(&AttemptRow) -> bool| {
             let rows = self.tables.attempts().filter(|row| wanted(row));
             let reports = rows.filter_map(report_of);
-            reports.fold(Spend::default(), |sum, report| sum.plus(&report.spend()))
+            reports.fold(Spend::default(), |sum, report| {
+                sum.plus(&report.counted_spend())
+            })
         };
         for run in self.tables.runs() {
             assert_eq!(run.spend, of(&|row| row.run == run.id), "{}", run.name);
@@ -949,8 +956,8 @@ impl World {
         }
         let held_up = self
             .parent(item)
-            .is_some_and(|parent| parent.state == ItemState::Pending || parent.is_held_by_wait());
-        let waits = item.waiting_for().is_some();
+            .is_some_and(|parent| parent.state == ItemState::Pending || parent.has_open_wait());
+        let waits = item.current_wait().is_some();
         assert!(!waits || self.is_free(item), "{} waits too soon", item.node);
         match item.state {
             ItemState::Pending => {
@@ -1011,7 +1018,9 @@ impl World {
         ];
         for question in about_nodes.filter(|row| !by_the_way.contains(&row.kind)) {
             if question.kind == DecisionKind::MergeNeeded && question.node.is_none() {
-                let mut items = question.needs_merge().map(|node| self.item(node.as_str()));
+                let mut items = question
+                    .nodes_needing_merge()
+                    .map(|node| self.item(node.as_str()));
                 let is_open = items.any(|item| !item.state.is_finished());
                 assert!(is_open, "{question:?} is about nothing that is open");
                 continue;
@@ -1024,7 +1033,7 @@ impl World {
             assert!(fits, "{question:?} is about an item that is {state}");
         }
         let asked = |kind| open.iter().any(|question| question.kind == kind);
-        let standings = Standings::of_items(self.tables.tree(self.run));
+        let standings = StandingCounts::count_items(self.tables.tree(self.run));
         assert_eq!(run.state, state_of_run(run, &standings), "{standings:?}");
         match (&run.state, &run.pause) {
             (RunState::Waiting, Some(pause)) => assert!(
@@ -1049,7 +1058,7 @@ impl World {
             (RunState::New | RunState::Interrupted | RunState::Running, _) => {
                 // Whoever begins a run finds out that all of it waits for a person.
                 let waits = standings.asking > 0 || standings.broken > 0;
-                let something = self.tables.next(self.run).is_some()
+                let something = self.tables.next_actionable_item(self.run).is_some()
                     || self.tables.open_attempts().next().is_some()
                     || (run.state == RunState::New && waits)
                     || run.open_roots == 0;
@@ -1076,10 +1085,10 @@ pub fn start_run(run: RunId, limits: Limits) -> Command {
         run,
         owner: "host, process 1".to_owned(),
         limits,
-        claims: Claims {
+        claims: ClaimSettings {
             // What runs before a first attempt is the matter of `claims`.
             baseline: Baseline::Never,
-            ..Claims::default()
+            ..ClaimSettings::default()
         },
         flags: Box::default(),
         settles: false,
@@ -1120,11 +1129,11 @@ pub fn retry_item(run: RunId, at: &str) -> Command {
 
 // Reports in few words.
 
-pub fn failure(category: Category, error: &str) -> Report {
+pub fn failure(category: FailureCategory, error: &str) -> Report {
     Report {
         error: Some(error.to_owned()),
         category: Some(category),
-        ..Report::bare(Outcome::Failed)
+        ..Report::with_outcome(Outcome::Failed)
     }
 }
 
@@ -1154,13 +1163,13 @@ pub const RECOVERIES: [(RecoveryAction, Rule); 9] = [
 
 /// The answer of an agent that splits an item.
 pub fn pieces(count: usize) -> Report {
-    let piece = |number| Piece {
+    let piece = |number| SplitPiece {
         title: format!("piece {number}"),
         prompt: format!("how to do piece {number}"),
     };
     Report {
         pieces: (1..=count).map(piece).collect(),
-        ..Report::bare(Outcome::Completed)
+        ..Report::with_outcome(Outcome::Completed)
     }
 }
 
@@ -1170,7 +1179,7 @@ pub fn needs_human(question: &str) -> Report {
             reason: question.to_owned(),
             details: None,
         }),
-        ..Report::bare(Outcome::NeedsHuman)
+        ..Report::with_outcome(Outcome::NeedsHuman)
     }
 }
 
@@ -1209,9 +1218,9 @@ pub fn iteration_hooks(count: u32) -> Vec<IterationHook> {
 
 pub fn tried_once() -> Policy {
     Policy {
-        retry: Retry {
+        retry: RetryPolicy {
             at_once_max: 0,
-            ..Retry::default()
+            ..RetryPolicy::default()
         },
         ..Policy::default()
     }
@@ -1242,7 +1251,7 @@ pub fn plan(run: RunId, text: &str) -> Plan {
             .iter()
             .filter(|item| item.node.parent() == parent.map(|parent| parent.node.clone()))
             .count();
-        let place = parent.map_or_else(Place::default, |parent| parent.place.clone());
+        let place = parent.map_or_else(TreePosition::default, |parent| parent.place.clone());
         let pending = parent.is_some_and(|parent| parent.state == ItemState::Pending);
         let mut words = line.split_whitespace();
         let id = words.next().expect("a line names a node");
@@ -1262,11 +1271,11 @@ pub fn plan(run: RunId, text: &str) -> Plan {
             approval: false,
             depends_on: Vec::new(),
             native: None,
-            past: piton_core::plan::Past::default(),
+            past: piton_core::plan::ImportedItemHistory::default(),
             piece_of: None,
             injected: None,
             claims: piton_core::evidence::ClaimOverrides::default(),
-            turn: piton_core::plan::Turn::default(),
+            turn: piton_core::plan::ItemTurn::default(),
             scope: FileScope::default(),
             repository: None,
             wait: None,

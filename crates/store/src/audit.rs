@@ -11,18 +11,18 @@ use piton_core::id::StreamId;
 use piton_core::journal::{GENESIS, Hash, Record};
 use piton_core::{Key, Row, Tables};
 
-use crate::store::{Damage, Head, Verdict};
+use crate::store::{Damage, StreamHead, VerifyReport};
 
 /// The last event of a stream that was met.
 #[derive(Clone, Copy)]
-struct End {
+struct StreamEnd {
     count: u64,
     /// None when it could not be read: then the next one cannot be judged by it.
     hash: Option<Hash>,
     time: Timestamp,
 }
 
-const START: End = End {
+const START: StreamEnd = StreamEnd {
     count: 0,
     hash: Some(GENESIS),
     time: Timestamp::MIN,
@@ -31,9 +31,9 @@ const START: End = End {
 /// The check under way.
 #[derive(Default)]
 pub(crate) struct Audit {
-    verdict: Verdict,
+    verdict: VerifyReport,
     fold: Tables,
-    ends: BTreeMap<StreamId, End>,
+    ends: BTreeMap<StreamId, StreamEnd>,
     seen: BTreeSet<Key>,
     /// Events whose meaning is not known: the rows cannot be judged then.
     unknown: u64,
@@ -41,7 +41,7 @@ pub(crate) struct Audit {
 
 impl Audit {
     /// Notes that something is wrong.
-    pub(crate) fn damage(&mut self, place: impl Into<String>, what: impl Into<String>) {
+    pub(crate) fn report_damage(&mut self, place: impl Into<String>, what: impl Into<String>) {
         self.verdict.damage.push(Damage {
             place: place.into(),
             position: None,
@@ -50,7 +50,7 @@ impl Audit {
         });
     }
 
-    fn damage_at(&mut self, record: &Record, what: impl Into<String>) {
+    fn report_damage_at(&mut self, record: &Record, what: impl Into<String>) {
         self.verdict.damage.push(Damage {
             place: record.stream.to_string(),
             position: Some(record.stamp.position),
@@ -60,38 +60,38 @@ impl Audit {
     }
 
     /// Takes the next event in the order in which they were stored.
-    pub(crate) fn record(&mut self, record: &Record) {
+    pub(crate) fn check_record(&mut self, record: &Record) {
         self.verdict.events += 1;
         let before = self.ends.get(&record.stream).copied().unwrap_or(START);
         let position = record.stamp.position;
         let mut whole = true;
         if position != before.count + 1 {
             whole = false;
-            self.damage_at(record, gap(before.count, position));
+            self.report_damage_at(record, describe_gap(before.count, position));
         } else if before
             .hash
             .is_some_and(|before| record.compute_hash(&before) != record.hash)
         {
             whole = false;
-            self.damage_at(
+            self.report_damage_at(
                 record,
                 "is not what its hash was made of, or does not follow the event before it",
             );
         }
         if record.stamp.time < before.time {
             whole = false;
-            self.damage_at(
+            self.report_damage_at(
                 record,
                 format!("is older than the event before it ({})", before.time),
             );
         }
-        let end = End {
+        let end = StreamEnd {
             count: position,
             hash: Some(record.hash),
             time: record.stamp.time,
         };
         self.ends.insert(record.stream.clone(), end);
-        match record.event() {
+        match record.decode_event() {
             Ok(event) => self.fold.fold(&event, &record.stamp),
             Err(error) => {
                 self.unknown += 1;
@@ -101,9 +101,9 @@ impl Audit {
                         "is whole, but of a kind that this piton does not know (version {})",
                         record.version
                     );
-                    self.damage_at(record, what);
+                    self.report_damage_at(record, what);
                 } else if let Some(source) = std::error::Error::source(&error) {
-                    self.damage_at(record, format!("cannot be read: {source}"));
+                    self.report_damage_at(record, format!("cannot be read: {source}"));
                 }
             }
         }
@@ -111,14 +111,14 @@ impl Audit {
 
     /// Notes that an event is there and cannot be read at all. Its place is
     /// the name of its stream, if that is known.
-    pub(crate) fn unreadable(&mut self, damage: Damage) {
+    pub(crate) fn report_unreadable(&mut self, damage: Damage) {
         self.unknown += 1;
         if let Some(position) = damage.position {
             let end = self
                 .ends
-                .entry(StreamId::named(damage.place.clone()))
+                .entry(StreamId::from_stored(damage.place.clone()))
                 .or_insert(START);
-            *end = End {
+            *end = StreamEnd {
                 count: position,
                 hash: None,
                 ..*end
@@ -128,20 +128,20 @@ impl Audit {
     }
 
     /// Compares the heads that are kept with the ends that were found.
-    pub(crate) fn heads(&mut self, heads: &[Head]) {
+    pub(crate) fn check_heads(&mut self, heads: &[StreamHead]) {
         self.verdict.streams = heads.len() as u64;
         for head in heads {
             let end = self.ends.remove(&head.stream).unwrap_or(START);
             let place = head.stream.to_string();
             if end.count < head.count {
                 let missing = head.count - end.count;
-                self.damage(
+                self.report_damage(
                     place,
                     format!("the last {missing} of {} events are missing", head.count),
                 );
             } else if end.count > head.count {
                 let more = end.count - head.count;
-                self.damage(
+                self.report_damage(
                     place,
                     format!(
                         "{more} events more than the {} that its head counts",
@@ -149,56 +149,62 @@ impl Audit {
                     ),
                 );
             } else if let Some(found) = end.hash.filter(|found| *found != head.hash) {
-                self.damage(
+                self.report_damage(
                     place,
                     format!(
                         "its head names another last event ({} instead of {})",
-                        hex(&head.hash),
-                        hex(&found)
+                        short_hash(&head.hash),
+                        short_hash(&found)
                     ),
                 );
             } else if end.hash.is_some() && end.time != head.time {
-                self.damage(place, "its head names another time than its last event");
+                self.report_damage(place, "its head names another time than its last event");
             }
         }
         for stream in std::mem::take(&mut self.ends).into_keys() {
-            self.damage(stream.to_string(), "its head is missing");
+            self.report_damage(stream.to_string(), "its head is missing");
         }
     }
 
     /// Whether rows can be compared: not when the meaning of an event is unknown.
-    pub(crate) fn judges_rows(&self) -> bool {
+    pub(crate) fn can_judge_rows(&self) -> bool {
         self.unknown == 0
     }
 
     /// Compares one row of a view with the fold.
-    pub(crate) fn row(&mut self, row: &Row) {
+    pub(crate) fn check_row(&mut self, row: &Row) {
         self.verdict.rows += 1;
         let key = row.key();
-        if self.judges_rows() {
+        if self.can_judge_rows() {
             match self.fold.get(&key) {
                 Some(folded) if folded == row => {}
-                Some(_) => self.damage(
-                    table_of(&key),
-                    format!("the row of {} is not what the journal says", name_of(&key)),
+                Some(_) => self.report_damage(
+                    table_name_of_key(&key),
+                    format!(
+                        "the row of {} is not what the journal says",
+                        describe_key(&key)
+                    ),
                 ),
-                None => self.damage(
-                    table_of(&key),
-                    format!("the row of {} is nowhere in the journal", name_of(&key)),
+                None => self.report_damage(
+                    table_name_of_key(&key),
+                    format!(
+                        "the row of {} is nowhere in the journal",
+                        describe_key(&key)
+                    ),
                 ),
             }
         }
         if !self.seen.insert(key.clone()) {
-            self.damage(
-                table_of(&key),
-                format!("the row of {} is there twice", name_of(&key)),
+            self.report_damage(
+                table_name_of_key(&key),
+                format!("the row of {} is there twice", describe_key(&key)),
             );
         }
     }
 
     /// Everything that was found.
-    pub(crate) fn finish(mut self) -> Verdict {
-        if self.judges_rows() {
+    pub(crate) fn finish(mut self) -> VerifyReport {
+        if self.can_judge_rows() {
             let missing: Vec<Key> = self
                 .fold
                 .iter()
@@ -207,20 +213,20 @@ impl Audit {
                 .cloned()
                 .collect();
             for key in missing {
-                self.damage(
-                    table_of(&key),
-                    format!("the row of {} is missing", name_of(&key)),
+                self.report_damage(
+                    table_name_of_key(&key),
+                    format!("the row of {} is missing", describe_key(&key)),
                 );
             }
         } else {
             let unknown = self.unknown;
-            self.damage("views", format!("cannot be compared with the journal: {unknown} of its events cannot be understood"));
+            self.report_damage("views", format!("cannot be compared with the journal: {unknown} of its events cannot be understood"));
         }
         self.verdict
     }
 }
 
-fn gap(count: u64, position: u64) -> String {
+fn describe_gap(count: u64, position: u64) -> String {
     if position <= count {
         format!("comes after position {count}: it is there twice, or out of order")
     } else if position == count + 2 {
@@ -235,7 +241,7 @@ fn gap(count: u64, position: u64) -> String {
 }
 
 /// The table that a row lies in.
-pub(crate) fn table_of(key: &Key) -> &'static str {
+pub(crate) fn table_name_of_key(key: &Key) -> &'static str {
     match key {
         Key::Run(_) => "runs",
         Key::Item(..) => "items",
@@ -250,7 +256,7 @@ pub(crate) fn table_of(key: &Key) -> &'static str {
 }
 
 /// A row in words.
-pub(crate) fn name_of(key: &Key) -> String {
+pub(crate) fn describe_key(key: &Key) -> String {
     match key {
         Key::Run(run) => format!("run {run}"),
         Key::Item(run, node) => format!("item {run}:{node}"),
@@ -270,7 +276,7 @@ pub(crate) fn name_of(key: &Key) -> String {
     }
 }
 
-fn hex(hash: &Hash) -> String {
+fn short_hash(hash: &Hash) -> String {
     hash.iter()
         .take(6)
         .map(|byte| format!("{byte:02x}"))

@@ -40,7 +40,7 @@ impl Clock for SystemClock {
 }
 
 /// The time as it is stored: whole microseconds.
-pub(crate) fn whole_micros(time: Timestamp) -> Timestamp {
+pub(crate) fn truncate_to_micros(time: Timestamp) -> Timestamp {
     Timestamp::from_microsecond(time.as_microsecond()).unwrap_or(time)
 }
 

@@ -46,7 +46,7 @@ pub fn point(name: &str) {
     static ARMED: OnceLock<Option<(String, u64)>> = OnceLock::new();
     static HITS: AtomicU64 = AtomicU64::new(0);
 
-    let Some((armed, nth)) = ARMED.get_or_init(armed) else {
+    let Some((armed, nth)) = ARMED.get_or_init(armed_failpoint) else {
         return;
     };
     if armed == name && HITS.fetch_add(1, Ordering::SeqCst) + 1 == *nth {
@@ -67,7 +67,7 @@ pub fn point(name: &str) {
     clippy::disallowed_methods,
     reason = "a test arms a failpoint of a child process through its environment"
 )]
-fn armed() -> Option<(String, u64)> {
+fn armed_failpoint() -> Option<(String, u64)> {
     let text = std::env::var("PITON_FAILPOINT").ok()?;
     Some(match text.split_once(':') {
         Some((name, nth)) => (name.to_owned(), nth.parse().unwrap_or(1)),

@@ -1,7 +1,7 @@
 //! The journal, its views and registers.
 //!
 //! There is one way to write history, [`Store::commit`], and one to read rows,
-//! [`Store::load`]. Two implementations pass the same contract: [`SqliteStore`],
+//! [`Store::load_rows`]. Two implementations pass the same contract: [`SqliteStore`],
 //! durable, for every process of a machine, and [`MemoryStore`], for tests and
 //! simulations. What the rows mean: see `piton_core`. How they are stored, to
 //! the byte: see `docs/formats/journal.md`.
@@ -17,5 +17,10 @@ mod store;
 pub use clock::{Clock, SystemClock};
 pub use memory::MemoryStore;
 pub use seal::LEASE_TTL_S;
-pub use sqlite::{Access, Options, Restored, SCHEMA_VERSION, SqliteStore, StoreInfo};
-pub use store::{CommitError, Committed, Cursor, Damage, Fault, FaultKind, Head, Store, Verdict};
+pub use sqlite::{
+    RestoreReport, SCHEMA_VERSION, SqliteStore, StoreAccess, StoreInfo, StoreOptions,
+};
+pub use store::{
+    CommitError, CommitOutcome, Cursor, Damage, FaultKind, Store, StoreFault, StreamHead,
+    VerifyReport,
+};

@@ -11,34 +11,38 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
 use piton_core::id::{CommandId, RunId, StreamId};
-use piton_core::journal::{Record, Recorded};
+use piton_core::journal::{DecodedRecord, Record};
 use piton_core::memory::MemoryKind;
-use piton_core::name::Naming;
-use piton_core::recall::{Candidates, Query, TableIndex};
+use piton_core::name::NameRange;
+use piton_core::recall::{CandidateSet, Query, TableIndex};
 use piton_core::redact::Redactor;
-use piton_core::standing::Standings;
-use piton_core::{Command, Facts, Need, Rows, Tables, decide, needs};
+use piton_core::standing::StandingCounts;
+use piton_core::{CallerFacts, Command, Need, Rows, Tables, decide, needs_of_command};
 
-use self::pick::pick;
+use self::pick::select_rows;
 use crate::audit::Audit;
-use crate::clock::{Clock, SystemClock, whole_micros};
-use crate::seal::{Heads, LeaseChange, Sealer, commit_time, empty_head, later, lease_change};
-use crate::store::{CommitError, Committed, Cursor, Fault, Head, Store, Verdict};
+use crate::clock::{Clock, SystemClock, truncate_to_micros};
+use crate::seal::{
+    Heads, LeaseChange, Sealer, commit_time, empty_head, lease_change_of_event, seconds_after,
+};
+use crate::store::{
+    CommitError, CommitOutcome, Cursor, Store, StoreFault, StreamHead, VerifyReport,
+};
 
 /// A store in memory. Clones share what is stored.
 #[derive(Clone)]
 pub struct MemoryStore {
-    kept: Arc<Mutex<Kept>>,
+    kept: Arc<Mutex<MemoryState>>,
     redactor: Arc<Redactor>,
     clock: Arc<dyn Clock>,
 }
 
 #[derive(Default)]
-struct Kept {
+struct MemoryState {
     tables: Tables,
     streams: BTreeMap<StreamId, Vec<Record>>,
     /// The events of each command, in the order in which they were stored.
-    commands: HashMap<CommandId, Vec<Recorded>>,
+    commands: HashMap<CommandId, Vec<DecodedRecord>>,
     leases: BTreeMap<(RunId, u64), Timestamp>,
 }
 
@@ -66,19 +70,19 @@ impl MemoryStore {
         }
     }
 
-    fn kept(&self) -> MutexGuard<'_, Kept> {
+    fn lock_state(&self) -> MutexGuard<'_, MemoryState> {
         // A decision that panics has changed nothing yet.
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Kept {
-    fn head(&self, stream: &StreamId) -> Head {
+impl MemoryState {
+    fn stream_head(&self, stream: &StreamId) -> StreamHead {
         let last = self.streams.get(stream).and_then(|records| records.last());
-        last.map_or_else(|| empty_head(stream.clone()), head_of)
+        last.map_or_else(|| empty_head(stream.clone()), head_of_record)
     }
 
-    fn rows(&self, wanted: &[Need], now: Timestamp) -> Rows {
+    fn select_rows(&self, wanted: &[Need], now: Timestamp) -> Rows {
         let mut leases = BTreeMap::new();
         let mut standings = None;
         for need in wanted {
@@ -87,24 +91,24 @@ impl Kept {
                 leases.extend(of_run.map(|((_, token), expires)| (*token, *expires)));
             }
             if let Need::Standings(run) = need {
-                standings = Some(Standings::of_items(self.tables.tree(*run)));
+                standings = Some(StandingCounts::count_items(self.tables.tree(*run)));
             }
         }
         Rows {
-            tables: pick(&self.tables, wanted, now),
+            tables: select_rows(&self.tables, wanted, now),
             now,
-            next_decision: self.tables.next_decision(),
+            next_decision: self.tables.next_decision_number(),
             leases,
             standings,
             free_numbers: std::array::from_fn(|nth| self.tables.free_numbers(MemoryKind::ALL[nth])),
-            naming: Naming::ALONE,
+            naming: NameRange::ALONE,
         }
     }
 
-    fn keep(&mut self, recorded: &[Recorded]) {
-        for Recorded { record, event } in recorded {
+    fn append_events(&mut self, recorded: &[DecodedRecord]) {
+        for DecodedRecord { record, event } in recorded {
             self.tables.fold(event, &record.stamp);
-            match lease_change(event, record.stamp.time) {
+            match lease_change_of_event(event, record.stamp.time) {
                 Some(LeaseChange::Held(run, token, expires)) => {
                     self.leases.insert((run, token), expires);
                 }
@@ -121,8 +125,8 @@ impl Kept {
     }
 }
 
-fn head_of(last: &Record) -> Head {
-    Head {
+fn head_of_record(last: &Record) -> StreamHead {
+    StreamHead {
         stream: last.stream.clone(),
         count: last.stamp.position,
         hash: last.hash,
@@ -135,23 +139,23 @@ impl Store for MemoryStore {
         &self,
         id: CommandId,
         command: &Command,
-        facts: &Facts,
-    ) -> Result<Committed, CommitError> {
-        let mut kept = self.kept();
+        facts: &CallerFacts,
+    ) -> Result<CommitOutcome, CommitError> {
+        let mut kept = self.lock_state();
         if let Some(events) = kept.commands.get(&id) {
-            return Ok(Committed {
+            return Ok(CommitOutcome {
                 events: events.clone(),
                 repeated: true,
             });
         }
-        let wanted = needs(command);
+        let wanted = needs_of_command(command);
         let mut heads: Heads = wanted
             .streams
             .iter()
-            .map(|stream| (stream.clone(), kept.head(stream)))
+            .map(|stream| (stream.clone(), kept.stream_head(stream)))
             .collect();
         let now = commit_time(&*self.clock, &heads);
-        let rows = kept.rows(&wanted.rows, now);
+        let rows = kept.select_rows(&wanted.rows, now);
         let drafts = decide(&rows, command, facts)?;
         let sealer = Sealer {
             clock: &*self.clock,
@@ -161,40 +165,47 @@ impl Store for MemoryStore {
             checkout: facts.checkout.as_ref(),
         };
         let events = sealer.seal(drafts, now, &mut heads);
-        kept.keep(&events);
+        kept.append_events(&events);
         if !events.is_empty() {
             kept.commands.insert(id, events.clone());
         }
-        Ok(Committed {
+        Ok(CommitOutcome {
             events,
             repeated: false,
         })
     }
 
-    fn load(&self, needs: &[Need]) -> Result<Rows, Fault> {
-        Ok(self.kept().rows(needs, whole_micros(self.clock.now())))
-    }
-
-    fn candidates(&self, query: &Query) -> Result<Candidates, Fault> {
-        Ok(TableIndex::of(&self.kept().tables).candidates(query))
-    }
-
-    fn heads(&self) -> Result<Vec<Head>, Fault> {
+    fn load_rows(&self, needs: &[Need]) -> Result<Rows, StoreFault> {
         Ok(self
-            .kept()
+            .lock_state()
+            .select_rows(needs, truncate_to_micros(self.clock.now())))
+    }
+
+    fn recall_candidates(&self, query: &Query) -> Result<CandidateSet, StoreFault> {
+        Ok(TableIndex::from_tables(&self.lock_state().tables).find_candidates(query))
+    }
+
+    fn stream_heads(&self) -> Result<Vec<StreamHead>, StoreFault> {
+        Ok(self
+            .lock_state()
             .streams
             .values()
             .filter_map(|records| records.last())
-            .map(head_of)
+            .map(head_of_record)
             .collect())
     }
 
-    fn position(&self, stream: &StreamId) -> Result<u64, Fault> {
-        Ok(self.kept().head(stream).count)
+    fn event_count(&self, stream: &StreamId) -> Result<u64, StoreFault> {
+        Ok(self.lock_state().stream_head(stream).count)
     }
 
-    fn stream(&self, stream: &StreamId, after: u64, limit: usize) -> Result<Vec<Record>, Fault> {
-        let kept = self.kept();
+    fn read_stream(
+        &self,
+        stream: &StreamId,
+        after: u64,
+        limit: usize,
+    ) -> Result<Vec<Record>, StoreFault> {
+        let kept = self.lock_state();
         let records = kept.streams.get(stream).map_or(&[][..], Vec::as_slice);
         let skipped = usize::try_from(after)
             .unwrap_or(usize::MAX)
@@ -202,8 +213,12 @@ impl Store for MemoryStore {
         Ok(records[skipped..].iter().take(limit).cloned().collect())
     }
 
-    fn journal(&self, after: Option<&Cursor>, limit: usize) -> Result<Vec<Record>, Fault> {
-        let kept = self.kept();
+    fn read_journal(
+        &self,
+        after: Option<&Cursor>,
+        limit: usize,
+    ) -> Result<Vec<Record>, StoreFault> {
+        let kept = self.lock_state();
         let mut all: Vec<(Cursor, &Record)> = kept
             .streams
             .values()
@@ -226,28 +241,28 @@ impl Store for MemoryStore {
             .collect())
     }
 
-    fn heartbeat(&self, run: RunId, token: u64, ttl_s: u64) -> Result<bool, Fault> {
-        let until = later(whole_micros(self.clock.now()), ttl_s);
-        let mut kept = self.kept();
+    fn heartbeat(&self, run: RunId, token: u64, ttl_s: u64) -> Result<bool, StoreFault> {
+        let until = seconds_after(truncate_to_micros(self.clock.now()), ttl_s);
+        let mut kept = self.lock_state();
         let expires = kept.leases.get_mut(&(run, token));
         Ok(expires.map(|expires| *expires = until).is_some())
     }
 
-    fn verify(&self) -> Result<Verdict, Fault> {
-        let kept = self.kept();
+    fn verify(&self) -> Result<VerifyReport, StoreFault> {
+        let kept = self.lock_state();
         let mut audit = Audit::default();
         kept.streams
             .values()
             .flatten()
-            .for_each(|record| audit.record(record));
-        let heads: Vec<Head> = kept
+            .for_each(|record| audit.check_record(record));
+        let heads: Vec<StreamHead> = kept
             .streams
             .values()
             .filter_map(|records| records.last())
-            .map(head_of)
+            .map(head_of_record)
             .collect();
-        audit.heads(&heads);
-        kept.tables.iter().for_each(|(_, row)| audit.row(row));
+        audit.check_heads(&heads);
+        kept.tables.iter().for_each(|(_, row)| audit.check_row(row));
         Ok(audit.finish())
     }
 }

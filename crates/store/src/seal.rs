@@ -7,19 +7,19 @@ use std::collections::BTreeMap;
 use jiff::{SignedDuration, Timestamp};
 use piton_core::checkout::Checkout;
 use piton_core::id::{CommandId, RunId, StreamId};
-use piton_core::journal::{Draft, GENESIS, Record, Recorded, Stamp, seal};
+use piton_core::journal::{DecodedRecord, Draft, EventStamp, GENESIS, Record, redact_and_encode};
 use piton_core::redact::Redactor;
 use piton_core::{Actor, Event};
 
-use crate::clock::{Clock, whole_micros};
-use crate::store::Head;
+use crate::clock::{Clock, truncate_to_micros};
+use crate::store::StreamHead;
 
 /// For how long a lease holds when it is taken, in seconds. A holder says well
 /// before its end, by a heartbeat, that it still lives.
 pub const LEASE_TTL_S: u64 = 30;
 
 /// The heads of the streams that a commit locks.
-pub(crate) type Heads = BTreeMap<StreamId, Head>;
+pub(crate) type Heads = BTreeMap<StreamId, StreamHead>;
 
 /// What a commit is made of, beside the drafts.
 pub(crate) struct Sealer<'s> {
@@ -38,7 +38,7 @@ pub(crate) fn commit_time(clock: &dyn Clock, heads: &Heads) -> Timestamp {
         .map(|head| head.time)
         .max()
         .unwrap_or(Timestamp::MIN);
-    whole_micros(clock.now()).max(last)
+    truncate_to_micros(clock.now()).max(last)
 }
 
 impl Sealer<'_> {
@@ -48,16 +48,16 @@ impl Sealer<'_> {
         drafts: Vec<Draft>,
         time: Timestamp,
         heads: &mut Heads,
-    ) -> Vec<Recorded> {
+    ) -> Vec<DecodedRecord> {
         let mut recorded = Vec::with_capacity(drafts.len());
         for (nth, draft) in drafts.into_iter().enumerate() {
-            let belongs = draft.event.belongs_to_checkout();
+            let belongs = draft.event.has_checkout();
             let checkout = self.checkout.filter(|_| belongs);
-            let (body, event) = seal(draft.event, checkout, self.redactor);
+            let (body, event) = redact_and_encode(draft.event, checkout, self.redactor);
             let head = heads
                 .entry(draft.stream.clone())
                 .or_insert_with(|| empty_head(draft.stream.clone()));
-            let stamp = Stamp {
+            let stamp = EventStamp {
                 id: self
                     .clock
                     .event_id(time, u32::try_from(nth).unwrap_or(u32::MAX)),
@@ -70,15 +70,15 @@ impl Sealer<'_> {
             head.count += 1;
             head.hash = record.hash;
             head.time = time;
-            recorded.push(Recorded { record, event });
+            recorded.push(DecodedRecord { record, event });
         }
         recorded
     }
 }
 
 /// The head of a stream without events.
-pub(crate) fn empty_head(stream: StreamId) -> Head {
-    Head {
+pub(crate) fn empty_head(stream: StreamId) -> StreamHead {
+    StreamHead {
         stream,
         count: 0,
         hash: GENESIS,
@@ -95,11 +95,13 @@ pub(crate) enum LeaseChange {
 }
 
 /// What an event that was stored at `time` does to the register of leases.
-pub(crate) fn lease_change(event: &Event, time: Timestamp) -> Option<LeaseChange> {
+pub(crate) fn lease_change_of_event(event: &Event, time: Timestamp) -> Option<LeaseChange> {
     match event {
-        Event::LeaseTaken { run, token, .. } => {
-            Some(LeaseChange::Held(*run, *token, later(time, LEASE_TTL_S)))
-        }
+        Event::LeaseTaken { run, token, .. } => Some(LeaseChange::Held(
+            *run,
+            *token,
+            seconds_after(time, LEASE_TTL_S),
+        )),
         Event::LeaseLost { run, token, .. } | Event::LeaseReleased { run, token } => {
             Some(LeaseChange::Free(*run, *token))
         }
@@ -162,7 +164,7 @@ pub(crate) fn lease_change(event: &Event, time: Timestamp) -> Option<LeaseChange
 }
 
 /// So many seconds after `time`, or the end of time.
-pub(crate) fn later(time: Timestamp, seconds: u64) -> Timestamp {
+pub(crate) fn seconds_after(time: Timestamp, seconds: u64) -> Timestamp {
     let span = SignedDuration::from_secs(i64::try_from(seconds).unwrap_or(i64::MAX));
     time.checked_add(span).unwrap_or(Timestamp::MAX)
 }

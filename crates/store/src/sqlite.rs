@@ -1,7 +1,7 @@
 //! The store of one machine: an SQLite database that all of its processes share.
 //!
 //! Durable when [`Store::commit`] returns: a write-ahead log, flushed at each
-//! commit. Writers of all processes stand in a queue ([`place::Queue`]) before
+//! commit. Writers of all processes stand in a queue ([`place::WriterQueue`]) before
 //! SQLite's own lock; readers wait for nobody. The stored form is described in
 //! `docs/formats/journal.md`.
 
@@ -25,23 +25,25 @@ use std::time::Duration;
 
 use piton_core::id::{CommandId, RunId, StreamId};
 use piton_core::journal::Record;
-use piton_core::name::Naming;
-use piton_core::recall::{Candidates, Query};
+use piton_core::name::NameRange;
+use piton_core::recall::{CandidateSet, Query};
 use piton_core::redact::Redactor;
-use piton_core::{Command, Facts, Need, Rows};
+use piton_core::{CallerFacts, Command, Need, Rows};
 use rusqlite::{Connection, OpenFlags, TransactionBehavior, params};
 use tempfile::TempDir;
 
-pub use self::backup::{Restored, StoreInfo};
-use self::commit::Commit;
-use self::fault::{fault, io_fault, is_about_access, is_in_doubt};
-use self::place::{Identity, KeptOut, Place, Queue};
+pub use self::backup::{RestoreReport, StoreInfo};
+use self::commit::CommitTransaction;
+use self::fault::{io_fault, is_access_fault, is_in_doubt, sqlite_fault};
+use self::place::{FileIdentity, StorePaths, WriterBarrier, WriterQueue};
 pub use self::schema::SCHEMA_VERSION;
-use self::schema::{BUSY_TIMEOUT, Connected, check_version, connect, migrate, use_wal};
-use crate::clock::{Clock, SystemClock, whole_micros};
+use self::schema::{BUSY_TIMEOUT, OpenDatabase, check_version, connect, ensure_wal, migrate};
+use crate::clock::{Clock, SystemClock, truncate_to_micros};
 use crate::fail;
-use crate::seal::later;
-use crate::store::{CommitError, Committed, Cursor, Fault, FaultKind, Head, Store, Verdict};
+use crate::seal::seconds_after;
+use crate::store::{
+    CommitError, CommitOutcome, Cursor, FaultKind, Store, StoreFault, StreamHead, VerifyReport,
+};
 
 /// The log is written back to the database when it holds so many pages: half
 /// a megabyte, which is twenty commits or so.
@@ -55,7 +57,7 @@ const WAL_PAGES_LONG: u32 = 1_024;
 
 /// What a store is opened for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Access {
+pub enum StoreAccess {
     /// To read: no byte of the database or of its log is changed.
     ReadOnly,
     /// To read the journal and nothing else, also one that a newer piton
@@ -66,23 +68,23 @@ pub enum Access {
 }
 
 /// How a store is opened.
-pub struct Options {
+pub struct StoreOptions {
     /// What takes secrets out of everything that is stored.
     pub redactor: Redactor,
     /// Where the time comes from.
     pub clock: Arc<dyn Clock>,
     /// What for.
-    pub access: Access,
+    pub access: StoreAccess,
 }
 
-impl Options {
+impl StoreOptions {
     /// To read and write, by the machine's clock.
     #[must_use]
     pub fn new(redactor: Redactor) -> Self {
         Self {
             redactor,
             clock: Arc::new(SystemClock),
-            access: Access::ReadWrite,
+            access: StoreAccess::ReadWrite,
         }
     }
 
@@ -90,7 +92,7 @@ impl Options {
     #[must_use]
     pub fn read_only() -> Self {
         Self {
-            access: Access::ReadOnly,
+            access: StoreAccess::ReadOnly,
             ..Self::new(Redactor::rules_only())
         }
     }
@@ -102,7 +104,7 @@ impl Options {
     }
 }
 
-impl fmt::Debug for Options {
+impl fmt::Debug for StoreOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Options")
             .field("access", &self.access)
@@ -112,10 +114,10 @@ impl fmt::Debug for Options {
 
 /// A store on SQLite, as one process has it open.
 pub struct SqliteStore {
-    place: Place,
+    place: StorePaths,
     /// The file that was opened; none for a private copy.
-    identity: Option<Identity>,
-    options: Options,
+    identity: Option<FileIdentity>,
+    options: StoreOptions,
     inner: Mutex<Inner>,
     /// A flush failed: see [`FaultKind::Flush`].
     in_doubt: AtomicBool,
@@ -127,7 +129,7 @@ struct Inner {
     connection: Connection,
     wal_pages: Arc<AtomicU32>,
     /// None when opened for reading.
-    queue: Option<Queue>,
+    queue: Option<WriterQueue>,
 }
 
 impl fmt::Debug for SqliteStore {
@@ -149,8 +151,8 @@ impl SqliteStore {
     /// # Errors
     ///
     /// When the folder cannot be written, or lies on a network file system.
-    pub fn create_if_missing(dir: &Path, naming: Naming) -> Result<bool, Fault> {
-        schema::create_if_missing(&Place::new(dir), naming)
+    pub fn create_if_missing(dir: &Path, naming: NameRange) -> Result<bool, StoreFault> {
+        schema::create_if_missing(&StorePaths::new(dir), naming)
     }
 
     /// Opens the store in a folder: that of `journal.db`.
@@ -163,38 +165,48 @@ impl SqliteStore {
     /// [`FaultKind::Missing`] without a store, [`FaultKind::Newer`] when a
     /// newer piton wrote it, [`FaultKind::Damaged`] for a file that is none,
     /// [`FaultKind::NetworkFileSystem`], or [`FaultKind::Io`].
-    pub fn open(dir: &Path, options: Options) -> Result<Self, Fault> {
-        let place = Place::new(dir);
-        let Some(identity) = place.identity()? else {
-            return Err(place.missing());
+    pub fn open(dir: &Path, options: StoreOptions) -> Result<Self, StoreFault> {
+        let place = StorePaths::new(dir);
+        let Some(identity) = place.file_identity()? else {
+            return Err(place.missing_fault());
         };
-        place::refuse_network(&place.dir)?;
+        place::refuse_network_fs(&place.dir)?;
         match options.access {
-            Access::ReadWrite => Self::open_to_write(place, identity, options),
-            Access::ReadOnly | Access::JournalOnly => Self::open_to_read(place, identity, options),
+            StoreAccess::ReadWrite => Self::open_read_write(place, identity, options),
+            StoreAccess::ReadOnly | StoreAccess::JournalOnly => {
+                Self::open_read_only(place, identity, options)
+            }
         }
     }
 
-    fn open_to_write(place: Place, identity: Identity, options: Options) -> Result<Self, Fault> {
-        let queue = Queue::open(&place)?;
+    fn open_read_write(
+        place: StorePaths,
+        identity: FileIdentity,
+        options: StoreOptions,
+    ) -> Result<Self, StoreFault> {
+        let queue = WriterQueue::open(&place)?;
         place.ensure_log()?;
         let mut connected = connect(&place.db, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         let version = check_version(&connected.connection, &place.db)?;
         let mode: String = connected
             .connection
             .pragma_query_value(None, "journal_mode", |row| row.get(0))
-            .map_err(|error| fault("open", &place.db, error))?;
+            .map_err(|error| sqlite_fault("open", &place.db, error))?;
         if version < SCHEMA_VERSION || mode != "wal" {
-            let turn = queue.turn()?;
-            use_wal(&connected.connection, &place.db)?;
+            let turn = queue.wait_for_turn()?;
+            ensure_wal(&connected.connection, &place.db)?;
             migrate(&mut connected.connection, &place.db)?;
             drop(turn);
         }
-        Self::opened(place, Some(identity), options, connected, Some(queue), None)
+        Self::from_connected(place, Some(identity), options, connected, Some(queue), None)
     }
 
-    fn open_to_read(place: Place, identity: Identity, options: Options) -> Result<Self, Fault> {
-        let journal_only = options.access == Access::JournalOnly;
+    fn open_read_only(
+        place: StorePaths,
+        identity: FileIdentity,
+        options: StoreOptions,
+    ) -> Result<Self, StoreFault> {
+        let journal_only = options.access == StoreAccess::JournalOnly;
         let direct = connect(&place.db, OpenFlags::SQLITE_OPEN_READ_ONLY).and_then(|connected| {
             let version = match check_version(&connected.connection, &place.db) {
                 Err(fault) if fault.kind == FaultKind::Newer && journal_only => SCHEMA_VERSION,
@@ -204,44 +216,44 @@ impl SqliteStore {
         });
         match direct {
             Ok((SCHEMA_VERSION, connected)) => {
-                Self::opened(place, Some(identity), options, connected, None, None)
+                Self::from_connected(place, Some(identity), options, connected, None, None)
             }
             // An older one is brought up to date in the copy: reading changes nothing.
-            Ok(_) => Self::open_copy(place, options),
+            Ok(_) => Self::open_private_copy(place, options),
             // SQLite cannot make its -shm in a folder that cannot be written.
-            Err(fault) if is_about_access(&fault) => {
-                Self::open_copy(place, options).map_err(|_| fault)
+            Err(fault) if is_access_fault(&fault) => {
+                Self::open_private_copy(place, options).map_err(|_| fault)
             }
             Err(fault) => Err(fault),
         }
     }
 
-    fn open_copy(place: Place, options: Options) -> Result<Self, Fault> {
+    fn open_private_copy(place: StorePaths, options: StoreOptions) -> Result<Self, StoreFault> {
         let copy = tempfile::tempdir().map_err(|error| io_fault("copy", &place.db, error))?;
-        let to = Place::new(copy.path());
-        let kept_out = KeptOut::writers(&place)?;
+        let to = StorePaths::new(copy.path());
+        let kept_out = WriterBarrier::lock_out_writers(&place)?;
         std::fs::copy(&place.db, &to.db).map_err(|error| io_fault("copy", &place.db, error))?;
-        match std::fs::copy(place.wal(), to.wal()) {
+        match std::fs::copy(place.wal_path(), to.wal_path()) {
             Ok(_) => {}
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-            Err(error) => return Err(io_fault("copy", &place.wal(), error)),
+            Err(error) => return Err(io_fault("copy", &place.wal_path(), error)),
         }
         drop(kept_out);
         let mut connected = connect(&to.db, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         if check_version(&connected.connection, &place.db)? < SCHEMA_VERSION {
             migrate(&mut connected.connection, &place.db)?;
         }
-        Self::opened(place, None, options, connected, None, Some(copy))
+        Self::from_connected(place, None, options, connected, None, Some(copy))
     }
 
-    fn opened(
-        place: Place,
-        identity: Option<Identity>,
-        options: Options,
-        connected: Connected,
-        queue: Option<Queue>,
+    fn from_connected(
+        place: StorePaths,
+        identity: Option<FileIdentity>,
+        options: StoreOptions,
+        connected: OpenDatabase,
+        queue: Option<WriterQueue>,
         copy: Option<TempDir>,
-    ) -> Result<Self, Fault> {
+    ) -> Result<Self, StoreFault> {
         let inner = Inner {
             connection: connected.connection,
             wal_pages: connected.wal_pages,
@@ -255,39 +267,40 @@ impl SqliteStore {
             in_doubt: AtomicBool::new(false),
             copy,
         };
-        store.check_place()?;
+        store.check_identity()?;
         Ok(store)
     }
 
     /// The file that is read: the store's own, or the private copy.
-    fn db(&self) -> PathBuf {
-        self.copy
-            .as_ref()
-            .map_or_else(|| self.place.db.clone(), |copy| Place::new(copy.path()).db)
+    fn database_path(&self) -> PathBuf {
+        self.copy.as_ref().map_or_else(
+            || self.place.db.clone(),
+            |copy| StorePaths::new(copy.path()).db,
+        )
     }
 
     /// A fault when the path names another file than the one that is open:
     /// what is written here would never be found again.
-    fn check_place(&self) -> Result<(), Fault> {
-        if self.identity.is_none() || self.place.identity()? == self.identity {
+    fn check_identity(&self) -> Result<(), StoreFault> {
+        if self.identity.is_none() || self.place.file_identity()? == self.identity {
             return Ok(());
         }
         let what = format!(
             "{} was replaced or taken away while it was open",
             self.place.db.display()
         );
-        Err(Fault::bare(FaultKind::Gone, what))
+        Err(StoreFault::without_source(FaultKind::Gone, what))
     }
 
-    fn flush_fault(&self) -> Fault {
+    fn flush_fault(&self) -> StoreFault {
         let what = format!(
             "a flush of {} failed: what was written last is in doubt until it is opened again",
             self.place.db.display()
         );
-        Fault::bare(FaultKind::Flush, what)
+        StoreFault::without_source(FaultKind::Flush, what)
     }
 
-    fn inner(&self) -> Result<MutexGuard<'_, Inner>, Fault> {
+    fn lock_inner(&self) -> Result<MutexGuard<'_, Inner>, StoreFault> {
         // A panic rolls the transaction back as it unwinds.
         let inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         if self.in_doubt.load(Ordering::SeqCst) {
@@ -296,24 +309,30 @@ impl SqliteStore {
         Ok(inner)
     }
 
-    fn read<T>(&self, read: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, Fault> {
-        let mut inner = self.inner()?;
-        self.check_place()?;
+    fn read_in_transaction<T>(
+        &self,
+        read: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<T, StoreFault> {
+        let mut inner = self.lock_inner()?;
+        self.check_identity()?;
         let answer = inner.connection.transaction().and_then(|tx| read(&tx));
-        answer.map_err(|error| fault("read", &self.place.db, error))
+        answer.map_err(|error| sqlite_fault("read", &self.place.db, error))
     }
 
-    fn write_fault(&self, error: rusqlite::Error) -> Fault {
+    fn write_fault(&self, error: rusqlite::Error) -> StoreFault {
         if is_in_doubt(&error) {
             self.in_doubt.store(true, Ordering::SeqCst);
         }
-        fault("write", &self.place.db, error)
+        sqlite_fault("write", &self.place.db, error)
     }
 
     /// The queue of writers, of a store that may be written.
-    fn queue<'i>(&self, queue: &'i Option<Queue>) -> Result<&'i Queue, Fault> {
+    fn require_queue<'i>(
+        &self,
+        queue: &'i Option<WriterQueue>,
+    ) -> Result<&'i WriterQueue, StoreFault> {
         queue.as_ref().ok_or_else(|| {
-            Fault::bare(
+            StoreFault::without_source(
                 FaultKind::Io,
                 format!("{} is open for reading only", self.place.db.display()),
             )
@@ -325,7 +344,11 @@ impl SqliteStore {
     /// Before, not after: the writer that comes next starts the log over, and
     /// only what is in the file says so to a process that opens it later. One
     /// that found the whole log again would write all of it back again.
-    fn checkpoint(&self, connection: &Connection, wal_pages: &AtomicU32) -> Result<(), Fault> {
+    fn checkpoint_if_long(
+        &self,
+        connection: &Connection,
+        wal_pages: &AtomicU32,
+    ) -> Result<(), StoreFault> {
         if wal_pages.load(Ordering::Relaxed) < WAL_PAGES_MAX {
             return Ok(());
         }
@@ -350,23 +373,23 @@ impl SqliteStore {
         }
     }
 
-    fn commit_turn(
+    fn commit_in_turn(
         &self,
         connection: &mut Connection,
         id: CommandId,
         command: &Command,
-        facts: &Facts,
-    ) -> Result<Committed, CommitError> {
+        facts: &CallerFacts,
+    ) -> Result<CommitOutcome, CommitError> {
         let tx = connection
             .transaction_with_behavior(TransactionBehavior::Immediate)
             .map_err(|error| CommitError::Fault(self.write_fault(error)))?;
         fail::point("commit.begun");
-        let committed = Commit {
+        let committed = CommitTransaction {
             connection: &tx,
             options: &self.options,
             db: &self.place.db,
         }
-        .run(id, command, facts)?;
+        .decide_and_store(id, command, facts)?;
         if committed.repeated || committed.events.is_empty() {
             return Ok(committed);
         }
@@ -377,7 +400,7 @@ impl SqliteStore {
             // What reached the log before its flush failed may come back when
             // the log is read again.
             return Err(if in_doubt {
-                CommitError::Unknown(Fault {
+                CommitError::Unknown(StoreFault {
                     kind: FaultKind::Flush,
                     ..fault
                 })
@@ -395,20 +418,20 @@ impl Store for SqliteStore {
         &self,
         id: CommandId,
         command: &Command,
-        facts: &Facts,
-    ) -> Result<Committed, CommitError> {
-        let mut inner = self.inner()?;
+        facts: &CallerFacts,
+    ) -> Result<CommitOutcome, CommitError> {
+        let mut inner = self.lock_inner()?;
         let Inner {
             connection,
             queue,
             wal_pages,
         } = &mut *inner;
-        let turn = self.queue(queue)?.turn()?;
+        let turn = self.require_queue(queue)?.wait_for_turn()?;
         // Under the lock, so that nobody can put another file in its place.
-        self.check_place()?;
+        self.check_identity()?;
         fail::point("commit.locked");
-        self.checkpoint(connection, wal_pages)?;
-        let outcome = self.commit_turn(connection, id, command, facts);
+        self.checkpoint_if_long(connection, wal_pages)?;
+        let outcome = self.commit_in_turn(connection, id, command, facts);
         let stored = outcome
             .as_ref()
             .is_ok_and(|committed| !committed.events.is_empty());
@@ -428,58 +451,72 @@ impl Store for SqliteStore {
         outcome
     }
 
-    fn load(&self, needs: &[Need]) -> Result<Rows, Fault> {
-        let now = whole_micros(self.options.clock.now());
-        self.read(|connection| load::load(connection, needs, now))
+    fn load_rows(&self, needs: &[Need]) -> Result<Rows, StoreFault> {
+        let now = truncate_to_micros(self.options.clock.now());
+        self.read_in_transaction(|connection| load::load_rows(connection, needs, now))
     }
 
-    fn candidates(&self, query: &Query) -> Result<Candidates, Fault> {
-        self.read(|connection| index::candidates(connection, query))
+    fn recall_candidates(&self, query: &Query) -> Result<CandidateSet, StoreFault> {
+        self.read_in_transaction(|connection| index::find_candidates(connection, query))
     }
 
-    fn heads(&self) -> Result<Vec<Head>, Fault> {
-        self.read(|connection| {
-            Ok(journal::heads(connection)?
+    fn stream_heads(&self) -> Result<Vec<StreamHead>, StoreFault> {
+        self.read_in_transaction(|connection| {
+            Ok(journal::read_heads(connection)?
                 .into_iter()
                 .map(|(_, head)| head)
                 .collect())
         })
     }
 
-    fn position(&self, stream: &StreamId) -> Result<u64, Fault> {
-        let inner = self.inner()?;
-        self.check_place()?;
-        journal::position(&inner.connection, stream)
-            .map_err(|error| fault("read", &self.place.db, error))
+    fn event_count(&self, stream: &StreamId) -> Result<u64, StoreFault> {
+        let inner = self.lock_inner()?;
+        self.check_identity()?;
+        journal::count_events(&inner.connection, stream)
+            .map_err(|error| sqlite_fault("read", &self.place.db, error))
     }
 
-    fn stream(&self, stream: &StreamId, after: u64, limit: usize) -> Result<Vec<Record>, Fault> {
-        self.read(|connection| journal::stream(connection, stream, after, limit))
+    fn read_stream(
+        &self,
+        stream: &StreamId,
+        after: u64,
+        limit: usize,
+    ) -> Result<Vec<Record>, StoreFault> {
+        self.read_in_transaction(|connection| {
+            journal::read_stream(connection, stream, after, limit)
+        })
     }
 
-    fn journal(&self, after: Option<&Cursor>, limit: usize) -> Result<Vec<Record>, Fault> {
-        self.read(|connection| journal::merged(connection, after, limit))
+    fn read_journal(
+        &self,
+        after: Option<&Cursor>,
+        limit: usize,
+    ) -> Result<Vec<Record>, StoreFault> {
+        self.read_in_transaction(|connection| {
+            journal::read_merged_streams(connection, after, limit)
+        })
     }
 
-    fn heartbeat(&self, run: RunId, token: u64, ttl_s: u64) -> Result<bool, Fault> {
-        let mut inner = self.inner()?;
+    fn heartbeat(&self, run: RunId, token: u64, ttl_s: u64) -> Result<bool, StoreFault> {
+        let mut inner = self.lock_inner()?;
         let Inner {
             connection,
             queue,
             wal_pages,
         } = &mut *inner;
-        let turn = self.queue(queue)?.turn()?;
-        self.check_place()?;
-        self.checkpoint(connection, wal_pages)?;
+        let turn = self.require_queue(queue)?.wait_for_turn()?;
+        self.check_identity()?;
+        self.checkpoint_if_long(connection, wal_pages)?;
         fail::point("heartbeat.before");
-        let expires = later(whole_micros(self.options.clock.now()), ttl_s).as_microsecond();
+        let expires =
+            seconds_after(truncate_to_micros(self.options.clock.now()), ttl_s).as_microsecond();
         let beat = |connection: &Connection| {
             // Not flushed; the next commit flushes it along.
             connection.pragma_update(None, "synchronous", "NORMAL")?;
             let sql = "UPDATE leases SET expires = ?3 WHERE run = ?1 AND token = ?2";
             connection.prepare_cached(sql)?.execute(params![
                 run.0.as_bytes().as_slice(),
-                rows::number(token),
+                rows::to_sqlite_integer(token),
                 expires
             ])
         };
@@ -497,13 +534,13 @@ impl Store for SqliteStore {
         Ok(changed > 0)
     }
 
-    fn verify(&self) -> Result<Verdict, Fault> {
-        self.check_place()?;
+    fn verify(&self) -> Result<VerifyReport, StoreFault> {
+        self.check_identity()?;
         if self.in_doubt.load(Ordering::SeqCst) {
             return Err(self.flush_fault());
         }
         // A connection of its own: it takes its time, and commits go on.
-        let connected = connect(&self.db(), OpenFlags::SQLITE_OPEN_READ_ONLY)?;
-        verify::verify(&connected.connection, &self.place.db)
+        let connected = connect(&self.database_path(), OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+        verify::verify_database(&connected.connection, &self.place.db)
     }
 }

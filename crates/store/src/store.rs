@@ -5,9 +5,9 @@ use std::fmt;
 
 use jiff::Timestamp;
 use piton_core::id::{CommandId, RunId, StreamId};
-use piton_core::journal::{Hash, Record, Recorded};
-use piton_core::recall::{Candidates, Query};
-use piton_core::{Command, Facts, Need, Refusal, Rows};
+use piton_core::journal::{DecodedRecord, Hash, Record};
+use piton_core::recall::{CandidateSet, Query};
+use piton_core::{CallerFacts, Command, Need, Refusal, Rows};
 use thiserror::Error;
 
 /// Keeps the journal durably and in order, with the read tables beside it.
@@ -31,15 +31,15 @@ pub trait Store: Send + Sync {
         &self,
         id: CommandId,
         command: &Command,
-        facts: &Facts,
-    ) -> Result<Committed, CommitError>;
+        facts: &CallerFacts,
+    ) -> Result<CommitOutcome, CommitError>;
 
     /// The rows that are asked for, as of one moment; possibly more.
     ///
     /// # Errors
     ///
     /// When the store cannot be read.
-    fn load(&self, needs: &[Need]) -> Result<Rows, Fault>;
+    fn load_rows(&self, needs: &[Need]) -> Result<Rows, StoreFault>;
 
     /// What the memory has to say to a query, as of one moment: what there is
     /// to know of all that is followed, and what may help. The same contents
@@ -48,14 +48,14 @@ pub trait Store: Send + Sync {
     /// # Errors
     ///
     /// When the store cannot be read.
-    fn candidates(&self, query: &Query) -> Result<Candidates, Fault>;
+    fn recall_candidates(&self, query: &Query) -> Result<CandidateSet, StoreFault>;
 
     /// The head of every stream, by name.
     ///
     /// # Errors
     ///
     /// When the store cannot be read.
-    fn heads(&self) -> Result<Vec<Head>, Fault>;
+    fn stream_heads(&self) -> Result<Vec<StreamHead>, StoreFault>;
 
     /// How many events a stream has; 0 for one that is not there. Cheap: a
     /// runner asks several times a second.
@@ -63,14 +63,19 @@ pub trait Store: Send + Sync {
     /// # Errors
     ///
     /// When the store cannot be read.
-    fn position(&self, stream: &StreamId) -> Result<u64, Fault>;
+    fn event_count(&self, stream: &StreamId) -> Result<u64, StoreFault>;
 
     /// Up to `limit` events of one stream after a position, in order.
     ///
     /// # Errors
     ///
     /// When the store cannot be read.
-    fn stream(&self, stream: &StreamId, after: u64, limit: usize) -> Result<Vec<Record>, Fault>;
+    fn read_stream(
+        &self,
+        stream: &StreamId,
+        after: u64,
+        limit: usize,
+    ) -> Result<Vec<Record>, StoreFault>;
 
     /// Up to `limit` events of all streams after `cursor`, ordered by time,
     /// stream and position: an order for showing, not for following.
@@ -78,7 +83,8 @@ pub trait Store: Send + Sync {
     /// # Errors
     ///
     /// When the store cannot be read.
-    fn journal(&self, after: Option<&Cursor>, limit: usize) -> Result<Vec<Record>, Fault>;
+    fn read_journal(&self, after: Option<&Cursor>, limit: usize)
+    -> Result<Vec<Record>, StoreFault>;
 
     /// Says that the holder of a run still lives, for `ttl_s` seconds from now
     /// by the store's clock. Not history, and not flushed. False when the
@@ -87,7 +93,7 @@ pub trait Store: Send + Sync {
     /// # Errors
     ///
     /// When the store cannot be written.
-    fn heartbeat(&self, run: RunId, token: u64, ttl_s: u64) -> Result<bool, Fault>;
+    fn heartbeat(&self, run: RunId, token: u64, ttl_s: u64) -> Result<bool, StoreFault>;
 
     /// Checks everything that is stored: the chain, the heads, that the views
     /// are the fold of the journal. Never writes.
@@ -95,14 +101,14 @@ pub trait Store: Send + Sync {
     /// # Errors
     ///
     /// When the store cannot be read at all; damage is an answer, not an error.
-    fn verify(&self) -> Result<Verdict, Fault>;
+    fn verify(&self) -> Result<VerifyReport, StoreFault>;
 }
 
 /// What a successful commit stored.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Committed {
+pub struct CommitOutcome {
     /// The events, redacted, in the order in which they were stored.
-    pub events: Vec<Recorded>,
+    pub events: Vec<DecodedRecord>,
     /// Whether this was stored by an earlier call with the same id.
     pub repeated: bool,
 }
@@ -120,7 +126,7 @@ pub struct Cursor {
 
 /// The end of a stream: what shows a change, and a missing end.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Head {
+pub struct StreamHead {
     /// The stream.
     pub stream: StreamId,
     /// How many events it has.
@@ -139,12 +145,12 @@ pub enum CommitError {
     Refused(#[from] Refusal),
     /// The store could not be read or written. Nothing was stored.
     #[error("the store failed")]
-    Fault(#[from] Fault),
+    Fault(#[from] StoreFault),
     /// The connection was lost, or a flush failed, at a moment at which the
     /// events may have been stored. Open the store again where it says so, and
     /// ask again with the same id.
     #[error("it is not known whether the events were stored")]
-    Unknown(#[source] Fault),
+    Unknown(#[source] StoreFault),
 }
 
 /// What kind of trouble a store has.
@@ -169,7 +175,7 @@ pub enum FaultKind {
 
 /// The world failed: a store cannot be read or written.
 #[derive(Debug)]
-pub struct Fault {
+pub struct StoreFault {
     /// What kind of trouble it is.
     pub kind: FaultKind,
     /// What was tried, on what: a fragment without a full stop.
@@ -178,7 +184,7 @@ pub struct Fault {
     pub source: Option<Box<dyn StdError + Send + Sync>>,
 }
 
-impl Fault {
+impl StoreFault {
     /// A fault with a cause.
     pub fn new(
         kind: FaultKind,
@@ -193,7 +199,7 @@ impl Fault {
     }
 
     /// A fault that needs no further cause.
-    pub fn bare(kind: FaultKind, what: impl Into<String>) -> Self {
+    pub fn without_source(kind: FaultKind, what: impl Into<String>) -> Self {
         Self {
             kind,
             what: what.into(),
@@ -202,13 +208,13 @@ impl Fault {
     }
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for StoreFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.what)
     }
 }
 
-impl StdError for Fault {
+impl StdError for StoreFault {
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
         self.source
             .as_deref()
@@ -218,7 +224,7 @@ impl StdError for Fault {
 
 /// What [`Store::verify`] found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Verdict {
+pub struct VerifyReport {
     /// How many events were read.
     pub events: u64,
     /// How many streams there are.

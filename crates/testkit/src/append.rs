@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 
 use piton_core::entry::EntryType;
 use piton_core::id::CommandId;
-use piton_core::name::Naming;
+use piton_core::name::NameRange;
 use piton_core::redact::Redactor;
-use piton_store::{Options, SqliteStore, Store};
+use piton_store::{SqliteStore, Store, StoreOptions};
 use uuid::Uuid;
 
 use crate::sketch::{entry_of, facts, log};
@@ -39,8 +39,8 @@ pub struct Append {
     reason = "how long a commit took is what is measured"
 )]
 pub fn append(what: &Append, out: &mut impl Write) -> io::Result<()> {
-    SqliteStore::create_if_missing(&what.dir, Naming::ALONE).map_err(io::Error::other)?;
-    let store = SqliteStore::open(&what.dir, Options::new(Redactor::rules_only()))
+    SqliteStore::create_if_missing(&what.dir, NameRange::ALONE).map_err(io::Error::other)?;
+    let store = SqliteStore::open(&what.dir, StoreOptions::new(Redactor::rules_only()))
         .map_err(io::Error::other)?;
     let mut longest = Duration::ZERO;
     for number in 1..=what.events {

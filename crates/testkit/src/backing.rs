@@ -113,8 +113,8 @@ impl Backing for StoreOnDisk {
         let store = sqlite_in(self.dir.path(), self.clock.clone());
         assert_eq!(store.verify().expect("readable").damage, []);
         let mut streams: Streams = BTreeMap::new();
-        for record in store.journal(None, usize::MAX).expect("readable") {
-            let event = record.event().expect("an event of this version");
+        for record in store.read_journal(None, usize::MAX).expect("readable") {
+            let event = record.decode_event().expect("an event of this version");
             streams.entry(record.stream).or_default().push(event);
         }
         self.store = Some(store);
@@ -122,7 +122,7 @@ impl Backing for StoreOnDisk {
     }
 
     fn load(&self, needs: &[Need]) -> Tables {
-        self.store().load(needs).expect("readable").tables
+        self.store().load_rows(needs).expect("readable").tables
     }
 }
 

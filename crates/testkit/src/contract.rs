@@ -7,16 +7,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
-use piton_core::attempt::{Report, ToldAttempt};
+use piton_core::attempt::{Report, ReportedAttempt};
 use piton_core::entry::{Entry, EntryType};
-use piton_core::evidence::Claims;
+use piton_core::evidence::ClaimSettings;
 use piton_core::id::{CommandId, Node, RunId, StreamId};
 use piton_core::journal::{GENESIS, Record};
 use piton_core::notification::{NotificationKind, due_notifications, last_failure};
 use piton_core::policy::Limits;
 use piton_core::redact::Redactor;
 use piton_core::{AttemptId, Command, Event, Key, Need, Outcome, Refusal};
-use piton_store::{CommitError, Committed, Cursor, MemoryStore, Store};
+use piton_store::{CommitError, CommitOutcome, Cursor, MemoryStore, Store};
 use tempfile::TempDir;
 
 use crate::chance::{Ids, TestClock};
@@ -73,7 +73,7 @@ impl Subject {
     /// # Errors
     ///
     /// As [`Store::commit`].
-    pub fn commit(&mut self, command: &Command) -> Result<Committed, CommitError> {
+    pub fn commit(&mut self, command: &Command) -> Result<CommitOutcome, CommitError> {
         self.store.commit(self.ids.command(), command, &facts())
     }
 
@@ -82,7 +82,7 @@ impl Subject {
     /// # Panics
     ///
     /// When the store fails.
-    pub fn log(&mut self, description: &str) -> Committed {
+    pub fn log(&mut self, description: &str) -> CommitOutcome {
         self.commit(&log(entry(EntryType::MilestoneReached, description)))
             .expect("an entry is never refused")
     }
@@ -115,7 +115,7 @@ impl Subject {
     #[must_use]
     pub fn journal(&self) -> Vec<Record> {
         self.store
-            .journal(None, usize::MAX)
+            .read_journal(None, usize::MAX)
             .expect("the store can be read")
     }
 
@@ -132,7 +132,10 @@ impl Subject {
     }
 
     fn keys(&self, need: Need) -> BTreeSet<Key> {
-        let rows = self.store.load(&[need]).expect("the store can be read");
+        let rows = self
+            .store
+            .load_rows(&[need])
+            .expect("the store can be read");
         rows.tables.iter().map(|(key, _)| key.clone()).collect()
     }
 }
@@ -163,7 +166,7 @@ pub fn what_was_committed_is_there(subject: &mut Subject) {
         .find(|record| **record == committed.events[0].record)
         .expect("it is there, byte for byte");
     assert_eq!(
-        stored.event().expect("it is known"),
+        stored.decode_event().expect("it is known"),
         committed.events[0].event
     );
     subject.assert_whole();
@@ -172,20 +175,26 @@ pub fn what_was_committed_is_there(subject: &mut Subject) {
 /// A refusal leaves no event, no row and no position behind.
 pub fn a_refused_command_stores_nothing(subject: &mut Subject) {
     subject.plan("auth", TREE);
-    let before = (subject.journal(), subject.store.heads().expect("readable"));
+    let before = (
+        subject.journal(),
+        subject.store.stream_heads().expect("readable"),
+    );
     let again = subject.ids.run();
     let refused = subject.commit(&keep(plan(again, "auth", &[("a", &[])])));
     assert!(
         matches!(refused, Err(CommitError::Refused(Refusal::NameTaken(name))) if name == "auth")
     );
     assert_eq!(
-        (subject.journal(), subject.store.heads().expect("readable")),
+        (
+            subject.journal(),
+            subject.store.stream_heads().expect("readable")
+        ),
         before
     );
     assert_eq!(
         subject
             .store
-            .position(&StreamId::run(again))
+            .event_count(&StreamId::of_run(again))
             .expect("readable"),
         0
     );
@@ -197,12 +206,15 @@ pub fn a_plan_is_stored_whole(subject: &mut Subject) {
     let run = subject.plan("auth", TREE);
     let records = subject
         .store
-        .stream(&StreamId::run(run), 0, 100)
+        .read_stream(&StreamId::of_run(run), 0, 100)
         .expect("readable");
     assert_eq!(records.len(), 1 + TREE.len());
     let positions: Vec<u64> = records.iter().map(|record| record.stamp.position).collect();
     assert_eq!(positions, (1..=records.len() as u64).collect::<Vec<_>>());
-    assert!(matches!(records[0].event(), Ok(Event::RunPlanned(_))));
+    assert!(matches!(
+        records[0].decode_event(),
+        Ok(Event::RunPlanned(_))
+    ));
     let command = records[0].command;
     assert!(records.iter().all(|record| record.command == command));
 }
@@ -247,7 +259,7 @@ pub fn times_are_whole_microseconds(subject: &mut Subject) {
     assert_eq!(stamped.subsec_nanosecond(), 1_000);
     let rows = subject
         .store
-        .load(&[Need::RecentEntries(1)])
+        .load_rows(&[Need::RecentEntries(1)])
         .expect("readable");
     assert_eq!(
         rows.tables.entries().next().expect("it is there").timestamp,
@@ -259,24 +271,28 @@ pub fn times_are_whole_microseconds(subject: &mut Subject) {
 /// Each event is hashed over its predecessor, from nothing to the head.
 pub fn the_chain_holds_from_first_to_head(subject: &mut Subject) {
     let run = subject.plan("auth", TREE);
-    for stream in [StreamId::run(run), StreamId::sessions()] {
+    for stream in [StreamId::of_run(run), StreamId::sessions()] {
         subject.log("between");
         let head = subject
             .store
-            .heads()
+            .stream_heads()
             .expect("readable")
             .into_iter()
             .find(|head| head.stream == stream)
             .expect("it has one");
         let mut hash = GENESIS;
-        for record in subject.store.stream(&stream, 0, 100).expect("readable") {
+        for record in subject
+            .store
+            .read_stream(&stream, 0, 100)
+            .expect("readable")
+        {
             assert_eq!(record.compute_hash(&hash), record.hash);
             hash = record.hash;
             assert!(record.stamp.time <= head.time);
         }
         assert_eq!(hash, head.hash);
         assert_eq!(
-            subject.store.position(&stream).expect("readable"),
+            subject.store.event_count(&stream).expect("readable"),
             head.count
         );
     }
@@ -285,9 +301,12 @@ pub fn the_chain_holds_from_first_to_head(subject: &mut Subject) {
 /// A stream is read in pages that neither overlap nor leave anything out.
 pub fn a_stream_is_read_in_pages(subject: &mut Subject) {
     let sessions = StreamId::sessions();
-    assert_eq!(subject.store.position(&sessions).expect("readable"), 0);
+    assert_eq!(subject.store.event_count(&sessions).expect("readable"), 0);
     assert_eq!(
-        subject.store.stream(&sessions, 0, 10).expect("readable"),
+        subject
+            .store
+            .read_stream(&sessions, 0, 10)
+            .expect("readable"),
         []
     );
     let stored: Vec<Record> = (0..7)
@@ -297,7 +316,7 @@ pub fn a_stream_is_read_in_pages(subject: &mut Subject) {
     loop {
         let page = subject
             .store
-            .stream(&sessions, read.len() as u64, 3)
+            .read_stream(&sessions, read.len() as u64, 3)
             .expect("readable");
         if page.is_empty() {
             break;
@@ -309,11 +328,17 @@ pub fn a_stream_is_read_in_pages(subject: &mut Subject) {
     assert_eq!(
         subject
             .store
-            .stream(&sessions, u64::MAX, 3)
+            .read_stream(&sessions, u64::MAX, 3)
             .expect("readable"),
         []
     );
-    assert_eq!(subject.store.stream(&sessions, 0, 0).expect("readable"), []);
+    assert_eq!(
+        subject
+            .store
+            .read_stream(&sessions, 0, 0)
+            .expect("readable"),
+        []
+    );
 }
 
 /// The journal is ordered by time, stream and position, in pages of any size.
@@ -335,7 +360,7 @@ pub fn the_journal_is_ordered_for_showing(subject: &mut Subject) {
             let after = read.last().map(cursor);
             let page = subject
                 .store
-                .journal(after.as_ref(), size)
+                .read_journal(after.as_ref(), size)
                 .expect("readable");
             if page.is_empty() {
                 break;
@@ -346,11 +371,14 @@ pub fn the_journal_is_ordered_for_showing(subject: &mut Subject) {
     }
     let nowhere = Cursor {
         time: Timestamp::MIN,
-        stream: StreamId::named("zzz"),
+        stream: StreamId::from_stored("zzz"),
         position: 9,
     };
     assert_eq!(
-        subject.store.journal(Some(&nowhere), 20).expect("readable"),
+        subject
+            .store
+            .read_journal(Some(&nowhere), 20)
+            .expect("readable"),
         all
     );
 }
@@ -370,10 +398,10 @@ pub fn items_are_loaded_as_they_are_asked_for(subject: &mut Subject) {
     let items = |nodes: &[&str]| {
         nodes
             .iter()
-            .map(|node| Key::Item(run, Node::named(*node)))
+            .map(|node| Key::Item(run, Node::from_text(*node)))
             .collect::<BTreeSet<_>>()
     };
-    let node = |text: &str| Node::named(text);
+    let node = |text: &str| Node::from_text(text);
     let all: Vec<&str> = TREE.iter().map(|(node, _)| *node).collect();
     assert_eq!(subject.keys(Need::Tree(run)), items(&all));
     assert_eq!(
@@ -410,7 +438,10 @@ pub fn items_are_loaded_as_they_are_asked_for(subject: &mut Subject) {
             .keys(Need::Tree(other))
             .is_disjoint(&subject.keys(Need::Tree(run)))
     );
-    let rows = subject.store.load(&[Need::Tree(run)]).expect("readable");
+    let rows = subject
+        .store
+        .load_rows(&[Need::Tree(run)])
+        .expect("readable");
     let in_order: Vec<&str> = rows
         .tables
         .tree(run)
@@ -418,7 +449,9 @@ pub fn items_are_loaded_as_they_are_asked_for(subject: &mut Subject) {
         .collect();
     assert_eq!(in_order, all);
     assert_eq!(
-        rows.tables.next(run).map(|item| item.node.as_str()),
+        rows.tables
+            .next_actionable_item(run)
+            .map(|item| item.node.as_str()),
         Some("a/one")
     );
 }
@@ -437,7 +470,10 @@ pub fn runs_are_loaded_as_they_are_asked_for(subject: &mut Subject) {
         subject.keys(Need::Runs),
         [Key::Run(auth), Key::Run(billing)].into()
     );
-    let row = subject.store.load(&[Need::Run(auth)]).expect("readable");
+    let row = subject
+        .store
+        .load_rows(&[Need::Run(auth)])
+        .expect("readable");
     assert_eq!(
         row.tables
             .run(auth)
@@ -491,7 +527,7 @@ pub fn entries_are_loaded_as_they_are_asked_for(subject: &mut Subject) {
         task_id: Some("t1".to_owned()),
     };
     assert_eq!(subject.keys(one.clone()), [blocker(Some("t1"))].into());
-    let rows = subject.store.load(&[one]).expect("readable");
+    let rows = subject.store.load_rows(&[one]).expect("readable");
     let positions: Vec<u64> = rows
         .tables
         .blockers()
@@ -511,16 +547,16 @@ pub fn entries_are_loaded_as_they_are_asked_for(subject: &mut Subject) {
 /// stored nor their ids say when they happened.
 pub fn the_last_ones_go_by_time(subject: &mut Subject) {
     let told = |id: u128, at: &str| {
-        Command::TellAttempt(Box::new(ToldAttempt {
+        Command::TellAttempt(Box::new(ReportedAttempt {
             attempt: AttemptId(uuid::Uuid::from_u128(id)),
             run: RunId::PROJECT,
-            node: Node::named("login"),
+            node: Node::from_text("login"),
             item: "login".to_owned(),
             number: None,
             name: None,
             agent: "file".to_owned(),
             ended_at: at.parse().ok(),
-            report: Box::new(Report::bare(Outcome::Failed)),
+            report: Box::new(Report::with_outcome(Outcome::Failed)),
             native: None,
         }))
     };
@@ -541,9 +577,10 @@ pub fn the_last_ones_go_by_time(subject: &mut Subject) {
     let milestones = |rows: piton_core::Rows| -> Vec<String> {
         let entries = rows.tables.entries_by_time().into_iter();
         let logged = entries.filter(|row| row.entry.kind == EntryType::MilestoneReached);
-        logged.map(|row| row.entry.title()).collect()
+        logged.map(|row| row.entry.one_line_title()).collect()
     };
-    let last = |subject: &Subject, need| milestones(subject.store.load(&[need]).expect("readable"));
+    let last =
+        |subject: &Subject, need| milestones(subject.store.load_rows(&[need]).expect("readable"));
     let kind = EntryType::MilestoneReached;
     assert_eq!(last(subject, Need::LastEntry(kind)), ["12:00"]);
     // What the attempts left in the log happened a year later.
@@ -556,7 +593,7 @@ pub fn an_empty_store_has_no_rows(subject: &mut Subject) {
     let run = RunId(uuid::Uuid::from_u128(1));
     let rows = subject
         .store
-        .load(&[
+        .load_rows(&[
             Need::Run(run),
             Need::Runs,
             Need::NextDecision,
@@ -565,8 +602,8 @@ pub fn an_empty_store_has_no_rows(subject: &mut Subject) {
         .expect("readable");
     assert_eq!(rows.tables.iter().count(), 0);
     assert_eq!((rows.next_decision, rows.leases.is_empty()), (1, true));
-    assert_eq!(subject.store.heads().expect("readable"), []);
-    assert_eq!(subject.store.journal(None, 10).expect("readable"), []);
+    assert_eq!(subject.store.stream_heads().expect("readable"), []);
+    assert_eq!(subject.store.read_journal(None, 10).expect("readable"), []);
     subject.assert_whole();
 }
 
@@ -586,7 +623,7 @@ pub fn a_secret_is_stored_nowhere(subject: &mut Subject) {
         "{:?}",
         subject
             .store
-            .load(&[Need::RecentEntries(9), Need::Blockers])
+            .load_rows(&[Need::RecentEntries(9), Need::Blockers])
             .expect("readable")
     );
     for text in [given, stored, rows] {
@@ -606,7 +643,7 @@ pub fn a_lease_holds_as_long_as_its_holder_lives(subject: &mut Subject) {
     let taken_at = started.events[0].record.stamp.time;
     let token = held(subject, run).expect("it is held");
     let expires = |subject: &Subject| {
-        let rows = subject.store.load(&[Need::Leases(run)]);
+        let rows = subject.store.load_rows(&[Need::Leases(run)]);
         let leases = rows.expect("readable").leases;
         let expires = leases.get(&token);
         expires.map(|expires| expires.duration_since(taken_at).as_secs())
@@ -660,7 +697,7 @@ pub fn a_notification_is_known_by_what_it_is_about(subject: &mut Subject) {
     subject.commit(&release).expect("it is held");
     let due = |subject: &Subject| {
         let needs = [Need::Runs, Need::OpenDecisions(None)];
-        let rows = subject.store.load(&needs).expect("readable");
+        let rows = subject.store.load_rows(&needs).expect("readable");
         let failed = last_failure(rows.tables.runs()).cloned();
         let due = due_notifications(&rows.tables, &NotificationKind::ALL);
         (due, failed.and_then(|failed| failed.error))
@@ -670,7 +707,7 @@ pub fn a_notification_is_known_by_what_it_is_about(subject: &mut Subject) {
     let begun = Command::StartNotification(about.clone());
     let began = subject.commit(&begun).expect("it is due").events;
     assert_eq!(began.len(), 1);
-    assert_eq!(began[0].record.stream, StreamId::run(run));
+    assert_eq!(began[0].record.stream, StreamId::of_run(run));
     assert!(due(subject).0[0].again);
     let error = Some("it failed".to_owned());
     let end = Command::EndNotification {
@@ -689,7 +726,7 @@ fn start(run: RunId) -> Command {
         run,
         owner: "host, process 7".to_owned(),
         limits: Limits::default(),
-        claims: Claims::default(),
+        claims: ClaimSettings::default(),
         flags: Box::default(),
         settles: false,
         notify: false,
@@ -697,7 +734,10 @@ fn start(run: RunId) -> Command {
 }
 
 fn held(subject: &Subject, run: RunId) -> Option<u64> {
-    let rows = subject.store.load(&[Need::Run(run)]).expect("readable");
+    let rows = subject
+        .store
+        .load_rows(&[Need::Run(run)])
+        .expect("readable");
     let holder = rows.tables.run(run).and_then(|row| row.holder.as_ref());
     holder.map(|holder| holder.token)
 }
@@ -706,7 +746,10 @@ fn held(subject: &Subject, run: RunId) -> Option<u64> {
 pub fn a_heartbeat_without_a_lease_is_refused(subject: &mut Subject) {
     let run = subject.plan("auth", TREE);
     assert!(!subject.store.heartbeat(run, 1, 30).expect("writable"));
-    let rows = subject.store.load(&[Need::Leases(run)]).expect("readable");
+    let rows = subject
+        .store
+        .load_rows(&[Need::Leases(run)])
+        .expect("readable");
     assert_eq!(rows.leases, BTreeMap::new());
 }
 
@@ -729,7 +772,7 @@ pub fn an_old_command_is_still_known_after_many(subject: &mut Subject) {
     assert_eq!(
         subject
             .store
-            .position(&StreamId::sessions())
+            .event_count(&StreamId::sessions())
             .expect("readable"),
         301
     );
@@ -756,7 +799,7 @@ pub fn threads_lose_nothing_of_each_other(subject: &mut Subject) {
     assert_eq!(
         subject
             .store
-            .position(&StreamId::sessions())
+            .event_count(&StreamId::sessions())
             .expect("readable"),
         4 * EACH as u64
     );

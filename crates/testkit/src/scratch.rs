@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use piton_core::name::Naming;
+use piton_core::name::NameRange;
 use piton_core::redact::Redactor;
-use piton_store::{Clock, Options, SqliteStore};
+use piton_store::{Clock, SqliteStore, StoreOptions};
 use tempfile::TempDir;
 
 /// An empty folder that goes with its handle.
@@ -25,8 +25,8 @@ pub fn scratch() -> TempDir {
 /// When it cannot be opened.
 #[must_use]
 pub fn sqlite_in(dir: &Path, clock: impl Clock + 'static) -> SqliteStore {
-    SqliteStore::create_if_missing(dir, Naming::ALONE)
+    SqliteStore::create_if_missing(dir, NameRange::ALONE)
         .expect("a store can be made in a scratch folder");
-    let options = Options::new(Redactor::rules_only()).with_clock(Arc::new(clock));
+    let options = StoreOptions::new(Redactor::rules_only()).with_clock(Arc::new(clock));
     SqliteStore::open(dir, options).expect("what was just made can be opened")
 }

@@ -4,19 +4,19 @@ use std::collections::BTreeMap;
 
 use piton_core::checkout::Checkout;
 use piton_core::entry::{Entry, EntryType};
-use piton_core::id::{DecisionId, Node, Place, RunId};
-use piton_core::plan::{Past, Plan, PlannedItem};
+use piton_core::id::{DecisionId, Node, RunId, TreePosition};
+use piton_core::plan::{ImportedItemHistory, Plan, PlannedItem};
 use piton_core::policy::Policy;
-use piton_core::{Actor, Command, Facts, HolderKnown, ItemState};
+use piton_core::{Actor, CallerFacts, Command, HolderLiveness, ItemState};
 use uuid::Uuid;
 
 /// What a person at a terminal brings along.
 #[must_use]
-pub fn facts() -> Facts {
-    Facts {
+pub fn facts() -> CallerFacts {
+    CallerFacts {
         actor: Actor::Person("ada".to_owned()),
         decision: DecisionId(Uuid::from_u128(0xDEC1)),
-        holder: HolderKnown::Nothing,
+        holder: HolderLiveness::Nothing,
         checkout: Some(Checkout {
             repository: None,
             branch: Some("main".to_owned()),
@@ -28,7 +28,7 @@ pub fn facts() -> Facts {
 /// An entry of that type with a description.
 #[must_use]
 pub fn entry(kind: EntryType, description: &str) -> Entry {
-    Entry::bare(kind).saying("description", description)
+    Entry::with_type(kind).with_text("description", description)
 }
 
 /// An entry about a task.
@@ -54,14 +54,14 @@ pub fn log(entry: Entry) -> Command {
 /// When a child stands before its parent.
 #[must_use]
 pub fn plan(run: RunId, name: &str, nodes: &[(&str, &[&str])]) -> Plan {
-    let mut places: BTreeMap<Node, Place> = BTreeMap::new();
+    let mut places: BTreeMap<Node, TreePosition> = BTreeMap::new();
     let mut counts: BTreeMap<Option<Node>, u32> = BTreeMap::new();
     let mut items = Vec::new();
     for (path, depends_on) in nodes {
-        let node = Node::named(*path);
+        let node = Node::from_text(*path);
         let parent = node.parent();
         let index = counts.entry(parent.clone()).or_default();
-        let above = parent.map_or_else(Place::default, |parent| {
+        let above = parent.map_or_else(TreePosition::default, |parent| {
             places.get(&parent).cloned().expect("a parent comes first")
         });
         let place = above.child(*index);
@@ -81,13 +81,13 @@ pub fn plan(run: RunId, name: &str, nodes: &[(&str, &[&str])]) -> Plan {
             gate: None,
             breakpoint: false,
             approval: false,
-            depends_on: depends_on.iter().map(|on| Node::named(*on)).collect(),
+            depends_on: depends_on.iter().map(|on| Node::from_text(*on)).collect(),
             native: None,
-            past: Past::default(),
+            past: ImportedItemHistory::default(),
             piece_of: None,
             injected: None,
             claims: piton_core::evidence::ClaimOverrides::default(),
-            turn: piton_core::plan::Turn::default(),
+            turn: piton_core::plan::ItemTurn::default(),
             scope: piton_core::scope::FileScope::default(),
             repository: None,
             wait: None,

@@ -8,12 +8,12 @@ use piton_bench::seed000::{
     Action, Category, Context, Entry, Observation, ObservationType, Progress, Recovery as Word,
     Status,
 };
-use piton_core::attempt::{Outcome, RecoveryAction, Report, ToldAttempt};
+use piton_core::attempt::{Outcome, RecoveryAction, Report, ReportedAttempt};
 use piton_core::memory::Memory;
-use piton_core::prepare::{Prepared, Section};
-use piton_core::recover::{Advice, AdviceKind, Failure, Recovery, Rule, recover};
-use piton_core::{AttemptId, AttemptRow, Command, Event, Need, Node, Recorded, RunId};
-use piton_engine::preparing::{self, BlockersOf, PrepareRequest};
+use piton_core::prepare::{PreparedContext, Section};
+use piton_core::recover::{Advice, AdviceKind, FailureContext, Recovery, Rule, choose_recovery};
+use piton_core::{AttemptId, AttemptRow, Command, DecodedRecord, Event, Need, Node, RunId};
+use piton_engine::preparing::{self, BlockerScope, PrepareRequest};
 use piton_store::Store as _;
 use piton_testkit::chance::Chance;
 use serde::Serialize;
@@ -192,8 +192,8 @@ impl History {
 
     /// The attempts at an item as piton keeps them, oldest first.
     fn attempts(&self, item: &str) -> Vec<AttemptRow> {
-        let need = Need::AttemptsAt(RunId::PROJECT, Node::named(item));
-        let rows = self.world.store.load(&[need]).expect("in memory");
+        let need = Need::AttemptsAt(RunId::PROJECT, Node::from_text(item));
+        let rows = self.world.store.load_rows(&[need]).expect("in memory");
         let mut rows: Vec<AttemptRow> = rows.tables.attempts().cloned().collect();
         rows.sort_by_key(|row| row.number);
         rows
@@ -203,17 +203,17 @@ impl History {
 
     fn prepare(&self, item: &str, seen: &mut Seen) -> rules::Prepared {
         let seed = rules::prepare_execution(&self.progress, item);
-        let place = (RunId::PROJECT, &Node::named(item));
+        let place = (RunId::PROJECT, &Node::from_text(item));
         let store = &self.world.store;
         let request = PrepareRequest {
             run: place.0,
             node: place.1,
             now: self.world.now(),
             tokens_max: TOKENS,
-            blockers: BlockersOf::Project,
+            blockers: BlockerScope::Project,
             rule_texts: &[],
         };
-        let piton = preparing::prepare(store, &request).expect("in memory");
+        let piton = preparing::prepare_item(store, &request).expect("in memory");
         assert_eq!(piton.left_out, 0);
         assert_eq!(piton.iteration, seed.iteration);
         assert_eq!(piton.retry_count, seed.retry_count);
@@ -227,7 +227,7 @@ impl History {
         &self,
         item: &str,
         seed: &rules::Prepared,
-        piton: &Prepared,
+        piton: &PreparedContext,
         seen: &mut Seen,
     ) {
         let notes = texts(piton, Section::Tried);
@@ -250,7 +250,7 @@ impl History {
         seen.note(Difference::EarlierFailuresToo, notes.len() > 1);
     }
 
-    fn compare_warning(&self, seed: &rules::Prepared, piton: &Prepared, seen: &mut Seen) {
+    fn compare_warning(&self, seed: &rules::Prepared, piton: &PreparedContext, seen: &mut Seen) {
         let count = |is_failure: fn(&Entry) -> bool, kinds: &[ObservationType]| {
             let entries = self
                 .progress
@@ -275,7 +275,13 @@ impl History {
         assert_eq!(warnings.len(), usize::from(expected), "{warnings:?}");
     }
 
-    fn compare_help(&self, item: &str, seed: &rules::Prepared, piton: &Prepared, seen: &mut Seen) {
+    fn compare_help(
+        &self,
+        item: &str,
+        seed: &rules::Prepared,
+        piton: &PreparedContext,
+        seen: &mut Seen,
+    ) {
         let told = texts(piton, Section::Learnings);
         // What the last failure said, and what it noticed.
         let rows = self.attempts(item);
@@ -341,7 +347,7 @@ impl History {
         })
     }
 
-    fn record(&mut self, entry: &Entry, error: Option<String>) -> Vec<Recorded> {
+    fn record(&mut self, entry: &Entry, error: Option<String>) -> Vec<DecodedRecord> {
         let report = Report {
             summary: Some(entry.summary.clone()),
             error,
@@ -350,13 +356,13 @@ impl History {
             commits: Some(entry.git_commits.clone()),
             context: Some(translated(&entry.context)),
             duration_s: u64::try_from(entry.duration_seconds).ok(),
-            ..Report::bare(translated(&entry.status))
+            ..Report::with_outcome(translated(&entry.status))
         };
         let attempt = AttemptId(self.world.fresh());
-        let told = ToldAttempt {
+        let told = ReportedAttempt {
             attempt,
             run: RunId::PROJECT,
-            node: Node::named(&*entry.prd_id),
+            node: Node::from_text(&*entry.prd_id),
             item: entry.prd_id.clone(),
             number: None,
             name: None,
@@ -384,7 +390,7 @@ impl History {
 
     // Learning.
 
-    fn learn(&mut self, entry: &Entry, events: &[Recorded], seen: &mut Seen) {
+    fn learn(&mut self, entry: &Entry, events: &[DecodedRecord], seen: &mut Seen) {
         let seed = rules::extract_learnings(&self.progress, entry);
         seen.note(Difference::IdsAreUnique, seed.len() > 1);
         let mut expected: Vec<String> = Vec::new();
@@ -460,7 +466,7 @@ impl History {
                 guidance,
             })
             .collect();
-        let piton = recover(&Failure {
+        let piton = choose_recovery(&FailureContext {
             detail,
             attempts: &attempts,
             advice: &advice,
@@ -582,13 +588,13 @@ fn failed(entry: &Entry) -> bool {
     entry.status != Status::Completed
 }
 
-fn texts(prepared: &Prepared, section: Section) -> Vec<&str> {
+fn texts(prepared: &PreparedContext, section: Section) -> Vec<&str> {
     let notes = prepared.notes.iter();
     let of_it = notes.filter(|note| note.section == section);
     of_it.map(|note| note.text.as_str()).collect()
 }
 
-fn added(recorded: &Recorded) -> Option<&Memory> {
+fn added(recorded: &DecodedRecord) -> Option<&Memory> {
     if let Event::MemoryAdded(memory) = &recorded.event {
         return Some(memory);
     }

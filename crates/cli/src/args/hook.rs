@@ -74,7 +74,7 @@ pub(crate) enum HookAgent {
 /// The event of a `piton hook EVENT`, found without looking at anything else
 /// that was typed: a program that starts its hook with an argument too many is
 /// not told so by an exit status that it takes for a refusal.
-pub(crate) fn hook_event(typed: impl Iterator<Item = OsString>) -> Option<Option<String>> {
+pub(crate) fn parse_hook_event(typed: impl Iterator<Item = OsString>) -> Option<Option<String>> {
     let mut words = typed.skip(1).filter(|word| word != "--json");
     if words.next()? != "hook" {
         return None;

@@ -6,16 +6,16 @@
 
 use std::path::Path;
 
-use piton_engine::caller::{Access, Permission};
+use piton_engine::caller::{CommandAccess, Permission};
 
 use super::{
-    Command, Deferred, FilesCommand, HookCommand, InboxCommand, IssueCommand, JournalCommand,
+    CliCommand, Deferred, FilesCommand, HookCommand, InboxCommand, IssueCommand, JournalCommand,
     LearnCommand, MergeDriverCommand, PlanCommand, SessionCommand, StoreCommand,
 };
 
-impl Command {
+impl CliCommand {
     /// Whether it merges files that git names, and looks at nothing else.
-    pub(crate) fn is_merge(&self) -> bool {
+    pub(crate) fn is_merge_driver_run(&self) -> bool {
         matches!(
             self,
             Self::Files(Deferred(FilesCommand::MergeDriver(
@@ -27,162 +27,183 @@ impl Command {
     /// Who may give this command.
     pub(crate) fn permission(&self) -> Permission {
         match self {
-            Self::Init(Deferred(args)) => Permission::new("piton init", changing(!args.dry_run)),
-            Self::Run(Deferred(args)) => {
-                Permission::new("piton run", changing(!args.dry_run)).at(args.plan.as_ref())
+            Self::Init(Deferred(args)) => {
+                Permission::new("piton init", access_of_change(!args.dry_run))
             }
-            Self::Status { .. } => Permission::new("piton status", Access::Read),
-            Self::Show { .. } => Permission::new("piton show", Access::Read),
-            Self::Transcript(_) => Permission::new("piton transcript", Access::Read),
-            Self::Next { .. } => Permission::new("piton next", Access::Read),
-            Self::Inbox { command: None } => Permission::new("piton inbox", Access::Read),
+            Self::Run(Deferred(args)) => {
+                Permission::new("piton run", access_of_change(!args.dry_run))
+                    .for_path(args.plan.as_ref())
+            }
+            Self::Status { .. } => Permission::new("piton status", CommandAccess::Read),
+            Self::Show { .. } => Permission::new("piton show", CommandAccess::Read),
+            Self::Transcript(_) => Permission::new("piton transcript", CommandAccess::Read),
+            Self::Next { .. } => Permission::new("piton next", CommandAccess::Read),
+            Self::Inbox { command: None } => Permission::new("piton inbox", CommandAccess::Read),
             Self::Inbox {
                 command: Some(InboxCommand::Ask { .. }),
-            } => Permission::new("piton inbox ask", Access::Signed),
-            Self::Decide(_) => Permission::new("piton decide", Access::Person),
-            Self::Pause { run } => Permission::new("piton pause", Access::Person).at(run.as_ref()),
-            Self::Resume { run } => {
-                Permission::new("piton resume", Access::Person).at(run.as_ref())
+            } => Permission::new("piton inbox ask", CommandAccess::Signed),
+            Self::Decide(_) => Permission::new("piton decide", CommandAccess::Person),
+            Self::Pause { run } => {
+                Permission::new("piton pause", CommandAccess::Person).for_path(run.as_ref())
             }
-            Self::Stop { run } => Permission::new("piton stop", Access::Person).at(run.as_ref()),
-            Self::Land { run } => Permission::new("piton land", Access::Person).at(run.as_ref()),
-            Self::Plan(Deferred(command)) => of_plan(command),
-            Self::Log(_) => Permission::new("piton log", Access::OwnItem),
-            Self::Session(Deferred(command)) => of_session(command),
-            Self::Record(_) => Permission::new("piton record", Access::OwnItem),
-            Self::Recent(_) => Permission::new("piton recent", Access::Read),
-            Self::Prepare { .. } => Permission::new("piton prepare", Access::Read),
-            Self::Recover { .. } => Permission::new("piton recover", Access::Read),
-            Self::Recall(_) => Permission::new("piton recall", Access::Read),
-            Self::Learn(Deferred(command)) => of_learn(command),
-            Self::Issue(Deferred(command)) => of_issue(command),
-            Self::Files(Deferred(command)) => of_files(command),
-            Self::Journal(Deferred(command)) => of_journal(command),
-            Self::Store(Deferred(command)) => of_store(command),
+            Self::Resume { run } => {
+                Permission::new("piton resume", CommandAccess::Person).for_path(run.as_ref())
+            }
+            Self::Stop { run } => {
+                Permission::new("piton stop", CommandAccess::Person).for_path(run.as_ref())
+            }
+            Self::Land { run } => {
+                Permission::new("piton land", CommandAccess::Person).for_path(run.as_ref())
+            }
+            Self::Plan(Deferred(command)) => plan_permission(command),
+            Self::Log(_) => Permission::new("piton log", CommandAccess::OwnItem),
+            Self::Session(Deferred(command)) => session_permission(command),
+            Self::Record(_) => Permission::new("piton record", CommandAccess::OwnItem),
+            Self::Recent(_) => Permission::new("piton recent", CommandAccess::Read),
+            Self::Prepare { .. } => Permission::new("piton prepare", CommandAccess::Read),
+            Self::Recover { .. } => Permission::new("piton recover", CommandAccess::Read),
+            Self::Recall(_) => Permission::new("piton recall", CommandAccess::Read),
+            Self::Learn(Deferred(command)) => learn_permission(command),
+            Self::Issue(Deferred(command)) => issue_permission(command),
+            Self::Files(Deferred(command)) => files_permission(command),
+            Self::Journal(Deferred(command)) => journal_permission(command),
+            Self::Store(Deferred(command)) => store_permission(command),
             Self::Hook(Deferred(args)) => match &args.command {
-                None => Permission::new("piton hook", Access::Signed),
+                None => Permission::new("piton hook", CommandAccess::Signed),
                 Some(HookCommand::Install(settings)) => {
-                    Permission::new("piton hook install", changing(!settings.dry_run))
+                    Permission::new("piton hook install", access_of_change(!settings.dry_run))
                 }
                 Some(HookCommand::Uninstall(settings)) => {
-                    Permission::new("piton hook uninstall", changing(!settings.dry_run))
+                    Permission::new("piton hook uninstall", access_of_change(!settings.dry_run))
                 }
             },
-            Self::Mcp { .. } => Permission::new("piton mcp", Access::Signed),
-            Self::Completions { .. } => Permission::new("piton completions", Access::Read),
-            Self::Man => Permission::new("piton man", Access::Read),
+            Self::Mcp { .. } => Permission::new("piton mcp", CommandAccess::Signed),
+            Self::Completions { .. } => Permission::new("piton completions", CommandAccess::Read),
+            Self::Man => Permission::new("piton man", CommandAccess::Read),
         }
     }
 }
 
 /// A command that a person gives when it changes something.
-fn changing(changes: bool) -> Access {
+fn access_of_change(changes: bool) -> CommandAccess {
     if changes {
-        Access::Person
+        CommandAccess::Person
     } else {
-        Access::Read
+        CommandAccess::Read
     }
 }
 
-fn of_plan(command: &PlanCommand) -> Permission {
+fn plan_permission(command: &PlanCommand) -> Permission {
     match command {
         PlanCommand::Compile { sprint, output, .. } => {
             let writes = output.as_deref() != Some(Path::new("-"));
-            Permission::new("piton plan compile", changing(writes)).at(Some(sprint))
+            Permission::new("piton plan compile", access_of_change(writes)).for_path(Some(sprint))
         }
-        PlanCommand::Check { .. } => Permission::new("piton plan check", Access::Read),
-        PlanCommand::New(_) => Permission::new("piton plan new", Access::Person),
+        PlanCommand::Check { .. } => Permission::new("piton plan check", CommandAccess::Read),
+        PlanCommand::New(_) => Permission::new("piton plan new", CommandAccess::Person),
         PlanCommand::Inject(args) => {
-            Permission::new("piton plan inject", Access::Person).at(args.run.as_ref())
+            Permission::new("piton plan inject", CommandAccess::Person).for_path(args.run.as_ref())
         }
         PlanCommand::AddStep { target, .. } => {
-            Permission::new("piton plan add-step", Access::Person).at(target.sprint.as_ref())
+            Permission::new("piton plan add-step", CommandAccess::Person)
+                .for_path(target.sprint.as_ref())
         }
         PlanCommand::Import { target, .. } => {
-            Permission::new("piton plan import", Access::Person).at(target.sprint.as_ref())
+            Permission::new("piton plan import", CommandAccess::Person)
+                .for_path(target.sprint.as_ref())
         }
-        PlanCommand::Skip { .. } => Permission::new("piton plan skip", Access::Person),
-        PlanCommand::Retry { .. } => Permission::new("piton plan retry", Access::Person),
-        PlanCommand::Clean { .. } => Permission::new("piton plan clean", Access::Person),
+        PlanCommand::Skip { .. } => Permission::new("piton plan skip", CommandAccess::Person),
+        PlanCommand::Retry { .. } => Permission::new("piton plan retry", CommandAccess::Person),
+        PlanCommand::Clean { .. } => Permission::new("piton plan clean", CommandAccess::Person),
     }
 }
 
-fn of_session(command: &SessionCommand) -> Permission {
+fn session_permission(command: &SessionCommand) -> Permission {
     match command {
-        SessionCommand::Start { .. } => Permission::new("piton session start", Access::Person),
-        SessionCommand::End { .. } => Permission::new("piton session end", Access::Person),
-        SessionCommand::Focus { .. } => Permission::new("piton session focus", Access::Person),
+        SessionCommand::Start { .. } => {
+            Permission::new("piton session start", CommandAccess::Person)
+        }
+        SessionCommand::End { .. } => Permission::new("piton session end", CommandAccess::Person),
+        SessionCommand::Focus { .. } => {
+            Permission::new("piton session focus", CommandAccess::Person)
+        }
     }
 }
 
-fn of_issue(command: &IssueCommand) -> Permission {
+fn issue_permission(command: &IssueCommand) -> Permission {
     match command {
         IssueCommand::Add(args) => {
-            Permission::new("piton issue add", Access::Person).at(args.run.as_ref())
+            Permission::new("piton issue add", CommandAccess::Person).for_path(args.run.as_ref())
         }
-        IssueCommand::List(_) => Permission::new("piton issue list", Access::Read),
-        IssueCommand::Ready(_) => Permission::new("piton issue ready", Access::Read),
-        IssueCommand::Show { .. } => Permission::new("piton issue show", Access::Read),
-        IssueCommand::Start(_) => Permission::new("piton issue start", Access::Person),
-        IssueCommand::Review { .. } => Permission::new("piton issue review", Access::Person),
-        IssueCommand::Done(_) => Permission::new("piton issue done", Access::Person),
-        IssueCommand::Fail(_) => Permission::new("piton issue fail", Access::Person),
-        IssueCommand::Block { .. } => Permission::new("piton issue block", Access::Person),
-        IssueCommand::Unblock { .. } => Permission::new("piton issue unblock", Access::Person),
+        IssueCommand::List(_) => Permission::new("piton issue list", CommandAccess::Read),
+        IssueCommand::Ready(_) => Permission::new("piton issue ready", CommandAccess::Read),
+        IssueCommand::Show { .. } => Permission::new("piton issue show", CommandAccess::Read),
+        IssueCommand::Start(_) => Permission::new("piton issue start", CommandAccess::Person),
+        IssueCommand::Review { .. } => Permission::new("piton issue review", CommandAccess::Person),
+        IssueCommand::Done(_) => Permission::new("piton issue done", CommandAccess::Person),
+        IssueCommand::Fail(_) => Permission::new("piton issue fail", CommandAccess::Person),
+        IssueCommand::Block { .. } => Permission::new("piton issue block", CommandAccess::Person),
+        IssueCommand::Unblock { .. } => {
+            Permission::new("piton issue unblock", CommandAccess::Person)
+        }
     }
 }
 
-fn of_learn(command: &LearnCommand) -> Permission {
+fn learn_permission(command: &LearnCommand) -> Permission {
     match command {
-        LearnCommand::Add(_) => Permission::new("piton learn add", Access::OwnItem),
-        LearnCommand::List { .. } => Permission::new("piton learn list", Access::Read),
-        LearnCommand::Show { .. } => Permission::new("piton learn show", Access::Read),
-        LearnCommand::Supersede { .. } => Permission::new("piton learn supersede", Access::Person),
-        LearnCommand::Doctor => Permission::new("piton learn doctor", Access::Read),
-        LearnCommand::Import { .. } => Permission::new("piton learn import", Access::Person),
-        LearnCommand::Retire { .. } => Permission::new("piton learn retire", Access::Person),
+        LearnCommand::Add(_) => Permission::new("piton learn add", CommandAccess::OwnItem),
+        LearnCommand::List { .. } => Permission::new("piton learn list", CommandAccess::Read),
+        LearnCommand::Show { .. } => Permission::new("piton learn show", CommandAccess::Read),
+        LearnCommand::Supersede { .. } => {
+            Permission::new("piton learn supersede", CommandAccess::Person)
+        }
+        LearnCommand::Doctor => Permission::new("piton learn doctor", CommandAccess::Read),
+        LearnCommand::Import { .. } => Permission::new("piton learn import", CommandAccess::Person),
+        LearnCommand::Retire { .. } => Permission::new("piton learn retire", CommandAccess::Person),
     }
 }
 
-fn of_files(command: &FilesCommand) -> Permission {
+fn files_permission(command: &FilesCommand) -> Permission {
     match command {
-        FilesCommand::List { .. } => Permission::new("piton files list", Access::Read),
-        FilesCommand::Check { .. } => Permission::new("piton files check", Access::Read),
-        FilesCommand::Schema { .. } => Permission::new("piton files schema", Access::Read),
-        FilesCommand::Sync => Permission::new("piton files sync", Access::Person),
+        FilesCommand::List { .. } => Permission::new("piton files list", CommandAccess::Read),
+        FilesCommand::Check { .. } => Permission::new("piton files check", CommandAccess::Read),
+        FilesCommand::Schema { .. } => Permission::new("piton files schema", CommandAccess::Read),
+        FilesCommand::Sync => Permission::new("piton files sync", CommandAccess::Person),
         FilesCommand::Convert { output, .. } => {
             let writes = output != Path::new("-");
-            Permission::new("piton files convert", changing(writes))
+            Permission::new("piton files convert", access_of_change(writes))
         }
-        FilesCommand::Migrate => Permission::new("piton files migrate", Access::Person),
+        FilesCommand::Migrate => Permission::new("piton files migrate", CommandAccess::Person),
         FilesCommand::MergeDriver(MergeDriverCommand::Install(settings)) => Permission::new(
             "piton files merge-driver install",
-            changing(!settings.dry_run),
+            access_of_change(!settings.dry_run),
         ),
         FilesCommand::MergeDriver(MergeDriverCommand::Uninstall(settings)) => Permission::new(
             "piton files merge-driver uninstall",
-            changing(!settings.dry_run),
+            access_of_change(!settings.dry_run),
         ),
         // An agent that merges is not asked who it is: git names the files.
         FilesCommand::MergeDriver(MergeDriverCommand::Run(_)) => {
-            Permission::new("piton files merge-driver run", Access::Read)
+            Permission::new("piton files merge-driver run", CommandAccess::Read)
         }
     }
 }
 
-fn of_journal(command: &JournalCommand) -> Permission {
+fn journal_permission(command: &JournalCommand) -> Permission {
     match command {
-        JournalCommand::Show { .. } => Permission::new("piton journal show", Access::Read),
-        JournalCommand::Verify => Permission::new("piton journal verify", Access::Read),
-        JournalCommand::Export => Permission::new("piton journal export", Access::Read),
+        JournalCommand::Show { .. } => Permission::new("piton journal show", CommandAccess::Read),
+        JournalCommand::Verify => Permission::new("piton journal verify", CommandAccess::Read),
+        JournalCommand::Export => Permission::new("piton journal export", CommandAccess::Read),
     }
 }
 
-fn of_store(command: &StoreCommand) -> Permission {
+fn store_permission(command: &StoreCommand) -> Permission {
     match command {
-        StoreCommand::Info => Permission::new("piton store info", Access::Read),
-        StoreCommand::Backup { .. } => Permission::new("piton store backup", Access::Person),
-        StoreCommand::Restore { .. } => Permission::new("piton store restore", Access::Person),
+        StoreCommand::Info => Permission::new("piton store info", CommandAccess::Read),
+        StoreCommand::Backup { .. } => Permission::new("piton store backup", CommandAccess::Person),
+        StoreCommand::Restore { .. } => {
+            Permission::new("piton store restore", CommandAccess::Person)
+        }
     }
 }
 
@@ -194,7 +215,7 @@ mod tests {
     use crate::args::Args;
 
     #[track_caller]
-    fn check(expected: Access, lines: &[&str]) {
+    fn check(expected: CommandAccess, lines: &[&str]) {
         for line in lines {
             let typed = std::iter::once("piton").chain(line.split(' '));
             let args = Args::try_parse_from(typed).expect("it can be typed");
@@ -247,17 +268,17 @@ mod tests {
             "completions bash",
             "man",
         ];
-        check(Access::Read, &lines);
+        check(CommandAccess::Read, &lines);
     }
 
     #[test]
     fn an_agent_writes_about_its_own_item() {
         check(
-            Access::OwnItem,
+            CommandAccess::OwnItem,
             &["record x", "record -", "log task_completed", "learn add x"],
         );
         check(
-            Access::Signed,
+            CommandAccess::Signed,
             &["inbox ask x", "hook Stop", "mcp", "mcp --item x"],
         );
     }
@@ -300,6 +321,6 @@ mod tests {
             "files merge-driver install",
             "files merge-driver uninstall --yes",
         ];
-        check(Access::Person, &lines);
+        check(CommandAccess::Person, &lines);
     }
 }

@@ -51,7 +51,7 @@ pub(crate) struct RecordArgs {
     #[arg(long, value_name = "TEXT")]
     pub(crate) notes: Option<String>,
     /// How long it took: seconds, or 90s, 45m, 1h30m
-    #[arg(long, value_name = "DURATION", value_parser = seconds)]
+    #[arg(long, value_name = "DURATION", value_parser = parse_seconds)]
     pub(crate) duration: Option<u64>,
     /// Who made it [default: you]
     #[arg(long, value_name = "NAME")]
@@ -63,7 +63,7 @@ pub(crate) struct RecordArgs {
     #[arg(long, value_name = "COMMIT", action = ArgAction::Append)]
     pub(crate) commit: Vec<String>,
     /// What was noticed, as often as needed: blocker, finding or completion
-    #[arg(long, value_name = "TYPE: TITLE", value_parser = observation, action = ArgAction::Append)]
+    #[arg(long, value_name = "TYPE: TITLE", value_parser = parse_observation, action = ArgAction::Append)]
     pub(crate) observation: Vec<Observation>,
     /// A picture that shows it, as often as needed; a copy is kept
     #[arg(long, value_name = "FILE", action = ArgAction::Append)]
@@ -93,7 +93,7 @@ pub(crate) struct RecordArgs {
     #[arg(long, value_name = "N")]
     pub(crate) reasoning_tokens: Option<u64>,
     /// What it cost, in dollars
-    #[arg(long, value_name = "DOLLARS", value_parser = dollars)]
+    #[arg(long, value_name = "DOLLARS", value_parser = parse_dollars)]
     pub(crate) cost_usd: Option<f64>,
     /// How often the item had been tried again
     #[arg(long, value_name = "N")]
@@ -119,19 +119,19 @@ pub(crate) struct RecordArgs {
 }
 
 /// An amount of money that may be added to others.
-fn dollars(text: &str) -> Result<f64, String> {
+fn parse_dollars(text: &str) -> Result<f64, String> {
     let amount: f64 = text.trim().parse().map_err(|error| format!("{error}"))?;
     let fits = amount.is_finite() && amount >= 0.0;
     fits.then_some(amount)
         .ok_or_else(|| "write it as 0.42".to_owned())
 }
 
-fn seconds(text: &str) -> Result<u64, piton_core::amount::NotADuration> {
-    piton_engine::verbs::record::duration(text)
+fn parse_seconds(text: &str) -> Result<u64, piton_core::amount::ParseDurationError> {
+    piton_engine::verbs::record::parse_seconds(text)
 }
 
-fn observation(text: &str) -> Result<Observation, String> {
-    piton_engine::verbs::record::observation(text).map_err(|failure| {
+fn parse_observation(text: &str) -> Result<Observation, String> {
+    piton_engine::verbs::record::parse_observation(text).map_err(|failure| {
         let hint = failure.hint.unwrap_or_default();
         format!("{}; {hint}", failure.message)
     })

@@ -20,11 +20,11 @@ pub(crate) struct LogArgs {
     #[arg(long)]
     pub(crate) notes: Option<String>,
     /// A further field, as often as needed
-    #[arg(long, value_name = "KEY=VALUE", value_parser = pair, action = ArgAction::Append)]
+    #[arg(long, value_name = "KEY=VALUE", value_parser = parse_key_value, action = ArgAction::Append)]
     pub(crate) data: Vec<(String, String)>,
 }
 
-fn pair(text: &str) -> Result<(String, String), String> {
+fn parse_key_value(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((key, value)) if !key.trim().is_empty() => {
             Ok((key.trim().to_owned(), value.to_owned()))

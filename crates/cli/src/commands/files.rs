@@ -3,38 +3,42 @@
 use std::io::{IsTerminal as _, Write as _};
 use std::path::Path;
 
-use piton_engine::verbs::files::{self, Adoption, Count, Grade, Listed, Standing};
-use piton_engine::verbs::init::{self, Init, Intent};
-use piton_engine::{Exit, Failure, Findings, World};
+use piton_engine::verbs::files::{self, Adoption, AdoptionCount, FileStanding, Grade, ListedFile};
+use piton_engine::verbs::init::{self, InitReport, Intent};
+use piton_engine::{CommandExit, Failure, Findings, World};
 
-use super::{count, merge_driver};
+use super::{format_count, merge_driver};
 use crate::args::{FilesCommand, InitArgs};
-use crate::output::{BOLD, DIM, GREEN, Output, RED, YELLOW};
+use crate::output::{BOLD, CliOutput, DIM, GREEN, RED, YELLOW};
 use crate::show::table;
 
-pub(super) fn init(world: &World, args: &InitArgs, output: &mut Output) -> Result<Exit, Failure> {
-    let looked = init::look(world, &args.with)?;
+pub(super) fn run_init(
+    world: &World,
+    args: &InitArgs,
+    output: &mut CliOutput,
+) -> Result<CommandExit, Failure> {
+    let looked = init::survey_project(world, &args.with)?;
     if !output.json {
-        show_found(&looked, output);
+        show_found_files(&looked, output);
     }
-    let exit = if args.strict && !looked.is_whole() {
-        Exit::No
+    let exit = if args.strict && !looked.is_fully_adopted() {
+        CommandExit::No
     } else {
-        Exit::Done
+        CommandExit::Done
     };
     if args.dry_run {
         if output.json {
-            output.json(&looked);
+            output.print_json(&looked);
         } else {
             output.note("nothing was done");
         }
         return Ok(exit);
     }
-    let asks = looked.adopts() && !args.yes && !output.json;
+    let asks = looked.has_files_to_adopt() && !args.yes && !output.json;
     let is_asked = asks && std::io::stdin().is_terminal();
-    if is_asked && !is_agreed(output) {
+    if is_asked && !is_adoption_confirmed(output) {
         output.note("nothing was done");
-        return Ok(Exit::No);
+        return Ok(CommandExit::No);
     }
     if asks && !is_asked {
         output.note("stdin is no terminal, so nobody is asked: this goes on as with `--yes`; `--dry-run` only looks");
@@ -43,7 +47,7 @@ pub(super) fn init(world: &World, args: &InitArgs, output: &mut Output) -> Resul
         output.note(&format!("{DIM}{text}{DIM:#}"))
     })?;
     if output.json {
-        output.json(&done);
+        output.print_json(&done);
         return Ok(exit);
     }
     for said in &done.said {
@@ -63,11 +67,11 @@ pub(super) fn init(world: &World, args: &InitArgs, output: &mut Output) -> Resul
             "some files of {name} are not there, and none is made; `piton init --with {name}` begins them"
         ));
     }
-    output.note(&next(&done));
+    output.note(&describe_next_step(&done));
     Ok(exit)
 }
 
-fn is_agreed(output: &mut Output) -> bool {
+fn is_adoption_confirmed(output: &mut CliOutput) -> bool {
     output.note("adopt these? [Y/n]");
     std::io::stderr().flush().ok();
     let mut answer = String::new();
@@ -75,7 +79,7 @@ fn is_agreed(output: &mut Output) -> bool {
     matches!(answer.trim(), "" | "y" | "Y" | "yes")
 }
 
-fn show_found(looked: &Init, output: &mut Output) {
+fn show_found_files(looked: &InitReport, output: &mut CliOutput) {
     if looked.found.is_empty() {
         output.note("no native files were found here");
         return;
@@ -100,7 +104,7 @@ fn show_found(looked: &Init, output: &mut Output) {
             format!("{DIM}{}{DIM:#}", found.about),
         ]
     });
-    output.data(&table::render(rows));
+    output.print_data(&table::render(rows));
     for found in &looked.found {
         if let Some(adoption) = &found.adoption {
             show_adoption(&found.path, adoption, output);
@@ -109,14 +113,14 @@ fn show_found(looked: &Init, output: &mut Output) {
 }
 
 /// Says what of a file is taken, and names the first things that are not.
-fn show_adoption(file: &str, adoption: &Adoption, output: &mut Output) {
+fn show_adoption(file: &str, adoption: &Adoption, output: &mut CliOutput) {
     let counts = &adoption.counts;
     if counts.is_empty() {
         return;
     }
-    let taken: Vec<String> = counts.iter().map(taken).collect();
+    let taken: Vec<String> = counts.iter().map(describe_import_count).collect();
     output.note(&format!("{file}: took {}", taken.join(", ")));
-    for count in adoption.lacking() {
+    for count in adoption.incomplete_counts() {
         for left in &count.first {
             let nearest = left.nearest;
             let nearest = nearest.map(|nearest| format!(", perhaps meant as `{nearest}`"));
@@ -129,7 +133,7 @@ fn show_adoption(file: &str, adoption: &Adoption, output: &mut Output) {
         }
         let more = count.left - count.first.len();
         if more > 0 {
-            let more = format!("and {more} more {}", count.what.words(more));
+            let more = format!("and {more} more {}", count.what.noun(more));
             output.note(&format!("  {YELLOW}not taken{YELLOW:#}: {more}"));
         }
         if let Some(hint) = count.hint {
@@ -139,16 +143,16 @@ fn show_adoption(file: &str, adoption: &Adoption, output: &mut Output) {
 }
 
 /// `3 rules`, or `0 of 41 ticked boxes` where not all were taken.
-fn taken(count: &Count) -> String {
+fn describe_import_count(count: &AdoptionCount) -> String {
     let all = count.taken + count.left;
-    let words = count.what.words(all);
+    let words = count.what.noun(all);
     match count.left {
         0 => format!("{all} {words}"),
         _ => format!("{} of {all} {words}", count.taken),
     }
 }
 
-fn next(done: &Init) -> String {
+fn describe_next_step(done: &InitReport) -> String {
     let mut found = done.found.iter();
     let plan = found.find(|found| found.intent == Intent::Run);
     match plan.and_then(|plan| plan.command.as_ref()) {
@@ -157,28 +161,28 @@ fn next(done: &Init) -> String {
     }
 }
 
-pub(super) fn files(
+pub(super) fn run_files_command(
     world: &World,
     command: FilesCommand,
-    output: &mut Output,
-) -> Result<Exit, Failure> {
+    output: &mut CliOutput,
+) -> Result<CommandExit, Failure> {
     match command {
-        FilesCommand::List { strict } => list(world, strict, output),
+        FilesCommand::List { strict } => list_files(world, strict, output),
         FilesCommand::Check { strict, files } => {
             let grade = if strict {
                 Grade::Strict
             } else {
                 Grade::Tolerant
             };
-            Ok(check(world, &files, grade, output))
+            Ok(check_files(world, &files, grade, output))
         }
         FilesCommand::Schema { format } => {
-            let schema = files::schema(&format)?;
+            let schema = files::json_schema(&format)?;
             let text = serde_json::to_string_pretty(&schema).unwrap_or_default();
-            output.data(&format!("{text}\n"));
-            Ok(Exit::Done)
+            output.print_data(&format!("{text}\n"));
+            Ok(CommandExit::Done)
         }
-        FilesCommand::Sync => sync(world, output),
+        FilesCommand::Sync => sync_files(world, output),
         FilesCommand::Convert {
             from,
             to,
@@ -188,51 +192,62 @@ pub(super) fn files(
         } => {
             let converted = files::convert(world, &from, &to, input.as_ref())?;
             let is_no = strict && !converted.lost.is_empty();
-            show_converted(world, &to, &converted, &target, output)?;
-            Ok(if is_no { Exit::No } else { Exit::Done })
+            show_conversion(world, &to, &converted, &target, output)?;
+            Ok(if is_no {
+                CommandExit::No
+            } else {
+                CommandExit::Done
+            })
         }
-        FilesCommand::Migrate => migrate(world, output),
-        FilesCommand::MergeDriver(command) => merge_driver::merge_driver(world, &command, output),
+        FilesCommand::Migrate => migrate_files(world, output),
+        FilesCommand::MergeDriver(command) => {
+            merge_driver::run_merge_driver_command(world, &command, output)
+        }
     }
 }
 
-fn list(world: &World, strict: bool, output: &mut Output) -> Result<Exit, Failure> {
+fn list_files(world: &World, strict: bool, output: &mut CliOutput) -> Result<CommandExit, Failure> {
     let mut listed = files::list(world)?;
-    let older = older_layouts(world, &mut listed)?;
-    let is_whole = listed.iter().all(|file| file.adoption.is_whole());
+    let older = mark_older_layouts(world, &mut listed)?;
+    let is_whole = listed.iter().all(|file| file.adoption.is_complete());
     let exit = if strict && !is_whole {
-        Exit::No
+        CommandExit::No
     } else {
-        Exit::Done
+        CommandExit::Done
     };
     if output.json {
-        output.json(&listed);
+        output.print_json(&listed);
         return Ok(exit);
     }
     let rows = listed.iter().map(|file| {
         let standing = match (file.standing, &file.run) {
-            (Standing::Face, _) => format!("{GREEN}kept up to date{GREEN:#}"),
-            (Standing::Asked, _) => format!("{YELLOW}asked about, see `piton inbox`{YELLOW:#}"),
-            (Standing::Missing, _) => {
+            (FileStanding::Face, _) => format!("{GREEN}kept up to date{GREEN:#}"),
+            (FileStanding::Asked, _) => format!("{YELLOW}asked about, see `piton inbox`{YELLOW:#}"),
+            (FileStanding::Missing, _) => {
                 format!(
                     "{YELLOW}not there: `piton files sync` writes what there is to show{YELLOW:#}"
                 )
             }
-            (Standing::Off | Standing::Elsewhere, _) => "not kept up to date".to_owned(),
-            (Standing::Plan, Some(run)) => format!("{GREEN}plan of run {run}{GREEN:#}"),
-            (Standing::Plan, None) => "a plan".to_owned(),
-            (Standing::Foreign, _) if older.contains(&file.path) => TAKEN_OVER.to_owned(),
-            (Standing::Foreign, _) => "another tool's".to_owned(),
-            (Standing::Unreadable, _) => format!("{RED}cannot be read{RED:#}"),
+            (FileStanding::Off | FileStanding::Elsewhere, _) => "not kept up to date".to_owned(),
+            (FileStanding::Plan, Some(run)) => format!("{GREEN}plan of run {run}{GREEN:#}"),
+            (FileStanding::Plan, None) => "a plan".to_owned(),
+            (FileStanding::Foreign, _) if older.contains(&file.path) => TAKEN_OVER.to_owned(),
+            (FileStanding::Foreign, _) => "another tool's".to_owned(),
+            (FileStanding::Unreadable, _) => format!("{RED}cannot be read{RED:#}"),
         };
         let problems = match (file.errors, file.warnings) {
             (0, 0) => String::new(),
-            (0, warnings) => count(warnings, "warning"),
-            (errors, _) => count(errors, "error"),
+            (0, warnings) => format_count(warnings, "warning"),
+            (errors, _) => format_count(errors, "error"),
         };
         let link = file.link.as_ref();
         let link = link.map(|to| format!(" -> {}", to.display()));
-        let counts: Vec<String> = file.adoption.counts.iter().map(taken).collect();
+        let counts: Vec<String> = file
+            .adoption
+            .counts
+            .iter()
+            .map(describe_import_count)
+            .collect();
         [
             format!("{BOLD}{}{BOLD:#}{}", file.path, link.unwrap_or_default()),
             standing,
@@ -241,11 +256,11 @@ fn list(world: &World, strict: bool, output: &mut Output) -> Result<Exit, Failur
             format!("{DIM}{}{DIM:#}", file.about),
         ]
     });
-    output.data(&table::render(rows));
+    output.print_data(&table::render(rows));
     if listed.is_empty() {
         output.note("no native files were found here");
     }
-    for file in listed.iter().filter(|file| !file.adoption.is_whole()) {
+    for file in listed.iter().filter(|file| !file.adoption.is_complete()) {
         show_adoption(&file.path, &file.adoption, output);
     }
     Ok(exit)
@@ -256,15 +271,15 @@ const TAKEN_OVER: &str = "taken over by `piton files migrate`";
 
 /// The listed files that are of an older layout. They belong to no format; what
 /// they are is said as `piton init` says it.
-fn older_layouts(world: &World, listed: &mut [Listed]) -> Result<Vec<String>, Failure> {
+fn mark_older_layouts(world: &World, listed: &mut [ListedFile]) -> Result<Vec<String>, Failure> {
     let mut foreign = listed
         .iter_mut()
-        .filter(|file| file.standing == Standing::Foreign)
+        .filter(|file| file.standing == FileStanding::Foreign)
         .peekable();
     if foreign.peek().is_none() {
         return Ok(Vec::new());
     }
-    let mut older = init::look(world, &[])?.found;
+    let mut older = init::survey_project(world, &[])?.found;
     older.retain(|found| found.intent == Intent::Migrate);
     for file in foreign {
         if let Some(found) = older.iter().find(|found| found.path == file.path) {
@@ -274,55 +289,60 @@ fn older_layouts(world: &World, listed: &mut [Listed]) -> Result<Vec<String>, Fa
     Ok(older.into_iter().map(|found| found.path).collect())
 }
 
-fn check(world: &World, paths: &[std::path::PathBuf], grade: Grade, output: &mut Output) -> Exit {
+fn check_files(
+    world: &World,
+    paths: &[std::path::PathBuf],
+    grade: Grade,
+    output: &mut CliOutput,
+) -> CommandExit {
     let checked = files::check(world, paths, grade);
-    let errors = checked.findings.errors();
+    let errors = checked.findings.error_count();
     if output.json {
         let unread: Vec<&str> = checked.unread.iter().map(|(file, _)| &**file).collect();
-        output.json(&serde_json::json!({
+        output.print_json(&serde_json::json!({
             "files": checked.files,
             "problems": checked.findings.problems,
             "adopted": checked.adopted,
             "unread": unread,
         }));
     } else if checked.files > 0 {
-        output.findings(&with_places(&checked.findings));
+        output.print_findings(&add_problem_paths(&checked.findings));
         for file in &checked.adopted {
             show_adoption(&file.file, &file.counts, output);
         }
         let warnings = checked.findings.problems.len() - errors;
         let said = match (errors, warnings) {
-            (0, 0) if !checked.is_whole() => {
+            (0, 0) if !checked.is_fully_adopted() => {
                 format!(
                     "{}: no errors, and not all is taken",
-                    count(checked.files, "file")
+                    format_count(checked.files, "file")
                 )
             }
             (0, 0) => format!(
                 "{GREEN}{}: all is well{GREEN:#}",
-                count(checked.files, "file")
+                format_count(checked.files, "file")
             ),
-            (0, warnings) => format!("{}, no errors", count(warnings, "warning")),
-            (errors, 0) => format!("{RED}{}{RED:#}", count(errors, "error")),
+            (0, warnings) => format!("{}, no errors", format_count(warnings, "warning")),
+            (errors, 0) => format!("{RED}{}{RED:#}", format_count(errors, "error")),
             (errors, warnings) => {
                 format!(
                     "{RED}{}{RED:#}, {}",
-                    count(errors, "error"),
-                    count(warnings, "warning")
+                    format_count(errors, "error"),
+                    format_count(warnings, "warning")
                 )
             }
         };
         output.note(&said);
     }
     for (_, failure) in &checked.unread {
-        output.failure(failure);
+        output.print_failure(failure);
     }
-    checked.exit(grade)
+    checked.exit_code(grade)
 }
 
 /// The problems, each with its place in the document: in a long file a line does
 /// not tell which entry it is of.
-fn with_places(findings: &Findings) -> Findings {
+fn add_problem_paths(findings: &Findings) -> Findings {
     let mut findings = findings.clone();
     for problem in &mut findings.problems {
         if !problem.path.is_empty() {
@@ -332,18 +352,18 @@ fn with_places(findings: &Findings) -> Findings {
     findings
 }
 
-fn sync(world: &World, output: &mut Output) -> Result<Exit, Failure> {
+fn sync_files(world: &World, output: &mut CliOutput) -> Result<CommandExit, Failure> {
     let synced = files::sync(world)?;
     let waits = !synced.asked.is_empty();
     let exit = if waits {
-        Exit::Waits
+        CommandExit::Waits
     } else if synced.behind.is_empty() {
-        Exit::Done
+        CommandExit::Done
     } else {
-        Exit::No
+        CommandExit::No
     };
     if output.json {
-        output.json(&synced);
+        output.print_json(&synced);
         return Ok(exit);
     }
     for said in &synced.said {
@@ -360,34 +380,34 @@ fn sync(world: &World, output: &mut Output) -> Result<Exit, Failure> {
     }
     match &synced.elsewhere {
         Some(elsewhere) => output.note(&elsewhere.to_string()),
-        None if exit == Exit::Done => output.note("all native files are up to date"),
+        None if exit == CommandExit::Done => output.note("all native files are up to date"),
         None => {}
     }
     Ok(exit)
 }
 
-fn show_converted(
+fn show_conversion(
     world: &World,
     to: &str,
-    converted: &files::Converted,
+    converted: &files::ConvertedFile,
     target: &Path,
-    output: &mut Output,
+    output: &mut CliOutput,
 ) -> Result<(), Failure> {
-    output.findings(&converted.findings);
+    output.print_findings(&converted.findings);
     if target == Path::new("-") {
         if output.json {
-            output.json(&serde_json::json!({
+            output.print_json(&serde_json::json!({
                 "text": converted.text,
                 "lost": converted.lost,
                 "problems": converted.findings.problems,
             }));
             return Ok(());
         }
-        output.data(&converted.text);
+        output.print_data(&converted.text);
     } else {
         files::write_new(world, target, &converted.text)?;
         if output.json {
-            output.json(&serde_json::json!({ "lost": converted.lost }));
+            output.print_json(&serde_json::json!({ "lost": converted.lost }));
         } else {
             output.note(&format!("wrote {}", target.display()));
         }
@@ -403,13 +423,13 @@ fn show_converted(
     Ok(())
 }
 
-fn migrate(world: &World, output: &mut Output) -> Result<Exit, Failure> {
+fn migrate_files(world: &World, output: &mut CliOutput) -> Result<CommandExit, Failure> {
     let migrated = files::migrate(world, &mut |text| {
         output.note(&format!("{DIM}{text}{DIM:#}"))
     })?;
     if output.json {
-        output.json(&migrated);
-        return Ok(Exit::Done);
+        output.print_json(&migrated);
+        return Ok(CommandExit::Done);
     }
     for file in &migrated {
         let what = if file.said_something {
@@ -436,5 +456,5 @@ fn migrate(world: &World, output: &mut Output) -> Result<Exit, Failure> {
     if migrated.is_empty() {
         output.note("there is nothing of an older layout here");
     }
-    Ok(Exit::Done)
+    Ok(CommandExit::Done)
 }

@@ -4,24 +4,24 @@ use std::io::{self, IsTerminal as _, Read, Write as _};
 use std::panic::{self, AssertUnwindSafe};
 use std::process::ExitCode;
 
-use piton_engine::hook::settings::{Program, Whose};
+use piton_engine::hook::settings::{HookProgram, SettingsScope};
 use piton_engine::verbs::hook;
-use piton_engine::verbs::hook::settings::{self, Change, Wish};
-use piton_engine::{Exit, Failure, World};
+use piton_engine::verbs::hook::settings::{self, HookSettingsChange, InstallAction};
+use piton_engine::{CommandExit, Failure, World};
 
 use crate::args::{HookAgent, HookCommand, HookSettings};
-use crate::output::{GREEN, Output, RED};
+use crate::output::{CliOutput, GREEN, RED};
 
 /// Hears an event. It ends with status 0 whatever happens: any other one may
 /// stop the session that asks.
-pub(crate) fn heard(event: Option<&str>) -> ExitCode {
+pub(crate) fn run_hook(event: Option<&str>) -> ExitCode {
     panic::set_hook(Box::new(|_| {}));
-    panic::catch_unwind(AssertUnwindSafe(|| hear(event))).ok();
+    panic::catch_unwind(AssertUnwindSafe(|| handle_hook_event(event))).ok();
     ExitCode::SUCCESS
 }
 
-fn hear(event: Option<&str>) {
-    let Ok(world) = World::real() else {
+fn handle_hook_event(event: Option<&str>) {
+    let Ok(world) = World::from_environment() else {
         return;
     };
     let stdin = io::stdin();
@@ -32,9 +32,9 @@ fn hear(event: Option<&str>) {
         Box::new(stdin)
     };
     let answer = hook::hook(&world, event, input);
-    let mut output = Output::new(true);
+    let mut output = CliOutput::new(true);
     if let Some(said) = answer.said {
-        output.json_line(&said);
+        output.print_json_line(&said);
     }
     if let (Some(fault), Some(_)) = (answer.fault, world.var("PITON_LOG")) {
         output.note(&fault);
@@ -42,31 +42,31 @@ fn hear(event: Option<&str>) {
 }
 
 /// Changes the settings of a program.
-pub(super) fn settings(
+pub(super) fn change_hook_settings(
     world: &World,
     command: &HookCommand,
-    output: &mut Output,
-) -> Result<Exit, Failure> {
+    output: &mut CliOutput,
+) -> Result<CommandExit, Failure> {
     let (wish, typed) = match command {
-        HookCommand::Install(typed) => (Wish::Install, typed),
-        HookCommand::Uninstall(typed) => (Wish::Uninstall, typed),
+        HookCommand::Install(typed) => (InstallAction::Install, typed),
+        HookCommand::Uninstall(typed) => (InstallAction::Uninstall, typed),
     };
     let whose = if typed.user {
-        Whose::User
+        SettingsScope::User
     } else {
-        Whose::Project
+        SettingsScope::Project
     };
-    let change = settings::look(world, typed.agent.into(), whose, wish)?;
-    show(&change, wish, output);
+    let change = settings::plan_change(world, typed.agent.into(), whose, wish)?;
+    show_change(&change, wish, output);
     if !change.text.is_needed() {
-        return Ok(finish(&change, typed, false, output));
+        return Ok(report_change(&change, typed, false, output));
     }
-    match consent(typed.yes, typed.dry_run, output)? {
+    match ask_consent(typed.yes, typed.dry_run, output)? {
         Consent::Given => change.text.apply()?,
-        Consent::NotAsked => return Ok(finish(&change, typed, false, output)),
-        Consent::Refused => return Ok(Exit::No),
+        Consent::NotAsked => return Ok(report_change(&change, typed, false, output)),
+        Consent::Refused => return Ok(CommandExit::No),
     }
-    Ok(finish(&change, typed, true, output))
+    Ok(report_change(&change, typed, true, output))
 }
 
 /// Whether a change that was shown is to be made.
@@ -78,7 +78,11 @@ pub(super) enum Consent {
 }
 
 /// Asks for it, unless what was typed answers already.
-pub(super) fn consent(yes: bool, dry_run: bool, output: &mut Output) -> Result<Consent, Failure> {
+pub(super) fn ask_consent(
+    yes: bool,
+    dry_run: bool,
+    output: &mut CliOutput,
+) -> Result<Consent, Failure> {
     if yes && !dry_run {
         return Ok(Consent::Given);
     }
@@ -88,9 +92,9 @@ pub(super) fn consent(yes: bool, dry_run: bool, output: &mut Output) -> Result<C
                 "usage",
                 "stdin is no terminal, so nobody can be asked; nothing was done",
             )
-            .hint("look at the change above, then repeat the command with `--yes`"));
+            .with_hint("look at the change above, then repeat the command with `--yes`"));
         }
-        if is_agreed(output) {
+        if is_write_confirmed(output) {
             return Ok(Consent::Given);
         }
     }
@@ -103,7 +107,7 @@ pub(super) fn consent(yes: bool, dry_run: bool, output: &mut Output) -> Result<C
 }
 
 /// A diff with its colours.
-pub(super) fn colored(diff: &str) -> String {
+pub(super) fn color_diff(diff: &str) -> String {
     let lines = diff.lines().map(|line| match line.chars().next() {
         Some('+') => format!("{GREEN}{line}{GREEN:#}\n"),
         Some('-') => format!("{RED}{line}{RED:#}\n"),
@@ -113,12 +117,12 @@ pub(super) fn colored(diff: &str) -> String {
 }
 
 /// Shows what would change. The data of `--json` comes when it is done.
-fn show(change: &Change, wish: Wish, output: &mut Output) {
+fn show_change(change: &HookSettingsChange, wish: InstallAction, output: &mut CliOutput) {
     let file = change.text.file.display();
     if !change.text.is_needed() {
         output.note(&match wish {
-            Wish::Install => format!("{file} names piton already"),
-            Wish::Uninstall => format!("{file} does not name piton"),
+            InstallAction::Install => format!("{file} names piton already"),
+            InstallAction::Uninstall => format!("{file} does not name piton"),
         });
         return;
     }
@@ -126,37 +130,42 @@ fn show(change: &Change, wish: Wish, output: &mut Output) {
         output.note(&change.shown);
         return;
     }
-    let diff = colored(&change.shown);
-    output.data(&format!("--- {file}\n+++ {file}\n{diff}"));
+    let diff = color_diff(&change.shown);
+    output.print_data(&format!("--- {file}\n+++ {file}\n{diff}"));
 }
 
-fn finish(change: &Change, typed: &HookSettings, done: bool, output: &mut Output) -> Exit {
+fn report_change(
+    change: &HookSettingsChange,
+    typed: &HookSettings,
+    done: bool,
+    output: &mut CliOutput,
+) -> CommandExit {
     if output.json {
-        output.json(&serde_json::json!({
+        output.print_json(&serde_json::json!({
             "file": change.text.file,
             "changes": change.text.is_needed(),
-            "removed": done && change.text.removes(),
+            "removed": done && change.text.is_removal(),
             "done": done,
             "diff": change.shown,
         }));
-        return Exit::Done;
+        return CommandExit::Done;
     }
     if done {
         let file = change.text.file.display();
-        output.note(&if change.text.removes() {
+        output.note(&if change.text.is_removal() {
             format!("removed {file}: it was as piton had made it")
         } else {
             format!("wrote {file}")
         });
-        let then = Program::from(typed.agent).then();
-        if let Some(then) = then.filter(|_| !change.text.removes()) {
+        let then = HookProgram::from(typed.agent).next_step();
+        if let Some(then) = then.filter(|_| !change.text.is_removal()) {
             output.note(then);
         }
     }
-    Exit::Done
+    CommandExit::Done
 }
 
-fn is_agreed(output: &mut Output) -> bool {
+fn is_write_confirmed(output: &mut CliOutput) -> bool {
     output.note("write this? [y/N]");
     io::stderr().flush().ok();
     let mut answer = String::new();
@@ -164,7 +173,7 @@ fn is_agreed(output: &mut Output) -> bool {
     matches!(answer.trim(), "y" | "Y" | "yes")
 }
 
-impl From<HookAgent> for Program {
+impl From<HookAgent> for HookProgram {
     fn from(agent: HookAgent) -> Self {
         match agent {
             HookAgent::Claude => Self::Claude,

@@ -1,32 +1,34 @@
 //! `piton issue`: the issues of a run, and what people say of them.
 
 use piton_core::ItemState;
-use piton_engine::verbs::issue::{self, IssueFilter, IssueMove, MovedIssue, NewIssue, ShownIssue};
-use piton_engine::{Exit, Failure, World};
+use piton_engine::verbs::issue::{
+    self, IssueDetails, IssueFilter, IssueMove, MovedIssue, NewIssue,
+};
+use piton_engine::{CommandExit, Failure, World};
 
-use super::{notify, show_outcome};
+use super::{show_notice, show_outcome};
 use crate::args::{IssueAdd, IssueCommand, IssueList};
-use crate::output::{BOLD, DIM, GREEN, Output, RED, YELLOW};
+use crate::output::{BOLD, CliOutput, DIM, GREEN, RED, YELLOW};
 use crate::show::progress::first_line;
 use crate::show::table;
 
-pub(super) fn issue(
+pub(super) fn run_issue_command(
     world: &World,
     command: IssueCommand,
-    output: &mut Output,
-) -> Result<Exit, Failure> {
+    output: &mut CliOutput,
+) -> Result<CommandExit, Failure> {
     let (name, what, why) = match command {
-        IssueCommand::Add(args) => return add(world, args, output),
-        IssueCommand::List(args) => return list(world, (args, false), output),
-        IssueCommand::Ready(args) => return list(world, (args, true), output),
+        IssueCommand::Add(args) => return add_issue(world, args, output),
+        IssueCommand::List(args) => return list_issues(world, (args, false), output),
+        IssueCommand::Ready(args) => return list_issues(world, (args, true), output),
         IssueCommand::Show { issue } => {
             let shown = issue::show(world, &issue)?;
             if output.json {
-                output.json(&shown);
+                output.print_json(&shown);
             } else {
-                output.data(&in_lines(&shown));
+                output.print_data(&render_issue(&shown));
             }
-            return Ok(Exit::Done);
+            return Ok(CommandExit::Done);
         }
         IssueCommand::Start(args) => (args.issue, IssueMove::Start, args.why),
         IssueCommand::Review { issue, pr } => (issue, IssueMove::Review { pr }, None),
@@ -36,12 +38,16 @@ pub(super) fn issue(
         IssueCommand::Unblock { issue, on } => (issue, IssueMove::Unblock { on }, None),
     };
     let moved = issue::move_issue(world, &name, (&what, why), &mut |notice| {
-        notify(world, &notice, output);
+        show_notice(world, &notice, output);
     })?;
-    Ok(show_moved(&moved, output))
+    Ok(show_moved_issue(&moved, output))
 }
 
-fn add(world: &World, args: IssueAdd, output: &mut Output) -> Result<Exit, Failure> {
+fn add_issue(
+    world: &World,
+    args: IssueAdd,
+    output: &mut CliOutput,
+) -> Result<CommandExit, Failure> {
     let new = NewIssue {
         id: args.id,
         title: args.title,
@@ -50,29 +56,29 @@ fn add(world: &World, args: IssueAdd, output: &mut Output) -> Result<Exit, Failu
         blocked_by: args.on,
     };
     let moved = issue::add(world, args.run.as_deref(), &new, &mut |notice| {
-        notify(world, &notice, output);
+        show_notice(world, &notice, output);
     })?;
-    Ok(show_moved(&moved, output))
+    Ok(show_moved_issue(&moved, output))
 }
 
-fn show_moved(moved: &MovedIssue, output: &mut Output) -> Exit {
+fn show_moved_issue(moved: &MovedIssue, output: &mut CliOutput) -> CommandExit {
     if output.json {
-        output.json(moved);
-        return Exit::Done;
+        output.print_json(moved);
+        return CommandExit::Done;
     }
     let issue = &moved.issue.issue;
-    output.note(&format!("{}: {}", issue.id, word(&moved.issue)));
+    output.note(&format!("{}: {}", issue.id, issue_state_word(&moved.issue)));
     show_outcome(&moved.outcome, output)
 }
 
 /// Where an issue stands, in the word of the file where that has one.
-fn word(shown: &ShownIssue) -> String {
+fn issue_state_word(shown: &IssueDetails) -> String {
     let issue = &shown.issue;
     let word = issue.file_state.as_deref();
     word.unwrap_or(issue.state.as_str()).to_owned()
 }
 
-fn in_lines(shown: &ShownIssue) -> String {
+fn render_issue(shown: &IssueDetails) -> String {
     let issue = &shown.issue;
     let waits = issue.waits_for.iter();
     let waits: Vec<String> = waits
@@ -85,7 +91,7 @@ fn in_lines(shown: &ShownIssue) -> String {
             lines.push(format!("  {name:<10} {}", first_line(&text)));
         }
     };
-    add("status", Some(word(shown)));
+    add("status", Some(issue_state_word(shown)));
     add("run", Some(shown.run.clone()));
     add("repo", issue.repo.clone());
     add("pr", issue.pr.clone());
@@ -97,11 +103,11 @@ fn in_lines(shown: &ShownIssue) -> String {
     lines.join("\n")
 }
 
-fn list(
+fn list_issues(
     world: &World,
     (args, is_ready): (IssueList, bool),
-    output: &mut Output,
-) -> Result<Exit, Failure> {
+    output: &mut CliOutput,
+) -> Result<CommandExit, Failure> {
     let filter = IssueFilter {
         state: args.status,
         repo: args.repo,
@@ -109,8 +115,8 @@ fn list(
     };
     let found = issue::list(world, args.run.as_deref(), &filter)?;
     if output.json {
-        output.json(&found);
-        return Ok(Exit::Done);
+        output.print_json(&found);
+        return Ok(CommandExit::Done);
     }
     let rows = found.issues.iter().map(|issue| {
         let style = match issue.state {
@@ -142,9 +148,9 @@ fn list(
             first_line(&waits),
         ]
     });
-    output.data(&table::render(rows));
+    output.print_data(&table::render(rows));
     if found.issues.is_empty() {
         output.note(&format!("run `{}` has no such issue", found.run));
     }
-    Ok(Exit::Done)
+    Ok(CommandExit::Done)
 }

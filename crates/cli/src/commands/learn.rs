@@ -4,75 +4,75 @@ use std::path::Path;
 
 use piton_core::Actor;
 use piton_core::memory::{Confidence, Memory, MemoryKind, MemoryRow};
-use piton_core::trust::{Trust, trust};
-use piton_engine::verbs::learn::{self, Filter};
+use piton_core::trust::{Trust, assess_trust};
+use piton_engine::verbs::learn::{self, MemoryFilter};
 use piton_engine::verbs::{doctor, import};
-use piton_engine::{Exit, Failure, World};
+use piton_engine::{CommandExit, Failure, World};
 
-use super::{notify, read_text};
+use super::{read_text, show_notice};
 use crate::args::{ConfidenceArg, KindArg, LearnAdd, LearnCommand};
-use crate::output::{BOLD, DIM, Output};
+use crate::output::{BOLD, CliOutput, DIM};
 use crate::show::progress::first_line;
 use crate::show::table;
 
-pub(super) fn learn(
+pub(super) fn run_learn_command(
     world: &World,
     command: LearnCommand,
-    output: &mut Output,
-) -> Result<Exit, Failure> {
+    output: &mut CliOutput,
+) -> Result<CommandExit, Failure> {
     match command {
-        LearnCommand::Add(args) => add(world, *args, output),
+        LearnCommand::Add(args) => add_memory(world, *args, output),
         LearnCommand::List {
             kind,
             topic,
             retired,
         } => {
-            let filter = Filter {
+            let filter = MemoryFilter {
                 kind: kind.map(MemoryKind::from),
                 topic,
                 retired,
             };
             let rows = learn::list(world, &filter)?;
             if output.json {
-                output.json(&rows.iter().map(in_json).collect::<Vec<_>>());
-                return Ok(Exit::Done);
+                output.print_json(&rows.iter().map(memory_json).collect::<Vec<_>>());
+                return Ok(CommandExit::Done);
             }
-            output.data(&table::render(rows.iter().map(in_line)));
+            output.print_data(&table::render(rows.iter().map(memory_columns)));
             if rows.is_empty() {
                 output.note("nothing of this is remembered");
             }
-            Ok(Exit::Done)
+            Ok(CommandExit::Done)
         }
         LearnCommand::Show { id } => {
             let row = learn::show(world, &id)?;
             if output.json {
-                output.json(&in_json(&row));
+                output.print_json(&memory_json(&row));
             } else {
-                output.data(&whole(world, &row));
+                output.print_data(&render_memory(world, &row));
             }
-            Ok(Exit::Done)
+            Ok(CommandExit::Done)
         }
-        LearnCommand::Doctor => doctor(world, output),
+        LearnCommand::Doctor => run_doctor(world, output),
         LearnCommand::Supersede { id, by, why } => {
             let by = by.trim().to_owned();
             let row = learn::retire(world, &id, (why, Some(by.clone())), &mut |notice| {
-                notify(world, &notice, output)
+                show_notice(world, &notice, output)
             })?;
             if output.json {
-                output.json(&row);
+                output.print_json(&row);
             } else {
                 output.note(&format!("{} is superseded by {by}", row.id));
             }
-            Ok(Exit::Done)
+            Ok(CommandExit::Done)
         }
         LearnCommand::Import { file, project } => {
             let (name, text) = read_text(world, &file)?;
             let imported =
                 import::import(world, (&name, &text), project.as_deref(), &mut |notice| {
-                    notify(world, &notice, output)
+                    show_notice(world, &notice, output)
                 })?;
             if output.json {
-                output.json(&serde_json::json!({
+                output.print_json(&serde_json::json!({
                     "added": imported.added,
                     "revised": imported.revised,
                     "known": imported.known,
@@ -84,27 +84,31 @@ pub(super) fn learn(
                     imported.added, imported.revised, imported.known, imported.superseded
                 ));
             }
-            Ok(Exit::Done)
+            Ok(CommandExit::Done)
         }
         LearnCommand::Retire { id, why } => {
             let row = learn::retire(world, &id, (why, None), &mut |notice| {
-                notify(world, &notice, output)
+                show_notice(world, &notice, output)
             })?;
             if output.json {
-                output.json(&row);
+                output.print_json(&row);
             } else {
-                output.note(&format!("retired {}: {}", row.id, title(&row.memory)));
+                output.note(&format!(
+                    "retired {}: {}",
+                    row.id,
+                    memory_title(&row.memory)
+                ));
             }
-            Ok(Exit::Done)
+            Ok(CommandExit::Done)
         }
     }
 }
 
-fn doctor(world: &World, output: &mut Output) -> Result<Exit, Failure> {
+fn run_doctor(world: &World, output: &mut CliOutput) -> Result<CommandExit, Failure> {
     let examined = doctor::doctor(world)?;
     let found = examined.findings.len();
     if output.json {
-        output.json(&serde_json::json!({
+        output.print_json(&serde_json::json!({
             "followed": examined.followed,
             "findings": examined.findings,
             "paths_looked_for": examined.paths,
@@ -114,7 +118,7 @@ fn doctor(world: &World, output: &mut Output) -> Result<Exit, Failure> {
             // One line, whose parts are short already.
             let clean = finding.text.chars().filter(|c| !c.is_control());
             let text: String = clean.collect();
-            output.data(&format!(
+            output.print_data(&format!(
                 "{BOLD}{}{BOLD:#}  {text}\n  {DIM}next:{DIM:#} {}\n",
                 finding.kind, finding.next
             ));
@@ -122,17 +126,25 @@ fn doctor(world: &World, output: &mut Output) -> Result<Exit, Failure> {
         if !examined.paths {
             output.note("the project has too many files to look for those that are named");
         }
-        let memories = super::count(
+        let memories = super::format_count(
             u32::try_from(examined.followed).unwrap_or(u32::MAX),
             "memory",
         );
-        let to_look_at = super::count(u32::try_from(found).unwrap_or(u32::MAX), "finding");
+        let to_look_at = super::format_count(u32::try_from(found).unwrap_or(u32::MAX), "finding");
         output.note(&format!("{memories} looked at: {to_look_at}"));
     }
-    Ok(if found == 0 { Exit::Done } else { Exit::No })
+    Ok(if found == 0 {
+        CommandExit::Done
+    } else {
+        CommandExit::No
+    })
 }
 
-fn add(world: &World, args: LearnAdd, output: &mut Output) -> Result<Exit, Failure> {
+fn add_memory(
+    world: &World,
+    args: LearnAdd,
+    output: &mut CliOutput,
+) -> Result<CommandExit, Failure> {
     let content = match args.content.as_deref() {
         Some("-") => read_text(world, Path::new("-"))?.1.trim().to_owned(),
         Some(text) => text.to_owned(),
@@ -147,22 +159,28 @@ fn add(world: &World, args: LearnAdd, output: &mut Output) -> Result<Exit, Failu
         examples: args.example,
         confidence: args.confidence.map(Confidence::from),
         source_item: args.item,
-        ..Memory::bare(args.kind.into(), content)
+        ..Memory::new(args.kind.into(), content)
     };
-    let row = learn::add(world, memory, &mut |notice| notify(world, &notice, output))?;
+    let row = learn::add(world, memory, &mut |notice| {
+        show_notice(world, &notice, output)
+    })?;
     if output.json {
-        output.json(&row);
+        output.print_json(&row);
     } else {
-        output.note(&format!("remembered {}: {}", row.id, title(&row.memory)));
+        output.note(&format!(
+            "remembered {}: {}",
+            row.id,
+            memory_title(&row.memory)
+        ));
     }
-    Ok(Exit::Done)
+    Ok(CommandExit::Done)
 }
 
-fn title(memory: &Memory) -> String {
+fn memory_title(memory: &Memory) -> String {
     first_line(memory.title.as_deref().unwrap_or(&memory.content))
 }
 
-fn in_line(row: &MemoryRow) -> [String; 4] {
+fn memory_columns(row: &MemoryRow) -> [String; 4] {
     let retired = row.retired.as_ref().map(|_| "(retired)");
     [
         row.id.clone(),
@@ -171,30 +189,30 @@ fn in_line(row: &MemoryRow) -> [String; 4] {
             .as_deref()
             .map(first_line)
             .unwrap_or_default(),
-        title(&row.memory),
+        memory_title(&row.memory),
         retired.unwrap_or_default().to_owned(),
     ]
 }
 
 /// A row, with what is told from it and not stored.
-fn in_json(row: &MemoryRow) -> serde_json::Value {
+fn memory_json(row: &MemoryRow) -> serde_json::Value {
     let mut value = serde_json::to_value(row).unwrap_or_default();
     if let Some(fields) = value.as_object_mut() {
-        fields.insert("trust".to_owned(), serde_json::json!(trust_of(row)));
+        fields.insert("trust".to_owned(), serde_json::json!(trust_of_memory(row)));
     }
     value
 }
 
-fn trust_of(row: &MemoryRow) -> Trust {
-    trust(&row.by, row.uses.helped, row.uses.failed)
+fn trust_of_memory(row: &MemoryRow) -> Trust {
+    assess_trust(&row.by, row.uses.helped, row.uses.failed)
 }
 
 /// Who did something, as people say it.
-fn name(actor: &str) -> String {
+fn actor_name(actor: &str) -> String {
     Actor::parse(actor).name().to_owned()
 }
 
-fn whole(world: &World, row: &MemoryRow) -> String {
+fn render_memory(world: &World, row: &MemoryRow) -> String {
     let memory = &row.memory;
     let kind = match &memory.topic {
         Some(topic) => format!("{} ({topic})", memory.kind),
@@ -223,19 +241,19 @@ fn whole(world: &World, row: &MemoryRow) -> String {
     let learned = format!(
         "{}, by {}",
         world.local_time(row.learned_at()),
-        name(&row.by)
+        actor_name(&row.by)
     );
     line("Learned", Some(&learned));
     for source in &row.again {
         let from = source.attempt.as_deref().or(source.item.as_deref());
         line("Again from", from);
     }
-    line("Trust", Some(trust_of(row).as_str()));
+    line("Trust", Some(trust_of_memory(row).as_str()));
     let uses = row.uses;
     if uses.referenced > 0 {
         let used = format!(
             "{}; {} done with it, {} failed",
-            super::count(uses.referenced, "time"),
+            super::format_count(uses.referenced, "time"),
             uses.helped,
             uses.failed
         );
@@ -246,7 +264,7 @@ fn whole(world: &World, row: &MemoryRow) -> String {
         let said = format!(
             "{}, by {}: {why}",
             world.local_time(retired.at),
-            name(&retired.by)
+            actor_name(&retired.by)
         );
         line("Retired", Some(&said));
         line("Superseded by", retired.superseded_by.as_deref());

@@ -1,56 +1,60 @@
 //! `piton files merge-driver`.
 
 use piton_engine::verbs::files::{self, DriverFiles};
-use piton_engine::verbs::hook::settings::Wish;
-use piton_engine::{Exit, Failure, World};
+use piton_engine::verbs::hook::settings::InstallAction;
+use piton_engine::{CommandExit, Failure, World};
 
-use super::count;
-use super::hook::{Consent, colored, consent};
+use super::format_count;
+use super::hook::{Consent, ask_consent, color_diff};
 use crate::args::{MergeDriverCommand, MergeDriverRun, MergeDriverSettings};
-use crate::output::Output;
+use crate::output::CliOutput;
 
-pub(super) fn merge_driver(
+pub(super) fn run_merge_driver_command(
     world: &World,
     command: &MergeDriverCommand,
-    output: &mut Output,
-) -> Result<Exit, Failure> {
+    output: &mut CliOutput,
+) -> Result<CommandExit, Failure> {
     match command {
-        MergeDriverCommand::Install(typed) => settings(world, Wish::Install, typed, output),
-        MergeDriverCommand::Uninstall(typed) => settings(world, Wish::Uninstall, typed, output),
-        MergeDriverCommand::Run(typed) => run(world, typed, output),
+        MergeDriverCommand::Install(typed) => {
+            change_driver_settings(world, InstallAction::Install, typed, output)
+        }
+        MergeDriverCommand::Uninstall(typed) => {
+            change_driver_settings(world, InstallAction::Uninstall, typed, output)
+        }
+        MergeDriverCommand::Run(typed) => run_merge_driver(world, typed, output),
     }
 }
 
-fn settings(
+fn change_driver_settings(
     world: &World,
-    wish: Wish,
+    wish: InstallAction,
     typed: &MergeDriverSettings,
-    output: &mut Output,
-) -> Result<Exit, Failure> {
-    let change = files::look_at_driver(world, wish)?;
+    output: &mut CliOutput,
+) -> Result<CommandExit, Failure> {
+    let change = files::plan_driver_change(world, wish)?;
     let mut done = false;
     if !change.is_needed() {
         output.note(match wish {
-            Wish::Install => "git merges native files with piton already",
-            Wish::Uninstall => "git does not merge native files with piton",
+            InstallAction::Install => "git merges native files with piton already",
+            InstallAction::Uninstall => "git does not merge native files with piton",
         });
     } else {
         if output.json {
             output.note(&change.shown);
         } else {
-            output.data(&colored(&change.shown));
+            output.print_data(&color_diff(&change.shown));
         }
-        match consent(typed.yes, typed.dry_run, output)? {
+        match ask_consent(typed.yes, typed.dry_run, output)? {
             Consent::Given => {
-                files::apply_driver(world, &change)?;
+                files::apply_driver_change(world, &change)?;
                 done = true;
             }
             Consent::NotAsked => {}
-            Consent::Refused => return Ok(Exit::No),
+            Consent::Refused => return Ok(CommandExit::No),
         }
     }
     if output.json {
-        output.json(&serde_json::json!({
+        output.print_json(&serde_json::json!({
             "attributes": change.attributes.file,
             "changes": change.is_needed(),
             "done": done,
@@ -58,14 +62,18 @@ fn settings(
         }));
     } else if done {
         output.note(match wish {
-            Wish::Install => "git merges native files with piton from now on; commit .gitattributes, and type this in each clone",
-            Wish::Uninstall => "git merges native files by their lines again",
+            InstallAction::Install => "git merges native files with piton from now on; commit .gitattributes, and type this in each clone",
+            InstallAction::Uninstall => "git merges native files by their lines again",
         });
     }
-    Ok(Exit::Done)
+    Ok(CommandExit::Done)
 }
 
-fn run(world: &World, typed: &MergeDriverRun, output: &mut Output) -> Result<Exit, Failure> {
+fn run_merge_driver(
+    world: &World,
+    typed: &MergeDriverRun,
+    output: &mut CliOutput,
+) -> Result<CommandExit, Failure> {
     let ours = typed.ours.to_string_lossy();
     let path = typed.path.as_deref().unwrap_or(&ours);
     let merged = files::merge_files(
@@ -79,7 +87,7 @@ fn run(world: &World, typed: &MergeDriverRun, output: &mut Output) -> Result<Exi
         },
     )?;
     if output.json {
-        output.json(&serde_json::json!({
+        output.print_json(&serde_json::json!({
             "path": path,
             "conflicts": merged.conflicts,
             "by_lines": merged.by_lines,
@@ -91,13 +99,13 @@ fn run(world: &World, typed: &MergeDriverRun, output: &mut Output) -> Result<Exi
         if merged.conflicts > 0 {
             output.note(&format!(
                 "{path}: {} between marks, where the two sides contradict each other",
-                count(merged.conflicts, "place")
+                format_count(merged.conflicts, "place")
             ));
         }
     }
     Ok(match (merged.conflicts, merged.by_lines) {
-        (0, _) => Exit::Done,
-        (_, None) => Exit::No,
-        (_, Some(_)) => Exit::Damaged,
+        (0, _) => CommandExit::Done,
+        (_, None) => CommandExit::No,
+        (_, Some(_)) => CommandExit::Damaged,
     })
 }

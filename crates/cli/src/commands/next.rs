@@ -1,74 +1,84 @@
 //! `piton next`, and `piton inbox ask`.
 
 use piton_core::Verb;
-use piton_engine::item_view::{ItemView, WaitsFor};
+use piton_engine::item_view::{ItemView, ItemWaitKind};
 use piton_engine::verbs::inbox::{self, Question};
 use piton_engine::verbs::next::{self, RunNext};
-use piton_engine::{Exit, Failure, World};
+use piton_engine::{CommandExit, Failure, World};
 
-use super::{count, notify};
+use super::{format_count, show_notice};
 use crate::args::InboxCommand;
-use crate::output::{BOLD, CYAN, DIM, GREEN, Output, RED, YELLOW};
-use crate::show::item::{by_whom, reviewed};
-use crate::show::progress::{first_line, seconds};
+use crate::output::{BOLD, CYAN, CliOutput, DIM, GREEN, RED, YELLOW};
+use crate::show::item::{describe_reviews, describe_worker};
+use crate::show::progress::{first_line, format_time_between};
 
 /// What shows what waits for a person.
 const INBOX: &str = "piton inbox";
 
-pub(super) fn next(
+pub(super) fn run_next(
     world: &World,
     run: Option<&str>,
     limit: usize,
-    output: &mut Output,
-) -> Result<Exit, Failure> {
+    output: &mut CliOutput,
+) -> Result<CommandExit, Failure> {
     let next = next::next(world, run, limit)?;
     if output.json {
-        output.json(&next);
-        return Ok(Exit::Done);
+        output.print_json(&next);
+        return Ok(CommandExit::Done);
     }
     if next.runs.is_empty() {
         output.note("nothing is under way");
     }
     if next.runs_left_out > 0 {
-        let older = count(next.runs_left_out, "older run");
+        let older = format_count(next.runs_left_out, "older run");
         output.note(&format!("{DIM}{older} not shown{DIM:#}"));
     }
-    let runs: Vec<String> = next.runs.iter().map(|run| of_run(world, run)).collect();
-    output.data(&runs.join("\n"));
+    let runs: Vec<String> = next
+        .runs
+        .iter()
+        .map(|run| render_run_next(world, run))
+        .collect();
+    output.print_data(&runs.join("\n"));
     let is_said = next
         .runs
         .iter()
         .any(|run| run.next.as_deref() == Some(INBOX));
     if next.questions > 0 && !is_said {
-        let questions = count(next.questions, "question");
+        let questions = format_count(next.questions, "question");
         output.hint(&format!("{questions} in the inbox: see `{INBOX}`"));
     }
-    Ok(Exit::Done)
+    Ok(CommandExit::Done)
 }
 
-fn of_run(world: &World, run: &RunNext) -> String {
+fn render_run_next(world: &World, run: &RunNext) -> String {
     let mut text = format!("{BOLD}{}{BOLD:#}  {}\n", run.run, run.state);
     if let Some(why) = &run.held_up {
         text.push_str(&format!("  {YELLOW}{why}{YELLOW:#}\n"));
     }
     for item in &run.working {
         let now = world.now();
-        let by = item.at_work.as_ref().map(|at_work| by_whom(at_work, now));
-        let notes: Vec<String> = reviewed(item).into_iter().chain(by).collect();
+        let by = item
+            .at_work
+            .as_ref()
+            .map(|at_work| describe_worker(at_work, now));
+        let notes: Vec<String> = describe_reviews(item).into_iter().chain(by).collect();
         let notes = match notes.as_slice() {
             [] => String::new(),
             notes => format!(" {DIM}{}{DIM:#}", notes.join("; ")),
         };
-        text.push_str(&format!("  {CYAN}working{CYAN:#}  {}{notes}\n", name(item)));
+        text.push_str(&format!(
+            "  {CYAN}working{CYAN:#}  {}{notes}\n",
+            item_name(item)
+        ));
     }
     for item in &run.ready {
-        text.push_str(&format!("  {GREEN}ready{GREEN:#}    {}\n", name(item)));
+        text.push_str(&format!("  {GREEN}ready{GREEN:#}    {}\n", item_name(item)));
     }
     for item in &run.waiting {
         text.push_str(&format!(
             "  {YELLOW}waits{YELLOW:#}    {} {DIM}{}{DIM:#}\n",
-            name(item),
-            waits(world, item)
+            item_name(item),
+            describe_wait(world, item)
         ));
     }
     for item in &run.stuck {
@@ -76,7 +86,7 @@ fn of_run(world: &World, run: &RunNext) -> String {
         let asked = item.decision.as_deref().map(|id| format!(" ({id})"));
         text.push_str(&format!(
             "  {RED}stuck{RED:#}    {} {DIM}{}: {why}{}{DIM:#}\n",
-            name(item),
+            item_name(item),
             item.state,
             asked.unwrap_or_default()
         ));
@@ -91,32 +101,32 @@ fn of_run(world: &World, run: &RunNext) -> String {
 }
 
 /// The path of an item, and what it is called.
-fn name(item: &ItemView) -> String {
+fn item_name(item: &ItemView) -> String {
     match &item.title {
         Some(title) => format!("{} ({})", item.node, first_line(title)),
         None => item.node.clone(),
     }
 }
 
-fn waits(world: &World, item: &ItemView) -> String {
+fn describe_wait(world: &World, item: &ItemView) -> String {
     let Some(waits) = &item.waits else {
         return String::new();
     };
     let why = waits.why.as_deref().map(first_line);
     let words = match (waits.what, why) {
-        (WaitsFor::Person, Some(why)) => format!("for a person: {why}"),
-        (WaitsFor::Person, None) => "for a person".to_owned(),
-        (WaitsFor::Time | WaitsFor::Command, _) if item.wait.is_some() => {
+        (ItemWaitKind::Person, Some(why)) => format!("for a person: {why}"),
+        (ItemWaitKind::Person, None) => "for a person".to_owned(),
+        (ItemWaitKind::Time | ItemWaitKind::Command, _) if item.wait.is_some() => {
             item.wait.iter().map(ToString::to_string).collect()
         }
-        (WaitsFor::Time | WaitsFor::Command, _) => match item.until {
-            Some(until) => format!("for {}", seconds(world.now(), until)),
+        (ItemWaitKind::Time | ItemWaitKind::Command, _) => match item.until {
+            Some(until) => format!("for {}", format_time_between(world.now(), until)),
             None => "for a time".to_owned(),
         },
-        (WaitsFor::Dependency | WaitsFor::Files, Some(on)) => format!("for {on}"),
-        (WaitsFor::Files, None) => "for files that others are about".to_owned(),
-        (WaitsFor::Dependency, None) => "for what it is part of".to_owned(),
-        (WaitsFor::Breakpoint, _) => "was done: somebody is to look at it".to_owned(),
+        (ItemWaitKind::Dependency | ItemWaitKind::Files, Some(on)) => format!("for {on}"),
+        (ItemWaitKind::Files, None) => "for files that others are about".to_owned(),
+        (ItemWaitKind::Dependency, None) => "for what it is part of".to_owned(),
+        (ItemWaitKind::Breakpoint, _) => "was done: somebody is to look at it".to_owned(),
     };
     match &item.decision {
         Some(id) => format!("{words} (`piton decide {id}`)"),
@@ -124,11 +134,11 @@ fn waits(world: &World, item: &ItemView) -> String {
     }
 }
 
-pub(super) fn ask(
+pub(super) fn run_inbox_ask(
     world: &World,
     command: InboxCommand,
-    output: &mut Output,
-) -> Result<Exit, Failure> {
+    output: &mut CliOutput,
+) -> Result<CommandExit, Failure> {
     let InboxCommand::Ask {
         text,
         item,
@@ -141,14 +151,17 @@ pub(super) fn ask(
         is_held: false,
     };
     let asked = inbox::ask(world, question, &mut |notice| {
-        notify(world, &notice, output)
+        show_notice(world, &notice, output)
     })?;
     if output.json {
-        output.json(&asked);
+        output.print_json(&asked);
     } else {
         output.note(&format!("asked as {}: {}", asked.id, asked.question));
-        output.hint(&format!("answer it with `{}`", asked.typed(Verb::Answer)));
+        output.hint(&format!(
+            "answer it with `{}`",
+            asked.decide_command(Verb::Answer)
+        ));
     }
     inbox::notify_of_questions(world);
-    Ok(Exit::Done)
+    Ok(CommandExit::Done)
 }

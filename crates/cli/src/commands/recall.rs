@@ -2,72 +2,74 @@
 
 use std::path::Path;
 
-use piton_engine::recalling::{Recalled, Remembered};
+use piton_engine::recalling::{RecallResults, RecalledMemory};
 use piton_engine::verbs::{prepare, recall, recover};
-use piton_engine::{Exit, Failure, World};
+use piton_engine::{CommandExit, Failure, World};
 use serde_json::{Value, json};
 
 use super::{read_file, read_stdin};
 use crate::args::RecallArgs;
-use crate::output::{BOLD, DIM, Output};
+use crate::output::{BOLD, CliOutput, DIM};
 use crate::show::progress::first_line;
 
 /// So many results are shown to people; `--json` has all.
 const SHOWN: usize = 3;
 
-pub(super) fn recall(
+pub(super) fn run_recall(
     world: &World,
     args: RecallArgs,
-    output: &mut Output,
-) -> Result<Exit, Failure> {
+    output: &mut CliOutput,
+) -> Result<CommandExit, Failure> {
     let text = if args.text == "-" {
-        read_output(world, Path::new("-"))?
+        read_tool_output(world, Path::new("-"))?
     } else {
         args.text
     };
     let recalled = recall::recall(world, &text, args.now)?;
     if output.json {
-        output.json(&in_json(&recalled));
-        return Ok(Exit::Done);
+        output.print_json(&recall_json(&recalled));
+        return Ok(CommandExit::Done);
     }
     if recalled.advise {
-        let shown = recalled.results.iter().take(SHOWN).map(in_text);
-        output.data(&shown.collect::<Vec<_>>().join("\n"));
+        let shown = recalled.results.iter().take(SHOWN).map(render_result);
+        output.print_data(&shown.collect::<Vec<_>>().join("\n"));
     } else {
-        output.data("nothing recorded helps with this\n");
+        output.print_data("nothing recorded helps with this\n");
         if let Some(nearest) = recalled.results.first() {
-            let title = title(nearest);
+            let title = result_title(nearest);
             output.note(&format!(
                 "nearest, and probably about something else: {} {title}",
                 nearest.row.id
             ));
         }
     }
-    Ok(Exit::Done)
+    Ok(CommandExit::Done)
 }
 
 /// What a tool printed, which need not be text.
-fn read_output(world: &World, file: &Path) -> Result<String, Failure> {
+fn read_tool_output(world: &World, file: &Path) -> Result<String, Failure> {
     let read = if file == Path::new("-") {
         read_stdin()
     } else {
-        read_file(&world.path(file))
+        read_file(&world.resolve_path(file))
     };
-    let bytes = read.map_err(|error| piton_engine::failure::unreadable(file, error))?;
+    let bytes = read.map_err(|error| piton_engine::failure::unreadable_file(file, error))?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-pub(super) fn recover(
+pub(super) fn run_recover(
     world: &World,
     item: &str,
     failure: Option<&Path>,
-    output: &mut Output,
-) -> Result<Exit, Failure> {
-    let failure = failure.map(|file| read_output(world, file)).transpose()?;
+    output: &mut CliOutput,
+) -> Result<CommandExit, Failure> {
+    let failure = failure
+        .map(|file| read_tool_output(world, file))
+        .transpose()?;
     let recovered = recover::recover(world, item, failure.as_deref())?;
     let recovery = &recovered.recovery;
     if output.json {
-        output.json(&json!({
+        output.print_json(&json!({
             "item": recovered.item,
             "action": recovery.action,
             "rule": recovery.rule,
@@ -75,7 +77,7 @@ pub(super) fn recover(
             "evidence": recovery.evidence,
             "rejected": recovery.rejected,
         }));
-        return Ok(Exit::Done);
+        return Ok(CommandExit::Done);
     }
     let mut text = format!("{BOLD}{}{BOLD:#}  {}\n", recovery.action, recovery.rule);
     for line in recovery.guidance.trim_end().lines() {
@@ -93,35 +95,35 @@ pub(super) fn recover(
             no.action, no.rule
         ));
     }
-    output.data(&text);
-    Ok(Exit::Done)
+    output.print_data(&text);
+    Ok(CommandExit::Done)
 }
 
-pub(super) fn prepare(
+pub(super) fn run_prepare(
     world: &World,
     item: &str,
     max_tokens: Option<usize>,
-    output: &mut Output,
-) -> Result<Exit, Failure> {
+    output: &mut CliOutput,
+) -> Result<CommandExit, Failure> {
     let prepared = prepare::prepare(world, item, max_tokens)?;
     if output.json {
         // Blanks for people would make it longer than asked.
-        output.json_line(&prepared);
+        output.print_json_line(&prepared);
     } else {
         // What it says may come from anywhere, and a terminal obeys.
         let clean = |c: &char| !c.is_control() || matches!(c, '\n' | '\t');
-        output.data(
+        output.print_data(
             &prepared
-                .in_markdown()
+                .render_markdown()
                 .chars()
                 .filter(clean)
                 .collect::<String>(),
         );
     }
-    Ok(Exit::Done)
+    Ok(CommandExit::Done)
 }
 
-fn in_json(recalled: &Recalled) -> Value {
+fn recall_json(recalled: &RecallResults) -> Value {
     let results = recalled.results.iter().map(|found| {
         let memory = &found.row.memory;
         json!({
@@ -137,15 +139,15 @@ fn in_json(recalled: &Recalled) -> Value {
     json!({ "advise": recalled.advise, "results": results.collect::<Vec<_>>() })
 }
 
-fn title(found: &Remembered) -> String {
+fn result_title(found: &RecalledMemory) -> String {
     let memory = &found.row.memory;
     first_line(memory.title.as_deref().unwrap_or(&memory.content))
 }
 
-fn in_text(found: &Remembered) -> String {
+fn render_result(found: &RecalledMemory) -> String {
     let row = &found.row;
     let content = row.memory.content.trim();
-    let title = title(found);
+    let title = result_title(found);
     let mut text = format!("{BOLD}{}{BOLD:#}  {title}\n", row.id);
     // What its first line does not say whole is what somebody asked for.
     if title != content {

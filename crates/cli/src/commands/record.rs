@@ -3,55 +3,59 @@
 use std::path::Path;
 
 use piton_core::Outcome;
-use piton_core::attempt::{Context, RecoveryAction, Report, Spend, Usage};
-use piton_engine::shell::quote;
-use piton_engine::verbs::record::{self, Account, NotDone, Recorded, Request};
-use piton_engine::{Exit, Failure, World};
+use piton_core::attempt::{AttemptContext, RecoveryAction, Report, Spend, Usage};
+use piton_engine::shell::quote_word;
+use piton_engine::verbs::record::{
+    self, AttemptAccount, RecordRequest, RecordedAttempt, UnfinishedItem,
+};
+use piton_engine::{CommandExit, Failure, World};
 
-use super::{notify, read_text};
+use super::{read_text, show_notice};
 use crate::args::{ActionArg, OutcomeArg, RecordArgs};
-use crate::output::{DIM, Output};
-use crate::show::costs::used;
+use crate::output::{CliOutput, DIM};
+use crate::show::costs::describe_spend;
 use crate::show::progress::first_line;
 
-pub(super) fn record(
+pub(super) fn run_record(
     world: &World,
     args: RecordArgs,
-    output: &mut Output,
-) -> Result<Exit, Failure> {
-    let request = request(world, args)?;
-    let recorded = record::record(world, request, &mut |notice| notify(world, &notice, output))?;
+    output: &mut CliOutput,
+) -> Result<CommandExit, Failure> {
+    let request = build_record_request(world, args)?;
+    let recorded = record::record(world, request, &mut |notice| {
+        show_notice(world, &notice, output)
+    })?;
     if output.json {
-        output.json(&recorded);
+        output.print_json(&recorded);
     } else {
-        show(&recorded, output);
+        show_recorded(&recorded, output);
     }
-    Ok(Exit::Done)
+    Ok(CommandExit::Done)
 }
 
-fn request(world: &World, args: RecordArgs) -> Result<Request, Failure> {
+fn build_record_request(world: &World, args: RecordArgs) -> Result<RecordRequest, Failure> {
     // `-` in the place of the item means that the JSON names it.
     let dash = args.item.as_deref() == Some("-");
     let item = args.item.filter(|_| !dash);
     let from = match (args.from, dash) {
         (Some(from), true) if from != Path::new("-") => {
             return Err(Failure::new("usage", "JSON can come from one place only")
-                .hint("type the item in place of `-`, or leave `--from` out"));
+                .with_hint("type the item in place of `-`, or leave `--from` out"));
         }
         (None, true) => Some("-".into()),
         (from, _) => from,
     };
-    let context = Context {
+    let context = AttemptContext {
         retry_count: args.retry_count,
         previous_failure_reason: args.previous_failure,
         recovery_action: args.recovery_action.map(RecoveryAction::from),
         recovery_guidance: args.recovery_guidance,
-        dependencies_completed: some(args.dependency),
+        dependencies_completed: non_empty(args.dependency),
         blocker_verified: args.blocker_verified,
         blocker_valid: args.blocker_valid,
     };
-    Ok(Request {
-        typed: Account {
+    Ok(RecordRequest {
+        typed: AttemptAccount {
             item,
             outcome: args.outcome.map(Outcome::from),
             agent: args.agent,
@@ -70,13 +74,13 @@ fn request(world: &World, args: RecordArgs) -> Result<Request, Failure> {
                     ..Usage::default()
                 },
                 observations: args.observation,
-                files: some(args.file),
-                commits: some(args.commit),
+                files: non_empty(args.file),
+                commits: non_empty(args.commit),
                 validations: args.validation,
-                context: Some(context).filter(|context| *context != Context::default()),
-                ..Report::bare(Outcome::Completed)
+                context: Some(context).filter(|context| *context != AttemptContext::default()),
+                ..Report::with_outcome(Outcome::Completed)
             },
-            ..Account::default()
+            ..AttemptAccount::default()
         },
         json: from.map(|from| read_text(world, &from)).transpose()?,
         screenshots: args.screenshot,
@@ -84,11 +88,11 @@ fn request(world: &World, args: RecordArgs) -> Result<Request, Failure> {
     })
 }
 
-fn some(list: Vec<String>) -> Option<Vec<String>> {
+fn non_empty(list: Vec<String>) -> Option<Vec<String>> {
     Some(list).filter(|list| !list.is_empty())
 }
 
-fn show(recorded: &Recorded, output: &mut Output) {
+fn show_recorded(recorded: &RecordedAttempt, output: &mut CliOutput) {
     let run = match &recorded.run {
         Some(run) => format!(" of run `{run}`"),
         None => String::new(),
@@ -111,9 +115,9 @@ fn show(recorded: &Recorded, output: &mut Output) {
         ));
     }
     if let Some(not_done) = &recorded.not_done {
-        output.hint(&still_open(&recorded.node, not_done));
+        output.hint(&explain_not_done(&recorded.node, not_done));
     }
-    if let Some(used) = used(&Spend::of(&recorded.usage)) {
+    if let Some(used) = describe_spend(&Spend::from_usage(&recorded.usage)) {
         output.note(&format!("{DIM}used {used}{DIM:#}"));
     }
     for picture in &recorded.screenshots {
@@ -125,7 +129,7 @@ fn show(recorded: &Recorded, output: &mut Output) {
 }
 
 /// Why an item of a plan is not done although somebody says so.
-fn still_open(node: &str, not_done: &NotDone) -> String {
+fn explain_not_done(node: &str, not_done: &UnfinishedItem) -> String {
     let node = first_line(node);
     let proof = if not_done.has_check {
         "its check completes it"
@@ -138,9 +142,9 @@ fn still_open(node: &str, not_done: &NotDone) -> String {
         .map(|file| format!(", or mark it in {file} yourself"));
     let go_on = if not_done.state.is_broken() {
         let item = format!("{}:{node}", not_done.run);
-        format!("Try it again with `piton plan retry {}`", quote(&item))
+        format!("Try it again with `piton plan retry {}`", quote_word(&item))
     } else {
-        format!("Go on with `piton run {}`", quote(&not_done.run))
+        format!("Go on with `piton run {}`", quote_word(&not_done.run))
     };
     format!(
         "`{node}` stays {}: a record is a report, and {proof}. {go_on}{}",

@@ -1,30 +1,34 @@
 //! `piton show` and `piton transcript`.
 
-use piton_core::gate::excerpt;
-use piton_engine::verbs::show::{self, Shown};
-use piton_engine::verbs::transcript::{self, Follow, Form, Part};
-use piton_engine::{Exit, Failure, World};
+use piton_core::gate::excerpt_output;
+use piton_engine::verbs::show::{self, ShowReport};
+use piton_engine::verbs::transcript::{self, FollowMode, TranscriptForm, TranscriptPart};
+use piton_engine::{CommandExit, Failure, World};
 
 use crate::args::TranscriptArgs;
-use crate::output::{CYAN, DIM, Going, Output, RED};
-use crate::show::attempt::{attempt, item};
-use crate::show::progress::{first_line, printable};
-use crate::show::status::{Finished, report};
+use crate::output::{CYAN, CliOutput, DIM, OutputFlow, RED};
+use crate::show::attempt::{render_attempt, render_item};
+use crate::show::progress::{first_line, strip_controls};
+use crate::show::status::{FinishedDisplay, render_run};
 
 /// So many lines of what a call gave are shown.
 const RESULT_LINES: usize = 3;
 
-pub(super) fn show(world: &World, name: &str, output: &mut Output) -> Result<Exit, Failure> {
+pub(super) fn run_show(
+    world: &World,
+    name: &str,
+    output: &mut CliOutput,
+) -> Result<CommandExit, Failure> {
     let shown = show::show(world, name)?;
     if output.json {
-        output.json(&shown);
-        return Ok(Exit::Done);
+        output.print_json(&shown);
+        return Ok(CommandExit::Done);
     }
-    output.data(&match &shown {
-        Shown::Item(shown) => item(world, shown),
-        Shown::Attempt(shown) => attempt(world, shown),
-        Shown::Run(run) => {
-            let mut text = report(run, world.now(), Finished::Each);
+    output.print_data(&match &shown {
+        ShowReport::Item(shown) => render_item(world, shown),
+        ShowReport::Attempt(shown) => render_attempt(world, shown),
+        ShowReport::Run(run) => {
+            let mut text = render_run(run, world.now(), FinishedDisplay::Each);
             text.push_str(&format!("Plan: {}\n", run.line.source));
             let times = [("Started", run.started_at), ("Finished", run.completed_at)];
             for (word, time) in times {
@@ -35,27 +39,33 @@ pub(super) fn show(world: &World, name: &str, output: &mut Output) -> Result<Exi
             text
         }
     });
-    Ok(Exit::Done)
+    Ok(CommandExit::Done)
 }
 
-pub(super) fn transcript(
+pub(super) fn run_transcript(
     world: &World,
     args: &TranscriptArgs,
-    output: &mut Output,
-) -> Result<Exit, Failure> {
-    let form = if args.raw { Form::Raw } else { Form::Parts };
-    let follow = if args.follow {
-        Follow::UntilOver
+    output: &mut CliOutput,
+) -> Result<CommandExit, Failure> {
+    let form = if args.raw {
+        TranscriptForm::Raw
     } else {
-        Follow::Now
+        TranscriptForm::Parts
+    };
+    let follow = if args.follow {
+        FollowMode::UntilOver
+    } else {
+        FollowMode::Now
     };
     let read = transcript::transcript(world, &args.attempt, (form, follow), &mut |part| {
         let going = match (&part, output.json) {
-            (Part::Line { text }, false) if args.raw => output.data(&format!("{text}\n")),
-            (_, true) => output.json_line(&part),
-            (part, false) => output.data(&in_words(part)),
+            (TranscriptPart::Line { text }, false) if args.raw => {
+                output.print_data(&format!("{text}\n"))
+            }
+            (_, true) => output.print_json_line(&part),
+            (part, false) => output.print_data(&render_transcript_part(part)),
         };
-        going == Going::On
+        going == OutputFlow::On
     })?;
     if !output.json {
         let what = format!("attempt {} at {}", read.number, first_line(&read.item));
@@ -69,7 +79,7 @@ pub(super) fn transcript(
                 "{DIM}{what} was under way when its runner died{printed}{DIM:#}"
             ));
             output.hint(&format!("go on with `{next}`"));
-            return Ok(Exit::Done);
+            return Ok(CommandExit::Done);
         }
         match (read.is_empty, read.under_way) {
             (true, true) => output.note(&format!("{DIM}{what} has printed nothing yet{DIM:#}")),
@@ -84,15 +94,15 @@ pub(super) fn transcript(
             (false, false) => {}
         }
     }
-    Ok(Exit::Done)
+    Ok(CommandExit::Done)
 }
 
 /// A part of a transcript, as people read it.
-fn in_words(part: &Part) -> String {
+fn render_transcript_part(part: &TranscriptPart) -> String {
     match part {
-        Part::Words { text } => format!("{}\n", printable(text.trim_end())),
-        Part::Line { text } => format!("{}\n", printable(text)),
-        Part::Call { call } => {
+        TranscriptPart::Words { text } => format!("{}\n", strip_controls(text.trim_end())),
+        TranscriptPart::Line { text } => format!("{}\n", strip_controls(text)),
+        TranscriptPart::Call { call } => {
             let style = if call.failed { RED } else { CYAN };
             let mut more = Vec::new();
             if let Some(exit) = call.exit.filter(|exit| *exit != 0) {
@@ -100,7 +110,7 @@ fn in_words(part: &Part) -> String {
             } else if call.failed {
                 more.push("failed".to_owned());
             }
-            more.extend(call.bytes.map(piton_core::amount::size));
+            more.extend(call.bytes.map(piton_core::amount::format_size));
             let more = match more.as_slice() {
                 [] => String::new(),
                 more => format!(" {DIM}({}){DIM:#}", more.join(", ")),
@@ -111,8 +121,8 @@ fn in_words(part: &Part) -> String {
                 first_line(&call.what)
             )
         }
-        Part::Result { text } => {
-            let lines = excerpt(text).lines();
+        TranscriptPart::Result { text } => {
+            let lines = excerpt_output(text).shown_lines();
             let mut shown = String::new();
             for line in lines.iter().take(RESULT_LINES) {
                 shown.push_str(&format!("  {DIM}| {line}{DIM:#}\n"));

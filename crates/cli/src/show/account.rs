@@ -1,13 +1,13 @@
 //! The account with which an invocation ends: one screen.
 
 use piton_core::ItemState;
-use piton_core::amount::spoken;
+use piton_core::amount::format_duration;
 use piton_engine::account::{Account, AccountItem};
-use piton_engine::item_view::{ItemView, WaitsFor};
-use piton_engine::world::local_time_s;
+use piton_engine::item_view::{ItemView, ItemWaitKind};
+use piton_engine::world::local_time_with_seconds;
 
-use super::costs::used;
-use super::item::behind;
+use super::costs::describe_spend;
+use super::item::title_suffix;
 use super::place;
 use super::progress::first_line;
 use crate::output::{DIM, GREEN, RED, YELLOW};
@@ -32,38 +32,46 @@ const BASES: &[(&str, &str)] = &[
 ];
 
 /// The account, a line each.
-pub(crate) fn lines(account: &Account) -> Vec<String> {
-    let mut lines = vec![done(account)];
-    list(&mut lines, ("failed", SHOWN), &account.failed, failed);
-    list(
+pub(crate) fn account_lines(account: &Account) -> Vec<String> {
+    let mut lines = vec![done_line(account)];
+    push_item_lines(
+        &mut lines,
+        ("failed", SHOWN),
+        &account.failed,
+        failed_item_lines,
+    );
+    push_item_lines(
         &mut lines,
         ("blocked", OTHERS_SHOWN),
         &account.blocked,
-        failed,
+        failed_item_lines,
     );
-    list(
+    push_item_lines(
         &mut lines,
         ("waiting", OTHERS_SHOWN),
         &account.waiting,
-        waiting,
+        waiting_item_lines,
     );
     for (word, items) in [("skipped", &account.skipped), ("dropped", &account.dropped)] {
         if !items.is_empty() {
             lines.push(format!("{DIM}~{DIM:#} {word} {}", items.len()));
         }
     }
-    lines.extend(left(account));
-    let work =
-        (account.work_s >= WORK_S_MIN).then(|| format!("{} of work", spoken(account.work_s)));
-    let spent: Vec<String> = work.into_iter().chain(used(&account.spend)).collect();
+    lines.extend(remaining_lines(account));
+    let work = (account.work_s >= WORK_S_MIN)
+        .then(|| format!("{} of work", format_duration(account.work_s)));
+    let spent: Vec<String> = work
+        .into_iter()
+        .chain(describe_spend(&account.spend))
+        .collect();
     if !spent.is_empty() {
         lines.push(format!("{DIM}{}{DIM:#}", spent.join("; ")));
     }
-    lines.extend(account.place.iter().flat_map(place::lines));
+    lines.extend(account.place.iter().flat_map(place::work_place_lines));
     lines
 }
 
-fn done(account: &Account) -> String {
+fn done_line(account: &Account) -> String {
     let known = BASES.iter().filter_map(|(basis, words)| {
         let count = account.done.get(*basis)?;
         let file = account.file.as_ref().filter(|_| *basis == "taken-over");
@@ -79,24 +87,25 @@ fn done(account: &Account) -> String {
         "{} of {} {} done{by}",
         account.done_count(),
         account.total,
-        account.unit.word(account.total)
+        account.unit.noun(account.total)
     )
 }
 
 /// What is left, in a line for each cause that several have in common: the
 /// items that hold it up, each with the question about it.
-fn left(account: &Account) -> Vec<String> {
+fn remaining_lines(account: &Account) -> Vec<String> {
     let mut causes: Vec<(String, usize)> = Vec::new();
     for item in &account.left {
-        let cause = cause(item);
+        let cause = describe_cause(item);
         match causes.iter_mut().find(|(known, _)| *known == cause) {
             Some((_, count)) => *count += 1,
             None => causes.push((cause, 1)),
         }
     }
-    let unit = |count: usize| account.unit.word(count);
+    let unit = |count: usize| account.unit.noun(count);
     let shown = causes.iter().take(SHOWN);
-    let shown = shown.map(|(cause, count)| cut(&format!("  {count} {} {cause}", unit(*count))));
+    let shown =
+        shown.map(|(cause, count)| truncate_line(&format!("  {count} {} {cause}", unit(*count))));
     let mut lines: Vec<String> = shown.collect();
     let more: usize = causes.iter().skip(SHOWN).map(|(_, count)| count).sum();
     if more > 0 {
@@ -109,27 +118,29 @@ fn left(account: &Account) -> Vec<String> {
 }
 
 /// Why an item is left.
-fn cause(item: &AccountItem) -> String {
+fn describe_cause(item: &AccountItem) -> String {
     let view = &item.item;
     if let Some(waits) = view.waits.as_ref().filter(|_| item.held_up_by.is_empty()) {
         return match waits.what {
-            WaitsFor::Time | WaitsFor::Command => match &view.wait {
+            ItemWaitKind::Time | ItemWaitKind::Command => match &view.wait {
                 Some(wait) => format!("to wait {wait}"),
-                None => put_off(view),
+                None => describe_retry_time(view),
             },
-            WaitsFor::Breakpoint => "held at a breakpoint".to_owned(),
-            WaitsFor::Person | WaitsFor::Dependency | WaitsFor::Files => "not reached".to_owned(),
+            ItemWaitKind::Breakpoint => "held at a breakpoint".to_owned(),
+            ItemWaitKind::Person | ItemWaitKind::Dependency | ItemWaitKind::Files => {
+                "not reached".to_owned()
+            }
         };
     }
     match (view.state, item.held_up_by.as_slice()) {
         (ItemState::Working, _) => "begun and not finished".to_owned(),
         (_, []) => "not reached".to_owned(),
-        (_, by) => format!("held up by {}", some_of(by)),
+        (_, by) => format!("held up by {}", abbreviate_items(by)),
     }
 }
 
 /// The first of the items that hold one up, and how many there are besides.
-fn some_of(by: &[String]) -> String {
+fn abbreviate_items(by: &[String]) -> String {
     let shown = by.iter().take(CAUSES_SHOWN).map(String::as_str);
     let shown: Vec<&str> = shown.collect();
     match by.len().saturating_sub(CAUSES_SHOWN) {
@@ -139,8 +150,8 @@ fn some_of(by: &[String]) -> String {
 }
 
 /// When an item that waits for a time is tried again.
-fn put_off(item: &ItemView) -> String {
-    let until = item.until.map(local_time_s);
+fn describe_retry_time(item: &ItemView) -> String {
+    let until = item.until.map(local_time_with_seconds);
     until.map_or_else(
         || "put off".to_owned(),
         |until| format!("put off until {until}"),
@@ -148,7 +159,7 @@ fn put_off(item: &ItemView) -> String {
 }
 
 /// The items of a list, as far as they fit, and how many are left out.
-fn list(
+fn push_item_lines(
     lines: &mut Vec<String>,
     (what, shown): (&str, usize),
     items: &[AccountItem],
@@ -164,47 +175,51 @@ fn list(
     }
 }
 
-fn failed(item: &AccountItem) -> Vec<String> {
+fn failed_item_lines(item: &AccountItem) -> Vec<String> {
     let mark = if item.item.state == ItemState::Blocked {
         "B"
     } else {
         "!"
     };
     let why = item.item.error.as_deref().unwrap_or("no reason was given");
-    let text = cut(&format!(
+    let text = truncate_line(&format!(
         "{}{} - {}",
         item.item.node,
-        title(item),
+        item_title_suffix(item),
         first_line(why)
     ));
     let mut lines = vec![format!("{RED}{mark}{RED:#} {text}")];
     let last = item.last_lines.last();
-    lines.extend(last.map(|line| format!("    {DIM}|{DIM:#} {}", cut(line))));
+    lines.extend(last.map(|line| format!("    {DIM}|{DIM:#} {}", truncate_line(line))));
     lines
 }
 
-fn waiting(item: &AccountItem) -> Vec<String> {
+fn waiting_item_lines(item: &AccountItem) -> Vec<String> {
     let waits = item.item.waits.as_ref();
     // Its time may have come while nobody worked on the run.
-    let is_put_off = waits.is_none_or(|waits| waits.what == WaitsFor::Time);
+    let is_put_off = waits.is_none_or(|waits| waits.what == ItemWaitKind::Time);
     let why = waits.map_or(item.item.error.as_deref(), |waits| waits.why.as_deref());
     let why = why.map_or_else(String::new, |why| format!(" - {}", first_line(why)));
-    let text = cut(&format!("{}{}{why}", item.item.node, title(item)));
+    let text = truncate_line(&format!(
+        "{}{}{why}",
+        item.item.node,
+        item_title_suffix(item)
+    ));
     let mut lines = vec![format!("{YELLOW}?{YELLOW:#} {text}")];
     if is_put_off {
-        lines.push(format!("    {}", put_off(&item.item)));
+        lines.push(format!("    {}", describe_retry_time(&item.item)));
     }
     let next = item.next.as_ref();
     lines.extend(next.map(|next| format!("    {GREEN}{next}{GREEN:#}")));
     lines
 }
 
-fn title(item: &AccountItem) -> String {
-    behind(item.item.title.as_deref())
+fn item_title_suffix(item: &AccountItem) -> String {
+    title_suffix(item.item.title.as_deref())
 }
 
 /// A line that fits on a narrow screen.
-fn cut(line: &str) -> String {
+fn truncate_line(line: &str) -> String {
     if line.chars().count() <= WIDTH {
         return line.to_owned();
     }

@@ -4,24 +4,24 @@ use std::fmt::{self, Write as _};
 
 use jiff::Timestamp;
 use piton_core::ItemState;
-use piton_engine::item_view::{AtWork, CheckView, ItemView, Waits, WaitsFor};
+use piton_engine::item_view::{CheckView, ItemView, ItemWait, ItemWaitKind, ItemWorker};
 
-use super::progress::{denied, first_line, followed, seconds};
+use super::progress::{describe_denied_calls, describe_recovery, first_line, format_time_between};
 use crate::output::{CYAN, DIM, GREEN, RED, YELLOW};
 
 /// An item in one line, without the blanks before it: its mark, its id and
 /// title, how long it took, what shows that it is done, what went wrong.
-pub(crate) fn line(item: &ItemView, now: Timestamp) -> String {
+pub(crate) fn render_item_line(item: &ItemView, now: Timestamp) -> String {
     let mut line = String::with_capacity(LINE_BYTES);
-    write_line(&mut line, item, now).expect("a string takes everything");
+    write_item_line(&mut line, item, now).expect("a string takes everything");
     line
 }
 
 /// Most lines fit, so that the text of one does not move while it is written.
 const LINE_BYTES: usize = 160;
 
-fn write_line(line: &mut String, item: &ItemView, now: Timestamp) -> fmt::Result {
-    let (mark, style) = mark(item);
+fn write_item_line(line: &mut String, item: &ItemView, now: Timestamp) -> fmt::Result {
+    let (mark, style) = state_mark(item);
     write!(line, "{style}{mark}{style:#} ")?;
     line.push_str(&first_line(&item.id));
     if let Some(title) = &item.title {
@@ -31,7 +31,7 @@ fn write_line(line: &mut String, item: &ItemView, now: Timestamp) -> fmt::Result
     // A phase that only began has no time worth a word.
     let is_over = item.started_at.is_some() && item.completed_at.is_some();
     if is_over || item.work_s > 0 {
-        let time = piton_core::amount::spoken(item.work_s);
+        let time = piton_core::amount::format_duration(item.work_s);
         write!(line, " {DIM}{time}{DIM:#}")?;
     }
     if let Some(proof) = &item.evidence {
@@ -40,7 +40,7 @@ fn write_line(line: &mut String, item: &ItemView, now: Timestamp) -> fmt::Result
     if item.current {
         write!(line, " {CYAN}<{CYAN:#}")?;
     }
-    let notes = notes(item, now);
+    let notes = item_notes(item, now);
     if !notes.is_empty() {
         write!(line, " {DIM}- {}{DIM:#}", notes.join("; "))?;
     }
@@ -48,7 +48,7 @@ fn write_line(line: &mut String, item: &ItemView, now: Timestamp) -> fmt::Result
 }
 
 /// The mark of where an item stands.
-fn mark(item: &ItemView) -> (&'static str, anstyle::Style) {
+fn state_mark(item: &ItemView) -> (&'static str, anstyle::Style) {
     match item.state {
         ItemState::Done => ("[x]", GREEN),
         ItemState::Working => ("[>]", CYAN),
@@ -61,12 +61,12 @@ fn mark(item: &ItemView) -> (&'static str, anstyle::Style) {
 }
 
 /// A title as it stands behind an id.
-pub(crate) fn behind(title: Option<&str>) -> String {
+pub(crate) fn title_suffix(title: Option<&str>) -> String {
     title.map_or_else(String::new, |title| format!(": {}", first_line(title)))
 }
 
 /// Who works on an item: `claude (opus) in lane 2 for 3m`.
-pub(crate) fn by_whom(at_work: &AtWork, now: Timestamp) -> String {
+pub(crate) fn describe_worker(at_work: &ItemWorker, now: Timestamp) -> String {
     let mut words = first_line(&at_work.agent);
     if let Some(model) = &at_work.model {
         words.push_str(&format!(" ({model})"));
@@ -74,12 +74,12 @@ pub(crate) fn by_whom(at_work: &AtWork, now: Timestamp) -> String {
     if let Some(lane) = at_work.lane {
         words.push_str(&format!(" in lane {lane}"));
     }
-    words.push_str(&format!(" for {}", seconds(at_work.since, now)));
+    words.push_str(&format!(" for {}", format_time_between(at_work.since, now)));
     words
 }
 
 /// How the reviews of an item by agents go; none where there is nothing to tell.
-pub(crate) fn reviewed(item: &ItemView) -> Option<String> {
+pub(crate) fn describe_reviews(item: &ItemView) -> Option<String> {
     let review = item.review.as_ref()?;
     let round = review.rounds + 1;
     match review.rounds {
@@ -91,7 +91,7 @@ pub(crate) fn reviewed(item: &ItemView) -> Option<String> {
     }
 }
 
-fn notes(item: &ItemView, now: Timestamp) -> Vec<String> {
+fn item_notes(item: &ItemView, now: Timestamp) -> Vec<String> {
     let mut notes = Vec::new();
     match item.retries {
         0 => {}
@@ -100,14 +100,14 @@ fn notes(item: &ItemView, now: Timestamp) -> Vec<String> {
     }
     let waits = item.waits.as_ref().map(|waits| waits.what);
     if let Some(wait) = &item.wait
-        && matches!(waits, Some(WaitsFor::Time | WaitsFor::Command))
+        && matches!(waits, Some(ItemWaitKind::Time | ItemWaitKind::Command))
     {
         notes.push(format!("waits {wait}"));
     } else if let Some(until) = item.until.filter(|until| *until > now) {
-        notes.push(format!("waits {}", seconds(now, until)));
+        notes.push(format!("waits {}", format_time_between(now, until)));
     }
-    if let Some(Waits {
-        what: WaitsFor::Files,
+    if let Some(ItemWait {
+        what: ItemWaitKind::Files,
         why: Some(why),
     }) = &item.waits
     {
@@ -118,13 +118,17 @@ fn notes(item: &ItemView, now: Timestamp) -> Vec<String> {
             .as_ref()
             .map(|branch| format!("done on {branch}")),
     );
-    notes.extend(denied(item.denied));
+    notes.extend(describe_denied_calls(item.denied));
     if item.being_checked {
         notes.push("being checked".to_owned());
     }
-    notes.extend(reviewed(item));
-    notes.extend(item.at_work.as_ref().map(|at_work| by_whom(at_work, now)));
-    notes.extend(item.recovery.as_ref().map(followed));
+    notes.extend(describe_reviews(item));
+    notes.extend(
+        item.at_work
+            .as_ref()
+            .map(|at_work| describe_worker(at_work, now)),
+    );
+    notes.extend(item.recovery.as_ref().map(describe_recovery));
     if item.state == ItemState::Skipped {
         notes.extend(item.summary.as_deref().map(first_line));
     }
@@ -136,13 +140,13 @@ fn notes(item: &ItemView, now: Timestamp) -> Vec<String> {
 
 /// A check that failed: its command, how it ended, and what it printed, each
 /// line behind `indent`.
-pub(crate) fn check(check: &CheckView, indent: &str) -> String {
+pub(crate) fn render_failed_check(check: &CheckView, indent: &str) -> String {
     let mut text = format!(
         "{indent}{DIM}check{DIM:#} `{}` {}\n",
         first_line(&check.command),
-        check.ending()
+        check.describe_result()
     );
-    for line in check.output.lines() {
+    for line in check.output.shown_lines() {
         text.push_str(&format!("{indent}  {DIM}|{DIM:#} {line}\n"));
     }
     text

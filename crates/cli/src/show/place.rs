@@ -1,11 +1,11 @@
 //! Where the work of a run is that is not worked on in place.
 
-use piton_engine::shell::quote;
-use piton_engine::verbs::clean::Cleaned;
+use piton_engine::shell::quote_word;
+use piton_engine::verbs::clean::CleanedRun;
 use piton_engine::worktree::WorkPlace;
 
 /// What was taken away of a run.
-pub(crate) fn cleaned(cleaned: &Cleaned) -> Vec<String> {
+pub(crate) fn cleanup_lines(cleaned: &CleanedRun) -> Vec<String> {
     let mut lines = Vec::new();
     if let Some(removed) = &cleaned.worktree {
         let (path, branch) = (removed.path.display(), &removed.branch);
@@ -40,7 +40,7 @@ pub(crate) fn cleaned(cleaned: &Cleaned) -> Vec<String> {
 }
 
 /// The branch, and what to type to look at it and to land it.
-pub(crate) fn lines(place: &WorkPlace) -> Vec<String> {
+pub(crate) fn work_place_lines(place: &WorkPlace) -> Vec<String> {
     let path = place.path.as_ref();
     let at = path.map_or_else(String::new, |path| format!(" in {}", path.display()));
     let on_branch = format!("on the branch {}{at}", place.branch);
@@ -56,7 +56,7 @@ pub(crate) fn lines(place: &WorkPlace) -> Vec<String> {
         };
         lines.push(format!(
             "not committed there: {files}; commit it with `git -C {} commit`",
-            quote(&path.to_string_lossy())
+            quote_word(&path.to_string_lossy())
         ));
     }
     if let (Some(onto), Some(commit)) = (&place.onto, &place.landed) {

@@ -19,7 +19,7 @@ pub(crate) fn render(findings: &Findings, width: usize) -> String {
         let count = counts.entry(problem.code.as_ref()).or_default();
         *count += 1;
         if *count <= OF_A_KIND_MAX {
-            text.push_str(&one(problem, findings, &renderer));
+            text.push_str(&render_problem(problem, findings, &renderer));
             text.push_str("\n\n");
         }
     }
@@ -32,7 +32,7 @@ pub(crate) fn render(findings: &Findings, width: usize) -> String {
     text
 }
 
-fn one(problem: &Problem, findings: &Findings, renderer: &Renderer) -> String {
+fn render_problem(problem: &Problem, findings: &Findings, renderer: &Renderer) -> String {
     let level = match problem.severity {
         Severity::Error => Level::ERROR,
         Severity::Warning => Level::WARNING,

@@ -4,21 +4,21 @@ use jiff::Timestamp;
 use piton_core::attempt::RecoveryAction;
 use piton_core::merge::MergeReturn;
 use piton_core::pull_request::PullRequestNews;
-use piton_core::recover::Followed;
+use piton_core::recover::FollowedRecovery;
 use piton_core::review::ReviewVerdict;
 use piton_core::run::Pause;
 use piton_core::{
-    Actor, DecisionId, DecisionKind, Event, ItemRow, ItemState, Node, Outcome, Recorded, Role,
+    Actor, DecisionId, DecisionKind, DecodedRecord, Event, ItemRow, ItemState, Node, Outcome, Role,
     RunState, Stage, Tables, Verb,
 };
 use piton_engine::item_view::{CheckView, title_of_item, without_controls};
-use piton_engine::notice::Working;
+use piton_engine::notice::WorkProgress;
 
-use super::item::behind;
+use super::item::title_suffix;
 use crate::output::{BOLD, CYAN, DIM, GREEN, RED, YELLOW};
 
 /// The line for an event, if people want to see it.
-pub(crate) fn line(recorded: &Recorded, tables: &Tables) -> Option<String> {
+pub(crate) fn render_event_line(recorded: &DecodedRecord, tables: &Tables) -> Option<String> {
     let time = recorded.record.stamp.time;
     match &recorded.event {
         Event::AttemptStarted {
@@ -56,7 +56,7 @@ pub(crate) fn line(recorded: &Recorded, tables: &Tables) -> Option<String> {
                 .map(|model| format!(" {DIM}({model}){DIM:#}"))
                 .unwrap_or_default();
             let title = recorded_item(tables, recorded).and_then(title_of_item);
-            let title = behind(title.as_deref());
+            let title = title_suffix(title.as_deref());
             Some(format!(
                 "{CYAN}>{CYAN:#} {BOLD}{node}{BOLD:#}{what}{model}{title}"
             ))
@@ -64,7 +64,7 @@ pub(crate) fn line(recorded: &Recorded, tables: &Tables) -> Option<String> {
         Event::AttemptEnded { report, node, .. } if report.outcome == Outcome::Interrupted => {
             Some(format!(
                 "{YELLOW}-{YELLOW:#} {node} interrupted{}",
-                dash(report.error.as_deref())
+                colon_suffix(report.error.as_deref())
             ))
         }
         Event::AttemptEnded { report, node, .. } if report.outcome != Outcome::Completed => {
@@ -74,7 +74,7 @@ pub(crate) fn line(recorded: &Recorded, tables: &Tables) -> Option<String> {
             Some(format!(
                 "{YELLOW}!{YELLOW:#} {node}, hook `{}` failed{}",
                 hook.id,
-                dash(report.error.as_deref())
+                colon_suffix(report.error.as_deref())
             ))
         }
         Event::GateEnded {
@@ -93,10 +93,10 @@ pub(crate) fn line(recorded: &Recorded, tables: &Tables) -> Option<String> {
         }
         Event::GateEnded { node, report, .. } if !report.interrupted => {
             let check = recorded_item(tables, recorded).and_then(CheckView::of_item);
-            let printed = check.map_or_else(String::new, |check| printed(&check));
+            let printed = check.map_or_else(String::new, |check| render_check_output(&check));
             Some(format!(
                 "{YELLOW}!{YELLOW:#} check of {node} failed{}{printed}",
-                dash(report.error.as_deref())
+                colon_suffix(report.error.as_deref())
             ))
         }
         Event::CommitEnded {
@@ -109,14 +109,14 @@ pub(crate) fn line(recorded: &Recorded, tables: &Tables) -> Option<String> {
         }
         Event::LaneLeft {
             saved: Some(saved), ..
-        } => kept(tables, recorded, saved),
+        } => unmerged_work_line(tables, recorded, saved),
         Event::MergeEnded {
             made: None,
             at: None,
             ..
         } => {
             let work = recorded_item(tables, recorded)?.unit.as_ref()?.work.clone();
-            kept(tables, recorded, &work?)
+            unmerged_work_line(tables, recorded, &work?)
         }
         Event::MergeReturned {
             why: MergeReturn::Unchecked { .. },
@@ -124,7 +124,7 @@ pub(crate) fn line(recorded: &Recorded, tables: &Tables) -> Option<String> {
         } => None,
         Event::MergeReturned { node, why, .. } => Some(format!(
             "{YELLOW}!{YELLOW:#} {node} goes back to an agent: {}",
-            why.reason()
+            why.describe_reason()
         )),
         Event::MergeEnded {
             node,
@@ -154,7 +154,7 @@ pub(crate) fn line(recorded: &Recorded, tables: &Tables) -> Option<String> {
             why,
             ..
         } => {
-            let why = dash(why.as_deref());
+            let why = colon_suffix(why.as_deref());
             Some(match verdict {
                 Some(ReviewVerdict::Approve) => format!("  {DIM}{by} approves {node}{DIM:#}"),
                 Some(ReviewVerdict::RequestChanges) => {
@@ -182,7 +182,7 @@ pub(crate) fn line(recorded: &Recorded, tables: &Tables) -> Option<String> {
             verb: Verb::Settled,
             why,
             ..
-        } => settled(recorded, tables, *decision, why.as_deref()),
+        } => settled_decision_line(recorded, tables, *decision, why.as_deref()),
         Event::RunPlanned(_)
         | Event::ItemPlanned(_)
         | Event::LeaseTaken { .. }
@@ -253,13 +253,13 @@ fn pull_request_line(node: &Node, news: &PullRequestNews) -> Option<String> {
         PullRequestNews::Lost { why } => {
             format!(
                 "{YELLOW}!{YELLOW:#} the pull request of {node} is no use{}",
-                dash(Some(why))
+                colon_suffix(Some(why))
             )
         }
         PullRequestNews::Held { why } | PullRequestNews::Trouble { why } => {
             format!(
                 "{YELLOW}!{YELLOW:#} the pull request of {node}{}",
-                dash(Some(why))
+                colon_suffix(Some(why))
             )
         }
         // It goes back to an agent, with what they wrote.
@@ -269,8 +269,8 @@ fn pull_request_line(node: &Node, news: &PullRequestNews) -> Option<String> {
 
 /// What is asked no more about edits that may be an agent's; what a file settles is
 /// told with what becomes of that file.
-fn settled(
-    recorded: &Recorded,
+fn settled_decision_line(
+    recorded: &DecodedRecord,
     tables: &Tables,
     decision: DecisionId,
     why: Option<&str>,
@@ -285,7 +285,7 @@ fn settled(
 }
 
 /// The item of an event about work at it.
-fn recorded_item<'t>(tables: &'t Tables, recorded: &Recorded) -> Option<&'t ItemRow> {
+fn recorded_item<'t>(tables: &'t Tables, recorded: &DecodedRecord) -> Option<&'t ItemRow> {
     let (Event::AttemptStarted { run, node, .. }
     | Event::AttemptEnded { run, node, .. }
     | Event::LaneLeft { run, node, .. }
@@ -299,7 +299,7 @@ fn recorded_item<'t>(tables: &'t Tables, recorded: &Recorded) -> Option<&'t Item
 
 /// Where the work on a unit is kept that a person marked or left out before it was
 /// merged.
-fn kept(tables: &Tables, recorded: &Recorded, commit: &str) -> Option<String> {
+fn unmerged_work_line(tables: &Tables, recorded: &DecodedRecord, commit: &str) -> Option<String> {
     let item = recorded_item(tables, recorded).filter(|item| item.state.is_finished())?;
     let target = tables.run(item.run)?.target.as_ref()?;
     let (node, branch) = (&item.node, &target.branch);
@@ -311,16 +311,16 @@ fn kept(tables: &Tables, recorded: &Recorded, commit: &str) -> Option<String> {
 
 /// The command of a check that failed and what it printed, each in lines of
 /// their own below the line of the event.
-fn printed(check: &CheckView) -> String {
+fn render_check_output(check: &CheckView) -> String {
     let mut text = format!("\n  {DIM}{}{DIM:#}", first_line(&check.command));
-    for line in check.output.lines() {
+    for line in check.output.shown_lines() {
         text.push_str(&format!("\n  {DIM}|{DIM:#} {line}"));
     }
     text
 }
 
 /// Whether a check ran before the first attempt at its item.
-fn is_before_first_attempt(tables: &Tables, recorded: &Recorded) -> bool {
+fn is_before_first_attempt(tables: &Tables, recorded: &DecodedRecord) -> bool {
     let Event::GateEnded { run, node, .. } = &recorded.event else {
         return false;
     };
@@ -341,18 +341,23 @@ fn moved_line(
 ) -> Option<String> {
     let node = &moved.node;
     let calls = tables.item(moved.run, node).map_or(0, |item| item.denied);
-    let calls = denied(calls).map_or_else(String::new, |calls| format!(" {DIM}({calls}){DIM:#}"));
+    let calls = describe_denied_calls(calls)
+        .map_or_else(String::new, |calls| format!(" {DIM}({calls}){DIM:#}"));
     match moved.to {
         ItemState::Done => {
             let item = tables.item(moved.run, node);
             let took = item
                 .filter(|item| item.started_at.is_some())
-                .map(|item| tables.work_ms(item, None) / 1_000)
-                .map(|took| format!(" {DIM}{}{DIM:#}", piton_core::amount::spoken(took)))
+                .map(|item| tables.total_work_ms(item, None) / 1_000)
+                .map(|took| format!(" {DIM}{}{DIM:#}", piton_core::amount::format_duration(took)))
                 .unwrap_or_default();
-            let said = if leaf { dash(summary) } else { String::new() };
+            let said = if leaf {
+                colon_suffix(summary)
+            } else {
+                String::new()
+            };
             let proof = item
-                .and_then(ItemRow::evidence_in_words)
+                .and_then(ItemRow::describe_evidence)
                 .map(|proof| format!(" {DIM}({proof}){DIM:#}"))
                 .unwrap_or_default();
             Some(format!(
@@ -361,41 +366,41 @@ fn moved_line(
         }
         ItemState::Failed if leaf => Some(format!(
             "{RED}!{RED:#} {node} failed{calls}{}",
-            dash(moved.error.as_deref())
+            colon_suffix(moved.error.as_deref())
         )),
         ItemState::Blocked if leaf => Some(format!(
             "{RED}!{RED:#} {node} is blocked{calls}{}",
-            dash(moved.error.as_deref())
+            colon_suffix(moved.error.as_deref())
         )),
         ItemState::Dropped => Some(format!(
             "{DIM}~ {node} is dropped: it is not in the file any more{DIM:#}"
         )),
         ItemState::Skipped => Some(format!(
             "{DIM}~ {node} is left out{}{DIM:#}",
-            dash(moved.summary.as_deref())
+            colon_suffix(moved.summary.as_deref())
         )),
         ItemState::Ready if moved.recovery.is_some() => {
-            let error = dash(moved.error.as_deref());
-            let next = moved.recovery.as_ref().map(|next| followed(next));
+            let error = colon_suffix(moved.error.as_deref());
+            let next = moved.recovery.as_ref().map(|next| describe_recovery(next));
             Some(format!(
                 "{YELLOW}!{YELLOW:#} {node} failed{calls}{error}; {}",
                 next.unwrap_or_default()
             ))
         }
         ItemState::Ready if moved.from == ItemState::Working && moved.error.is_some() => {
-            let error = dash(moved.error.as_deref());
+            let error = colon_suffix(moved.error.as_deref());
             Some(format!(
                 "{YELLOW}!{YELLOW:#} {node} failed{calls}{error}; tried again"
             ))
         }
         ItemState::Pending if moved.from == ItemState::Working => {
-            let pieces = pieces(tables, moved);
+            let pieces = count_open_pieces(tables, moved);
             Some(format!(
                 "{YELLOW}/{YELLOW:#} {node} is split into {pieces}; they come first"
             ))
         }
-        ItemState::Waiting if moved.human.is_none() && waits_by_plan(tables, moved).is_some() => {
-            let wait = waits_by_plan(tables, moved);
+        ItemState::Waiting if moved.human.is_none() && planned_wait(tables, moved).is_some() => {
+            let wait = planned_wait(tables, moved);
             let wait = wait.map_or_else(String::new, ToString::to_string);
             Some(format!("{YELLOW}~{YELLOW:#} {node} waits {wait}"))
         }
@@ -406,13 +411,13 @@ fn moved_line(
             ),
             (None, Some(until)) if is_put_off(tables, moved) => format!(
                 "{YELLOW}~{YELLOW:#} {node} waits for the service{}; tried again in {}",
-                dash(moved.error.as_deref()),
-                wait(now, until)
+                colon_suffix(moved.error.as_deref()),
+                format_wait(now, until)
             ),
             (None, Some(until)) => format!(
                 "{YELLOW}!{YELLOW:#} {node} failed{}; tried again in {}",
-                dash(moved.error.as_deref()),
-                wait(now, until)
+                colon_suffix(moved.error.as_deref()),
+                format_wait(now, until)
             ),
             (None, None) => format!("{YELLOW}!{YELLOW:#} {node} waits"),
         }),
@@ -425,7 +430,7 @@ fn moved_line(
 }
 
 /// Calls that were not permitted, in words; none where there were none.
-pub(crate) fn denied(calls: u32) -> Option<String> {
+pub(crate) fn describe_denied_calls(calls: u32) -> Option<String> {
     match calls {
         0 => None,
         1 => Some("1 call denied".to_owned()),
@@ -434,11 +439,11 @@ pub(crate) fn denied(calls: u32) -> Option<String> {
 }
 
 /// What an item waits for before it begins, as its plan says.
-fn waits_by_plan<'t>(
+fn planned_wait<'t>(
     tables: &'t Tables,
     moved: &piton_core::event::ItemMoved,
 ) -> Option<&'t piton_core::wait::Wait> {
-    tables.item(moved.run, &moved.node)?.waiting_for()
+    tables.item(moved.run, &moved.node)?.current_wait()
 }
 
 /// Whether an item waits because a service had enough.
@@ -448,7 +453,7 @@ fn is_put_off(tables: &Tables, moved: &piton_core::event::ItemMoved) -> bool {
 }
 
 /// How many pieces of an item there are that it waits for.
-fn pieces(tables: &Tables, moved: &piton_core::event::ItemMoved) -> usize {
+fn count_open_pieces(tables: &Tables, moved: &piton_core::event::ItemMoved) -> usize {
     let open = tables
         .tree(moved.run)
         .filter(|item| item.piece_of.as_ref() == Some(&moved.node) && !item.state.is_finished());
@@ -456,7 +461,7 @@ fn pieces(tables: &Tables, moved: &piton_core::event::ItemMoved) -> usize {
 }
 
 /// What is done now about a failure, in a line.
-pub(crate) fn followed(next: &Followed) -> String {
+pub(crate) fn describe_recovery(next: &FollowedRecovery) -> String {
     let evidence = first_line(&next.evidence.join("; "));
     match next.action {
         RecoveryAction::FixState => format!("a repair first: {evidence}"),
@@ -470,11 +475,11 @@ fn run_line(to: RunState, pause: Option<&Pause>, reason: Option<&str>) -> Option
     match to {
         RunState::Paused => Some(format!(
             "{YELLOW}={YELLOW:#} {}",
-            pause.map_or_else(|| "paused".to_owned(), Pause::reason)
+            pause.map_or_else(|| "paused".to_owned(), Pause::describe_reason)
         )),
         RunState::Waiting if pause.is_some() => Some(format!(
             "{YELLOW}={YELLOW:#} {}",
-            pause.map_or_else(|| "paused".to_owned(), Pause::reason)
+            pause.map_or_else(|| "paused".to_owned(), Pause::describe_reason)
         )),
         RunState::Interrupted => {
             reason.map(|reason| format!("{YELLOW}={YELLOW:#} interrupted: {reason}"))
@@ -487,7 +492,7 @@ fn run_line(to: RunState, pause: Option<&Pause>, reason: Option<&str>) -> Option
     }
 }
 
-fn dash(text: Option<&str>) -> String {
+fn colon_suffix(text: Option<&str>) -> String {
     text.map(|text| format!(": {}", first_line(text)))
         .unwrap_or_default()
 }
@@ -507,34 +512,34 @@ pub(crate) fn first_line(text: &str) -> String {
 }
 
 /// A text of any number of lines without what moves the cursor of a terminal.
-pub(crate) fn printable(text: &str) -> String {
+pub(crate) fn strip_controls(text: &str) -> String {
     let is_plain = |c: &char| !c.is_control() || matches!(c, '\n' | '\t');
     text.chars().filter(is_plain).collect()
 }
 
 /// The time between two instants, for people.
-pub(crate) fn seconds(from: Timestamp, to: Timestamp) -> String {
+pub(crate) fn format_time_between(from: Timestamp, to: Timestamp) -> String {
     let span = to.duration_since(from);
-    piton_core::amount::spoken(u64::try_from(span.as_secs()).unwrap_or(0))
+    piton_core::amount::format_duration(u64::try_from(span.as_secs()).unwrap_or(0))
 }
 
 /// A time that is waited for, for people.
-pub(crate) fn wait(from: Timestamp, to: Timestamp) -> String {
+pub(crate) fn format_wait(from: Timestamp, to: Timestamp) -> String {
     if to.duration_since(from).as_millis() < 1_000 {
         "less than a second".to_owned()
     } else {
-        seconds(from, to)
+        format_time_between(from, to)
     }
 }
 
 /// The live line of the nodes that are being worked on.
-pub(crate) fn working(all: &[Working<'_>]) -> String {
-    let one = |working: &Working<'_>| {
+pub(crate) fn render_working_line(all: &[WorkProgress<'_>]) -> String {
+    let one = |working: &WorkProgress<'_>| {
         let printed = match working.printed {
             0 => String::new(),
-            printed => format!(", {} printed", piton_core::amount::size(printed)),
+            printed => format!(", {} printed", piton_core::amount::format_size(printed)),
         };
-        let since = seconds(working.since, working.now);
+        let since = format_time_between(working.since, working.now);
         format!("  {} {since}{printed}", working.node)
     };
     let nodes: String = all.iter().map(one).collect();

@@ -3,16 +3,16 @@
 use jiff::Timestamp;
 use piton_core::{ItemState, RunState};
 use piton_engine::item_view::ItemView;
-use piton_engine::verbs::status::{Line, Report, Status, sentence};
+use piton_engine::verbs::status::{RunLine, RunReport, StatusReport, explain_state};
 
-use super::costs::used;
+use super::costs::describe_spend;
 use super::item;
-use super::progress::{first_line, seconds};
+use super::progress::{first_line, format_time_between};
 use crate::output::{BOLD, CYAN, DIM, GREEN, RED, YELLOW};
 
 /// Whether items that are finished are shown one by one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Finished {
+pub(crate) enum FinishedDisplay {
     /// In one line, where there are many of them.
     Folded,
     /// Each in a line of its own.
@@ -23,15 +23,15 @@ pub(crate) enum Finished {
 const FOLDED_FROM: usize = 10;
 
 /// Everything, as text.
-pub(crate) fn render(status: &Status, now: Timestamp, finished: Finished) -> String {
+pub(crate) fn render(status: &StatusReport, now: Timestamp, finished: FinishedDisplay) -> String {
     let mut text = String::new();
     let others = status
         .runs
         .iter()
         .filter(|line| status.run.as_ref().is_none_or(|run| run.line.id != line.id));
-    let others: Vec<&Line> = others.collect();
+    let others: Vec<&RunLine> = others.collect();
     if let Some(run) = &status.run {
-        text.push_str(&report(run, now, finished));
+        text.push_str(&render_run(run, now, finished));
     }
     if !others.is_empty() {
         if status.run.is_some() {
@@ -44,7 +44,7 @@ pub(crate) fn render(status: &Status, now: Timestamp, finished: Finished) -> Str
     if let Some(failed) = &status.notify_failed {
         text.push_str(&format!(
             "{YELLOW}warning:{YELLOW:#} the command of [notify] failed {} ago: {}\n",
-            seconds(failed.at, now),
+            format_time_between(failed.at, now),
             failed.error.as_deref().unwrap_or_default()
         ));
     }
@@ -52,7 +52,7 @@ pub(crate) fn render(status: &Status, now: Timestamp, finished: Finished) -> Str
 }
 
 /// A run, with each of its items.
-pub(crate) fn report(run: &Report, now: Timestamp, finished: Finished) -> String {
+pub(crate) fn render_run(run: &RunReport, now: Timestamp, finished: FinishedDisplay) -> String {
     let mut text = format!(
         "{BOLD}{}{BOLD:#}  {}",
         run.line.run,
@@ -61,22 +61,22 @@ pub(crate) fn report(run: &Report, now: Timestamp, finished: Finished) -> String
     if run.work_s > 0 {
         text.push_str(&format!(
             "  {DIM}{} of work{DIM:#}",
-            piton_core::amount::spoken(run.work_s)
+            piton_core::amount::format_duration(run.work_s)
         ));
     }
     text.push('\n');
-    text.push_str(&items(run, now, finished));
-    text.push_str(&format!("\n{}\n", counters(run)));
-    if let Some(used) = used(&run.spend) {
+    text.push_str(&render_items(run, now, finished));
+    text.push_str(&format!("\n{}\n", describe_counters(run)));
+    if let Some(used) = describe_spend(&run.spend) {
         text.push_str(&format!("Used: {used}\n"));
     }
     if let Some(place) = &run.place {
-        let lines = super::place::lines(place).join("\n      ");
+        let lines = super::place::work_place_lines(place).join("\n      ");
         text.push_str(&format!("Work: {lines}\n"));
     }
     text.push_str(&format!(
         "Last activity: {} ago",
-        seconds(run.last_activity, now)
+        format_time_between(run.last_activity, now)
     ));
     if let Some(holder) = &run.holder {
         text.push_str(&format!(", worked on by {holder}"));
@@ -86,8 +86,8 @@ pub(crate) fn report(run: &Report, now: Timestamp, finished: Finished) -> String
     }
     text.push('\n');
     if !matches!(run.line.state, RunState::Done) && !run.line.live {
-        let sentence = sentence(run);
-        text.push_str(&format!("{}\n", capital(&sentence.message)));
+        let sentence = explain_state(run);
+        text.push_str(&format!("{}\n", capitalize(&sentence.message)));
     }
     for reason in run
         .reason
@@ -112,7 +112,7 @@ pub(crate) fn report(run: &Report, now: Timestamp, finished: Finished) -> String
     text
 }
 
-fn capital(text: &str) -> String {
+fn capitalize(text: &str) -> String {
     let mut chars = text.chars();
     chars
         .next()
@@ -120,7 +120,7 @@ fn capital(text: &str) -> String {
         .unwrap_or_default()
 }
 
-fn coloured_state(line: &Line) -> String {
+fn coloured_state(line: &RunLine) -> String {
     let style = match line.state {
         RunState::Done => GREEN,
         RunState::Running if line.live => CYAN,
@@ -133,7 +133,7 @@ fn coloured_state(line: &Line) -> String {
 
 /// The items of a run, one a line. Finished ones that stand together are one
 /// line where they are many, with all that they hold.
-fn items(run: &Report, now: Timestamp, finished: Finished) -> String {
+fn render_items(run: &RunReport, now: Timestamp, finished: FinishedDisplay) -> String {
     let mut text = String::new();
     let mut rest = run.nodes.as_slice();
     while let Some(first) = rest.first() {
@@ -141,16 +141,19 @@ fn items(run: &Report, now: Timestamp, finished: Finished) -> String {
             .iter()
             .take_while(|item| item.is_finished() && !item.current && item.depth >= first.depth);
         let folded = match finished {
-            Finished::Folded if first.is_finished() => folded.count(),
-            Finished::Folded | Finished::Each => 0,
+            FinishedDisplay::Folded if first.is_finished() => folded.count(),
+            FinishedDisplay::Folded | FinishedDisplay::Each => 0,
         };
         let indent = "  ".repeat(first.depth.saturating_sub(1));
         let shown = if folded >= FOLDED_FROM {
-            text.push_str(&format!("{indent}{}\n", in_one_line(&rest[..folded])));
+            text.push_str(&format!(
+                "{indent}{}\n",
+                render_folded_items(&rest[..folded])
+            ));
             folded
         } else {
             text.push_str(&indent);
-            text.push_str(&item::line(first, now));
+            text.push_str(&item::render_item_line(first, now));
             text.push('\n');
             1
         };
@@ -160,7 +163,7 @@ fn items(run: &Report, now: Timestamp, finished: Finished) -> String {
 }
 
 /// Finished items in one line: how many are done, and how many were left out.
-fn in_one_line(items: &[ItemView]) -> String {
+fn render_folded_items(items: &[ItemView]) -> String {
     let leaves = || items.iter().filter(|item| item.children == 0);
     let of_state = |state| leaves().filter(|item| item.state == state).count();
     let states = [ItemState::Done, ItemState::Skipped, ItemState::Dropped];
@@ -176,7 +179,7 @@ fn in_one_line(items: &[ItemView]) -> String {
     )
 }
 
-fn counters(run: &Report) -> String {
+fn describe_counters(run: &RunReport) -> String {
     let counters = &run.counters;
     let mut parts = Vec::new();
     if let (Some(done), Some(all)) = (counters.phases_done, counters.phases) {
@@ -189,7 +192,7 @@ fn counters(run: &Report) -> String {
         "{} of {} {} done",
         counters.nodes_done,
         counters.nodes,
-        counters.unit.word(counters.nodes)
+        counters.unit.noun(counters.nodes)
     ));
     let others = [
         (counters.nodes_skipped, "skipped"),

@@ -3,14 +3,14 @@
 /// Rows as lines; a column that is empty everywhere is left out.
 pub(crate) fn render<const N: usize>(rows: impl Iterator<Item = [String; N]>) -> String {
     let rows: Vec<[String; N]> = rows.collect();
-    let width = |column: usize| rows.iter().map(|row| seen(&row[column])).max();
+    let width = |column: usize| rows.iter().map(|row| visible_width(&row[column])).max();
     let widths: Vec<usize> = (0..N).map(|column| width(column).unwrap_or(0)).collect();
     let mut text = String::new();
     for row in &rows {
         let mut line = String::new();
         for (cell, width) in row.iter().zip(&widths).filter(|(_, width)| **width > 0) {
             line.push_str(cell);
-            line.push_str(&" ".repeat(width - seen(cell) + 2));
+            line.push_str(&" ".repeat(width - visible_width(cell) + 2));
         }
         text.push_str(line.trim_end());
         text.push('\n');
@@ -19,7 +19,7 @@ pub(crate) fn render<const N: usize>(rows: impl Iterator<Item = [String; N]>) ->
 }
 
 /// How many characters of a text are seen: those of colours are not.
-fn seen(text: &str) -> usize {
+fn visible_width(text: &str) -> usize {
     anstream::adapter::strip_str(text)
         .to_string()
         .chars()

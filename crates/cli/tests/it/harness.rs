@@ -197,12 +197,12 @@ impl Scratch {
     /// Carries out a command that has no verb yet, or none that can be typed.
     #[track_caller]
     pub(crate) fn commit(&self, command: &piton_core::Command) {
-        let mut world = piton_engine::World::real().expect("there is a folder");
+        let mut world = piton_engine::World::from_environment().expect("there is a folder");
         world.cwd = self.path();
-        let session = piton_engine::session::Session::write(&world, &world.cwd)
+        let session = piton_engine::session::Session::open_writable(&world, &world.cwd)
             .expect("the store can be opened")
             .expect("something is recorded");
-        session.tell(command).expect("it is not refused");
+        session.execute_command(command).expect("it is not refused");
     }
 
     /// The kinds of all events, in order.

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use piton_formats::format::{Grade, named};
-use piton_formats::problem::Source;
+use piton_formats::format::{Grade, format_named};
+use piton_formats::problem::SourceText;
 
 use crate::harness::{Said, Scratch};
 
@@ -85,8 +85,8 @@ fn run(scratch: &Scratch) -> Said {
 fn check_strictly(scratch: &Scratch) {
     let text = scratch.read("state.json");
     let name = "state.json";
-    let format = named("sdlc").expect("it is known");
-    let problems = format.check(Source { name, text: &text }, Grade::Strict);
+    let format = format_named("sdlc").expect("it is known");
+    let problems = format.check(SourceText { name, text: &text }, Grade::Strict);
     assert!(problems.is_empty(), "{problems:#?}\n{text}");
 }
 

@@ -3,8 +3,8 @@
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
-use piton_formats::format::{Grade, named};
-use piton_formats::problem::Source;
+use piton_formats::format::{Grade, format_named};
+use piton_formats::problem::SourceText;
 
 use crate::harness::{Running, Said, Scratch};
 
@@ -139,8 +139,8 @@ fn untrack(scratch: &Scratch) {
 fn check_strictly(scratch: &Scratch) {
     let text = scratch.read("state.json");
     let name = "state.json";
-    let format = named("sdlc").expect("it is known");
-    let problems = format.check(Source { name, text: &text }, Grade::Strict);
+    let format = format_named("sdlc").expect("it is known");
+    let problems = format.check(SourceText { name, text: &text }, Grade::Strict);
     assert!(problems.is_empty(), "{problems:#?}\n{text}");
 }
 

@@ -1,7 +1,7 @@
 //! `piton plan new --manifest`, and what people do with the issues of a run.
 
-use piton_formats::format::{Grade, named};
-use piton_formats::problem::Source;
+use piton_formats::format::{Grade, format_named};
+use piton_formats::problem::SourceText;
 
 use crate::harness::Scratch;
 
@@ -12,8 +12,8 @@ const MANIFEST: &str =
 fn check_strictly(scratch: &Scratch, file: &str) {
     let text = scratch.read(file);
     let name = "state.json";
-    let format = named("sdlc").expect("it is known");
-    let problems = format.check(Source { name, text: &text }, Grade::Strict);
+    let format = format_named("sdlc").expect("it is known");
+    let problems = format.check(SourceText { name, text: &text }, Grade::Strict);
     assert!(problems.is_empty(), "{problems:#?}\n{text}");
 }
 

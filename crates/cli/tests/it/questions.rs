@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use piton_core::{Command, Way};
+use piton_core::{Command, DecisionChoice};
 
 use crate::harness::{Running, Said, Scratch};
 
@@ -319,7 +319,7 @@ fn a_question_about_a_file_that_is_as_piton_wrote_it_is_settled() {
         path: "prd.json".to_owned(),
         question: "`prd.json` cannot be read".to_owned(),
         details: None,
-        ways: vec![Way::PitonHolds],
+        ways: vec![DecisionChoice::PitonHolds],
     });
     let said = scratch.piton(&["files", "sync"]);
     assert_eq!(said.exit, 0, "{}", said.err);

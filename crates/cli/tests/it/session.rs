@@ -1,7 +1,7 @@
 //! Sessions, files that wait for a decision, and issues.
 
 use piton_core::native::Native;
-use piton_core::{Command, ItemState, RunId, Way};
+use piton_core::{Command, DecisionChoice, ItemState, RunId};
 use piton_testkit::sketch;
 
 use crate::harness::Scratch;
@@ -128,7 +128,11 @@ mod files {
             path: "notes/own.json".to_owned(),
             question: "notes/own.json cannot be read".to_owned(),
             details: None,
-            ways: vec![Way::FileHolds, Way::PitonHolds, Way::Merged],
+            ways: vec![
+                DecisionChoice::FileHolds,
+                DecisionChoice::PitonHolds,
+                DecisionChoice::Merged,
+            ],
         });
         scratch
     }

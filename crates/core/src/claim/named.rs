@@ -1,13 +1,13 @@
 //! What a text names that can be looked up, recognised by its form.
 
-use super::Claim;
+use super::MissingThing;
 
 /// Something that is named.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Named {
+pub(super) struct ClaimMention {
     /// Which word of the text names it.
     pub(super) at: usize,
-    pub(super) claim: Claim,
+    pub(super) claim: MissingThing,
     /// It is a port that only the name of its service tells.
     pub(super) by_service: bool,
 }
@@ -27,14 +27,14 @@ const SERVICES: &[(&str, u16)] = &[
 ];
 
 /// Everything that words name, in their order.
-pub(super) fn named(words: &[&str]) -> Vec<Named> {
+pub(super) fn find_mentions(words: &[&str]) -> Vec<ClaimMention> {
     let name = |(at, word): (usize, &&str)| {
         let before = at.checked_sub(1).map_or("", |at| words[at]);
         let after = words.get(at + 1).copied().unwrap_or_default();
-        let told = claim(before, word, after);
+        let told = parse_claim(before, word, after);
         let by_service = told.is_none();
-        let claim = told.or_else(|| service(word))?;
-        Some(Named {
+        let claim = told.or_else(|| service_claim(word))?;
+        Some(ClaimMention {
             at,
             claim,
             by_service,
@@ -43,22 +43,22 @@ pub(super) fn named(words: &[&str]) -> Vec<Named> {
     words.iter().enumerate().filter_map(name).collect()
 }
 
-fn service(word: &str) -> Option<Claim> {
-    let name = bare(word).to_lowercase();
+fn service_claim(word: &str) -> Option<MissingThing> {
+    let name = strip_punctuation(word).to_lowercase();
     let known = SERVICES.iter().find(|(service, _)| *service == name);
-    known.map(|(_, port)| Claim::Port(*port))
+    known.map(|(_, port)| MissingThing::Port(*port))
 }
 
-fn claim(before: &str, word: &str, after: &str) -> Option<Claim> {
-    let bare = bare(word);
-    variable(bare)
-        .or_else(|| port(before, bare))
-        .or_else(|| command(before, word, after))
-        .or_else(|| file(word, bare))
+fn parse_claim(before: &str, word: &str, after: &str) -> Option<MissingThing> {
+    let bare = strip_punctuation(word);
+    parse_variable(bare)
+        .or_else(|| parse_port(before, bare))
+        .or_else(|| parse_command(before, word, after))
+        .or_else(|| parse_file(word, bare))
 }
 
 /// A word without quotes and the marks around it.
-pub(super) fn bare(word: &str) -> &str {
+pub(super) fn strip_punctuation(word: &str) -> &str {
     const MARKS: &str = "`'\"()[]{}<>,;:!?";
     let word = word.trim_start_matches(|c: char| MARKS.contains(c));
     word.trim_end_matches(|c: char| c == '.' || MARKS.contains(c))
@@ -66,18 +66,18 @@ pub(super) fn bare(word: &str) -> &str {
 
 /// `STRIPE_API_KEY`, `$HOME`, `${TOKEN}`: letters in upper case, with a low line
 /// or a dollar.
-fn variable(word: &str) -> Option<Claim> {
+fn parse_variable(word: &str) -> Option<MissingThing> {
     let name = word.trim_start_matches(['$', '{']).trim_end_matches('}');
     let name = name.split('=').next().unwrap_or_default();
     let is_name = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
     let is_marked = word.starts_with('$') || name.trim_matches('_').contains('_');
     let begins = name.starts_with(|c: char| c.is_ascii_uppercase() || c == '_');
     (is_marked && begins && name.len() > 2 && name.chars().all(is_name))
-        .then(|| Claim::Variable(name.to_owned()))
+        .then(|| MissingThing::Variable(name.to_owned()))
 }
 
 /// `localhost:5432`, `port 5432`.
-fn port(before: &str, word: &str) -> Option<Claim> {
+fn parse_port(before: &str, word: &str) -> Option<MissingThing> {
     let host = word.strip_prefix("http://").unwrap_or(word);
     let host = host.split('/').next().unwrap_or_default();
     let of_this_machine = host
@@ -86,12 +86,12 @@ fn port(before: &str, word: &str) -> Option<Claim> {
         .map(|(_, port)| port);
     let named = before.eq_ignore_ascii_case("port").then_some(word);
     let port: u16 = of_this_machine.or(named)?.parse().ok()?;
-    (port > 0).then_some(Claim::Port(port))
+    (port > 0).then_some(MissingThing::Port(port))
 }
 
 /// `cmake: command not found`, `the command cmake`, `cmake is not installed`.
-fn command(before: &str, word: &str, after: &str) -> Option<Claim> {
-    let name = bare(word);
+fn parse_command(before: &str, word: &str, after: &str) -> Option<MissingThing> {
+    let name = strip_punctuation(word);
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '+' | '.');
     if name.is_empty()
         || !name.chars().all(fits)
@@ -101,24 +101,25 @@ fn command(before: &str, word: &str, after: &str) -> Option<Claim> {
     }
     let is_quoted = word.contains(['`', '\'', '"']);
     let said_before = matches!(
-        bare(before).to_lowercase().as_str(),
+        strip_punctuation(before).to_lowercase().as_str(),
         "command" | "binary" | "tool"
     );
     let said_after = word.ends_with(':') && after.eq_ignore_ascii_case("command")
         || is_quoted
             && matches!(
-                bare(after).to_lowercase().as_str(),
+                strip_punctuation(after).to_lowercase().as_str(),
                 "command" | "binary" | "cli"
             );
     let is_word = matches!(
         name,
         "not" | "is" | "was" | "to" | "line" | "that" | "for" | "could"
     );
-    ((said_before && is_quoted || said_after) && !is_word).then(|| Claim::Command(name.to_owned()))
+    ((said_before && is_quoted || said_after) && !is_word)
+        .then(|| MissingThing::Command(name.to_owned()))
 }
 
 /// `config/keys.json`, `` `schema.sql` ``: what has a folder or, in quotes, an end.
-fn file(word: &str, bare: &str) -> Option<Claim> {
+fn parse_file(word: &str, bare: &str) -> Option<MissingThing> {
     let is_quoted = word.contains(['`', '\'', '"']);
     let is_path = |c: char| c.is_alphanumeric() || "/._-+@~".contains(c);
     let has_folder = bare.contains('/') && !bare.contains("//");
@@ -131,7 +132,7 @@ fn file(word: &str, bare: &str) -> Option<Claim> {
         && (has_folder && (has_end || bare.starts_with(['/', '.', '~']) || is_quoted)
             || is_quoted && has_end && !bare.starts_with('.')
             || is_quoted && bare.starts_with('.'));
-    is_file.then(|| Claim::File(bare.to_owned()))
+    is_file.then(|| MissingThing::File(bare.to_owned()))
 }
 
 #[cfg(test)]
@@ -139,22 +140,25 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(text: &str, expect: &[Claim]) {
+    fn check(text: &str, expect: &[MissingThing]) {
         let words: Vec<&str> = text.split_whitespace().collect();
-        let found: Vec<Claim> = named(&words).into_iter().map(|one| one.claim).collect();
+        let found: Vec<MissingThing> = find_mentions(&words)
+            .into_iter()
+            .map(|one| one.claim)
+            .collect();
         assert_eq!(found, expect, "{text}");
     }
 
-    fn variable(name: &str) -> Claim {
-        Claim::Variable(name.to_owned())
+    fn variable(name: &str) -> MissingThing {
+        MissingThing::Variable(name.to_owned())
     }
 
-    fn command(name: &str) -> Claim {
-        Claim::Command(name.to_owned())
+    fn command(name: &str) -> MissingThing {
+        MissingThing::Command(name.to_owned())
     }
 
-    fn file(name: &str) -> Claim {
-        Claim::File(name.to_owned())
+    fn file(name: &str) -> MissingThing {
+        MissingThing::File(name.to_owned())
     }
 
     #[test]
@@ -181,9 +185,9 @@ mod tests {
         check("there is no `.env`", &[file(".env")]);
         check(
             "nothing listens at localhost:8080/health or port 5433",
-            &[Claim::Port(8080), Claim::Port(5433)],
+            &[MissingThing::Port(8080), MissingThing::Port(5433)],
         );
-        check("PostgreSQL is not running", &[Claim::Port(5432)]);
+        check("PostgreSQL is not running", &[MissingThing::Port(5432)]);
     }
 
     #[test]

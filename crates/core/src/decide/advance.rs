@@ -1,35 +1,35 @@
 //! How an item goes on: from work to gate to commit to done, and what that
 //! means for the items above it and for those that wait for it.
 
-use super::claims::{evidence, finish_or_ask};
+use super::claims::{collect_evidence, finish_or_ask};
 use super::merges::queue_unit;
-use super::story::{About, Story};
+use super::story::{EventBuffer, StateReason};
 use crate::decision::{DecisionKind, Verb};
 use crate::event::Event;
-use crate::evidence::ClaimedBy;
-use crate::id::{Node, Place, RunId};
+use crate::evidence::WorkCredit;
+use crate::id::{Node, RunId, TreePosition};
 use crate::item::{Evidence, ItemRow, ItemState, Stage};
 use crate::policy::OnDependencyFailure;
 use crate::run::{Pause, RunState};
 
 /// The work on `node` is done: what comes next for it.
-pub(super) fn after_work(story: &mut Story<'_>, run: RunId, node: &Node) {
+pub(super) fn advance_after_work(story: &mut EventBuffer<'_>, run: RunId, node: &Node) {
     let Some(item) = story.tables.item(run, node) else {
         return;
     };
     if item.skip_asked {
-        leave_out(story, run, node, None);
+        skip_node(story, run, node, None);
         return;
     }
     if item.gate.is_some() {
-        story.stage(run, node, Stage::Gate);
+        story.set_stage(run, node, Stage::Gate);
     } else {
-        after_gate(story, run, node);
+        advance_after_gate(story, run, node);
     }
 }
 
 /// The gate of `node` passed, or it has none.
-pub(super) fn after_gate(story: &mut Story<'_>, run: RunId, node: &Node) {
+pub(super) fn advance_after_gate(story: &mut EventBuffer<'_>, run: RunId, node: &Node) {
     let Some(item) = story.tables.item(run, node) else {
         return;
     };
@@ -39,62 +39,62 @@ pub(super) fn after_gate(story: &mut Story<'_>, run: RunId, node: &Node) {
         .is_some_and(|row| !row.policy.iteration_hooks.is_empty());
     // What others hold up, or nobody worked on, is no iteration.
     if has_hooks && item.is_leaf() && item.attempts > 0 {
-        story.stage(run, node, Stage::IterationHooks);
+        story.set_stage(run, node, Stage::IterationHooks);
     } else {
-        after_hooks(story, run, node);
+        advance_after_all_hooks(story, run, node);
     }
 }
 
 /// Goes on behind the hooks of the plan, where all have run at `node`.
-pub(super) fn after_hook(story: &mut Story<'_>, run: RunId, node: &Node) {
+pub(super) fn advance_after_hook(story: &mut EventBuffer<'_>, run: RunId, node: &Node) {
     let row = story.tables.run(run);
     let item = story.tables.item(run, node);
     let next = row
         .zip(item)
         .and_then(|(row, item)| row.policy.next_hook(item));
     if next.is_none() {
-        after_hooks(story, run, node);
+        advance_after_all_hooks(story, run, node);
     }
 }
 
 /// All that runs after the work on `node` has run.
-fn after_hooks(story: &mut Story<'_>, run: RunId, node: &Node) {
+fn advance_after_all_hooks(story: &mut EventBuffer<'_>, run: RunId, node: &Node) {
     let row = story.tables.run(run);
     let awaits_review = row
         .zip(story.tables.item(run, node))
-        .is_some_and(|(row, item)| row.policy.awaits_review(item));
+        .is_some_and(|(row, item)| row.policy.is_awaiting_review(item));
     if awaits_review {
-        story.stage(run, node, Stage::Review);
+        story.set_stage(run, node, Stage::Review);
     } else {
-        after_review(story, run, node);
+        advance_after_review(story, run, node);
     }
 }
 
 /// What was made of `node` is approved, or nobody reviews it.
-pub(super) fn after_review(story: &mut Story<'_>, run: RunId, node: &Node) {
+pub(super) fn advance_after_review(story: &mut EventBuffer<'_>, run: RunId, node: &Node) {
     let row = story.tables.run(run);
     let (Some(row), Some(item)) = (row, story.tables.item(run, node)) else {
         return;
     };
     let is_committed = match row.lanes {
-        Some(_) => item.is_merged_as_one(),
+        Some(_) => item.is_merge_unit(),
         None => row.policy.auto_commit && item.is_task(),
     };
     if is_committed {
-        story.stage(run, node, Stage::Commit);
+        story.set_stage(run, node, Stage::Commit);
     } else {
         finish_or_ask(story, run, node);
     }
 }
 
 /// `node` is done, with all that this brings about.
-pub(super) fn finish(story: &mut Story<'_>, run: RunId, node: &Node) {
-    finish_with(story, run, node, None);
+pub(super) fn finish_item(story: &mut EventBuffer<'_>, run: RunId, node: &Node) {
+    finish_item_with_evidence(story, run, node, None);
 }
 
 /// The same, with what a person decided about it.
-pub(super) fn finish_with(
-    story: &mut Story<'_>,
+pub(super) fn finish_item_with_evidence(
+    story: &mut EventBuffer<'_>,
     run: RunId,
     node: &Node,
     decided: Option<Evidence>,
@@ -102,7 +102,7 @@ pub(super) fn finish_with(
     let Some(item) = story.tables.item(run, node).cloned() else {
         return;
     };
-    let mut evidence = evidence(story, &item);
+    let mut evidence = collect_evidence(story, &item);
     evidence.extend(decided);
     if queue_unit(story, &item, &evidence) {
         return;
@@ -112,35 +112,35 @@ pub(super) fn finish_with(
         moved.evidence = evidence;
         moved.task = task;
     });
-    after_finish(story, run, node);
+    update_after_finish(story, run, node);
 }
 
 /// `node` is left out, with all that this brings about.
-pub(super) fn leave_out(story: &mut Story<'_>, run: RunId, node: &Node, why: Option<&str>) {
+pub(super) fn skip_node(story: &mut EventBuffer<'_>, run: RunId, node: &Node, why: Option<&str>) {
     story.move_item(run, node, ItemState::Skipped, |moved| {
         moved.summary = why.map(str::to_owned)
     });
-    after_finish(story, run, node);
+    update_after_finish(story, run, node);
 }
 
 /// `node` leaves the plan, with all that this brings about: it stands in the
 /// file no more.
-pub(super) fn leave_plan(story: &mut Story<'_>, run: RunId, node: &Node) {
+pub(super) fn drop_node(story: &mut EventBuffer<'_>, run: RunId, node: &Node) {
     story.move_item(run, node, ItemState::Dropped, |_| {});
-    after_finish(story, run, node);
+    update_after_finish(story, run, node);
 }
 
-pub(super) fn after_finish(story: &mut Story<'_>, run: RunId, node: &Node) {
-    credit_whole(story, run, node);
+pub(super) fn update_after_finish(story: &mut EventBuffer<'_>, run: RunId, node: &Node) {
+    credit_split_item(story, run, node);
     release_dependents(story, run, node);
-    stop_at_breakpoint(story, run, node);
+    pause_at_breakpoint(story, run, node);
     if let Some(parent) = node.parent() {
-        close_parent(story, run, &parent);
+        advance_parent(story, run, &parent);
     }
 }
 
 /// What was done at a piece counts for the item that was split into it.
-fn credit_whole(story: &mut Story<'_>, run: RunId, piece: &Node) {
+fn credit_split_item(story: &mut EventBuffer<'_>, run: RunId, piece: &Node) {
     let Some(row) = story.tables.item(run, piece) else {
         return;
     };
@@ -152,13 +152,13 @@ fn credit_whole(story: &mut Story<'_>, run: RunId, piece: &Node) {
     };
     let before = row.claimed.as_ref().and_then(|by| by.change.clone());
     let change = match before {
-        Some(before) => before.joined(&change, false),
+        Some(before) => before.join(&change, false),
         None => change,
     };
-    story.tell(Event::ItemClaimed {
+    story.append(Event::ItemClaimed {
         run,
         node: whole,
-        by: Some(Box::new(ClaimedBy {
+        by: Some(Box::new(WorkCredit {
             attempt: None,
             change: Some(change),
         })),
@@ -166,7 +166,7 @@ fn credit_whole(story: &mut Story<'_>, run: RunId, piece: &Node) {
 }
 
 /// The parent is next when the last of its children is finished.
-fn close_parent(story: &mut Story<'_>, run: RunId, parent: &Node) {
+fn advance_parent(story: &mut EventBuffer<'_>, run: RunId, parent: &Node) {
     let Some(row) = story.tables.item(run, parent) else {
         return;
     };
@@ -174,15 +174,15 @@ fn close_parent(story: &mut Story<'_>, run: RunId, parent: &Node) {
         return;
     }
     match row.state {
-        ItemState::Working => after_work(story, run, parent),
+        ItemState::Working => advance_after_work(story, run, parent),
         // Everything below it was skipped before it was ever started.
         ItemState::Ready | ItemState::Pending | ItemState::Waiting => {
-            leave_out(story, run, parent, None);
-            story.settle_own(run, parent, Verb::Skip);
+            skip_node(story, run, parent, None);
+            story.settle_decisions_of_node(run, parent, Verb::Skip);
         }
         // Something below it had failed, and a person left the whole out.
         ItemState::Failed | ItemState::Blocked if row.skip_asked => {
-            leave_out(story, run, parent, None);
+            skip_node(story, run, parent, None);
         }
         ItemState::Done
         | ItemState::Failed
@@ -197,17 +197,17 @@ fn close_parent(story: &mut Story<'_>, run: RunId, parent: &Node) {
 ///
 /// An item that is left out counts like one that is done: whoever skips it
 /// says that the others can do without it.
-pub(super) fn release_dependents(story: &mut Story<'_>, run: RunId, node: &Node) {
+pub(super) fn release_dependents(story: &mut EventBuffer<'_>, run: RunId, node: &Node) {
     // Those above stand before those below, so that one look is enough.
     let waiting: Vec<ItemRow> = story
         .tables
         .tree(run)
-        .filter(|item| item.state == ItemState::Pending && is_known(story, item))
-        .filter(|item| waits_for(story, item, node))
+        .filter(|item| item.state == ItemState::Pending && has_loaded_ancestors(story, item))
+        .filter(|item| is_waiting_for(story, item, node))
         .cloned()
         .collect();
     for item in waiting {
-        if !must_wait(story, run, &item) {
+        if !has_to_wait(story, run, &item) {
             story.move_item(run, &item.node, ItemState::Ready, |_| {});
         }
     }
@@ -215,40 +215,43 @@ pub(super) fn release_dependents(story: &mut Story<'_>, run: RunId, node: &Node)
 
 /// Whether all that lies above an item was loaded. One that is there only because
 /// others depend on it is not what waits here, and what holds it is not to be seen.
-fn is_known(story: &Story<'_>, item: &ItemRow) -> bool {
+fn has_loaded_ancestors(story: &EventBuffer<'_>, item: &ItemRow) -> bool {
     let mut above = item.node.ancestors();
     above.all(|node| story.tables.item(item.run, &node).is_some())
 }
 
 /// The item and those above it: what one of them waits for holds up all below.
-fn line<'s>(story: &'s Story<'_>, item: &'s ItemRow) -> impl Iterator<Item = &'s ItemRow> {
+fn item_and_ancestors<'s>(
+    story: &'s EventBuffer<'_>,
+    item: &'s ItemRow,
+) -> impl Iterator<Item = &'s ItemRow> {
     let above = item.node.ancestors();
     std::iter::once(item).chain(above.filter_map(|node| story.tables.item(item.run, &node)))
 }
 
 /// Whether the item, or one above it, names `node` as what it waits for, or
 /// stands behind it.
-fn waits_for(story: &Story<'_>, item: &ItemRow, node: &Node) -> bool {
+fn is_waiting_for(story: &EventBuffer<'_>, item: &ItemRow, node: &Node) -> bool {
     let parent = node.parent();
     let place = story.tables.item(item.run, node).map(|row| &row.place);
-    line(story, item).any(|row| {
+    item_and_ancestors(story, item).any(|row| {
         let is_behind = row.node.parent() == parent && Some(&row.place) > place;
         row.depends_on.contains(node) || (is_behind && row.depends_on.is_empty())
     })
 }
 
 /// Whether what depends on this item has to wait for it.
-pub(super) fn holds_up(story: &Story<'_>, run: RunId, on: &Node) -> bool {
+pub(super) fn is_blocking(story: &EventBuffer<'_>, run: RunId, on: &Node) -> bool {
     let policy = story.tables.run(run).map(|row| &row.policy);
     let item = story.tables.item(run, on);
     let pair = policy.zip(item);
-    pair.is_none_or(|(policy, item)| !policy.lets_pass(item.state))
+    pair.is_none_or(|(policy, item)| !policy.can_proceed_after(item.state))
 }
 
 /// Whether nothing is begun any more in the list of what lies right below a place:
 /// one of it failed, one waits for others, and the plan says that the list fails
 /// then.
-pub(super) fn is_failed_phase(story: &Story<'_>, run: RunId, above: &Place) -> bool {
+pub(super) fn is_phase_failed(story: &EventBuffer<'_>, run: RunId, above: &TreePosition) -> bool {
     let policy = story.tables.run(run).map(|row| &row.policy);
     let strategy = policy.and_then(|policy| policy.on_dependency_failure);
     if strategy != Some(OnDependencyFailure::FailPhase) {
@@ -260,20 +263,20 @@ pub(super) fn is_failed_phase(story: &Story<'_>, run: RunId, above: &Place) -> b
 
 /// Whether something that is not finished must be before this may begin, or what
 /// holds it waits as its plan says.
-pub(super) fn must_wait(story: &Story<'_>, run: RunId, item: &ItemRow) -> bool {
-    let unfinished = |on| holds_up(story, run, on);
+pub(super) fn has_to_wait(story: &EventBuffer<'_>, run: RunId, item: &ItemRow) -> bool {
+    let unfinished = |on| is_blocking(story, run, on);
     let behind = |row: &ItemRow| {
         let tables = &story.tables;
-        tables.is_behind(run, &row.place, row.turn, &row.depends_on)
+        tables.has_blocking_predecessor(run, &row.place, row.turn, &row.depends_on)
     };
-    let is_held = |row: &ItemRow| row.node != item.node && row.is_held_by_wait();
-    line(story, item).any(|row| {
+    let is_held = |row: &ItemRow| row.node != item.node && row.has_open_wait();
+    item_and_ancestors(story, item).any(|row| {
         let waits = row.depends_on.iter().any(unfinished) || behind(row) || is_held(row);
-        waits || is_failed_phase(story, run, &row.place.parent())
+        waits || is_phase_failed(story, run, &row.place.parent())
     })
 }
 
-fn stop_at_breakpoint(story: &mut Story<'_>, run: RunId, node: &Node) {
+fn pause_at_breakpoint(story: &mut EventBuffer<'_>, run: RunId, node: &Node) {
     let stops = story
         .tables
         .item(run, node)
@@ -287,36 +290,36 @@ fn stop_at_breakpoint(story: &mut Story<'_>, run: RunId, node: &Node) {
         let is_paused = matches!(row.pause, Some(Pause::Person { .. } | Pause::File));
         !is_paused && !matches!(row.state, RunState::New | RunState::Done)
     }) {
-        let about = About {
+        let about = StateReason {
             at: Some(node.clone()),
-            ..About::pause(Pause::Breakpoint { node: node.clone() })
+            ..StateReason::from_pause(Pause::Breakpoint { node: node.clone() })
         };
         story.move_run(run, RunState::Waiting, about);
     }
-    ask_for_a_look(story, run, node);
+    ask_at_breakpoint(story, run, node);
 }
 
 /// Asks whether to go on after a breakpoint.
-pub(super) fn ask_for_a_look(story: &mut Story<'_>, run: RunId, node: &Node) {
+pub(super) fn ask_at_breakpoint(story: &mut EventBuffer<'_>, run: RunId, node: &Node) {
     let question = format!("`{node}` is finished, and the plan stops here for a look");
-    story.ask(DecisionKind::Breakpoint, run, node, question, None);
+    story.ask_about_node(DecisionKind::Breakpoint, run, node, question, None);
 }
 
 /// `node` ended badly, for good: it shows on every item above it, and a person is
 /// asked.
-pub(super) fn give_up(
-    story: &mut Story<'_>,
+pub(super) fn give_up_item(
+    story: &mut EventBuffer<'_>,
     run: RunId,
     node: &Node,
     state: ItemState,
     error: &str,
 ) {
-    give_up_after(story, (run, node), state, error, None);
+    give_up_item_with_details(story, (run, node), state, error, None);
 }
 
 /// The same, for a question that also says what was considered.
-pub(super) fn give_up_after(
-    story: &mut Story<'_>,
+pub(super) fn give_up_item_with_details(
+    story: &mut EventBuffer<'_>,
     (run, node): (RunId, &Node),
     state: ItemState,
     error: &str,
@@ -329,20 +332,20 @@ pub(super) fn give_up_after(
         "{}: {error}",
         node.as_str().rsplit('/').next().unwrap_or_default()
     );
-    for above in story.above(run, node) {
-        if above.state.may_become(state) {
+    for above in story.ancestors_of(run, node) {
+        if above.state.can_become(state) {
             story.move_item(run, &above.node, state, |moved| {
                 moved.error = Some(named.clone())
             });
         }
     }
-    ask_about_stuck(story, run, node, considered);
+    ask_about_broken_item(story, run, node, considered);
 }
 
 /// A person is asked what is to become of a node that ended badly, or that
 /// somebody needs a person for.
-pub(super) fn ask_about_stuck(
-    story: &mut Story<'_>,
+pub(super) fn ask_about_broken_item(
+    story: &mut EventBuffer<'_>,
     run: RunId,
     node: &Node,
     considered: Option<&str>,
@@ -354,7 +357,7 @@ pub(super) fn ask_about_stuck(
     let told: Vec<&str> = told.into_iter().flatten().collect();
     let details = (!told.is_empty()).then(|| told.join("\n"));
     if let Some(human) = item.human.clone() {
-        story.ask(
+        story.ask_about_node(
             DecisionKind::HumanNeeded,
             run,
             node,
@@ -368,7 +371,7 @@ pub(super) fn ask_about_stuck(
     } else {
         "failed"
     };
-    story.ask(
+    story.ask_about_node(
         DecisionKind::BlockedNode,
         run,
         node,

@@ -5,15 +5,15 @@
 //! a control away is asked about while the old value stays in force. All else
 //! is taken like a person's edit: see [`super::editing`].
 
-use super::claims::share_check;
-use super::editing::{By, in_lines, take_all};
-use super::people::{bury_runner, is_under_way, open_question};
-use super::story::Story;
-use crate::command::Word;
+use super::claims::has_same_check;
+use super::editing::{EditSource, apply_all_edits, render_rejected_edits};
+use super::people::{check_decision_open, is_under_way, release_dead_runner};
+use super::story::EventBuffer;
+use crate::command::EditAuthor;
 use crate::decision::{DecisionKind, DecisionRow, Verb};
 use crate::edit::Edit;
 use crate::event::Event;
-use crate::evidence::{Changed, ClaimOverrides, ClaimedBy, TreeChange};
+use crate::evidence::{ChangeExtent, ClaimOverrides, TreeChange, WorkCredit};
 use crate::id::{AttemptId, DecisionId, Node, RunId};
 use crate::item::{ItemRow, ItemState};
 use crate::plan::PlannedItem;
@@ -23,10 +23,10 @@ use crate::tables::Tables;
 
 mod difference;
 
-use difference::{difference, loses_line};
+use difference::{describe_difference, has_lost_lines};
 
 /// The agent whose edits they may be.
-pub(super) struct Agent {
+pub(super) struct EditingAgent {
     attempt: AttemptId,
     /// The items of the attempts that may have written the file.
     own: Vec<Node>,
@@ -36,13 +36,20 @@ pub(super) struct Agent {
     criteria: bool,
 }
 
-impl Agent {
+impl EditingAgent {
     /// The agent whose edits this word may stand for; none where it is a person's.
-    pub(super) fn of_word(story: &Story<'_>, run: RunId, word: &Word) -> Option<Self> {
+    pub(super) fn from_author(
+        story: &EventBuffer<'_>,
+        run: RunId,
+        word: &EditAuthor,
+    ) -> Option<Self> {
         let (known, criteria, in_lane) = match word {
-            Word::File | Word::Piton | Word::Person { .. } | Word::Typed { .. } => return None,
-            Word::Hand { .. } => (None, true, false),
-            Word::MaybeAgent {
+            EditAuthor::File
+            | EditAuthor::Piton
+            | EditAuthor::Person { .. }
+            | EditAuthor::Typed { .. } => return None,
+            EditAuthor::Hand { .. } => (None, true, false),
+            EditAuthor::MaybeAgent {
                 attempt,
                 criteria,
                 in_lane,
@@ -58,7 +65,8 @@ impl Agent {
         let own = own.map(|row| row.node.clone()).collect();
         let row = story.tables.attempt(attempt);
         let ended = row.and_then(|row| Some((row.report.as_ref()?, row.tree.as_ref())));
-        let change = ended.map(|(report, tree)| TreeChange::extended(None, report, tree));
+        let change =
+            ended.map(|(report, tree)| TreeChange::extend_with_attempt(None, report, tree));
         Some(Self {
             attempt,
             own,
@@ -69,7 +77,7 @@ impl Agent {
 }
 
 /// What becomes of one edit.
-enum Treatment {
+enum EditTreatment {
     /// It says nothing that piton does not know, or that counts.
     Nothing,
     /// It says that other items are done.
@@ -82,7 +90,7 @@ enum Treatment {
 
 /// Edits, sorted by what becomes of them.
 #[derive(Default)]
-struct Sorted {
+struct SortedEdits {
     claims: Vec<Node>,
     doubts: Vec<Edit>,
     takes: Vec<Edit>,
@@ -90,56 +98,73 @@ struct Sorted {
 
 /// Takes what may be taken of the edits of `file`. What is left of that did not
 /// fit and cannot be asked about as an agent's edit.
-pub(super) fn take_agent_edits<'e>(
-    story: &mut Story<'_>,
+pub(super) fn apply_agent_edits<'e>(
+    story: &mut EventBuffer<'_>,
     run: RunId,
-    agent: &Agent,
-    by: &By<'_>,
+    agent: &EditingAgent,
+    by: &EditSource<'_>,
     edits: &'e [Edit],
 ) -> Vec<(&'e Edit, String)> {
-    let mut sorted = Sorted::default();
+    let mut sorted = SortedEdits::default();
     for edit in edits {
-        match treatment(story, run, agent, edit) {
-            Treatment::Nothing => {}
-            Treatment::Claim(node) => sorted.claims.push(node),
-            Treatment::Doubt => sorted.doubts.push(edit.clone()),
-            Treatment::Take(edit) => sorted.takes.push(edit),
+        match classify_edit(story, run, agent, edit) {
+            EditTreatment::Nothing => {}
+            EditTreatment::Claim(node) => sorted.claims.push(node),
+            EditTreatment::Doubt => sorted.doubts.push(edit.clone()),
+            EditTreatment::Take(edit) => sorted.takes.push(edit),
         }
     }
-    keep_native_of_doubts(story, run, agent, &mut sorted);
+    defer_native_of_doubtful_items(story, run, agent, &mut sorted);
     let mut left = Vec::new();
-    for (edit, why) in take_all(story, run, by, &sorted.takes) {
-        if is_shown_over(edit) {
+    for (edit, why) in apply_all_edits(story, run, by, &sorted.takes) {
+        if can_stay_in_file(edit) {
             sorted.doubts.push(edit.clone());
-        } else if let Some(known) = edits.iter().find(|known| known.is_like(edit)) {
+        } else if let Some(known) = edits
+            .iter()
+            .find(|known| known.is_same_kind_and_subject(edit))
+        {
             left.push((known, why));
         }
     }
-    sorted.claims.extend(inserted_as_done(story, run, edits));
-    let is_doubted = |edit: &&Edit| sorted.doubts.iter().any(|doubt| doubt.is_like(edit));
+    sorted
+        .claims
+        .extend(nodes_inserted_as_done(story, run, edits));
+    let is_doubted = |edit: &&Edit| {
+        sorted
+            .doubts
+            .iter()
+            .any(|doubt| doubt.is_same_kind_and_subject(edit))
+    };
     let answered: Vec<Edit> = edits
         .iter()
         .filter(|edit| !is_doubted(edit))
         .cloned()
         .collect();
-    forget_answered(story, run, &answered);
-    claim_all(story, run, agent, by.file, &sorted.claims);
-    ask_about_doubts(story, run, by.file, sorted.doubts);
+    drop_changed_edits(story, run, &answered);
+    claim_items(story, run, agent, by.file, &sorted.claims);
+    ask_about_doubtful_edits(story, run, by.file, sorted.doubts);
     left
 }
 
-fn treatment(story: &Story<'_>, run: RunId, agent: &Agent, edit: &Edit) -> Treatment {
+fn classify_edit(
+    story: &EventBuffer<'_>,
+    run: RunId,
+    agent: &EditingAgent,
+    edit: &Edit,
+) -> EditTreatment {
     let Some(run_row) = story.tables.run(run) else {
-        return Treatment::Take(edit.clone());
+        return EditTreatment::Take(edit.clone());
     };
-    let row = edit.about().and_then(|node| story.tables.item(run, node));
+    let row = edit
+        .target_node()
+        .and_then(|node| story.tables.item(run, node));
     if row.is_some() && edit.is_in_force(&story.tables, run) {
-        return Treatment::Nothing;
+        return EditTreatment::Nothing;
     }
     match (edit, row) {
         (Edit::SetState { node, to }, Some(row)) => match to {
-            ItemState::Done if row.state.is_finished() => Treatment::Nothing,
-            ItemState::Done => Treatment::Claim(node.clone()),
+            ItemState::Done if row.state.is_finished() => EditTreatment::Nothing,
+            ItemState::Done => EditTreatment::Claim(node.clone()),
             ItemState::Pending
             | ItemState::Ready
             | ItemState::Working
@@ -147,7 +172,7 @@ fn treatment(story: &Story<'_>, run: RunId, agent: &Agent, edit: &Edit) -> Treat
             | ItemState::Failed
             | ItemState::Skipped
             | ItemState::Dropped
-            | ItemState::Blocked => Treatment::Doubt,
+            | ItemState::Blocked => EditTreatment::Doubt,
         },
         // A check that an agent gives to an item would stand for its verdict.
         (
@@ -164,35 +189,37 @@ fn treatment(story: &Story<'_>, run: RunId, agent: &Agent, edit: &Edit) -> Treat
                 breakpoint: false, ..
             },
             Some(_),
-        ) => Treatment::Doubt,
+        ) => EditTreatment::Doubt,
         (Edit::SetPresent { present: false, .. }, Some(row)) if !row.state.is_finished() => {
-            Treatment::Doubt
+            EditTreatment::Doubt
         }
-        (Edit::SetPresent { .. }, _) => Treatment::Nothing,
+        (Edit::SetPresent { .. }, _) => EditTreatment::Nothing,
         (Edit::SetPrompt { prompt, .. }, Some(row)) if agent.criteria => {
-            if loses_line(row.prompt.as_deref(), prompt.as_deref()) {
-                Treatment::Doubt
+            if has_lost_lines(row.prompt.as_deref(), prompt.as_deref()) {
+                EditTreatment::Doubt
             } else if is_under_way(row) {
                 // It is read again when the work is over.
-                Treatment::Nothing
+                EditTreatment::Nothing
             } else {
-                Treatment::Take(edit.clone())
+                EditTreatment::Take(edit.clone())
             }
         }
         // What was done is said by the verdict.
-        (Edit::SetSummary { node, .. }, _) if agent.own.contains(node) => Treatment::Nothing,
-        (Edit::SetPolicy(policy), _) if policy.is_looser_than(&run_row.policy) => Treatment::Doubt,
+        (Edit::SetSummary { node, .. }, _) if agent.own.contains(node) => EditTreatment::Nothing,
+        (Edit::SetPolicy(policy), _) if policy.is_looser_than(&run_row.policy) => {
+            EditTreatment::Doubt
+        }
         // Who asks for something does not decide it.
-        (Edit::AnswerRequest { .. }, _) => Treatment::Doubt,
+        (Edit::AnswerRequest { .. }, _) => EditTreatment::Doubt,
         (Edit::SetRunState { to }, _) => {
             let is_so = *to == run_row.state
                 || (*to == RunState::Running && run_row.state == RunState::Interrupted);
             if *to == RunState::Paused {
-                Treatment::Take(edit.clone())
+                EditTreatment::Take(edit.clone())
             } else if is_so {
-                Treatment::Nothing
+                EditTreatment::Nothing
             } else {
-                Treatment::Doubt
+                EditTreatment::Doubt
             }
         }
         (
@@ -202,23 +229,23 @@ fn treatment(story: &Story<'_>, run: RunId, agent: &Agent, edit: &Edit) -> Treat
                 items,
             },
             _,
-        ) => Treatment::Take(Edit::Insert {
+        ) => EditTreatment::Take(Edit::Insert {
             parent: parent.clone(),
             after: after.clone(),
-            items: items.iter().map(begun_anew).collect(),
+            items: items.iter().map(as_open_item).collect(),
         }),
-        _ => Treatment::Take(edit.clone()),
+        _ => EditTreatment::Take(edit.clone()),
     }
 }
 
 /// Whether the file can go on to say it while a person is asked.
-fn is_shown_over(edit: &Edit) -> bool {
+fn can_stay_in_file(edit: &Edit) -> bool {
     !matches!(edit, Edit::Insert { .. } | Edit::Order { .. })
 }
 
 /// An item that an agent adds is open, and proven as its plan asks, whatever it
 /// says of it.
-fn begun_anew(item: &PlannedItem) -> PlannedItem {
+fn as_open_item(item: &PlannedItem) -> PlannedItem {
     let state = if item.state == ItemState::Skipped {
         ItemState::Skipped
     } else {
@@ -232,7 +259,7 @@ fn begun_anew(item: &PlannedItem) -> PlannedItem {
 }
 
 /// The items that were added as done, by the names that they have now.
-fn inserted_as_done(story: &Story<'_>, run: RunId, edits: &[Edit]) -> Vec<Node> {
+fn nodes_inserted_as_done(story: &EventBuffer<'_>, run: RunId, edits: &[Edit]) -> Vec<Node> {
     let added = edits.iter().flat_map(|edit| {
         if let Edit::Insert { items, .. } = edit {
             items.as_slice()
@@ -247,7 +274,12 @@ fn inserted_as_done(story: &Story<'_>, run: RunId, edits: &[Edit]) -> Vec<Node> 
 
 /// What only the format has goes with what is doubted of the same item: the
 /// file says both.
-fn keep_native_of_doubts(story: &Story<'_>, run: RunId, agent: &Agent, sorted: &mut Sorted) {
+fn defer_native_of_doubtful_items(
+    story: &EventBuffer<'_>,
+    run: RunId,
+    agent: &EditingAgent,
+    sorted: &mut SortedEdits,
+) {
     let doubts = &sorted.doubts;
     let is_doubted = |edit: &Edit| {
         let Edit::SetNative { node, .. } = edit else {
@@ -262,7 +294,7 @@ fn keep_native_of_doubts(story: &Story<'_>, run: RunId, agent: &Agent, sorted: &
             (is_gate && !agent.criteria) || matches!(doubt, Edit::SetRepository { .. })
         };
         let mut others = doubts.iter().filter(goes_along);
-        others.any(|doubt| doubt.about() == Some(node))
+        others.any(|doubt| doubt.target_node() == Some(node))
     };
     let takes = std::mem::take(&mut sorted.takes);
     let (with, takes): (Vec<Edit>, Vec<Edit>) = takes.into_iter().partition(is_doubted);
@@ -281,12 +313,18 @@ fn keep_native_of_doubts(story: &Story<'_>, run: RunId, agent: &Agent, sorted: &
 
 /// Notes which items the agent says are done, and asks about those that nobody
 /// was asked about.
-fn claim_all(story: &mut Story<'_>, run: RunId, agent: &Agent, file: &str, nodes: &[Node]) {
+fn claim_items(
+    story: &mut EventBuffer<'_>,
+    run: RunId,
+    agent: &EditingAgent,
+    file: &str,
+    nodes: &[Node],
+) {
     let mut new = Vec::new();
     for node in nodes {
-        for leaf in open_leaves(story, run, node) {
+        for leaf in open_leaves_below(story, run, node) {
             let is_own = agent.own.iter().any(|own| leaf.is_within(own));
-            if !is_own && claim(story, run, agent, &leaf) && !new.contains(&leaf) {
+            if !is_own && record_claim(story, run, agent, &leaf) && !new.contains(&leaf) {
                 new.push(leaf);
             }
         }
@@ -297,18 +335,18 @@ fn claim_all(story: &mut Story<'_>, run: RunId, agent: &Agent, file: &str, nodes
     let at = agent.own.first().map(ToString::to_string);
     let lines: Vec<String> = new
         .iter()
-        .map(|node| claimed_line(story, run, node, (file, at.as_deref())))
+        .map(|node| describe_claim(story, run, node, (file, at.as_deref())))
         .collect();
     let edits = new.into_iter().map(|node| Edit::SetState {
         node,
         to: ItemState::Done,
     });
     let more = edits.zip(lines).collect();
-    ask_or_add(story, run, DecisionKind::ClaimedItems, more);
+    add_to_edit_question(story, run, DecisionKind::ClaimedItems, more);
 }
 
 /// The items at and below a node that an agent works on and that are not finished.
-fn open_leaves(story: &Story<'_>, run: RunId, node: &Node) -> Vec<Node> {
+fn open_leaves_below(story: &EventBuffer<'_>, run: RunId, node: &Node) -> Vec<Node> {
     let Some(top) = story.tables.item(run, node) else {
         return Vec::new();
     };
@@ -319,14 +357,19 @@ fn open_leaves(story: &Story<'_>, run: RunId, node: &Node) -> Vec<Node> {
 
 /// Notes a claim, unless an attempt that changed something has made it already.
 /// Whether a person is to be asked.
-fn claim(story: &mut Story<'_>, run: RunId, agent: &Agent, node: &Node) -> bool {
+fn record_claim(
+    story: &mut EventBuffer<'_>,
+    run: RunId,
+    agent: &EditingAgent,
+    node: &Node,
+) -> bool {
     let Some(item) = story.tables.item(run, node) else {
         return false;
     };
     let before = item.claimed.as_deref();
     let counts = before.is_some_and(|by| {
         let change = by.change.as_ref().map(|change| change.changed);
-        matches!(change, Some(Changed::Something { .. })) || by.attempt == Some(agent.attempt)
+        matches!(change, Some(ChangeExtent::Something { .. })) || by.attempt == Some(agent.attempt)
     });
     if counts {
         return false;
@@ -337,12 +380,12 @@ fn claim(story: &mut Story<'_>, run: RunId, agent: &Agent, node: &Node) -> bool 
         .own
         .iter()
         .filter_map(own)
-        .any(|own| share_check(own, item));
+        .any(|own| has_same_check(own, item));
     let change = agent.change.clone().filter(|_| !is_shared);
-    story.tell(Event::ItemClaimed {
+    story.append(Event::ItemClaimed {
         run,
         node: node.clone(),
-        by: Some(Box::new(ClaimedBy {
+        by: Some(Box::new(WorkCredit {
             attempt: Some(agent.attempt),
             change,
         })),
@@ -350,8 +393,8 @@ fn claim(story: &mut Story<'_>, run: RunId, agent: &Agent, node: &Node) -> bool 
     is_new
 }
 
-fn claimed_line(
-    story: &Story<'_>,
+fn describe_claim(
+    story: &EventBuffer<'_>,
     run: RunId,
     node: &Node,
     (file, at): (&str, Option<&str>),
@@ -359,7 +402,7 @@ fn claimed_line(
     let check = story
         .tables
         .item(run, node)
-        .map_or("", ItemRow::check_in_words);
+        .map_or("", ItemRow::describe_check);
     match at {
         Some(at) => format!("`{node}` was ticked in {file} by the attempt at `{at}`; {check}"),
         None => format!("`{node}` was ticked in {file}; {check}"),
@@ -369,22 +412,27 @@ fn claimed_line(
 // Questions.
 
 /// Asks about edits, or adds them to what is asked already; each with its line.
-fn ask_or_add(story: &mut Story<'_>, run: RunId, kind: DecisionKind, more: Vec<(Edit, String)>) {
-    let open = open_edit_question(story, run, kind);
-    let before = open.as_ref().map(lines_of).unwrap_or_default();
+fn add_to_edit_question(
+    story: &mut EventBuffer<'_>,
+    run: RunId,
+    kind: DecisionKind,
+    more: Vec<(Edit, String)>,
+) {
+    let open = find_open_edit_question(story, run, kind);
+    let before = open.as_ref().map(edits_with_lines).unwrap_or_default();
     let mut all = before.clone();
     for (edit, line) in more {
-        all.retain(|(known, _)| !known.is_like(&edit));
+        all.retain(|(known, _)| !known.is_same_kind_and_subject(&edit));
         all.push((edit, line));
     }
     if all.is_empty() || all == before {
         return;
     }
-    let question = question(kind, &all);
-    let details = Some(details(&all));
+    let question = edit_question_text(kind, &all);
+    let details = Some(join_lines(&all));
     let edits = all.into_iter().map(|(edit, _)| edit).collect();
     match open {
-        Some(open) => story.tell(Event::DecisionRevised {
+        Some(open) => story.append(Event::DecisionRevised {
             decision: open.id,
             question,
             details,
@@ -394,24 +442,28 @@ fn ask_or_add(story: &mut Story<'_>, run: RunId, kind: DecisionKind, more: Vec<(
     }
 }
 
-fn open_edit_question(story: &Story<'_>, run: RunId, kind: DecisionKind) -> Option<DecisionRow> {
+fn find_open_edit_question(
+    story: &EventBuffer<'_>,
+    run: RunId,
+    kind: DecisionKind,
+) -> Option<DecisionRow> {
     let mut open = story.tables.open_decisions(run);
     open.find(|row| row.kind == kind).cloned()
 }
 
 /// The edits of a question, each with its line.
-pub(super) fn lines_of(row: &DecisionRow) -> Vec<(Edit, String)> {
+pub(super) fn edits_with_lines(row: &DecisionRow) -> Vec<(Edit, String)> {
     let lines = row.details.iter().flat_map(|details| details.lines());
     let edits = row.edits.iter().cloned();
     edits.zip(lines.map(str::to_owned)).collect()
 }
 
-fn details(all: &[(Edit, String)]) -> String {
+fn join_lines(all: &[(Edit, String)]) -> String {
     let lines: Vec<&str> = all.iter().map(|(_, line)| line.as_str()).collect();
     lines.join("\n")
 }
 
-fn question(kind: DecisionKind, all: &[(Edit, String)]) -> String {
+fn edit_question_text(kind: DecisionKind, all: &[(Edit, String)]) -> String {
     let count = all.len();
     match (kind, all) {
         (DecisionKind::ClaimedItems, [(Edit::SetState { node, .. }, _)]) => format!(
@@ -429,23 +481,28 @@ fn question(kind: DecisionKind, all: &[(Edit, String)]) -> String {
     }
 }
 
-fn ask_about_doubts(story: &mut Story<'_>, run: RunId, file: &str, doubts: Vec<Edit>) {
+fn ask_about_doubtful_edits(
+    story: &mut EventBuffer<'_>,
+    run: RunId,
+    file: &str,
+    doubts: Vec<Edit>,
+) {
     let doubts = doubts.into_iter().map(|edit| {
-        let line = format!("{file}: {}", difference(story, run, &edit));
+        let line = format!("{file}: {}", describe_difference(story, run, &edit));
         (edit, line)
     });
     let doubts = doubts.collect();
-    ask_or_add(story, run, DecisionKind::AgentEdit, doubts);
+    add_to_edit_question(story, run, DecisionKind::AgentEdit, doubts);
 }
 
 /// What the file says anew is no longer asked about as it was.
-pub(super) fn forget_answered(story: &mut Story<'_>, run: RunId, edits: &[Edit]) {
-    keep_edits(
+pub(super) fn drop_changed_edits(story: &mut EventBuffer<'_>, run: RunId, edits: &[Edit]) {
+    retain_asked_edits(
         story,
         run,
         "the file does not say it any more",
         |_, row, edit| {
-            let is_said = edits.iter().any(|said| said.is_like(edit));
+            let is_said = edits.iter().any(|said| said.is_same_kind_and_subject(edit));
             row.kind != DecisionKind::AgentEdit || !is_said
         },
     );
@@ -453,15 +510,15 @@ pub(super) fn forget_answered(story: &mut Story<'_>, run: RunId, edits: &[Edit])
 
 /// Closes, or shortens, what is asked about claims and agents' edits: what is
 /// finished needs no answer.
-pub(super) fn refresh_questions(story: &mut Story<'_>, run: RunId) {
-    keep_edits(
+pub(super) fn drop_finished_edits(story: &mut EventBuffer<'_>, run: RunId) {
+    retain_asked_edits(
         story,
         run,
         "what it was about is finished",
-        |tables, _, edit| match edit.about() {
+        |tables, _, edit| match edit.target_node() {
             Some(node) => tables
                 .item(run, node)
-                .is_none_or(|row| !row.state.is_finished() || outlives(edit, row)),
+                .is_none_or(|row| !row.state.is_finished() || is_still_open(edit, row)),
             None => tables
                 .run(run)
                 .is_none_or(|row| row.state != RunState::Done),
@@ -472,7 +529,7 @@ pub(super) fn refresh_questions(story: &mut Story<'_>, run: RunId) {
 /// Whether an edit of an item that is finished still says something of it: that it
 /// is to be done again, or what holds should it be. The file says so until a person
 /// has answered.
-fn outlives(edit: &Edit, row: &ItemRow) -> bool {
+fn is_still_open(edit: &Edit, row: &ItemRow) -> bool {
     let sets_back = matches!(edit, Edit::SetState { to, .. } if matches!(to, ItemState::Pending | ItemState::Ready));
     let holds_again = matches!(
         edit,
@@ -485,8 +542,8 @@ fn outlives(edit: &Edit, row: &ItemRow) -> bool {
 }
 
 /// Keeps only these edits in the questions about claims and agents' edits.
-fn keep_edits(
-    story: &mut Story<'_>,
+fn retain_asked_edits(
+    story: &mut EventBuffer<'_>,
     run: RunId,
     why: &str,
     keeps: impl Fn(&Tables, &DecisionRow, &Edit) -> bool,
@@ -504,18 +561,18 @@ fn keep_edits(
         .cloned()
         .collect();
     for row in open {
-        let before = lines_of(&row);
+        let before = edits_with_lines(&row);
         let kept = before
             .iter()
             .filter(|(edit, _)| keeps(&story.tables, &row, edit));
         let kept: Vec<(Edit, String)> = kept.cloned().collect();
         if kept.is_empty() {
-            story.tell_unless_made(row.id, Verb::Settled, Some(why));
+            story.decide_if_open(row.id, Verb::Settled, Some(why));
         } else if kept.len() < before.len() {
-            story.tell(Event::DecisionRevised {
+            story.append(Event::DecisionRevised {
                 decision: row.id,
-                question: question(row.kind, &kept),
-                details: Some(details(&kept)),
+                question: edit_question_text(row.kind, &kept),
+                details: Some(join_lines(&kept)),
                 edits: kept.into_iter().map(|(edit, _)| edit).collect(),
             });
         }
@@ -524,29 +581,29 @@ fn keep_edits(
 
 /// A person takes the claims, or the agent's edits.
 pub(super) fn accept_edits(
-    story: &mut Story<'_>,
+    story: &mut EventBuffer<'_>,
     (id, verb): (DecisionId, Verb),
     why: Option<&str>,
 ) -> Result<(), Refusal> {
-    let row = open_question(story, id, verb)?;
+    let row = check_decision_open(story, id, verb)?;
     let run = row.run;
-    bury_runner(story, run)?;
-    let word = Word::Person {
+    release_dead_runner(story, run)?;
+    let word = EditAuthor::Person {
         decision: id,
         why: why.map(str::to_owned),
     };
-    let by = By {
+    let by = EditSource {
         file: "piton decide",
         word: &word,
     };
-    let left = take_all(story, run, &by, &row.edits);
+    let left = apply_all_edits(story, run, &by, &row.edits);
     if !left.is_empty() {
-        let name = story.run(run)?.name.clone();
+        let name = story.require_run(run)?.name.clone();
         return Err(Refusal::Unfit {
             file: format!("the plan of `{name}`"),
-            why: in_lines(&left),
+            why: render_rejected_edits(&left),
         });
     }
-    story.tell_unless_made(id, verb, why);
+    story.decide_if_open(id, verb, why);
     Ok(())
 }

@@ -3,13 +3,13 @@
 //! An item that somebody has in hand waits for that person: no runner starts it, and
 //! whoever wants piton to work on it tries it again.
 
-use super::advance::{ask_about_stuck, give_up, must_wait};
-use super::editing::{Unfit, change, drop_dependencies, unfit};
-use super::people::{is_under_way, reopen_above};
-use super::story::Story;
+use super::advance::{ask_about_broken_item, give_up_item, has_to_wait};
+use super::editing::{EditRejection, change_item, drop_dependencies, reject_edit};
+use super::people::{is_under_way, reopen_ancestors};
+use super::story::EventBuffer;
 use crate::attempt::HumanNeeded;
 use crate::decision::{DecisionKind, DecisionRow, Verb};
-use crate::event::Change;
+use crate::event::ItemChange;
 use crate::id::{Node, RunId};
 use crate::item::{ItemRow, ItemState, Stage};
 use crate::merge::MergeRow;
@@ -17,18 +17,18 @@ use crate::plan::Order;
 use crate::refusal::Refusal;
 
 /// Somebody works on an item now.
-pub(super) fn take_in_hand(
-    story: &mut Story<'_>,
+pub(super) fn start_by_hand(
+    story: &mut EventBuffer<'_>,
     item: &ItemRow,
     why: Option<&str>,
-) -> Result<(), Unfit> {
+) -> Result<(), EditRejection> {
     let is_in_hand = |row: &DecisionRow| {
         row.kind == DecisionKind::InHand && row.node.as_ref() == Some(&item.node)
     };
     if story.tables.open_decisions(item.run).any(is_in_hand) {
         return Ok(());
     }
-    begin(story, item)?;
+    begin_by_hand(story, item)?;
     let (run, node) = (item.run, &item.node);
     let human = HumanNeeded {
         reason: format!("{} works on it", story.facts.actor.name()),
@@ -37,30 +37,30 @@ pub(super) fn take_in_hand(
     story.move_item(run, node, ItemState::Waiting, |moved| {
         moved.human = Some(human.clone());
     });
-    story.ask(DecisionKind::InHand, run, node, human.reason, human.details);
+    story.ask_about_node(DecisionKind::InHand, run, node, human.reason, human.details);
     Ok(())
 }
 
 /// Whoever worked on an item gave it up.
 pub(super) fn fail_by_hand(
-    story: &mut Story<'_>,
+    story: &mut EventBuffer<'_>,
     item: &ItemRow,
     why: Option<&str>,
-) -> Result<(), Unfit> {
-    begin(story, item)?;
+) -> Result<(), EditRejection> {
+    begin_by_hand(story, item)?;
     let by = story.facts.actor.name();
     let error = why.map_or_else(|| format!("{by} gave it up"), str::to_owned);
-    give_up(story, item.run, &item.node, ItemState::Failed, &error);
+    give_up_item(story, item.run, &item.node, ItemState::Failed, &error);
     Ok(())
 }
 
 /// Somebody says that the item waits for a person.
-pub(super) fn ask_by_hand(
-    story: &mut Story<'_>,
+pub(super) fn wait_by_hand(
+    story: &mut EventBuffer<'_>,
     item: &ItemRow,
     reason: String,
-) -> Result<(), Unfit> {
-    begin(story, item)?;
+) -> Result<(), EditRejection> {
+    begin_by_hand(story, item)?;
     let (run, node) = (item.run, &item.node);
     let human = HumanNeeded {
         reason,
@@ -69,60 +69,62 @@ pub(super) fn ask_by_hand(
     story.move_item(run, node, ItemState::Waiting, |moved| {
         moved.human = Some(human);
     });
-    ask_about_stuck(story, run, node, None);
+    ask_about_broken_item(story, run, node, None);
     Ok(())
 }
 
 /// The item is begun, and not by a runner.
-fn begin(story: &mut Story<'_>, item: &ItemRow) -> Result<(), Unfit> {
+fn begin_by_hand(story: &mut EventBuffer<'_>, item: &ItemRow) -> Result<(), EditRejection> {
     let (run, node) = (item.run, &item.node);
     // Of what a runner left behind that is gone nobody knows more than its state.
     let is_working = item.state == ItemState::Working;
-    if is_under_way(item) || (is_working && story.is_held(run)) {
+    if is_under_way(item) || (is_working && story.has_live_runner(run)) {
         return Err(Refusal::BeingWorkedOn(node.clone()).into());
     }
     let may_begin = is_working || matches!(item.state, ItemState::Ready | ItemState::Waiting);
     if !may_begin || !item.is_leaf() {
-        return unfit(format!("it is {}", item.state));
+        return reject_edit(format!("it is {}", item.state));
     }
-    if item.merge().is_some_and(MergeRow::is_waiting) {
-        return unfit("its work waits to be merged");
+    if item.merge().is_some_and(MergeRow::is_awaiting_merge) {
+        return reject_edit("its work waits to be merged");
     }
-    reopen_above(story, run, node);
-    for above in story.above(run, node).into_iter().rev() {
+    reopen_ancestors(story, run, node);
+    for above in story.ancestors_of(run, node).into_iter().rev() {
         if above.state == ItemState::Ready {
             story.move_item(run, &above.node, ItemState::Working, |_| {});
         }
     }
     match is_working {
-        true => story.stage(run, node, Stage::Work),
+        true => story.set_stage(run, node, Stage::Work),
         false => story.move_item(run, node, ItemState::Working, |moved| {
             moved.stage = Some(Stage::Work);
         }),
     }
-    story.settle_own(run, node, Verb::Settled);
+    story.settle_decisions_of_node(run, node, Verb::Settled);
     Ok(())
 }
 
 /// An item waits for other items than it did.
 pub(super) fn set_dependencies(
-    story: &mut Story<'_>,
+    story: &mut EventBuffer<'_>,
     run: RunId,
     node: &Node,
     depends_on: &[Node],
-) -> Result<(), Unfit> {
-    if story.run(run)?.order == Order::InTurn {
-        return unfit("what it waits for is told when it is planned");
+) -> Result<(), EditRejection> {
+    if story.require_run(run)?.order == Order::InTurn {
+        return reject_edit("what it waits for is told when it is planned");
     }
-    let row = story.item(run, node)?.clone();
+    let row = story.require_item(run, node)?.clone();
     let added = depends_on.iter().filter(|on| !row.depends_on.contains(on));
     for on in added {
-        let is_round = on.is_within(node) || node.is_within(on) || waits_for(story, run, on, node);
+        let is_round = on.is_within(node)
+            || node.is_within(on)
+            || depends_on_transitively(story, run, on, node);
         if story.tables.item(run, on).is_none() {
-            return unfit(format!("it would wait for `{on}`, which is not there"));
+            return reject_edit(format!("it would wait for `{on}`, which is not there"));
         }
         if is_round {
-            return unfit(format!("it would wait for `{on}`, which waits for it"));
+            return reject_edit(format!("it would wait for `{on}`, which waits for it"));
         }
     }
     if depends_on.iter().all(|on| row.depends_on.contains(on)) {
@@ -130,15 +132,15 @@ pub(super) fn set_dependencies(
     }
     let fits = matches!(row.state, ItemState::Pending | ItemState::Ready) || row.state.is_broken();
     if !fits {
-        return unfit(format!("it is {}", row.state));
+        return reject_edit(format!("it is {}", row.state));
     }
-    change(story, run, node, Change::DependsOn(depends_on.to_vec()))?;
-    let row = story.item(run, node)?.clone();
+    change_item(story, run, node, ItemChange::DependsOn(depends_on.to_vec()))?;
+    let row = story.require_item(run, node)?.clone();
     match row.state {
-        ItemState::Ready if must_wait(story, run, &row) => {
+        ItemState::Ready if has_to_wait(story, run, &row) => {
             story.move_item(run, node, ItemState::Pending, |_| {});
         }
-        ItemState::Pending if !must_wait(story, run, &row) => {
+        ItemState::Pending if !has_to_wait(story, run, &row) => {
             story.move_item(run, node, ItemState::Ready, |_| {});
         }
         ItemState::Pending
@@ -155,7 +157,7 @@ pub(super) fn set_dependencies(
 }
 
 /// Whether an item waits for another, by however many steps.
-fn waits_for(story: &Story<'_>, run: RunId, item: &Node, other: &Node) -> bool {
+fn depends_on_transitively(story: &EventBuffer<'_>, run: RunId, item: &Node, other: &Node) -> bool {
     let mut seen: Vec<&Node> = Vec::new();
     let mut open = vec![item];
     while let Some(node) = open.pop() {

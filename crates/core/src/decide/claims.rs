@@ -3,17 +3,18 @@
 //! The levels are those of [`crate::evidence`]. Here is what follows from them:
 //! the item is finished, has to pass a given command, or a person is asked.
 
-use super::advance::finish;
-use super::people::{bury_runner, close_emptied};
+use super::advance::finish_item;
+use super::people::{advance_emptied_parents, release_dead_runner};
 use super::recording::log_completed;
-use super::recovering::{Failed, fail};
-use super::story::Story;
+use super::recovering::{FailedWork, fail_item};
+use super::story::EventBuffer;
 use crate::attempt::{HumanNeeded, Outcome};
-use crate::classify::Category;
+use crate::classify::FailureCategory;
 use crate::decision::{DecisionKind, Verb};
 use crate::event::{Event, ItemMoved};
 use crate::evidence::{
-    Changed, CheckMeans, ClaimRules, Claims, Level, TreeChange, WeakenedProof, Worth,
+    ChangeExtent, CheckSignificance, ClaimRules, ClaimSettings, Level, TreeChange, WeakenedProof,
+    Worth,
 };
 use crate::gate::{Gate, GateReport};
 use crate::id::{Node, RunId};
@@ -22,7 +23,7 @@ use crate::refusal::Refusal;
 
 /// How well it is shown that an item is done, before anybody is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum ProofStrength {
+enum ClaimProof {
     /// It only holds others, and has no check of its own.
     NoneNeeded,
     /// A level of proof.
@@ -33,36 +34,38 @@ enum ProofStrength {
 
 /// What follows for an item of which all was done that its plan asks for.
 #[derive(Clone, Debug, PartialEq)]
-enum Judgement {
+enum ClaimJudgement {
     Finish,
     Check(Box<Gate>),
     Ask(String),
     Refuse(String),
 }
 
-fn proof_strength(story: &Story<'_>, item: &ItemRow) -> ProofStrength {
+fn measure_proof(story: &EventBuffer<'_>, item: &ItemRow) -> ClaimProof {
     let checks = item.evidence.iter().rev();
     let checked = checks.filter_map(Evidence::passed_check).next();
-    let changed = change_of(story, item).map(|change| change.left());
+    let changed = tree_change_of_item(story, item).map(|change| change.remaining_extent());
     match (checked, changed) {
-        (Some(check), _) if check.is_proof => ProofStrength::Level(Level::Check),
-        (Some(check), changed) if check.tree.is_none() || changed == Some(Changed::Unknown) => {
-            ProofStrength::NobodyLooked
+        (Some(check), _) if check.is_proof => ClaimProof::Level(Level::Check),
+        (Some(check), changed)
+            if check.tree.is_none() || changed == Some(ChangeExtent::Unknown) =>
+        {
+            ClaimProof::NobodyLooked
         }
-        (Some(_), _) => ProofStrength::Level(Level::Word),
-        (None, _) if !item.is_leaf() => ProofStrength::NoneNeeded,
-        (None, Some(Changed::Something { .. })) => ProofStrength::Level(Level::Changed),
-        (None, Some(Changed::Nothing)) => ProofStrength::Level(Level::Word),
-        (None, Some(Changed::Unknown) | None) => ProofStrength::NobodyLooked,
+        (Some(_), _) => ClaimProof::Level(Level::Word),
+        (None, _) if !item.is_leaf() => ClaimProof::NoneNeeded,
+        (None, Some(ChangeExtent::Something { .. })) => ClaimProof::Level(Level::Changed),
+        (None, Some(ChangeExtent::Nothing)) => ClaimProof::Level(Level::Word),
+        (None, Some(ChangeExtent::Unknown) | None) => ClaimProof::NobodyLooked,
     }
 }
 
 /// What the attempts that count for an item did to the tree: its own, those at
 /// items below it, and one at another item that claimed it.
-fn change_of(story: &Story<'_>, item: &ItemRow) -> Option<TreeChange> {
+fn tree_change_of_item(story: &EventBuffer<'_>, item: &ItemRow) -> Option<TreeChange> {
     let claimed = item.claimed.as_ref().and_then(|by| by.change.clone());
     let own = match (item.change.as_deref().cloned(), claimed) {
-        (Some(own), Some(claimed)) => Some(own.joined(&claimed, true)),
+        (Some(own), Some(claimed)) => Some(own.join(&claimed, true)),
         (own, claimed) => own.or(claimed),
     };
     if item.is_leaf() {
@@ -78,29 +81,30 @@ fn change_of(story: &Story<'_>, item: &ItemRow) -> Option<TreeChange> {
         .into_iter()
         .filter_map(|row| row.change.as_deref().cloned());
     all.chain(own)
-        .reduce(|earlier, later| earlier.joined(&later, false))
+        .reduce(|earlier, later| earlier.join(&later, false))
 }
 
 /// What a check that passed shows of an item.
 pub(super) fn evidence_of_check(
-    story: &Story<'_>,
+    story: &EventBuffer<'_>,
     item: &ItemRow,
     report: &GateReport,
 ) -> Option<Evidence> {
-    let gate = item.gate_to_pass().filter(|_| report.passed)?;
-    let changed = change_of(story, item).map(|change| change.differs_on(report.tree.as_ref()));
+    let gate = item.pending_gate().filter(|_| report.passed)?;
+    let changed =
+        tree_change_of_item(story, item).map(|change| change.extent_on_tree(report.tree.as_ref()));
     Some(Evidence::Checked {
         command: gate.script.clone(),
         tree: report.tree.clone(),
-        means: means(item, changed),
+        means: check_means(item, changed),
     })
 }
 
-fn means(item: &ItemRow, changed: Option<Changed>) -> Option<CheckMeans> {
+fn check_means(item: &ItemRow, changed: Option<ChangeExtent>) -> Option<CheckSignificance> {
     match changed {
-        Some(Changed::Something { .. }) => Some(CheckMeans::Change),
-        Some(Changed::Nothing | Changed::Unknown) | None => {
-            item.seen_to_fail.then_some(CheckMeans::SeenToFail)
+        Some(ChangeExtent::Something { .. }) => Some(CheckSignificance::Change),
+        Some(ChangeExtent::Nothing | ChangeExtent::Unknown) | None => {
+            item.seen_to_fail.then_some(CheckSignificance::SeenToFail)
         }
     }
 }
@@ -109,79 +113,81 @@ fn means(item: &ItemRow, changed: Option<Changed>) -> Option<CheckMeans> {
 /// passed on the merged tree. That has the work of others as well: what the attempts
 /// changed is seen in the tree that they left.
 pub(super) fn evidence_of_merged_check(
-    story: &Story<'_>,
+    story: &EventBuffer<'_>,
     item: &ItemRow,
     tree: &str,
 ) -> Option<Evidence> {
-    let gate = item.gate.as_ref().filter(|_| item.lacks_check())?;
-    let changed = change_of(story, item).map(|change| change.left());
+    let gate = item.gate.as_ref().filter(|_| item.is_missing_check())?;
+    let changed = tree_change_of_item(story, item).map(|change| change.remaining_extent());
     Some(Evidence::Checked {
         command: gate.script.clone(),
         tree: Some(tree.to_owned()),
-        means: means(item, changed),
+        means: check_means(item, changed),
     })
 }
 
 /// Why an item that is finished now counts as done, beyond its check and the
 /// commit that was made of it.
-pub(super) fn evidence(story: &Story<'_>, item: &ItemRow) -> Vec<Evidence> {
+pub(super) fn collect_evidence(story: &EventBuffer<'_>, item: &ItemRow) -> Vec<Evidence> {
     let mut evidence = Vec::new();
-    let left = change_of(story, item).map(|change| change.left());
-    match (proof_strength(story, item), left) {
-        (ProofStrength::NoneNeeded, _) => {}
+    let left = tree_change_of_item(story, item).map(|change| change.remaining_extent());
+    match (measure_proof(story, item), left) {
+        (ClaimProof::NoneNeeded, _) => {}
         (
-            ProofStrength::Level(Level::Check | Level::Changed),
-            Some(Changed::Something { files }),
+            ClaimProof::Level(Level::Check | Level::Changed),
+            Some(ChangeExtent::Something { files }),
         ) if item.is_leaf() => evidence.push(Evidence::Changed { files }),
-        (ProofStrength::Level(Level::Check), _) => {}
+        (ClaimProof::Level(Level::Check), _) => {}
         _ if item.gate.is_none() => evidence.push(Evidence::NoneAsked),
         _ => {}
     }
-    let how = weakenings(item);
+    let how = describe_weakenings(item);
     if !how.is_empty() {
         evidence.push(Evidence::Weakened { how });
     }
     evidence
 }
 
-fn rules(story: &Story<'_>, item: &ItemRow) -> (ClaimRules, Option<Box<Gate>>) {
+fn claim_rules_of_item(story: &EventBuffer<'_>, item: &ItemRow) -> (ClaimRules, Option<Box<Gate>>) {
     let claims = story.tables.run(item.run).map(|run| run.claims.clone());
-    let claims: Claims = claims.unwrap_or_default();
+    let claims: ClaimSettings = claims.unwrap_or_default();
     (claims.rules_of_item(&item.node, &item.claims), claims.check)
 }
 
-fn judgement(story: &Story<'_>, item: &ItemRow) -> Judgement {
-    let (rules, check) = rules(story, item);
-    let weakened = weakenings(item);
+fn judge_claim(story: &EventBuffer<'_>, item: &ItemRow) -> ClaimJudgement {
+    let (rules, check) = claim_rules_of_item(story, item);
+    let weakened = describe_weakenings(item);
     if !weakened.is_empty() {
         let how = weakened.join("; ");
         let why = format!("what proves `{}` was weakened: {how}", item.node);
         match rules.weakened {
-            WeakenedProof::Ask => return Judgement::Ask(why),
-            WeakenedProof::Refuse => return Judgement::Refuse(why),
+            WeakenedProof::Ask => return ClaimJudgement::Ask(why),
+            WeakenedProof::Refuse => return ClaimJudgement::Refuse(why),
             WeakenedProof::Note => {}
         }
     }
-    let strength = proof_strength(story, item);
+    let strength = measure_proof(story, item);
     let worth = match strength {
-        ProofStrength::NoneNeeded
-        | ProofStrength::NobodyLooked
-        | ProofStrength::Level(Level::Check | Level::Person) => Worth::Accept,
-        ProofStrength::Level(Level::Changed) => rules.changed,
-        ProofStrength::Level(Level::Word) => rules.word,
+        ClaimProof::NoneNeeded
+        | ClaimProof::NobodyLooked
+        | ClaimProof::Level(Level::Check | Level::Person) => Worth::Accept,
+        ClaimProof::Level(Level::Changed) => rules.changed,
+        ClaimProof::Level(Level::Word) => rules.word,
     };
     // The given command has passed already.
     let has_passed = item.claim_gate.is_some();
     match (worth, check) {
-        (Worth::Accept, _) => Judgement::Finish,
-        (Worth::Check, Some(_)) if has_passed => Judgement::Finish,
-        (Worth::Check, Some(check)) => Judgement::Check(check),
-        (Worth::Check, None) | (Worth::Ask, _) => Judgement::Ask(question(story, item, strength)),
+        (Worth::Accept, _) => ClaimJudgement::Finish,
+        (Worth::Check, Some(_)) if has_passed => ClaimJudgement::Finish,
+        (Worth::Check, Some(check)) => ClaimJudgement::Check(check),
+        (Worth::Check, None) | (Worth::Ask, _) => {
+            ClaimJudgement::Ask(claim_question(story, item, strength))
+        }
     }
 }
 
 /// What weakened the proof of an item over all of its attempts, a sentence each.
-fn weakenings(item: &ItemRow) -> Vec<String> {
+fn describe_weakenings(item: &ItemRow) -> Vec<String> {
     let proof = item.proof.iter();
     proof
         .flat_map(|proof| proof.weakenings())
@@ -192,15 +198,16 @@ fn weakenings(item: &ItemRow) -> Vec<String> {
 /// How many letters of a commit people are shown.
 pub(super) const SHORT_COMMIT: usize = 12;
 
-fn question(story: &Story<'_>, item: &ItemRow, strength: ProofStrength) -> String {
+fn claim_question(story: &EventBuffer<'_>, item: &ItemRow, strength: ClaimProof) -> String {
     let node = &item.node;
-    if strength == ProofStrength::Level(Level::Changed) {
+    if strength == ClaimProof::Level(Level::Changed) {
         return format!(
             "`{node}` is said to be done and changed files; nothing checks it: is it done?"
         );
     }
-    let is_gone = change_of(story, item).is_some_and(|change| {
-        change.left() == Changed::Nothing && change.changed != Changed::Nothing
+    let is_gone = tree_change_of_item(story, item).is_some_and(|change| {
+        change.remaining_extent() == ChangeExtent::Nothing
+            && change.changed != ChangeExtent::Nothing
     });
     let changed = match item.commits.last() {
         Some(commit) => format!(
@@ -220,69 +227,69 @@ fn question(story: &Story<'_>, item: &ItemRow, strength: ProofStrength) -> Strin
 
 /// Whether an attempt that ended well leads to nothing more to do or to ask:
 /// its outcome need not wait for anything.
-pub(super) fn is_settled_by(story: &Story<'_>, item: &ItemRow) -> bool {
-    item.gate_to_pass().is_none() && judgement(story, item) == Judgement::Finish
+pub(super) fn needs_nothing_more(story: &EventBuffer<'_>, item: &ItemRow) -> bool {
+    item.pending_gate().is_none() && judge_claim(story, item) == ClaimJudgement::Finish
 }
 
 /// Whether one check stands for two items: that it passes shows the work on one
 /// of them, and nobody knows which.
-pub(super) fn share_check(one: &ItemRow, other: &ItemRow) -> bool {
+pub(super) fn has_same_check(one: &ItemRow, other: &ItemRow) -> bool {
     let script = |item: &ItemRow| item.gate.as_ref().map(|gate| gate.script.clone());
     one.gate.is_some() && script(one) == script(other)
 }
 
 /// All that the plan asks for `node` was done: it is finished, unless its proof
 /// is too weak here.
-pub(super) fn finish_or_ask(story: &mut Story<'_>, run: RunId, node: &Node) {
+pub(super) fn finish_or_ask(story: &mut EventBuffer<'_>, run: RunId, node: &Node) {
     let Some(item) = story.tables.item(run, node).cloned() else {
         return;
     };
-    if item.lacks_check() {
-        story.stage(run, node, Stage::Gate);
+    if item.is_missing_check() {
+        story.set_stage(run, node, Stage::Gate);
         return;
     }
-    match judgement(story, &item) {
-        Judgement::Finish if item.approval => ask_for_approval(story, &item, None),
-        Judgement::Ask(doubt) if item.approval => ask_for_approval(story, &item, Some(&doubt)),
-        Judgement::Finish => finish(story, run, node),
-        Judgement::Check(gate) => story.tell(Event::ItemStaged {
+    match judge_claim(story, &item) {
+        ClaimJudgement::Finish if item.approval => ask_for_approval(story, &item, None),
+        ClaimJudgement::Ask(doubt) if item.approval => ask_for_approval(story, &item, Some(&doubt)),
+        ClaimJudgement::Finish => finish_item(story, run, node),
+        ClaimJudgement::Check(gate) => story.append(Event::ItemStaged {
             run,
             node: node.clone(),
             stage: Stage::Gate,
             gate: Some(gate),
         }),
-        Judgement::Ask(question) => ask(story, &item, question),
-        Judgement::Refuse(why) => {
-            judge_attempt(story, &item, Outcome::Failed, Some(&why));
-            let failed = Failed {
+        ClaimJudgement::Ask(question) => ask_about_claim(story, &item, question),
+        ClaimJudgement::Refuse(why) => {
+            settle_attempt(story, &item, Outcome::Failed, Some(&why));
+            let failed = FailedWork {
                 outcome: Outcome::Failed,
-                category: Category::Validation,
+                category: FailureCategory::Validation,
                 error: &why,
                 recovery: None,
                 is_of_check: false,
             };
-            fail(story, run, node, &failed);
+            fail_item(story, run, node, &failed);
         }
     }
 }
 
 /// Whoever approves is told as well what else would be asked about.
-fn ask_for_approval(story: &mut Story<'_>, item: &ItemRow, doubt: Option<&str>) {
-    judge_attempt(story, item, Outcome::Completed, None);
+fn ask_for_approval(story: &mut EventBuffer<'_>, item: &ItemRow, doubt: Option<&str>) {
+    settle_attempt(story, item, Outcome::Completed, None);
     let doubt = doubt.map_or_else(String::new, |doubt| format!("; {doubt}"));
     let question = format!("{}{doubt}", approval_question(&item.node));
-    ask_about(story, item, DecisionKind::Approval, question);
+    wait_and_ask(story, item, DecisionKind::Approval, question);
 }
 
 pub(super) fn approval_question(node: &Node) -> String {
     format!("`{node}` waits for an approval")
 }
 
-fn ask(story: &mut Story<'_>, item: &ItemRow, question: String) {
-    ask_about(story, item, DecisionKind::Claim, question);
+fn ask_about_claim(story: &mut EventBuffer<'_>, item: &ItemRow, question: String) {
+    wait_and_ask(story, item, DecisionKind::Claim, question);
 }
 
-fn ask_about(story: &mut Story<'_>, item: &ItemRow, kind: DecisionKind, question: String) {
+fn wait_and_ask(story: &mut EventBuffer<'_>, item: &ItemRow, kind: DecisionKind, question: String) {
     let (run, node) = (item.run, &item.node);
     let human = HumanNeeded {
         reason: question,
@@ -291,27 +298,27 @@ fn ask_about(story: &mut Story<'_>, item: &ItemRow, kind: DecisionKind, question
     story.move_item(run, node, ItemState::Waiting, |moved| {
         moved.human = Some(human.clone());
     });
-    story.ask(kind, run, node, human.reason, human.details);
+    story.ask_about_node(kind, run, node, human.reason, human.details);
 }
 
 /// A person accepts the proof that there is.
-pub(super) fn accept(
-    story: &mut Story<'_>,
+pub(super) fn accept_claim(
+    story: &mut EventBuffer<'_>,
     run: RunId,
     node: &Node,
     why: Option<&str>,
 ) -> Result<(), Refusal> {
-    bury_runner(story, run)?;
-    if story.item(run, node)?.state == ItemState::Waiting {
+    release_dead_runner(story, run)?;
+    if story.require_item(run, node)?.state == ItemState::Waiting {
         let decided = Evidence::Decided {
             by: story.facts.actor.name().to_owned(),
             at: story.rows.now,
             through: "piton decide".to_owned(),
         };
-        super::advance::finish_with(story, run, node, Some(decided));
+        super::advance::finish_item_with_evidence(story, run, node, Some(decided));
     }
-    story.settle(run, node, Verb::Approve, why);
-    close_emptied(story, run);
+    story.settle_decisions_below(run, node, Verb::Approve, why);
+    advance_emptied_parents(story, run);
     Ok(())
 }
 
@@ -323,7 +330,11 @@ pub(super) const WENT_BACK: &str = "its item went back to work before its check 
 
 /// An item that goes somewhere else says what the attempt came to whose outcome
 /// waited for its check or for a person.
-pub(super) fn judge_by_move(story: &mut Story<'_>, item: &ItemRow, moved: &ItemMoved) {
+pub(super) fn settle_attempt_by_move(
+    story: &mut EventBuffer<'_>,
+    item: &ItemRow,
+    moved: &ItemMoved,
+) {
     let error = moved.error.as_deref();
     let (outcome, why) = match moved.to {
         ItemState::Working if moved.stage == Some(Stage::Work) => {
@@ -345,13 +356,13 @@ pub(super) fn judge_by_move(story: &mut Story<'_>, item: &ItemRow, moved: &ItemM
             (Outcome::Failed, Some(error.unwrap_or(NOT_ACCEPTED)))
         }
     };
-    judge_attempt(story, item, outcome, why);
+    settle_attempt(story, item, outcome, why);
 }
 
 /// Says what the attempt came to whose outcome waited for the check of its
 /// item or for a person; nothing when none does.
-pub(super) fn judge_attempt(
-    story: &mut Story<'_>,
+pub(super) fn settle_attempt(
+    story: &mut EventBuffer<'_>,
     item: &ItemRow,
     outcome: Outcome,
     error: Option<&str>,
@@ -360,7 +371,7 @@ pub(super) fn judge_attempt(
         return;
     };
     let (run, node) = (item.run, item.node.clone());
-    story.tell(Event::AttemptJudged {
+    story.append(Event::AttemptJudged {
         attempt,
         run,
         node,

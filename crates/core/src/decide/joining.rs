@@ -4,8 +4,8 @@
 //! native files and what is decided for the whole run belong to the one that holds
 //! it; where that one is gone, another one holds it.
 
-use super::runner::{Held, guard_runner};
-use super::story::Story;
+use super::runner::{HeldRun, check_runner};
+use super::story::EventBuffer;
 use crate::event::Event;
 use crate::id::RunId;
 use crate::refusal::Refusal;
@@ -13,18 +13,18 @@ use crate::run::RunState;
 
 /// Lets another runner work on a run that is worked on in lanes.
 pub(super) fn join_run(
-    story: &mut Story<'_>,
+    story: &mut EventBuffer<'_>,
     run: RunId,
     owner: &str,
     lock: &str,
 ) -> Result<(), Refusal> {
-    let row = story.run(run)?;
+    let row = story.require_run(run)?;
     let is_worked_on = row.runners().next().is_some();
     if row.state != RunState::Running || row.lanes.is_none() || !is_worked_on {
-        return Err(story.wrong_state(run));
+        return Err(story.wrong_run_state(run));
     }
     let token = row.fence + 1;
-    story.tell(Event::LeaseTaken {
+    story.append(Event::LeaseTaken {
         run,
         owner: owner.to_owned(),
         token,
@@ -34,27 +34,27 @@ pub(super) fn join_run(
 }
 
 /// Hands a run to a runner that joined it, where the one that held it is gone.
-pub(super) fn hold_run(story: &mut Story<'_>, held: Held) -> Result<(), Refusal> {
-    guard_runner(story, held)?;
+pub(super) fn take_over_run(story: &mut EventBuffer<'_>, held: HeldRun) -> Result<(), Refusal> {
+    check_runner(story, held)?;
     let (run, token) = held;
-    let row = story.run(run)?.clone();
+    let row = story.require_run(run)?.clone();
     let mut joined = row.joined.into_iter();
     let Some(me) = joined.find(|joined| joined.token == token) else {
         // It holds the run already.
         return Ok(());
     };
     if let Some(holder) = row.holder {
-        if story.lives(holder.token) {
+        if story.is_runner_alive(holder.token) {
             let name = row.name;
             return Err(Refusal::Busy { name, holder });
         }
-        story.tell(Event::LeaseLost {
+        story.append(Event::LeaseLost {
             run,
             owner: holder.owner,
             token: holder.token,
         });
     }
-    story.tell(Event::LeaseTaken {
+    story.append(Event::LeaseTaken {
         run,
         owner: me.owner,
         token,
@@ -65,18 +65,22 @@ pub(super) fn hold_run(story: &mut Story<'_>, held: Held) -> Result<(), Refusal>
 
 /// Notes that a runner that joined is gone: its units are settled by the one that
 /// holds the run.
-pub(super) fn lose_runner(story: &mut Story<'_>, held: Held, lost: u64) -> Result<(), Refusal> {
-    guard_runner(story, held)?;
+pub(super) fn record_lost_runner(
+    story: &mut EventBuffer<'_>,
+    held: HeldRun,
+    lost: u64,
+) -> Result<(), Refusal> {
+    check_runner(story, held)?;
     let run = held.0;
-    let mut joined = story.run(run)?.joined.iter();
+    let mut joined = story.require_run(run)?.joined.iter();
     let gone = joined.find(|joined| joined.token == lost).cloned();
     let Some(gone) = gone else {
         return Ok(());
     };
-    if story.lives(lost) {
-        return Err(story.wrong_state(run));
+    if story.is_runner_alive(lost) {
+        return Err(story.wrong_run_state(run));
     }
-    story.tell(Event::LeaseLost {
+    story.append(Event::LeaseLost {
         run,
         owner: gone.owner,
         token: lost,

@@ -1,29 +1,31 @@
 //! The branch that the work of a run goes to, and who has which lane.
 
-use super::runner::{Held, Taken, guard, guard_runner, may_begin, wrong_item};
-use super::story::Story;
+use super::runner::{
+    HeldRun, LeasedItem, check_can_begin, check_holder, check_runner, wrong_item_state,
+};
+use super::story::EventBuffer;
 use crate::event::Event;
 use crate::id::{Node, RunId};
 use crate::item::{ItemRow, ItemState};
-use crate::lane::{Landing, LaneTerms, TargetRow, UnitRow, begun, unit_of};
+use crate::lane::{Landing, LaneTerms, TargetRow, UnitRow, count_begun_tasks, unit_of_node};
 use crate::merge::{MergeRow, MergeState};
 use crate::refusal::Refusal;
 
 /// Records the target of a run in a repository, once: its work is on that branch from then on. In
 /// lanes the same branch may begin anew where all that was merged is part of it.
-pub(super) fn target_run(
-    story: &mut Story<'_>,
-    held: Held,
+pub(super) fn record_target(
+    story: &mut EventBuffer<'_>,
+    held: HeldRun,
     (repository, target): (Option<&str>, &TargetRow),
 ) -> Result<(), Refusal> {
-    guard(story, held)?;
+    check_holder(story, held)?;
     let run = held.0;
-    let row = story.run(run)?;
+    let row = story.require_run(run)?;
     // Lanes are entered where the project's own target is known, so that comes first.
     if repository.is_some() && row.target.is_none() {
-        return Err(story.wrong_state(run));
+        return Err(story.wrong_run_state(run));
     }
-    if let Some(known) = row.target_in(repository) {
+    if let Some(known) = row.target_in_repository(repository) {
         let lanes = row.lanes.as_deref();
         let rests = lanes.is_some_and(|lanes| lanes.queue.is_empty() && lanes.merging.is_none());
         let is_same = known.branch == target.branch && known.path == target.path;
@@ -38,7 +40,7 @@ pub(super) fn target_run(
             return Ok(());
         }
     }
-    story.tell(Event::RunTargeted {
+    story.append(Event::RunTargeted {
         run,
         repository: repository.map(str::to_owned),
         branch: target.branch.clone(),
@@ -52,15 +54,15 @@ pub(super) fn target_run(
 
 /// From now on the run is worked on in lanes, or its work is merged by other rules.
 pub(super) fn enter_lanes(
-    story: &mut Story<'_>,
-    held: Held,
+    story: &mut EventBuffer<'_>,
+    held: HeldRun,
     terms: &LaneTerms,
 ) -> Result<(), Refusal> {
-    guard(story, held)?;
+    check_holder(story, held)?;
     let run = held.0;
-    let row = story.run(run)?;
+    let row = story.require_run(run)?;
     if row.target.is_none() {
-        return Err(story.wrong_state(run));
+        return Err(story.wrong_run_state(run));
     }
     let known = row.lanes.as_ref().map(|lanes| &lanes.terms);
     // A run that was begun one way goes on that way.
@@ -70,41 +72,45 @@ pub(super) fn enter_lanes(
     };
     if known != Some(&terms) {
         let terms = Box::new(terms);
-        story.tell(Event::LanesEntered { run, terms });
+        story.append(Event::LanesEntered { run, terms });
     }
     Ok(())
 }
 
 /// Refuses to begin anything on an item in lanes whose unit has no lane of this
 /// runner.
-pub(super) fn in_lane(story: &Story<'_>, (run, token): Held, node: &Node) -> Result<(), Refusal> {
-    if story.run(run)?.lanes.is_none() {
+pub(super) fn check_lane_held(
+    story: &EventBuffer<'_>,
+    (run, token): HeldRun,
+    node: &Node,
+) -> Result<(), Refusal> {
+    if story.require_run(run)?.lanes.is_none() {
         return Ok(());
     }
-    let unit = story.item(run, &unit_of(node))?;
+    let unit = story.require_item(run, &unit_of_node(node))?;
     match unit.lane() {
         Some(lane) if lane.by == token => Ok(()),
-        Some(_) | None => Err(wrong_item(story.item(run, node)?)),
+        Some(_) | None => Err(wrong_item_state(story.require_item(run, node)?)),
     }
 }
 
 /// A unit gets a lane. What is in the one that it had already stays there; in
 /// another one it begins with what was saved, or at the target.
-pub(super) fn take_lane(
-    story: &mut Story<'_>,
-    held: Held,
+pub(super) fn assign_lane(
+    story: &mut EventBuffer<'_>,
+    held: HeldRun,
     node: &Node,
     (lane, saved): (u32, Option<&String>),
 ) -> Result<(), Refusal> {
-    guard_runner(story, held)?;
+    check_runner(story, held)?;
     let (run, token) = held;
-    may_begin(story, run)?;
-    let item = story.item(run, node)?.clone();
-    let row = story.run(run)?;
+    check_can_begin(story, run)?;
+    let item = story.require_item(run, node)?.clone();
+    let row = story.require_run(run)?;
     let repository = story.tables.repository_of(&item).map(str::to_owned);
-    let target = row.target_in(repository.as_deref());
+    let target = row.target_in_repository(repository.as_deref());
     let (Some(lanes), Some(target)) = (&row.lanes, target) else {
-        return Err(story.wrong_state(run));
+        return Err(story.wrong_run_state(run));
     };
     let is_free = lanes.held.get(&lane).is_none_or(|held| held == node);
     let is_own = item.lane().is_some_and(|lane| lane.by == token);
@@ -117,24 +123,24 @@ pub(super) fn take_lane(
     let is_open = may_begin || had_lane;
     let merge = item.merge();
     let is_queued = merge.is_some_and(|merge| merge.state != MergeState::Returned);
-    let shows_both_sides = merge.is_some_and(MergeRow::shows_both_sides);
+    let shows_both_sides = merge.is_some_and(MergeRow::needs_both_sides);
     let scope = story.tables.scope_of_unit(&item);
-    let has_to_wait = !had_lane && story.tables.overlapping(lanes, &item).is_some();
+    let has_to_wait = !had_lane && story.tables.find_overlapping_unit(lanes, &item).is_some();
     if !is_free
         || is_own
         || is_of_other
         || !is_open
         || is_queued
         || has_to_wait
-        || unit_of(node) != *node
+        || unit_of_node(node) != *node
     {
-        return Err(wrong_item(&item));
+        return Err(wrong_item_state(&item));
     }
     // Another runner may have begun the last one meanwhile.
     let max = row.limits.tasks_max.filter(|_| !had_lane);
-    let begun = begun(row.tasks, lanes.begun(row.invocations));
+    let begun = count_begun_tasks(row.tasks, lanes.count_begun_units(row.invocations));
     if max.is_some_and(|max| begun >= max) {
-        return Err(story.wrong_state(run));
+        return Err(story.wrong_run_state(run));
     }
     let UnitRow {
         lane: hold,
@@ -144,7 +150,7 @@ pub(super) fn take_lane(
     } = item.unit.as_deref().cloned().unwrap_or_default();
     // An agent that resolves sees all that was merged until its lane was made ready,
     // and no more where that goes on with what was left there.
-    let attempts = attempts_at(story, &item);
+    let attempts = count_attempts_of_unit(story, &item);
     let is_used = hold
         .as_ref()
         .is_some_and(|hold| hold.lane == lane && attempts > hold.attempts);
@@ -159,7 +165,7 @@ pub(super) fn take_lane(
         }
     };
     let since = if goes_on { since } else { lanes.merges };
-    story.tell(Event::LaneTaken {
+    story.append(Event::LaneTaken {
         run,
         node: node.clone(),
         fence: item.fence + 1,
@@ -176,31 +182,31 @@ pub(super) fn take_lane(
 }
 
 /// How many attempts there were at a unit and below it.
-fn attempts_at(story: &Story<'_>, unit: &ItemRow) -> u32 {
-    let below = story.tables.unit_items(unit);
+fn count_attempts_of_unit(story: &EventBuffer<'_>, unit: &ItemRow) -> u32 {
+    let below = story.tables.items_of_unit(unit);
     below.map(|item| item.attempts).fold(0, u32::saturating_add)
 }
 
 /// A unit has its lane no more.
-pub(super) fn leave_lane(
-    story: &mut Story<'_>,
-    held: Held,
-    (node, fence): Taken<'_>,
+pub(super) fn release_lane(
+    story: &mut EventBuffer<'_>,
+    held: HeldRun,
+    (node, fence): LeasedItem<'_>,
     saved: Option<&String>,
 ) -> Result<(), Refusal> {
-    guard_runner(story, held)?;
+    check_runner(story, held)?;
     let run: RunId = held.0;
-    let item = &story.item(run, node)?.clone();
-    let row = story.run(run)?;
+    let item = &story.require_item(run, node)?.clone();
+    let row = story.require_run(run)?;
     let is_of_other = |by| by != held.1 && row.has_runner(by);
     let is_it = item
         .lane()
         .is_some_and(|lane| lane.fence == fence && !is_of_other(lane.by));
-    let is_busy = story.tables.unit_items(item).any(ItemRow::is_under_way);
+    let is_busy = story.tables.items_of_unit(item).any(ItemRow::is_under_way);
     if !is_it || is_busy {
-        return Err(wrong_item(item));
+        return Err(wrong_item_state(item));
     }
-    story.tell(Event::LaneLeft {
+    story.append(Event::LaneLeft {
         run,
         node: node.clone(),
         saved: saved.cloned(),
@@ -211,12 +217,12 @@ pub(super) fn leave_lane(
 /// Notes the intent to land. Anyone may, whether or not a runner works: the branch
 /// that the work is for is no part of the run. What has landed may land again, since
 /// a person may have taken it back.
-pub(super) fn land_run(
-    story: &mut Story<'_>,
+pub(super) fn start_landing(
+    story: &mut EventBuffer<'_>,
     run: RunId,
     landing: &Landing,
 ) -> Result<(), Refusal> {
-    let row = story.run(run)?;
+    let row = story.require_run(run)?;
     let name = row.name.clone();
     let why = match &row.target {
         None => Some("it works on the branch that is checked out"),
@@ -228,7 +234,7 @@ pub(super) fn land_run(
     }
     if row.landing.as_deref() != Some(landing) {
         let Landing { commit, onto, at } = landing.clone();
-        story.tell(Event::LandStarted {
+        story.append(Event::LandStarted {
             run,
             commit,
             onto,
@@ -240,19 +246,19 @@ pub(super) fn land_run(
 
 /// What was to land is on its branch. Another process may have noted it already.
 pub(super) fn end_landing(
-    story: &mut Story<'_>,
+    story: &mut EventBuffer<'_>,
     run: RunId,
     landing: &Landing,
 ) -> Result<(), Refusal> {
-    let row = story.run(run)?;
+    let row = story.require_run(run)?;
     if row.landing.as_deref() != Some(landing) {
         return match row.landed.as_deref() == Some(landing) {
             true => Ok(()),
-            false => Err(story.wrong_state(run)),
+            false => Err(story.wrong_run_state(run)),
         };
     }
     let Landing { commit, onto, at } = landing.clone();
-    story.tell(Event::RunLanded {
+    story.append(Event::RunLanded {
         run,
         commit,
         onto,

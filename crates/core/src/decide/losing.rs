@@ -1,15 +1,15 @@
 //! Work that is not there any more: its lane, or the worktree of its run, was taken
 //! away before it was committed.
 
-use super::advance::leave_out;
-use super::claims::judge_attempt;
-use super::people::reopen_above;
-use super::recording::{about, log};
-use super::recovering::{Failed, fail};
-use super::runner::{Held, Taken, guard_runner, taken, wrong_item};
-use super::story::Story;
+use super::advance::skip_node;
+use super::claims::settle_attempt;
+use super::people::reopen_ancestors;
+use super::recording::{entry_about, log_entry};
+use super::recovering::{FailedWork, fail_item};
+use super::runner::{HeldRun, LeasedItem, check_fence, check_runner, wrong_item_state};
+use super::story::EventBuffer;
 use crate::attempt::Outcome;
-use crate::classify::Category;
+use crate::classify::FailureCategory;
 use crate::decision::{DecisionKind, Verb};
 use crate::entry::EntryType;
 use crate::event::Event;
@@ -21,28 +21,28 @@ use crate::refusal::Refusal;
 /// What was done for a unit since its lane was taken is lost: the attempts have
 /// failed, and what they were for is worked on again. In place that is the item
 /// whose commit was under way.
-pub(super) fn lose_work(
-    story: &mut Story<'_>,
-    held: Held,
-    at: Taken<'_>,
+pub(super) fn record_lost_work(
+    story: &mut EventBuffer<'_>,
+    held: HeldRun,
+    at: LeasedItem<'_>,
     why: &str,
 ) -> Result<(), Refusal> {
-    guard_runner(story, held)?;
+    check_runner(story, held)?;
     let (run, node) = (held.0, at.0);
-    let unit = taken(story, run, at)?;
+    let unit = check_fence(story, run, at)?;
     let by = unit.lane().map(|lane| lane.by);
     if by.is_some_and(|by| {
         by != held.1 && story.tables.run(run).is_some_and(|row| row.has_runner(by))
     }) {
-        return Err(wrong_item(&unit));
+        return Err(wrong_item_state(&unit));
     }
-    let rows: Vec<ItemRow> = story.tables.unit_items(&unit).cloned().collect();
+    let rows: Vec<ItemRow> = story.tables.items_of_unit(&unit).cloned().collect();
     if rows.iter().any(|row| row.attempt.is_some()) || unit.merge().is_some_and(|it| it.has_slot())
     {
-        return Err(wrong_item(&unit));
+        return Err(wrong_item_state(&unit));
     }
     if unit.lane().is_some() {
-        story.tell(Event::LaneLeft {
+        story.append(Event::LaneLeft {
             run,
             node: node.clone(),
             saved: None,
@@ -52,7 +52,7 @@ pub(super) fn lose_work(
         .iter()
         .filter(|row| row.gate_runs.as_ref().is_some_and(|runs| runs.open))
     {
-        story.tell(Event::GateEnded {
+        story.append(Event::GateEnded {
             run,
             node: row.node.clone(),
             report: GateReport {
@@ -64,7 +64,7 @@ pub(super) fn lose_work(
         });
     }
     if unit.committing.is_some() {
-        story.tell(Event::CommitEnded {
+        story.append(Event::CommitEnded {
             run,
             node: node.clone(),
             commit: None,
@@ -72,16 +72,16 @@ pub(super) fn lose_work(
         });
     }
     for row in &rows {
-        judge_attempt(story, row, Outcome::Failed, Some(why));
+        settle_attempt(story, row, Outcome::Failed, Some(why));
     }
     // Those below come first: what holds them has nothing to be checked without them.
     for row in rows.iter().rev() {
-        begin_lost_again(story, &unit, row, why);
+        restart_lost_item(story, &unit, row, why);
     }
     Ok(())
 }
 
-fn begin_lost_again(story: &mut Story<'_>, unit: &ItemRow, row: &ItemRow, why: &str) {
+fn restart_lost_item(story: &mut EventBuffer<'_>, unit: &ItemRow, row: &ItemRow, why: &str) {
     let (run, node) = (row.run, &row.node);
     // What the queue returned is still in its commit; what an agent made of it is lost.
     let again_at = match unit.merge() {
@@ -89,18 +89,18 @@ fn begin_lost_again(story: &mut Story<'_>, unit: &ItemRow, row: &ItemRow, why: &
         None => Stage::Work,
     };
     match row.state {
-        ItemState::Working if row.is_leaf() && is_past_work(row.stage) => {
-            let entry = about(story, run, node, EntryType::TaskBlocked, why);
-            log(story, entry);
+        ItemState::Working if row.is_leaf() && is_stage_after_work(row.stage) => {
+            let entry = entry_about(story, run, node, EntryType::TaskBlocked, why);
+            log_entry(story, entry);
             if row.skip_asked {
-                leave_out(story, run, node, None);
+                skip_node(story, run, node, None);
                 return;
             }
-            story.stage(run, node, again_at);
-            fail(story, run, node, &lost(why));
+            story.set_stage(run, node, again_at);
+            fail_item(story, run, node, &lost_work_failure(why));
         }
         // The children that it is checked and committed with may be in a commit of it.
-        ItemState::Working if !row.is_leaf() && is_past_work(row.stage) => {
+        ItemState::Working if !row.is_leaf() && is_stage_after_work(row.stage) => {
             let stage = match (unit.merge(), &row.gate) {
                 (Some(_), _) => Stage::Resolve,
                 (None, Some(_)) => Stage::Gate,
@@ -111,7 +111,7 @@ fn begin_lost_again(story: &mut Story<'_>, unit: &ItemRow, row: &ItemRow, why: &
                 .item(run, node)
                 .is_some_and(|row| row.open_children > 0);
             if !is_open {
-                story.stage(run, node, stage);
+                story.set_stage(run, node, stage);
             }
         }
         // What its next try would go on with is lost as well. One that holds others goes
@@ -119,16 +119,16 @@ fn begin_lost_again(story: &mut Story<'_>, unit: &ItemRow, row: &ItemRow, why: &
         ItemState::Failed | ItemState::Blocked
             if row.stage == Stage::Commit && (row.is_leaf() || unit.merge().is_some()) =>
         {
-            story.stage(run, node, again_at);
+            story.set_stage(run, node, again_at);
         }
-        ItemState::Done if is_done_since(unit, row) => {
-            reopen_above(story, run, node);
-            work_again(story, row, why);
+        ItemState::Done if was_done_in_lane(unit, row) => {
+            reopen_ancestors(story, run, node);
+            restart_lost_work(story, row, why);
         }
         // What a person is to accept is not there any more.
-        ItemState::Waiting if is_judged_since(story, unit, row) => {
-            story.settle_own(run, node, Verb::Settled);
-            work_again(story, row, why);
+        ItemState::Waiting if is_asked_in_lane(story, unit, row) => {
+            story.settle_decisions_of_node(run, node, Verb::Settled);
+            restart_lost_work(story, row, why);
         }
         ItemState::Pending
         | ItemState::Ready
@@ -142,17 +142,17 @@ fn begin_lost_again(story: &mut Story<'_>, unit: &ItemRow, row: &ItemRow, why: &
     }
 }
 
-fn work_again(story: &mut Story<'_>, row: &ItemRow, why: &str) {
+fn restart_lost_work(story: &mut EventBuffer<'_>, row: &ItemRow, why: &str) {
     story.move_item(row.run, &row.node, ItemState::Working, |moved| {
         moved.stage = Some(Stage::Work);
     });
-    fail(story, row.run, &row.node, &lost(why));
+    fail_item(story, row.run, &row.node, &lost_work_failure(why));
 }
 
-fn lost(why: &str) -> Failed<'_> {
-    Failed {
+fn lost_work_failure(why: &str) -> FailedWork<'_> {
+    FailedWork {
         outcome: Outcome::Failed,
-        category: Category::Logic,
+        category: FailureCategory::Logic,
         error: why,
         recovery: None,
         is_of_check: false,
@@ -160,7 +160,7 @@ fn lost(why: &str) -> Failed<'_> {
 }
 
 /// Whether what comes next for an item goes on with what an agent made of it.
-fn is_past_work(stage: Stage) -> bool {
+fn is_stage_after_work(stage: Stage) -> bool {
     match stage {
         Stage::Gate | Stage::Fix | Stage::Commit | Stage::Verdict | Stage::IterationHooks => true,
         Stage::Review => true,
@@ -175,7 +175,7 @@ fn is_past_work(stage: Stage) -> bool {
 
 /// Whether agents finished an item below its unit in the lane that this has: what
 /// was done in an earlier one is in a commit.
-fn is_done_since(unit: &ItemRow, row: &ItemRow) -> bool {
+fn was_done_in_lane(unit: &ItemRow, row: &ItemRow) -> bool {
     let since = unit.lane().and_then(|lane| lane.since);
     let is_person = level_of_evidence(&row.evidence) == Some(Level::Person);
     unit.lane().is_some()
@@ -188,7 +188,7 @@ fn is_done_since(unit: &ItemRow, row: &ItemRow) -> bool {
 
 /// Whether a person is asked to accept what agents made of an item in the lane that
 /// its unit has.
-fn is_judged_since(story: &Story<'_>, unit: &ItemRow, row: &ItemRow) -> bool {
+fn is_asked_in_lane(story: &EventBuffer<'_>, unit: &ItemRow, row: &ItemRow) -> bool {
     let Some(lane) = unit.lane() else {
         return false;
     };

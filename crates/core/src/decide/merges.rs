@@ -1,11 +1,13 @@
 //! The merge queue: how the work of a unit gets to the target, or back.
 
-use super::advance::{after_finish, give_up_after, leave_out};
-use super::claims::{evidence_of_merged_check, judge_attempt};
-use super::people::bury_runner;
-use super::recording::{about, log};
-use super::runner::{Held, Taken, guard, may_begin, taken, wrong_item};
-use super::story::Story;
+use super::advance::{give_up_item_with_details, skip_node, update_after_finish};
+use super::claims::{evidence_of_merged_check, settle_attempt};
+use super::people::release_dead_runner;
+use super::recording::{entry_about, log_entry};
+use super::runner::{
+    HeldRun, LeasedItem, check_can_begin, check_fence, check_holder, wrong_item_state,
+};
+use super::story::EventBuffer;
 use crate::attempt::{HumanNeeded, Outcome};
 use crate::decision::DecisionKind;
 use crate::entry::EntryType;
@@ -15,22 +17,26 @@ use crate::gate;
 use crate::id::{Node, RunId};
 use crate::item::{ItemRow, ItemState, Stage};
 use crate::merge::{
-    MadeMerge, MergeReturn, MergeRow, MergeState, MergeStep, RETURNS_MAX, RETURNS_MAX_IN_ALL,
+    MergeCommit, MergeReturn, MergeRow, MergeState, MergeStep, RETURNS_MAX, RETURNS_MAX_IN_ALL,
 };
 use crate::refusal::Refusal;
 
 /// Puts a unit whose work is committed and proved into the queue, if it is one:
 /// it is done when that is merged.
-pub(super) fn queue_unit(story: &mut Story<'_>, item: &ItemRow, evidence: &[Evidence]) -> bool {
+pub(super) fn queue_unit(
+    story: &mut EventBuffer<'_>,
+    item: &ItemRow,
+    evidence: &[Evidence],
+) -> bool {
     let (run, node) = (item.run, &item.node);
     let in_lanes = story.tables.run(run).is_some_and(|row| row.lanes.is_some());
     let work = item.unit.as_ref().and_then(|unit| unit.work.clone());
-    let Some(work) = work.filter(|_| in_lanes && item.is_merged_as_one()) else {
+    let Some(work) = work.filter(|_| in_lanes && item.is_merge_unit()) else {
         return false;
     };
-    judge_attempt(story, item, Outcome::Completed, None);
+    settle_attempt(story, item, Outcome::Completed, None);
     if item.state == ItemState::Working {
-        story.stage(run, node, Stage::Merge);
+        story.set_stage(run, node, Stage::Merge);
     } else {
         story.move_item(run, node, ItemState::Working, |moved| {
             moved.stage = Some(Stage::Merge);
@@ -42,7 +48,7 @@ pub(super) fn queue_unit(story: &mut Story<'_>, item: &ItemRow, evidence: &[Evid
     let is_approved = item.approval && evidence.iter().any(is_by_person);
     let lanes = story.tables.run(run).and_then(|row| row.lanes.as_ref());
     let review = is_changed && !is_approved && lanes.is_some_and(|lanes| lanes.terms.review);
-    story.tell(Event::MergeQueued {
+    story.append(Event::MergeQueued {
         run,
         node: node.clone(),
         work,
@@ -50,12 +56,12 @@ pub(super) fn queue_unit(story: &mut Story<'_>, item: &ItemRow, evidence: &[Evid
         review,
     });
     if review {
-        ask_for_review(story, item);
+        ask_for_merge_review(story, item);
     }
     true
 }
 
-fn ask_for_review(story: &mut Story<'_>, item: &ItemRow) {
+fn ask_for_merge_review(story: &mut EventBuffer<'_>, item: &ItemRow) {
     let (run, node) = (item.run, &item.node);
     let human = HumanNeeded {
         reason: format!("the work on `{node}` waits for a review"),
@@ -65,7 +71,7 @@ fn ask_for_review(story: &mut Story<'_>, item: &ItemRow) {
         moved.human = Some(human.clone());
     });
     let kind = DecisionKind::Review;
-    story.ask(kind, run, node, human.reason, human.details);
+    story.ask_about_node(kind, run, node, human.reason, human.details);
 }
 
 /// Whether the work of an item waits for a person to look at it.
@@ -75,15 +81,19 @@ pub(super) fn is_in_review(item: &ItemRow) -> bool {
 }
 
 /// A person looked at the work of a unit, and it is to be merged.
-pub(super) fn approve(story: &mut Story<'_>, run: RunId, node: &Node) -> Result<(), Refusal> {
-    bury_runner(story, run)?;
-    let item = story.item(run, node)?.clone();
+pub(super) fn approve_merge(
+    story: &mut EventBuffer<'_>,
+    run: RunId,
+    node: &Node,
+) -> Result<(), Refusal> {
+    release_dead_runner(story, run)?;
+    let item = story.require_item(run, node)?.clone();
     let merge = item.merge().filter(|_| is_in_review(&item));
     let Some(work) = merge.map(|merge| merge.work.clone()) else {
-        return Err(wrong_item(&item));
+        return Err(wrong_item_state(&item));
     };
     story.move_item(run, node, ItemState::Working, |_| {});
-    story.tell(Event::MergeQueued {
+    story.append(Event::MergeQueued {
         run,
         node: node.clone(),
         work,
@@ -95,18 +105,18 @@ pub(super) fn approve(story: &mut Story<'_>, run: RunId, node: &Node) -> Result<
 
 /// A person looked at the work of a unit, and wants it otherwise: an agent goes on
 /// with what there is.
-pub(super) fn reject_for(story: &mut Story<'_>, item: &ItemRow, why: &str) {
+pub(super) fn reject_merge_by_person(story: &mut EventBuffer<'_>, item: &ItemRow, why: &str) {
     let why = MergeReturn::Rejected {
         by: story.facts.actor.name().to_owned(),
         why: why.to_owned(),
     };
-    reject(story, item, why);
+    return_rejected_merge(story, item, why);
 }
 
 /// The same, where people said so elsewhere.
-pub(super) fn reject(story: &mut Story<'_>, item: &ItemRow, why: MergeReturn) {
+pub(super) fn return_rejected_merge(story: &mut EventBuffer<'_>, item: &ItemRow, why: MergeReturn) {
     let (run, node) = (item.run, &item.node);
-    story.tell(Event::MergeReturned {
+    story.append(Event::MergeReturned {
         run,
         node: node.clone(),
         why,
@@ -114,29 +124,29 @@ pub(super) fn reject(story: &mut Story<'_>, item: &ItemRow, why: MergeReturn) {
     story.move_item(run, node, ItemState::Working, |moved| {
         moved.retries = Some(0);
     });
-    story.stage(run, node, Stage::Resolve);
+    story.set_stage(run, node, Stage::Resolve);
 }
 
 /// Takes a unit out of the queue that is worked on again or left out. A merge
 /// that has passed stays: the target may have been moved to it.
-pub(super) fn drop_merge(story: &mut Story<'_>, run: RunId, node: &Node) {
+pub(super) fn drop_merge(story: &mut EventBuffer<'_>, run: RunId, node: &Node) {
     let merge = story.tables.item(run, node).and_then(ItemRow::merge);
     if merge.is_some_and(|merge| merge.state != MergeState::Passed) {
-        end_merge(story, run, node, (None, None));
+        append_merge_end(story, run, node, (None, None));
     }
 }
 
 /// The merge that the target was moved to, or the commit of the target that had all
 /// of it already; with neither the unit is taken out of the queue.
-type End = (Option<MadeMerge>, Option<String>);
+type MergeResult = (Option<MergeCommit>, Option<String>);
 
-fn end_merge(story: &mut Story<'_>, run: RunId, node: &Node, (made, at): End) {
+fn append_merge_end(story: &mut EventBuffer<'_>, run: RunId, node: &Node, (made, at): MergeResult) {
     let lanes = story.tables.run(run).and_then(|row| row.lanes.as_ref());
     let number = lanes.map_or(0, |lanes| lanes.merges + 1);
     let number = made.as_ref().map_or(0, |_| number);
     let item = story.tables.item(run, node);
-    let repository = item.and_then(|item| item.worked_repository().map(str::to_owned));
-    story.tell(Event::MergeEnded {
+    let repository = item.and_then(|item| item.repository_of_work().map(str::to_owned));
+    story.append(Event::MergeEnded {
         run,
         node: node.clone(),
         made,
@@ -148,28 +158,28 @@ fn end_merge(story: &mut Story<'_>, run: RunId, node: &Node, (made, at): End) {
 
 /// Takes a unit a step further. Which step fits which state is the table in
 /// `docs/design/0027-lanes-and-merge-queue.md`.
-pub(super) fn step_merge(
-    story: &mut Story<'_>,
-    held: Held,
-    at: Taken<'_>,
+pub(super) fn apply_merge_step(
+    story: &mut EventBuffer<'_>,
+    held: HeldRun,
+    at: LeasedItem<'_>,
     step: &MergeStep,
 ) -> Result<(), Refusal> {
     use MergeState::{Checking, InReview, Passed, Queued, Requested, Returned};
-    guard(story, held)?;
+    check_holder(story, held)?;
     let (run, node) = (held.0, at.0);
-    let item = taken(story, run, at)?;
+    let item = check_fence(story, run, at)?;
     let Some(merge) = item.merge().cloned() else {
-        return Err(wrong_item(&item));
+        return Err(wrong_item_state(&item));
     };
     match (merge.state, step) {
         // It is merged where its pull request is: nothing is left to be checked but what
         // it was given since.
         (Queued, MergeStep::Start { made, .. })
-            if is_merged_there(&item) && !item.needs_check() =>
+            if is_merged_by_pull_request(&item) && !item.needs_check() =>
         {
             start_merge(story, &item, made, true)?;
-            if item_state(story, run, node) == Some(Checking) {
-                story.tell(Event::MergePassed {
+            if merge_state_of_item(story, run, node) == Some(Checking) {
+                story.append(Event::MergePassed {
                     run,
                     node: node.clone(),
                 });
@@ -180,17 +190,17 @@ pub(super) fn step_merge(
             return start_merge(story, &item, made, *is_checked);
         }
         // What a person leaves out takes effect with the next step.
-        (Checking, _) if item.skip_asked => leave_out(story, run, node, None),
+        (Checking, _) if item.skip_asked => skip_node(story, run, node, None),
         // What another check came to says nothing: the merge is made again, for the one
         // that there is now.
         (Checking, MergeStep::Pass | MergeStep::Return { .. }) if merge.outdated => {
-            requeue(story, &item, merge);
+            requeue_unit(story, &item, merge);
         }
         // The target has it: what is left to do is its other check, on what is there.
         (Passed, MergeStep::End) if merge.outdated => {
-            let (end, evidence) = merged(story, &item, merge.made.as_ref());
-            end_merge(story, run, node, end);
-            story.tell(Event::MergeQueued {
+            let (end, evidence) = result_and_evidence_of_merge(story, &item, merge.made.as_ref());
+            append_merge_end(story, run, node, end);
+            story.append(Event::MergeQueued {
                 run,
                 node: node.clone(),
                 work: merge.work,
@@ -198,24 +208,24 @@ pub(super) fn step_merge(
                 review: false,
             });
         }
-        (Checking, MergeStep::Pass) => story.tell(Event::MergePassed {
+        (Checking, MergeStep::Pass) => story.append(Event::MergePassed {
             run,
             node: node.clone(),
         }),
         (Queued | Checking, MergeStep::Return { why }) => {
-            return_unit(story, &item, &merge, why);
+            return_unit_to_agent(story, &item, &merge, why);
         }
-        (Checking | Passed, MergeStep::Requeue) => requeue(story, &item, merge),
+        (Checking | Passed, MergeStep::Requeue) => requeue_unit(story, &item, merge),
         (Queued, MergeStep::Nothing { at }) if !item.needs_check() => {
-            end_merge(story, run, node, (None, Some(at.clone())));
-            finish_unit(story, &item, Vec::new());
+            append_merge_end(story, run, node, (None, Some(at.clone())));
+            finish_merged_unit(story, &item, Vec::new());
         }
         (Passed, MergeStep::End) => {
             let made = merge.made.as_ref();
             let checked = made.and_then(|made| evidence_of_merged_check(story, &item, &made.tree));
-            let (end, merged) = merged(story, &item, made);
-            end_merge(story, run, node, end);
-            finish_unit(story, &item, checked.into_iter().chain(merged).collect());
+            let (end, merged) = result_and_evidence_of_merge(story, &item, made);
+            append_merge_end(story, run, node, end);
+            finish_merged_unit(story, &item, checked.into_iter().chain(merged).collect());
         }
         (
             Queued,
@@ -233,19 +243,19 @@ pub(super) fn step_merge(
             | MergeStep::Pass
             | MergeStep::Return { .. },
         )
-        | (InReview | Requested | Returned, _) => return Err(wrong_item(&item)),
+        | (InReview | Requested | Returned, _) => return Err(wrong_item_state(&item)),
     }
     Ok(())
 }
 
 /// Whether the work of a unit was merged by its pull request.
-fn is_merged_there(item: &ItemRow) -> bool {
+fn is_merged_by_pull_request(item: &ItemRow) -> bool {
     let known = item.pull_request();
     let work = item.merge().map(|merge| &merge.work);
     known.is_some_and(|known| known.merged.is_some() && Some(&known.head) == work)
 }
 
-fn item_state(story: &Story<'_>, run: RunId, node: &Node) -> Option<MergeState> {
+fn merge_state_of_item(story: &EventBuffer<'_>, run: RunId, node: &Node) -> Option<MergeState> {
     let item = story.tables.item(run, node)?;
     item.merge().map(|merge| merge.state)
 }
@@ -253,31 +263,32 @@ fn item_state(story: &Story<'_>, run: RunId, node: &Node) -> Option<MergeState> 
 /// One unit at a time has the slot. Where nothing is to be checked on the merged
 /// tree, it has passed.
 fn start_merge(
-    story: &mut Story<'_>,
+    story: &mut EventBuffer<'_>,
     item: &ItemRow,
-    made: &MadeMerge,
+    made: &MergeCommit,
     is_checked: bool,
 ) -> Result<(), Refusal> {
     let run = item.run;
-    may_begin(story, run)?;
-    let lanes = story.run(run)?.lanes.clone().unwrap_or_default();
+    check_can_begin(story, run)?;
+    let lanes = story.require_run(run)?.lanes.clone().unwrap_or_default();
     if lanes.merging.is_some() {
-        return Err(wrong_item(item));
+        return Err(wrong_item_state(item));
     }
     let node = item.node.clone();
-    tell_started(story, item, made.clone());
+    append_merge_started(story, item, made.clone());
     // The check may have been changed while the merge was made.
-    let is_checked = is_checked && !item.lacks_check();
-    let of_run = lanes.terms.check_in(item.worked_repository());
-    let is_to_be_checked = of_run.is_some() || (item.checks().next().is_some() && !is_checked);
+    let is_checked = is_checked && !item.is_missing_check();
+    let of_run = lanes.terms.check_in_repository(item.repository_of_work());
+    let is_to_be_checked =
+        of_run.is_some() || (item.required_checks().next().is_some() && !is_checked);
     if !is_to_be_checked {
-        story.tell(Event::MergePassed { run, node });
+        story.append(Event::MergePassed { run, node });
     }
     Ok(())
 }
 
-fn tell_started(story: &mut Story<'_>, item: &ItemRow, made: MadeMerge) {
-    story.tell(Event::MergeStarted {
+fn append_merge_started(story: &mut EventBuffer<'_>, item: &ItemRow, made: MergeCommit) {
+    story.append(Event::MergeStarted {
         run: item.run,
         node: item.node.clone(),
         fence: item.fence + 1,
@@ -286,8 +297,8 @@ fn tell_started(story: &mut Story<'_>, item: &ItemRow, made: MadeMerge) {
 }
 
 /// Its merge is made anew.
-fn requeue(story: &mut Story<'_>, item: &ItemRow, merge: MergeRow) {
-    story.tell(Event::MergeQueued {
+fn requeue_unit(story: &mut EventBuffer<'_>, item: &ItemRow, merge: MergeRow) {
+    story.append(Event::MergeQueued {
         run: item.run,
         node: item.node.clone(),
         work: merge.work,
@@ -297,36 +308,41 @@ fn requeue(story: &mut Story<'_>, item: &ItemRow, merge: MergeRow) {
 }
 
 /// An agent sees both sides; after too many returns a person does.
-fn return_unit(story: &mut Story<'_>, item: &ItemRow, merge: &MergeRow, why: &MergeReturn) {
+fn return_unit_to_agent(
+    story: &mut EventBuffer<'_>,
+    item: &ItemRow,
+    merge: &MergeRow,
+    why: &MergeReturn,
+) {
     let (run, node) = (item.run, &item.node);
-    let why = &with_changed_check(item, why);
-    story.tell(Event::MergeReturned {
+    let why = &mark_changed_check(item, why);
+    story.append(Event::MergeReturned {
         run,
         node: node.clone(),
         why: why.clone(),
     });
-    story.stage(run, node, Stage::Resolve);
+    story.set_stage(run, node, Stage::Resolve);
     if let MergeReturn::Unchecked { .. } = why {
-        return ask_about_return(story, item, why, &why.reason());
+        return ask_about_return(story, item, why, &why.describe_reason());
     }
     let returns = merge.returns + 1;
-    let repository = item.worked_repository();
+    let repository = item.repository_of_work();
     let row = story.tables.run(run);
-    let merges = row.map_or(0, |row| row.last_merge_in(repository));
+    let merges = row.map_or(0, |row| row.last_merge_in_repository(repository));
     let saw_all = item.unit.as_ref().is_some_and(|unit| unit.since >= merges);
     let max = match saw_all {
         true => RETURNS_MAX,
         false => RETURNS_MAX_IN_ALL,
     };
     if returns >= max {
-        let error = format!("returned {returns} times: {}", why.reason());
+        let error = format!("returned {returns} times: {}", why.describe_reason());
         ask_about_return(story, item, why, &error);
     }
 }
 
 /// A return that says so where the check which failed never passed in the lane, since
 /// it was changed after that.
-fn with_changed_check(item: &ItemRow, why: &MergeReturn) -> MergeReturn {
+fn mark_changed_check(item: &ItemRow, why: &MergeReturn) -> MergeReturn {
     let mut why = why.clone();
     if let MergeReturn::Red {
         command, changed, ..
@@ -342,15 +358,15 @@ fn with_changed_check(item: &ItemRow, why: &MergeReturn) -> MergeReturn {
 }
 
 /// A person sees what a check printed, and decides.
-fn ask_about_return(story: &mut Story<'_>, item: &ItemRow, why: &MergeReturn, error: &str) {
+fn ask_about_return(story: &mut EventBuffer<'_>, item: &ItemRow, why: &MergeReturn, error: &str) {
     let (run, node) = (item.run, &item.node);
-    let entry = about(story, run, node, EntryType::TaskBlocked, error);
-    log(story, entry);
+    let entry = entry_about(story, run, node, EntryType::TaskBlocked, error);
+    log_entry(story, entry);
     let printed = why
-        .output()
-        .map(|output| gate::excerpt(output).lines().join("\n"));
+        .check_output()
+        .map(|output| gate::excerpt_output(output).shown_lines().join("\n"));
     let printed = printed.filter(|printed| !printed.is_empty());
-    give_up_after(
+    give_up_item_with_details(
         story,
         (run, node),
         ItemState::Failed,
@@ -361,7 +377,7 @@ fn ask_about_return(story: &mut Story<'_>, item: &ItemRow, why: &MergeReturn, er
 
 /// Whether the work of an item waits because a check could not be run on the merged
 /// tree.
-pub(super) fn is_unchecked(item: &ItemRow) -> bool {
+pub(super) fn has_unrunnable_check(item: &ItemRow) -> bool {
     let merge = item.merge();
     let why = merge.filter(|merge| merge.state == MergeState::Returned);
     let why = why.and_then(|merge| merge.why.as_ref());
@@ -369,7 +385,7 @@ pub(super) fn is_unchecked(item: &ItemRow) -> bool {
 }
 
 /// The work of such an item goes into the queue again as it is.
-pub(super) fn queue_again(story: &mut Story<'_>, item: &ItemRow) {
+pub(super) fn requeue_unchecked_unit(story: &mut EventBuffer<'_>, item: &ItemRow) {
     let Some(merge) = item.merge() else {
         return;
     };
@@ -378,7 +394,7 @@ pub(super) fn queue_again(story: &mut Story<'_>, item: &ItemRow) {
     story.move_item(run, &node, ItemState::Working, |moved| {
         moved.stage = Some(Stage::Merge);
     });
-    story.tell(Event::MergeQueued {
+    story.append(Event::MergeQueued {
         run,
         node,
         work,
@@ -388,11 +404,18 @@ pub(super) fn queue_again(story: &mut Story<'_>, item: &ItemRow) {
 }
 
 /// What came of a merge that the target was moved to, and what that shows.
-fn merged(story: &Story<'_>, item: &ItemRow, made: Option<&MadeMerge>) -> (End, Option<Evidence>) {
+fn result_and_evidence_of_merge(
+    story: &EventBuffer<'_>,
+    item: &ItemRow,
+    made: Option<&MergeCommit>,
+) -> (MergeResult, Option<Evidence>) {
     let Some(made) = made else {
         return ((None, None), None);
     };
-    if let Some(known) = item.pull_request().filter(|_| is_merged_there(item)) {
+    if let Some(known) = item
+        .pull_request()
+        .filter(|_| is_merged_by_pull_request(item))
+    {
         let evidence = known.merged.clone().map(|commit| Evidence::Merged {
             branch: known.base.clone(),
             commit,
@@ -409,9 +432,9 @@ fn merged(story: &Story<'_>, item: &ItemRow, made: Option<&MadeMerge>) -> (End, 
     if made.commit == made.onto {
         return ((None, Some(made.commit.clone())), None);
     }
-    let repository = item.worked_repository();
+    let repository = item.repository_of_work();
     let row = story.tables.run(item.run);
-    let target = row.and_then(|row| row.target_in(repository));
+    let target = row.and_then(|row| row.target_in_repository(repository));
     let evidence = target.map(|target| Evidence::Merged {
         branch: target.branch.clone(),
         commit: made.commit.clone(),
@@ -421,16 +444,16 @@ fn merged(story: &Story<'_>, item: &ItemRow, made: Option<&MadeMerge>) -> (End, 
 }
 
 /// Takes a unit through the queue as if its work were on the target.
-pub(super) fn merge_now(story: &mut Story<'_>, run: RunId, node: &Node) {
+pub(super) fn simulate_merge(story: &mut EventBuffer<'_>, run: RunId, node: &Node) {
     let Some(item) = story.tables.item(run, node).cloned() else {
         return;
     };
-    end_merge(story, run, node, (None, None));
-    finish_unit(story, &item, Vec::new());
+    append_merge_end(story, run, node, (None, None));
+    finish_merged_unit(story, &item, Vec::new());
 }
 
 /// A unit whose work is on the target is done, unless it is worked on again.
-fn finish_unit(story: &mut Story<'_>, item: &ItemRow, evidence: Vec<Evidence>) {
+fn finish_merged_unit(story: &mut EventBuffer<'_>, item: &ItemRow, evidence: Vec<Evidence>) {
     if item.state != ItemState::Working || item.stage != Stage::Merge {
         return;
     }
@@ -439,5 +462,5 @@ fn finish_unit(story: &mut Story<'_>, item: &ItemRow, evidence: Vec<Evidence>) {
         moved.evidence = evidence;
         moved.task = task;
     });
-    after_finish(story, item.run, &item.node);
+    update_after_finish(story, item.run, &item.node);
 }

@@ -1,61 +1,69 @@
 //! What people may do, from any process, while a runner works or none does.
 
-use super::advance::{after_work, leave_out, leave_plan, must_wait};
+use super::advance::{advance_after_work, drop_node, has_to_wait, skip_node};
 use super::agent_edits;
 use super::claims;
-use super::editing::tell_change;
+use super::editing::append_change;
 use super::merges;
 use super::merging;
 use super::pull_requests;
-use super::recording::{about, log};
+use super::recording::{entry_about, log_entry};
 use super::remembering;
 use super::requests;
 use super::reviewing;
-use super::story::{About, Story};
+use super::story::{EventBuffer, StateReason};
 use super::waits;
 use crate::decision::{DecisionKind, DecisionRow, Verb};
 use crate::entry::EntryType;
-use crate::event::{Change, Event, ItemChanged};
+use crate::event::{Event, ItemChange, ItemChanged};
 use crate::id::{DecisionId, Node, RunId};
 use crate::item::{ItemRow, ItemState, Rejection, Stage};
 use crate::refusal::Refusal;
 use crate::request::RequestAnswer;
-use crate::run::{Asked, Pause, Request, RunState};
-use crate::standing::Standing;
-use crate::wait::Waited;
+use crate::run::{Pause, PendingRequest, RunState, RunnerRequest};
+use crate::standing::ItemStanding;
+use crate::wait::WaitProgress;
 
 /// Notes that the runner is gone, if the run says otherwise.
-pub(super) fn bury_runner(story: &mut Story<'_>, run: RunId) -> Result<(), Refusal> {
-    let row = story.run(run)?.clone();
-    if story.is_held(run) {
+pub(super) fn release_dead_runner(story: &mut EventBuffer<'_>, run: RunId) -> Result<(), Refusal> {
+    let row = story.require_run(run)?.clone();
+    if story.has_live_runner(run) {
         return Ok(());
     }
     for holder in row.runners().cloned() {
-        story.tell(Event::LeaseLost {
+        story.append(Event::LeaseLost {
             run,
             owner: holder.owner,
             token: holder.token,
         });
     }
     if row.state == RunState::Running {
-        story.move_run(run, RunState::Interrupted, About::reason("its runner died"));
-        ask_again(story, run, row.asked);
+        story.move_run(
+            run,
+            RunState::Interrupted,
+            StateReason::from_reason("its runner died"),
+        );
+        renew_pause_request(story, run, row.asked);
     }
     Ok(())
 }
 
 /// Takes a run whose runner is gone, so that what it left under way can be
 /// ended: a person steers the run before another runner comes.
-pub(super) fn take_run(story: &mut Story<'_>, run: RunId, owner: &str) -> Result<(), Refusal> {
-    bury_runner(story, run)?;
-    let row = story.run(run)?.clone();
+pub(super) fn take_dead_run(
+    story: &mut EventBuffer<'_>,
+    run: RunId,
+    owner: &str,
+) -> Result<(), Refusal> {
+    release_dead_runner(story, run)?;
+    let row = story.require_run(run)?.clone();
     if let Some(holder) = row.holder {
         return Err(Refusal::Busy {
             name: row.name,
             holder,
         });
     }
-    story.tell(Event::LeaseTaken {
+    story.append(Event::LeaseTaken {
         run,
         owner: owner.to_owned(),
         token: row.fence + 1,
@@ -66,85 +74,91 @@ pub(super) fn take_run(story: &mut Story<'_>, run: RunId, owner: &str) -> Result
 
 /// A pause that was asked of a runner that died is still wanted; a stop is met
 /// by its death.
-pub(super) fn ask_again(story: &mut Story<'_>, run: RunId, asked: Option<Asked>) {
-    if let Some(Asked {
-        request: Request::Pause,
+pub(super) fn renew_pause_request(
+    story: &mut EventBuffer<'_>,
+    run: RunId,
+    asked: Option<PendingRequest>,
+) {
+    if let Some(PendingRequest {
+        request: RunnerRequest::Pause,
         by,
     }) = asked
     {
-        story.tell(Event::RunAsked {
+        story.append(Event::RunAsked {
             run,
-            request: Request::Pause,
+            request: RunnerRequest::Pause,
             by,
         });
     }
 }
 
-pub(super) fn ask_pause(story: &mut Story<'_>, run: RunId) -> Result<(), Refusal> {
-    bury_runner(story, run)?;
+pub(super) fn request_pause(story: &mut EventBuffer<'_>, run: RunId) -> Result<(), Refusal> {
+    release_dead_runner(story, run)?;
     let by = story.facts.actor.name().to_owned();
-    match story.run(run)?.state {
-        RunState::Running => story.tell(Event::RunAsked {
+    match story.require_run(run)?.state {
+        RunState::Running => story.append(Event::RunAsked {
             run,
-            request: Request::Pause,
+            request: RunnerRequest::Pause,
             by,
         }),
-        RunState::New | RunState::Interrupted => {
-            story.move_run(run, RunState::Paused, About::pause(Pause::Person { by }))
-        }
+        RunState::New | RunState::Interrupted => story.move_run(
+            run,
+            RunState::Paused,
+            StateReason::from_pause(Pause::Person { by }),
+        ),
         RunState::Paused | RunState::Waiting | RunState::Blocked | RunState::Done => {
-            return Err(story.wrong_state(run));
+            return Err(story.wrong_run_state(run));
         }
     }
     Ok(())
 }
 
-pub(super) fn ask_stop(story: &mut Story<'_>, run: RunId) -> Result<(), Refusal> {
-    let was_running = story.run(run)?.state == RunState::Running;
-    bury_runner(story, run)?;
-    let held = story.is_held(run);
+pub(super) fn request_stop(story: &mut EventBuffer<'_>, run: RunId) -> Result<(), Refusal> {
+    let was_running = story.require_run(run)?.state == RunState::Running;
+    release_dead_runner(story, run)?;
+    let held = story.has_live_runner(run);
     if !was_running && !held {
-        return Err(story.wrong_state(run));
+        return Err(story.wrong_run_state(run));
     }
     if held {
         let by = story.facts.actor.name().to_owned();
-        story.tell(Event::RunAsked {
+        story.append(Event::RunAsked {
             run,
-            request: Request::Stop,
+            request: RunnerRequest::Stop,
             by,
         });
     }
     Ok(())
 }
 
-pub(super) fn resume_run(story: &mut Story<'_>, run: RunId) -> Result<(), Refusal> {
-    let row = story.run(run)?.clone();
+pub(super) fn resume_run(story: &mut EventBuffer<'_>, run: RunId) -> Result<(), Refusal> {
+    let row = story.require_run(run)?.clone();
     let holder = row.runners().next().cloned();
     if row.state == RunState::Running
-        && story.is_held(run)
+        && story.has_live_runner(run)
         && let Some(holder) = holder
     {
-        return withdraw_pause(story, run, row.asked).map_err(|()| Refusal::Busy {
+        return withdraw_pause_request(story, run, row.asked).map_err(|()| Refusal::Busy {
             name: row.name,
             holder,
         });
     }
-    bury_runner(story, run)?;
+    release_dead_runner(story, run)?;
     // Nor one that was asked for before the run came to wait for a person.
     let waits = matches!(row.state, RunState::Waiting | RunState::Blocked) && row.pause.is_none();
-    if waits && withdraw_pause(story, run, row.asked).is_ok() {
+    if waits && withdraw_pause_request(story, run, row.asked).is_ok() {
         return Ok(());
     }
-    match story.run(run)?.state {
+    match story.require_run(run)?.state {
         // Whoever resumes takes back a pause that no runner met.
-        RunState::Interrupted if story.run(run)?.asked.is_some() => {
-            story.move_run(run, RunState::Interrupted, About::default());
+        RunState::Interrupted if story.require_run(run)?.asked.is_some() => {
+            story.move_run(run, RunState::Interrupted, StateReason::default());
         }
         RunState::Interrupted => {}
         // A wait that has a pause is one at a breakpoint.
-        RunState::Paused | RunState::Waiting if story.run(run)?.pause.is_some() => {
+        RunState::Paused | RunState::Waiting if story.require_run(run)?.pause.is_some() => {
             approve_breakpoints(story, run);
-            story.move_run(run, RunState::Interrupted, About::default());
+            story.move_run(run, RunState::Interrupted, StateReason::default());
         }
         RunState::New
         | RunState::Running
@@ -152,7 +166,7 @@ pub(super) fn resume_run(story: &mut Story<'_>, run: RunId) -> Result<(), Refusa
         | RunState::Waiting
         | RunState::Blocked
         | RunState::Done => {
-            return Err(story.wrong_state(run));
+            return Err(story.wrong_run_state(run));
         }
     }
     Ok(())
@@ -160,29 +174,33 @@ pub(super) fn resume_run(story: &mut Story<'_>, run: RunId) -> Result<(), Refusa
 
 /// Takes back a pause that the runner has not come to yet; an error where
 /// nobody asked for one.
-fn withdraw_pause(story: &mut Story<'_>, run: RunId, asked: Option<Asked>) -> Result<(), ()> {
-    let pauses = asked.is_some_and(|asked| asked.request == Request::Pause);
+fn withdraw_pause_request(
+    story: &mut EventBuffer<'_>,
+    run: RunId,
+    asked: Option<PendingRequest>,
+) -> Result<(), ()> {
+    let pauses = asked.is_some_and(|asked| asked.request == RunnerRequest::Pause);
     if !pauses {
         return Err(());
     }
     let by = story.facts.actor.name().to_owned();
-    story.tell(Event::RunAsked {
+    story.append(Event::RunAsked {
         run,
-        request: Request::GoOn,
+        request: RunnerRequest::GoOn,
         by,
     });
     Ok(())
 }
 
 /// Settles what was asked at breakpoints: the run goes on after them.
-fn approve_breakpoints(story: &mut Story<'_>, run: RunId) {
+fn approve_breakpoints(story: &mut EventBuffer<'_>, run: RunId) {
     let open = story.tables.open_decisions(run);
     let asked: Vec<_> = open
         .filter(|row| row.kind == DecisionKind::Breakpoint)
         .map(|row| row.id)
         .collect();
     for decision in asked {
-        story.tell(Event::DecisionMade {
+        story.append(Event::DecisionMade {
             decision,
             verb: Verb::Approve,
             why: None,
@@ -197,13 +215,13 @@ pub(super) fn is_under_way(item: &ItemRow) -> bool {
 }
 
 pub(super) fn skip_item(
-    story: &mut Story<'_>,
+    story: &mut EventBuffer<'_>,
     run: RunId,
     node: &Node,
     why: Option<&str>,
 ) -> Result<(), Refusal> {
-    bury_runner(story, run)?;
-    let top = story.item(run, node)?.clone();
+    release_dead_runner(story, run)?;
+    let top = story.require_item(run, node)?.clone();
     if top.state.is_finished() {
         return Err(Refusal::ItemState {
             node: node.clone(),
@@ -211,7 +229,7 @@ pub(super) fn skip_item(
             until: None,
         });
     }
-    reopen_above(story, run, node);
+    reopen_ancestors(story, run, node);
     let below: Vec<Node> = story
         .tables
         .subtree(run, &top.place)
@@ -220,11 +238,11 @@ pub(super) fn skip_item(
     // What is under way ends first, and what holds others is left out with the
     // last of them rather than done: see `end_attempt` and `after_work`.
     for node in &below {
-        let row = story.item(run, node)?;
+        let row = story.require_item(run, node)?;
         let is_begun = row.state == ItemState::Working || row.state.is_broken();
         let later = is_under_way(row) || (is_begun && row.open_children > 0);
         if later && !row.skip_asked {
-            story.tell(Event::ItemSkipAsked {
+            story.append(Event::ItemSkipAsked {
                 run,
                 node: node.clone(),
             });
@@ -232,91 +250,95 @@ pub(super) fn skip_item(
     }
     // Leaves first, so that no node is left out before what lies below it.
     for node in below.iter().rev() {
-        let row = story.item(run, node)?;
+        let row = story.require_item(run, node)?;
         if !row.state.is_finished() && !is_under_way(row) && row.open_children == 0 {
-            leave_out(story, run, node, why);
+            skip_node(story, run, node, why);
         }
     }
-    if story.told() > 0 {
-        log_scope(story, run, node, "left out", why);
+    if story.event_count() > 0 {
+        log_scope_override(story, run, node, "left out", why);
     }
-    story.settle(run, node, Verb::Skip, why);
-    close_emptied(story, run);
+    story.settle_decisions_below(run, node, Verb::Skip, why);
+    advance_emptied_parents(story, run);
     Ok(())
 }
 
 /// A person took an item out of the file of its plan: it leaves the plan with
 /// all below it that is open. What is under way stays until it has ended.
-pub(super) fn drop_item(story: &mut Story<'_>, run: RunId, node: &Node) -> Result<(), Refusal> {
-    let top = story.item(run, node)?.clone();
+pub(super) fn drop_item(
+    story: &mut EventBuffer<'_>,
+    run: RunId,
+    node: &Node,
+) -> Result<(), Refusal> {
+    let top = story.require_item(run, node)?.clone();
     let below = || story.tables.subtree(run, &top.place);
     if top.state.is_finished() || below().any(is_under_way) {
         return Ok(());
     }
     let below: Vec<Node> = below().map(|item| item.node.clone()).collect();
-    reopen_above(story, run, node);
+    reopen_ancestors(story, run, node);
     for node in below.iter().rev() {
-        let row = story.item(run, node)?;
+        let row = story.require_item(run, node)?;
         if !row.state.is_finished() && row.open_children == 0 {
-            leave_plan(story, run, node);
+            drop_node(story, run, node);
         }
     }
-    log_scope(story, run, node, "dropped", None);
-    story.settle(run, node, Verb::Skip, None);
-    close_emptied(story, run);
+    log_scope_override(story, run, node, "dropped", None);
+    story.settle_decisions_below(run, node, Verb::Skip, None);
+    advance_emptied_parents(story, run);
     Ok(())
 }
 
-pub(super) fn log_scope(
-    story: &mut Story<'_>,
+pub(super) fn log_scope_override(
+    story: &mut EventBuffer<'_>,
     run: RunId,
     node: &Node,
     what: &str,
     why: Option<&str>,
 ) {
-    let entry = about(story, run, node, EntryType::ScopeOverride, what);
+    let entry = entry_about(story, run, node, EntryType::ScopeOverride, what);
     let entry = match why {
-        Some(why) => entry.saying("reason", why),
+        Some(why) => entry.with_text("reason", why),
         None => entry,
     };
-    log(story, entry);
+    log_entry(story, entry);
 }
 
 pub(super) fn retry_item(
-    story: &mut Story<'_>,
+    story: &mut EventBuffer<'_>,
     run: RunId,
     node: &Node,
     (why, answer): (Option<&str>, Option<&str>),
 ) -> Result<(), Refusal> {
-    try_again(story, run, node, answer)?;
-    story.settle(run, node, Verb::Retry, why);
-    close_emptied(story, run);
+    reset_for_retry(story, run, node, answer)?;
+    story.settle_decisions_below(run, node, Verb::Retry, why);
+    advance_emptied_parents(story, run);
     Ok(())
 }
 
 /// Makes `node` ready again, or, when it holds others, what ended badly below it.
-pub(super) fn try_again(
-    story: &mut Story<'_>,
+pub(super) fn reset_for_retry(
+    story: &mut EventBuffer<'_>,
     run: RunId,
     node: &Node,
     answer: Option<&str>,
 ) -> Result<(), Refusal> {
-    bury_runner(story, run)?;
-    let top = story.item(run, node)?.clone();
+    release_dead_runner(story, run)?;
+    let top = story.require_item(run, node)?.clone();
     // A runner goes on with it in a moment.
-    let is_next = top.state == ItemState::Working && top.standing() == Standing::Active;
-    let is_between = is_next && story.is_held(run);
+    let is_next = top.state == ItemState::Working && top.standing() == ItemStanding::Active;
+    let is_between = is_next && story.has_live_runner(run);
     if is_under_way(&top) || is_between {
         return Err(Refusal::BeingWorkedOn(node.clone()));
     }
-    let is_whole = !top.is_leaf() && waits_for_approval(story, &top);
+    let is_whole = !top.is_leaf() && is_waiting_for_approval(story, &top);
     if top.state == ItemState::Done || is_whole {
-        return redo_below(story, run, &top, answer);
+        return redo_done_below(story, run, &top, answer);
     }
     let broken: Vec<ItemRow> = story
         .tables
         .subtree(run, &top.place)
-        .filter(|item| may_restart(item, &top))
+        .filter(|item| can_restart(item, &top))
         .cloned()
         .collect();
     let own_stage = top.state == ItemState::Working && is_at_own_stage(&top);
@@ -330,7 +352,7 @@ pub(super) fn try_again(
     // Refused as a whole, or done as a whole.
     for leaf in &broken {
         if let Some(busy) = story
-            .above(run, &leaf.node)
+            .ancestors_of(run, &leaf.node)
             .iter()
             .find(|row| is_under_way(row))
         {
@@ -338,20 +360,20 @@ pub(super) fn try_again(
         }
     }
     for leaf in broken {
-        reopen_above(story, run, &leaf.node);
-        restart(story, run, &leaf, answer);
+        reopen_ancestors(story, run, &leaf.node);
+        restart_item(story, run, &leaf, answer);
     }
     if own_stage {
-        reopen_above(story, run, node);
-        restart(story, run, &top, answer);
+        reopen_ancestors(story, run, node);
+        restart_item(story, run, &top, answer);
     }
     Ok(())
 }
 
 /// Does again what is done: the item, or of one that holds others all that is
 /// done below it.
-fn redo_below(
-    story: &mut Story<'_>,
+fn redo_done_below(
+    story: &mut EventBuffer<'_>,
     run: RunId,
     top: &ItemRow,
     answer: Option<&str>,
@@ -386,10 +408,10 @@ fn is_at_own_stage(item: &ItemRow) -> bool {
 }
 
 /// Whether trying `top` again tries this item again, `top` itself or one below it.
-fn may_restart(item: &ItemRow, top: &ItemRow) -> bool {
-    if item.waits_by_plan() {
+fn can_restart(item: &ItemRow, top: &ItemRow) -> bool {
+    if item.is_waiting_by_plan() {
         // Whoever wants what failed above it tried again says nothing of its time.
-        return item.node == top.node || item.waited == Some(Waited::Late);
+        return item.node == top.node || item.waited == Some(WaitProgress::Late);
     }
     if !item.is_leaf() {
         let ended = item.state.is_broken() || item.state == ItemState::Waiting;
@@ -409,24 +431,24 @@ fn may_restart(item: &ItemRow, top: &ItemRow) -> bool {
 
 /// Starts an item again: at its work, or at the stage at which it failed when
 /// its work was done before.
-fn restart(story: &mut Story<'_>, run: RunId, item: &ItemRow, answer: Option<&str>) {
-    if item.waits_by_plan() {
-        return waits::ask_on(story, item, answer);
+fn restart_item(story: &mut EventBuffer<'_>, run: RunId, item: &ItemRow, answer: Option<&str>) {
+    if item.is_waiting_by_plan() {
+        return waits::check_wait_now(story, item, answer);
     }
     if merges::is_in_review(item) {
         let why = answer.unwrap_or("a person wants it done again");
-        return merges::reject_for(story, item, why);
+        return merges::reject_merge_by_person(story, item, why);
     }
-    if pull_requests::is_requested(item) {
+    if pull_requests::is_in_pull_request(item) {
         return match answer {
-            Some(why) => merges::reject_for(story, item, why),
-            None => merges::queue_again(story, item),
+            Some(why) => merges::reject_merge_by_person(story, item, why),
+            None => merges::requeue_unchecked_unit(story, item),
         };
     }
-    if merges::is_unchecked(item) {
+    if merges::has_unrunnable_check(item) {
         return match answer {
-            Some(why) => merges::reject_for(story, item, why),
-            None => merges::queue_again(story, item),
+            Some(why) => merges::reject_merge_by_person(story, item, why),
+            None => merges::requeue_unchecked_unit(story, item),
         };
     }
     let is_next = match (item.is_leaf(), item.state) {
@@ -436,7 +458,7 @@ fn restart(story: &mut Story<'_>, run: RunId, item: &ItemRow, answer: Option<&st
         _ => None,
     };
     if let Some(stage) = is_next {
-        return begin_at(story, run, item, (stage, answer));
+        return restart_at_stage(story, run, item, (stage, answer));
     }
     let again_at = match (item.is_leaf(), item.state, item.stage) {
         // Who answers has words for an agent.
@@ -455,32 +477,32 @@ fn restart(story: &mut Story<'_>, run: RunId, item: &ItemRow, answer: Option<&st
     match again_at {
         Some(stage) => story.move_item(run, &item.node, ItemState::Working, |moved| {
             moved.stage = Some(stage);
-            moved.answer = words_of_people(item, answer);
+            moved.answer = join_answers(item, answer);
         }),
-        None => begin_again(story, run, item, answer),
+        None => restart_at_work(story, run, item, answer),
     }
 }
 
 /// Lets an item that is next anyway begin at a stage, with all of its retries.
-fn begin_at(
-    story: &mut Story<'_>,
+fn restart_at_stage(
+    story: &mut EventBuffer<'_>,
     run: RunId,
     item: &ItemRow,
     (stage, answer): (Stage, Option<&str>),
 ) {
-    story.stage(run, &item.node, stage);
+    story.set_stage(run, &item.node, stage);
     if item.retries > 0 {
-        tell_change(story, run, &item.node, Change::Retries(0));
+        append_change(story, run, &item.node, ItemChange::Retries(0));
     }
-    if let Some(words) = words_of_people(item, answer) {
-        tell_change(story, run, &item.node, Change::Answer(Some(words)));
+    if let Some(words) = join_answers(item, answer) {
+        append_change(story, run, &item.node, ItemChange::Answer(Some(words)));
     }
 }
 
 /// What people said about an item until now, and what one says as it is tried
 /// again; none when that is nothing. A fresh agent has not read the prompts in
 /// which the earlier words stood.
-pub(super) fn words_of_people(item: &ItemRow, added: Option<&str>) -> Option<String> {
+pub(super) fn join_answers(item: &ItemRow, added: Option<&str>) -> Option<String> {
     let added = added.map(str::trim).filter(|words| !words.is_empty())?;
     Some(match &item.answer {
         Some(before) if before.split("\n\n").any(|known| known == added) => before.clone(),
@@ -490,17 +512,27 @@ pub(super) fn words_of_people(item: &ItemRow, added: Option<&str>) -> Option<Str
 }
 
 /// Starts an item again at its work, when what it waits for is finished.
-pub(super) fn begin_again(story: &mut Story<'_>, run: RunId, item: &ItemRow, answer: Option<&str>) {
-    story.move_item(run, &item.node, open_state(story, run, item), |moved| {
-        moved.stage = Some(Stage::Work);
-        moved.retries = Some(0);
-        moved.answer = words_of_people(item, answer);
-    });
+pub(super) fn restart_at_work(
+    story: &mut EventBuffer<'_>,
+    run: RunId,
+    item: &ItemRow,
+    answer: Option<&str>,
+) {
+    story.move_item(
+        run,
+        &item.node,
+        initial_open_state(story, run, item),
+        |moved| {
+            moved.stage = Some(Stage::Work);
+            moved.retries = Some(0);
+            moved.answer = join_answers(item, answer);
+        },
+    );
 }
 
 /// Whether all that the plan asks of an item is there, and a person is asked to
 /// approve it.
-fn waits_for_approval(story: &Story<'_>, item: &ItemRow) -> bool {
+fn is_waiting_for_approval(story: &EventBuffer<'_>, item: &ItemRow) -> bool {
     let mut open = story.tables.open_decisions(item.run);
     open.any(|row| row.kind == DecisionKind::Approval && row.node.as_ref() == Some(&item.node))
 }
@@ -508,35 +540,35 @@ fn waits_for_approval(story: &Story<'_>, item: &ItemRow) -> bool {
 /// A person looked at what was made of an item, and wants it otherwise. What was
 /// made by those below it is done again with these words; a look at one of them is
 /// asked for by itself.
-fn reject(
-    story: &mut Story<'_>,
+fn reject_item(
+    story: &mut EventBuffer<'_>,
     (run, decision): (RunId, DecisionId),
     node: &Node,
     why: &str,
 ) -> Result<(), Refusal> {
-    bury_runner(story, run)?;
-    let item = story.item(run, node)?.clone();
-    story.tell_unless_made(decision, Verb::Reject, Some(why));
+    release_dead_runner(story, run)?;
+    let item = story.require_item(run, node)?.clone();
+    story.decide_if_open(decision, Verb::Reject, Some(why));
     if !item.is_leaf() {
-        return redo_below(story, run, &item, Some(why));
+        return redo_done_below(story, run, &item, Some(why));
     }
-    reopen_above(story, run, node);
+    reopen_ancestors(story, run, node);
     let rejected = Rejection {
         by: story.facts.actor.name().to_owned(),
         why: why.to_owned(),
     };
-    story.move_item(run, node, open_state(story, run, &item), |moved| {
+    story.move_item(run, node, initial_open_state(story, run, &item), |moved| {
         moved.stage = Some(Stage::Work);
         moved.retries = Some(0);
         moved.rejected = Some(Box::new(rejected));
     });
-    close_emptied(story, run);
+    advance_emptied_parents(story, run);
     Ok(())
 }
 
 /// Where an item begins: it may have to wait for others.
-pub(super) fn open_state(story: &Story<'_>, run: RunId, item: &ItemRow) -> ItemState {
-    match must_wait(story, run, item) {
+pub(super) fn initial_open_state(story: &EventBuffer<'_>, run: RunId, item: &ItemRow) -> ItemState {
+    match has_to_wait(story, run, item) {
         true => ItemState::Pending,
         false => ItemState::Ready,
     }
@@ -545,26 +577,26 @@ pub(super) fn open_state(story: &Story<'_>, run: RunId, item: &ItemRow) -> ItemS
 /// Somebody wants an item done again that is done. What was made of it stays
 /// on record with its attempts; what waits for it and has not begun waits again.
 pub(super) fn redo_item(
-    story: &mut Story<'_>,
+    story: &mut EventBuffer<'_>,
     run: RunId,
     item: &ItemRow,
     (reason, answer): (&str, Option<&str>),
 ) -> Result<(), Refusal> {
-    let line = story.above(run, &item.node);
+    let line = story.ancestors_of(run, &item.node);
     if let Some(busy) = line.iter().find(|row| is_under_way(row)) {
         return Err(Refusal::BeingWorkedOn(busy.node.clone()));
     }
-    reopen_above(story, run, &item.node);
-    begin_again(story, run, item, answer);
+    reopen_ancestors(story, run, &item.node);
+    restart_at_work(story, run, item, answer);
     let reason = Some(answer.unwrap_or(reason));
-    log_scope(story, run, &item.node, "to be done again", reason);
-    close_emptied(story, run);
+    log_scope_override(story, run, &item.node, "to be done again", reason);
+    advance_emptied_parents(story, run);
     Ok(())
 }
 
 /// Whether something else below `above` than `node` ended badly, which must go
 /// on to show.
-fn another_is_broken(story: &Story<'_>, above: &ItemRow, node: &Node) -> bool {
+fn has_other_broken_item(story: &EventBuffer<'_>, above: &ItemRow, node: &Node) -> bool {
     story
         .tables
         .subtree(above.run, &above.place)
@@ -574,32 +606,34 @@ fn another_is_broken(story: &Story<'_>, above: &ItemRow, node: &Node) -> bool {
 
 /// Items above go on with this one, whatever they had come to without it; what
 /// was asked about them is settled with that.
-pub(super) fn reopen_above(story: &mut Story<'_>, run: RunId, node: &Node) {
+pub(super) fn reopen_ancestors(story: &mut EventBuffer<'_>, run: RunId, node: &Node) {
     // What stands below an item that nobody has begun has not begun either.
     let mut is_begun = true;
-    for above in story.above(run, node).into_iter().rev() {
+    for above in story.ancestors_of(run, node).into_iter().rev() {
         let to = match above.state {
             ItemState::Pending | ItemState::Ready => {
                 is_begun = false;
                 continue;
             }
-            ItemState::Waiting if above.waits_by_plan() => {
+            ItemState::Waiting if above.is_waiting_by_plan() => {
                 is_begun = false;
                 continue;
             }
             ItemState::Working => {
-                story.stage(run, &above.node, Stage::Work);
+                story.set_stage(run, &above.node, Stage::Work);
                 continue;
             }
-            ItemState::Failed | ItemState::Blocked if another_is_broken(story, &above, node) => {
+            ItemState::Failed | ItemState::Blocked
+                if has_other_broken_item(story, &above, node) =>
+            {
                 continue;
             }
-            ItemState::Skipped | ItemState::Dropped if must_wait(story, run, &above) => {
+            ItemState::Skipped | ItemState::Dropped if has_to_wait(story, run, &above) => {
                 ItemState::Pending
             }
-            ItemState::Done if !is_begun && must_wait(story, run, &above) => ItemState::Pending,
+            ItemState::Done if !is_begun && has_to_wait(story, run, &above) => ItemState::Pending,
             ItemState::Done | ItemState::Skipped | ItemState::Dropped
-                if !is_begun || above.is_held_by_wait() =>
+                if !is_begun || above.has_open_wait() =>
             {
                 ItemState::Ready
             }
@@ -614,13 +648,13 @@ pub(super) fn reopen_above(story: &mut Story<'_>, run: RunId, node: &Node) {
         story.move_item(run, &above.node, to, |moved| {
             moved.stage = Some(Stage::Work)
         });
-        story.settle_own(run, &above.node, Verb::Retry);
+        story.settle_decisions_of_node(run, &above.node, Verb::Retry);
     }
 }
 
 /// The decision, when it is open and this may be said to it.
-pub(super) fn open_question(
-    story: &Story<'_>,
+pub(super) fn check_decision_open(
+    story: &EventBuffer<'_>,
     id: DecisionId,
     verb: Verb,
 ) -> Result<DecisionRow, Refusal> {
@@ -633,7 +667,7 @@ pub(super) fn open_question(
             verb: verdict.verb,
         });
     }
-    let fits = row.verbs();
+    let fits = row.allowed_verbs();
     if !fits.contains(&verb) {
         return Err(Refusal::WrongVerb {
             kind: row.kind,
@@ -645,7 +679,7 @@ pub(super) fn open_question(
 }
 
 /// What failed at an item: of a gate, what it printed says more than how it ended.
-fn what_failed(item: &ItemRow) -> Option<String> {
+fn describe_failure(item: &ItemRow) -> Option<String> {
     let error = item.error.clone()?;
     let gate = item.gate_runs.as_ref().filter(|runs| !runs.passed);
     Some(match gate.map(|runs| runs.output.trim()) {
@@ -654,16 +688,16 @@ fn what_failed(item: &ItemRow) -> Option<String> {
     })
 }
 
-pub(super) fn decide_open(
-    story: &mut Story<'_>,
+pub(super) fn apply_verdict(
+    story: &mut EventBuffer<'_>,
     id: DecisionId,
     verb: Verb,
     why: Option<&str>,
 ) -> Result<(), Refusal> {
-    let row = open_question(story, id, verb)?;
+    let row = check_decision_open(story, id, verb)?;
     let why = why.map(str::trim).filter(|why| !why.is_empty());
     if let (Some(id), Verb::Approve) = (&row.memory, verb) {
-        story.tell(Event::MemoryRetired {
+        story.append(Event::MemoryRetired {
             id: id.clone(),
             why: Some(why.unwrap_or("attempts kept failing with it").to_owned()),
             superseded_by: None,
@@ -680,63 +714,63 @@ pub(super) fn decide_open(
         return answer_question(story, &row, verb, why);
     }
     if row.kind == DecisionKind::Request {
-        return match RequestAnswer::of_verb(verb) {
-            Some(answer) => requests::decide_open(story, &row, &answer, why),
+        return match RequestAnswer::from_verb(verb) {
+            Some(answer) => requests::decide_open_request(story, &row, &answer, why),
             None => answer_question(story, &row, verb, why),
         };
     }
     if row.kind == DecisionKind::MergeNeeded && row.node.is_none() {
-        return merging::decide_about_items(story, &row, verb, why);
+        return merging::decide_items_question(story, &row, verb, why);
     }
     // What becomes of a file is seen to by whoever writes it.
     let Some(node) = row.node else {
-        story.tell_unless_made(id, verb, why);
+        story.decide_if_open(id, verb, why);
         return Ok(());
     };
     match verb {
         Verb::Approve if matches!(row.kind, DecisionKind::Claim | DecisionKind::Approval) => {
-            return claims::accept(story, row.run, &node, why);
+            return claims::accept_claim(story, row.run, &node, why);
         }
         Verb::Approve if row.kind == DecisionKind::AgentReview => {
-            return reviewing::approve(story, (row.run, id), &node, why);
+            return reviewing::approve_review(story, (row.run, id), &node, why);
         }
         Verb::Reject if row.kind == DecisionKind::AgentReview => {
             let Some(why) = why else {
                 return Err(Refusal::EmptyAnswer);
             };
-            return reviewing::reject(story, (row.run, id), &node, why);
+            return reviewing::reject_review(story, (row.run, id), &node, why);
         }
         Verb::Approve if row.kind == DecisionKind::Review => {
-            merges::approve(story, row.run, &node)?;
+            merges::approve_merge(story, row.run, &node)?;
         }
         Verb::Reject if matches!(row.kind, DecisionKind::Review | DecisionKind::PullRequest) => {
             let Some(why) = why else {
                 return Err(Refusal::EmptyAnswer);
             };
-            bury_runner(story, row.run)?;
-            let item = story.item(row.run, &node)?.clone();
-            merges::reject_for(story, &item, why);
+            release_dead_runner(story, row.run)?;
+            let item = story.require_item(row.run, &node)?.clone();
+            merges::reject_merge_by_person(story, &item, why);
         }
         Verb::Reject if row.kind == DecisionKind::Approval => {
             let Some(why) = why else {
                 return Err(Refusal::EmptyAnswer);
             };
-            return reject(story, (row.run, id), &node, why);
+            return reject_item(story, (row.run, id), &node, why);
         }
         Verb::Approve if row.kind == DecisionKind::MergeNeeded => {
             // Whoever is told so is not asked again.
             let words = why.unwrap_or("go on without it");
             let told = format!("{}: {words}", row.question);
-            try_again(story, row.run, &node, Some(&told))?;
-            tell_change(story, row.run, &node, Change::WithoutMerge(true));
+            reset_for_retry(story, row.run, &node, Some(&told))?;
+            append_change(story, row.run, &node, ItemChange::WithoutMerge(true));
         }
         Verb::Approve if row.kind == DecisionKind::Wait => {
-            bury_runner(story, row.run)?;
-            waits::go_on(story, row.run, &node, why)?;
+            release_dead_runner(story, row.run)?;
+            waits::skip_wait(story, row.run, &node, why)?;
         }
         Verb::Approve => {
-            resume_or_settle(story, row.run)?;
-            story.tell_unless_made(id, verb, why);
+            resume_at_breakpoint(story, row.run)?;
+            story.decide_if_open(id, verb, why);
             return Ok(());
         }
         Verb::Answer => {
@@ -744,7 +778,7 @@ pub(super) fn decide_open(
                 return Err(Refusal::EmptyAnswer);
             };
             let problem = match row.kind {
-                DecisionKind::BlockedNode => what_failed(story.item(row.run, &node)?),
+                DecisionKind::BlockedNode => describe_failure(story.require_item(row.run, &node)?),
                 DecisionKind::HumanNeeded
                 | DecisionKind::Claim
                 | DecisionKind::MergeNeeded
@@ -762,12 +796,12 @@ pub(super) fn decide_open(
                 | DecisionKind::Approval
                 | DecisionKind::AgentReview => Some(row.question.clone()),
             };
-            try_again(story, row.run, &node, Some(answer))?;
+            reset_for_retry(story, row.run, &node, Some(answer))?;
             // Whoever meets the same again need not ask.
             let problem = problem.unwrap_or_else(|| row.question.clone());
-            remembering::keep_resolution(story, (&problem, answer), Some(node.as_str()), None);
+            remembering::record_resolution(story, (&problem, answer), Some(node.as_str()), None);
         }
-        Verb::Retry => try_again(story, row.run, &node, why)?,
+        Verb::Retry => reset_for_retry(story, row.run, &node, why)?,
         Verb::Skip => return skip_item(story, row.run, &node, why),
         Verb::KeepFile
         | Verb::KeepPiton
@@ -776,26 +810,26 @@ pub(super) fn decide_open(
         | Verb::Defer
         | Verb::Backlog
         | Verb::Settled => {
-            story.tell_unless_made(id, verb, why);
+            story.decide_if_open(id, verb, why);
             return Ok(());
         }
     }
-    story.settle(row.run, &node, verb, why);
-    close_emptied(story, row.run);
+    story.settle_decisions_below(row.run, &node, verb, why);
+    advance_emptied_parents(story, row.run);
     Ok(())
 }
 
 /// Asks a person something that holds nothing up. An item of a plan must be
 /// there; of the project's own an item is there when something is recorded of it.
 pub(super) fn ask_person(
-    story: &mut Story<'_>,
+    story: &mut EventBuffer<'_>,
     (run, node): (RunId, Option<&Node>),
     (question, details): (&str, Option<&str>),
 ) -> Result<(), Refusal> {
     if run != RunId::PROJECT {
-        story.run(run)?;
+        story.require_run(run)?;
         if let Some(node) = node {
-            story.item(run, node)?;
+            story.require_item(run, node)?;
         }
     }
     let said = |text: &str| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
@@ -807,7 +841,7 @@ pub(super) fn ask_person(
 /// The answer to what somebody asked by the way: for the next prompt of the
 /// item, should there be one, and for whoever meets the same again.
 fn answer_question(
-    story: &mut Story<'_>,
+    story: &mut EventBuffer<'_>,
     row: &DecisionRow,
     verb: Verb,
     why: Option<&str>,
@@ -817,18 +851,18 @@ fn answer_question(
             return Err(Refusal::EmptyAnswer);
         };
         if let Some(node) = &row.node {
-            tell_item(story, (row.run, node), &row.question, answer);
+            add_answer_to_item(story, (row.run, node), &row.question, answer);
         }
         let item = row.node.as_ref().map(Node::as_str);
-        remembering::keep_resolution(story, (&row.question, answer), item, None);
+        remembering::record_resolution(story, (&row.question, answer), item, None);
     }
-    story.tell_unless_made(row.id, verb, why);
+    story.decide_if_open(row.id, verb, why);
     Ok(())
 }
 
 /// Puts an answer into the next prompt of an item, after what is there.
-pub(super) fn tell_item(
-    story: &mut Story<'_>,
+pub(super) fn add_answer_to_item(
+    story: &mut EventBuffer<'_>,
     (run, node): (RunId, &Node),
     question: &str,
     answer: &str,
@@ -844,17 +878,17 @@ pub(super) fn tell_item(
         Some(before) => format!("{before}\n\n{answer}"),
         None => answer,
     };
-    story.tell(Event::ItemChanged(Box::new(ItemChanged {
+    story.append(Event::ItemChanged(Box::new(ItemChanged {
         run,
         node: node.clone(),
-        change: Change::Answer(Some(answer)),
+        change: ItemChange::Answer(Some(answer)),
     })));
 }
 
 /// At a breakpoint an approval is a resume; when the run has moved on since,
 /// or is paused for another reason, it is a note.
-fn resume_or_settle(story: &mut Story<'_>, run: RunId) -> Result<(), Refusal> {
-    match story.run(run)?.pause {
+fn resume_at_breakpoint(story: &mut EventBuffer<'_>, run: RunId) -> Result<(), Refusal> {
+    match story.require_run(run)?.pause {
         Some(Pause::Breakpoint { .. }) => resume_run(story, run),
         Some(Pause::Person { .. } | Pause::File | Pause::Limit { .. }) | None => Ok(()),
     }
@@ -862,7 +896,7 @@ fn resume_or_settle(story: &mut Story<'_>, run: RunId) -> Result<(), Refusal> {
 
 /// A parent whose last open child was left out while it had failed goes on to
 /// its own gate, or is done.
-pub(super) fn close_emptied(story: &mut Story<'_>, run: RunId) {
+pub(super) fn advance_emptied_parents(story: &mut EventBuffer<'_>, run: RunId) {
     let emptied: Vec<Node> = story
         .tables
         .tree(run)
@@ -880,7 +914,7 @@ pub(super) fn close_emptied(story: &mut Story<'_>, run: RunId) {
             .item(run, &node)
             .is_some_and(|item| item.state == ItemState::Working)
         {
-            after_work(story, run, &node);
+            advance_after_work(story, run, &node);
         }
     }
 }

@@ -2,9 +2,9 @@
 //! by what is seen there. Which news mean what is the table in
 //! `docs/design/0035-pull-requests.md`.
 
-use super::merges::{queue_again, reject};
-use super::runner::{Held, guard, may_begin, wrong_item};
-use super::story::Story;
+use super::merges::{requeue_unchecked_unit, return_rejected_merge};
+use super::runner::{HeldRun, check_can_begin, check_holder, wrong_item_state};
+use super::story::EventBuffer;
 use crate::attempt::HumanNeeded;
 use crate::decision::{DecisionKind, Verb};
 use crate::event::Event;
@@ -12,61 +12,61 @@ use crate::id::Node;
 use crate::item::{ItemRow, ItemState, Stage};
 use crate::merge::{MergeReturn, MergeState};
 use crate::pull_request::{
-    PullRequestNews, PullRequestRow, PullRequestStep, TakenPullRequest, branch_of,
+    AdoptedPullRequest, PullRequestNews, PullRequestRow, PullRequestStep, branch_of_unit,
 };
 use crate::refusal::Refusal;
 
 /// Whether the work of an item is in a pull request, or waits for a person since it
 /// cannot be brought into one.
-pub(super) fn is_requested(item: &ItemRow) -> bool {
+pub(super) fn is_in_pull_request(item: &ItemRow) -> bool {
     let merge = item.merge();
     merge.is_some_and(|merge| merge.state == MergeState::Requested)
 }
 
 /// Takes the pull request of a unit a step further.
-pub(super) fn step_pull_request(
-    story: &mut Story<'_>,
-    held: Held,
+pub(super) fn apply_pull_request_step(
+    story: &mut EventBuffer<'_>,
+    held: HeldRun,
     node: &Node,
     step: &PullRequestStep,
 ) -> Result<(), Refusal> {
-    guard(story, held)?;
+    check_holder(story, held)?;
     let run = held.0;
-    let item = story.item(run, node)?.clone();
+    let item = story.require_item(run, node)?.clone();
     match step {
-        PullRequestStep::Take(found) => return take(story, &item, found),
+        PullRequestStep::Take(found) => return adopt_pull_request(story, &item, found),
         PullRequestStep::Saw {
             news: news @ PullRequestNews::Lost { .. },
-        } if item.untaken_pull_request().is_some() => {
-            tell_news(story, &item, news);
+        } if item.unadopted_pull_request().is_some() => {
+            append_news(story, &item, news);
             return Ok(());
         }
         PullRequestStep::Ask | PullRequestStep::Opened { .. } | PullRequestStep::Saw { .. } => {}
     }
     let Some(merge) = item.merge() else {
-        return Err(wrong_item(&item));
+        return Err(wrong_item_state(&item));
     };
     let known = item.pull_request().cloned();
     let is_asked = known.as_ref().is_some_and(|known| known.head == merge.work);
     match (merge.state, step) {
         (MergeState::Queued, PullRequestStep::Ask) if !is_asked => {
-            may_begin(story, run)?;
-            let row = story.run(run)?;
+            check_can_begin(story, run)?;
+            let row = story.require_run(run)?;
             let Some(base) = row.pull_request_base(&item) else {
-                return Err(wrong_item(&item));
+                return Err(wrong_item_state(&item));
             };
             // One that others opened has its own.
             let own = known.filter(|it| {
-                !it.is_untaken() && it.number.is_some() && !it.closed && it.merged.is_none()
+                !it.is_unadopted() && it.number.is_some() && !it.closed && it.merged.is_none()
             });
             let (base, branch) = match own {
                 Some(own) => (own.base, own.branch),
                 None => {
-                    let run = row.name_in(story.tables.repository_of(&item));
-                    (base.to_owned(), branch_of(&run, node))
+                    let run = row.name_in_repository(story.tables.repository_of(&item));
+                    (base.to_owned(), branch_of_unit(&run, node))
                 }
             };
-            story.tell(Event::PullRequestAsked {
+            story.append(Event::PullRequestAsked {
                 run,
                 node: node.clone(),
                 head: merge.work.clone(),
@@ -77,24 +77,24 @@ pub(super) fn step_pull_request(
         (MergeState::Queued, PullRequestStep::Opened { head, number, url })
             if is_asked && *head == merge.work =>
         {
-            story.tell(Event::PullRequestOpened {
+            story.append(Event::PullRequestOpened {
                 run,
                 node: node.clone(),
                 number: *number,
                 url: url.clone(),
             });
-            ask(story, &item);
+            ask_about_pull_request(story, &item);
         }
         (MergeState::Queued, PullRequestStep::Saw { news })
             if is_asked && matches!(news, PullRequestNews::Trouble { .. }) =>
         {
-            tell_news(story, &item, news);
-            ask(story, &item);
+            append_news(story, &item, news);
+            ask_about_pull_request(story, &item);
         }
         (MergeState::Requested, PullRequestStep::Saw { news })
-            if known.is_some_and(|known| is_seen(&known, news)) =>
+            if known.is_some_and(|known| is_news_applicable(&known, news)) =>
         {
-            saw(story, &item, news);
+            apply_news(story, &item, news);
         }
         (MergeState::Queued, _)
         | (
@@ -104,14 +104,14 @@ pub(super) fn step_pull_request(
             | MergeState::Passed
             | MergeState::Returned,
             _,
-        ) => return Err(wrong_item(&item)),
+        ) => return Err(wrong_item_state(&item)),
     }
     Ok(())
 }
 
 /// Whether such news can be of what is known: of one in which the work does not stand yet
 /// only that it was merged.
-fn is_seen(known: &PullRequestRow, news: &PullRequestNews) -> bool {
+fn is_news_applicable(known: &PullRequestRow, news: &PullRequestNews) -> bool {
     match news {
         PullRequestNews::Merged { .. } | PullRequestNews::MergedBefore { .. } => {
             known.number.is_some()
@@ -127,18 +127,22 @@ fn is_seen(known: &PullRequestRow, news: &PullRequestNews) -> bool {
 
 /// The unit goes on with what others left in a pull request: it waits there, where they
 /// waited for a person, and is reviewed first otherwise.
-fn take(story: &mut Story<'_>, item: &ItemRow, found: &TakenPullRequest) -> Result<(), Refusal> {
+fn adopt_pull_request(
+    story: &mut EventBuffer<'_>,
+    item: &ItemRow,
+    found: &AdoptedPullRequest,
+) -> Result<(), Refusal> {
     let (run, node) = (item.run, &item.node);
-    let row = story.run(run)?;
+    let row = story.require_run(run)?;
     let goes_there = row
         .lanes
         .as_ref()
         .is_some_and(|lanes| lanes.terms.pull_requests);
-    if !goes_there || item.untaken_pull_request() != Some(found.number) {
-        return Err(wrong_item(item));
+    if !goes_there || item.unadopted_pull_request() != Some(found.number) {
+        return Err(wrong_item_state(item));
     }
-    let is_reviewed = item.state == ItemState::Ready && row.policy.awaits_review(item);
-    let TakenPullRequest {
+    let is_reviewed = item.state == ItemState::Ready && row.policy.is_awaiting_review(item);
+    let AdoptedPullRequest {
         number,
         url,
         head,
@@ -146,7 +150,7 @@ fn take(story: &mut Story<'_>, item: &ItemRow, found: &TakenPullRequest) -> Resu
         base,
     } = found.clone();
     let repository = story.tables.repository_of(item).map(str::to_owned);
-    story.tell(Event::PullRequestTaken {
+    story.append(Event::PullRequestTaken {
         run,
         repository,
         node: node.clone(),
@@ -160,52 +164,52 @@ fn take(story: &mut Story<'_>, item: &ItemRow, found: &TakenPullRequest) -> Resu
         true => Stage::Review,
         false => Stage::Merge,
     };
-    story.settle_own(run, node, Verb::Settled);
+    story.settle_decisions_of_node(run, node, Verb::Settled);
     story.move_item(run, node, ItemState::Working, |moved| {
         moved.stage = Some(stage);
     });
     if !is_reviewed {
-        story.tell(Event::MergeQueued {
+        story.append(Event::MergeQueued {
             run,
             node: node.clone(),
             work: head,
             evidence: Vec::new(),
             review: false,
         });
-        story.tell(Event::PullRequestOpened {
+        story.append(Event::PullRequestOpened {
             run,
             node: node.clone(),
             number,
             url,
         });
-        ask(story, item);
+        ask_about_pull_request(story, item);
     }
     Ok(())
 }
 
-fn tell_news(story: &mut Story<'_>, item: &ItemRow, news: &PullRequestNews) {
-    story.tell(Event::PullRequestSeen {
+fn append_news(story: &mut EventBuffer<'_>, item: &ItemRow, news: &PullRequestNews) {
+    story.append(Event::PullRequestSeen {
         run: item.run,
         node: item.node.clone(),
         news: news.clone(),
     });
 }
 
-fn saw(story: &mut Story<'_>, item: &ItemRow, news: &PullRequestNews) {
-    tell_news(story, item, news);
+fn apply_news(story: &mut EventBuffer<'_>, item: &ItemRow, news: &PullRequestNews) {
+    append_news(story, item, news);
     match news {
         PullRequestNews::Merged { .. } | PullRequestNews::MergedBefore { .. } => {
-            queue_again(story, item);
-            story.settle_own(item.run, &item.node, Verb::Settled);
+            requeue_unchecked_unit(story, item);
+            story.settle_decisions_of_node(item.run, &item.node, Verb::Settled);
         }
         PullRequestNews::Words { by, words, .. } => {
-            let name = item.pull_request().map(PullRequestRow::name);
+            let name = item.pull_request().map(PullRequestRow::display_name);
             let why = MergeReturn::Rejected {
                 by: by.clone(),
                 why: format!("at {}: {words}", name.unwrap_or_default()),
             };
-            reject(story, item, why);
-            story.settle_own(item.run, &item.node, Verb::Settled);
+            return_rejected_merge(story, item, why);
+            story.settle_decisions_of_node(item.run, &item.node, Verb::Settled);
         }
         // Of one that is known there is no such news.
         PullRequestNews::Lost { .. } => {}
@@ -213,7 +217,7 @@ fn saw(story: &mut Story<'_>, item: &ItemRow, news: &PullRequestNews) {
         | PullRequestNews::Open
         | PullRequestNews::Held { .. }
         | PullRequestNews::Trouble { .. } => {
-            story.settle_own(item.run, &item.node, Verb::Settled);
+            story.settle_decisions_of_node(item.run, &item.node, Verb::Settled);
             let Some(now) = story.tables.item(item.run, &item.node).cloned() else {
                 return;
             };
@@ -227,26 +231,26 @@ fn saw(story: &mut Story<'_>, item: &ItemRow, news: &PullRequestNews) {
                 | PullRequestNews::Words { .. }
                 | PullRequestNews::Trouble { .. } => None,
             };
-            ask_with(story, &now, details);
+            ask_with_details(story, &now, details);
         }
     }
 }
 
 /// The unit waits, and people know for what.
-fn ask(story: &mut Story<'_>, item: &ItemRow) {
+fn ask_about_pull_request(story: &mut EventBuffer<'_>, item: &ItemRow) {
     let Some(now) = story.tables.item(item.run, &item.node).cloned() else {
         return;
     };
-    ask_with(story, &now, now.summary.clone());
+    ask_with_details(story, &now, now.summary.clone());
 }
 
-fn ask_with(story: &mut Story<'_>, item: &ItemRow, details: Option<String>) {
+fn ask_with_details(story: &mut EventBuffer<'_>, item: &ItemRow, details: Option<String>) {
     let Some(known) = item.pull_request() else {
         return;
     };
     let (run, node) = (item.run, &item.node);
     let human = HumanNeeded {
-        reason: question(node, known),
+        reason: pull_request_question(node, known),
         details,
     };
     if item.state == ItemState::Waiting {
@@ -257,12 +261,12 @@ fn ask_with(story: &mut Story<'_>, item: &ItemRow, details: Option<String>) {
         moved.human = Some(human.clone());
     });
     let kind = DecisionKind::PullRequest;
-    story.ask(kind, run, node, human.reason, human.details);
+    story.ask_about_node(kind, run, node, human.reason, human.details);
 }
 
 /// What a person is asked, or told that is waited for.
-fn question(node: &Node, known: &PullRequestRow) -> String {
-    let name = known.name();
+fn pull_request_question(node: &Node, known: &PullRequestRow) -> String {
+    let name = known.display_name();
     let at = match &known.url {
         Some(url) => format!(": {url}"),
         None => String::new(),

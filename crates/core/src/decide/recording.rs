@@ -2,16 +2,16 @@
 
 use uuid::Uuid;
 
-use super::remembering::{keep_resolution, learn_from_report};
-use super::story::Story;
-use crate::attempt::{AttemptRow, Outcome, Report, ToldAttempt};
+use super::remembering::{learn_from_report, record_resolution};
+use super::story::EventBuffer;
+use crate::attempt::{AttemptRow, Outcome, Report, ReportedAttempt};
 use crate::entry::{Entry, EntryType};
 use crate::event::{Event, ItemPlanned, RunPlanned};
 use crate::evidence::ClaimOverrides;
-use crate::id::{AttemptId, Node, Place, RunId};
+use crate::id::{AttemptId, Node, RunId, TreePosition};
 use crate::item::{Evidence, ItemRow, ItemState};
-use crate::name::{Space, entry_name, free, slug};
-use crate::plan::{Order, Past, PlannedItem};
+use crate::name::{Space, entry_name, free_name, slug};
+use crate::plan::{ImportedItemHistory, Order, PlannedItem};
 use crate::policy::Policy;
 use crate::refusal::Refusal;
 
@@ -20,65 +20,67 @@ const OWN_FACE: &str = "piton";
 const OWN_NAME: &str = "project";
 
 /// Logs an entry under the name that it has, or under a fresh one.
-pub(super) fn log(story: &mut Story<'_>, mut entry: Entry) {
+pub(super) fn log_entry(story: &mut EventBuffer<'_>, mut entry: Entry) {
     if entry.name.is_none() {
-        let is_taken = |name: &str| is_name(story, Space::Entry, name);
-        entry.name = Some(entry_name(story.rows.now, chance(story), is_taken));
+        let is_taken = |name: &str| is_name_taken(story, Space::Entry, name);
+        entry.name = Some(entry_name(story.rows.now, fresh_uuid(story), is_taken));
     }
-    tell_entry(story, entry);
+    append_entry(story, entry);
 }
 
 /// Keeps an entry, and what it says of how something was resolved.
-pub(super) fn tell_entry(story: &mut Story<'_>, entry: Entry) {
-    let problem = entry.text("issue").or_else(|| entry.text("description"));
-    let resolved = problem.zip(entry.text("resolution"));
+pub(super) fn append_entry(story: &mut EventBuffer<'_>, entry: Entry) {
+    let problem = entry
+        .text_field("issue")
+        .or_else(|| entry.text_field("description"));
+    let resolved = problem.zip(entry.text_field("resolution"));
     if entry.kind == EntryType::DebugResolved
         && let Some(resolved) = resolved
     {
         let at = entry.at.as_deref().and_then(|at| at.parse().ok());
-        keep_resolution(story, resolved, entry.task_id.as_deref(), at);
+        record_resolution(story, resolved, entry.task_id.as_deref(), at);
     }
-    story.tell(Event::EntryLogged(Box::new(entry)));
+    story.append(Event::EntryLogged(Box::new(entry)));
 }
 
 /// Whether a name of a space is known here.
-pub(super) fn is_name(story: &Story<'_>, space: Space, name: &str) -> bool {
-    story.tables.named(space, name).is_some()
+pub(super) fn is_name_taken(story: &EventBuffer<'_>, space: Space, name: &str) -> bool {
+    story.tables.find_name(space, name).is_some()
 }
 
 /// A fresh id for each event of the story.
-fn chance(story: &Story<'_>) -> Uuid {
-    let nth = u128::try_from(story.told()).unwrap_or(0);
+fn fresh_uuid(story: &EventBuffer<'_>) -> Uuid {
+    let nth = u128::try_from(story.event_count()).unwrap_or(0);
     Uuid::from_u128(story.facts.decision.0.as_u128() ^ (nth << 8))
 }
 
 /// The name that the next attempt at an item has in `.ralph/progress.json`.
-pub(super) fn attempt_name(story: &Story<'_>, item: &str, number: u32) -> String {
-    let tag = story.rows.naming.tag();
+pub(super) fn next_attempt_name(story: &EventBuffer<'_>, item: &str, number: u32) -> String {
+    let tag = story.rows.naming.attempt_tag();
     let tag = tag.map(|tag| format!("{tag}-")).unwrap_or_default();
     let base = format!("{}-{tag}{number}", slug(item));
-    free(&base, |name| is_name(story, Space::Attempt, name))
+    free_name(&base, |name| is_name_taken(story, Space::Attempt, name))
 }
 
 /// Logs among the sessions what came of an attempt: see the table of states in
 /// `docs/formats/agent-os.md`.
 pub(super) fn log_attempt(
-    story: &mut Story<'_>,
+    story: &mut EventBuffer<'_>,
     (run, node): (RunId, &Node),
     report: &Report,
     (at, took_s): (Option<String>, Option<u64>),
 ) {
     let entry = Entry {
         at,
-        ..Entry::of_attempt(report, took_s)
+        ..Entry::from_attempt(report, took_s)
     };
-    let entry = about_item(story, (run, node), entry);
-    log(story, entry);
+    let entry = with_item(story, (run, node), entry);
+    log_entry(story, entry);
 }
 
 /// Logs among the sessions that an item was done whose attempt waited for its
 /// check or for a person.
-pub(super) fn log_completed(story: &mut Story<'_>, item: &ItemRow, attempt: AttemptId) {
+pub(super) fn log_completed(story: &mut EventBuffer<'_>, item: &ItemRow, attempt: AttemptId) {
     let is_asked_for = story.attempts_at.as_ref() == Some(&item.node);
     let row = story.tables.attempt(attempt).filter(|_| is_asked_for);
     let took_s = row.and_then(AttemptRow::duration_s);
@@ -91,24 +93,24 @@ pub(super) fn log_completed(story: &mut Story<'_>, item: &ItemRow, attempt: Atte
         ),
         files: did.as_ref().and_then(|did| did.files.clone()),
         commits: did.and_then(|did| did.commits),
-        ..Report::bare(Outcome::Completed)
+        ..Report::with_outcome(Outcome::Completed)
     };
     log_attempt(story, (item.run, &item.node), &report, (None, took_s));
 }
 
 /// An entry about an item, named by its run and node.
-pub(super) fn about(
-    story: &Story<'_>,
+pub(super) fn entry_about(
+    story: &EventBuffer<'_>,
     run: RunId,
     node: &Node,
     kind: EntryType,
     what: &str,
 ) -> Entry {
-    let entry = Entry::bare(kind).saying("description", what);
-    about_item(story, (run, node), entry)
+    let entry = Entry::with_type(kind).with_text("description", what);
+    with_item(story, (run, node), entry)
 }
 
-fn about_item(story: &Story<'_>, (run, node): (RunId, &Node), entry: Entry) -> Entry {
+fn with_item(story: &EventBuffer<'_>, (run, node): (RunId, &Node), entry: Entry) -> Entry {
     let own = run == RunId::PROJECT;
     let name = story.tables.run(run).map(|row| row.name.clone());
     Entry {
@@ -118,11 +120,14 @@ fn about_item(story: &Story<'_>, (run, node): (RunId, &Node), entry: Entry) -> E
     }
 }
 
-pub(super) fn tell_attempt(story: &mut Story<'_>, told: &ToldAttempt) -> Result<(), Refusal> {
+pub(super) fn import_attempt(
+    story: &mut EventBuffer<'_>,
+    told: &ReportedAttempt,
+) -> Result<(), Refusal> {
     let name = told.name.clone();
-    let is_taken = |name: &str| is_name(story, Space::Attempt, name);
-    let name = name.map(|name| free(&name, is_taken));
-    let told = keep_attempt(story, told, name, Learns::Yes)?;
+    let is_taken = |name: &str| is_name_taken(story, Space::Attempt, name);
+    let name = name.map(|name| free_name(&name, is_taken));
+    let told = append_attempt(story, told, name, LearningMode::Yes)?;
     let at = told.ended_at.map(|at| at.to_string());
     let took_s = told.report.duration_s;
     log_attempt(story, (told.run, &told.node), &told.report, (at, took_s));
@@ -131,48 +136,48 @@ pub(super) fn tell_attempt(story: &mut Story<'_>, told: &ToldAttempt) -> Result<
 
 /// Whether what an attempt noticed is learned from.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Learns {
+enum LearningMode {
     Yes,
     /// A file says what was learned from its entries, if anything was.
     No,
 }
 
 /// Keeps an attempt, with its item if that is not known yet.
-fn keep_attempt(
-    story: &mut Story<'_>,
-    told: &ToldAttempt,
+fn append_attempt(
+    story: &mut EventBuffer<'_>,
+    told: &ReportedAttempt,
     name: Option<String>,
-    learns: Learns,
-) -> Result<ToldAttempt, Refusal> {
+    learns: LearningMode,
+) -> Result<ReportedAttempt, Refusal> {
     let (run, node) = (told.run, &told.node);
     if run == RunId::PROJECT {
-        own_item(story, node, &told.item);
+        ensure_project_item(story, node, &told.item);
     }
-    let item = story.item(run, node)?.clone();
+    let item = story.require_item(run, node)?.clone();
     let number = told.number.unwrap_or(item.attempts + 1);
-    let name = name.unwrap_or_else(|| attempt_name(story, &told.item, number));
+    let name = name.unwrap_or_else(|| next_attempt_name(story, &told.item, number));
     let mut report = told.report.clone();
-    if learns == Learns::Yes {
+    if learns == LearningMode::Yes {
         learn_from_report(story, &mut report, (&told.item, &name), &[]);
     }
-    let told = ToldAttempt {
+    let told = ReportedAttempt {
         number: Some(number),
         name: Some(name),
         report,
         ..told.clone()
     };
-    story.tell(Event::AttemptTold(Box::new(told.clone())));
+    story.append(Event::AttemptTold(Box::new(told.clone())));
     if run == RunId::PROJECT {
-        move_own(story, node, &told.report);
+        move_project_item(story, node, &told.report);
     }
     Ok(told)
 }
 
 /// Makes the project's own run, unless it is there.
-pub(super) fn own_run(story: &mut Story<'_>) {
+pub(super) fn ensure_project_run(story: &mut EventBuffer<'_>) {
     let run = RunId::PROJECT;
     if story.tables.run(run).is_none() {
-        story.tell(Event::RunPlanned(Box::new(RunPlanned {
+        story.append(Event::RunPlanned(Box::new(RunPlanned {
             run,
             name: OWN_NAME.to_owned(),
             face: OWN_FACE.to_owned(),
@@ -186,9 +191,9 @@ pub(super) fn own_run(story: &mut Story<'_>) {
 }
 
 /// Makes an item of the project's own run, unless it is there.
-fn own_item(story: &mut Story<'_>, node: &Node, id: &str) {
+fn ensure_project_item(story: &mut EventBuffer<'_>, node: &Node, id: &str) {
     let run = RunId::PROJECT;
-    own_run(story);
+    ensure_project_run(story);
     if story.tables.item(run, node).is_some() {
         return;
     }
@@ -197,12 +202,12 @@ fn own_item(story: &mut Story<'_>, node: &Node, id: &str) {
         .last_root(run)
         .and_then(|root| root.place.0.first())
         .map_or(0, |last| last + 1);
-    story.tell(Event::ItemPlanned(Box::new(ItemPlanned {
+    story.append(Event::ItemPlanned(Box::new(ItemPlanned {
         run,
         item: PlannedItem {
             node: node.clone(),
             id: id.to_owned(),
-            place: Place(vec![index]),
+            place: TreePosition(vec![index]),
             state: ItemState::Ready,
             prompt: None,
             model: None,
@@ -211,11 +216,11 @@ fn own_item(story: &mut Story<'_>, node: &Node, id: &str) {
             approval: false,
             depends_on: Vec::new(),
             native: None,
-            past: Past::default(),
+            past: ImportedItemHistory::default(),
             piece_of: None,
             injected: None,
             claims: ClaimOverrides::default(),
-            turn: crate::plan::Turn::default(),
+            turn: crate::plan::ItemTurn::default(),
             scope: crate::scope::FileScope::default(),
             repository: None,
             wait: None,
@@ -224,7 +229,7 @@ fn own_item(story: &mut Story<'_>, node: &Node, id: &str) {
 }
 
 /// An item of no plan stands where its last attempt left it.
-fn move_own(story: &mut Story<'_>, node: &Node, report: &Report) {
+fn move_project_item(story: &mut EventBuffer<'_>, node: &Node, report: &Report) {
     let run = RunId::PROJECT;
     let to = match report.outcome {
         Outcome::Completed => ItemState::Done,
@@ -248,7 +253,7 @@ fn move_own(story: &mut Story<'_>, node: &Node, report: &Report) {
 }
 
 pub(super) fn resolve_blocker(
-    story: &mut Story<'_>,
+    story: &mut EventBuffer<'_>,
     spec: Option<&str>,
     task_id: Option<&str>,
     resolution: &str,
@@ -262,9 +267,13 @@ pub(super) fn resolve_blocker(
         return Err(Refusal::NotBlocked(task.to_owned()));
     };
     let last = known.entries.last().map(|row| &row.entry);
-    let said = last.and_then(|entry| entry.text("issue").or_else(|| entry.text("description")));
+    let said = last.and_then(|entry| {
+        entry
+            .text_field("issue")
+            .or_else(|| entry.text_field("description"))
+    });
     let issue = said.unwrap_or("a blocker was resolved").to_owned();
-    story.tell(Event::BlockerResolved {
+    story.append(Event::BlockerResolved {
         spec: spec.map(str::to_owned),
         task_id: task_id.map(str::to_owned),
         resolution: resolution.to_owned(),
@@ -272,22 +281,22 @@ pub(super) fn resolve_blocker(
     let entry = Entry {
         spec: spec.map(str::to_owned),
         task_id: task_id.map(str::to_owned),
-        ..Entry::bare(EntryType::DebugResolved)
-            .saying("description", "a blocker was resolved")
-            .saying("issue", issue)
-            .saying("resolution", resolution)
+        ..Entry::with_type(EntryType::DebugResolved)
+            .with_text("description", "a blocker was resolved")
+            .with_text("issue", issue)
+            .with_text("resolution", resolution)
     };
-    log(story, entry);
+    log_entry(story, entry);
     Ok(())
 }
 
-pub(super) fn turn_face(story: &mut Story<'_>, path: &str, face: &str, on: bool) {
+pub(super) fn set_native_file(story: &mut EventBuffer<'_>, path: &str, face: &str, on: bool) {
     let same = story
         .tables
-        .faces()
+        .native_files()
         .any(|row| row.path == path && row.face == face && row.on == on);
     if !same {
-        story.tell(Event::FaceTurned {
+        story.append(Event::FaceTurned {
             path: path.to_owned(),
             face: face.to_owned(),
             on,
@@ -296,10 +305,10 @@ pub(super) fn turn_face(story: &mut Story<'_>, path: &str, face: &str, on: bool)
 }
 
 /// The part of keeping an attempt that taking a file shares.
-pub(super) fn keep_found_attempt(
-    story: &mut Story<'_>,
-    told: &ToldAttempt,
+pub(super) fn append_imported_attempt(
+    story: &mut EventBuffer<'_>,
+    told: &ReportedAttempt,
     name: String,
 ) -> Result<(), Refusal> {
-    keep_attempt(story, told, Some(name), Learns::No).map(drop)
+    append_attempt(story, told, Some(name), LearningMode::No).map(drop)
 }

@@ -1,20 +1,20 @@
 //! What becomes of an item after an attempt that did not complete: the plan's
 //! own retries, what recovery says, or a person.
 
-use super::advance::{give_up, give_up_after, leave_out};
-use super::people::log_scope;
-use super::story::Story;
+use super::advance::{give_up_item, give_up_item_with_details, skip_node};
+use super::people::log_scope_override;
+use super::story::EventBuffer;
 use crate::attempt::{Outcome, RecoveryAction};
-use crate::classify::Category;
+use crate::classify::FailureCategory;
 use crate::id::{Node, RunId};
 use crate::item::{ItemRow, ItemState, Stage};
-use crate::policy::NextTry;
-use crate::recover::{FOLLOWED_MAX, Followed, Recovery};
+use crate::policy::RetryTime;
+use crate::recover::{FOLLOWED_MAX, FollowedRecovery, Recovery};
 
 /// An attempt, or a gate, that failed.
-pub(super) struct Failed<'a> {
+pub(super) struct FailedWork<'a> {
     pub(super) outcome: Outcome,
-    pub(super) category: Category,
+    pub(super) category: FailureCategory,
     pub(super) error: &'a str,
     /// What to do now; none where nobody looked.
     pub(super) recovery: Option<&'a Recovery>,
@@ -24,7 +24,7 @@ pub(super) struct Failed<'a> {
 
 /// What of a recovery is followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Way {
+enum RecoveryStep {
     /// What is remembered goes into the next attempt.
     Remembered,
     Repair,
@@ -34,50 +34,58 @@ enum Way {
 
 /// A failure: what is seen of its cause comes first, then what the memory has
 /// and the plan's own retries, then a person.
-pub(super) fn fail(story: &mut Story<'_>, run: RunId, node: &Node, failed: &Failed<'_>) {
+pub(super) fn fail_item(
+    story: &mut EventBuffer<'_>,
+    run: RunId,
+    node: &Node,
+    failed: &FailedWork<'_>,
+) {
     let Some(item) = story.tables.item(run, node).cloned() else {
         return;
     };
-    let again = retry_of_the_plan(story, &item, failed);
+    let again = plan_retry(story, &item, failed);
     let times = item.recovery.as_ref().map_or(0, |before| before.times);
     // What holds others has no work of its own that could be tried again.
     let has_own_work = item.is_leaf() && item.stage != Stage::Resolve;
     let recovery = failed.recovery.filter(|_| has_own_work);
     let way = recovery
-        .and_then(|recovery| Some((way(&item, recovery)?, recovery)))
+        .and_then(|recovery| Some((choose_recovery_step(&item, recovery)?, recovery)))
         .filter(|(way, _)| {
             if failed.is_of_check {
-                return *way != Way::LeaveOut && item.check_recoveries == 0;
+                return *way != RecoveryStep::LeaveOut && item.check_recoveries == 0;
             }
-            let by_the_plan = *way == Way::Remembered && again.is_some();
-            by_the_plan || *way == Way::LeaveOut || times < FOLLOWED_MAX
+            let by_the_plan = *way == RecoveryStep::Remembered && again.is_some();
+            by_the_plan || *way == RecoveryStep::LeaveOut || times < FOLLOWED_MAX
         });
-    let begin = |story: &mut Story<'_>, stage, retries, recovery: &Recovery| {
+    let begin = |story: &mut EventBuffer<'_>, stage, retries, recovery: &Recovery| {
         story.move_item(run, node, ItemState::Ready, |moved| {
             moved.stage = Some(stage);
             moved.retries = retries;
             moved.error = Some(failed.error.to_owned());
-            moved.recovery = Some(Box::new(Followed::of(recovery, times + 1)));
+            moved.recovery = Some(Box::new(FollowedRecovery::from_recovery(
+                recovery,
+                times + 1,
+            )));
         });
     };
     match (way, again) {
-        (Some((Way::LeaveOut, recovery)), _) => {
+        (Some((RecoveryStep::LeaveOut, recovery)), _) => {
             let why = recovery.guidance.as_str();
-            log_scope(story, run, node, "left out", Some(why));
-            leave_out(story, run, node, Some(why));
+            log_scope_override(story, run, node, "left out", Some(why));
+            skip_node(story, run, node, Some(why));
         }
         // What is done after the repair is another try.
-        (Some((Way::Repair, recovery)), _) => {
+        (Some((RecoveryStep::Repair, recovery)), _) => {
             begin(story, Stage::Repair, Some(item.retries + 1), recovery);
         }
-        (Some((Way::Split, recovery)), _) => begin(story, Stage::Split, None, recovery),
-        (Some((Way::Remembered, recovery)), None) => {
+        (Some((RecoveryStep::Split, recovery)), _) => begin(story, Stage::Split, None, recovery),
+        (Some((RecoveryStep::Remembered, recovery)), None) => {
             begin(story, Stage::Work, Some(item.retries + 1), recovery);
         }
         (way, Some(next)) => {
             let (to, until) = match next {
-                NextTry::AtOnce => (ItemState::Ready, None),
-                NextTry::After(until) => (ItemState::Waiting, Some(until)),
+                RetryTime::AtOnce => (ItemState::Ready, None),
+                RetryTime::After(until) => (ItemState::Waiting, Some(until)),
             };
             // What was returned by the merge queue is still to be resolved.
             let stage = if item.stage == Stage::Resolve {
@@ -90,7 +98,8 @@ pub(super) fn fail(story: &mut Story<'_>, run: RunId, node: &Node, failed: &Fail
                 moved.until = until;
                 moved.retries = Some(item.retries + 1);
                 moved.error = Some(failed.error.to_owned());
-                moved.recovery = way.map(|(_, said)| Box::new(Followed::of(said, times)));
+                moved.recovery =
+                    way.map(|(_, said)| Box::new(FollowedRecovery::from_recovery(said, times)));
             });
         }
         (None, None) => {
@@ -101,8 +110,8 @@ pub(super) fn fail(story: &mut Story<'_>, run: RunId, node: &Node, failed: &Fail
             };
             let considered = failed
                 .recovery
-                .and_then(|recovery| considered(recovery, times));
-            give_up_after(
+                .and_then(|recovery| describe_considered(recovery, times));
+            give_up_item_with_details(
                 story,
                 (run, node),
                 state,
@@ -115,33 +124,42 @@ pub(super) fn fail(story: &mut Story<'_>, run: RunId, node: &Node, failed: &Fail
 
 /// When the plan's own retries would try it again. What an agent says that it
 /// cannot be done is no case for them.
-fn retry_of_the_plan(story: &Story<'_>, item: &ItemRow, failed: &Failed<'_>) -> Option<NextTry> {
+fn plan_retry(
+    story: &EventBuffer<'_>,
+    item: &ItemRow,
+    failed: &FailedWork<'_>,
+) -> Option<RetryTime> {
     if failed.outcome == Outcome::Blocked || failed.is_of_check || !item.is_leaf() {
         return None;
     }
     let policy = &story.tables.run(item.run)?.policy;
     policy
         .retry
-        .next(failed.category, item.retries, story.rows.now)
+        .next_try(failed.category, item.retries, story.rows.now)
 }
 
 /// What of a recovery can be followed at this item; none where the plan's
 /// retries or a person decide.
-fn way(item: &ItemRow, recovery: &Recovery) -> Option<Way> {
+fn choose_recovery_step(item: &ItemRow, recovery: &Recovery) -> Option<RecoveryStep> {
     let last = item.recovery.as_ref().map(|before| before.action);
     let again = last == Some(recovery.action);
     match recovery.action {
-        RecoveryAction::Skip => Some(Way::LeaveOut),
-        RecoveryAction::FixState => (!again).then_some(Way::Repair),
+        RecoveryAction::Skip => Some(RecoveryStep::LeaveOut),
+        RecoveryAction::FixState => (!again).then_some(RecoveryStep::Repair),
         // A piece is small already; were it split, its pieces could be, too.
-        RecoveryAction::BreakChunks => (!again && item.piece_of.is_none()).then_some(Way::Split),
-        RecoveryAction::Retry => recovery.rule.has_news().then_some(Way::Remembered),
+        RecoveryAction::BreakChunks => {
+            (!again && item.piece_of.is_none()).then_some(RecoveryStep::Split)
+        }
+        RecoveryAction::Retry => recovery
+            .rule
+            .has_new_guidance()
+            .then_some(RecoveryStep::Remembered),
         RecoveryAction::Manual => None,
     }
 }
 
-fn considered(recovery: &Recovery, times: u32) -> Option<String> {
-    let mut lines = recovery.considered();
+fn describe_considered(recovery: &Recovery, times: u32) -> Option<String> {
+    let mut lines = recovery.describe_considered();
     if recovery.action != RecoveryAction::Manual {
         lines.push(match times {
             FOLLOWED_MAX.. => format!("it went on without a person {times} times in a row"),
@@ -153,14 +171,14 @@ fn considered(recovery: &Recovery, times: u32) -> Option<String> {
 
 /// The workspace was put in order, or could not be: the work begins again, and
 /// shows which.
-pub(super) fn after_repair(story: &mut Story<'_>, run: RunId, node: &Node) {
+pub(super) fn advance_after_repair(story: &mut EventBuffer<'_>, run: RunId, node: &Node) {
     story.move_item(run, node, ItemState::Ready, |moved| {
         moved.stage = Some(Stage::Work)
     });
 }
 
 /// The agent that was to split the item named no pieces: a person decides.
-pub(super) fn not_split(story: &mut Story<'_>, run: RunId, node: &Node, said: &str) {
+pub(super) fn fail_split(story: &mut EventBuffer<'_>, run: RunId, node: &Node, said: &str) {
     let before = story.tables.item(run, node);
     let before = before.and_then(|item| item.error.clone());
     let not_split = format!("it was to be split, and the agent named no pieces: {said}");
@@ -168,5 +186,5 @@ pub(super) fn not_split(story: &mut Story<'_>, run: RunId, node: &Node, said: &s
         Some(before) => format!("{before}; {not_split}"),
         None => not_split,
     };
-    give_up(story, run, node, ItemState::Failed, &error);
+    give_up_item(story, run, node, ItemState::Failed, &error);
 }

@@ -2,67 +2,71 @@
 
 use jiff::Timestamp;
 
-use super::story::Story;
+use super::story::EventBuffer;
 use crate::attempt::Report;
 use crate::decision::Verb;
 use crate::event::Event;
-use crate::extract::learnings;
+use crate::extract::extract_learnings;
 use crate::id::{AttemptId, RunId};
 use crate::item::{ItemRow, ItemState, Stage};
-use crate::memory::{Memory, MemoryKind, MemoryRow, Source};
-use crate::name::{Named, Space};
-use crate::recall::{ALIKE_FROM, Document, alike};
+use crate::memory::{Memory, MemoryKind, MemoryRow, MemorySource};
+use crate::name::{NamedRow, Space};
+use crate::recall::{ALIKE_FROM, MemoryDocument, document_similarity};
 use crate::refusal::Refusal;
 use crate::trust::is_doubted;
 
 /// Keeps something worth knowing under its own id, or under the next one.
-pub(super) fn add(story: &mut Story<'_>, memory: &Memory) -> Result<(), Refusal> {
-    if let Some((title, id)) = followed_sign(story, memory) {
+pub(super) fn add_memory(story: &mut EventBuffer<'_>, memory: &Memory) -> Result<(), Refusal> {
+    if let Some((title, id)) = find_followed_guardrail(story, memory) {
         return Err(Refusal::Remembered { title, id });
     }
-    keep(story, memory);
+    record_memory(story, memory);
     Ok(())
 }
 
 /// The title of a guardrail that is followed already, and its id.
-fn followed_sign(story: &Story<'_>, memory: &Memory) -> Option<(String, String)> {
-    let title = sign_title(memory)?;
-    let Named::Memory(id) = &story.tables.named(Space::Sign, title)?.of else {
+fn find_followed_guardrail(story: &EventBuffer<'_>, memory: &Memory) -> Option<(String, String)> {
+    let title = guardrail_title(memory)?;
+    let NamedRow::Memory(id) = &story.tables.find_name(Space::Sign, title)?.of else {
         return None;
     };
-    let row = story.tables.remembered(id);
+    let row = story.tables.find_memory(id);
     let is_followed = row.is_none_or(MemoryRow::is_followed);
     is_followed.then(|| (title.to_owned(), id.clone()))
 }
 
-fn sign_title(memory: &Memory) -> Option<&str> {
+fn guardrail_title(memory: &Memory) -> Option<&str> {
     let title = memory.title.as_deref();
     title.filter(|_| memory.kind == MemoryKind::Guardrail)
 }
 
 /// Keeps it, and says under which id.
-pub(super) fn keep(story: &mut Story<'_>, memory: &Memory) -> String {
-    let own = memory
-        .id
-        .clone()
-        .filter(|id| memory.kind.number(id).is_some() && story.tables.remembered(id).is_none());
+pub(super) fn record_memory(story: &mut EventBuffer<'_>, memory: &Memory) -> String {
+    let own = memory.id.clone().filter(|id| {
+        memory.kind.parse_number(id).is_some() && story.tables.find_memory(id).is_none()
+    });
     let id = own.unwrap_or_else(|| {
         let free = story.free_numbers[memory.kind as usize];
-        let is_given = |number| story.tables.remembered(&memory.kind.id(number)).is_some();
-        let number = free.first(is_given);
-        story.free_numbers[memory.kind as usize] = free.after(number);
-        memory.kind.id(number)
+        let is_given = |number| {
+            story
+                .tables
+                .find_memory(&memory.kind.format_id(number))
+                .is_some()
+        };
+        let number = free.first_free(is_given);
+        story.free_numbers[memory.kind as usize] = free.skip_past(number);
+        memory.kind.format_id(number)
     });
     let memory = Memory {
         id: Some(id.clone()),
         ..memory.clone()
     };
-    story.tell(Event::MemoryAdded(Box::new(memory)));
+    story.append(Event::MemoryAdded(Box::new(memory)));
     id
 }
 
-pub(super) fn retire(
-    story: &mut Story<'_>,
+pub(super) fn retire_memory(
+    story: &mut EventBuffer<'_>,
     id: &str,
     why: Option<&str>,
     superseded_by: Option<&str>,
@@ -70,19 +74,19 @@ pub(super) fn retire(
     if superseded_by == Some(id) {
         return Err(Refusal::OwnSuccessor(id.to_owned()));
     }
-    let other = superseded_by.map(|by| story.tables.remembered(by).ok_or(by));
+    let other = superseded_by.map(|by| story.tables.find_memory(by).ok_or(by));
     match other {
         Some(Err(unknown)) => return Err(Refusal::NotRemembered(unknown.to_owned())),
         Some(Ok(by)) if !by.is_followed() => return Err(Refusal::Retired(by.id.clone())),
         Some(Ok(_)) | None => {}
     }
-    let Some(row) = story.tables.remembered(id) else {
+    let Some(row) = story.tables.find_memory(id) else {
         return Err(Refusal::NotRemembered(id.to_owned()));
     };
     if row.retired.is_some() {
         return Err(Refusal::Retired(id.to_owned()));
     }
-    story.tell(Event::MemoryRetired {
+    story.append(Event::MemoryRetired {
         id: id.to_owned(),
         why: why.map(str::to_owned),
         superseded_by: superseded_by.map(str::to_owned),
@@ -92,26 +96,26 @@ pub(super) fn retire(
     let about_it = open.filter(|open| open.memory.as_deref() == Some(id));
     let about_it: Vec<_> = about_it.map(|open| open.id).collect();
     for decision in about_it {
-        story.tell_unless_made(decision, Verb::Settled, Some("it was retired"));
+        story.decide_if_open(decision, Verb::Settled, Some("it was retired"));
     }
     Ok(())
 }
 
 /// Keeps what was remembered elsewhere. What is known by the id that it had
 /// there is passed over, or revised where it says something else by now.
-pub(super) fn import(story: &mut Story<'_>, memories: &[Memory]) {
+pub(super) fn import_memories(story: &mut EventBuffer<'_>, memories: &[Memory]) {
     for memory in memories {
         let external = memory.external_id.as_deref();
         let known = external
-            .and_then(|id| story.tables.named(Space::External, id))
+            .and_then(|id| story.tables.find_name(Space::External, id))
             .and_then(|row| match &row.of {
-                Named::Memory(id) => story.tables.remembered(id),
-                Named::Attempt(_) | Named::Entry(_) => None,
+                NamedRow::Memory(id) => story.tables.find_memory(id),
+                NamedRow::Attempt(_) | NamedRow::Entry(_) => None,
             });
         let Some(row) = known else {
             // A sign is known by its title, wherever it was put up.
-            if followed_sign(story, memory).is_none() {
-                keep(story, memory);
+            if find_followed_guardrail(story, memory).is_none() {
+                record_memory(story, memory);
             }
             continue;
         };
@@ -129,16 +133,16 @@ pub(super) fn import(story: &mut Story<'_>, memories: &[Memory]) {
             ..known
         };
         if row.memory != now {
-            story.tell(Event::MemoryRevised(Box::new(now)));
+            story.append(Event::MemoryRevised(Box::new(now)));
         }
     }
 }
 
 /// Proposes those for retirement that attempts keep failing with. A person is
 /// asked once, and again only when twice as many have failed since.
-pub(super) fn doubt(story: &mut Story<'_>, ids: &[String]) {
+pub(super) fn ask_about_doubted(story: &mut EventBuffer<'_>, ids: &[String]) {
     for id in ids {
-        let Some(row) = story.tables.remembered(id) else {
+        let Some(row) = story.tables.find_memory(id) else {
             continue;
         };
         let uses = row.uses;
@@ -169,17 +173,17 @@ pub(super) fn doubt(story: &mut Story<'_>, ids: &[String]) {
 }
 
 /// Notes that an attempt starts whose prompt carries these.
-pub(super) fn used(story: &mut Story<'_>, attempt: AttemptId, ids: &[String]) {
+pub(super) fn record_memory_use(story: &mut EventBuffer<'_>, attempt: AttemptId, ids: &[String]) {
     if !ids.is_empty() {
         let ids = ids.to_vec();
-        story.tell(Event::MemoryUsed { ids, attempt });
+        story.append(Event::MemoryUsed { ids, attempt });
     }
 }
 
 /// What the memory learns from a move of an item that was worked on: whether
 /// what its last prompt carried helped.
-pub(super) fn learn_from(
-    story: &mut Story<'_>,
+pub(super) fn judge_carried_memories(
+    story: &mut EventBuffer<'_>,
     before: &ItemRow,
     (to, is_retry): (ItemState, bool),
 ) {
@@ -195,10 +199,10 @@ pub(super) fn learn_from(
         ItemState::Pending | ItemState::Working | ItemState::Skipped | ItemState::Dropped => None,
     };
     // What every prompt carries is not to blame for what came of one.
-    let advice = |id: &&String| MemoryKind::Guardrail.number(id).is_none();
+    let advice = |id: &&String| MemoryKind::Guardrail.parse_number(id).is_none();
     let ids: Vec<String> = before.carried.iter().filter(advice).cloned().collect();
     if let Some(helped) = helped.filter(|_| !ids.is_empty()) {
-        story.tell(Event::MemoryJudged { ids, helped });
+        story.append(Event::MemoryJudged { ids, helped });
     }
 }
 
@@ -206,16 +210,16 @@ pub(super) fn learn_from(
 /// a second source; what repeats something that its own prompt carried is an
 /// echo, and neither. Each observation is told what came of it.
 pub(super) fn learn_from_report(
-    story: &mut Story<'_>,
+    story: &mut EventBuffer<'_>,
     report: &mut Report,
     (item, attempt): (&str, &str),
     carried: &[String],
 ) {
-    for (at, learning) in learnings(report, item, attempt) {
-        let id = match said_before(story, &learning) {
+    for (at, learning) in extract_learnings(report, item, attempt) {
+        let id = match find_similar_memory(story, &learning) {
             Some(id) if carried.contains(&id) => id,
             Some(id) => {
-                let source = Source {
+                let source = MemorySource {
                     item: Some(item.to_owned()),
                     attempt: Some(attempt.to_owned()),
                 };
@@ -223,10 +227,10 @@ pub(super) fn learn_from_report(
                     id: id.clone(),
                     source,
                 };
-                story.tell(confirmed);
+                story.append(confirmed);
                 id
             }
-            None => keep(story, &learning),
+            None => record_memory(story, &learning),
         };
         if let Some(seen) = report.observations.get_mut(at) {
             seen.related_learning_id = Some(id);
@@ -236,34 +240,42 @@ pub(super) fn learn_from_report(
 
 /// Keeps what an agent says that is worth knowing: by the same rule as what an
 /// attempt noticed.
-pub(super) fn notice(story: &mut Story<'_>, memory: &Memory, carried: &[String]) {
-    match said_before(story, memory) {
+pub(super) fn record_or_confirm(story: &mut EventBuffer<'_>, memory: &Memory, carried: &[String]) {
+    match find_similar_memory(story, memory) {
         Some(id) if carried.contains(&id) => {}
-        Some(id) => story.tell(Event::MemoryConfirmed {
+        Some(id) => story.append(Event::MemoryConfirmed {
             id,
-            source: Source {
+            source: MemorySource {
                 item: memory.source_item.clone(),
                 attempt: memory.source_attempt.clone(),
             },
         }),
-        None => drop(keep(story, memory)),
+        None => drop(record_memory(story, memory)),
     }
 }
 
 /// The followed memory that says the same, if one does; of several the one that
 /// does most, and then the oldest. Those that share words with the content of
 /// it are known here, so that must be alike by itself.
-fn said_before(story: &mut Story<'_>, memory: &Memory) -> Option<String> {
-    let of_content = |memory: &Memory| Document::of("", &memory.content, "");
-    let (document, content) = (words_of(memory), of_content(memory));
-    let candidates = story.word_holders().candidates(memory);
+fn find_similar_memory(story: &mut EventBuffer<'_>, memory: &Memory) -> Option<String> {
+    let of_content = |memory: &Memory| MemoryDocument::from_fields("", &memory.content, "");
+    let (document, content) = (document_without_context(memory), of_content(memory));
+    let candidates = story.memory_word_index().find_candidates(memory);
     let rows = candidates.iter();
-    let rows = rows.filter_map(|id| story.tables.remembered(id));
+    let rows = rows.filter_map(|id| story.tables.find_memory(id));
     let rows = rows.filter(|row| row.is_followed());
     let is_like = |likeness: f64| likeness >= ALIKE_FROM;
     let alike = rows
-        .filter(|row| memory.title.is_none() || is_like(alike(&of_content(&row.memory), &content)))
-        .map(|row| (alike(&words_of(&row.memory), &document), row));
+        .filter(|row| {
+            memory.title.is_none()
+                || is_like(document_similarity(&of_content(&row.memory), &content))
+        })
+        .map(|row| {
+            (
+                document_similarity(&document_without_context(&row.memory), &document),
+                row,
+            )
+        });
     let alike = alike.filter(|(likeness, _)| is_like(*likeness));
     let best = alike.max_by(|(one, first), (other, second)| {
         let older = second.position.cmp(&first.position);
@@ -273,17 +285,17 @@ fn said_before(story: &mut Story<'_>, memory: &Memory) -> Option<String> {
 }
 
 /// What a memory says, without where it came up.
-pub(crate) fn words_of(memory: &Memory) -> Document {
+pub(crate) fn document_without_context(memory: &Memory) -> MemoryDocument {
     let title = memory.title.as_deref().unwrap_or_default();
-    Document::of(title, &memory.content, "")
+    MemoryDocument::from_fields(title, &memory.content, "")
 }
 
 /// So many characters of what was in the way are its title.
 const TITLE_CHARS: usize = 200;
 
 /// Keeps how something that was in the way was resolved.
-pub(super) fn keep_resolution(
-    story: &mut Story<'_>,
+pub(super) fn record_resolution(
+    story: &mut EventBuffer<'_>,
     (problem, resolution): (&str, &str),
     item: Option<&str>,
     at: Option<Timestamp>,
@@ -300,16 +312,16 @@ pub(super) fn keep_resolution(
         context,
         source_item: item.map(str::to_owned),
         learned_at: at,
-        ..Memory::bare(MemoryKind::ResolvedBlocker, resolution)
+        ..Memory::new(MemoryKind::ResolvedBlocker, resolution)
     };
-    match said_before(story, &memory) {
-        Some(id) => story.tell(Event::MemoryConfirmed {
+    match find_similar_memory(story, &memory) {
+        Some(id) => story.append(Event::MemoryConfirmed {
             id,
-            source: Source {
+            source: MemorySource {
                 item: memory.source_item,
                 attempt: None,
             },
         }),
-        None => drop(keep(story, &memory)),
+        None => drop(record_memory(story, &memory)),
     }
 }

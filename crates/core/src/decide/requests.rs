@@ -1,39 +1,47 @@
 //! What agents ask for beside their work, and what is added to a plan that is
 //! under way.
 
-use super::editing::{Unfit, insert, siblings};
-use super::people::{bury_runner, open_question};
-use super::story::Story;
+use super::editing::{EditRejection, insert_items, siblings_below};
+use super::people::{check_decision_open, release_dead_runner};
+use super::story::EventBuffer;
 use crate::decision::{DecisionKind, DecisionRow, Verb};
 use crate::event::Event;
 use crate::evidence::ClaimOverrides;
-use crate::id::{DecisionId, Node, Place, RunId};
+use crate::id::{DecisionId, Node, RunId, TreePosition};
 use crate::item::{ItemRow, ItemState};
-use crate::plan::{Order, Past, Plan, PlannedItem, Turn};
+use crate::plan::{ImportedItemHistory, ItemTurn, Order, Plan, PlannedItem};
 use crate::refusal::Refusal;
 use crate::request::{
-    Injection, Position, RequestAnswer, RequestKind, Ruling, Until, WorkRequest, id_part,
-    is_item_id,
+    Injection, InsertPosition, RequestAnswer, RequestKind, Ruling, Until, WorkRequest, is_item_id,
+    sanitize_id,
 };
 use crate::run::RunState;
 use crate::scope::FileScope;
 
 /// Asks what is to become of what the agent at `node` asks for, or does what
 /// the rules say.
-pub(super) fn open(story: &mut Story<'_>, (run, node): (RunId, &Node), requests: &[WorkRequest]) {
+pub(super) fn open_requests(
+    story: &mut EventBuffer<'_>,
+    (run, node): (RunId, &Node),
+    requests: &[WorkRequest],
+) {
     for request in requests {
-        open_one(story, (run, Some(node)), request);
+        open_request(story, (run, Some(node)), request);
     }
 }
 
 /// The same, for requests that stood in a plan that was taken over.
-pub(super) fn open_all(story: &mut Story<'_>, run: RunId, requests: &[WorkRequest]) {
+pub(super) fn open_requests_of_plan(
+    story: &mut EventBuffer<'_>,
+    run: RunId,
+    requests: &[WorkRequest],
+) {
     for request in requests {
-        open_one(story, (run, None), request);
+        open_request(story, (run, None), request);
     }
 }
 
-fn open_one(story: &mut Story<'_>, at: (RunId, Option<&Node>), request: &WorkRequest) {
+fn open_request(story: &mut EventBuffer<'_>, at: (RunId, Option<&Node>), request: &WorkRequest) {
     let Some(decision) = story.ask_about_request(at, request) else {
         return;
     };
@@ -43,7 +51,7 @@ fn open_one(story: &mut Story<'_>, at: (RunId, Option<&Node>), request: &WorkReq
     if item.is_some_and(|item| item.injected.is_some()) {
         return;
     }
-    let Some(ruling) = ruling_of(story, at.0, request) else {
+    let Some(ruling) = ruling_of_request(story, at.0, request) else {
         return;
     };
     let Some(row) = story.tables.decision(decision).cloned() else {
@@ -51,13 +59,13 @@ fn open_one(story: &mut Story<'_>, at: (RunId, Option<&Node>), request: &WorkReq
     };
     // What cannot be added as the plan stands is left to a person.
     let mut trial = story.clone();
-    if decide_at(&mut trial, &row, at.1, &ruling.answer, Some(&ruling.why)).is_ok() {
+    if apply_request_answer(&mut trial, &row, at.1, &ruling.answer, Some(&ruling.why)).is_ok() {
         *story = trial;
     }
 }
 
 /// What rules say of a request: of a step, the plan's own.
-fn ruling_of(story: &Story<'_>, run: RunId, request: &WorkRequest) -> Option<Ruling> {
+fn ruling_of_request(story: &EventBuffer<'_>, run: RunId, request: &WorkRequest) -> Option<Ruling> {
     if request.kind == RequestKind::Discovery {
         return request.ruling.as_deref().cloned();
     }
@@ -68,8 +76,8 @@ fn ruling_of(story: &Story<'_>, run: RunId, request: &WorkRequest) -> Option<Rul
     })
 }
 
-pub(super) fn decide(
-    story: &mut Story<'_>,
+pub(super) fn decide_request(
+    story: &mut EventBuffer<'_>,
     id: DecisionId,
     said: &RequestAnswer,
     why: Option<&str>,
@@ -85,26 +93,26 @@ pub(super) fn decide(
     let worded = story.tables.decision(id).filter(|row| is_request(row));
     let row = match worded.filter(|_| is_worded) {
         Some(row) => row.clone(),
-        None => open_question(story, id, said.verb())?,
+        None => check_decision_open(story, id, said.verb())?,
     };
     let why = why.map(str::trim).filter(|why| !why.is_empty());
-    decide_open(story, &row, said, why)
+    decide_open_request(story, &row, said, why)
 }
 
 /// A person says what becomes of a request.
-pub(super) fn decide_open(
-    story: &mut Story<'_>,
+pub(super) fn decide_open_request(
+    story: &mut EventBuffer<'_>,
     row: &DecisionRow,
     said: &RequestAnswer,
     why: Option<&str>,
 ) -> Result<(), Refusal> {
-    bury_runner(story, row.run)?;
-    decide_at(story, row, None, said, why)
+    release_dead_runner(story, row.run)?;
+    apply_request_answer(story, row, None, said, why)
 }
 
 /// The file of the plan says what becomes of a request.
-pub(super) fn decide_named(
-    story: &mut Story<'_>,
+pub(super) fn decide_request_by_id(
+    story: &mut EventBuffer<'_>,
     run: RunId,
     id: &str,
     said: &RequestAnswer,
@@ -120,11 +128,11 @@ pub(super) fn decide_named(
     if matches!(said, RequestAnswer::Defer(until) if is_put_off == Some(*until)) {
         return Ok(());
     }
-    decide_at(story, &row, None, said, why)
+    apply_request_answer(story, &row, None, said, why)
 }
 
-fn decide_at(
-    story: &mut Story<'_>,
+fn apply_request_answer(
+    story: &mut EventBuffer<'_>,
     row: &DecisionRow,
     current: Option<&Node>,
     said: &RequestAnswer,
@@ -136,17 +144,17 @@ fn decide_at(
     let said = match said {
         RequestAnswer::Defer(until) => {
             // What is over will not end once more.
-            let is_done = story.run(row.run)?.state == RunState::Done;
+            let is_done = story.require_run(row.run)?.state == RunState::Done;
             if is_done && *until != Until::NextSprint {
-                return Err(story.wrong_state(row.run));
+                return Err(story.wrong_run_state(row.run));
             }
             let is_open = |phase: &Node| {
                 let phase = story.tables.item(row.run, phase);
                 phase.is_some_and(|row| !row.state.is_finished())
             };
-            let own = row.node.as_ref().map(top_of).filter(is_open);
-            let phase = own.or_else(|| current_node(story, row.run).as_ref().map(top_of));
-            story.tell(Event::DecisionDeferred {
+            let own = row.node.as_ref().map(root_of_node).filter(is_open);
+            let phase = own.or_else(|| current_node(story, row.run).as_ref().map(root_of_node));
+            story.append(Event::DecisionDeferred {
                 decision: row.id,
                 until: *until,
                 phase: phase.filter(|_| *until == Until::EndOfPhase),
@@ -155,13 +163,13 @@ fn decide_at(
             return Ok(());
         }
         RequestAnswer::Approve(injection) => {
-            let injection = completed(story, row.run, request, injection);
-            add(story, (row.run, current), request.kind, &injection, request)?;
+            let injection = fill_in_injection(story, row.run, request, injection);
+            add_injection(story, (row.run, current), request.kind, &injection, request)?;
             RequestAnswer::Approve(Box::new(injection))
         }
         RequestAnswer::Reject | RequestAnswer::Backlog => said.clone(),
     };
-    story.tell(Event::DecisionMade {
+    story.append(Event::DecisionMade {
         decision: row.id,
         verb: said.verb(),
         why: why.map(str::to_owned),
@@ -171,37 +179,50 @@ fn decide_at(
 }
 
 /// What is added for a request, with all that nobody said.
-fn completed(story: &Story<'_>, run: RunId, request: &WorkRequest, said: &Injection) -> Injection {
+fn fill_in_injection(
+    story: &EventBuffer<'_>,
+    run: RunId,
+    request: &WorkRequest,
+    said: &Injection,
+) -> Injection {
     let proposals = story.tables.run(run);
     let proposals = proposals.and_then(|row| row.policy.proposals.as_ref());
-    let id = id_part(request.id.as_deref().unwrap_or_default());
+    let id = sanitize_id(request.id.as_deref().unwrap_or_default());
     let (position, id_prefix) = match request.kind {
         RequestKind::Discovery => (request.position(), format!("fix-{id}")),
         RequestKind::Step => {
             let of_plan = proposals.and_then(|proposals| proposals.insert.clone());
             let of_plan = of_plan.or_else(|| request.position());
-            let position = of_plan.unwrap_or(Position::EndOfPhase(None));
-            (Some(position), request.own_id().map_or(id, str::to_owned))
+            let position = of_plan.unwrap_or(InsertPosition::EndOfPhase(None));
+            (
+                Some(position),
+                request.requested_id().map_or(id, str::to_owned),
+            )
         }
     };
     let said = said.clone();
     Injection {
-        position: said.position.or(position).or(Some(Position::default())),
-        prompt: said.prompt.or_else(|| request.prompt()),
-        model: said.model.or_else(|| request.model().map(str::to_owned)),
+        position: said
+            .position
+            .or(position)
+            .or(Some(InsertPosition::default())),
+        prompt: said.prompt.or_else(|| request.prompt_text()),
+        model: said
+            .model
+            .or_else(|| request.requested_model().map(str::to_owned)),
         id_prefix: said.id_prefix.or(Some(id_prefix)),
         items: said.items,
     }
 }
 
 /// A person adds items to a plan.
-pub(super) fn inject(
-    story: &mut Story<'_>,
+pub(super) fn inject_items(
+    story: &mut EventBuffer<'_>,
     run: RunId,
     kind: RequestKind,
     injections: &[Injection],
 ) -> Result<(), Refusal> {
-    bury_runner(story, run)?;
+    release_dead_runner(story, run)?;
     let unasked = WorkRequest {
         kind,
         id: None,
@@ -210,13 +231,13 @@ pub(super) fn inject(
         ruling: None,
     };
     for injection in injections {
-        add(story, (run, None), kind, injection, &unasked)?;
+        add_injection(story, (run, None), kind, injection, &unasked)?;
     }
     Ok(())
 }
 
-fn add(
-    story: &mut Story<'_>,
+fn add_injection(
+    story: &mut EventBuffer<'_>,
     (run, current): (RunId, Option<&Node>),
     kind: RequestKind,
     injection: &Injection,
@@ -224,57 +245,70 @@ fn add(
 ) -> Result<(), Refusal> {
     // A place that is not there is another refusal than one that takes nothing.
     let place = injection.position.as_ref();
-    if let Some(name) = place.and_then(Position::named)
-        && story.run(run)?.order == Order::InTurn
+    if let Some(name) = place.and_then(InsertPosition::reference_item)
+        && story.require_run(run)?.order == Order::InTurn
     {
-        item_named(story, run, name)?;
+        find_item_by_name(story, run, name)?;
     }
-    let added = try_add(story, (run, current), kind, injection, request);
-    added.map_err(|Unfit(why)| Refusal::Unfit {
+    let added = try_add_injection(story, (run, current), kind, injection, request);
+    added.map_err(|EditRejection(why)| Refusal::Unfit {
         file: "what is to be added".to_owned(),
         why,
     })
 }
 
-fn try_add(
-    story: &mut Story<'_>,
+fn try_add_injection(
+    story: &mut EventBuffer<'_>,
     (run, current): (RunId, Option<&Node>),
     kind: RequestKind,
     injection: &Injection,
     request: &WorkRequest,
-) -> Result<(), Unfit> {
+) -> Result<(), EditRejection> {
     // What a list or a task file holds is written by the people who keep it.
-    if story.run(run)?.order != Order::InTurn {
-        return Err(Unfit("only a sprint takes in new phases".to_owned()));
+    if story.require_run(run)?.order != Order::InTurn {
+        return Err(EditRejection(
+            "only a sprint takes in new phases".to_owned(),
+        ));
     }
     let prefix = injection.id_prefix.as_deref();
     if let Some(prefix) = prefix.filter(|prefix| !is_item_id(prefix)) {
-        return Err(Unfit(format!(
+        return Err(EditRejection(format!(
             "`{prefix}` is no id: letters, digits, `-`, `_` and `.` make one"
         )));
     }
     let current = current.cloned().or_else(|| current_node(story, run));
-    let current = current.ok_or_else(|| Unfit("the plan has no items".to_owned()))?;
+    let current = current.ok_or_else(|| EditRejection("the plan has no items".to_owned()))?;
     let position = injection.position.clone().unwrap_or_default();
-    let (parent, mut after) = place_of(story, run, kind, &position, &current)?;
-    let now = siblings(story, run, parent.as_ref())?;
-    after = after.map(|after| behind_added(&now, after));
+    let (parent, mut after) = parent_and_predecessor(story, run, kind, &position, &current)?;
+    let now = siblings_below(story, run, parent.as_ref())?;
+    after = after.map(|after| last_added_behind(&now, after));
     let roots = match injection.items.is_empty() {
-        true => vec![vec![one(kind, injection, request, (&parent, &now))?]],
+        true => vec![vec![item_of_prompt(
+            kind,
+            injection,
+            request,
+            (&parent, &now),
+        )?]],
         false => injection.items.clone(),
     };
     for mut items in roots {
         for item in &mut items {
             item.injected = Some(story.rows.now);
         }
-        after = Some(insert(story, run, parent.as_ref(), after.as_ref(), &items)?);
+        after = Some(insert_items(
+            story,
+            run,
+            parent.as_ref(),
+            after.as_ref(),
+            &items,
+        )?);
     }
     Ok(())
 }
 
 /// Behind what was added behind `after` before: what is added at one place stands
 /// in the order in which it was added.
-fn behind_added(siblings: &[ItemRow], after: Node) -> Node {
+fn last_added_behind(siblings: &[ItemRow], after: Node) -> Node {
     let mut behind = siblings.iter().skip_while(|row| row.node != after);
     let anchor = behind.next().and_then(|row| row.injected);
     let added = behind.take_while(|row| row.injected > anchor);
@@ -282,14 +316,14 @@ fn behind_added(siblings: &[ItemRow], after: Node) -> Node {
 }
 
 /// The item that a prompt makes.
-fn one(
+fn item_of_prompt(
     kind: RequestKind,
     injection: &Injection,
     request: &WorkRequest,
     (parent, siblings): (&Option<Node>, &[ItemRow]),
-) -> Result<PlannedItem, Unfit> {
+) -> Result<PlannedItem, EditRejection> {
     let Some(prompt) = injection.prompt.clone() else {
-        return Err(Unfit("an agent needs a prompt".to_owned()));
+        return Err(EditRejection("an agent needs a prompt".to_owned()));
     };
     let prefix = injection.id_prefix.as_deref().unwrap_or("injected");
     let is_free = |id: &String| !siblings.iter().any(|row| row.id == *id);
@@ -300,12 +334,12 @@ fn one(
     };
     let own = Some(prefix.to_owned()).filter(|_| kind == RequestKind::Step);
     let id = own.filter(is_free).or_else(numbered);
-    let id = id.ok_or_else(|| Unfit("there is no name left for it".to_owned()))?;
+    let id = id.ok_or_else(|| EditRejection("there is no name left for it".to_owned()))?;
     let depends_on = request.depends_on();
     Ok(PlannedItem {
         node: Node::child(None, &id, 1),
         id,
-        place: Place::default().child(0),
+        place: TreePosition::default().child(0),
         state: ItemState::Ready,
         prompt: Some(prompt),
         model: injection.model.clone(),
@@ -316,11 +350,11 @@ fn one(
             .map(|id| Node::child(parent.as_ref(), id, 1))
             .collect(),
         native: None,
-        past: Past::default(),
+        past: ImportedItemHistory::default(),
         piece_of: None,
         injected: None,
         claims: ClaimOverrides::default(),
-        turn: Turn::default(),
+        turn: ItemTurn::default(),
         scope: FileScope::default(),
         repository: None,
         wait: None,
@@ -328,25 +362,25 @@ fn one(
 }
 
 /// The item that the run is at.
-fn current_node(story: &Story<'_>, run: RunId) -> Option<Node> {
-    story.tables.pointer(run).map(|row| row.node.clone())
+fn current_node(story: &EventBuffer<'_>, run: RunId) -> Option<Node> {
+    story.tables.current_item(run).map(|row| row.node.clone())
 }
 
 /// The root that a node lies below, or is.
-fn top_of(node: &Node) -> Node {
+fn root_of_node(node: &Node) -> Node {
     node.ancestors().last().unwrap_or_else(|| node.clone())
 }
 
 /// Below what, and behind what, a position is.
-fn place_of(
-    story: &Story<'_>,
+fn parent_and_predecessor(
+    story: &EventBuffer<'_>,
     run: RunId,
     kind: RequestKind,
-    position: &Position,
+    position: &InsertPosition,
     current: &Node,
-) -> Result<(Option<Node>, Option<Node>), Unfit> {
+) -> Result<(Option<Node>, Option<Node>), EditRejection> {
     let last = |parent: Option<&Node>| {
-        let now = siblings(story, run, parent)?;
+        let now = siblings_below(story, run, parent)?;
         Ok::<_, Refusal>(now.last().map(|row| row.node.clone()))
     };
     // Steps go into their phase, where it has steps.
@@ -354,31 +388,31 @@ fn place_of(
         let row = story.tables.item(run, phase);
         kind == RequestKind::Step && row.is_some_and(|row| !row.is_leaf())
     };
-    let phase = top_of(current);
+    let phase = root_of_node(current);
     Ok(match position {
-        Position::AfterCurrent if takes_steps(&phase) => {
+        InsertPosition::AfterCurrent if takes_steps(&phase) => {
             let line = std::iter::once(current.clone()).chain(current.ancestors());
             let step = line.filter(|node| *node != phase).last();
             (Some(phase), step)
         }
-        Position::AfterCurrent => (None, Some(phase)),
-        Position::EndOfPhase(of) => {
-            let named = of.as_ref().map(|of| item_named(story, run, of));
-            let phase = named.transpose()?.map_or(phase, |node| top_of(&node));
+        InsertPosition::AfterCurrent => (None, Some(phase)),
+        InsertPosition::EndOfPhase(of) => {
+            let named = of.as_ref().map(|of| find_item_by_name(story, run, of));
+            let phase = named.transpose()?.map_or(phase, |node| root_of_node(&node));
             match takes_steps(&phase) {
                 true => (Some(phase.clone()), last(Some(&phase))?),
                 false => (None, Some(phase)),
             }
         }
-        Position::EndOfWorkflow => (None, last(None)?),
-        Position::After(of) => {
-            let node = item_named(story, run, of)?;
+        InsertPosition::EndOfWorkflow => (None, last(None)?),
+        InsertPosition::After(of) => {
+            let node = find_item_by_name(story, run, of)?;
             (node.parent(), Some(node))
         }
-        Position::Before(of) => {
-            let node = item_named(story, run, of)?;
+        InsertPosition::Before(of) => {
+            let node = find_item_by_name(story, run, of)?;
             let parent = node.parent();
-            let now = siblings(story, run, parent.as_ref())?;
+            let now = siblings_below(story, run, parent.as_ref())?;
             let before = now.iter().take_while(|row| row.node != node).last();
             (parent, before.map(|row| row.node.clone()))
         }
@@ -386,8 +420,8 @@ fn place_of(
 }
 
 /// The item of this path, or of this id: the highest, then the first.
-fn item_named(story: &Story<'_>, run: RunId, name: &str) -> Result<Node, Refusal> {
-    let by_path = Node::named(name);
+fn find_item_by_name(story: &EventBuffer<'_>, run: RunId, name: &str) -> Result<Node, Refusal> {
+    let by_path = Node::from_text(name);
     if story.tables.item(run, &by_path).is_some() {
         return Ok(by_path);
     }
@@ -399,7 +433,7 @@ fn item_named(story: &Story<'_>, run: RunId, name: &str) -> Result<Node, Refusal
 }
 
 /// Asks again about what was put off, where the time for it has come.
-pub(super) fn ask_deferred(story: &mut Story<'_>, run: RunId) {
+pub(super) fn reopen_deferred(story: &mut EventBuffer<'_>, run: RunId) {
     let Some(state) = story.tables.run(run).map(|row| row.state) else {
         return;
     };
@@ -422,7 +456,7 @@ pub(super) fn ask_deferred(story: &mut Story<'_>, run: RunId) {
     let due = story.tables.open_decisions(run).filter(is_due);
     let due: Vec<DecisionRow> = due.cloned().collect();
     for row in due {
-        story.tell(Event::DecisionRevised {
+        story.append(Event::DecisionRevised {
             decision: row.id,
             question: row.question,
             details: row.details,
@@ -433,7 +467,7 @@ pub(super) fn ask_deferred(story: &mut Story<'_>, run: RunId) {
 
 /// What was put off until the next sprint is asked about in the run that is
 /// planned now, where that is one of the same format.
-pub(super) fn ask_in_next(story: &mut Story<'_>, plan: &Plan) {
+pub(super) fn reopen_in_next_sprint(story: &mut EventBuffer<'_>, plan: &Plan) {
     if plan.order != Order::InTurn {
         return;
     }
@@ -448,10 +482,10 @@ pub(super) fn ask_in_next(story: &mut Story<'_>, plan: &Plan) {
     for row in due {
         debug_assert_eq!(row.kind, DecisionKind::Request);
         let why = format!("it is asked about in run `{}`", plan.name);
-        story.tell_unless_made(row.id, Verb::Settled, Some(&why));
+        story.decide_if_open(row.id, Verb::Settled, Some(&why));
         if let Some(request) = &row.request {
             let mut request = (**request).clone();
-            note_origin(&mut request, &row);
+            record_origin(&mut request, &row);
             story.ask_about_request((plan.run, None), &request);
         }
     }
@@ -459,14 +493,14 @@ pub(super) fn ask_in_next(story: &mut Story<'_>, plan: &Plan) {
 
 /// Notes in a request where and when it was made, which its next decision does
 /// not tell.
-fn note_origin(request: &mut WorkRequest, row: &DecisionRow) {
+fn record_origin(request: &mut WorkRequest, row: &DecisionRow) {
     let (place, time) = match request.kind {
         RequestKind::Discovery => ("discovered-in", "created-at"),
         RequestKind::Step => ("proposedBy", "proposedAt"),
     };
     if let Some(node) = &row.node {
         let place = request.fields.entry(place.to_owned());
-        place.or_insert_with(|| node.in_words().into());
+        place.or_insert_with(|| node.display_path().into());
     }
     let time = request.fields.entry(time.to_owned());
     time.or_insert_with(|| format!("{:.3}", row.opened_at).into());

@@ -1,10 +1,12 @@
 //! What becomes of an item whose work an agent reviews.
 
-use super::advance::after_review;
-use super::claims::{SHORT_COMMIT, judge_attempt};
-use super::people::{bury_runner, close_emptied, open_state, reopen_above};
-use super::runner::wrong_item;
-use super::story::Story;
+use super::advance::advance_after_review;
+use super::claims::{SHORT_COMMIT, settle_attempt};
+use super::people::{
+    advance_emptied_parents, initial_open_state, release_dead_runner, reopen_ancestors,
+};
+use super::runner::wrong_item_state;
+use super::story::EventBuffer;
 use crate::attempt::{HumanNeeded, Outcome, Report};
 use crate::decision::{DecisionKind, Verb};
 use crate::event::Event;
@@ -14,7 +16,7 @@ use crate::refusal::Refusal;
 use crate::review::{NO_VERDICT_MAX, ReviewVerdict};
 
 /// What a reviewer came to, and why its word does not count where it does not.
-fn verdict_of(report: &Report) -> Result<(ReviewVerdict, Option<String>), String> {
+fn verdict_of_review(report: &Report) -> Result<(ReviewVerdict, Option<String>), String> {
     if report.outcome != Outcome::Completed {
         let error = report.error.as_deref().or(report.summary.as_deref());
         return Err(error.unwrap_or("it ended without a verdict").to_owned());
@@ -23,21 +25,21 @@ fn verdict_of(report: &Report) -> Result<(ReviewVerdict, Option<String>), String
         return Err("what it printed holds no verdict".to_owned());
     };
     // What it saw is not what is there now.
-    if let Some(act) = act_of(report) {
+    if let Some(act) = describe_reviewer_changes(report) {
         return Err(format!("it {act}, which a reviewer does not"));
     }
-    Ok((review.verdict, review.in_words()))
+    Ok((review.verdict, review.describe_review()))
 }
 
 /// How many files and commits of a reviewer are named.
 const NAMED_MAX: usize = 3;
 
 /// What a reviewer did beside looking, in the past tense: "committed c0ffee".
-fn act_of(report: &Report) -> Option<String> {
+fn describe_reviewer_changes(report: &Report) -> Option<String> {
     let short = |commit: &String| commit.get(..SHORT_COMMIT).unwrap_or(commit).to_owned();
     let commits: Vec<String> = report.commits.iter().flatten().map(short).collect();
     if !commits.is_empty() {
-        return Some(format!("committed {}", first_of(&commits)));
+        return Some(format!("committed {}", shorten_names(&commits)));
     }
     let trees = report.tree_before.as_ref().zip(report.tree_after.as_ref());
     if trees.is_none_or(|(before, after)| before == after) {
@@ -47,12 +49,12 @@ fn act_of(report: &Report) -> Option<String> {
     let files: Vec<String> = files.map(|file| format!("`{file}`")).collect();
     Some(match files.is_empty() {
         true => "changed files".to_owned(),
-        false => format!("changed {}", first_of(&files)),
+        false => format!("changed {}", shorten_names(&files)),
     })
 }
 
 /// The first of some names, and how many more there are.
-fn first_of(names: &[String]) -> String {
+fn shorten_names(names: &[String]) -> String {
     let shown = names.get(..NAMED_MAX).unwrap_or(names).join(", ");
     match names.len().saturating_sub(NAMED_MAX) {
         0 => shown,
@@ -62,8 +64,8 @@ fn first_of(names: &[String]) -> String {
 
 /// A reviewer has ended, and was not interrupted: its verdict counts, it is asked once
 /// more, or a person is.
-pub(super) fn follow_review(
-    story: &mut Story<'_>,
+pub(super) fn apply_review(
+    story: &mut EventBuffer<'_>,
     (run, node): (RunId, &Node),
     attempt: AttemptId,
 ) -> Result<(), Refusal> {
@@ -72,14 +74,14 @@ pub(super) fn follow_review(
     };
     let by = row.agent.lines().next().unwrap_or_default().to_owned();
     let verdict = match &row.report {
-        Some(report) => verdict_of(report),
+        Some(report) => verdict_of_review(report),
         None => Err("nobody knows how it ended".to_owned()),
     };
     let (verdict, why) = match verdict {
         Ok((verdict, why)) => (Some(verdict), why),
         Err(why) => (None, Some(why)),
     };
-    story.tell(Event::ItemReviewed {
+    story.append(Event::ItemReviewed {
         run,
         node: node.clone(),
         attempt: Some(attempt),
@@ -87,25 +89,25 @@ pub(super) fn follow_review(
         verdict,
         why: why.clone(),
     });
-    let item = story.item(run, node)?.clone();
+    let item = story.require_item(run, node)?.clone();
     let review = item.review.as_deref().cloned().unwrap_or_default();
-    let policy = story.run(run)?.policy.review.as_ref();
+    let policy = story.require_run(run)?.policy.review.as_ref();
     let rounds_max = policy.map_or(0, |review| review.rounds_max);
     match verdict {
-        Some(ReviewVerdict::Approve) => after_review(story, run, node),
+        Some(ReviewVerdict::Approve) => advance_after_review(story, run, node),
         Some(ReviewVerdict::RequestChanges) if review.rounds > rounds_max => {
             let question = format!(
                 "the reviewer of `{node}` wants changes again, after {rounds_max} rounds: is it good as it is?"
             );
-            ask(story, &item, question, why);
+            ask_about_review(story, &item, question, why);
         }
         Some(ReviewVerdict::RequestChanges) => {
-            judge_attempt(story, &item, Outcome::Completed, None);
+            settle_attempt(story, &item, Outcome::Completed, None);
             if item.merge().is_some() {
-                story.stage(run, node, back_at(&item));
+                story.set_stage(run, node, stage_after_rejection(&item));
             } else {
                 story.move_item(run, node, ItemState::Ready, |moved| {
-                    moved.stage = Some(back_at(&item));
+                    moved.stage = Some(stage_after_rejection(&item));
                 });
             }
         }
@@ -114,7 +116,7 @@ pub(super) fn follow_review(
                 "the reviewer of `{node}` gave no verdict that counts, {} times in a row: is it good as it is?",
                 review.without_verdict
             );
-            ask(story, &item, question, why);
+            ask_about_review(story, &item, question, why);
         }
         // It is asked once more.
         None => {}
@@ -124,16 +126,21 @@ pub(super) fn follow_review(
 
 /// Where an item goes on that its reviewer wants otherwise: in the merge that it was
 /// returned for, where that is not over.
-fn back_at(item: &ItemRow) -> Stage {
+fn stage_after_rejection(item: &ItemRow) -> Stage {
     match item.merge() {
         Some(_) => Stage::Resolve,
         None => Stage::Work,
     }
 }
 
-fn ask(story: &mut Story<'_>, item: &ItemRow, question: String, details: Option<String>) {
+fn ask_about_review(
+    story: &mut EventBuffer<'_>,
+    item: &ItemRow,
+    question: String,
+    details: Option<String>,
+) {
     let (run, node) = (item.run, &item.node);
-    judge_attempt(story, item, Outcome::Completed, None);
+    settle_attempt(story, item, Outcome::Completed, None);
     let human = HumanNeeded {
         reason: question,
         details,
@@ -141,7 +148,7 @@ fn ask(story: &mut Story<'_>, item: &ItemRow, question: String, details: Option<
     story.move_item(run, node, ItemState::Waiting, |moved| {
         moved.human = Some(human.clone());
     });
-    story.ask(
+    story.ask_about_node(
         DecisionKind::AgentReview,
         run,
         node,
@@ -151,26 +158,30 @@ fn ask(story: &mut Story<'_>, item: &ItemRow, question: String, details: Option<
 }
 
 /// The item that a person is asked about instead of its reviewer.
-fn asked_about(story: &mut Story<'_>, run: RunId, node: &Node) -> Result<ItemRow, Refusal> {
-    bury_runner(story, run)?;
-    let item = story.item(run, node)?.clone();
+fn check_review_open(
+    story: &mut EventBuffer<'_>,
+    run: RunId,
+    node: &Node,
+) -> Result<ItemRow, Refusal> {
+    release_dead_runner(story, run)?;
+    let item = story.require_item(run, node)?.clone();
     match (item.state, item.stage) {
         (ItemState::Waiting, Stage::Review) => Ok(item),
-        _ => Err(wrong_item(&item)),
+        _ => Err(wrong_item_state(&item)),
     }
 }
 
 /// A person approves what a reviewer did not.
-pub(super) fn approve(
-    story: &mut Story<'_>,
+pub(super) fn approve_review(
+    story: &mut EventBuffer<'_>,
     (run, decision): (RunId, DecisionId),
     node: &Node,
     why: Option<&str>,
 ) -> Result<(), Refusal> {
-    asked_about(story, run, node)?;
-    story.tell_unless_made(decision, Verb::Approve, why);
-    reopen_above(story, run, node);
-    story.tell(Event::ItemReviewed {
+    check_review_open(story, run, node)?;
+    story.decide_if_open(decision, Verb::Approve, why);
+    reopen_ancestors(story, run, node);
+    story.append(Event::ItemReviewed {
         run,
         node: node.clone(),
         attempt: None,
@@ -179,30 +190,30 @@ pub(super) fn approve(
         why: why.map(str::to_owned),
     });
     story.move_item(run, node, ItemState::Working, |_| {});
-    after_review(story, run, node);
-    close_emptied(story, run);
+    advance_after_review(story, run, node);
+    advance_emptied_parents(story, run);
     Ok(())
 }
 
 /// A person wants it otherwise as well: an agent goes on with it, and is told why.
-pub(super) fn reject(
-    story: &mut Story<'_>,
+pub(super) fn reject_review(
+    story: &mut EventBuffer<'_>,
     (run, decision): (RunId, DecisionId),
     node: &Node,
     why: &str,
 ) -> Result<(), Refusal> {
-    let item = asked_about(story, run, node)?;
-    story.tell_unless_made(decision, Verb::Reject, Some(why));
-    reopen_above(story, run, node);
+    let item = check_review_open(story, run, node)?;
+    story.decide_if_open(decision, Verb::Reject, Some(why));
+    reopen_ancestors(story, run, node);
     let rejected = Rejection {
         by: story.facts.actor.name().to_owned(),
         why: why.to_owned(),
     };
-    story.move_item(run, node, open_state(story, run, &item), |moved| {
-        moved.stage = Some(back_at(&item));
+    story.move_item(run, node, initial_open_state(story, run, &item), |moved| {
+        moved.stage = Some(stage_after_rejection(&item));
         moved.retries = Some(0);
         moved.rejected = Some(Box::new(rejected));
     });
-    close_emptied(story, run);
+    advance_emptied_parents(story, run);
     Ok(())
 }

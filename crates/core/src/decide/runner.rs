@@ -1,57 +1,61 @@
 //! What the runner that holds a run may do.
 
-use super::advance::{after_gate, after_hook, after_work, give_up, leave_out};
-use super::claims::{evidence_of_check, finish_or_ask, is_settled_by, judge_attempt, share_check};
-use super::lanes::in_lane;
-use super::people::{ask_again, is_under_way};
-use super::recording::{about, attempt_name, log, log_attempt};
-use super::recovering::{Failed, after_repair, fail, not_split};
+use super::advance::{
+    advance_after_gate, advance_after_hook, advance_after_work, give_up_item, skip_node,
+};
+use super::claims::{
+    evidence_of_check, finish_or_ask, has_same_check, needs_nothing_more, settle_attempt,
+};
+use super::lanes::check_lane_held;
+use super::people::{is_under_way, renew_pause_request};
+use super::recording::{entry_about, log_attempt, log_entry, next_attempt_name};
+use super::recovering::{FailedWork, advance_after_repair, fail_item, fail_split};
 use super::remembering;
 use super::requests;
-use super::reviewing::follow_review;
-use super::settling::{settle_order, standings};
-use super::splitting::split;
-use super::story::{About, Story};
-use crate::attempt::{AttemptRow, Context, Outcome, Report, Role};
-use crate::classify::Category;
+use super::reviewing::apply_review;
+use super::settling::{count_standings, update_ready_items};
+use super::splitting::split_item;
+use super::story::{EventBuffer, StateReason};
+use crate::attempt::{AttemptContext, AttemptRow, Outcome, Report, Role};
+use crate::classify::FailureCategory;
 use crate::decision::DecisionKind;
 use crate::entry::{Entry, EntryType};
 use crate::event::Event;
-use crate::evidence::{BaselineResult, ClaimedBy, Claims, TreeChange};
+use crate::evidence::{BaselineResult, ClaimSettings, TreeChange, WorkCredit};
 use crate::flags::RunFlags;
-use crate::gate::{GateReport, cannot_run};
+use crate::gate::{GateReport, is_script_unrunnable};
 use crate::id::{AttemptId, Node, RunId};
 use crate::item::{ItemRow, ItemState, Stage};
 use crate::policy::{self, Limits};
-use crate::recover::{Recovery, started_from};
+use crate::recover::{Recovery, context_of_item};
 use crate::refusal::Refusal;
 use crate::row::{Key, Row};
-use crate::run::{Pause, Request, RunRow, RunState};
+use crate::run::{Pause, RunRow, RunState, RunnerRequest};
 use crate::standing::state_of_run;
 use crate::trouble::Trouble;
-use crate::views::apply;
+use crate::views::apply_event;
 
 /// A run, and the token of the runner that says that it holds it.
-pub(super) type Held = (RunId, u64);
+pub(super) type HeldRun = (RunId, u64);
 
 /// Refuses to begin anything in a run that is not running, or of which somebody
 /// has just asked to stop.
-pub(super) fn may_begin(story: &Story<'_>, run: RunId) -> Result<(), Refusal> {
-    let row = story.run(run)?;
+pub(super) fn check_can_begin(story: &EventBuffer<'_>, run: RunId) -> Result<(), Refusal> {
+    let row = story.require_run(run)?;
     let stops = row
         .asked
         .as_ref()
-        .is_some_and(|asked| asked.request == Request::Stop);
+        .is_some_and(|asked| asked.request == RunnerRequest::Stop);
     if row.state == RunState::Running && !stops {
         Ok(())
     } else {
-        Err(story.wrong_state(run))
+        Err(story.wrong_run_state(run))
     }
 }
 
 /// Refuses a runner that no longer holds the run.
-pub(super) fn guard(story: &Story<'_>, (run, token): Held) -> Result<(), Refusal> {
-    let row = story.run(run)?;
+pub(super) fn check_holder(story: &EventBuffer<'_>, (run, token): HeldRun) -> Result<(), Refusal> {
+    let row = story.require_run(run)?;
     match &row.holder {
         Some(holder) if holder.token == token => Ok(()),
         Some(_) | None => Err(Refusal::Fenced {
@@ -61,8 +65,8 @@ pub(super) fn guard(story: &Story<'_>, (run, token): Held) -> Result<(), Refusal
 }
 
 /// Refuses a runner that neither holds the run nor has joined it.
-pub(super) fn guard_runner(story: &Story<'_>, (run, token): Held) -> Result<(), Refusal> {
-    let row = story.run(run)?;
+pub(super) fn check_runner(story: &EventBuffer<'_>, (run, token): HeldRun) -> Result<(), Refusal> {
+    let row = story.require_run(run)?;
     match row.has_runner(token) {
         true => Ok(()),
         false => Err(Refusal::Fenced {
@@ -72,29 +76,29 @@ pub(super) fn guard_runner(story: &Story<'_>, (run, token): Held) -> Result<(), 
 }
 
 /// An item, and the token with which it was taken.
-pub(super) type Taken<'a> = (&'a Node, u64);
+pub(super) type LeasedItem<'a> = (&'a Node, u64);
 
 /// The item whose work has ended. Refused where somebody has taken it since:
 /// whoever took it decides what becomes of it.
-pub(super) fn taken(
-    story: &Story<'_>,
+pub(super) fn check_fence(
+    story: &EventBuffer<'_>,
     run: RunId,
-    (node, fence): Taken<'_>,
+    (node, fence): LeasedItem<'_>,
 ) -> Result<ItemRow, Refusal> {
-    let item = story.item(run, node)?;
+    let item = story.require_item(run, node)?;
     if item.fence == fence {
         Ok(item.clone())
     } else {
-        Err(wrong_item(item))
+        Err(wrong_item_state(item))
     }
 }
 
 /// What a runner begins to work with.
-pub(super) struct Invocation<'a> {
+pub(super) struct InvocationStart<'a> {
     /// The runner, in words.
     pub(super) owner: &'a str,
     pub(super) limits: &'a Limits,
-    pub(super) claims: &'a Claims,
+    pub(super) claims: &'a ClaimSettings,
     pub(super) flags: &'a RunFlags,
     /// Whether somebody wants to be notified of its end.
     pub(super) notify: bool,
@@ -103,90 +107,94 @@ pub(super) struct Invocation<'a> {
 }
 
 /// Whether the work of units goes to pull requests.
-fn goes_to_pull_requests(row: &RunRow) -> bool {
+fn uses_pull_requests(row: &RunRow) -> bool {
     let lanes = row.lanes.as_deref();
     lanes.is_some_and(|lanes| lanes.terms.pull_requests)
 }
 
 pub(super) fn start_run(
-    story: &mut Story<'_>,
+    story: &mut EventBuffer<'_>,
     run: RunId,
-    invocation: &Invocation<'_>,
+    invocation: &InvocationStart<'_>,
 ) -> Result<(), Refusal> {
-    let row = story.run(run)?.clone();
+    let row = story.require_run(run)?.clone();
     if let Some(holder) = row.holder {
-        if story.lives(holder.token) {
+        if story.is_runner_alive(holder.token) {
             return Err(Refusal::Busy {
                 name: row.name,
                 holder,
             });
         }
-        story.tell(Event::LeaseLost {
+        story.append(Event::LeaseLost {
             run,
             owner: holder.owner,
             token: holder.token,
         });
     }
     if row.state == RunState::Running {
-        story.move_run(run, RunState::Interrupted, About::reason("its runner died"));
+        story.move_run(
+            run,
+            RunState::Interrupted,
+            StateReason::from_reason("its runner died"),
+        );
     }
-    may_start(story, run, invocation)?;
-    story.tell(Event::LeaseTaken {
+    check_can_start(story, run, invocation)?;
+    story.append(Event::LeaseTaken {
         run,
         owner: invocation.owner.to_owned(),
         token: row.fence + 1,
         joins: None,
     });
-    story.tell(Event::RunStarted {
+    story.append(Event::RunStarted {
         run,
         limits: invocation.limits.clone(),
         claims: invocation.claims.clone(),
         flags: Box::new(invocation.flags.clone()),
         notify: invocation.notify,
     });
-    ask_again(story, run, row.asked);
+    renew_pause_request(story, run, row.asked);
     log_session(story, run, EntryType::SessionStarted, "work begins");
     Ok(())
 }
 
 /// Refuses a run that a person paused, or in which nothing can be started
 /// within these limits.
-fn may_start(
-    story: &mut Story<'_>,
+fn check_can_start(
+    story: &mut EventBuffer<'_>,
     run: RunId,
-    invocation: &Invocation<'_>,
+    invocation: &InvocationStart<'_>,
 ) -> Result<(), Refusal> {
     if invocation.sees_whole_tree {
-        settle_order(story, run);
+        update_ready_items(story, run);
     }
-    let row = story.run(run)?;
+    let row = story.require_run(run)?;
     let now = RunRow {
         limits: invocation.limits.clone(),
         ..row.clone()
     };
-    let items = standings(story, run, invocation.sees_whole_tree).unwrap_or_default();
+    let items = count_standings(story, run, invocation.sees_whole_tree).unwrap_or_default();
     match state_of_run(&now, &items) {
         RunState::New | RunState::Interrupted => Ok(()),
         RunState::Paused if matches!(row.pause, Some(Pause::Limit { .. })) => Ok(()),
         // What waits in a pull request may be merged by now.
-        RunState::Waiting if row.pause.is_none() && goes_to_pull_requests(row) => Ok(()),
+        RunState::Waiting if row.pause.is_none() && uses_pull_requests(row) => Ok(()),
         // All of it is finished: the run ends at once.
         RunState::Done if row.state != RunState::Done => Ok(()),
         RunState::Running
         | RunState::Paused
         | RunState::Waiting
         | RunState::Blocked
-        | RunState::Done => Err(story.wrong_state(run)),
+        | RunState::Done => Err(story.wrong_run_state(run)),
     }
 }
 
 /// An invocation of a runner is a session, whatever it works on.
-fn log_session(story: &mut Story<'_>, run: RunId, kind: EntryType, what: &str) {
+fn log_session(story: &mut EventBuffer<'_>, run: RunId, kind: EntryType, what: &str) {
     let Some(name) = story.tables.run(run).map(|row| row.name.clone()) else {
         return;
     };
-    let entry = Entry::bare(kind).saying("description", format!("{name}: {what}"));
-    log(
+    let entry = Entry::with_type(kind).with_text("description", format!("{name}: {what}"));
+    log_entry(
         story,
         Entry {
             spec: Some(name),
@@ -195,62 +203,74 @@ fn log_session(story: &mut Story<'_>, run: RunId, kind: EntryType, what: &str) {
     );
 }
 
-pub(super) fn continue_run(story: &mut Story<'_>, run: RunId, token: u64) -> Result<(), Refusal> {
-    guard(story, (run, token))?;
-    if story.run(run)?.state != RunState::Interrupted {
-        return Err(story.wrong_state(run));
+pub(super) fn continue_run(
+    story: &mut EventBuffer<'_>,
+    run: RunId,
+    token: u64,
+) -> Result<(), Refusal> {
+    check_holder(story, (run, token))?;
+    if story.require_run(run)?.state != RunState::Interrupted {
+        return Err(story.wrong_run_state(run));
     }
-    story.move_run(run, RunState::Running, About::default());
+    story.move_run(run, RunState::Running, StateReason::default());
     Ok(())
 }
 
-pub(super) fn release_run(story: &mut Story<'_>, run: RunId, token: u64) -> Result<(), Refusal> {
-    guard_runner(story, (run, token))?;
-    let holds = guard(story, (run, token)).is_ok();
-    story.tell(Event::LeaseReleased { run, token });
-    let row = story.run(run)?;
+pub(super) fn release_run(
+    story: &mut EventBuffer<'_>,
+    run: RunId,
+    token: u64,
+) -> Result<(), Refusal> {
+    check_runner(story, (run, token))?;
+    let holds = check_holder(story, (run, token)).is_ok();
+    story.append(Event::LeaseReleased { run, token });
+    let row = story.require_run(run)?;
     // The last one of several interrupts the run: each had counted on the others.
     if row.runners().next().is_none() && row.state == RunState::Running {
-        let about = About::reason("its runner ended");
+        let about = StateReason::from_reason("its runner ended");
         story.move_run(run, RunState::Interrupted, about);
     }
     if !holds {
         return Ok(());
     }
-    let state = story.run(run)?.state;
+    let state = story.require_run(run)?.state;
     log_session(story, run, EntryType::SessionEnded, state.as_str());
     Ok(())
 }
 
 pub(super) fn pause_run(
-    story: &mut Story<'_>,
+    story: &mut EventBuffer<'_>,
     run: RunId,
     token: u64,
     pause: &Pause,
 ) -> Result<(), Refusal> {
-    guard(story, (run, token))?;
-    if story.run(run)?.state != RunState::Running {
-        return Err(story.wrong_state(run));
+    check_holder(story, (run, token))?;
+    if story.require_run(run)?.state != RunState::Running {
+        return Err(story.wrong_run_state(run));
     }
-    story.move_run(run, RunState::Paused, About::pause(pause.clone()));
+    story.move_run(
+        run,
+        RunState::Paused,
+        StateReason::from_pause(pause.clone()),
+    );
     Ok(())
 }
 
 pub(super) fn interrupt_run(
-    story: &mut Story<'_>,
+    story: &mut EventBuffer<'_>,
     run: RunId,
     token: u64,
     reason: &str,
 ) -> Result<(), Refusal> {
-    guard(story, (run, token))?;
-    if story.run(run)?.state != RunState::Running {
-        return Err(story.wrong_state(run));
+    check_holder(story, (run, token))?;
+    if story.require_run(run)?.state != RunState::Running {
+        return Err(story.wrong_run_state(run));
     }
-    story.move_run(run, RunState::Interrupted, About::reason(reason));
+    story.move_run(run, RunState::Interrupted, StateReason::from_reason(reason));
     Ok(())
 }
 
-pub(super) fn wrong_item(item: &ItemRow) -> Refusal {
+pub(super) fn wrong_item_state(item: &ItemRow) -> Refusal {
     Refusal::ItemState {
         node: item.node.clone(),
         state: item.state,
@@ -259,7 +279,7 @@ pub(super) fn wrong_item(item: &ItemRow) -> Refusal {
 }
 
 /// What an attempt is started with.
-pub(super) struct Started<'a> {
+pub(super) struct AttemptStart<'a> {
     pub(super) attempt: AttemptId,
     pub(super) role: Role,
     pub(super) agent: &'a str,
@@ -270,19 +290,19 @@ pub(super) struct Started<'a> {
 }
 
 pub(super) fn start_attempt(
-    story: &mut Story<'_>,
-    held: Held,
+    story: &mut EventBuffer<'_>,
+    held: HeldRun,
     node: &Node,
-    started: &Started<'_>,
+    started: &AttemptStart<'_>,
 ) -> Result<(), Refusal> {
-    guard_runner(story, held)?;
+    check_runner(story, held)?;
     let run = held.0;
     let role = started.role;
-    may_begin(story, run)?;
-    in_lane(story, held, node)?;
-    let item = story.item(run, node)?.clone();
+    check_can_begin(story, run)?;
+    check_lane_held(story, held, node)?;
+    let item = story.require_item(run, node)?.clone();
     let fits = match (role, item.state, item.stage) {
-        _ if item.is_held_by_wait() => false,
+        _ if item.has_open_wait() => false,
         (Role::Worker, ItemState::Ready, _) => item.is_leaf(),
         // Another tool had begun it when the plan was taken over.
         (Role::Worker, ItemState::Working, Stage::Work | Stage::Baseline) => {
@@ -314,30 +334,30 @@ pub(super) fn start_attempt(
         }
         _ => false,
     };
-    let policy = &story.run(run)?.policy;
+    let policy = &story.require_run(run)?.policy;
     let hook = policy.next_hook(&item).map(|hook| hook.id.clone());
     let hook = hook.filter(|_| role == Role::IterationHook);
     if !fits || (role == Role::IterationHook && hook.is_none()) {
-        return Err(wrong_item(&item));
+        return Err(wrong_item_state(&item));
     }
     // Another runner may have started the last one meanwhile.
-    let row = story.run(run)?;
+    let row = story.require_run(run)?;
     let max = row.limits.iterations_max;
     if hook.is_none() && max.is_some_and(|max| row.iterations >= max) {
-        return Err(story.wrong_state(run));
+        return Err(story.wrong_run_state(run));
     }
-    begin_above(story, run, node)?;
+    start_ancestors(story, run, node)?;
     if item.state != ItemState::Working {
         story.move_item(run, node, ItemState::Working, |moved| {
-            moved.stage = Some(stage_of(role));
+            moved.stage = Some(stage_of_role(role));
         });
     } else if item.stage == Stage::Baseline {
-        story.stage(run, node, Stage::Work);
+        story.set_stage(run, node, Stage::Work);
     }
     // A hook belongs to the iteration that it follows.
-    let iteration = story.run(run)?.iterations_total + u32::from(hook.is_none());
-    let name = attempt_name(story, node.as_str(), item.attempts + 1);
-    story.tell(Event::AttemptStarted {
+    let iteration = story.require_run(run)?.iterations_total + u32::from(hook.is_none());
+    let name = next_attempt_name(story, node.as_str(), item.attempts + 1);
+    story.append(Event::AttemptStarted {
         attempt: started.attempt,
         run,
         node: node.clone(),
@@ -353,13 +373,13 @@ pub(super) fn start_attempt(
         baseline: started.baseline.cloned(),
         hook,
     });
-    remembering::used(story, started.attempt, started.memories);
+    remembering::record_memory_use(story, started.attempt, started.memories);
     Ok(())
 }
 
 /// Items above one that is begun are begun as well.
-fn begin_above(story: &mut Story<'_>, run: RunId, node: &Node) -> Result<(), Refusal> {
-    for above in story.above(run, node).into_iter().rev() {
+fn start_ancestors(story: &mut EventBuffer<'_>, run: RunId, node: &Node) -> Result<(), Refusal> {
+    for above in story.ancestors_of(run, node).into_iter().rev() {
         match above.state {
             ItemState::Ready => story.move_item(run, &above.node, ItemState::Working, |_| {}),
             // Something else below it is in trouble, which holds up nothing here.
@@ -369,7 +389,7 @@ fn begin_above(story: &mut Story<'_>, run: RunId, node: &Node) -> Result<(), Ref
             | ItemState::Done
             | ItemState::Skipped
             | ItemState::Dropped => {
-                return Err(wrong_item(&above));
+                return Err(wrong_item_state(&above));
             }
         }
     }
@@ -378,32 +398,32 @@ fn begin_above(story: &mut Story<'_>, run: RunId, node: &Node) -> Result<(), Ref
 
 /// The check of an item that nobody has begun is to run first.
 pub(super) fn start_baseline(
-    story: &mut Story<'_>,
-    held: Held,
+    story: &mut EventBuffer<'_>,
+    held: HeldRun,
     node: &Node,
     before: Option<&BaselineResult>,
 ) -> Result<(), Refusal> {
-    guard_runner(story, held)?;
+    check_runner(story, held)?;
     let run = held.0;
-    may_begin(story, run)?;
-    in_lane(story, held, node)?;
-    let item = story.item(run, node)?.clone();
+    check_can_begin(story, run)?;
+    check_lane_held(story, held, node)?;
+    let item = story.require_item(run, node)?.clone();
     let fits = match (item.state, item.stage) {
         (ItemState::Ready, Stage::Work) => true,
         // A runner died while it ran.
         (ItemState::Working, Stage::Baseline) => !is_under_way(&item),
         _ => false,
     };
-    if !fits || !item.is_leaf() || item.gate.is_none() || item.is_held_by_wait() {
-        return Err(wrong_item(&item));
+    if !fits || !item.is_leaf() || item.gate.is_none() || item.has_open_wait() {
+        return Err(wrong_item_state(&item));
     }
-    begin_above(story, run, node)?;
+    start_ancestors(story, run, node)?;
     if item.state == ItemState::Ready {
         story.move_item(run, node, ItemState::Working, |moved| {
             moved.stage = Some(Stage::Baseline);
         });
     }
-    story.tell(Event::GateStarted {
+    story.append(Event::GateStarted {
         run,
         node: node.clone(),
         fence: item.fence + 1,
@@ -414,7 +434,7 @@ pub(super) fn start_baseline(
 }
 
 /// What came of an attempt.
-pub(super) struct EndedAttempt<'a> {
+pub(super) struct AttemptEnd<'a> {
     pub(super) attempt: AttemptId,
     pub(super) report: &'a Report,
     pub(super) recovery: Option<&'a Recovery>,
@@ -423,17 +443,17 @@ pub(super) struct EndedAttempt<'a> {
 }
 
 pub(super) fn end_attempt(
-    story: &mut Story<'_>,
-    held: Held,
-    at: Taken<'_>,
-    ended: &EndedAttempt<'_>,
+    story: &mut EventBuffer<'_>,
+    held: HeldRun,
+    at: LeasedItem<'_>,
+    ended: &AttemptEnd<'_>,
 ) -> Result<(), Refusal> {
     let (attempt, report, recovery) = (ended.attempt, ended.report, ended.recovery);
-    guard_runner(story, held)?;
+    check_runner(story, held)?;
     let (run, node) = (held.0, at.0);
-    let item = taken(story, run, at)?;
+    let item = check_fence(story, run, at)?;
     if item.attempt != Some(attempt) {
-        return Err(wrong_item(&item));
+        return Err(wrong_item_state(&item));
     }
     let role = story
         .tables
@@ -444,21 +464,21 @@ pub(super) fn end_attempt(
     }
     let row = story.tables.attempt(attempt);
     let name = row.and_then(|row| row.name.clone());
-    let mut report = with_model(report, row.and_then(|row| row.model.as_deref()));
+    let mut report = with_model_usage(report, row.and_then(|row| row.model.as_deref()));
     let of = (node.as_str(), name.as_deref().unwrap_or_default());
     // What keeps a hook from its end holds up nothing: it has failed.
-    if role == Role::IterationHook && (report.is_put_off() || report.broke_off()) {
+    if role == Role::IterationHook && (report.is_rate_limited() || report.was_cut_off()) {
         report.outcome = Outcome::Failed;
     }
     remembering::learn_from_report(story, &mut report, of, &item.carried);
     let report = &report;
-    let unchecked = waits_for_check(story, &item, (attempt, role), report);
-    let mut kept = with_context(report, &item);
+    let unchecked = is_waiting_for_check(story, &item, (attempt, role), report);
+    let mut kept = with_attempt_context(report, &item);
     if kept.tree_before.is_none() {
         kept.tree_before.clone_from(&item.started_on);
     }
-    let change = TreeChange::extended(None, &kept, item.started_on.as_ref());
-    story.tell(Event::AttemptEnded {
+    let change = TreeChange::extend_with_attempt(None, &kept, item.started_on.as_ref());
+    story.append(Event::AttemptEnded {
         attempt,
         run,
         node: node.clone(),
@@ -470,23 +490,23 @@ pub(super) fn end_attempt(
         .iter()
         .any(|proof| !proof.weakenings().is_empty());
     if !is_weakened {
-        note_claims(story, &item, attempt, ended.claimed, &change);
+        record_claim_changes(story, &item, attempt, ended.claimed, &change);
     }
     if matches!(role, Role::Worker | Role::Verdict) && !unchecked {
         let row = story.tables.attempt(attempt);
         let took_s = row.and_then(AttemptRow::duration_s);
         log_attempt(story, (run, node), report, (None, took_s));
     }
-    requests::open(story, (run, node), &report.requests);
+    requests::open_requests(story, (run, node), &report.requests);
     if item.skip_asked {
-        leave_out(story, run, node, None);
+        skip_node(story, run, node, None);
         return Ok(());
     }
     let is_work = matches!(role, Role::Worker | Role::Verdict | Role::GateFix);
     if is_work && report.outcome == Outcome::Completed {
-        story.ask_for_screenshot((run, node), report.lacks_screenshot);
+        story.update_screenshot_question((run, node), report.lacks_screenshot);
     }
-    let over = Over {
+    let over = FinishedAttempt {
         at: (run, node),
         attempt,
         role,
@@ -495,19 +515,23 @@ pub(super) fn end_attempt(
         recovery,
         is_leaf: item.is_leaf(),
     };
-    follow_outcome(story, &over)?;
+    apply_outcome(story, &over)?;
     // Without a place to wait at, the run waits for whoever starts it again. One of
     // several runners ends alone.
-    let cannot_go_on = report.cannot_start || report.cannot_wait_at(&item);
-    let row = story.run(run)?;
+    let cannot_go_on = report.cannot_start || report.is_rate_limited_at_parent(&item);
+    let row = story.require_run(run)?;
     if cannot_go_on && row.joined.is_empty() && row.state == RunState::Running {
-        story.move_run(run, RunState::Interrupted, About::reason(reason(report)));
+        story.move_run(
+            run,
+            RunState::Interrupted,
+            StateReason::from_reason(reason_of_report(report)),
+        );
     }
     Ok(())
 }
 
 /// An attempt that is over, for what follows.
-struct Over<'a> {
+struct FinishedAttempt<'a> {
     at: (RunId, &'a Node),
     attempt: AttemptId,
     role: Role,
@@ -519,14 +543,14 @@ struct Over<'a> {
 }
 
 /// Why it came to what it came to.
-fn reason(report: &Report) -> &str {
+fn reason_of_report(report: &Report) -> &str {
     let said = report.error.as_deref().or(report.summary.as_deref());
     said.unwrap_or("no reason was given")
 }
 
 /// What comes next for the item of an attempt.
-fn follow_outcome(story: &mut Story<'_>, over: &Over<'_>) -> Result<(), Refusal> {
-    let Over {
+fn apply_outcome(story: &mut EventBuffer<'_>, over: &FinishedAttempt<'_>) -> Result<(), Refusal> {
+    let FinishedAttempt {
         at: (run, node),
         attempt,
         role,
@@ -535,9 +559,11 @@ fn follow_outcome(story: &mut Story<'_>, over: &Over<'_>) -> Result<(), Refusal>
         recovery,
         is_leaf,
     } = *over;
-    let error = reason(report);
-    let breaks_off = story.item(run, node).map_or(0, |item| item.broken_off);
-    let outcome = if report.broke_off() && breaks_off >= policy::BROKEN_OFF_MAX {
+    let error = reason_of_report(report);
+    let breaks_off = story
+        .require_item(run, node)
+        .map_or(0, |item| item.broken_off);
+    let outcome = if report.was_cut_off() && breaks_off >= policy::BROKEN_OFF_MAX {
         Outcome::Failed
     } else {
         report.outcome
@@ -546,17 +572,17 @@ fn follow_outcome(story: &mut Story<'_>, over: &Over<'_>) -> Result<(), Refusal>
         // The runner stopped, or died: the next one runs the hook again.
         (Outcome::Interrupted, Role::IterationHook) => {}
         // What comes of a hook changes nothing for its item.
-        (_, Role::IterationHook) => after_hook(story, run, node),
-        (Outcome::Interrupted, _) if report.is_put_off() && is_leaf => {
-            put_off(story, (run, node), stage_of(role), report);
+        (_, Role::IterationHook) => advance_after_hook(story, run, node),
+        (Outcome::Interrupted, _) if report.is_rate_limited() && is_leaf => {
+            retry_later(story, (run, node), stage_of_role(role), report);
         }
         // It is reviewed again by the next one.
         (Outcome::Interrupted, Role::Reviewer) => {}
-        (_, Role::Reviewer) => follow_review(story, (run, node), attempt)?,
-        (Outcome::NeedsHuman, _) => wait_for_person(story, run, node, report),
-        (Outcome::Interrupted, Role::Worker) => put_back(story, (run, node), Stage::Work),
-        (Outcome::Interrupted, Role::Repair) => put_back(story, (run, node), Stage::Repair),
-        (Outcome::Interrupted, Role::Split) => put_back(story, (run, node), Stage::Split),
+        (_, Role::Reviewer) => apply_review(story, (run, node), attempt)?,
+        (Outcome::NeedsHuman, _) => wait_for_human(story, run, node, report),
+        (Outcome::Interrupted, Role::Worker) => reset_to_stage(story, (run, node), Stage::Work),
+        (Outcome::Interrupted, Role::Repair) => reset_to_stage(story, (run, node), Stage::Repair),
+        (Outcome::Interrupted, Role::Split) => reset_to_stage(story, (run, node), Stage::Split),
         (Outcome::Interrupted, Role::Verdict) => {
             // Without the conversation there is nobody who could be asked.
             let asks_again = report.conversation.is_some();
@@ -565,33 +591,33 @@ fn follow_outcome(story: &mut Story<'_>, over: &Over<'_>) -> Result<(), Refusal>
             } else {
                 Stage::Work
             };
-            put_back(story, (run, node), stage);
+            reset_to_stage(story, (run, node), stage);
         }
         // The intent to mend stays; the next runner starts another agent.
         (Outcome::Interrupted, Role::GateFix | Role::Resolve) => {}
-        (Outcome::Completed, Role::Worker | Role::Verdict) => after_work(story, run, node),
+        (Outcome::Completed, Role::Worker | Role::Verdict) => advance_after_work(story, run, node),
         // The check decides; that there is no verdict stands in the report.
         (Outcome::Failed, Role::Worker | Role::Verdict | Role::GateFix | Role::Resolve)
             if unchecked =>
         {
-            story.stage(run, node, Stage::Gate);
+            story.set_stage(run, node, Stage::Gate);
         }
         (Outcome::Failed, Role::Worker) if report.can_be_asked => {
-            story.stage(run, node, Stage::Verdict);
+            story.set_stage(run, node, Stage::Verdict);
         }
         (Outcome::Completed, Role::Split) => match report.usable_pieces() {
-            Some(pieces) => split(story, run, node, pieces)?,
-            None => not_split(story, run, node, error),
+            Some(pieces) => split_item(story, run, node, pieces)?,
+            None => fail_split(story, run, node, error),
         },
-        (Outcome::Completed, Role::GateFix) => story.stage(run, node, Stage::Gate),
-        (Outcome::Completed, Role::Resolve) => after_work(story, run, node),
+        (Outcome::Completed, Role::GateFix) => story.set_stage(run, node, Stage::Gate),
+        (Outcome::Completed, Role::Resolve) => advance_after_work(story, run, node),
         // Whether it helped shows when the item is tried again.
         (
             Outcome::Completed | Outcome::Failed | Outcome::Partial | Outcome::Blocked,
             Role::Repair,
-        ) => after_repair(story, run, node),
+        ) => advance_after_repair(story, run, node),
         (Outcome::Failed | Outcome::Partial | Outcome::Blocked, Role::Split) => {
-            not_split(story, run, node, error);
+            fail_split(story, run, node, error);
         }
         // An attempt that says that it failed is not overruled by a green check.
         (
@@ -599,14 +625,17 @@ fn follow_outcome(story: &mut Story<'_>, over: &Over<'_>) -> Result<(), Refusal>
             Role::Worker | Role::Verdict | Role::GateFix | Role::Resolve,
         ) => {
             let trouble = report.trouble.map(Trouble::category);
-            let failed = Failed {
+            let failed = FailedWork {
                 outcome,
-                category: report.category.or(trouble).unwrap_or(Category::Logic),
+                category: report
+                    .category
+                    .or(trouble)
+                    .unwrap_or(FailureCategory::Logic),
                 error,
                 recovery,
                 is_of_check: false,
             };
-            fail(story, run, node, &failed);
+            fail_item(story, run, node, &failed);
         }
     }
     Ok(())
@@ -615,16 +644,16 @@ fn follow_outcome(story: &mut Story<'_>, over: &Over<'_>) -> Result<(), Refusal>
 /// Whether the outcome of an attempt waits for the check of its item, or for a
 /// person who is asked to accept what there is. With a check no verdict is
 /// needed after an attempt that ended well.
-fn waits_for_check(
-    story: &Story<'_>,
+fn is_waiting_for_check(
+    story: &EventBuffer<'_>,
     item: &ItemRow,
     (attempt, role): (AttemptId, Role),
     report: &Report,
 ) -> bool {
-    let has_gate = item.gate_to_pass().is_some();
+    let has_gate = item.pending_gate().is_some();
     let ended_well = match report.outcome {
         Outcome::Completed => true,
-        Outcome::Failed => report.lacks_verdict() && has_gate,
+        Outcome::Failed => report.is_missing_verdict() && has_gate,
         Outcome::Blocked | Outcome::Partial | Outcome::NeedsHuman | Outcome::Interrupted => false,
     };
     let is_work = matches!(
@@ -645,14 +674,14 @@ fn waits_for_check(
         report: Box::new(report.clone()),
         unchecked: false,
     };
-    let now = apply(
+    let now = apply_event(
         &key,
         Some(Row::Item(Box::new(item.clone()))),
         &event,
-        &story.stamp(),
+        &story.next_stamp(),
     );
     match now {
-        Some(Row::Item(item)) => !is_settled_by(story, &item),
+        Some(Row::Item(item)) => !needs_nothing_more(story, &item),
         _ => false,
     }
 }
@@ -660,8 +689,8 @@ fn waits_for_check(
 /// What an attempt at `worked_on` did to the tree counts for the items that it
 /// claimed, except where one check stands for both of them, or the attempt
 /// weakened what proves them.
-fn note_claims(
-    story: &mut Story<'_>,
+fn record_claim_changes(
+    story: &mut EventBuffer<'_>,
     worked_on: &ItemRow,
     attempt: AttemptId,
     claimed: &[Node],
@@ -671,13 +700,13 @@ fn note_claims(
         let counts = story.tables.item(worked_on.run, node).is_some_and(|item| {
             let by = item.claimed.as_ref();
             let is_claimed = by.is_some_and(|by| by.attempt == Some(attempt));
-            is_claimed && !share_check(worked_on, item) && !item.state.is_finished()
+            is_claimed && !has_same_check(worked_on, item) && !item.state.is_finished()
         });
         if counts {
-            story.tell(Event::ItemClaimed {
+            story.append(Event::ItemClaimed {
                 run: worked_on.run,
                 node: node.clone(),
-                by: Some(Box::new(ClaimedBy {
+                by: Some(Box::new(WorkCredit {
                     attempt: Some(attempt),
                     change: Some(change.clone()),
                 })),
@@ -688,18 +717,18 @@ fn note_claims(
 
 /// The word of the agent itself, while it still works: nothing follows from it
 /// before the attempt ends.
-pub(super) fn answer_attempt(
-    story: &mut Story<'_>,
+pub(super) fn record_agent_answer(
+    story: &mut EventBuffer<'_>,
     run: RunId,
     attempt: AttemptId,
     node: &Node,
     answer: &Report,
 ) -> Result<(), Refusal> {
-    let item = story.item(run, node)?;
+    let item = story.require_item(run, node)?;
     if item.attempt != Some(attempt) {
-        return Err(wrong_item(item));
+        return Err(wrong_item_state(item));
     }
-    story.tell(Event::AttemptAnswered {
+    story.append(Event::AttemptAnswered {
         attempt,
         run,
         node: node.clone(),
@@ -710,7 +739,7 @@ pub(super) fn answer_attempt(
 
 /// The report, saying which model used what where its program does not: the one
 /// that it was asked to use.
-fn with_model(report: &Report, model: Option<&str>) -> Report {
+fn with_model_usage(report: &Report, model: Option<&str>) -> Report {
     let mut report = report.clone();
     if let Some(model) = model.filter(|_| report.models.is_empty() && !report.usage.is_unknown()) {
         let usage = report.usage.clone();
@@ -720,18 +749,18 @@ fn with_model(report: &Report, model: Option<&str>) -> Report {
 }
 
 /// The report, saying what the attempt started from where it does not itself.
-fn with_context(report: &Report, item: &ItemRow) -> Report {
+fn with_attempt_context(report: &Report, item: &ItemRow) -> Report {
     let said = report.context.clone().unwrap_or_default();
-    let context = said.or(started_from(item, None));
+    let context = said.merge_missing(context_of_item(item, None));
     Report {
-        context: (context != Context::default()).then_some(context),
+        context: (context != AttemptContext::default()).then_some(context),
         ..report.clone()
     }
 }
 
 /// Nothing came of it: the item is as it was. That a program could not start is
 /// no failure of the item, and stands in the reason of the run.
-fn put_back(story: &mut Story<'_>, (run, node): (RunId, &Node), stage: Stage) {
+fn reset_to_stage(story: &mut EventBuffer<'_>, (run, node): (RunId, &Node), stage: Stage) {
     story.move_item(run, node, ItemState::Ready, |moved| {
         moved.stage = Some(stage);
     });
@@ -739,24 +768,29 @@ fn put_back(story: &mut Story<'_>, (run, node): (RunId, &Node), stage: Stage) {
 
 /// The service has enough for now: the item is tried again when it serves
 /// again, and nothing is counted against it.
-fn put_off(story: &mut Story<'_>, (run, node): (RunId, &Node), stage: Stage, report: &Report) {
-    let times = story.item(run, node).map_or(1, |item| item.put_off);
+fn retry_later(
+    story: &mut EventBuffer<'_>,
+    (run, node): (RunId, &Node),
+    stage: Stage,
+    report: &Report,
+) {
+    let times = story.require_item(run, node).map_or(1, |item| item.put_off);
     let now = story.rows.now;
     if report.resets_at.is_none() && times > policy::PUT_OFF_TIMES_MAX {
         let error = report.error.as_deref();
         let error = error.unwrap_or("the service has enough, again and again");
-        give_up(story, run, node, ItemState::Failed, error);
+        give_up_item(story, run, node, ItemState::Failed, error);
         return;
     }
     let resets = report.resets_at.unwrap_or(now);
     story.move_item(run, node, ItemState::Waiting, |moved| {
         moved.stage = Some(stage);
-        moved.until = Some(policy::put_off_until(resets, times, now));
+        moved.until = Some(policy::rate_limit_wait_end(resets, times, now));
         moved.error.clone_from(&report.error);
     });
 }
 
-fn stage_of(role: Role) -> Stage {
+fn stage_of_role(role: Role) -> Stage {
     match role {
         Role::Worker => Stage::Work,
         Role::GateFix => Stage::Fix,
@@ -769,7 +803,7 @@ fn stage_of(role: Role) -> Stage {
     }
 }
 
-fn wait_for_person(story: &mut Story<'_>, run: RunId, node: &Node, report: &Report) {
+fn wait_for_human(story: &mut EventBuffer<'_>, run: RunId, node: &Node, report: &Report) {
     let human = report
         .human
         .clone()
@@ -784,7 +818,7 @@ fn wait_for_person(story: &mut Story<'_>, run: RunId, node: &Node, report: &Repo
     story.move_item(run, node, ItemState::Waiting, |moved| {
         moved.human = Some(human.clone())
     });
-    story.ask(
+    story.ask_about_node(
         DecisionKind::HumanNeeded,
         run,
         node,
@@ -793,18 +827,22 @@ fn wait_for_person(story: &mut Story<'_>, run: RunId, node: &Node, report: &Repo
     );
 }
 
-pub(super) fn start_gate(story: &mut Story<'_>, held: Held, node: &Node) -> Result<(), Refusal> {
-    guard_runner(story, held)?;
+pub(super) fn start_gate(
+    story: &mut EventBuffer<'_>,
+    held: HeldRun,
+    node: &Node,
+) -> Result<(), Refusal> {
+    check_runner(story, held)?;
     let run = held.0;
-    may_begin(story, run)?;
-    in_lane(story, held, node)?;
-    let item = story.item(run, node)?.clone();
+    check_can_begin(story, run)?;
+    check_lane_held(story, held, node)?;
+    let item = story.require_item(run, node)?.clone();
     let open = item.gate_runs.as_ref().is_some_and(|runs| runs.open);
     if item.state != ItemState::Working || item.stage != Stage::Gate || open {
-        return Err(wrong_item(&item));
+        return Err(wrong_item_state(&item));
     }
     let number = item.gate_runs.map_or(0, |runs| runs.runs) + 1;
-    story.tell(Event::GateStarted {
+    story.append(Event::GateStarted {
         run,
         node: node.clone(),
         fence: item.fence + 1,
@@ -816,22 +854,23 @@ pub(super) fn start_gate(story: &mut Story<'_>, held: Held, node: &Node) -> Resu
 
 /// Whether a check that passes now proves what an attempt at another item
 /// claimed: it failed before that attempt.
-fn proves_claim(item: &ItemRow) -> bool {
+fn is_proof_of_claim(item: &ItemRow) -> bool {
     let claimed = item.claimed.as_ref();
     item.seen_to_fail && claimed.is_some_and(|by| by.attempt.is_some() && by.change.is_some())
 }
 
 /// Whether the check of an item could not be run twice: before its first attempt
 /// and after it, or after two attempts. No agent can mend that.
-fn is_no_check(item: &ItemRow, report: &GateReport) -> bool {
+fn is_check_unrunnable(item: &ItemRow, report: &GateReport) -> bool {
     let before = item.baseline.as_ref().and_then(|result| result.exit);
     let last = item.gate_runs.as_ref().and_then(|runs| runs.exit);
     let own = item.claim_gate.is_none();
-    cannot_run(report.exit) && ((own && cannot_run(before)) || cannot_run(last))
+    is_script_unrunnable(report.exit)
+        && ((own && is_script_unrunnable(before)) || is_script_unrunnable(last))
 }
 
 /// What came of a check; nothing where it was changed while it ran.
-fn counted(report: &GateReport, item: &ItemRow) -> GateReport {
+fn discard_outdated_check(report: &GateReport, item: &ItemRow) -> GateReport {
     let is_outdated = item.gate_runs.as_ref().is_some_and(|runs| runs.outdated);
     if !is_outdated {
         return report.clone();
@@ -845,26 +884,26 @@ fn counted(report: &GateReport, item: &ItemRow) -> GateReport {
 }
 
 pub(super) fn end_gate(
-    story: &mut Story<'_>,
-    held: Held,
-    at: Taken<'_>,
+    story: &mut EventBuffer<'_>,
+    held: HeldRun,
+    at: LeasedItem<'_>,
     (report, recovery): (&GateReport, Option<&Recovery>),
 ) -> Result<(), Refusal> {
-    guard_runner(story, held)?;
+    check_runner(story, held)?;
     let (run, node) = (held.0, at.0);
     story.attempts_at = Some(node.clone());
-    let item = taken(story, run, at)?;
+    let item = check_fence(story, run, at)?;
     if !item.gate_runs.as_ref().is_some_and(|runs| runs.open) {
-        return Err(wrong_item(&item));
+        return Err(wrong_item_state(&item));
     }
-    let report = &counted(report, &item);
+    let report = &discard_outdated_check(report, &item);
     let runs = item.gate_runs.as_ref().map_or(0, |runs| runs.runs);
     let is_baseline = item.stage == Stage::Baseline;
-    let checks_claim = is_baseline && proves_claim(&item);
+    let checks_claim = is_baseline && is_proof_of_claim(&item);
     let evidence = (!is_baseline || checks_claim)
         .then(|| evidence_of_check(story, &item, report))
         .flatten();
-    story.tell(Event::GateEnded {
+    story.append(Event::GateEnded {
         run,
         node: node.clone(),
         report: report.clone(),
@@ -872,7 +911,7 @@ pub(super) fn end_gate(
     });
     if !report.passed && !report.interrupted && !is_baseline {
         let why = report.error.as_deref().unwrap_or("it did not pass");
-        judge_attempt(
+        settle_attempt(
             story,
             &item,
             Outcome::Failed,
@@ -880,9 +919,9 @@ pub(super) fn end_gate(
         );
     }
     if item.skip_asked {
-        leave_out(story, run, node, None);
+        skip_node(story, run, node, None);
     } else if checks_claim && report.passed {
-        after_gate(story, run, node);
+        advance_after_gate(story, run, node);
     } else if checks_claim && !report.interrupted {
         // It is worked on as usual, when its turn comes.
         story.move_item(run, node, ItemState::Ready, |moved| {
@@ -892,16 +931,16 @@ pub(super) fn end_gate(
         // The stage stays; the next runner runs the script again, or the
         // first attempt follows.
     } else if report.passed {
-        after_gate(story, run, node);
-    } else if is_no_check(&item, report) {
-        let script = item.gate_to_pass().map_or("", |gate| gate.script.as_str());
+        advance_after_gate(story, run, node);
+    } else if is_check_unrunnable(&item, report) {
+        let script = item.pending_gate().map_or("", |gate| gate.script.as_str());
         let exit = report.exit.unwrap_or_default();
         let error = format!("its check cannot be run (exit status {exit}): {script}");
-        let entry = about(story, run, node, EntryType::TaskBlocked, &error);
-        log(story, entry);
-        give_up(story, run, node, ItemState::Failed, &error);
-    } else if runs < item.gate_to_pass().map_or(0, |gate| gate.runs_max) {
-        story.stage(run, node, Stage::Fix);
+        let entry = entry_about(story, run, node, EntryType::TaskBlocked, &error);
+        log_entry(story, entry);
+        give_up_item(story, run, node, ItemState::Failed, &error);
+    } else if runs < item.pending_gate().map_or(0, |gate| gate.runs_max) {
+        story.set_stage(run, node, Stage::Fix);
     } else {
         let why = report.error.as_deref().unwrap_or("it did not pass");
         let times = if runs == 1 {
@@ -910,38 +949,38 @@ pub(super) fn end_gate(
             format!("{runs} runs")
         };
         let error = format!("gate failed after {times}: {why}");
-        let entry = about(story, run, node, EntryType::TaskBlocked, &error);
-        log(story, entry);
-        let failed = Failed {
+        let entry = entry_about(story, run, node, EntryType::TaskBlocked, &error);
+        log_entry(story, entry);
+        let failed = FailedWork {
             outcome: Outcome::Failed,
-            category: Category::Validation,
+            category: FailureCategory::Validation,
             error: &error,
             recovery,
             is_of_check: true,
         };
-        fail(story, run, node, &failed);
+        fail_item(story, run, node, &failed);
     }
     Ok(())
 }
 
 pub(super) fn start_commit(
-    story: &mut Story<'_>,
-    held: Held,
+    story: &mut EventBuffer<'_>,
+    held: HeldRun,
     node: &Node,
     head: Option<String>,
 ) -> Result<(), Refusal> {
-    guard_runner(story, held)?;
+    check_runner(story, held)?;
     let run = held.0;
-    may_begin(story, run)?;
-    in_lane(story, held, node)?;
-    let item = story.item(run, node)?;
-    let awaits_review = story.run(run)?.policy.awaits_review(item);
+    check_can_begin(story, run)?;
+    check_lane_held(story, held, node)?;
+    let item = story.require_item(run, node)?;
+    let awaits_review = story.require_run(run)?.policy.is_awaiting_review(item);
     let is_at_commit = item.state == ItemState::Working && item.stage == Stage::Commit;
     if !is_at_commit || item.committing.is_some() || awaits_review {
-        return Err(wrong_item(item));
+        return Err(wrong_item_state(item));
     }
     let fence = item.fence + 1;
-    story.tell(Event::CommitStarted {
+    story.append(Event::CommitStarted {
         run,
         node: node.clone(),
         fence,
@@ -951,24 +990,24 @@ pub(super) fn start_commit(
 }
 
 pub(super) fn end_commit(
-    story: &mut Story<'_>,
-    held: Held,
-    at: Taken<'_>,
+    story: &mut EventBuffer<'_>,
+    held: HeldRun,
+    at: LeasedItem<'_>,
     result: &Result<Option<String>, String>,
 ) -> Result<(), Refusal> {
-    guard_runner(story, held)?;
+    check_runner(story, held)?;
     let (run, node) = (held.0, at.0);
     story.attempts_at = Some(node.clone());
-    let item = &taken(story, run, at)?;
+    let item = &check_fence(story, run, at)?;
     if item.committing.is_none() {
-        return Err(wrong_item(item));
+        return Err(wrong_item_state(item));
     }
     let skip_asked = item.skip_asked;
     let (commit, error) = match result {
         Ok(commit) => (commit.clone(), None),
         Err(error) => (None, Some(error.clone())),
     };
-    story.tell(Event::CommitEnded {
+    story.append(Event::CommitEnded {
         run,
         node: node.clone(),
         commit,
@@ -976,12 +1015,12 @@ pub(super) fn end_commit(
     });
     match error {
         None => finish_or_ask(story, run, node),
-        Some(_) if skip_asked => leave_out(story, run, node, None),
+        Some(_) if skip_asked => skip_node(story, run, node, None),
         Some(error) => {
             let error = format!("commit failed: {error}");
-            let entry = about(story, run, node, EntryType::TaskBlocked, &error);
-            log(story, entry);
-            give_up(story, run, node, ItemState::Failed, &error);
+            let entry = entry_about(story, run, node, EntryType::TaskBlocked, &error);
+            log_entry(story, entry);
+            give_up_item(story, run, node, ItemState::Failed, &error);
         }
     }
     Ok(())

@@ -4,21 +4,21 @@
 use std::collections::HashMap;
 
 use super::advance;
-use super::editing::tell_change;
-use super::people::ask_again;
-use super::story::{About, Story};
+use super::editing::append_change;
+use super::people::renew_pause_request;
+use super::story::{EventBuffer, StateReason};
 use crate::decision::DecisionKind;
-use crate::event::Change;
-use crate::id::{Node, Place, RunId};
+use crate::event::ItemChange;
+use crate::id::{Node, RunId, TreePosition};
 use crate::item::{ItemRow, ItemState};
-use crate::order::{Ordered, giving_way};
-use crate::plan::{Order, Plan, PlannedItem, Turn};
+use crate::order::{OrderedItem, find_yielding_items};
+use crate::plan::{ItemTurn, Order, Plan, PlannedItem};
 use crate::policy::OnDependencyFailure;
-use crate::run::{Asked, Pause, RunRow, RunState};
-use crate::standing::{Standing, Standings, state_of_run};
+use crate::run::{Pause, PendingRequest, RunRow, RunState};
+use crate::standing::{ItemStanding, StandingCounts, state_of_run};
 
 /// Whether the plan says what becomes of what waits for an item that failed.
-pub(super) fn asks_for_failures(story: &Story<'_>, run: RunId) -> bool {
+pub(super) fn has_failure_strategy(story: &EventBuffer<'_>, run: RunId) -> bool {
     let row = story.tables.run(run);
     row.is_some_and(|row| row.policy.on_dependency_failure.is_some())
 }
@@ -26,7 +26,7 @@ pub(super) fn asks_for_failures(story: &Story<'_>, run: RunId) -> bool {
 /// Leaves out what waits for an item that has failed just now, with all that waits
 /// for it in turn, where the plan says so. What a person brings back later waits
 /// for the failed item as anything does.
-pub(super) fn leave_out_dependents(story: &mut Story<'_>, run: RunId) {
+pub(super) fn skip_dependents(story: &mut EventBuffer<'_>, run: RunId) {
     let row = story.tables.run(run);
     if row.and_then(|row| row.policy.on_dependency_failure)
         != Some(OnDependencyFailure::SkipDependents)
@@ -67,7 +67,7 @@ pub(super) fn leave_out_dependents(story: &mut Story<'_>, run: RunId) {
         for node in below.into_iter().rev() {
             let row = story.tables.item(run, &node);
             if row.is_some_and(|row| !row.state.is_finished() && row.open_children == 0) {
-                advance::leave_out(story, run, &node, Some(&why));
+                advance::skip_node(story, run, &node, Some(&why));
             }
         }
     }
@@ -75,32 +75,32 @@ pub(super) fn leave_out_dependents(story: &mut Story<'_>, run: RunId) {
 
 /// Looks at each item that has not begun: it is ready where nothing has to be
 /// finished before it, and pending elsewhere. For decisions that see all items.
-pub(super) fn settle_order(story: &mut Story<'_>, run: RunId) {
-    settle_turns(story, run);
-    for (node, to) in unsettled(story, run) {
+pub(super) fn update_ready_items(story: &mut EventBuffer<'_>, run: RunId) {
+    update_turns(story, run);
+    for (node, to) in find_wrong_states(story, run) {
         story.move_item(run, &node, to, |_| {});
     }
 }
 
 /// The items that have not begun whose state is not what must be finished before
-/// them makes it, and what it makes it: as [`advance::must_wait`] says of one
+/// them makes it, and what it makes it: as [`advance::has_to_wait`] says of one
 /// item, but each parent and each list of siblings is looked at once.
-fn unsettled(story: &Story<'_>, run: RunId) -> Vec<(Node, ItemState)> {
+fn find_wrong_states(story: &EventBuffer<'_>, run: RunId) -> Vec<(Node, ItemState)> {
     let tables = &story.tables;
     let in_turn = tables
         .run(run)
         .is_some_and(|row| row.order == Order::InTurn);
-    let is_open = |on: &Node| advance::holds_up(story, run, on);
-    let mut failed: HashMap<Place, bool> = HashMap::new();
-    let mut open: HashMap<Place, Vec<(Place, Turn)>> = HashMap::new();
-    let mut waits: HashMap<Place, bool> = HashMap::new();
+    let is_open = |on: &Node| advance::is_blocking(story, run, on);
+    let mut failed: HashMap<TreePosition, bool> = HashMap::new();
+    let mut open: HashMap<TreePosition, Vec<(TreePosition, ItemTurn)>> = HashMap::new();
+    let mut waits: HashMap<TreePosition, bool> = HashMap::new();
     let mut found = Vec::new();
     for row in tables.tree(run) {
         let above = row.place.parent();
         let mut must_wait = waits.get(&above) == Some(&true) || row.depends_on.iter().any(is_open);
         must_wait |= *failed
             .entry(above.clone())
-            .or_insert_with_key(|above| advance::is_failed_phase(story, run, above));
+            .or_insert_with_key(|above| advance::is_phase_failed(story, run, above));
         if !must_wait && in_turn && row.depends_on.is_empty() {
             let siblings = open.entry(above).or_insert_with_key(|above| {
                 let open = tables.open_children(run, above);
@@ -109,16 +109,16 @@ fn unsettled(story: &Story<'_>, run: RunId) -> Vec<(Node, ItemState)> {
             must_wait = siblings
                 .iter()
                 .take_while(|(place, _)| *place < row.place)
-                .any(|(_, turn)| turn.holds(row.turn));
+                .any(|(_, turn)| turn.is_blocking(row.turn));
         }
-        debug_assert_eq!(must_wait, advance::must_wait(story, run, row));
-        waits.insert(row.place.clone(), must_wait || row.is_held_by_wait());
+        debug_assert_eq!(must_wait, advance::has_to_wait(story, run, row));
+        waits.insert(row.place.clone(), must_wait || row.has_open_wait());
         let to = match must_wait {
             true => ItemState::Pending,
             false => ItemState::Ready,
         };
         let has_not_begun = matches!(row.state, ItemState::Pending | ItemState::Ready)
-            || (must_wait && row.waiting_for().is_some());
+            || (must_wait && row.current_wait().is_some());
         if has_not_begun && row.state != to {
             found.push((row.node.clone(), to));
         }
@@ -127,26 +127,26 @@ fn unsettled(story: &Story<'_>, run: RunId) -> Vec<(Node, ItemState)> {
 }
 
 /// Looks at which items give way to what stands behind them.
-fn settle_turns(story: &mut Story<'_>, run: RunId) {
+fn update_turns(story: &mut EventBuffer<'_>, run: RunId) {
     let order = story.tables.run(run).map(|row| row.order);
     if order != Some(Order::InTurn) {
         return;
     }
     let rows: Vec<&ItemRow> = story.tables.tree(run).collect();
-    let items: Vec<Ordered<'_>> = rows
+    let items: Vec<OrderedItem<'_>> = rows
         .iter()
-        .map(|row| Ordered {
+        .map(|row| OrderedItem {
             node: &row.node,
             turn: row.turn,
             depends_on: &row.depends_on,
         })
         .collect();
-    let changed: Vec<(Node, Turn)> = giving_way(&items)
+    let changed: Vec<(Node, ItemTurn)> = find_yielding_items(&items)
         .into_iter()
         .zip(rows)
         .filter(|(gives_way, row)| row.turn.gives_way != *gives_way)
         .map(|(gives_way, row)| {
-            let turn = Turn {
+            let turn = ItemTurn {
                 gives_way,
                 ..row.turn
             };
@@ -154,43 +154,47 @@ fn settle_turns(story: &mut Story<'_>, run: RunId) {
         })
         .collect();
     for (node, turn) in changed {
-        tell_change(story, run, &node, Change::Turn(turn));
+        append_change(story, run, &node, ItemChange::Turn(turn));
     }
 }
 
 /// Which items of a plan that is being taken give way to what stands behind them.
-pub(super) fn giving_way_in(plan: &Plan) -> Vec<bool> {
+pub(super) fn yielding_items_of_plan(plan: &Plan) -> Vec<bool> {
     if plan.order != Order::InTurn {
         return vec![false; plan.items.len()];
     }
-    let items: Vec<Ordered<'_>> = plan
+    let items: Vec<OrderedItem<'_>> = plan
         .items
         .iter()
-        .map(|item| Ordered {
+        .map(|item| OrderedItem {
             node: &item.node,
             turn: item.turn,
             depends_on: &item.depends_on,
         })
         .collect();
-    giving_way(&items)
+    find_yielding_items(&items)
 }
 
 /// Whether an item of a plan that is being taken has to wait for what stands
 /// before it, or with what it is part of.
-pub(super) fn is_held_back(story: &Story<'_>, run: RunId, item: &PlannedItem) -> bool {
+pub(super) fn is_blocked_in_plan(story: &EventBuffer<'_>, run: RunId, item: &PlannedItem) -> bool {
     let parent = item.node.parent();
     let parent = parent.and_then(|node| story.tables.item(run, &node));
     let waits_above =
-        parent.is_some_and(|row| row.state == ItemState::Pending || row.is_held_by_wait());
+        parent.is_some_and(|row| row.state == ItemState::Pending || row.has_open_wait());
     let tables = &story.tables;
-    waits_above || tables.is_behind(run, &item.place, item.turn, &item.depends_on)
+    waits_above || tables.has_blocking_predecessor(run, &item.place, item.turn, &item.depends_on)
 }
 
 /// How the items of the run stand, with what this decision changed; none where
 /// nobody asked for it.
-pub(super) fn standings(story: &Story<'_>, run: RunId, sees_whole_tree: bool) -> Option<Standings> {
+pub(super) fn count_standings(
+    story: &EventBuffer<'_>,
+    run: RunId,
+    sees_whole_tree: bool,
+) -> Option<StandingCounts> {
     if sees_whole_tree {
-        return Some(Standings::of_items(story.tables.tree(run)));
+        return Some(StandingCounts::count_items(story.tables.tree(run)));
     }
     let mut counts = story.rows.standings?;
     for item in story.tables.tree(run) {
@@ -207,18 +211,18 @@ pub(super) fn standings(story: &Story<'_>, run: RunId, sees_whole_tree: bool) ->
 
 /// Moves the run to the state that follows from its items, if it is in another
 /// one, or is in it because of another item.
-pub(super) fn settle_run(story: &mut Story<'_>, run: RunId, sees_whole_tree: bool) {
+pub(super) fn update_run_state(story: &mut EventBuffer<'_>, run: RunId, sees_whole_tree: bool) {
     if sees_whole_tree {
-        leave_breakpoint(story, run);
+        leave_answered_breakpoint(story, run);
     }
-    let Some(counts) = standings(story, run, sees_whole_tree) else {
+    let Some(counts) = count_standings(story, run, sees_whole_tree) else {
         return;
     };
     let Some(row) = story.tables.run(run) else {
         return;
     };
     let state = state_of_run(row, &counts);
-    let about = about_state(story, row, state);
+    let about = subject_of_state(story, row, state);
     let is_about_items = matches!(state, RunState::Waiting | RunState::Blocked);
     let is_about_another = is_about_items && row.pause.is_none() && row.at != about.at;
     if state == row.state && !is_about_another {
@@ -226,15 +230,22 @@ pub(super) fn settle_run(story: &mut Story<'_>, run: RunId, sees_whole_tree: boo
     }
     // Who asked for a pause meant the run, whatever it came to wait for by then.
     let asked = row.asked.clone();
-    let paused_by = asked.as_ref().and_then(Asked::pause_by).map(str::to_owned);
+    let paused_by = asked
+        .as_ref()
+        .and_then(PendingRequest::pause_requester)
+        .map(str::to_owned);
     let waited = matches!(row.state, RunState::Waiting | RunState::Blocked);
     match (state, paused_by) {
         (RunState::Interrupted, Some(by)) if waited => {
-            story.move_run(run, RunState::Paused, About::pause(Pause::Person { by }));
+            story.move_run(
+                run,
+                RunState::Paused,
+                StateReason::from_pause(Pause::Person { by }),
+            );
         }
         (RunState::Waiting | RunState::Blocked, _) => {
             story.move_run(run, state, about);
-            ask_again(story, run, asked);
+            renew_pause_request(story, run, asked);
         }
         (
             RunState::New
@@ -249,26 +260,26 @@ pub(super) fn settle_run(story: &mut Story<'_>, run: RunId, sees_whole_tree: boo
 
 /// A run stays at a breakpoint while somebody is asked about one: what is done
 /// again, or left out, is no matter to look at.
-fn leave_breakpoint(story: &mut Story<'_>, run: RunId) {
+fn leave_answered_breakpoint(story: &mut EventBuffer<'_>, run: RunId) {
     let pause = story.tables.run(run).and_then(|row| row.pause.as_ref());
     let is_asked = || {
         let mut open = story.tables.open_decisions(run);
         open.any(|row| row.kind == DecisionKind::Breakpoint)
     };
     if matches!(pause, Some(Pause::Breakpoint { .. })) && !is_asked() {
-        story.move_run(run, RunState::Interrupted, About::default());
+        story.move_run(run, RunState::Interrupted, StateReason::default());
     }
 }
 
 /// The item because of which a run waits or is blocked.
-fn about_state(story: &Story<'_>, run: &RunRow, state: RunState) -> About {
+fn subject_of_state(story: &EventBuffer<'_>, run: &RunRow, state: RunState) -> StateReason {
     let first = |wanted| {
         let mut items = story.tables.tree(run.id);
         items.find(|item| item.standing() == wanted)
     };
     let item = match state {
-        RunState::Waiting if run.pause.is_none() => first(Standing::Asking),
-        RunState::Blocked => first(Standing::Broken),
+        RunState::Waiting if run.pause.is_none() => first(ItemStanding::Asking),
+        RunState::Blocked => first(ItemStanding::Broken),
         RunState::Waiting
         | RunState::New
         | RunState::Running
@@ -277,13 +288,13 @@ fn about_state(story: &Story<'_>, run: &RunRow, state: RunState) -> About {
         | RunState::Done => None,
     };
     let Some(item) = item else {
-        return About {
+        return StateReason {
             pause: run.pause.clone().filter(|_| state == RunState::Waiting),
-            ..About::default()
+            ..StateReason::default()
         };
     };
     let question = item.human.as_ref().map(|human| human.reason.clone());
-    About {
+    StateReason {
         at: Some(item.node.clone()),
         reason: question.or_else(|| item.error.clone()),
         pause: None,

@@ -3,9 +3,9 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use super::remembering::words_of;
+use super::remembering::document_without_context;
 use crate::memory::Memory;
-use crate::recall::Said;
+use crate::recall::ComparableDocument;
 use crate::tables::Tables;
 
 type Holders = HashMap<String, BTreeSet<String>>;
@@ -21,50 +21,54 @@ pub(super) struct WordHolders {
 }
 
 impl WordHolders {
-    pub(super) fn of_tables(tables: &Tables) -> Self {
-        let documents = tables.memory().map(|row| (&*row.id, words_of(&row.memory)));
+    pub(super) fn from_tables(tables: &Tables) -> Self {
+        let documents = tables
+            .memories()
+            .map(|row| (&*row.id, document_without_context(&row.memory)));
         let documents: Vec<_> = documents.collect();
         let mut holders = Self::default();
         // How rare a word is, is known when all are there.
         for (id, document) in &documents {
-            holders.add_words(id, &Said::of(document));
+            holders.add_words(id, &ComparableDocument::new(document));
         }
         for (id, document) in &documents {
-            holders.add_rare_words(id, &Said::of(document));
+            holders.add_rare_words(id, &ComparableDocument::new(document));
         }
         holders
     }
 
-    pub(super) fn add(&mut self, id: &str, memory: &Memory) {
-        let document = words_of(memory);
-        let said = Said::of(&document);
+    pub(super) fn add_memory(&mut self, id: &str, memory: &Memory) {
+        let document = document_without_context(memory);
+        let said = ComparableDocument::new(&document);
         self.add_words(id, &said);
         self.add_rare_words(id, &said);
     }
 
-    fn add_words(&mut self, id: &str, said: &Said<'_>) {
+    fn add_words(&mut self, id: &str, said: &ComparableDocument<'_>) {
         for word in said.words() {
             let holders = self.all.entry(word.to_owned()).or_default();
             holders.insert(id.to_owned());
         }
     }
 
-    fn add_rare_words(&mut self, id: &str, said: &Said<'_>) {
-        for word in said.rarest(|word| self.count(word)) {
+    fn add_rare_words(&mut self, id: &str, said: &ComparableDocument<'_>) {
+        for word in said.rarest_words(|word| self.count_holders(word)) {
             let holders = self.rare.entry(word.to_owned()).or_default();
             holders.insert(id.to_owned());
         }
     }
 
-    fn count(&self, word: &str) -> usize {
+    fn count_holders(&self, word: &str) -> usize {
         self.all.get(word).map_or(0, BTreeSet::len)
     }
 
     /// The ids of those that may say the same, in their order.
-    pub(super) fn candidates(&self, memory: &Memory) -> BTreeSet<String> {
-        let document = words_of(memory);
-        let said = Said::of(&document);
-        let rarest = said.rarest(|word| self.count(word)).into_iter();
+    pub(super) fn find_candidates(&self, memory: &Memory) -> BTreeSet<String> {
+        let document = document_without_context(memory);
+        let said = ComparableDocument::new(&document);
+        let rarest = said
+            .rarest_words(|word| self.count_holders(word))
+            .into_iter();
         let mine = rarest.filter_map(|word| self.all.get(word));
         let theirs = said.words().filter_map(|word| self.rare.get(word));
         mine.chain(theirs).flatten().cloned().collect()

@@ -1,40 +1,40 @@
 //! How an item is split: its pieces are planned before it, and it waits for them.
 
-use super::advance::must_wait;
-use super::editing::{place, siblings, tell_change};
-use super::story::Story;
-use crate::attempt::Piece;
-use crate::event::{Change, Event, ItemPlanned};
-use crate::id::{Node, Place, RunId};
+use super::advance::has_to_wait;
+use super::editing::{append_change, move_siblings, siblings_below};
+use super::story::EventBuffer;
+use crate::attempt::SplitPiece;
+use crate::event::{Event, ItemChange, ItemPlanned};
+use crate::id::{Node, RunId, TreePosition};
 use crate::item::{ItemRow, ItemState, Stage};
-use crate::plan::{Past, PlannedItem};
+use crate::plan::{ImportedItemHistory, PlannedItem};
 use crate::refusal::Refusal;
 
 /// Plans the pieces as siblings right before the item, which waits for all of
 /// them and is then worked on again, to finish the whole.
-pub(super) fn split(
-    story: &mut Story<'_>,
+pub(super) fn split_item(
+    story: &mut EventBuffer<'_>,
     run: RunId,
     node: &Node,
-    pieces: &[Piece],
+    pieces: &[SplitPiece],
 ) -> Result<(), Refusal> {
-    let item = story.item(run, node)?.clone();
+    let item = story.require_item(run, node)?.clone();
     let parent = node.parent();
-    let now = siblings(story, run, parent.as_ref())?;
+    let now = siblings_below(story, run, parent.as_ref())?;
     let Some(at) = item.place.0.last().copied() else {
         return Err(Refusal::NoSuchItem(node.clone()));
     };
-    let named = named(&item, &now, pieces);
+    let named = pieces_with_ids(&item, &now, pieces);
     let count = u32::try_from(named.len()).unwrap_or(u32::MAX);
     let later = now.into_iter().filter_map(|row| {
         let index = row.place.0.last().copied().filter(|index| *index >= at)?;
         Some((row, index + count))
     });
     let moves: Vec<(ItemRow, u32)> = later.collect();
-    place(story, run, &moves);
-    let above = Place(item.place.0[..item.place.depth() - 1].to_vec());
+    move_siblings(story, run, &moves);
+    let above = TreePosition(item.place.0[..item.place.depth() - 1].to_vec());
     // What the item waited for is finished, unless somebody wants it done again.
-    let state = if must_wait(story, run, &item) {
+    let state = if has_to_wait(story, run, &item) {
         ItemState::Pending
     } else {
         ItemState::Ready
@@ -48,14 +48,14 @@ pub(super) fn split(
             id: id.clone(),
             place: above.child(index),
             state,
-            prompt: Some(prompt(piece)),
+            prompt: Some(prompt_of_piece(piece)),
             model: item.model.clone(),
             gate: None,
             breakpoint: false,
             approval: false,
             depends_on: item.depends_on.clone(),
             native: None,
-            past: Past::default(),
+            past: ImportedItemHistory::default(),
             piece_of: Some(item.node.clone()),
             injected: None,
             claims: item.claims,
@@ -64,21 +64,21 @@ pub(super) fn split(
             repository: item.repository.clone(),
             wait: None,
         };
-        story.tell(Event::ItemPlanned(Box::new(ItemPlanned {
+        story.append(Event::ItemPlanned(Box::new(ItemPlanned {
             run,
             item: planned,
         })));
     }
     // What waits by itself is released by itself, and must not be ahead of what
     // it is part of: see `with_inherited`.
-    for above in story.above(run, node) {
+    for above in story.ancestors_of(run, node) {
         for on in above.depends_on {
             if !depends_on.contains(&on) {
                 depends_on.push(on);
             }
         }
     }
-    tell_change(story, run, node, Change::DependsOn(depends_on));
+    append_change(story, run, node, ItemChange::DependsOn(depends_on));
     let recovery = item.recovery.clone();
     story.move_item(run, node, ItemState::Pending, |moved| {
         moved.stage = Some(Stage::Work);
@@ -88,7 +88,11 @@ pub(super) fn split(
 }
 
 /// The pieces, each with an id that none of the siblings has.
-fn named<'p>(item: &ItemRow, now: &[ItemRow], pieces: &'p [Piece]) -> Vec<(String, &'p Piece)> {
+fn pieces_with_ids<'p>(
+    item: &ItemRow,
+    now: &[ItemRow],
+    pieces: &'p [SplitPiece],
+) -> Vec<(String, &'p SplitPiece)> {
     let free = |id: &String| {
         let node = Node::child(item.node.parent().as_ref(), id, 1);
         !now.iter().any(|row| row.id == *id || row.node == node)
@@ -97,7 +101,7 @@ fn named<'p>(item: &ItemRow, now: &[ItemRow], pieces: &'p [Piece]) -> Vec<(Strin
     ids.filter(free).zip(pieces).collect()
 }
 
-fn prompt(piece: &Piece) -> String {
+fn prompt_of_piece(piece: &SplitPiece) -> String {
     let (title, more) = (piece.title.trim(), piece.prompt.trim());
     if more.is_empty() {
         title.to_owned()

@@ -6,13 +6,13 @@ use super::similar::WordHolders;
 use super::{claims, merges, pull_requests, remembering};
 
 use crate::attempt::Outcome;
-use crate::command::{Facts, HolderKnown};
-use crate::decision::{DecisionKind, DecisionRow, Verb, Way};
+use crate::command::{CallerFacts, HolderLiveness};
+use crate::decision::{DecisionChoice, DecisionKind, DecisionRow, Verb};
 use crate::edit::Edit;
 use crate::event::{Event, ItemMoved};
 use crate::id::{DecisionId, EventId, Node, RunId, StreamId};
 use crate::item::{ItemRow, ItemState, Stage};
-use crate::journal::{Draft, Stamp};
+use crate::journal::{Draft, EventStamp};
 use crate::memory::KINDS;
 use crate::name::FreeNumbers;
 use crate::needs::Rows;
@@ -22,7 +22,7 @@ use crate::run::{Pause, RunRow, RunState};
 use crate::tables::Tables;
 
 /// What a question is about.
-enum Asked {
+enum QuestionSubject {
     Node(Node),
     File(String),
     Memory(String),
@@ -32,21 +32,21 @@ enum Asked {
 
 /// What may be done about what is asked, and the edits that it is about.
 #[derive(Default)]
-struct Ways {
-    ways: Option<Vec<Way>>,
+struct QuestionOptions {
+    ways: Option<Vec<DecisionChoice>>,
     edits: Vec<Edit>,
     request: Option<Box<WorkRequest>>,
 }
 
 /// A decision while it is being made.
 #[derive(Clone)]
-pub(super) struct Story<'a> {
+pub(super) struct EventBuffer<'a> {
     /// The rows that were asked for, as the events told so far leave them.
     pub(super) tables: Tables,
     /// The rows as they were.
     pub(super) rows: &'a Rows,
     /// What the caller knows.
-    pub(super) facts: &'a Facts,
+    pub(super) facts: &'a CallerFacts,
     /// The token of the runner that asks, which is therefore not gone.
     pub(super) asker: Option<u64>,
     /// The attempts at this item were asked for: what they did can be said.
@@ -62,8 +62,8 @@ pub(super) struct Story<'a> {
     drafts: Vec<Draft>,
 }
 
-impl<'a> Story<'a> {
-    pub(super) fn new(rows: &'a Rows, facts: &'a Facts, home: StreamId) -> Self {
+impl<'a> EventBuffer<'a> {
+    pub(super) fn new(rows: &'a Rows, facts: &'a CallerFacts, home: StreamId) -> Self {
         Self {
             tables: rows.tables.clone(),
             rows,
@@ -84,9 +84,9 @@ impl<'a> Story<'a> {
 
     /// The stamp of the next event, as far as rules may read it: the id and the
     /// position are given by the store, and no row that was loaded has these.
-    pub(super) fn stamp(&self) -> Stamp {
+    pub(super) fn next_stamp(&self) -> EventStamp {
         let nth = u64::try_from(self.drafts.len()).unwrap_or(0);
-        Stamp {
+        EventStamp {
             id: EventId(Uuid::nil()),
             position: u64::MAX - nth,
             time: self.rows.now,
@@ -96,13 +96,13 @@ impl<'a> Story<'a> {
     }
 
     /// Adds an event to the story.
-    pub(super) fn tell(&mut self, event: Event) {
-        let stamp = self.stamp();
+    pub(super) fn append(&mut self, event: Event) {
+        let stamp = self.next_stamp();
         self.tables.fold(&event, &stamp);
         if let Event::MemoryAdded(memory) | Event::MemoryRevised(memory) = &event
             && let (Some(holders), Some(id)) = (&mut self.word_holders, &memory.id)
         {
-            holders.add(id, memory);
+            holders.add_memory(id, memory);
         }
         self.drafts.push(Draft {
             stream: self.stream_of(&event),
@@ -111,14 +111,14 @@ impl<'a> Story<'a> {
     }
 
     /// Which memories hold which words.
-    pub(super) fn word_holders(&mut self) -> &WordHolders {
+    pub(super) fn memory_word_index(&mut self) -> &WordHolders {
         let tables = &self.tables;
         let holders = &mut self.word_holders;
-        holders.get_or_insert_with(|| WordHolders::of_tables(tables))
+        holders.get_or_insert_with(|| WordHolders::from_tables(tables))
     }
 
     /// How many events were told.
-    pub(super) fn told(&self) -> usize {
+    pub(super) fn event_count(&self) -> usize {
         self.drafts.len()
     }
 
@@ -185,18 +185,18 @@ impl<'a> Story<'a> {
         }
     }
 
-    pub(super) fn run(&self, run: RunId) -> Result<&RunRow, Refusal> {
+    pub(super) fn require_run(&self, run: RunId) -> Result<&RunRow, Refusal> {
         self.tables.run(run).ok_or(Refusal::NoSuchRun(run))
     }
 
-    pub(super) fn item(&self, run: RunId, node: &Node) -> Result<&ItemRow, Refusal> {
+    pub(super) fn require_item(&self, run: RunId, node: &Node) -> Result<&ItemRow, Refusal> {
         self.tables
             .item(run, node)
             .ok_or_else(|| Refusal::NoSuchItem(node.clone()))
     }
 
     /// The run is in another state than the command needs.
-    pub(super) fn wrong_state(&self, run: RunId) -> Refusal {
+    pub(super) fn wrong_run_state(&self, run: RunId) -> Refusal {
         match self.tables.run(run) {
             None => Refusal::NoSuchRun(run),
             Some(row) => Refusal::RunState {
@@ -209,22 +209,22 @@ impl<'a> Story<'a> {
     }
 
     /// Whether somebody who is not known to be gone holds the run.
-    pub(super) fn is_held(&self, run: RunId) -> bool {
+    pub(super) fn has_live_runner(&self, run: RunId) -> bool {
         let row = self.tables.run(run);
         let mut runners = row.into_iter().flat_map(RunRow::runners);
-        runners.any(|runner| self.lives(runner.token))
+        runners.any(|runner| self.is_runner_alive(runner.token))
     }
 
     /// Whether the runner with this token is not known to be gone.
-    pub(super) fn lives(&self, token: u64) -> bool {
+    pub(super) fn is_runner_alive(&self, token: u64) -> bool {
         if self.asker == Some(token) {
             return true;
         }
         match self.facts.holder {
-            HolderKnown::Alive => true,
-            HolderKnown::Gone(gone) => token > gone,
-            HolderKnown::Excluded => false,
-            HolderKnown::Nothing => self
+            HolderLiveness::Alive => true,
+            HolderLiveness::Gone(gone) => token > gone,
+            HolderLiveness::Excluded => false,
+            HolderLiveness::Nothing => self
                 .rows
                 .leases
                 .get(&token)
@@ -232,12 +232,12 @@ impl<'a> Story<'a> {
         }
     }
 
-    pub(super) fn move_run(&mut self, run: RunId, to: RunState, about: About) {
+    pub(super) fn move_run(&mut self, run: RunId, to: RunState, about: StateReason) {
         let Some(row) = self.tables.run(run) else {
             return;
         };
         let from = row.state;
-        self.tell(Event::RunMoved {
+        self.append(Event::RunMoved {
             run,
             from,
             to,
@@ -263,11 +263,11 @@ impl<'a> Story<'a> {
             return;
         };
         assert!(
-            row.state.may_become(to),
+            row.state.can_become(to),
             "`{node}` cannot go from {} to {to}",
             row.state
         );
-        let mut moved = ItemMoved::bare(run, node.clone(), row.state, to);
+        let mut moved = ItemMoved::new(run, node.clone(), row.state, to);
         more(&mut moved);
         if moved.stage == Some(Stage::Work) || to.is_finished() {
             merges::drop_merge(self, run, node);
@@ -276,21 +276,21 @@ impl<'a> Story<'a> {
             return;
         };
         let (before, is_retry) = (row.clone(), moved.retries.is_some());
-        claims::judge_by_move(self, &before, &moved);
-        self.tell(Event::ItemMoved(Box::new(moved)));
-        remembering::learn_from(self, &before, (to, is_retry));
+        claims::settle_attempt_by_move(self, &before, &moved);
+        self.append(Event::ItemMoved(Box::new(moved)));
+        remembering::judge_carried_memories(self, &before, (to, is_retry));
     }
 
-    pub(super) fn stage(&mut self, run: RunId, node: &Node, stage: Stage) {
+    pub(super) fn set_stage(&mut self, run: RunId, node: &Node, stage: Stage) {
         let row = self.tables.item(run, node);
         if let Some(row) = row.filter(|row| row.stage != stage).cloned() {
             if stage == Stage::Work {
                 merges::drop_merge(self, run, node);
                 // What comes back below it is done before its check.
                 let why = Some(claims::WENT_BACK);
-                claims::judge_attempt(self, &row, Outcome::Interrupted, why);
+                claims::settle_attempt(self, &row, Outcome::Interrupted, why);
             }
-            self.tell(Event::ItemStaged {
+            self.append(Event::ItemStaged {
                 run,
                 node: node.clone(),
                 stage,
@@ -299,7 +299,7 @@ impl<'a> Story<'a> {
         }
     }
 
-    pub(super) fn ask(
+    pub(super) fn ask_about_node(
         &mut self,
         kind: DecisionKind,
         run: RunId,
@@ -307,8 +307,8 @@ impl<'a> Story<'a> {
         question: String,
         details: Option<String>,
     ) {
-        let about = (run, Asked::Node(node.clone()));
-        self.open(kind, about, (question, details), None);
+        let about = (run, QuestionSubject::Node(node.clone()));
+        self.open_decision(kind, about, (question, details), None);
     }
 
     /// Asks about a native file, unless the same is asked already. What was asked
@@ -320,12 +320,12 @@ impl<'a> Story<'a> {
         run: RunId,
         file: &str,
         (words, edits): ((String, Option<String>), Vec<Edit>),
-        ways: impl FnOnce() -> Vec<Way>,
+        ways: impl FnOnce() -> Vec<DecisionChoice>,
     ) {
-        let is_asked = self.open_about(run, file).any(|row| {
+        let is_asked = self.open_decisions_about_file(run, file).any(|row| {
             let all = || row.edits.iter().zip(&edits);
             let is_same = row.edits.len() == edits.len()
-                && all().all(|(asked, edit)| asked.is_like(edit))
+                && all().all(|(asked, edit)| asked.is_same_kind_and_subject(edit))
                 && (!edits.is_empty() || row.details == words.1);
             row.question == words.0 && is_same
         });
@@ -333,21 +333,21 @@ impl<'a> Story<'a> {
             return;
         }
         let ways = Some(ways());
-        self.settle_file(run, file, "the file was changed again");
-        let about = Asked::File(file.to_owned());
-        let ways = Ways {
+        self.settle_file_decisions(run, file, "the file was changed again");
+        let about = QuestionSubject::File(file.to_owned());
+        let ways = QuestionOptions {
             ways,
             edits,
             request: None,
         };
-        self.open_with(DecisionKind::FileConflict, (run, about), words, ways);
+        self.open_decision_with_options(DecisionKind::FileConflict, (run, about), words, ways);
     }
 
     /// Asks whether something remembered is to be followed on.
     pub(super) fn ask_about_memory(&mut self, id: &str, words: (String, Option<String>)) {
-        let about = (RunId::PROJECT, Asked::Memory(id.to_owned()));
-        let ways = Some(vec![Way::Retired, Way::FollowedOn]);
-        self.open(DecisionKind::DoubtedMemory, about, words, ways);
+        let about = (RunId::PROJECT, QuestionSubject::Memory(id.to_owned()));
+        let ways = Some(vec![DecisionChoice::Retired, DecisionChoice::FollowedOn]);
+        self.open_decision(DecisionKind::DoubtedMemory, about, words, ways);
     }
 
     /// Asks about edits of the plan of a run; nothing waits for the answer.
@@ -358,22 +358,25 @@ impl<'a> Story<'a> {
         words: (String, Option<String>),
         edits: Vec<Edit>,
     ) {
-        let ways = Ways {
+        let ways = QuestionOptions {
             edits,
-            ..Ways::default()
+            ..QuestionOptions::default()
         };
-        self.open_with(kind, (run, Asked::Nothing), words, ways);
+        self.open_decision_with_options(kind, (run, QuestionSubject::Nothing), words, ways);
     }
 
     /// Settles what is asked about a native file: nobody need say anything.
-    pub(super) fn settle_file(&mut self, run: RunId, file: &str, why: &str) {
-        let open: Vec<_> = self.open_about(run, file).map(|row| row.id).collect();
+    pub(super) fn settle_file_decisions(&mut self, run: RunId, file: &str, why: &str) {
+        let open: Vec<_> = self
+            .open_decisions_about_file(run, file)
+            .map(|row| row.id)
+            .collect();
         for decision in open {
-            self.tell_unless_made(decision, Verb::Settled, Some(why));
+            self.decide_if_open(decision, Verb::Settled, Some(why));
         }
     }
 
-    fn open_about<'s>(
+    fn open_decisions_about_file<'s>(
         &'s self,
         run: RunId,
         file: &'s str,
@@ -383,26 +386,26 @@ impl<'a> Story<'a> {
     }
 
     /// Asks what is to become of something.
-    fn open(
+    fn open_decision(
         &mut self,
         kind: DecisionKind,
-        (run, about): (RunId, Asked),
+        (run, about): (RunId, QuestionSubject),
         words: (String, Option<String>),
-        ways: Option<Vec<Way>>,
+        ways: Option<Vec<DecisionChoice>>,
     ) {
-        let ways = Ways {
+        let ways = QuestionOptions {
             ways,
-            ..Ways::default()
+            ..QuestionOptions::default()
         };
-        self.open_with(kind, (run, about), words, ways);
+        self.open_decision_with_options(kind, (run, about), words, ways);
     }
 
-    fn open_with(
+    fn open_decision_with_options(
         &mut self,
         kind: DecisionKind,
-        (run, about): (RunId, Asked),
+        (run, about): (RunId, QuestionSubject),
         (question, details): (String, Option<String>),
-        more: Ways,
+        more: QuestionOptions,
     ) -> DecisionId {
         let number = self.next_decision;
         self.next_decision += 1;
@@ -410,23 +413,23 @@ impl<'a> Story<'a> {
         // story, which only two breakpoints at once can lead to, derives its own.
         let (mut node, mut file, mut memory) = (None, None, None);
         match about {
-            Asked::Node(is) => node = Some(is),
-            Asked::File(is) => file = Some(is),
-            Asked::Memory(is) => memory = Some(is),
-            Asked::Nothing => {}
+            QuestionSubject::Node(is) => node = Some(is),
+            QuestionSubject::File(is) => file = Some(is),
+            QuestionSubject::Memory(is) => memory = Some(is),
+            QuestionSubject::Nothing => {}
         }
         let fresh = self.facts.decision.0.as_u128() + u128::from(number - self.rows.next_decision);
         let decision = DecisionId(Uuid::from_u128(fresh));
-        let Ways {
+        let QuestionOptions {
             ways,
             edits,
             mut request,
         } = more;
         if let Some(request) = &mut request {
             let (kind, id) = (request.kind, &mut request.id);
-            id.get_or_insert_with(|| WorkRequest::id_of(kind, decision));
+            id.get_or_insert_with(|| WorkRequest::id_of_decision(kind, decision));
         }
-        self.tell(Event::DecisionOpened {
+        self.append(Event::DecisionOpened {
             decision,
             number,
             decision_kind: kind,
@@ -453,20 +456,22 @@ impl<'a> Story<'a> {
         let is_known = |row: &&DecisionRow| {
             let is_of_item = row.verdict.is_none() || row.node.as_ref() == node;
             let asked = row.request.as_ref().filter(|_| is_of_item);
-            asked.is_some_and(|asked| asked.asks_the_same(request))
+            asked.is_some_and(|asked| asked.is_same_request(request))
         };
         let of_run = self.tables.decisions().filter(|row| row.run == run);
         let is_asked = of_run.filter(is_known).count() > 0;
         if is_asked {
             return None;
         }
-        let about = node.map_or(Asked::Nothing, |node| Asked::Node(node.clone()));
-        let words = (request.question(), request.details());
-        let ways = Ways {
+        let about = node.map_or(QuestionSubject::Nothing, |node| {
+            QuestionSubject::Node(node.clone())
+        });
+        let words = (request.question_text(), request.details_text());
+        let ways = QuestionOptions {
             request: Some(Box::new(request.clone())),
-            ..Ways::default()
+            ..QuestionOptions::default()
         };
-        Some(self.open_with(DecisionKind::Request, (run, about), words, ways))
+        Some(self.open_decision_with_options(DecisionKind::Request, (run, about), words, ways))
     }
 
     /// Asks what holds nothing up, unless the same is asked already.
@@ -483,13 +488,19 @@ impl<'a> Story<'a> {
         if is_asked {
             return;
         }
-        let about = node.map_or(Asked::Nothing, |node| Asked::Node(node.clone()));
-        self.open(DecisionKind::Question, (run, about), words, None);
+        let about = node.map_or(QuestionSubject::Nothing, |node| {
+            QuestionSubject::Node(node.clone())
+        });
+        self.open_decision(DecisionKind::Question, (run, about), words, None);
     }
 
     /// Asks for the picture of an outcome that there is none of; a question of that
     /// kind is settled where there is one now.
-    pub(super) fn ask_for_screenshot(&mut self, (run, node): (RunId, &Node), is_missing: bool) {
+    pub(super) fn update_screenshot_question(
+        &mut self,
+        (run, node): (RunId, &Node),
+        is_missing: bool,
+    ) {
         let question = format!(
             "the plan asks for a screenshot of `{node}`, and there is none: does it look right?"
         );
@@ -503,13 +514,19 @@ impl<'a> Story<'a> {
                 && row.question == question
         });
         if let Some(decision) = asked.map(|row| row.id) {
-            self.tell_unless_made(decision, Verb::Settled, None);
+            self.decide_if_open(decision, Verb::Settled, None);
         }
     }
 
     /// Closes the open questions about `node` and what lies below it. What
     /// somebody asked by the way is closed only with what it was about.
-    pub(super) fn settle(&mut self, run: RunId, node: &Node, verb: Verb, why: Option<&str>) {
+    pub(super) fn settle_decisions_below(
+        &mut self,
+        run: RunId,
+        node: &Node,
+        verb: Verb,
+        why: Option<&str>,
+    ) {
         let open: Vec<_> = self
             .tables
             .open_decisions(run)
@@ -528,7 +545,7 @@ impl<'a> Story<'a> {
                 DecisionKind::PullRequest => {
                     let node = row.node.as_ref();
                     let item = node.and_then(|node| self.tables.item(run, node));
-                    !item.is_some_and(pull_requests::is_requested)
+                    !item.is_some_and(pull_requests::is_in_pull_request)
                 }
                 DecisionKind::HumanNeeded
                 | DecisionKind::Claim
@@ -547,7 +564,7 @@ impl<'a> Story<'a> {
             .map(|row| row.id)
             .collect();
         for decision in open {
-            self.tell(Event::DecisionMade {
+            self.append(Event::DecisionMade {
                 decision,
                 verb,
                 why: why.map(str::to_owned),
@@ -558,26 +575,26 @@ impl<'a> Story<'a> {
 
     /// Closes the open questions about `node` itself, except whether to go on
     /// after it.
-    pub(super) fn settle_own(&mut self, run: RunId, node: &Node, verb: Verb) {
+    pub(super) fn settle_decisions_of_node(&mut self, run: RunId, node: &Node, verb: Verb) {
         let open: Vec<_> = self
             .tables
             .open_decisions(run)
-            .filter(|row| row.node.as_ref() == Some(node) && row.kind.holds_the_run())
+            .filter(|row| row.node.as_ref() == Some(node) && row.kind.is_blocking_run())
             .map(|row| row.id)
             .collect();
         for decision in open {
-            self.tell_unless_made(decision, verb, None);
+            self.decide_if_open(decision, verb, None);
         }
     }
 
     /// Notes the outcome of a decision, unless something else did already.
-    pub(super) fn tell_unless_made(&mut self, decision: DecisionId, verb: Verb, why: Option<&str>) {
+    pub(super) fn decide_if_open(&mut self, decision: DecisionId, verb: Verb, why: Option<&str>) {
         if self
             .tables
             .decision(decision)
             .is_some_and(|row| row.verdict.is_none())
         {
-            self.tell(Event::DecisionMade {
+            self.append(Event::DecisionMade {
                 decision,
                 verb,
                 why: why.map(str::to_owned),
@@ -587,7 +604,7 @@ impl<'a> Story<'a> {
     }
 
     /// The items above `node`, nearest first.
-    pub(super) fn above(&self, run: RunId, node: &Node) -> Vec<ItemRow> {
+    pub(super) fn ancestors_of(&self, run: RunId, node: &Node) -> Vec<ItemRow> {
         node.ancestors()
             .filter_map(|node| self.tables.item(run, &node).cloned())
             .collect()
@@ -596,21 +613,21 @@ impl<'a> Story<'a> {
 
 /// What a change of a run's state is about.
 #[derive(Default)]
-pub(super) struct About {
+pub(super) struct StateReason {
     pub(super) pause: Option<Pause>,
     pub(super) at: Option<Node>,
     pub(super) reason: Option<String>,
 }
 
-impl About {
-    pub(super) fn reason(reason: impl Into<String>) -> Self {
+impl StateReason {
+    pub(super) fn from_reason(reason: impl Into<String>) -> Self {
         Self {
             reason: Some(reason.into()),
             ..Self::default()
         }
     }
 
-    pub(super) fn pause(pause: Pause) -> Self {
+    pub(super) fn from_pause(pause: Pause) -> Self {
         Self {
             pause: Some(pause),
             ..Self::default()

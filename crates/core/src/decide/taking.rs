@@ -9,50 +9,63 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::recording::{is_name, keep_found_attempt, log, tell_entry};
+use super::recording::{append_entry, append_imported_attempt, is_name_taken, log_entry};
 use super::remembering;
-use super::story::Story;
-use crate::attempt::{AttemptRow, ToldAttempt};
-use crate::command::{Found, KnownThings, TakenFile};
-use crate::decision::Way;
+use super::story::EventBuffer;
+use crate::attempt::{AttemptRow, ReportedAttempt};
+use crate::command::{ImportPolicy, ImportedFile, ImportedRecord};
+use crate::decision::DecisionChoice;
 use crate::entry::{BlockerRow, Entry, EntryRow, EntryType};
 use crate::event::{BlockedBefore, Event};
 use crate::memory::{Memory, MemoryKind, MemoryRow};
-use crate::name::{Named, Space, free};
+use crate::name::{NamedRow, Space, free_name};
 use crate::refusal::Refusal;
 
 /// Keeps what is new in the file, and asks about the rest.
-pub(super) fn take_file(story: &mut Story<'_>, taken: &TakenFile) -> Result<(), Refusal> {
-    let others = others(story, &taken.found);
+pub(super) fn import_file(
+    story: &mut EventBuffer<'_>,
+    taken: &ImportedFile,
+) -> Result<(), Refusal> {
+    let others = find_extra_namesakes(story, &taken.found);
     let mut changed = Vec::new();
     for (at, found) in taken.found.iter().enumerate() {
         let is = if others.contains(&at) {
-            Is::Another
+            NameMatch::Another
         } else {
-            Is::ItOrNew
+            NameMatch::ItOrNew
         };
-        let known = if may_be_taken(story, taken, found) {
-            KnownThings::Take
+        let known = if can_import_silently(story, taken, found) {
+            ImportPolicy::Take
         } else {
             taken.known
         };
         match found {
-            Found::Entry(entry) => take_entry(story, (found, entry, is), known, &mut changed),
-            Found::Attempt(told) => take_attempt(story, (found, told, is), known, &mut changed)?,
-            Found::Memory(memory) | Found::Retired(memory) if is == Is::Another => {
-                if !told_before(story, found) {
-                    take_other_memory(story, memory);
+            ImportedRecord::Entry(entry) => {
+                import_entry(story, (found, entry, is), known, &mut changed)
+            }
+            ImportedRecord::Attempt(told) => {
+                import_attempt(story, (found, told, is), known, &mut changed)?
+            }
+            ImportedRecord::Memory(memory) | ImportedRecord::Retired(memory)
+                if is == NameMatch::Another =>
+            {
+                if !was_imported_before(story, found) {
+                    import_renamed_memory(story, memory);
                 }
             }
-            Found::Memory(memory) => take_memory(story, memory, known, false, &mut changed),
-            Found::Retired(memory) => take_memory(story, memory, known, true, &mut changed),
-            Found::Removed(memory) => {
-                take_removal(story, memory, (known, &taken.path), &mut changed);
+            ImportedRecord::Memory(memory) => {
+                import_memory(story, memory, known, false, &mut changed)
+            }
+            ImportedRecord::Retired(memory) => {
+                import_memory(story, memory, known, true, &mut changed)
+            }
+            ImportedRecord::Removed(memory) => {
+                import_removal(story, memory, (known, &taken.path), &mut changed);
             }
         }
     }
-    if !changed.is_empty() && taken.known == KnownThings::Ask {
-        ask(story, &taken.path, &changed);
+    if !changed.is_empty() && taken.known == ImportPolicy::Ask {
+        ask_about_import(story, &taken.path, &changed);
     }
     Ok(())
 }
@@ -60,23 +73,27 @@ pub(super) fn take_file(story: &mut Story<'_>, taken: &TakenFile) -> Result<(), 
 /// Whether only the file has changed a thing since piton wrote it: the journal
 /// still says of it what piton wrote. A person who takes out all that is
 /// followed may have meant something else.
-fn may_be_taken(story: &Story<'_>, taken: &TakenFile, found: &Found) -> bool {
-    if taken.known != KnownThings::Ask || taken.written.is_empty() {
+fn can_import_silently(
+    story: &EventBuffer<'_>,
+    taken: &ImportedFile,
+    found: &ImportedRecord,
+) -> bool {
+    if taken.known != ImportPolicy::Ask || taken.written.is_empty() {
         return false;
     }
-    let is_removed = |found: &&Found| matches!(found, Found::Removed(_));
-    let is_followed = |found: &&Found| matches!(found, Found::Memory(_));
+    let is_removed = |found: &&ImportedRecord| matches!(found, ImportedRecord::Removed(_));
+    let is_followed = |found: &&ImportedRecord| matches!(found, ImportedRecord::Memory(_));
     let count_removed = taken.found.iter().filter(is_removed).count();
     let count_followed = taken.written.iter().filter(is_followed).count();
     if is_removed(&found) && count_removed >= count_followed {
         return false;
     }
     let mut written = taken.written.iter();
-    let written = written.find(|written| written.is_same_thing(found));
+    let written = written.find(|written| written.is_same_record(found));
     match (written, found) {
-        (Some(written), _) => is_as_written(story, written),
+        (Some(written), _) => is_unchanged_in_journal(story, written),
         // What piton had not written because it is retired came back.
-        (None, Found::Memory(memory)) => {
+        (None, ImportedRecord::Memory(memory)) => {
             find_memory(story, memory).is_some_and(|row| row.retired.is_some())
         }
         (None, _) => false,
@@ -84,20 +101,20 @@ fn may_be_taken(story: &Story<'_>, taken: &TakenFile, found: &Found) -> bool {
 }
 
 /// Whether the journal says of a thing what piton wrote of it.
-fn is_as_written(story: &Story<'_>, written: &Found) -> bool {
+fn is_unchanged_in_journal(story: &EventBuffer<'_>, written: &ImportedRecord) -> bool {
     match written {
-        Found::Memory(memory) => find_memory(story, memory)
-            .is_some_and(|row| row.retired.is_none() && says_the_same(row, memory)),
-        Found::Retired(memory) => find_memory(story, memory)
-            .is_some_and(|row| row.retired.is_some() && says_the_same(row, memory)),
-        Found::Removed(_) => false,
-        Found::Entry(_) | Found::Attempt(_) => is_known(story, written),
+        ImportedRecord::Memory(memory) => find_memory(story, memory)
+            .is_some_and(|row| row.retired.is_none() && has_same_content(row, memory)),
+        ImportedRecord::Retired(memory) => find_memory(story, memory)
+            .is_some_and(|row| row.retired.is_some() && has_same_content(row, memory)),
+        ImportedRecord::Removed(_) => false,
+        ImportedRecord::Entry(_) | ImportedRecord::Attempt(_) => is_in_journal(story, written),
     }
 }
 
 /// What a thing is to the one that the journal knows by its name.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Is {
+enum NameMatch {
     /// The same one, perhaps with other words, or the first of that name.
     ItOrNew,
     /// Another one, which stands in the same file beside it.
@@ -106,13 +123,16 @@ enum Is {
 
 /// Of things that have one name in the file, all but one: the one that says
 /// what the journal says, or else the first that is not known by another name.
-fn others(story: &Story<'_>, found: &[Found]) -> BTreeSet<usize> {
+fn find_extra_namesakes(story: &EventBuffer<'_>, found: &[ImportedRecord]) -> BTreeSet<usize> {
     let mut others = BTreeSet::new();
-    for mut all in Found::namesakes(found) {
+    for mut all in ImportedRecord::group_by_name(found) {
         let own = all
             .iter()
-            .position(|at| is_known(story, &found[*at]))
-            .or_else(|| all.iter().position(|at| !told_before(story, &found[*at])));
+            .position(|at| is_in_journal(story, &found[*at]))
+            .or_else(|| {
+                all.iter()
+                    .position(|at| !was_imported_before(story, &found[*at]))
+            });
         if let Some(own) = own {
             all.remove(own);
         }
@@ -122,53 +142,59 @@ fn others(story: &Story<'_>, found: &[Found]) -> BTreeSet<usize> {
 }
 
 /// Whether the journal says the same under that name.
-fn is_known(story: &Story<'_>, found: &Found) -> bool {
-    match named(found) {
+fn is_in_journal(story: &EventBuffer<'_>, found: &ImportedRecord) -> bool {
+    match name_and_space(found) {
         Some((space, name)) => story
             .tables
-            .named(space, name)
-            .is_some_and(|row| says_it(story, &row.of, found)),
+            .find_name(space, name)
+            .is_some_and(|row| is_same_in_journal(story, &row.of, found)),
         None => match found {
-            Found::Memory(memory) | Found::Retired(memory) | Found::Removed(memory) => {
-                find_memory(story, memory).is_some_and(|row| says_the_same(row, memory))
+            ImportedRecord::Memory(memory)
+            | ImportedRecord::Retired(memory)
+            | ImportedRecord::Removed(memory) => {
+                find_memory(story, memory).is_some_and(|row| has_same_content(row, memory))
             }
-            Found::Entry(_) | Found::Attempt(_) => false,
+            ImportedRecord::Entry(_) | ImportedRecord::Attempt(_) => false,
         },
     }
 }
 
 /// Whether it was kept before under another name, because the one that the file
 /// gives it was taken.
-fn told_before(story: &Story<'_>, found: &Found) -> bool {
-    if let Found::Memory(memory) | Found::Retired(memory) | Found::Removed(memory) = found {
-        let is_it = |row: &MemoryRow| row.memory.kind == memory.kind && says_the_same(row, memory);
-        return story.tables.memory().any(is_it);
+fn was_imported_before(story: &EventBuffer<'_>, found: &ImportedRecord) -> bool {
+    if let ImportedRecord::Memory(memory)
+    | ImportedRecord::Retired(memory)
+    | ImportedRecord::Removed(memory) = found
+    {
+        let is_it =
+            |row: &MemoryRow| row.memory.kind == memory.kind && has_same_content(row, memory);
+        return story.tables.memories().any(is_it);
     }
-    let Some((space, name)) = named(found) else {
+    let Some((space, name)) = name_and_space(found) else {
         return false;
     };
     let start = format!("{name}-");
-    let mut others = story.tables.names_from(space, &start);
-    others.any(|row| says_it(story, &row.of, found))
+    let mut others = story.tables.names_with_prefix(space, &start);
+    others.any(|row| is_same_in_journal(story, &row.of, found))
 }
 
 /// The name that a file gives an entry or an attempt.
-fn named(found: &Found) -> Option<(Space, &String)> {
+fn name_and_space(found: &ImportedRecord) -> Option<(Space, &String)> {
     match found {
-        Found::Entry(entry) => Some((Space::Entry, entry.name.as_ref()?)),
-        Found::Attempt(told) => Some((Space::Attempt, told.name.as_ref()?)),
-        Found::Memory(_) | Found::Retired(_) | Found::Removed(_) => None,
+        ImportedRecord::Entry(entry) => Some((Space::Entry, entry.name.as_ref()?)),
+        ImportedRecord::Attempt(told) => Some((Space::Attempt, told.name.as_ref()?)),
+        ImportedRecord::Memory(_) | ImportedRecord::Retired(_) | ImportedRecord::Removed(_) => None,
     }
 }
 
 /// Whether what has a name in the journal says what the file says.
-fn says_it(story: &Story<'_>, of: &Named, found: &Found) -> bool {
+fn is_same_in_journal(story: &EventBuffer<'_>, of: &NamedRow, found: &ImportedRecord) -> bool {
     match (of, found) {
-        (Named::Entry(at), Found::Entry(entry)) => story
+        (NamedRow::Entry(at), ImportedRecord::Entry(entry)) => story
             .tables
             .entry(*at)
             .is_some_and(|row| is_same_entry(row, entry)),
-        (Named::Attempt(id), Found::Attempt(told)) => story
+        (NamedRow::Attempt(id), ImportedRecord::Attempt(told)) => story
             .tables
             .attempt(*id)
             .is_some_and(|row| is_same_attempt(row, told)),
@@ -176,10 +202,16 @@ fn says_it(story: &Story<'_>, of: &Named, found: &Found) -> bool {
     }
 }
 
-fn ask(story: &mut Story<'_>, path: &str, changed: &[String]) {
+fn ask_about_import(story: &mut EventBuffer<'_>, path: &str, changed: &[String]) {
     let question = format!("{path} says something else than the journal");
     let details = changed.join("\n");
-    let ways = || vec![Way::FileHolds, Way::PitonHolds, Way::Merged];
+    let ways = || {
+        vec![
+            DecisionChoice::FileHolds,
+            DecisionChoice::PitonHolds,
+            DecisionChoice::Merged,
+        ]
+    };
     let run = crate::id::RunId::PROJECT;
     story.ask_about_file(run, path, ((question, Some(details)), Vec::new()), ways);
 }
@@ -202,8 +234,8 @@ const UNTOLD: [&str; 11] = [
 const TOLD_CHARS: usize = 80;
 
 /// In what the file differs from the journal, with both values.
-fn differences(name: &str, file: &impl Serialize, journal: &impl Serialize) -> String {
-    let (file, journal) = (fields(file), fields(journal));
+fn describe_differences(name: &str, file: &impl Serialize, journal: &impl Serialize) -> String {
+    let (file, journal) = (collect_fields(file), collect_fields(journal));
     let keys: BTreeSet<&String> = file.keys().chain(journal.keys()).collect();
     let value = |of: &BTreeMap<String, String>, key: &String| match of.get(key) {
         Some(value) if value.chars().count() > TOLD_CHARS => {
@@ -223,7 +255,7 @@ fn differences(name: &str, file: &impl Serialize, journal: &impl Serialize) -> S
 }
 
 /// The fields of a thing as texts; those of what is nested stand beside them.
-fn fields(thing: &impl Serialize) -> BTreeMap<String, String> {
+fn collect_fields(thing: &impl Serialize) -> BTreeMap<String, String> {
     let mut fields = BTreeMap::new();
     push_fields(&mut fields, serde_json::to_value(thing).unwrap_or_default());
     fields.retain(|key, _| !UNTOLD.contains(&key.as_str()));
@@ -245,32 +277,32 @@ fn push_fields(fields: &mut BTreeMap<String, String>, thing: Value) {
 }
 
 /// A name for a thing of somebody else who used one that is taken.
-fn other_name(story: &Story<'_>, space: Space, name: &str) -> String {
-    free(name, |name| is_name(story, space, name))
+fn free_name_for(story: &EventBuffer<'_>, space: Space, name: &str) -> String {
+    free_name(name, |name| is_name_taken(story, space, name))
 }
 
-fn take_entry(
-    story: &mut Story<'_>,
-    (found, entry, is): (&Found, &Entry, Is),
-    known: KnownThings,
+fn import_entry(
+    story: &mut EventBuffer<'_>,
+    (found, entry, is): (&ImportedRecord, &Entry, NameMatch),
+    known: ImportPolicy,
     changed: &mut Vec<String>,
 ) {
-    let is_marked = |mark| story.tables.named(Space::Mark, mark).is_some();
+    let is_marked = |mark| story.tables.find_name(Space::Mark, mark).is_some();
     if entry.mark.as_deref().is_some_and(is_marked) {
         return;
     }
     let Some(name) = &entry.name else {
-        log(story, entry.clone());
-        resolve_what_blocked(story, entry);
+        log_entry(story, entry.clone());
+        resolve_matching_blocker(story, entry);
         return;
     };
     let named = story
         .tables
-        .named(Space::Entry, name)
+        .find_name(Space::Entry, name)
         .map(|row| row.of.clone());
-    let Some(Named::Entry(position)) = named else {
-        tell_entry(story, entry.clone());
-        resolve_what_blocked(story, entry);
+    let Some(NamedRow::Entry(position)) = named else {
+        append_entry(story, entry.clone());
+        resolve_matching_blocker(story, entry);
         return;
     };
     let Some(row) = story.tables.entry(position) else {
@@ -279,13 +311,13 @@ fn take_entry(
     if is_same_entry(row, entry) {
         return;
     }
-    if is == Is::ItOrNew && is_same_time(row.timestamp, entry.at.as_deref()) {
+    if is == NameMatch::ItOrNew && is_same_time(row.timestamp, entry.at.as_deref()) {
         match known {
-            KnownThings::Ask => changed.push(differences(name, entry, &row.entry)),
-            KnownThings::Keep => {}
-            KnownThings::Take => {
-                let blocked_before = blocked_before(&row.entry, entry);
-                story.tell(Event::EntryRevised {
+            ImportPolicy::Ask => changed.push(describe_differences(name, entry, &row.entry)),
+            ImportPolicy::Keep => {}
+            ImportPolicy::Take => {
+                let blocked_before = blocked_before_revision(&row.entry, entry);
+                story.append(Event::EntryRevised {
                     position,
                     entry: Box::new(entry.clone()),
                     blocked_before,
@@ -294,17 +326,17 @@ fn take_entry(
         }
         return;
     }
-    if !told_before(story, found) {
+    if !was_imported_before(story, found) {
         let entry = Entry {
-            name: Some(other_name(story, Space::Entry, name)),
+            name: Some(free_name_for(story, Space::Entry, name)),
             ..entry.clone()
         };
-        tell_entry(story, entry);
+        append_entry(story, entry);
     }
 }
 
 /// What an entry blocked, where that is not what it blocks now.
-fn blocked_before(was: &Entry, now: &Entry) -> Option<BlockedBefore> {
+fn blocked_before_revision(was: &Entry, now: &Entry) -> Option<BlockedBefore> {
     let blocked = |entry: &Entry| {
         if entry.kind != EntryType::TaskBlocked {
             return BlockedBefore::Nothing;
@@ -320,12 +352,14 @@ fn blocked_before(was: &Entry, now: &Entry) -> Option<BlockedBefore> {
 
 /// A file that tells how the very thing was resolved that blocks a task tells
 /// that nothing blocks it any more.
-fn resolve_what_blocked(story: &mut Story<'_>, entry: &Entry) {
-    let Some(resolution) = entry.text("resolution") else {
+fn resolve_matching_blocker(story: &mut EventBuffer<'_>, entry: &Entry) {
+    let Some(resolution) = entry.text_field("resolution") else {
         return;
     };
     let problem = |entry: &Entry| {
-        let said = entry.text("issue").or_else(|| entry.text("description"));
+        let said = entry
+            .text_field("issue")
+            .or_else(|| entry.text_field("description"));
         said.map(str::to_owned)
     };
     let blocker = story.tables.blocker(&entry.spec, &entry.task_id);
@@ -334,7 +368,7 @@ fn resolve_what_blocked(story: &mut Story<'_>, entry: &Entry) {
         last.is_some_and(|last| problem(last) == problem(entry))
     };
     if entry.kind == EntryType::DebugResolved && blocker.is_some_and(is_it) {
-        story.tell(Event::BlockerResolved {
+        story.append(Event::BlockerResolved {
             spec: entry.spec.clone(),
             task_id: entry.task_id.clone(),
             resolution: resolution.to_owned(),
@@ -361,28 +395,32 @@ fn is_same_instant(known: jiff::Timestamp, said: jiff::Timestamp) -> bool {
 /// no word for is not compared.
 fn is_same_entry(row: &EntryRow, entry: &Entry) -> bool {
     let known = &row.entry;
-    known.type_word() == entry.type_word()
+    known.type_name() == entry.type_name()
         && known.spec == entry.spec
         && known.task_id == entry.task_id
         && known.data == entry.data
         && is_same_time(row.timestamp, entry.at.as_deref())
 }
 
-fn take_attempt(
-    story: &mut Story<'_>,
-    (found, told, is): (&Found, &ToldAttempt, Is),
-    known: KnownThings,
+fn import_attempt(
+    story: &mut EventBuffer<'_>,
+    (found, told, is): (&ImportedRecord, &ReportedAttempt, NameMatch),
+    known: ImportPolicy,
     changed: &mut Vec<String>,
 ) -> Result<(), Refusal> {
     let Some(name) = told.name.clone() else {
-        return keep_found_attempt(story, told, other_name(story, Space::Attempt, &told.item));
+        return append_imported_attempt(
+            story,
+            told,
+            free_name_for(story, Space::Attempt, &told.item),
+        );
     };
     let named = story
         .tables
-        .named(Space::Attempt, &name)
+        .find_name(Space::Attempt, &name)
         .map(|row| row.of.clone());
-    let Some(Named::Attempt(id)) = named else {
-        return keep_found_attempt(story, told, name);
+    let Some(NamedRow::Attempt(id)) = named else {
+        return append_imported_attempt(story, told, name);
     };
     let Some(row) = story.tables.attempt(id) else {
         return Ok(());
@@ -392,8 +430,8 @@ fn take_attempt(
     }
     let times = row.ended_at.zip(told.ended_at);
     let is_same_time = times.is_some_and(|(known, said)| is_same_instant(known, said));
-    if is == Is::ItOrNew && is_same_time {
-        let revised = ToldAttempt {
+    if is == NameMatch::ItOrNew && is_same_time {
+        let revised = ReportedAttempt {
             attempt: row.id,
             run: row.run,
             node: row.node.clone(),
@@ -402,24 +440,24 @@ fn take_attempt(
             ..told.clone()
         };
         match known {
-            KnownThings::Ask => {
-                changed.push(differences(&name, &revised.report, &row.report));
+            ImportPolicy::Ask => {
+                changed.push(describe_differences(&name, &revised.report, &row.report));
             }
-            KnownThings::Keep => {}
-            KnownThings::Take => story.tell(Event::AttemptRevised(Box::new(revised))),
+            ImportPolicy::Keep => {}
+            ImportPolicy::Take => story.append(Event::AttemptRevised(Box::new(revised))),
         }
         return Ok(());
     }
-    if told_before(story, found) {
+    if was_imported_before(story, found) {
         return Ok(());
     }
-    let name = other_name(story, Space::Attempt, &name);
-    keep_found_attempt(story, told, name)
+    let name = free_name_for(story, Space::Attempt, &name);
+    append_imported_attempt(story, told, name)
 }
 
 /// Whether a file says of an attempt what the journal says. A time without a
 /// zone is no time.
-fn is_same_attempt(row: &AttemptRow, told: &ToldAttempt) -> bool {
+fn is_same_attempt(row: &AttemptRow, told: &ReportedAttempt) -> bool {
     let Some(known) = &row.report else {
         return false;
     };
@@ -439,43 +477,45 @@ fn is_same_attempt(row: &AttemptRow, told: &ToldAttempt) -> bool {
         })
 }
 
-fn take_memory(
-    story: &mut Story<'_>,
+fn import_memory(
+    story: &mut EventBuffer<'_>,
     memory: &Memory,
-    known: KnownThings,
+    known: ImportPolicy,
     retired: bool,
     changed: &mut Vec<String>,
 ) {
     let row = find_memory(story, memory);
     let id = match row {
-        None => remembering::keep(story, memory),
+        None => remembering::record_memory(story, memory),
         Some(row) => {
             let row = row.clone();
             // Of a pattern no format says that it is not to be followed.
             let is_revived =
                 !retired && row.retired.is_some() && row.memory.kind != MemoryKind::Pattern;
-            if is_revived || !says_the_same(&row, memory) {
+            if is_revived || !has_same_content(&row, memory) {
                 match known {
                     // What was retired stays so: it is followed again under an
                     // id of its own.
-                    KnownThings::Take if is_revived => {
+                    ImportPolicy::Take if is_revived => {
                         let memory = Memory {
                             id: None,
                             native: None,
                             ..memory.clone()
                         };
-                        remembering::keep(story, &memory);
+                        remembering::record_memory(story, &memory);
                         return;
                     }
-                    KnownThings::Take => revise(story, &row, memory),
-                    KnownThings::Keep => {}
-                    KnownThings::Ask if is_revived => {
+                    ImportPolicy::Take => revise_memory(story, &row, memory),
+                    ImportPolicy::Keep => {}
+                    ImportPolicy::Ask if is_revived => {
                         changed.push(format!(
                             "`{}` holds in the file, and is retired here",
                             row.id
                         ));
                     }
-                    KnownThings::Ask => changed.push(differences(&row.id, memory, &row.memory)),
+                    ImportPolicy::Ask => {
+                        changed.push(describe_differences(&row.id, memory, &row.memory))
+                    }
                 }
             }
             row.id
@@ -483,10 +523,10 @@ fn take_memory(
     };
     let is_retired = story
         .tables
-        .remembered(&id)
+        .find_memory(&id)
         .is_some_and(|row| row.retired.is_some());
     if retired && !is_retired {
-        story.tell(Event::MemoryRetired {
+        story.append(Event::MemoryRetired {
             id,
             why: Some("marked in the file".to_owned()),
             superseded_by: None,
@@ -495,10 +535,10 @@ fn take_memory(
 }
 
 /// What stands in the file no more is followed no more.
-fn take_removal(
-    story: &mut Story<'_>,
+fn import_removal(
+    story: &mut EventBuffer<'_>,
     memory: &Memory,
-    (known, path): (KnownThings, &str),
+    (known, path): (ImportPolicy, &str),
     changed: &mut Vec<String>,
 ) {
     let Some(row) = find_memory(story, memory).filter(|row| row.retired.is_none()) else {
@@ -506,9 +546,9 @@ fn take_removal(
     };
     let id = row.id.clone();
     match known {
-        KnownThings::Ask => changed.push(format!("`{id}` is not in the file any more")),
-        KnownThings::Keep => {}
-        KnownThings::Take => story.tell(Event::MemoryRetired {
+        ImportPolicy::Ask => changed.push(format!("`{id}` is not in the file any more")),
+        ImportPolicy::Keep => {}
+        ImportPolicy::Take => story.append(Event::MemoryRetired {
             id,
             why: Some(format!("taken out of {path}")),
             superseded_by: None,
@@ -518,37 +558,37 @@ fn take_removal(
 
 /// Keeps what stands in the file under the id of something else, under an id of
 /// its own.
-fn take_other_memory(story: &mut Story<'_>, memory: &Memory) {
+fn import_renamed_memory(story: &mut EventBuffer<'_>, memory: &Memory) {
     let memory = Memory {
         id: None,
         ..memory.clone()
     };
-    remembering::keep(story, &memory);
+    remembering::record_memory(story, &memory);
 }
 
 /// What is remembered under the name that the file gives it.
-fn find_memory<'s>(story: &'s Story<'_>, memory: &Memory) -> Option<&'s MemoryRow> {
+fn find_memory<'s>(story: &'s EventBuffer<'_>, memory: &Memory) -> Option<&'s MemoryRow> {
     if memory.kind == MemoryKind::Guardrail {
         let title = memory.title.as_deref()?;
-        let Named::Memory(id) = &story.tables.named(Space::Sign, title)?.of else {
+        let NamedRow::Memory(id) = &story.tables.find_name(Space::Sign, title)?.of else {
             return None;
         };
-        return story.tables.remembered(id);
+        return story.tables.find_memory(id);
     }
-    story.tables.remembered(memory.id.as_deref()?)
+    story.tables.find_memory(memory.id.as_deref()?)
 }
 
-fn revise(story: &mut Story<'_>, row: &MemoryRow, memory: &Memory) {
+fn revise_memory(story: &mut EventBuffer<'_>, row: &MemoryRow, memory: &Memory) {
     let memory = Memory {
         id: Some(row.id.clone()),
         // No file has a place for it.
         external_id: row.memory.external_id.clone(),
         ..memory.clone()
     };
-    story.tell(Event::MemoryRevised(Box::new(memory)));
+    story.append(Event::MemoryRevised(Box::new(memory)));
 }
 
-fn says_the_same(row: &MemoryRow, memory: &Memory) -> bool {
+fn has_same_content(row: &MemoryRow, memory: &Memory) -> bool {
     let known = &row.memory;
     known.content.trim() == memory.content.trim()
         && known.title == memory.title

@@ -1,56 +1,56 @@
 //! What items wait for before they begin: their time, or their command.
 
-use super::people::words_of_people;
-use super::runner::{Held, guard, may_begin, wrong_item};
-use super::story::Story;
+use super::people::join_answers;
+use super::runner::{HeldRun, check_can_begin, check_holder, wrong_item_state};
+use super::story::EventBuffer;
 use crate::attempt::HumanNeeded;
 use crate::decision::{DecisionKind, Verb};
 use crate::id::{Node, RunId};
 use crate::item::{ItemRow, ItemState, Stage};
 use crate::refusal::Refusal;
-use crate::wait::{WaitChange, WaitStep, Waited};
+use crate::wait::{WaitChange, WaitProgress, WaitStep};
 
 /// Takes waits one step further: all of them, or none where one does not fit.
-pub(super) fn step_waits(
-    story: &mut Story<'_>,
-    held: Held,
+pub(super) fn apply_wait_steps(
+    story: &mut EventBuffer<'_>,
+    held: HeldRun,
     steps: &[WaitStep],
     holds_others: bool,
 ) -> Result<(), Refusal> {
-    guard(story, held)?;
+    check_holder(story, held)?;
     let run = held.0;
-    may_begin(story, run)?;
+    check_can_begin(story, run)?;
     for step in steps {
-        let item = story.item(run, &step.node)?.clone();
+        let item = story.require_item(run, &step.node)?.clone();
         let is_known = item.wait.as_deref() == Some(&step.wait);
         let fits = match step.what {
-            WaitChange::Begins => item.state == ItemState::Ready && item.is_held_by_wait(),
-            WaitChange::TimeCame => item.waiting_for().is_some_and(|it| it.command.is_none()),
+            WaitChange::Begins => item.state == ItemState::Ready && item.has_open_wait(),
+            WaitChange::TimeCame => item.current_wait().is_some_and(|it| it.command.is_none()),
             WaitChange::SaidYes | WaitChange::Late { .. } | WaitChange::NotRun { .. } => {
-                item.waiting_for().is_some_and(|it| it.command.is_some())
+                item.current_wait().is_some_and(|it| it.command.is_some())
             }
         };
         // What lies below it would not be seen.
-        let is_seen = !step.what.is_end() || item.is_leaf() || holds_others;
+        let is_seen = !step.what.is_over() || item.is_leaf() || holds_others;
         if !is_known || !fits || !is_seen {
-            return Err(wrong_item(&item));
+            return Err(wrong_item_state(&item));
         }
         match &step.what {
             WaitChange::Begins => {
-                let until = item.wait_until();
+                let until = item.wait_end();
                 story.move_item(run, &item.node, ItemState::Waiting, |moved| {
                     moved.until = until;
                 });
             }
-            WaitChange::TimeCame => begin(story, &item, Some(Waited::Time), None),
-            WaitChange::SaidYes => begin(story, &item, Some(Waited::Command), None),
+            WaitChange::TimeCame => end_wait(story, &item, Some(WaitProgress::Time), None),
+            WaitChange::SaidYes => end_wait(story, &item, Some(WaitProgress::Command), None),
             WaitChange::Late { printed } => {
                 let until = step.wait.until.map(|until| format!(" by {until}"));
                 let why = format!("has not said yes{}", until.unwrap_or_default());
-                ask(story, &item, &why, printed.as_deref());
+                ask_about_wait(story, &item, &why, printed.as_deref());
             }
             WaitChange::NotRun { printed } => {
-                ask(story, &item, "cannot be run", printed.as_deref());
+                ask_about_wait(story, &item, "cannot be run", printed.as_deref());
             }
         }
     }
@@ -60,16 +60,21 @@ pub(super) fn step_waits(
 /// The item waits no longer, or from the beginning. That nothing else has to be
 /// finished before it was known when it began to wait; what changes that looks at
 /// each item anew.
-fn begin(story: &mut Story<'_>, item: &ItemRow, waited: Option<Waited>, answer: Option<&str>) {
+fn end_wait(
+    story: &mut EventBuffer<'_>,
+    item: &ItemRow,
+    waited: Option<WaitProgress>,
+    answer: Option<&str>,
+) {
     story.move_item(item.run, &item.node, ItemState::Ready, |moved| {
         moved.stage = Some(Stage::Work);
         moved.waited = waited;
-        moved.answer = words_of_people(item, answer);
+        moved.answer = join_answers(item, answer);
     });
 }
 
 /// A person is asked: the command will not say yes by itself.
-fn ask(story: &mut Story<'_>, item: &ItemRow, why: &str, printed: Option<&str>) {
+fn ask_about_wait(story: &mut EventBuffer<'_>, item: &ItemRow, why: &str, printed: Option<&str>) {
     let (run, node) = (item.run, &item.node);
     let command = item.wait.as_ref().and_then(|wait| wait.command.as_deref());
     let reason = format!("`{}` {why}", command.unwrap_or_default());
@@ -80,47 +85,47 @@ fn ask(story: &mut Story<'_>, item: &ItemRow, why: &str, printed: Option<&str>) 
     story.move_item(run, node, ItemState::Ready, |_| {});
     story.move_item(run, node, ItemState::Waiting, |moved| {
         moved.human = Some(human.clone());
-        moved.waited = Some(Waited::Late);
+        moved.waited = Some(WaitProgress::Late);
     });
     let question = format!("{reason}, for which `{node}` waits: what now?");
-    story.ask(DecisionKind::Wait, run, node, question, human.details);
+    story.ask_about_node(DecisionKind::Wait, run, node, question, human.details);
 }
 
 /// A person wants what an item waits for looked at now: a command is asked again at
 /// once, of a mere time there is nobody to ask.
-pub(super) fn ask_on(story: &mut Story<'_>, item: &ItemRow, answer: Option<&str>) {
+pub(super) fn check_wait_now(story: &mut EventBuffer<'_>, item: &ItemRow, answer: Option<&str>) {
     let has_command = item.wait.as_ref().is_some_and(|it| it.command.is_some());
     let until = item.wait.as_ref().and_then(|wait| wait.until);
     let is_over = until.is_none_or(|until| until <= story.rows.now);
     let waited = match (has_command, item.waited) {
-        (false, _) => Some(Waited::Person),
-        (true, Some(Waited::Late)) if is_over => Some(Waited::AskedOn),
+        (false, _) => Some(WaitProgress::Person),
+        (true, Some(WaitProgress::Late)) if is_over => Some(WaitProgress::AskedOn),
         (true, _) => None,
     };
-    begin(story, item, waited, answer);
+    end_wait(story, item, waited, answer);
 }
 
 /// A person wants an item to go on without what it waits for.
-pub(super) fn go_on(
-    story: &mut Story<'_>,
+pub(super) fn skip_wait(
+    story: &mut EventBuffer<'_>,
     run: RunId,
     node: &Node,
     why: Option<&str>,
 ) -> Result<(), Refusal> {
-    let item = story.item(run, node)?.clone();
-    if !item.waits_by_plan() {
-        return Err(wrong_item(&item));
+    let item = story.require_item(run, node)?.clone();
+    if !item.is_waiting_by_plan() {
+        return Err(wrong_item_state(&item));
     }
-    begin(story, &item, Some(Waited::Person), why);
+    end_wait(story, &item, Some(WaitProgress::Person), why);
     Ok(())
 }
 
 /// The plan says something else of what an item waits for, and it waited: it does so
 /// from the beginning, or can be started.
-pub(super) fn begin_anew(story: &mut Story<'_>, run: RunId, node: &Node) {
+pub(super) fn restart_wait(story: &mut EventBuffer<'_>, run: RunId, node: &Node) {
     let Some(item) = story.tables.item(run, node).cloned() else {
         return;
     };
-    begin(story, &item, None, None);
-    story.settle_own(run, node, Verb::Settled);
+    end_wait(story, &item, None, None);
+    story.settle_decisions_of_node(run, node, Verb::Settled);
 }

@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 
 use super::MemoryView;
-use super::statement::{Statement, statements};
+use super::statement::{Statement, parse_statements};
 use crate::memory::MemoryKind;
 
 /// Two that contradict each other, by their places: the one that the other may
@@ -22,12 +22,12 @@ pub(super) struct Contradiction {
 
 /// Contradictions, each pair once. Each statement is compared with the one
 /// before it of the same words, so that no crowd is compared with itself.
-pub(super) fn contradictions(rows: &[&MemoryView<'_>]) -> Vec<Contradiction> {
+pub(super) fn find_contradictions(rows: &[&MemoryView<'_>]) -> Vec<Contradiction> {
     let said: Vec<Vec<Statement>> = rows
         .iter()
         .map(|row| {
-            statements(row.title)
-                .chain(statements(row.content))
+            parse_statements(row.title)
+                .chain(parse_statements(row.content))
                 .collect()
         })
         .collect();
@@ -42,7 +42,7 @@ pub(super) fn contradictions(rows: &[&MemoryView<'_>]) -> Vec<Contradiction> {
     }
     let mut found: BTreeMap<(usize, usize), Contradiction> = BTreeMap::new();
     for statements in about.values_mut() {
-        statements.sort_by_key(|(at, _)| standing(rows[*at]));
+        statements.sort_by_key(|(at, _)| precedence_of_memory(rows[*at]));
         for pair in statements.windows(2) {
             let [(earlier, first), (later, second)] = pair else {
                 continue;
@@ -51,10 +51,10 @@ pub(super) fn contradictions(rows: &[&MemoryView<'_>]) -> Vec<Contradiction> {
             let says_both = |at: usize, other: &Statement| {
                 said[at]
                     .iter()
-                    .any(|own| own.subject == other.subject && own.says(other))
+                    .any(|own| own.subject == other.subject && own.is_equivalent_to(other))
             };
             if earlier != later
-                && first.contradicts(second)
+                && first.is_contradiction_of(second)
                 && !says_both(*earlier, second)
                 && !says_both(*later, first)
             {
@@ -74,6 +74,6 @@ pub(super) fn contradictions(rows: &[&MemoryView<'_>]) -> Vec<Contradiction> {
 
 /// What may take the place of what: a guardrail of anything else, the newer of
 /// the older.
-fn standing<'r>(row: &'r MemoryView<'_>) -> (bool, jiff::Timestamp, &'r str) {
+fn precedence_of_memory<'r>(row: &'r MemoryView<'_>) -> (bool, jiff::Timestamp, &'r str) {
     (row.kind == MemoryKind::Guardrail, row.learned_at, row.id)
 }

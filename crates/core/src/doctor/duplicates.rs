@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use super::MemoryView;
 use crate::memory::MemoryKind;
-use crate::recall::{ALIKE_FROM, Document, Said, alike};
+use crate::recall::{ALIKE_FROM, ComparableDocument, MemoryDocument, document_similarity};
 
 /// So many tokens of a memory are looked up, the rarest that another has.
 const TOKENS: usize = 8;
@@ -22,23 +22,23 @@ const COMPARED: usize = 16;
 
 /// A memory and the one that says the same and is to be kept, by their places.
 /// What is kept is itself not replaced.
-pub(super) fn duplicates(rows: &[&MemoryView<'_>]) -> Vec<(usize, usize)> {
+pub(super) fn find_duplicates(rows: &[&MemoryView<'_>]) -> Vec<(usize, usize)> {
     let mut places: Vec<usize> = (0..rows.len()).collect();
-    places.sort_by_cached_key(|at| Reverse(rank(rows[*at])));
+    places.sort_by_cached_key(|at| Reverse(rank_of_memory(rows[*at])));
     let best_first: Vec<&MemoryView<'_>> = places.iter().map(|at| rows[*at]).collect();
-    let index = index(&best_first);
-    let said: Vec<Said<'_>> = best_first
+    let index = index_tokens(&best_first);
+    let said: Vec<ComparableDocument<'_>> = best_first
         .iter()
-        .map(|row| Said::of(row.document))
+        .map(|row| ComparableDocument::new(row.document))
         .collect();
     let mut is_kept = vec![true; rows.len()];
     let mut found = Vec::new();
     for (at, row) in best_first.iter().enumerate() {
-        let better = candidates(row, at, &index).into_iter();
+        let better = find_candidates(row, at, &index).into_iter();
         let same = better
             .filter(|other| is_kept[*other])
-            .filter(|other| said[at].alike(&said[*other]) >= ALIKE_FROM)
-            .find(|other| have_one_trigger(row, best_first[*other]));
+            .filter(|other| said[at].similarity_to(&said[*other]) >= ALIKE_FROM)
+            .find(|other| has_same_trigger(row, best_first[*other]));
         if let Some(other) = same {
             is_kept[at] = false;
             found.push((places[at], places[other]));
@@ -50,7 +50,7 @@ pub(super) fn duplicates(rows: &[&MemoryView<'_>]) -> Vec<(usize, usize)> {
 
 /// Which of two that say the same is to be kept, the greater: a guardrail before
 /// anything else, then what says clearly more, what helped more, what is newer.
-fn rank<'r>(row: &'r MemoryView<'_>) -> (bool, usize, u64, jiff::Timestamp, &'r str) {
+fn rank_of_memory<'r>(row: &'r MemoryView<'_>) -> (bool, usize, u64, jiff::Timestamp, &'r str) {
     let words = row
         .title
         .split_whitespace()
@@ -67,10 +67,10 @@ fn rank<'r>(row: &'r MemoryView<'_>) -> (bool, usize, u64, jiff::Timestamp, &'r 
 }
 
 /// Who holds each token, the best first.
-type Index<'r> = HashMap<&'r str, Vec<usize>>;
+type HoldersByToken<'r> = HashMap<&'r str, Vec<usize>>;
 
-fn index<'r>(rows: &[&'r MemoryView<'_>]) -> Index<'r> {
-    let mut index = Index::new();
+fn index_tokens<'r>(rows: &[&'r MemoryView<'_>]) -> HoldersByToken<'r> {
+    let mut index = HoldersByToken::new();
     for (at, row) in rows.iter().enumerate() {
         for token in row.document.tokens() {
             index.entry(token).or_default().push(at);
@@ -80,7 +80,7 @@ fn index<'r>(rows: &[&'r MemoryView<'_>]) -> Index<'r> {
 }
 
 /// Those before a memory that may say the same, those that share the most first.
-fn candidates(row: &MemoryView<'_>, at: usize, index: &Index<'_>) -> Vec<usize> {
+fn find_candidates(row: &MemoryView<'_>, at: usize, index: &HoldersByToken<'_>) -> Vec<usize> {
     let mut telling: Vec<(&[usize], &str)> = row
         .document
         .tokens()
@@ -110,12 +110,12 @@ fn candidates(row: &MemoryView<'_>, at: usize, index: &Index<'_>) -> Vec<usize> 
 
 /// Whether two are to be heeded in the same place. A guardrail with another
 /// trigger is another one; elsewhere the context says where somebody was.
-fn have_one_trigger(one: &MemoryView<'_>, other: &MemoryView<'_>) -> bool {
+fn has_same_trigger(one: &MemoryView<'_>, other: &MemoryView<'_>) -> bool {
     let are_guardrails = [one, other]
         .iter()
         .all(|row| row.kind == MemoryKind::Guardrail);
-    let trigger = |row: &MemoryView<'_>| Document::of("", row.context, "");
+    let trigger = |row: &MemoryView<'_>| MemoryDocument::from_fields("", row.context, "");
     !are_guardrails
         || one.context.trim() == other.context.trim()
-        || alike(&trigger(one), &trigger(other)) >= ALIKE_FROM
+        || document_similarity(&trigger(one), &trigger(other)) >= ALIKE_FROM
 }

@@ -1,6 +1,6 @@
 //! What a text states: what is to be done or not, and with what value.
 
-use crate::recall::{Kind, bare, name, tokens};
+use crate::recall::{TokenKind, normalize_name, tokenize, trim_punctuation};
 
 /// Words that deny what they stand before.
 const DENYING: &str = "not never don't dont doesn't mustn't shouldn't isn't aren't avoid";
@@ -32,7 +32,7 @@ pub(super) struct Statement {
 
 impl Statement {
     /// Whether another one of the same subject cannot hold beside it.
-    pub(super) fn contradicts(&self, other: &Self) -> bool {
+    pub(super) fn is_contradiction_of(&self, other: &Self) -> bool {
         if self.value == other.value {
             return self.is_denied != other.is_denied;
         }
@@ -42,7 +42,7 @@ impl Statement {
     }
 
     /// Whether it states the same as another one of the same subject.
-    pub(super) fn says(&self, other: &Self) -> bool {
+    pub(super) fn is_equivalent_to(&self, other: &Self) -> bool {
         self.value == other.value && self.is_denied == other.is_denied
     }
 }
@@ -53,24 +53,28 @@ fn is_among(list: &str, word: &str) -> bool {
 
 /// What a text states, sentence by sentence. Where half a sentence is a
 /// condition or a place, it holds for the other half, too.
-pub(super) fn statements(text: &str) -> impl Iterator<Item = Statement> {
+pub(super) fn parse_statements(text: &str) -> impl Iterator<Item = Statement> {
     let words: Vec<&str> = text.split_whitespace().collect();
-    let sentences = words.split_inclusive(|word| ends(word));
-    let statements: Vec<Statement> = sentences.filter_map(statement).collect();
+    let sentences = words.split_inclusive(|word| is_sentence_end(word));
+    let statements: Vec<Statement> = sentences.filter_map(parse_statement).collect();
     statements.into_iter()
 }
 
 /// Whether a sentence ends with a word.
-fn ends(word: &str) -> bool {
+fn is_sentence_end(word: &str) -> bool {
     let word = word.trim_end_matches(['`', '"', '\'', ')']);
     word.ends_with(['.', ';', '!', '?'])
 }
 
 /// What the words of a sentence state, if anything. A question states nothing.
-fn statement(words: &[&str]) -> Option<Statement> {
+fn parse_statement(words: &[&str]) -> Option<Statement> {
     let small: Vec<String> = words
         .iter()
-        .map(|word| bare(word).to_lowercase().replace('\u{2019}', "'"))
+        .map(|word| {
+            trim_punctuation(word)
+                .to_lowercase()
+                .replace('\u{2019}', "'")
+        })
         .collect();
     let is_question = words.last().is_some_and(|word| word.contains('?'));
     if is_question || words.len() > WORDS_MAX || small.iter().any(|word| is_among(CONDITIONS, word))
@@ -84,7 +88,7 @@ fn statement(words: &[&str]) -> Option<Statement> {
         if is_among(DENYING, small) || is_among(FILLING, small) {
             continue;
         }
-        let (key, found) = valued(word);
+        let (key, found) = split_value(word);
         rest.extend(key);
         if let Some(found) = found
             && value.replace(found).is_some()
@@ -93,10 +97,10 @@ fn statement(words: &[&str]) -> Option<Statement> {
             return None;
         }
     }
-    let tokens = tokens(&rest.join(" "));
-    let said = tokens.iter().filter(|token| token.kind.is_said());
+    let tokens = tokenize(&rest.join(" "));
+    let said = tokens.iter().filter(|token| token.kind.is_literal());
     let mut subject: Vec<&str> = said.clone().map(|token| token.text.as_str()).collect();
-    let tells = said.filter(|token| token.kind != Kind::Common).count();
+    let tells = said.filter(|token| token.kind != TokenKind::Common).count();
     subject.sort_unstable();
     subject.dedup();
     let is_whole = tells > 0 && subject.len() + usize::from(value.is_some()) > 1;
@@ -113,8 +117,8 @@ fn statement(words: &[&str]) -> Option<Statement> {
 }
 
 /// A word as what it names and what it gives it: `A=3` is `A` and 3.
-fn valued(word: &str) -> (Option<&str>, Option<String>) {
-    let word = bare(word);
+fn split_value(word: &str) -> (Option<&str>, Option<String>) {
+    let word = trim_punctuation(word);
     if let Some((key, value)) = word.split_once('=')
         && !key.is_empty()
         && !value.is_empty()
@@ -126,7 +130,7 @@ fn valued(word: &str) -> (Option<&str>, Option<String>) {
     let is_code = word.starts_with(|sign: char| sign.is_ascii_uppercase())
         && word.ends_with(|sign: char| sign.is_ascii_digit());
     if begins_with_digit || is_path || is_code || is_version(word) {
-        (None, name(word))
+        (None, normalize_name(word))
     } else {
         (Some(word), None)
     }
@@ -144,7 +148,7 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, expected: &[(&str, Option<&str>, bool)]) {
-        let found: Vec<Statement> = statements(text).collect();
+        let found: Vec<Statement> = parse_statements(text).collect();
         let found: Vec<(&str, Option<&str>, bool)> = found
             .iter()
             .map(|one| (one.subject.as_str(), one.value.as_deref(), one.is_denied))

@@ -7,10 +7,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::evidence::ClaimOverrides;
 use crate::gate::Gate;
-use crate::id::{Node, Place, RunId};
+use crate::id::{Node, RunId, TreePosition};
 use crate::item::ItemRow;
 use crate::native::Native;
-use crate::plan::Turn;
+use crate::plan::ItemTurn;
 use crate::policy::Policy;
 use crate::run::RunRow;
 use crate::scope::FileScope;
@@ -25,13 +25,13 @@ pub struct ItemChanged {
     pub node: Node,
     /// What is different now.
     #[serde(flatten)]
-    pub change: Change,
+    pub change: ItemChange,
 }
 
 /// What the plan, or a person who was asked, says of an item now.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "what", content = "now")]
-pub enum Change {
+pub enum ItemChange {
     /// What to tell the agent.
     Prompt(Option<String>),
     /// The model to ask for.
@@ -57,7 +57,7 @@ pub enum Change {
     /// The repository in which it is worked on; none is that of the project.
     Repository(Option<String>),
     /// How it stands to its siblings.
-    Turn(Turn),
+    Turn(ItemTurn),
     /// What it waits for before it begins.
     Wait(Option<Wait>),
     /// Whether it begins without work of others that is on another branch.
@@ -70,7 +70,7 @@ pub struct ItemsPlaced {
     /// The run.
     pub run: RunId,
     /// Where each item that moved stands now.
-    pub places: BTreeMap<Node, Place>,
+    pub places: BTreeMap<Node, TreePosition>,
 }
 
 /// See [`Event::RunChanged`](super::Event::RunChanged).
@@ -86,13 +86,13 @@ pub struct RunChanged {
     pub policy: Option<Policy>,
 }
 
-impl Change {
+impl ItemChange {
     /// Makes the item say so.
-    pub(crate) fn apply(&self, row: &mut ItemRow) {
+    pub(crate) fn apply_to_item(&self, row: &mut ItemRow) {
         match self {
             Self::Prompt(prompt) => row.prompt.clone_from(prompt),
             Self::Model(model) => row.model.clone_from(model),
-            Self::Gate(gate) => change_gate(row, gate.as_ref()),
+            Self::Gate(gate) => replace_gate(row, gate.as_ref()),
             Self::Breakpoint(breakpoint) => row.breakpoint = *breakpoint,
             Self::Retries(retries) => row.retries = *retries,
             Self::Summary(summary) => row.summary.clone_from(summary),
@@ -113,7 +113,7 @@ impl Change {
     }
 }
 
-fn change_gate(row: &mut ItemRow, gate: Option<&Gate>) {
+fn replace_gate(row: &mut ItemRow, gate: Option<&Gate>) {
     let script = |gate: Option<&Gate>| gate.map(|gate| gate.script.clone());
     let is_same = script(gate) == script(row.gate.as_ref());
     row.gate = gate.cloned();
@@ -137,7 +137,7 @@ fn change_gate(row: &mut ItemRow, gate: Option<&Gate>) {
 
 impl RunChanged {
     /// Makes the run say so.
-    pub(crate) fn apply(&self, row: &mut RunRow) {
+    pub(crate) fn apply_to_run(&self, row: &mut RunRow) {
         if self.native.is_some() {
             row.native.clone_from(&self.native);
         }

@@ -8,32 +8,32 @@
 use serde_json::{Map, Value};
 
 use super::{
-    Change, Event, ItemChanged, ItemMoved, ItemPlanned, ItemsPlaced, RunChanged, RunPlanned,
+    Event, ItemChange, ItemChanged, ItemMoved, ItemPlanned, ItemsPlaced, RunChanged, RunPlanned,
 };
-use crate::attempt::{Context, HumanNeeded, Piece, Report, ToldAttempt};
-use crate::call::{Call, NotedCall};
+use crate::attempt::{AttemptContext, HumanNeeded, Report, ReportedAttempt, SplitPiece};
+use crate::call::{AgentCall, SessionCall};
 use crate::edit::Edit;
 use crate::entry::Entry;
-use crate::evidence::{Claims, Evidence};
+use crate::evidence::{ClaimSettings, Evidence};
 use crate::flags::RunFlags;
 use crate::gate::{Gate, GateReport};
 use crate::item::Rejection;
 use crate::iteration_hook::IterationHook;
 use crate::lane::LaneTerms;
 use crate::memory::{Memory, MemoryKind};
-use crate::merge::{MadeMerge, MergeReturn};
+use crate::merge::{MergeCommit, MergeReturn};
 use crate::native::Native;
 use crate::observation::Observation;
-use crate::plan::{Past, PlannedItem};
+use crate::plan::{ImportedItemHistory, PlannedItem};
 use crate::policy::Policy;
 use crate::pull_request::PullRequestNews;
-use crate::recover::Followed;
+use crate::recover::FollowedRecovery;
 use crate::request::{Injection, RequestAnswer, Ruling, WorkRequest};
 use crate::review::{AgentReview, ReviewObservation};
 use crate::wait::Wait;
 
 /// A text of an event.
-pub(crate) enum Text<'e> {
+pub(crate) enum EventText<'e> {
     /// Words, the output of a program, a script.
     Free(&'e mut String),
     /// A document of a native format, which must stay one.
@@ -42,14 +42,14 @@ pub(crate) enum Text<'e> {
     Named(&'e mut Map<String, Value>),
 }
 
-type Each<'a> = &'a mut dyn FnMut(Text<'_>);
+type TextVisitor<'a> = &'a mut dyn FnMut(EventText<'_>);
 
 impl Event {
     /// Hands over every text of the event, to be changed in place.
-    pub(crate) fn texts_mut(&mut self, each: Each<'_>) {
+    pub(crate) fn visit_texts_mut(&mut self, each: TextVisitor<'_>) {
         match self {
-            Self::RunPlanned(planned) => run_planned(planned, each),
-            Self::ItemPlanned(planned) => item_planned(planned, each),
+            Self::RunPlanned(planned) => visit_run_planned(planned, each),
+            Self::ItemPlanned(planned) => visit_item_planned(planned, each),
             Self::LeaseTaken {
                 run: _,
                 owner: _,
@@ -79,7 +79,7 @@ impl Event {
                 node: _,
                 fence: _,
                 made:
-                    MadeMerge {
+                    MergeCommit {
                         onto: _,
                         commit: _,
                         tree: _,
@@ -156,9 +156,9 @@ impl Event {
                     review: _,
                     pull_requests: _,
                 } = &mut **terms;
-                a_gate(check.as_deref_mut(), each);
+                visit_gate(check.as_deref_mut(), each);
                 for own in checks.values_mut() {
-                    a_gate(own.as_mut(), each);
+                    visit_gate(own.as_mut(), each);
                 }
             }
             Self::MergeQueued {
@@ -167,7 +167,7 @@ impl Event {
                 work: _,
                 evidence,
                 review: _,
-            } => proofs(evidence, each),
+            } => visit_evidence(evidence, each),
             Self::PullRequestAsked {
                 run: _,
                 node: _,
@@ -196,19 +196,19 @@ impl Event {
                 node: _,
                 news,
             } => match news {
-                PullRequestNews::Closed { words } => option(words, each),
+                PullRequestNews::Closed { words } => visit_option(words, each),
                 PullRequestNews::Words {
                     by: _,
                     words,
                     ids: _,
-                } => each(Text::Free(words)),
+                } => each(EventText::Free(words)),
                 PullRequestNews::Held { why } | PullRequestNews::Trouble { why } => {
-                    each(Text::Free(why));
+                    each(EventText::Free(why));
                 }
                 PullRequestNews::Merged { commit: _ }
                 | PullRequestNews::MergedBefore { head: _ }
                 | PullRequestNews::Open => {}
-                PullRequestNews::Lost { why } => each(Text::Free(why)),
+                PullRequestNews::Lost { why } => each(EventText::Free(why)),
             },
             Self::MergeReturned {
                 run: _,
@@ -216,7 +216,9 @@ impl Event {
                 why,
             } => match why {
                 MergeReturn::Conflict { files } => {
-                    files.iter_mut().for_each(|file| each(Text::Free(file)));
+                    files
+                        .iter_mut()
+                        .for_each(|file| each(EventText::Free(file)));
                 }
                 MergeReturn::Red {
                     command,
@@ -224,20 +226,20 @@ impl Event {
                     with: _,
                     changed: _,
                 } => {
-                    each(Text::Free(command));
-                    each(Text::Free(output));
+                    each(EventText::Free(command));
+                    each(EventText::Free(output));
                 }
                 MergeReturn::Unchecked { command, output } => {
-                    each(Text::Free(command));
-                    each(Text::Free(output));
+                    each(EventText::Free(command));
+                    each(EventText::Free(output));
                 }
-                MergeReturn::Rejected { by: _, why } => each(Text::Free(why)),
+                MergeReturn::Rejected { by: _, why } => each(EventText::Free(why)),
             },
             Self::RunStarted {
                 run: _,
                 limits: _,
                 claims:
-                    Claims {
+                    ClaimSettings {
                         rules: _,
                         baseline: _,
                         check: gate,
@@ -246,15 +248,15 @@ impl Event {
                 flags,
                 notify: _,
             } => {
-                a_gate(gate.as_deref_mut(), each);
-                run_flags(flags, each);
+                visit_gate(gate.as_deref_mut(), each);
+                visit_run_flags(flags, each);
             }
             Self::ItemStaged {
                 run: _,
                 node: _,
                 stage: _,
                 gate,
-            } => a_gate(gate.as_deref_mut(), each),
+            } => visit_gate(gate.as_deref_mut(), each),
             Self::RunMoved {
                 run: _,
                 from: _,
@@ -262,7 +264,7 @@ impl Event {
                 pause: _,
                 at: _,
                 reason,
-            } => option(reason, each),
+            } => visit_option(reason, each),
             Self::AttemptStarted {
                 attempt: _,
                 run: _,
@@ -278,7 +280,7 @@ impl Event {
                 tree: _,
                 baseline: _,
                 hook: _,
-            } => each(Text::Free(agent)),
+            } => each(EventText::Free(agent)),
             Self::AttemptEnded {
                 attempt: _,
                 run: _,
@@ -291,30 +293,30 @@ impl Event {
                 run: _,
                 node: _,
                 answer: report,
-            } => attempt_report(report, each),
+            } => visit_report(report, each),
             Self::AttemptJudged {
                 attempt: _,
                 run: _,
                 node: _,
                 outcome: _,
                 error,
-            } => option(error, each),
+            } => visit_option(error, each),
             Self::GateEnded {
                 run: _,
                 node: _,
                 report,
                 evidence,
             } => {
-                gate_report(report, each);
-                proofs(evidence, each);
+                visit_gate_report(report, each);
+                visit_evidence(evidence, each);
             }
             Self::CommitEnded {
                 run: _,
                 node: _,
                 commit: _,
                 error,
-            } => option(error, each),
-            Self::NotificationEnded { subject: _, error } => option(error, each),
+            } => visit_option(error, each),
+            Self::NotificationEnded { subject: _, error } => visit_option(error, each),
             Self::ItemReviewed {
                 run: _,
                 node: _,
@@ -322,8 +324,8 @@ impl Event {
                 by: _,
                 verdict: _,
                 why,
-            } => option(why, each),
-            Self::ItemMoved(moved) => item_moved(moved, each),
+            } => visit_option(why, each),
+            Self::ItemMoved(moved) => visit_item_moved(moved, each),
             Self::DecisionOpened {
                 decision: _,
                 number: _,
@@ -338,11 +340,11 @@ impl Event {
                 edits,
                 request,
             } => {
-                each(Text::Free(question));
-                option(details, each);
-                edits.iter_mut().for_each(|edit| of_edit(edit, each));
+                each(EventText::Free(question));
+                visit_option(details, each);
+                edits.iter_mut().for_each(|edit| visit_edit(edit, each));
                 if let Some(request) = request {
-                    asked_for(request, each);
+                    visit_request(request, each);
                 }
             }
             Self::DecisionRevised {
@@ -351,9 +353,9 @@ impl Event {
                 details,
                 edits,
             } => {
-                each(Text::Free(question));
-                option(details, each);
-                edits.iter_mut().for_each(|edit| of_edit(edit, each));
+                each(EventText::Free(question));
+                visit_option(details, each);
+                edits.iter_mut().for_each(|edit| visit_edit(edit, each));
             }
             Self::DecisionMade {
                 decision: _,
@@ -361,9 +363,9 @@ impl Event {
                 why,
                 answer,
             } => {
-                option(why, each);
+                visit_option(why, each);
                 if let Some(answer) = answer {
-                    answer_to_request(answer, each);
+                    visit_request_answer(answer, each);
                 }
             }
             Self::DecisionDeferred {
@@ -371,8 +373,8 @@ impl Event {
                 until: _,
                 phase: _,
                 why,
-            } => option(why, each),
-            Self::ItemChanged(changed) => item_changed(changed, each),
+            } => visit_option(why, each),
+            Self::ItemChanged(changed) => visit_item_changed(changed, each),
             Self::ItemsPlaced(placed) => {
                 let ItemsPlaced { run: _, places: _ } = &**placed;
             }
@@ -382,25 +384,27 @@ impl Event {
                     native,
                     policy,
                 } = &mut **changed;
-                document(native, each);
+                visit_native(native, each);
                 if let Some(policy) = policy {
-                    rules(policy, each);
+                    visit_policy(policy, each);
                 }
             }
-            Self::EntryLogged(entry) => entry_logged(entry, each),
-            Self::AttemptTold(told) | Self::AttemptRevised(told) => attempt_told(told, each),
+            Self::EntryLogged(entry) => visit_entry(entry, each),
+            Self::AttemptTold(told) | Self::AttemptRevised(told) => {
+                visit_reported_attempt(told, each)
+            }
             Self::EntryRevised {
                 position: _,
                 entry,
                 // Names, as in `BlockerResolved`.
                 blocked_before: _,
-            } => entry_logged(entry, each),
-            Self::MemoryAdded(memory) | Self::MemoryRevised(memory) => remembered(memory, each),
+            } => visit_entry(entry, each),
+            Self::MemoryAdded(memory) | Self::MemoryRevised(memory) => visit_memory(memory, each),
             Self::MemoryRetired {
                 id: _,
                 why,
                 superseded_by: _,
-            } => option(why, each),
+            } => visit_option(why, each),
             Self::MemoryConfirmed { id: _, source: _ }
             | Self::MemoryUsed { ids: _, attempt: _ }
             | Self::MemoryJudged { ids: _, helped: _ } => {}
@@ -408,14 +412,14 @@ impl Event {
                 spec: _,
                 task_id: _,
                 resolution,
-            } => each(Text::Free(resolution)),
+            } => each(EventText::Free(resolution)),
             Self::CallNoted(noted) => {
-                let NotedCall {
+                let SessionCall {
                     session: _,
                     item: _,
                     call,
                 } = &mut **noted;
-                called(call, each);
+                visit_call(call, each);
             }
             Self::FaceTurned {
                 path: _,
@@ -426,13 +430,13 @@ impl Event {
     }
 }
 
-fn option(text: &mut Option<String>, each: Each<'_>) {
+fn visit_option(text: &mut Option<String>, each: TextVisitor<'_>) {
     if let Some(text) = text {
-        each(Text::Free(text));
+        each(EventText::Free(text));
     }
 }
 
-fn run_planned(planned: &mut RunPlanned, each: Each<'_>) {
+fn visit_run_planned(planned: &mut RunPlanned, each: TextVisitor<'_>) {
     let RunPlanned {
         run: _,
         name: _,
@@ -443,11 +447,11 @@ fn run_planned(planned: &mut RunPlanned, each: Each<'_>) {
         native,
         past: _,
     } = planned;
-    document(native, each);
-    rules(policy, each);
+    visit_native(native, each);
+    visit_policy(policy, each);
 }
 
-fn rules(policy: &mut Policy, each: Each<'_>) {
+fn visit_policy(policy: &mut Policy, each: TextVisitor<'_>) {
     let Policy {
         retry: _,
         limits: _,
@@ -461,16 +465,16 @@ fn rules(policy: &mut Policy, each: Each<'_>) {
         repositories: _,
     } = policy;
     for IterationHook { id: _, prompt } in iteration_hooks {
-        each(Text::Free(prompt));
+        each(EventText::Free(prompt));
     }
 }
 
-fn item_planned(planned: &mut ItemPlanned, each: Each<'_>) {
+fn visit_item_planned(planned: &mut ItemPlanned, each: TextVisitor<'_>) {
     let ItemPlanned { run: _, item } = planned;
-    planned_item(item, each);
+    visit_planned_item(item, each);
 }
 
-fn planned_item(item: &mut PlannedItem, each: Each<'_>) {
+fn visit_planned_item(item: &mut PlannedItem, each: TextVisitor<'_>) {
     let PlannedItem {
         node: _,
         id: _,
@@ -492,12 +496,12 @@ fn planned_item(item: &mut PlannedItem, each: Each<'_>) {
         repository: _,
         wait,
     } = item;
-    option(prompt, each);
-    list(Some(&mut scope.0), each);
-    a_gate(gate.as_mut(), each);
-    a_wait(wait.as_mut(), each);
-    document(native, each);
-    let Past {
+    visit_option(prompt, each);
+    visit_list(Some(&mut scope.0), each);
+    visit_gate(gate.as_mut(), each);
+    visit_wait(wait.as_mut(), each);
+    visit_native(native, each);
+    let ImportedItemHistory {
         started_at: _,
         completed_at: _,
         summary,
@@ -507,12 +511,12 @@ fn planned_item(item: &mut PlannedItem, each: Each<'_>) {
         pull_request: _,
         pull_request_name: _,
     } = past;
-    option(summary, each);
-    option(error, each);
-    human_needed(human, each);
+    visit_option(summary, each);
+    visit_option(error, each);
+    visit_human_needed(human, each);
 }
 
-fn run_flags(flags: &mut RunFlags, each: Each<'_>) {
+fn visit_run_flags(flags: &mut RunFlags, each: TextVisitor<'_>) {
     let RunFlags {
         agent,
         model: _,
@@ -522,21 +526,21 @@ fn run_flags(flags: &mut RunFlags, each: Each<'_>) {
         ignore: _,
         limits: _,
     } = flags;
-    option(agent, each);
+    visit_option(agent, each);
 }
 
-fn a_wait(wait: Option<&mut Wait>, each: Each<'_>) {
+fn visit_wait(wait: Option<&mut Wait>, each: TextVisitor<'_>) {
     if let Some(wait) = wait {
         let Wait {
             command,
             every_s: _,
             until: _,
         } = wait;
-        option(command, each);
+        visit_option(command, each);
     }
 }
 
-fn a_gate(gate: Option<&mut Gate>, each: Each<'_>) {
+fn visit_gate(gate: Option<&mut Gate>, each: TextVisitor<'_>) {
     if let Some(gate) = gate {
         let Gate {
             script,
@@ -544,51 +548,55 @@ fn a_gate(gate: Option<&mut Gate>, each: Each<'_>) {
             runs_max: _,
             timeout_s: _,
         } = gate;
-        each(Text::Free(script));
-        each(Text::Free(on_fail_prompt));
+        each(EventText::Free(script));
+        each(EventText::Free(on_fail_prompt));
     }
 }
 
-fn item_changed(changed: &mut ItemChanged, each: Each<'_>) {
+fn visit_item_changed(changed: &mut ItemChanged, each: TextVisitor<'_>) {
     let ItemChanged {
         run: _,
         node: _,
         change,
     } = changed;
     match change {
-        Change::Prompt(text) | Change::Summary(text) | Change::Answer(text) => option(text, each),
-        Change::Gate(gate) => a_gate(gate.as_mut(), each),
-        Change::Wait(wait) => a_wait(wait.as_mut(), each),
-        Change::Native(native) => document(native, each),
-        Change::Scope(scope) => list(Some(&mut scope.0), each),
-        Change::Model(_)
-        | Change::Breakpoint(_)
-        | Change::Retries(_)
-        | Change::DependsOn(_)
-        | Change::Claims(_)
-        | Change::Repository(_)
-        | Change::Turn(_)
-        | Change::WithoutMerge(_) => {}
+        ItemChange::Prompt(text) | ItemChange::Summary(text) | ItemChange::Answer(text) => {
+            visit_option(text, each)
+        }
+        ItemChange::Gate(gate) => visit_gate(gate.as_mut(), each),
+        ItemChange::Wait(wait) => visit_wait(wait.as_mut(), each),
+        ItemChange::Native(native) => visit_native(native, each),
+        ItemChange::Scope(scope) => visit_list(Some(&mut scope.0), each),
+        ItemChange::Model(_)
+        | ItemChange::Breakpoint(_)
+        | ItemChange::Retries(_)
+        | ItemChange::DependsOn(_)
+        | ItemChange::Claims(_)
+        | ItemChange::Repository(_)
+        | ItemChange::Turn(_)
+        | ItemChange::WithoutMerge(_) => {}
     }
 }
 
-fn of_edit(edit: &mut Edit, each: Each<'_>) {
+fn visit_edit(edit: &mut Edit, each: TextVisitor<'_>) {
     match edit {
-        Edit::SetPrompt { node: _, prompt } => option(prompt, each),
-        Edit::SetSummary { node: _, summary } => option(summary, each),
-        Edit::SetGate { node: _, gate } => a_gate(gate.as_mut(), each),
-        Edit::SetWait { node: _, wait } => a_wait(wait.as_mut(), each),
+        Edit::SetPrompt { node: _, prompt } => visit_option(prompt, each),
+        Edit::SetSummary { node: _, summary } => visit_option(summary, each),
+        Edit::SetGate { node: _, gate } => visit_gate(gate.as_mut(), each),
+        Edit::SetWait { node: _, wait } => visit_wait(wait.as_mut(), each),
         Edit::Insert {
             parent: _,
             after: _,
             items,
-        } => items.iter_mut().for_each(|item| planned_item(item, each)),
-        Edit::SetNative { node: _, native } => document(native, each),
-        Edit::SetScope { node: _, scope } => list(Some(&mut scope.0), each),
-        Edit::AddRequest(request) => asked_for(request, each),
+        } => items
+            .iter_mut()
+            .for_each(|item| visit_planned_item(item, each)),
+        Edit::SetNative { node: _, native } => visit_native(native, each),
+        Edit::SetScope { node: _, scope } => visit_list(Some(&mut scope.0), each),
+        Edit::AddRequest(request) => visit_request(request, each),
         Edit::AnswerRequest { id: _, answer, why } => {
-            answer_to_request(answer, each);
-            option(why, each);
+            visit_request_answer(answer, each);
+            visit_option(why, each);
         }
         Edit::SetState { node: _, to: _ }
         | Edit::SetRetries {
@@ -622,26 +630,26 @@ fn of_edit(edit: &mut Edit, each: Each<'_>) {
     }
 }
 
-fn document(native: &mut Option<Native>, each: Each<'_>) {
+fn visit_native(native: &mut Option<Native>, each: TextVisitor<'_>) {
     if let Some(native) = native {
         let Native {
             face: _,
             version: _,
             body,
         } = native;
-        each(Text::Document(body));
+        each(EventText::Document(body));
     }
 }
 
-fn human_needed(human: &mut Option<HumanNeeded>, each: Each<'_>) {
+fn visit_human_needed(human: &mut Option<HumanNeeded>, each: TextVisitor<'_>) {
     if let Some(human) = human {
         let HumanNeeded { reason, details } = human;
-        each(Text::Free(reason));
-        option(details, each);
+        each(EventText::Free(reason));
+        visit_option(details, each);
     }
 }
 
-fn attempt_report(report: &mut Report, each: Each<'_>) {
+fn visit_report(report: &mut Report, each: TextVisitor<'_>) {
     let Report {
         outcome: _,
         summary,
@@ -677,44 +685,44 @@ fn attempt_report(report: &mut Report, each: Each<'_>) {
         review,
     } = report;
     if let Some(review) = review {
-        reviewed(review, each);
+        visit_review(review, each);
     }
     for entry in proof.iter_mut().flat_map(|proof| &mut proof.entries) {
-        each(Text::Free(&mut entry.entry));
+        each(EventText::Free(&mut entry.entry));
     }
-    option(summary, each);
-    option(error, each);
-    human_needed(human, each);
+    visit_option(summary, each);
+    visit_option(error, each);
+    visit_human_needed(human, each);
     for observation in observations {
-        noticed(observation, each);
+        visit_observation(observation, each);
     }
-    list(files.as_mut(), each);
+    visit_list(files.as_mut(), each);
     if let Some(context) = context {
-        started_from(context, each);
+        visit_context(context, each);
     }
-    option(notes, each);
-    option(checked, each);
-    list(Some(validations), each);
+    visit_option(notes, each);
+    visit_option(checked, each);
+    visit_list(Some(validations), each);
     for piece in pieces {
-        let Piece { title, prompt } = piece;
-        each(Text::Free(title));
-        each(Text::Free(prompt));
+        let SplitPiece { title, prompt } = piece;
+        each(EventText::Free(title));
+        each(EventText::Free(prompt));
     }
     for request in requests {
-        asked_for(request, each);
+        visit_request(request, each);
     }
     for call in &mut activity.kept {
-        called(call, each);
+        visit_call(call, each);
     }
 }
 
-fn reviewed(review: &mut AgentReview, each: Each<'_>) {
+fn visit_review(review: &mut AgentReview, each: TextVisitor<'_>) {
     let AgentReview {
         verdict: _,
         summary,
         observations,
     } = review;
-    option(summary, each);
+    visit_option(summary, each);
     for seen in observations {
         let ReviewObservation {
             file,
@@ -722,13 +730,13 @@ fn reviewed(review: &mut AgentReview, each: Each<'_>) {
             severity,
             message,
         } = seen;
-        option(file, each);
-        option(severity, each);
-        each(Text::Free(message));
+        visit_option(file, each);
+        visit_option(severity, each);
+        each(EventText::Free(message));
     }
 }
 
-fn asked_for(request: &mut WorkRequest, each: Each<'_>) {
+fn visit_request(request: &mut WorkRequest, each: TextVisitor<'_>) {
     let WorkRequest {
         kind: _,
         id: _,
@@ -736,15 +744,15 @@ fn asked_for(request: &mut WorkRequest, each: Each<'_>) {
         fields,
         ruling,
     } = request;
-    each(Text::Free(title));
-    each(Text::Named(fields));
+    each(EventText::Free(title));
+    each(EventText::Named(fields));
     if let Some(ruling) = ruling {
         let Ruling { answer, why: _ } = &mut **ruling;
-        answer_to_request(answer, each);
+        visit_request_answer(answer, each);
     }
 }
 
-fn answer_to_request(answer: &mut RequestAnswer, each: Each<'_>) {
+fn visit_request_answer(answer: &mut RequestAnswer, each: TextVisitor<'_>) {
     match answer {
         RequestAnswer::Approve(injection) => {
             let Injection {
@@ -754,17 +762,17 @@ fn answer_to_request(answer: &mut RequestAnswer, each: Each<'_>) {
                 id_prefix: _,
                 items,
             } = &mut **injection;
-            option(prompt, each);
+            visit_option(prompt, each);
             for item in items.iter_mut().flatten() {
-                planned_item(item, each);
+                visit_planned_item(item, each);
             }
         }
         RequestAnswer::Reject | RequestAnswer::Defer(_) | RequestAnswer::Backlog => {}
     }
 }
 
-fn called(call: &mut Call, each: Each<'_>) {
-    let Call {
+fn visit_call(call: &mut AgentCall, each: TextVisitor<'_>) {
+    let AgentCall {
         kind: _,
         tool,
         what,
@@ -774,17 +782,17 @@ fn called(call: &mut Call, each: Each<'_>) {
         ms: _,
         at: _,
     } = call;
-    each(Text::Free(tool));
-    each(Text::Free(what));
+    each(EventText::Free(tool));
+    each(EventText::Free(what));
 }
 
-fn list(texts: Option<&mut Vec<String>>, each: Each<'_>) {
+fn visit_list(texts: Option<&mut Vec<String>>, each: TextVisitor<'_>) {
     for text in texts.into_iter().flatten() {
-        each(Text::Free(text));
+        each(EventText::Free(text));
     }
 }
 
-fn noticed(observation: &mut Observation, each: Each<'_>) {
+fn visit_observation(observation: &mut Observation, each: TextVisitor<'_>) {
     let Observation {
         kind: _,
         title,
@@ -795,13 +803,13 @@ fn noticed(observation: &mut Observation, each: Each<'_>) {
         action_taken: _,
         related_learning_id: _,
     } = observation;
-    each(Text::Free(title));
-    option(description, each);
-    option(file, each);
+    each(EventText::Free(title));
+    visit_option(description, each);
+    visit_option(file, each);
 }
 
-fn started_from(context: &mut Context, each: Each<'_>) {
-    let Context {
+fn visit_context(context: &mut AttemptContext, each: TextVisitor<'_>) {
+    let AttemptContext {
         retry_count: _,
         previous_failure_reason,
         recovery_action: _,
@@ -810,12 +818,12 @@ fn started_from(context: &mut Context, each: Each<'_>) {
         blocker_verified: _,
         blocker_valid: _,
     } = context;
-    option(previous_failure_reason, each);
-    option(recovery_guidance, each);
+    visit_option(previous_failure_reason, each);
+    visit_option(recovery_guidance, each);
 }
 
-fn attempt_told(told: &mut ToldAttempt, each: Each<'_>) {
-    let ToldAttempt {
+fn visit_reported_attempt(told: &mut ReportedAttempt, each: TextVisitor<'_>) {
+    let ReportedAttempt {
         attempt: _,
         run: _,
         node: _,
@@ -827,12 +835,12 @@ fn attempt_told(told: &mut ToldAttempt, each: Each<'_>) {
         report,
         native,
     } = told;
-    each(Text::Free(agent));
-    attempt_report(report, each);
-    document(native, each);
+    each(EventText::Free(agent));
+    visit_report(report, each);
+    visit_native(native, each);
 }
 
-fn remembered(memory: &mut Memory, each: Each<'_>) {
+fn visit_memory(memory: &mut Memory, each: TextVisitor<'_>) {
     let Memory {
         kind,
         id: _,
@@ -853,17 +861,17 @@ fn remembered(memory: &mut Memory, each: Each<'_>) {
     } = memory;
     // A guardrail is found again by its title: it is a name.
     if *kind != MemoryKind::Guardrail {
-        option(title, each);
+        visit_option(title, each);
     }
-    each(Text::Free(content));
-    option(context, each);
-    option(evidence, each);
-    option(added_after, each);
-    list(Some(examples), each);
-    document(native, each);
+    each(EventText::Free(content));
+    visit_option(context, each);
+    visit_option(evidence, each);
+    visit_option(added_after, each);
+    visit_list(Some(examples), each);
+    visit_native(native, each);
 }
 
-fn gate_report(report: &mut GateReport, each: Each<'_>) {
+fn visit_gate_report(report: &mut GateReport, each: TextVisitor<'_>) {
     let GateReport {
         passed: _,
         interrupted: _,
@@ -873,20 +881,20 @@ fn gate_report(report: &mut GateReport, each: Each<'_>) {
         tree: _,
         took_s: _,
     } = report;
-    each(Text::Free(output));
-    option(error, each);
+    each(EventText::Free(output));
+    visit_option(error, each);
 }
 
 /// What stands in evidence as it was written: commands and sentences.
-fn proofs<'e>(evidence: impl IntoIterator<Item = &'e mut Evidence>, each: Each<'_>) {
+fn visit_evidence<'e>(evidence: impl IntoIterator<Item = &'e mut Evidence>, each: TextVisitor<'_>) {
     for one in evidence {
         match one {
             Evidence::Checked {
                 command,
                 tree: _,
                 means: _,
-            } => each(Text::Free(command)),
-            Evidence::Weakened { how } => how.iter_mut().for_each(|one| each(Text::Free(one))),
+            } => each(EventText::Free(command)),
+            Evidence::Weakened { how } => how.iter_mut().for_each(|one| each(EventText::Free(one))),
             Evidence::GatePassed
             | Evidence::Decided { .. }
             | Evidence::Committed { .. }
@@ -900,7 +908,7 @@ fn proofs<'e>(evidence: impl IntoIterator<Item = &'e mut Evidence>, each: Each<'
     }
 }
 
-fn item_moved(moved: &mut ItemMoved, each: Each<'_>) {
+fn visit_item_moved(moved: &mut ItemMoved, each: TextVisitor<'_>) {
     let ItemMoved {
         run: _,
         node: _,
@@ -919,29 +927,29 @@ fn item_moved(moved: &mut ItemMoved, each: Each<'_>) {
         waited: _,
         rejected,
     } = moved;
-    proofs(evidence, each);
-    option(summary, each);
-    option(error, each);
-    human_needed(human, each);
-    option(answer, each);
+    visit_evidence(evidence, each);
+    visit_option(summary, each);
+    visit_option(error, each);
+    visit_human_needed(human, each);
+    visit_option(answer, each);
     if let Some(followed) = recovery {
-        let Followed {
+        let FollowedRecovery {
             action: _,
             rule: _,
             guidance,
             evidence,
             times: _,
         } = &mut **followed;
-        each(Text::Free(guidance));
-        list(Some(evidence), each);
+        each(EventText::Free(guidance));
+        visit_list(Some(evidence), each);
     }
     if let Some(rejected) = rejected {
         let Rejection { by: _, why } = &mut **rejected;
-        each(Text::Free(why));
+        each(EventText::Free(why));
     }
 }
 
-fn entry_logged(entry: &mut Entry, each: Each<'_>) {
+fn visit_entry(entry: &mut Entry, each: TextVisitor<'_>) {
     // A blocker is found again by its spec and task: they are names.
     let Entry {
         kind: _,
@@ -954,6 +962,6 @@ fn entry_logged(entry: &mut Entry, each: Each<'_>) {
         data,
         native,
     } = entry;
-    each(Text::Named(data));
-    document(native, each);
+    each(EventText::Named(data));
+    visit_native(native, each);
 }

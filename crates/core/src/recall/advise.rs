@@ -6,10 +6,10 @@
 //! (`bench/src/recall/fit.rs`); docs/design/0005-recall.md has the figures,
 //! which come from projects that the fit had not seen.
 
-use super::code::different;
-use super::document::Document;
+use super::code::count_conflicting_classes;
+use super::document::MemoryDocument;
 use super::query::Query;
-use super::token::Kind;
+use super::token::TokenKind;
 
 /// How many features there are.
 pub const FEATURES: usize = 4;
@@ -28,25 +28,30 @@ impl Features {
 
     /// The features of the best candidate. `parts` is what each token of the
     /// query adds to its score.
-    pub(super) fn of(query: &Query, rarities: &[f64], parts: &[f64], best: &Document) -> Self {
+    pub(super) fn compute(
+        query: &Query,
+        rarities: &[f64],
+        parts: &[f64],
+        best: &MemoryDocument,
+    ) -> Self {
         let (mut asked, mut covered) = (0.0, 0.0);
         let (mut score, mut central, mut families) = (0.0, 0.0, 0.0);
         for ((term, rarity), part) in query.terms.iter().zip(rarities).zip(parts) {
             let worth = term.weight * rarity;
             let held = *part > 0.0;
-            if term.kind.is_said() {
+            if term.kind.is_literal() {
                 asked += worth;
                 covered += if held { worth } else { 0.0 };
             }
             score += part;
             central += if term.central { *part } else { 0.0 };
-            families += if held && term.kind == Kind::Family {
+            families += if held && term.kind == TokenKind::Family {
                 worth
             } else {
                 0.0
             };
         }
-        let different = different(&query.codes, &best.codes);
+        let different = count_conflicting_classes(&query.codes, &best.codes);
         let share = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
         Self([
             // Of what is rare in the query, how much the memory speaks of.
@@ -82,7 +87,7 @@ impl Weights {
 
     /// How likely one of the first three helps.
     #[must_use]
-    pub fn chance(&self, features: &Features) -> f64 {
+    pub fn predict_chance(&self, features: &Features) -> f64 {
         let weighed = self
             .features
             .iter()
@@ -94,7 +99,7 @@ impl Weights {
 
     /// Whether that is enough.
     #[must_use]
-    pub fn advises(&self, chance: f64) -> bool {
+    pub fn should_advise(&self, chance: f64) -> bool {
         chance >= ADVISE_FROM
     }
 }

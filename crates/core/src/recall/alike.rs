@@ -12,11 +12,11 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use super::code::different;
-use super::document::Document;
-use super::rival::are_rivals;
+use super::code::count_conflicting_classes;
+use super::document::MemoryDocument;
+use super::rival::has_exclusive_words;
 use super::stem::stem;
-use super::token::is_everyday;
+use super::token::is_common_word;
 
 /// From here on two memories say the same. Of 394 memories of twelve projects no
 /// two of one project come to more than 0.21 unless one replaced the other, and
@@ -36,28 +36,28 @@ const APART: f64 = 0.5;
 /// How much two memories say the same: 0 for nothing in common, 1 for the same
 /// words. See [`ALIKE_FROM`]. The order does not matter.
 #[must_use]
-pub fn alike(one: &Document, other: &Document) -> f64 {
-    Said::of(one).alike(&Said::of(other))
+pub fn document_similarity(one: &MemoryDocument, other: &MemoryDocument) -> f64 {
+    ComparableDocument::new(one).similarity_to(&ComparableDocument::new(other))
 }
 
 /// What a document says, made ready for being compared with many.
-pub(crate) struct Said<'d> {
-    document: &'d Document,
+pub(crate) struct ComparableDocument<'d> {
+    document: &'d MemoryDocument,
     /// The words and names of title and content. A word of the context counts
     /// less than one; numbers are names, and compared as such.
     words: BTreeSet<&'d str>,
 }
 
-impl<'d> Said<'d> {
-    pub(crate) fn of(document: &'d Document) -> Self {
+impl<'d> ComparableDocument<'d> {
+    pub(crate) fn new(document: &'d MemoryDocument) -> Self {
         let all: HashSet<&str> = document
             .tokens()
-            .filter(|token| document.says(token))
+            .filter(|token| document.has_outside_context(token))
             .collect();
         let words = all.iter().copied().filter(|token| {
             !token.starts_with('=')
                 && !token.bytes().all(|byte| byte.is_ascii_digit())
-                && !are_neighbours(&all, token)
+                && !is_joined_pair(&all, token)
         });
         Self {
             document,
@@ -74,23 +74,24 @@ impl<'d> Said<'d> {
     /// two say the same, one of them says no more than a ninth, by weight, that the
     /// other does not: then one of the rarest words of that one is among the words
     /// of the other.
-    pub(crate) fn rarest(&self, holders: impl Fn(&str) -> usize) -> Vec<&'d str> {
+    pub(crate) fn rarest_words(&self, holders: impl Fn(&str) -> usize) -> Vec<&'d str> {
         let mut words: Vec<&str> = self.words().collect();
         words.sort_by_cached_key(|word| holders(word));
-        let total: f64 = words.iter().map(|word| worth(word)).sum();
+        let total: f64 = words.iter().map(|word| word_weight(word)).sum();
         let mut weight = 0.0;
         let is_needed = |word: &&str| {
             let is_needed = weight <= total / 8.0;
-            weight += worth(word);
+            weight += word_weight(word);
             is_needed
         };
         words.into_iter().take_while(is_needed).collect()
     }
 
-    /// See [`alike`](fn@alike).
-    pub(crate) fn alike(&self, other: &Self) -> f64 {
-        let sum =
-            |words: &mut dyn Iterator<Item = &&str>| words.map(|word| worth(word)).sum::<f64>();
+    /// See [`document_similarity`].
+    pub(crate) fn similarity_to(&self, other: &Self) -> f64 {
+        let sum = |words: &mut dyn Iterator<Item = &&str>| {
+            words.map(|word| word_weight(word)).sum::<f64>()
+        };
         let shared = sum(&mut self.words.intersection(&other.words));
         if shared == 0.0 {
             return 0.0;
@@ -102,11 +103,11 @@ impl<'d> Said<'d> {
         let added = my_more.max(your_more) - replaced;
         let likeness = shared / (shared + REPLACED * replaced + ADDED * added);
         let (one, other) = (self.document, other.document);
-        let are_apart = different(&one.codes, &other.codes) > 0
-            || are_rivals(&mine, &yours)
-            || names_differ(one, other)
-            || turns(one, other)
-            || turns(other, one)
+        let are_apart = count_conflicting_classes(&one.codes, &other.codes) > 0
+            || has_exclusive_words(&mine, &yours)
+            || has_conflicting_names(one, other)
+            || has_conflicting_qualifiers(one, other)
+            || has_conflicting_qualifiers(other, one)
             || one.sense.exceptions != other.sense.exceptions;
         if are_apart {
             likeness * APART
@@ -117,20 +118,20 @@ impl<'d> Said<'d> {
 }
 
 /// Whether a token is two others side by side: their order may be another.
-fn are_neighbours(all: &HashSet<&str>, token: &str) -> bool {
+fn is_joined_pair(all: &HashSet<&str>, token: &str) -> bool {
     let cuts = token.char_indices().skip(1);
     cuts.map(|(at, _)| token.split_at(at))
         .any(|(first, second)| all.contains(first) && all.contains(second))
 }
 
-fn worth(word: &str) -> f64 {
-    if is_everyday(word) { EVERYDAY } else { 1.0 }
+fn word_weight(word: &str) -> f64 {
+    if is_common_word(word) { EVERYDAY } else { 1.0 }
 }
 
 /// Whether each names something that the other does not, or one name stands in
 /// the place of another.
-fn names_differ(one: &Document, other: &Document) -> bool {
-    let (mine, yours) = (names_beyond(one, other), names_beyond(other, one));
+fn has_conflicting_names(one: &MemoryDocument, other: &MemoryDocument) -> bool {
+    let (mine, yours) = (excess_names(one, other), excess_names(other, one));
     let any_new = |names: &[(u32, bool)]| names.iter().any(|(_, held)| !held);
     let times = |names: &[(u32, bool)]| names.iter().map(|(times, _)| times).sum::<u32>();
     let both_new = any_new(&mine) && any_new(&yours);
@@ -141,11 +142,11 @@ fn names_differ(one: &Document, other: &Document) -> bool {
 
 /// The names that the first has more often than the second: how much more
 /// often, and whether the second has them at all.
-fn names_beyond(first: &Document, second: &Document) -> Vec<(u32, bool)> {
+fn excess_names(first: &MemoryDocument, second: &MemoryDocument) -> Vec<(u32, bool)> {
     let beyond = first.sense.names.iter().filter_map(|(name, times)| {
         let held = second.sense.names.get(name).copied().unwrap_or_default();
         // "PostgreSQL" is a name, "postgresql" a word.
-        let is_word = second.says(name) || second.says(&stem(name));
+        let is_word = second.has_outside_context(name) || second.has_outside_context(&stem(name));
         let more = times.saturating_sub(held);
         (more > 0 && !(held == 0 && is_word)).then_some((more, held > 0))
     });
@@ -154,10 +155,10 @@ fn names_beyond(first: &Document, second: &Document) -> Vec<(u32, bool)> {
 
 /// Whether a word that both say is turned otherwise in the first: "commit it"
 /// is not "do not commit it".
-fn turns(first: &Document, second: &Document) -> bool {
+fn has_conflicting_qualifiers(first: &MemoryDocument, second: &MemoryDocument) -> bool {
     first.sense.turned.iter().any(|(word, ways)| {
         let other = second.sense.turned.get(word);
-        other.map_or_else(|| second.says(word), |other| other != ways)
+        other.map_or_else(|| second.has_outside_context(word), |other| other != ways)
     })
 }
 
@@ -168,12 +169,18 @@ mod tests {
     #[test]
     fn of_two_that_say_the_same_one_shares_one_of_its_rarest_words() {
         for (one, other) in SAME {
-            let (one, other) = (Document::of("", one, ""), Document::of("", other, ""));
-            let (one, other) = (Said::of(&one), Said::of(&other));
+            let (one, other) = (
+                MemoryDocument::from_fields("", one, ""),
+                MemoryDocument::from_fields("", other, ""),
+            );
+            let (one, other) = (
+                ComparableDocument::new(&one),
+                ComparableDocument::new(&other),
+            );
             // Words that the other does not hold come first.
-            let shares = |said: &Said<'_>, there: &Said<'_>| {
+            let shares = |said: &ComparableDocument<'_>, there: &ComparableDocument<'_>| {
                 let is_there = |word: &str| usize::from(there.words.contains(word));
-                said.rarest(is_there)
+                said.rarest_words(is_there)
                     .into_iter()
                     .any(|word| is_there(word) > 0)
             };
@@ -313,14 +320,14 @@ mod tests {
         ("", ""),
     ];
 
-    fn document(text: &str) -> Document {
-        Document::of("", text, "")
+    fn document(text: &str) -> MemoryDocument {
+        MemoryDocument::from_fields("", text, "")
     }
 
     #[track_caller]
     fn check(one: &str, other: &str, same: bool) {
         let (first, second) = (document(one), document(other));
-        let likeness = alike(&first, &second);
+        let likeness = document_similarity(&first, &second);
         assert_eq!(
             likeness >= ALIKE_FROM,
             same,
@@ -328,7 +335,7 @@ mod tests {
         );
         assert!((0.0..=1.0).contains(&likeness));
         assert!(
-            (likeness - alike(&second, &first)).abs() < 1e-9,
+            (likeness - document_similarity(&second, &first)).abs() < 1e-9,
             "the order matters"
         );
     }
@@ -349,12 +356,13 @@ mod tests {
 
     #[test]
     fn title_or_content_and_where_it_was_learned_do_not_matter() {
-        let one = Document::of("Steam the oak", "Bend it while it is hot.", "task keel");
-        let other = Document::of(
+        let one =
+            MemoryDocument::from_fields("Steam the oak", "Bend it while it is hot.", "task keel");
+        let other = MemoryDocument::from_fields(
             "",
             "Steam the oak: bend it while it is hot",
             "Discovered while working on rudder",
         );
-        assert!(alike(&one, &other) >= ALIKE_FROM);
+        assert!(document_similarity(&one, &other) >= ALIKE_FROM);
     }
 }

@@ -8,9 +8,9 @@ use std::collections::HashMap;
 
 use jiff::Timestamp;
 
-use super::document::Document;
+use super::document::MemoryDocument;
 use super::query::Query;
-use super::score::{Candidate, Statistics};
+use super::score::{RecallCandidate, Statistics};
 
 /// So many candidates are scored.
 pub const CANDIDATES_MAX: usize = 200;
@@ -25,19 +25,19 @@ pub trait Postings {
     type Error;
 
     /// How many memories there are, and how long they are together: the sum of
-    /// [`Document::tenths`].
+    /// [`MemoryDocument::length_in_tenths`].
     ///
     /// # Errors
     ///
     /// When the store cannot be read.
-    fn totals(&mut self) -> Result<(u64, u64), Self::Error>;
+    fn memory_totals(&mut self) -> Result<(u64, u64), Self::Error>;
 
     /// How many memories hold a token.
     ///
     /// # Errors
     ///
     /// When the store cannot be read.
-    fn holding(&mut self, token: &str) -> Result<u64, Self::Error>;
+    fn document_frequency(&mut self, token: &str) -> Result<u64, Self::Error>;
 
     /// The positions of those that hold a token, the latest first; no more than
     /// `most`.
@@ -45,16 +45,16 @@ pub trait Postings {
     /// # Errors
     ///
     /// When the store cannot be read.
-    fn holders(&mut self, token: &str, most: usize) -> Result<Vec<u64>, Self::Error>;
+    fn memories_with_token(&mut self, token: &str, most: usize) -> Result<Vec<u64>, Self::Error>;
 }
 
 /// A memory as the index has it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Indexed {
+pub struct IndexedMemory {
     /// Its id.
     pub id: String,
     /// What it says, as tokens.
-    pub document: Document,
+    pub document: MemoryDocument,
     /// When it was learned.
     pub learned_at: Timestamp,
     /// How many attempts had it in their prompt and succeeded.
@@ -63,12 +63,12 @@ pub struct Indexed {
     pub failed: u64,
 }
 
-impl Indexed {
+impl IndexedMemory {
     /// As the scoring sees it.
     #[must_use]
-    pub fn candidate(&self) -> Candidate<'_> {
+    pub fn as_candidate(&self) -> RecallCandidate<'_> {
         let count = |count: u64| u32::try_from(count).unwrap_or(u32::MAX);
-        Candidate {
+        RecallCandidate {
             id: &self.id,
             document: &self.document,
             followed: true,
@@ -81,11 +81,11 @@ impl Indexed {
 
 /// What a store has to say to a query.
 #[derive(Clone, Debug, Default)]
-pub struct Candidates {
+pub struct CandidateSet {
     /// What it knows of all memories.
     pub statistics: Statistics,
     /// Those that may help.
-    pub found: Vec<Indexed>,
+    pub found: Vec<IndexedMemory>,
 }
 
 /// What there is to know of all memories for a query.
@@ -93,18 +93,21 @@ pub struct Candidates {
 /// # Errors
 ///
 /// When the store cannot be read.
-pub fn statistics<P: Postings>(query: &Query, postings: &mut P) -> Result<Statistics, P::Error> {
-    statistics_of(query.tokens(), postings)
+pub fn query_statistics<P: Postings>(
+    query: &Query,
+    postings: &mut P,
+) -> Result<Statistics, P::Error> {
+    token_statistics(query.tokens(), postings)
 }
 
-fn statistics_of<'t, P: Postings>(
+fn token_statistics<'t, P: Postings>(
     tokens: impl Iterator<Item = &'t str>,
     postings: &mut P,
 ) -> Result<Statistics, P::Error> {
-    let (memories, tenths) = postings.totals()?;
-    let mut statistics = Statistics::summed(memories, tenths);
+    let (memories, tenths) = postings.memory_totals()?;
+    let mut statistics = Statistics::from_totals(memories, tenths);
     for token in tokens {
-        let holding = postings.holding(token)?;
+        let holding = postings.document_frequency(token)?;
         if holding > 0 {
             statistics.holding.insert(token.to_owned(), holding);
         }
@@ -117,13 +120,13 @@ fn statistics_of<'t, P: Postings>(
 /// # Errors
 ///
 /// When the store cannot be read.
-pub fn choose<P: Postings>(
+pub fn choose_candidates<P: Postings>(
     query: &Query,
     statistics: &Statistics,
     postings: &mut P,
 ) -> Result<Vec<u64>, P::Error> {
-    let weighed = query.weighed(TELLING);
-    choose_by(&weighed, statistics, postings, CANDIDATES_MAX)
+    let weighed = query.weighted_tokens(TELLING);
+    choose_by_weight(&weighed, statistics, postings, CANDIDATES_MAX)
 }
 
 /// The positions of up to `most` memories that share most with a document.
@@ -131,17 +134,17 @@ pub fn choose<P: Postings>(
 /// # Errors
 ///
 /// When the store cannot be read.
-pub fn choose_alike<P: Postings>(
+pub fn choose_similar<P: Postings>(
     tokens: &[String],
     postings: &mut P,
     most: usize,
 ) -> Result<Vec<u64>, P::Error> {
-    let statistics = statistics_of(tokens.iter().map(String::as_str), postings)?;
+    let statistics = token_statistics(tokens.iter().map(String::as_str), postings)?;
     let weighed: Vec<(&str, f64)> = tokens.iter().map(|token| (token.as_str(), 1.0)).collect();
-    choose_by(&weighed, &statistics, postings, most)
+    choose_by_weight(&weighed, &statistics, postings, most)
 }
 
-fn choose_by<P: Postings>(
+fn choose_by_weight<P: Postings>(
     weighed: &[(&str, f64)],
     statistics: &Statistics,
     postings: &mut P,
@@ -155,8 +158,8 @@ fn choose_by<P: Postings>(
     let mut left = READ_MAX;
     let mut worth: HashMap<u64, f64> = HashMap::new();
     for (_, token, weight) in known {
-        let add = weight * statistics.rarity(token);
-        let holders = postings.holders(token, left)?;
+        let add = weight * statistics.token_rarity(token);
+        let holders = postings.memories_with_token(token, left)?;
         left -= holders.len().min(left);
         for holder in holders {
             *worth.entry(holder).or_default() += add;
@@ -194,9 +197,9 @@ mod tests {
                 read: 0,
             };
             for (at, text) in (0_u64..).zip(texts) {
-                let document = Document::of("", text, "");
+                let document = MemoryDocument::from_fields("", text, "");
                 held.totals.0 += 1;
-                held.totals.1 += document.tenths();
+                held.totals.1 += document.length_in_tenths();
                 for token in document.tokens() {
                     held.holders.entry(token.to_owned()).or_default().push(at);
                 }
@@ -208,16 +211,20 @@ mod tests {
     impl Postings for Held {
         type Error = Infallible;
 
-        fn totals(&mut self) -> Result<(u64, u64), Infallible> {
+        fn memory_totals(&mut self) -> Result<(u64, u64), Infallible> {
             Ok(self.totals)
         }
 
-        fn holding(&mut self, token: &str) -> Result<u64, Infallible> {
+        fn document_frequency(&mut self, token: &str) -> Result<u64, Infallible> {
             let count = self.holders.get(token).map_or(0, Vec::len);
             Ok(u64::try_from(count).unwrap_or(u64::MAX))
         }
 
-        fn holders(&mut self, token: &str, most: usize) -> Result<Vec<u64>, Infallible> {
+        fn memories_with_token(
+            &mut self,
+            token: &str,
+            most: usize,
+        ) -> Result<Vec<u64>, Infallible> {
             let all = self.holders.get(token).cloned().unwrap_or_default();
             let found: Vec<u64> = all.into_iter().rev().take(most).collect();
             self.read += found.len();
@@ -227,9 +234,9 @@ mod tests {
 
     fn chosen(texts: &[String], query: &str) -> (Vec<u64>, usize) {
         let mut held = Held::of(texts);
-        let query = Query::of(query);
-        let Ok(statistics) = statistics(&query, &mut held);
-        let Ok(chosen) = choose(&query, &statistics, &mut held);
+        let query = Query::parse(query);
+        let Ok(statistics) = query_statistics(&query, &mut held);
+        let Ok(chosen) = choose_candidates(&query, &statistics, &mut held);
         (chosen, held.read)
     }
 

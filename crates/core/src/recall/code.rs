@@ -6,48 +6,48 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::token::is_code;
+use super::token::is_error_code;
 
 /// A code, and the class of codes in which it excludes the others.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub(super) struct Code {
+pub(super) struct ToolErrorCode {
     class: String,
     name: String,
 }
 
 /// The codes that stand in a text, each once, in order.
-pub(super) fn codes<'a>(lines: impl Iterator<Item = &'a str>) -> Vec<Code> {
-    let mut codes: Vec<Code> = lines.flat_map(codes_of_line).collect();
+pub(super) fn parse_error_codes<'a>(lines: impl Iterator<Item = &'a str>) -> Vec<ToolErrorCode> {
+    let mut codes: Vec<ToolErrorCode> = lines.flat_map(parse_codes_of_line).collect();
     codes.sort();
     codes.dedup();
     codes
 }
 
-fn codes_of_line(line: &str) -> impl Iterator<Item = Code> {
+fn parse_codes_of_line(line: &str) -> impl Iterator<Item = ToolErrorCode> {
     let names = line.split(|sign: char| !sign.is_alphanumeric() && sign != '_');
     names
         .scan(0, |at, name| {
             let before = &line[..*at];
             let after = line[*at + name.len()..].chars().next();
             *at += name.len() + after.map_or(0, char::len_utf8);
-            Some(code(before, name))
+            Some(classify_code(before, name))
         })
         .flatten()
 }
 
-fn code(before: &str, name: &str) -> Option<Code> {
-    let class = if is_code(name) {
+fn classify_code(before: &str, name: &str) -> Option<ToolErrorCode> {
+    let class = if is_error_code(name) {
         name.trim_end_matches(|sign: char| sign.is_ascii_digit())
     } else if is_errno(name) {
         "errno"
-    } else if is_exception(name) {
+    } else if is_exception_name(name) {
         "exception"
-    } else if is_number(name) && announces(before) {
+    } else if is_numeric_code(name) && is_code_prefix(before) {
         "number"
     } else {
         return None;
     };
-    Some(Code {
+    Some(ToolErrorCode {
         class: class.to_owned(),
         name: name.to_owned(),
     })
@@ -55,7 +55,7 @@ fn code(before: &str, name: &str) -> Option<Code> {
 
 /// Whether a number that follows is a code and not a port, a size or a year:
 /// `violation: 1451`, `error 1364`, `[2002]`.
-fn announces(before: &str) -> bool {
+fn is_code_prefix(before: &str) -> bool {
     let last = before.trim_end();
     let word = last.rsplit(|sign: char| !sign.is_alphanumeric()).next();
     let named = word.is_some_and(|word| {
@@ -78,7 +78,7 @@ fn is_errno(name: &str) -> bool {
 }
 
 /// `NullPointerException`, `ModuleNotFoundError`.
-fn is_exception(name: &str) -> bool {
+fn is_exception_name(name: &str) -> bool {
     let rest = name
         .strip_suffix("Error")
         .or_else(|| name.strip_suffix("Exception"));
@@ -86,16 +86,16 @@ fn is_exception(name: &str) -> bool {
 }
 
 /// As many digits as numbered errors have.
-fn is_number(name: &str) -> bool {
+fn is_numeric_code(name: &str) -> bool {
     (4..=5).contains(&name.len()) && name.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// In how many classes both name codes, and none that both name.
-pub(super) fn different(one: &[Code], other: &[Code]) -> usize {
+pub(super) fn count_conflicting_classes(one: &[ToolErrorCode], other: &[ToolErrorCode]) -> usize {
     let mut classes: Vec<&str> = one.iter().map(|code| code.class.as_str()).collect();
     classes.dedup();
     let differs = |class: &&&str| {
-        let shared = |code: &&Code| code.class == **class && other.contains(code);
+        let shared = |code: &&ToolErrorCode| code.class == **class && other.contains(code);
         other.iter().any(|code| code.class == **class) && !one.iter().any(|code| shared(&code))
     };
     classes.iter().filter(differs).count()
@@ -107,9 +107,9 @@ mod tests {
 
     #[track_caller]
     fn check(one: &str, other: &str, expected: usize) {
-        let one = codes([one].into_iter());
-        let other = codes([other].into_iter());
-        assert_eq!(different(&one, &other), expected);
+        let one = parse_error_codes([one].into_iter());
+        let other = parse_error_codes([other].into_iter());
+        assert_eq!(count_conflicting_classes(&one, &other), expected);
     }
 
     #[test]

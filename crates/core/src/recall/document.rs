@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::code::{Code, codes};
-use super::sense::Sense;
-use super::token::{Kind, tokens};
+use super::code::{ToolErrorCode, parse_error_codes};
+use super::sense::MeaningMarkers;
+use super::token::{TokenKind, tokenize};
 use crate::memory::Memory;
 
 /// How much a word of a title counts beside one of the content.
@@ -19,31 +19,31 @@ const CONTEXT_TENTHS: u64 = 3;
 ///
 /// Made once, when it is recorded, and stored; a recall makes none.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Document {
+pub struct MemoryDocument {
     weights: BTreeMap<String, f64>,
     /// In tenths of a word, so that sums are the same in every order.
     tenths: u64,
-    pub(super) codes: Vec<Code>,
+    pub(super) codes: Vec<ToolErrorCode>,
     /// Of no use for finding, and not stored: for telling whether two say the same.
-    pub(super) sense: Sense,
+    pub(super) sense: MeaningMarkers,
 }
 
-impl Document {
+impl MemoryDocument {
     /// The tokens of what is remembered.
     #[must_use]
-    pub fn of(title: &str, content: &str, context: &str) -> Self {
+    pub fn from_fields(title: &str, content: &str, context: &str) -> Self {
         let mut document = Self::default();
-        document.take(title, TITLE, WORD_TENTHS);
-        document.take(content, 1.0, WORD_TENTHS);
-        document.take(context, CONTEXT, CONTEXT_TENTHS);
-        document.codes = codes([title, content].into_iter());
-        document.sense = Sense::of(&[title, content]);
+        document.add_text(title, TITLE, WORD_TENTHS);
+        document.add_text(content, 1.0, WORD_TENTHS);
+        document.add_text(context, CONTEXT, CONTEXT_TENTHS);
+        document.codes = parse_error_codes([title, content].into_iter());
+        document.sense = MeaningMarkers::from_texts(&[title, content]);
         document
     }
 
-    fn take(&mut self, text: &str, weight: f64, tenths: u64) {
-        for token in sentences(text).flat_map(tokens) {
-            if matches!(token.kind, Kind::Word | Kind::Common) {
+    fn add_text(&mut self, text: &str, weight: f64, tenths: u64) {
+        for token in split_sentences(text).flat_map(tokenize) {
+            if matches!(token.kind, TokenKind::Word | TokenKind::Common) {
                 self.tenths += tenths;
             }
             *self.weights.entry(token.text).or_default() += weight;
@@ -58,9 +58,9 @@ impl Document {
     /// The tokens of something remembered. What has no title begins with its
     /// content.
     #[must_use]
-    pub fn of_memory(memory: &Memory) -> Self {
+    pub fn from_memory(memory: &Memory) -> Self {
         let said = |text: &Option<String>| text.clone().unwrap_or_default();
-        Self::of(
+        Self::from_fields(
             &said(&memory.title),
             &memory.content,
             &said(&memory.context),
@@ -70,13 +70,13 @@ impl Document {
     /// How long it is, in words.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "no text has 2^52 words")]
-    pub fn length(&self) -> f64 {
+    pub fn length_in_words(&self) -> f64 {
         self.tenths as f64 / 10.0
     }
 
     /// How long it is, in tenths of a word.
     #[must_use]
-    pub fn tenths(&self) -> u64 {
+    pub fn length_in_tenths(&self) -> u64 {
         self.tenths
     }
 
@@ -92,10 +92,10 @@ impl Document {
         text
     }
 
-    /// What [`Document::to_text`] made, with the tokens alone that `asks` for:
+    /// What [`MemoryDocument::to_text`] made, with the tokens alone that `asks` for:
     /// one that lacks others answers the same. None for a text that is none.
     #[must_use]
-    pub fn of_text(text: &str, asks: impl Fn(&str) -> bool) -> Option<Self> {
+    pub fn parse_with_tokens(text: &str, asks: impl Fn(&str) -> bool) -> Option<Self> {
         let mut lines = text.lines();
         let tenths = lines.next()?.parse().ok()?;
         let codes = serde_json::from_str(lines.next()?).ok()?;
@@ -110,23 +110,23 @@ impl Document {
             weights,
             tenths,
             codes,
-            sense: Sense::default(),
+            sense: MeaningMarkers::default(),
         })
     }
 
     /// Whether title or content hold a token: in the context it counts less.
-    pub(super) fn says(&self, token: &str) -> bool {
-        self.weight(token) >= 1.0
+    pub(super) fn has_outside_context(&self, token: &str) -> bool {
+        self.token_weight(token) >= 1.0
     }
 
     /// How often it holds a token, where that in a title counts more.
-    pub(super) fn weight(&self, token: &str) -> f64 {
+    pub(super) fn token_weight(&self, token: &str) -> f64 {
         self.weights.get(token).copied().unwrap_or_default()
     }
 }
 
 /// Sentences, or what stands for them: neighbours across their borders say nothing.
-fn sentences(text: &str) -> impl Iterator<Item = &str> {
+fn split_sentences(text: &str) -> impl Iterator<Item = &str> {
     text.lines().flat_map(|line| {
         line.split_inclusive(['.', ';', ':', '!', '?']).scan(
             (line, 0, 0),
@@ -150,30 +150,38 @@ mod tests {
 
     #[test]
     fn a_sentence_ends_before_a_blank() {
-        let found = sentences("use a.b: it is v1.2. Then c\nd").filter(|s| !s.is_empty());
+        let found = split_sentences("use a.b: it is v1.2. Then c\nd").filter(|s| !s.is_empty());
         let found: Vec<&str> = found.map(str::trim).collect();
         assert_eq!(found, ["use a.b:", "it is v1.2.", "Then c", "d"]);
     }
 
     #[test]
     fn a_document_is_read_as_it_was_stored() {
-        let document = Document::of("E0382 in café", "use of a moved value: `lot-7`", "src/a.rs");
+        let document = MemoryDocument::from_fields(
+            "E0382 in café",
+            "use of a moved value: `lot-7`",
+            "src/a.rs",
+        );
         let text = document.to_text();
-        let read = Document::of_text(&text, |_| true).expect("a document");
+        let read = MemoryDocument::parse_with_tokens(&text, |_| true).expect("a document");
         assert_eq!(read.to_text(), text);
-        let asked = Document::of_text(&text, |token| token == "lot").expect("a document");
-        assert_eq!(asked.tenths(), document.tenths());
+        let asked =
+            MemoryDocument::parse_with_tokens(&text, |token| token == "lot").expect("a document");
+        assert_eq!(asked.length_in_tenths(), document.length_in_tenths());
         assert!(asked.tokens().count() <= 1);
         for token in document.tokens() {
             assert!(!token.contains(char::is_whitespace), "{token:?}");
         }
-        assert_eq!(Document::of_text("no document", |_| true), None);
+        assert_eq!(
+            MemoryDocument::parse_with_tokens("no document", |_| true),
+            None
+        );
     }
 
     #[test]
     fn a_title_says_more_than_a_context() {
-        let document = Document::of("lock", "pool", "cart");
-        assert!(document.weight("lock") > document.weight("pool"));
-        assert!(document.weight("pool") > document.weight("cart"));
+        let document = MemoryDocument::from_fields("lock", "pool", "cart");
+        assert!(document.token_weight("lock") > document.token_weight("pool"));
+        assert!(document.token_weight("pool") > document.token_weight("cart"));
     }
 }

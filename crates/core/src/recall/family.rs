@@ -6,24 +6,24 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::OnceLock;
 
-use super::token::{Kind, Part, Piece, Token, pieces};
+use super::token::{PieceKind, RecallToken, TokenKind, TokenPiece, split_pieces};
 
 /// A way to say it, word by word, and the families that it belongs to.
-type Way = (Vec<String>, Vec<&'static str>);
+type FamilyPhrase = (Vec<String>, Vec<&'static str>);
 
 /// The ways by their first word, the longest first.
-fn ways() -> &'static HashMap<String, Vec<Way>> {
-    static WAYS: OnceLock<HashMap<String, Vec<Way>>> = OnceLock::new();
-    WAYS.get_or_init(|| read(include_str!("families.txt")))
+fn phrases_by_first_word() -> &'static HashMap<String, Vec<FamilyPhrase>> {
+    static WAYS: OnceLock<HashMap<String, Vec<FamilyPhrase>>> = OnceLock::new();
+    WAYS.get_or_init(|| parse_family_table(include_str!("families.txt")))
 }
 
-fn read(table: &'static str) -> HashMap<String, Vec<Way>> {
-    let mut ways: HashMap<String, Vec<Way>> = HashMap::new();
+fn parse_family_table(table: &'static str) -> HashMap<String, Vec<FamilyPhrase>> {
+    let mut ways: HashMap<String, Vec<FamilyPhrase>> = HashMap::new();
     let lines = table.lines().filter(|line| !line.starts_with('#'));
     for (name, members) in lines.filter_map(|line| line.split_once(": ")) {
         for member in members.split(" | ") {
-            let pieces = pieces(member);
-            let words = spoken(member, &pieces);
+            let pieces = split_pieces(member);
+            let words = compared_words(member, &pieces);
             let Some(first) = words.first() else { continue };
             let beginning = ways.entry((*first).to_owned()).or_default();
             let words: Vec<String> = words.into_iter().map(ToOwned::to_owned).collect();
@@ -38,24 +38,28 @@ fn read(table: &'static str) -> HashMap<String, Vec<Way>> {
 
 /// What is compared: words and numbers in their order. A way without blanks is
 /// a name, and compared as a whole: `ts2307` is not any `ts`.
-fn spoken<'a>(way: &str, pieces: &'a [Piece]) -> Vec<&'a str> {
-    let whole = pieces.iter().find(|piece| piece.part == Part::Whole);
+fn compared_words<'a>(way: &str, pieces: &'a [TokenPiece]) -> Vec<&'a str> {
+    let whole = pieces.iter().find(|piece| piece.part == PieceKind::Whole);
     if let Some(whole) = whole.filter(|_| !way.contains(' ')) {
         return vec![whole.text.as_str()];
     }
-    let words = pieces.iter().filter(|piece| piece.part != Part::Whole);
+    let words = pieces.iter().filter(|piece| piece.part != PieceKind::Whole);
     words.map(|piece| piece.text.as_str()).collect()
 }
 
 /// The families that a line belongs to, by name, each once.
-pub(super) fn of(pieces: &[Piece]) -> impl Iterator<Item = Token> {
+pub(super) fn families_of_pieces(pieces: &[TokenPiece]) -> impl Iterator<Item = RecallToken> {
     let mut found: BTreeSet<&'static str> = BTreeSet::new();
-    let words: Vec<&Piece> = pieces
+    let words: Vec<&TokenPiece> = pieces
         .iter()
-        .filter(|piece| piece.part != Part::Whole)
+        .filter(|piece| piece.part != PieceKind::Whole)
         .collect();
     for (at, piece) in words.iter().enumerate() {
-        for (way, names) in ways().get(&piece.text).into_iter().flatten() {
+        for (way, names) in phrases_by_first_word()
+            .get(&piece.text)
+            .into_iter()
+            .flatten()
+        {
             let fits = way.len() <= words.len() - at
                 && way
                     .iter()
@@ -66,16 +70,20 @@ pub(super) fn of(pieces: &[Piece]) -> impl Iterator<Item = Token> {
             }
         }
     }
-    for piece in pieces.iter().filter(|piece| piece.part == Part::Whole) {
-        for (way, names) in ways().get(&piece.text).into_iter().flatten() {
+    for piece in pieces.iter().filter(|piece| piece.part == PieceKind::Whole) {
+        for (way, names) in phrases_by_first_word()
+            .get(&piece.text)
+            .into_iter()
+            .flatten()
+        {
             if way.len() == 1 {
                 found.extend(names);
             }
         }
     }
-    found.into_iter().map(|name| Token {
+    found.into_iter().map(|name| RecallToken {
         text: format!("={name}"),
-        kind: Kind::Family,
+        kind: TokenKind::Family,
         said: name.replace('-', " "),
     })
 }
@@ -87,7 +95,7 @@ mod tests {
     #[test]
     fn a_name_in_the_table_is_not_its_parts() {
         let families = |line: &str| {
-            of(&pieces(line))
+            families_of_pieces(&split_pieces(line))
                 .map(|token| token.text)
                 .collect::<Vec<_>>()
         };
@@ -107,7 +115,7 @@ mod tests {
             assert!(members.len() >= 2, "{name}: one way is no family");
             for member in members {
                 assert!(
-                    !pieces(member).is_empty(),
+                    !split_pieces(member).is_empty(),
                     "{name}: `{member}` says nothing"
                 );
             }

@@ -7,10 +7,10 @@
 
 /// A form, taken apart once.
 #[derive(Debug)]
-pub(super) struct Form(Vec<Part>);
+pub(super) struct LinePattern(Vec<PatternPart>);
 
 #[derive(Debug, PartialEq)]
-enum Part {
+enum PatternPart {
     Text(String),
     Blanks,
     Number,
@@ -18,27 +18,27 @@ enum Part {
     Anything,
 }
 
-impl Form {
+impl LinePattern {
     pub(super) fn parse(form: &str) -> Self {
         let mut parts = Vec::new();
         let mut signs = form.chars();
         while let Some(sign) = signs.next() {
             let part = match sign {
-                '*' => Part::Anything,
-                '#' => Part::Number,
-                '~' => Part::Word,
-                ' ' => Part::Blanks,
+                '*' => PatternPart::Anything,
+                '#' => PatternPart::Number,
+                '~' => PatternPart::Word,
+                ' ' => PatternPart::Blanks,
                 _ => {
                     let sign = if sign == '\\' {
                         signs.next().unwrap_or(sign)
                     } else {
                         sign
                     };
-                    if let Some(Part::Text(text)) = parts.last_mut() {
+                    if let Some(PatternPart::Text(text)) = parts.last_mut() {
                         text.push(sign);
                         continue;
                     }
-                    Part::Text(sign.to_string())
+                    PatternPart::Text(sign.to_string())
                 }
             };
             if parts.last() != Some(&part) {
@@ -49,70 +49,71 @@ impl Form {
     }
 
     /// Whether the form fits the whole line.
-    pub(super) fn fits(&self, line: &str) -> bool {
-        fits(&self.0, line)
+    pub(super) fn is_match(&self, line: &str) -> bool {
+        is_match_of_parts(&self.0, line)
     }
 
     /// The sign that a line must begin with to fit, where there is one.
-    pub(super) fn first(&self) -> Option<char> {
+    pub(super) fn first_char(&self) -> Option<char> {
         match self.0.first() {
-            Some(Part::Text(text)) => text.chars().next(),
+            Some(PatternPart::Text(text)) => text.chars().next(),
             _ => None,
         }
     }
 }
 
-fn fits(parts: &[Part], line: &str) -> bool {
+fn is_match_of_parts(parts: &[PatternPart], line: &str) -> bool {
     let Some((part, rest)) = parts.split_first() else {
         return line.is_empty();
     };
     match part {
-        Part::Text(text) => line
+        PatternPart::Text(text) => line
             .strip_prefix(text.as_str())
-            .is_some_and(|line| fits(rest, line)),
-        Part::Blanks => {
+            .is_some_and(|line| is_match_of_parts(rest, line)),
+        PatternPart::Blanks => {
             let after = line.trim_start();
-            after.len() < line.len() && fits(rest, after)
+            after.len() < line.len() && is_match_of_parts(rest, after)
         }
-        Part::Number => {
+        PatternPart::Number => {
             let digits = |byte: &u8| byte.is_ascii_digit() || matches!(byte, b'.' | b',');
             let length = line.bytes().take_while(digits).count();
-            line.starts_with(|sign: char| sign.is_ascii_digit()) && any(rest, line, 1, length)
+            line.starts_with(|sign: char| sign.is_ascii_digit())
+                && is_match_after_prefix(rest, line, 1, length)
         }
-        Part::Word => {
+        PatternPart::Word => {
             let length = line.find(char::is_whitespace).unwrap_or(line.len());
-            any(rest, line, 1, length)
+            is_match_after_prefix(rest, line, 1, length)
         }
-        Part::Anything => match rest.first() {
+        PatternPart::Anything => match rest.first() {
             None => true,
             // Only where the text stands can the rest begin.
-            Some(Part::Text(text)) => line
+            Some(PatternPart::Text(text)) => line
                 .match_indices(text.as_str())
-                .any(|(at, _)| fits(&rest[1..], &line[at + text.len()..])),
-            Some(_) => any(rest, line, 0, line.len()),
+                .any(|(at, _)| is_match_of_parts(&rest[1..], &line[at + text.len()..])),
+            Some(_) => is_match_after_prefix(rest, line, 0, line.len()),
         },
     }
 }
 
 /// Whether the rest fits behind any beginning of the line of that length.
-fn any(rest: &[Part], line: &str, least: usize, most: usize) -> bool {
+fn is_match_after_prefix(rest: &[PatternPart], line: &str, least: usize, most: usize) -> bool {
     (least..=most)
         .rev()
-        .any(|at| line.is_char_boundary(at) && fits(rest, &line[at..]))
+        .any(|at| line.is_char_boundary(at) && is_match_of_parts(rest, &line[at..]))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Form;
+    use super::LinePattern;
 
     #[track_caller]
     fn check(form: &str, fitting: &[&str], other: &[&str]) {
-        let parsed = Form::parse(form);
+        let parsed = LinePattern::parse(form);
         for line in fitting {
-            assert!(parsed.fits(line), "`{form}` should fit `{line}`");
+            assert!(parsed.is_match(line), "`{form}` should fit `{line}`");
         }
         for line in other {
-            assert!(!parsed.fits(line), "`{form}` should not fit `{line}`");
+            assert!(!parsed.is_match(line), "`{form}` should not fit `{line}`");
         }
     }
 

@@ -7,12 +7,12 @@
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
-use super::form::Form;
+use super::form::LinePattern;
 use super::text;
 
 /// What a line is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Class {
+pub(super) enum LineClass {
     /// Progress, passing tests, what surrounds a command.
     Noise,
     /// A consequence: that the build failed, how many tests did.
@@ -33,7 +33,7 @@ pub(super) enum Class {
     Error,
 }
 
-impl Class {
+impl LineClass {
     fn parse(word: &str) -> Option<Self> {
         Some(match word {
             "noise" => Self::Noise,
@@ -51,7 +51,7 @@ impl Class {
 
     /// Whether the shape of the text may say otherwise. What is known to be the
     /// failure stays it, however often it is said.
-    fn may_be_progress(self) -> bool {
+    fn can_be_progress(self) -> bool {
         matches!(self, Self::Plain | Self::Warn | Self::Command | Self::Code)
     }
 
@@ -73,42 +73,42 @@ impl Class {
 
 /// A line of a query.
 #[derive(Debug)]
-pub(super) struct Line {
+pub(super) struct ClassifiedLine {
     /// What it says, without what a runner put in front.
     pub(super) text: String,
     /// What it is.
-    pub(super) class: Class,
+    pub(super) class: LineClass,
 }
 
 /// So many lines of one shape are progress, not a message.
 const LINES_OF_ONE_SHAPE: usize = 4;
 
 /// The lines of a text, each with what it is.
-pub(super) fn lines(text: &str) -> Vec<Line> {
-    let lines: Vec<String> = text::lines(text);
-    let mut shapes: HashMap<Shape, usize> = HashMap::new();
+pub(super) fn classify_lines(text: &str) -> Vec<ClassifiedLine> {
+    let lines: Vec<String> = text::plain_lines(text);
+    let mut shapes: HashMap<LineShape, usize> = HashMap::new();
     for line in &lines {
-        *shapes.entry(shape(line)).or_default() += 1;
+        *shapes.entry(shape_of_line(line)).or_default() += 1;
     }
     let classed = lines.iter().map(|line| {
-        let bare = text::bare(line);
-        let by_form = class(bare);
-        let goes_on = shapes[&shape(line)] >= LINES_OF_ONE_SHAPE || has_low_level(line);
-        let class = if goes_on && by_form.may_be_progress() {
-            Class::Noise
+        let bare = text::strip_runner_prefix(line);
+        let by_form = classify_line(bare);
+        let goes_on = shapes[&shape_of_line(line)] >= LINES_OF_ONE_SHAPE || has_low_level(line);
+        let class = if goes_on && by_form.can_be_progress() {
+            LineClass::Noise
         } else {
             by_form
         };
-        Line {
+        ClassifiedLine {
             text: bare.to_owned(),
             class,
         }
     });
-    let mut classed: Vec<Line> = classed.filter(|line| !line.text.is_empty()).collect();
+    let mut classed: Vec<ClassifiedLine> = classed.filter(|line| !line.text.is_empty()).collect();
     // Somebody may ask about what is noise elsewhere.
-    if classed.iter().all(|line| line.class == Class::Noise) {
+    if classed.iter().all(|line| line.class == LineClass::Noise) {
         for line in &mut classed {
-            line.class = Class::Plain;
+            line.class = LineClass::Plain;
         }
     }
     classed
@@ -119,32 +119,33 @@ pub(super) fn lines(text: &str) -> Vec<Line> {
 /// tell of stands there, and a line without end costs no more than one.
 const CLASSED_BYTES: usize = 400;
 
-fn class(bare: &str) -> Class {
+fn classify_line(bare: &str) -> LineClass {
     let bare = &bare[..bare.floor_char_boundary(CLASSED_BYTES)];
     let first = bare.chars().next();
-    let mut rules = rules().iter();
-    let rule = rules
-        .find(|(_, form)| (form.first().is_none() || form.first() == first) && form.fits(bare));
-    rule.map_or(Class::Plain, |(class, _)| *class)
+    let mut rules = line_rules().iter();
+    let rule = rules.find(|(_, form)| {
+        (form.first_char().is_none() || form.first_char() == first) && form.is_match(bare)
+    });
+    rule.map_or(LineClass::Plain, |(class, _)| *class)
 }
 
-fn rules() -> &'static Vec<(Class, Form)> {
-    static RULES: OnceLock<Vec<(Class, Form)>> = OnceLock::new();
+fn line_rules() -> &'static Vec<(LineClass, LinePattern)> {
+    static RULES: OnceLock<Vec<(LineClass, LinePattern)>> = OnceLock::new();
     RULES.get_or_init(|| {
         let lines = include_str!("lines.txt").lines();
         let rules = lines.filter(|line| !line.starts_with("# "));
         rules
             .filter_map(|rule| rule.split_once(' '))
-            .filter_map(|(class, form)| Some((Class::parse(class)?, Form::parse(form))))
+            .filter_map(|(class, form)| Some((LineClass::parse(class)?, LinePattern::parse(form))))
             .collect()
     })
 }
 
 /// How a line looks from afar: its first three words where they are words, and
 /// how many there are.
-type Shape = ([String; 3], usize);
+type LineShape = ([String; 3], usize);
 
-fn shape(line: &str) -> Shape {
+fn shape_of_line(line: &str) -> LineShape {
     let mut words = line.split_whitespace();
     let first = std::array::from_fn(|_| {
         let word = words.next().unwrap_or_default();
@@ -178,13 +179,17 @@ mod tests {
     fn a_line_without_end_costs_no_more_than_a_long_one() {
         // With forms that are tried at every place it took hours.
         let text = format!("error: {}", "a".repeat(1 << 20));
-        let classed = lines(&text);
+        let classed = classify_lines(&text);
         assert_eq!(classed.len(), 1);
     }
 
     #[track_caller]
-    fn check(line: &str, expected: Class) {
-        assert_eq!(class(text::bare(line)), expected, "{line}");
+    fn check(line: &str, expected: LineClass) {
+        assert_eq!(
+            classify_line(text::strip_runner_prefix(line)),
+            expected,
+            "{line}"
+        );
     }
 
     #[test]
@@ -194,7 +199,7 @@ mod tests {
             .filter(|line| !line.starts_with("# "));
         for rule in lines {
             let (class, form) = rule.split_once(' ').expect("a class and a form");
-            assert!(Class::parse(class).is_some(), "{rule}");
+            assert!(LineClass::parse(class).is_some(), "{rule}");
             assert_eq!(form, form.trim(), "{rule}");
         }
     }
@@ -222,40 +227,57 @@ mod tests {
         let hidden: Vec<String> = rules
             .filter_map(|rule| rule.split_once(' '))
             .map(|(expected, form)| (expected, example(form)))
-            .filter(|(expected, line)| Some(class(line)) != Class::parse(expected))
-            .map(|(expected, line)| format!("`{line}` should be {expected}, is {:?}", class(&line)))
+            .filter(|(expected, line)| Some(classify_line(line)) != LineClass::parse(expected))
+            .map(|(expected, line)| {
+                format!(
+                    "`{line}` should be {expected}, is {:?}",
+                    classify_line(&line)
+                )
+            })
             .collect();
         assert_eq!(hidden, [] as [String; 0]);
     }
 
     #[test]
     fn the_failure_is_told_from_what_surrounds_it() {
-        check("   Compiling serde v1.0.210", Class::Noise);
-        check("error[E0382]: borrow of moved value: `x`", Class::Error);
-        check("  --> src/lib.rs:4:5", Class::Frame);
+        check("   Compiling serde v1.0.210", LineClass::Noise);
+        check("error[E0382]: borrow of moved value: `x`", LineClass::Error);
+        check("  --> src/lib.rs:4:5", LineClass::Frame);
         check(
             "error: could not compile `shop` due to 1 previous error",
-            Class::Trail,
+            LineClass::Trail,
         );
-        check("tests/test_cli.py ......      [ 18%]", Class::Noise);
-        check("E   AssertionError: assert 1 == 2", Class::Error);
-        check("npm warn deprecated inflight@1.0.6: no", Class::Noise);
-        check("npm error code ERESOLVE", Class::Error);
-        check("src/a.ts(3,7): error TS2322: Type 'a' is not", Class::Error);
-        check("ok  \texample.com/shop/cart\t0.01s", Class::Noise);
-        check("> Task :app:compileDebugKotlin UP-TO-DATE", Class::Noise);
-        check("> Task :app:compileDebugKotlin FAILED", Class::Plain);
-        check("#7 [runtime 3/9] CACHED", Class::Noise);
+        check("tests/test_cli.py ......      [ 18%]", LineClass::Noise);
+        check("E   AssertionError: assert 1 == 2", LineClass::Error);
+        check("npm warn deprecated inflight@1.0.6: no", LineClass::Noise);
+        check("npm error code ERESOLVE", LineClass::Error);
+        check(
+            "src/a.ts(3,7): error TS2322: Type 'a' is not",
+            LineClass::Error,
+        );
+        check("ok  \texample.com/shop/cart\t0.01s", LineClass::Noise);
+        check(
+            "> Task :app:compileDebugKotlin UP-TO-DATE",
+            LineClass::Noise,
+        );
+        check("> Task :app:compileDebugKotlin FAILED", LineClass::Plain);
+        check("#7 [runtime 3/9] CACHED", LineClass::Noise);
         check(
             "CMake Error at CMakeLists.txt:3 (find_package):",
-            Class::Error,
+            LineClass::Error,
         );
-        check("PHP Fatal error:  Uncaught Error: no", Class::Error);
-        check("│ Error: Unauthorized", Class::Error);
-        check("##[error]Process completed with exit code 1.", Class::Noise);
-        check("aws_vpc.main: Refreshing state... [id=vpc-1]", Class::Noise);
-        check("fatal: not a git repository", Class::Error);
-        check("the tiles stay white", Class::Plain);
+        check("PHP Fatal error:  Uncaught Error: no", LineClass::Error);
+        check("│ Error: Unauthorized", LineClass::Error);
+        check(
+            "##[error]Process completed with exit code 1.",
+            LineClass::Noise,
+        );
+        check(
+            "aws_vpc.main: Refreshing state... [id=vpc-1]",
+            LineClass::Noise,
+        );
+        check("fatal: not a git repository", LineClass::Error);
+        check("the tiles stay white", LineClass::Plain);
     }
 
     #[test]
@@ -265,21 +287,22 @@ mod tests {
             text += &format!("frobnicating part-{step} of the whole\n");
         }
         text += "the whole was not there\n";
-        let lines = lines(&text);
-        assert_eq!(lines[0].class, Class::Noise);
-        assert_eq!(lines[5].class, Class::Plain);
+        let lines = classify_lines(&text);
+        assert_eq!(lines[0].class, LineClass::Noise);
+        assert_eq!(lines[5].class, LineClass::Plain);
     }
 
     #[test]
     fn where_all_is_noise_nothing_is() {
-        let lines = lines("   Compiling serde v1.0.210");
-        assert_eq!(lines[0].class, Class::Plain);
+        let lines = classify_lines("   Compiling serde v1.0.210");
+        assert_eq!(lines[0].class, LineClass::Plain);
     }
 
     #[test]
     fn a_low_level_in_a_log_is_no_failure() {
-        let lines = lines("10:00:01 [app] INFO cache is warm\n10:00:02 [app] the cache is gone");
-        assert_eq!(lines[0].class, Class::Noise);
-        assert_eq!(lines[1].class, Class::Plain);
+        let lines =
+            classify_lines("10:00:01 [app] INFO cache is warm\n10:00:02 [app] the cache is gone");
+        assert_eq!(lines[0].class, LineClass::Noise);
+        assert_eq!(lines[1].class, LineClass::Plain);
     }
 }

@@ -4,10 +4,10 @@
 //! For finding something again one port is as good as another. For telling
 //! whether two texts say the same, 5432 is not 5433.
 
-use super::token::{is_dated_or_random, is_stop_word};
+use super::token::{is_run_specific, is_stop_word};
 
 /// A word without what surrounds it: quotes, brackets, what ends a sentence.
-pub(crate) fn bare(word: &str) -> &str {
+pub(crate) fn trim_punctuation(word: &str) -> &str {
     let begins = |sign: char| {
         !(sign.is_alphanumeric()
             || matches!(sign, '-' | '.' | '/' | '_' | '~' | '@' | '$' | '<' | '{'))
@@ -20,9 +20,9 @@ pub(crate) fn bare(word: &str) -> &str {
 /// The name that a word is, in the form in which names are compared: small
 /// letters and digits. None for an ordinary word, and for what is of one run:
 /// a date, a hash.
-pub(crate) fn name(word: &str) -> Option<String> {
-    let word = without_line(bare(word));
-    if !is_name(word) || is_dated_or_random(word) {
+pub(crate) fn normalize_name(word: &str) -> Option<String> {
+    let word = strip_line_number(trim_punctuation(word));
+    if !is_name(word) || is_run_specific(word) {
         return None;
     }
     let letters = word.chars().filter(|sign| sign.is_alphabetic()).count();
@@ -42,7 +42,7 @@ fn is_name(word: &str) -> bool {
     if !has(char::is_alphanumeric) {
         return false;
     }
-    if word.starts_with('-') || has(char::is_numeric) || word.contains('_') || has_hump(word) {
+    if word.starts_with('-') || has(char::is_numeric) || word.contains('_') || is_camel_case(word) {
         return true;
     }
     let mut parts = word.split(['/', '.', '\\']).filter(|part| !part.is_empty());
@@ -52,13 +52,13 @@ fn is_name(word: &str) -> bool {
 }
 
 /// `maxConnections`: a small letter before a large one.
-fn has_hump(word: &str) -> bool {
+fn is_camel_case(word: &str) -> bool {
     let mut signs = word.chars().zip(word.chars().skip(1));
     signs.any(|(one, next)| one.is_lowercase() && next.is_uppercase())
 }
 
 /// `src/cart.rs:12:7` without the line: it says where somebody was.
-pub(crate) fn without_line(word: &str) -> &str {
+pub(crate) fn strip_line_number(word: &str) -> &str {
     let mut rest = word;
     while let Some((before, line)) = rest.rsplit_once(':') {
         let is_line = !line.is_empty() && line.bytes().all(|byte| byte.is_ascii_digit());
@@ -66,7 +66,7 @@ pub(crate) fn without_line(word: &str) -> &str {
             && (before.contains('/')
                 || before
                     .rsplit_once('.')
-                    .is_some_and(|(_, end)| is_ending(end)));
+                    .is_some_and(|(_, end)| is_file_extension(end)));
         if !is_line || !is_path {
             break;
         }
@@ -76,7 +76,7 @@ pub(crate) fn without_line(word: &str) -> &str {
 }
 
 /// `rs`, `toml`, and `rs:12`; not the end of a host's name as such.
-fn is_ending(end: &str) -> bool {
+fn is_file_extension(end: &str) -> bool {
     let end = end.split(':').next().unwrap_or(end);
     (1..=4).contains(&end.len()) && end.bytes().all(|byte| byte.is_ascii_lowercase())
 }
@@ -87,7 +87,7 @@ mod tests {
 
     #[track_caller]
     fn check(word: &str, expected: Option<&str>) {
-        assert_eq!(name(word).as_deref(), expected, "{word}");
+        assert_eq!(normalize_name(word).as_deref(), expected, "{word}");
     }
 
     #[test]

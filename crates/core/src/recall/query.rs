@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
-use super::code::{Code, codes};
-use super::line::{Class, Line, lines};
-use super::token::{Kind, tokens};
+use super::code::{ToolErrorCode, parse_error_codes};
+use super::line::{ClassifiedLine, LineClass, classify_lines};
+use super::token::{TokenKind, tokenize};
 
 /// No more lines of a text are read, the last ones: a failure ends a run.
 const LINES_MAX: usize = 1_000;
@@ -15,14 +15,14 @@ const TERMS_MAX: usize = 150;
 #[derive(Debug)]
 pub struct Query {
     pub(super) terms: Vec<Term>,
-    pub(super) codes: Vec<Code>,
+    pub(super) codes: Vec<ToolErrorCode>,
 }
 
 /// A token of a query.
 #[derive(Debug)]
 pub(super) struct Term {
     pub(super) text: String,
-    pub(super) kind: Kind,
+    pub(super) kind: TokenKind,
     /// How much it counts, by its kind and by its line.
     pub(super) weight: f64,
     /// Whether it stands in a line that is the failure itself.
@@ -33,14 +33,17 @@ pub(super) struct Term {
 impl Query {
     /// Reads a text.
     #[must_use]
-    pub fn of(text: &str) -> Self {
-        let lines = lines(last_lines(text));
-        let spoken = lines
-            .iter()
-            .filter(|line| !matches!(line.class, Class::Noise | Class::Trail | Class::Frame));
+    pub fn parse(text: &str) -> Self {
+        let lines = classify_lines(last_lines(text));
+        let spoken = lines.iter().filter(|line| {
+            !matches!(
+                line.class,
+                LineClass::Noise | LineClass::Trail | LineClass::Frame
+            )
+        });
         Self {
-            terms: terms(&lines),
-            codes: codes(spoken.map(|line| line.text.as_str())),
+            terms: collect_terms(&lines),
+            codes: parse_error_codes(spoken.map(|line| line.text.as_str())),
         }
     }
 
@@ -52,13 +55,13 @@ impl Query {
     /// The tokens by which a store finds candidates, the most telling first, and
     /// how much each of them counts: what helps shares at least one of them.
     #[must_use]
-    pub fn weighed(&self, most: usize) -> Vec<(&str, f64)> {
+    pub fn weighted_tokens(&self, most: usize) -> Vec<(&str, f64)> {
         let mut terms: Vec<&Term> = self
             .terms
             .iter()
-            .filter(|term| term.kind != Kind::Common)
+            .filter(|term| term.kind != TokenKind::Common)
             .collect();
-        terms.sort_by(|one, other| heavier(one, other));
+        terms.sort_by(|one, other| compare_weight(one, other));
         terms
             .into_iter()
             .take(most)
@@ -66,15 +69,15 @@ impl Query {
             .collect()
     }
 
-    /// The tokens of [`Query::weighed`] alone.
+    /// The tokens of [`Query::weighted_tokens`] alone.
     #[must_use]
-    pub fn telling(&self, most: usize) -> Vec<&str> {
-        let weighed = self.weighed(most);
+    pub fn heaviest_tokens(&self, most: usize) -> Vec<&str> {
+        let weighed = self.weighted_tokens(most);
         weighed.into_iter().map(|(token, _)| token).collect()
     }
 }
 
-fn heavier(one: &Term, other: &Term) -> std::cmp::Ordering {
+fn compare_weight(one: &Term, other: &Term) -> std::cmp::Ordering {
     other
         .weight
         .total_cmp(&one.weight)
@@ -87,14 +90,14 @@ fn last_lines(text: &str) -> &str {
 }
 
 /// The tokens of the lines, each as heavy as where it counts most.
-fn terms(lines: &[Line]) -> Vec<Term> {
+fn collect_terms(lines: &[ClassifiedLine]) -> Vec<Term> {
     let mut terms: Vec<Term> = Vec::new();
     let mut known: HashMap<String, usize> = HashMap::new();
-    for line in lines.iter().filter(|line| line.class != Class::Noise) {
-        for token in tokens(&line.text) {
+    for line in lines.iter().filter(|line| line.class != LineClass::Noise) {
+        for token in tokenize(&line.text) {
             let term = Term {
                 weight: line.class.weight() * token.kind.weight(),
-                central: line.class == Class::Error,
+                central: line.class == LineClass::Error,
                 kind: token.kind,
                 said: token.said,
                 text: token.text,
@@ -109,7 +112,7 @@ fn terms(lines: &[Line]) -> Vec<Term> {
             }
         }
     }
-    terms.sort_by(heavier);
+    terms.sort_by(compare_weight);
     terms.truncate(TERMS_MAX);
     terms
 }
@@ -120,10 +123,10 @@ mod tests {
 
     #[test]
     fn the_failure_is_asked_for_before_what_surrounds_it() {
-        let query = Query::of(
+        let query = Query::parse(
             "   Compiling hyper v1.4.1\nerror: pool timed out while waiting\n  --> src/cart.rs:1:2\n",
         );
-        let telling = query.telling(3);
+        let telling = query.heaviest_tokens(3);
         assert!(telling.contains(&"pool"), "{telling:?}");
         assert!(!telling.contains(&"hyper"), "{telling:?}");
     }
@@ -133,7 +136,7 @@ mod tests {
         let mut text = "alpha beta gamma\n".repeat(LINES_MAX + 10);
         text.insert_str(0, "at the very beginning: zebra\n");
         text += "error: the giraffe is gone";
-        let query = Query::of(&text);
+        let query = Query::parse(&text);
         assert!(query.tokens().any(|token| token == "giraff"));
         assert!(!query.tokens().any(|token| token == "zebra"));
     }

@@ -78,7 +78,7 @@ const GROUPS: &[&str] = &[
 ];
 
 /// The groups of each word, by its stem.
-fn groups() -> &'static HashMap<String, Vec<usize>> {
+fn groups_by_word() -> &'static HashMap<String, Vec<usize>> {
     static WORDS: OnceLock<HashMap<String, Vec<usize>>> = OnceLock::new();
     WORDS.get_or_init(|| {
         let mut words: HashMap<String, Vec<usize>> = HashMap::new();
@@ -92,8 +92,8 @@ fn groups() -> &'static HashMap<String, Vec<usize>> {
 }
 
 /// Whether one of these words excludes one of those. Stems, no word in both.
-pub(super) fn are_rivals(these: &[&str], those: &[&str]) -> bool {
-    let of = |word: &&str| groups().get(*word).into_iter().flatten();
+pub(super) fn has_exclusive_words(these: &[&str], those: &[&str]) -> bool {
+    let of = |word: &&str| groups_by_word().get(*word).into_iter().flatten();
     let mine: Vec<usize> = these.iter().flat_map(of).copied().collect();
     those.iter().flat_map(of).any(|group| mine.contains(group))
 }

@@ -11,9 +11,9 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 
 use super::advise::{Features, Weights};
-use super::document::Document;
+use super::document::MemoryDocument;
 use super::query::{Query, Term};
-use super::token::Kind;
+use super::token::TokenKind;
 
 /// How soon more of the same word stops counting.
 const SATURATION: f64 = 1.2;
@@ -35,7 +35,7 @@ const HALF_LIFE_DAYS: f64 = 180.0;
 pub struct Statistics {
     /// How many memories are followed.
     pub memories: u64,
-    /// How long one is on average: see [`Document::length`].
+    /// How long one is on average: see [`MemoryDocument::length_in_words`].
     pub average_length: f64,
     /// How many hold a token, for [`Query::tokens`]; none when absent.
     pub holding: BTreeMap<String, u64>,
@@ -44,37 +44,37 @@ pub struct Statistics {
 impl Statistics {
     /// The statistics of these memories.
     #[must_use]
-    pub fn of<'a>(documents: impl Iterator<Item = &'a Document>) -> Self {
+    pub fn from_documents<'a>(documents: impl Iterator<Item = &'a MemoryDocument>) -> Self {
         let mut holding: BTreeMap<String, u64> = BTreeMap::new();
         let (mut memories, mut tenths) = (0, 0);
         for document in documents {
             memories += 1;
-            tenths += document.tenths();
+            tenths += document.length_in_tenths();
             for token in document.tokens() {
                 *holding.entry(token.to_owned()).or_default() += 1;
             }
         }
         Self {
             holding,
-            ..Self::summed(memories, tenths)
+            ..Self::from_totals(memories, tenths)
         }
     }
 
     /// The statistics of so many memories that are so long together, without
     /// what is known of their tokens.
     #[must_use]
-    pub fn summed(memories: u64, tenths: u64) -> Self {
+    pub fn from_totals(memories: u64, tenths: u64) -> Self {
         Self {
             memories,
-            average_length: as_float(tenths) / 10.0 / as_float(memories.max(1)),
+            average_length: count_to_f64(tenths) / 10.0 / count_to_f64(memories.max(1)),
             holding: BTreeMap::new(),
         }
     }
 
     /// How rare a token is.
-    pub(super) fn rarity(&self, token: &str) -> f64 {
-        let memories = as_float(self.memories.max(FEW));
-        let holding = as_float(self.holding.get(token).copied().unwrap_or_default());
+    pub(super) fn token_rarity(&self, token: &str) -> f64 {
+        let memories = count_to_f64(self.memories.max(FEW));
+        let holding = count_to_f64(self.holding.get(token).copied().unwrap_or_default());
         let holding = holding.min(memories);
         (1.0 + (memories - holding + 0.5) / (holding + 0.5)).ln()
     }
@@ -82,11 +82,11 @@ impl Statistics {
 
 /// A memory that may help.
 #[derive(Clone, Copy, Debug)]
-pub struct Candidate<'a> {
+pub struct RecallCandidate<'a> {
     /// Its id; of two that are equally good the smaller comes first.
     pub id: &'a str,
     /// What it says, as tokens.
-    pub document: &'a Document,
+    pub document: &'a MemoryDocument,
     /// Whether it is still followed: neither superseded nor retired.
     pub followed: bool,
     /// When it was learned.
@@ -107,12 +107,12 @@ pub struct Recall {
     /// What the chance was told from; nothing without a result.
     pub features: Option<Features>,
     /// What was found, the best first.
-    pub results: Vec<Found>,
+    pub results: Vec<ScoredMemory>,
 }
 
 /// A memory that was found.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Found {
+pub struct ScoredMemory {
     /// Its id.
     pub id: String,
     /// How well it answers; comparable within one recall only.
@@ -123,22 +123,22 @@ pub struct Found {
 
 /// What the candidates have to say to a query, and whether to say it.
 #[must_use]
-pub fn score(
+pub fn score_candidates(
     query: &Query,
     statistics: &Statistics,
-    candidates: &[Candidate<'_>],
+    candidates: &[RecallCandidate<'_>],
     now: Timestamp,
 ) -> Recall {
     let rarities: Vec<f64> = query
         .tokens()
-        .map(|token| statistics.rarity(token))
+        .map(|token| statistics.token_rarity(token))
         .collect();
     let followed = candidates.iter().filter(|candidate| candidate.followed);
-    let mut scored: Vec<(f64, &Candidate<'_>)> = followed
+    let mut scored: Vec<(f64, &RecallCandidate<'_>)> = followed
         .map(|candidate| {
-            let answers = answers(query, &rarities, statistics, candidate.document);
-            let score = answers.map(|(_, part)| part).sum::<f64>() * standing(candidate, now);
-            (rounded(score), candidate)
+            let answers = matched_terms(query, &rarities, statistics, candidate.document);
+            let score = answers.map(|(_, part)| part).sum::<f64>() * prior_factor(candidate, now);
+            (round_score(score), candidate)
         })
         .filter(|(score, _)| *score > 0.0)
         .collect();
@@ -150,20 +150,20 @@ pub fn score(
             .terms
             .iter()
             .zip(&rarities)
-            .map(|(term, rarity)| part(term, *rarity, statistics, best.document))
+            .map(|(term, rarity)| term_score(term, *rarity, statistics, best.document))
             .collect();
-        Features::of(query, &rarities, &parts, best.document)
+        Features::compute(query, &rarities, &parts, best.document)
     });
     let chance = features
         .as_ref()
-        .map_or(0.0, |features| Weights::FITTED.chance(features));
-    let found = |(score, candidate): (f64, &Candidate<'_>)| Found {
+        .map_or(0.0, |features| Weights::FITTED.predict_chance(features));
+    let found = |(score, candidate): (f64, &RecallCandidate<'_>)| ScoredMemory {
         id: candidate.id.to_owned(),
         score,
-        why: why(answers(query, &rarities, statistics, candidate.document).collect()),
+        why: top_reasons(matched_terms(query, &rarities, statistics, candidate.document).collect()),
     };
     Recall {
-        advise: Weights::FITTED.advises(chance),
+        advise: Weights::FITTED.should_advise(chance),
         chance,
         features,
         results: scored.into_iter().take(RESULTS).map(found).collect(),
@@ -171,31 +171,31 @@ pub fn score(
 }
 
 /// The tokens of the query that a memory holds, and what each adds.
-fn answers<'a>(
+fn matched_terms<'a>(
     query: &'a Query,
     rarities: &'a [f64],
     statistics: &'a Statistics,
-    document: &'a Document,
+    document: &'a MemoryDocument,
 ) -> impl Iterator<Item = (&'a Term, f64)> {
     let terms = query.terms.iter().zip(rarities);
     terms
-        .map(|(term, rarity)| (term, part(term, *rarity, statistics, document)))
+        .map(|(term, rarity)| (term, term_score(term, *rarity, statistics, document)))
         .filter(|(_, part)| *part > 0.0)
 }
 
-fn part(term: &Term, rarity: f64, statistics: &Statistics, document: &Document) -> f64 {
-    let times = document.weight(&term.text);
+fn term_score(term: &Term, rarity: f64, statistics: &Statistics, document: &MemoryDocument) -> f64 {
+    let times = document.token_weight(&term.text);
     if times == 0.0 {
         return 0.0;
     }
     let average = statistics.average_length.max(1.0);
-    let length = 1.0 - LENGTH + LENGTH * document.length() / average;
+    let length = 1.0 - LENGTH + LENGTH * document.length_in_words() / average;
     term.weight * rarity * times * (SATURATION + 1.0) / (times + SATURATION * length)
 }
 
 /// What is known of the memory itself. It turns the scale between two that
 /// answer equally well, and no more.
-fn standing(candidate: &Candidate<'_>, now: Timestamp) -> f64 {
+fn prior_factor(candidate: &RecallCandidate<'_>, now: Timestamp) -> f64 {
     let age_s = now
         .as_second()
         .saturating_sub(candidate.learned_at.as_second());
@@ -207,7 +207,7 @@ fn standing(candidate: &Candidate<'_>, now: Timestamp) -> f64 {
 }
 
 /// The most telling of what was answered, as the query says it.
-fn why(mut answers: Vec<(&Term, f64)>) -> Vec<String> {
+fn top_reasons(mut answers: Vec<(&Term, f64)>) -> Vec<String> {
     answers.sort_by(|(first, one), (second, other)| {
         other
             .total_cmp(one)
@@ -218,7 +218,7 @@ fn why(mut answers: Vec<(&Term, f64)>) -> Vec<String> {
         let known = why
             .iter()
             .any(|said| said.contains(&term.said) || term.said.contains(said));
-        if !known && term.kind != Kind::Common && why.len() < REASONS {
+        if !known && term.kind != TokenKind::Common && why.len() < REASONS {
             why.push(term.said.clone());
         }
     }
@@ -226,7 +226,7 @@ fn why(mut answers: Vec<(&Term, f64)>) -> Vec<String> {
 }
 
 /// The sixth decimal: logarithms differ in their last bits from machine to machine.
-fn rounded(score: f64) -> f64 {
+fn round_score(score: f64) -> f64 {
     (score * 1e6).round() / 1e6
 }
 
@@ -235,6 +235,6 @@ fn rounded(score: f64) -> f64 {
     reason = "counts of memories are far below 2^52"
 )]
 /// Counts of memories are far below 2^52, from where on this would not be exact.
-fn as_float(count: u64) -> f64 {
+fn count_to_f64(count: u64) -> f64 {
     count as f64
 }

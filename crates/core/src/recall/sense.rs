@@ -6,8 +6,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::names::{bare, name};
-use super::token::{is_stop_word, pieces};
+use super::names::{normalize_name, trim_punctuation};
+use super::token::{is_stop_word, split_pieces};
 
 /// Words that turn the next word that says something, and how they do it.
 const TURNS: &[(&str, &[&str])] = &[
@@ -52,7 +52,7 @@ const EXCEPTIONS: &[&str] = &["except", "unless", "off"];
 
 /// What the sense of a text turns on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Sense {
+pub(super) struct MeaningMarkers {
     /// The words that are turned somewhere, and all ways in which each is said.
     pub(super) turned: BTreeMap<String, BTreeSet<String>>,
     /// Which words turn all of it.
@@ -61,12 +61,12 @@ pub(super) struct Sense {
     pub(super) names: BTreeMap<String, u32>,
 }
 
-impl Sense {
+impl MeaningMarkers {
     /// That of texts which belong together.
-    pub(super) fn of(texts: &[&str]) -> Self {
+    pub(super) fn from_texts(texts: &[&str]) -> Self {
         let mut sense = Self::default();
         for text in texts {
-            sense.take(text);
+            sense.add_text(text);
         }
         let plain = BTreeSet::from([PLAIN.to_owned()]);
         sense.turned.retain(|_, ways| *ways != plain);
@@ -74,16 +74,18 @@ impl Sense {
     }
 
     /// Where lines end says nothing: they may have been wrapped otherwise.
-    fn take(&mut self, text: &str) {
+    fn add_text(&mut self, text: &str) {
         let mut turns: Vec<&'static str> = Vec::new();
         for word in text.split_whitespace() {
-            let said = bare(word).to_lowercase().replace('\u{2019}', "'");
-            if let Some(turn) = turn(&said) {
+            let said = trim_punctuation(word)
+                .to_lowercase()
+                .replace('\u{2019}', "'");
+            if let Some(turn) = qualifier_of_word(&said) {
                 turns.push(turn);
             } else if EXCEPTIONS.contains(&said.as_str()) {
                 self.exceptions.insert(said);
             } else if !said.split('\'').all(is_stop_word) {
-                self.take_word(word, said, &turns);
+                self.add_word(word, said, &turns);
                 turns.clear();
             }
             if word.ends_with(['.', ';', ':', '!', '?']) {
@@ -92,11 +94,11 @@ impl Sense {
         }
     }
 
-    fn take_word(&mut self, word: &str, said: String, turns: &[&str]) {
-        if let Some(name) = name(word) {
+    fn add_word(&mut self, word: &str, said: String, turns: &[&str]) {
+        if let Some(name) = normalize_name(word) {
             *self.names.entry(name).or_default() += 1;
         }
-        let piece = pieces(bare(word)).into_iter().next();
+        let piece = split_pieces(trim_punctuation(word)).into_iter().next();
         let ways = self.turned.entry(piece.map_or(said, |piece| piece.text));
         let ways = ways.or_default();
         if turns.is_empty() {
@@ -106,7 +108,7 @@ impl Sense {
     }
 }
 
-fn turn(word: &str) -> Option<&'static str> {
+fn qualifier_of_word(word: &str) -> Option<&'static str> {
     let found = TURNS.iter().find(|(_, words)| words.contains(&word));
     found.map(|(turn, _)| *turn)
 }
@@ -117,7 +119,7 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, turned: &[&str], exceptions: &[&str], names: &[&str]) {
-        let sense = Sense::of(&[text]);
+        let sense = MeaningMarkers::from_texts(&[text]);
         let said = sense.turned.iter().map(|(word, ways)| {
             let ways: Vec<&str> = ways.iter().map(String::as_str).collect();
             format!("{word}: {}", ways.join(" "))

@@ -5,9 +5,9 @@
 //! a table is used.
 
 /// An ending, and what takes its place.
-type Ending = (&'static str, &'static str);
+type SuffixRule = (&'static str, &'static str);
 
-const STEP_2: &[Ending] = &[
+const STEP_2: &[SuffixRule] = &[
     ("ational", "ate"),
     ("tional", "tion"),
     ("enci", "ence"),
@@ -31,7 +31,7 @@ const STEP_2: &[Ending] = &[
     ("logi", "log"),
 ];
 
-const STEP_3: &[Ending] = &[
+const STEP_3: &[SuffixRule] = &[
     ("icate", "ic"),
     ("ative", ""),
     ("alize", "al"),
@@ -53,19 +53,19 @@ pub(super) fn stem(word: &str) -> String {
         return word.to_owned();
     }
     let mut word = word.to_owned();
-    plural(&mut word);
-    past(&mut word);
+    strip_plural(&mut word);
+    strip_ed_or_ing(&mut word);
     if word.ends_with('y') && has_vowel(&word[..word.len() - 1]) {
         word.replace_range(word.len() - 1.., "i");
     }
-    exchange(&mut word, STEP_2);
-    exchange(&mut word, STEP_3);
-    take_off(&mut word);
-    last_letters(&mut word);
+    replace_suffix(&mut word, STEP_2);
+    replace_suffix(&mut word, STEP_3);
+    strip_step_4_suffix(&mut word);
+    strip_final_letters(&mut word);
     word
 }
 
-fn plural(word: &mut String) {
+fn strip_plural(word: &mut String) {
     if word.ends_with("sses") || word.ends_with("ies") {
         word.truncate(word.len() - 2);
     } else if word.ends_with('s') && !word.ends_with("ss") {
@@ -73,7 +73,7 @@ fn plural(word: &mut String) {
     }
 }
 
-fn past(word: &mut String) {
+fn strip_ed_or_ing(word: &mut String) {
     if let Some(rest) = word.strip_suffix("eed") {
         if measure(rest) > 0 {
             word.pop();
@@ -88,14 +88,14 @@ fn past(word: &mut String) {
     word.truncate(rest);
     if ["at", "bl", "iz"].iter().any(|end| word.ends_with(end)) {
         word.push('e');
-    } else if ends_double(word) && !word.ends_with(['l', 's', 'z']) {
+    } else if has_double_end(word) && !word.ends_with(['l', 's', 'z']) {
         word.pop();
-    } else if measure(word) == 1 && ends_short(word) {
+    } else if measure(word) == 1 && has_short_end(word) {
         word.push('e');
     }
 }
 
-fn exchange(word: &mut String, endings: &[Ending]) {
+fn replace_suffix(word: &mut String, endings: &[SuffixRule]) {
     let fits = endings.iter().find(|(ending, _)| word.ends_with(ending));
     let Some((ending, other)) = fits else { return };
     let rest = word.len() - ending.len();
@@ -104,7 +104,7 @@ fn exchange(word: &mut String, endings: &[Ending]) {
     }
 }
 
-fn take_off(word: &mut String) {
+fn strip_step_4_suffix(word: &mut String) {
     let Some(ending) = STEP_4.iter().find(|ending| word.ends_with(*ending)) else {
         return;
     };
@@ -115,10 +115,10 @@ fn take_off(word: &mut String) {
     }
 }
 
-fn last_letters(word: &mut String) {
+fn strip_final_letters(word: &mut String) {
     if let Some(rest) = word.strip_suffix('e') {
         let measure = measure(rest);
-        if measure > 1 || (measure == 1 && !ends_short(rest)) {
+        if measure > 1 || (measure == 1 && !has_short_end(rest)) {
             word.pop();
         }
     }
@@ -128,7 +128,7 @@ fn last_letters(word: &mut String) {
 }
 
 /// Whether each letter is a consonant: a `y` is one where none stands before it.
-fn consonants(word: &str) -> impl Iterator<Item = bool> {
+fn consonant_flags(word: &str) -> impl Iterator<Item = bool> {
     word.bytes().scan(false, |before, byte| {
         *before = match byte {
             b'a' | b'e' | b'i' | b'o' | b'u' => false,
@@ -143,7 +143,7 @@ fn consonants(word: &str) -> impl Iterator<Item = bool> {
 fn measure(word: &str) -> usize {
     let mut times = 0;
     let mut after_vowel = false;
-    for consonant in consonants(word) {
+    for consonant in consonant_flags(word) {
         times += usize::from(consonant && after_vowel);
         after_vowel = !consonant;
     }
@@ -151,19 +151,19 @@ fn measure(word: &str) -> usize {
 }
 
 fn has_vowel(word: &str) -> bool {
-    consonants(word).any(|consonant| !consonant)
+    consonant_flags(word).any(|consonant| !consonant)
 }
 
-fn ends_double(word: &str) -> bool {
+fn has_double_end(word: &str) -> bool {
     let bytes = word.as_bytes();
     bytes.len() >= 2
         && bytes[bytes.len() - 1] == bytes[bytes.len() - 2]
-        && consonants(word).last() == Some(true)
+        && consonant_flags(word).last() == Some(true)
 }
 
 /// Consonant, vowel, consonant, the last not one of `w`, `x`, `y`.
-fn ends_short(word: &str) -> bool {
-    let kinds: Vec<bool> = consonants(word).collect();
+fn has_short_end(word: &str) -> bool {
+    let kinds: Vec<bool> = consonant_flags(word).collect();
     kinds.ends_with(&[true, false, true]) && !word.ends_with(['w', 'x', 'y'])
 }
 

@@ -2,8 +2,8 @@
 
 /// The lines of a text, without colours, and of a line that was written over
 /// only what stood there last.
-pub(super) fn lines(text: &str) -> Vec<String> {
-    let plain = without_escapes(text);
+pub(super) fn plain_lines(text: &str) -> Vec<String> {
+    let plain = strip_escapes(text);
     plain
         .split('\n')
         .map(|line| {
@@ -15,7 +15,7 @@ pub(super) fn lines(text: &str) -> Vec<String> {
 
 /// Takes out what ECMA-48 calls control sequences, and the commands to a
 /// terminal that begin with `ESC ]`.
-fn without_escapes(text: &str) -> String {
+fn strip_escapes(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut signs = text.chars().peekable();
     while let Some(sign) = signs.next() {
@@ -49,21 +49,21 @@ fn skip_past(signs: &mut std::iter::Peekable<std::str::Chars<'_>>, ends: impl Fn
 
 /// The line without what a runner puts in front of it: a frame, a time, the
 /// number and the seconds of a build step, the name of a container or of a task.
-pub(super) fn bare(line: &str) -> &str {
+pub(super) fn strip_runner_prefix(line: &str) -> &str {
     let mut rest = line;
     loop {
         let before = rest;
         rest = rest.trim_start_matches(|sign: char| {
             sign.is_whitespace() || matches!(sign, '│' | '╷' | '╵' | '┃' | '╭' | '╰' | '─')
         });
-        rest = after_step(rest);
+        rest = strip_step_prefix(rest);
         if let Some((first, more)) = rest.split_once(char::is_whitespace)
-            && (is_time(first) || is_task(first))
+            && (is_timestamp(first) || is_task_prefix(first))
         {
             rest = more;
         }
         if let Some((first, more)) = rest.split_once(" | ")
-            && is_container(first.trim_end())
+            && is_container_name(first.trim_end())
         {
             rest = more;
         }
@@ -74,7 +74,7 @@ pub(super) fn bare(line: &str) -> &str {
 }
 
 /// Without the `#12 63.2` that buildkit puts in front of what a step prints.
-fn after_step(line: &str) -> &str {
+fn strip_step_prefix(line: &str) -> &str {
     let Some(rest) = line.strip_prefix('#') else {
         return line;
     };
@@ -94,7 +94,7 @@ fn after_step(line: &str) -> &str {
 }
 
 /// A time of day, a date, or both, in brackets or not.
-fn is_time(word: &str) -> bool {
+fn is_timestamp(word: &str) -> bool {
     let word = word.trim_matches(['[', ']', '(', ')', ',']);
     let digits = word.bytes().filter(u8::is_ascii_digit).count();
     let signs = |byte: u8| matches!(byte, b':' | b'-' | b'/' | b'.' | b',' | b'T' | b'Z' | b'+');
@@ -110,7 +110,7 @@ fn is_time(word: &str) -> bool {
 }
 
 /// `@shop/web:build:`, as runners of tasks in many packages put it.
-fn is_task(word: &str) -> bool {
+fn is_task_prefix(word: &str) -> bool {
     let Some(name) = word.strip_suffix(':') else {
         return false;
     };
@@ -124,7 +124,7 @@ fn is_task(word: &str) -> bool {
 }
 
 /// `db-1`, as compose puts it before a bar.
-fn is_container(word: &str) -> bool {
+fn is_container_name(word: &str) -> bool {
     word.starts_with(|sign: char| sign.is_ascii_alphabetic())
         && word
             .chars()
@@ -138,22 +138,22 @@ mod tests {
     #[test]
     fn colours_and_titles_of_a_terminal_go() {
         let text = "\u{1b}[0m\u{1b}[1;31merror\u{1b}[0m: no\u{1b}]0;title\u{7} way";
-        assert_eq!(lines(text), ["error: no way"]);
+        assert_eq!(plain_lines(text), ["error: no way"]);
     }
 
     #[test]
     fn of_a_line_written_over_the_last_stays() {
-        assert_eq!(lines("10 %\r50 %\rdone\r\nnext"), ["done", "next"]);
+        assert_eq!(plain_lines("10 %\r50 %\rdone\r\nnext"), ["done", "next"]);
     }
 
     #[test]
     fn a_sequence_without_an_end_takes_no_other_line() {
-        assert_eq!(lines("a\u{1b}[12\nb"), ["a", "b"]);
+        assert_eq!(plain_lines("a\u{1b}[12\nb"), ["a", "b"]);
     }
 
     #[track_caller]
     fn check(line: &str, expected: &str) {
-        assert_eq!(bare(line), expected);
+        assert_eq!(strip_runner_prefix(line), expected);
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! stems, identifiers whole and by their parts, neighbours joined (so that
 //! `health check`, `health-check` and `healthcheck` meet), numbers that may be
 //! codes, and the families of ways to say one thing. Nothing here weighs: how
-//! much a kind counts stands in [`Kind::weight`], how rare a token is, the
+//! much a kind counts stands in [`TokenKind::weight`], how rare a token is, the
 //! store knows.
 
 use std::collections::HashSet;
@@ -15,7 +15,7 @@ use super::stem::stem;
 
 /// What kind of token it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Kind {
+pub enum TokenKind {
     /// A name with parts, or a code: `max_connections`, `E0382`.
     Identifier,
     /// A word.
@@ -30,7 +30,7 @@ pub enum Kind {
     Common,
 }
 
-impl Kind {
+impl TokenKind {
     /// How much one of this kind counts, beside a word. The order was known
     /// before; the figures are round and hardly matter: doubling or halving
     /// one of them moves recall by less than a hundredth.
@@ -46,69 +46,69 @@ impl Kind {
     }
 
     /// Whether it is a word or a name that the text itself holds.
-    pub(crate) fn is_said(self) -> bool {
+    pub(crate) fn is_literal(self) -> bool {
         matches!(self, Self::Identifier | Self::Word | Self::Common)
     }
 }
 
 /// One token of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Token {
+pub struct RecallToken {
     /// What is compared.
     pub text: String,
     /// What kind it is.
-    pub kind: Kind,
+    pub kind: TokenKind,
     /// How the text has it.
     pub said: String,
 }
 
 /// The tokens of a line, in its order.
 #[must_use]
-pub fn tokens(line: &str) -> Vec<Token> {
-    let pieces = pieces(line);
+pub fn tokenize(line: &str) -> Vec<RecallToken> {
+    let pieces = split_pieces(line);
     let mut tokens = Vec::with_capacity(pieces.len() * 2);
-    let mut before: Option<&Piece> = None;
+    let mut before: Option<&TokenPiece> = None;
     for piece in &pieces {
         let kind = match piece.part {
-            Part::Whole => Kind::Identifier,
-            Part::Number => Kind::Number,
-            Part::Word if stop_words().contains(piece.said.as_str()) => continue,
-            Part::Word if common_words().contains(&piece.text) => Kind::Common,
-            Part::Word => Kind::Word,
+            PieceKind::Whole => TokenKind::Identifier,
+            PieceKind::Number => TokenKind::Number,
+            PieceKind::Word if stop_words().contains(piece.said.as_str()) => continue,
+            PieceKind::Word if common_words().contains(&piece.text) => TokenKind::Common,
+            PieceKind::Word => TokenKind::Word,
         };
-        tokens.push(Token {
+        tokens.push(RecallToken {
             text: piece.text.clone(),
             kind,
             said: piece.said.clone(),
         });
-        if kind == Kind::Identifier {
+        if kind == TokenKind::Identifier {
             continue;
         }
         if let Some(first) = before
-            && !(kind == Kind::Common && common_words().contains(&first.text))
+            && !(kind == TokenKind::Common && common_words().contains(&first.text))
         {
-            tokens.push(Token {
+            tokens.push(RecallToken {
                 text: format!("{}{}", first.text, piece.text),
-                kind: Kind::Pair,
+                kind: TokenKind::Pair,
                 said: format!("{} {}", first.said, piece.said),
             });
         }
         before = Some(piece);
     }
-    tokens.extend(family::of(&pieces));
+    tokens.extend(family::families_of_pieces(&pieces));
     tokens
 }
 
 /// A part of a text before it is judged.
 #[derive(Debug)]
-pub(super) struct Piece {
+pub(super) struct TokenPiece {
     pub(super) text: String,
-    pub(super) part: Part,
+    pub(super) part: PieceKind,
     said: String,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum PieceKind {
     /// A word, or a part of a name.
     Word,
     /// A name with parts as a whole.
@@ -118,25 +118,27 @@ pub(super) enum Part {
 }
 
 /// The words, names and numbers of a line, those that say nothing among them.
-pub(super) fn pieces(line: &str) -> Vec<Piece> {
+pub(super) fn split_pieces(line: &str) -> Vec<TokenPiece> {
     let mut pieces = Vec::new();
-    for chunk in line.split(|sign: char| !is_inside(sign) && !is_joint(sign)) {
-        let chunk = chunk.trim_matches(is_joint);
+    for chunk in line.split(|sign: char| !is_name_char(sign) && !is_joint_char(sign)) {
+        let chunk = chunk.trim_matches(is_joint_char);
         let names: Vec<&str> = chunk
-            .split(is_joint)
+            .split(is_joint_char)
             .filter(|name| !name.is_empty())
             .collect();
-        if is_date(&names) || is_random(&names) {
+        if is_date(&names) || is_uuid(&names) {
             continue;
         }
         for name in &names {
-            take_name(name, &mut pieces);
+            push_name_pieces(name, &mut pieces);
         }
         // A path is known by its last name; as a whole it is of one machine.
         if !chunk.contains(['/', '\\']) {
-            for name in chunk.split(|sign| is_joint(sign) && sign != '-') {
-                if name.trim_matches('-').contains('-') && !is_hex(&name.replace('-', "")) {
-                    pieces.push(Piece::whole(name));
+            for name in chunk.split(|sign| is_joint_char(sign) && sign != '-') {
+                if name.trim_matches('-').contains('-')
+                    && !is_hash_or_address(&name.replace('-', ""))
+                {
+                    pieces.push(TokenPiece::from_whole_name(name));
                 }
             }
         }
@@ -144,60 +146,60 @@ pub(super) fn pieces(line: &str) -> Vec<Piece> {
     pieces
 }
 
-fn is_inside(sign: char) -> bool {
+fn is_name_char(sign: char) -> bool {
     sign.is_alphanumeric() || sign == '_'
 }
 
-fn is_joint(sign: char) -> bool {
+fn is_joint_char(sign: char) -> bool {
     matches!(sign, '-' | '.' | '\'' | '/' | ':' | '@' | '$' | '+' | '\\')
 }
 
-fn take_name(name: &str, pieces: &mut Vec<Piece>) {
+fn push_name_pieces(name: &str, pieces: &mut Vec<TokenPiece>) {
     if name.bytes().all(|byte| byte.is_ascii_digit()) {
         if (3..=6).contains(&name.len()) {
-            pieces.push(Piece {
+            pieces.push(TokenPiece {
                 text: name.to_owned(),
-                part: Part::Number,
+                part: PieceKind::Number,
                 said: name.to_owned(),
             });
         }
         return;
     }
-    if is_hex(name) {
+    if is_hash_or_address(name) {
         return;
     }
-    let parts = parts(name);
+    let parts = split_name(name);
     if parts.len() > 1 {
-        pieces.push(Piece::whole(name));
+        pieces.push(TokenPiece::from_whole_name(name));
     }
-    if is_code(name) {
+    if is_error_code(name) {
         return;
     }
     for part in parts {
         if part.chars().count() >= 2 && !part.starts_with(|sign: char| sign.is_numeric()) {
             let said = part.to_lowercase();
-            pieces.push(Piece {
+            pieces.push(TokenPiece {
                 text: stem(&said),
-                part: Part::Word,
+                part: PieceKind::Word,
                 said,
             });
         }
     }
 }
 
-impl Piece {
-    fn whole(name: &str) -> Self {
+impl TokenPiece {
+    fn from_whole_name(name: &str) -> Self {
         let signs = name.chars().filter(|sign| sign.is_alphanumeric());
         Self {
             text: signs.flat_map(char::to_lowercase).collect(),
-            part: Part::Whole,
+            part: PieceKind::Whole,
             said: name.trim_matches('-').to_owned(),
         }
     }
 }
 
 /// The parts of a name: `maxConnections`, `MAX_CONNECTIONS`, `utf8`.
-fn parts(name: &str) -> Vec<&str> {
+fn split_name(name: &str) -> Vec<&str> {
     let mut parts = Vec::new();
     for run in name.split('_').filter(|run| !run.is_empty()) {
         let signs: Vec<(usize, char)> = run.char_indices().collect();
@@ -223,7 +225,7 @@ fn parts(name: &str) -> Vec<&str> {
 }
 
 /// Capital letters and then digits: `E0502`, `TS2322`, `SQLSTATE42P01` is none.
-pub(super) fn is_code(name: &str) -> bool {
+pub(super) fn is_error_code(name: &str) -> bool {
     let digits = name.trim_start_matches(|sign: char| sign.is_ascii_uppercase());
     let letters = name.len() - digits.len();
     (1..=8).contains(&letters)
@@ -232,7 +234,7 @@ pub(super) fn is_code(name: &str) -> bool {
 }
 
 /// Digits of a hash or of an address: at least seven, not all of them letters.
-fn is_hex(name: &str) -> bool {
+fn is_hash_or_address(name: &str) -> bool {
     let digits = name.strip_prefix("0x").unwrap_or(name);
     digits.len() >= 7
         && digits.bytes().all(|byte| byte.is_ascii_hexdigit())
@@ -257,7 +259,7 @@ fn is_date(names: &[&str]) -> bool {
 }
 
 /// A UUID.
-fn is_random(names: &[&str]) -> bool {
+fn is_uuid(names: &[&str]) -> bool {
     let lengths = [8, 4, 4, 4, 12];
     names.len() == lengths.len()
         && names.iter().zip(lengths).all(|(name, length)| {
@@ -271,14 +273,14 @@ pub(super) fn is_stop_word(word: &str) -> bool {
 }
 
 /// Whether a stem is that of a word which stands in any text about programs.
-pub(super) fn is_everyday(stem: &str) -> bool {
+pub(super) fn is_common_word(stem: &str) -> bool {
     common_words().contains(stem)
 }
 
 /// Whether a word is a date, a hash or a random id: of one run or one machine.
-pub(super) fn is_dated_or_random(word: &str) -> bool {
-    let names: Vec<&str> = word.split(is_joint).collect();
-    is_date(&names) || is_random(&names) || is_hex(word)
+pub(super) fn is_run_specific(word: &str) -> bool {
+    let names: Vec<&str> = word.split(is_joint_char).collect();
+    is_date(&names) || is_uuid(&names) || is_hash_or_address(word)
 }
 
 /// Words that hold a sentence together.
@@ -303,8 +305,8 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(line: &str, kind: Kind, expected: &[&str]) {
-        let all = tokens(line);
+    fn check(line: &str, kind: TokenKind, expected: &[&str]) {
+        let all = tokenize(line);
         let found = all.iter().filter(|token| token.kind == kind);
         let found: Vec<&str> = found.map(|token| token.text.as_str()).collect();
         assert_eq!(found, expected, "{line}");
@@ -313,58 +315,62 @@ mod tests {
     #[test]
     fn a_name_is_kept_whole_and_in_parts() {
         for name in ["maxConnections", "MAX_CONNECTIONS", "max-connections"] {
-            check(name, Kind::Identifier, &["maxconnections"]);
-            check(name, Kind::Word, &["max", "connect"]);
+            check(name, TokenKind::Identifier, &["maxconnections"]);
+            check(name, TokenKind::Word, &["max", "connect"]);
         }
-        check("HTTPServerError", Kind::Word, &["server"]);
+        check("HTTPServerError", TokenKind::Word, &["server"]);
     }
 
     #[test]
     fn neighbours_meet_the_word_that_they_make() {
-        check("health check", Kind::Pair, &["healthcheck"]);
-        check("healthcheck", Kind::Word, &["healthcheck"]);
-        check("test the file", Kind::Pair, &[]);
+        check("health check", TokenKind::Pair, &["healthcheck"]);
+        check("healthcheck", TokenKind::Word, &["healthcheck"]);
+        check("test the file", TokenKind::Pair, &[]);
     }
 
     #[test]
     fn a_code_is_one_thing() {
         check(
             "error[E0382]: TS2322",
-            Kind::Identifier,
+            TokenKind::Identifier,
             &["e0382", "ts2322"],
         );
-        check("error[E0382]", Kind::Word, &[]);
+        check("error[E0382]", TokenKind::Word, &[]);
     }
 
     #[test]
     fn what_is_of_one_run_or_one_machine_goes() {
         let line =
             "2026-01-31T10:00:00Z 3f2a91bc04 9f1c2d3e-0001-4abc-8def-0123456789ab 0x7ffdc0de";
-        assert_eq!(tokens(line), []);
-        check("/src/app/retry.rs:12:7", Kind::Identifier, &[]);
-        check("/src/app/retry.rs:12:7", Kind::Word, &["retri"]);
+        assert_eq!(tokenize(line), []);
+        check("/src/app/retry.rs:12:7", TokenKind::Identifier, &[]);
+        check("/src/app/retry.rs:12:7", TokenKind::Word, &["retri"]);
     }
 
     #[test]
     fn numbers_that_may_be_codes_stay() {
-        check("returned 401 after 12 s", Kind::Number, &["401"]);
+        check("returned 401 after 12 s", TokenKind::Number, &["401"]);
     }
 
     #[test]
     fn ways_to_say_one_thing_meet() {
         check(
             "listen EADDRINUSE: :::8080",
-            Kind::Family,
+            TokenKind::Family,
             &["=addr-in-use"],
         );
-        check("Address already in use", Kind::Family, &["=addr-in-use"]);
+        check(
+            "Address already in use",
+            TokenKind::Family,
+            &["=addr-in-use"],
+        );
     }
 
     #[test]
     fn other_alphabets_are_words_too() {
         check(
             "Größe überschritten",
-            Kind::Word,
+            TokenKind::Word,
             &["größe", "überschritten"],
         );
     }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Recovery, Rule};
-use crate::attempt::{Context, RecoveryAction};
+use crate::attempt::{AttemptContext, RecoveryAction};
 use crate::item::ItemRow;
 
 /// So often in a row an item goes on by a recovery alone. Then, however good
@@ -13,7 +13,7 @@ pub const FOLLOWED_MAX: u32 = 3;
 
 /// What the next attempt at an item follows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Followed {
+pub struct FollowedRecovery {
     /// What was decided.
     pub action: RecoveryAction,
     /// Which rule said so.
@@ -29,10 +29,10 @@ pub struct Followed {
     pub times: u32,
 }
 
-impl Followed {
+impl FollowedRecovery {
     /// What is followed of a recovery.
     #[must_use]
-    pub fn of(recovery: &Recovery, times: u32) -> Self {
+    pub fn from_recovery(recovery: &Recovery, times: u32) -> Self {
         Self {
             action: recovery.action,
             rule: recovery.rule,
@@ -44,23 +44,23 @@ impl Followed {
 
     /// Whether it is something that the memory has, to be told to the agent.
     #[must_use]
-    pub fn is_remembered(&self) -> bool {
-        self.action == RecoveryAction::Retry && self.rule.is_remembered()
+    pub fn is_from_memory(&self) -> bool {
+        self.action == RecoveryAction::Retry && self.rule.is_from_memory()
     }
 }
 
 impl Rule {
     /// Whether it rests on something that is remembered.
     #[must_use]
-    pub fn is_remembered(self) -> bool {
+    pub fn is_from_memory(self) -> bool {
         matches!(self, Self::ResolvedBlocker | Self::KnownWorkaround)
     }
 
     /// Whether a retry by it is worth an attempt of its own, where the plan has
     /// no retry left: the next attempt is told what the last one did not know.
     #[must_use]
-    pub fn has_news(self) -> bool {
-        self.is_remembered() || self == Self::InCircles
+    pub fn has_new_guidance(self) -> bool {
+        self.is_from_memory() || self == Self::InCircles
     }
 }
 
@@ -68,7 +68,7 @@ impl Recovery {
     /// What was considered, a short line each: for whoever is asked. That a
     /// person could be asked, and that nothing is known, they see without it.
     #[must_use]
-    pub fn considered(&self) -> Vec<String> {
+    pub fn describe_considered(&self) -> Vec<String> {
         let ours = |action| action != RecoveryAction::Manual;
         let not = self.rejected.iter().filter(|no| ours(no.action));
         let not = not.map(|no| format!("not {}: {}", no.action, no.why));
@@ -81,14 +81,14 @@ impl Recovery {
 /// What an attempt at an item starts from. `done` names what the item waited
 /// for and is done; none where that is not known.
 #[must_use]
-pub fn started_from(item: &ItemRow, done: Option<Vec<String>>) -> Context {
+pub fn context_of_item(item: &ItemRow, done: Option<Vec<String>>) -> AttemptContext {
     let followed = item.recovery.as_ref();
-    Context {
+    AttemptContext {
         retry_count: (item.retries > 0).then_some(u64::from(item.retries)),
         previous_failure_reason: item.error.clone(),
         recovery_action: followed.map(|followed| followed.action),
         recovery_guidance: followed.map(|followed| followed.guidance.clone()),
         dependencies_completed: done.filter(|done| !done.is_empty()),
-        ..Context::default()
+        ..AttemptContext::default()
     }
 }

@@ -2,20 +2,20 @@
 
 use jiff::Timestamp;
 
-use super::spending::with_live;
-use super::{Doing, Effect, Ending, LaneEnd, MergeEnd, OpeningEnd, RunLoop};
+use super::spending::with_live_usage;
+use super::{Effect, LaneEnd, LoopState, MergeEnd, PullRequestOpenEnd, RunLoop, RunLoopEnding};
 use crate::attempt::{Outcome, Report};
 use crate::command::Command;
 use crate::gate::GateReport;
 use crate::id::{AttemptId, Node};
-use crate::lane::unit_of;
+use crate::lane::unit_of_node;
 use crate::recover::Recovery;
 use crate::trouble::Trouble;
 use crate::usage::Usage;
 
 /// Work on an item that was started and whose end the loop has not taken in.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct UnderWay {
+pub(super) struct OngoingWork {
     /// The token with which the item was taken.
     pub(super) fence: u64,
     /// What its agent has used so far; none for a gate and for a commit.
@@ -30,7 +30,7 @@ pub(super) struct UnderWay {
 
 /// How work on an item ended.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum End {
+pub(super) enum WorkEnd {
     Agent {
         attempt: AttemptId,
         node: Node,
@@ -63,13 +63,13 @@ pub(super) enum End {
     },
     Opening {
         node: Node,
-        end: OpeningEnd,
+        end: PullRequestOpenEnd,
         /// When it ended.
         at: Timestamp,
     },
 }
 
-impl End {
+impl WorkEnd {
     fn node(&self) -> &Node {
         match self {
             Self::Agent { node, .. }
@@ -86,8 +86,8 @@ impl End {
 
 impl RunLoop {
     /// Notes what an effect starts as under way. Nothing else is on the way then.
-    pub(super) fn under_way(&mut self, effect: Effect) -> Vec<Effect> {
-        self.doing = Doing::Busy;
+    pub(super) fn record_start(&mut self, effect: Effect) -> Vec<Effect> {
+        self.doing = LoopState::Busy;
         if let Effect::StartAgent { node, .. }
         | Effect::SettleAgent { node, .. }
         | Effect::RunGate { node, .. }
@@ -102,8 +102,8 @@ impl RunLoop {
         | Effect::MoveTarget { node } = &effect
         {
             let is_agent = matches!(effect, Effect::StartAgent { .. });
-            let work = UnderWay {
-                fence: self.fence(node),
+            let work = OngoingWork {
+                fence: self.fence_of_item(node),
                 live: is_agent.then(Usage::default),
                 is_merge: matches!(
                     effect,
@@ -114,7 +114,7 @@ impl RunLoop {
                         | Effect::FollowPullRequest { .. }
                         | Effect::MoveTarget { .. }
                 ),
-                ..UnderWay::default()
+                ..OngoingWork::default()
             };
             self.under_way.insert(node.clone(), work);
         }
@@ -122,72 +122,72 @@ impl RunLoop {
     }
 
     /// The token with which the item was taken last, as far as the loop knows.
-    fn fence(&self, node: &Node) -> u64 {
+    fn fence_of_item(&self, node: &Node) -> u64 {
         let item = self.tables.item(self.run, node);
         item.map_or(0, |item| item.fence)
     }
 
     /// Takes an end in, now or when what is on the way has been answered.
-    pub(super) fn ended(&mut self, end: End) -> Vec<Effect> {
+    pub(super) fn handle_end(&mut self, end: WorkEnd) -> Vec<Effect> {
         match self.doing {
-            Doing::Looking | Doing::Committing(_) => {
+            LoopState::Looking | LoopState::Committing(_) => {
                 self.ended.push_back(end);
                 Vec::new()
             }
-            Doing::Busy | Doing::Waiting | Doing::Finished => self.take_end(end),
+            LoopState::Busy | LoopState::Waiting | LoopState::Finished => self.apply_end(end),
         }
     }
 
     /// Goes on after a command: with an end that came meanwhile, or a look.
-    pub(super) fn go_on(&mut self) -> Vec<Effect> {
-        match self.next_end() {
+    pub(super) fn continue_loop(&mut self) -> Vec<Effect> {
+        match self.apply_next_end() {
             Some(effects) => effects,
-            None => self.look(),
+            None => self.start_look(),
         }
     }
 
     /// What follows from an end that came while something else was on the way.
-    pub(super) fn next_end(&mut self) -> Option<Vec<Effect>> {
+    pub(super) fn apply_next_end(&mut self) -> Option<Vec<Effect>> {
         let end = self.ended.pop_front()?;
-        Some(self.take_end(end))
+        Some(self.apply_end(end))
     }
 
-    fn take_end(&mut self, end: End) -> Vec<Effect> {
+    fn apply_end(&mut self, end: WorkEnd) -> Vec<Effect> {
         let work = self.under_way.remove(end.node());
         if self.closing.is_some() {
-            return self.close();
+            return self.finish_when_idle();
         }
         let Some(work) = work else {
             return Vec::new();
         };
         let fence = work.fence;
         match end {
-            End::Agent {
+            WorkEnd::Agent {
                 attempt,
                 node,
                 report,
                 recovery,
             } => {
-                let report = with_live(report, work);
+                let report = with_live_usage(report, work);
                 let item = self.tables.item(self.run, &node);
-                let cannot_wait = item.is_some_and(|item| report.cannot_wait_at(item));
+                let cannot_wait = item.is_some_and(|item| report.is_rate_limited_at_parent(item));
                 // Alone it interrupts the run, which says it.
-                if report.cannot_start || (cannot_wait && self.has_others()) {
+                if report.cannot_start || (cannot_wait && self.has_other_runners()) {
                     let of_service = cannot_wait.then_some(Trouble::RateLimit);
                     let ending = |error| match report.trouble.or(of_service) {
-                        Some(trouble) => Ending::TurnedAway(trouble, error),
-                        None => Ending::CannotStart(error),
+                        Some(trouble) => RunLoopEnding::TurnedAway(trouble, error),
+                        None => RunLoopEnding::CannotStart(error),
                     };
                     self.cannot_start = report.error.clone().map(ending);
                 }
                 self.end_attempt(attempt, (node, fence), report, recovery)
             }
-            End::Gate {
+            WorkEnd::Gate {
                 node,
                 report,
                 recovery,
             } => self.end_gate((node, fence), report, recovery),
-            End::Commit { node, result } => {
+            WorkEnd::Commit { node, result } => {
                 let (run, token) = (self.run, self.token);
                 let command = Command::EndCommit {
                     run,
@@ -196,48 +196,48 @@ impl RunLoop {
                     fence,
                     result,
                 };
-                self.commit(command, None)
+                self.start_commit(command, None)
             }
-            End::CommitStopped { .. } => self.look(),
-            End::Lane { node, end } => self.end_lane(&node, end),
-            End::WorkLost { node, why } => {
-                let node = unit_of(&node);
+            WorkEnd::CommitStopped { .. } => self.start_look(),
+            WorkEnd::Lane { node, end } => self.apply_lane_end(&node, end),
+            WorkEnd::WorkLost { node, why } => {
+                let node = unit_of_node(&node);
                 let command = Command::LoseWork {
                     run: self.run,
                     token: self.token,
-                    fence: self.fence(&node),
+                    fence: self.fence_of_item(&node),
                     node,
                     why,
                 };
-                self.commit(command, None)
+                self.start_commit(command, None)
             }
-            End::Merge { node, end } => self.end_merge((node, fence), end),
-            End::Opening { node, end, at } => self.end_opening(at, node, end),
+            WorkEnd::Merge { node, end } => self.apply_merge_end((node, fence), end),
+            WorkEnd::Opening { node, end, at } => self.apply_opening_end(at, node, end),
         }
     }
 
     /// The reason to stop came while the intent was being stored: nothing is
     /// started any more, and the intent gets its outcome.
-    pub(super) fn take_back_attempt(&mut self, attempt: AttemptId, node: Node) -> Vec<Effect> {
+    pub(super) fn cancel_attempt(&mut self, attempt: AttemptId, node: Node) -> Vec<Effect> {
         // Nothing was started, so nothing was changed.
         let row = self.tables.attempt(attempt);
         let tree = row.and_then(|row| row.tree.clone());
         let report = Box::new(Report {
             tree_before: tree.clone(),
             tree_after: tree,
-            ..Report::bare(Outcome::Interrupted)
+            ..Report::with_outcome(Outcome::Interrupted)
         });
-        let fence = self.fence(&node);
+        let fence = self.fence_of_item(&node);
         self.end_attempt(attempt, (node, fence), report, None)
     }
 
     /// The gate was not run, or nobody knows how it ended: it is run again.
-    pub(super) fn take_back_gate(&mut self, node: Node) -> Vec<Effect> {
+    pub(super) fn cancel_gate(&mut self, node: Node) -> Vec<Effect> {
         let report = GateReport {
             interrupted: true,
             ..GateReport::default()
         };
-        let fence = self.fence(&node);
+        let fence = self.fence_of_item(&node);
         self.end_gate((node, fence), report, None)
     }
 
@@ -263,7 +263,7 @@ impl RunLoop {
             recovery,
             claimed,
         };
-        self.commit(command, None)
+        self.start_commit(command, None)
     }
 
     fn end_gate(
@@ -281,7 +281,7 @@ impl RunLoop {
             report,
             recovery,
         };
-        self.commit(command, None)
+        self.start_commit(command, None)
     }
 
     /// Ends what works on an item, if something does.
@@ -295,15 +295,15 @@ impl RunLoop {
     }
 
     /// Ends all that works.
-    pub(super) fn stop_all(&mut self, kill: bool) -> Vec<Effect> {
+    pub(super) fn stop_all_work(&mut self, kill: bool) -> Vec<Effect> {
         let nodes = self.under_way.keys().cloned();
         nodes.map(|node| Effect::StopWork { node, kill }).collect()
     }
 
     /// Ends what works on items that a person leaves out, once.
-    pub(super) fn stop_what_is_left_out(&mut self) -> Vec<Effect> {
+    pub(super) fn stop_skipped_work(&mut self) -> Vec<Effect> {
         let nodes = self.under_way.iter();
-        let nodes = nodes.filter(|(node, work)| !work.is_left_out && self.is_to_be_skipped(node));
+        let nodes = nodes.filter(|(node, work)| !work.is_left_out && self.should_be_skipped(node));
         let nodes: Vec<Node> = nodes.map(|(node, _)| node.clone()).collect();
         for node in &nodes {
             if let Some(work) = self.under_way.get_mut(node) {
@@ -316,22 +316,22 @@ impl RunLoop {
 
     /// The invocation is over, as soon as nothing is under way any more. What
     /// still ends then gets no outcome: the next runner settles it.
-    pub(super) fn finish(&mut self, ending: Ending) -> Vec<Effect> {
+    pub(super) fn start_finish(&mut self, ending: RunLoopEnding) -> Vec<Effect> {
         for end in std::mem::take(&mut self.ended) {
             self.under_way.remove(end.node());
         }
         self.closing = Some(ending);
-        let mut effects = self.stop_all(false);
-        effects.extend(self.close());
+        let mut effects = self.stop_all_work(false);
+        effects.extend(self.finish_when_idle());
         effects
     }
 
-    fn close(&mut self) -> Vec<Effect> {
+    fn finish_when_idle(&mut self) -> Vec<Effect> {
         if !self.under_way.is_empty() {
-            self.doing = Doing::Busy;
+            self.doing = LoopState::Busy;
             return Vec::new();
         }
-        self.doing = Doing::Finished;
+        self.doing = LoopState::Finished;
         let ending = self.closing.take();
         ending.map(Effect::Finish).into_iter().collect()
     }

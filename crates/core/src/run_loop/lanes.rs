@@ -8,14 +8,14 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 
-use super::ends::UnderWay;
-use super::{Doing, Effect, Ending, LaneEnd, MergeEnd, RunLoop, is_left_open};
+use super::ends::OngoingWork;
+use super::{Effect, LaneEnd, LoopState, MergeEnd, RunLoop, RunLoopEnding, has_unsettled_work};
 use crate::command::Command;
 use crate::id::Node;
 use crate::item::{ItemRow, Stage};
-use crate::lane::{LanesRow, begun, unit_of};
+use crate::lane::{LanesRow, count_begun_tasks, unit_of_node};
 use crate::merge::{MergeReturn, MergeState, MergeStep};
-use crate::run::{Request, RunRow, RunState};
+use crate::run::{RunRow, RunState, RunnerRequest};
 
 impl RunLoop {
     /// How many workers have something to do.
@@ -28,11 +28,11 @@ impl RunLoop {
     /// if its run is worked on in lanes.
     pub(super) fn is_in_lane(&self, item: &ItemRow) -> bool {
         let in_lanes = self.run().is_some_and(|row| row.lanes.is_some());
-        !in_lanes || self.is_mine(&unit_of(&item.node))
+        !in_lanes || self.has_own_lane(&unit_of_node(&item.node))
     }
 
     /// Whether this runner gave the unit the lane that it has, and it is ready.
-    fn is_mine(&self, unit: &Node) -> bool {
+    fn has_own_lane(&self, unit: &Node) -> bool {
         let unit = self.tables.item(self.run, unit);
         let lane = unit.and_then(ItemRow::lane);
         lane.is_some_and(|lane| {
@@ -42,17 +42,17 @@ impl RunLoop {
     }
 
     /// Whether units may get lanes: nobody wants the runner to stop.
-    pub(super) fn may_take_lanes(&self) -> bool {
+    pub(super) fn can_take_lanes(&self) -> bool {
         let row = self.run();
         let runs = row.is_some_and(|row| row.state == RunState::Running);
         let asked = row.and_then(|row| row.asked.as_ref());
-        let stops = asked.is_some_and(|asked| asked.request == Request::Stop);
+        let stops = asked.is_some_and(|asked| asked.request == RunnerRequest::Stop);
         runs && !stops && self.stopping.is_none()
     }
 
     /// Whether this runner holds the run, and not one that it has joined.
     #[must_use]
-    pub fn holds_run(&self) -> bool {
+    pub fn is_holder(&self) -> bool {
         let holder = self.run().and_then(|row| row.holder.as_ref());
         holder.is_none_or(|holder| holder.token == self.token) && !self.has_joined()
     }
@@ -65,21 +65,21 @@ impl RunLoop {
 
     /// Whether other runners work on the run as well.
     #[must_use]
-    pub fn has_others(&self) -> bool {
+    pub fn has_other_runners(&self) -> bool {
         self.run().is_some_and(|row| !row.joined.is_empty())
     }
 
     /// Whether another runner has the lane of the unit.
-    pub(super) fn is_of_other(&self, unit: &Node) -> bool {
+    pub(super) fn is_in_other_lane(&self, unit: &Node) -> bool {
         let lane = self.tables.item(self.run, unit).and_then(ItemRow::lane);
         let by = lane.map(|lane| lane.by).filter(|by| *by != self.token);
         by.is_some_and(|by| self.run().is_some_and(|row| row.has_runner(by)))
     }
 
     /// Whether another runner has a lane, in which something may be under way.
-    pub(super) fn others_have_lanes(&self) -> bool {
+    pub(super) fn has_other_lanes(&self) -> bool {
         let lanes = self.run().and_then(|row| row.lanes.as_deref());
-        lanes.is_some_and(|lanes| lanes.held.values().any(|unit| self.is_of_other(unit)))
+        lanes.is_some_and(|lanes| lanes.held.values().any(|unit| self.is_in_other_lane(unit)))
     }
 
     /// Whether this runner has to leave the unit alone: another one has its lane, or
@@ -87,50 +87,51 @@ impl RunLoop {
     fn is_barred(&self, unit: &Node) -> bool {
         let lane = self.tables.item(self.run, unit).and_then(ItemRow::lane);
         let is_mine = lane.is_none_or(|lane| lane.by == self.token);
-        self.is_of_other(unit) || !(is_mine || self.holds_run())
+        self.is_in_other_lane(unit) || !(is_mine || self.is_holder())
     }
 
-    pub(super) fn take_lane(&mut self, node: &Node) -> Vec<Effect> {
-        let node = unit_of(node);
+    pub(super) fn start_lane(&mut self, node: &Node) -> Vec<Effect> {
+        let node = unit_of_node(node);
         let prepare = Effect::PrepareLane { node: node.clone() };
         let lane = self.tables.item(self.run, &node).and_then(ItemRow::lane);
         if lane.is_some_and(|lane| lane.by == self.token) {
-            return self.start_beside(prepare);
+            return self.start_and_continue(prepare);
         }
-        self.doing = Doing::Committing(Some(Box::new(prepare)));
+        self.doing = LoopState::Committing(Some(Box::new(prepare)));
         vec![Effect::LaneIntent { node }]
     }
 
     /// The units at which something is under way.
     pub(super) fn busy_units(&self) -> BTreeSet<Node> {
-        self.under_way.keys().map(unit_of).collect()
+        self.under_way.keys().map(unit_of_node).collect()
     }
 
     /// Whether the item can be worked on, now or when its time comes. What it
     /// depends on in another unit has to be merged, unless a runner that died left a
     /// check or a commit of it open: no lane is left before that has an end.
     fn is_startable(&self, item: &ItemRow) -> bool {
-        let unit = unit_of(&item.node);
+        let unit = unit_of_node(&item.node);
         let is_merged = |on: &Node| {
-            let of = unit_of(on);
+            let of = unit_of_node(on);
             let row = self.tables.item(self.run, &of);
             let policy = self.run().map(|row| &row.policy);
-            let passes = |row: &ItemRow| policy.is_none_or(|policy| policy.lets_pass(row.state));
+            let passes =
+                |row: &ItemRow| policy.is_none_or(|policy| policy.can_proceed_after(row.state));
             of == unit || row.is_none_or(passes)
         };
         let above = item.node.ancestors();
         let above = above.filter_map(|node| self.tables.item(self.run, &node));
         let mut line = std::iter::once(item).chain(above);
         item.is_actionable()
-            && !item.is_held_by_wait()
-            && !self.is_to_be_taken(item)
+            && !item.has_open_wait()
+            && !self.is_to_be_adopted(item)
             && item.stage != Stage::Merge
-            && (is_left_open(item) || line.all(|row| row.depends_on.iter().all(is_merged)))
+            && (has_unsettled_work(item) || line.all(|row| row.depends_on.iter().all(is_merged)))
     }
 
     /// The item to be worked on next: of a unit that has a lane, or of one that
     /// can get one.
-    pub(super) fn next_in_lanes(
+    pub(super) fn next_item_in_lanes(
         &self,
         lanes: &LanesRow,
         now: Timestamp,
@@ -144,7 +145,7 @@ impl RunLoop {
         busy.extend(barred);
         let held = lanes.held.values().filter(|unit| !busy.contains(*unit));
         let units = held.filter_map(|unit| self.tables.item(self.run, unit));
-        let mut in_lanes = units.flat_map(|unit| self.tables.unit_items(unit));
+        let mut in_lanes = units.flat_map(|unit| self.tables.items_of_unit(unit));
         let next = in_lanes.find(|item| is_due(item) && may_begin(item) && self.is_startable(item));
         if next.is_some() {
             return next;
@@ -154,25 +155,25 @@ impl RunLoop {
         let (tasks, invocation) = self
             .run()
             .map_or((0, 0), |row| (row.tasks, row.invocations));
-        let tasks = begun(tasks, lanes.begun(invocation));
+        let tasks = count_begun_tasks(tasks, lanes.count_begun_units(invocation));
         let max = self.run().and_then(|row| row.limits.tasks_max);
         let may_take = has_room && max.is_none_or(|max| tasks < max);
         let fits = |item: &ItemRow| {
             if !may_begin(item) {
                 return false;
             }
-            let unit = unit_of(&item.node);
+            let unit = unit_of_node(&item.node);
             let may_be_taken =
-                may_take && self.has_target(&unit) && !self.is_about_files_at_work(lanes, &unit);
+                may_take && self.has_target(&unit) && !self.has_overlapping_work(lanes, &unit);
             !busy.contains(&unit) && (is_held(&unit) || may_be_taken) && self.is_startable(item)
         };
-        self.tables.next_at(self.run, now, fits)
+        self.tables.next_item_at(self.run, now, fits)
     }
 
     /// Whether a unit that is at work is about the same files.
-    fn is_about_files_at_work(&self, lanes: &LanesRow, unit: &Node) -> bool {
+    fn has_overlapping_work(&self, lanes: &LanesRow, unit: &Node) -> bool {
         let row = self.tables.item(self.run, unit);
-        row.is_some_and(|row| self.tables.overlapping(lanes, row).is_some())
+        row.is_some_and(|row| self.tables.find_overlapping_unit(lanes, row).is_some())
     }
 
     /// Whether there is a branch in the repository of the unit that its work goes to. An
@@ -181,33 +182,33 @@ impl RunLoop {
         let unit = self.tables.item(self.run, unit);
         let repository = unit.and_then(|unit| self.tables.repository_of(unit));
         self.run()
-            .is_some_and(|row| row.target_in(repository).is_some())
+            .is_some_and(|row| row.target_in_repository(repository).is_some())
     }
 
     /// Takes its lane from a unit that is over, or that waits for others or for
     /// people. One that a dead runner left is taken over first.
-    pub(super) fn leave_lanes(&mut self, row: &RunRow) -> Option<Vec<Effect>> {
+    pub(super) fn release_idle_lanes(&mut self, row: &RunRow) -> Option<Vec<Effect>> {
         let lanes = row.lanes.as_ref().filter(|_| self.stopping.is_none())?;
         let busy = self.busy_units();
         let is_free = |unit: &&Node| !busy.contains(*unit) && !self.is_barred(unit);
         let held = lanes.held.values().filter(is_free);
         let units = held.filter_map(|unit| self.tables.item(self.run, unit));
         let unit = units.into_iter().find(|unit| {
-            let mut below = self.tables.unit_items(unit);
-            let may_leave = self.is_mine(&unit.node) || self.may_take_lanes();
+            let mut below = self.tables.items_of_unit(unit);
+            let may_leave = self.has_own_lane(&unit.node) || self.can_take_lanes();
             may_leave && !below.any(|item| self.is_startable(item))
         })?;
         let node = unit.node.clone();
-        if !self.is_mine(&node) {
-            return Some(self.take_lane(&node));
+        if !self.has_own_lane(&node) {
+            return Some(self.start_lane(&node));
         }
-        Some(self.start_beside(Effect::SaveWork { node }))
+        Some(self.start_and_continue(Effect::SaveWork { node }))
     }
 
-    fn leave_lane(&mut self, node: &Node, saved: Option<String>) -> Vec<Effect> {
+    fn release_lane(&mut self, node: &Node, saved: Option<String>) -> Vec<Effect> {
         let unit = self.tables.item(self.run, node);
         let Some(lane) = unit.and_then(ItemRow::lane) else {
-            return self.look();
+            return self.start_look();
         };
         let command = Command::LeaveLane {
             run: self.run,
@@ -216,21 +217,21 @@ impl RunLoop {
             fence: lane.fence,
             saved,
         };
-        self.commit(command, None)
+        self.start_commit(command, None)
     }
 
-    pub(super) fn end_lane(&mut self, node: &Node, end: LaneEnd) -> Vec<Effect> {
+    pub(super) fn apply_lane_end(&mut self, node: &Node, end: LaneEnd) -> Vec<Effect> {
         match end {
-            LaneEnd::Saved(saved) => self.leave_lane(node, saved),
+            LaneEnd::Saved(saved) => self.release_lane(node, saved),
             LaneEnd::Prepared => {
                 let lane = self.tables.item(self.run, node).and_then(ItemRow::lane);
                 let fence = lane.map(|lane| lane.fence);
                 self.prepared
                     .extend(fence.map(|fence| (node.clone(), fence)));
-                self.look()
+                self.start_look()
             }
-            LaneEnd::Stopped => self.look(),
-            LaneEnd::Fault(why) => self.end_by_fault(why),
+            LaneEnd::Stopped => self.start_look(),
+            LaneEnd::Fault(why) => self.stop_by_fault(why),
         }
     }
 
@@ -238,25 +239,25 @@ impl RunLoop {
     /// none is being merged.
     pub(super) fn has_merge_to_begin(&self, now: Option<Timestamp>) -> bool {
         let lanes = self.run().and_then(|row| row.lanes.as_deref());
-        let is_merge = |work: &UnderWay| work.is_merge;
-        let is_due = |node: &Node| now.is_none_or(|now| !self.is_put_off(node, now));
+        let is_merge = |work: &OngoingWork| work.is_merge;
+        let is_due = |node: &Node| now.is_none_or(|now| !self.is_retry_pending(node, now));
         let is_queued = lanes.is_some_and(|lanes| lanes.queue.iter().any(is_due));
-        is_queued && self.holds_run() && !self.under_way.values().any(is_merge)
+        is_queued && self.is_holder() && !self.under_way.values().any(is_merge)
     }
 
     /// The first in the queue is taken a step further, unless one is already.
-    pub(super) fn next_merge(&mut self, now: Timestamp) -> Option<Vec<Effect>> {
+    pub(super) fn start_next_merge(&mut self, now: Timestamp) -> Option<Vec<Effect>> {
         if !self.has_merge_to_begin(Some(now)) {
             return None;
         }
         let lanes = self.run().and_then(|row| row.lanes.as_deref())?;
         let mut queued = lanes.queue.iter();
-        let first = queued.find(|node| !self.is_put_off(node, now));
+        let first = queued.find(|node| !self.is_retry_pending(node, now));
         let node = lanes.merging.as_ref().or(first)?.clone();
         if self.busy_units().contains(&node) {
             return None;
         }
-        if let Some(effects) = self.next_of_pull_request(&node) {
+        if let Some(effects) = self.next_pull_request_effect(&node) {
             return Some(effects);
         }
         let effect = match self.tables.item(self.run, &node)?.merge()?.state {
@@ -265,14 +266,18 @@ impl RunLoop {
             MergeState::Passed => Effect::MoveTarget { node },
             MergeState::InReview | MergeState::Requested | MergeState::Returned => return None,
         };
-        Some(self.start_beside(effect))
+        Some(self.start_and_continue(effect))
     }
 
-    pub(super) fn end_merge(&mut self, (node, fence): (Node, u64), end: MergeEnd) -> Vec<Effect> {
+    pub(super) fn apply_merge_end(
+        &mut self,
+        (node, fence): (Node, u64),
+        end: MergeEnd,
+    ) -> Vec<Effect> {
         let step = match end {
-            MergeEnd::Step(step) => self.with_merged_meanwhile(&node, step),
-            MergeEnd::Stopped => return self.look(),
-            MergeEnd::Fault(why) => return self.end_by_fault(why),
+            MergeEnd::Step(step) => self.add_merged_since(&node, step),
+            MergeEnd::Stopped => return self.start_look(),
+            MergeEnd::Fault(why) => return self.stop_by_fault(why),
         };
         let command = Command::StepMerge {
             run: self.run,
@@ -281,12 +286,12 @@ impl RunLoop {
             fence,
             step,
         };
-        self.commit(command, None)
+        self.start_commit(command, None)
     }
 
     /// A return that names the units that were merged since the work on this one
     /// began: with one of them it is red.
-    fn with_merged_meanwhile(&self, node: &Node, step: MergeStep) -> MergeStep {
+    fn add_merged_since(&self, node: &Node, step: MergeStep) -> MergeStep {
         let MergeStep::Return {
             why:
                 MergeReturn::Red {
@@ -305,12 +310,12 @@ impl RunLoop {
         };
         let since = merged(node).map_or(0, |unit| unit.since);
         let own = self.tables.item(self.run, node);
-        let repository = own.and_then(ItemRow::worked_repository);
+        let repository = own.and_then(ItemRow::repository_of_work);
         let units = self.tables.items(self.run);
         let with = units.filter(|item| {
             let merged = item.unit.as_ref().map_or(0, |unit| unit.merged);
             let is_other = merged > since && item.node != *node;
-            is_other && item.worked_repository() == repository
+            is_other && item.repository_of_work() == repository
         });
         let with = with.map(|item| item.node.clone()).collect();
         MergeStep::Return {
@@ -325,13 +330,13 @@ impl RunLoop {
 
     /// Something beside the items cannot be done: all that works is ended, and
     /// the invocation with it.
-    fn end_by_fault(&mut self, why: String) -> Vec<Effect> {
+    fn stop_by_fault(&mut self, why: String) -> Vec<Effect> {
         self.stopping.get_or_insert_with(|| why.clone());
-        self.fault.get_or_insert(Ending::Fault(why));
+        self.fault.get_or_insert(RunLoopEnding::Fault(why));
         if self.under_way.is_empty() {
-            return self.look();
+            return self.start_look();
         }
-        self.doing = Doing::Busy;
-        self.stop_all(false)
+        self.doing = LoopState::Busy;
+        self.stop_all_work(false)
     }
 }

@@ -5,20 +5,20 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::{Doing, Effect, RunLoop};
+use super::{Effect, LoopState, RunLoop};
 use crate::command::Command;
 use crate::id::Node;
 use crate::item::ItemRow;
 use crate::merge::MergeState;
 use crate::pull_request::{
-    FAILING_IDLE_S, FAILING_S, LOOK_EVERY_S, LOOKED_AT_ONCE, PullRequestLook, PullRequestNews,
-    PullRequestRow, PullRequestStep, TakenPullRequest, news,
+    AdoptedPullRequest, FAILING_IDLE_S, FAILING_S, LOOK_EVERY_S, LOOKED_AT_ONCE, PullRequestNews,
+    PullRequestRow, PullRequestSnapshot, PullRequestStep, find_news,
 };
-use crate::run::{Request, RunRow, RunState};
+use crate::run::{RunRow, RunState, RunnerRequest};
 
 /// How it ended what was done to open a pull request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum OpeningEnd {
+pub enum PullRequestOpenEnd {
     /// It is open with that commit.
     Opened {
         /// The commit.
@@ -29,7 +29,7 @@ pub enum OpeningEnd {
         url: String,
     },
     /// The one in which others left the work was found.
-    Found(TakenPullRequest),
+    Found(AdoptedPullRequest),
     /// It cannot be opened, and will not be by itself: a person is asked at once.
     Refused(String),
     /// It cannot be opened now.
@@ -40,13 +40,13 @@ pub enum OpeningEnd {
 
 /// Since when something fails, and when it did last.
 #[derive(Clone, Copy, Debug)]
-struct Failing {
+struct FailureSpan {
     first: Timestamp,
     last: Timestamp,
 }
 
-impl Failing {
-    fn again(before: Option<&Self>, now: Timestamp) -> Self {
+impl FailureSpan {
+    fn extend_or_start(before: Option<&Self>, now: Timestamp) -> Self {
         // A clock may have been set back.
         let first = before.map(|before| before.first).filter(|at| *at <= now);
         Self {
@@ -55,15 +55,15 @@ impl Failing {
         }
     }
 
-    fn is_for_long(&self, seconds: i64) -> bool {
-        after(self.first, seconds) <= self.last
+    fn has_lasted(&self, seconds: i64) -> bool {
+        seconds_after(self.first, seconds) <= self.last
     }
 }
 
 /// What the loop knows of pull requests. Nothing of it outlives the loop: the next one
 /// looks at once.
 #[derive(Clone, Debug, Default)]
-pub(super) struct PullRequests {
+pub(super) struct PullRequestWatch {
     /// When each was looked at last.
     looked: BTreeMap<Node, Timestamp>,
     /// Those that are looked at just now.
@@ -71,42 +71,42 @@ pub(super) struct PullRequests {
     /// What a look brought that is not stored yet, with the number that it is about.
     brought: BTreeMap<Node, (u64, PullRequestNews)>,
     /// Those that could not be opened, or seen.
-    failing: BTreeMap<Node, Failing>,
+    failing: BTreeMap<Node, FailureSpan>,
 }
 
-fn after(time: Timestamp, seconds: i64) -> Timestamp {
+fn seconds_after(time: Timestamp, seconds: i64) -> Timestamp {
     let later = time.checked_add(SignedDuration::from_secs(seconds));
     later.unwrap_or(Timestamp::MAX)
 }
 
-impl PullRequests {
+impl PullRequestWatch {
     /// When one is to be looked at; none while it is, and while what a look brought is
     /// not stored.
-    fn due(&self, node: &Node, now: Timestamp) -> Option<Timestamp> {
+    fn next_look(&self, node: &Node, now: Timestamp) -> Option<Timestamp> {
         if self.looking.contains(node) || self.brought.contains_key(node) {
             return None;
         }
         let last = self.looked.get(node).filter(|at| **at <= now);
-        Some(last.map_or(now, |at| after(*at, LOOK_EVERY_S)))
+        Some(last.map_or(now, |at| seconds_after(*at, LOOK_EVERY_S)))
     }
 
     /// When it is to be tried again to open one.
-    fn next_try(&self, node: &Node, now: Timestamp) -> Option<Timestamp> {
+    fn next_retry(&self, node: &Node, now: Timestamp) -> Option<Timestamp> {
         let failing = self.failing.get(node).filter(|it| it.last <= now)?;
-        Some(after(failing.last, LOOK_EVERY_S)).filter(|next| *next > now)
+        Some(seconds_after(failing.last, LOOK_EVERY_S)).filter(|next| *next > now)
     }
 }
 
-fn is_to_stop(row: &RunRow) -> bool {
+fn is_stop_requested(row: &RunRow) -> bool {
     let asked = row.asked.as_ref();
-    asked.is_some_and(|asked| asked.request == Request::Stop)
+    asked.is_some_and(|asked| asked.request == RunnerRequest::Stop)
 }
 
 impl RunLoop {
     /// The units whose work is in a pull request of which a look can bring something new:
     /// what was merged and cannot be followed waits for a person. One in which it does not
     /// stand, since a person is asked why, may be merged all the same.
-    fn requested(&self) -> impl Iterator<Item = (&ItemRow, &PullRequestRow)> {
+    fn units_in_pull_requests(&self) -> impl Iterator<Item = (&ItemRow, &PullRequestRow)> {
         let lanes = self.run().and_then(|row| row.lanes.as_deref());
         let nodes = lanes.into_iter().flat_map(|lanes| lanes.requested.keys());
         let items = nodes.filter_map(|node| self.tables.item(self.run, node));
@@ -119,56 +119,58 @@ impl RunLoop {
 
     /// Whether the loop is to look at pull requests: it holds the run, which is neither
     /// paused nor stopped. That somebody asks for a pause keeps nobody from a look.
-    fn sees_to_pull_requests(&self) -> bool {
+    fn should_watch_pull_requests(&self) -> bool {
         let goes_on = |row: &RunRow| {
             let is_over = match row.state {
                 RunState::Running | RunState::Waiting | RunState::Blocked => false,
                 RunState::New | RunState::Interrupted | RunState::Paused | RunState::Done => true,
             };
-            !is_over && row.pause.is_none() && !is_to_stop(row)
+            !is_over && row.pause.is_none() && !is_stop_requested(row)
         };
         let is_over = self.stopping.is_some() || self.closing.is_some();
-        !is_over && self.holds_run() && self.run().is_some_and(goes_on)
+        !is_over && self.is_holder() && self.run().is_some_and(goes_on)
     }
 
     /// Whether one was not looked at since its work got there.
-    pub(super) fn has_to_look(&self) -> bool {
+    pub(super) fn has_unseen_pull_request(&self) -> bool {
         let is_new = |node: &Node| {
             let known = &self.pull_requests;
             known.looking.contains(node) || !known.looked.contains_key(node)
         };
-        let mut requested = self.requested();
-        self.sees_to_pull_requests() && requested.any(|(item, _)| is_new(&item.node))
+        let mut requested = self.units_in_pull_requests();
+        self.should_watch_pull_requests() && requested.any(|(item, _)| is_new(&item.node))
     }
 
     /// What is to be stored of a look.
-    pub(super) fn step_pull_requests(&mut self) -> Option<Vec<Effect>> {
-        if !self.sees_to_pull_requests() {
+    pub(super) fn commit_pull_request_news(&mut self) -> Option<Vec<Effect>> {
+        if !self.should_watch_pull_requests() {
             return None;
         }
         while let Some((node, (number, news))) = self.pull_requests.brought.pop_first() {
-            let known = self.requested().find(|(item, _)| item.node == node);
+            let known = self
+                .units_in_pull_requests()
+                .find(|(item, _)| item.node == node);
             if known.is_some_and(|(_, known)| known.number == Some(number)) {
                 let step = PullRequestStep::Saw { news };
-                return Some(self.step_pull_request(node, step));
+                return Some(self.commit_pull_request_step(node, step));
             }
         }
         None
     }
 
-    fn step_pull_request(&mut self, node: Node, step: PullRequestStep) -> Vec<Effect> {
+    fn commit_pull_request_step(&mut self, node: Node, step: PullRequestStep) -> Vec<Effect> {
         let command = Command::StepPullRequest {
             run: self.run,
             token: self.token,
             node,
             step,
         };
-        self.commit(command, None)
+        self.start_commit(command, None)
     }
 
     /// What comes next for the work of a unit in the queue that goes to a pull request;
     /// none where it is merged here.
-    pub(super) fn next_of_pull_request(&mut self, node: &Node) -> Option<Vec<Effect>> {
+    pub(super) fn next_pull_request_effect(&mut self, node: &Node) -> Option<Vec<Effect>> {
         let row = self.run()?;
         let item = self.tables.item(self.run, node)?;
         let merge = item.merge().filter(|it| it.state == MergeState::Queued)?;
@@ -176,11 +178,11 @@ impl RunLoop {
         let node = node.clone();
         match known {
             Some(known) if known.merged.is_some() => {
-                Some(self.start_beside(Effect::FollowPullRequest { node }))
+                Some(self.start_and_continue(Effect::FollowPullRequest { node }))
             }
-            Some(_) => Some(self.start_beside(Effect::OpenPullRequest { node })),
+            Some(_) => Some(self.start_and_continue(Effect::OpenPullRequest { node })),
             None if row.pull_request_base(item).is_some() => {
-                Some(self.step_pull_request(node, PullRequestStep::Ask))
+                Some(self.commit_pull_request_step(node, PullRequestStep::Ask))
             }
             None => None,
         }
@@ -188,87 +190,90 @@ impl RunLoop {
 
     /// Whether others left the work of an item in a pull request that is to be looked for
     /// first.
-    pub(super) fn is_to_be_taken(&self, item: &ItemRow) -> bool {
-        self.goes_to_pull_requests() && item.untaken_pull_request().is_some()
+    pub(super) fn is_to_be_adopted(&self, item: &ItemRow) -> bool {
+        self.uses_pull_requests() && item.unadopted_pull_request().is_some()
     }
 
-    fn goes_to_pull_requests(&self) -> bool {
+    fn uses_pull_requests(&self) -> bool {
         let lanes = self.run().and_then(|row| row.lanes.as_deref());
         lanes.is_some_and(|lanes| lanes.terms.pull_requests)
     }
 
     /// The next one of those.
-    pub(super) fn next_taking(&mut self, now: Timestamp) -> Option<Vec<Effect>> {
-        if !self.goes_to_pull_requests() || !self.sees_to_pull_requests() {
+    pub(super) fn start_next_adoption(&mut self, now: Timestamp) -> Option<Vec<Effect>> {
+        if !self.uses_pull_requests() || !self.should_watch_pull_requests() {
             return None;
         }
         let items = self.tables.items(self.run);
         let mut free = items.filter(|item| {
-            let is_put_off = self.is_put_off(&item.node, now);
-            self.is_to_be_taken(item) && !is_put_off && !self.under_way.contains_key(&item.node)
+            let is_put_off = self.is_retry_pending(&item.node, now);
+            self.is_to_be_adopted(item) && !is_put_off && !self.under_way.contains_key(&item.node)
         });
-        let found = free.find_map(|item| Some((item.node.clone(), item.untaken_pull_request()?)));
+        let found = free.find_map(|item| Some((item.node.clone(), item.unadopted_pull_request()?)));
         drop(free);
         let (node, number) = found?;
-        Some(self.start_beside(Effect::TakePullRequest { node, number }))
+        Some(self.start_and_continue(Effect::TakePullRequest { node, number }))
     }
 
     /// Whether a unit in the queue is not to be tried before a time.
-    pub(super) fn is_put_off(&self, node: &Node, now: Timestamp) -> bool {
-        self.pull_requests.next_try(node, now).is_some()
+    pub(super) fn is_retry_pending(&self, node: &Node, now: Timestamp) -> bool {
+        self.pull_requests.next_retry(node, now).is_some()
     }
 
     /// When the next of those that could not be opened is tried again.
-    pub(super) fn next_opening(&self, now: Timestamp) -> Option<Timestamp> {
-        if !self.goes_to_pull_requests() {
+    pub(super) fn next_opening_time(&self, now: Timestamp) -> Option<Timestamp> {
+        if !self.uses_pull_requests() {
             return None;
         }
         let lanes = self.run().and_then(|row| row.lanes.as_deref())?;
         let untaken = self.tables.items(self.run);
-        let untaken = untaken.filter(|item| self.is_to_be_taken(item));
+        let untaken = untaken.filter(|item| self.is_to_be_adopted(item));
         let tries = lanes.queue.iter().chain(untaken.map(|item| &item.node));
-        let tries = tries.filter_map(|node| self.pull_requests.next_try(node, now));
-        tries.filter(|_| self.sees_to_pull_requests()).min()
+        let tries = tries.filter_map(|node| self.pull_requests.next_retry(node, now));
+        tries.filter(|_| self.should_watch_pull_requests()).min()
     }
 
     /// What was done to open one is over.
-    pub(super) fn end_opening(
+    pub(super) fn apply_opening_end(
         &mut self,
         now: Timestamp,
         node: Node,
-        end: OpeningEnd,
+        end: PullRequestOpenEnd,
     ) -> Vec<Effect> {
         let why = match end {
-            OpeningEnd::Opened { head, number, url } => {
+            PullRequestOpenEnd::Opened { head, number, url } => {
                 self.pull_requests.failing.remove(&node);
                 self.pull_requests.looked.remove(&node);
                 let step = PullRequestStep::Opened { head, number, url };
-                return self.step_pull_request(node, step);
+                return self.commit_pull_request_step(node, step);
             }
-            OpeningEnd::Found(found) => {
+            PullRequestOpenEnd::Found(found) => {
                 self.pull_requests.failing.remove(&node);
-                return self.step_pull_request(node, PullRequestStep::Take(found));
+                return self.commit_pull_request_step(node, PullRequestStep::Take(found));
             }
-            OpeningEnd::Stopped => return self.look(),
-            OpeningEnd::Refused(why) => why,
-            OpeningEnd::Failed(why) => {
-                let failing = Failing::again(self.pull_requests.failing.get(&node), now);
+            PullRequestOpenEnd::Stopped => return self.start_look(),
+            PullRequestOpenEnd::Refused(why) => why,
+            PullRequestOpenEnd::Failed(why) => {
+                let failing =
+                    FailureSpan::extend_or_start(self.pull_requests.failing.get(&node), now);
                 self.pull_requests.failing.insert(node.clone(), failing);
                 let is_idle = self.under_way.is_empty() && self.next_item(now).is_none();
                 let seconds = match is_idle && !self.options.wait {
                     true => FAILING_IDLE_S,
                     false => FAILING_S,
                 };
-                if !failing.is_for_long(seconds) {
-                    return self.look();
+                if !failing.has_lasted(seconds) {
+                    return self.start_look();
                 }
                 let item = self.tables.item(self.run, &node);
-                if item.is_some_and(|item| self.is_to_be_taken(item)) {
+                if item.is_some_and(|item| self.is_to_be_adopted(item)) {
                     // Where it is not seen, nobody knows that it is not there.
                     let goes_on = self.run().is_some_and(|row| row.state == RunState::Running);
                     return match is_idle && !self.options.wait && goes_on {
-                        true => self.interrupt(format!("the work on {node} is not found: {why}")),
-                        false => self.look(),
+                        true => {
+                            self.interrupt_run(format!("the work on {node} is not found: {why}"))
+                        }
+                        false => self.start_look(),
                     };
                 }
                 why
@@ -276,68 +281,74 @@ impl RunLoop {
         };
         self.pull_requests.failing.remove(&node);
         let item = self.tables.item(self.run, &node);
-        let news = match item.and_then(ItemRow::untaken_pull_request) {
+        let news = match item.and_then(ItemRow::unadopted_pull_request) {
             Some(_) => PullRequestNews::Lost { why },
             None => PullRequestNews::Trouble { why },
         };
-        self.step_pull_request(node, PullRequestStep::Saw { news })
+        self.commit_pull_request_step(node, PullRequestStep::Saw { news })
     }
 
     /// One was looked at, or could not be.
-    pub(super) fn looked_at(
+    pub(super) fn apply_look(
         &mut self,
         now: Timestamp,
         node: &Node,
-        (number, look): (u64, Result<PullRequestLook, String>),
+        (number, look): (u64, Result<PullRequestSnapshot, String>),
     ) -> Vec<Effect> {
         if !self.pull_requests.looking.remove(node) {
             return Vec::new();
         }
-        let known = self.requested().find(|(item, _)| item.node == *node);
+        let known = self
+            .units_in_pull_requests()
+            .find(|(item, _)| item.node == *node);
         let known = known.map(|(_, known)| known.clone());
         let Some(known) = known.filter(|known| known.number == Some(number)) else {
-            return self.rests_anew();
+            return self.look_if_idle();
         };
         self.pull_requests.looked.insert(node.clone(), now);
         let brought = match look {
             Ok(look) => {
                 self.pull_requests.failing.remove(node);
-                news(&known, &look)
+                find_news(&known, &look)
             }
             Err(why) => {
-                let failing = Failing::again(self.pull_requests.failing.get(node), now);
+                let failing =
+                    FailureSpan::extend_or_start(self.pull_requests.failing.get(node), now);
                 self.pull_requests.failing.insert(node.clone(), failing);
-                let is_new = failing.is_for_long(FAILING_S) && known.trouble.is_none();
+                let is_new = failing.has_lasted(FAILING_S) && known.trouble.is_none();
                 is_new.then_some(PullRequestNews::Trouble { why })
             }
         };
         let brought = brought.map(|news| (node.clone(), (number, news)));
         self.pull_requests.brought.extend(brought);
-        self.rests_anew()
+        self.look_if_idle()
     }
 
     /// A loop that sits still looks around: a look was stored, or the last one that it
     /// waited for is over.
-    fn rests_anew(&mut self) -> Vec<Effect> {
+    fn look_if_idle(&mut self) -> Vec<Effect> {
         match self.doing {
-            Doing::Busy | Doing::Waiting => self.look(),
-            Doing::Looking | Doing::Committing(_) | Doing::Finished => Vec::new(),
+            LoopState::Busy | LoopState::Waiting => self.start_look(),
+            LoopState::Looking | LoopState::Committing(_) | LoopState::Finished => Vec::new(),
         }
     }
 
     /// Looks at those that are due, and has the loop woken when the next is: as the
     /// loop comes to rest.
-    pub(super) fn see_to_pull_requests(&mut self, now: Timestamp, effects: &mut Vec<Effect>) {
-        let requested: BTreeSet<Node> = self.requested().map(|(it, _)| it.node.clone()).collect();
+    pub(super) fn watch_pull_requests(&mut self, now: Timestamp, effects: &mut Vec<Effect>) {
+        let requested: BTreeSet<Node> = self
+            .units_in_pull_requests()
+            .map(|(it, _)| it.node.clone())
+            .collect();
         self.pull_requests
             .looked
             .retain(|node, _| requested.contains(node));
-        let rests = matches!(self.doing, Doing::Busy | Doing::Waiting);
-        if !rests || !self.sees_to_pull_requests() {
+        let rests = matches!(self.doing, LoopState::Busy | LoopState::Waiting);
+        if !rests || !self.should_watch_pull_requests() {
             return;
         }
-        let due = self.requested().filter_map(|(item, known)| {
-            let at = self.pull_requests.due(&item.node, now)?;
+        let due = self.units_in_pull_requests().filter_map(|(item, known)| {
+            let at = self.pull_requests.next_look(&item.node, now)?;
             (at <= now).then_some((item.node.clone(), known.number?))
         });
         let due: Vec<(Node, u64)> = due.collect();
@@ -348,9 +359,9 @@ impl RunLoop {
         }
         let next = requested
             .iter()
-            .filter_map(|node| self.pull_requests.due(node, now))
+            .filter_map(|node| self.pull_requests.next_look(node, now))
             .filter(|at| *at > now);
-        let Some(next) = next.chain(self.next_opening(now)).min() else {
+        let Some(next) = next.chain(self.next_opening_time(now)).min() else {
             return;
         };
         let set = effects.iter_mut().rev().find_map(|effect| {
@@ -363,7 +374,10 @@ impl RunLoop {
             Some(at) => *at = next.min(*at),
             // Whatever else it would be woken for stays so.
             None => {
-                let wake = self.next_due(now).into_iter().chain(self.waits.sits_until);
+                let wake = self
+                    .next_due_time(now)
+                    .into_iter()
+                    .chain(self.waits.sits_until);
                 let wake = wake.chain([next]).min();
                 effects.extend(wake.map(Effect::WakeAt));
             }

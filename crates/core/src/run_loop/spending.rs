@@ -1,9 +1,9 @@
 //! What the loop does about budgets: no agent is started when one is used up,
 //! and the agent at work is stopped as soon as that is known.
 
-use super::{Effect, RunLoop, UnderWay};
+use super::{Effect, OngoingWork, RunLoop};
 use crate::attempt::{Outcome, Report};
-use crate::budget::{self, Left, Spent};
+use crate::budget::{self, BudgetLeft, BudgetUse};
 use crate::id::Node;
 use crate::run::RunRow;
 use crate::usage::Usage;
@@ -11,26 +11,31 @@ use crate::usage::Usage;
 impl RunLoop {
     /// What the next agent may still use: for a program that can be told.
     #[must_use]
-    pub fn left(&self) -> Left {
+    pub fn budget_left(&self) -> BudgetLeft {
         let Some(row) = self.run() else {
-            return Left::default();
+            return BudgetLeft::default();
         };
-        budget::left(&row.limits, &row.spend, &self.live(None), self.elsewhere)
+        budget::budget_left(
+            &row.limits,
+            &row.spend,
+            &self.live_usage(None),
+            self.elsewhere,
+        )
     }
 
     /// What the agent at work on an item could still use, by what is known now,
     /// when it was started.
     #[must_use]
-    pub fn left_at_start(&self, node: &Node) -> Left {
+    pub fn budget_left_at_start(&self, node: &Node) -> BudgetLeft {
         let Some(row) = self.run() else {
-            return Left::default();
+            return BudgetLeft::default();
         };
-        let others = self.live(Some(node));
-        budget::left(&row.limits, &row.spend, &others, self.elsewhere)
+        let others = self.live_usage(Some(node));
+        budget::budget_left(&row.limits, &row.spend, &others, self.elsewhere)
     }
 
     /// What all agents at work have used so far, or all but one.
-    fn live(&self, but: Option<&Node>) -> Usage {
+    fn live_usage(&self, but: Option<&Node>) -> Usage {
         let counted = self.under_way.iter().filter(|(node, _)| Some(*node) != but);
         let used = counted.filter_map(|(_, work)| work.live.as_ref());
         used.fold(Usage::default(), |sum, live| sum.plus(live))
@@ -38,15 +43,17 @@ impl RunLoop {
 
     /// What somebody should know who trusts in the budget of this run.
     #[must_use]
-    pub fn budget_warning(&self) -> Option<String> {
+    pub fn describe_unknown_spend(&self) -> Option<String> {
         let row = self.run()?;
-        budget::warning(&row.limits, &row.spend)
+        budget::describe_unknown_spend(&row.limits, &row.spend)
     }
 
     /// The budgets that were passed, each in a sentence.
     #[must_use]
-    pub fn budgets_passed(&self) -> Vec<String> {
-        let passed = |row: &RunRow| budget::passed(&row.limits, &row.spend, self.elsewhere);
+    pub fn describe_exceeded_budgets(&self) -> Vec<String> {
+        let passed = |row: &RunRow| {
+            budget::describe_exceeded_budgets(&row.limits, &row.spend, self.elsewhere)
+        };
         self.run().map(passed).unwrap_or_default()
     }
 
@@ -57,29 +64,34 @@ impl RunLoop {
     }
 
     /// The budget that is used up, in words.
-    pub(super) fn budget_reached(&self) -> Option<String> {
+    pub(super) fn describe_exhausted_budget(&self) -> Option<String> {
         let row = self.run()?;
-        budget::reached(&row.limits, &row.spend, &self.live(None), self.elsewhere)
+        budget::describe_exhausted_budget(
+            &row.limits,
+            &row.spend,
+            &self.live_usage(None),
+            self.elsewhere,
+        )
     }
 
-    pub(super) fn spent(&mut self, node: &Node, usage: &Usage) -> Vec<Effect> {
+    pub(super) fn record_usage(&mut self, node: &Node, usage: &Usage) -> Vec<Effect> {
         // What comes after the end of the agent stands in its report.
         let work = self.under_way.get_mut(node);
         let Some(live) = work.and_then(|work| work.live.as_mut()) else {
             return Vec::new();
         };
-        *live = usage.at_least(live);
-        self.stop_at_budget()
+        *live = usage.max_of_bounds(live);
+        self.stop_if_budget_exhausted()
     }
 
-    pub(super) fn spent_elsewhere(&mut self, spent: Spent) -> Vec<Effect> {
+    pub(super) fn record_spend_elsewhere(&mut self, spent: BudgetUse) -> Vec<Effect> {
         self.elsewhere = spent;
-        self.stop_at_budget()
+        self.stop_if_budget_exhausted()
     }
 
     /// Asks each agent at work to end, once. A gate or a commit uses nothing.
-    fn stop_at_budget(&mut self) -> Vec<Effect> {
-        let Some(limit) = self.budget_reached() else {
+    fn stop_if_budget_exhausted(&mut self) -> Vec<Effect> {
+        let Some(limit) = self.describe_exhausted_budget() else {
             return Vec::new();
         };
         let is_wanted = self.stopping.is_some();
@@ -103,17 +115,17 @@ impl RunLoop {
     /// The budget for which the agent at work on an item was asked to end, in
     /// words.
     #[must_use]
-    pub fn used_up(&self, node: &Node) -> Option<&str> {
+    pub fn exhausted_budget_of(&self, node: &Node) -> Option<&str> {
         self.under_way.get(node)?.used_up.as_deref()
     }
 }
 
 /// The report of an agent, with what was seen of it while it worked: whoever is
 /// stopped says less of what it used than it has said before, or nothing.
-pub(super) fn with_live(report: Box<Report>, work: UnderWay) -> Box<Report> {
+pub(super) fn with_live_usage(report: Box<Report>, work: OngoingWork) -> Box<Report> {
     let mut report = report;
     if let Some(live) = work.live.filter(|_| !report.cannot_start) {
-        report.usage = more_of(&report.usage, &live);
+        report.usage = larger_usage(&report.usage, &live);
     }
     if let Some(limit) = work.used_up
         && report.outcome == Outcome::Interrupted
@@ -125,9 +137,9 @@ pub(super) fn with_live(report: Box<Report>, work: UnderWay) -> Box<Report> {
 
 /// What an attempt used: as its end says, unless more of it was seen before. An
 /// estimate of what was seen before is one of less.
-fn more_of(end: &Usage, live: &Usage) -> Usage {
+fn larger_usage(end: &Usage, live: &Usage) -> Usage {
     if end.cost_usd.is_some() {
-        return end.or(live);
+        return end.or_lower_bound(live);
     }
-    end.at_least(live)
+    end.max_of_bounds(live)
 }

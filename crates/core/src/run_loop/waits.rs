@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
-use super::{Doing, Effect, RunLoop};
+use super::{Effect, LoopState, RunLoop};
 use crate::command::Command;
 use crate::id::Node;
 use crate::item::{ItemRow, ItemState};
@@ -35,7 +35,7 @@ pub enum WaitAnswer {
 /// What the loop knows of waits. Nothing of it outlives the loop: the next one asks
 /// at once.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Waits {
+pub(super) struct WaitWatch {
     /// When a command said no last, by its item, and for which wait.
     said_no: BTreeMap<Node, (Timestamp, Wait)>,
     /// The commands that are asked just now; and whether one was told to end, as
@@ -48,9 +48,9 @@ pub(super) struct Waits {
     pub(super) sits_until: Option<Timestamp>,
 }
 
-impl Waits {
+impl WaitWatch {
     /// When a command is to be asked; none while it is, and once it has answered.
-    fn due(&self, item: &ItemRow, wait: &Wait, now: Timestamp) -> Option<Timestamp> {
+    fn next_ask(&self, item: &ItemRow, wait: &Wait, now: Timestamp) -> Option<Timestamp> {
         let answered = self.answered.get(&item.node);
         let is_answered = answered.is_some_and(|step| step.wait == *wait);
         if is_answered || self.asking.contains_key(&item.node) {
@@ -62,49 +62,51 @@ impl Waits {
         let Some((at, _)) = last else {
             return Some(now);
         };
-        let next = at.checked_add(wait.every()).unwrap_or(Timestamp::MAX);
+        let next = at
+            .checked_add(wait.ask_interval())
+            .unwrap_or(Timestamp::MAX);
         // Before a person is asked, it is asked once more.
-        let until = item.wait_until().filter(|until| at < until);
+        let until = item.wait_end().filter(|until| at < until);
         Some(until.map_or(next, |until| until.min(next)))
     }
 }
 
 impl RunLoop {
     /// The items that wait as their plan says.
-    fn waiting(&self) -> impl Iterator<Item = (&ItemRow, &Wait)> {
-        let items = self.tables.waits_of_plan(self.run);
-        items.filter_map(|item| Some((item, item.waiting_for()?)))
+    fn waiting_items(&self) -> impl Iterator<Item = (&ItemRow, &Wait)> {
+        let items = self.tables.items_waiting_by_plan(self.run);
+        items.filter_map(|item| Some((item, item.current_wait()?)))
     }
 
     /// Whether the loop is to see to waits: it holds the run, and the run goes on.
-    fn sees_to_waits(&self) -> bool {
+    fn should_watch_waits(&self) -> bool {
         let goes_on =
             |row: &crate::run::RunRow| row.state == RunState::Running && row.asked.is_none();
         let is_over = self.stopping.is_some() || self.closing.is_some();
-        !is_over && self.holds_run() && self.run().is_some_and(goes_on)
+        !is_over && self.is_holder() && self.run().is_some_and(goes_on)
     }
 
     /// Whether something is waited for by the plan.
     #[must_use]
     pub fn has_waits(&self) -> bool {
-        self.sees_to_waits() && self.waiting().next().is_some()
+        self.should_watch_waits() && self.waiting_items().next().is_some()
     }
 
     /// What is to be stored of waits: those that begin, and those that are over.
-    pub(super) fn step_waits(&mut self, now: Timestamp) -> Option<Vec<Effect>> {
-        if !self.sees_to_waits() {
+    pub(super) fn commit_wait_steps(&mut self, now: Timestamp) -> Option<Vec<Effect>> {
+        if !self.should_watch_waits() {
             return None;
         }
         let answered = std::mem::take(&mut self.waits.answered);
         let is_waited_for = |step: &WaitStep| {
             let item = self.tables.item(self.run, &step.node);
-            item.and_then(ItemRow::waiting_for) == Some(&step.wait)
+            item.and_then(ItemRow::current_wait) == Some(&step.wait)
         };
         let mut steps: Vec<WaitStep> = answered.into_values().filter(is_waited_for).collect();
-        for item in self.tables.waits_of_plan(self.run) {
-            let is_new = item.state == ItemState::Ready && item.is_held_by_wait();
-            let waits_for_time = item.waiting_for().is_some_and(|it| it.command.is_none());
-            let what = match item.wait_until() {
+        for item in self.tables.items_waiting_by_plan(self.run) {
+            let is_new = item.state == ItemState::Ready && item.has_open_wait();
+            let waits_for_time = item.current_wait().is_some_and(|it| it.command.is_none());
+            let what = match item.wait_end() {
                 _ if is_new => WaitChange::Begins,
                 Some(until) if waits_for_time && until <= now => WaitChange::TimeCame,
                 Some(_) | None => continue,
@@ -123,7 +125,7 @@ impl RunLoop {
         }
         let holds_others = steps.iter().any(|step| {
             let item = self.tables.item(self.run, &step.node);
-            step.what.is_end() && item.is_some_and(|item| !item.is_leaf())
+            step.what.is_over() && item.is_some_and(|item| !item.is_leaf())
         });
         let command = Command::StepWaits {
             run: self.run,
@@ -131,11 +133,11 @@ impl RunLoop {
             steps,
             holds_others,
         };
-        Some(self.commit(command, None))
+        Some(self.start_commit(command, None))
     }
 
     /// A command answered, or could not.
-    pub(super) fn wait_answered(
+    pub(super) fn apply_wait_answer(
         &mut self,
         now: Timestamp,
         node: Node,
@@ -145,10 +147,10 @@ impl RunLoop {
             return Vec::new();
         };
         let item = self.tables.item(self.run, &node);
-        let Some(item) = item.filter(|item| item.waiting_for() == Some(&wait)) else {
+        let Some(item) = item.filter(|item| item.current_wait() == Some(&wait)) else {
             return Vec::new();
         };
-        let is_late = item.wait_until().is_some_and(|until| until <= now);
+        let is_late = item.wait_end().is_some_and(|until| until <= now);
         let what = match answer {
             WaitAnswer::Yes => WaitChange::SaidYes,
             WaitAnswer::NotRun { printed } => WaitChange::NotRun { printed },
@@ -165,22 +167,22 @@ impl RunLoop {
         };
         self.waits.answered.insert(node, step);
         match self.doing {
-            Doing::Busy | Doing::Waiting => self.look(),
-            Doing::Looking | Doing::Committing(_) | Doing::Finished => Vec::new(),
+            LoopState::Busy | LoopState::Waiting => self.start_look(),
+            LoopState::Looking | LoopState::Committing(_) | LoopState::Finished => Vec::new(),
         }
     }
 
     /// Asks the commands that are due, and has the loop woken when the next is: as the
     /// loop comes to rest.
-    pub(super) fn see_to_waits(&mut self, now: Timestamp, effects: &mut Vec<Effect>) {
-        let rests = matches!(self.doing, Doing::Busy | Doing::Waiting);
-        if self.doing == Doing::Finished {
+    pub(super) fn watch_waits(&mut self, now: Timestamp, effects: &mut Vec<Effect>) {
+        let rests = matches!(self.doing, LoopState::Busy | LoopState::Waiting);
+        if self.doing == LoopState::Finished {
             return;
         }
         let (tables, run) = (&self.tables, self.run);
         for (node, (wait, is_ended)) in &mut self.waits.asking {
             let item = tables.item(run, node);
-            let is_wanted = item.and_then(ItemRow::waiting_for) == Some(wait);
+            let is_wanted = item.and_then(ItemRow::current_wait) == Some(wait);
             if !is_wanted && !std::mem::replace(is_ended, true) {
                 effects.push(Effect::EndAsking { node: node.clone() });
             }
@@ -188,9 +190,9 @@ impl RunLoop {
         if !rests || !self.has_waits() {
             return;
         }
-        let due = self.waiting().filter_map(|(item, wait)| {
+        let due = self.waiting_items().filter_map(|(item, wait)| {
             wait.command.as_ref()?;
-            let due = self.waits.due(item, wait, now)?;
+            let due = self.waits.next_ask(item, wait, now)?;
             (due <= now).then(|| (due, item.node.clone(), wait.clone()))
         });
         let mut due: Vec<_> = due.collect();
@@ -207,22 +209,25 @@ impl RunLoop {
             .iter()
             .any(|effect| matches!(effect, Effect::WaitUntil(_)))
         {
-            let wake = self.next_due(now).into_iter().chain(self.waits.sits_until);
+            let wake = self
+                .next_due_time(now)
+                .into_iter()
+                .chain(self.waits.sits_until);
             effects.extend(wake.min().map(Effect::WakeAt));
         }
     }
 
     /// Whether all that is due is to ask commands, for which nobody has to look around.
-    pub(super) fn has_only_to_ask(&self, now: Timestamp) -> bool {
+    pub(super) fn has_only_waits_due(&self, now: Timestamp) -> bool {
         let is_due = |until: Option<Timestamp>| until.is_some_and(|until| until <= now);
-        if !self.sees_to_waits() || is_due(self.waits.sits_until) {
+        if !self.should_watch_waits() || is_due(self.waits.sits_until) {
             return false;
         }
         let mut has_to_ask = false;
-        for (item, wait) in self.waiting() {
+        for (item, wait) in self.waiting_items() {
             match wait.command {
-                Some(_) => has_to_ask |= is_due(self.waits.due(item, wait, now)),
-                None if is_due(item.wait_until()) => return false,
+                Some(_) => has_to_ask |= is_due(self.waits.next_ask(item, wait, now)),
+                None if is_due(item.wait_end()) => return false,
                 None => {}
             }
         }
@@ -230,35 +235,38 @@ impl RunLoop {
     }
 
     /// When something that is waited for is due, that is not yet.
-    pub(super) fn next_due(&self, now: Timestamp) -> Option<Timestamp> {
-        if !self.sees_to_waits() {
+    pub(super) fn next_due_time(&self, now: Timestamp) -> Option<Timestamp> {
+        if !self.should_watch_waits() {
             return None;
         }
         let due = self
-            .waiting()
+            .waiting_items()
             .filter_map(|(item, wait)| match wait.command {
-                Some(_) => self.waits.due(item, wait, now),
-                None => item.wait_until(),
+                Some(_) => self.waits.next_ask(item, wait, now),
+                None => item.wait_end(),
             });
         due.filter(|due| *due > now).min()
     }
 
     /// Nothing is to be done before a time, or before something that is waited for is
     /// due.
-    pub(super) fn sit_until(&mut self, now: Timestamp, until: Option<Timestamp>) -> Vec<Effect> {
+    pub(super) fn idle_until(&mut self, now: Timestamp, until: Option<Timestamp>) -> Vec<Effect> {
         self.doing = match self.under_way.is_empty() {
-            true => Doing::Waiting,
-            false => Doing::Busy,
+            true => LoopState::Waiting,
+            false => LoopState::Busy,
         };
         let until = until.into_iter().chain(self.time_box_end()).min();
         self.waits.sits_until = until;
         // What is asked just now is asked again after that.
-        let asked = self.waiting().map(|(_, wait)| {
-            let every = wait.command.as_ref().map(|_| wait.every());
+        let asked = self.waiting_items().map(|(_, wait)| {
+            let every = wait.command.as_ref().map(|_| wait.ask_interval());
             every.and_then(|every| now.checked_add(every).ok())
         });
         let asked = asked.flatten().min();
-        let wake = until.into_iter().chain(self.next_due(now)).chain(asked);
+        let wake = until
+            .into_iter()
+            .chain(self.next_due_time(now))
+            .chain(asked);
         wake.min().map(Effect::WaitUntil).into_iter().collect()
     }
 }

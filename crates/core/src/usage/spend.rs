@@ -13,7 +13,7 @@ pub struct Spend {
     #[serde(default)]
     pub attempts: u64,
     /// Fresh tokens read: see [`Usage::input_tokens`]. Of attempts of older
-    /// versions they may hold those of a cache: see [`Spend::with_fresh_input`].
+    /// versions they may hold those of a cache: see [`Spend::without_cached_input`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input_tokens: Option<u64>,
     /// Tokens written.
@@ -57,11 +57,11 @@ fn is_zero(count: &u64) -> bool {
 impl Spend {
     /// What one attempt used.
     #[must_use]
-    pub fn of(usage: &Usage) -> Self {
-        let cost_usd = usage.cost_usd.and_then(Dollars::said);
+    pub fn from_usage(usage: &Usage) -> Self {
+        let cost_usd = usage.cost_usd.and_then(Dollars::from_reported);
         let estimate_usd = match cost_usd {
             Some(_) => None,
-            None => usage.estimate_usd.and_then(Dollars::said),
+            None => usage.estimate_usd.and_then(Dollars::from_reported),
         };
         Self {
             attempts: 1,
@@ -69,26 +69,26 @@ impl Spend {
             output_tokens: usage.output_tokens,
             cache_read_tokens: usage.cache_read_tokens,
             cache_write_tokens: usage.cache_write_tokens,
-            counted_twice: usage.counted_twice(),
+            counted_twice: usage.tokens_counted_twice(),
             reasoning_tokens: usage.reasoning_tokens,
             cost_usd,
             estimate_usd,
             prices: usage.prices.clone().filter(|_| estimate_usd.is_some()),
             unknown: u64::from(cost_usd.is_none() && estimate_usd.is_none()),
-            silent: u64::from(usage.tokens().is_none()),
+            silent: u64::from(usage.budget_tokens().is_none()),
         }
     }
 
     /// Both together, in any order.
     #[must_use]
     pub fn plus(&self, other: &Self) -> Self {
-        fn both<T>(a: Option<T>, b: Option<T>, add: impl Fn(T, T) -> T) -> Option<T> {
+        fn combine<T>(a: Option<T>, b: Option<T>, add: impl Fn(T, T) -> T) -> Option<T> {
             match (a, b) {
                 (Some(a), Some(b)) => Some(add(a, b)),
                 (a, b) => a.or(b),
             }
         }
-        let tokens = |a, b| both(a, b, u64::saturating_add);
+        let tokens = |a, b| combine(a, b, u64::saturating_add);
         Self {
             attempts: self.attempts.saturating_add(other.attempts),
             input_tokens: tokens(self.input_tokens, other.input_tokens),
@@ -97,8 +97,12 @@ impl Spend {
             cache_write_tokens: tokens(self.cache_write_tokens, other.cache_write_tokens),
             counted_twice: self.counted_twice.saturating_add(other.counted_twice),
             reasoning_tokens: tokens(self.reasoning_tokens, other.reasoning_tokens),
-            cost_usd: both(self.cost_usd, other.cost_usd, Dollars::plus),
-            estimate_usd: both(self.estimate_usd, other.estimate_usd, Dollars::plus),
+            cost_usd: combine(self.cost_usd, other.cost_usd, Dollars::saturating_add),
+            estimate_usd: combine(
+                self.estimate_usd,
+                other.estimate_usd,
+                Dollars::saturating_add,
+            ),
             prices: self.prices.clone().max(other.prices.clone()),
             unknown: self.unknown.saturating_add(other.unknown),
             silent: self.silent.saturating_add(other.silent),
@@ -120,7 +124,7 @@ impl Spend {
     /// The same, without the tokens of a cache among the input: what people and
     /// programs are shown.
     #[must_use]
-    pub fn with_fresh_input(self) -> Self {
+    pub fn without_cached_input(self) -> Self {
         let input = self.input_tokens;
         Self {
             input_tokens: input.map(|input| input.saturating_sub(self.counted_twice)),
@@ -129,10 +133,10 @@ impl Spend {
         }
     }
 
-    /// All tokens that count for a budget: see [`Usage::tokens`]. None where
+    /// All tokens that count for a budget: see [`Usage::budget_tokens`]. None where
     /// nobody said anything of tokens.
     #[must_use]
-    pub fn tokens(&self) -> Option<u64> {
+    pub fn budget_tokens(&self) -> Option<u64> {
         let all = [
             self.input_tokens,
             self.output_tokens,
@@ -145,10 +149,10 @@ impl Spend {
 
     /// Dollars, said and reckoned together. None where nothing of it is known.
     #[must_use]
-    pub fn dollars(&self) -> Option<Dollars> {
+    pub fn total_dollars(&self) -> Option<Dollars> {
         let (said, reckoned) = (self.cost_usd, self.estimate_usd);
         match (said, reckoned) {
-            (Some(said), Some(reckoned)) => Some(said.plus(reckoned)),
+            (Some(said), Some(reckoned)) => Some(said.saturating_add(reckoned)),
             (said, reckoned) => said.or(reckoned),
         }
     }
@@ -157,25 +161,25 @@ impl Spend {
     /// 2026-11-01, 2 attempts unknown`. None where nothing of them is known: an
     /// unknown cost is never shown as nothing.
     #[must_use]
-    pub fn cost_in_words(&self) -> Option<String> {
-        self.dollars()?;
+    pub fn describe_cost(&self) -> Option<String> {
+        self.total_dollars()?;
         let mut parts = Vec::new();
         parts.extend(self.cost_usd.map(|said| format!("{said} said")));
         parts.extend(self.estimate_usd.map(|reckoned| match &self.prices {
             Some(date) => format!("about {reckoned} estimated by prices of {date}"),
             None => format!("about {reckoned} estimated"),
         }));
-        parts.extend(unknown_in_words(self.unknown));
+        parts.extend(describe_unknown(self.unknown));
         Some(parts.join(", "))
     }
 
     /// The tokens in words: `1200 in, 300 out, 5000 from cache, 40 to cache, 2
     /// attempts unknown`. None where nothing of them is known.
     #[must_use]
-    pub fn tokens_in_words(&self) -> Option<String> {
-        self.tokens()?;
+    pub fn describe_tokens(&self) -> Option<String> {
+        self.budget_tokens()?;
         let kinds = [
-            (self.clone().with_fresh_input().input_tokens, "in"),
+            (self.clone().without_cached_input().input_tokens, "in"),
             (self.output_tokens, "out"),
             (self.cache_read_tokens, "from cache"),
             (self.cache_write_tokens, "to cache"),
@@ -184,13 +188,13 @@ impl Spend {
         let said = kinds
             .into_iter()
             .filter_map(|(count, kind)| Some(format!("{} {kind}", count?)));
-        let unknown = unknown_in_words(self.silent);
+        let unknown = describe_unknown(self.silent);
         Some(said.chain(unknown).collect::<Vec<_>>().join(", "))
     }
 }
 
 /// How many attempts a sum knows nothing of.
-fn unknown_in_words(attempts: u64) -> Option<String> {
+fn describe_unknown(attempts: u64) -> Option<String> {
     match attempts {
         0 => None,
         1 => Some("1 attempt unknown".to_owned()),
@@ -206,7 +210,7 @@ mod tests {
     use super::*;
 
     fn spend(cost: Option<f64>, estimate: Option<f64>) -> Spend {
-        Spend::of(&Usage {
+        Spend::from_usage(&Usage {
             cost_usd: cost,
             estimate_usd: estimate,
             prices: estimate.map(|_| "2026-11-01".to_owned()),
@@ -225,20 +229,23 @@ mod tests {
         ];
         let sum = all.iter().fold(Spend::default(), |sum, one| sum.plus(one));
         assert_eq!(
-            sum.cost_in_words().as_deref(),
+            sum.describe_cost().as_deref(),
             Some("$1.24 said, about $0.30 estimated by prices of 2026-11-01, 2 attempts unknown")
         );
         assert_eq!((sum.attempts, sum.unknown, sum.silent), (5, 2, 5));
-        assert_eq!(sum.tokens_in_words(), None);
+        assert_eq!(sum.describe_tokens(), None);
     }
 
     #[test]
     fn an_unknown_cost_is_never_shown_as_nothing() {
         let unknown = spend(None, None).plus(&spend(None, None));
-        assert_eq!((unknown.dollars(), unknown.cost_in_words()), (None, None));
+        assert_eq!(
+            (unknown.total_dollars(), unknown.describe_cost()),
+            (None, None)
+        );
         assert!(unknown.is_unknown());
         assert!(!spend(Some(0.0), None).is_unknown());
-        let nothing = spend(Some(0.0), None).cost_in_words();
+        let nothing = spend(Some(0.0), None).describe_cost();
         assert_eq!(nothing.as_deref(), Some("$0.00 said"));
         // A program that says a cost below nothing says none.
         assert_eq!(spend(Some(-1.0), None), spend(None, None));
@@ -247,7 +254,7 @@ mod tests {
     #[test]
     fn in_means_fresh_tokens_whoever_counted_them() {
         let counted = |input, input_holds_cached| {
-            Spend::of(&Usage {
+            Spend::from_usage(&Usage {
                 input_tokens: Some(input),
                 output_tokens: Some(77),
                 cache_read_tokens: Some(500),
@@ -257,22 +264,22 @@ mod tests {
         };
         let former = counted(1500, true);
         assert_eq!(
-            former.tokens_in_words(),
-            counted(1000, false).tokens_in_words()
+            former.describe_tokens(),
+            counted(1000, false).describe_tokens()
         );
-        assert_eq!(former.tokens(), Some(1577));
-        assert_eq!(former.with_fresh_input(), counted(1000, false));
+        assert_eq!(former.budget_tokens(), Some(1577));
+        assert_eq!(former.without_cached_input(), counted(1000, false));
     }
 
     #[test]
     fn attempts_that_said_nothing_of_tokens_are_counted_as_unknown() {
-        let known = Spend::of(&Usage {
+        let known = Spend::from_usage(&Usage {
             input_tokens: Some(7),
             ..Usage::default()
         });
         let sum = known.plus(&spend(None, None)).plus(&spend(None, None));
         assert_eq!(
-            sum.tokens_in_words().as_deref(),
+            sum.describe_tokens().as_deref(),
             Some("7 in, 2 attempts unknown")
         );
     }
@@ -305,7 +312,7 @@ mod tests {
         fn a_sum_does_not_depend_on_its_order_nor_on_being_stored(
             usages in proptest::collection::vec(any_usage(), 0..12)
         ) {
-            let spends: Vec<Spend> = usages.iter().map(Spend::of).collect();
+            let spends: Vec<Spend> = usages.iter().map(Spend::from_usage).collect();
             let forth = spends.iter().fold(Spend::default(), |sum, one| sum.plus(one));
             let stored = spends.iter().rev().fold(Spend::default(), |sum, one| {
                 let text = serde_json::to_string(&sum.plus(one)).expect("JSON");

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::entry::{CheckEntry, entries_in};
+use super::entry::{CheckEntry, entries_of_command};
 use super::language::count_tests;
 
 /// Most entries that the checks of an item are taken to have.
@@ -22,7 +22,7 @@ pub fn entry_text(
     entry: &CheckEntry,
     text_of_file: &dyn Fn(&str) -> Option<String>,
 ) -> Option<String> {
-    definition_of(entry, text_of_file).map(|found| found.text)
+    definition_of_entry(entry, text_of_file).map(|found| found.text)
 }
 
 /// What the checks run, and what of that runs by itself: scripts in the recipe
@@ -43,19 +43,21 @@ pub fn follow_check_entries(
         }
         new
     };
-    let named = commands.iter().flat_map(|command| entries_in(command, ""));
+    let named = commands
+        .iter()
+        .flat_map(|command| entries_of_command(command, ""));
     let mut last = add(named.collect());
     for _ in 0..DEPTH_MAX {
         let below = last
             .iter()
-            .flat_map(|entry| entries_below(entry, text_of_file));
+            .flat_map(|entry| nested_entries(entry, text_of_file));
         last = add(below.collect());
     }
     entries
 }
 
 /// What an entry itself runs.
-fn entries_below(
+fn nested_entries(
     entry: &CheckEntry,
     text_of_file: &dyn Fn(&str) -> Option<String>,
 ) -> Vec<CheckEntry> {
@@ -66,44 +68,44 @@ fn entries_below(
         // A script that runs others is one of them for those who wrote it.
         CheckEntry::Script { .. } | CheckEntry::TestFile { .. } => return Vec::new(),
     };
-    let commands = definition_of(entry, text_of_file).map(|found| found.commands);
+    let commands = definition_of_entry(entry, text_of_file).map(|found| found.commands);
     let commands = commands.unwrap_or_default();
     let below = commands
         .iter()
-        .flat_map(|command| entries_in(command, folder));
+        .flat_map(|command| entries_of_command(command, folder));
     below.collect()
 }
 
 /// What an entry is in its file.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Definition {
+struct EntryDefinition {
     text: String,
     /// The shell commands that it runs, each in a shell of its own.
     commands: Vec<String>,
 }
 
-fn definition_of(
+fn definition_of_entry(
     entry: &CheckEntry,
     text_of_file: &dyn Fn(&str) -> Option<String>,
-) -> Option<Definition> {
-    let files = entry.files();
+) -> Option<EntryDefinition> {
+    let files = entry.candidate_files();
     let (file, text) = files
         .iter()
         .find_map(|file| Some((file, text_of_file(file)?)))?;
     match entry {
-        CheckEntry::Script { .. } => Some(whole(text)),
+        CheckEntry::Script { .. } => Some(definition_of_file(text)),
         CheckEntry::TestFile { .. } => {
             let has_tests = count_tests(file, &text).definitions > 0;
-            (!has_tests).then(|| whole(text))
+            (!has_tests).then(|| definition_of_file(text))
         }
-        CheckEntry::MakeTarget { target, .. } => make_target(&text, target.as_deref()),
-        CheckEntry::PackageScript { script, .. } => package_script(&text, script),
-        CheckEntry::JustRecipe { recipe, .. } => just_recipe(&text, recipe.as_deref()),
+        CheckEntry::MakeTarget { target, .. } => parse_make_target(&text, target.as_deref()),
+        CheckEntry::PackageScript { script, .. } => parse_package_script(&text, script),
+        CheckEntry::JustRecipe { recipe, .. } => parse_just_recipe(&text, recipe.as_deref()),
     }
 }
 
-fn whole(text: String) -> Definition {
-    Definition {
+fn definition_of_file(text: String) -> EntryDefinition {
+    EntryDefinition {
         text,
         commands: Vec::new(),
     }
@@ -111,7 +113,7 @@ fn whole(text: String) -> Definition {
 
 /// A rule of a Makefile or a recipe of a justfile.
 #[derive(Debug, Default)]
-struct Rule<'a> {
+struct BuildRule<'a> {
     names: Vec<&'a str>,
     /// What it needs first.
     needs: Vec<&'a str>,
@@ -123,19 +125,19 @@ struct Rule<'a> {
 
 /// The rules of a name, and of those that it only stands for: where nothing is
 /// run for it but for what it needs (`check: lint unit`), those are the check.
-fn rules_of<'a, 'b>(rules: &'b [Rule<'a>], name: &'b str) -> Vec<&'b Rule<'a>> {
+fn rules_of_name<'a, 'b>(rules: &'b [BuildRule<'a>], name: &'b str) -> Vec<&'b BuildRule<'a>> {
     let mut names = vec![name];
-    let mut found: Vec<&Rule<'_>> = Vec::new();
+    let mut found: Vec<&BuildRule<'_>> = Vec::new();
     let mut at = 0;
     while let Some(name) = names.get(at).copied() {
         at += 1;
         let exact = rules.iter().filter(|rule| rule.names.contains(&name));
-        let mut own: Vec<&Rule<'_>> = exact.collect();
+        let mut own: Vec<&BuildRule<'_>> = exact.collect();
         if own.is_empty() {
             own.extend(
                 rules
                     .iter()
-                    .find(|rule| rule.names.iter().any(|form| fits(form, name))),
+                    .find(|rule| rule.names.iter().any(|form| is_pattern_match(form, name))),
             );
         }
         if own.iter().all(|rule| rule.recipe.is_empty()) {
@@ -151,49 +153,50 @@ fn rules_of<'a, 'b>(rules: &'b [Rule<'a>], name: &'b str) -> Vec<&'b Rule<'a>> {
 }
 
 /// Whether a pattern such as `test-%` fits a name.
-fn fits(form: &str, name: &str) -> bool {
+fn is_pattern_match(form: &str, name: &str) -> bool {
     form.split_once('%').is_some_and(|(begin, end)| {
         let rest = name.strip_prefix(begin);
         rest.is_some_and(|rest| rest.len() > end.len() && rest.ends_with(end))
     })
 }
 
-fn lines_of(rules: &[&Rule<'_>]) -> String {
+fn join_lines(rules: &[&BuildRule<'_>]) -> String {
     let lines = rules.iter().flat_map(|rule| &rule.lines);
     lines.copied().collect::<Vec<_>>().join("\n")
 }
 
 /// The rules of a target, or of the first one that is none of make's own.
-fn make_target(text: &str, target: Option<&str>) -> Option<Definition> {
-    let rules = make_rules(text);
+fn parse_make_target(text: &str, target: Option<&str>) -> Option<EntryDefinition> {
+    let rules = parse_make_rules(text);
     let first = || {
         let names = rules.iter().flat_map(|rule| &rule.names);
         let usual = |name: &&&str| !name.starts_with('.') && !name.contains('%');
         names.copied().find(|name| usual(&name))
     };
-    let found = rules_of(&rules, target.or_else(first)?);
+    let found = rules_of_name(&rules, target.or_else(first)?);
     if found.is_empty() {
         return None;
     }
     let recipes = found.iter().map(|rule| rule.recipe.join("\n"));
     // A line that is joined with the next one is one command.
     let recipes = recipes.map(|recipe| recipe.replace("\\\n", " "));
-    let commands = recipes.flat_map(|recipe| recipe.lines().map(make_command).collect::<Vec<_>>());
-    Some(Definition {
-        text: lines_of(&found),
+    let commands =
+        recipes.flat_map(|recipe| recipe.lines().map(parse_make_command).collect::<Vec<_>>());
+    Some(EntryDefinition {
+        text: join_lines(&found),
         commands: commands.collect(),
     })
 }
 
 /// What the shell gets of a line of a recipe.
-fn make_command(line: &str) -> String {
+fn parse_make_command(line: &str) -> String {
     let line = line.trim_start().trim_start_matches(['@', '-', '+']);
     let line = line.replace("$(MAKE)", "make").replace("${MAKE}", "make");
     line.replace("$(CURDIR)", ".").replace("$$", "$")
 }
 
-fn make_rules(text: &str) -> Vec<Rule<'_>> {
-    let mut rules: Vec<Rule<'_>> = Vec::new();
+fn parse_make_rules(text: &str) -> Vec<BuildRule<'_>> {
+    let mut rules: Vec<BuildRule<'_>> = Vec::new();
     let mut is_open = false;
     let mut lines = text.lines();
     while let Some(line) = lines.next() {
@@ -215,7 +218,7 @@ fn make_rules(text: &str) -> Vec<Rule<'_>> {
             whole.push(next);
         }
         // Between the lines of a recipe conditions may stand.
-        match make_rule(&whole) {
+        match parse_make_rule(&whole) {
             Some(rule) => {
                 rules.push(rule);
                 is_open = true;
@@ -229,7 +232,7 @@ fn make_rules(text: &str) -> Vec<Rule<'_>> {
 const MAKE_CONDITIONS: &[&str] = &["if", "else", "endif"];
 
 /// The rule that a line begins, with the lines that it is joined with.
-fn make_rule<'a>(lines: &[&'a str]) -> Option<Rule<'a>> {
+fn parse_make_rule<'a>(lines: &[&'a str]) -> Option<BuildRule<'a>> {
     let line = lines.first()?;
     let (names, rest) = line.split_once(':')?;
     // `A := x`, `A ::= x` and `A = x:y` are no rules.
@@ -248,7 +251,7 @@ fn make_rule<'a>(lines: &[&'a str]) -> Option<Rule<'a>> {
         .chain(more)
         .flat_map(str::split_whitespace);
     let needs = needs.filter(|need| !matches!(*need, "\\" | "|" | ":"));
-    Some(Rule {
+    Some(BuildRule {
         names: names.trim_end_matches('&').split_whitespace().collect(),
         needs: needs.collect(),
         lines: lines.to_vec(),
@@ -257,7 +260,7 @@ fn make_rule<'a>(lines: &[&'a str]) -> Option<Rule<'a>> {
 }
 
 /// A script of a package.json, with those that npm runs before and after it.
-fn package_script(text: &str, script: &str) -> Option<Definition> {
+fn parse_package_script(text: &str, script: &str) -> Option<EntryDefinition> {
     let package: Value = serde_json::from_str(text).ok()?;
     let scripts = package.get("scripts")?;
     scripts.get(script)?.as_str()?;
@@ -266,7 +269,7 @@ fn package_script(text: &str, script: &str) -> Option<Definition> {
         script.to_owned(),
         format!("post{script}"),
     ];
-    let mut found = Definition::default();
+    let mut found = EntryDefinition::default();
     for name in names {
         if let Some(command) = scripts.get(&name).and_then(Value::as_str) {
             found.text.push_str(&format!("{name}: {command}\n"));
@@ -277,23 +280,25 @@ fn package_script(text: &str, script: &str) -> Option<Definition> {
 }
 
 /// A recipe of a justfile, or the first one.
-fn just_recipe(text: &str, recipe: Option<&str>) -> Option<Definition> {
-    let rules = just_rules(text);
+fn parse_just_recipe(text: &str, recipe: Option<&str>) -> Option<EntryDefinition> {
+    let rules = parse_just_rules(text);
     let first = || rules.first().and_then(|rule| rule.names.first()).copied();
-    let found = rules_of(&rules, recipe.or_else(first)?);
+    let found = rules_of_name(&rules, recipe.or_else(first)?);
     if found.is_empty() {
         return None;
     }
-    let commands = found.iter().flat_map(|rule| just_commands(&rule.recipe));
-    Some(Definition {
-        text: lines_of(&found),
+    let commands = found
+        .iter()
+        .flat_map(|rule| parse_just_commands(&rule.recipe));
+    Some(EntryDefinition {
+        text: join_lines(&found),
         commands: commands.collect(),
     })
 }
 
 /// What the shell gets of a recipe: each line by itself, or all of them where
 /// the recipe names its shell.
-fn just_commands(recipe: &[&str]) -> Vec<String> {
+fn parse_just_commands(recipe: &[&str]) -> Vec<String> {
     let first = recipe.first().map_or("", |line| line.trim());
     if first.starts_with("#!") {
         let is_shell = first.ends_with("sh") || first.contains("sh ");
@@ -303,8 +308,8 @@ fn just_commands(recipe: &[&str]) -> Vec<String> {
     recipe.iter().map(plain).collect()
 }
 
-fn just_rules(text: &str) -> Vec<Rule<'_>> {
-    let mut rules: Vec<Rule<'_>> = Vec::new();
+fn parse_just_rules(text: &str) -> Vec<BuildRule<'_>> {
+    let mut rules: Vec<BuildRule<'_>> = Vec::new();
     let mut is_open = false;
     for line in text.lines() {
         let is_indented = line.starts_with([' ', '\t']);
@@ -318,7 +323,7 @@ fn just_rules(text: &str) -> Vec<Rule<'_>> {
             }
             continue;
         }
-        let rule = just_rule(line);
+        let rule = parse_just_rule(line);
         // Comments and attributes stand between recipes, or within one.
         is_open = rule.is_some() || (is_open && line.starts_with('#'));
         rules.extend(rule);
@@ -327,12 +332,12 @@ fn just_rules(text: &str) -> Vec<Rule<'_>> {
 }
 
 /// The recipe or the alias that a line begins.
-fn just_rule(line: &str) -> Option<Rule<'_>> {
+fn parse_just_rule(line: &str) -> Option<BuildRule<'_>> {
     if let Some((name, target)) = line
         .strip_prefix("alias ")
         .and_then(|rest| rest.split_once(":="))
     {
-        return Some(Rule {
+        return Some(BuildRule {
             names: vec![name.trim()],
             needs: vec![target.trim()],
             lines: vec![line],
@@ -359,7 +364,7 @@ fn just_rule(line: &str) -> Option<Rule<'_>> {
     }
     let needs = needs.split(|c: char| c.is_whitespace() || matches!(c, '(' | ')'));
     let needs = needs.take_while(|need| !need.starts_with('#'));
-    Some(Rule {
+    Some(BuildRule {
         names: vec![name],
         needs: needs
             .filter(|need| !need.is_empty() && *need != "&&")

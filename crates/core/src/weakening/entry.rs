@@ -4,8 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::language::is_counted;
-use super::shell::{ShellCommand, UNKNOWN, is_assignment, join, shell_commands};
+use super::language::has_countable_tests;
+use super::shell::{ShellCommand, UNKNOWN, is_assignment, join_path, shell_commands};
 
 /// A command within a command is looked into so deep.
 const DEPTH_MAX: usize = 6;
@@ -55,10 +55,10 @@ pub enum CheckEntry {
 impl CheckEntry {
     /// The files that it may stand in; the first one that is there counts.
     #[must_use]
-    pub fn files(&self) -> Vec<String> {
+    pub fn candidate_files(&self) -> Vec<String> {
         let named = |folder: &str, file: Option<&String>, usual: &[&str]| match file {
-            Some(file) => vec![join(folder, file)],
-            None => usual.iter().map(|name| join(folder, name)).collect(),
+            Some(file) => vec![join_path(folder, file)],
+            None => usual.iter().map(|name| join_path(folder, name)).collect(),
         };
         match self {
             Self::Script { path } | Self::TestFile { path } => vec![path.clone()],
@@ -67,7 +67,7 @@ impl CheckEntry {
                 file.as_ref(),
                 &["GNUmakefile", "makefile", "Makefile"],
             ),
-            Self::PackageScript { folder, .. } => vec![join(folder, "package.json")],
+            Self::PackageScript { folder, .. } => vec![join_path(folder, "package.json")],
             Self::JustRecipe { folder, file, .. } => named(
                 folder,
                 file.as_ref(),
@@ -110,21 +110,25 @@ impl fmt::Display for CheckEntry {
                 file,
                 target,
             } => {
-                let file = join(folder, file.as_deref().unwrap_or("Makefile"));
+                let file = join_path(folder, file.as_deref().unwrap_or("Makefile"));
                 match target {
                     Some(target) => write!(f, "target `{target}` of {file}"),
                     None => write!(f, "the first target of {file}"),
                 }
             }
             Self::PackageScript { folder, script } => {
-                write!(f, "script `{script}` of {}", join(folder, "package.json"))
+                write!(
+                    f,
+                    "script `{script}` of {}",
+                    join_path(folder, "package.json")
+                )
             }
             Self::JustRecipe {
                 folder,
                 file,
                 recipe,
             } => {
-                let file = join(folder, file.as_deref().unwrap_or("justfile"));
+                let file = join_path(folder, file.as_deref().unwrap_or("justfile"));
                 match recipe {
                     Some(recipe) => write!(f, "recipe `{recipe}` of {file}"),
                     None => write!(f, "the first recipe of {file}"),
@@ -140,33 +144,33 @@ impl fmt::Display for CheckEntry {
 /// be what is checked, and left out, unless its name is that of a check.
 #[must_use]
 pub fn check_entries(command: &str) -> Vec<CheckEntry> {
-    entries_in(command, "")
+    entries_of_command(command, "")
 }
 
 /// The same for a command that runs in a folder.
-pub(super) fn entries_in(command: &str, folder: &str) -> Vec<CheckEntry> {
-    let mut found = Finder::default();
-    found.script(command, folder);
+pub(super) fn entries_of_command(command: &str, folder: &str) -> Vec<CheckEntry> {
+    let mut found = CheckEntryFinder::default();
+    found.visit_script(command, folder);
     found.entries
 }
 
 /// Collects entries.
 #[derive(Default)]
-struct Finder {
+struct CheckEntryFinder {
     entries: Vec<CheckEntry>,
     depth: usize,
 }
 
 /// The arguments of a command, and the folder it runs in.
 #[derive(Clone, Copy)]
-struct Arguments<'a> {
+struct CommandArguments<'a> {
     words: &'a [String],
     folder: &'a str,
     is_captured: bool,
 }
 
-impl<'a> Arguments<'a> {
-    fn from(self, index: usize) -> Self {
+impl<'a> CommandArguments<'a> {
+    fn skip_words(self, index: usize) -> Self {
         Self {
             words: self.words.get(index..).unwrap_or_default(),
             ..self
@@ -174,7 +178,7 @@ impl<'a> Arguments<'a> {
     }
 
     /// The value of the first of these options that is there.
-    fn value(self, names: &[&str]) -> Option<&'a str> {
+    fn option_value(self, names: &[&str]) -> Option<&'a str> {
         let own = self.words.iter().take_while(|word| *word != "--");
         let at = own.enumerate().find_map(|(at, word)| {
             let (name, inline) = split_option(word);
@@ -185,7 +189,7 @@ impl<'a> Arguments<'a> {
     }
 
     /// Where the first word stands that is neither an option nor the value of one.
-    fn operand(self, with_value: &[&str]) -> Option<usize> {
+    fn operand_position(self, with_value: &[&str]) -> Option<usize> {
         let mut at = 0;
         while let Some(word) = self.words.get(at) {
             let (name, inline) = split_option(word);
@@ -456,8 +460,8 @@ const RUNNERS: &[(&str, &str)] = &[
     ("newman", "run"),
 ];
 
-impl Finder {
-    fn script(&mut self, script: &str, folder: &str) {
+impl CheckEntryFinder {
+    fn visit_script(&mut self, script: &str, folder: &str) {
         if self.depth >= DEPTH_MAX {
             return;
         }
@@ -468,7 +472,7 @@ impl Finder {
                 folder,
                 is_captured,
             } = &command;
-            self.command(Arguments {
+            self.visit_command(CommandArguments {
                 words,
                 folder,
                 is_captured: *is_captured,
@@ -477,80 +481,80 @@ impl Finder {
         self.depth -= 1;
     }
 
-    fn add(&mut self, entry: CheckEntry, is_captured: bool) {
+    fn add_entry(&mut self, entry: CheckEntry, is_captured: bool) {
         let decides = !is_captured || entry.is_named_as_check();
         if decides && !self.entries.contains(&entry) {
             self.entries.push(entry);
         }
     }
 
-    fn add_script(&mut self, word: &str, all: Arguments<'_>) {
-        let path = join(all.folder, word);
+    fn add_script(&mut self, word: &str, all: CommandArguments<'_>) {
+        let path = join_path(all.folder, word);
         if !path.is_empty() {
-            self.add(CheckEntry::Script { path }, all.is_captured);
+            self.add_entry(CheckEntry::Script { path }, all.is_captured);
         }
     }
 
     /// Looks at a program, its first word, with its arguments.
-    fn command(&mut self, all: Arguments<'_>) {
+    fn visit_command(&mut self, all: CommandArguments<'_>) {
         let Some(program) = all.words.first() else {
             return;
         };
-        let arguments = all.from(1);
+        let arguments = all.skip_words(1);
         let name = program.rsplit('/').next().unwrap_or(program);
         if program.contains('/') {
             self.add_script(program, all);
         }
-        if let Some(rest) = wrapped(name, arguments) {
-            return self.command(rest);
+        if let Some(rest) = wrapped_command(name, arguments) {
+            return self.visit_command(rest);
         }
-        if self.runner(name, arguments) {
+        if self.visit_if_test_runner(name, arguments) {
             return;
         }
         match name {
-            "command" => self.command_builtin(arguments),
-            "eval" => self.nested(&arguments.words.join(" "), arguments),
-            "source" | "." => self.first_file(arguments, &[], Scripts::All),
-            "make" | "gmake" | "bmake" => self.make(arguments),
-            "npm" | "pnpm" | "yarn" | "bun" => self.package_script(name, arguments),
-            "just" => self.just(arguments),
-            "go" | "deno" => self.verb_run(arguments),
-            "coverage" => self.coverage(arguments),
-            _ if SHELLS.contains(&name) => self.shell(arguments),
-            _ => self.interpreter(name, arguments),
+            "command" => self.visit_command_builtin(arguments),
+            "eval" => self.visit_nested_script(&arguments.words.join(" "), arguments),
+            "source" | "." => self.add_first_file(arguments, &[], ScriptFilter::All),
+            "make" | "gmake" | "bmake" => self.visit_make(arguments),
+            "npm" | "pnpm" | "yarn" | "bun" => self.visit_package_script(name, arguments),
+            "just" => self.visit_just(arguments),
+            "go" | "deno" => self.visit_run_verb(arguments),
+            "coverage" => self.visit_coverage(arguments),
+            _ if SHELLS.contains(&name) => self.visit_shell(arguments),
+            _ => self.visit_interpreter(name, arguments),
         }
     }
 
     /// `command -v x` only asks where `x` is.
-    fn command_builtin(&mut self, arguments: Arguments<'_>) {
+    fn visit_command_builtin(&mut self, arguments: CommandArguments<'_>) {
         if arguments
             .words
             .first()
             .is_some_and(|word| !word.starts_with('-'))
         {
-            self.command(arguments);
+            self.visit_command(arguments);
         }
     }
 
-    fn coverage(&mut self, arguments: Arguments<'_>) {
+    fn visit_coverage(&mut self, arguments: CommandArguments<'_>) {
         if arguments.words.first().is_some_and(|verb| verb == "run") {
-            self.interpreter("python", arguments.from(1));
+            self.visit_interpreter("python", arguments.skip_words(1));
         }
     }
 
     /// A script that stands in an argument.
-    fn nested(&mut self, script: &str, arguments: Arguments<'_>) {
+    fn visit_nested_script(&mut self, script: &str, arguments: CommandArguments<'_>) {
         let mut inner = Self {
             entries: Vec::new(),
             depth: self.depth,
         };
-        inner.script(script, arguments.folder);
+        inner.visit_script(script, arguments.folder);
         for entry in inner.entries {
-            self.add(entry, arguments.is_captured);
+            self.add_entry(entry, arguments.is_captured);
         }
     }
 
-    fn shell(&mut self, arguments: Arguments<'_>) {
+    fn visit_shell(&mut self, arguments: CommandArguments<'_>) {
         let mut at = 0;
         let mut is_inline = false;
         while let Some(word) = arguments
@@ -570,27 +574,27 @@ impl Finder {
             return;
         };
         if is_inline {
-            self.nested(operand, arguments);
+            self.visit_nested_script(operand, arguments);
         } else if SHELLS.contains(&operand.as_str()) {
             // `busybox sh x`
-            self.shell(arguments.from(at + 1));
+            self.visit_shell(arguments.skip_words(at + 1));
         } else {
             self.add_script(operand, arguments);
         }
     }
 
-    fn interpreter(&mut self, name: &str, arguments: Arguments<'_>) {
+    fn visit_interpreter(&mut self, name: &str, arguments: CommandArguments<'_>) {
         let plain = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
         let known = INTERPRETERS.iter().find(|one| one.names.contains(&plain));
         let Some(one) = known else {
             // A variable that names the program, such as `$PYTHON`.
             if name.contains(UNKNOWN) {
-                self.first_file(arguments, &[], Scripts::AllButTests);
+                self.add_first_file(arguments, &[], ScriptFilter::AllButTests);
             }
             return;
         };
         let end = arguments
-            .operand(one.with_value)
+            .operand_position(one.with_value)
             .unwrap_or(arguments.words.len());
         let options = &arguments.words[..end];
         if options
@@ -600,88 +604,95 @@ impl Finder {
             return;
         }
         if options.iter().any(|word| word == "--test") {
-            return self.test_files(arguments);
+            return self.add_test_files(arguments);
         }
         // The value of `-m` is the first operand.
         if plain != "node" && options.last().is_some_and(|word| word == "-m") {
-            return self.module(arguments.from(end));
+            return self.visit_python_module(arguments.skip_words(end));
         }
-        self.first_file(arguments, one.with_value, Scripts::AllButTests);
+        self.add_first_file(arguments, one.with_value, ScriptFilter::AllButTests);
     }
 
     /// What `python -m` is given.
-    fn module(&mut self, arguments: Arguments<'_>) {
+    fn visit_python_module(&mut self, arguments: CommandArguments<'_>) {
         let Some(module) = arguments.words.first() else {
             return;
         };
         if module == "coverage" {
-            self.coverage(arguments.from(1));
-        } else if !self.runner(module, arguments.from(1)) {
+            self.visit_coverage(arguments.skip_words(1));
+        } else if !self.visit_if_test_runner(module, arguments.skip_words(1)) {
             let path = format!("{}.py", module.replace('.', "/"));
             self.add_script(&path, arguments);
         }
     }
 
     /// What `run` is given where a file is: `go run check.go`.
-    fn verb_run(&mut self, arguments: Arguments<'_>) {
+    fn visit_run_verb(&mut self, arguments: CommandArguments<'_>) {
         if arguments.words.first().is_some_and(|verb| verb == "run") {
-            let rest = arguments.from(1);
-            let is_file = rest.operand(&[]).is_some_and(|at| is_file(&rest.words[at]));
+            let rest = arguments.skip_words(1);
+            let is_file = rest
+                .operand_position(&[])
+                .is_some_and(|at| is_file_path(&rest.words[at]));
             if is_file {
-                self.first_file(rest, &[], Scripts::AllButTests);
+                self.add_first_file(rest, &[], ScriptFilter::AllButTests);
             }
         }
     }
 
     /// The first operand, which is a script or a file with tests.
-    fn first_file(&mut self, arguments: Arguments<'_>, with_value: &[&str], scripts: Scripts) {
-        let Some(at) = arguments.operand(with_value) else {
+    fn add_first_file(
+        &mut self,
+        arguments: CommandArguments<'_>,
+        with_value: &[&str],
+        scripts: ScriptFilter,
+    ) {
+        let Some(at) = arguments.operand_position(with_value) else {
             return;
         };
         let word = &arguments.words[at];
         match scripts {
-            Scripts::AllButTests if is_named_as_tests(word) => {
-                self.add_tests(word, arguments);
+            ScriptFilter::AllButTests if is_named_as_tests(word) => {
+                self.add_test_file(word, arguments);
             }
-            Scripts::All | Scripts::AllButTests => self.add_script(word, arguments),
+            ScriptFilter::All | ScriptFilter::AllButTests => self.add_script(word, arguments),
         }
     }
 
-    fn add_tests(&mut self, word: &str, arguments: Arguments<'_>) {
-        let path = join(arguments.folder, word);
-        self.add(CheckEntry::TestFile { path }, arguments.is_captured);
+    fn add_test_file(&mut self, word: &str, arguments: CommandArguments<'_>) {
+        let path = join_path(arguments.folder, word);
+        self.add_entry(CheckEntry::TestFile { path }, arguments.is_captured);
     }
 
     /// Whether it is a program that runs tests; the files that it is given.
-    fn runner(&mut self, name: &str, arguments: Arguments<'_>) -> bool {
+    fn visit_if_test_runner(&mut self, name: &str, arguments: CommandArguments<'_>) -> bool {
         let verb = arguments.words.first().map_or("", String::as_str);
         let runs = |(runner, needs): &(&str, &str)| {
             *runner == name && (needs.is_empty() || *needs == verb)
         };
         let is_one = RUNNERS.iter().any(runs);
         if is_one {
-            self.test_files(arguments);
+            self.add_test_files(arguments);
         }
         is_one
     }
 
-    fn test_files(&mut self, arguments: Arguments<'_>) {
+    fn add_test_files(&mut self, arguments: CommandArguments<'_>) {
         let mut before = "";
         for word in arguments.words {
             // `a.py::test_b`, `a_spec.rb:12`
             let path = word.split(':').next().unwrap_or(word);
-            let may_be_value = before.starts_with('-') && !is_counted(path);
-            if is_file(path) && !may_be_value {
-                self.add_tests(path, arguments);
+            let may_be_value = before.starts_with('-') && !has_countable_tests(path);
+            if is_file_path(path) && !may_be_value {
+                self.add_test_file(path, arguments);
             }
             before = word;
         }
     }
 
-    fn make(&mut self, arguments: Arguments<'_>) {
-        let folder = arguments.value(&["-C", "--directory"]);
-        let folder = join(arguments.folder, folder.unwrap_or_default());
-        let file = arguments.value(&["-f", "--file", "--makefile"]);
+    fn visit_make(&mut self, arguments: CommandArguments<'_>) {
+        let folder = arguments.option_value(&["-C", "--directory"]);
+        let folder = join_path(arguments.folder, folder.unwrap_or_default());
+        let file = arguments.option_value(&["-f", "--file", "--makefile"]);
         let with_value = [
             "-C",
             "--directory",
@@ -695,13 +706,13 @@ impl Finder {
         ];
         let mut targets: Vec<&String> = Vec::new();
         let mut rest = arguments;
-        while let Some(at) = rest.operand(&with_value) {
+        while let Some(at) = rest.operand_position(&with_value) {
             let word = &rest.words[at];
             let is_number = word.chars().all(|c| c.is_ascii_digit());
             if !is_assignment(word) && !is_number && !word.contains(UNKNOWN) {
                 targets.push(word);
             }
-            rest = rest.from(at + 1);
+            rest = rest.skip_words(at + 1);
         }
         let entry = |target: Option<String>| CheckEntry::MakeTarget {
             folder: folder.clone(),
@@ -709,56 +720,56 @@ impl Finder {
             target,
         };
         if targets.is_empty() {
-            self.add(entry(None), arguments.is_captured);
+            self.add_entry(entry(None), arguments.is_captured);
         }
         for target in targets {
-            self.add(entry(Some(target.clone())), arguments.is_captured);
+            self.add_entry(entry(Some(target.clone())), arguments.is_captured);
         }
     }
 
-    fn package_script(&mut self, tool: &str, arguments: Arguments<'_>) {
+    fn visit_package_script(&mut self, tool: &str, arguments: CommandArguments<'_>) {
         let folders = ["--prefix", "-C", "--dir", "--cwd", "-w", "--workspace"];
-        let folder = join(
+        let folder = join_path(
             arguments.folder,
-            arguments.value(&folders).unwrap_or_default(),
+            arguments.option_value(&folders).unwrap_or_default(),
         );
         let with_value = [&folders[..], &["--filter", "-F"]].concat();
-        let Some(at) = arguments.operand(&with_value) else {
+        let Some(at) = arguments.operand_position(&with_value) else {
             return;
         };
-        let rest = arguments.from(at);
+        let rest = arguments.skip_words(at);
         let script = match rest.words[0].as_str() {
             "run" | "run-script" => {
-                let after = rest.from(1);
+                let after = rest.skip_words(1);
                 after
-                    .operand(&with_value)
+                    .operand_position(&with_value)
                     .map(|at| after.words[at].as_str())
             }
             "t" | "tst" if tool == "npm" => Some("test"),
             verb if tool != "npm" || NPM_SCRIPTS.contains(&verb) => {
                 // `yarn jest x` runs a program of the package.
-                self.command(rest);
+                self.visit_command(rest);
                 Some(verb)
             }
             _ => None,
         };
         match script {
-            Some(file) if tool == "bun" && is_file(file) => self.add_script(file, arguments),
+            Some(file) if tool == "bun" && is_file_path(file) => self.add_script(file, arguments),
             Some(script) => {
                 let script = script.to_owned();
                 let entry = CheckEntry::PackageScript { folder, script };
-                self.add(entry, arguments.is_captured);
+                self.add_entry(entry, arguments.is_captured);
             }
             None => {}
         }
     }
 
-    fn just(&mut self, arguments: Arguments<'_>) {
-        let file = arguments.value(&["-f", "--justfile"]);
-        let folder = arguments.value(&["-d", "--working-directory"]);
+    fn visit_just(&mut self, arguments: CommandArguments<'_>) {
+        let file = arguments.option_value(&["-f", "--justfile"]);
+        let folder = arguments.option_value(&["-d", "--working-directory"]);
         // The file is not looked for in the working directory.
         let folder = folder.filter(|_| file.is_none()).unwrap_or_default();
-        let folder = join(arguments.folder, folder);
+        let folder = join_path(arguments.folder, folder);
         let with_value = [
             "-f",
             "--justfile",
@@ -774,16 +785,16 @@ impl Finder {
         };
         let mut rest = arguments;
         let mut named = false;
-        while let Some(at) = rest.operand(&with_value) {
+        while let Some(at) = rest.operand_position(&with_value) {
             let word = &rest.words[at];
             if !is_assignment(word) && !word.contains(UNKNOWN) {
                 named = true;
-                self.add(entry(Some(word.clone())), arguments.is_captured);
+                self.add_entry(entry(Some(word.clone())), arguments.is_captured);
             }
-            rest = rest.from(at + 1);
+            rest = rest.skip_words(at + 1);
         }
         if !named {
-            self.add(entry(None), arguments.is_captured);
+            self.add_entry(entry(None), arguments.is_captured);
         }
     }
 }
@@ -793,33 +804,36 @@ const NPM_SCRIPTS: &[&str] = &["test", "start", "stop", "restart"];
 
 /// Which files that a program runs are scripts.
 #[derive(Clone, Copy)]
-enum Scripts {
+enum ScriptFilter {
     All,
     AllButTests,
 }
 
 /// What a wrapper runs.
-fn wrapped<'a>(name: &str, arguments: Arguments<'a>) -> Option<Arguments<'a>> {
+fn wrapped_command<'a>(
+    name: &str,
+    arguments: CommandArguments<'a>,
+) -> Option<CommandArguments<'a>> {
     let verb = arguments.words.first().map_or("", String::as_str);
     let wraps = |one: &&Wrapper| {
         one.names.contains(&name) && (one.verb.is_empty() || one.verb.contains(&verb))
     };
     let wrapper = WRAPPERS.iter().find(wraps)?;
-    let mut rest = arguments.from(usize::from(!wrapper.verb.is_empty()));
+    let mut rest = arguments.skip_words(usize::from(!wrapper.verb.is_empty()));
     for _ in 0..wrapper.operands {
-        rest = rest.from(rest.operand(wrapper.with_value)? + 1);
+        rest = rest.skip_words(rest.operand_position(wrapper.with_value)? + 1);
     }
     loop {
-        rest = rest.from(rest.operand(wrapper.with_value)?);
+        rest = rest.skip_words(rest.operand_position(wrapper.with_value)?);
         if !is_assignment(&rest.words[0]) {
             return Some(rest);
         }
-        rest = rest.from(1);
+        rest = rest.skip_words(1);
     }
 }
 
 /// Whether a word looks like the path of one file.
-fn is_file(word: &str) -> bool {
+fn is_file_path(word: &str) -> bool {
     let name = word.rsplit('/').next().unwrap_or(word);
     let looks = name.rsplit_once('.').is_some_and(|(stem, extension)| {
         let plain = extension.chars().all(|c| c.is_ascii_alphanumeric());
@@ -974,9 +988,12 @@ mod tests {
         check("cd a && make test && make lint", &two);
         check("make -f ci.mk test", &["target `test` of ci.mk"]);
         let made = check_entries("make test").remove(0);
-        assert_eq!(made.files(), ["GNUmakefile", "makefile", "Makefile"]);
+        assert_eq!(
+            made.candidate_files(),
+            ["GNUmakefile", "makefile", "Makefile"]
+        );
         let made = check_entries("make -C a -f b.mk x").remove(0);
-        assert_eq!(made.files(), ["a/b.mk"]);
+        assert_eq!(made.candidate_files(), ["a/b.mk"]);
     }
 
     #[test]
@@ -1058,7 +1075,7 @@ mod tests {
             command in "(sh |make |npm |run |just |python |-m |-C |env |timeout |-- |-|a\\.b |x |[(){}<>;&|$'\"`\\\\#\n]|\\PC){0,40}",
         ) {
             for entry in check_entries(&command) {
-                prop_assert!(!entry.files().is_empty());
+                prop_assert!(!entry.candidate_files().is_empty());
                 prop_assert!(!entry.to_string().is_empty());
             }
         }

@@ -42,19 +42,19 @@ pub struct TestCount {
 
 /// Whether tests are counted in files of such a name.
 #[must_use]
-pub fn is_counted(path: &str) -> bool {
-    language_of(path).is_some()
+pub fn has_countable_tests(path: &str) -> bool {
+    language_index(path).is_some()
 }
 
 /// How many test definitions and skip marks a file holds; none where its
 /// language is not known.
 #[must_use]
 pub fn count_tests(path: &str, text: &str) -> TestCount {
-    let Some(index) = language_of(path) else {
+    let Some(index) = language_index(path) else {
         return TestCount::default();
     };
-    let code = code_of(text, &LANGUAGES[index]);
-    let forms = forms(index);
+    let code = strip_comments(text, &LANGUAGES[index]);
+    let forms = compiled_patterns(index);
     let count = |form: &Regex| u32::try_from(form.find_iter(&code).count()).unwrap_or(u32::MAX);
     TestCount {
         definitions: count(&forms.definitions),
@@ -63,7 +63,7 @@ pub fn count_tests(path: &str, text: &str) -> TestCount {
 }
 
 /// Where in the table the language of a file stands.
-fn language_of(path: &str) -> Option<usize> {
+fn language_index(path: &str) -> Option<usize> {
     let name = path.rsplit('/').next().unwrap_or(path);
     let (_, extension) = name.rsplit_once('.')?;
     let knows = |language: &Language| language.extensions.contains(&extension);
@@ -71,19 +71,19 @@ fn language_of(path: &str) -> Option<usize> {
 }
 
 /// The forms of a language, compiled.
-struct Forms {
+struct LanguagePatterns {
     definitions: Regex,
     skips: Regex,
 }
 
-fn forms(index: usize) -> &'static Forms {
-    static COMPILED: [OnceLock<Forms>; LANGUAGES.len()] =
+fn compiled_patterns(index: usize) -> &'static LanguagePatterns {
+    static COMPILED: [OnceLock<LanguagePatterns>; LANGUAGES.len()] =
         [const { OnceLock::new() }; LANGUAGES.len()];
     let compile = |forms: &[&str]| {
         let either = format!("(?m)(?:{})", forms.join("|"));
         Regex::new(&either).expect("every form is compiled by a test")
     };
-    COMPILED[index].get_or_init(|| Forms {
+    COMPILED[index].get_or_init(|| LanguagePatterns {
         definitions: compile(LANGUAGES[index].definitions),
         skips: compile(LANGUAGES[index].skips),
     })
@@ -91,7 +91,7 @@ fn forms(index: usize) -> &'static Forms {
 
 /// What a line begins in.
 #[derive(Clone, Copy)]
-enum Within {
+enum ScanState {
     Code,
     /// A comment that ends so.
     Comment(&'static str),
@@ -104,21 +104,21 @@ enum Within {
 ///
 /// A comment that begins behind code is left in: to tell it from a text such as
 /// `"src/**/*.js"` one has to read the whole language.
-fn code_of(text: &str, language: &Language) -> String {
+fn strip_comments(text: &str, language: &Language) -> String {
     let mut code = String::with_capacity(text.len());
-    let mut within = Within::Code;
+    let mut within = ScanState::Code;
     for line in text.lines() {
         let mut rest = Some(line);
         while let Some(part) = rest {
             (within, rest) = match within {
-                Within::Code => code_line(part, language, &mut code),
-                Within::Comment(end) => match part.split_once(end) {
-                    Some((_, rest)) => (Within::Code, Some(rest)),
+                ScanState::Code => scan_code_line(part, language, &mut code),
+                ScanState::Comment(end) => match part.split_once(end) {
+                    Some((_, rest)) => (ScanState::Code, Some(rest)),
                     None => (within, None),
                 },
-                Within::Text(end) => match part.split_once(end) {
+                ScanState::Text(end) => match part.split_once(end) {
                     // What follows belongs to the code around the text.
-                    Some((_, rest)) => after_text(rest, language, &mut code),
+                    Some((_, rest)) => scan_code(rest, language, &mut code),
                     None => (within, None),
                 },
             };
@@ -129,46 +129,46 @@ fn code_of(text: &str, language: &Language) -> String {
 
 /// Takes a line, or its rest after a comment; what of it is still to be read,
 /// and in what.
-fn code_line<'a>(
+fn scan_code_line<'a>(
     line: &'a str,
     language: &Language,
     code: &mut String,
-) -> (Within, Option<&'a str>) {
+) -> (ScanState, Option<&'a str>) {
     let begin = line.trim_start();
     let begins = |with: &&&str| begin.starts_with(**with);
     if !language.directives.iter().any(|with| begins(&with)) {
         let blocks = language.blocks.iter();
         if let Some((open, end)) = blocks.copied().find(|(open, _)| begin.starts_with(open)) {
-            return (Within::Comment(end), Some(&begin[open.len()..]));
+            return (ScanState::Comment(end), Some(&begin[open.len()..]));
         }
         if language.comments.iter().any(|with| begins(&with)) {
-            return (Within::Code, None);
+            return (ScanState::Code, None);
         }
     }
-    after_text(line, language, code)
+    scan_code(line, language, code)
 }
 
 /// Takes code up to the end of its line, or to a text of several lines.
-fn after_text<'a>(
+fn scan_code<'a>(
     line: &'a str,
     language: &Language,
     code: &mut String,
-) -> (Within, Option<&'a str>) {
-    match open_quote(line, language) {
+) -> (ScanState, Option<&'a str>) {
+    match find_open_quote(line, language) {
         Some((at, quote)) => {
             code.push_str(&line[..at]);
-            (Within::Text(quote), Some(&line[at + quote.len()..]))
+            (ScanState::Text(quote), Some(&line[at + quote.len()..]))
         }
         None => {
             code.push_str(line);
             code.push('\n');
-            (Within::Code, None)
+            (ScanState::Code, None)
         }
     }
 }
 
 /// Where a text of several lines begins in a line of code.
-fn open_quote(line: &str, language: &Language) -> Option<(usize, &'static str)> {
+fn find_open_quote(line: &str, language: &Language) -> Option<(usize, &'static str)> {
     if language.quotes.is_empty() {
         return None;
     }
@@ -186,7 +186,7 @@ fn open_quote(line: &str, language: &Language) -> Option<(usize, &'static str)> 
         }
         let first = rest.chars().next()?;
         at += match first {
-            '"' | '\'' => short_text(rest, first),
+            '"' | '\'' => quoted_length(rest, first),
             _ => first.len_utf8(),
         };
     }
@@ -195,7 +195,7 @@ fn open_quote(line: &str, language: &Language) -> Option<(usize, &'static str)> 
 
 /// The length of the text in quotes that a line goes on with; that of the quote
 /// alone where it ends nothing.
-fn short_text(rest: &str, quote: char) -> usize {
+fn quoted_length(rest: &str, quote: char) -> usize {
     let mut chars = rest.char_indices().skip(1);
     while let Some((at, c)) = chars.next() {
         if c == '\\' {

@@ -29,15 +29,15 @@ pub(super) struct ShellCommand {
 
 /// The commands of a script, in order, with those of its substitutions.
 pub(super) fn shell_commands(script: &str, folder: &str) -> Vec<ShellCommand> {
-    let mut reader = Reader::new(script, folder, 0);
-    reader.read();
+    let mut reader = ShellReader::new(script, folder, 0);
+    reader.read_commands();
     reader.commands
 }
 
 /// What a script consists of.
 #[derive(Debug)]
-enum Token {
-    Word(Word),
+enum ShellToken {
+    Word(ShellWord),
     /// A redirection, of which the target follows as a word.
     Redirect {
         takes_stdout: bool,
@@ -51,7 +51,7 @@ enum Token {
 }
 
 #[derive(Debug, Default)]
-struct Word {
+struct ShellWord {
     text: String,
     /// The scripts of its command substitutions.
     substitutions: Vec<String>,
@@ -71,43 +71,43 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    fn take(&mut self, c: char) -> bool {
+    fn consume(&mut self, c: char) -> bool {
         self.chars.next_if_eq(&c).is_some()
     }
 
-    fn token(&mut self) -> Option<Token> {
+    fn next_token(&mut self) -> Option<ShellToken> {
         self.skip_blanks();
         let token = match *self.chars.peek()? {
             '\n' => {
                 self.chars.next();
                 self.skip_here_documents();
-                Token::Separator
+                ShellToken::Separator
             }
             ';' => {
                 self.chars.next();
-                Token::Separator
+                ShellToken::Separator
             }
-            '&' => self.ampersand(),
+            '&' => self.lex_ampersand(),
             '|' => {
                 self.chars.next();
-                match self.take('|') {
-                    true => Token::Separator,
+                match self.consume('|') {
+                    true => ShellToken::Separator,
                     false => {
-                        self.take('&');
-                        Token::Pipe
+                        self.consume('&');
+                        ShellToken::Pipe
                     }
                 }
             }
             '(' => {
                 self.chars.next();
-                Token::Open
+                ShellToken::Open
             }
             ')' => {
                 self.chars.next();
-                Token::Close
+                ShellToken::Close
             }
-            '<' | '>' => self.redirect(true),
-            _ => self.word_or_redirect(),
+            '<' | '>' => self.lex_redirect(true),
+            _ => self.lex_word_or_redirect(),
         };
         Some(token)
     }
@@ -133,101 +133,101 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    fn ampersand(&mut self) -> Token {
+    fn lex_ampersand(&mut self) -> ShellToken {
         self.chars.next();
-        if self.take('&') {
-            Token::Separator
+        if self.consume('&') {
+            ShellToken::Separator
         } else if self.chars.peek() == Some(&'>') {
-            self.redirect(true)
+            self.lex_redirect(true)
         } else {
-            Token::Background
+            ShellToken::Background
         }
     }
 
     /// A redirection of stdout, or of another descriptor.
-    fn redirect(&mut self, is_stdout: bool) -> Token {
+    fn lex_redirect(&mut self, is_stdout: bool) -> ShellToken {
         let writes = self.chars.next() == Some('>');
         if writes {
             // `>>`, `>|` and `>&` take a target like `>`.
             self.chars.next_if(|c| matches!(c, '>' | '|' | '&'));
-        } else if self.take('<') {
-            if self.take('<') {
-                return Token::Redirect {
+        } else if self.consume('<') {
+            if self.consume('<') {
+                return ShellToken::Redirect {
                     takes_stdout: false,
                 };
             }
-            self.take('-');
+            self.consume('-');
             self.skip_blanks();
-            let end = self.word().text;
+            let end = self.lex_word().text;
             self.here.push_back(end);
-            return self.token().unwrap_or(Token::Separator);
+            return self.next_token().unwrap_or(ShellToken::Separator);
         } else if self.chars.peek() == Some(&'(') {
             self.chars.next();
-            let inner = self.balanced();
-            return Token::Word(Word {
+            let inner = self.read_balanced();
+            return ShellToken::Word(ShellWord {
                 text: UNKNOWN.to_string(),
                 substitutions: vec![inner],
             });
         } else {
             self.chars.next_if(|c| matches!(c, '>' | '&'));
         }
-        Token::Redirect {
+        ShellToken::Redirect {
             takes_stdout: writes && is_stdout,
         }
     }
 
-    fn word_or_redirect(&mut self) -> Token {
-        let word = self.word();
+    fn lex_word_or_redirect(&mut self) -> ShellToken {
+        let word = self.lex_word();
         let number = !word.text.is_empty() && word.text.chars().all(|c| c.is_ascii_digit());
         match self.chars.peek() {
-            Some('<' | '>') if number => self.redirect(word.text == "1"),
-            Some(_) | None => Token::Word(word),
+            Some('<' | '>') if number => self.lex_redirect(word.text == "1"),
+            Some(_) | None => ShellToken::Word(word),
         }
     }
 
-    fn word(&mut self) -> Word {
-        let mut word = Word::default();
+    fn lex_word(&mut self) -> ShellWord {
+        let mut word = ShellWord::default();
         while let Some(c) = self.chars.peek().copied() {
             match c {
                 ' ' | '\t' | '\r' | '\n' | ';' | '&' | '|' | '<' | '>' | '(' | ')' => break,
                 '\'' => {
                     self.chars.next();
-                    self.single_quoted(&mut word);
+                    self.lex_single_quoted(&mut word);
                 }
                 '"' => {
                     self.chars.next();
-                    self.double_quoted(&mut word);
+                    self.lex_double_quoted(&mut word);
                 }
-                _ => self.plain(&mut word),
+                _ => self.lex_char(&mut word),
             }
         }
         word
     }
 
-    fn single_quoted(&mut self, word: &mut Word) {
+    fn lex_single_quoted(&mut self, word: &mut ShellWord) {
         for c in self.chars.by_ref().take_while(|c| *c != '\'') {
             word.text.push(c);
         }
     }
 
-    fn double_quoted(&mut self, word: &mut Word) {
+    fn lex_double_quoted(&mut self, word: &mut ShellWord) {
         while let Some(c) = self.chars.peek() {
             if *c == '"' {
                 self.chars.next();
                 return;
             }
-            self.plain(word);
+            self.lex_char(word);
         }
     }
 
     /// The next character of a word, or what is expanded at its place.
-    fn plain(&mut self, word: &mut Word) {
+    fn lex_char(&mut self, word: &mut ShellWord) {
         match self.chars.next() {
             Some('\\') => match self.chars.next() {
                 Some('\n') | None => {}
                 Some(c) => word.text.push(c),
             },
-            Some('$') => self.expansion(word),
+            Some('$') => self.lex_expansion(word),
             Some('`') => {
                 let inner = self.chars.by_ref().take_while(|c| *c != '`').collect();
                 word.text.push(UNKNOWN);
@@ -238,25 +238,25 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    fn expansion(&mut self, word: &mut Word) {
+    fn lex_expansion(&mut self, word: &mut ShellWord) {
         let is_name = |c: &char| c.is_ascii_alphanumeric() || *c == '_';
-        if self.take('(') {
-            let inner = self.balanced();
+        if self.consume('(') {
+            let inner = self.read_balanced();
             if inner.trim() == "pwd" {
                 word.text.push('.');
             } else {
                 word.text.push(UNKNOWN);
                 word.substitutions.push(inner);
             }
-        } else if self.take('{') {
+        } else if self.consume('{') {
             let name: String = self.chars.by_ref().take_while(|c| *c != '}').collect();
-            word.text.push(value(&name));
+            word.text.push(variable_placeholder(&name));
         } else if self.chars.peek().is_some_and(is_name) {
             let mut name = String::new();
             while let Some(c) = self.chars.next_if(is_name) {
                 name.push(c);
             }
-            word.text.push(value(&name));
+            word.text.push(variable_placeholder(&name));
         } else if matches!(
             self.chars.peek(),
             Some('@' | '*' | '#' | '?' | '!' | '$' | '-')
@@ -269,7 +269,7 @@ impl<'a> Lexer<'a> {
     }
 
     /// What stands before the parenthesis that closes one that was opened.
-    fn balanced(&mut self) -> String {
+    fn read_balanced(&mut self) -> String {
         let mut inner = String::new();
         let mut open = 1;
         let mut quote = None;
@@ -312,7 +312,7 @@ impl<'a> Lexer<'a> {
 }
 
 /// What a variable stands for in a word.
-fn value(name: &str) -> char {
+fn variable_placeholder(name: &str) -> char {
     if name == "PWD" { '.' } else { UNKNOWN }
 }
 
@@ -322,7 +322,7 @@ const KEYWORDS: &[&str] = &[
 ];
 
 /// Reads tokens into commands.
-struct Reader<'a> {
+struct ShellReader<'a> {
     lexer: Lexer<'a>,
     depth: usize,
     folder: String,
@@ -331,14 +331,14 @@ struct Reader<'a> {
     groups: Vec<(String, usize)>,
     /// How many commands there were before the last of those or the last group.
     first: usize,
-    words: Vec<Word>,
+    words: Vec<ShellWord>,
     takes_stdout: bool,
     /// The status of a pipe is that of its last command alone.
     is_last_alone: bool,
     commands: Vec<ShellCommand>,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> ShellReader<'a> {
     fn new(script: &'a str, folder: &str, depth: usize) -> Self {
         Self {
             lexer: Lexer::new(script),
@@ -353,27 +353,27 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn read(&mut self) {
-        while let Some(token) = self.lexer.token() {
+    fn read_commands(&mut self) {
+        while let Some(token) = self.lexer.next_token() {
             match token {
-                Token::Word(word) => self.words.push(word),
-                Token::Redirect { takes_stdout } => self.redirect(takes_stdout),
-                Token::Separator => self.end_command(),
-                Token::Pipe => {
+                ShellToken::Word(word) => self.words.push(word),
+                ShellToken::Redirect { takes_stdout } => self.apply_redirect(takes_stdout),
+                ShellToken::Separator => self.end_command(),
+                ShellToken::Pipe => {
                     self.end_command();
                     if self.is_last_alone {
-                        self.capture();
+                        self.mark_captured();
                     }
                 }
-                Token::Background => {
+                ShellToken::Background => {
                     self.end_command();
-                    self.capture();
+                    self.mark_captured();
                 }
-                Token::Open => {
+                ShellToken::Open => {
                     self.end_command();
                     self.groups.push((self.folder.clone(), self.commands.len()));
                 }
-                Token::Close => {
+                ShellToken::Close => {
                     self.end_command();
                     if let Some((folder, first)) = self.groups.pop() {
                         self.folder = folder;
@@ -385,18 +385,18 @@ impl<'a> Reader<'a> {
         self.end_command();
     }
 
-    fn redirect(&mut self, takes_stdout: bool) {
-        let Some(Token::Word(target)) = self.lexer.token() else {
+    fn apply_redirect(&mut self, takes_stdout: bool) {
+        let Some(ShellToken::Word(target)) = self.lexer.next_token() else {
             return;
         };
         let is_shown = target.text.starts_with("/dev/")
             || target.text.chars().all(|c| c.is_ascii_digit() || c == '-');
         self.takes_stdout |= takes_stdout && !is_shown;
-        self.substitute(&[target]);
+        self.read_substitutions(&[target]);
     }
 
     /// Notes that what ended last decides nothing by itself.
-    fn capture(&mut self) {
+    fn mark_captured(&mut self) {
         for command in self.commands.iter_mut().skip(self.first) {
             command.is_captured = true;
         }
@@ -409,13 +409,13 @@ impl<'a> Reader<'a> {
             return;
         }
         self.first = self.commands.len();
-        self.substitute(&words);
+        self.read_substitutions(&words);
         let words = words.into_iter().map(|word| word.text);
-        let words: Vec<String> = words.skip_while(|word| is_prefix(word)).collect();
+        let words: Vec<String> = words.skip_while(|word| is_command_prefix(word)).collect();
         match words.first().map(String::as_str) {
             Some("cd" | "pushd") => {
                 let target = words.iter().skip(1).find(|word| !word.starts_with('-'));
-                self.folder = target.map_or_else(String::new, |to| join(&self.folder, to));
+                self.folder = target.map_or_else(String::new, |to| join_path(&self.folder, to));
             }
             Some(_) => self.commands.push(ShellCommand {
                 words,
@@ -428,13 +428,13 @@ impl<'a> Reader<'a> {
 
     /// Reads the commands of substitutions: what they print is looked at by
     /// something else.
-    fn substitute(&mut self, words: &[Word]) {
+    fn read_substitutions(&mut self, words: &[ShellWord]) {
         if self.depth >= DEPTH_MAX {
             return;
         }
         for script in words.iter().flat_map(|word| &word.substitutions) {
-            let mut reader = Reader::new(script, &self.folder, self.depth + 1);
-            reader.read();
+            let mut reader = ShellReader::new(script, &self.folder, self.depth + 1);
+            reader.read_commands();
             self.commands
                 .extend(reader.commands.into_iter().map(|one| ShellCommand {
                     is_captured: true,
@@ -445,7 +445,7 @@ impl<'a> Reader<'a> {
 }
 
 /// Whether a word stands before a command: a keyword, or `NAME=value`.
-fn is_prefix(word: &str) -> bool {
+fn is_command_prefix(word: &str) -> bool {
     KEYWORDS.contains(&word) || is_assignment(word)
 }
 
@@ -464,7 +464,7 @@ pub(super) fn is_assignment(word: &str) -> bool {
 /// Of a path that begins with something unknown the rest is taken, as one below
 /// the folder of the script: most such paths begin with the root of the project.
 /// Of one that is unknown further on, nothing is known.
-pub(super) fn join(folder: &str, path: &str) -> String {
+pub(super) fn join_path(folder: &str, path: &str) -> String {
     let (folder, path) = if path.contains(UNKNOWN) {
         let rest = path
             .strip_prefix(UNKNOWN)
@@ -591,7 +591,7 @@ mod tests {
             ("a", "\0/b/c", "b/c"),
             ("a", "", "a"),
         ] {
-            assert_eq!(join(folder, path), expect, "{folder} {path}");
+            assert_eq!(join_path(folder, path), expect, "{folder} {path}");
         }
     }
 

@@ -1,7 +1,7 @@
 //! Items that an agent reviews before they are committed, or count as done.
 
 use piton_core::attempt::{Conversation, Report};
-use piton_core::classify::Category;
+use piton_core::classify::FailureCategory;
 use piton_core::policy::Policy;
 use piton_core::review::{AgentReview, ReviewObservation, ReviewPolicy, ReviewVerdict};
 use piton_core::trouble::Trouble;
@@ -35,7 +35,7 @@ fn said(verdict: ReviewVerdict) -> Report {
         })),
         tree_before: Some("t1".to_owned()),
         tree_after: Some("t1".to_owned()),
-        ..Report::bare(Outcome::Completed)
+        ..Report::with_outcome(Outcome::Completed)
     }
 }
 
@@ -46,7 +46,7 @@ fn done() -> Report {
             id: "first".to_owned(),
             total: None,
         }),
-        ..Report::bare(Outcome::Completed)
+        ..Report::with_outcome(Outcome::Completed)
     }
 }
 
@@ -125,7 +125,10 @@ fn a_person_decides_when_the_reviewer_is_never_content() {
         assert_eq!(world.state(), RunState::Waiting);
         let row = world.tables.decision(world.question()).expect("asked");
         assert_eq!(row.kind, DecisionKind::AgentReview);
-        assert_eq!(row.verbs(), [Verb::Approve, Verb::Reject, Verb::Skip]);
+        assert_eq!(
+            row.allowed_verbs(),
+            [Verb::Approve, Verb::Reject, Verb::Skip]
+        );
         assert_eq!(row.details.as_deref(), Some("- no bound"));
         world.holder_gone = true;
         let empty = world.answer_to(world.question(), Verb::Reject, None);
@@ -148,7 +151,7 @@ fn a_person_decides_when_the_reviewer_is_never_content() {
 
 #[test]
 fn what_is_no_verdict_is_asked_for_once_more_then_a_person_is() {
-    let silent = Report::bare(Outcome::Completed);
+    let silent = Report::with_outcome(Outcome::Completed);
     let changed = Report {
         tree_after: Some("t2".to_owned()),
         ..said(ReviewVerdict::Approve)
@@ -171,7 +174,10 @@ fn what_is_no_verdict_is_asked_for_once_more_then_a_person_is() {
         (changed_these, "changed `a`, `b`, `c` and 1 more, which"),
         (committed, "committed c1, which"),
         (asks, "without a verdict"),
-        (failure(Category::Timeout, "it took too long"), "too long"),
+        (
+            failure(FailureCategory::Timeout, "it took too long"),
+            "too long",
+        ),
     ] {
         let (mut world, token) = reviewed("a", true);
         world.work(token, "a", done());
@@ -190,7 +196,7 @@ fn a_verdict_after_one_that_was_none_counts_and_begins_anew() {
     let (mut world, token) = reviewed("a", true);
     world.work(token, "a", done());
     for _ in 0..2 {
-        review(&mut world, token, Report::bare(Outcome::Completed));
+        review(&mut world, token, Report::with_outcome(Outcome::Completed));
         review(&mut world, token, said(ReviewVerdict::RequestChanges));
         assert_eq!(stands(&world), (ItemState::Ready, Stage::Work));
         assert_eq!(fault(&world), "");
@@ -204,9 +210,9 @@ fn a_review_that_is_interrupted_is_done_again() {
     world.work(token, "a", done());
     let broke = Report {
         trouble: Some(Trouble::Signal),
-        ..Report::bare(Outcome::Interrupted)
+        ..Report::with_outcome(Outcome::Interrupted)
     };
-    for report in [Report::bare(Outcome::Interrupted), broke] {
+    for report in [Report::with_outcome(Outcome::Interrupted), broke] {
         // What it said before counts for nothing.
         let report = Report {
             review: said(ReviewVerdict::Approve).review,
@@ -217,7 +223,7 @@ fn a_review_that_is_interrupted_is_done_again() {
     }
     let late = Report {
         trouble: Some(Trouble::RateLimit),
-        ..Report::bare(Outcome::Interrupted)
+        ..Report::with_outcome(Outcome::Interrupted)
     };
     review(&mut world, token, late);
     assert_eq!(stands(&world), (ItemState::Waiting, Stage::Review));

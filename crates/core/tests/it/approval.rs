@@ -1,8 +1,8 @@
 //! Items that are done only when a person approves them.
 
 use piton_core::attempt::{Conversation, Report};
-use piton_core::classify::Category;
-use piton_core::command::Word;
+use piton_core::classify::FailureCategory;
+use piton_core::command::EditAuthor;
 use piton_core::evidence::{Level, Worth, level_of_evidence};
 use piton_core::policy::Limits;
 use piton_core::{Command, DecisionKind, Edit, ItemState, Outcome, Refusal, RunState, Stage, Verb};
@@ -21,7 +21,7 @@ fn said(conversation: &str) -> Report {
             id: conversation.to_owned(),
             total: None,
         }),
-        ..Report::bare(Outcome::Completed)
+        ..Report::with_outcome(Outcome::Completed)
     }
 }
 
@@ -45,7 +45,10 @@ fn finished_work_waits_for_an_approval_and_so_does_what_depends_on_it() {
     assert_eq!(world.states(&["design", "build"]), ["waiting", "pending"]);
     assert_eq!(world.state(), RunState::Waiting);
     let row = world.tables.decision(world.question()).expect("asked");
-    assert_eq!(row.verbs(), [Verb::Approve, Verb::Reject, Verb::Skip]);
+    assert_eq!(
+        row.allowed_verbs(),
+        [Verb::Approve, Verb::Reject, Verb::Skip]
+    );
 }
 
 #[test]
@@ -92,7 +95,7 @@ fn a_rejection_goes_back_to_its_conversation_with_the_reason() {
 #[test]
 fn a_check_comes_first_and_does_not_replace_it() {
     let (mut world, token) = World::running("design gate=2 approval");
-    world.work(token, "design", Report::bare(Outcome::Completed));
+    world.work(token, "design", Report::with_outcome(Outcome::Completed));
     assert_eq!(world.item("design").stage, Stage::Gate);
     world.gate(token, "design", true);
     assert_eq!(asked(&world).0, DecisionKind::Approval);
@@ -110,7 +113,7 @@ fn weak_proof_is_told_to_who_approves_and_asked_about_once() {
     let nothing = Report {
         tree_before: Some("a".to_owned()),
         tree_after: Some("a".to_owned()),
-        ..Report::bare(Outcome::Completed)
+        ..Report::with_outcome(Outcome::Completed)
     };
     world.work(token, "design", nothing);
     let (kind, question) = asked(&world);
@@ -130,12 +133,12 @@ fn what_an_agent_marks_in_the_file_approves_nothing_and_a_persons_mark_does() {
     let attempt = world.tables.attempts().next().map(|row| row.id);
     let attempt = attempt.expect("there was one");
     let words = [
-        Word::MaybeAgent {
+        EditAuthor::MaybeAgent {
             attempt,
             criteria: true,
             in_lane: false,
         },
-        Word::Hand {
+        EditAuthor::Hand {
             by: "ada".to_owned(),
             brought: Vec::new(),
         },
@@ -157,7 +160,7 @@ fn what_an_agent_marks_in_the_file_approves_nothing_and_a_persons_mark_does() {
 #[test]
 fn what_failed_is_not_approved_and_what_waits_can_be_tried_again_or_left_out() {
     let (mut world, token) = World::running(PLAN);
-    world.work(token, "design", failure(Category::Logic, "no"));
+    world.work(token, "design", failure(FailureCategory::Logic, "no"));
     assert_eq!(asked(&world).0, DecisionKind::BlockedNode);
     for (verb, to) in [
         (Verb::Retry, Err(Verb::Retry)),
@@ -173,7 +176,7 @@ fn what_failed_is_not_approved_and_what_waits_can_be_tried_again_or_left_out() {
             }
             Err(verb) => {
                 let kind = DecisionKind::Approval;
-                let fits = kind.verbs().to_vec();
+                let fits = kind.allowed_verbs().to_vec();
                 assert_eq!(
                     world.refused(command),
                     Refusal::WrongVerb { kind, verb, fits }

@@ -44,7 +44,7 @@ fn a_question_by_the_way_holds_nothing_up() {
     assert_eq!(world.state(), RunState::Running);
     let row = asked(&world, 1);
     assert_eq!(row.kind, DecisionKind::Question);
-    assert_eq!(row.verbs(), [Verb::Answer, Verb::Skip]);
+    assert_eq!(row.allowed_verbs(), [Verb::Answer, Verb::Skip]);
     world.complete(token, "build/s1/a");
     world.complete(token, "build/s1/b");
     world.complete(token, "release");
@@ -56,7 +56,7 @@ fn a_screenshot_that_is_missing_is_asked_about_until_there_is_one() {
     let (mut world, token) = World::running(PLAN);
     let report = |lacks_screenshot, outcome| Report {
         lacks_screenshot,
-        ..Report::bare(outcome)
+        ..Report::with_outcome(outcome)
     };
     let is_question = |row: &&DecisionRow| row.kind == DecisionKind::Question;
     let count = |world: &World| world.tables.decisions().filter(is_question).count();
@@ -82,7 +82,7 @@ fn the_answer_stands_in_the_next_prompt_of_the_item_and_is_remembered() {
     let item = world.item("build/s1/b");
     assert_eq!(item.answer.as_deref(), Some("tabs or blanks?\nblanks"));
     assert_eq!(item.state, ItemState::Pending, "its turn has not come");
-    let known = world.tables.memory().next();
+    let known = world.tables.memories().next();
     let known = &known.expect("it is remembered").memory;
     assert_eq!(known.kind, MemoryKind::ResolvedBlocker);
     assert_eq!(known.title.as_deref(), Some("tabs or blanks?"));
@@ -122,7 +122,7 @@ fn the_answer_about_an_item_that_is_done_changes_nothing_of_it() {
     let row = asked(&world, 1);
     world.ok(decide(&row, Verb::Answer, Some("blanks")));
     assert_eq!(world.item("build/s1/a").answer, None);
-    assert_eq!(world.tables.memory().count(), 1);
+    assert_eq!(world.tables.memories().count(), 1);
 }
 
 #[test]
@@ -185,7 +185,7 @@ fn what_is_asked_of_nothing_in_particular_is_remembered_when_it_is_answered() {
     world.ok(ask(RunId::PROJECT, None, "who has the key?"));
     let row = asked(&world, 1);
     world.ok(decide(&row, Verb::Answer, Some("ops")));
-    let known = world.tables.memory().next().expect("it is remembered");
+    let known = world.tables.memories().next().expect("it is remembered");
     assert_eq!(known.memory.content, "ops");
     assert_eq!(known.memory.source_item, None);
 }

@@ -2,7 +2,8 @@
 
 use piton_core::attempt::Report;
 use piton_core::before::{
-    done_before, failed_tries, last_interrupted, last_question, noticed_before,
+    earlier_done_items, earlier_findings, failed_tries_of_item, last_interrupted_attempt,
+    last_open_question,
 };
 use piton_core::{AttemptRow, ItemRow, Outcome};
 use serde_json::{Value, json};
@@ -36,7 +37,7 @@ fn check(error: Option<&str>, attempts: &[(&str, Value)], expect: &[(Option<u32>
         .map(|((role, report), number)| attempt(number, role, report))
         .collect();
     let rows: Vec<&AttemptRow> = rows.iter().collect();
-    let tries = failed_tries(&item(error), &rows);
+    let tries = failed_tries_of_item(&item(error), &rows);
     let found: Vec<(Option<u32>, &str)> = tries
         .iter()
         .map(|one| (one.attempt, one.error.as_str()))
@@ -108,10 +109,10 @@ fn a_question_is_no_failure() {
         attempt(2, "worker", &Value::Null),
     );
     assert_eq!(
-        last_question(&[&first, &under_way]),
+        last_open_question(&[&first, &under_way]),
         Some((1, "which oak?"))
     );
-    assert_eq!(last_question(&[&under_way]), None);
+    assert_eq!(last_open_question(&[&under_way]), None);
 }
 
 #[test]
@@ -119,9 +120,9 @@ fn a_hook_neither_asks_nor_is_interrupted_for_its_item() {
     let asked = json!({"outcome": "needs-human", "human": {"reason": "which glue?"}});
     let hook = |report: &Value| attempt(2, "iteration-hook", report);
     let done = attempt(1, "worker", &json!({"outcome": "completed"}));
-    assert_eq!(last_question(&[&done, &hook(&asked)]), None);
+    assert_eq!(last_open_question(&[&done, &hook(&asked)]), None);
     let cut_off = hook(&json!({"outcome": "interrupted"}));
-    assert_eq!(last_interrupted(&[&done, &cut_off]), None);
+    assert_eq!(last_interrupted_attempt(&[&done, &cut_off]), None);
 }
 
 #[test]
@@ -131,10 +132,10 @@ fn only_what_was_started_can_be_interrupted() {
     let missing = ended(json!({"outcome": "interrupted", "cannot_start": true}));
     let under_way = attempt(2, "worker", &Value::Null);
     assert_eq!(
-        last_interrupted(&[&interrupted, &missing, &under_way]),
+        last_interrupted_attempt(&[&interrupted, &missing, &under_way]),
         Some(1)
     );
-    assert_eq!(last_interrupted(&[&missing, &under_way]), None);
+    assert_eq!(last_interrupted_attempt(&[&missing, &under_way]), None);
 }
 
 #[test]
@@ -156,7 +157,7 @@ fn what_others_noticed_is_told_once_and_their_blockers_are_not() {
         ]}),
     );
     let titles = |count_max| -> Vec<String> {
-        let noticed = noticed_before(&[&first, &second], count_max);
+        let noticed = earlier_findings(&[&first, &second], count_max);
         noticed.iter().map(|one| one.seen.title.clone()).collect()
     };
     assert_eq!(titles(5), ["Oak is wet", "row 7 is wrong "]);
@@ -169,13 +170,13 @@ fn of_what_was_done_siblings_and_the_latest_are_told() {
     for at in ["plan", "build/a", "build/b"] {
         let report = Report {
             summary: Some(format!("did {at}")),
-            ..Report::bare(Outcome::Completed)
+            ..Report::with_outcome(Outcome::Completed)
         };
         world.work(token, at, report);
         world.pass(60);
     }
     let done = |at: &str, count_max: usize| -> Vec<String> {
-        let rows = done_before(&world.tables, world.run, &node(at), count_max);
+        let rows = earlier_done_items(&world.tables, world.run, &node(at), count_max);
         rows.iter().map(|row| row.node.to_string()).collect()
     };
     assert_eq!(done("build/c", 9), ["plan", "build/a", "build/b"]);

@@ -1,6 +1,6 @@
 //! What people say of items that they work on themselves.
 
-use piton_core::command::Word;
+use piton_core::command::EditAuthor;
 use piton_core::evidence::{Evidence, Level, level_of_evidence};
 use piton_core::notification::{NotificationKind, due_notifications};
 use piton_core::policy::Limits;
@@ -20,7 +20,7 @@ fn typed(world: &World, edits: Vec<Edit>, why: Option<&str>) -> Command {
         token: None,
         file: "state.json".to_owned(),
         edits,
-        word: Word::Typed {
+        word: EditAuthor::Typed {
             through: "piton issue start".to_owned(),
             why: why.map(str::to_owned),
         },
@@ -67,7 +67,7 @@ fn what_somebody_has_in_hand_is_started_by_no_runner() {
         .expect("asked")
         .clone();
     assert_eq!(row.kind, DecisionKind::InHand);
-    assert_eq!(row.verbs(), [Verb::Retry, Verb::Skip]);
+    assert_eq!(row.allowed_verbs(), [Verb::Retry, Verb::Skip]);
     assert_eq!(world.next(), Some("c"));
     // The person who said so is not notified of it.
     let due = due_notifications(&world.tables, &[NotificationKind::Question]);

@@ -1,10 +1,10 @@
 //! What shows that an item is done, and what weak proof is worth.
 
 use piton_core::attempt::{Conversation, DiffStat, Report};
-use piton_core::command::Word;
+use piton_core::command::EditAuthor;
 use piton_core::evidence::{
-    CheckMeans, ClaimOverrides, ClaimRules, Claims, Evidence, Level, WeakenedProof, Worth,
-    level_of_evidence,
+    CheckSignificance, ClaimOverrides, ClaimRules, ClaimSettings, Evidence, Level, WeakenedProof,
+    Worth, level_of_evidence,
 };
 use piton_core::gate::{Gate, GateReport};
 use piton_core::policy::{Limits, Policy};
@@ -21,7 +21,7 @@ fn between(before: &str, after: &str) -> Report {
     Report {
         tree_before: Some(before.to_owned()),
         tree_after: Some(after.to_owned()),
-        ..Report::bare(Outcome::Completed)
+        ..Report::with_outcome(Outcome::Completed)
     }
 }
 
@@ -48,18 +48,18 @@ fn a_gate() -> Gate {
     }
 }
 
-fn worth(worth: Worth) -> Claims {
-    Claims {
+fn worth(worth: Worth) -> ClaimSettings {
+    ClaimSettings {
         rules: ClaimRules {
             word: worth,
             ..ClaimRules::default()
         },
         check: (worth == Worth::Check).then(|| Box::new(a_gate())),
-        ..Claims::default()
+        ..ClaimSettings::default()
     }
 }
 
-fn running(text: &str, policy: Policy, claims: Claims) -> (World, u64) {
+fn running(text: &str, policy: Policy, claims: ClaimSettings) -> (World, u64) {
     let mut world = World::with_policy(text, policy);
     let Command::StartRun {
         run, owner, limits, ..
@@ -196,12 +196,12 @@ fn what_an_interrupted_attempt_changed_counts_and_what_was_undone_does_not() {
 
 #[test]
 fn a_change_may_be_worth_a_question_too() {
-    let claims = Claims {
+    let claims = ClaimSettings {
         rules: ClaimRules {
             changed: Worth::Ask,
             ..ClaimRules::default()
         },
-        ..Claims::default()
+        ..ClaimSettings::default()
     };
     let (mut world, token) = running("build", tried_once(), claims);
     world.work(token, "build", between("a", "b"));
@@ -240,13 +240,13 @@ fn a_check_proves_an_item_by_a_change_or_by_having_failed_before() {
         // Nobody could look.
         (
             Some(false),
-            Report::bare(Outcome::Completed),
+            Report::with_outcome(Outcome::Completed),
             None,
             Level::Check,
         ),
         (
             Some(true),
-            Report::bare(Outcome::Completed),
+            Report::with_outcome(Outcome::Completed),
             None,
             Level::Word,
         ),
@@ -294,7 +294,7 @@ fn a_check_that_failed_and_was_fixed_was_seen_to_fail() {
     check_on(&mut world, token, "build", (false, Some("a")));
     world.mend(token, "build");
     check_on(&mut world, token, "build", (true, Some("a")));
-    let means = Some(CheckMeans::SeenToFail);
+    let means = Some(CheckSignificance::SeenToFail);
     let tree = Some("a".to_owned());
     let item = world.item("build");
     let is_proof = |one: &Evidence| matches!(one, Evidence::Checked { means: m, tree: t, .. } if *m == means && *t == tree);
@@ -333,7 +333,7 @@ fn another_check_has_not_been_seen_to_fail() {
         token: None,
         file: "PROGRESS.yaml".to_owned(),
         edits: vec![Edit::SetGate { node, gate }],
-        word: Word::File,
+        word: EditAuthor::File,
     });
     let item = world.item("build");
     assert_eq!((item.seen_to_fail, item.baseline.as_ref()), (false, None));
@@ -398,7 +398,7 @@ fn an_agent_without_progress_is_asked_to_end_once_and_then_has_failed_as_stuck()
             ..Conversation::default()
         }),
         can_be_asked,
-        ..Report::bare(Outcome::Failed)
+        ..Report::with_outcome(Outcome::Failed)
     };
     let (mut world, token) = checked(Worth::Accept);
     world.work(token, "build", stuck(true));
@@ -458,7 +458,7 @@ fn a_phase_whose_fixing_agent_failed_is_asked_about_whatever_is_remembered() {
         world.complete(token, "build/step");
         world.gate(token, "build", false);
         let attempt = world.begin_as(token, "build", Role::GateFix);
-        let report = Report::bare(Outcome::Failed);
+        let report = Report::with_outcome(Outcome::Failed);
         world.end_so("build", attempt, report, recovery(action, rule));
         assert_eq!(world.item("build").state, ItemState::Failed, "{action:?}");
         assert_eq!(world.state(), RunState::Blocked);
@@ -475,7 +475,7 @@ fn a_commit_with_nothing_in_it_leaves_the_agents_word() {
         (nothing_changed(), Level::Word),
         (between("a", "b"), Level::Changed),
     ] {
-        let (mut world, token) = running("build", policy.clone(), Claims::default());
+        let (mut world, token) = running("build", policy.clone(), ClaimSettings::default());
         world.work(token, "build", report);
         assert_eq!(world.item("build").stage, Stage::Commit);
         world.make_commit(token, "build", Ok("6673e79"));
@@ -492,7 +492,7 @@ fn the_commit_of_a_step_sees_what_the_items_below_it_changed() {
     let plan = "build\n  step gate=1\n    part";
     // What nobody could look at is not held against the step.
     for (report, expected) in [
-        (Report::bare(Outcome::Completed), Level::Word),
+        (Report::with_outcome(Outcome::Completed), Level::Word),
         (between("a", "b"), Level::Check),
     ] {
         let (mut world, token) = running(plan, policy.clone(), worth(Worth::Check));
@@ -511,7 +511,7 @@ fn a_check_that_is_given_to_an_item_at_its_commit_has_to_pass_too() {
         ..tried_once()
     };
     for plan in ["build", "build gate=2"] {
-        let (mut world, token) = running(plan, policy.clone(), Claims::default());
+        let (mut world, token) = running(plan, policy.clone(), ClaimSettings::default());
         world.work(token, "build", between("a", "b"));
         if plan != "build" {
             check_on(&mut world, token, "build", (true, Some("b")));
@@ -526,7 +526,7 @@ fn a_check_that_is_given_to_an_item_at_its_commit_has_to_pass_too() {
                 node: node("build"),
                 gate: Some(a_gate()),
             }],
-            word: Word::File,
+            word: EditAuthor::File,
         });
         world.make_commit(token, "build", Ok("6673e79"));
         let item = world.item("build");
@@ -549,7 +549,7 @@ fn a_claim_may_have_to_stand_up_to_a_gate() {
     let item = world.item("build");
     assert_eq!((item.state, item.stage), (ItemState::Working, Stage::Gate));
     assert_eq!(
-        (item.gate.as_ref(), item.gate_to_pass()),
+        (item.gate.as_ref(), item.pending_gate()),
         (None, Some(&a_gate()))
     );
     world.gate(token, "build", true);
@@ -577,7 +577,7 @@ fn a_gate_for_claims_that_fails_is_mended_and_gives_up_like_any_other() {
     assert_eq!(world.item("build").state, ItemState::Failed);
     world.retry("build");
     assert_eq!(
-        world.item("build").gate_to_pass(),
+        world.item("build").pending_gate(),
         None,
         "it begins at its work"
     );
@@ -643,7 +643,7 @@ fn what_is_done_again_has_to_change_something_again() {
         word,
     };
     let run = world.run;
-    world.ok(redo(Word::File, run));
+    world.ok(redo(EditAuthor::File, run));
     let word = a_persons(&world);
     world.ok(redo(word, run));
     world.work(token, "build", nothing_changed());
@@ -659,7 +659,7 @@ fn weakened_proof_is_asked_about_noted_or_refused() {
         (WeakenedProof::Note, ItemState::Done),
         (WeakenedProof::Refuse, ItemState::Failed),
     ] {
-        let mut claims = Claims::default();
+        let mut claims = ClaimSettings::default();
         claims.rules.weakened = weakened;
         let (mut world, token) = running("build gate=3\nrelease", tried_once(), claims);
         let proof = ProofChange {
@@ -690,7 +690,7 @@ fn weakened_proof_is_asked_about_noted_or_refused() {
 
 #[test]
 fn what_an_earlier_attempt_weakened_and_a_later_one_gave_back_is_whole() {
-    let (mut world, token) = running("build", tried_once(), Claims::default());
+    let (mut world, token) = running("build", tried_once(), ClaimSettings::default());
     let with = |removed, added, trees: (&str, &str), outcome| Report {
         outcome,
         proof: Some(Box::new(ProofChange {

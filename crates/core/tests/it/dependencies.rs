@@ -190,7 +190,7 @@ fn with_strategy(strategy: Option<OnDependencyFailure>, ending: &str) -> World {
     let token = world.start();
     match ending {
         "failed" => world.fail(token, "p/a"),
-        "blocked" => world.work(token, "p/a", Report::bare(Outcome::Blocked)),
+        "blocked" => world.work(token, "p/a", Report::with_outcome(Outcome::Blocked)),
         "skipped" => world.skip("p/a"),
         _ => panic!("`a` does not end like this: {ending}"),
     }

@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use jiff::{Timestamp, ToSpan};
-use piton_core::doctor::{Finding, FindingKind, MemoryView, Surroundings, examine};
+use piton_core::doctor::{DoctorFacts, FindingKind, MemoryFinding, MemoryView, examine_memories};
 use piton_core::memory::{Memory, MemoryKind};
-use piton_core::named_paths::paths_named;
-use piton_core::recall::{Document, alike};
+use piton_core::named_paths::paths_in_memory;
+use piton_core::recall::{MemoryDocument, document_similarity};
 use piton_simkit::seed::cases;
 use proptest::prelude::*;
 
@@ -42,10 +42,10 @@ fn known(id: &str, content: &str) -> Known {
     }
 }
 
-fn examined(memories: &[Known], gone: &[&str]) -> Vec<Finding> {
-    let documents: Vec<Document> = memories
+fn examined(memories: &[Known], gone: &[&str]) -> Vec<MemoryFinding> {
+    let documents: Vec<MemoryDocument> = memories
         .iter()
-        .map(|known| Document::of("", &known.content, &known.context))
+        .map(|known| MemoryDocument::from_fields("", &known.content, &known.context))
         .collect();
     let views: Vec<MemoryView<'_>> = memories
         .iter()
@@ -67,9 +67,9 @@ fn examined(memories: &[Known], gone: &[&str]) -> Vec<Finding> {
         })
         .collect();
     let gone: BTreeSet<String> = gone.iter().map(|path| (*path).to_owned()).collect();
-    examine(
+    examine_memories(
         &views,
-        &Surroundings {
+        &DoctorFacts {
             now: now(),
             gone: &gone,
         },
@@ -279,7 +279,7 @@ fn a_contradiction_is_plain_to_see_or_not_told() {
             ..known("z", one)
         };
         let found = examined(&[older, known("a", other)], &[]);
-        let found: Vec<&Finding> = found
+        let found: Vec<&MemoryFinding> = found
             .iter()
             .filter(|finding| finding.kind == FindingKind::Contradiction)
             .collect();
@@ -356,7 +356,7 @@ proptest! {
             .iter()
             .enumerate()
             .map(|(number, text)| Known {
-                paths: paths_named(&Memory::bare(MemoryKind::Learning, text.as_str())),
+                paths: paths_in_memory(&Memory::new(MemoryKind::Learning, text.as_str())),
                 ..known(&format!("m{number}"), text)
             })
             .collect();
@@ -366,10 +366,10 @@ proptest! {
         }
         for one in &texts {
             for other in &texts {
-                let (one, other) = (Document::of("", one, ""), Document::of("", other, ""));
-                let likeness = alike(&one, &other);
+                let (one, other) = (MemoryDocument::from_fields("", one, ""), MemoryDocument::from_fields("", other, ""));
+                let likeness = document_similarity(&one, &other);
                 prop_assert!((0.0..=1.0).contains(&likeness));
-                prop_assert!((likeness - alike(&other, &one)).abs() < 1e-9);
+                prop_assert!((likeness - document_similarity(&other, &one)).abs() < 1e-9);
             }
         }
     }

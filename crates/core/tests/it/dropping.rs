@@ -1,6 +1,6 @@
 //! Items that a person takes out of the file of a plan.
 
-use piton_core::command::Word;
+use piton_core::command::EditAuthor;
 use piton_core::{Command, DecisionKind, Edit, ItemState, RunState, Verb};
 
 use crate::world::{World, node};
@@ -26,7 +26,7 @@ fn by_hand(world: &mut World, edits: Vec<Edit>) {
         token: None,
         file: FILE.to_owned(),
         edits,
-        word: Word::Hand {
+        word: EditAuthor::Hand {
             by: "ada".to_owned(),
             brought: Vec::new(),
         },
@@ -100,7 +100,10 @@ fn who_takes_out_all_that_is_open_is_asked_once() {
     for gone in ["`b`", "`c`"] {
         assert!(details.contains(gone), "{details}");
     }
-    assert!(open[0].verbs().contains(&Verb::KeepFile), "{open:?}");
+    assert!(
+        open[0].allowed_verbs().contains(&Verb::KeepFile),
+        "{open:?}"
+    );
     // The person means it.
     let run = world.run;
     world.ok(Command::TakeEdits {
@@ -108,7 +111,7 @@ fn who_takes_out_all_that_is_open_is_asked_once() {
         token: None,
         file: FILE.to_owned(),
         edits: vec![present("b", false), present("c", false)],
-        word: Word::Person {
+        word: EditAuthor::Person {
             decision: open[0].id,
             why: None,
         },

@@ -1,7 +1,7 @@
 //! What somebody changes in the file of a plan by hand: case 16.
 
-use piton_core::classify::Category;
-use piton_core::command::Word;
+use piton_core::classify::FailureCategory;
+use piton_core::command::EditAuthor;
 use piton_core::gate::Gate;
 use piton_core::item::Evidence;
 use piton_core::native::Native;
@@ -33,7 +33,7 @@ fn edits(world: &mut World, edits: Vec<Edit>) {
         token: None,
         file,
         edits,
-        word: Word::File,
+        word: EditAuthor::File,
     });
 }
 
@@ -221,7 +221,7 @@ fn what_does_not_fit_is_asked_about_and_stops_nothing() {
         token,
         "build/s1/a",
         attempt,
-        piton_core::attempt::Report::bare(piton_core::Outcome::Failed),
+        piton_core::attempt::Report::with_outcome(piton_core::Outcome::Failed),
     );
     assert_eq!(world.state(), RunState::Blocked);
     world.retry("build/s1/a");
@@ -261,10 +261,10 @@ fn a_file_that_fits_again_closes_its_question() {
 fn says_person(world: &World, edits: Vec<Edit>, why: Option<&str>) -> Command {
     let decision = about_the_file(world);
     let why = why.map(str::to_owned);
-    says(world, FILE, edits, Word::Person { decision, why })
+    says(world, FILE, edits, EditAuthor::Person { decision, why })
 }
 
-fn says(world: &World, file: &str, edits: Vec<Edit>, word: Word) -> Command {
+fn says(world: &World, file: &str, edits: Vec<Edit>, word: EditAuthor) -> Command {
     Command::TakeEdits {
         run: world.run,
         token: None,
@@ -303,7 +303,7 @@ fn what_is_done_is_done_again_when_a_person_says_so() {
     assert_eq!(left(&world), ["`build/s1` is to be pending: it is done"]);
     let row = world.tables.decision(world.question()).cloned();
     assert_eq!(
-        row.map(|row| row.verbs()),
+        row.map(|row| row.allowed_verbs()),
         Some(vec![Verb::KeepFile, Verb::KeepPiton, Verb::Merge])
     );
     let command = says_person(&world, again, Some("it lost the flag"));
@@ -329,9 +329,9 @@ fn what_is_done_is_done_again_when_a_person_says_so() {
 
 #[test]
 fn what_ended_badly_waits_again_for_what_is_to_be_done_again() {
-    let bare = piton_core::attempt::Report::bare;
+    let bare = piton_core::attempt::Report::with_outcome;
     for (ended, report) in [
-        ("failed", failure(Category::Logic, "it broke")),
+        ("failed", failure(FailureCategory::Logic, "it broke")),
         ("blocked", bare(piton_core::Outcome::Blocked)),
         ("waiting", needs_human("which one?")),
     ] {
@@ -438,7 +438,7 @@ fn nothing_is_offered_that_would_be_refused() {
         world.complete(token, "build/s1/b");
         edits(&mut world, vec![edit.clone()]);
         let row = world.tables.decision(world.question()).cloned();
-        assert_eq!(row.expect("asked").verbs(), both, "{situation}");
+        assert_eq!(row.expect("asked").allowed_verbs(), both, "{situation}");
         let command = says_person(&world, vec![edit], None);
         let refusal = world.refused(command);
         assert!(
@@ -458,7 +458,12 @@ fn a_persons_word_holds_for_what_was_asked_and_only_once() {
     let asked = about_the_file(&world);
     let of_person = |world: &World, decision, file| {
         let why = None;
-        says(world, file, again.clone(), Word::Person { decision, why })
+        says(
+            world,
+            file,
+            again.clone(),
+            EditAuthor::Person { decision, why },
+        )
     };
     let (word, nobody) = (
         of_person(&world, asked, FILE),
@@ -760,7 +765,7 @@ fn a_status_of_paused_asks_for_a_pause_and_in_progress_resumes() {
 fn the_runner_that_takes_edits_itself_is_not_taken_for_dead() {
     let (mut world, token) = World::running(PLAN);
     world.begin(token, "build/s1/a");
-    world.holder = Some(piton_core::HolderKnown::Nothing);
+    world.holder = Some(piton_core::HolderLiveness::Nothing);
     world.leases.clear();
     let (run, file) = (world.run, FILE.to_owned());
     world.ok(Command::TakeEdits {
@@ -768,7 +773,7 @@ fn the_runner_that_takes_edits_itself_is_not_taken_for_dead() {
         token: Some(token),
         file,
         edits: vec![set("build/s1/a", ItemState::Skipped)],
-        word: Word::File,
+        word: EditAuthor::File,
     });
     assert_eq!(world.state(), RunState::Running);
     assert!(world.item("build/s1/a").skip_asked);
@@ -803,7 +808,7 @@ fn new_items_must_hang_together() {
     let mut world = World::planned(PLAN);
     let mut items = phase("x");
     items.push(PlannedItem {
-        node: Node::named("elsewhere/y"),
+        node: Node::from_text("elsewhere/y"),
         ..new_item(Some(&node("x")), "y", ItemState::Ready)
     });
     edit(&mut world, insert(None, None, items));
@@ -843,7 +848,7 @@ fn what_a_person_changes_of_an_item_at_work_is_in_force_from_the_next_start() {
         (ItemState::Working, Some(attempt))
     );
     assert_eq!(item.prompt.as_deref(), Some("better"));
-    let completed = piton_core::attempt::Report::bare(piton_core::Outcome::Completed);
+    let completed = piton_core::attempt::Report::with_outcome(piton_core::Outcome::Completed);
     world.end(token, "build", attempt, completed);
 
     // What came of the check before is told neither of the new one nor to an agent.
@@ -895,7 +900,7 @@ fn a_breakpoint_that_is_set_while_a_node_runs_holds_at_its_end() {
         node: node("a"),
         breakpoint: true,
     };
-    let word = Word::MaybeAgent {
+    let word = EditAuthor::MaybeAgent {
         attempt,
         criteria: false,
         in_lane: false,
@@ -907,7 +912,7 @@ fn a_breakpoint_that_is_set_while_a_node_runs_holds_at_its_end() {
         edits: vec![breakpoint],
         word,
     });
-    let completed = piton_core::attempt::Report::bare(piton_core::Outcome::Completed);
+    let completed = piton_core::attempt::Report::with_outcome(piton_core::Outcome::Completed);
     world.end(token, "a", attempt, completed);
     assert_eq!(world.state(), RunState::Waiting);
     assert_eq!(world.item("b").attempts, 0);
@@ -923,7 +928,7 @@ fn by_piton(world: &World, at: &str, depends_on: &[&str]) -> Command {
             node: node(at),
             depends_on: depends_on.iter().map(|on| node(on)).collect(),
         }],
-        word: Word::Piton,
+        word: EditAuthor::Piton,
     }
 }
 

@@ -1,17 +1,17 @@
 //! What must pass before a node is done, and what is committed then: case 20.
 
 use piton_core::attempt::Report;
-use piton_core::classify::Category;
+use piton_core::classify::FailureCategory;
 use piton_core::gate::GateReport;
 
-use piton_core::evidence::{CheckMeans, Evidence};
-use piton_core::policy::{Policy, Retry};
+use piton_core::evidence::{CheckSignificance, Evidence};
+use piton_core::policy::{Policy, RetryPolicy};
 use piton_core::{Command, ItemState, Outcome, Refusal, Role, RunState, Stage, Verb};
 
 use crate::world::{World, needs_human, node, retry_item, start_attempt, tried_once};
 
 /// The evidence of a check that passed where nobody looked at the tree.
-fn passed(means: Option<CheckMeans>) -> Evidence {
+fn passed(means: Option<CheckSignificance>) -> Evidence {
     Evidence::Checked {
         command: "make test".to_owned(),
         tree: None,
@@ -156,7 +156,7 @@ fn the_gate_of_a_phase_runs_when_all_its_steps_are_done() {
     world.gate(token, "build", true);
     assert_eq!(
         world.item("build").evidence,
-        [passed(Some(CheckMeans::SeenToFail))]
+        [passed(Some(CheckSignificance::SeenToFail))]
     );
     assert_eq!(world.next(), Some("release"));
 }
@@ -167,7 +167,12 @@ fn a_mending_agent_that_is_interrupted_is_started_again() {
     world.complete(token, "build");
     world.gate(token, "build", false);
     let attempt = world.begin_as(token, "build", Role::GateFix);
-    world.end(token, "build", attempt, Report::bare(Outcome::Interrupted));
+    world.end(
+        token,
+        "build",
+        attempt,
+        Report::with_outcome(Outcome::Interrupted),
+    );
     assert_eq!(world.item("build").stage, Stage::Fix);
     world.mend(token, "build");
     world.gate(token, "build", true);
@@ -218,7 +223,7 @@ fn a_gate_that_is_tried_again_has_all_its_runs_again() {
     world.gate(token, "build", true);
     assert_eq!(
         world.item("build").evidence,
-        [passed(Some(CheckMeans::SeenToFail))]
+        [passed(Some(CheckSignificance::SeenToFail))]
     );
 }
 
@@ -237,10 +242,10 @@ fn a_leaf_whose_gate_failed_for_good_is_worked_on_anew() {
 #[test]
 fn a_gate_whose_runs_are_used_up_is_not_tried_again_whatever_the_plan_retries() {
     let policy = Policy {
-        retry: Retry {
+        retry: RetryPolicy {
             retries_max: 1,
             backoff_ms: vec![1_000],
-            categories: vec![Category::Validation],
+            categories: vec![FailureCategory::Validation],
             at_once_max: 2,
         },
         ..tried_once()
@@ -497,12 +502,12 @@ fn only_work_counts_as_time_of_an_item_and_what_it_waited_for_does_not() {
         token,
         "dev/build",
         attempt,
-        Report::bare(Outcome::Completed),
+        Report::with_outcome(Outcome::Completed),
     );
     let item = world.item("dev/build").clone();
     assert_eq!((item.work_ms, item.at_work_since), (90_000, None));
     let above = world.item("dev").clone();
-    assert_eq!(world.tables.work_ms(&above, Some(world.now)), 90_000);
+    assert_eq!(world.tables.total_work_ms(&above, Some(world.now)), 90_000);
 }
 
 #[test]
@@ -512,7 +517,7 @@ fn an_attempt_whose_runner_died_counts_as_long_as_its_agent_was_seen() {
     world.pass(36_000);
     let report = Report {
         duration_s: Some(120),
-        ..Report::bare(Outcome::Interrupted)
+        ..Report::with_outcome(Outcome::Interrupted)
     };
     world.end(token, "build", attempt, report);
     assert_eq!(world.item("build").work_ms, 120_000);

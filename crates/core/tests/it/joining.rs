@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use piton_core::attempt::Report;
 use piton_core::merge::MergeStep;
-use piton_core::run_loop::{Effect, Ending, Input, LaneEnd, Options, RunLoop};
+use piton_core::run_loop::{Effect, Input, LaneEnd, RunLoop, RunLoopEnding, RunLoopOptions};
 use piton_core::trouble::Trouble;
 use piton_core::{Command, Outcome, Role, RunState};
 
@@ -39,13 +39,18 @@ fn put_off() -> Report {
     Report {
         error: Some("usage limit reached".to_owned()),
         trouble: Some(Trouble::RateLimit),
-        ..Report::bare(Outcome::Interrupted)
+        ..Report::with_outcome(Outcome::Interrupted)
     }
 }
 
 /// Where a runner ends whose agent is put off.
-fn ending(world: &mut World, token: u64) -> Ending {
-    let mut runner = RunLoop::new(world.run, token, Options::default(), world.tables.clone());
+fn ending(world: &mut World, token: u64) -> RunLoopEnding {
+    let mut runner = RunLoop::new(
+        world.run,
+        token,
+        RunLoopOptions::default(),
+        world.tables.clone(),
+    );
     let mut seen = world.journal.len();
     let mut queue = VecDeque::from([Effect::Look]);
     while let Some(effect) = queue.pop_front() {
@@ -88,7 +93,7 @@ fn a_runner_whose_agent_has_no_place_to_wait_at_ends_alone() {
     let (mut world, _, joined) = phase_to_fix();
     let said = ending(&mut world, joined);
     let error = "usage limit reached".to_owned();
-    assert_eq!(said, Ending::TurnedAway(Trouble::RateLimit, error));
+    assert_eq!(said, RunLoopEnding::TurnedAway(Trouble::RateLimit, error));
     assert_eq!(world.state(), RunState::Running);
 }
 
@@ -100,6 +105,6 @@ fn the_last_runner_whose_agent_has_no_place_to_wait_at_interrupts_the_run() {
     assert_eq!(world.state(), RunState::Running);
     let run = world.run;
     world.ok(Command::ReleaseRun { run, token: joined });
-    assert_eq!(ending(&mut world, holder), Ending::State);
+    assert_eq!(ending(&mut world, holder), RunLoopEnding::State);
     assert_eq!(world.state(), RunState::Interrupted);
 }

@@ -1,10 +1,10 @@
 //! Who holds a run, for how long, and what is written down of it.
 
 use piton_core::checkout::Checkout;
-use piton_core::journal::{GENESIS, Record, seal};
+use piton_core::journal::{GENESIS, Record, redact_and_encode};
 use piton_core::policy::Limits;
 use piton_core::redact::Redactor;
-use piton_core::{Command, Event, HolderKnown, Refusal, RunState};
+use piton_core::{Command, Event, HolderLiveness, Refusal, RunState};
 
 use crate::world::{LEASE, World, start_run};
 
@@ -92,7 +92,8 @@ fn every_event_of_a_whole_life_reads_back_as_it_was_written() {
     let mut previous = GENESIS;
     for recorded in &world.journal {
         let checkout = recorded.record.stamp.checkout.as_ref();
-        let (body, sealed) = seal(recorded.event.clone(), checkout, &Redactor::rules_only());
+        let (body, sealed) =
+            redact_and_encode(recorded.event.clone(), checkout, &Redactor::rules_only());
         assert_eq!(sealed, recorded.event);
         let record = Record::new(
             recorded.record.stream.clone(),
@@ -103,8 +104,8 @@ fn every_event_of_a_whole_life_reads_back_as_it_was_written() {
             &previous,
         );
         previous = record.hash;
-        assert_eq!(Checkout::in_body(&record.body).as_ref(), checkout);
-        let read: Event = record.event().expect("it was written a moment ago");
+        assert_eq!(Checkout::parse_stored_body(&record.body).as_ref(), checkout);
+        let read: Event = record.decode_event().expect("it was written a moment ago");
         assert_eq!(read, recorded.event);
     }
     assert_eq!(world.folded(), world.tables);
@@ -115,7 +116,7 @@ fn a_runner_that_lives_is_not_buried_however_long_ago_its_lease_ran_out() {
     let (mut world, _) = World::running("a");
     let run = world.run;
     world.pass(LEASE.as_secs() * 100);
-    world.holder = Some(HolderKnown::Alive);
+    world.holder = Some(HolderLiveness::Alive);
     world.ok(Command::AskPause { run });
     assert_eq!(world.state(), RunState::Running);
     assert!(world.run_row().holder.is_some());
@@ -127,13 +128,13 @@ fn who_saw_an_earlier_runner_die_does_not_bury_the_one_that_came_since() {
     let run = world.run;
     world.holder_gone = true;
     let new = world.start();
-    world.holder = Some(HolderKnown::Gone(old));
+    world.holder = Some(HolderLiveness::Gone(old));
     world.ok(Command::AskPause { run });
     assert_eq!(
         world.run_row().holder.as_ref().map(|holder| holder.token),
         Some(new)
     );
-    world.holder = Some(HolderKnown::Gone(new));
+    world.holder = Some(HolderLiveness::Gone(new));
     world.ok(Command::AskStop { run });
     assert_eq!(world.run_row().holder, None);
     assert_eq!(world.state(), RunState::Interrupted);

@@ -281,7 +281,7 @@ fn nothing_is_lost_with_an_old_token_or_while_an_agent_works() {
         let refusal = world.refused(command);
         assert!(matches!(refusal, Refusal::ItemState { .. }), "{refusal:?}");
     }
-    let report = piton_core::attempt::Report::bare(piton_core::Outcome::Completed);
+    let report = piton_core::attempt::Report::with_outcome(piton_core::Outcome::Completed);
     world.end(token, "p/s", attempt, report);
     let lost = lose(&world, token, "p/s");
     let fenced = match lost.clone() {

@@ -1,7 +1,7 @@
 //! Marks and edits in the file of a plan: an agent's, and a person's.
 
 use piton_core::attempt::Report;
-use piton_core::command::Word;
+use piton_core::command::EditAuthor;
 use piton_core::evidence::{
     ClaimOverrides, Evidence, Level, WeakenedProof, Worth, level_of_evidence,
 };
@@ -24,7 +24,7 @@ fn at_work(plan: &str) -> (World, u64, AttemptId) {
     (world, token, attempt)
 }
 
-fn take(world: &World, edits: Vec<Edit>, token: Option<u64>, word: Word) -> Command {
+fn take(world: &World, edits: Vec<Edit>, token: Option<u64>, word: EditAuthor) -> Command {
     Command::TakeEdits {
         run: world.run,
         token,
@@ -35,7 +35,7 @@ fn take(world: &World, edits: Vec<Edit>, token: Option<u64>, word: Word) -> Comm
 }
 
 fn by_agent(world: &mut World, attempt: AttemptId, edits: Vec<Edit>) {
-    let word = Word::MaybeAgent {
+    let word = EditAuthor::MaybeAgent {
         attempt,
         criteria: true,
         in_lane: false,
@@ -50,7 +50,7 @@ fn by_hand(world: &mut World, edits: Vec<Edit>) {
 
 /// The same, where git brought the marks of these items.
 fn by_hand_and_git(world: &mut World, edits: Vec<Edit>, brought: &[&str]) {
-    let word = Word::Hand {
+    let word = EditAuthor::Hand {
         by: "ada".to_owned(),
         brought: brought.iter().map(|at| node(at)).collect(),
     };
@@ -94,7 +94,7 @@ fn changed(outcome: Outcome, before: &str, after: &str) -> Report {
     Report {
         tree_before: Some(before.to_owned()),
         tree_after: Some(after.to_owned()),
-        ..Report::bare(outcome)
+        ..Report::with_outcome(outcome)
     }
 }
 
@@ -162,7 +162,12 @@ fn check_mark(
     let (mut world, token, attempt) = at_work(plan);
     let at = if whose == "own" { "a" } else { "b" };
     if who == "person" {
-        world.end(token, "a", attempt, Report::bare(Outcome::Interrupted));
+        world.end(
+            token,
+            "a",
+            attempt,
+            Report::with_outcome(Outcome::Interrupted),
+        );
         by_hand(&mut world, vec![tick(at)]);
         assert!(
             matches!(world.item(at).evidence.as_slice(),
@@ -365,7 +370,12 @@ fn one_question_lists_the_claims_and_shrinks_as_items_end() {
     by_agent(&mut world, attempt, vec![tick("d"), tick("b")]);
     assert_eq!(details(&world, DecisionKind::ClaimedItems).len(), 3);
     assert_eq!(world.state(), RunState::Running);
-    world.end(token, "a", attempt, Report::bare(Outcome::Completed));
+    world.end(
+        token,
+        "a",
+        attempt,
+        Report::with_outcome(Outcome::Completed),
+    );
     world.skip("c");
     let lines = details(&world, DecisionKind::ClaimedItems);
     assert_eq!(
@@ -387,7 +397,12 @@ fn a_person_may_take_the_claims_or_leave_them() {
     for verb in [Verb::Approve, Verb::Skip] {
         let (mut world, token, attempt) = at_work("a\nb\nc");
         by_agent(&mut world, attempt, vec![tick("b"), tick("c")]);
-        world.end(token, "a", attempt, Report::bare(Outcome::Completed));
+        world.end(
+            token,
+            "a",
+            attempt,
+            Report::with_outcome(Outcome::Completed),
+        );
         world.decide(verb, None);
         assert_eq!(open_of(&world, DecisionKind::ClaimedItems), None);
         let state = world.item("b").state;
@@ -519,7 +534,12 @@ fn what_takes_a_control_away_is_asked_about_and_not_in_force() {
             assert_eq!(world.state(), RunState::Running, "nothing waits");
             let row = open_of(&world, DecisionKind::AgentEdit).expect("a question");
             assert_eq!(row.edits, std::slice::from_ref(&edit));
-            world.end(token, "a", attempt, Report::bare(Outcome::Completed));
+            world.end(
+                token,
+                "a",
+                attempt,
+                Report::with_outcome(Outcome::Completed),
+            );
             world.decide(verb, None);
             assert_eq!(open_of(&world, DecisionKind::AgentEdit), None, "{edit}");
             let is_same = in_force(&world) == before;
@@ -545,7 +565,12 @@ fn in_force(world: &World) -> impl PartialEq + std::fmt::Debug + use<> {
 fn what_no_file_can_bring_about_is_refused_by_name_when_it_is_to_be_kept() {
     let (mut world, token, attempt) = at_work("a\nb");
     by_agent(&mut world, attempt, vec![set("b", ItemState::Blocked)]);
-    world.end(token, "a", attempt, Report::bare(Outcome::Completed));
+    world.end(
+        token,
+        "a",
+        attempt,
+        Report::with_outcome(Outcome::Completed),
+    );
     let command = world.answer_to(world.question(), Verb::KeepFile, None);
     let refusal = world.refused(command);
     assert!(matches!(refusal, Refusal::Unfit { .. }), "{refusal}");
@@ -564,7 +589,12 @@ fn a_question_about_an_agents_edit_closes_when_it_matters_no_more() {
         retries: 7,
     };
     by_agent(&mut world, attempt, vec![retries]);
-    world.end(token, "a", attempt, Report::bare(Outcome::Completed));
+    world.end(
+        token,
+        "a",
+        attempt,
+        Report::with_outcome(Outcome::Completed),
+    );
     world.skip("b");
     assert_eq!(open_of(&world, DecisionKind::AgentEdit), None);
     // The file says the old value again.
@@ -597,7 +627,12 @@ fn what_an_agent_changed_of_an_item_stays_asked_about_when_the_item_is_finished(
             retries: 7,
         };
         by_agent(&mut world, attempt, vec![words(), retries, check()]);
-        world.end(token, "a", attempt, Report::bare(Outcome::Completed));
+        world.end(
+            token,
+            "a",
+            attempt,
+            Report::with_outcome(Outcome::Completed),
+        );
         finish(&mut world, token, "b", true);
         assert_eq!(world.state(), RunState::Done, "nothing waits");
         let asked = open_of(&world, DecisionKind::AgentEdit).map(|row| row.edits.clone());
@@ -671,7 +706,12 @@ fn a_check_that_an_agent_gives_to_an_item_does_not_stand_for_its_verdict() {
         details(&world, DecisionKind::AgentEdit),
         ["prd.json: `b`: check none → `true`"]
     );
-    world.end(token, "a", attempt, Report::bare(Outcome::Completed));
+    world.end(
+        token,
+        "a",
+        attempt,
+        Report::with_outcome(Outcome::Completed),
+    );
     let question = open_of(&world, DecisionKind::AgentEdit).expect("asked").id;
     let keep = world.answer_to(question, Verb::KeepFile, None);
     world.ok(keep);
@@ -714,7 +754,12 @@ fn an_earlier_claim_that_changed_something_is_not_replaced() {
 fn a_person_who_ticks_a_claimed_item_closes_the_question() {
     let (mut world, token, attempt) = at_work("a\nb");
     by_agent(&mut world, attempt, vec![tick("b")]);
-    world.end(token, "a", attempt, Report::bare(Outcome::Completed));
+    world.end(
+        token,
+        "a",
+        attempt,
+        Report::with_outcome(Outcome::Completed),
+    );
     by_hand(&mut world, vec![tick("b")]);
     assert_eq!(world.item("b").state, ItemState::Done);
     assert_eq!(level(&world, "b"), Some(Level::Person));
@@ -727,7 +772,7 @@ fn what_stands_in_the_lane_of_an_attempt_is_that_attempts_and_asks_about_no_file
         let (mut world, token) = World::running(&format!("{ANY_ORDER}a\nb"));
         let attempt = world.begin(token, "a");
         world.begin(token, "b");
-        let word = Word::MaybeAgent {
+        let word = EditAuthor::MaybeAgent {
             attempt,
             criteria: true,
             in_lane,

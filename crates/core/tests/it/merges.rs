@@ -5,12 +5,12 @@ use std::collections::VecDeque;
 use std::num::NonZeroUsize;
 
 use piton_core::attempt::{Conversation, Report};
-use piton_core::command::Word;
+use piton_core::command::EditAuthor;
 use piton_core::gate::Gate;
 use piton_core::item::Evidence;
 use piton_core::lane::{LaneTerms, TargetRow};
-use piton_core::merge::{MadeMerge, MergeReturn, MergeState, MergeStep, RETURNS_MAX};
-use piton_core::run_loop::{Effect, Input, Options, RunLoop};
+use piton_core::merge::{MergeCommit, MergeReturn, MergeState, MergeStep, RETURNS_MAX};
+use piton_core::run_loop::{Effect, Input, RunLoop, RunLoopOptions};
 use piton_core::scope::FileScope;
 use piton_core::{
     Command, DecisionKind, Edit, ItemState, Outcome, Refusal, Role, RunState, Stage, Verb,
@@ -88,7 +88,7 @@ pub(crate) fn step(world: &mut World, token: u64, step: MergeStep) {
 
 pub(crate) fn start() -> MergeStep {
     MergeStep::Start {
-        made: MadeMerge {
+        made: MergeCommit {
             onto: "base".to_owned(),
             commit: "merge".to_owned(),
             tree: "tree".to_owned(),
@@ -145,9 +145,9 @@ fn an_answer_about_a_commit_that_was_refused_goes_to_an_agent_and_a_retry_does_n
 
 /// The units that a runner gives lanes to, when it is started now with room for many.
 pub(crate) fn next_lanes(world: &mut World, token: u64) -> Vec<String> {
-    let options = Options {
+    let options = RunLoopOptions {
         workers: NonZeroUsize::MIN.saturating_add(7),
-        ..Options::default()
+        ..RunLoopOptions::default()
     };
     let mut runner = RunLoop::new(world.run, token, options, world.tables.clone());
     let (mut taken, mut seen) = (Vec::new(), world.journal.len());
@@ -256,7 +256,7 @@ fn what_conflicts_in_the_same_file_gets_its_lane_one_after_another() {
     }
     assert_eq!(next_lanes(&mut world, token), [AT]);
     let attempt = world.begin_as(token, AT, Role::Resolve);
-    world.end(token, AT, attempt, Report::bare(Outcome::Completed));
+    world.end(token, AT, attempt, Report::with_outcome(Outcome::Completed));
     world.gate(token, AT, true);
     world.make_commit(token, AT, Ok("both"));
     assert_eq!(next_lanes(&mut world, token), Vec::<String>::new());
@@ -458,7 +458,7 @@ fn after_too_many_returns_a_person_is_asked_and_can_send_it_back() {
         let lane = take_lane(&world, token, AT, 1);
         world.ok(lane);
         let attempt = world.begin_as(token, AT, Role::Resolve);
-        let report = piton_core::attempt::Report::bare(piton_core::Outcome::Completed);
+        let report = piton_core::attempt::Report::with_outcome(piton_core::Outcome::Completed);
         world.end(token, AT, attempt, report);
         world.gate(token, AT, true);
         world.make_commit(token, AT, Ok("work"));
@@ -597,7 +597,10 @@ fn with_review_green_work_waits_for_a_person_and_its_lane_is_free() {
         .decision(world.question())
         .expect("it is asked");
     assert_eq!(row.kind, DecisionKind::Review);
-    assert_eq!(row.verbs(), [Verb::Approve, Verb::Reject, Verb::Skip]);
+    assert_eq!(
+        row.allowed_verbs(),
+        [Verb::Approve, Verb::Reject, Verb::Skip]
+    );
     // What does not depend on it goes on meanwhile, and the run waits after that.
     assert_eq!(world.state(), RunState::Running);
     assert_eq!(next_lanes(&mut world, token), ["p/t"]);
@@ -650,7 +653,7 @@ fn what_is_rejected_goes_back_to_its_conversation_and_is_reviewed_again() {
     };
     let said = |id: &str| Report {
         conversation: Some(conversation(id)),
-        ..Report::bare(Outcome::Completed)
+        ..Report::with_outcome(Outcome::Completed)
     };
     world.work(token, AT, said("first"));
     world.gate(token, AT, true);
@@ -662,13 +665,13 @@ fn what_is_rejected_goes_back_to_its_conversation_and_is_reviewed_again() {
     assert_eq!(shown(&world), "Returned");
     assert_eq!(world.item(AT).stage, Stage::Resolve);
     let why = world.item(AT).merge().and_then(|merge| merge.why.clone());
-    let words = why.map(|why| why.reason());
+    let words = why.map(|why| why.describe_reason());
     assert_eq!(words.as_deref(), Some("rejected by ada: name it better"));
     // It goes on with what there is, in its own lane, and sees no merge.
     let own = world.item(AT).unit.clone().expect("it is a unit");
     let kept = own.conversation.map(|own| (own.lane, own.conversation));
     assert_eq!(kept, Some((1, conversation("first"))));
-    assert_eq!(own.merge.map(|merge| merge.shows_both_sides()), Some(false));
+    assert_eq!(own.merge.map(|merge| merge.needs_both_sides()), Some(false));
     let lane = take_lane(&world, token, AT, 1);
     world.ok(lane);
     assert_eq!(world.item(AT).lane().map(|lane| &*lane.from), Some("work"));
@@ -730,7 +733,7 @@ fn what_is_done_otherwise_with_an_item_settles_its_review() {
 /// Its work would be on no branch, and nothing would name it any more.
 #[test]
 fn a_mark_at_an_item_whose_work_waits_to_be_merged_does_not_drop_that_work() {
-    let by_person = Word::Hand {
+    let by_person = EditAuthor::Hand {
         by: "ada".to_owned(),
         brought: Vec::new(),
     };
@@ -740,7 +743,7 @@ fn a_mark_at_an_item_whose_work_waits_to_be_merged_does_not_drop_that_work() {
         MergeState::Checking,
         MergeState::Passed,
     ] {
-        for word in [Word::File, by_person.clone()] {
+        for word in [EditAuthor::File, by_person.clone()] {
             let (mut world, _) = standing(state);
             let before = (shown(&world), merge_state(&world), reviews(&world));
             world.ok(Command::TakeEdits {
@@ -767,7 +770,9 @@ fn what_waits_for_a_review_keeps_nobody_from_its_files() {
     world.ok(other);
     world.decide(Verb::Approve, None);
     let lanes = world.run_row().lanes.clone().expect("it has lanes");
-    let by = world.tables.overlapping(&lanes, world.item("p/t"));
+    let by = world
+        .tables
+        .find_overlapping_unit(&lanes, world.item("p/t"));
     assert_eq!(by, Some((&node(AT), "src")));
 }
 
@@ -789,7 +794,7 @@ fn edit_check(world: &mut World, gate: Option<Gate>) {
             node: node(AT),
             gate,
         }],
-        word: Word::File,
+        word: EditAuthor::File,
     });
 }
 
@@ -872,7 +877,7 @@ fn work_that_the_changed_check_is_red_on_says_so() {
     step(&mut world, token, red_by("make more"));
     let why = world.item(AT).merge().and_then(|merge| merge.why.clone());
     assert_eq!(
-        why.map(|why| why.reason()).as_deref(),
+        why.map(|why| why.describe_reason()).as_deref(),
         Some("its check was changed after the work was done, and `make more` fails")
     );
     // The check of the run, and one that passed in the lane, were not.
@@ -880,7 +885,7 @@ fn work_that_the_changed_check_is_red_on_says_so() {
         let (mut world, token) = standing(MergeState::Checking);
         step(&mut world, token, red_by(command));
         let why = world.item(AT).merge().and_then(|merge| merge.why.clone());
-        let reason = why.expect("it was returned").reason();
+        let reason = why.expect("it was returned").describe_reason();
         assert!(reason.contains("red together with p/t"), "{reason}");
     }
 }
@@ -890,7 +895,7 @@ fn work_that_the_changed_check_is_red_on_says_so() {
 fn what_the_target_has_already_is_checked_there_by_the_changed_check() {
     let (mut world, token) = standing(MergeState::Queued);
     change_check(&mut world, "make more");
-    let made = MadeMerge {
+    let made = MergeCommit {
         onto: "later".to_owned(),
         commit: "later".to_owned(),
         tree: "tree".to_owned(),

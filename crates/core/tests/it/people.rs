@@ -1,8 +1,8 @@
 //! What fails, who is asked, and what people say to it: case 21 and the rest.
 
 use piton_core::attempt::Report;
-use piton_core::classify::Category;
-use piton_core::policy::{Policy, Retry};
+use piton_core::classify::FailureCategory;
+use piton_core::policy::{Policy, RetryPolicy};
 use piton_core::{
     Command, DecisionId, DecisionKind, Event, ItemState, Outcome, Refusal, RunState, Verb,
 };
@@ -28,7 +28,7 @@ fn case_21_an_outcome_of_failure_fails_the_node_whatever_the_exit_status() {
             code: Some(0),
             ..Default::default()
         }),
-        ..failure(Category::Logic, "the tests do not pass")
+        ..failure(FailureCategory::Logic, "the tests do not pass")
     };
     world.work(token, "build/s1/a", report);
     assert_eq!(world.item("build/s1/a").state, ItemState::Failed);
@@ -59,8 +59,8 @@ fn a_failure_shows_on_the_node_its_step_and_its_phase() {
 fn a_claim_that_it_cannot_be_done_blocks_and_is_never_tried_again_by_itself() {
     let (mut world, token) = World::running(PLAN);
     let report = Report {
-        category: Some(Category::Network),
-        ..Report::bare(Outcome::Blocked)
+        category: Some(FailureCategory::Network),
+        ..Report::with_outcome(Outcome::Blocked)
     };
     world.work(token, "build/s1/a", report);
     assert_eq!(
@@ -73,7 +73,7 @@ fn a_claim_that_it_cannot_be_done_blocks_and_is_never_tried_again_by_itself() {
 #[test]
 fn a_failure_of_the_outside_is_tried_again_three_times_and_then_given_up() {
     let (mut world, token) = World::running(PLAN);
-    let network = || failure(Category::Network, "connection refused");
+    let network = || failure(FailureCategory::Network, "connection refused");
     for (retries, wait_s) in [(1, 2), (2, 10), (3, 60)] {
         world.work(token, "build/s1/a", network());
         let item = world.item("build/s1/a");
@@ -94,16 +94,16 @@ fn a_failure_of_the_outside_is_tried_again_three_times_and_then_given_up() {
 
 #[test]
 fn only_the_categories_that_the_plan_names_are_tried_again() {
-    let retry = Retry {
+    let retry = RetryPolicy {
         retries_max: 1,
         backoff_ms: vec![500],
-        categories: vec![Category::Logic],
+        categories: vec![FailureCategory::Logic],
         at_once_max: 0,
     };
     for (category, again) in [
-        (Category::Logic, true),
-        (Category::Network, false),
-        (Category::Validation, false),
+        (FailureCategory::Logic, true),
+        (FailureCategory::Network, false),
+        (FailureCategory::Validation, false),
     ] {
         let policy = Policy {
             retry: retry.clone(),
@@ -120,7 +120,7 @@ fn only_the_categories_that_the_plan_names_are_tried_again() {
 #[test]
 fn a_failure_without_a_category_is_one_of_logic() {
     let (mut world, token) = World::running(PLAN);
-    world.work(token, "build/s1/a", Report::bare(Outcome::Partial));
+    world.work(token, "build/s1/a", Report::with_outcome(Outcome::Partial));
     let item = world.item("build/s1/a");
     assert_eq!(item.state, ItemState::Failed);
     assert_eq!(item.error.as_deref(), Some("no reason was given"));
@@ -132,7 +132,7 @@ fn an_agent_that_cannot_be_started_counts_nothing_and_interrupts_the_run() {
     let report = Report {
         cannot_start: true,
         error: Some("claude: not found".to_owned()),
-        ..Report::bare(Outcome::Interrupted)
+        ..Report::with_outcome(Outcome::Interrupted)
     };
     world.work(token, "build/s1/a", report);
     let item = world.item("build/s1/a");
@@ -149,7 +149,11 @@ fn an_agent_that_cannot_be_started_counts_nothing_and_interrupts_the_run() {
 fn trying_a_node_again_makes_it_ready_with_fresh_retries() {
     let (mut world, token) = World::running(PLAN);
     for wait_s in [2, 10, 60, 0] {
-        world.work(token, "build/s1/a", failure(Category::Timeout, "timed out"));
+        world.work(
+            token,
+            "build/s1/a",
+            failure(FailureCategory::Timeout, "timed out"),
+        );
         world.pass(wait_s);
     }
     assert_eq!(world.item("build/s1/a").retries, 3);
@@ -182,7 +186,11 @@ fn trying_a_step_or_a_phase_again_resets_what_failed_below_and_nothing_else() {
 #[test]
 fn what_waits_for_a_time_may_be_tried_again_at_once() {
     let (mut world, token) = World::running(PLAN);
-    world.work(token, "build/s1/a", failure(Category::Network, "no route"));
+    world.work(
+        token,
+        "build/s1/a",
+        failure(FailureCategory::Network, "no route"),
+    );
     world.retry("build/s1/a");
     let item = world.item("build/s1/a");
     assert_eq!((item.state, item.until), (ItemState::Ready, None));
@@ -286,7 +294,10 @@ fn a_question_is_settled_by_any_of_its_ways() {
         ("of the phase", |w| w.skip("build"), ItemState::Skipped),
     ];
     for (name, way, expected) in ways {
-        for report in [needs_human("how?"), failure(Category::Logic, "it broke")] {
+        for report in [
+            needs_human("how?"),
+            failure(FailureCategory::Logic, "it broke"),
+        ] {
             let (mut world, token) = World::running(PLAN);
             world.work(token, "build/s1/a", report);
             way(&mut world);
@@ -333,7 +344,7 @@ fn each_kind_of_question_takes_the_verbs_that_fit_it() {
                 assert!(result.is_ok(), "{kind:?} {verb}: {result:?}");
                 assert_eq!(world.state(), RunState::Interrupted);
             } else {
-                let fits = kind.verbs().to_vec();
+                let fits = kind.allowed_verbs().to_vec();
                 assert_eq!(result, Err(Refusal::WrongVerb { kind, verb, fits }));
             }
         }
@@ -443,7 +454,7 @@ fn an_agent_that_works_on_what_is_left_out_ends_first() {
             world.skip(at);
             assert!(world.item("build/s1/a").skip_asked);
             assert_eq!(world.item("build/s1/a").state, ItemState::Working);
-            world.end(token, "build/s1/a", attempt, Report::bare(outcome));
+            world.end(token, "build/s1/a", attempt, Report::with_outcome(outcome));
             assert_eq!(world.item("build/s1/a").state, ItemState::Skipped);
             assert_eq!(world.item(at).state, ItemState::Skipped, "{at}");
             assert_eq!(world.state(), RunState::Running, "nobody is asked");

@@ -1,7 +1,7 @@
 //! Where the run goes on: cases 12, 19, 22 and 23.
 
 use piton_core::attempt::Report;
-use piton_core::plan::RunPast;
+use piton_core::plan::ImportedRunHistory;
 use piton_core::run::Pause;
 use piton_core::{Command, Event, ItemState, Outcome, Refusal, RunState, Verb};
 
@@ -175,10 +175,10 @@ fn an_old_breakpoint_that_is_approved_does_not_end_a_pause_that_a_person_asked_f
 fn case_22_a_run_may_be_done_with_a_failed_step_and_its_counts_stay_true() {
     let mut world = World::taken_over(
         "build state=done\n  s1 state=done\n  s2 state=failed\nrelease state=done",
-        RunPast {
+        ImportedRunHistory {
             done: true,
             started_at: Some(jiff::Timestamp::UNIX_EPOCH),
-            ..RunPast::default()
+            ..ImportedRunHistory::default()
         },
     );
     assert_eq!(world.state(), RunState::Done);
@@ -200,9 +200,9 @@ fn case_22_a_run_may_be_done_with_a_failed_step_and_its_counts_stay_true() {
 fn a_node_that_another_tool_was_working_on_is_started_again() {
     let mut world = World::taken_over(
         "build state=working\n  s1 state=done\n  s2 state=working\nrelease",
-        RunPast {
+        ImportedRunHistory {
             started_at: Some(jiff::Timestamp::UNIX_EPOCH),
-            ..RunPast::default()
+            ..ImportedRunHistory::default()
         },
     );
     assert_eq!(world.state(), RunState::Interrupted);
@@ -219,7 +219,11 @@ fn case_23_an_interrupted_run_goes_on_at_the_exact_node() {
     let (mut world, token) = World::running(TWO_PHASES);
     let run = world.run;
     world.complete(token, "build/s1/a");
-    world.work(token, "build/s1/b", Report::bare(Outcome::Interrupted));
+    world.work(
+        token,
+        "build/s1/b",
+        Report::with_outcome(Outcome::Interrupted),
+    );
     let reason = "SIGTERM".to_owned();
     world.ok(Command::InterruptRun { run, token, reason });
     world.ok(Command::ReleaseRun { run, token });
@@ -249,7 +253,7 @@ fn case_23_the_attempt_of_a_dead_runner_is_settled_by_the_next_one() {
         token,
         "build/s1/a",
         attempt,
-        Report::bare(Outcome::Completed),
+        Report::with_outcome(Outcome::Completed),
     );
     assert_eq!(world.item("build/s1/a").attempts, 1, "nothing is repeated");
     assert_eq!(world.next(), Some("build/s1/b"));

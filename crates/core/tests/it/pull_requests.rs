@@ -2,15 +2,17 @@
 //! to the unit, and what people may say meanwhile.
 
 use jiff::SignedDuration;
-use piton_core::command::Word;
+use piton_core::command::EditAuthor;
 use piton_core::evidence::Evidence;
 use piton_core::gate::Gate;
 use piton_core::lane::{LaneTerms, TargetRow};
-use piton_core::merge::{MadeMerge, MergeReturn, MergeState, MergeStep};
+use piton_core::merge::{MergeCommit, MergeReturn, MergeState, MergeStep};
 use piton_core::pull_request::{
-    PullRequestLook, PullRequestNews, PullRequestState, PullRequestStep, TakenPullRequest,
+    AdoptedPullRequest, PullRequestNews, PullRequestSnapshot, PullRequestState, PullRequestStep,
 };
-use piton_core::run_loop::{Effect, Ending, Input, OpeningEnd, Options, RunLoop};
+use piton_core::run_loop::{
+    Effect, Input, PullRequestOpenEnd, RunLoop, RunLoopEnding, RunLoopOptions,
+};
 use piton_core::{
     Command, DecisionKind, Edit, Event, ItemState, Refusal, Role, RunState, Stage, Verb,
 };
@@ -226,7 +228,7 @@ fn what_does_not_stand_there_yet_may_be_merged_all_the_same() {
         let lane = take_lane(&world, token, AT, 1);
         world.ok(lane);
         let attempt = world.begin_as(token, AT, Role::Resolve);
-        let report = piton_core::attempt::Report::bare(piton_core::Outcome::Completed);
+        let report = piton_core::attempt::Report::with_outcome(piton_core::Outcome::Completed);
         world.end(token, AT, attempt, report);
         world.gate(token, AT, true);
         world.make_commit(token, AT, Ok("more"));
@@ -289,7 +291,7 @@ fn what_is_merged_there_is_done_by_its_merge_and_lets_others_begin() {
     do_step(&mut world, token, merged());
     assert_eq!(world.tables.open_decisions(world.run).count(), 0);
     go_on(&mut world, token);
-    let made = MadeMerge {
+    let made = MergeCommit {
         onto: "base".to_owned(),
         commit: "main-tip".to_owned(),
         tree: "tree".to_owned(),
@@ -341,7 +343,7 @@ fn words_of_people_go_back_to_the_agent_and_each_of_them_once() {
     let lane = take_lane(&world, token, AT, 1);
     world.ok(lane);
     let attempt = world.begin_as(token, AT, Role::Resolve);
-    let report = piton_core::attempt::Report::bare(piton_core::Outcome::Completed);
+    let report = piton_core::attempt::Report::with_outcome(piton_core::Outcome::Completed);
     world.end(token, AT, attempt, report);
     world.gate(token, AT, true);
     world.make_commit(token, AT, Ok("blue"));
@@ -401,7 +403,7 @@ fn after_a_closed_one_the_next_work_has_another_one() {
     let lane = take_lane(&world, token, AT, 1);
     world.ok(lane);
     let attempt = world.begin_as(token, AT, Role::Resolve);
-    let report = piton_core::attempt::Report::bare(piton_core::Outcome::Completed);
+    let report = piton_core::attempt::Report::with_outcome(piton_core::Outcome::Completed);
     world.end(token, AT, attempt, report);
     world.gate(token, AT, true);
     world.make_commit(token, AT, Ok("new"));
@@ -483,8 +485,8 @@ fn a_mark_at_an_item_whose_work_is_in_a_pull_request_does_not_drop_it() {
     let (mut world, _) = requested();
     let run = world.run;
     for word in [
-        Word::File,
-        Word::Hand {
+        EditAuthor::File,
+        EditAuthor::Hand {
             by: "ada".to_owned(),
             brought: Vec::new(),
         },
@@ -520,12 +522,12 @@ fn a_check_that_was_changed_meanwhile_has_to_pass_on_what_was_merged() {
             node: node(AT),
             gate,
         }],
-        word: Word::File,
+        word: EditAuthor::File,
     });
     do_step(&mut world, token, merged());
     go_on(&mut world, token);
     let start = MergeStep::Start {
-        made: MadeMerge {
+        made: MergeCommit {
             onto: "base".to_owned(),
             commit: "main-tip".to_owned(),
             tree: "tree".to_owned(),
@@ -592,7 +594,7 @@ fn left_in(
 }
 
 fn taken(number: u64) -> PullRequestStep {
-    PullRequestStep::Take(TakenPullRequest {
+    PullRequestStep::Take(AdoptedPullRequest {
         number,
         url: "https://github.com/acme/shop/pull/4".to_owned(),
         head: "theirs".to_owned(),
@@ -612,7 +614,7 @@ fn what_others_left_in_a_pull_request_goes_on_there() {
         "pull request #4 of `a` waits to be merged: https://github.com/acme/shop/pull/4"
     );
     let known = world.item(AT).pull_request().expect("it is known");
-    assert_eq!(known.reference().as_deref(), Some("acme/shop#4"));
+    assert_eq!(known.short_reference().as_deref(), Some("acme/shop#4"));
     // One that was at work is reviewed first, with what is there.
     let (mut world, token) = left_to(ItemState::Ready, true, true);
     do_step(&mut world, token, taken(4));
@@ -654,10 +656,10 @@ fn what_others_left_in_another_repository_is_followed_there() {
         }),
     });
     do_step(&mut world, token, taken(4));
-    assert_eq!(world.item(AT).worked_repository(), Some("web"));
+    assert_eq!(world.item(AT).repository_of_work(), Some("web"));
     do_step(&mut world, token, merged());
     go_on(&mut world, token);
-    let made = MadeMerge {
+    let made = MergeCommit {
         onto: base,
         commit: "main of web".to_owned(),
         tree: "tree".to_owned(),
@@ -671,7 +673,10 @@ fn what_others_left_in_another_repository_is_followed_there() {
         world.ok(command);
     }
     let row = world.run_row();
-    let tip = |name| row.target_in(name).map(|target| target.tip.as_str());
+    let tip = |name| {
+        row.target_in_repository(name)
+            .map(|target| target.tip.as_str())
+    };
     assert_eq!(
         (tip(None), tip(Some("web"))),
         (Some("base"), Some("main of web"))
@@ -690,7 +695,7 @@ fn another_one_is_not_taken_nor_any_where_work_goes_to_none() {
     let lane = take_lane(&world, token, AT, 1);
     world.ok(lane);
     world.begin(token, AT);
-    assert_eq!(world.item(AT).untaken_pull_request(), None);
+    assert_eq!(world.item(AT).unadopted_pull_request(), None);
 }
 
 #[test]
@@ -705,7 +710,7 @@ fn one_that_is_lost_leaves_the_item_as_it_is() {
     }
 }
 
-fn seen(look: Result<PullRequestLook, String>) -> Input {
+fn seen(look: Result<PullRequestSnapshot, String>) -> Input {
     Input::PullRequestSeen {
         node: node(AT),
         number: 7,
@@ -713,8 +718,8 @@ fn seen(look: Result<PullRequestLook, String>) -> Input {
     }
 }
 
-fn still_open() -> Result<PullRequestLook, String> {
-    Ok(PullRequestLook {
+fn still_open() -> Result<PullRequestSnapshot, String> {
+    Ok(PullRequestSnapshot {
         has_work: false,
         state: PullRequestState::Open,
         merge_commit: None,
@@ -725,9 +730,9 @@ fn still_open() -> Result<PullRequestLook, String> {
 
 /// A runner of a run that waits for a pull request alone.
 fn runner(world: &World, token: u64, wait: bool) -> RunLoop {
-    let options = Options {
+    let options = RunLoopOptions {
         wait,
-        ..Options::default()
+        ..RunLoopOptions::default()
     };
     RunLoop::new(world.run, token, options, world.tables.clone())
 }
@@ -757,7 +762,7 @@ fn a_runner_looks_once_and_ends_or_stays_and_looks_each_minute() {
         let input = looked(&mut world);
         let effects = runner.step(now, input);
         if !wait {
-            assert_eq!(effects, [Effect::Finish(Ending::State)]);
+            assert_eq!(effects, [Effect::Finish(RunLoopEnding::State)]);
             continue;
         }
         let later = now + SignedDuration::from_secs(60);
@@ -811,7 +816,7 @@ fn what_was_merged_and_cannot_be_followed_waits_for_a_person_alone() {
     let input = looked(&mut world);
     assert_eq!(
         runner.step(world.now, input),
-        [Effect::Finish(Ending::State)]
+        [Effect::Finish(RunLoopEnding::State)]
     );
     world.decide(Verb::Retry, None);
     assert_eq!(shown(&world), "Queued, merged there");
@@ -839,7 +844,7 @@ fn what_cannot_be_opened_is_asked_about_after_an_hour_or_soon_where_nothing_else
             let node = node(AT);
             let tries = Effect::OpenPullRequest { node: node.clone() };
             assert!(effects.contains(&tries), "{minute}: {effects:?}");
-            let end = OpeningEnd::Failed("no network".to_owned());
+            let end = PullRequestOpenEnd::Failed("no network".to_owned());
             // It looks around as the opening goes on.
             let effects = runner.step(now, Input::PullRequestOpened { node, end });
             assert_eq!(effects, [], "{minute}");
@@ -878,7 +883,7 @@ fn what_others_left_and_nobody_can_see_is_not_forgotten() {
         let input = looked(&mut world);
         let effects = runner.step(now, input);
         assert!(effects.contains(&take), "{minute}: {effects:?}");
-        let end = OpeningEnd::Failed("no network".to_owned());
+        let end = PullRequestOpenEnd::Failed("no network".to_owned());
         let node = node(AT);
         runner.step(now, Input::PullRequestOpened { node, end });
         let input = looked(&mut world);

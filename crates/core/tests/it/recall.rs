@@ -1,7 +1,9 @@
 //! Recall, from a text to advice or silence.
 
 use jiff::Timestamp;
-use piton_core::recall::{Candidate, Document, Query, Recall, Statistics, score, tokens};
+use piton_core::recall::{
+    MemoryDocument, Query, Recall, RecallCandidate, Statistics, score_candidates, tokenize,
+};
 use piton_simkit::seed::cases;
 use proptest::prelude::*;
 
@@ -52,14 +54,14 @@ const MEMORY: [Memory; 8] = [
     ),
 ];
 
-fn recall_of(text: &str, change: impl Fn(&mut Vec<Candidate<'_>>)) -> Recall {
-    let documents: Vec<(&str, Document)> = MEMORY
+fn recall_of(text: &str, change: impl Fn(&mut Vec<RecallCandidate<'_>>)) -> Recall {
+    let documents: Vec<(&str, MemoryDocument)> = MEMORY
         .iter()
-        .map(|(id, title, content)| (*id, Document::of(title, content, "")))
+        .map(|(id, title, content)| (*id, MemoryDocument::from_fields(title, content, "")))
         .collect();
-    let mut candidates: Vec<Candidate<'_>> = documents
+    let mut candidates: Vec<RecallCandidate<'_>> = documents
         .iter()
-        .map(|(id, document)| Candidate {
+        .map(|(id, document)| RecallCandidate {
             id,
             document,
             followed: true,
@@ -70,9 +72,9 @@ fn recall_of(text: &str, change: impl Fn(&mut Vec<Candidate<'_>>)) -> Recall {
         .collect();
     change(&mut candidates);
     let followed = candidates.iter().filter(|candidate| candidate.followed);
-    let statistics = Statistics::of(followed.map(|candidate| candidate.document));
-    score(
-        &Query::of(text),
+    let statistics = Statistics::from_documents(followed.map(|candidate| candidate.document));
+    score_candidates(
+        &Query::parse(text),
         &statistics,
         &candidates,
         Timestamp::UNIX_EPOCH,
@@ -125,10 +127,11 @@ fn another_code_of_the_same_class_makes_advice_less_likely() {
 
 #[test]
 fn the_only_thing_that_is_remembered_is_advised_where_it_helps() {
-    let query = Query::of("error: the importer needs generated code: run `make gen` first\n");
-    let document = Document::of("", "The importer needs generated code: run `make gen`", "");
-    let statistics = Statistics::of(std::iter::once(&document));
-    let only = Candidate {
+    let query = Query::parse("error: the importer needs generated code: run `make gen` first\n");
+    let document =
+        MemoryDocument::from_fields("", "The importer needs generated code: run `make gen`", "");
+    let statistics = Statistics::from_documents(std::iter::once(&document));
+    let only = RecallCandidate {
         id: "learning-0001",
         document: &document,
         followed: true,
@@ -136,10 +139,10 @@ fn the_only_thing_that_is_remembered_is_advised_where_it_helps() {
         helped: 0,
         failed: 0,
     };
-    let recall = score(&query, &statistics, &[only], Timestamp::UNIX_EPOCH);
+    let recall = score_candidates(&query, &statistics, &[only], Timestamp::UNIX_EPOCH);
     assert!(recall.advise, "{}", recall.chance);
-    let other = Query::of("error: the crane is out of oil\n");
-    assert!(!score(&other, &statistics, &[only], Timestamp::UNIX_EPOCH).advise);
+    let other = Query::parse("error: the crane is out of oil\n");
+    assert!(!score_candidates(&other, &statistics, &[only], Timestamp::UNIX_EPOCH).advise);
 }
 
 #[test]
@@ -154,8 +157,8 @@ fn what_is_not_followed_any_more_is_not_found() {
 
 #[test]
 fn what_helped_before_comes_first_among_equals() {
-    let twin = Document::of("Clear the cache", "rm -r .cache/shop", "");
-    let candidate = |id, helped, failed| Candidate {
+    let twin = MemoryDocument::from_fields("Clear the cache", "rm -r .cache/shop", "");
+    let candidate = |id, helped, failed| RecallCandidate {
         id,
         document: &twin,
         followed: true,
@@ -168,9 +171,9 @@ fn what_helped_before_comes_first_among_equals() {
         candidate("b", 0, 0),
         candidate("c", 3, 0),
     ];
-    let statistics = Statistics::of([&twin, &Document::default()].into_iter());
-    let recall = score(
-        &Query::of("stale cache in .cache/shop"),
+    let statistics = Statistics::from_documents([&twin, &MemoryDocument::default()].into_iter());
+    let recall = score_candidates(
+        &Query::parse("stale cache in .cache/shop"),
         &statistics,
         &candidates,
         Timestamp::UNIX_EPOCH,
@@ -209,7 +212,7 @@ proptest! {
 
     #[test]
     fn a_token_holds_no_blank_and_no_sign(text in any::<String>()) {
-        for token in tokens(&text) {
+        for token in tokenize(&text) {
             prop_assert!(!token.text.is_empty());
             // What the store's index takes for one token.
             let one = |sign: char| sign.is_alphanumeric() || matches!(sign, '=' | '-');
@@ -231,7 +234,7 @@ proptest! {
 
     #[test]
     fn the_words_of_a_token_are_its_own(name in "[a-z]{3,9}(-[a-z]{3,9}){0,2}") {
-        let all = |line: &str| tokens(line).into_iter().map(|token| token.text).collect::<Vec<_>>();
+        let all = |line: &str| tokenize(line).into_iter().map(|token| token.text).collect::<Vec<_>>();
         prop_assert_eq!(all(&name), all(&name.to_uppercase()));
     }
 }

@@ -1,8 +1,8 @@
 //! What becomes of an item whose attempt did not complete: table, pieces, ends.
 
 use piton_core::attempt::{RecoveryAction, Report};
-use piton_core::classify::Category;
-use piton_core::recover::{FOLLOWED_MAX, Rejected, Rule};
+use piton_core::classify::FailureCategory;
+use piton_core::recover::{FOLLOWED_MAX, RejectedRule, Rule};
 use piton_core::{Event, ItemState, Node, Outcome, Role, RunState, Stage};
 use piton_simkit::seed::salted;
 
@@ -18,9 +18,9 @@ fn running() -> (World, u64) {
 
 fn said(outcome: Outcome) -> Report {
     Report {
-        category: Some(Category::Logic),
+        category: Some(FailureCategory::Logic),
         error: Some("it broke".to_owned()),
-        ..Report::bare(outcome)
+        ..Report::with_outcome(outcome)
     }
 }
 
@@ -53,7 +53,7 @@ fn left(report: Report, action: RecoveryAction, rule: Rule) -> (World, String) {
 fn what_is_followed_stands_in_a_table() {
     use RecoveryAction::{BreakChunks, FixState, Manual, Retry, Skip};
     // The plan tries network trouble again, and what is wrong with the logic not.
-    let with_retries = || failure(Category::Network, "it broke");
+    let with_retries = || failure(FailureCategory::Network, "it broke");
     let table = [
         (Skip, Rule::AlreadyDone, "skipped", "skipped"),
         (Skip, Rule::NotNeeded, "skipped", "skipped"),
@@ -90,7 +90,11 @@ fn what_is_followed_stands_in_a_table() {
 #[test]
 fn without_a_recovery_all_is_as_it_was() {
     let (mut world, token) = running();
-    world.work(token, "build/s1", failure(Category::Network, "it broke"));
+    world.work(
+        token,
+        "build/s1",
+        failure(FailureCategory::Network, "it broke"),
+    );
     let item = world.item("build/s1");
     assert_eq!((item.state, item.retries), (ItemState::Waiting, 1));
     assert_eq!(item.recovery, None);
@@ -112,7 +116,7 @@ fn whoever_is_asked_reads_what_was_considered() {
     let (mut world, token) = running();
     let attempt = world.begin(token, "build/s1");
     let mut what = recovery(RecoveryAction::Manual, Rule::AttemptsUsedUp);
-    what.rejected = vec![Rejected {
+    what.rejected = vec![RejectedRule {
         rule: Rule::AlreadyDone,
         action: RecoveryAction::Skip,
         why: "nothing says so".to_owned(),
@@ -168,7 +172,12 @@ fn after_a_repair_the_work_begins_again_whatever_came_of_it() {
         let item = world.item("build/s1");
         assert_eq!((item.state, item.stage), (ItemState::Ready, Stage::Work));
         let attempt = world.begin(token, "build/s1");
-        world.end(token, "build/s1", attempt, Report::bare(Outcome::Completed));
+        world.end(
+            token,
+            "build/s1",
+            attempt,
+            Report::with_outcome(Outcome::Completed),
+        );
         let row = world.tables.attempt(attempt).expect("it was made");
         let report = row.report.clone().expect("it ended");
         let context = report.context.expect("it started from something");
@@ -197,7 +206,7 @@ fn a_repair_that_is_cut_short_is_begun_again() {
         let (mut world, token) = before(action, rule);
         let attempt = world.begin_as(token, "build/s1", role);
         assert_eq!(world.item("build/s1").stage, stage);
-        let report = Report::bare(Outcome::Interrupted);
+        let report = Report::with_outcome(Outcome::Interrupted);
         world.end(token, "build/s1", attempt, report);
         let item = world.item("build/s1");
         assert_eq!((item.state, item.stage), (ItemState::Ready, stage));
@@ -352,7 +361,7 @@ fn no_recovery_works_on_an_item_for_ever() {
         };
         let mut made = 0;
         while world.state() == RunState::Running {
-            let Some(item) = world.tables.next(world.run).cloned() else {
+            let Some(item) = world.tables.next_actionable_item(world.run).cloned() else {
                 break;
             };
             world.now = item.until.map_or(world.now, |until| until.max(world.now));
@@ -375,7 +384,7 @@ fn no_recovery_works_on_an_item_for_ever() {
             made += 1;
             let report = match (role, next(3)) {
                 (Role::Split, 0 | 1) => pieces(2),
-                (_, 0) => failure(Category::Network, "again"),
+                (_, 0) => failure(FailureCategory::Network, "again"),
                 _ => said(Outcome::Partial),
             };
             let (action, rule) = RECOVERIES[next(RECOVERIES.len())];
@@ -402,7 +411,12 @@ fn no_recovery_works_on_an_item_for_ever() {
 fn the_state_is_mended_once_in_a_row_and_then_a_person_begins_anew() {
     let (mut world, token) = before(RecoveryAction::FixState, Rule::BrokenState);
     let attempt = world.begin_as(token, "build/s1", Role::Repair);
-    world.end(token, "build/s1", attempt, Report::bare(Outcome::Completed));
+    world.end(
+        token,
+        "build/s1",
+        attempt,
+        Report::with_outcome(Outcome::Completed),
+    );
     let attempt = world.begin(token, "build/s1");
     let broken = recovery(RecoveryAction::FixState, Rule::BrokenState);
     world.end_so("build/s1", attempt, said(Outcome::Failed), broken);

@@ -1,14 +1,14 @@
 //! What the memory learns from work: learnings from what was noticed, once;
 //! whether what a prompt carried helped; how what was in the way was resolved.
 
-use piton_core::attempt::{Outcome, Report, ToldAttempt};
-use piton_core::classify::Category;
-use piton_core::command::{Found, KnownThings, TakenFile};
+use piton_core::attempt::{Outcome, Report, ReportedAttempt};
+use piton_core::classify::FailureCategory;
+use piton_core::command::{ImportPolicy, ImportedFile, ImportedRecord};
 use piton_core::entry::{Entry, EntryType};
 use piton_core::memory::{Memory, MemoryKind, MemoryRow};
 use piton_core::observation::{ActionTaken, Observation, ObservationKind};
 use piton_core::policy::Policy;
-use piton_core::{Command, Event, Recorded, Role, RunId, Verb};
+use piton_core::{Command, DecodedRecord, Event, Role, RunId, Verb};
 
 use crate::world::{World, failure, needs_human, node, start_attempt, tried_once};
 
@@ -23,9 +23,9 @@ fn documented(text: &str) -> Observation {
     }
 }
 
-fn told(world: &mut World, item: &str, seen: Vec<Observation>) -> Vec<Recorded> {
+fn told(world: &mut World, item: &str, seen: Vec<Observation>) -> Vec<DecodedRecord> {
     let attempt = world.fresh_attempt();
-    world.ok(Command::TellAttempt(Box::new(ToldAttempt {
+    world.ok(Command::TellAttempt(Box::new(ReportedAttempt {
         attempt,
         run: RunId::PROJECT,
         node: node(item),
@@ -36,17 +36,17 @@ fn told(world: &mut World, item: &str, seen: Vec<Observation>) -> Vec<Recorded> 
         ended_at: None,
         report: Box::new(Report {
             observations: seen,
-            ..Report::bare(Outcome::Completed)
+            ..Report::with_outcome(Outcome::Completed)
         }),
         native: None,
     })))
 }
 
 fn row<'w>(world: &'w World, id: &str) -> &'w MemoryRow {
-    world.tables.remembered(id).expect("it is remembered")
+    world.tables.find_memory(id).expect("it is remembered")
 }
 
-fn kinds(events: &[Recorded]) -> Vec<&'static str> {
+fn kinds(events: &[DecodedRecord]) -> Vec<&'static str> {
     let kinds = events.iter().map(|recorded| recorded.event.kind());
     kinds.filter(|kind| kind.starts_with("memory")).collect()
 }
@@ -56,7 +56,7 @@ fn what_is_noticed_twice_is_one_learning_with_two_sources() {
     let mut world = World::empty();
     let events = told(&mut world, "lots", vec![documented(CONTENT)]);
     assert_eq!(kinds(&events), ["memory-added"]);
-    let related = |events: &[Recorded]| -> Vec<String> {
+    let related = |events: &[DecodedRecord]| -> Vec<String> {
         let told = events.iter().find_map(|recorded| match &recorded.event {
             Event::AttemptTold(told) => Some(told.report.observations.clone()),
             _ => None,
@@ -103,7 +103,7 @@ fn something_may_only_be_superseded_by_something() {
     };
     world.refused(supersede("learning-0009"));
     world.refused(supersede("learning-0001"));
-    let better = Memory::bare(MemoryKind::Learning, "the importer makes its own code now");
+    let better = Memory::new(MemoryKind::Learning, "the importer makes its own code now");
     world.ok(Command::AddMemory(Box::new(better)));
     world.ok(supersede("learning-0002"));
     let retired = row(&world, "learning-0001")
@@ -117,9 +117,9 @@ fn something_may_only_be_superseded_by_something() {
 fn a_resolution_is_remembered_once() {
     let mut world = World::empty();
     let resolved = || {
-        let entry = Entry::bare(EntryType::DebugResolved)
-            .saying("issue", "no key for the register")
-            .saying("resolution", "ask ops for the key of the register");
+        let entry = Entry::with_type(EntryType::DebugResolved)
+            .with_text("issue", "no key for the register")
+            .with_text("resolution", "ask ops for the key of the register");
         Command::LogEntry(Box::new(entry))
     };
     let events = world.ok(resolved());
@@ -135,7 +135,7 @@ fn a_resolution_is_remembered_once() {
 }
 
 /// An attempt at `a` whose prompt carries a learning and a sign.
-fn attempt_with(world: &mut World, token: u64, report: Report) -> Vec<Recorded> {
+fn attempt_with(world: &mut World, token: u64, report: Report) -> Vec<DecodedRecord> {
     let attempt = world.fresh_attempt();
     let mut start = start_attempt(world.run, token, attempt, "a", Role::Worker);
     if let Command::StartAttempt { memories, .. } = &mut start {
@@ -148,13 +148,13 @@ fn attempt_with(world: &mut World, token: u64, report: Report) -> Vec<Recorded> 
 
 fn world_with_advice() -> (World, u64) {
     let (mut world, token) = World::running("a");
-    world.ok(Command::AddMemory(Box::new(Memory::bare(
+    world.ok(Command::AddMemory(Box::new(Memory::new(
         MemoryKind::Learning,
         CONTENT,
     ))));
     let sign = Memory {
         title: Some("Ask first".to_owned()),
-        ..Memory::bare(MemoryKind::Guardrail, "ask before a migration")
+        ..Memory::new(MemoryKind::Guardrail, "ask before a migration")
     };
     world.ok(Command::AddMemory(Box::new(sign)));
     (world, token)
@@ -168,11 +168,11 @@ fn uses(world: &World, id: &str) -> (u64, u64, u64) {
 #[test]
 fn what_a_prompt_carried_is_counted_at_the_start_and_judged_by_what_became_of_the_item() {
     for (report, expect) in [
-        (Report::bare(Outcome::Completed), (1, 1, 0)),
-        (failure(Category::Logic, "no"), (1, 0, 1)),
-        (Report::bare(Outcome::Blocked), (1, 0, 1)),
+        (Report::with_outcome(Outcome::Completed), (1, 1, 0)),
+        (failure(FailureCategory::Logic, "no"), (1, 0, 1)),
+        (Report::with_outcome(Outcome::Blocked), (1, 0, 1)),
         (needs_human("which one?"), (1, 0, 0)),
-        (Report::bare(Outcome::Interrupted), (1, 0, 0)),
+        (Report::with_outcome(Outcome::Interrupted), (1, 0, 0)),
     ] {
         let (mut world, token) = world_with_advice();
         attempt_with(&mut world, token, report);
@@ -188,7 +188,7 @@ fn what_repeats_the_prompt_is_an_echo_and_no_second_source() {
     let (mut world, token) = world_with_advice();
     let report = Report {
         observations: vec![documented(SAME)],
-        ..Report::bare(Outcome::Completed)
+        ..Report::with_outcome(Outcome::Completed)
     };
     let events = attempt_with(&mut world, token, report);
     assert_eq!(kinds(&events), ["memory-judged"]);
@@ -201,7 +201,7 @@ fn what_a_person_answers_is_remembered_with_what_was_in_the_way() {
     world.work(
         token,
         "a",
-        failure(Category::Logic, "the register wants a key"),
+        failure(FailureCategory::Logic, "the register wants a key"),
     );
     world.decide(Verb::Answer, Some("use the key of the test register"));
     let known = row(&world, "blocker-0001");
@@ -215,10 +215,10 @@ fn what_a_person_answers_is_remembered_with_what_was_in_the_way() {
     world.work(
         token,
         "a",
-        failure(Category::Logic, "the register wants a key"),
+        failure(FailureCategory::Logic, "the register wants a key"),
     );
     world.decide(Verb::Answer, Some("Use the key of the test register!"));
-    assert_eq!(world.tables.memory().count(), 1);
+    assert_eq!(world.tables.memories().count(), 1);
     assert_eq!(row(&world, "blocker-0001").again.len(), 1);
     world.check();
 }
@@ -234,17 +234,17 @@ fn what_an_agent_asks_and_a_person_answers_is_remembered() {
 }
 
 /// Judges the learning as failed so many times more.
-fn fail_with_it(world: &mut World, token: u64, times: u32) -> Vec<Recorded> {
+fn fail_with_it(world: &mut World, token: u64, times: u32) -> Vec<DecodedRecord> {
     let run = world.run;
     for _ in 0..times {
-        attempt_with(world, token, failure(Category::Logic, "no"));
+        attempt_with(world, token, failure(FailureCategory::Logic, "no"));
         world.decide(Verb::Retry, None);
         world.ok(Command::ContinueRun { run, token });
     }
     world.ok(Command::DoubtMemories(vec!["learning-0001".to_owned()]))
 }
 
-fn asked(events: &[Recorded]) -> Vec<piton_core::DecisionId> {
+fn asked(events: &[DecodedRecord]) -> Vec<piton_core::DecisionId> {
     let asked = events.iter().filter_map(|recorded| match &recorded.event {
         Event::DecisionOpened { decision, .. } => Some(*decision),
         _ => None,
@@ -298,11 +298,11 @@ fn a_commit_that_fails_says_nothing_of_what_helped_and_nothing_is_judged_twice()
     };
     let mut world = World::with_policy("a", policy);
     let token = world.start();
-    world.ok(Command::AddMemory(Box::new(Memory::bare(
+    world.ok(Command::AddMemory(Box::new(Memory::new(
         MemoryKind::Learning,
         CONTENT,
     ))));
-    attempt_with(&mut world, token, Report::bare(Outcome::Completed));
+    attempt_with(&mut world, token, Report::with_outcome(Outcome::Completed));
     let run = world.run;
     for _ in 0..2 {
         world.make_commit(token, "a", Err("the hook says no"));
@@ -348,20 +348,20 @@ fn a_resolution_in_a_file_that_is_known_is_not_remembered_again() {
         Entry {
             name: Some(name.to_owned()),
             at: Some("2024-01-15T12:00:00Z".to_owned()),
-            ..Entry::bare(EntryType::DebugResolved)
+            ..Entry::with_type(EntryType::DebugResolved)
         }
-        .saying("issue", "no key for the register")
-        .saying("resolution", "ask ops for the key of the register")
+        .with_text("issue", "no key for the register")
+        .with_text("resolution", "ask ops for the key of the register")
     };
     for name in ["entry-a", "entry-b"] {
-        world.ok(Command::TakeFile(Box::new(TakenFile {
+        world.ok(Command::TakeFile(Box::new(ImportedFile {
             path: ".agent-os/progress/progress.json".to_owned(),
-            found: vec![Found::Entry(Box::new(resolved(name)))],
-            known: KnownThings::Ask,
+            found: vec![ImportedRecord::Entry(Box::new(resolved(name)))],
+            known: ImportPolicy::Ask,
             written: Vec::new(),
         })));
     }
-    assert_eq!(world.tables.memory().count(), 1);
+    assert_eq!(world.tables.memories().count(), 1);
     let learned = row(&world, "blocker-0001").learned_at();
     assert_eq!(learned.to_string(), "2024-01-15T12:00:00Z");
     world.check();
@@ -374,7 +374,7 @@ fn what_an_agent_says_is_worth_knowing_is_kept_once_and_its_echo_not_at_all() {
         memory: Box::new(Memory {
             topic: Some("build-command".to_owned()),
             source_item: Some("lots".to_owned()),
-            ..Memory::bare(MemoryKind::Learning, content)
+            ..Memory::new(MemoryKind::Learning, content)
         }),
         carried: carried.iter().map(|id| (*id).to_owned()).collect(),
     };

@@ -3,11 +3,11 @@
 
 use piton_core::attempt::Report;
 use piton_core::checkout::Checkout;
-use piton_core::command::Word;
+use piton_core::command::EditAuthor;
 use piton_core::gate::Gate;
 use piton_core::item::Evidence;
 use piton_core::lane::{LaneTerms, TargetRow};
-use piton_core::merge::{MadeMerge, MergeReturn, MergeStep, RETURNS_MAX};
+use piton_core::merge::{MergeCommit, MergeReturn, MergeStep, RETURNS_MAX};
 use piton_core::policy::{Policy, Repositories};
 use piton_core::{Command, Edit, Event, ItemState, Outcome, Refusal, Role};
 
@@ -57,7 +57,7 @@ fn step(world: &mut World, token: u64, at: &str, step: MergeStep) {
 }
 
 fn merge(world: &mut World, token: u64, at: &str, onto: &str) {
-    let made = MadeMerge {
+    let made = MergeCommit {
         onto: onto.to_owned(),
         commit: format!("merge of {at}"),
         tree: "tree".to_owned(),
@@ -73,7 +73,12 @@ fn merge(world: &mut World, token: u64, at: &str, onto: &str) {
 
 fn tips(world: &World) -> [String; 2] {
     let row = world.run_row();
-    let tip = |name| row.target_in(name).expect("it has one").tip.clone();
+    let tip = |name| {
+        row.target_in_repository(name)
+            .expect("it has one")
+            .tip
+            .clone()
+    };
     [tip(None), tip(Some("web"))]
 }
 
@@ -111,8 +116,8 @@ fn a_merge_moves_the_target_of_its_repository_alone() {
     step(&mut world, token, "c", MergeStep::Nothing { at });
     assert_eq!(tips(&world), ["merge of a", "merge of b"]);
     let row = world.run_row();
-    assert_eq!(row.last_merge_in(None), 2);
-    assert_eq!(row.last_merge_in(Some("web")), 1);
+    assert_eq!(row.last_merge_in_repository(None), 2);
+    assert_eq!(row.last_merge_in_repository(Some("web")), 1);
 }
 
 #[test]
@@ -173,7 +178,12 @@ fn merges_elsewhere_are_no_reason_to_return_a_unit_more_often() {
             let lane = take_lane(&world, token, "b", 2 + nth);
             world.ok(lane);
             let attempt = world.begin_as(token, "b", Role::Resolve);
-            world.end(token, "b", attempt, Report::bare(Outcome::Completed));
+            world.end(
+                token,
+                "b",
+                attempt,
+                Report::with_outcome(Outcome::Completed),
+            );
             world.make_commit(token, "b", Ok("both"));
         }
         let onto = if other == "a" { "base" } else { "base of web" };
@@ -230,11 +240,7 @@ fn branches_of_one_name_in_two_repositories_are_two() {
         (on(Some("web"), None), on(Some("web"), Some("main")), true),
         (on(None, None), on(Some("web"), Some("main")), false),
     ] {
-        assert_eq!(
-            one.belongs_to_branch_of(&other),
-            belongs,
-            "{one:?} {other:?}"
-        );
+        assert_eq!(one.is_on_branch_of(&other), belongs, "{one:?} {other:?}");
     }
 }
 
@@ -259,7 +265,7 @@ fn what_is_merged_passes_the_check_of_its_repository_alone() {
     // Nothing is checked in `web`.
     merge(&mut world, token, "b", "base of web");
     let start = |at: &str, onto: &str| MergeStep::Start {
-        made: MadeMerge {
+        made: MergeCommit {
             onto: onto.to_owned(),
             commit: format!("merge of {at}"),
             tree: "tree".to_owned(),
@@ -282,7 +288,11 @@ fn what_is_merged_passes_the_check_of_its_repository_alone() {
     enter(&mut world, token, terms.clone());
     let lanes = world.run_row().lanes.clone().expect("lanes");
     assert_eq!(lanes.terms, terms);
-    let script = |repository| terms.check_in(repository).map(|gate| &*gate.script);
+    let script = |repository| {
+        terms
+            .check_in_repository(repository)
+            .map(|gate| &*gate.script)
+    };
     assert_eq!(script(None), Some("make"));
     assert_eq!(script(Some("web")), Some("npm test"));
     assert_eq!(script(Some("api")), Some("make"));
@@ -294,7 +304,7 @@ fn what_is_merged_passes_the_check_of_its_repository_alone() {
     ));
 }
 
-fn take(world: &mut World, edit: Edit, word: Word) {
+fn take(world: &mut World, edit: Edit, word: EditAuthor) {
     world.ok(Command::TakeEdits {
         run: world.run,
         token: None,
@@ -314,7 +324,7 @@ fn name_repositories(world: &mut World, own: &[&str], others: &[&str]) {
         }),
         ..world.run_row().policy.clone()
     };
-    take(world, Edit::SetPolicy(Box::new(policy)), Word::Piton);
+    take(world, Edit::SetPolicy(Box::new(policy)), EditAuthor::Piton);
 }
 
 fn belongs_to(at: &str, name: &str) -> Edit {
@@ -334,14 +344,14 @@ fn an_item_goes_to_another_repository_until_something_was_done_of_it() {
         // One that nobody knows is kept: nobody works on it elsewhere.
         ("c", "docs", Some("docs")),
     ] {
-        take(&mut world, belongs_to(at, name), Word::File);
+        take(&mut world, belongs_to(at, name), EditAuthor::File);
         assert_eq!(world.item(at).repository.as_deref(), is_now, "{at}");
         assert!(belongs_to(at, name).is_in_force(&world.tables, world.run));
     }
     assert_eq!(world.tables.open_decisions(world.run).count(), 0);
     let lane = take_lane(&world, token, "b", 1);
     world.ok(lane);
-    take(&mut world, belongs_to("b", "web"), Word::File);
+    take(&mut world, belongs_to("b", "web"), EditAuthor::File);
     assert_eq!(world.item("b").repository, None);
     let asked = world.tables.open_decisions(world.run).next();
     let asked = asked.expect("a question");
@@ -359,9 +369,9 @@ fn an_item_that_failed_without_work_goes_to_another_repository() {
     let lane = take_lane(&world, token, "b", 1);
     world.ok(lane);
     let attempt = world.begin_as(token, "b", Role::Worker);
-    take(&mut world, belongs_to("b", "shop"), Word::File);
+    take(&mut world, belongs_to("b", "shop"), EditAuthor::File);
     assert_eq!(world.item("b").repository.as_deref(), Some("web"));
-    world.end(token, "b", attempt, Report::bare(Outcome::Blocked));
+    world.end(token, "b", attempt, Report::with_outcome(Outcome::Blocked));
     let (run, held) = (world.run, world.item("b").lane());
     let leave = Command::LeaveLane {
         run,
@@ -371,8 +381,8 @@ fn an_item_that_failed_without_work_goes_to_another_repository() {
         saved: None,
     };
     world.ok(leave);
-    assert_eq!(world.item("b").worked_repository(), Some("web"));
-    take(&mut world, belongs_to("b", "shop"), Word::File);
+    assert_eq!(world.item("b").repository_of_work(), Some("web"));
+    take(&mut world, belongs_to("b", "shop"), EditAuthor::File);
     let item = world.item("b");
     assert_eq!(item.repository, None);
     assert_eq!(world.tables.repository_of(item), None);

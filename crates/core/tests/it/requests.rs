@@ -4,7 +4,8 @@
 use piton_core::attempt::{Outcome, Report};
 use piton_core::item::ItemState;
 use piton_core::request::{
-    Injection, Position, Proposals, RequestAnswer, RequestKind, RequestRules, Until, WorkRequest,
+    Injection, InsertPosition, Proposals, RequestAnswer, RequestKind, RequestRules, Until,
+    WorkRequest,
 };
 use piton_core::run::RunState;
 use piton_core::{Command, DecisionKind, DecisionRow, Event, Refusal, RunId, Verb};
@@ -23,7 +24,7 @@ fn request(kind: RequestKind, fields: &Value) -> WorkRequest {
         fields: fields.as_object().cloned().expect("an object"),
         ruling: None,
     };
-    request.ruling = RequestRules::default().ruling(&request).map(Box::new);
+    request.ruling = RequestRules::default().find_ruling(&request).map(Box::new);
     request
 }
 
@@ -50,7 +51,7 @@ fn step(fields: &Value) -> WorkRequest {
 fn asking(requests: &[WorkRequest]) -> Report {
     Report {
         requests: requests.to_vec(),
-        ..Report::bare(Outcome::Completed)
+        ..Report::with_outcome(Outcome::Completed)
     }
 }
 
@@ -77,7 +78,7 @@ fn decide(row: &DecisionRow, answer: RequestAnswer) -> Command {
     }
 }
 
-fn approve_at(row: &DecisionRow, position: Position) -> Command {
+fn approve_at(row: &DecisionRow, position: InsertPosition) -> Command {
     let injection = Injection {
         position: Some(position),
         ..Injection::default()
@@ -211,7 +212,7 @@ fn a_request_is_decided_once() {
 #[test]
 fn an_approved_request_is_worked_on_at_the_place_that_was_said() {
     #[track_caller]
-    fn check(position: Position, parent: Option<&str>, expect: &[&str]) {
+    fn check(position: InsertPosition, parent: Option<&str>, expect: &[&str]) {
         let (mut world, token) = World::running(PLAN);
         world.work(token, "build/s1/a", asking(&[asked_bug()]));
         let row = only(&world);
@@ -233,21 +234,25 @@ fn an_approved_request_is_worked_on_at_the_place_that_was_said() {
         roots.insert(at, "NEW");
         roots
     };
-    check(Position::AfterCurrent, None, &roots(1));
-    check(Position::EndOfPhase(None), None, &roots(1));
+    check(InsertPosition::AfterCurrent, None, &roots(1));
+    check(InsertPosition::EndOfPhase(None), None, &roots(1));
     check(
-        Position::EndOfPhase(Some("release".to_owned())),
+        InsertPosition::EndOfPhase(Some("release".to_owned())),
         None,
         &roots(2),
     );
-    check(Position::EndOfWorkflow, None, &roots(3));
-    check(Position::After("release".to_owned()), None, &roots(2));
-    check(Position::Before("build".to_owned()), None, &roots(0));
+    check(InsertPosition::EndOfWorkflow, None, &roots(3));
+    check(InsertPosition::After("release".to_owned()), None, &roots(2));
+    check(InsertPosition::Before("build".to_owned()), None, &roots(0));
     let steps = ["NEW", "s1", "s2"];
-    check(Position::Before("s1".to_owned()), Some("build"), &steps);
+    check(
+        InsertPosition::Before("s1".to_owned()),
+        Some("build"),
+        &steps,
+    );
     let steps = ["s1", "s2", "NEW"];
     check(
-        Position::After("build/s2".to_owned()),
+        InsertPosition::After("build/s2".to_owned()),
         Some("build"),
         &steps,
     );
@@ -258,7 +263,10 @@ fn a_place_that_is_not_there_is_refused_and_the_request_stays_open() {
     let (mut world, token) = World::running(PLAN);
     world.work(token, "build/s1/a", asking(&[asked_bug()]));
     let row = only(&world);
-    let refused = world.refused(approve_at(&row, Position::After("nowhere".to_owned())));
+    let refused = world.refused(approve_at(
+        &row,
+        InsertPosition::After("nowhere".to_owned()),
+    ));
     assert!(matches!(refused, Refusal::NoSuchItem(_)), "{refused}");
     assert_eq!(only(&world).verdict, None);
 }
@@ -427,7 +435,7 @@ fn settings_that_are_ignored_stay_so_when_the_file_is_edited() {
         token: None,
         file: "PROGRESS.yaml".to_owned(),
         edits: vec![piton_core::Edit::SetPolicy(Box::new(policy))],
-        word: piton_core::command::Word::File,
+        word: piton_core::command::EditAuthor::File,
     });
     assert_eq!(world.run_row().policy.proposals, None);
 }
@@ -456,7 +464,7 @@ fn with_proposals(proposals: Proposals) -> (World, u64) {
 #[test]
 fn proposed_steps_go_where_the_plan_says_without_a_person() {
     #[track_caller]
-    fn check(insert: Option<Position>, fields: &Value, expect: &[&str]) {
+    fn check(insert: Option<InsertPosition>, fields: &Value, expect: &[&str]) {
         let auto_approve = true;
         let (mut world, token) = with_proposals(Proposals {
             insert,
@@ -467,9 +475,9 @@ fn proposed_steps_go_where_the_plan_says_without_a_person() {
         world.check();
     }
     let new = || json!({"id": "new", "prompt": "do more"});
-    let after = Some(Position::AfterCurrent);
+    let after = Some(InsertPosition::AfterCurrent);
     check(after, &new(), &["s1", "new", "s2"]);
-    let end = || Some(Position::EndOfPhase(None));
+    let end = || Some(InsertPosition::EndOfPhase(None));
     check(end(), &new(), &["s1", "s2", "new"]);
     check(None, &new(), &["s1", "s2", "new"]);
     let placed = json!({
@@ -488,7 +496,7 @@ fn what_is_added_at_one_place_stands_in_the_order_given() {
         step(&json!({"id": "most", "prompt": "do most"})),
     ];
     let (mut world, token) = with_proposals(Proposals {
-        insert: Some(Position::AfterCurrent),
+        insert: Some(InsertPosition::AfterCurrent),
         auto_approve: true,
     });
     world.work(token, "build/s1/a", asking(&steps));
@@ -496,7 +504,7 @@ fn what_is_added_at_one_place_stands_in_the_order_given() {
     assert_eq!(found, ["s1", "more", "most", "s2"]);
 
     #[track_caller]
-    fn check(position: &Position, expect: &[&str]) {
+    fn check(position: &InsertPosition, expect: &[&str]) {
         let (mut world, _) = World::running(PLAN);
         for prefix in ["x", "y", "z"] {
             world.ok(Command::Inject {
@@ -513,12 +521,12 @@ fn what_is_added_at_one_place_stands_in_the_order_given() {
         assert_eq!(children(&world, None), expect);
     }
     let second = ["build", "x-0", "y-0", "z-0", "release", "end"];
-    check(&Position::AfterCurrent, &second);
-    check(&Position::After("build".to_owned()), &second);
-    check(&Position::EndOfPhase(None), &second);
-    check(&Position::Before("release".to_owned()), &second);
+    check(&InsertPosition::AfterCurrent, &second);
+    check(&InsertPosition::After("build".to_owned()), &second);
+    check(&InsertPosition::EndOfPhase(None), &second);
+    check(&InsertPosition::Before("release".to_owned()), &second);
     let last = ["build", "release", "end", "x-0", "y-0", "z-0"];
-    check(&Position::EndOfWorkflow, &last);
+    check(&InsertPosition::EndOfWorkflow, &last);
 }
 
 #[test]

@@ -7,14 +7,14 @@ mod waits;
 
 use jiff::SignedDuration;
 use piton_core::attempt::{Conversation, Report};
-use piton_core::classify::Category;
+use piton_core::classify::FailureCategory;
 use piton_core::gate::GateReport;
 
-use piton_core::policy::{Limits, Policy, Retry};
+use piton_core::policy::{Limits, Policy, RetryPolicy};
 use piton_core::run::Pause;
-use piton_core::run_loop::{Effect, Ending, Input, Options, RunLoop};
+use piton_core::run_loop::{Effect, Input, RunLoop, RunLoopEnding, RunLoopOptions};
 use piton_core::trouble::Trouble;
-use piton_core::{Command, ItemState, Need, Node, Outcome, Recorded, RunState, Tables, Verb};
+use piton_core::{Command, DecodedRecord, ItemState, Need, Node, Outcome, RunState, Tables, Verb};
 
 use crate::world::{World, failure, needs_human, node, tried_once};
 
@@ -27,10 +27,14 @@ struct Bench {
 
 impl Bench {
     fn new(text: &str) -> Self {
-        Self::over(World::planned(text), Limits::default(), Options::default())
+        Self::over(
+            World::planned(text),
+            Limits::default(),
+            RunLoopOptions::default(),
+        )
     }
 
-    fn over(mut world: World, limits: Limits, options: Options) -> Self {
+    fn over(mut world: World, limits: Limits, options: RunLoopOptions) -> Self {
         world.holder_gone = true;
         let token = world.start_within(limits);
         world.holder_gone = false;
@@ -42,7 +46,7 @@ impl Bench {
             Need::OpenAttempts(Some(run)),
         ] {
             let rows = world.wanted(&need);
-            rows.into_iter().for_each(|row| tables.put(row));
+            rows.into_iter().for_each(|row| tables.insert(row));
         }
         let seen = world.journal.len();
         Self {
@@ -52,7 +56,7 @@ impl Bench {
         }
     }
 
-    fn news(&mut self) -> Vec<Recorded> {
+    fn news(&mut self) -> Vec<DecodedRecord> {
         let news = self.world.journal[self.seen..].to_vec();
         self.seen = self.world.journal.len();
         news
@@ -95,7 +99,7 @@ impl Bench {
         let Effect::StartAgent { attempt, node, .. } = effect else {
             panic!("{effect:?}")
         };
-        assert_eq!(node, Node::named(at));
+        assert_eq!(node, Node::from_text(at));
         attempt
     }
 
@@ -119,12 +123,12 @@ impl Bench {
 
     #[track_caller]
     fn completes(&mut self, effect: Effect) -> Effect {
-        self.ends(effect, Report::bare(Outcome::Completed))
+        self.ends(effect, Report::with_outcome(Outcome::Completed))
     }
 }
 
 fn over() -> Effect {
-    Effect::Finish(Ending::State)
+    Effect::Finish(RunLoopEnding::State)
 }
 
 fn stop(at: &str) -> Effect {
@@ -196,7 +200,7 @@ fn what_a_dead_runner_left_is_settled_before_anything_else_is_done() {
     let mut world = World::planned("build\nrelease");
     let token = world.start();
     let attempt = world.begin(token, "build");
-    let mut bench = Bench::over(world, Limits::default(), Options::default());
+    let mut bench = Bench::over(world, Limits::default(), RunLoopOptions::default());
     let effect = bench.first();
     assert_eq!(
         effect,
@@ -219,7 +223,7 @@ fn a_gate_that_a_dead_runner_left_is_run_again_under_the_same_number() {
         token,
         node: node("build"),
     });
-    let mut bench = Bench::over(world, Limits::default(), Options::default());
+    let mut bench = Bench::over(world, Limits::default(), RunLoopOptions::default());
     assert_eq!(
         bench.first(),
         Effect::RunGate {
@@ -245,7 +249,7 @@ fn a_commit_that_a_dead_runner_left_is_settled_and_not_made_twice() {
         node: node("build"),
         head: None,
     });
-    let mut bench = Bench::over(world, Limits::default(), Options::default());
+    let mut bench = Bench::over(world, Limits::default(), RunLoopOptions::default());
     assert_eq!(
         bench.first(),
         Effect::MakeCommit {
@@ -274,7 +278,7 @@ fn what_a_dead_runner_left_comes_before_what_came_back_since() {
     });
     world.holder_gone = true;
     world.retry("a");
-    let mut bench = Bench::over(world, Limits::default(), Options::default());
+    let mut bench = Bench::over(world, Limits::default(), RunLoopOptions::default());
     assert_eq!(
         bench.first(),
         Effect::MakeCommit {
@@ -302,7 +306,7 @@ fn the_first_reason_to_stop_is_polite_and_the_second_is_not() {
         let node = node("build");
         assert_eq!(effects, [Effect::StopWork { node, kill }]);
     }
-    let effect = bench.ends(effect, Report::bare(Outcome::Interrupted));
+    let effect = bench.ends(effect, Report::with_outcome(Outcome::Interrupted));
     assert_eq!(effect, over());
     assert_eq!(bench.world.state(), RunState::Interrupted);
     assert_eq!(bench.world.run_row().reason.as_deref(), Some("SIGINT"));
@@ -317,7 +321,7 @@ fn a_stop_that_comes_while_an_intent_is_being_stored_starts_nothing() {
         world
     };
     for world in [World::planned("build"), gated] {
-        let mut bench = Bench::over(world, Limits::default(), Options::default());
+        let mut bench = Bench::over(world, Limits::default(), RunLoopOptions::default());
         let attempt = bench.world.fresh_attempt();
         let effects = bench.step(Input::Looked {
             events: Vec::new(),
@@ -341,7 +345,7 @@ fn a_stop_that_somebody_asks_for_ends_the_agent() {
     bench.world.ok(Command::AskStop { run });
     let news = bench.news();
     assert_eq!(bench.step(Input::Changed(news)), [stop("build")]);
-    let effect = bench.ends(effect, Report::bare(Outcome::Interrupted));
+    let effect = bench.ends(effect, Report::with_outcome(Outcome::Interrupted));
     assert_eq!(effect, over());
     assert_eq!(
         bench.world.run_row().reason.as_deref(),
@@ -390,14 +394,18 @@ fn max_iterations_stops_before_the_next_agent_and_is_counted_anew() {
         iterations_max: Some(2),
         ..Limits::default()
     };
-    let mut bench = Bench::over(World::planned("a\nb\nc\nd\ne"), limits, Options::default());
+    let mut bench = Bench::over(
+        World::planned("a\nb\nc\nd\ne"),
+        limits,
+        RunLoopOptions::default(),
+    );
     let effect = bench.first();
     let effect = bench.completes(effect);
     assert_eq!(bench.completes(effect), over());
     assert_eq!(limit_of(&bench), "max-iterations (2)");
 
     let limits = bench.world.run_row().limits.clone();
-    let mut bench = Bench::over(bench.world, limits, Options::default());
+    let mut bench = Bench::over(bench.world, limits, RunLoopOptions::default());
     let effect = bench.first();
     bench.agent_on(effect.clone(), "c");
     let effect = bench.completes(effect);
@@ -411,7 +419,11 @@ fn at_max_iterations_what_needs_no_agent_is_still_done() {
         iterations_max: Some(1),
         ..Limits::default()
     };
-    let mut bench = Bench::over(World::planned("a gate=1\nb"), limits, Options::default());
+    let mut bench = Bench::over(
+        World::planned("a gate=1\nb"),
+        limits,
+        RunLoopOptions::default(),
+    );
     let effect = bench.first();
     let effect = bench.completes(effect);
     assert!(matches!(effect, Effect::RunGate { .. }), "{effect:?}");
@@ -426,7 +438,11 @@ fn an_agent_that_mends_a_gate_counts_and_is_not_started_at_the_limit() {
         iterations_max: Some(1),
         ..Limits::default()
     };
-    let mut bench = Bench::over(World::planned("a gate=2"), limits, Options::default());
+    let mut bench = Bench::over(
+        World::planned("a gate=2"),
+        limits,
+        RunLoopOptions::default(),
+    );
     let effect = bench.first();
     bench.completes(effect);
     let effects = bench.step(gate_ended("a", false));
@@ -437,9 +453,9 @@ fn an_agent_that_mends_a_gate_counts_and_is_not_started_at_the_limit() {
 #[test]
 fn a_leaf_that_waits_to_be_tried_again_for_its_gate_is_not_started_at_the_limit() {
     let policy = Policy {
-        retry: Retry {
-            categories: vec![Category::Validation],
-            ..Retry::default()
+        retry: RetryPolicy {
+            categories: vec![FailureCategory::Validation],
+            ..RetryPolicy::default()
         },
         ..tried_once()
     };
@@ -448,7 +464,7 @@ fn a_leaf_that_waits_to_be_tried_again_for_its_gate_is_not_started_at_the_limit(
         ..Limits::default()
     };
     let world = World::with_policy("a gate=1", policy);
-    let mut bench = Bench::over(world, limits, Options::default());
+    let mut bench = Bench::over(world, limits, RunLoopOptions::default());
     let effect = bench.first();
     bench.completes(effect);
     bench.world.pass(60);
@@ -464,7 +480,7 @@ fn max_tasks_counts_steps_and_simple_phases_and_not_sub_phases() {
         ..Limits::default()
     };
     let world = World::planned("a\n  s1\n    x\n    y\nb\nc");
-    let mut bench = Bench::over(world, limits, Options::default());
+    let mut bench = Bench::over(world, limits, RunLoopOptions::default());
     let mut effect = bench.first();
     for at in ["a/s1/x", "a/s1/y", "b"] {
         bench.agent_on(effect.clone(), at);
@@ -480,7 +496,7 @@ fn a_time_box_ends_the_agent_that_outlasts_it_and_pauses_the_run() {
         time_box_s: Some(90),
         ..Limits::default()
     };
-    let mut bench = Bench::over(World::planned("a"), limits, Options::default());
+    let mut bench = Bench::over(World::planned("a"), limits, RunLoopOptions::default());
     let effect = bench.first();
     let Effect::StartAgent { until, .. } = effect else {
         panic!("{effect:?}")
@@ -489,7 +505,7 @@ fn a_time_box_ends_the_agent_that_outlasts_it_and_pauses_the_run() {
     bench.world.pass(90);
     let over_time = Input::TimeBoxOver { node: node("a") };
     assert_eq!(bench.step(over_time), [stop("a")]);
-    let effect = bench.ends(effect, Report::bare(Outcome::Interrupted));
+    let effect = bench.ends(effect, Report::with_outcome(Outcome::Interrupted));
     assert_eq!(effect, over());
     assert_eq!(limit_of(&bench), "time-box (1m 30s)");
     assert_eq!(bench.world.item("a").state, ItemState::Ready);
@@ -502,9 +518,9 @@ fn a_wait_for_a_time_is_sat_out_but_not_beyond_the_time_box() {
             time_box_s,
             ..Limits::default()
         };
-        let mut bench = Bench::over(World::planned("a"), limits, Options::default());
+        let mut bench = Bench::over(World::planned("a"), limits, RunLoopOptions::default());
         let effect = bench.first();
-        let effect = bench.ends(effect, failure(Category::Network, "no route"));
+        let effect = bench.ends(effect, failure(FailureCategory::Network, "no route"));
         let until = bench.world.now + SignedDuration::from_secs(waits_s);
         assert_eq!(effect, Effect::WaitUntil(until));
     }
@@ -512,9 +528,9 @@ fn a_wait_for_a_time_is_sat_out_but_not_beyond_the_time_box() {
 
 #[test]
 fn once_ends_after_one_node() {
-    let options = Options {
+    let options = RunLoopOptions {
         once: true,
-        ..Options::default()
+        ..RunLoopOptions::default()
     };
     let mut bench = Bench::over(World::planned("a\nb"), Limits::default(), options);
     let effect = bench.first();
@@ -524,9 +540,9 @@ fn once_ends_after_one_node() {
 
 #[test]
 fn once_ends_after_one_node_that_waits_for_a_person() {
-    let options = || Options {
+    let options = || RunLoopOptions {
         once: true,
-        ..Options::default()
+        ..RunLoopOptions::default()
     };
     let plan = World::planned("a parallel\nb parallel\nc after=a");
     let mut bench = Bench::over(plan, Limits::default(), options());
@@ -544,7 +560,10 @@ fn once_ends_after_one_node_that_waits_for_a_person() {
 
 #[test]
 fn without_wait_the_loop_ends_where_a_person_is_needed() {
-    for report in [needs_human("how?"), failure(Category::Logic, "it broke")] {
+    for report in [
+        needs_human("how?"),
+        failure(FailureCategory::Logic, "it broke"),
+    ] {
         let mut bench = Bench::new("a\nb");
         let effect = bench.first();
         assert_eq!(bench.ends(effect, report), over());
@@ -553,10 +572,13 @@ fn without_wait_the_loop_ends_where_a_person_is_needed() {
 
 #[test]
 fn with_wait_the_loop_goes_on_when_the_person_has_decided() {
-    for report in [needs_human("how?"), failure(Category::Logic, "it broke")] {
-        let options = Options {
+    for report in [
+        needs_human("how?"),
+        failure(FailureCategory::Logic, "it broke"),
+    ] {
+        let options = RunLoopOptions {
             wait: true,
-            ..Options::default()
+            ..RunLoopOptions::default()
         };
         let mut bench = Bench::over(World::planned("a\nb"), Limits::default(), options);
         let effect = bench.first();
@@ -573,9 +595,9 @@ fn with_wait_the_loop_goes_on_when_the_person_has_decided() {
 
 #[test]
 fn a_stop_ends_the_wait_for_a_person() {
-    let options = Options {
+    let options = RunLoopOptions {
         wait: true,
-        ..Options::default()
+        ..RunLoopOptions::default()
     };
     let mut bench = Bench::over(World::planned("a"), Limits::default(), options);
     let effect = bench.first();
@@ -596,14 +618,17 @@ fn a_runner_whose_run_was_taken_ends_and_says_so() {
     let effect = bench.first();
     bench.world.holder_gone = true;
     bench.world.start();
-    assert_eq!(bench.completes(effect), Effect::Finish(Ending::Fenced));
+    assert_eq!(
+        bench.completes(effect),
+        Effect::Finish(RunLoopEnding::Fenced)
+    );
 }
 
 fn cannot_start() -> Report {
     Report {
         cannot_start: true,
         error: Some("claude: not found".to_owned()),
-        ..Report::bare(Outcome::Interrupted)
+        ..Report::with_outcome(Outcome::Interrupted)
     }
 }
 
@@ -611,7 +636,7 @@ fn cannot_start() -> Report {
 fn an_agent_that_cannot_be_started_ends_the_invocation() {
     let mut bench = Bench::new("a");
     let effect = bench.first();
-    let ending = Ending::CannotStart("claude: not found".to_owned());
+    let ending = RunLoopEnding::CannotStart("claude: not found".to_owned());
     assert_eq!(bench.ends(effect, cannot_start()), Effect::Finish(ending));
     assert_eq!(bench.world.state(), RunState::Interrupted);
 }
@@ -641,7 +666,7 @@ fn a_loop_that_is_refused_again_and_again_gives_up() {
             }),
             Effect::Commit(_) => bench.step(Input::Refused(refusal.clone())),
             Effect::Finish(ending) => {
-                assert_eq!(ending, Ending::Refused(refusal));
+                assert_eq!(ending, RunLoopEnding::Refused(refusal));
                 return;
             }
             effect => panic!("{effect:?}"),
@@ -667,15 +692,15 @@ fn the_memory_of_a_loop_does_not_grow_with_its_attempts() {
 
 #[test]
 fn the_model_of_a_node_comes_before_that_of_the_invocation() {
-    let options = Options {
+    let options = RunLoopOptions {
         model: Some("haiku".to_owned()),
-        ..Options::default()
+        ..RunLoopOptions::default()
     };
     let bench = Bench::over(World::planned("a\nb"), Limits::default(), options);
     let mut item = bench.world.item("a").clone();
-    assert_eq!(bench.runner.model(&item), Some("haiku"));
+    assert_eq!(bench.runner.model_of_item(&item), Some("haiku"));
     item.model = Some("opus".to_owned());
-    assert_eq!(bench.runner.model(&item), Some("opus"));
+    assert_eq!(bench.runner.model_of_item(&item), Some("opus"));
 }
 
 fn put_off(resets_at: Option<jiff::Timestamp>) -> Report {
@@ -683,7 +708,7 @@ fn put_off(resets_at: Option<jiff::Timestamp>) -> Report {
         error: Some("usage limit reached".to_owned()),
         trouble: Some(Trouble::RateLimit),
         resets_at,
-        ..Report::bare(Outcome::Interrupted)
+        ..Report::with_outcome(Outcome::Interrupted)
     }
 }
 
@@ -739,8 +764,8 @@ fn an_attempt_that_was_interrupted_goes_on_in_its_conversation_and_one_that_fail
     let ended = |outcome, trouble| Report {
         conversation: Some(conversation.clone()),
         trouble,
-        category: Some(Category::Network),
-        ..Report::bare(outcome)
+        category: Some(FailureCategory::Network),
+        ..Report::with_outcome(outcome)
     };
     #[track_caller]
     fn check(report: Report, goes_on: bool) {

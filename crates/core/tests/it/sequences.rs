@@ -4,12 +4,12 @@
 use std::collections::BTreeMap;
 
 use piton_core::attempt::{Report, Usage};
-use piton_core::classify::Category;
-use piton_core::command::Word;
-use piton_core::evidence::{ClaimRules, Claims, Worth};
+use piton_core::classify::FailureCategory;
+use piton_core::command::EditAuthor;
+use piton_core::evidence::{ClaimRules, ClaimSettings, Worth};
 use piton_core::gate::{Gate, GateReport};
 
-use piton_core::policy::{Limits, Policy, Retry};
+use piton_core::policy::{Limits, Policy, RetryPolicy};
 use piton_core::run::Pause;
 use piton_core::trouble::Trouble;
 use piton_core::wait::{WaitChange, WaitStep};
@@ -59,7 +59,7 @@ fn start(run: RunId, by: u16) -> Command {
     let mut command = start_run(run, Limits::default());
     if let Command::StartRun { claims, .. } = &mut command {
         let worths = [Worth::Accept, Worth::Check, Worth::Ask];
-        *claims = Claims {
+        *claims = ClaimSettings {
             rules: ClaimRules {
                 word: worths[usize::from(by % 3)],
                 changed: worths[usize::from(by / 3 % 3)],
@@ -73,32 +73,36 @@ fn start(run: RunId, by: u16) -> Command {
                     timeout_s: 60,
                 })
             }),
-            ..Claims::default()
+            ..ClaimSettings::default()
         };
     }
     command
 }
 
 fn outcome(by: u16) -> Report {
-    let category = [Category::Network, Category::Validation, Category::Logic];
+    let category = [
+        FailureCategory::Network,
+        FailureCategory::Validation,
+        FailureCategory::Logic,
+    ];
     match by % 10 {
-        0 | 1 => Report::bare(Outcome::Completed),
+        0 | 1 => Report::with_outcome(Outcome::Completed),
         8 | 9 => Report {
             trouble: Some(Trouble::NoVerdict),
             can_be_asked: by.is_multiple_of(2),
-            ..Report::bare(Outcome::Failed)
+            ..Report::with_outcome(Outcome::Failed)
         },
         2 => pieces(2),
         3 => Report {
             category: pick(&category, by / 8),
-            ..Report::bare(Outcome::Failed)
+            ..Report::with_outcome(Outcome::Failed)
         },
         4 => needs_human("how?"),
-        5 => Report::bare(Outcome::Blocked),
-        6 => Report::bare(Outcome::Interrupted),
+        5 => Report::with_outcome(Outcome::Blocked),
+        6 => Report::with_outcome(Outcome::Interrupted),
         _ => Report {
             cannot_start: true,
-            ..Report::bare(Outcome::Interrupted)
+            ..Report::with_outcome(Outcome::Interrupted)
         },
     }
 }
@@ -129,9 +133,9 @@ fn proper(world: &mut World, by: u16) -> Option<Command> {
         return Some(end);
     }
     let attempt = world.fresh_attempt();
-    let item = world.tables.next(run)?;
+    let item = world.tables.next_actionable_item(run)?;
     let (node, fence) = (item.node.clone(), item.fence);
-    if item.is_held_by_wait() {
+    if item.has_open_wait() {
         return step_wait(world, &node, by);
     }
     let start = |role| start_attempt(run, token, attempt, node.as_str(), role);
@@ -198,7 +202,7 @@ fn step_wait(world: &World, node: &Node, by: u16) -> Option<Command> {
         (_, _) if wait.command.is_some() => WaitChange::SaidYes,
         _ => WaitChange::TimeCame,
     };
-    let holds_others = what.is_end() && !item.is_leaf();
+    let holds_others = what.is_over() && !item.is_leaf();
     let node = node.clone();
     Some(Command::StepWaits {
         run: world.run,
@@ -353,11 +357,11 @@ fn command(world: &mut World, (what, a, b): Act) -> Option<Command> {
                 edits,
                 word: match b % 3 {
                     0 => crate::edits::a_persons(world),
-                    1 => Word::Hand {
+                    1 => EditAuthor::Hand {
                         by: "ada".to_owned(),
                         brought: Vec::new(),
                     },
-                    _ => Word::File,
+                    _ => EditAuthor::File,
                 },
             }
         }
@@ -380,7 +384,7 @@ fn command(world: &mut World, (what, a, b): Act) -> Option<Command> {
                     .get(usize::from(b % 4))
                     .map(|it| a_wait(it)),
             }],
-            word: Word::File,
+            word: EditAuthor::File,
         },
         25 if b % 2 == 0 => Command::TakeRun {
             run,
@@ -392,10 +396,10 @@ fn command(world: &mut World, (what, a, b): Act) -> Option<Command> {
 
 fn policy(by: u8) -> Policy {
     Policy {
-        retry: Retry {
-            categories: vec![Category::Network, Category::Validation],
+        retry: RetryPolicy {
+            categories: vec![FailureCategory::Network, FailureCategory::Validation],
             at_once_max: u32::from(by % 2),
-            ..Retry::default()
+            ..RetryPolicy::default()
         },
         auto_commit: by % 3 == 2,
         iteration_hooks: iteration_hooks(u32::from(by % 5 / 3)),

@@ -3,29 +3,30 @@
 
 use std::time::{Duration, Instant};
 
-use piton_core::attempt::{Outcome, Report, Spend, ToldAttempt, Usage};
-use piton_core::command::{Found, KnownThings, TakenFile};
+use piton_core::attempt::{Outcome, Report, ReportedAttempt, Spend, Usage};
+use piton_core::command::{ImportPolicy, ImportedFile, ImportedRecord};
 use piton_core::entry::{Entry, EntryType};
 use piton_core::memory::{KINDS, Memory, MemoryKind};
-use piton_core::name::{FreeNumbers, Naming};
+use piton_core::name::{FreeNumbers, NameRange};
 use piton_core::{
-    Actor, Command, DecisionId, Event, Facts, HolderKnown, Recorded, Rows, RunId, Tables, decide,
+    Actor, CallerFacts, Command, DecisionId, DecodedRecord, Event, HolderLiveness, Rows, RunId,
+    Tables, decide,
 };
 
 use crate::world::{World, node};
 
-fn take(world: &mut World, found: Vec<Found>) -> Vec<Recorded> {
-    world.ok(Command::TakeFile(Box::new(TakenFile {
+fn take(world: &mut World, found: Vec<ImportedRecord>) -> Vec<DecodedRecord> {
+    world.ok(Command::TakeFile(Box::new(ImportedFile {
         path: ".ralph/progress.json".to_owned(),
         found,
-        known: KnownThings::Ask,
+        known: ImportPolicy::Ask,
         written: Vec::new(),
     })))
 }
 
 /// An attempt as a file tells of it.
-fn told(world: &mut World, name: &str, at: Option<&str>, summary: &str) -> Found {
-    Found::Attempt(Box::new(ToldAttempt {
+fn told(world: &mut World, name: &str, at: Option<&str>, summary: &str) -> ImportedRecord {
+    ImportedRecord::Attempt(Box::new(ReportedAttempt {
         attempt: world.fresh_attempt(),
         run: RunId::PROJECT,
         node: node("auth"),
@@ -36,30 +37,30 @@ fn told(world: &mut World, name: &str, at: Option<&str>, summary: &str) -> Found
         ended_at: at.map(|at| at.parse().expect("a time")),
         report: Box::new(Report {
             summary: Some(summary.to_owned()),
-            ..Report::bare(Outcome::Completed)
+            ..Report::with_outcome(Outcome::Completed)
         }),
         native: None,
     }))
 }
 
-fn entry(name: &str, at: &str, description: &str) -> Found {
-    Found::Entry(Box::new(Entry {
+fn entry(name: &str, at: &str, description: &str) -> ImportedRecord {
+    ImportedRecord::Entry(Box::new(Entry {
         name: Some(name.to_owned()),
         at: Some(at.to_owned()),
-        ..Entry::bare(EntryType::TaskCompleted).saying("description", description)
+        ..Entry::with_type(EntryType::TaskCompleted).with_text("description", description)
     }))
 }
 
-fn learning(id: &str, content: &str) -> Found {
-    Found::Memory(Box::new(Memory {
+fn learning(id: &str, content: &str) -> ImportedRecord {
+    ImportedRecord::Memory(Box::new(Memory {
         id: Some(id.to_owned()),
-        ..Memory::bare(MemoryKind::Learning, content)
+        ..Memory::new(MemoryKind::Learning, content)
     }))
 }
 
 /// The names under which attempts and entries were kept.
-fn names(events: &[Recorded]) -> Vec<String> {
-    let name = |recorded: &Recorded| match &recorded.event {
+fn names(events: &[DecodedRecord]) -> Vec<String> {
+    let name = |recorded: &DecodedRecord| match &recorded.event {
         Event::AttemptTold(told) => told.name.clone(),
         Event::EntryLogged(entry) => entry.name.clone(),
         _ => None,
@@ -67,8 +68,9 @@ fn names(events: &[Recorded]) -> Vec<String> {
     events.iter().filter_map(name).collect()
 }
 
-fn questions(events: &[Recorded]) -> usize {
-    let is_question = |recorded: &&Recorded| matches!(recorded.event, Event::DecisionOpened { .. });
+fn questions(events: &[DecodedRecord]) -> usize {
+    let is_question =
+        |recorded: &&DecodedRecord| matches!(recorded.event, Event::DecisionOpened { .. });
     events.iter().filter(is_question).count()
 }
 
@@ -183,9 +185,9 @@ fn what_has_no_time_is_kept_once() {
         );
         let marked = Entry {
             mark: Some("agent-os:0123".to_owned()),
-            ..Entry::bare(EntryType::TaskCompleted)
+            ..Entry::with_type(EntryType::TaskCompleted)
         };
-        let events = take(&mut world, vec![Found::Entry(Box::new(marked))]);
+        let events = take(&mut world, vec![ImportedRecord::Entry(Box::new(marked))]);
         assert_eq!(
             names(&events).len(),
             usize::from(round == 0),
@@ -198,8 +200,8 @@ fn what_has_no_time_is_kept_once() {
 fn case_5_two_learnings_from_one_output_have_different_ids() {
     let mut world = World::empty();
     let learning = |text: &str| {
-        let memory = Memory::bare(MemoryKind::Learning, text.to_owned());
-        Found::Memory(Box::new(memory))
+        let memory = Memory::new(MemoryKind::Learning, text.to_owned());
+        ImportedRecord::Memory(Box::new(memory))
     };
     let events = take(&mut world, vec![learning("one"), learning("two")]);
     let ids: Vec<_> = events
@@ -229,7 +231,7 @@ fn two_things_of_one_name_in_one_file_are_both_kept_though_their_time_is_the_sam
         ["auth-1", "auth-1-2", "entry-1", "entry-1-2"]
     );
     assert_eq!(questions(&first), 0);
-    let ids: Vec<_> = world.tables.memory().map(|row| row.id.clone()).collect();
+    let ids: Vec<_> = world.tables.memories().map(|row| row.id.clone()).collect();
     assert_eq!(ids, ["learning-0001", "learning-0002"]);
     // In whatever order they are found, they are what they are.
     for _ in 0..3 {
@@ -255,10 +257,10 @@ fn of_two_things_of_one_name_the_one_that_was_edited_is_revised_wherever_it_stan
     let edited = found(&mut world, ["two", "one, mended"]);
     let events = take(&mut world, edited.clone());
     assert_eq!((questions(&events), names(&events).len()), (1, 0));
-    let command = Command::TakeFile(Box::new(TakenFile {
+    let command = Command::TakeFile(Box::new(ImportedFile {
         path: ".ralph/progress.json".to_owned(),
         found: edited.clone(),
-        known: KnownThings::Take,
+        known: ImportPolicy::Take,
         written: Vec::new(),
     }));
     let events = world.ok(command);
@@ -287,7 +289,7 @@ fn of_two_things_of_one_name_the_one_that_was_edited_is_revised_wherever_it_stan
     assert_eq!(entries, ["one, mended", "two"]);
     let learned: Vec<_> = world
         .tables
-        .memory()
+        .memories()
         .map(|row| row.memory.content.as_str())
         .collect();
     assert_eq!(learned, ["one, mended", "two"]);
@@ -305,16 +307,16 @@ fn what_is_followed_again_in_the_file_is_asked_about() {
     });
     let told = take(&mut world, vec![learning("learning-0001", "use make")]);
     assert_eq!(questions(&told), 1);
-    let command = Command::TakeFile(Box::new(TakenFile {
+    let command = Command::TakeFile(Box::new(ImportedFile {
         path: ".ralph/progress.json".to_owned(),
         found: vec![learning("learning-0001", "use make")],
-        known: KnownThings::Take,
+        known: ImportPolicy::Take,
         written: Vec::new(),
     }));
     world.ok(command);
     let rows: Vec<_> = world
         .tables
-        .memory()
+        .memories()
         .map(|row| (row.id.as_str(), row.retired.is_some()))
         .collect();
     assert_eq!(rows, [("learning-0001", true), ("learning-0002", false)]);
@@ -325,7 +327,7 @@ fn another_duration_is_asked_about() {
     let mut world = World::empty();
     let took = |world: &mut World, seconds| {
         let mut found = told(world, "auth-1", Some(NOON), "one");
-        if let Found::Attempt(told) = &mut found {
+        if let ImportedRecord::Attempt(told) = &mut found {
             told.report.duration_s = Some(seconds);
         }
         vec![found]
@@ -346,7 +348,7 @@ fn what_one_source_cannot_say_of_a_memory_the_other_does_not_lose() {
     let imported = |content: &str| {
         let memory = Memory {
             external_id: Some("mem_1".to_owned()),
-            ..Memory::bare(MemoryKind::Learning, content)
+            ..Memory::new(MemoryKind::Learning, content)
         };
         Command::ImportMemories(vec![memory])
     };
@@ -355,16 +357,16 @@ fn what_one_source_cannot_say_of_a_memory_the_other_does_not_lose() {
         id: Some("learning-0001".to_owned()),
         topic: Some("tool-usage".to_owned()),
         evidence: Some("the keel".to_owned()),
-        ..Memory::bare(MemoryKind::Learning, "soak it")
+        ..Memory::new(MemoryKind::Learning, "soak it")
     };
-    world.ok(Command::TakeFile(Box::new(TakenFile {
+    world.ok(Command::TakeFile(Box::new(ImportedFile {
         path: ".ralph/progress.json".to_owned(),
-        found: vec![Found::Memory(Box::new(found))],
-        known: KnownThings::Take,
+        found: vec![ImportedRecord::Memory(Box::new(found))],
+        known: ImportPolicy::Take,
         written: Vec::new(),
     })));
     let row = |world: &World| {
-        let row = world.tables.remembered("learning-0001");
+        let row = world.tables.find_memory("learning-0001");
         row.expect("it is remembered").memory.clone()
     };
     let revised = row(&world);
@@ -387,16 +389,17 @@ fn what_an_attempt_used_is_not_taken_back_by_a_file_that_says_nothing_of_it() {
         cost_usd: Some(0.42),
         ..Usage::default()
     };
-    let Found::Attempt(mut recorded) = told(&mut world, "auth-1", Some(NOON), "one") else {
+    let ImportedRecord::Attempt(mut recorded) = told(&mut world, "auth-1", Some(NOON), "one")
+    else {
         unreachable!("it is one")
     };
     recorded.report.usage = usage.clone();
     world.ok(Command::TellAttempt(recorded));
     let edited = vec![told(&mut world, "auth-1", Some(NOON), "one, mended")];
-    let events = world.ok(Command::TakeFile(Box::new(TakenFile {
+    let events = world.ok(Command::TakeFile(Box::new(ImportedFile {
         path: ".ralph/progress.json".to_owned(),
         found: edited,
-        known: KnownThings::Take,
+        known: ImportPolicy::Take,
         written: Vec::new(),
     })));
     assert!(matches!(events[0].event, Event::AttemptRevised(_)));
@@ -406,20 +409,20 @@ fn what_an_attempt_used_is_not_taken_back_by_a_file_that_says_nothing_of_it() {
     assert_eq!(report.usage, usage);
     // The project's own run counts what no plan has.
     let own = world.tables.run(RunId::PROJECT).expect("it has a row");
-    assert_eq!(own.spend, Spend::of(&usage));
+    assert_eq!(own.spend, Spend::from_usage(&usage));
     world.check();
 }
 
 /// Makes the thing of that number.
-type MakeFound = fn(usize) -> Found;
+type MakeFound = fn(usize) -> ImportedRecord;
 
 /// How long it takes to decide on so many things of a file that is new.
 #[expect(clippy::disallowed_methods, reason = "a budget is measured")]
 fn time_to_take(count: usize, found: MakeFound) -> Duration {
-    let command = Command::TakeFile(Box::new(TakenFile {
+    let command = Command::TakeFile(Box::new(ImportedFile {
         path: "f".to_owned(),
         found: (0..count).map(found).collect(),
-        known: KnownThings::Ask,
+        known: ImportPolicy::Ask,
         written: Vec::new(),
     }));
     let rows = Rows {
@@ -427,14 +430,14 @@ fn time_to_take(count: usize, found: MakeFound) -> Duration {
         now: NOON.parse().expect("a time"),
         next_decision: 1,
         leases: std::collections::BTreeMap::new(),
-        free_numbers: [FreeNumbers::all_from(1); KINDS],
-        naming: Naming::ALONE,
+        free_numbers: [FreeNumbers::free_from(1); KINDS],
+        naming: NameRange::ALONE,
         standings: None,
     };
-    let facts = Facts {
+    let facts = CallerFacts {
         actor: Actor::File("f".to_owned()),
         decision: DecisionId(uuid::Uuid::from_u128(1 << 64)),
-        holder: HolderKnown::Nothing,
+        holder: HolderLiveness::Nothing,
         checkout: None,
     };
     let once = || {
@@ -450,26 +453,26 @@ fn time_to_take(count: usize, found: MakeFound) -> Duration {
 #[test]
 fn four_times_as_many_things_of_a_file_take_four_times_as_long() {
     let nameless = |at: usize| {
-        Found::Entry(Box::new(Entry {
+        ImportedRecord::Entry(Box::new(Entry {
             mark: Some(format!("mark-{at}")),
             at: Some(NOON.to_owned()),
-            ..Entry::bare(EntryType::TaskCompleted).saying("description", at.to_string())
+            ..Entry::with_type(EntryType::TaskCompleted).with_text("description", at.to_string())
         }))
     };
     let named = |at: usize| entry(&format!("entry-{at}"), NOON, "done");
     let sign = |at: usize| {
-        Found::Memory(Box::new(Memory {
+        ImportedRecord::Memory(Box::new(Memory {
             title: Some(format!("Sign {at}")),
-            ..Memory::bare(MemoryKind::Guardrail, "look")
+            ..Memory::new(MemoryKind::Guardrail, "look")
         }))
     };
     let resolved = |at: usize| {
-        Found::Entry(Box::new(Entry {
+        ImportedRecord::Entry(Box::new(Entry {
             mark: Some(format!("mark-{at}")),
             at: Some(NOON.to_owned()),
-            ..Entry::bare(EntryType::DebugResolved)
-                .saying("description", format!("the gate of yard{at} is stuck"))
-                .saying("resolution", format!("oil it with grease{at}"))
+            ..Entry::with_type(EntryType::DebugResolved)
+                .with_text("description", format!("the gate of yard{at} is stuck"))
+                .with_text("resolution", format!("oil it with grease{at}"))
         }))
     };
     let kinds: [(&str, MakeFound, usize); 4] = [

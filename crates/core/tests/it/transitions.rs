@@ -156,14 +156,14 @@ fn case_11_what_a_dead_runner_left_is_ended_by_whoever_took_the_run_and_steered_
         world.ok(take);
         world.holder_gone = false;
         // A late word of the runner that was thought dead changes nothing.
-        let done = Report::bare(Outcome::Completed);
+        let done = Report::with_outcome(Outcome::Completed);
         let late = world.end_attempt(token, attempt, "build/s1", done);
         assert_eq!(outcome(&mut world, &late), "fenced");
         let token = token + 1;
         let again = world.fresh_attempt();
         let begin = start_attempt(run, token, again, "release/s1", Role::Worker);
         assert_eq!(outcome(&mut world, &begin), "no", "nothing is begun");
-        let report = Report::bare(Outcome::Interrupted);
+        let report = Report::with_outcome(Outcome::Interrupted);
         let end = world.end_attempt(token, attempt, "build/s1", report);
         assert_eq!(outcome(&mut world, &end), "interrupted");
         world.ok(Command::ReleaseRun { run, token });
@@ -177,7 +177,11 @@ fn case_11_what_a_dead_runner_left_is_ended_by_whoever_took_the_run_and_steered_
 fn case_11_what_was_broken_off_is_tried_again_and_what_nobody_began_is_not() {
     let (mut world, token) = World::running(PLAN);
     let run = world.run;
-    world.work(token, "build/s1", Report::bare(Outcome::Interrupted));
+    world.work(
+        token,
+        "build/s1",
+        Report::with_outcome(Outcome::Interrupted),
+    );
     assert_eq!(world.item("build/s1").state, ItemState::Ready);
     let again = Command::RetryItem {
         run,
@@ -354,7 +358,12 @@ fn runner_commands(world: &mut World, token: u64) -> Vec<(Command, &'static [&'s
             &[],
         ),
         (
-            world.end_attempt(token, attempt, "build/s1", Report::bare(Outcome::Completed)),
+            world.end_attempt(
+                token,
+                attempt,
+                "build/s1",
+                Report::with_outcome(Outcome::Completed),
+            ),
             &[],
         ),
     ]
@@ -387,7 +396,12 @@ fn a_runner_with_an_old_token_is_refused_whatever_it_says() {
         .into_iter()
         .map(|(command, _)| command)
         .collect();
-    commands.push(world.end_attempt(old, attempt, "build/s1", Report::bare(Outcome::Completed)));
+    commands.push(world.end_attempt(
+        old,
+        attempt,
+        "build/s1",
+        Report::with_outcome(Outcome::Completed),
+    ));
     for command in commands {
         assert_eq!(outcome(&mut world, &command), "fenced", "{command:?}");
     }
@@ -421,7 +435,7 @@ fn with_item(state: ItemState) -> (World, u64) {
         ItemState::Waiting => world.work(token, "build/s1", needs_human("how?")),
         ItemState::Done => world.complete(token, "build/s1"),
         ItemState::Failed => world.fail(token, "build/s1"),
-        ItemState::Blocked => world.work(token, "build/s1", Report::bare(Outcome::Blocked)),
+        ItemState::Blocked => world.work(token, "build/s1", Report::with_outcome(Outcome::Blocked)),
         ItemState::Skipped => world.skip("build/s1"),
         ItemState::Dropped => {
             let edit = piton_core::Edit::SetPresent {
@@ -434,7 +448,7 @@ fn with_item(state: ItemState) -> (World, u64) {
                 token: None,
                 file: "PROGRESS.yaml".to_owned(),
                 edits: vec![edit],
-                word: piton_core::command::Word::Hand {
+                word: piton_core::command::EditAuthor::Hand {
                     by: "ada".to_owned(),
                     brought: Vec::new(),
                 },

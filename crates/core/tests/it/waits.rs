@@ -2,9 +2,9 @@
 //! people may do about it.
 
 use piton_core::attempt::Role;
-use piton_core::classify::Category;
-use piton_core::command::Word;
-use piton_core::wait::{Wait, WaitChange, WaitStep, Waited};
+use piton_core::classify::FailureCategory;
+use piton_core::command::EditAuthor;
+use piton_core::wait::{Wait, WaitChange, WaitProgress, WaitStep};
 use piton_core::{Command, DecisionKind, Edit, Event, ItemState, Outcome, Refusal, RunState, Verb};
 
 use crate::world::{World, a_wait, failure, node, start_attempt};
@@ -14,7 +14,7 @@ const FILE: &str = "sprints/auth/PROGRESS.yaml";
 /// Takes the wait of an item one step further, as the runner does that follows it.
 fn try_step(world: &mut World, token: u64, at: &str, what: WaitChange) -> Result<(), Refusal> {
     let item = world.item(at);
-    let holds_others = what.is_end() && !item.is_leaf();
+    let holds_others = what.is_over() && !item.is_leaf();
     let wait = item.wait.as_deref().cloned().unwrap_or_default();
     let command = Command::StepWaits {
         run: world.run,
@@ -62,7 +62,7 @@ fn edit_wait(world: &mut World, at: &str, wait: Option<Wait>) {
             node: node(at),
             wait,
         }],
-        word: Word::File,
+        word: EditAuthor::File,
     });
 }
 
@@ -75,7 +75,7 @@ fn mark_done(world: &mut World, at: &str) {
             node: node(at),
             to: ItemState::Done,
         }],
-        word: Word::Hand {
+        word: EditAuthor::Hand {
             by: "ada".to_owned(),
             brought: Vec::new(),
         },
@@ -84,7 +84,7 @@ fn mark_done(world: &mut World, at: &str) {
 
 /// How an item waits, what ends that, and what is on record then.
 #[track_caller]
-fn check(wait: &str, end: WaitChange, waited: Waited) {
+fn check(wait: &str, end: WaitChange, waited: WaitProgress) {
     let (mut world, token) = waiting(&format!("a wait={wait}"), "a");
     let item = world.item("a");
     assert_eq!(item.state, ItemState::Waiting);
@@ -102,9 +102,9 @@ fn check(wait: &str, end: WaitChange, waited: Waited) {
 
 #[test]
 fn each_wait_has_its_end() {
-    check("600", WaitChange::TimeCame, Waited::Time);
-    check("ok", WaitChange::SaidYes, Waited::Command);
-    check("ok,600", WaitChange::SaidYes, Waited::Command);
+    check("600", WaitChange::TimeCame, WaitProgress::Time);
+    check("ok", WaitChange::SaidYes, WaitProgress::Command);
+    check("ok,600", WaitChange::SaidYes, WaitProgress::Command);
 }
 
 #[test]
@@ -229,12 +229,12 @@ fn what_is_put_off_after_its_wait_is_not_in_it() {
     let attempt = world.begin(token, "a");
     let report = piton_core::attempt::Report {
         resets_at: Some(world.now + jiff::SignedDuration::from_secs(60)),
-        ..piton_core::attempt::Report::bare(Outcome::Interrupted)
+        ..piton_core::attempt::Report::with_outcome(Outcome::Interrupted)
     };
     let end = world.end_attempt(token, attempt, "a", report);
     world.ok(end);
     assert_eq!(world.item("a").state, ItemState::Waiting);
-    assert!(!world.item("a").waits_by_plan());
+    assert!(!world.item("a").is_waiting_by_plan());
 }
 
 // The time has come, and the command said no.
@@ -257,7 +257,10 @@ fn a_person_is_asked_when_the_time_has_come_and_the_command_said_no() {
         .expect("it is asked");
     assert_eq!(row.kind, DecisionKind::Wait);
     assert_eq!(row.details.as_deref(), Some("2 of 3 passed"));
-    assert_eq!(row.verbs(), [Verb::Retry, Verb::Approve, Verb::Skip]);
+    assert_eq!(
+        row.allowed_verbs(),
+        [Verb::Retry, Verb::Approve, Verb::Skip]
+    );
 }
 
 /// However long its time: it would be asked in vain until then.
@@ -278,7 +281,7 @@ fn a_person_is_asked_at_once_about_a_command_that_cannot_be_run() {
         world.decide(Verb::Retry, None);
         let token = world.start();
         step(&mut world, token, "a", WaitChange::Begins);
-        assert_eq!(world.item("a").wait_until().is_some(), until, "{wait}");
+        assert_eq!(world.item("a").wait_end().is_some(), until, "{wait}");
         step(&mut world, token, "a", WaitChange::SaidYes);
         assert!(try_to_start(&mut world, token, "a"), "{wait}");
     }
@@ -291,18 +294,14 @@ fn a_person_has_it_asked_on_goes_on_without_it_or_leaves_it_out() {
     assert_eq!(world.state(), RunState::Interrupted);
     let token = world.start();
     step(&mut world, token, "a", WaitChange::Begins);
-    assert_eq!(
-        world.item("a").wait_until(),
-        None,
-        "it has no time any more"
-    );
+    assert_eq!(world.item("a").wait_end(), None, "it has no time any more");
     assert_eq!(world.item("a").until, None);
     step(&mut world, token, "a", WaitChange::SaidYes);
     assert!(try_to_start(&mut world, token, "a"));
 
     let (mut world, _) = late_at("a wait=ok,600", "a");
     world.decide(Verb::Approve, Some("it is broken"));
-    assert_eq!(world.item("a").waited, Some(Waited::Person));
+    assert_eq!(world.item("a").waited, Some(WaitProgress::Person));
     let token = world.start();
     assert!(try_to_start(&mut world, token, "a"));
 
@@ -342,7 +341,7 @@ fn a_retry_asks_a_command_again_and_ends_a_wait_for_a_time() {
     for (wait, waited) in [
         ("ok", None),
         ("ok,600", None),
-        ("600", Some(Waited::Person)),
+        ("600", Some(WaitProgress::Person)),
     ] {
         for text in [format!("a wait={wait}"), format!("a wait={wait}\n  s1")] {
             let (mut world, token) = waiting(&text, "a");
@@ -361,7 +360,7 @@ fn a_retry_of_what_holds_it_leaves_a_wait_alone() {
     for wait in ["600", "ok"] {
         let text = format!("p\n  a parallel\n  b parallel wait={wait}");
         let (mut world, token) = waiting(&text, "p/b");
-        world.work(token, "p/a", failure(Category::Logic, "no"));
+        world.work(token, "p/a", failure(FailureCategory::Logic, "no"));
         let fails = || world.states(&["p/a", "p/b"]);
         assert_eq!(fails(), ["failed", "waiting"], "{wait}");
         world.retry("p");
@@ -375,7 +374,7 @@ fn a_retry_of_what_holds_it_leaves_a_wait_alone() {
     // What was asked about is answered with the rest.
     let (mut world, _) = late_at("p\n  a parallel\n  b parallel wait=ok,600", "p/b");
     world.retry("p");
-    assert_eq!(world.item("p/b").waited, Some(Waited::AskedOn));
+    assert_eq!(world.item("p/b").waited, Some(WaitProgress::AskedOn));
 }
 
 #[test]
@@ -383,7 +382,7 @@ fn a_retry_of_a_late_one_is_the_answer_to_its_question() {
     let (mut world, _) = late_at("a wait=ok,600\n  s1", "a");
     world.retry("a");
     assert_eq!(world.tables.open_decisions(world.run).count(), 0);
-    assert_eq!(world.item("a").waited, Some(Waited::AskedOn));
+    assert_eq!(world.item("a").waited, Some(WaitProgress::AskedOn));
 }
 
 #[test]
@@ -460,7 +459,7 @@ fn an_edit_of_a_late_wait_settles_its_question() {
         edit_wait(&mut world, "a", wait.clone());
         assert_eq!(world.tables.open_decisions(world.run).count(), 0);
         assert_eq!(world.item("a").state, ItemState::Ready);
-        assert_eq!(world.item("a").is_held_by_wait(), wait.is_some());
+        assert_eq!(world.item("a").has_open_wait(), wait.is_some());
     }
 }
 
@@ -498,7 +497,7 @@ fn a_file_that_calls_it_pending_says_nothing() {
             node: node("a"),
             to: ItemState::Pending,
         }],
-        word: Word::File,
+        word: EditAuthor::File,
     });
     assert_eq!(world.journal.len(), before);
 }
@@ -529,7 +528,7 @@ fn an_edit_by_an_agent_is_asked_about() {
                 node: node("b"),
                 wait,
             }],
-            word: Word::MaybeAgent {
+            word: EditAuthor::MaybeAgent {
                 attempt,
                 criteria: false,
                 in_lane: false,

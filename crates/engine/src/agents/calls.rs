@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use jiff::Timestamp;
-use piton_core::call::{Call, CallKind};
+use piton_core::call::{AgentCall, CallKind};
 use serde_json::Value;
 
 /// So many calls may be under way at once; a program that never ends its calls
@@ -48,7 +48,7 @@ const ABOUT: &[&str] = &[
 ];
 
 /// A call by the name of its tool and what was given to it.
-pub(super) fn of_tool(tool: &str, input: &Value, cwd: &str) -> Call {
+pub(super) fn call_of_tool(tool: &str, input: &Value, cwd: &str) -> AgentCall {
     let kind = KINDS
         .iter()
         .find(|(known, _)| *known == tool)
@@ -58,14 +58,14 @@ pub(super) fn of_tool(tool: &str, input: &Value, cwd: &str) -> Call {
         .find_map(|key| input[key].as_str())
         .unwrap_or("");
     let what = match kind {
-        CallKind::Read | CallKind::Write => relative(what, cwd),
+        CallKind::Read | CallKind::Write => relative_path(what, cwd),
         CallKind::Shell | CallKind::Agent | CallKind::Other => what,
     };
-    Call::new(kind, tool, what)
+    AgentCall::new(kind, tool, what)
 }
 
 /// A path as it is seen from the folder of the program.
-pub(super) fn relative<'p>(path: &'p str, cwd: &str) -> &'p str {
+pub(super) fn relative_path<'p>(path: &'p str, cwd: &str) -> &'p str {
     let below = path
         .strip_prefix(cwd)
         .and_then(|rest| rest.strip_prefix('/'));
@@ -77,12 +77,12 @@ pub(super) fn relative<'p>(path: &'p str, cwd: &str) -> &'p str {
 
 /// The calls that are under way.
 #[derive(Debug, Default)]
-pub(super) struct Calls {
-    open: HashMap<String, (Call, Timestamp)>,
+pub(super) struct OpenCalls {
+    open: HashMap<String, (AgentCall, Timestamp)>,
 }
 
-impl Calls {
-    pub(super) fn begin(&mut self, id: &str, call: Call, at: Timestamp) {
+impl OpenCalls {
+    pub(super) fn begin(&mut self, id: &str, call: AgentCall, at: Timestamp) {
         if self.open.len() >= OPEN_MAX {
             self.open.clear();
         }
@@ -90,7 +90,7 @@ impl Calls {
     }
 
     /// The call that ends; None where nobody saw it begin.
-    pub(super) fn end(&mut self, id: &str, at: Timestamp) -> Option<Call> {
+    pub(super) fn end(&mut self, id: &str, at: Timestamp) -> Option<AgentCall> {
         let (mut call, begun) = self.open.remove(id)?;
         call.ms = u64::try_from(at.duration_since(begun).as_millis()).ok();
         call.at = Some(at);
@@ -109,8 +109,8 @@ mod tests {
     #[test]
     fn a_call_is_what_began_and_what_ended_together() {
         let input = serde_json::json!({"file_path": "/w/p/a.rs", "content": "x"});
-        let mut calls = Calls::default();
-        calls.begin("1", of_tool("Write", &input, "/w/p"), at(10));
+        let mut calls = OpenCalls::default();
+        calls.begin("1", call_of_tool("Write", &input, "/w/p"), at(10));
         assert_eq!(calls.end("2", at(11)), None);
         let call = calls.end("1", at(12)).expect("it began");
         assert_eq!(
@@ -122,9 +122,9 @@ mod tests {
 
     #[test]
     fn calls_that_never_end_fill_no_memory() {
-        let mut calls = Calls::default();
+        let mut calls = OpenCalls::default();
         for id in 0..20_000 {
-            let call = of_tool("x", &Value::Null, "");
+            let call = call_of_tool("x", &Value::Null, "");
             calls.begin(&id.to_string(), call, at(0));
         }
         assert!(calls.open.len() <= OPEN_MAX);
@@ -132,8 +132,8 @@ mod tests {
 
     #[test]
     fn only_what_is_in_the_folder_is_seen_from_it() {
-        assert_eq!(relative("/w/p/a", "/w/p"), "a");
-        assert_eq!(relative("/w/pq/a", "/w/p"), "/w/pq/a");
-        assert_eq!(relative("/a", ""), "/a");
+        assert_eq!(relative_path("/w/p/a", "/w/p"), "a");
+        assert_eq!(relative_path("/w/pq/a", "/w/p"), "/w/pq/a");
+        assert_eq!(relative_path("/a", ""), "/a");
     }
 }

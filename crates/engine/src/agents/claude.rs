@@ -14,25 +14,25 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use piton_core::attempt::{Conversation, Usage};
-use piton_core::call::{Call, CallKind};
+use piton_core::call::{AgentCall, CallKind};
 use piton_core::trouble::Trouble;
 use serde_json::{Value, json};
 
-use self::background::Background;
+use self::background::BackgroundTasks;
 use self::window::UsageWindow;
-use super::calls::of_tool;
-use super::heard::{Heard, Name};
+use super::calls::call_of_tool;
+use super::heard::{ProgramName, ReaderState};
 use super::session_file::MessageSum;
-use super::stream::Part;
+use super::stream::JsonPart;
 use super::{
-    Agent, EarlyStop, Launch, Order, RETURNED_CHARS_MAX, Reader, SERVER, Said, Seen, SessionFiles,
-    Tools, reset, signs,
+    Agent, AgentOutputReader, AgentResult, EarlyStop, LaunchCommand, LaunchOptions,
+    McpServerCommand, OutputEvent, RETURNED_CHARS_MAX, SERVER, SessionFiles, reset, signs,
 };
-use crate::answer::Ended;
-use crate::config::{AgentTable, Family, Permissions};
+use crate::answer::ProgramEnd;
+use crate::config::{AgentTable, ModelFamily, Permissions};
 use crate::failure::Failure;
 
-const NAME: Name = Name {
+const NAME: ProgramName = ProgramName {
     program: "Claude Code",
     login: "log in (start `claude`, type /login) or set a key that is valid",
 };
@@ -85,13 +85,13 @@ impl Claude {
         Self { table, zone }
     }
 
-    fn permissions(&self, order: &Order<'_>) -> Result<Vec<String>, Failure> {
+    fn permission_args(&self, order: &LaunchOptions<'_>) -> Result<Vec<String>, Failure> {
         let is_root = order.is_root;
         let mode = match self.table.permissions {
             Permissions::Default | Permissions::Edits => "acceptEdits",
             Permissions::Plan => "plan",
             Permissions::Bypass if is_root => {
-                return Err(super::bypass_as_root("Claude Code", "Bash(make:*)"));
+                return Err(super::refuse_bypass_as_root("Claude Code", "Bash(make:*)"));
             }
             Permissions::Bypass => "bypassPermissions",
         };
@@ -112,7 +112,7 @@ impl Claude {
 }
 
 impl Agent for Claude {
-    fn launch(&self, order: &Order<'_>) -> Result<Launch, Failure> {
+    fn launch_command(&self, order: &LaunchOptions<'_>) -> Result<LaunchCommand, Failure> {
         let mut args = ALWAYS.map(str::to_owned).to_vec();
         let (flag, id) = match order.resume {
             Some(id) => ("--resume", id),
@@ -121,11 +121,11 @@ impl Agent for Claude {
         if !id.is_empty() {
             args.extend([flag.to_owned(), id.to_owned()]);
         }
-        args.extend(self.permissions(order)?);
+        args.extend(self.permission_args(order)?);
         if let Some(tools) = order.tools.filter(|_| self.table.has_tools()) {
-            args.extend(["--mcp-config".to_owned(), servers(tools)]);
+            args.extend(["--mcp-config".to_owned(), mcp_config(tools)]);
         }
-        if let Some(model) = self.model(order.model) {
+        if let Some(model) = self.resolve_model(order.model) {
             args.extend(["--model".to_owned(), model]);
         }
         if let Some(turns) = self.table.max_turns {
@@ -134,7 +134,7 @@ impl Agent for Claude {
         if let Some(budget) = order.budget_usd {
             args.extend(["--max-budget-usd".to_owned(), budget.to_string()]);
         }
-        let mut launch = Launch::new(&self.table, "claude", &args);
+        let mut launch = LaunchCommand::new(&self.table, "claude", &args);
         for (name, value) in [RETRIES, NO_BACKGROUND] {
             if !self.table.env.contains_key(name) {
                 launch.env.push((name.to_owned(), value.to_owned()));
@@ -143,11 +143,11 @@ impl Agent for Claude {
         Ok(launch)
     }
 
-    fn reader(&self, _before: Option<&Usage>) -> Option<Box<dyn Reader>> {
+    fn output_reader(&self, _before: Option<&Usage>) -> Option<Box<dyn AgentOutputReader>> {
         Some(Box::new(ClaudeReader::new(&self.zone)))
     }
 
-    fn takes_tools(&self) -> bool {
+    fn can_use_tools(&self) -> bool {
         self.table.has_tools()
     }
 
@@ -155,21 +155,21 @@ impl Agent for Claude {
         true
     }
 
-    fn partial_line(&self) -> Option<&'static str> {
+    fn partial_line_prefix(&self) -> Option<&'static str> {
         Some(PARTIAL)
     }
 
     fn session_files(&self, env: &BTreeMap<String, String>) -> Option<SessionFiles> {
-        SessionFiles::of_claude(|name| self.table.variable(name, env))
+        SessionFiles::of_claude(|name| self.table.env_variable(name, env))
     }
 
-    fn model(&self, asked: Option<&str>) -> Option<String> {
-        self.table.model_for(asked, Some(Family::Claude))
+    fn resolve_model(&self, asked: Option<&str>) -> Option<String> {
+        self.table.model_for(asked, Some(ModelFamily::Claude))
     }
 }
 
 /// The tools of piton, as `--mcp-config` takes them.
-fn servers(tools: &Tools) -> String {
+fn mcp_config(tools: &McpServerCommand) -> String {
     let env: serde_json::Map<String, Value> = tools
         .env
         .iter()
@@ -182,7 +182,7 @@ fn servers(tools: &Tools) -> String {
 /// Reads `stream-json`, and `json` as well.
 #[derive(Debug)]
 struct ClaudeReader {
-    heard: Heard,
+    heard: ReaderState,
     cwd: String,
     /// The last result: a program that is given more than one prompt gives more.
     result: Option<Value>,
@@ -194,7 +194,7 @@ struct ClaudeReader {
     writing: Option<String>,
     /// The model that writes it.
     model: Option<String>,
-    background: Background,
+    background: BackgroundTasks,
     /// What had not ended when the last result came.
     pending: Vec<String>,
     window: UsageWindow,
@@ -205,46 +205,48 @@ struct ClaudeReader {
 impl ClaudeReader {
     fn new(zone: &TimeZone) -> Self {
         Self {
-            heard: Heard::new(NAME, zone),
+            heard: ReaderState::new(NAME, zone),
             cwd: String::new(),
             result: None,
             retried: None,
             messages: MessageSum::default(),
             writing: None,
             model: None,
-            background: Background::default(),
+            background: BackgroundTasks::default(),
             pending: Vec::new(),
             window: UsageWindow::default(),
             stopped_by_hook: None,
         }
     }
 
-    fn event(&mut self, event: Value, seen: &mut Vec<Seen>) {
-        self.heard.conversation(&event["session_id"], seen);
+    fn handle_event(&mut self, event: Value, seen: &mut Vec<OutputEvent>) {
+        self.heard.record_conversation(&event["session_id"], seen);
         match event["type"].as_str().unwrap_or("") {
-            "assistant" => self.assistant(&event, seen),
-            "user" => self.user(&event, seen),
-            "system" => self.system(&event),
-            "stream_event" => self.partial(&event, seen),
-            "rate_limit_event" => self.limit(&event["rate_limit_info"], seen),
+            "assistant" => self.handle_assistant(&event, seen),
+            "user" => self.handle_user(&event, seen),
+            "system" => self.handle_system(&event),
+            "stream_event" => self.handle_partial(&event, seen),
+            "rate_limit_event" => self.handle_rate_limit(&event["rate_limit_info"], seen),
             "result" => {
-                seen.push(Seen::Used(total(&event).0));
-                self.pending = self.background.pending();
+                seen.push(OutputEvent::Used(total_usage(&event).0));
+                self.pending = self.background.pending_tasks();
                 self.result = Some(event);
             }
             quiet if QUIET.contains(&quiet) => {}
-            _ => seen.push(Seen::Unknown),
+            _ => seen.push(OutputEvent::Unknown),
         }
     }
 
-    fn system(&mut self, event: &Value) {
-        self.background.system(event);
+    fn handle_system(&mut self, event: &Value) {
+        self.background.handle_system(event);
         match event["subtype"].as_str() {
             Some("init") => {
                 self.cwd = event["cwd"].as_str().unwrap_or("").to_owned();
             }
             Some("api_retry") => {
-                self.retried = event["error_status"].as_u64().and_then(signs::of_status);
+                self.retried = event["error_status"]
+                    .as_u64()
+                    .and_then(signs::trouble_of_http_status);
             }
             Some("hook_response") => {
                 let reason = hooks::stop_reason(event);
@@ -252,41 +254,43 @@ impl ClaudeReader {
             }
             Some("notification" | "informational") => {
                 let text = event["text"].as_str().or(event["content"].as_str());
-                self.window.notice(text.unwrap_or_default());
+                self.window.record_notice(text.unwrap_or_default());
             }
             Some(_) | None => {}
         }
     }
 
-    fn limit(&mut self, info: &Value, seen: &mut Vec<Seen>) {
-        self.window.limit(info);
-        let resets_at = info["resetsAt"].as_i64().and_then(reset::of_epoch);
+    fn handle_rate_limit(&mut self, info: &Value, seen: &mut Vec<OutputEvent>) {
+        self.window.record_limit(info);
+        let resets_at = info["resetsAt"]
+            .as_i64()
+            .and_then(reset::timestamp_from_epoch);
         if info["status"].as_str() == Some("rejected") {
             self.heard.resets_at = resets_at;
-            seen.push(Seen::Refused(resets_at));
+            seen.push(OutputEvent::Refused(resets_at));
         }
     }
 
-    fn assistant(&mut self, event: &Value, seen: &mut Vec<Seen>) {
+    fn handle_assistant(&mut self, event: &Value, seen: &mut Vec<OutputEvent>) {
         let message = &event["message"];
         // The program's own words about an error: the result has them, too.
         let is_complaint = event["error"].is_string();
         if !is_complaint {
             self.retried = None;
         }
-        self.count(message, seen);
+        self.count_usage(message, seen);
         // What a sub-agent says is not what this agent says.
         let is_own = event["parent_tool_use_id"].is_null();
         for block in message["content"].as_array().into_iter().flatten() {
             match block["type"].as_str() {
                 Some("text") if is_own && !is_complaint => {
                     let text = block["text"].as_str().unwrap_or("");
-                    self.heard.words.add(text);
-                    seen.push(Seen::Said(text.to_owned()));
+                    self.heard.words.push_lines(text);
+                    seen.push(OutputEvent::Said(text.to_owned()));
                 }
                 Some("tool_use" | "server_tool_use") => {
                     let tool = block["name"].as_str().unwrap_or("");
-                    let call = of_tool(tool, &block["input"], &self.cwd);
+                    let call = call_of_tool(tool, &block["input"], &self.cwd);
                     let id = block["id"].as_str().unwrap_or("");
                     self.heard.calls.begin(id, call, self.heard.now);
                 }
@@ -296,54 +300,55 @@ impl ClaudeReader {
     }
 
     /// Counts what a request read: it stands in each line of its answer. What
-    /// it wrote stands at the end of its parts, in [`Self::partial`].
-    fn count(&mut self, message: &Value, seen: &mut Vec<Seen>) {
+    /// it wrote stands at the end of its parts, in [`Self::handle_partial`].
+    fn count_usage(&mut self, message: &Value, seen: &mut Vec<OutputEvent>) {
         let Some(id) = message["id"].as_str() else {
             return;
         };
         let model = message["model"].as_str();
         let usage = &message["usage"];
-        if usage.is_object() && self.messages.add(id, model, &self::usage(usage)) {
-            seen.push(Seen::Used(self.messages.usage.clone()));
+        if usage.is_object() && self.messages.add(id, model, &self::parse_usage(usage)) {
+            seen.push(OutputEvent::Used(self.messages.usage.clone()));
         }
     }
 
     /// Counts a part of an answer that is being written.
-    fn partial(&mut self, event: &Value, seen: &mut Vec<Seen>) {
+    fn handle_partial(&mut self, event: &Value, seen: &mut Vec<OutputEvent>) {
         let event = &event["event"];
         match event["type"].as_str() {
             Some("message_start") => {
                 let message = &event["message"];
                 self.writing = message["id"].as_str().map(str::to_owned);
                 self.model = message["model"].as_str().map(str::to_owned);
-                self.count(message, seen);
+                self.count_usage(message, seen);
             }
             Some("message_delta") => {
                 let Some(id) = self.writing.clone() else {
                     return;
                 };
                 let message = json!({ "id": id, "model": self.model, "usage": event["usage"] });
-                self.count(&message, seen);
+                self.count_usage(&message, seen);
             }
             Some("message_stop") => self.writing = None,
             Some(_) | None => {}
         }
     }
 
-    fn user(&mut self, event: &Value, seen: &mut Vec<Seen>) {
+    fn handle_user(&mut self, event: &Value, seen: &mut Vec<OutputEvent>) {
         let now = self.heard.now;
         for block in event["message"]["content"].as_array().into_iter().flatten() {
             if block["type"].as_str() != Some("tool_result") {
                 continue;
             }
             let id = block["tool_use_id"].as_str().unwrap_or("");
-            self.background.returned(id, &event["tool_use_result"]);
+            self.background
+                .handle_call_result(id, &event["tool_use_result"]);
             let Some(call) = self.heard.calls.end(id, now) else {
                 continue;
             };
-            seen.push(Seen::Called(answered(call, block, event)));
-            if let Some(text) = texts_of(block).next() {
-                seen.push(Seen::Returned(
+            seen.push(OutputEvent::Called(call_with_result(call, block, event)));
+            if let Some(text) = result_texts(block).next() {
+                seen.push(OutputEvent::Returned(
                     signs::first_chars(text, RETURNED_CHARS_MAX).to_owned(),
                 ));
             }
@@ -352,7 +357,7 @@ impl ClaudeReader {
 }
 
 /// The texts of what a tool gave.
-fn texts_of(block: &Value) -> impl Iterator<Item = &str> {
+fn result_texts(block: &Value) -> impl Iterator<Item = &str> {
     let content = &block["content"];
     let texts = content.as_array().into_iter().flatten();
     let texts = texts.map(|part| &part["text"]).chain([content]);
@@ -360,8 +365,8 @@ fn texts_of(block: &Value) -> impl Iterator<Item = &str> {
 }
 
 /// A call with what came back.
-fn answered(mut call: Call, block: &Value, event: &Value) -> Call {
-    let text = texts_of(block);
+fn call_with_result(mut call: AgentCall, block: &Value, event: &Value) -> AgentCall {
+    let text = result_texts(block);
     let (mut bytes, mut first) = (0, None);
     for text in text {
         bytes += text.len() as u64;
@@ -386,58 +391,61 @@ fn answered(mut call: Call, block: &Value, event: &Value) -> Call {
     call
 }
 
-impl Reader for ClaudeReader {
-    fn line(&mut self, line: &str, now: Timestamp) -> Vec<Seen> {
+impl AgentOutputReader for ClaudeReader {
+    fn parse_line(&mut self, line: &str, now: Timestamp) -> Vec<OutputEvent> {
         let mut seen = Vec::new();
-        for part in self.heard.take(line, now) {
+        for part in self.heard.parse_line(line, now) {
             match part {
-                Part::Object(event) => self.event(event, &mut seen),
-                Part::Broken => seen.push(Seen::Unknown),
+                JsonPart::Object(event) => self.handle_event(event, &mut seen),
+                JsonPart::Broken => seen.push(OutputEvent::Unknown),
             }
         }
         seen
     }
 
-    fn is_over(&self) -> bool {
+    fn is_finished(&self) -> bool {
         // It waits for what it began in the background, and goes on then.
         self.result.is_some() && self.background.is_empty()
     }
 
-    fn end(mut self: Box<Self>, ended: &Ended) -> Said {
+    fn finish(mut self: Box<Self>, ended: &ProgramEnd) -> AgentResult {
         let conversation = self.heard.conversation.take();
         let said = match self.result.take() {
-            Some(result) if has_succeeded(&result) && hooks::has_refused(&result) => {
+            Some(result) if has_succeeded(&result) && hooks::is_hook_refusal(&result) => {
                 let text = result["result"].as_str().unwrap_or("");
-                let words = hooks::words(text, self.stopped_by_hook.as_deref());
-                Said {
+                let words = hooks::hook_message(text, self.stopped_by_hook.as_deref());
+                AgentResult {
                     error: Some(signs::first_chars(&words, 8_000).to_owned()),
-                    ..with_total(self.heard.failed(Trouble::HookRefused, ""), &result)
+                    ..with_result_usage(
+                        self.heard.into_failed_result(Trouble::HookRefused, ""),
+                        &result,
+                    )
                 }
             }
             Some(result) => {
                 let early = self.early_stop(&result);
                 let said = if has_succeeded(&result) {
-                    Said {
+                    AgentResult {
                         early,
-                        ..succeeded(self.heard, &result)
+                        ..success_result(self.heard, &result)
                     }
                 } else {
-                    failed(self.heard, &result, ended)
+                    failed_result(self.heard, &result, ended)
                 };
-                let said = with_total(said, &result);
+                let said = with_result_usage(said, &result);
                 if was_interrupted(&result, ended) {
-                    without_total(said, self.messages)
+                    with_message_usage(said, self.messages)
                 } else {
                     said
                 }
             }
-            None => Said {
+            None => AgentResult {
                 usage: self.messages.usage,
                 models: self.messages.models,
-                ..self.heard.without_result(ended, self.retried)
+                ..self.heard.into_missing_result(ended, self.retried)
             },
         };
-        Said {
+        AgentResult {
             conversation: conversation.map(|id| Conversation {
                 id,
                 ..Conversation::default()
@@ -454,7 +462,9 @@ impl ClaudeReader {
             return Some(EarlyStop::PendingWork(std::mem::take(&mut self.pending)));
         }
         let words = result["result"].as_str().unwrap_or("");
-        self.window.stop(words).map(EarlyStop::UsageWindow)
+        self.window
+            .reset_if_nearly_used(words)
+            .map(EarlyStop::UsageWindow)
     }
 }
 
@@ -464,28 +474,28 @@ fn has_succeeded(result: &Value) -> bool {
 }
 
 /// The same with the numbers of the result.
-fn with_total(said: Said, result: &Value) -> Said {
-    let (usage, models) = total(result);
-    Said {
+fn with_result_usage(said: AgentResult, result: &Value) -> AgentResult {
+    let (usage, models) = total_usage(result);
+    AgentResult {
         has_total: true,
         usage,
         models,
-        denied: denied(result),
+        denied: count_denials(result),
         ..said
     }
 }
 
 /// The same, where the result does not count the answer that was under way: it
 /// says 0 of an attempt that was interrupted in its first one.
-fn without_total(said: Said, messages: MessageSum) -> Said {
-    let has_counted = said.usage.tokens().is_some_and(|tokens| tokens > 0);
+fn with_message_usage(said: AgentResult, messages: MessageSum) -> AgentResult {
+    let has_counted = said.usage.budget_tokens().is_some_and(|tokens| tokens > 0);
     // A result may name a model in another way than its answers do.
     let (usage, models) = if has_counted {
-        (said.usage.at_least(&messages.usage), said.models)
+        (said.usage.max_of_bounds(&messages.usage), said.models)
     } else {
         (messages.usage, messages.models)
     };
-    Said {
+    AgentResult {
         has_total: false,
         usage,
         models,
@@ -493,14 +503,14 @@ fn without_total(said: Said, messages: MessageSum) -> Said {
     }
 }
 
-fn denied(result: &Value) -> u32 {
+fn count_denials(result: &Value) -> u32 {
     let denials = result["permission_denials"].as_array();
     denials.map_or(0, |denials| {
         u32::try_from(denials.len()).unwrap_or(u32::MAX)
     })
 }
 
-fn failed(heard: Heard, result: &Value, ended: &Ended) -> Said {
+fn failed_result(heard: ReaderState, result: &Value, ended: &ProgramEnd) -> AgentResult {
     let text = result["result"].as_str().unwrap_or("");
     let error = if text.is_empty() {
         let errors = result["errors"].as_array().into_iter().flatten();
@@ -509,41 +519,41 @@ fn failed(heard: Heard, result: &Value, ended: &Ended) -> Said {
     } else {
         text.to_owned()
     };
-    let trouble = trouble(result, &error, ended);
+    let trouble = trouble_of_result(result, &error, ended);
     let error = if trouble == Trouble::Signal {
         "Claude Code was interrupted from outside".to_owned()
     } else {
         error
     };
-    heard.failed(trouble, &error)
+    heard.into_failed_result(trouble, &error)
 }
 
-fn succeeded(mut heard: Heard, result: &Value) -> Said {
+fn success_result(mut heard: ReaderState, result: &Value) -> AgentResult {
     let text = result["result"].as_str().unwrap_or("");
     if !heard.words.as_str().trim_end().ends_with(text.trim_end()) {
-        heard.words.add(text);
+        heard.words.push_lines(text);
     }
     // What was asked for by a schema is the answer, whatever was said.
     let structured = &result["structured_output"];
     let answer = structured.to_string();
     if structured.is_object() && answer != text {
-        heard.words.add(&answer);
+        heard.words.push_lines(&answer);
     }
-    Said {
-        trouble: (denied(result) > 0).then_some(Trouble::Permission),
-        ..heard.succeeded()
+    AgentResult {
+        trouble: (count_denials(result) > 0).then_some(Trouble::Permission),
+        ..heard.into_success_result()
     }
 }
 
 /// Whether the program was asked to end before it was done.
-fn was_interrupted(result: &Value, ended: &Ended) -> bool {
+fn was_interrupted(result: &Value, ended: &ProgramEnd) -> bool {
     let subtype = result["subtype"].as_str().unwrap_or("");
     let terminal = result["terminal_reason"].as_str().unwrap_or("");
     terminal.starts_with("aborted")
         || (subtype == "error_during_execution" && ended.code == Some(0))
 }
 
-fn trouble(result: &Value, error: &str, ended: &Ended) -> Trouble {
+fn trouble_of_result(result: &Value, error: &str, ended: &ProgramEnd) -> Trouble {
     let subtype = result["subtype"].as_str().unwrap_or("");
     let status = result["api_error_status"].as_u64();
     if result["stop_reason"].as_str() == Some("refusal") {
@@ -556,35 +566,35 @@ fn trouble(result: &Value, error: &str, ended: &Ended) -> Trouble {
         return Trouble::Signal;
     }
     status
-        .and_then(signs::of_status)
-        .or_else(|| signs::trouble_of(signs::first_chars(error, 8_000)))
+        .and_then(signs::trouble_of_http_status)
+        .or_else(|| signs::trouble_of_text(signs::first_chars(error, 8_000)))
         .unwrap_or(Trouble::Logic)
 }
 
 /// What it used, all in all and by model.
-fn total(result: &Value) -> (Usage, BTreeMap<String, Usage>) {
+fn total_usage(result: &Value) -> (Usage, BTreeMap<String, Usage>) {
     let models: BTreeMap<String, Usage> = result["modelUsage"]
         .as_object()
         .into_iter()
         .flatten()
-        .map(|(model, used)| (model.clone(), of_model(used)))
+        .map(|(model, used)| (model.clone(), parse_model_usage(used)))
         .collect();
     let sum = models
         .values()
         .fold(Usage::default(), |sum, used| sum.plus(used));
     let told = if models.is_empty() {
-        usage(&result["usage"])
+        parse_usage(&result["usage"])
     } else {
         sum
     };
     let total = Usage {
-        cost_usd: dollars(&result["total_cost_usd"]).or(told.cost_usd),
+        cost_usd: parse_dollars(&result["total_cost_usd"]).or(told.cost_usd),
         ..told
     };
     (total, models)
 }
 
-pub(super) fn usage(usage: &Value) -> Usage {
+pub(super) fn parse_usage(usage: &Value) -> Usage {
     Usage {
         input_tokens: usage["input_tokens"].as_u64(),
         output_tokens: usage["output_tokens"].as_u64(),
@@ -594,18 +604,18 @@ pub(super) fn usage(usage: &Value) -> Usage {
     }
 }
 
-fn of_model(usage: &Value) -> Usage {
+fn parse_model_usage(usage: &Value) -> Usage {
     Usage {
         input_tokens: usage["inputTokens"].as_u64(),
         output_tokens: usage["outputTokens"].as_u64(),
         cache_read_tokens: usage["cacheReadInputTokens"].as_u64(),
         cache_write_tokens: usage["cacheCreationInputTokens"].as_u64(),
-        cost_usd: dollars(&usage["costUSD"]),
+        cost_usd: parse_dollars(&usage["costUSD"]),
         ..Usage::default()
     }
 }
 
-fn dollars(value: &Value) -> Option<f64> {
+fn parse_dollars(value: &Value) -> Option<f64> {
     value
         .as_f64()
         .filter(|dollars| dollars.is_finite() && *dollars >= 0.0)

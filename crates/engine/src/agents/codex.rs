@@ -8,21 +8,21 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use piton_core::attempt::{Conversation, Usage};
-use piton_core::call::{Call, CallKind};
+use piton_core::call::{AgentCall, CallKind};
 use piton_core::trouble::Trouble;
 use serde_json::Value;
 
-use super::heard::{Heard, Name};
-use super::stream::Part;
+use super::heard::{ProgramName, ReaderState};
+use super::stream::JsonPart;
 use super::{
-    Agent, Launch, Order, RETURNED_CHARS_MAX, Reader, SERVER, Said, Seen, SessionFiles, Tools,
-    signs,
+    Agent, AgentOutputReader, AgentResult, LaunchCommand, LaunchOptions, McpServerCommand,
+    OutputEvent, RETURNED_CHARS_MAX, SERVER, SessionFiles, signs,
 };
-use crate::answer::Ended;
-use crate::config::{AgentTable, Family, Permissions};
+use crate::answer::ProgramEnd;
+use crate::config::{AgentTable, ModelFamily, Permissions};
 use crate::failure::Failure;
 
-const NAME: Name = Name {
+const NAME: ProgramName = ProgramName {
     program: "Codex",
     login: "log in (`codex login`) or set a key that is valid",
 };
@@ -43,7 +43,7 @@ impl Codex {
 }
 
 impl Agent for Codex {
-    fn launch(&self, order: &Order<'_>) -> Result<Launch, Failure> {
+    fn launch_command(&self, order: &LaunchOptions<'_>) -> Result<LaunchCommand, Failure> {
         let mut args = vec!["exec".to_owned()];
         if order.resume.is_some() {
             args.push("resume".to_owned());
@@ -54,7 +54,7 @@ impl Agent for Codex {
             Permissions::Default | Permissions::Edits => Some("workspace-write"),
             Permissions::Plan => Some("read-only"),
             Permissions::Bypass if order.is_root => {
-                return Err(super::bypass_as_root("Codex", ""));
+                return Err(super::refuse_bypass_as_root("Codex", ""));
             }
             Permissions::Bypass => None,
         };
@@ -65,19 +65,19 @@ impl Agent for Codex {
             None => args.push("--dangerously-bypass-approvals-and-sandbox".to_owned()),
         }
         if let Some(tools) = order.tools.filter(|_| self.table.has_tools()) {
-            args.extend(["-c".to_owned(), server(tools)]);
+            args.extend(["-c".to_owned(), mcp_server_setting(tools)]);
         }
-        if let Some(model) = self.model(order.model) {
+        if let Some(model) = self.resolve_model(order.model) {
             args.extend(["-m".to_owned(), model]);
         }
         // The prompt comes last, and `-` is that of stdin.
         let last = order.resume.into_iter().chain(["-"]);
-        Ok(Launch::new(&self.table, "codex", &args).with_last(last))
+        Ok(LaunchCommand::new(&self.table, "codex", &args).with_trailing_args(last))
     }
 
-    fn reader(&self, before: Option<&Usage>) -> Option<Box<dyn Reader>> {
+    fn output_reader(&self, before: Option<&Usage>) -> Option<Box<dyn AgentOutputReader>> {
         Some(Box::new(CodexReader {
-            heard: Heard::new(NAME, &self.zone),
+            heard: ReaderState::new(NAME, &self.zone),
             before: before.cloned().unwrap_or_default(),
             total: None,
             turn: None,
@@ -86,7 +86,7 @@ impl Agent for Codex {
         }))
     }
 
-    fn takes_tools(&self) -> bool {
+    fn can_use_tools(&self) -> bool {
         self.table.has_tools()
     }
 
@@ -95,17 +95,17 @@ impl Agent for Codex {
     }
 
     fn session_files(&self, env: &BTreeMap<String, String>) -> Option<SessionFiles> {
-        SessionFiles::of_codex(|name| self.table.variable(name, env))
+        SessionFiles::of_codex(|name| self.table.env_variable(name, env))
     }
 
-    fn model(&self, asked: Option<&str>) -> Option<String> {
-        self.table.model_for(asked, Some(Family::OpenAi))
+    fn resolve_model(&self, asked: Option<&str>) -> Option<String> {
+        self.table.model_for(asked, Some(ModelFamily::OpenAi))
     }
 }
 
 /// The tools of piton, as a setting. Without the approval its sandbox refuses
 /// what writes.
-fn server(tools: &Tools) -> String {
+fn mcp_server_setting(tools: &McpServerCommand) -> String {
     // A text is written in TOML as it is in JSON.
     let quoted = |text: &str| Value::from(text).to_string();
     let env: Vec<String> = tools
@@ -122,7 +122,7 @@ fn server(tools: &Tools) -> String {
 
 /// How the last turn ended.
 #[derive(Debug)]
-enum Turn {
+enum CodexTurnEnd {
     Completed,
     Failed(String),
 }
@@ -130,55 +130,57 @@ enum Turn {
 /// Reads the lines of `--json`.
 #[derive(Debug)]
 struct CodexReader {
-    heard: Heard,
+    heard: ReaderState,
     before: Usage,
     total: Option<Usage>,
-    turn: Option<Turn>,
+    turn: Option<CodexTurnEnd>,
     /// The last complaint: what it says while it tries again.
     warned: Option<String>,
     denied: u32,
 }
 
 impl CodexReader {
-    fn event(&mut self, event: &Value, seen: &mut Vec<Seen>) {
+    fn handle_event(&mut self, event: &Value, seen: &mut Vec<OutputEvent>) {
         match event["type"].as_str().unwrap_or("") {
-            "thread.started" => self.heard.conversation(&event["thread_id"], seen),
+            "thread.started" => self.heard.record_conversation(&event["thread_id"], seen),
             "turn.started" | "item.updated" => {}
-            "item.started" => self.begin(&event["item"]),
-            "item.completed" => self.item(&event["item"], seen),
+            "item.started" => self.begin_item(&event["item"]),
+            "item.completed" => self.complete_item(&event["item"], seen),
             "error" => {
                 self.warned = event["message"].as_str().map(str::to_owned);
             }
             "turn.completed" => {
                 if event["usage"].is_object() {
-                    let total = usage(&event["usage"]);
-                    seen.push(Seen::Used(fresh(total.since(&self.before))));
+                    let total = parse_usage(&event["usage"]);
+                    seen.push(OutputEvent::Used(without_cached_input(
+                        total.usage_since(&self.before),
+                    )));
                     self.total = Some(total);
                 }
-                self.turn = Some(Turn::Completed);
+                self.turn = Some(CodexTurnEnd::Completed);
             }
             "turn.failed" => {
                 let error = event["error"]["message"].as_str().unwrap_or("");
-                self.turn = Some(Turn::Failed(error.to_owned()));
+                self.turn = Some(CodexTurnEnd::Failed(error.to_owned()));
             }
-            _ => seen.push(Seen::Unknown),
+            _ => seen.push(OutputEvent::Unknown),
         }
     }
 
-    fn begin(&mut self, item: &Value) {
-        let (Some(id), Some(call)) = (item["id"].as_str(), calls(item).pop()) else {
+    fn begin_item(&mut self, item: &Value) {
+        let (Some(id), Some(call)) = (item["id"].as_str(), calls_of_item(item).pop()) else {
             return;
         };
         self.heard.calls.begin(id, call, self.heard.now);
     }
 
-    fn item(&mut self, item: &Value, seen: &mut Vec<Seen>) {
+    fn complete_item(&mut self, item: &Value, seen: &mut Vec<OutputEvent>) {
         match item["type"].as_str().unwrap_or("") {
             "agent_message" => {
                 let text = item["text"].as_str().unwrap_or("");
-                self.heard.words.add(text);
+                self.heard.words.push_lines(text);
                 self.warned = None;
-                seen.push(Seen::Said(text.to_owned()));
+                seen.push(OutputEvent::Said(text.to_owned()));
             }
             // A warning only: of a model that it does not know, of a setting.
             "error" | "reasoning" | "todo_list" | "plan" => {}
@@ -187,16 +189,16 @@ impl CodexReader {
                 self.denied += u32::from(was_refused(item));
                 let begun = self.heard.calls.end(item["id"].as_str().unwrap_or(""), now);
                 let ms = begun.and_then(|call| call.ms);
-                for call in calls(item) {
-                    let call = Call {
+                for call in calls_of_item(item) {
+                    let call = AgentCall {
                         ms,
                         at: Some(now),
                         ..call
                     };
-                    seen.push(Seen::Called(call));
+                    seen.push(OutputEvent::Called(call));
                 }
                 if let Some(text) = item["aggregated_output"].as_str() {
-                    seen.push(Seen::Returned(
+                    seen.push(OutputEvent::Returned(
                         signs::first_chars(text, RETURNED_CHARS_MAX).to_owned(),
                     ));
                 }
@@ -212,20 +214,20 @@ fn was_refused(item: &Value) -> bool {
 }
 
 /// The calls that an item is: one for each file of a change.
-fn calls(item: &Value) -> Vec<Call> {
+fn calls_of_item(item: &Value) -> Vec<AgentCall> {
     let kind = item["type"].as_str().unwrap_or("");
     let text = |key: &str| item[key].as_str().unwrap_or("");
     let has_failed = matches!(text("status"), "failed" | "declined") || item["error"].is_object();
-    let new = |kind, tool: &str, what: &str| Call {
+    let new = |kind, tool: &str, what: &str| AgentCall {
         failed: has_failed,
-        ..Call::new(kind, tool, what)
+        ..AgentCall::new(kind, tool, what)
     };
     match kind {
         "command_execution" => {
             let exit = item["exit_code"]
                 .as_i64()
                 .and_then(|exit| exit.try_into().ok());
-            vec![Call {
+            vec![AgentCall {
                 exit,
                 failed: has_failed || exit.is_some_and(|exit| exit != 0),
                 bytes: item["aggregated_output"]
@@ -257,23 +259,23 @@ fn calls(item: &Value) -> Vec<Call> {
     }
 }
 
-impl Reader for CodexReader {
-    fn line(&mut self, line: &str, now: Timestamp) -> Vec<Seen> {
+impl AgentOutputReader for CodexReader {
+    fn parse_line(&mut self, line: &str, now: Timestamp) -> Vec<OutputEvent> {
         let mut seen = Vec::new();
-        for part in self.heard.take(line, now) {
+        for part in self.heard.parse_line(line, now) {
             match part {
-                Part::Object(event) => self.event(&event, &mut seen),
-                Part::Broken => seen.push(Seen::Unknown),
+                JsonPart::Object(event) => self.handle_event(&event, &mut seen),
+                JsonPart::Broken => seen.push(OutputEvent::Unknown),
             }
         }
         seen
     }
 
-    fn is_over(&self) -> bool {
+    fn is_finished(&self) -> bool {
         self.turn.is_some()
     }
 
-    fn end(self: Box<Self>, ended: &Ended) -> Said {
+    fn finish(self: Box<Self>, ended: &ProgramEnd) -> AgentResult {
         let Self {
             mut heard,
             before,
@@ -282,8 +284,8 @@ impl Reader for CodexReader {
             warned,
             denied,
         } = *self;
-        let usage = total.as_ref().map(|total| total.since(&before));
-        let has_total = total.is_some() && matches!(turn, Some(Turn::Completed));
+        let usage = total.as_ref().map(|total| total.usage_since(&before));
+        let has_total = total.is_some() && matches!(turn, Some(CodexTurnEnd::Completed));
         let conversation = heard.conversation.take().map(|id| Conversation {
             id,
             // What an attempt that broke off used is not known; the next one
@@ -292,34 +294,34 @@ impl Reader for CodexReader {
             ..Conversation::default()
         });
         let said = match turn {
-            Some(Turn::Completed) => Said {
+            Some(CodexTurnEnd::Completed) => AgentResult {
                 trouble: (denied > 0).then_some(Trouble::Permission),
-                ..heard.succeeded()
+                ..heard.into_success_result()
             },
-            Some(Turn::Failed(error)) => {
+            Some(CodexTurnEnd::Failed(error)) => {
                 let error = signs::first_chars(&error, 8_000);
-                let trouble = signs::trouble_of(error).unwrap_or(Trouble::Logic);
-                heard.failed(trouble, error)
+                let trouble = signs::trouble_of_text(error).unwrap_or(Trouble::Logic);
+                heard.into_failed_result(trouble, error)
             }
             None => {
-                let known = warned.as_deref().and_then(signs::trouble_of);
-                let resets_at = warned.as_deref().and_then(|words| heard.reset(words));
+                let known = warned.as_deref().and_then(signs::trouble_of_text);
+                let resets_at = warned.as_deref().and_then(|words| heard.reset_time(words));
                 heard.resets_at = heard.resets_at.or(resets_at);
-                heard.without_result(ended, known)
+                heard.into_missing_result(ended, known)
             }
         };
-        Said {
+        AgentResult {
             conversation,
             denied,
             has_total,
-            usage: usage.map(fresh).unwrap_or_default(),
+            usage: usage.map(without_cached_input).unwrap_or_default(),
             ..said
         }
     }
 }
 
 /// What a thread used, as Codex counts: cached tokens are input as well.
-pub(super) fn usage(usage: &Value) -> Usage {
+pub(super) fn parse_usage(usage: &Value) -> Usage {
     Usage {
         input_tokens: usage["input_tokens"].as_u64(),
         output_tokens: usage["output_tokens"].as_u64(),
@@ -331,11 +333,11 @@ pub(super) fn usage(usage: &Value) -> Usage {
 }
 
 /// The same, as piton counts: cached tokens are counted by themselves.
-pub(super) fn fresh(usage: Usage) -> Usage {
+pub(super) fn without_cached_input(usage: Usage) -> Usage {
     let input_holds_cached = true;
     Usage {
         input_holds_cached,
         ..usage
     }
-    .with_fresh_input()
+    .without_cached_input()
 }

@@ -3,18 +3,20 @@
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use piton_core::attempt::{Conversation, Usage};
-use piton_core::call::{Call, CallKind};
+use piton_core::call::{AgentCall, CallKind};
 use piton_core::trouble::Trouble;
 use serde_json::Value;
 
-use super::heard::{Heard, Name};
-use super::stream::Part;
-use super::{Agent, Launch, Order, Reader, Said, Seen, signs};
-use crate::answer::Ended;
-use crate::config::{AgentTable, Output, PromptBy, ReadTable};
+use super::heard::{ProgramName, ReaderState};
+use super::stream::JsonPart;
+use super::{
+    Agent, AgentOutputReader, AgentResult, LaunchCommand, LaunchOptions, OutputEvent, signs,
+};
+use crate::answer::ProgramEnd;
+use crate::config::{AgentOutputFormat, AgentTable, OutputFieldsTable, PromptChannel};
 use crate::failure::Failure;
 
-const NAME: Name = Name {
+const NAME: ProgramName = ProgramName {
     program: "the agent",
     login: "log in with its program or set a key that is valid",
 };
@@ -37,7 +39,7 @@ impl Custom {
         let Some(program) = table.program.clone().filter(|program| !program.is_empty()) else {
             return Err(
                 Failure::new("usage", "an agent in .piton/config.toml names no program")
-                    .hint("give its table a program = \"…\""),
+                    .with_hint("give its table a program = \"…\""),
             );
         };
         Ok(Self {
@@ -49,48 +51,48 @@ impl Custom {
 }
 
 /// The arguments of a template with its hole filled: `--model {model}`.
-fn filled(template: Option<&str>, hole: &str, with: &str) -> Vec<String> {
+fn expand_template(template: Option<&str>, hole: &str, with: &str) -> Vec<String> {
     let words = template.unwrap_or("").split_whitespace();
     words.map(|word| word.replace(hole, with)).collect()
 }
 
 impl Agent for Custom {
-    fn launch(&self, order: &Order<'_>) -> Result<Launch, Failure> {
+    fn launch_command(&self, order: &LaunchOptions<'_>) -> Result<LaunchCommand, Failure> {
         let mut args = self.table.args.clone();
-        if let Some(model) = self.model(order.model) {
+        if let Some(model) = self.resolve_model(order.model) {
             let flag = self.table.model_flag.as_deref();
-            args.extend(filled(flag, "{model}", &model));
+            args.extend(expand_template(flag, "{model}", &model));
         }
         let (flag, id) = match order.resume {
             Some(id) => (self.table.resume_flag.as_deref(), id),
             None => (self.table.session_flag.as_deref(), order.conversation),
         };
-        args.extend(filled(flag, "{session}", id));
+        args.extend(expand_template(flag, "{session}", id));
         let bare = AgentTable {
             env: self.table.env.clone(),
             ..AgentTable::default()
         };
         Ok(match self.table.prompt {
-            PromptBy::Stdin => Launch::new(&bare, &self.program, &args),
+            PromptChannel::Stdin => LaunchCommand::new(&bare, &self.program, &args),
             // A shell puts what comes on stdin behind the arguments, without
             // looking into it.
-            PromptBy::Argument => {
+            PromptChannel::Argument => {
                 let shell = ["-c", "exec \"$0\" \"$@\" \"$(cat)\"", &self.program];
                 let args: Vec<String> = shell.into_iter().map(str::to_owned).chain(args).collect();
-                Launch::new(&bare, "sh", &args)
+                LaunchCommand::new(&bare, "sh", &args)
             }
         })
     }
 
-    fn program(&self) -> Option<String> {
+    fn wrapped_program(&self) -> Option<String> {
         Some(self.program.clone())
     }
 
-    fn reader(&self, before: Option<&Usage>) -> Option<Box<dyn Reader>> {
+    fn output_reader(&self, before: Option<&Usage>) -> Option<Box<dyn AgentOutputReader>> {
         match self.table.output {
-            Output::Text => None,
-            Output::Json | Output::Jsonl => Some(Box::new(CustomReader {
-                heard: Heard::new(NAME, &self.zone),
+            AgentOutputFormat::Text => None,
+            AgentOutputFormat::Json | AgentOutputFormat::Jsonl => Some(Box::new(CustomReader {
+                heard: ReaderState::new(NAME, &self.zone),
                 read: self.table.read.clone(),
                 before: before.cloned().unwrap_or_default(),
                 total: Usage::default(),
@@ -105,11 +107,11 @@ impl Agent for Custom {
         self.table.resume_flag.is_some()
     }
 
-    fn takes_conversation_id(&self) -> bool {
+    fn can_set_conversation_id(&self) -> bool {
         self.table.session_flag.is_some()
     }
 
-    fn model(&self, asked: Option<&str>) -> Option<String> {
+    fn resolve_model(&self, asked: Option<&str>) -> Option<String> {
         self.table.model_for(asked, None)
     }
 }
@@ -117,8 +119,8 @@ impl Agent for Custom {
 /// Reads JSON by the paths of a table.
 #[derive(Debug)]
 struct CustomReader {
-    heard: Heard,
-    read: ReadTable,
+    heard: ReaderState,
+    read: OutputFieldsTable,
     before: Usage,
     total: Usage,
     model: Option<String>,
@@ -128,7 +130,7 @@ struct CustomReader {
 }
 
 /// What stands at a path: names joined by dots, a number in a list.
-fn at<'v>(value: &'v Value, path: Option<&String>) -> &'v Value {
+fn value_at_path<'v>(value: &'v Value, path: Option<&String>) -> &'v Value {
     let Some(path) = path else {
         return &Value::Null;
     };
@@ -144,11 +146,13 @@ fn at<'v>(value: &'v Value, path: Option<&String>) -> &'v Value {
 }
 
 impl CustomReader {
-    fn event(&mut self, event: &Value, seen: &mut Vec<Seen>) {
+    fn handle_event(&mut self, event: &Value, seen: &mut Vec<OutputEvent>) {
         let read = &self.read;
         let mut is_known = false;
         let mut text = |path: Option<&String>| {
-            let text = at(event, path).as_str().filter(|text| !text.is_empty());
+            let text = value_at_path(event, path)
+                .as_str()
+                .filter(|text| !text.is_empty());
             is_known |= text.is_some();
             text.map(str::to_owned)
         };
@@ -156,24 +160,25 @@ impl CustomReader {
         let words = text(read.words.as_ref());
         let error = text(read.error.as_ref());
         let model = text(read.model.as_ref());
-        let call = call(read, &mut text);
-        let exit = at(event, read.tool_exit.as_ref()).as_i64();
+        let call = parse_call(read, &mut text);
+        let exit = value_at_path(event, read.tool_exit.as_ref()).as_i64();
         if let Some(when) = &read.success_when {
-            let said = at(event, Some(&when.path));
+            let said = value_at_path(event, Some(&when.path));
             if !said.is_null() {
                 is_known = true;
                 self.is_success = Some(*said == when.equals);
             }
         }
-        let used = used(read, event);
+        let used = parse_usage(read, event);
         self.model = model.or(self.model.take());
         self.error = error.or(self.error.take());
         if let Some(session) = session {
-            self.heard.conversation(&Value::String(session), seen);
+            self.heard
+                .record_conversation(&Value::String(session), seen);
         }
         if let Some(call) = call {
             let exit = exit.and_then(|exit| exit.try_into().ok());
-            seen.push(Seen::Called(Call {
+            seen.push(OutputEvent::Called(AgentCall {
                 exit,
                 failed: exit.is_some_and(|exit| exit != 0),
                 at: Some(self.heard.now),
@@ -181,21 +186,21 @@ impl CustomReader {
             }));
         }
         if let Some(words) = words {
-            self.heard.words.add(&words);
-            seen.push(Seen::Said(words));
+            self.heard.words.push_lines(&words);
+            seen.push(OutputEvent::Said(words));
         }
         if !used.is_unknown() {
             // Each line says what it is until then: the last number counts.
-            self.total = over(&self.total, &used);
-            seen.push(Seen::Used(self.usage()));
+            self.total = merge_usage(&self.total, &used);
+            seen.push(OutputEvent::Used(self.attempt_usage()));
         } else if !is_known && seen.is_empty() {
-            seen.push(Seen::Unknown);
+            seen.push(OutputEvent::Unknown);
         }
     }
 
-    fn usage(&self) -> Usage {
+    fn attempt_usage(&self) -> Usage {
         let usage = if self.read.cumulative {
-            self.total.since(&self.before)
+            self.total.usage_since(&self.before)
         } else {
             self.total.clone()
         };
@@ -204,28 +209,28 @@ impl CustomReader {
             input_holds_cached,
             ..usage
         }
-        .with_fresh_input()
+        .without_cached_input()
     }
 }
 
-fn call(
-    read: &ReadTable,
+fn parse_call(
+    read: &OutputFieldsTable,
     text: &mut impl FnMut(Option<&String>) -> Option<String>,
-) -> Option<Call> {
+) -> Option<AgentCall> {
     let tool = text(read.tool.as_ref())?;
     let file = text(read.tool_file.as_ref());
     let command = text(read.tool_command.as_ref());
     Some(match (command, file) {
-        (Some(command), _) => Call::new(CallKind::Shell, &tool, &command),
+        (Some(command), _) => AgentCall::new(CallKind::Shell, &tool, &command),
         // Whether it reads or writes the file is not told.
-        (None, Some(file)) => Call::new(CallKind::Other, &tool, &file),
-        (None, None) => Call::new(CallKind::Other, &tool, ""),
+        (None, Some(file)) => AgentCall::new(CallKind::Other, &tool, &file),
+        (None, None) => AgentCall::new(CallKind::Other, &tool, ""),
     })
 }
 
-fn used(read: &ReadTable, event: &Value) -> Usage {
-    let tokens = |path: &Option<String>| at(event, path.as_ref()).as_u64();
-    let dollars = at(event, read.cost_usd.as_ref()).as_f64();
+fn parse_usage(read: &OutputFieldsTable, event: &Value) -> Usage {
+    let tokens = |path: &Option<String>| value_at_path(event, path.as_ref()).as_u64();
+    let dollars = value_at_path(event, read.cost_usd.as_ref()).as_f64();
     Usage {
         input_tokens: tokens(&read.input_tokens),
         output_tokens: tokens(&read.output_tokens),
@@ -238,7 +243,7 @@ fn used(read: &ReadTable, event: &Value) -> Usage {
 }
 
 /// What is said now, over what was said before.
-fn over(before: &Usage, now: &Usage) -> Usage {
+fn merge_usage(before: &Usage, now: &Usage) -> Usage {
     Usage {
         input_tokens: now.input_tokens.or(before.input_tokens),
         output_tokens: now.output_tokens.or(before.output_tokens),
@@ -250,45 +255,45 @@ fn over(before: &Usage, now: &Usage) -> Usage {
     }
 }
 
-impl Reader for CustomReader {
-    fn line(&mut self, line: &str, now: Timestamp) -> Vec<Seen> {
+impl AgentOutputReader for CustomReader {
+    fn parse_line(&mut self, line: &str, now: Timestamp) -> Vec<OutputEvent> {
         let mut seen = Vec::new();
-        for part in self.heard.take(line, now) {
+        for part in self.heard.parse_line(line, now) {
             match part {
-                Part::Object(event) => self.event(&event, &mut seen),
-                Part::Broken => seen.push(Seen::Unknown),
+                JsonPart::Object(event) => self.handle_event(&event, &mut seen),
+                JsonPart::Broken => seen.push(OutputEvent::Unknown),
             }
         }
         seen
     }
 
-    fn is_over(&self) -> bool {
+    fn is_finished(&self) -> bool {
         self.is_success.is_some()
     }
 
-    fn end(mut self: Box<Self>, ended: &Ended) -> Said {
-        let usage = self.usage();
+    fn finish(mut self: Box<Self>, ended: &ProgramEnd) -> AgentResult {
+        let usage = self.attempt_usage();
         let total = self
             .read
             .cumulative
-            .then(|| over(&self.before, &self.total));
+            .then(|| merge_usage(&self.before, &self.total));
         let conversation = self.heard.conversation.take();
         let is_asked = self.read.success_when.is_some();
         let said = match (self.is_success, self.error) {
-            (Some(true), _) => self.heard.succeeded(),
-            (None, None) if !is_asked && ended.code == Some(0) => self.heard.succeeded(),
-            (Some(false), None) => self.heard.failed(Trouble::Logic, ""),
+            (Some(true), _) => self.heard.into_success_result(),
+            (None, None) if !is_asked && ended.code == Some(0) => self.heard.into_success_result(),
+            (Some(false), None) => self.heard.into_failed_result(Trouble::Logic, ""),
             (_, Some(error)) => {
                 // Nobody knows whose words these are: a run is not stopped for them.
-                let trouble = match signs::trouble_of(signs::first_chars(&error, 8_000)) {
+                let trouble = match signs::trouble_of_text(signs::first_chars(&error, 8_000)) {
                     Some(known @ (Trouble::Network | Trouble::RateLimit)) => known,
                     Some(_) | None => Trouble::Logic,
                 };
-                self.heard.failed(trouble, &error)
+                self.heard.into_failed_result(trouble, &error)
             }
-            (None, None) => self.heard.without_result(ended, None),
+            (None, None) => self.heard.into_missing_result(ended, None),
         };
-        Said {
+        AgentResult {
             conversation: conversation.map(|id| Conversation {
                 id,
                 total: total.filter(|total| !total.is_unknown()),

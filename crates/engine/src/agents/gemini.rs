@@ -13,17 +13,18 @@ use piton_core::call::CallKind;
 use piton_core::trouble::Trouble;
 use serde_json::Value;
 
-use super::calls::of_tool;
-use super::heard::{Heard, Name};
-use super::stream::Part;
+use super::calls::call_of_tool;
+use super::heard::{ProgramName, ReaderState};
+use super::stream::JsonPart;
 use super::{
-    Agent, Counting, Launch, Order, RETURNED_CHARS_MAX, Reader, Said, Seen, Verdict, signs,
+    Agent, AgentOutputReader, AgentResult, LaunchCommand, LaunchOptions, OutputEvent,
+    ProgramVerdict, RETURNED_CHARS_MAX, TokenCounting, signs,
 };
-use crate::answer::Ended;
-use crate::config::{AgentTable, Family, Permissions};
+use crate::answer::ProgramEnd;
+use crate::config::{AgentTable, ModelFamily, Permissions};
 use crate::failure::Failure;
 
-const NAME: Name = Name {
+const NAME: ProgramName = ProgramName {
     program: "Gemini CLI",
     login: "log in (start `gemini`, type /auth) or set a key that is valid",
 };
@@ -59,7 +60,7 @@ impl Gemini {
 }
 
 impl Agent for Gemini {
-    fn launch(&self, order: &Order<'_>) -> Result<Launch, Failure> {
+    fn launch_command(&self, order: &LaunchOptions<'_>) -> Result<LaunchCommand, Failure> {
         // No `-p`: without a terminal it takes the prompt from stdin.
         let mut args: Vec<String> = ["-o", "stream-json", "--skip-trust", "--approval-mode"]
             .map(str::to_owned)
@@ -70,7 +71,10 @@ impl Agent for Gemini {
                 Permissions::Default | Permissions::Edits => "auto_edit",
                 Permissions::Plan => "plan",
                 Permissions::Bypass if order.is_root => {
-                    return Err(super::bypass_as_root("Gemini CLI", "run_shell_command"));
+                    return Err(super::refuse_bypass_as_root(
+                        "Gemini CLI",
+                        "run_shell_command",
+                    ));
                 }
                 Permissions::Bypass => "yolo",
             }
@@ -89,15 +93,15 @@ impl Agent for Gemini {
         if !id.is_empty() {
             args.extend([flag.to_owned(), id.to_owned()]);
         }
-        if let Some(model) = self.model(order.model) {
+        if let Some(model) = self.resolve_model(order.model) {
             args.extend(["-m".to_owned(), model]);
         }
-        Ok(Launch::new(&self.table, "gemini", &args))
+        Ok(LaunchCommand::new(&self.table, "gemini", &args))
     }
 
-    fn reader(&self, _before: Option<&Usage>) -> Option<Box<dyn Reader>> {
+    fn output_reader(&self, _before: Option<&Usage>) -> Option<Box<dyn AgentOutputReader>> {
         Some(Box::new(GeminiReader {
-            heard: Heard::new(NAME, &self.zone),
+            heard: ReaderState::new(NAME, &self.zone),
             saying: String::new(),
             result: None,
             warned: None,
@@ -109,15 +113,15 @@ impl Agent for Gemini {
         true
     }
 
-    fn model(&self, asked: Option<&str>) -> Option<String> {
-        self.table.model_for(asked, Some(Family::Gemini))
+    fn resolve_model(&self, asked: Option<&str>) -> Option<String> {
+        self.table.model_for(asked, Some(ModelFamily::Gemini))
     }
 }
 
 /// Reads `stream-json`, and `json` as well.
 #[derive(Debug)]
 struct GeminiReader {
-    heard: Heard,
+    heard: ReaderState,
     /// The message that comes word by word.
     saying: String,
     result: Option<Value>,
@@ -126,44 +130,44 @@ struct GeminiReader {
 }
 
 impl GeminiReader {
-    fn event(&mut self, event: Value, seen: &mut Vec<Seen>) {
-        self.heard.conversation(&event["session_id"], seen);
+    fn handle_event(&mut self, event: Value, seen: &mut Vec<OutputEvent>) {
+        self.heard.record_conversation(&event["session_id"], seen);
         let kind = event["type"].as_str().unwrap_or("").to_owned();
         if kind != "message" {
-            self.said(seen);
+            self.end_message(seen);
         }
         match kind.as_str() {
             "init" => {}
-            "message" => self.message(&event, seen),
+            "message" => self.handle_message(&event, seen),
             "tool_use" => {
                 let tool = event["tool_name"].as_str().unwrap_or("");
-                let call = of_tool(tool, &event["parameters"], "");
+                let call = call_of_tool(tool, &event["parameters"], "");
                 let id = event["tool_id"].as_str().unwrap_or("");
-                self.heard.calls.begin(id, call, self.time(&event));
+                self.heard.calls.begin(id, call, self.event_time(&event));
             }
-            "tool_result" => self.called(&event, seen),
+            "tool_result" => self.handle_tool_result(&event, seen),
             "error" => {
                 self.warned = event["message"].as_str().map(str::to_owned);
             }
-            "result" => self.finish(event, seen),
+            "result" => self.store_result(event, seen),
             "" if event["response"].is_string() || event["error"].is_object() => {
-                counted(&event["stats"]["tools"]["byName"], seen);
-                self.finish(event, seen);
+                emit_counted_calls(&event["stats"]["tools"]["byName"], seen);
+                self.store_result(event, seen);
             }
-            _ => seen.push(Seen::Unknown),
+            _ => seen.push(OutputEvent::Unknown),
         }
     }
 
-    fn called(&mut self, event: &Value, seen: &mut Vec<Seen>) {
+    fn handle_tool_result(&mut self, event: &Value, seen: &mut Vec<OutputEvent>) {
         let id = event["tool_id"].as_str().unwrap_or("");
-        let Some(mut call) = self.heard.calls.end(id, self.time(event)) else {
+        let Some(mut call) = self.heard.calls.end(id, self.event_time(event)) else {
             return;
         };
         let output = event["output"].as_str().unwrap_or("");
         call.failed = event["status"].as_str() != Some("success");
         call.bytes = Some(output.len() as u64);
         if call.kind == CallKind::Shell && !call.failed {
-            call.exit = exit_in(output);
+            call.exit = parse_exit_status(output);
         }
         // A tool of its own that is not there was taken away by the mode; one
         // that it made up was never there.
@@ -173,95 +177,95 @@ impl GeminiReader {
             None => false,
         };
         self.denied += u32::from(was_refused);
-        seen.push(Seen::Called(call));
-        seen.push(Seen::Returned(
+        seen.push(OutputEvent::Called(call));
+        seen.push(OutputEvent::Returned(
             signs::first_chars(output, RETURNED_CHARS_MAX).to_owned(),
         ));
     }
 
-    fn finish(&mut self, event: Value, seen: &mut Vec<Seen>) {
+    fn store_result(&mut self, event: Value, seen: &mut Vec<OutputEvent>) {
         if event["stats"].is_object() {
-            seen.push(Seen::Used(total(&event["stats"]).0));
+            seen.push(OutputEvent::Used(total_usage(&event["stats"]).0));
         }
         self.result = Some(event);
     }
 
-    fn message(&mut self, event: &Value, seen: &mut Vec<Seen>) {
+    fn handle_message(&mut self, event: &Value, seen: &mut Vec<OutputEvent>) {
         if event["role"].as_str() != Some("assistant") {
             return;
         }
         let is_part = event["delta"].as_bool() == Some(true);
         if !is_part {
-            self.said(seen);
+            self.end_message(seen);
         }
         self.saying
             .push_str(event["content"].as_str().unwrap_or(""));
         // Whoever says a megabyte without a break is cut into pieces.
         if !is_part || self.saying.len() > 1 << 20 {
-            self.said(seen);
+            self.end_message(seen);
         }
     }
 
     /// The message is over.
-    fn said(&mut self, seen: &mut Vec<Seen>) {
+    fn end_message(&mut self, seen: &mut Vec<OutputEvent>) {
         let text = std::mem::take(&mut self.saying);
         if !text.is_empty() {
-            self.heard.words.add(&text);
-            seen.push(Seen::Said(text));
+            self.heard.words.push_lines(&text);
+            seen.push(OutputEvent::Said(text));
         }
     }
 
-    fn time(&self, event: &Value) -> Timestamp {
+    fn event_time(&self, event: &Value) -> Timestamp {
         let told = event["timestamp"].as_str().and_then(|at| at.parse().ok());
         told.unwrap_or(self.heard.now)
     }
 }
 
-impl Reader for GeminiReader {
-    fn line(&mut self, line: &str, now: Timestamp) -> Vec<Seen> {
+impl AgentOutputReader for GeminiReader {
+    fn parse_line(&mut self, line: &str, now: Timestamp) -> Vec<OutputEvent> {
         let mut seen = Vec::new();
-        for part in self.heard.take(line, now) {
+        for part in self.heard.parse_line(line, now) {
             match part {
-                Part::Object(event) => self.event(event, &mut seen),
-                Part::Broken => seen.push(Seen::Unknown),
+                JsonPart::Object(event) => self.handle_event(event, &mut seen),
+                JsonPart::Broken => seen.push(OutputEvent::Unknown),
             }
         }
         seen
     }
 
-    fn is_over(&self) -> bool {
+    fn is_finished(&self) -> bool {
         self.result.is_some()
     }
 
-    fn end(mut self: Box<Self>, ended: &Ended) -> Said {
-        self.said(&mut Vec::new());
+    fn finish(mut self: Box<Self>, ended: &ProgramEnd) -> AgentResult {
+        self.end_message(&mut Vec::new());
         let conversation = self.heard.conversation.take();
-        let by_status = ended.code.and_then(of_exit);
+        let by_status = ended.code.and_then(trouble_of_exit_status);
         let denied = self.denied;
         let mut said = match self.result {
             Some(result) => {
                 let warned = self.warned.unwrap_or_default();
-                of_result(self.heard, &result, by_status, &warned)
+                build_result(self.heard, &result, by_status, &warned)
             }
             None => {
-                let warned = self.warned.as_deref().and_then(signs::trouble_of);
+                let warned = self.warned.as_deref().and_then(signs::trouble_of_text);
                 // SIGTERM and SIGINT end it with 0, without a word.
                 let quiet =
                     (ended.code == Some(0) && conversation.is_some()).then_some(Trouble::Signal);
                 self.heard
-                    .without_result(ended, by_status.or(warned).or(quiet))
+                    .into_missing_result(ended, by_status.or(warned).or(quiet))
             }
         };
-        if said.verdict == Verdict::Succeeded && denied > 0 {
+        if said.verdict == ProgramVerdict::Succeeded && denied > 0 {
             said.trouble = Some(Trouble::Permission);
         }
-        Said {
+        AgentResult {
             denied,
             conversation: conversation.map(|id| Conversation {
                 id,
                 ..Conversation::default()
             }),
-            counting: Counting {
+            counting: TokenCounting {
                 reasoning_is_apart: true,
             },
             ..said
@@ -269,8 +273,13 @@ impl Reader for GeminiReader {
     }
 }
 
-fn of_result(mut heard: Heard, result: &Value, by_status: Option<Trouble>, warned: &str) -> Said {
-    let (usage, models) = total(&result["stats"]);
+fn build_result(
+    mut heard: ReaderState,
+    result: &Value,
+    by_status: Option<Trouble>,
+    warned: &str,
+) -> AgentResult {
+    let (usage, models) = total_usage(&result["stats"]);
     let response = result["response"].as_str();
     let has_succeeded = match result["status"].as_str() {
         Some(status) => status == "success",
@@ -278,25 +287,29 @@ fn of_result(mut heard: Heard, result: &Value, by_status: Option<Trouble>, warne
     };
     let said = if warned.starts_with(LOOP) {
         // It gave up, and calls that a success.
-        heard.failed(
+        heard.into_failed_result(
             Trouble::Stuck,
             "Gemini CLI saw that the model went in circles, and stopped",
         )
     } else if has_succeeded && !result["error"].is_object() {
-        heard.words.add(response.unwrap_or(""));
-        heard.succeeded()
+        heard.words.push_lines(response.unwrap_or(""));
+        heard.into_success_result()
     } else {
         let error = &result["error"];
         // A stream that broke is told before, and not in the result.
         let words = error["message"].as_str().unwrap_or(warned);
         let words = signs::first_chars(words, 8_000);
         let trouble = by_status
-            .or_else(|| error["code"].as_u64().and_then(signs::of_status))
-            .or_else(|| signs::trouble_of(words))
+            .or_else(|| {
+                error["code"]
+                    .as_u64()
+                    .and_then(signs::trouble_of_http_status)
+            })
+            .or_else(|| signs::trouble_of_text(words))
             .unwrap_or(Trouble::Logic);
-        heard.failed(trouble, words)
+        heard.into_failed_result(trouble, words)
     };
-    Said {
+    AgentResult {
         usage,
         models,
         ..said
@@ -304,21 +317,21 @@ fn of_result(mut heard: Heard, result: &Value, by_status: Option<Trouble>, warne
 }
 
 /// The calls of a run of which only their number is told: `json`.
-fn counted(tools: &Value, seen: &mut Vec<Seen>) {
+fn emit_counted_calls(tools: &Value, seen: &mut Vec<OutputEvent>) {
     for (tool, told) in tools.as_object().into_iter().flatten() {
         let failed = told["fail"].as_u64().unwrap_or(0);
         let all = told["count"].as_u64().unwrap_or(0).min(COUNTED_MAX);
         for number in 0..all {
-            let mut call = of_tool(tool, &Value::Null, "");
+            let mut call = call_of_tool(tool, &Value::Null, "");
             call.failed = number < failed;
-            seen.push(Seen::Called(call));
+            seen.push(OutputEvent::Called(call));
         }
     }
 }
 
 /// The exit status of a command. It is told where the command printed nothing;
 /// of one that printed something nobody knows it.
-fn exit_in(output: &str) -> Option<i32> {
+fn parse_exit_status(output: &str) -> Option<i32> {
     if output.is_empty() {
         return Some(0);
     }
@@ -327,26 +340,26 @@ fn exit_in(output: &str) -> Option<i32> {
 }
 
 /// What a status tells: its own, or that of HTTP modulo 256.
-fn of_exit(code: i32) -> Option<Trouble> {
+fn trouble_of_exit_status(code: i32) -> Option<Trouble> {
     let own = STATUSES.iter().find(|(status, _)| *status == code);
     own.map(|(_, trouble)| *trouble).or_else(|| {
         let http = u64::try_from(code)
             .ok()
             .filter(|code| (144..256).contains(code))?;
-        signs::of_status(http + 256)
+        signs::trouble_of_http_status(http + 256)
     })
 }
 
 /// What it used, all in all and by model: `stats` of both forms.
-fn total(stats: &Value) -> (Usage, BTreeMap<String, Usage>) {
+fn total_usage(stats: &Value) -> (Usage, BTreeMap<String, Usage>) {
     let models: BTreeMap<String, Usage> = stats["models"]
         .as_object()
         .into_iter()
         .flatten()
-        .map(|(model, used)| (model.clone(), usage(used)))
-        .filter(|(_, used)| used.tokens() != Some(0))
+        .map(|(model, used)| (model.clone(), parse_usage(used)))
+        .filter(|(_, used)| used.budget_tokens() != Some(0))
         .collect();
-    let told = usage(stats);
+    let told = parse_usage(stats);
     let sum = if told.is_unknown() {
         models
             .values()
@@ -357,7 +370,7 @@ fn total(stats: &Value) -> (Usage, BTreeMap<String, Usage>) {
     (sum, models)
 }
 
-fn usage(stats: &Value) -> Usage {
+fn parse_usage(stats: &Value) -> Usage {
     // `json` puts them into `tokens`, under other names than `stream-json`.
     let tokens = match &stats["tokens"] {
         tokens if tokens.is_object() => tokens,

@@ -13,7 +13,7 @@ const KEPT_BYTES: usize = 1 << 20;
 
 /// A line, without its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Line<'l> {
+pub enum BoundedLine<'l> {
     /// Its text; what is no UTF-8 became U+FFFD.
     Text(Cow<'l, str>),
     /// It was longer than piton reads: so many bytes.
@@ -22,7 +22,7 @@ pub enum Line<'l> {
 
 /// Takes bytes in as they come and gives lines.
 #[derive(Debug)]
-pub struct Lines {
+pub struct LineSplitter {
     /// The line that has no end yet.
     open: Vec<u8>,
     /// How long that line is, where it is longer than it may be.
@@ -30,22 +30,22 @@ pub struct Lines {
     bytes_max: usize,
 }
 
-impl Default for Lines {
+impl Default for LineSplitter {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl Lines {
+impl LineSplitter {
     /// At the beginning of a file.
     #[must_use]
     pub fn new() -> Self {
-        Self::bounded(LINE_BYTES_MAX)
+        Self::with_max_bytes(LINE_BYTES_MAX)
     }
 
     /// The same with another longest line.
     #[must_use]
-    pub fn bounded(bytes_max: usize) -> Self {
+    pub fn with_max_bytes(bytes_max: usize) -> Self {
         Self {
             open: Vec::new(),
             over: None,
@@ -54,37 +54,37 @@ impl Lines {
     }
 
     /// Takes what was added; each line that ended goes to `each`.
-    pub fn push(&mut self, mut bytes: &[u8], mut each: impl FnMut(Line<'_>)) {
+    pub fn push(&mut self, mut bytes: &[u8], mut each: impl FnMut(BoundedLine<'_>)) {
         // Only what is new is looked at: a long line costs its length once.
         while let Some(end) = bytes.iter().position(|byte| *byte == b'\n') {
-            self.end_line(&bytes[..end], &mut each);
+            self.emit_line(&bytes[..end], &mut each);
             bytes = &bytes[end + 1..];
         }
-        self.keep(bytes);
+        self.buffer_bytes(bytes);
     }
 
     /// Gives the last line, where it has no end.
-    pub fn finish(&mut self, mut each: impl FnMut(Line<'_>)) {
+    pub fn finish(&mut self, mut each: impl FnMut(BoundedLine<'_>)) {
         if self.over.is_some() || !self.open.is_empty() {
-            self.end_line(&[], &mut each);
+            self.emit_line(&[], &mut each);
         }
     }
 
-    fn end_line(&mut self, rest: &[u8], each: &mut impl FnMut(Line<'_>)) {
+    fn emit_line(&mut self, rest: &[u8], each: &mut impl FnMut(BoundedLine<'_>)) {
         if self.open.is_empty() && self.over.is_none() && rest.len() <= self.bytes_max {
-            each(Line::Text(text(rest)));
+            each(BoundedLine::Text(decode_line(rest)));
             return;
         }
-        self.keep(rest);
+        self.buffer_bytes(rest);
         match self.over.take() {
-            Some(bytes) => each(Line::TooLong(bytes)),
-            None => each(Line::Text(text(&self.open))),
+            Some(bytes) => each(BoundedLine::TooLong(bytes)),
+            None => each(BoundedLine::Text(decode_line(&self.open))),
         }
         self.open.clear();
         self.open.shrink_to(KEPT_BYTES);
     }
 
-    fn keep(&mut self, bytes: &[u8]) {
+    fn buffer_bytes(&mut self, bytes: &[u8]) {
         let more = bytes.len() as u64;
         if let Some(over) = &mut self.over {
             *over += more;
@@ -97,7 +97,7 @@ impl Lines {
     }
 }
 
-fn text(line: &[u8]) -> Cow<'_, str> {
+fn decode_line(line: &[u8]) -> Cow<'_, str> {
     String::from_utf8_lossy(line.strip_suffix(b"\r").unwrap_or(line))
 }
 
@@ -106,12 +106,12 @@ mod tests {
     use super::*;
 
     fn cut(chunks: &[&[u8]], bytes_max: usize) -> Vec<String> {
-        let mut lines = Lines::bounded(bytes_max);
+        let mut lines = LineSplitter::with_max_bytes(bytes_max);
         let mut out = Vec::new();
-        let mut each = |line: Line<'_>| {
+        let mut each = |line: BoundedLine<'_>| {
             out.push(match line {
-                Line::Text(text) => text.into_owned(),
-                Line::TooLong(bytes) => format!("<{bytes}>"),
+                BoundedLine::Text(text) => text.into_owned(),
+                BoundedLine::TooLong(bytes) => format!("<{bytes}>"),
             });
         };
         for chunk in chunks {
@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     fn a_line_of_200_mb_takes_little_memory_and_one_of_a_few_is_given() {
-        let mut lines = Lines::new();
+        let mut lines = LineSplitter::new();
         let chunk = vec![b'x'; 1 << 20];
         for _ in 0..200 {
             lines.push(&chunk, |_| panic!("no line has ended"));
@@ -154,8 +154,8 @@ mod tests {
         let mut seen = Vec::new();
         lines.push(b"\nnext\n", |line| {
             seen.push(match line {
-                Line::Text(text) => text.len() as u64,
-                Line::TooLong(bytes) => bytes,
+                BoundedLine::Text(text) => text.len() as u64,
+                BoundedLine::TooLong(bytes) => bytes,
             });
         });
         assert_eq!(seen, [200 << 20, 4]);
@@ -164,7 +164,7 @@ mod tests {
         }
         let mut long = 0;
         lines.push(b"\n", |line| {
-            if let Line::Text(text) = line {
+            if let BoundedLine::Text(text) = line {
                 long = text.len();
             }
         });

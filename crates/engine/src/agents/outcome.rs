@@ -5,23 +5,23 @@
 //! stopped before its work was done has not completed, whatever its agent wrote.
 
 use piton_core::attempt::{Conversation, HumanNeeded, Outcome, Report};
-use piton_core::classify::Category;
+use piton_core::classify::FailureCategory;
 use piton_core::trouble::Trouble;
 
-use super::heard::signal_of;
-use super::{EarlyStop, Said, Verdict};
-use crate::answer::{self, Ended, PENDING_WORK, STOPPED_EARLY, ending};
-use crate::config::VerdictBy;
+use super::heard::terminating_signal;
+use super::{AgentResult, EarlyStop, ProgramVerdict};
+use crate::answer::{self, PENDING_WORK, ProgramEnd, STOPPED_EARLY, describe_end};
+use crate::config::VerdictSource;
 
 /// What models used is kept for so many of them.
 const MODELS_MAX: usize = 32;
 
 /// Makes a report of what a program said and of how it ended.
 #[must_use]
-pub fn report(mut said: Said, ended: &Ended, by: VerdictBy) -> Report {
-    let has_succeeded = said.verdict == Verdict::Succeeded && ended.code == Some(0);
+pub fn report_of_result(mut said: AgentResult, ended: &ProgramEnd, by: VerdictSource) -> Report {
+    let has_succeeded = said.verdict == ProgramVerdict::Succeeded && ended.code == Some(0);
     let words = std::mem::take(&mut said.words);
-    let own = answer::report(&words, &exited(0), by);
+    let own = answer::report_of_output(&words, &ended_with_code(0), by);
     let was_refused = said.trouble == Some(Trouble::HookRefused);
     let mut report = if has_succeeded {
         let report = Report {
@@ -29,7 +29,7 @@ pub fn report(mut said: Said, ended: &Ended, by: VerdictBy) -> Report {
             ..own
         };
         match said.early.take() {
-            Some(early) => stopped_early(report, early),
+            Some(early) => report_of_early_stop(report, early),
             None => report,
         }
     } else if own.outcome == Outcome::NeedsHuman && !was_refused {
@@ -39,7 +39,7 @@ pub fn report(mut said: Said, ended: &Ended, by: VerdictBy) -> Report {
     } else {
         Report {
             observations: own.observations,
-            ..not_completed(&said, ended)
+            ..report_of_failure(&said, ended)
         }
     };
     let is_parked = matches!(report.trouble, Some(Trouble::Auth | Trouble::RateLimit))
@@ -51,7 +51,7 @@ pub fn report(mut said: Said, ended: &Ended, by: VerdictBy) -> Report {
             report.error = Some(format!("{error} ({})", stopped.why));
         }
         Some(stopped) => {
-            report = answer::finish(report, ended);
+            report = answer::finish_report(report, ended);
             report.cannot_start = false;
             report.trouble = stopped.late.then_some(Trouble::Timeout);
         }
@@ -62,20 +62,20 @@ pub fn report(mut said: Said, ended: &Ended, by: VerdictBy) -> Report {
     }
     report.models = said.models.into_iter().take(MODELS_MAX).collect();
     let conversation = said.conversation;
-    report.conversation = conversation.filter(|one| Conversation::is_plain(&one.id));
+    report.conversation = conversation.filter(|one| Conversation::is_valid_id(&one.id));
     // Nothing is too long.
-    answer::finish(report, &Ended::default())
+    answer::finish_report(report, &ProgramEnd::default())
 }
 
-fn exited(code: i32) -> Ended {
-    Ended {
+fn ended_with_code(code: i32) -> ProgramEnd {
+    ProgramEnd {
         code: Some(code),
-        ..Ended::default()
+        ..ProgramEnd::default()
     }
 }
 
 /// What came of an agent whose program ended well before its work was done.
-fn stopped_early(report: Report, early: EarlyStop) -> Report {
+fn report_of_early_stop(report: Report, early: EarlyStop) -> Report {
     let outcome = report.outcome;
     match early {
         EarlyStop::PendingWork(tasks)
@@ -85,7 +85,7 @@ fn stopped_early(report: Report, early: EarlyStop) -> Report {
             Report {
                 outcome: Outcome::Failed,
                 error: Some(format!("{PENDING_WORK}: {}", tasks.join(", "))),
-                category: Some(Category::Logic),
+                category: Some(FailureCategory::Logic),
                 trouble: Some(Trouble::Unfinished),
                 ..report
             }
@@ -110,7 +110,7 @@ fn stopped_early(report: Report, early: EarlyStop) -> Report {
 
 /// A hook's words as what a person is needed for: their first line, and the
 /// rest.
-fn refusal(words: &str) -> HumanNeeded {
+fn human_needed_by_hook(words: &str) -> HumanNeeded {
     let (reason, rest) = words.trim().split_once('\n').unwrap_or((words.trim(), ""));
     let rest = rest.trim();
     HumanNeeded {
@@ -119,8 +119,8 @@ fn refusal(words: &str) -> HumanNeeded {
     }
 }
 
-fn not_completed(said: &Said, ended: &Ended) -> Report {
-    let signal = signal_of(ended).filter(|_| said.verdict != Verdict::Failed);
+fn report_of_failure(said: &AgentResult, ended: &ProgramEnd) -> Report {
+    let signal = terminating_signal(ended).filter(|_| said.verdict != ProgramVerdict::Failed);
     let trouble = match said.trouble {
         // Something not permitted is no reason to fail.
         None | Some(Trouble::Permission) if signal.is_some() => Trouble::Signal,
@@ -129,23 +129,25 @@ fn not_completed(said: &Said, ended: &Ended) -> Report {
     };
     if trouble == Trouble::HookRefused {
         return Report {
-            human: Some(refusal(said.error.as_deref().unwrap_or_default())),
+            human: Some(human_needed_by_hook(
+                said.error.as_deref().unwrap_or_default(),
+            )),
             trouble: Some(trouble),
-            ..Report::bare(Outcome::NeedsHuman)
+            ..Report::with_outcome(Outcome::NeedsHuman)
         };
     }
-    let outcome = outcome_of(trouble, signal);
+    let outcome = outcome_of_trouble(trouble, signal);
     Report {
-        error: Some(error_of(said, ended, trouble, signal)),
+        error: Some(error_text(said, ended, trouble, signal)),
         category: (outcome == Outcome::Failed).then(|| trouble.category()),
         trouble: Some(trouble),
         resets_at: said.resets_at.filter(|_| trouble == Trouble::RateLimit),
         cannot_start: matches!(trouble, Trouble::Auth | Trouble::Setup),
-        ..Report::bare(outcome)
+        ..Report::with_outcome(outcome)
     }
 }
 
-fn outcome_of(trouble: Trouble, signal: Option<i32>) -> Outcome {
+fn outcome_of_trouble(trouble: Trouble, signal: Option<i32>) -> Outcome {
     match (trouble, signal) {
         // Hangup, interrupt, quit and termination come from somebody who wants
         // it to end; any other signal is a death.
@@ -170,11 +172,16 @@ fn outcome_of(trouble: Trouble, signal: Option<i32>) -> Outcome {
     }
 }
 
-fn error_of(said: &Said, ended: &Ended, trouble: Trouble, signal: Option<i32>) -> String {
-    if said.verdict == Verdict::Succeeded {
+fn error_text(
+    said: &AgentResult,
+    ended: &ProgramEnd,
+    trouble: Trouble,
+    signal: Option<i32>,
+) -> String {
+    if said.verdict == ProgramVerdict::Succeeded {
         return format!(
             "the agent said that it succeeded, but ended with {}",
-            ending(ended)
+            describe_end(ended)
         );
     }
     match (trouble, signal) {
@@ -187,7 +194,7 @@ fn error_of(said: &Said, ended: &Ended, trouble: Trouble, signal: Option<i32>) -
         _ => said
             .error
             .clone()
-            .unwrap_or_else(|| format!("the agent ended with {} and gave no result", ending(ended))),
+            .unwrap_or_else(|| format!("the agent ended with {} and gave no result", describe_end(ended))),
     }
 }
 
@@ -196,25 +203,25 @@ mod tests {
     use jiff::Timestamp;
 
     use super::*;
-    use crate::answer::Stopped;
+    use crate::answer::AgentStopReason;
 
-    fn said(verdict: Verdict, words: &str, trouble: Option<Trouble>) -> Said {
-        Said {
+    fn said(verdict: ProgramVerdict, words: &str, trouble: Option<Trouble>) -> AgentResult {
+        AgentResult {
             verdict,
             words: words.to_owned(),
             error: trouble.map(|_| "why".to_owned()),
             trouble,
-            ..Said::default()
+            ..AgentResult::default()
         }
     }
 
-    fn came_to(said: Said, ended: &Ended) -> Report {
-        report(said, ended, VerdictBy::Form)
+    fn came_to(said: AgentResult, ended: &ProgramEnd) -> Report {
+        report_of_result(said, ended, VerdictSource::Form)
     }
 
     #[track_caller]
-    fn check(said: Said, code: i32, outcome: Outcome, trouble: Option<Trouble>) {
-        let report = came_to(said, &exited(code));
+    fn check(said: AgentResult, code: i32, outcome: Outcome, trouble: Option<Trouble>) {
+        let report = came_to(said, &ended_with_code(code));
         assert_eq!((report.outcome, report.trouble), (outcome, trouble));
     }
 
@@ -222,7 +229,7 @@ mod tests {
 
     #[test]
     fn only_a_verdict_of_a_program_that_succeeded_completes() {
-        use Verdict::{Failed, Nothing, Succeeded};
+        use ProgramVerdict::{Failed, Nothing, Succeeded};
         check(said(Succeeded, DONE, None), 0, Outcome::Completed, None);
         let missing = Some(Trouble::NoVerdict);
         check(said(Succeeded, "", None), 0, Outcome::Failed, missing);
@@ -240,8 +247,8 @@ mod tests {
     #[test]
     fn the_agents_own_word_makes_a_success_less() {
         let outcome = |words: &str| {
-            let said = said(Verdict::Succeeded, words, None);
-            came_to(said, &exited(0)).outcome
+            let said = said(ProgramVerdict::Succeeded, words, None);
+            came_to(said, &ended_with_code(0)).outcome
         };
         assert_eq!(
             outcome("I tried.\n{\"status\":\"failed\",\"error\":\"red\"}"),
@@ -254,22 +261,25 @@ mod tests {
     fn a_program_that_is_judged_by_its_exit_status_needs_no_verdict() {
         let outcome = |verdict, words: &str| {
             let said = said(verdict, words, None);
-            report(said, &exited(0), VerdictBy::ExitStatus).outcome
+            report_of_result(said, &ended_with_code(0), VerdictSource::ExitStatus).outcome
         };
-        assert_eq!(outcome(Verdict::Succeeded, "well"), Outcome::Completed);
         assert_eq!(
-            outcome(Verdict::Succeeded, "{\"status\": \"failed\""),
+            outcome(ProgramVerdict::Succeeded, "well"),
+            Outcome::Completed
+        );
+        assert_eq!(
+            outcome(ProgramVerdict::Succeeded, "{\"status\": \"failed\""),
             Outcome::Failed
         );
-        assert_eq!(outcome(Verdict::Nothing, "well"), Outcome::Failed);
+        assert_eq!(outcome(ProgramVerdict::Nothing, "well"), Outcome::Failed);
     }
 
     fn early(words: &str, early: EarlyStop) -> Report {
-        let said = Said {
+        let said = AgentResult {
             early: Some(early),
-            ..said(Verdict::Succeeded, words, None)
+            ..said(ProgramVerdict::Succeeded, words, None)
         };
-        came_to(said, &exited(0))
+        came_to(said, &ended_with_code(0))
     }
 
     #[test]
@@ -297,7 +307,7 @@ mod tests {
         let window = |words: &str| early(words, EarlyStop::UsageWindow(resets_at));
         for words in ["Remaining: parser", "{\"status\":\"failed\"}"] {
             let report = window(words);
-            assert!(report.is_put_off(), "{words}");
+            assert!(report.is_rate_limited(), "{words}");
             assert_eq!((report.resets_at, report.category), (resets_at, None));
         }
         assert_eq!(window(DONE).outcome, Outcome::Completed);
@@ -307,11 +317,11 @@ mod tests {
 
     #[test]
     fn a_refusal_of_a_hook_waits_for_a_person_with_its_words() {
-        let said = Said {
+        let said = AgentResult {
             error: Some("no prompts on Fridays\nask the owner".to_owned()),
-            ..said(Verdict::Failed, DONE, Some(Trouble::HookRefused))
+            ..said(ProgramVerdict::Failed, DONE, Some(Trouble::HookRefused))
         };
-        let report = came_to(said, &exited(0));
+        let report = came_to(said, &ended_with_code(0));
         assert_eq!(report.outcome, Outcome::NeedsHuman);
         assert_eq!(report.trouble, Some(Trouble::HookRefused));
         assert!(!report.cannot_start);
@@ -324,7 +334,7 @@ mod tests {
     fn who_waits_for_a_person_waits_although_it_was_ended() {
         let asks = r#"{"status":"needs-human","summary":"s","humanNeeded":"which key?"}"#;
         check(
-            said(Verdict::Nothing, asks, None),
+            said(ProgramVerdict::Nothing, asks, None),
             143,
             Outcome::NeedsHuman,
             None,
@@ -334,7 +344,10 @@ mod tests {
     #[test]
     fn what_stood_in_the_way_decides() {
         let came_to = |trouble| {
-            let report = came_to(said(Verdict::Failed, "", Some(trouble)), &exited(1));
+            let report = came_to(
+                said(ProgramVerdict::Failed, "", Some(trouble)),
+                &ended_with_code(1),
+            );
             (report.outcome, report.cannot_start, report.category)
         };
         let parked = (Outcome::Interrupted, false, None);
@@ -344,18 +357,18 @@ mod tests {
         assert_eq!(came_to(Trouble::Auth), stopped);
         assert_eq!(came_to(Trouble::Setup), stopped);
         let failed = |category| (Outcome::Failed, false, Some(category));
-        assert_eq!(came_to(Trouble::Network), failed(Category::Network));
-        assert_eq!(came_to(Trouble::Refusal), failed(Category::Logic));
+        assert_eq!(came_to(Trouble::Network), failed(FailureCategory::Network));
+        assert_eq!(came_to(Trouble::Refusal), failed(FailureCategory::Logic));
     }
 
     #[test]
     fn a_signal_of_somebody_else_is_no_failure_and_a_kill_is() {
         let by = |signal| {
-            let ended = Ended {
+            let ended = ProgramEnd {
                 signal: Some(signal),
-                ..Ended::default()
+                ..ProgramEnd::default()
             };
-            came_to(said(Verdict::Nothing, "", None), &ended)
+            came_to(said(ProgramVerdict::Nothing, "", None), &ended)
         };
         assert_eq!(by(15).outcome, Outcome::Interrupted);
         assert_eq!(by(2).trouble, Some(Trouble::Signal));
@@ -367,7 +380,7 @@ mod tests {
                 .is_some_and(|error| error.contains("out of memory"))
         );
         check(
-            said(Verdict::Nothing, "", None),
+            said(ProgramVerdict::Nothing, "", None),
             143,
             Outcome::Interrupted,
             Some(Trouble::Signal),
@@ -377,16 +390,16 @@ mod tests {
     #[test]
     fn why_piton_stopped_it_goes_before_what_it_said_unless_the_service_is_why() {
         let late = |trouble| {
-            let ended = Ended {
+            let ended = ProgramEnd {
                 signal: Some(15),
-                stopped: Some(Stopped {
+                stopped: Some(AgentStopReason {
                     why: "it printed nothing for 5m".to_owned(),
                     asked: false,
                     late: true,
                 }),
-                ..Ended::default()
+                ..ProgramEnd::default()
             };
-            came_to(said(Verdict::Nothing, "", trouble), &ended)
+            came_to(said(ProgramVerdict::Nothing, "", trouble), &ended)
         };
         let silent = late(None);
         assert_eq!(

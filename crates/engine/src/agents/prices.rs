@@ -8,12 +8,12 @@ use std::collections::BTreeMap;
 
 use piton_core::attempt::Usage;
 
-use super::Said;
+use super::AgentResult;
 use crate::config::{Price, PricesTable};
 
 /// How a program counts tokens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counting {
+pub struct TokenCounting {
     /// Tokens of reasoning are not counted as output, though they cost as much.
     pub reasoning_is_apart: bool,
 }
@@ -86,7 +86,7 @@ impl Prices {
 
     /// Reckons what was used, where the program says no dollars and the model is
     /// known: by itself, or `asked` for where the program does not name it.
-    pub fn fill(&self, said: &mut Said, asked: Option<&str>) {
+    pub fn fill_estimates(&self, said: &mut AgentResult, asked: Option<&str>) {
         let counting = said.counting;
         if said.models.is_empty()
             && let Some(model) = asked
@@ -95,14 +95,14 @@ impl Prices {
             said.models.insert(model.to_owned(), said.usage.clone());
         }
         for (model, usage) in &mut said.models {
-            self.estimate(usage, model, counting);
+            self.estimate_usage(usage, model, counting);
         }
         if said.usage.cost_usd.is_some() || said.models.is_empty() {
             return;
         }
         // A sum of a part would look like the whole.
         let parts = said.models.values();
-        let Some(sum) = parts.map(Usage::dollars).sum::<Option<f64>>() else {
+        let Some(sum) = parts.map(Usage::total_dollars).sum::<Option<f64>>() else {
             return;
         };
         said.usage.estimate_usd = Some(sum);
@@ -114,13 +114,15 @@ impl Prices {
         said.usage.prices = dates.min();
     }
 
-    fn estimate(&self, usage: &mut Usage, model: &str, counting: Counting) {
+    fn estimate_usage(&self, usage: &mut Usage, model: &str, counting: TokenCounting) {
         if usage.cost_usd.is_some() {
             return;
         }
-        let (Some((price, date)), Some(input), Some(output)) =
-            (self.of(model), usage.input_tokens, usage.output_tokens)
-        else {
+        let (Some((price, date)), Some(input), Some(output)) = (
+            self.price_of_model(model),
+            usage.input_tokens,
+            usage.output_tokens,
+        ) else {
             return;
         };
         let read = usage.cache_read_tokens.unwrap_or(0);
@@ -130,16 +132,16 @@ impl Prices {
         } else {
             0
         };
-        let dollars = cost(input, price.input)
-            + cost(output.saturating_add(reasoning), price.output)
-            + cost(read, price.cache_read.unwrap_or(price.input))
-            + cost(written, price.cache_write.unwrap_or(price.input));
+        let dollars = token_cost(input, price.input)
+            + token_cost(output.saturating_add(reasoning), price.output)
+            + token_cost(read, price.cache_read.unwrap_or(price.input))
+            + token_cost(written, price.cache_write.unwrap_or(price.input));
         usage.estimate_usd = Some(dollars);
         usage.prices = Some(date.clone());
     }
 
     /// The price of a model: `gpt-5-2025-08-07` is a `gpt-5`, `gpt-5-mini` none.
-    fn of(&self, model: &str) -> Option<&(Price, String)> {
+    fn price_of_model(&self, model: &str) -> Option<&(Price, String)> {
         self.models.get(model).or_else(|| {
             let dated = |known: &str| {
                 let rest = model.strip_prefix(known)?.strip_prefix('-')?;
@@ -156,7 +158,7 @@ impl Prices {
     clippy::cast_precision_loss,
     reason = "beyond 2^53 tokens an estimate need not be right to the token"
 )]
-fn cost(tokens: u64, per_million: f64) -> f64 {
+fn token_cost(tokens: u64, per_million: f64) -> f64 {
     tokens as f64 * per_million / 1_000_000.0
 }
 
@@ -174,19 +176,19 @@ mod tests {
         }
     }
 
-    fn filled(mut said: Said, asked: Option<&str>) -> Usage {
+    fn filled(mut said: AgentResult, asked: Option<&str>) -> Usage {
         let table: PricesTable =
             toml::from_str("date = \"2026-11-01\"\n[models.mine]\ninput = 1\noutput = 2\n")
                 .expect("a table");
-        Prices::new(&table).fill(&mut said, asked);
+        Prices::new(&table).fill_estimates(&mut said, asked);
         said.usage
     }
 
     #[test]
     fn an_estimate_is_made_as_the_program_counts_and_dated() {
-        let codex = Said {
+        let codex = AgentResult {
             usage: used(1_000_000, 1_000_000),
-            ..Said::default()
+            ..AgentResult::default()
         };
         let usage = filled(codex.clone(), Some("gpt-5-2025-08-07"));
         assert_eq!(usage.estimate_usd, Some(1.25 + 10.0 + 0.0625));
@@ -194,44 +196,44 @@ mod tests {
         let usage = filled(codex, Some("mine"));
         assert_eq!(usage.estimate_usd, Some(1.0 + 2.0 + 0.5));
         assert_eq!(usage.prices.as_deref(), Some("2026-11-01"));
-        let gemini = Said {
+        let gemini = AgentResult {
             models: [("mine".to_owned(), used(1_000_000, 1_000_000))].into(),
             usage: used(1_000_000, 1_000_000),
-            counting: Counting {
+            counting: TokenCounting {
                 reasoning_is_apart: true,
             },
-            ..Said::default()
+            ..AgentResult::default()
         };
         assert_eq!(filled(gemini, None).estimate_usd, Some(1.0 + 2.2 + 0.5));
     }
 
     #[test]
     fn what_is_said_or_not_known_is_not_reckoned() {
-        let said = Said {
+        let said = AgentResult {
             usage: Usage {
                 cost_usd: Some(0.0),
                 ..used(1, 1)
             },
-            ..Said::default()
+            ..AgentResult::default()
         };
         assert_eq!(filled(said, Some("gpt-5")).estimate_usd, None);
-        let unknown = Said {
+        let unknown = AgentResult {
             usage: used(1, 1),
-            ..Said::default()
+            ..AgentResult::default()
         };
         assert_eq!(
             filled(unknown.clone(), Some("gpt-5-giant")).estimate_usd,
             None
         );
         assert_eq!(filled(unknown, None).estimate_usd, None);
-        let half = Said {
+        let half = AgentResult {
             usage: used(2, 2),
             models: [
                 ("mine".to_owned(), used(1, 1)),
                 ("other".to_owned(), used(1, 1)),
             ]
             .into(),
-            ..Said::default()
+            ..AgentResult::default()
         };
         assert_eq!(filled(half, None).estimate_usd, None);
     }

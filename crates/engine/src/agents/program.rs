@@ -7,14 +7,14 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Component, Path, PathBuf};
 
-use super::{Agent, Launch, Order};
+use super::{Agent, LaunchCommand, LaunchOptions};
 use crate::failure::Failure;
-use crate::process::Program;
+use crate::process::ProcessProgram;
 use crate::shell;
 
 /// Where a program is looked for.
 #[derive(Clone, Copy, Debug)]
-pub struct Whereabouts<'w> {
+pub struct ProgramSearch<'w> {
     /// The folder that it is started in.
     pub folder: &'w Path,
     /// The `PATH` that it is looked for on; none where the system's own holds.
@@ -28,20 +28,20 @@ pub struct Whereabouts<'w> {
 /// When it is not there, may not be executed, or cannot be started for `order`.
 pub fn check_program(
     agent: &dyn Agent,
-    order: &Order<'_>,
-    at: Whereabouts<'_>,
+    order: &LaunchOptions<'_>,
+    at: ProgramSearch<'_>,
 ) -> Result<(), Failure> {
-    let launch = agent.launch(order)?;
+    let launch = agent.launch_command(order)?;
     let own_path = launch.env.iter().rfind(|(name, _)| name == "PATH");
-    let at = Whereabouts {
+    let at = ProgramSearch {
         path: own_path.map(|(_, path)| path.as_str()).or(at.path),
         ..at
     };
-    let program = program_of(agent, &launch);
-    match program.and_then(|program| why_missing(&program, at)) {
+    let program = program_of_launch(agent, &launch);
+    match program.and_then(|program| missing_program_reason(&program, at)) {
         Some(why) => Err(
             Failure::new("agent.cannot_start", format!("the agent cannot be started: {why}"))
-                .hint("name a program that is there: `--agent claude`, `codex`, `gemini`, or a command that reads a prompt; nothing was started"),
+                .with_hint("name a program that is there: `--agent claude`, `codex`, `gemini`, or a command that reads a prompt; nothing was started"),
         ),
         None => Ok(()),
     }
@@ -49,11 +49,11 @@ pub fn check_program(
 
 /// What is known of a start before it is one.
 #[must_use]
-pub fn start_order(model: Option<&str>) -> Order<'_> {
-    Order {
+pub fn preflight_options(model: Option<&str>) -> LaunchOptions<'_> {
+    LaunchOptions {
         model,
         is_root: rustix::process::geteuid().is_root(),
-        ..Order::default()
+        ..LaunchOptions::default()
     }
 }
 
@@ -63,8 +63,11 @@ pub fn start_order(model: Option<&str>) -> Order<'_> {
 /// # Errors
 ///
 /// When the agent cannot be started for `order`.
-pub fn program_below(agent: &dyn Agent, order: &Order<'_>) -> Result<Option<String>, Failure> {
-    let program = program_of(agent, &agent.launch(order)?);
+pub fn relative_program(
+    agent: &dyn Agent,
+    order: &LaunchOptions<'_>,
+) -> Result<Option<String>, Failure> {
+    let program = program_of_launch(agent, &agent.launch_command(order)?);
     let is_below = |path: &Path| {
         path.components()
             .all(|part| matches!(part, Component::CurDir | Component::Normal(_)))
@@ -72,49 +75,49 @@ pub fn program_below(agent: &dyn Agent, order: &Order<'_>) -> Result<Option<Stri
     Ok(program.filter(|program| program.contains('/') && is_below(Path::new(program))))
 }
 
-fn program_of(agent: &dyn Agent, launch: &Launch) -> Option<String> {
+fn program_of_launch(agent: &dyn Agent, launch: &LaunchCommand) -> Option<String> {
     match &launch.program {
-        Program::Shell(command) => shell::plain_program(command).map(str::to_owned),
-        Program::Args { program, .. } => agent
-            .program()
+        ProcessProgram::Shell(command) => shell::plain_program(command).map(str::to_owned),
+        ProcessProgram::Args { program, .. } => agent
+            .wrapped_program()
             .or_else(|| Some(program.to_str()?.to_owned())),
     }
 }
 
 /// Why a program cannot be started; none where it can, as far as can be seen.
-fn why_missing(program: &str, at: Whereabouts<'_>) -> Option<String> {
+fn missing_program_reason(program: &str, at: ProgramSearch<'_>) -> Option<String> {
     if program.contains('/') {
         let folder = at.folder.display();
-        return match Look::at(&at.folder.join(program)) {
-            Look::Executable => None,
-            Look::Missing => Some(format!("`{program}` is not found in {folder}")),
-            Look::Other(why) => Some(format!("`{program}` in {folder}: {why}")),
+        return match ProgramFile::inspect(&at.folder.join(program)) {
+            ProgramFile::Executable => None,
+            ProgramFile::Missing => Some(format!("`{program}` is not found in {folder}")),
+            ProgramFile::Other(why) => Some(format!("`{program}` in {folder}: {why}")),
         };
     }
     let folders: Vec<PathBuf> = std::env::split_paths(at.path?).collect();
     let looks = folders
         .iter()
-        .map(|folder| Look::at(&at.folder.join(folder).join(program)));
+        .map(|folder| ProgramFile::inspect(&at.folder.join(folder).join(program)));
     let mut why = format!("`{program}` is not found on the PATH");
     for look in looks {
         match look {
-            Look::Executable => return None,
-            Look::Missing => {}
-            Look::Other(reason) => why = format!("`{program}` on the PATH: {reason}"),
+            ProgramFile::Executable => return None,
+            ProgramFile::Missing => {}
+            ProgramFile::Other(reason) => why = format!("`{program}` on the PATH: {reason}"),
         }
     }
     Some(why)
 }
 
 /// What a path leads to.
-enum Look {
+enum ProgramFile {
     Executable,
     Missing,
     Other(&'static str),
 }
 
-impl Look {
-    fn at(path: &Path) -> Self {
+impl ProgramFile {
+    fn inspect(path: &Path) -> Self {
         match fs::metadata(path) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Self::Missing,
             // A folder that cannot be looked into is the kernel's to judge.
@@ -143,11 +146,11 @@ mod tests {
         };
         write("there", 0o755);
         write("plain", 0o644);
-        let at = Whereabouts {
+        let at = ProgramSearch {
             folder: folder.path(),
             path: folder.path().to_str(),
         };
-        let found = check_program(&Shell::new(command), &Order::default(), at).err();
+        let found = check_program(&Shell::new(command), &LaunchOptions::default(), at).err();
         let said = found.map(|failure| failure.message);
         match (said, missing) {
             (None, None) => {}

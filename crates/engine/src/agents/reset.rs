@@ -39,20 +39,24 @@ const MONTHS: &[&str] = &[
 
 /// When the service serves again, by what `text` says at `now`; None where it
 /// does not say. A time without a zone is one of `zone`.
-pub(super) fn time(text: &str, now: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
+pub(super) fn find_reset_time(text: &str, now: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
     let text = text.to_ascii_lowercase();
     let after_mark = MARKS.iter().find_map(|mark| {
         text.match_indices(mark).find_map(|(at, _)| {
-            let rest = after_between(&text[at + mark.len()..]);
+            let rest = skip_filler_words(&text[at + mark.len()..]);
             // `retry-after: 30`; after any other word that is no time.
-            let bare = || mark.starts_with("retry").then(|| seconds(rest)).flatten();
-            moment(rest, now, zone).or_else(|| now.checked_add(bare()?).ok())
+            let bare = || {
+                mark.starts_with("retry")
+                    .then(|| parse_seconds(rest))
+                    .flatten()
+            };
+            parse_moment(rest, now, zone).or_else(|| now.checked_add(bare()?).ok())
         })
     });
     // `usage limit reached|1763683200`: how Claude Code said it for long.
     let after_bar = || {
         text.match_indices('|')
-            .find_map(|(at, _)| epoch(&text[at + 1..]))
+            .find_map(|(at, _)| parse_epoch(&text[at + 1..]))
     };
     let is_sane = |time: &Timestamp| {
         let away = time.duration_since(now);
@@ -62,7 +66,7 @@ pub(super) fn time(text: &str, now: Timestamp, zone: &TimeZone) -> Option<Timest
 }
 
 /// Seconds since 1970, as services give them.
-pub(super) fn of_epoch(seconds: i64) -> Option<Timestamp> {
+pub(super) fn timestamp_from_epoch(seconds: i64) -> Option<Timestamp> {
     // From 2001 to 2286: ten digits; thirteen are milliseconds.
     match seconds {
         1_000_000_000..=9_999_999_999 => Timestamp::from_second(seconds).ok(),
@@ -72,14 +76,14 @@ pub(super) fn of_epoch(seconds: i64) -> Option<Timestamp> {
 }
 
 /// The time that a text begins with.
-fn moment(text: &str, now: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
-    stamp(text)
-        .or_else(|| epoch(text))
-        .or_else(|| now.checked_add(span(text)?).ok())
-        .or_else(|| clock(text, now, zone))
+fn parse_moment(text: &str, now: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
+    parse_timestamp(text)
+        .or_else(|| parse_epoch(text))
+        .or_else(|| now.checked_add(parse_span(text)?).ok())
+        .or_else(|| parse_clock_time(text, now, zone))
 }
 
-fn after_between(mut text: &str) -> &str {
+fn skip_filler_words(mut text: &str) -> &str {
     loop {
         text = text.trim_start_matches([' ', ':', '=', '"', '\\', '~', '\'', '(', '·']);
         let word = text
@@ -94,7 +98,7 @@ fn after_between(mut text: &str) -> &str {
 }
 
 /// `2026-11-22T16:39:00Z`.
-fn stamp(text: &str) -> Option<Timestamp> {
+fn parse_timestamp(text: &str) -> Option<Timestamp> {
     let end = text
         .find(|c: char| !(c.is_ascii_digit() || "t:.-+z".contains(c)))
         .unwrap_or(text.len());
@@ -102,13 +106,13 @@ fn stamp(text: &str) -> Option<Timestamp> {
     (text.len() >= 20).then(|| text.parse().ok()).flatten()
 }
 
-fn epoch(text: &str) -> Option<Timestamp> {
-    let (digits, _) = number(text)?;
-    of_epoch(digits.parse().ok()?)
+fn parse_epoch(text: &str) -> Option<Timestamp> {
+    let (digits, _) = split_digits(text)?;
+    timestamp_from_epoch(digits.parse().ok()?)
 }
 
 /// The digits at the beginning, and what follows.
-fn number(text: &str) -> Option<(&str, &str)> {
+fn split_digits(text: &str) -> Option<(&str, &str)> {
     let end = text
         .find(|c: char| !c.is_ascii_digit())
         .unwrap_or(text.len());
@@ -116,15 +120,15 @@ fn number(text: &str) -> Option<(&str, &str)> {
 }
 
 /// `30`: seconds, where it stands alone.
-fn seconds(text: &str) -> Option<SignedDuration> {
-    let (digits, rest) = number(text)?;
+fn parse_seconds(text: &str) -> Option<SignedDuration> {
+    let (digits, rest) = split_digits(text)?;
     let is_alone = rest.is_empty() || rest.starts_with(['"', ',', '}', ')', '\n']);
     let seconds = is_alone.then(|| digits.parse().ok()).flatten()?;
     Some(SignedDuration::from_secs(seconds))
 }
 
 /// `3 days 2 hours`, `18h12m3s`, `1.5s`.
-fn span(text: &str) -> Option<SignedDuration> {
+fn parse_span(text: &str) -> Option<SignedDuration> {
     let mut rest = text;
     let mut sum = Duration::ZERO;
     let mut units = 0;
@@ -165,12 +169,12 @@ fn unit_s(word: &str) -> Option<f64> {
 }
 
 /// `3pm`, `4:39pm (UTC)`, `nov 25, 3pm`, `feb 3rd, 2026 9:15 am`.
-fn clock(text: &str, now: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
-    let (date, rest) = match date(text, now, zone) {
-        Some((date, rest)) => (Some(date), after_between(rest)),
+fn parse_clock_time(text: &str, now: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
+    let (date, rest) = match parse_date(text, now, zone) {
+        Some((date, rest)) => (Some(date), skip_filler_words(rest)),
         None => (None, text),
     };
-    let (time, rest) = of_day(rest)?;
+    let (time, rest) = parse_time_of_day(rest)?;
     let named = rest.trim_start().trim_start_matches('(');
     let zone = if named.starts_with("utc") || named.starts_with("gmt") {
         TimeZone::UTC
@@ -197,21 +201,21 @@ fn clock(text: &str, now: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
     Some(first)
 }
 
-fn date<'t>(text: &'t str, now: Timestamp, zone: &TimeZone) -> Option<(Date, &'t str)> {
+fn parse_date<'t>(text: &'t str, now: Timestamp, zone: &TimeZone) -> Option<(Date, &'t str)> {
     let word_end = text.find(|c: char| !c.is_ascii_alphabetic())?;
     let word = &text[..word_end];
     let month = MONTHS
         .iter()
         .position(|month| word.len() >= 3 && word.starts_with(month))?;
     let month = i8::try_from(month + 1).ok()?;
-    let (day, rest) = number(text[word_end..].trim_start())?;
+    let (day, rest) = split_digits(text[word_end..].trim_start())?;
     let day: i8 = day.parse().ok()?;
     let rest = ["st", "nd", "rd", "th"]
         .iter()
         .find_map(|end| rest.strip_prefix(end))
         .unwrap_or(rest)
         .trim_start_matches([',', ' ']);
-    if let Some((year, after)) = number(rest)
+    if let Some((year, after)) = split_digits(rest)
         && year.len() == 4
     {
         let date = Date::new(year.parse().ok()?, month, day).ok()?;
@@ -230,10 +234,10 @@ fn date<'t>(text: &'t str, now: Timestamp, zone: &TimeZone) -> Option<(Date, &'t
 }
 
 /// The time of a day, and what follows.
-fn of_day(text: &str) -> Option<(Time, &str)> {
-    let (hour, rest) = number(text)?;
+fn parse_time_of_day(text: &str) -> Option<(Time, &str)> {
+    let (hour, rest) = split_digits(text)?;
     let (minute, rest) = match rest.strip_prefix(':') {
-        Some(rest) => number(rest)?,
+        Some(rest) => split_digits(rest)?,
         None => ("0", rest),
     };
     let (hour, minute): (i8, i8) = (hour.parse().ok()?, minute.parse().ok()?);
@@ -261,7 +265,7 @@ mod tests {
     fn check(text: &str, expect: Option<&str>) {
         let now = NOW.parse().expect("a time");
         let zone = TimeZone::fixed(jiff::tz::offset(1));
-        let found = time(text, now, &zone).map(|time| time.to_string());
+        let found = find_reset_time(text, now, &zone).map(|time| time.to_string());
         assert_eq!(found.as_deref(), expect, "{text}");
     }
 

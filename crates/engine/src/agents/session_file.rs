@@ -20,7 +20,7 @@ use jiff::Timestamp;
 use piton_core::attempt::{Conversation, Usage};
 use serde_json::Value;
 
-use super::lines::{Line, Lines};
+use super::lines::{BoundedLine, LineSplitter};
 
 /// Longest line that is read, in bytes.
 const LINE_BYTES_MAX: usize = 16 << 20;
@@ -38,20 +38,20 @@ const ENTRIES_MAX: usize = 20_000;
 /// Where a program keeps its session files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionFiles {
-    form: Form,
+    form: SessionFileFormat,
     folder: PathBuf,
 }
 
 /// Whose session files they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Form {
+enum SessionFileFormat {
     Claude,
     Codex,
 }
 
 /// The part of a conversation that one attempt is.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Part {
+pub struct SessionScope {
     /// When the attempt started, where it goes on in a conversation.
     pub since: Option<Timestamp>,
     /// What the conversation had used before, where that is known.
@@ -70,43 +70,43 @@ pub struct RecordedUsage {
 }
 
 /// Sums up lines of session files.
-trait Counter: std::fmt::Debug {
+trait UsageCounter: std::fmt::Debug {
     /// Whether a line may say something of usage; the others are not parsed.
-    fn is_of_interest(&self, line: &str) -> bool;
+    fn is_relevant(&self, line: &str) -> bool;
     /// Counts a line.
-    fn count(&mut self, line: &Value);
+    fn count_line(&mut self, line: &Value);
     /// What all lines say until now.
-    fn recorded(&self) -> RecordedUsage;
+    fn recorded_usage(&self) -> RecordedUsage;
 }
 
 impl SessionFiles {
     /// Those of Claude Code, for a program with these variables.
     #[must_use]
     pub fn of_claude<'e>(variable: impl Fn(&str) -> Option<&'e str>) -> Option<Self> {
-        let folder = home(&variable, "CLAUDE_CONFIG_DIR", ".claude")?.join("projects");
-        let form = Form::Claude;
+        let folder = program_folder(&variable, "CLAUDE_CONFIG_DIR", ".claude")?.join("projects");
+        let form = SessionFileFormat::Claude;
         Some(Self { form, folder })
     }
 
     /// Those of Codex, for a program with these variables.
     #[must_use]
     pub fn of_codex<'e>(variable: impl Fn(&str) -> Option<&'e str>) -> Option<Self> {
-        let folder = home(&variable, "CODEX_HOME", ".codex")?.join("sessions");
-        let form = Form::Codex;
+        let folder = program_folder(&variable, "CODEX_HOME", ".codex")?.join("sessions");
+        let form = SessionFileFormat::Codex;
         Some(Self { form, folder })
     }
 
     /// Reads those of a conversation, for the attempt that is this part of it.
     /// None for an id that no program gives.
     #[must_use]
-    pub fn open(&self, conversation: &str, part: &Part) -> Option<SessionReader> {
-        let is_name = Conversation::is_plain(conversation) && !conversation.starts_with('.');
+    pub fn open(&self, conversation: &str, part: &SessionScope) -> Option<SessionReader> {
+        let is_name = Conversation::is_valid_id(conversation) && !conversation.starts_with('.');
         is_name.then(|| SessionReader {
             files: self.clone(),
             conversation: conversation.to_owned(),
             counter: match self.form {
-                Form::Claude => Box::new(claude::Messages::new(part)),
-                Form::Codex => Box::new(codex::Thread::new(part)),
+                SessionFileFormat::Claude => Box::new(claude::MessageCounter::new(part)),
+                SessionFileFormat::Codex => Box::new(codex::ThreadCounter::new(part)),
             },
             tails: Vec::new(),
             known: HashSet::new(),
@@ -116,7 +116,7 @@ impl SessionFiles {
 }
 
 /// The folder of a program: as its variable says, else in the home of its user.
-fn home<'e>(
+fn program_folder<'e>(
     variable: &impl Fn(&str) -> Option<&'e str>,
     name: &str,
     default: &str,
@@ -131,8 +131,8 @@ fn home<'e>(
 pub struct SessionReader {
     files: SessionFiles,
     conversation: String,
-    counter: Box<dyn Counter>,
-    tails: Vec<Tail>,
+    counter: Box<dyn UsageCounter>,
+    tails: Vec<FileTail>,
     known: HashSet<PathBuf>,
     /// How many bytes were read in all.
     read: u64,
@@ -140,17 +140,17 @@ pub struct SessionReader {
 
 /// A file, and how far it was read.
 #[derive(Debug)]
-struct Tail {
+struct FileTail {
     path: PathBuf,
     offset: u64,
-    lines: Lines,
+    lines: LineSplitter,
 }
 
 impl SessionReader {
     /// What the files say now, or a part of it where much was added.
-    pub fn look(&mut self) -> RecordedUsage {
+    pub fn poll_usage(&mut self) -> RecordedUsage {
         self.read_added(LOOK_BYTES_MAX);
-        self.counter.recorded()
+        self.counter.recorded_usage()
     }
 
     /// What the files say in the end, when nobody writes to them any more.
@@ -159,17 +159,18 @@ impl SessionReader {
         self.read_added(READ_BYTES_MAX);
         let counter = &mut self.counter;
         for tail in &mut self.tails {
-            tail.lines.finish(|line| count(counter.as_mut(), &line));
+            tail.lines
+                .finish(|line| count_text_line(counter.as_mut(), &line));
         }
-        self.counter.recorded()
+        self.counter.recorded_usage()
     }
 
     fn read_added(&mut self, bytes_max: u64) {
-        for path in self.files.find(&self.conversation) {
+        for path in self.files.find_files(&self.conversation) {
             if self.tails.len() < FILES_MAX && self.known.insert(path.clone()) {
-                let lines = Lines::bounded(LINE_BYTES_MAX);
+                let lines = LineSplitter::with_max_bytes(LINE_BYTES_MAX);
                 let offset = 0;
-                self.tails.push(Tail {
+                self.tails.push(FileTail {
                     path,
                     offset,
                     lines,
@@ -185,10 +186,10 @@ impl SessionReader {
     }
 }
 
-impl Tail {
+impl FileTail {
     /// Reads what was added, at most so much; how much it was.
-    fn read(&mut self, bytes_max: u64, counter: &mut dyn Counter) -> u64 {
-        let Some(mut file) = open_at(&self.path, self.offset) else {
+    fn read(&mut self, bytes_max: u64, counter: &mut dyn UsageCounter) -> u64 {
+        let Some(mut file) = open_at_offset(&self.path, self.offset) else {
             return 0;
         };
         let mut chunk = vec![0; CHUNK_BYTES];
@@ -202,7 +203,8 @@ impl Tail {
             if got == 0 {
                 break;
             }
-            self.lines.push(&chunk[..got], |line| count(counter, &line));
+            self.lines
+                .push(&chunk[..got], |line| count_text_line(counter, &line));
             read += got as u64;
         }
         self.offset += read;
@@ -211,7 +213,7 @@ impl Tail {
 }
 
 /// A plain file from this place on; none where there is nothing more.
-fn open_at(path: &Path, offset: u64) -> Option<File> {
+fn open_at_offset(path: &Path, offset: u64) -> Option<File> {
     // Anything else than a file might never end.
     let known = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
     if known.len() <= offset {
@@ -222,44 +224,50 @@ fn open_at(path: &Path, offset: u64) -> Option<File> {
     Some(file)
 }
 
-fn count(counter: &mut dyn Counter, line: &Line<'_>) {
-    let Line::Text(text) = line else { return };
-    if counter.is_of_interest(text)
+fn count_text_line(counter: &mut dyn UsageCounter, line: &BoundedLine<'_>) {
+    let BoundedLine::Text(text) = line else {
+        return;
+    };
+    if counter.is_relevant(text)
         && let Ok(value) = serde_json::from_str(text)
     {
-        counter.count(&value);
+        counter.count_line(&value);
     }
 }
 
 impl SessionFiles {
     /// The files of a conversation that are there now.
-    fn find(&self, conversation: &str) -> Vec<PathBuf> {
+    fn find_files(&self, conversation: &str) -> Vec<PathBuf> {
         match self.form {
-            Form::Claude => self.find_claude(conversation),
-            Form::Codex => self.find_codex(conversation).into_iter().collect(),
+            SessionFileFormat::Claude => self.find_claude_files(conversation),
+            SessionFileFormat::Codex => self.find_codex_file(conversation).into_iter().collect(),
         }
     }
 
     /// That of the agent, and those of the agents that it lets work.
-    fn find_claude(&self, conversation: &str) -> Vec<PathBuf> {
+    fn find_claude_files(&self, conversation: &str) -> Vec<PathBuf> {
         let name = format!("{conversation}.jsonl");
         let mut found = Vec::new();
-        for project in entries(&self.folder) {
+        for project in list_folder(&self.folder) {
             let own = project.join(&name);
             if own.is_file() {
                 found.push(own);
             }
-            let below = entries(&project.join(conversation).join("subagents"));
-            found.extend(below.into_iter().filter(|path| has_end(path, ".jsonl")));
+            let below = list_folder(&project.join(conversation).join("subagents"));
+            found.extend(
+                below
+                    .into_iter()
+                    .filter(|path| has_name_suffix(path, ".jsonl")),
+            );
         }
         found
     }
 
     /// The newest one: a thread that goes on is written where it began.
-    fn find_codex(&self, conversation: &str) -> Option<PathBuf> {
+    fn find_codex_file(&self, conversation: &str) -> Option<PathBuf> {
         let end = format!("-{conversation}.jsonl");
         let newest_first = |folder: &Path| {
-            let mut folders = entries(folder);
+            let mut folders = list_folder(folder);
             folders.sort_unstable_by(|a, b| b.cmp(a));
             folders
         };
@@ -267,14 +275,14 @@ impl SessionFiles {
         let months = years.flat_map(|year| newest_first(&year));
         let mut days = months.flat_map(|month| newest_first(&month));
         days.find_map(|day| {
-            let mut files = entries(&day).into_iter();
-            files.find(|path| has_end(path, &end))
+            let mut files = list_folder(&day).into_iter();
+            files.find(|path| has_name_suffix(path, &end))
         })
     }
 }
 
 /// What is in a folder; nothing where it cannot be read.
-fn entries(folder: &Path) -> Vec<PathBuf> {
+fn list_folder(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     entries
         .take(ENTRIES_MAX)
@@ -282,12 +290,12 @@ fn entries(folder: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-fn has_end(path: &Path, end: &str) -> bool {
+fn has_name_suffix(path: &Path, end: &str) -> bool {
     let name = path.file_name().and_then(|name| name.to_str());
     name.is_some_and(|name| name.ends_with(end))
 }
 
 /// When a line was written, where it says so.
-fn written_at(line: &Value) -> Option<Timestamp> {
+fn line_time(line: &Value) -> Option<Timestamp> {
     line["timestamp"].as_str()?.parse().ok()
 }

@@ -2,9 +2,9 @@
 
 use piton_core::attempt::Usage;
 
-use super::{Agent, Launch, Order, Reader};
+use super::{Agent, AgentOutputReader, LaunchCommand, LaunchOptions};
 use crate::failure::Failure;
-use crate::process::Program;
+use crate::process::ProcessProgram;
 
 /// A line for `sh -c`.
 #[derive(Clone, Debug)]
@@ -23,14 +23,14 @@ impl Shell {
 }
 
 impl Agent for Shell {
-    fn launch(&self, _order: &Order<'_>) -> Result<Launch, Failure> {
-        Ok(Launch {
-            program: Program::Shell(self.command.clone()),
+    fn launch_command(&self, _order: &LaunchOptions<'_>) -> Result<LaunchCommand, Failure> {
+        Ok(LaunchCommand {
+            program: ProcessProgram::Shell(self.command.clone()),
             env: Vec::new(),
         })
     }
 
-    fn reader(&self, _before: Option<&Usage>) -> Option<Box<dyn Reader>> {
+    fn output_reader(&self, _before: Option<&Usage>) -> Option<Box<dyn AgentOutputReader>> {
         None
     }
 }

@@ -3,7 +3,7 @@
 //! One table for all programs: they pass on the words of a few services, and a
 //! word of one means the same from another.
 
-use piton_core::classify::{Category, classify};
+use piton_core::classify::{FailureCategory, classify_failure};
 use piton_core::trouble::Trouble;
 
 /// Words that tell a trouble, in the order in which they are tried. Lower case.
@@ -142,7 +142,7 @@ const SIGNS: &[(Trouble, &[&str])] = &[
 const BEFORE_STATUS: &[&str] = &["status", "code", "api error", "rejected", "http", "error"];
 
 /// Whether a sign stands in a text; `…` in it stands for anything.
-fn stands_in(text: &str, sign: &str) -> bool {
+fn has_sign(text: &str, sign: &str) -> bool {
     let mut rest = text;
     sign.split('…').all(|part| {
         let found = rest.split_once(part);
@@ -152,23 +152,23 @@ fn stands_in(text: &str, sign: &str) -> bool {
 }
 
 /// What the words of an error tell; None where they tell nothing.
-pub(super) fn trouble_of(text: &str) -> Option<Trouble> {
+pub(super) fn trouble_of_text(text: &str) -> Option<Trouble> {
     let text = text.to_lowercase();
     let by_words = SIGNS
         .iter()
-        .find(|(_, signs)| signs.iter().any(|sign| stands_in(&text, sign)))
+        .find(|(_, signs)| signs.iter().any(|sign| has_sign(&text, sign)))
         .map(|(trouble, _)| *trouble);
     by_words
-        .or_else(|| statuses(&text).find_map(of_status))
-        .or_else(|| match classify(None, &text) {
-            Category::Network | Category::Timeout => Some(Trouble::Network),
-            Category::RateLimit => Some(Trouble::RateLimit),
-            Category::Validation | Category::Logic => None,
+        .or_else(|| http_statuses(&text).find_map(trouble_of_http_status))
+        .or_else(|| match classify_failure(None, &text) {
+            FailureCategory::Network | FailureCategory::Timeout => Some(Trouble::Network),
+            FailureCategory::RateLimit => Some(Trouble::RateLimit),
+            FailureCategory::Validation | FailureCategory::Logic => None,
         })
 }
 
 /// What a status of HTTP tells.
-pub(super) fn of_status(status: u64) -> Option<Trouble> {
+pub(super) fn trouble_of_http_status(status: u64) -> Option<Trouble> {
     match status {
         401 | 403 => Some(Trouble::Auth),
         429 => Some(Trouble::RateLimit),
@@ -178,7 +178,7 @@ pub(super) fn of_status(status: u64) -> Option<Trouble> {
 }
 
 /// The statuses that a text names: `status 401`, `API Error: 500`, `"code":429`.
-fn statuses(lower: &str) -> impl Iterator<Item = u64> {
+fn http_statuses(lower: &str) -> impl Iterator<Item = u64> {
     let digits = |c: char| c.is_ascii_digit();
     lower
         .match_indices(digits)
@@ -193,7 +193,7 @@ fn statuses(lower: &str) -> impl Iterator<Item = u64> {
 }
 
 /// The complaint that tells most, of those that a program left.
-pub(super) fn complaint(notes: &str) -> Option<&str> {
+pub(super) fn find_complaint(notes: &str) -> Option<&str> {
     let lines = || {
         notes
             .lines()
@@ -204,7 +204,7 @@ pub(super) fn complaint(notes: &str) -> Option<&str> {
     };
     lines()
         .rev()
-        .find(|line| trouble_of(line).is_some())
+        .find(|line| trouble_of_text(line).is_some())
         .or_else(|| {
             lines()
                 .rev()
@@ -216,7 +216,7 @@ pub(super) fn complaint(notes: &str) -> Option<&str> {
 /// The error, with what to do where the person at the keyboard must do it.
 ///
 /// `program` is its name, `login` how one logs in.
-pub(super) fn sentence(trouble: Trouble, error: &str, program: &str, login: &str) -> String {
+pub(super) fn describe_error(trouble: Trouble, error: &str, program: &str, login: &str) -> String {
     match trouble {
         Trouble::Auth => {
             format!("the service does not let {program} in: {error}; {login}, then go on")
@@ -256,7 +256,7 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, expect: Option<Trouble>) {
-        assert_eq!(trouble_of(text), expect, "{text}");
+        assert_eq!(trouble_of_text(text), expect, "{text}");
     }
 
     #[test]
@@ -323,8 +323,8 @@ mod tests {
     #[test]
     fn the_complaint_that_says_why_is_found_among_others() {
         let notes = "YOLO mode is enabled.\nApiError: status 401\n    at x (y:1)\n{\n}\n";
-        assert_eq!(complaint(notes), Some("ApiError: status 401"));
-        assert_eq!(complaint("one\ntwo\n"), Some("two"));
-        assert_eq!(complaint("{\n"), None);
+        assert_eq!(find_complaint(notes), Some("ApiError: status 401"));
+        assert_eq!(find_complaint("one\ntwo\n"), Some("two"));
+        assert_eq!(find_complaint("{\n"), None);
     }
 }

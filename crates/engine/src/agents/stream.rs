@@ -7,7 +7,7 @@
 use serde_json::Value;
 
 use super::signs;
-use super::tail::Tail;
+use super::tail::TextTail;
 use crate::answer::strip_ansi;
 
 /// So much of what is no JSON is kept, in bytes.
@@ -17,7 +17,7 @@ const DOCUMENT_BYTES_MAX: usize = 16 << 20;
 
 /// What a line is.
 #[derive(Debug, PartialEq)]
-pub(super) enum Part {
+pub(super) enum JsonPart {
     /// An object.
     Object(Value),
     /// It begins like JSON and is none, or is JSON and no object.
@@ -26,45 +26,48 @@ pub(super) enum Part {
 
 /// Reads lines as JSON and keeps the others.
 #[derive(Debug)]
-pub(super) struct Stream {
-    notes: Tail,
+pub(super) struct JsonStream {
+    notes: TextTail,
     /// An object over many lines that is not at its end yet.
     document: Option<String>,
 }
 
-impl Stream {
+impl JsonStream {
     pub(super) fn new() -> Self {
         Self {
-            notes: Tail::new(NOTES_BYTES),
+            notes: TextTail::new(NOTES_BYTES),
             document: None,
         }
     }
 
     /// What a line brings; nothing for a note, and within a document.
-    pub(super) fn take(&mut self, line: &str) -> Vec<Part> {
+    pub(super) fn parse_line(&mut self, line: &str) -> Vec<JsonPart> {
         // Programs colour their complaints, and some write over them.
         if line.chars().any(|c| c.is_control() && c != '\t') {
             let clean = strip_ansi(line);
-            return clean.lines().flat_map(|line| self.read(line)).collect();
+            return clean
+                .lines()
+                .flat_map(|line| self.parse_clean_line(line))
+                .collect();
         }
-        self.read(line)
+        self.parse_clean_line(line)
     }
 
-    fn read(&mut self, line: &str) -> Vec<Part> {
+    fn parse_clean_line(&mut self, line: &str) -> Vec<JsonPart> {
         // Within a document lines are indented; what is not is no part of it.
         if line.starts_with("{\"")
             && let Ok(value) = serde_json::from_str(line)
         {
-            self.give_up_document();
-            return parts(value);
+            self.abandon_document();
+            return split_array(value);
         }
         match self.document.take() {
-            Some(document) => self.go_on(document, line),
-            None => self.begin(line),
+            Some(document) => self.continue_document(document, line),
+            None => self.begin_document(line),
         }
     }
 
-    fn begin(&mut self, line: &str) -> Vec<Part> {
+    fn begin_document(&mut self, line: &str) -> Vec<JsonPart> {
         let bare = line.trim();
         if bare == "{" || bare == "[" {
             self.document = Some(format!("{line}\n"));
@@ -72,61 +75,61 @@ impl Stream {
         }
         if !bare.starts_with(['{', '[']) {
             if !bare.is_empty() {
-                self.notes.add(bare);
+                self.notes.push_lines(bare);
             }
             return Vec::new();
         }
         if let Ok(value) = serde_json::from_str(bare) {
-            return parts(value);
+            return split_array(value);
         }
-        self.notes.add(signs::first_chars(bare, 1_000));
-        vec![Part::Broken]
+        self.notes.push_lines(signs::first_chars(bare, 1_000));
+        vec![JsonPart::Broken]
     }
 
-    fn go_on(&mut self, mut document: String, line: &str) -> Vec<Part> {
+    fn continue_document(&mut self, mut document: String, line: &str) -> Vec<JsonPart> {
         document.push_str(line);
         document.push('\n');
         if line.starts_with(['}', ']'])
             && let Ok(value) = serde_json::from_str(&document)
         {
-            return parts(value);
+            return split_array(value);
         }
         let ends = line.starts_with(['}', ']']);
         let is_long = document.len() > DOCUMENT_BYTES_MAX;
         self.document = Some(document);
         // Read once, at its end: what is none then will not become one.
         if ends || is_long {
-            self.give_up_document();
+            self.abandon_document();
         }
         Vec::new()
     }
 
     /// What began like a document was none.
-    fn give_up_document(&mut self) {
+    fn abandon_document(&mut self) {
         if let Some(document) = self.document.take() {
-            self.notes.add(&document);
+            self.notes.push_lines(&document);
         }
     }
 
     /// The complaints of the program, their end.
     pub(super) fn into_notes(mut self) -> String {
-        self.give_up_document();
+        self.abandon_document();
         self.notes.into_string()
     }
 }
 
-fn parts(value: Value) -> Vec<Part> {
+fn split_array(value: Value) -> Vec<JsonPart> {
     if let Value::Array(values) = value {
-        return values.into_iter().map(part).collect();
+        return values.into_iter().map(classify_value).collect();
     }
-    vec![part(value)]
+    vec![classify_value(value)]
 }
 
-fn part(value: Value) -> Part {
+fn classify_value(value: Value) -> JsonPart {
     if value.is_object() {
-        Part::Object(value)
+        JsonPart::Object(value)
     } else {
-        Part::Broken
+        JsonPart::Broken
     }
 }
 
@@ -134,20 +137,23 @@ fn part(value: Value) -> Part {
 mod tests {
     use super::*;
 
-    fn read(text: &str) -> (Vec<Part>, String) {
-        let mut stream = Stream::new();
-        let parts = text.lines().flat_map(|line| stream.take(line)).collect();
+    fn read(text: &str) -> (Vec<JsonPart>, String) {
+        let mut stream = JsonStream::new();
+        let parts = text
+            .lines()
+            .flat_map(|line| stream.parse_line(line))
+            .collect();
         (parts, stream.into_notes())
     }
 
-    fn object(text: &str) -> Part {
-        Part::Object(serde_json::from_str(text).expect("an object"))
+    fn object(text: &str) -> JsonPart {
+        JsonPart::Object(serde_json::from_str(text).expect("an object"))
     }
 
     #[test]
     fn complaints_between_the_lines_are_kept() {
         let (parts, notes) = read("Warning: x\n{\"a\":1}\n\u{1b}[31mError: y\u{1b}[0m\n{\"a\":\n");
-        assert_eq!(parts, [object("{\"a\":1}"), Part::Broken]);
+        assert_eq!(parts, [object("{\"a\":1}"), JsonPart::Broken]);
         assert_eq!(notes, "Warning: x\nError: y\n{\"a\":\n");
     }
 

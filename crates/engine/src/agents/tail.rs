@@ -2,12 +2,12 @@
 
 /// The last part of what was added, in bounded memory.
 #[derive(Debug)]
-pub(super) struct Tail {
+pub(super) struct TextTail {
     text: String,
     bytes_max: usize,
 }
 
-impl Tail {
+impl TextTail {
     pub(super) fn new(bytes_max: usize) -> Self {
         Self {
             text: String::new(),
@@ -16,7 +16,7 @@ impl Tail {
     }
 
     /// Adds a text as lines of its own.
-    pub(super) fn add(&mut self, text: &str) {
+    pub(super) fn push_lines(&mut self, text: &str) {
         self.append(text);
         if !self.text.ends_with('\n') {
             self.text.push('\n');
@@ -28,7 +28,7 @@ impl Tail {
         self.text.push_str(text);
         // Cut only when twice as much is there: each byte is moved once.
         if self.text.len() > 2 * self.bytes_max {
-            self.cut();
+            self.truncate_front();
         }
     }
 
@@ -37,11 +37,11 @@ impl Tail {
     }
 
     pub(super) fn into_string(mut self) -> String {
-        self.cut();
+        self.truncate_front();
         self.text
     }
 
-    fn cut(&mut self) {
+    fn truncate_front(&mut self) {
         let Some(over) = self.text.len().checked_sub(self.bytes_max) else {
             return;
         };
@@ -58,12 +58,12 @@ mod tests {
 
     #[test]
     fn the_end_is_kept_and_cut_at_a_character() {
-        let mut tail = Tail::new(5);
+        let mut tail = TextTail::new(5);
         for _ in 0..100 {
             tail.append("äö");
         }
         assert!(tail.as_str().len() <= 14);
-        tail.add("x");
+        tail.push_lines("x");
         assert_eq!(tail.into_string(), "öx\n");
     }
 }

@@ -11,8 +11,8 @@ use piton_core::attempt::HumanNeeded;
 use piton_core::request::{RequestKind, WorkRequest};
 use serde_json::{Map, Value};
 
-use super::Answer;
-use super::status::Status;
+use super::AgentAnswer;
+use super::status::AnswerStatus;
 
 /// What prompts write where a status belongs: an agent that repeats its prompt
 /// has not answered yet.
@@ -59,10 +59,10 @@ const SMALL_BYTES_MAX: usize = 16 << 10;
 
 /// A block of the form.
 #[derive(Debug)]
-pub(super) enum Block {
+pub(super) enum StatusBlock {
     /// It can be read.
     Whole {
-        answer: Box<Answer>,
+        answer: Box<AgentAnswer>,
         /// What was read otherwise than it stands there.
         notes: Vec<String>,
     },
@@ -83,25 +83,25 @@ pub(super) enum BlockFault {
 
 /// A block, and where in the output its status stands.
 #[derive(Debug)]
-struct Candidate {
+struct BlockCandidate {
     at: usize,
     /// Where its object begins.
     start: usize,
-    block: Block,
+    block: StatusBlock,
 }
 
 /// The last block of the form, and where it stands.
-pub(super) fn last_block(output: &str) -> Option<(usize, Block)> {
+pub(super) fn last_block(output: &str) -> Option<(usize, StatusBlock)> {
     // Most outputs have none; the scan is not needed then.
-    if !mentions_status(output) {
+    if !has_status_key(output) {
         return None;
     }
-    let candidates = Scan::new(output).run();
+    let candidates = BlockScan::new(output).run();
     let last = candidates.into_iter().max_by_key(|one| one.at)?;
     Some((last.at, last.block))
 }
 
-fn mentions_status(text: &str) -> bool {
+fn has_status_key(text: &str) -> bool {
     let quoted = b"\"status\"";
     let mut windows = text.as_bytes().windows(quoted.len());
     windows.any(|window| window.eq_ignore_ascii_case(quoted))
@@ -109,7 +109,7 @@ fn mentions_status(text: &str) -> bool {
 
 /// An object whose end was not seen yet.
 #[derive(Debug)]
-struct Open {
+struct OpenObject {
     start: usize,
     /// Where its key `status` stands.
     status: Option<usize>,
@@ -118,22 +118,22 @@ struct Open {
 }
 
 /// One pass over an output.
-struct Scan<'o> {
+struct BlockScan<'o> {
     output: &'o str,
     /// Where the last line that says something begins, fences left out.
     last_line: usize,
     /// Where it ends.
     end: usize,
-    open: Vec<Open>,
-    found: Vec<Candidate>,
+    open: Vec<OpenObject>,
+    found: Vec<BlockCandidate>,
     /// How much may still be parsed whatever its length.
     budget: usize,
 }
 
-impl<'o> Scan<'o> {
+impl<'o> BlockScan<'o> {
     fn new(output: &'o str) -> Self {
         let says_something = |line: &str| !line.trim().is_empty() && !is_fence(line);
-        let last = lines(output)
+        let last = lines_with_offsets(output)
             .filter(|(_, line)| says_something(line))
             .last();
         Self {
@@ -146,49 +146,49 @@ impl<'o> Scan<'o> {
         }
     }
 
-    fn run(mut self) -> Vec<Candidate> {
+    fn run(mut self) -> Vec<BlockCandidate> {
         let mut skip_to = 0;
-        for (at, line) in lines(self.output) {
+        for (at, line) in lines_with_offsets(self.output) {
             if at < skip_to {
                 continue;
             }
             if !is_fence(line) {
-                self.line(at, line);
+                self.scan_line(at, line);
                 continue;
             }
-            self.give_up();
+            self.abandon_open_objects();
             // A closed fence around nothing but an object is read as a whole:
             // only there can a text hold a line break.
             let inside = at + line.len();
-            if let Some(end) = self.fenced(inside) {
+            if let Some(end) = self.read_fenced_block(inside) {
                 skip_to = end;
             }
         }
-        self.give_up();
+        self.abandon_open_objects();
         self.found
     }
 
     /// Reads the block behind an opening fence, if it is an object and nothing
     /// else; where it ends then.
-    fn fenced(&mut self, inside: usize) -> Option<usize> {
+    fn read_fenced_block(&mut self, inside: usize) -> Option<usize> {
         let rest = &self.output[inside..];
-        let close = lines(rest).find(|(_, line)| is_fence(line))?.0;
+        let close = lines_with_offsets(rest).find(|(_, line)| is_fence(line))?.0;
         let text = rest[..close].trim();
-        let status = text.starts_with('{') && text.ends_with('}') && mentions_status(text);
+        let status = text.starts_with('{') && text.ends_with('}') && has_status_key(text);
         if !status {
             return None;
         }
-        let (object, notes) = read_object(text)?;
+        let (object, notes) = parse_object(text)?;
         let start = inside + (rest.len() - rest.trim_start().len());
-        let place = Place {
+        let place = BlockPosition {
             range: start..start + text.len(),
             is_whole: true,
         };
-        self.add(start, &place, &object, notes);
+        self.add_object(start, &place, &object, notes);
         Some(inside + close)
     }
 
-    fn line(&mut self, at: usize, line: &str) {
+    fn scan_line(&mut self, at: usize, line: &str) {
         let mut text: Option<usize> = None;
         let mut is_escaped = false;
         for (offset, c) in line.char_indices() {
@@ -199,7 +199,7 @@ impl<'o> Scan<'o> {
                     '\\' => is_escaped = true,
                     '"' => {
                         text = None;
-                        self.key(start, here, &line[offset + 1..]);
+                        self.mark_status_key(start, here, &line[offset + 1..]);
                     }
                     _ => {}
                 }
@@ -207,27 +207,27 @@ impl<'o> Scan<'o> {
             }
             match c {
                 '"' => text = Some(here),
-                '{' => self.open.push(Open {
+                '{' => self.open.push(OpenObject {
                     start: here,
                     status: None,
                     lists: 0,
                 }),
-                '}' => self.close(here),
-                '[' => self.lists(|lists| lists.saturating_add(1)),
-                ']' => self.lists(|lists| lists.saturating_sub(1)),
+                '}' => self.close_object(here),
+                '[' => self.change_list_depth(|lists| lists.saturating_add(1)),
+                ']' => self.change_list_depth(|lists| lists.saturating_sub(1)),
                 _ => {}
             }
         }
     }
 
-    fn lists(&mut self, change: impl Fn(u32) -> u32) {
+    fn change_list_depth(&mut self, change: impl Fn(u32) -> u32) {
         if let Some(open) = self.open.last_mut() {
             open.lists = change(open.lists);
         }
     }
 
     /// A text has ended; it may be the key `status` of the innermost object.
-    fn key(&mut self, start: usize, end: usize, rest: &str) {
+    fn mark_status_key(&mut self, start: usize, end: usize, rest: &str) {
         let is_status = self.output[start + 1..end].eq_ignore_ascii_case("status");
         if !is_status || !rest.trim_start().starts_with(':') {
             return;
@@ -237,13 +237,13 @@ impl<'o> Scan<'o> {
         }
     }
 
-    fn close(&mut self, end: usize) {
+    fn close_object(&mut self, end: usize) {
         let Some(open) = self.open.pop() else { return };
         let has_inner = self.found.last().is_some_and(|one| one.start > open.start);
         if open.status.is_none() && !has_inner {
             return;
         }
-        let place = Place {
+        let place = BlockPosition {
             range: open.start..end + 1,
             is_whole: false,
         };
@@ -251,58 +251,64 @@ impl<'o> Scan<'o> {
             return;
         }
         self.budget = self.budget.saturating_sub(place.range.len());
-        match (read_object(&self.output[place.range.clone()]), open.status) {
+        match (parse_object(&self.output[place.range.clone()]), open.status) {
             (Some((object, notes)), status) => {
                 // What stands within an object is a part of it, not a verdict.
                 while self.found.last().is_some_and(|one| one.start > open.start) {
                     self.found.pop();
                 }
                 if let Some(at) = status {
-                    self.add(at, &place, &object, notes);
+                    self.add_object(at, &place, &object, notes);
                 }
             }
-            (None, Some(at)) => self.broken(at, &open, BlockFault::Malformed),
+            (None, Some(at)) => self.add_broken_block(at, &open, BlockFault::Malformed),
             (None, None) => {}
         }
     }
 
     /// The objects that are open will not be closed any more.
-    fn give_up(&mut self) {
+    fn abandon_open_objects(&mut self) {
         for open in std::mem::take(&mut self.open) {
             if let Some(at) = open.status {
-                self.broken(at, &open, BlockFault::CutOff);
+                self.add_broken_block(at, &open, BlockFault::CutOff);
             }
         }
     }
 
     /// A block that cannot be read; nothing where it is talk of one, or code.
-    fn broken(&mut self, at: usize, open: &Open, fault: BlockFault) {
-        let place = Place {
+    fn add_broken_block(&mut self, at: usize, open: &OpenObject, fault: BlockFault) {
+        let place = BlockPosition {
             range: open.start..self.output.len(),
             is_whole: false,
         };
-        if place.begins_line(self.output) || open.start >= self.last_line {
-            self.found.push(Candidate {
+        if place.is_at_line_start(self.output) || open.start >= self.last_line {
+            self.found.push(BlockCandidate {
                 at,
                 start: open.start,
-                block: Block::Broken(fault),
+                block: StatusBlock::Broken(fault),
             });
         }
     }
 
     /// A whole object; nothing where it is of another form.
-    fn add(&mut self, at: usize, place: &Place, object: &Map<String, Value>, notes: Vec<String>) {
-        let Some(word) = field(object, &["status"]).and_then(Value::as_str) else {
+    fn add_object(
+        &mut self,
+        at: usize,
+        place: &BlockPosition,
+        object: &Map<String, Value>,
+        notes: Vec<String>,
+    ) {
+        let Some(word) = find_field(object, &["status"]).and_then(Value::as_str) else {
             return;
         };
-        if word.trim() == PLACEHOLDER || !self.is_of_form(word, place, object) {
+        if word.trim() == PLACEHOLDER || !self.is_verdict(word, place, object) {
             return;
         }
-        let block = match Status::parse(word) {
-            Some(status) => whole(status, word, object, notes),
-            None => Block::Broken(BlockFault::UnknownStatus(word.to_owned())),
+        let block = match AnswerStatus::parse(word) {
+            Some(status) => build_block(status, word, object, notes),
+            None => StatusBlock::Broken(BlockFault::UnknownStatus(word.to_owned())),
         };
-        self.found.push(Candidate {
+        self.found.push(BlockCandidate {
             at,
             start: place.range.start,
             block,
@@ -311,17 +317,19 @@ impl<'o> Scan<'o> {
 
     /// Whether an object with a status is a verdict, and not any JSON that an
     /// agent shows: a line of a log, an answer of some service.
-    fn is_of_form(&self, word: &str, place: &Place, object: &Map<String, Value>) -> bool {
-        let begins_line = place.begins_line(self.output);
-        let ends_line = place.ends_line(self.output);
+    fn is_verdict(&self, word: &str, place: &BlockPosition, object: &Map<String, Value>) -> bool {
+        let begins_line = place.is_at_line_start(self.output);
+        let ends_line = place.is_at_line_end(self.output);
         // In the middle of a sentence it is talk of one.
         if !begins_line && !ends_line {
             return false;
         }
-        let explains = |keys: &[&str]| field(object, keys).is_some_and(|value| !value.is_null());
-        let keys = match Status::parse(word) {
-            Some(Status::Completed | Status::Partial) => &EXPLANATIONS[..1],
-            Some(Status::Failed | Status::Blocked | Status::NeedsHuman) | None => EXPLANATIONS,
+        let explains =
+            |keys: &[&str]| find_field(object, keys).is_some_and(|value| !value.is_null());
+        let keys = match AnswerStatus::parse(word) {
+            Some(AnswerStatus::Completed | AnswerStatus::Partial) => &EXPLANATIONS[..1],
+            Some(AnswerStatus::Failed | AnswerStatus::Blocked | AnswerStatus::NeedsHuman)
+            | None => EXPLANATIONS,
         };
         if explains(keys) {
             return true;
@@ -338,22 +346,22 @@ impl<'o> Scan<'o> {
 }
 
 /// Where an object stands.
-struct Place {
+struct BlockPosition {
     range: Range<usize>,
     /// It is all that a fenced block holds.
     is_whole: bool,
 }
 
-impl Place {
+impl BlockPosition {
     /// Whether nothing stands before it in its line, markup aside.
-    fn begins_line(&self, output: &str) -> bool {
+    fn is_at_line_start(&self, output: &str) -> bool {
         let mut before = output[..self.range.start].chars().rev();
         let stop = before.find(|c| *c == '\n' || !is_markup(*c));
         stop.is_none_or(|c| c == '\n')
     }
 
     /// Whether nothing stands behind it in its line, markup aside.
-    fn ends_line(&self, output: &str) -> bool {
+    fn is_at_line_end(&self, output: &str) -> bool {
         let mut behind = output[self.range.end..].chars();
         let stop = behind.find(|c| *c == '\n' || !is_markup(*c));
         stop.is_none_or(|c| c == '\n')
@@ -371,7 +379,7 @@ fn is_fence(line: &str) -> bool {
 }
 
 /// The lines of a text with their ends, each with where it begins.
-fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
+fn lines_with_offsets(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut at = 0;
     text.split_inclusive('\n').map(move |line| {
         let begin = at;
@@ -381,11 +389,11 @@ fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
 }
 
 /// The object that a text is, and what had to be changed to read it.
-fn read_object(text: &str) -> Option<(Map<String, Value>, Vec<String>)> {
+fn parse_object(text: &str) -> Option<(Map<String, Value>, Vec<String>)> {
     if let Ok(Value::Object(object)) = serde_json::from_str(text) {
         return Some((object, Vec::new()));
     }
-    let (repaired, notes) = repair(text);
+    let (repaired, notes) = repair_json(text);
     match serde_json::from_str(&repaired) {
         Ok(Value::Object(object)) if !notes.is_empty() => Some((object, notes)),
         Ok(_) | Err(_) => None,
@@ -394,7 +402,7 @@ fn read_object(text: &str) -> Option<(Map<String, Value>, Vec<String>)> {
 
 /// The text without commas before a closing bracket and without line breaks
 /// within texts.
-fn repair(text: &str) -> (String, Vec<String>) {
+fn repair_json(text: &str) -> (String, Vec<String>) {
     let mut out = String::with_capacity(text.len());
     let (mut commas, mut breaks) = (false, false);
     let (mut in_text, mut is_escaped) = (false, false);
@@ -428,7 +436,7 @@ fn repair(text: &str) -> (String, Vec<String>) {
 }
 
 /// The value of the first of these keys that an object has.
-fn field<'v>(object: &'v Map<String, Value>, keys: &[&str]) -> Option<&'v Value> {
+fn find_field<'v>(object: &'v Map<String, Value>, keys: &[&str]) -> Option<&'v Value> {
     keys.iter().find_map(|key| {
         let exact = object.get(*key);
         exact.or_else(|| {
@@ -439,27 +447,32 @@ fn field<'v>(object: &'v Map<String, Value>, keys: &[&str]) -> Option<&'v Value>
     })
 }
 
-fn whole(status: Status, word: &str, object: &Map<String, Value>, mut notes: Vec<String>) -> Block {
+fn build_block(
+    status: AnswerStatus,
+    word: &str,
+    object: &Map<String, Value>,
+    mut notes: Vec<String>,
+) -> StatusBlock {
     if word != status.as_str() {
         let note = format!("the status `{word}` was read as `{}`", status.as_str());
         notes.insert(0, note);
     }
-    let text = |keys: &[&str]| field(object, keys).and_then(text_of);
+    let text = |keys: &[&str]| find_field(object, keys).and_then(text_of_value);
     let value = |key: &str| object.get(key).cloned().unwrap_or_default();
-    let answer = Answer {
+    let answer = AgentAnswer {
         status,
         summary: text(&["summary"]).or_else(|| match status {
-            Status::Completed | Status::Partial => text(&["message"]),
-            Status::Failed | Status::Blocked | Status::NeedsHuman => None,
+            AnswerStatus::Completed | AnswerStatus::Partial => text(&["message"]),
+            AnswerStatus::Failed | AnswerStatus::Blocked | AnswerStatus::NeedsHuman => None,
         }),
-        error: text(&["error", "reason", "message"]).filter(|_| status != Status::Completed),
-        human: human(object),
+        error: text(&["error", "reason", "message"]).filter(|_| status != AnswerStatus::Completed),
+        human: parse_human_needed(object),
         checked: text(&["evidence"]),
         pieces: value("pieces"),
-        requests: requests(object),
+        requests: parse_requests(object),
         usage: value("usage"),
     };
-    Block::Whole {
+    StatusBlock::Whole {
         answer: Box::new(answer),
         notes,
     }
@@ -479,31 +492,31 @@ const REQUESTS: [(RequestKind, &[&str]); 2] = [
 
 /// What an agent asks for beside its work. What is of no form is kept as it is
 /// written: a person reads it.
-fn requests(object: &Map<String, Value>) -> Vec<WorkRequest> {
+fn parse_requests(object: &Map<String, Value>) -> Vec<WorkRequest> {
     let mut found = Vec::new();
     for (kind, keys) in REQUESTS {
-        let said = match field(object, keys) {
+        let said = match find_field(object, keys) {
             Some(Value::Array(all)) => all.as_slice(),
             Some(Value::Null) | None => continue,
             Some(one) => std::slice::from_ref(one),
         };
-        found.extend(said.iter().map(|value| request(kind, value)));
+        found.extend(said.iter().map(|value| parse_request(kind, value)));
     }
     found
 }
 
-fn request(kind: RequestKind, value: &Value) -> WorkRequest {
+fn parse_request(kind: RequestKind, value: &Value) -> WorkRequest {
     let (title, fields) = match value {
         Value::Object(fields) => {
             let keys: &[&str] = match kind {
                 RequestKind::Discovery => &["title"],
                 RequestKind::Step => &["title", "prompt"],
             };
-            let title = field(fields, keys).and_then(|title| match title {
+            let title = find_field(fields, keys).and_then(|title| match title {
                 Value::Number(number) => Some(number.to_string()),
                 Value::Bool(word) => Some(word.to_string()),
                 Value::Null | Value::String(_) | Value::Array(_) | Value::Object(_) => {
-                    text_of(title)
+                    text_of_value(title)
                 }
             });
             (title, fields.clone())
@@ -523,29 +536,29 @@ fn request(kind: RequestKind, value: &Value) -> WorkRequest {
     }
 }
 
-fn human(object: &Map<String, Value>) -> Option<HumanNeeded> {
+fn parse_human_needed(object: &Map<String, Value>) -> Option<HumanNeeded> {
     let bare = |reason| HumanNeeded {
         reason,
         details: None,
     };
-    match field(object, &["humanNeeded", "human-needed", "human_needed"]) {
+    match find_field(object, &["humanNeeded", "human-needed", "human_needed"]) {
         Some(Value::Object(human)) => {
-            let text = |keys: &[&str]| field(human, keys).and_then(text_of);
+            let text = |keys: &[&str]| find_field(human, keys).and_then(text_of_value);
             Some(HumanNeeded {
                 reason: text(&["reason", "question"])?,
                 details: text(&["details"]),
             })
         }
-        Some(value) => text_of(value).map(bare),
+        Some(value) => text_of_value(value).map(bare),
         None => {
-            let reason = field(object, &["reason", "question"]);
-            reason.and_then(text_of).map(bare)
+            let reason = find_field(object, &["reason", "question"]);
+            reason.and_then(text_of_value).map(bare)
         }
     }
 }
 
 /// A value as a text; a list of texts one a line.
-fn text_of(value: &Value) -> Option<String> {
+fn text_of_value(value: &Value) -> Option<String> {
     let text = match value {
         Value::String(text) => Cow::Borrowed(text.as_str()),
         Value::Array(values) => {

@@ -2,9 +2,9 @@
 
 use piton_core::attempt::{Outcome, Report};
 use piton_core::observation::{Observation, ObservationKind};
-use piton_formats::ralph_json::observations;
+use piton_formats::ralph_json::parse_observations;
 
-use super::shorten;
+use super::shorten_text;
 
 /// So many observations of one attempt are kept; more are a listing of some.
 const OBSERVATIONS_MAX: usize = 50;
@@ -14,32 +14,32 @@ const TITLE_CHARS_MAX: usize = 200;
 const DESCRIPTION_CHARS_MAX: usize = 2_000;
 
 /// What it says that it noticed, bounded.
-pub(super) fn noticed(output: &str) -> Vec<Observation> {
-    few(observations(output))
+pub(super) fn collect_observations(output: &str) -> Vec<Observation> {
+    bound_observations(parse_observations(output))
 }
 
 /// No more than are kept, each bounded.
-pub(super) fn few(found: Vec<Observation>) -> Vec<Observation> {
+pub(super) fn bound_observations(found: Vec<Observation>) -> Vec<Observation> {
     let found = found.into_iter().take(OBSERVATIONS_MAX);
-    found.map(bounded).collect()
+    found.map(bound_observation).collect()
 }
 
-fn bounded(seen: Observation) -> Observation {
+fn bound_observation(seen: Observation) -> Observation {
     let description = match seen.description {
         // What does not fit into a title is kept below it.
         None if seen.title.chars().count() > TITLE_CHARS_MAX => Some(seen.title.clone()),
         other => other,
     };
     Observation {
-        title: shorten(&seen.title, TITLE_CHARS_MAX),
-        description: description.map(|text| shorten(&text, DESCRIPTION_CHARS_MAX)),
-        file: seen.file.map(|text| shorten(&text, TITLE_CHARS_MAX)),
+        title: shorten_text(&seen.title, TITLE_CHARS_MAX),
+        description: description.map(|text| shorten_text(&text, DESCRIPTION_CHARS_MAX)),
+        file: seen.file.map(|text| shorten_text(&text, TITLE_CHARS_MAX)),
         ..seen
     }
 }
 
 /// Whoever is blocked has noticed a blocker, if only in the words of the report.
-pub(super) fn with_blocker(mut report: Report) -> Report {
+pub(super) fn add_missing_blocker(mut report: Report) -> Report {
     let is_blocker = |seen: &Observation| seen.kind == ObservationKind::Blocker;
     if report.outcome != Outcome::Blocked || report.observations.iter().any(is_blocker) {
         return report;
@@ -55,24 +55,24 @@ pub(super) fn with_blocker(mut report: Report) -> Report {
         description: (!more.is_empty()).then(|| more.to_owned()),
         ..Observation::bare(ObservationKind::Blocker, title.trim())
     };
-    report.observations.push(bounded(blocker));
+    report.observations.push(bound_observation(blocker));
     report
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::answer::{Ended, report};
-    use crate::config::VerdictBy;
+    use crate::answer::{ProgramEnd, report_of_output};
+    use crate::config::VerdictSource;
 
     /// The kinds and titles of what is noticed in an output.
     #[track_caller]
     fn check(output: &str, code: i32, outcome: Outcome, expect: &[(ObservationKind, &str)]) {
-        let ended = Ended {
+        let ended = ProgramEnd {
             code: Some(code),
-            ..Ended::default()
+            ..ProgramEnd::default()
         };
-        let report = report(output, &ended, VerdictBy::Form);
+        let report = report_of_output(output, &ended, VerdictSource::Form);
         let seen: Vec<(ObservationKind, &str)> = report
             .observations
             .iter()
@@ -123,11 +123,11 @@ mod tests {
             "t".repeat(10_000),
             "d".repeat(10_000)
         );
-        let ended = Ended {
+        let ended = ProgramEnd {
             code: Some(0),
-            ..Ended::default()
+            ..ProgramEnd::default()
         };
-        let report = report(&one.repeat(80), &ended, VerdictBy::Form);
+        let report = report_of_output(&one.repeat(80), &ended, VerdictSource::Form);
         assert_eq!(report.observations.len(), OBSERVATIONS_MAX);
         let seen = &report.observations[0];
         assert_eq!(seen.title.chars().count(), TITLE_CHARS_MAX + 2);

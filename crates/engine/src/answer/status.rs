@@ -4,7 +4,7 @@ use piton_core::attempt::Outcome;
 
 /// What an agent says came of its work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Status {
+pub(super) enum AnswerStatus {
     Completed,
     Failed,
     Blocked,
@@ -14,34 +14,34 @@ pub(super) enum Status {
 
 /// Each word with its status, as it reads in lower case with dashes. The first
 /// word of a status is the one that prompts ask for.
-const WORDS: &[(&str, Status)] = &[
-    ("completed", Status::Completed),
-    ("complete", Status::Completed),
-    ("done", Status::Completed),
-    ("finished", Status::Completed),
-    ("success", Status::Completed),
-    ("successful", Status::Completed),
-    ("succeeded", Status::Completed),
-    ("failed", Status::Failed),
-    ("fail", Status::Failed),
-    ("failure", Status::Failed),
-    ("error", Status::Failed),
-    ("blocked", Status::Blocked),
-    ("needs-human", Status::NeedsHuman),
-    ("need-human", Status::NeedsHuman),
-    ("needshuman", Status::NeedsHuman),
-    ("human-needed", Status::NeedsHuman),
-    ("humanneeded", Status::NeedsHuman),
-    ("partial", Status::Partial),
-    ("partially-completed", Status::Partial),
-    ("partially-complete", Status::Partial),
-    ("partially-done", Status::Partial),
+const WORDS: &[(&str, AnswerStatus)] = &[
+    ("completed", AnswerStatus::Completed),
+    ("complete", AnswerStatus::Completed),
+    ("done", AnswerStatus::Completed),
+    ("finished", AnswerStatus::Completed),
+    ("success", AnswerStatus::Completed),
+    ("successful", AnswerStatus::Completed),
+    ("succeeded", AnswerStatus::Completed),
+    ("failed", AnswerStatus::Failed),
+    ("fail", AnswerStatus::Failed),
+    ("failure", AnswerStatus::Failed),
+    ("error", AnswerStatus::Failed),
+    ("blocked", AnswerStatus::Blocked),
+    ("needs-human", AnswerStatus::NeedsHuman),
+    ("need-human", AnswerStatus::NeedsHuman),
+    ("needshuman", AnswerStatus::NeedsHuman),
+    ("human-needed", AnswerStatus::NeedsHuman),
+    ("humanneeded", AnswerStatus::NeedsHuman),
+    ("partial", AnswerStatus::Partial),
+    ("partially-completed", AnswerStatus::Partial),
+    ("partially-complete", AnswerStatus::Partial),
+    ("partially-done", AnswerStatus::Partial),
 ];
 
-impl Status {
+impl AnswerStatus {
     /// The status that a word means; none where it means none that is known.
     pub(super) fn parse(word: &str) -> Option<Self> {
-        let plain = plain(word);
+        let plain = normalize_word(word);
         let known = WORDS.iter().find(|(known, _)| *known == plain);
         known.map(|(_, status)| *status)
     }
@@ -65,7 +65,7 @@ impl Status {
 
 /// A word in lower case, without what stands around it, its parts joined by
 /// dashes.
-fn plain(word: &str) -> String {
+fn normalize_word(word: &str) -> String {
     let word = word.trim_matches(|c: char| !c.is_alphanumeric());
     let parts = word.split(|c: char| c.is_whitespace() || c == '_' || c == '-');
     let parts: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();
@@ -80,15 +80,18 @@ mod tests {
     fn unmistakable_variants_mean_the_same_status() {
         let means = |words: &[&str], status| {
             for word in words {
-                assert_eq!(Status::parse(word), Some(status), "{word}");
+                assert_eq!(AnswerStatus::parse(word), Some(status), "{word}");
             }
         };
         means(
             &["completed", "COMPLETED", "Done", "success!", "✅ complete"],
-            Status::Completed,
+            AnswerStatus::Completed,
         );
-        means(&["failed", "FAIL", "failure", "error"], Status::Failed);
-        means(&["blocked", "Blocked."], Status::Blocked);
+        means(
+            &["failed", "FAIL", "failure", "error"],
+            AnswerStatus::Failed,
+        );
+        means(&["blocked", "Blocked."], AnswerStatus::Blocked);
         means(
             &[
                 "needs-human",
@@ -97,9 +100,9 @@ mod tests {
                 "human-needed",
                 "needsHuman",
             ],
-            Status::NeedsHuman,
+            AnswerStatus::NeedsHuman,
         );
-        means(&["partial", "partially done"], Status::Partial);
+        means(&["partial", "partially done"], AnswerStatus::Partial);
     }
 
     #[test]
@@ -114,7 +117,7 @@ mod tests {
             "completed or failed",
             "undone",
         ] {
-            assert_eq!(Status::parse(word), None, "{word}");
+            assert_eq!(AnswerStatus::parse(word), None, "{word}");
         }
     }
 }

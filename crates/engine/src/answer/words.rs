@@ -2,14 +2,14 @@
 //! `###BLOCKED:why###`. How they are written is the business of `piton_formats`.
 
 use piton_core::attempt::{HumanNeeded, Report};
-use piton_core::classify::Category;
-use piton_formats::ralph_dir::signals::{Signal, signals};
+use piton_core::classify::FailureCategory;
+use piton_formats::ralph_dir::signals::{RalphTagSignal, parse_signals};
 use piton_formats::ralph_json::{self, signal_of_line};
 
-use super::{Answer, Ended, Status, last_lines, of_answer};
+use super::{AgentAnswer, AnswerStatus, ProgramEnd, last_lines, report_of_answer};
 
 /// What an agent says in the words of other loops.
-pub(super) enum Word {
+pub(super) enum LoopSignal {
     Complete,
     Blocked(Option<String>),
     Failed(String),
@@ -18,17 +18,17 @@ pub(super) enum Word {
 }
 
 /// The last word to the loop, and where its line begins.
-pub(super) fn last_word(output: &str) -> Option<(usize, Word)> {
+pub(super) fn last_loop_signal(output: &str) -> Option<(usize, LoopSignal)> {
     let mut last = None;
     let mut at = 0;
     for line in output.split_inclusive('\n') {
-        let tag = signals(line).pop().and_then(|signal| match signal {
-            Signal::Complete => is_meant(line).then_some(Word::Complete),
-            Signal::Blocked => Some(Word::Blocked(None)),
-            Signal::Gutter => Some(Word::Stuck),
-            Signal::BrowserNeeded => Some(Word::BrowserNeeded),
+        let tag = parse_signals(line).pop().and_then(|signal| match signal {
+            RalphTagSignal::Complete => is_unquoted_signal(line).then_some(LoopSignal::Complete),
+            RalphTagSignal::Blocked => Some(LoopSignal::Blocked(None)),
+            RalphTagSignal::Gutter => Some(LoopSignal::Stuck),
+            RalphTagSignal::BrowserNeeded => Some(LoopSignal::BrowserNeeded),
         });
-        let word = tag.or_else(|| signal_of_line(line).and_then(of_signal));
+        let word = tag.or_else(|| signal_of_line(line).and_then(convert_signal));
         last = word.map(|word| (at, word)).or(last);
         at += line.len();
     }
@@ -37,7 +37,7 @@ pub(super) fn last_word(output: &str) -> Option<(usize, Word)> {
 
 /// Whether a line gives a signal, and does not only speak of it: it begins or
 /// ends with it, and where other words stand beside it, it is not quoted.
-fn is_meant(line: &str) -> bool {
+fn is_unquoted_signal(line: &str) -> bool {
     let is_quote = |c: char| matches!(c, '`' | '"' | '\'');
     let is_markup = |c: char| c.is_whitespace() || matches!(c, '*' | '_' | '>' | '-' | '.' | '#');
     let is_around = |c: char| is_quote(c) || is_markup(c);
@@ -52,30 +52,32 @@ fn is_meant(line: &str) -> bool {
 }
 
 /// What a signal of seed 000 says; nothing where it is no end.
-fn of_signal(signal: ralph_json::Signal) -> Option<Word> {
-    use ralph_json::{Failure, Signal, What};
-    let Failure { what, detail } = match signal {
-        Signal::Selected(_) => return None,
-        Signal::IterationComplete | Signal::AllComplete | Signal::PlanComplete => {
-            return Some(Word::Complete);
+fn convert_signal(signal: ralph_json::RalphMarkerSignal) -> Option<LoopSignal> {
+    use ralph_json::{FailureSubject, RalphMarkerSignal, SignalFailure};
+    let SignalFailure { what, detail } = match signal {
+        RalphMarkerSignal::Selected(_) => return None,
+        RalphMarkerSignal::IterationComplete
+        | RalphMarkerSignal::AllComplete
+        | RalphMarkerSignal::PlanComplete => {
+            return Some(LoopSignal::Complete);
         }
-        Signal::Failed(failure) => failure,
+        RalphMarkerSignal::Failed(failure) => failure,
     };
     let what = match what {
-        What::Blocked => return Some(Word::Blocked(Some(detail))),
-        What::Task | What::Plan => "it failed",
-        What::Build => "the build failed",
-        What::Test => "a test failed",
-        What::Bailout => "the agent gave up",
+        FailureSubject::Blocked => return Some(LoopSignal::Blocked(Some(detail))),
+        FailureSubject::Task | FailureSubject::Plan => "it failed",
+        FailureSubject::Build => "the build failed",
+        FailureSubject::Test => "a test failed",
+        FailureSubject::Bailout => "the agent gave up",
     };
-    Some(Word::Failed(format!("{what}: {detail}")))
+    Some(LoopSignal::Failed(format!("{what}: {detail}")))
 }
 
-pub(super) fn of_word(word: Word, output: &str, ended: &Ended) -> Report {
+pub(super) fn report_of_signal(word: LoopSignal, output: &str, ended: &ProgramEnd) -> Report {
     /// How many lines of what was said before the word tell why.
     const LINES: usize = 3;
-    let mut answer = Answer {
-        status: Status::Failed,
+    let mut answer = AgentAnswer {
+        status: AnswerStatus::Failed,
         summary: None,
         error: None,
         human: None,
@@ -85,48 +87,50 @@ pub(super) fn of_word(word: Word, output: &str, ended: &Ended) -> Report {
         usage: serde_json::Value::Null,
     };
     match word {
-        Word::Complete => {
-            answer.status = Status::Completed;
-            answer.summary = last_words(output, 1);
+        LoopSignal::Complete => {
+            answer.status = AnswerStatus::Completed;
+            answer.summary = last_lines_without_signals(output, 1);
         }
-        Word::Blocked(why) => {
-            answer.status = Status::Blocked;
-            answer.error = why.or_else(|| last_words(output, LINES)).or(Some(
-                "the agent says that it is blocked, and not why".to_owned(),
-            ));
+        LoopSignal::Blocked(why) => {
+            answer.status = AnswerStatus::Blocked;
+            answer.error = why
+                .or_else(|| last_lines_without_signals(output, LINES))
+                .or(Some(
+                    "the agent says that it is blocked, and not why".to_owned(),
+                ));
         }
-        Word::Failed(why) => answer.error = Some(why),
-        Word::Stuck => {
-            answer.error = Some(match last_words(output, LINES) {
+        LoopSignal::Failed(why) => answer.error = Some(why),
+        LoopSignal::Stuck => {
+            answer.error = Some(match last_lines_without_signals(output, LINES) {
                 Some(why) => format!("the agent is stuck: {why}"),
                 None => "the agent says that it is stuck".to_owned(),
             });
             // Whoever is stuck is not helped by the same again.
             return Report {
-                category: Some(Category::Logic),
-                ..of_answer(answer, output, ended)
+                category: Some(FailureCategory::Logic),
+                ..report_of_answer(answer, output, ended)
             };
         }
-        Word::BrowserNeeded => {
-            answer.status = Status::NeedsHuman;
-            answer.error = last_words(output, LINES);
+        LoopSignal::BrowserNeeded => {
+            answer.status = AnswerStatus::NeedsHuman;
+            answer.error = last_lines_without_signals(output, LINES);
             answer.human = Some(HumanNeeded {
                 reason: "the agent needs a browser and has none".to_owned(),
-                details: last_words(output, LINES),
+                details: last_lines_without_signals(output, LINES),
             });
         }
     }
-    of_answer(answer, output, ended)
+    report_of_answer(answer, output, ended)
 }
 
 /// The last lines of what was said, without the words to the loop.
-fn last_words(output: &str, count: usize) -> Option<String> {
+fn last_lines_without_signals(output: &str, count: usize) -> Option<String> {
     let told = output.lines().map(|line| {
         if signal_of_line(line).is_some() {
             return String::new();
         }
         let mut line = line.to_owned();
-        for signal in signals(&line) {
+        for signal in parse_signals(&line) {
             line = line.replace(&format!("<ralph>{}</ralph>", signal.as_str()), "");
         }
         line

@@ -33,7 +33,7 @@ pub struct AgentTable {
     /// Whether it gets the tools of piton, where it can be told so at its start.
     pub tools: Option<bool>,
     /// What says that its work is done. Only of `custom`.
-    pub verdict: VerdictBy,
+    pub verdict: VerdictSource,
     /// In place of that of `[agent]`.
     pub wall_timeout: Option<String>,
     /// In place of that of `[agent]`.
@@ -46,11 +46,11 @@ pub struct AgentTable {
     /// How it is told to go on with one: `--resume {session}`. Only of `custom`.
     pub resume_flag: Option<String>,
     /// How it gets the prompt. Only of `custom`.
-    pub prompt: PromptBy,
+    pub prompt: PromptChannel,
     /// What it prints. Only of `custom`.
-    pub output: Output,
+    pub output: AgentOutputFormat,
     /// Where the facts stand in what it prints. Only of `custom`.
-    pub read: ReadTable,
+    pub read: OutputFieldsTable,
 }
 
 /// Which adapter drives a program.
@@ -70,7 +70,7 @@ pub enum Adapter {
 impl Adapter {
     /// The adapter of that name, for a program that piton knows.
     #[must_use]
-    pub fn known(name: &str) -> Option<Self> {
+    pub fn from_program_name(name: &str) -> Option<Self> {
         match name {
             "claude" => Some(Self::Claude),
             "codex" => Some(Self::Codex),
@@ -99,7 +99,7 @@ impl Adapter {
 /// What says that the work of an agent is done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum VerdictBy {
+pub enum VerdictSource {
     /// The agent, in the form that its prompt asks for.
     #[default]
     Form,
@@ -122,7 +122,7 @@ pub enum Permissions {
     Bypass,
 }
 
-impl VerdictBy {
+impl VerdictSource {
     /// Its name, as typed and stored.
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -134,7 +134,7 @@ impl VerdictBy {
 
     /// That of a name; none where a newer piton stored it.
     #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
+    pub fn parse(name: &str) -> Option<Self> {
         [Self::Form, Self::ExitStatus]
             .into_iter()
             .find(|by| by.as_str() == name)
@@ -142,7 +142,7 @@ impl VerdictBy {
 
     /// Why an agent with this adapter cannot be judged so; none where it can.
     #[must_use]
-    pub(crate) fn unfit_for(self, adapter: Adapter) -> Option<String> {
+    pub(crate) fn reason_unfit_for(self, adapter: Adapter) -> Option<String> {
         if self == Self::Form || adapter == Adapter::Custom {
             return None;
         }
@@ -156,7 +156,7 @@ impl VerdictBy {
 /// How a program gets its prompt.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum PromptBy {
+pub enum PromptChannel {
     /// On its stdin.
     #[default]
     Stdin,
@@ -167,7 +167,7 @@ pub enum PromptBy {
 /// What a program prints.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Output {
+pub enum AgentOutputFormat {
     /// Text, of which the end is looked at.
     #[default]
     Text,
@@ -181,7 +181,7 @@ pub enum Output {
 /// `result.usage.input`; a number is the place in a list.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
-pub struct ReadTable {
+pub struct OutputFieldsTable {
     /// The id of the conversation.
     pub session: Option<String>,
     /// What the agent says: a text.
@@ -230,7 +230,7 @@ pub struct SuccessWhen {
 
 /// Whose words for models a program understands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Family {
+pub enum ModelFamily {
     /// Those of Claude Code.
     Claude,
     /// Those of Codex.
@@ -240,16 +240,16 @@ pub enum Family {
 }
 
 /// How words for models begin, and whose they are.
-const FAMILIES: &[(&str, Family)] = &[
-    ("haiku", Family::Claude),
-    ("sonnet", Family::Claude),
-    ("opus", Family::Claude),
-    ("claude-", Family::Claude),
-    ("gpt-", Family::OpenAi),
-    ("codex-", Family::OpenAi),
-    ("o3", Family::OpenAi),
-    ("o4", Family::OpenAi),
-    ("gemini-", Family::Gemini),
+const FAMILIES: &[(&str, ModelFamily)] = &[
+    ("haiku", ModelFamily::Claude),
+    ("sonnet", ModelFamily::Claude),
+    ("opus", ModelFamily::Claude),
+    ("claude-", ModelFamily::Claude),
+    ("gpt-", ModelFamily::OpenAi),
+    ("codex-", ModelFamily::OpenAi),
+    ("o3", ModelFamily::OpenAi),
+    ("o4", ModelFamily::OpenAi),
+    ("gemini-", ModelFamily::Gemini),
 ];
 
 impl AgentTable {
@@ -259,7 +259,7 @@ impl AgentTable {
     /// A word of another family says nothing to it: a plan that was written for
     /// one program can be carried out by another.
     #[must_use]
-    pub fn model_for(&self, word: Option<&str>, family: Option<Family>) -> Option<String> {
+    pub fn model_for(&self, word: Option<&str>, family: Option<ModelFamily>) -> Option<String> {
         let own = || self.model.clone();
         let Some(word) = word else { return own() };
         if let Some(model) = self.models.get(word) {
@@ -277,7 +277,7 @@ impl AgentTable {
 
     /// The value of a variable as its program finds it in this environment.
     #[must_use]
-    pub fn variable<'v>(
+    pub fn env_variable<'v>(
         &'v self,
         name: &str,
         env: &'v BTreeMap<String, String>,
@@ -298,7 +298,7 @@ impl AgentTable {
     #[must_use]
     pub fn adapter(&self, name: &str) -> Adapter {
         self.adapter
-            .or_else(|| Adapter::known(name))
+            .or_else(|| Adapter::from_program_name(name))
             .unwrap_or(Adapter::Custom)
     }
 
@@ -317,7 +317,7 @@ impl AgentTable {
             }
         }
         let adapter = self.adapter(name);
-        for (key, is_set, adapters) in self.keys() {
+        for (key, is_set, adapters) in self.adapter_specific_keys() {
             if is_set && !adapters.contains(&adapter) {
                 return wrong(
                     key,
@@ -325,7 +325,7 @@ impl AgentTable {
                 );
             }
         }
-        if let Some(why) = self.verdict.unfit_for(adapter) {
+        if let Some(why) = self.verdict.reason_unfit_for(adapter) {
             return wrong("verdict", why);
         }
         if adapter == Adapter::Custom && self.program.as_deref().unwrap_or("").is_empty() {
@@ -344,14 +344,14 @@ impl AgentTable {
                 return wrong(key, format!("has no {hole} in it"));
             }
         }
-        if self.output == Output::Text && self.read != ReadTable::default() {
+        if self.output == AgentOutputFormat::Text && self.read != OutputFieldsTable::default() {
             return wrong("read", "needs output = \"json\" or \"jsonl\"".to_owned());
         }
         Ok(())
     }
 
     /// Keys that not every adapter has, whether they are set, and whose they are.
-    fn keys(&self) -> [(&'static str, bool, &'static [Adapter]); 9] {
+    fn adapter_specific_keys(&self) -> [(&'static str, bool, &'static [Adapter]); 9] {
         use Adapter::{Claude, Codex, Custom, Gemini};
         let custom: &[Adapter] = &[Custom];
         [
@@ -369,9 +369,9 @@ impl AgentTable {
             ("model-flag", self.model_flag.is_some(), custom),
             ("session-flag", self.session_flag.is_some(), custom),
             ("resume-flag", self.resume_flag.is_some(), custom),
-            ("prompt", self.prompt != PromptBy::Stdin, custom),
-            ("output", self.output != Output::Text, custom),
-            ("read", self.read != ReadTable::default(), custom),
+            ("prompt", self.prompt != PromptChannel::Stdin, custom),
+            ("output", self.output != AgentOutputFormat::Text, custom),
+            ("read", self.read != OutputFieldsTable::default(), custom),
         ]
     }
 }
@@ -381,14 +381,16 @@ impl AgentTable {
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct PricesTable {
     /// When these prices held: `2026-11-01`.
-    #[serde(deserialize_with = "date")]
+    #[serde(deserialize_with = "deserialize_date")]
     pub date: Option<jiff::civil::Date>,
     /// By model.
     pub models: BTreeMap<String, Price>,
 }
 
 /// A date, as TOML writes it or as a text.
-fn date<'de, D: Deserializer<'de>>(from: D) -> Result<Option<jiff::civil::Date>, D::Error> {
+fn deserialize_date<'de, D: Deserializer<'de>>(
+    from: D,
+) -> Result<Option<jiff::civil::Date>, D::Error> {
     let value = toml::Value::deserialize(from)?;
     let text = value.as_str().map(str::to_owned);
     let text = text.or_else(|| value.as_datetime().map(ToString::to_string));
@@ -449,7 +451,7 @@ mod tests {
             ..AgentTable::default()
         };
         let check = |word: Option<&str>, expect: &str| {
-            let model = table.model_for(word, Some(Family::OpenAi));
+            let model = table.model_for(word, Some(ModelFamily::OpenAi));
             assert_eq!(model.as_deref(), Some(expect), "{word:?}");
         };
         check(None, "gpt-5.1-codex");
@@ -458,10 +460,13 @@ mod tests {
         check(Some("gpt-5.1"), "gpt-5.1");
         check(Some("my-model"), "my-model");
         let plain = AgentTable::default();
-        assert_eq!(plain.model_for(Some("opus"), Some(Family::Gemini)), None);
+        assert_eq!(
+            plain.model_for(Some("opus"), Some(ModelFamily::Gemini)),
+            None
+        );
         assert_eq!(
             plain
-                .model_for(Some("opus"), Some(Family::Claude))
+                .model_for(Some("opus"), Some(ModelFamily::Claude))
                 .as_deref(),
             Some("opus")
         );

@@ -8,7 +8,7 @@ use piton_core::policy::Repositories;
 use serde::Deserialize;
 
 use super::Config;
-use super::repositories::{RepositoryTable, own_table, replaced};
+use super::repositories::{RepositoryTable, override_command, table_of_own_repository};
 
 /// The table `[merge]`.
 #[derive(Clone, Debug, Deserialize)]
@@ -45,7 +45,7 @@ impl MergeConfig {
     }
 
     /// The check of a run that is this command.
-    fn gate(&self, script: String) -> Gate {
+    fn gate_of_script(&self, script: String) -> Gate {
         Gate {
             script,
             on_fail_prompt: String::new(),
@@ -59,13 +59,14 @@ impl Config {
     /// The check that merged trees have to pass, and what stands in its place in other
     /// repositories of a run, by their names.
     #[must_use]
-    pub fn checks(
+    pub fn merge_checks(
         &self,
         known: Option<&Repositories>,
     ) -> (Option<Gate>, BTreeMap<String, Option<Gate>>) {
         let gate = |own: Option<&RepositoryTable>| {
             let own = own.and_then(|table| table.check.as_ref());
-            replaced(own, self.merge.check.as_ref()).map(|script| self.merge.gate(script))
+            override_command(own, self.merge.check.as_ref())
+                .map(|script| self.merge.gate_of_script(script))
         };
         let has_own = |name: &String| {
             let table = self.repositories.get(name)?;
@@ -73,7 +74,10 @@ impl Config {
         };
         let others = known.iter().flat_map(|known| &known.others);
         let others = others.filter_map(|name| Some((name.clone(), gate(Some(has_own(name)?)))));
-        (gate(own_table(&self.repositories, known)), others.collect())
+        (
+            gate(table_of_own_repository(&self.repositories, known)),
+            others.collect(),
+        )
     }
 }
 

@@ -56,7 +56,7 @@ impl NotifyConfig {
 
     /// Whether anybody is notified of the end of an invocation.
     #[must_use]
-    pub fn wants_ends(&self) -> bool {
-        self.command().is_some() && self.on.iter().any(|kind| kind.is_of_end())
+    pub fn should_notify_of_ends(&self) -> bool {
+        self.command().is_some() && self.on.iter().any(|kind| kind.is_about_end())
     }
 }

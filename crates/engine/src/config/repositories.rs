@@ -25,7 +25,7 @@ pub type RepositoryTables = BTreeMap<String, RepositoryTable>;
 
 /// The table of the repository in which the project lies, by what a run calls that.
 #[must_use]
-pub fn own_table<'t>(
+pub fn table_of_own_repository<'t>(
     tables: &'t RepositoryTables,
     known: Option<&Repositories>,
 ) -> Option<&'t RepositoryTable> {
@@ -35,14 +35,14 @@ pub fn own_table<'t>(
 
 /// The names of tables that are no repository of a run.
 #[must_use]
-pub fn unknown<'t>(tables: &'t RepositoryTables, known: &Repositories) -> Vec<&'t str> {
+pub fn unknown_tables<'t>(tables: &'t RepositoryTables, known: &Repositories) -> Vec<&'t str> {
     let names = tables.keys().map(String::as_str);
     let is_known = |name: &str| known.own.iter().chain(&known.others).any(|own| own == name);
     names.filter(|name| !is_known(name)).collect()
 }
 
 /// What stands in the place of a command where a table says something.
-pub(super) fn replaced(own: Option<&String>, usual: Option<&String>) -> Option<String> {
+pub(super) fn override_command(own: Option<&String>, usual: Option<&String>) -> Option<String> {
     let command = own.or(usual)?;
     (!command.trim().is_empty()).then(|| command.clone())
 }
@@ -50,11 +50,14 @@ pub(super) fn replaced(own: Option<&String>, usual: Option<&String>) -> Option<S
 impl WorkspaceConfig {
     /// The same for lanes of a repository that has a table.
     #[must_use]
-    pub fn in_repository(&self, table: Option<&RepositoryTable>) -> Self {
+    pub fn for_repository(&self, table: Option<&RepositoryTable>) -> Self {
         let own = |of: fn(&RepositoryTable) -> Option<&String>| table.and_then(of);
         Self {
-            setup: replaced(own(|table| table.setup.as_ref()), self.setup.as_ref()),
-            teardown: replaced(own(|table| table.teardown.as_ref()), self.teardown.as_ref()),
+            setup: override_command(own(|table| table.setup.as_ref()), self.setup.as_ref()),
+            teardown: override_command(
+                own(|table| table.teardown.as_ref()),
+                self.teardown.as_ref(),
+            ),
             ..self.clone()
         }
     }
@@ -73,16 +76,16 @@ mod tests {
             [repositories.docs]\ncheck = \" \"\n";
         let config = Config::parse(text).expect("TOML");
         let web = config.repositories.get("web");
-        let workspace = config.workspace.in_repository(web);
+        let workspace = config.workspace.for_repository(web);
         assert_eq!(workspace.setup, None);
         assert_eq!(workspace.teardown.as_deref(), Some("down"));
-        let none = config.workspace.in_repository(None);
+        let none = config.workspace.for_repository(None);
         assert_eq!(none.setup.as_deref(), Some("npm ci"));
         let known = Repositories {
             own: vec!["shop".to_owned()],
             others: ["api", "docs", "web"].map(str::to_owned).into(),
         };
-        let (check, others) = config.checks(Some(&known));
+        let (check, others) = config.merge_checks(Some(&known));
         assert_eq!(check.expect("that of all").script, "make test");
         let script = |name: &str| {
             others
@@ -92,14 +95,17 @@ mod tests {
         assert_eq!(script("api"), None);
         assert_eq!(script("docs"), Some(None));
         assert_eq!(script("web"), Some(Some("npm test")));
-        assert!(unknown(&config.repositories, &known).is_empty());
+        assert!(unknown_tables(&config.repositories, &known).is_empty());
         let known = Repositories {
             own: vec!["web".to_owned()],
             others: vec!["docs".to_owned()],
         };
-        let (check, _) = config.checks(Some(&known));
+        let (check, _) = config.merge_checks(Some(&known));
         assert_eq!(check.expect("its own").script, "npm test");
-        assert_eq!(own_table(&config.repositories, Some(&known)), web);
+        assert_eq!(
+            table_of_own_repository(&config.repositories, Some(&known)),
+            web
+        );
     }
 
     #[test]
@@ -109,6 +115,6 @@ mod tests {
             own: vec!["shop".to_owned()],
             others: vec!["web".to_owned()],
         };
-        assert_eq!(unknown(&config.repositories, &known), ["wbe"]);
+        assert_eq!(unknown_tables(&config.repositories, &known), ["wbe"]);
     }
 }

@@ -59,7 +59,7 @@ pub enum RuleAnswer {
 }
 
 impl RuleAnswer {
-    fn answer(self) -> Option<RequestAnswer> {
+    fn request_answer(self) -> Option<RequestAnswer> {
         Some(match self {
             Self::Ask => return None,
             Self::Approve => RequestAnswer::Approve(Box::default()),
@@ -73,26 +73,26 @@ impl RuleAnswer {
 }
 
 impl RequestsConfig {
-    fn rules(&self) -> RequestRules {
+    fn request_rules(&self) -> RequestRules {
         let Some(rules) = &self.rules else {
             return RequestRules::default();
         };
         let rules = rules.iter().map(|rule| RequestRule {
             priority: rule.priority,
             category: rule.category.clone(),
-            answer: rule.what.answer(),
+            answer: rule.what.request_answer(),
         });
         RequestRules(rules.collect())
     }
 
     /// Notes with each request of a report what the rules say of it.
-    pub fn rule_on(&self, report: &mut Report) {
+    pub fn apply_rules(&self, report: &mut Report) {
         if !self.automatic || report.requests.is_empty() {
             return;
         }
-        let rules = self.rules();
+        let rules = self.request_rules();
         for request in &mut report.requests {
-            request.ruling = rules.ruling(request).map(Box::new);
+            request.ruling = rules.find_ruling(request).map(Box::new);
         }
     }
 }

@@ -19,7 +19,7 @@ pub struct RoleTable {
 }
 
 /// What is wrong with the tables, if something is.
-pub(super) fn check(tables: &BTreeMap<String, RoleTable>) -> Result<(), String> {
+pub(super) fn check_role_tables(tables: &BTreeMap<String, RoleTable>) -> Result<(), String> {
     let names = role_names();
     let unknown = tables.keys().find(|name| !names.contains(&name.as_str()));
     match unknown {

@@ -70,7 +70,7 @@ impl WorkspaceConfig {
 
     /// How long a command of these may take.
     #[must_use]
-    pub fn timeout(&self) -> Duration {
+    pub fn setup_timeout(&self) -> Duration {
         let seconds = parse_duration(&self.setup_timeout);
         Duration::from_secs(seconds.unwrap_or(600))
     }

@@ -15,7 +15,7 @@ const LOG_BYTES_MAX: u64 = 4 << 20;
 /// What is checked out in a work tree; none where it is not git's. A commit that
 /// is not found in a file of refs is left out.
 #[must_use]
-pub fn checked_out(work_tree: &Path) -> Option<Checkout> {
+pub fn read_checkout(work_tree: &Path) -> Option<Checkout> {
     let folder = git_dir(work_tree)?;
     let head = fs::read_to_string(folder.join("HEAD")).ok()?;
     let Some(name) = head.trim().strip_prefix("ref: ") else {
@@ -33,14 +33,14 @@ pub fn checked_out(work_tree: &Path) -> Option<Checkout> {
     Some(Checkout {
         repository: None,
         branch: Some(branch.to_owned()),
-        commit: commit_of(&folder, name),
+        commit: commit_of_ref(&folder, name),
     })
 }
 
 /// Whether the branch that is checked out has ever been at a commit; none where
 /// git keeps no log of it, or one that is too long to be read.
 #[must_use]
-pub fn branch_has_been_at(work_tree: &Path, here: &Checkout, commit: &str) -> Option<bool> {
+pub fn was_branch_at(work_tree: &Path, here: &Checkout, commit: &str) -> Option<bool> {
     let branch = here.branch.as_ref()?;
     let common = common_dir(&git_dir(work_tree)?);
     let log = common.join("logs/refs/heads").join(branch);
@@ -58,7 +58,7 @@ pub fn branch_has_been_at(work_tree: &Path, here: &Checkout, commit: &str) -> Op
 
 /// A work tree of the repository of `work_tree` in which a branch is checked out.
 #[must_use]
-pub fn tree_on(work_tree: &Path, branch: &str) -> Option<PathBuf> {
+pub fn find_worktree_of_branch(work_tree: &Path, branch: &str) -> Option<PathBuf> {
     let common = common_dir(&git_dir(work_tree)?);
     let common = fs::canonicalize(common).ok()?;
     let linked = fs::read_dir(common.join("worktrees")).into_iter().flatten();
@@ -78,15 +78,15 @@ pub fn tree_on(work_tree: &Path, branch: &str) -> Option<PathBuf> {
     let own = [Some(work_tree.to_owned()), named, main];
     let mut trees = own.into_iter().flatten().chain(linked);
     trees.find(|tree| {
-        let here = checked_out(tree).and_then(|here| here.branch);
+        let here = read_checkout(tree).and_then(|here| here.branch);
         here.as_deref() == Some(branch)
     })
 }
 
 /// The last commit of a branch; none where there is no branch of this name.
 #[must_use]
-pub fn tip_of(work_tree: &Path, branch: &str) -> Option<String> {
-    commit_of(&git_dir(work_tree)?, &format!("refs/heads/{branch}"))
+pub fn tip_of_branch(work_tree: &Path, branch: &str) -> Option<String> {
+    commit_of_ref(&git_dir(work_tree)?, &format!("refs/heads/{branch}"))
 }
 
 /// All branches, each with `refs/heads/` before its name, and their last commits.
@@ -153,7 +153,7 @@ pub fn has_remotes(work_tree: &Path) -> bool {
         .any(|setting| setting.section == "remote" && setting.subsection.is_some())
 }
 
-fn commit_of(folder: &Path, name: &str) -> Option<String> {
+fn commit_of_ref(folder: &Path, name: &str) -> Option<String> {
     let commit_in = |folder: &Path| {
         let loose = fs::read_to_string(folder.join(name)).ok();
         loose.map(|text| text.trim().to_owned())
@@ -207,35 +207,35 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let (one, other) = (folder.path().join("one"), folder.path().join("other"));
         fs::create_dir(&one).expect("made");
-        assert_eq!(checked_out(&one), None, "no repository");
+        assert_eq!(read_checkout(&one), None, "no repository");
         git(&one, &["init", "-q", "-b", "main"]);
-        let unborn = checked_out(&one).expect("a repository");
-        assert_eq!((unborn.name(), &unborn.commit), ("main", &None));
+        let unborn = read_checkout(&one).expect("a repository");
+        assert_eq!((unborn.branch_or_commit(), &unborn.commit), ("main", &None));
         for branch in ["main", "feature/deep"] {
             git(&one, &["checkout", "-qB", branch]);
             git(&one, &["commit", "-q", "--allow-empty", "-m", branch]);
-            assert_eq!(checked_out(&one), Some(said(&one)));
+            assert_eq!(read_checkout(&one), Some(said(&one)));
         }
         git(&one, &["pack-refs", "--all"]);
-        assert_eq!(checked_out(&one), Some(said(&one)), "packed");
+        assert_eq!(read_checkout(&one), Some(said(&one)), "packed");
         let path = other.to_str().expect("UTF-8");
         git(&one, &["worktree", "add", "-q", path, "main"]);
-        assert_eq!(checked_out(&other), Some(said(&other)), "linked");
+        assert_eq!(read_checkout(&other), Some(said(&other)), "linked");
         assert!(!has_remotes(&one) && !has_remotes(&other));
         git(&one, &["remote", "add", "origin", "../shore"]);
         assert!(has_remotes(&one) && has_remotes(&other), "linked");
         for (from, branch, there) in [(&other, "feature/deep", &one), (&one, "main", &other)] {
-            let tree = tree_on(from, branch).expect("it is checked out");
+            let tree = find_worktree_of_branch(from, branch).expect("it is checked out");
             assert_eq!(fs::canonicalize(tree).ok(), fs::canonicalize(there).ok());
         }
-        assert_eq!(tree_on(&one, "deep"), None);
+        assert_eq!(find_worktree_of_branch(&one, "deep"), None);
         let link = one.join(".git/worktrees/other/gitdir");
         fs::write(link, "../../../../other/.git\n").expect("written");
-        let linked = tree_on(&one, "main").expect("it is checked out");
+        let linked = find_worktree_of_branch(&one, "main").expect("it is checked out");
         assert_eq!(fs::canonicalize(linked).ok(), fs::canonicalize(&other).ok());
         git(&one, &["checkout", "-q", "--detach"]);
-        assert_eq!(tree_on(&one, "feature/deep"), None);
-        let detached = checked_out(&one).expect("a repository");
+        assert_eq!(find_worktree_of_branch(&one, "feature/deep"), None);
+        let detached = read_checkout(&one).expect("a repository");
         assert_eq!(Some(&detached), Some(&said(&one)));
         assert_eq!(detached.branch, None);
     }
@@ -252,7 +252,10 @@ mod tests {
         );
         git(&one, &["commit", "-q", "--allow-empty", "-m", "one"]);
         git(&one, &["worktree", "add", "-q", "../other"]);
-        assert_eq!(tree_on(&one, "main").as_deref(), Some(&*one));
+        assert_eq!(
+            find_worktree_of_branch(&one, "main").as_deref(),
+            Some(&*one)
+        );
         let (whole, sub) = (folder.path().join("whole"), folder.path().join("whole/sub"));
         fs::create_dir(&whole).expect("made");
         git(&whole, &["init", "-q", "-b", "main"]);
@@ -265,7 +268,8 @@ mod tests {
         ];
         git(&whole, &[&allow[..], &["../one", "sub"]].concat());
         git(&sub, &["worktree", "add", "-q", "../../linked"]);
-        let tree = tree_on(&folder.path().join("linked"), "main").expect("it is checked out");
+        let tree = find_worktree_of_branch(&folder.path().join("linked"), "main")
+            .expect("it is checked out");
         assert_eq!(fs::canonicalize(tree).ok(), fs::canonicalize(&sub).ok());
     }
 }

@@ -5,10 +5,10 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use super::checked_out::common_dir;
-use super::trees::quoted;
-use super::{LOOK_TIMEOUT, Said, ask, git, git_dir, is_built_on, plain_call};
+use super::trees::quote_list_element;
+use super::{GitOutput, LOOK_TIMEOUT, git_call, git_dir, is_built_on, query_git, run_git_call};
 use crate::failure::Failure;
-use crate::process::Call;
+use crate::process::ProgramCall;
 
 /// Whether a commit has all that another one brings: it is built on it, or a merge of
 /// the two would change nothing, since its work came in another way (squashed, picked).
@@ -31,37 +31,37 @@ pub fn has_work_of(
     let is_but = |name: &String| Some(name.as_str()) == but;
     if is_built_on(work_tree, other, commit)? {
         // Nothing was committed beside it, so nothing can have come in another way.
-        let said = git(work_tree, &changed(&[commit, other]))?;
+        let said = query_git(work_tree, &diff_tree_args(&[commit, other]))?;
         return Ok(said.ok && said.out.is_empty());
     }
     let scratch = ScratchObjects::new(work_tree)?;
     let head = ["merge-tree", "--write-tree", "--no-messages"];
-    let merged = scratch.ask(&[&head[..], &["--name-only", "-z", commit, other]].concat())?;
-    let mut listed = names(&merged.out);
+    let merged = scratch.run_git(&[&head[..], &["--name-only", "-z", commit, other]].concat())?;
+    let mut listed = split_nul(&merged.out);
     // Of a file that cannot be brought together, or is changed here and removed there,
     // the tree may have what `commit` has.
     let (Some(tree), true) = (listed.next(), listed.all(|name| is_but(&name))) else {
         return Ok(false);
     };
-    let lacking = scratch.ask(&changed(&[commit, &tree]))?;
-    if !lacking.ok || !names(&lacking.out).all(|name| is_but(&name)) {
+    let lacking = scratch.run_git(&diff_tree_args(&[commit, &tree]))?;
+    if !lacking.ok || !split_nul(&lacking.out).all(|name| is_but(&name)) {
         return Ok(false);
     }
     if lacking.out.is_empty() {
         return Ok(true);
     }
-    let brought = git(work_tree, &changed(&["--merge-base", commit, other]))?;
-    Ok(brought.ok && !names(&brought.out).all(|name| is_but(&name)))
+    let brought = query_git(work_tree, &diff_tree_args(&["--merge-base", commit, other]))?;
+    Ok(brought.ok && !split_nul(&brought.out).all(|name| is_but(&name)))
 }
 
 /// Asks for the files in which two trees differ.
-fn changed<'a>(trees: &[&'a str]) -> Vec<&'a str> {
+fn diff_tree_args<'a>(trees: &[&'a str]) -> Vec<&'a str> {
     let head = ["diff-tree", "-r", "-z", "--name-only"];
     [&head[..], trees, &["--"]].concat()
 }
 
 /// What stands between zero bytes.
-fn names(printed: &str) -> impl Iterator<Item = String> {
+fn split_nul(printed: &str) -> impl Iterator<Item = String> {
     let names = printed.split('\0').filter(|name| !name.is_empty());
     names.map(str::to_owned)
 }
@@ -77,8 +77,8 @@ impl<'a> ScratchObjects<'a> {
     fn new(work_tree: &'a Path) -> Result<Self, Failure> {
         let folder = tempfile::tempdir().map_err(|error| {
             Failure::new("git.missing", "no folder could be made to try a merge in")
-                .hint("see whether there is room where temporary files are kept, then repeat the command")
-                .because(error)
+                .with_hint("see whether there is room where temporary files are kept, then repeat the command")
+                .with_source(error)
         })?;
         let objects = git_dir(work_tree).map(|dir| common_dir(&dir).join("objects"));
         let objects = objects.map(|path| std::path::absolute(&path).unwrap_or(path));
@@ -86,20 +86,20 @@ impl<'a> ScratchObjects<'a> {
         Ok(Self {
             work_tree,
             folder,
-            repository: quoted(&repository),
+            repository: quote_list_element(&repository),
         })
     }
 
-    fn ask(&self, args: &[&str]) -> Result<Said, Failure> {
+    fn run_git(&self, args: &[&str]) -> Result<GitOutput, Failure> {
         let folder = self.folder.path().to_string_lossy();
-        ask(&Call {
+        run_git_call(&ProgramCall {
             env: &[
                 ("GIT_OPTIONAL_LOCKS", "0"),
                 ("GIT_OBJECT_DIRECTORY", &folder),
                 ("GIT_ALTERNATE_OBJECT_DIRECTORIES", &self.repository),
             ],
             timeout: LOOK_TIMEOUT,
-            ..plain_call(
+            ..git_call(
                 self.work_tree,
                 &args.iter().map(OsString::from).collect::<Vec<_>>(),
             )

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use super::git;
+use super::query_git;
 
 /// How much a file differs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -24,7 +24,7 @@ pub struct FileChange {
 #[must_use]
 pub fn file_changes(work_tree: &Path, from: &str, to: &str) -> Option<Vec<FileChange>> {
     let range = format!("{from}...{to}");
-    let said = git(
+    let said = query_git(
         work_tree,
         &[
             "diff",

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use super::checked_out::common_dir;
-use super::{git, git_dir, literal};
+use super::{git_dir, literal_pathspec, query_git};
 
 /// The commits that a version of a file was made of: each commit with those before it
 /// of which the file has something.
@@ -24,7 +24,7 @@ impl FileHistory {
     /// `since`, or through so many commits of whatever file, and of so many commits at
     /// most; none where git cannot say.
     #[must_use]
-    pub fn of(
+    pub fn load(
         work_tree: &Path,
         file: &str,
         (since, commits_max): (Option<&str>, usize),
@@ -35,12 +35,12 @@ impl FileHistory {
             .map(str::to_owned)
             .or_else(|| commit_before(work_tree));
         let bound = since.map(|since| format!("^{since}"));
-        let file = literal(file);
-        for tip in std::iter::once("HEAD".to_owned()).chain(being_merged(work_tree)) {
+        let file = literal_pathspec(file);
+        for tip in std::iter::once("HEAD".to_owned()).chain(merge_heads(work_tree)) {
             let mut list = vec!["rev-list", "--topo-order", "--parents", &count, &tip];
             list.extend(bound.as_deref());
             list.extend(["--", &file]);
-            let said = git(work_tree, &list).ok().filter(|said| said.ok)?;
+            let said = query_git(work_tree, &list).ok().filter(|said| said.ok)?;
             let mut lines = said
                 .out
                 .lines()
@@ -71,13 +71,13 @@ const LOOKED_THROUGH_MAX: u32 = 5_000;
 /// A commit so many commits before what is checked out; none in a shorter history.
 fn commit_before(work_tree: &Path) -> Option<String> {
     let skip = format!("--skip={LOOKED_THROUGH_MAX}");
-    let said = git(work_tree, &["rev-list", "--max-count=1", &skip, "HEAD"]);
+    let said = query_git(work_tree, &["rev-list", "--max-count=1", &skip, "HEAD"]);
     let said = said.ok().filter(|said| said.ok)?;
     said.out.lines().next().map(str::to_owned)
 }
 
 /// What is being merged into what is checked out, and not committed yet.
-fn being_merged(work_tree: &Path) -> Vec<String> {
+fn merge_heads(work_tree: &Path) -> Vec<String> {
     let file = git_dir(work_tree).map(|folder| folder.join("MERGE_HEAD"));
     let text = file.and_then(|file| fs::read_to_string(file).ok());
     let text = text.unwrap_or_default();
@@ -100,7 +100,7 @@ pub fn commits_made_here(work_tree: &Path) -> Option<HashSet<String>> {
         let log = String::from_utf8_lossy(&log);
         let made = log.lines().filter_map(|line| {
             let (names, what) = line.split_once('\t')?;
-            let new = names.split(' ').nth(1).filter(|_| makes_commit(what));
+            let new = names.split(' ').nth(1).filter(|_| is_commit_entry(what));
             new.map(str::to_owned)
         });
         found.get_or_insert_with(HashSet::new).extend(made);
@@ -110,7 +110,7 @@ pub fn commits_made_here(work_tree: &Path) -> Option<HashSet<String>> {
 
 /// Whether git made a commit where its log of `HEAD` says this, and did not only go to
 /// one.
-fn makes_commit(what: &str) -> bool {
+fn is_commit_entry(what: &str) -> bool {
     let (verb, rest) = what.split_once(':').unwrap_or((what, ""));
     let is_verb = verb.starts_with("commit") || ["cherry-pick", "revert", "am"].contains(&verb);
     let steps = ["pick", "continue", "reword", "edit", "squash", "fixup"];
@@ -149,7 +149,7 @@ mod tests {
             ("reset: moving to HEAD~1", false),
             ("clone: from somewhere", false),
         ] {
-            assert_eq!(makes_commit(what), makes, "{what}");
+            assert_eq!(is_commit_entry(what), makes, "{what}");
         }
     }
 }

@@ -28,7 +28,7 @@ pub fn is_tracked(work_tree: &Path, path: &str) -> Option<bool> {
         return Some(true);
     }
     // One that is split has the rest of its entries in another file.
-    let is_split = find(&index, b"link").is_some();
+    let is_split = find_bytes(&index, b"link").is_some();
     (!is_split).then_some(false)
 }
 
@@ -38,7 +38,7 @@ fn has_entry(index: &[u8], path: &str) -> bool {
     let name = path.as_bytes();
     let length = u16::try_from(name.len()).map_or(LENGTH, |length| length.min(LENGTH));
     let mut at = HEADER;
-    while let Some(found) = find(&index[at..], name) {
+    while let Some(found) = find_bytes(&index[at..], name) {
         let start = at + found;
         let flags = index
             .get(start.wrapping_sub(2)..start)
@@ -59,7 +59,7 @@ fn has_entry(index: &[u8], path: &str) -> bool {
     false
 }
 
-fn find(text: &[u8], what: &[u8]) -> Option<usize> {
+fn find_bytes(text: &[u8], what: &[u8]) -> Option<usize> {
     let first = *what.first()?;
     let mut at = 0;
     while let Some(step) = text.get(at..)?.iter().position(|byte| *byte == first) {

@@ -6,7 +6,10 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::checked_out::git_dir;
-use super::{By, Failure, More, Said, git, last_line, literal, order, reason};
+use super::{
+    Failure, GitCallOptions, GitControl, GitOutput, error_reason, last_line, literal_pathspec,
+    query_git, run_git_with,
+};
 
 /// Long enough to write very many files.
 const TIMEOUT: Duration = Duration::from_secs(1_800);
@@ -25,7 +28,7 @@ const REBASED: [&str; 2] = ["rebase-merge/head-name", "rebase-apply/head-name"];
 pub fn fast_forward(
     work_tree: &Path,
     commit: &str,
-    by: &By<'_>,
+    by: &GitControl<'_>,
 ) -> Result<Result<(), String>, Failure> {
     let args = [
         "merge",
@@ -36,33 +39,40 @@ pub fn fast_forward(
         "--no-stat",
         commit,
     ];
-    let more = More {
+    let more = GitCallOptions {
         timeout: Some(TIMEOUT),
-        ..More::default()
+        ..GitCallOptions::default()
     };
-    let said = Said::from(&order(work_tree, &args.map(OsString::from), &more, by)?);
+    let said = GitOutput::from(&run_git_with(
+        work_tree,
+        &args.map(OsString::from),
+        &more,
+        by,
+    )?);
     if said.ok {
         return Ok(Ok(()));
     }
-    let in_the_way = files_in_the_way(&said.err);
-    Ok(Err(match (in_the_way.is_empty(), reason(&said.err)) {
-        (false, _) => format!("these files are in the way: {}", in_the_way.join(", ")),
-        (true, why) if why.is_empty() => last_line(&said),
-        (true, why) => why,
-    }))
+    let in_the_way = parse_blocking_files(&said.err);
+    Ok(Err(
+        match (in_the_way.is_empty(), error_reason(&said.err)) {
+            (false, _) => format!("these files are in the way: {}", in_the_way.join(", ")),
+            (true, why) if why.is_empty() => last_line(&said),
+            (true, why) => why,
+        },
+    ))
 }
 
 /// Whether the index has a file, by its path in the work tree, as the commit has it
 /// that is checked out. Not where git cannot say.
 #[must_use]
 pub fn is_unstaged(work_tree: &Path, file: &str) -> bool {
-    let file = literal(file);
+    let file = literal_pathspec(file);
     let args = ["diff", "--cached", "--quiet", "HEAD", "--", &file];
-    git(work_tree, &args).is_ok_and(|said| said.ok)
+    query_git(work_tree, &args).is_ok_and(|said| said.ok)
 }
 
 /// The files that git names, each in a line that begins with a tab.
-fn files_in_the_way(err: &str) -> Vec<String> {
+fn parse_blocking_files(err: &str) -> Vec<String> {
     let lines = err.lines().filter_map(|line| line.strip_prefix('\t'));
     lines.map(str::to_owned).collect()
 }

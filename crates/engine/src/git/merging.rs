@@ -10,11 +10,11 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use piton_formats::merge::{Versions, with_additions};
+use piton_formats::merge::{MergeVersions, merge_additions};
 
-use super::{By, More, Said, failed, order};
-use crate::failure::{Failure, unwritable};
-use crate::process::{Output, Stop};
+use super::{GitCallOptions, GitControl, GitOutput, git_failure, run_git_with};
+use crate::failure::{Failure, unwritable_file};
+use crate::process::{CallOutput, StopHandle};
 
 /// Long enough for a merge of very many files, also with a driver of the user's.
 const TIMEOUT: Duration = Duration::from_secs(600);
@@ -30,14 +30,14 @@ pub struct OwnPaths {
 }
 
 impl OwnPaths {
-    fn all(&self) -> impl Iterator<Item = &String> {
+    fn all_paths(&self) -> impl Iterator<Item = &String> {
         self.plans.iter().chain(&self.natives)
     }
 }
 
 /// What is merged, and how.
 #[derive(Clone, Copy, Debug)]
-pub struct MergeOrder<'a> {
+pub struct MergeSpec<'a> {
     /// The commit that it is merged onto: the first parent.
     pub onto: &'a str,
     /// The commit of the work: the second parent.
@@ -54,7 +54,7 @@ pub struct MergeOrder<'a> {
 
 /// What came of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum MergeTry {
+pub enum GitMergeOutcome {
     /// There is a commit.
     Made {
         /// The commit.
@@ -87,23 +87,32 @@ pub enum MergeTry {
 /// # Errors
 ///
 /// When git fails: a full disk, no identity, commits that are gone.
-pub fn merge(lane: &Path, wish: &MergeOrder<'_>, by: &By<'_>) -> Result<MergeTry, Failure> {
+pub fn merge_commits(
+    lane: &Path,
+    wish: &MergeSpec<'_>,
+    by: &GitControl<'_>,
+) -> Result<GitMergeOutcome, Failure> {
     let git = Plumbing { lane, by };
     let tree = match git.merged_tree((wish.onto, wish.work), wish.own)? {
-        Ok(tree) => git.with_texts(&tree, wish.put)?,
-        Err(files) => return Ok(MergeTry::Conflict { files }),
+        Ok(tree) => git.tree_with_texts(&tree, wish.put)?,
+        Err(files) => return Ok(GitMergeOutcome::Conflict { files }),
     };
     let trees = ["rev-parse", &format!("{}^{{tree}}", wish.onto)];
-    if tree == git.line("look at a commit", &trees, &More::default())? {
-        return Ok(MergeTry::Nothing {
+    if tree == git.run_for_line("look at a commit", &trees, &GitCallOptions::default())? {
+        return Ok(GitMergeOutcome::Nothing {
             onto: wish.onto.to_owned(),
             tree,
         });
     }
     // A hook of the user's may have committed another tree than the check saw.
-    let is_checked = git.is_checked(wish)? && git.is_alike(&tree, wish)?;
-    let commit = git.commit(&tree, &[wish.onto, wish.work], wish.message, Sign::AsUser)?;
-    Ok(MergeTry::Made {
+    let is_checked = git.is_tree_checked(wish)? && git.is_same_but_own_files(&tree, wish)?;
+    let commit = git.commit_tree(
+        &tree,
+        &[wish.onto, wish.work],
+        wish.message,
+        CommitSigning::AsUser,
+    )?;
+    Ok(GitMergeOutcome::Made {
         commit,
         tree,
         is_checked,
@@ -121,11 +130,11 @@ pub fn commit_texts(
     onto: &str,
     texts: &[(String, Vec<u8>)],
     message: &str,
-    by: &By<'_>,
+    by: &GitControl<'_>,
 ) -> Result<String, Failure> {
     let git = Plumbing { lane: main, by };
-    let tree = git.with_texts(&format!("{onto}^{{tree}}"), texts)?;
-    git.commit(&tree, &[onto], message, Sign::AsUser)
+    let tree = git.tree_with_texts(&format!("{onto}^{{tree}}"), texts)?;
+    git.commit_tree(&tree, &[onto], message, CommitSigning::AsUser)
 }
 
 /// A commit with the work, in which these files are as they were where it parts from
@@ -134,39 +143,39 @@ pub fn commit_texts(
 /// # Errors
 ///
 /// When git fails.
-pub fn without_files(
+pub fn strip_files_from_work(
     main: &Path,
     (base, work): (&str, &str),
     files: &[String],
     message: &str,
-    by: &By<'_>,
+    by: &GitControl<'_>,
 ) -> Result<String, Failure> {
     let git = Plumbing { lane: main, by };
-    match git.tree_without((base, work), files)? {
-        Some(tree) => git.commit(&tree, &[work], message, Sign::AsUser),
+    match git.tree_without_files((base, work), files)? {
+        Some(tree) => git.commit_tree(&tree, &[work], message, CommitSigning::AsUser),
         None => Ok(work.to_owned()),
     }
 }
 
-/// Whether a commit is one that [`without_files`] made of the work.
+/// Whether a commit is one that [`strip_files_from_work`] made of the work.
 ///
 /// # Errors
 ///
 /// When git fails.
-pub fn is_without_files(
+pub fn is_work_without_files(
     main: &Path,
     commit: &str,
     (base, work): (&str, &str),
     files: &[String],
-    by: &By<'_>,
+    by: &GitControl<'_>,
 ) -> Result<bool, Failure> {
     let git = Plumbing { lane: main, by };
     let parents = ["rev-parse", &format!("{commit}^@")];
-    if git.line("look at a commit", &parents, &More::default())? != work {
+    if git.run_for_line("look at a commit", &parents, &GitCallOptions::default())? != work {
         return Ok(false);
     }
-    let there = super::tree_of(main, commit)?;
-    Ok(git.tree_without((base, work), files)? == Some(there))
+    let there = super::tree_of_commit(main, commit)?;
+    Ok(git.tree_without_files((base, work), files)? == Some(there))
 }
 
 /// A file as a commit stores it, by its path in the work tree; none where it has
@@ -176,8 +185,8 @@ pub fn is_without_files(
 ///
 /// When git cannot be started.
 pub fn stored_text(work_tree: &Path, commit: &str, path: &str) -> Result<Option<String>, Failure> {
-    let stop = Stop::default();
-    let by = By {
+    let stop = StopHandle::default();
+    let by = GitControl {
         mark: "",
         stop: &stop,
     };
@@ -186,10 +195,10 @@ pub fn stored_text(work_tree: &Path, commit: &str, path: &str) -> Result<Option<
         by: &by,
     };
     let args = ["cat-file", "blob", &format!("{commit}:{path}")];
-    let output = git.run(&args, &More::default())?;
+    let output = git.run_git(&args, &GitCallOptions::default())?;
     let text = output
         .exit
-        .success()
+        .is_success()
         .then(|| String::from_utf8(output.stdout));
     Ok(text.and_then(Result::ok))
 }
@@ -206,14 +215,18 @@ pub fn begin_merge(
     lane: &Path,
     onto: &str,
     own: &OwnPaths,
-    by: &By<'_>,
+    by: &GitControl<'_>,
 ) -> Result<Vec<String>, Failure> {
     let git = Plumbing { lane, by };
-    let head = git.line("look at a commit", &["rev-parse", "HEAD"], &More::default())?;
+    let head = git.run_for_line(
+        "look at a commit",
+        &["rev-parse", "HEAD"],
+        &GitCallOptions::default(),
+    )?;
     let put = git.own_changes((onto, &head), own)?.put;
     let under_way = || {
         let args = ["rev-parse", "--verify", "--quiet", "MERGE_HEAD"];
-        let said = Said::from(&git.run(&args, &More::default())?);
+        let said = GitOutput::from(&git.run_git(&args, &GitCallOptions::default())?);
         Ok::<_, Failure>(said.ok && said.out == onto)
     };
     if !under_way()? {
@@ -226,51 +239,56 @@ pub fn begin_merge(
             "--quiet",
             onto,
         ];
-        let said = Said::from(&git.run(&args, &More::default())?);
+        let said = GitOutput::from(&git.run_git(&args, &GitCallOptions::default())?);
         // Conflicts are no success, and there is nothing to do where `onto` is
         // in the work.
         if !said.ok && !under_way()? {
-            return Err(failed("begin a merge", &said));
+            return Err(git_failure("begin a merge", &said));
         }
     }
-    for path in own.all() {
-        let there = git.entry(onto, path)?;
-        let name = super::literal(path);
+    for path in own.all_paths() {
+        let there = git.find_tree_entry(onto, path)?;
+        let name = super::literal_pathspec(path);
         let args = match there {
             None => vec!["rm", "--force", "--quiet", "--ignore-unmatch", "--", &name],
             Some(_) => vec!["checkout", onto, "--", &name],
         };
-        git.line("put a plan file into a merge", &args, &More::default())?;
+        git.run_for_line(
+            "put a plan file into a merge",
+            &args,
+            &GitCallOptions::default(),
+        )?;
     }
     for (path, text) in &put {
         let file = lane.join(path);
-        fs::write(&file, text).map_err(|error| unwritable(&file, error))?;
-        let args = ["add", "--", &super::literal(path)];
-        git.line(
+        fs::write(&file, text).map_err(|error| unwritable_file(&file, error))?;
+        let args = ["add", "--", &super::literal_pathspec(path)];
+        git.run_for_line(
             "put a file of the project into a merge",
             &args,
-            &More::default(),
+            &GitCallOptions::default(),
         )?;
     }
     let args = ["diff", "--name-only", "--diff-filter=U", "-z"];
-    let output = git.run(&args, &More::default())?;
-    match output.exit.success() {
-        true => Ok(names(&output.stdout)),
-        false => Err(failed("look for conflicts", &Said::from(&output))),
+    let output = git.run_git(&args, &GitCallOptions::default())?;
+    match output.exit.is_success() {
+        true => Ok(split_nul_until_empty(&output.stdout)),
+        false => Err(git_failure("look for conflicts", &GitOutput::from(&output))),
     }
 }
 
 /// Those of the files, by their paths in the work tree, in which a part of a
 /// merge still stands between git's markers.
 #[must_use]
-pub fn with_markers(work_tree: &Path, files: &[String]) -> Vec<String> {
-    let has =
-        |file: &&String| std::fs::read(work_tree.join(file)).is_ok_and(|bytes| has_markers(&bytes));
+pub fn files_with_conflict_markers(work_tree: &Path, files: &[String]) -> Vec<String> {
+    let has = |file: &&String| {
+        std::fs::read(work_tree.join(file)).is_ok_and(|bytes| has_conflict_markers(&bytes))
+    };
     files.iter().filter(has).cloned().collect()
 }
 
 /// Whether lines that begin as git's markers do stand there in their order.
-fn has_markers(text: &[u8]) -> bool {
+fn has_conflict_markers(text: &[u8]) -> bool {
     const MARKERS: [&[u8]; 3] = [b"<<<<<<< ", b"=======", b">>>>>>> "];
     let mut next = 0;
     for line in text.split(|byte| *byte == b'\n') {
@@ -286,7 +304,7 @@ fn has_markers(text: &[u8]) -> bool {
 
 /// Whether a commit is signed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Sign {
+pub(super) enum CommitSigning {
     /// Where the user's settings say so.
     AsUser,
     /// Never: nobody sees it.
@@ -296,31 +314,35 @@ pub(super) enum Sign {
 /// Git's plumbing in one work tree.
 pub(super) struct Plumbing<'a> {
     pub(super) lane: &'a Path,
-    pub(super) by: &'a By<'a>,
+    pub(super) by: &'a GitControl<'a>,
 }
 
 impl Plumbing<'_> {
-    pub(super) fn run(&self, args: &[&str], more: &More<'_>) -> Result<Output, Failure> {
+    pub(super) fn run_git(
+        &self,
+        args: &[&str],
+        more: &GitCallOptions<'_>,
+    ) -> Result<CallOutput, Failure> {
         let args: Vec<OsString> = args.iter().map(OsString::from).collect();
         let timeout = more.timeout.unwrap_or(TIMEOUT);
-        let more = More {
+        let more = GitCallOptions {
             timeout: Some(timeout),
             ..*more
         };
-        order(self.lane, &args, &more, self.by)
+        run_git_with(self.lane, &args, &more, self.by)
     }
 
     /// What git prints, which is one line at most.
-    pub(super) fn line(
+    pub(super) fn run_for_line(
         &self,
         what: &str,
         args: &[&str],
-        more: &More<'_>,
+        more: &GitCallOptions<'_>,
     ) -> Result<String, Failure> {
-        let said = Said::from(&self.run(args, more)?);
+        let said = GitOutput::from(&self.run_git(args, more)?);
         match said.ok {
             true => Ok(said.out),
-            false => Err(failed(what, &said)),
+            false => Err(git_failure(what, &said)),
         }
     }
 
@@ -336,19 +358,24 @@ impl Plumbing<'_> {
         let apart = match back.is_empty() {
             true => work.to_owned(),
             false => {
-                let tree = self.with_changes(work, &back)?;
-                self.commit(&tree, &[work], "Without files of plans", Sign::Never)?
+                let tree = self.tree_with_changes(work, &back)?;
+                self.commit_tree(
+                    &tree,
+                    &[work],
+                    "Without files of plans",
+                    CommitSigning::Never,
+                )?
             }
         };
         match self.merge_tree(onto, &apart)? {
-            Ok(tree) => self.with_texts(&tree, &put).map(Ok),
+            Ok(tree) => self.tree_with_texts(&tree, &put).map(Ok),
             Err(files) => Ok(Err(files)),
         }
     }
 
     /// The tree of the work in which these files are as they were where it parts from
     /// `base`; none where they are so in the work.
-    fn tree_without(
+    fn tree_without_files(
         &self,
         sides: (&str, &str),
         files: &[String],
@@ -360,7 +387,7 @@ impl Plumbing<'_> {
         let OwnChanges { back, .. } = self.own_changes(sides, &own)?;
         match back.is_empty() {
             true => Ok(None),
-            false => self.with_changes(sides.1, &back).map(Some),
+            false => self.tree_with_changes(sides.1, &back).map(Some),
         }
     }
 
@@ -371,13 +398,20 @@ impl Plumbing<'_> {
         own: &'p OwnPaths,
     ) -> Result<OwnChanges<'p>, Failure> {
         let mut changes = OwnChanges::default();
-        if own.all().next().is_none() {
+        if own.all_paths().next().is_none() {
             return Ok(changes);
         }
         let bases = ["merge-base", onto, work];
-        let base = self.line("find where two commits part", &bases, &More::default())?;
-        for path in own.all() {
-            let (then, now) = (self.entry(&base, path)?, self.entry(work, path)?);
+        let base = self.run_for_line(
+            "find where two commits part",
+            &bases,
+            &GitCallOptions::default(),
+        )?;
+        for path in own.all_paths() {
+            let (then, now) = (
+                self.find_tree_entry(&base, path)?,
+                self.find_tree_entry(work, path)?,
+            );
             if then == now {
                 continue;
             }
@@ -386,7 +420,7 @@ impl Plumbing<'_> {
             {
                 changes.put.push((path.clone(), text));
             }
-            changes.back.push(EntryChange { path, entry: then });
+            changes.back.push(TreeEntryChange { path, entry: then });
         }
         Ok(changes)
     }
@@ -403,27 +437,27 @@ impl Plumbing<'_> {
             return Ok(None);
         };
         let base = text(base)?.unwrap_or_default();
-        let versions = Versions {
+        let versions = MergeVersions {
             base: &base,
             ours: &ours,
             theirs: &theirs,
         };
-        let merged = with_additions(path, versions);
+        let merged = merge_additions(path, versions);
         Ok(merged.filter(|text| *text != ours).map(String::into_bytes))
     }
 
     /// What a tree has at a path; none where it has nothing.
-    fn entry(&self, tree: &str, path: &str) -> Result<Option<TreeEntry>, Failure> {
-        let listed = self.list(&["--full-tree", tree, "--", path])?;
+    fn find_tree_entry(&self, tree: &str, path: &str) -> Result<Option<TreeEntry>, Failure> {
+        let listed = self.list_tree(&["--full-tree", tree, "--", path])?;
         Ok(listed.into_values().next())
     }
 
     /// What a tree has, by names or, where paths are asked for, by these.
-    fn list(&self, what: &[&str]) -> Result<BTreeMap<Vec<u8>, TreeEntry>, Failure> {
+    fn list_tree(&self, what: &[&str]) -> Result<BTreeMap<Vec<u8>, TreeEntry>, Failure> {
         let args = [&["ls-tree", "-z"], what].concat();
-        let output = self.run(&args, &More::default())?;
-        if !output.exit.success() {
-            return Err(failed("look at a tree", &Said::from(&output)));
+        let output = self.run_git(&args, &GitCallOptions::default())?;
+        if !output.exit.is_success() {
+            return Err(git_failure("look at a tree", &GitOutput::from(&output)));
         }
         let lines = output.stdout.split(|byte| *byte == 0);
         let entries = lines.filter_map(|line| {
@@ -449,65 +483,69 @@ impl Plumbing<'_> {
             onto,
             work,
         ];
-        let more = More {
+        let more = GitCallOptions {
             env: &[("GIT_ATTR_SOURCE", onto)],
-            ..More::default()
+            ..GitCallOptions::default()
         };
-        let output = self.run(&args, &more)?;
-        let mut found = names(&output.stdout).into_iter();
+        let output = self.run_git(&args, &more)?;
+        let mut found = split_nul_until_empty(&output.stdout).into_iter();
         let tree = found.next();
         match (output.exit.code, output.exit.stopped_by, tree) {
             (Some(0), None, Some(tree)) => Ok(Ok(tree)),
             (Some(1), None, Some(_)) => Ok(Err(found.collect())),
-            (_, _, _) => Err(failed("merge", &Said::from(&output))),
+            (_, _, _) => Err(git_failure("merge", &GitOutput::from(&output))),
         }
     }
 
     /// A tree in which these files hold something else.
-    fn with_texts(&self, tree: &str, put: &[(String, Vec<u8>)]) -> Result<String, Failure> {
+    fn tree_with_texts(&self, tree: &str, put: &[(String, Vec<u8>)]) -> Result<String, Failure> {
         let mut changes = Vec::new();
         for (path, bytes) in put {
             let args = ["hash-object", "-w", "--no-filters", "--stdin"];
-            let input = More {
+            let input = GitCallOptions {
                 input: bytes,
-                ..More::default()
+                ..GitCallOptions::default()
             };
-            let object = self.line("store a file", &args, &input)?;
-            let before = self.entry(tree, path)?;
+            let object = self.run_for_line("store a file", &args, &input)?;
+            let before = self.find_tree_entry(tree, path)?;
             let mode = before.as_ref().map_or("100644", TreeEntry::mode);
             let entry = Some(TreeEntry(format!("{mode} blob {object}")));
-            changes.push(EntryChange { path, entry });
+            changes.push(TreeEntryChange { path, entry });
         }
         match changes.is_empty() {
             true => Ok(tree.to_owned()),
-            false => self.with_changes(tree, &changes),
+            false => self.tree_with_changes(tree, &changes),
         }
     }
 
     /// A tree with other entries. Only the folders on their paths are read and
     /// written: that takes as long in a repository of any size.
-    fn with_changes(&self, tree: &str, changes: &[EntryChange<'_>]) -> Result<String, Failure> {
-        match self.changed_folder(Some(tree), changes)? {
+    fn tree_with_changes(
+        &self,
+        tree: &str,
+        changes: &[TreeEntryChange<'_>],
+    ) -> Result<String, Failure> {
+        match self.folder_with_changes(Some(tree), changes)? {
             Some(tree) => Ok(tree),
-            None => self.line("write a tree", &["mktree"], &More::default()),
+            None => self.run_for_line("write a tree", &["mktree"], &GitCallOptions::default()),
         }
     }
 
     /// The same for one folder; none where nothing is left in it, since git keeps
     /// no empty ones.
-    fn changed_folder(
+    fn folder_with_changes(
         &self,
         tree: Option<&str>,
-        changes: &[EntryChange<'_>],
+        changes: &[TreeEntryChange<'_>],
     ) -> Result<Option<String>, Failure> {
-        let listed = tree.map(|tree| self.list(&["--full-tree", tree]));
+        let listed = tree.map(|tree| self.list_tree(&["--full-tree", tree]));
         let mut entries = listed.transpose()?.unwrap_or_default();
-        let mut below: BTreeMap<&str, Vec<EntryChange<'_>>> = BTreeMap::new();
-        for EntryChange { path, entry } in changes {
+        let mut below: BTreeMap<&str, Vec<TreeEntryChange<'_>>> = BTreeMap::new();
+        for TreeEntryChange { path, entry } in changes {
             match (path.split_once('/'), entry.clone()) {
                 (Some((folder, path)), entry) => {
                     let changes = below.entry(folder).or_default();
-                    changes.push(EntryChange { path, entry });
+                    changes.push(TreeEntryChange { path, entry });
                 }
                 (None, Some(entry)) => {
                     entries.insert(path.as_bytes().to_vec(), entry);
@@ -519,8 +557,8 @@ impl Plumbing<'_> {
         }
         for (folder, changes) in below {
             let name = folder.as_bytes();
-            let before = entries.get(name).and_then(TreeEntry::tree);
-            let now = self.changed_folder(before, &changes)?;
+            let before = entries.get(name).and_then(TreeEntry::folder_object);
+            let now = self.folder_with_changes(before, &changes)?;
             match (before, now) {
                 (_, Some(now)) => {
                     entries.insert(name.to_vec(), TreeEntry(format!("040000 tree {now}")));
@@ -538,49 +576,49 @@ impl Plumbing<'_> {
         for (name, TreeEntry(entry)) in entries {
             input.extend([entry.as_bytes(), b"\t", &name, b"\0"].concat());
         }
-        let input = More {
+        let input = GitCallOptions {
             input: &input,
-            ..More::default()
+            ..GitCallOptions::default()
         };
-        self.line("write a tree", &["mktree", "-z"], &input)
+        self.run_for_line("write a tree", &["mktree", "-z"], &input)
             .map(Some)
     }
 
     /// Whether the work was committed as its check saw it.
-    fn is_checked(&self, wish: &MergeOrder<'_>) -> Result<bool, Failure> {
+    fn is_tree_checked(&self, wish: &MergeSpec<'_>) -> Result<bool, Failure> {
         let Some(checked) = wish.checked else {
             return Ok(false);
         };
         let tree = ["rev-parse", &format!("{}^{{tree}}", wish.work)];
-        let tree = self.line("look at a commit", &tree, &More::default())?;
+        let tree = self.run_for_line("look at a commit", &tree, &GitCallOptions::default())?;
         Ok(tree == checked)
     }
 
     /// Whether two trees differ in nothing but files in which nothing of the work
     /// counts.
-    fn is_alike(&self, tree: &str, wish: &MergeOrder<'_>) -> Result<bool, Failure> {
+    fn is_same_but_own_files(&self, tree: &str, wish: &MergeSpec<'_>) -> Result<bool, Failure> {
         let put = wish.put.iter().map(|(path, _)| path);
-        let without = wish.own.all().chain(put);
+        let without = wish.own.all_paths().chain(put);
         let specs: Vec<String> = without
             .map(|path| format!(":(top,exclude,literal){path}"))
             .collect();
         let mut args = vec!["diff-tree", "--quiet", "-r", tree, wish.work, "--", ":/"];
         args.extend(specs.iter().map(String::as_str));
-        let output = self.run(&args, &More::default())?;
+        let output = self.run_git(&args, &GitCallOptions::default())?;
         match output.exit.code {
             Some(0) => Ok(true),
             Some(1) => Ok(false),
-            _ => Err(failed("compare two trees", &Said::from(&output))),
+            _ => Err(git_failure("compare two trees", &GitOutput::from(&output))),
         }
     }
 
     /// A commit of a tree, in no branch.
-    pub(super) fn commit(
+    pub(super) fn commit_tree(
         &self,
         tree: &str,
         parents: &[&str],
         message: &str,
-        sign: Sign,
+        sign: CommitSigning,
     ) -> Result<String, Failure> {
         let mut args = vec!["commit-tree", tree];
         for (at, parent) in parents.iter().enumerate() {
@@ -588,20 +626,20 @@ impl Plumbing<'_> {
                 args.extend(["-p", parent]);
             }
         }
-        if sign == Sign::AsUser && self.signs()? {
+        if sign == CommitSigning::AsUser && self.should_sign()? {
             args.push("-S");
         }
-        let more = More {
+        let more = GitCallOptions {
             input: message.as_bytes(),
             timeout: Some(super::COMMIT_FILES_TIMEOUT),
-            ..More::default()
+            ..GitCallOptions::default()
         };
-        self.line("commit", &args, &more)
+        self.run_for_line("commit", &args, &more)
     }
 
-    fn signs(&self) -> Result<bool, Failure> {
+    fn should_sign(&self) -> Result<bool, Failure> {
         let args = ["config", "--type=bool", "--get", "commit.gpgSign"];
-        let said = Said::from(&self.run(&args, &More::default())?);
+        let said = GitOutput::from(&self.run_git(&args, &GitCallOptions::default())?);
         Ok(said.ok && said.out == "true")
     }
 }
@@ -616,7 +654,7 @@ impl TreeEntry {
     }
 
     /// The object of a folder; none for anything else.
-    fn tree(&self) -> Option<&str> {
+    fn folder_object(&self) -> Option<&str> {
         self.0.strip_prefix("040000 tree ")
     }
 }
@@ -625,20 +663,20 @@ impl TreeEntry {
 #[derive(Debug, Default)]
 struct OwnChanges<'p> {
     /// What takes it back before both sides are merged.
-    back: Vec<EntryChange<'p>>,
+    back: Vec<TreeEntryChange<'p>>,
     /// What of it the merged tree holds.
     put: Vec<(String, Vec<u8>)>,
 }
 
 /// What a tree is to have at a path; nothing without an entry.
 #[derive(Debug)]
-struct EntryChange<'a> {
+struct TreeEntryChange<'a> {
     path: &'a str,
     entry: Option<TreeEntry>,
 }
 
 /// What stands between zero bytes, up to the first that is empty.
-fn names(printed: &[u8]) -> Vec<String> {
+fn split_nul_until_empty(printed: &[u8]) -> Vec<String> {
     let names = printed
         .split(|byte| *byte == 0)
         .take_while(|name| !name.is_empty());
@@ -664,7 +702,7 @@ mod tests {
             (">>>>>>> work\n=======\n<<<<<<< HEAD\n", false),
             ("", false),
         ] {
-            assert_eq!(has_markers(text.as_bytes()), has, "{text}");
+            assert_eq!(has_conflict_markers(text.as_bytes()), has, "{text}");
         }
     }
 }

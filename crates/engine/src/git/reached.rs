@@ -7,19 +7,19 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Said, ask};
+use super::{GitOutput, run_git_call};
 use crate::failure::Failure;
-use crate::process::Call;
+use crate::process::ProgramCall;
 
 /// Long enough to compare the changes of thousands of commits.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The commits of some work, oldest first. The last one may build on the others.
-pub type Work = Vec<String>;
+pub type WorkCommits = Vec<String>;
 
 /// Where some work is, seen from a commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Whereabouts {
+pub enum WorkPosition {
     /// The commit is the last one of the work, or descends from it.
     Own,
     /// The history of the commit has the like of it: it was rebased or
@@ -40,27 +40,31 @@ pub enum Whereabouts {
 /// # Errors
 ///
 /// When git cannot be started, or fails.
-pub fn reached(work_tree: &Path, head: &str, works: &[&Work]) -> Result<Vec<Whereabouts>, Failure> {
-    let last = |work: &&Work| work.last().cloned();
+pub fn locate_works(
+    work_tree: &Path,
+    head: &str,
+    works: &[&WorkCommits],
+) -> Result<Vec<WorkPosition>, Failure> {
+    let last = |work: &&WorkCommits| work.last().cloned();
     let tips: BTreeSet<String> = works.iter().filter_map(last).collect();
     if let [work] = works {
-        return Ok(vec![reached_one(work_tree, head, work)?]);
+        return Ok(vec![locate_work(work_tree, head, work)?]);
     }
-    let Some(beside) = beside(work_tree, head, &tips)? else {
-        let one = |work: &&Work| reached_one(work_tree, head, work);
+    let Some(beside) = commits_not_in_head(work_tree, head, &tips)? else {
+        let one = |work: &&WorkCommits| locate_work(work_tree, head, work);
         return works.iter().map(one).collect();
     };
-    let is_beside = |work: &Work| work.last().is_some_and(|tip| beside.contains(tip));
-    let one = |work: &&Work| match is_beside(work) {
-        true => reached_one(work_tree, head, work),
-        false => Ok(Whereabouts::Own),
+    let is_beside = |work: &WorkCommits| work.last().is_some_and(|tip| beside.contains(tip));
+    let one = |work: &&WorkCommits| match is_beside(work) {
+        true => locate_work(work_tree, head, work),
+        false => Ok(WorkPosition::Own),
     };
     works.iter().map(one).collect()
 }
 
 /// Those of the commits that the history of `head` does not have; none where git
 /// does not have one of them.
-fn beside(
+fn commits_not_in_head(
     work_tree: &Path,
     head: &str,
     tips: &BTreeSet<String>,
@@ -68,19 +72,19 @@ fn beside(
     let mut args = vec!["rev-list".to_owned()];
     args.extend(tips.iter().cloned());
     args.extend([format!("^{head}"), "--".to_owned()]);
-    let said = run(work_tree, &args, &[])?;
+    let said = query_with_input(work_tree, &args, &[])?;
     let found = said.out.lines().map(str::to_owned);
     Ok(said
         .ok
         .then(|| found.filter(|line| tips.contains(line)).collect()))
 }
 
-fn reached_one(work_tree: &Path, head: &str, work: &Work) -> Result<Whereabouts, Failure> {
+fn locate_work(work_tree: &Path, head: &str, work: &WorkCommits) -> Result<WorkPosition, Failure> {
     let Some(tip) = work.last() else {
-        return Ok(Whereabouts::Gone);
+        return Ok(WorkPosition::Gone);
     };
     if tip == head {
-        return Ok(Whereabouts::Own);
+        return Ok(WorkPosition::Own);
     }
     let args = [
         "log",
@@ -91,15 +95,15 @@ fn reached_one(work_tree: &Path, head: &str, work: &Work) -> Result<Whereabouts,
         &format!("{tip}...{head}"),
         "--",
     ];
-    let said = run(work_tree, &args.map(str::to_owned), &[])?;
+    let said = query_with_input(work_tree, &args.map(str::to_owned), &[])?;
     if said.ok {
-        return Ok(whereabouts(work, &said.out));
+        return Ok(position_from_log(work, &said.out));
     }
-    if !exists(work_tree, tip)? {
-        return Ok(Whereabouts::Gone);
+    if !has_commit(work_tree, tip)? {
+        return Ok(WorkPosition::Gone);
     }
     let what = format!("git log failed: {}", said.err);
-    Err(Failure::new("git.missing", what).hint("see what `git status` says in this work tree"))
+    Err(Failure::new("git.missing", what).with_hint("see what `git status` says in this work tree"))
 }
 
 /// Whether git has a commit.
@@ -107,13 +111,13 @@ fn reached_one(work_tree: &Path, head: &str, work: &Work) -> Result<Whereabouts,
 /// # Errors
 ///
 /// When git cannot be started.
-pub fn exists(work_tree: &Path, commit: &str) -> Result<bool, Failure> {
+pub fn has_commit(work_tree: &Path, commit: &str) -> Result<bool, Failure> {
     let args = ["cat-file", "-e", &format!("{commit}^{{commit}}")].map(str::to_owned);
-    Ok(run(work_tree, &args, &[])?.ok)
+    Ok(query_with_input(work_tree, &args, &[])?.ok)
 }
 
-fn run(work_tree: &Path, args: &[String], input: &[u8]) -> Result<Said, Failure> {
-    ask(&Call {
+fn query_with_input(work_tree: &Path, args: &[String], input: &[u8]) -> Result<GitOutput, Failure> {
+    run_git_call(&ProgramCall {
         program: "git",
         args: &args.iter().map(OsString::from).collect::<Vec<_>>(),
         cwd: work_tree,
@@ -128,7 +132,7 @@ fn run(work_tree: &Path, args: &[String], input: &[u8]) -> Result<Said, Failure>
 /// What a log of both sides says: `<` is only beside `head`, `>` only at it, `=`
 /// has its like on the other side, and `-` is where both parted. What it does not
 /// list is on both.
-fn whereabouts(work: &Work, log: &str) -> Whereabouts {
+fn position_from_log(work: &WorkCommits, log: &str) -> WorkPosition {
     let mut sides: HashMap<&str, &str> = HashMap::new();
     let mut trees: HashMap<&str, &str> = HashMap::new();
     let mut parents: HashMap<&str, &str> = HashMap::new();
@@ -152,7 +156,7 @@ fn whereabouts(work: &Work, log: &str) -> Whereabouts {
         .last()
         .filter(|tip| matches!(side(tip), Some("<" | "=")))
     else {
-        return Whereabouts::Own;
+        return WorkPosition::Own;
     };
     // What its last commit does not build on was taken back.
     let mut told = work.iter().filter(|commit| changes(commit));
@@ -164,11 +168,11 @@ fn whereabouts(work: &Work, log: &str) -> Whereabouts {
         trees_at_head.any(|tree| trees.get(tip.as_str()) == Some(tree))
     };
     if is_picked || is_squashed() {
-        return Whereabouts::Alike;
+        return WorkPosition::Alike;
     }
     match sides.values().any(|side| *side == ">") {
-        true => Whereabouts::Aside,
-        false => Whereabouts::Ahead,
+        true => WorkPosition::Aside,
+        false => WorkPosition::Ahead,
     }
 }
 
@@ -209,28 +213,28 @@ mod tests {
         #[track_caller]
         fn check(&self, commits: &[(&String, bool)]) {
             let head = self.git(&["rev-parse", "HEAD"]);
-            let works: Vec<Work> = commits
+            let works: Vec<WorkCommits> = commits
                 .iter()
                 .map(|(commit, _)| vec![(*commit).clone()])
                 .collect();
-            let all: Vec<&Work> = works.iter().collect();
-            let found = reached(self.0.path(), &head, &all).expect("git answers");
+            let all: Vec<&WorkCommits> = works.iter().collect();
+            let found = locate_works(self.0.path(), &head, &all).expect("git answers");
             for (nth, (work, (_, is_here))) in all.iter().zip(commits).enumerate() {
                 assert_eq!(is_here_by(found[nth]), *is_here, "commit {nth}");
-                let alone = reached(self.0.path(), &head, &[work]).expect("git answers");
+                let alone = locate_works(self.0.path(), &head, &[work]).expect("git answers");
                 assert_eq!(alone, [found[nth]], "commit {nth}, alone");
             }
         }
 
-        fn whereabouts_of(&self, work: &[&String]) -> Whereabouts {
+        fn whereabouts_of(&self, work: &[&String]) -> WorkPosition {
             let head = self.git(&["rev-parse", "HEAD"]);
-            let work: Work = work.iter().map(|commit| (*commit).clone()).collect();
-            reached(self.0.path(), &head, &[&work]).expect("git answers")[0]
+            let work: WorkCommits = work.iter().map(|commit| (*commit).clone()).collect();
+            locate_works(self.0.path(), &head, &[&work]).expect("git answers")[0]
         }
     }
 
-    fn is_here_by(whereabouts: Whereabouts) -> bool {
-        matches!(whereabouts, Whereabouts::Own | Whereabouts::Alike)
+    fn is_here_by(whereabouts: WorkPosition) -> bool {
+        matches!(whereabouts, WorkPosition::Own | WorkPosition::Alike)
     }
 
     #[test]
@@ -263,14 +267,14 @@ mod tests {
         repository.commit("own");
         repository.git(&["cherry-pick", &second]);
         repository.check(&[(&first, false), (&second, true), (&third, false)]);
-        assert_eq!(repository.whereabouts_of(&[&second]), Whereabouts::Alike);
+        assert_eq!(repository.whereabouts_of(&[&second]), WorkPosition::Alike);
         assert_eq!(
             repository.whereabouts_of(&[&second, &third]),
-            Whereabouts::Aside
+            WorkPosition::Aside
         );
         assert_eq!(
             repository.whereabouts_of(&[&first, &second]),
-            Whereabouts::Aside
+            WorkPosition::Aside
         );
         repository.git(&["switch", "-qc", "rebased", "feature"]);
         repository.git(&["rebase", "-q", "main"]);
@@ -319,13 +323,13 @@ mod tests {
         empty("build it");
         assert_eq!(
             repository.whereabouts_of(&[&work, &closing]),
-            Whereabouts::Aside
+            WorkPosition::Aside
         );
-        assert_eq!(repository.whereabouts_of(&[&closing]), Whereabouts::Aside);
+        assert_eq!(repository.whereabouts_of(&[&closing]), WorkPosition::Aside);
         repository.git(&["cherry-pick", &work]);
         assert_eq!(
             repository.whereabouts_of(&[&work, &closing]),
-            Whereabouts::Alike
+            WorkPosition::Alike
         );
     }
 
@@ -334,8 +338,8 @@ mod tests {
         let repository = Repository::new();
         let (first, second) = (repository.commit("one"), repository.commit("two"));
         repository.git(&["reset", "-q", "--hard", &first]);
-        assert_eq!(repository.whereabouts_of(&[&second]), Whereabouts::Ahead);
+        assert_eq!(repository.whereabouts_of(&[&second]), WorkPosition::Ahead);
         repository.commit("other");
-        assert_eq!(repository.whereabouts_of(&[&second]), Whereabouts::Aside);
+        assert_eq!(repository.whereabouts_of(&[&second]), WorkPosition::Aside);
     }
 }

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::time::Duration;
 
-use super::{By, More, Said, change, failed, git, order};
+use super::{GitCallOptions, GitControl, GitOutput, git_failure, query_git, run_git, run_git_with};
 use crate::failure::Failure;
 use crate::world::pause;
 
@@ -41,7 +41,7 @@ pub fn move_ref(
     work_tree: &Path,
     name: &str,
     step: RefStep<'_>,
-    by: &By<'_>,
+    by: &GitControl<'_>,
 ) -> Result<RefMove, Failure> {
     // An empty name of a commit stands for a ref that is not there.
     let from = step.from.unwrap_or_default();
@@ -51,24 +51,24 @@ pub fn move_ref(
     };
     let mut pauses = LOCK_PAUSES.iter();
     loop {
-        let now = ref_at(work_tree, name)?;
+        let now = read_ref(work_tree, name)?;
         if now.as_deref() == step.to {
             return Ok(RefMove::Moved);
         }
         if now.as_deref() != step.from {
             return Ok(RefMove::Elsewhere(now));
         }
-        let said = change(work_tree, &args, by)?;
+        let said = run_git(work_tree, &args, by)?;
         if said.ok {
             return Ok(RefMove::Moved);
         }
         let is_locked = said.err.contains(".lock'");
-        let now = ref_at(work_tree, name)?;
+        let now = read_ref(work_tree, name)?;
         match pauses.next().filter(|_| is_locked) {
             Some(milliseconds) => pause(Duration::from_millis(*milliseconds)),
             // Another one was faster: the next look says where it is.
             None if now.as_deref() != step.from => {}
-            None => return Err(not_moved(name, is_locked, &said)),
+            None => return Err(move_failure(name, is_locked, &said)),
         }
     }
 }
@@ -82,7 +82,7 @@ pub fn move_ref(
 pub fn remove_refs(
     work_tree: &Path,
     refs: &[(String, String)],
-    by: &By<'_>,
+    by: &GitControl<'_>,
 ) -> Result<(), Failure> {
     if refs.is_empty() {
         return Ok(());
@@ -91,12 +91,12 @@ pub fn remove_refs(
         .iter()
         .map(|(name, at)| format!("option no-deref\ndelete {name} {at}\n"));
     let input: String = lines.collect();
-    let more = More {
+    let more = GitCallOptions {
         input: input.as_bytes(),
-        ..More::default()
+        ..GitCallOptions::default()
     };
     let args = ["update-ref", "--stdin"].map(OsString::from);
-    if Said::from(&order(work_tree, &args, &more, by)?).ok {
+    if GitOutput::from(&run_git_with(work_tree, &args, &more, by)?).ok {
         return Ok(());
     }
     let mut removed = Ok(());
@@ -112,11 +112,12 @@ pub fn remove_refs(
     removed
 }
 
-fn not_moved(name: &str, is_locked: bool, said: &Said) -> Failure {
-    let failure = failed(&format!("move {name}"), said);
+fn move_failure(name: &str, is_locked: bool, said: &GitOutput) -> Failure {
+    let failure = git_failure(&format!("move {name}"), said);
     match is_locked {
-        true => failure
-            .hint("wait until the git that holds this lock has ended, then repeat the command"),
+        true => failure.with_hint(
+            "wait until the git that holds this lock has ended, then repeat the command",
+        ),
         false => failure,
     }
 }
@@ -126,8 +127,8 @@ fn not_moved(name: &str, is_locked: bool, said: &Said) -> Failure {
 /// # Errors
 ///
 /// When git cannot be started.
-pub fn ref_at(work_tree: &Path, name: &str) -> Result<Option<String>, Failure> {
-    let said = git(work_tree, &["rev-parse", "--verify", "--quiet", name])?;
+pub fn read_ref(work_tree: &Path, name: &str) -> Result<Option<String>, Failure> {
+    let said = query_git(work_tree, &["rev-parse", "--verify", "--quiet", name])?;
     Ok(said.ok.then_some(said.out).filter(|out| !out.is_empty()))
 }
 
@@ -136,13 +137,13 @@ pub fn ref_at(work_tree: &Path, name: &str) -> Result<Option<String>, Failure> {
 /// # Errors
 ///
 /// When git cannot be started, or cannot say.
-pub fn refs_below(work_tree: &Path, folder: &str) -> Result<Vec<(String, String)>, Failure> {
-    let said = git(
+pub fn list_refs(work_tree: &Path, folder: &str) -> Result<Vec<(String, String)>, Failure> {
+    let said = query_git(
         work_tree,
         &["for-each-ref", "--format=%(refname) %(objectname)", folder],
     )?;
     if !said.ok {
-        return Err(failed("list refs", &said));
+        return Err(git_failure("list refs", &said));
     }
     let lines = said.out.lines().filter_map(|line| line.split_once(' '));
     Ok(lines
@@ -156,13 +157,17 @@ pub fn refs_below(work_tree: &Path, folder: &str) -> Result<Vec<(String, String)
 /// # Errors
 ///
 /// When git cannot be started, or has one of them no more.
-pub fn merged_since(work_tree: &Path, base: &str, tip: &str) -> Result<Vec<String>, Failure> {
+pub fn first_parent_commits(
+    work_tree: &Path,
+    base: &str,
+    tip: &str,
+) -> Result<Vec<String>, Failure> {
     let not = format!("^{base}");
     let list = ["rev-list", "--first-parent", "--reverse", tip, &not, "--"];
-    let said = git(work_tree, &list)?;
+    let said = query_git(work_tree, &list)?;
     match said.ok {
         true => Ok(said.out.lines().map(str::to_owned).collect()),
-        false => Err(failed("list what was merged", &said)),
+        false => Err(git_failure("list what was merged", &said)),
     }
 }
 
@@ -176,11 +181,11 @@ pub fn is_built_on(work_tree: &Path, tip: &str, commit: &str) -> Result<bool, Fa
         return Ok(true);
     }
     let args = ["merge-base", "--is-ancestor", commit, tip];
-    let said = git(work_tree, &args)?;
+    let said = query_git(work_tree, &args)?;
     match (said.ok, said.err.is_empty()) {
         (is_ancestor, true) => Ok(is_ancestor),
         (true, false) => Ok(true),
-        (false, false) => Err(failed("compare two commits", &said)),
+        (false, false) => Err(git_failure("compare two commits", &said)),
     }
 }
 
@@ -190,7 +195,7 @@ pub fn is_built_on(work_tree: &Path, tip: &str, commit: &str) -> Result<bool, Fa
 ///
 /// When git cannot be started, or has no such commit.
 pub fn is_on_branch(work_tree: &Path, commit: &str) -> Result<bool, Failure> {
-    is_on_branch_but(work_tree, commit, None)
+    is_on_other_branch(work_tree, commit, None)
 }
 
 /// The same of all branches here but one.
@@ -198,7 +203,7 @@ pub fn is_on_branch(work_tree: &Path, commit: &str) -> Result<bool, Failure> {
 /// # Errors
 ///
 /// When git cannot be started, or has no such commit.
-pub fn is_on_branch_but(
+pub fn is_on_other_branch(
     work_tree: &Path,
     commit: &str,
     but: Option<&str>,
@@ -207,10 +212,10 @@ pub fn is_on_branch_but(
     let mut args = vec!["rev-list", "--max-count=1", "--not"];
     args.extend(but.as_deref());
     args.extend(["--branches", "--remotes", "--not", commit, "--"]);
-    let said = git(work_tree, &args)?;
+    let said = query_git(work_tree, &args)?;
     match said.ok {
         true => Ok(said.out.is_empty()),
-        false => Err(failed("look for a commit on branches", &said)),
+        false => Err(git_failure("look for a commit on branches", &said)),
     }
 }
 
@@ -220,7 +225,7 @@ pub fn is_on_branch_but(
 ///
 /// When git cannot be started.
 pub fn merge_base(work_tree: &Path, one: &str, other: &str) -> Result<Option<String>, Failure> {
-    let said = git(work_tree, &["merge-base", one, other])?;
+    let said = query_git(work_tree, &["merge-base", one, other])?;
     Ok(said.ok.then_some(said.out))
 }
 
@@ -230,7 +235,7 @@ pub fn merge_base(work_tree: &Path, one: &str, other: &str) -> Result<Option<Str
 /// # Errors
 ///
 /// When git cannot be started, or has one of them no more.
-pub fn files_committed(
+pub fn files_changed_in_commits(
     work_tree: &Path,
     (base, tip): (&str, &str),
     files: &[String],
@@ -239,7 +244,10 @@ pub fn files_committed(
         return Ok(Vec::new());
     }
     let range = format!("{base}..{tip}");
-    let names: Vec<String> = files.iter().map(|file| super::literal(file)).collect();
+    let names: Vec<String> = files
+        .iter()
+        .map(|file| super::literal_pathspec(file))
+        .collect();
     let mut args = vec![
         "log",
         "--full-history",
@@ -250,9 +258,9 @@ pub fn files_committed(
     ];
     args.extend([range.as_str(), "--"]);
     args.extend(names.iter().map(String::as_str));
-    let said = git(work_tree, &args)?;
+    let said = query_git(work_tree, &args)?;
     if !said.ok {
-        return Err(failed("look for files among commits", &said));
+        return Err(git_failure("look for files among commits", &said));
     }
     let found = said
         .out
@@ -274,11 +282,11 @@ pub fn files_committed(
 ///
 /// When git cannot be started.
 pub fn git_version(folder: &Path) -> Result<Option<(u32, u32)>, Failure> {
-    let said = git(folder, &["version"])?;
-    Ok(version_in(&said.out))
+    let said = query_git(folder, &["version"])?;
+    Ok(parse_version(&said.out))
 }
 
-fn version_in(text: &str) -> Option<(u32, u32)> {
+fn parse_version(text: &str) -> Option<(u32, u32)> {
     let mut numbers = text.strip_prefix("git version ")?.split(['.', ' ']);
     let (major, minor) = (numbers.next()?, numbers.next()?);
     Some((major.parse().ok()?, minor.parse().ok()?))
@@ -296,7 +304,7 @@ mod tests {
             ("git version 3.0.rc1", Some((3, 0))),
             ("git: 'version' is not a git command", None),
         ] {
-            assert_eq!(version_in(text), version, "{text}");
+            assert_eq!(parse_version(text), version, "{text}");
         }
     }
 }

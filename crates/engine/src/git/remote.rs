@@ -6,7 +6,9 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::time::Duration;
 
-use super::{By, More, Said, exists, failed, git, order};
+use super::{
+    GitCallOptions, GitControl, GitOutput, git_failure, has_commit, query_git, run_git_with,
+};
 use crate::failure::Failure;
 
 /// Long enough for a push whose hook runs tests.
@@ -14,7 +16,7 @@ const TIMEOUT: Duration = Duration::from_secs(600);
 
 /// What came of a push.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Pushed {
+pub enum PushOutcome {
     /// The branch is at the commit.
     There,
     /// It was somewhere else than it was to be, or the remote wants no such push: why.
@@ -24,27 +26,31 @@ pub enum Pushed {
 /// Where the remote of this name is; none where the repository has none.
 #[must_use]
 pub fn remote_url(work_tree: &Path, remote: &str) -> Option<String> {
-    let said = git(work_tree, &["remote", "get-url", remote]).ok()?;
+    let said = query_git(work_tree, &["remote", "get-url", remote]).ok()?;
     said.ok.then_some(said.out)
 }
 
 /// How many commits of a branch the remote did not have when it was asked last; none
 /// where nobody knows.
 #[must_use]
-pub fn unpushed(work_tree: &Path, (remote, branch): (&str, &str)) -> Option<u32> {
+pub fn count_unpushed(work_tree: &Path, (remote, branch): (&str, &str)) -> Option<u32> {
     let range = format!("refs/remotes/{remote}/{branch}..refs/heads/{branch}");
-    let said = git(work_tree, &["rev-list", "--count", &range, "--"]).ok()?;
+    let said = query_git(work_tree, &["rev-list", "--count", &range, "--"]).ok()?;
     said.out.parse().ok().filter(|_| said.ok)
 }
 
-fn talk(work_tree: &Path, args: &[&str], by: &By<'_>) -> Result<Said, Failure> {
+fn run_with_remote(
+    work_tree: &Path,
+    args: &[&str],
+    by: &GitControl<'_>,
+) -> Result<GitOutput, Failure> {
     let args: Vec<OsString> = args.iter().map(OsString::from).collect();
-    let more = More {
+    let more = GitCallOptions {
         env: &[("GIT_TERMINAL_PROMPT", "0")],
         timeout: Some(TIMEOUT),
-        ..More::default()
+        ..GitCallOptions::default()
     };
-    Ok(Said::from(&order(work_tree, &args, &more, by)?))
+    Ok(GitOutput::from(&run_git_with(work_tree, &args, &more, by)?))
 }
 
 /// Where a branch of a remote is; none where it has no such branch.
@@ -55,12 +61,15 @@ fn talk(work_tree: &Path, args: &[&str], by: &By<'_>) -> Result<Said, Failure> {
 pub fn branch_at_remote(
     work_tree: &Path,
     (remote, branch): (&str, &str),
-    by: &By<'_>,
+    by: &GitControl<'_>,
 ) -> Result<Option<String>, Failure> {
     let name = format!("refs/heads/{branch}");
-    let said = talk(work_tree, &["ls-remote", "--refs", remote, &name], by)?;
+    let said = run_with_remote(work_tree, &["ls-remote", "--refs", remote, &name], by)?;
     if !said.ok {
-        return Err(failed(&format!("ask `{remote}` for its branches"), &said));
+        return Err(git_failure(
+            &format!("ask `{remote}` for its branches"),
+            &said,
+        ));
     }
     let lines = said.out.lines().filter_map(|line| line.split_once('\t'));
     let mut at = lines.filter(|(_, found)| *found == name);
@@ -76,22 +85,22 @@ pub fn push(
     work_tree: &Path,
     (remote, branch): (&str, &str),
     (from, to): (Option<&str>, &str),
-    by: &By<'_>,
-) -> Result<Pushed, Failure> {
+    by: &GitControl<'_>,
+) -> Result<PushOutcome, Failure> {
     let name = format!("refs/heads/{branch}");
     let lease = format!("--force-with-lease={name}:{}", from.unwrap_or_default());
     let put = format!("{to}:{name}");
     let args = ["push", "--porcelain", "--quiet", &lease, remote, &put];
-    let said = talk(work_tree, &args, by)?;
+    let said = run_with_remote(work_tree, &args, by)?;
     if said.ok {
-        return Ok(Pushed::There);
+        return Ok(PushOutcome::There);
     }
     // What the remote says of the branch, and not of how it is reached.
     let mut lines = said.out.lines();
     let refused = lines.find_map(|line| line.strip_prefix("!\t"));
     match refused.and_then(|line| line.split_once('\t')) {
-        Some((_, why)) => Ok(Pushed::Refused(why.to_owned())),
-        None => Err(failed(&format!("push to `{remote}`"), &said)),
+        Some((_, why)) => Ok(PushOutcome::Refused(why.to_owned())),
+        None => Err(git_failure(&format!("push to `{remote}`"), &said)),
     }
 }
 
@@ -104,19 +113,22 @@ pub fn push(
 pub fn fetch(
     work_tree: &Path,
     (remote, branch): (&str, &str),
-    by: &By<'_>,
+    by: &GitControl<'_>,
 ) -> Result<String, Failure> {
     let Some(at) = branch_at_remote(work_tree, (remote, branch), by)? else {
         return Err(
             Failure::new("git.missing", format!("`{remote}` has no branch {branch}"))
-                .hint("see its branches with `git ls-remote --heads`, then run again"),
+                .with_hint("see its branches with `git ls-remote --heads`, then run again"),
         );
     };
     let name = format!("refs/heads/{branch}");
     let args = ["fetch", "--no-tags", "--quiet", remote, &name];
-    let said = talk(work_tree, &args, by)?;
+    let said = run_with_remote(work_tree, &args, by)?;
     if !said.ok {
-        return Err(failed(&format!("fetch {branch} from `{remote}`"), &said));
+        return Err(git_failure(
+            &format!("fetch {branch} from `{remote}`"),
+            &said,
+        ));
     }
     Ok(at)
 }
@@ -130,20 +142,20 @@ pub fn fetch_commit(
     work_tree: &Path,
     (remote, refs): (&str, &[String]),
     commit: &str,
-    by: &By<'_>,
+    by: &GitControl<'_>,
 ) -> Result<bool, Failure> {
     for name in refs {
-        if exists(work_tree, commit)? {
+        if has_commit(work_tree, commit)? {
             return Ok(true);
         }
         // One that is not there is no use, and the next one is tried.
-        drop(talk(
+        drop(run_with_remote(
             work_tree,
             &["fetch", "--no-tags", "--quiet", remote, name],
             by,
         )?);
     }
-    exists(work_tree, commit)
+    has_commit(work_tree, commit)
 }
 
 /// The tree of a commit.
@@ -151,11 +163,11 @@ pub fn fetch_commit(
 /// # Errors
 ///
 /// When git cannot be started, or has no such commit.
-pub fn tree_of(work_tree: &Path, commit: &str) -> Result<String, Failure> {
+pub fn tree_of_commit(work_tree: &Path, commit: &str) -> Result<String, Failure> {
     let tree = format!("{commit}^{{tree}}");
-    let said = git(work_tree, &["rev-parse", "--verify", "--quiet", &tree])?;
+    let said = query_git(work_tree, &["rev-parse", "--verify", "--quiet", &tree])?;
     match said.ok {
         true => Ok(said.out),
-        false => Err(failed(&format!("look at {commit}"), &said)),
+        false => Err(git_failure(&format!("look at {commit}"), &said)),
     }
 }

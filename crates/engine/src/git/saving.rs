@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
-use super::merging::{OwnPaths, Plumbing, Sign};
+use super::merging::{CommitSigning, OwnPaths, Plumbing};
 use super::{
-    By, More, Own, Said, but_files, change, failed, git, git_dir, is_built_on, merge_base,
-    names_of, no_folder, restore, unborn_repositories,
+    GitCallOptions, GitControl, GitOutput, OwnFilePrefix, git_dir, git_failure, is_built_on,
+    merge_base, pathspecs_without_files, query_git, repository_pathspecs, restore_worktree,
+    run_git, temp_folder_failure, unborn_repositories,
 };
 use crate::failure::Failure;
 
@@ -19,11 +20,11 @@ const TRAILER: &str = "Piton-Saved";
 /// # Errors
 ///
 /// When git cannot be started, or has no such commit.
-pub fn saved_on(work_tree: &Path, commit: &str) -> Result<Option<String>, Failure> {
+pub fn base_of_saved_work(work_tree: &Path, commit: &str) -> Result<Option<String>, Failure> {
     let format = format!("--format=%P%n%(trailers:key={TRAILER},valueonly)");
-    let said = git(work_tree, &["log", "-1", &format, commit, "--"])?;
+    let said = query_git(work_tree, &["log", "-1", &format, commit, "--"])?;
     if !said.ok {
-        return Err(failed("look at a commit", &said));
+        return Err(git_failure("look at a commit", &said));
     }
     let (parents, trailers) = said.out.split_once('\n').unwrap_or((&said.out, ""));
     let parent = parents.split(' ').next().map(str::to_owned);
@@ -40,26 +41,26 @@ pub fn saved_on(work_tree: &Path, commit: &str) -> Result<Option<String>, Failur
 /// # Errors
 ///
 /// When git fails.
-pub fn open_saved(
+pub fn reopen_saved_work(
     lane: &Path,
     commit: &str,
     onto: &str,
     own: &OwnPaths,
-    by: &By<'_>,
+    by: &GitControl<'_>,
 ) -> Result<(), Failure> {
-    let Some(parent) = saved_on(lane, commit)? else {
+    let Some(parent) = base_of_saved_work(lane, commit)? else {
         return Ok(());
     };
     let git = Plumbing { lane, by };
     let mut head = parent;
-    if let Some(merged) = merged_with(&git, (commit, &head), (onto, own))? {
-        restore(lane, &merged.saved, by)?;
+    if let Some(merged) = merge_saved_work(&git, (commit, &head), (onto, own))? {
+        restore_worktree(lane, &merged.saved, by)?;
         head = merged.head;
     }
-    let said = change(lane, &["reset", "--quiet", "--soft", &head], by)?;
+    let said = run_git(lane, &["reset", "--quiet", "--soft", &head], by)?;
     match said.ok {
         true => Ok(()),
-        false => Err(failed("go on with saved work", &said)),
+        false => Err(git_failure("go on with saved work", &said)),
     }
 }
 
@@ -69,15 +70,19 @@ pub fn open_saved(
 /// # Errors
 ///
 /// When git fails.
-pub fn open_saved_in_merge(lane: &Path, commit: &str, by: &By<'_>) -> Result<(), Failure> {
-    let Some(parent) = saved_on(lane, commit)? else {
+pub fn reopen_saved_work_in_merge(
+    lane: &Path,
+    commit: &str,
+    by: &GitControl<'_>,
+) -> Result<(), Failure> {
+    let Some(parent) = base_of_saved_work(lane, commit)? else {
         return Ok(());
     };
     let args = ["update-ref", "--no-deref", "HEAD", &parent];
-    let said = change(lane, &args, by)?;
+    let said = run_git(lane, &args, by)?;
     match said.ok {
         true => Ok(()),
-        false => Err(failed("go on with saved work", &said)),
+        false => Err(git_failure("go on with saved work", &said)),
     }
 }
 
@@ -88,7 +93,7 @@ struct SavedOnTarget {
     head: String,
 }
 
-fn merged_with(
+fn merge_saved_work(
     git: &Plumbing<'_>,
     (commit, parent): (&str, &str),
     (onto, own): (&str, &OwnPaths),
@@ -102,7 +107,7 @@ fn merged_with(
         let tree = git.merged_tree((onto, work), own)?;
         let commit = tree
             .ok()
-            .map(|tree| git.commit(&tree, parents, message, Sign::Never));
+            .map(|tree| git.commit_tree(&tree, parents, message, CommitSigning::Never));
         commit.transpose()
     };
     let head = match is_built_on(lane, onto, parent)? {
@@ -139,23 +144,23 @@ pub struct SavedWork {
 pub fn save_work(
     work_tree: &Path,
     from: &str,
-    but: (&[Own], &[String]),
+    but: (&[OwnFilePrefix], &[String]),
     message: &str,
-    by: &By<'_>,
+    by: &GitControl<'_>,
 ) -> Result<SavedWork, Failure> {
     let git = Plumbing {
         lane: work_tree,
         by,
     };
-    let (tree, left_out) = written_tree(&git, but)?;
+    let (tree, left_out) = write_work_tree(&git, but)?;
     let args = ["rev-parse", "HEAD", "HEAD^{tree}"];
-    let head = git.line("look at a commit", &args, &More::default())?;
+    let head = git.run_for_line("look at a commit", &args, &GitCallOptions::default())?;
     let (head, head_tree) = head.split_once('\n').unwrap_or((&head, ""));
     let commit = match tree == head_tree {
         true => (head != from).then(|| head.to_owned()),
         false => {
             let message = format!("{message}\n\n{TRAILER}: not finished\n");
-            Some(git.commit(&tree, &[head], &message, Sign::Never)?)
+            Some(git.commit_tree(&tree, &[head], &message, CommitSigning::Never)?)
         }
     };
     Ok(SavedWork { commit, left_out })
@@ -167,47 +172,47 @@ pub fn save_work(
 /// # Errors
 ///
 /// When git fails.
-pub fn is_saved(
+pub fn is_work_saved(
     work_tree: &Path,
     commit: &str,
-    but: (&[Own], &[String]),
-    by: &By<'_>,
+    but: (&[OwnFilePrefix], &[String]),
+    by: &GitControl<'_>,
 ) -> Result<bool, Failure> {
     let git = Plumbing {
         lane: work_tree,
         by,
     };
     let args = ["rev-parse", &format!("{commit}^{{tree}}")];
-    let saved = git.line("look at a commit", &args, &More::default())?;
-    Ok(written_tree(&git, but)?.0 == saved)
+    let saved = git.run_for_line("look at a commit", &args, &GitCallOptions::default())?;
+    Ok(write_work_tree(&git, but)?.0 == saved)
 }
 
 /// The tree of all that a work tree holds, made with an index of its own, and the
 /// repositories that are left out because they have no commit.
-fn written_tree(
+fn write_work_tree(
     git: &Plumbing<'_>,
-    (own, without): (&[Own], &[String]),
+    (own, without): (&[OwnFilePrefix], &[String]),
 ) -> Result<(String, Vec<String>), Failure> {
     let work_tree = git.lane;
-    let folder = tempfile::tempdir().map_err(no_folder)?;
+    let folder = tempfile::tempdir().map_err(temp_folder_failure)?;
     let index = folder.path().join("index");
     let there = git_dir(work_tree).map(|folder| folder.join("index"));
     // Where nothing was ever added, everything is.
     if let Some(there) = there.filter(|there| there.is_file()) {
-        super::trees::copy_with_time(&there, &index).map_err(no_folder)?;
+        super::trees::copy_with_mtime(&there, &index).map_err(temp_folder_failure)?;
     }
     let index = index.to_string_lossy();
     let env = [("GIT_INDEX_FILE", &*index)];
-    let more = More {
+    let more = GitCallOptions {
         env: &env,
-        ..More::default()
+        ..GitCallOptions::default()
     };
     let add = |without: &[String]| {
-        let specs = but_files(own, without);
+        let specs = pathspecs_without_files(own, without);
         let mut add = vec!["-c", "core.splitIndex=false", "-c", "core.fsmonitor=false"];
         add.extend(["add", "--all", "--"]);
         add.extend(specs.iter().map(String::as_str));
-        Ok::<_, Failure>(Said::from(&git.run(&add, &more)?))
+        Ok::<_, Failure>(GitOutput::from(&git.run_git(&add, &more)?))
     };
     let mut said = add(without)?;
     let mut unborn = Vec::new();
@@ -215,12 +220,12 @@ fn written_tree(
         // Git adds nothing at all while there is one.
         unborn = unborn_repositories(work_tree)?;
         if !unborn.is_empty() {
-            said = add(&[without, &names_of(&unborn)].concat())?;
+            said = add(&[without, &repository_pathspecs(&unborn)].concat())?;
         }
     }
     if !said.ok {
-        return Err(failed("add what is not committed", &said));
+        return Err(git_failure("add what is not committed", &said));
     }
-    let tree = git.line("write a tree", &["write-tree"], &more)?;
+    let tree = git.run_for_line("write a tree", &["write-tree"], &more)?;
     Ok((tree, unborn))
 }

@@ -5,7 +5,7 @@
 
 /// One `key = value` of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Setting {
+pub(super) struct GitSetting {
     /// The section, in lower case: `user`, `include`.
     pub(super) section: String,
     /// What stands in quotes behind the section.
@@ -17,8 +17,8 @@ pub(super) struct Setting {
 }
 
 /// The settings of a file, in their order.
-pub(super) fn parse_settings(text: &str) -> Vec<Setting> {
-    let mut reader = Reader {
+pub(super) fn parse_settings(text: &str) -> Vec<GitSetting> {
+    let mut reader = GitConfigParser {
         rest: text.strip_prefix('\u{feff}').unwrap_or(text),
         section: None,
     };
@@ -29,15 +29,15 @@ pub(super) fn parse_settings(text: &str) -> Vec<Setting> {
     settings
 }
 
-struct Reader<'t> {
+struct GitConfigParser<'t> {
     rest: &'t str,
     section: Option<(String, Option<String>)>,
 }
 
-impl Reader<'_> {
+impl GitConfigParser<'_> {
     /// Reads one header, comment or setting. `None` at the end of the text, or
     /// where git would refuse it.
-    fn next_setting(&mut self) -> Option<Option<Setting>> {
+    fn next_setting(&mut self) -> Option<Option<GitSetting>> {
         self.rest = self.rest.trim_start();
         match self.rest.chars().next()? {
             '#' | ';' => {
@@ -45,10 +45,10 @@ impl Reader<'_> {
                 Some(None)
             }
             '[' => {
-                self.section = Some(self.header()?);
+                self.section = Some(self.parse_header()?);
                 Some(None)
             }
-            _ => self.setting().map(Some),
+            _ => self.parse_setting().map(Some),
         }
     }
 
@@ -56,7 +56,7 @@ impl Reader<'_> {
         self.rest = self.rest.split_once('\n').map_or("", |(_, rest)| rest);
     }
 
-    fn header(&mut self) -> Option<(String, Option<String>)> {
+    fn parse_header(&mut self) -> Option<(String, Option<String>)> {
         let inner = self.rest.strip_prefix('[')?;
         let end = inner.find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '-' | '.')))?;
         let (name, rest) = inner.split_at(end);
@@ -86,7 +86,7 @@ impl Reader<'_> {
         Some((name, Some(subsection)))
     }
 
-    fn setting(&mut self) -> Option<Setting> {
+    fn parse_setting(&mut self) -> Option<GitSetting> {
         let (section, subsection) = self.section.clone()?;
         let is_key = |c: char| c.is_ascii_alphanumeric() || c == '-';
         let end = self.rest.find(|c| !is_key(c)).unwrap_or(self.rest.len());
@@ -101,10 +101,10 @@ impl Reader<'_> {
                 self.skip_line();
                 String::new()
             }
-            Some('=') => self.value()?,
+            Some('=') => self.parse_value()?,
             Some(_) => return None,
         };
-        Some(Setting {
+        Some(GitSetting {
             section,
             subsection,
             key,
@@ -113,7 +113,7 @@ impl Reader<'_> {
     }
 
     /// What stands behind the `=`, up to the end of its last line.
-    fn value(&mut self) -> Option<String> {
+    fn parse_value(&mut self) -> Option<String> {
         let mut chars = self
             .rest
             .strip_prefix('=')?
@@ -144,7 +144,7 @@ impl Reader<'_> {
                 }
                 ' ' | '\t' | '\r' if !in_quotes => blanks.push(c),
                 '\\' => {
-                    let Some(escaped) = escaped(&mut chars)? else {
+                    let Some(escaped) = parse_escape(&mut chars)? else {
                         continue;
                     };
                     value.push_str(&std::mem::take(&mut blanks));
@@ -161,7 +161,7 @@ impl Reader<'_> {
 
 /// The character that an escape stands for; none for the end of a line, after
 /// which the value goes on. Nothing at all where git refuses it.
-fn escaped(chars: &mut std::str::Chars<'_>) -> Option<Option<char>> {
+fn parse_escape(chars: &mut std::str::Chars<'_>) -> Option<Option<char>> {
     Some(match chars.next()? {
         'n' => Some('\n'),
         't' => Some('\t'),

@@ -5,8 +5,11 @@ use std::fmt;
 use std::path::Path;
 
 use super::checked_out::common_dir;
-use super::worktrees::{drop_folder, drop_worktree};
-use super::{By, change, changes, failed, git, git_dir, head, is_on_branch, tracked_changes};
+use super::worktrees::{remove_clean_worktree, remove_folder};
+use super::{
+    GitControl, git_dir, git_failure, head_commit, is_on_branch, query_git, run_git,
+    tracked_changes, uncommitted_changes,
+};
 use crate::failure::Failure;
 
 /// The mode of a path at which another repository lies.
@@ -42,9 +45,9 @@ pub fn moved_submodules(
         to,
         "--",
     ];
-    let said = git(work_tree, &args)?;
+    let said = query_git(work_tree, &args)?;
     if !said.ok {
-        return Err(failed("compare two commits", &said));
+        return Err(git_failure("compare two commits", &said));
     }
     let mut words = said.out.split('\0');
     let mut moved = Vec::new();
@@ -65,7 +68,7 @@ pub fn moved_submodules(
 
 /// What a repository within a work tree has and no other one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum KeptWork {
+pub enum UnsavedWork {
     /// All of it: it was made there.
     All,
     /// Commits that no remote has, the last of them under this name.
@@ -76,7 +79,7 @@ pub enum KeptWork {
     Worktree,
 }
 
-impl fmt::Display for KeptWork {
+impl fmt::Display for UnsavedWork {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::All => "was made there and is nowhere else",
@@ -89,11 +92,11 @@ impl fmt::Display for KeptWork {
 
 /// A repository within a work tree, with something in it that is nowhere else.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct KeptRepository {
+pub struct UnsavedRepository {
     /// Its path in the work tree.
     pub path: String,
     /// What it has.
-    pub work: KeptWork,
+    pub work: UnsavedWork,
 }
 
 /// The repositories within a work tree that have what is nowhere else, where its
@@ -102,7 +105,10 @@ pub struct KeptRepository {
 /// # Errors
 ///
 /// When git cannot be started, or cannot say.
-pub fn kept_repositories(work_tree: &Path, onto: &str) -> Result<Vec<KeptRepository>, Failure> {
+pub fn unsaved_repositories(
+    work_tree: &Path,
+    onto: &str,
+) -> Result<Vec<UnsavedRepository>, Failure> {
     let mut paths = untracked_repositories(work_tree)?;
     let linked = linked_repositories(work_tree)?;
     paths.extend(linked.into_iter().map(|(path, _)| path));
@@ -110,16 +116,16 @@ pub fn kept_repositories(work_tree: &Path, onto: &str) -> Result<Vec<KeptReposit
     for path in paths {
         let inner = work_tree.join(&path);
         // Of changes the repositories within it say more.
-        let below = match is_made_there(work_tree, onto, &path)? {
+        let below = match has_own_objects(work_tree, onto, &path)? {
             true => Vec::new(),
-            false => kept_repositories(&inner, "HEAD")?,
+            false => unsaved_repositories(&inner, "HEAD")?,
         };
         if below.is_empty() {
-            let work = kept_work(work_tree, onto, &path)?;
-            kept.extend(work.map(|work| KeptRepository { path, work }));
+            let work = find_unsaved_work(work_tree, onto, &path)?;
+            kept.extend(work.map(|work| UnsavedRepository { path, work }));
             continue;
         }
-        kept.extend(below.into_iter().map(|found| KeptRepository {
+        kept.extend(below.into_iter().map(|found| UnsavedRepository {
             path: format!("{path}/{}", found.path),
             ..found
         }));
@@ -128,32 +134,36 @@ pub fn kept_repositories(work_tree: &Path, onto: &str) -> Result<Vec<KeptReposit
 }
 
 /// What a repository at a path has and no other one.
-fn kept_work(work_tree: &Path, onto: &str, path: &str) -> Result<Option<KeptWork>, Failure> {
-    if is_made_there(work_tree, onto, path)? {
-        return Ok(Some(KeptWork::All));
+fn find_unsaved_work(
+    work_tree: &Path,
+    onto: &str,
+    path: &str,
+) -> Result<Option<UnsavedWork>, Failure> {
+    if has_own_objects(work_tree, onto, path)? {
+        return Ok(Some(UnsavedWork::All));
     }
     let inner = work_tree.join(path);
-    let has_changes = || changes(&inner, &[]).map(|changed| !changed.is_empty());
+    let has_changes = || uncommitted_changes(&inner, &[]).map(|changed| !changed.is_empty());
     if is_worktree_of(work_tree, &inner) {
-        let is_on_none = match head(&inner)? {
+        let is_on_none = match head_commit(&inner)? {
             Some(at) => !is_on_branch(&inner, &at)?,
             None => false,
         };
-        return Ok((is_on_none || has_changes()?).then_some(KeptWork::Worktree));
+        return Ok((is_on_none || has_changes()?).then_some(UnsavedWork::Worktree));
     }
-    let commits = own_commits(work_tree, onto, path)?.map(KeptWork::Commits);
+    let commits = find_unsaved_commit(work_tree, onto, path)?.map(UnsavedWork::Commits);
     match commits {
-        None if has_changes()? => Ok(Some(KeptWork::Changes)),
+        None if has_changes()? => Ok(Some(UnsavedWork::Changes)),
         found => Ok(found),
     }
 }
 
 /// Whether the objects of a repository lie within its folder, and the project has
 /// none there.
-fn is_made_there(work_tree: &Path, onto: &str, path: &str) -> Result<bool, Failure> {
+fn has_own_objects(work_tree: &Path, onto: &str, path: &str) -> Result<bool, Failure> {
     let has_own_folder = work_tree.join(path).join(".git").is_dir();
     let object = format!("{onto}:{path}");
-    Ok(has_own_folder && !git(work_tree, &["rev-parse", "--quiet", "--verify", &object])?.ok)
+    Ok(has_own_folder && !query_git(work_tree, &["rev-parse", "--quiet", "--verify", &object])?.ok)
 }
 
 /// Whether a worktree of the repository of `work_tree` lies there.
@@ -165,17 +175,21 @@ fn is_worktree_of(work_tree: &Path, inner: &Path) -> bool {
 /// The name of the last commit in a repository that no remote has, that its clone did
 /// not bring, and that the history of `onto` never had of it. `HEAD` where git cannot
 /// say.
-fn own_commits(work_tree: &Path, onto: &str, path: &str) -> Result<Option<String>, Failure> {
+fn find_unsaved_commit(
+    work_tree: &Path,
+    onto: &str,
+    path: &str,
+) -> Result<Option<String>, Failure> {
     let inner = work_tree.join(path);
     let cloned = ["rev-list", "-g", "--branches", "--grep-reflog=^clone:"];
-    let cloned = git(&inner, &cloned)?.out;
+    let cloned = query_git(&inner, &cloned)?.out;
     let mut known: Vec<String> = cloned.lines().map(str::to_owned).collect();
     loop {
         let args = "-c log.showSignature=false log -1 --source --ignore-missing --exclude=refs/tags/* --all --not --remotes";
         let format = "--format=%H %S";
         let known_names = known.iter().map(String::as_str);
         let args: Vec<&str> = args.split(' ').chain(known_names).chain([format]).collect();
-        let said = git(&inner, &args)?;
+        let said = query_git(&inner, &args)?;
         if !said.ok {
             return Ok(Some("HEAD".to_owned()));
         }
@@ -185,7 +199,7 @@ fn own_commits(work_tree: &Path, onto: &str, path: &str) -> Result<Option<String
         // It was pushed once, or fetched by its name alone.
         let find = format!("--find-object={commit}");
         let looked = ["log", "-1", "--format=%H", &find, onto, "--", path];
-        let looked = git(work_tree, &looked)?;
+        let looked = query_git(work_tree, &looked)?;
         if !looked.ok || looked.out.is_empty() {
             return Ok(Some(name.to_owned()));
         }
@@ -199,7 +213,7 @@ pub struct BehindSubmodule {
     /// Its path in the work tree.
     pub path: String,
     /// What of it would be lost; none where it has no such commit.
-    pub kept: Option<KeptWork>,
+    pub kept: Option<UnsavedWork>,
 }
 
 /// Whether submodules may be checked out in a work tree. Git is not started.
@@ -235,31 +249,36 @@ pub fn changed_submodules(work_tree: &Path) -> Result<Vec<String>, Failure> {
 /// # Errors
 ///
 /// When git fails.
-pub fn follow_submodules(work_tree: &Path, by: &By<'_>) -> Result<Vec<BehindSubmodule>, Failure> {
+pub fn follow_submodules(
+    work_tree: &Path,
+    by: &GitControl<'_>,
+) -> Result<Vec<BehindSubmodule>, Failure> {
     let mut behind = Vec::new();
     for path in untracked_repositories(work_tree)? {
         let inner = work_tree.join(&path);
-        match kept_work(work_tree, "HEAD", &path)? {
-            None if is_worktree_of(work_tree, &inner) => drop_worktree(work_tree, &inner, by)?,
-            None => drop_folder(work_tree, &path, by)?,
+        match find_unsaved_work(work_tree, "HEAD", &path)? {
+            None if is_worktree_of(work_tree, &inner) => {
+                remove_clean_worktree(work_tree, &inner, by)?
+            }
+            None => remove_folder(work_tree, &path, by)?,
             // That of the unit that goes on here.
-            Some(KeptWork::All) => {}
+            Some(UnsavedWork::All) => {}
             kept => behind.push(BehindSubmodule { path, kept }),
         }
     }
     // `git submodule update` would also clone what nobody has checked out here.
     for (path, commit) in linked_repositories(work_tree)? {
         let inner = work_tree.join(&path);
-        if head(&inner)?.as_deref() == Some(&*commit) {
+        if head_commit(&inner)?.as_deref() == Some(&*commit) {
             if !tracked_changes(&inner, &[])?.is_empty() {
-                let kept = Some(KeptWork::Changes);
+                let kept = Some(UnsavedWork::Changes);
                 behind.push(BehindSubmodule { path, kept });
             }
             continue;
         }
-        let kept = kept_work(work_tree, "HEAD", &path)?;
+        let kept = find_unsaved_work(work_tree, "HEAD", &path)?;
         let checkout = ["checkout", "--quiet", "--detach", &commit];
-        if kept.is_some() || !change(&inner, &checkout, by)?.ok {
+        if kept.is_some() || !run_git(&inner, &checkout, by)?.ok {
             behind.push(BehindSubmodule { path, kept });
         }
     }
@@ -278,7 +297,7 @@ pub fn unborn_repositories(work_tree: &Path) -> Result<Vec<String>, Failure> {
     unborn.extend(linked.into_iter().map(|(path, _)| path));
     let has_commit = |path: &String| {
         let args = ["rev-parse", "--quiet", "--verify", "HEAD"];
-        git(&work_tree.join(path), &args).is_ok_and(|said| said.ok)
+        query_git(&work_tree.join(path), &args).is_ok_and(|said| said.ok)
     };
     unborn.retain(|path| !has_commit(path));
     Ok(unborn)
@@ -286,7 +305,7 @@ pub fn unborn_repositories(work_tree: &Path) -> Result<Vec<String>, Failure> {
 
 /// The repositories that git does not track in a work tree, and does not ignore.
 fn untracked_repositories(work_tree: &Path) -> Result<Vec<String>, Failure> {
-    let others = listed(work_tree, &["--others", "--exclude-standard"])?;
+    let others = list_files(work_tree, &["--others", "--exclude-standard"])?;
     // Of no other folder git says that it is one.
     let folders = others.iter().filter_map(|name| name.strip_suffix('/'));
     Ok(folders.map(str::to_owned).collect())
@@ -295,7 +314,7 @@ fn untracked_repositories(work_tree: &Path) -> Result<Vec<String>, Failure> {
 /// The repositories of which the index of a work tree has a commit, and that are
 /// checked out; with that commit.
 fn linked_repositories(work_tree: &Path) -> Result<Vec<(String, String)>, Failure> {
-    let entries = listed(work_tree, &["--stage"])?;
+    let entries = list_files(work_tree, &["--stage"])?;
     let parsed = entries.iter().filter_map(|entry| {
         let (about, path) = entry.split_once('\t')?;
         let mut fields = about.split(' ');
@@ -309,10 +328,13 @@ fn linked_repositories(work_tree: &Path) -> Result<Vec<(String, String)>, Failur
     Ok(links)
 }
 
-fn listed(work_tree: &Path, which: &[&str]) -> Result<Vec<String>, Failure> {
-    let said = git(work_tree, &[&["ls-files", "-z"], which].concat())?;
+fn list_files(work_tree: &Path, which: &[&str]) -> Result<Vec<String>, Failure> {
+    let said = query_git(work_tree, &[&["ls-files", "-z"], which].concat())?;
     if !said.ok {
-        return Err(failed("look for repositories within a work tree", &said));
+        return Err(git_failure(
+            "look for repositories within a work tree",
+            &said,
+        ));
     }
     let names = said.out.split('\0').filter(|name| !name.is_empty());
     Ok(names.map(str::to_owned).collect())

@@ -4,7 +4,7 @@
 //! but for large files that nobody has added: git would read and store all of
 //! each, at every look. Neither index nor objects nor refs of the repository
 //! change: git works on copies of the index and puts its objects into a folder
-//! that goes with [`Trees`]. No hook runs, and no setting of the user's makes git
+//! that goes with [`WorkTreeTracker`]. No hook runs, and no setting of the user's makes git
 //! start something that stays. Filters do run, as in every `git add`, and write
 //! what they write: that of git-lfs keeps a copy of a file in `.git/lfs`.
 //!
@@ -26,8 +26,8 @@ use piton_core::attempt::DiffStat;
 use std::time::Duration;
 
 use self::status::{DifferingPath, PathKind, parse_status};
-use super::{Own, Said, but};
-use crate::process::{self, Call, Output};
+use super::{GitOutput, OwnFilePrefix, pathspecs_without_own};
+use crate::process::{self, CallOutput, ProgramCall};
 use crate::world::World;
 
 pub use self::proof::ProofSources;
@@ -85,12 +85,12 @@ const STATUS: &[&str] = &[
 
 /// Looks at one work tree. What git stores for it goes when this is dropped.
 #[derive(Debug)]
-pub struct Trees {
+pub struct WorkTreeTracker {
     folder: tempfile::TempDir,
     work_tree: PathBuf,
     /// Where in the repository the work tree is, with a slash behind; empty at its root.
     prefix: String,
-    own: Vec<Own>,
+    own: Vec<OwnFilePrefix>,
     /// Pathspecs of what is looked at.
     specs: Vec<String>,
     /// The repository's own index, and where its objects are.
@@ -98,12 +98,12 @@ pub struct Trees {
     objects: PathBuf,
     /// The log of what `HEAD` was.
     log: PathBuf,
-    kept: RefCell<Kept>,
+    kept: RefCell<TrackerState>,
 }
 
 /// What is kept from one look to the next.
 #[derive(Debug, Default)]
-struct Kept {
+struct TrackerState {
     /// The index of the repository that was copied; none before the first look.
     copied: Option<IndexState>,
     last: Option<LastTree>,
@@ -136,7 +136,7 @@ struct FileState {
 }
 
 impl FileState {
-    fn at(path: &Path) -> Option<Self> {
+    fn from_path(path: &Path) -> Option<Self> {
         let found = std::fs::symlink_metadata(path).ok()?;
         let nanos =
             |seconds: i64, nanos: i64| i128::from(seconds) * 1_000_000_000 + i128::from(nanos);
@@ -150,14 +150,14 @@ impl FileState {
     }
 
     /// Whether a change after `now` could leave all of this as it is.
-    fn is_young(&self, now: i128) -> bool {
+    fn is_racy(&self, now: i128) -> bool {
         self.modified.max(self.changed) + YOUNG_NS > now
     }
 }
 
 /// A work tree at a moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Moment {
+pub struct WorkTreeSnapshot {
     /// The hash of what it holds.
     pub tree: String,
     /// What `HEAD` names; none in a repository without commits.
@@ -170,7 +170,7 @@ pub struct Moment {
 
 /// What changed between two moments.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Changed {
+pub struct SnapshotDiff {
     /// The files, by their paths in the work tree.
     pub files: Option<Vec<String>>,
     /// How much, over all of them.
@@ -181,7 +181,7 @@ pub struct Changed {
 
 /// Why nothing is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Missed {
+pub enum SnapshotError {
     /// There is no git, or it could not say.
     Unknown,
     /// It took too long; the next look may not.
@@ -190,21 +190,21 @@ pub enum Missed {
     TooMany,
 }
 
-impl Trees {
+impl WorkTreeTracker {
     /// Prepares looking at a work tree, without `own` files, in a folder of its
     /// own below `scratch`.
     ///
     /// # Errors
     ///
-    /// [`Missed`]: nothing is known then, and nothing is wrong.
+    /// [`SnapshotError`]: nothing is known then, and nothing is wrong.
     pub fn open(
         world: &World,
         scratch: &Path,
         work_tree: &Path,
-        own: &[Own],
-    ) -> Result<Self, Missed> {
-        let folder = tempfile::tempdir_in(scratch).map_err(|_| Missed::Unknown)?;
-        std::fs::create_dir(folder.path().join("objects")).map_err(|_| Missed::Unknown)?;
+        own: &[OwnFilePrefix],
+    ) -> Result<Self, SnapshotError> {
+        let folder = tempfile::tempdir_in(scratch).map_err(|_| SnapshotError::Unknown)?;
+        std::fs::create_dir(folder.path().join("objects")).map_err(|_| SnapshotError::Unknown)?;
         let place = [
             "rev-parse",
             "--git-path",
@@ -215,11 +215,11 @@ impl Trees {
             "logs/HEAD",
             "--show-prefix",
         ];
-        let place = Asking::new(world, work_tree).git(&place)?;
+        let place = TimedGit::new(world, work_tree).run_checked(&place)?;
         let mut lines = place.out.lines();
         let mut path = || Some(work_tree.join(lines.next()?));
         let (Some(index), Some(objects), Some(log)) = (path(), path(), path()) else {
-            return Err(Missed::Unknown);
+            return Err(SnapshotError::Unknown);
         };
         let prefix = lines.next().unwrap_or_default().to_owned();
         Ok(Self {
@@ -227,7 +227,7 @@ impl Trees {
             work_tree: work_tree.to_owned(),
             prefix,
             own: own.to_vec(),
-            specs: but(own),
+            specs: pathspecs_without_own(own),
             index,
             objects,
             log,
@@ -235,29 +235,29 @@ impl Trees {
         })
     }
 
-    /// What the work tree holds now. After an error these [`Trees`] are of no use
+    /// What the work tree holds now. After an error these [`WorkTreeTracker`] are of no use
     /// any more: git may have been ended while it wrote.
     ///
     /// # Errors
     ///
-    /// [`Missed`]: nothing is known then, and nothing is wrong.
-    pub fn now(&self, world: &World) -> Result<Moment, Missed> {
+    /// [`SnapshotError`]: nothing is known then, and nothing is wrong.
+    pub fn snapshot(&self, world: &World) -> Result<WorkTreeSnapshot, SnapshotError> {
         let log = self.log_bytes();
         let mut kept = self.kept.borrow_mut();
-        self.renew_copy(&mut kept)?;
+        self.refresh_index_copy(&mut kept)?;
         let writes = !kept.is_fresh;
-        let mut asking = self.asking(world, "index");
+        let mut asking = self.timed_git(world, "index");
         if writes {
             // What it writes in passing is the copy.
             asking.env.push(("GIT_OPTIONAL_LOCKS", "1".to_owned()));
         }
-        let printed = asking.output(&with_settings(INDEX_SETTINGS, STATUS), &[])?;
-        if !printed.exit.success() {
-            return Err(asking.missed());
+        let printed = asking.run_with_input(&args_with_settings(INDEX_SETTINGS, STATUS), &[])?;
+        if !printed.exit.is_success() {
+            return Err(asking.snapshot_error());
         }
-        let status = parse_status(&printed.stdout).ok_or(Missed::Unknown)?;
+        let status = parse_status(&printed.stdout).ok_or(SnapshotError::Unknown)?;
         let now = self.file_time()?;
-        let (differing, large) = self.differing(status.paths);
+        let (differing, large) = self.differing_paths(status.paths);
         let known = kept
             .last
             .as_ref()
@@ -268,19 +268,23 @@ impl Trees {
         let committed = committed.filter(|_| differing.is_empty() && !status.is_staged);
         let tree = match (known, committed) {
             (Some(last), _) => last.tree.clone(),
-            (None, Some(head)) => asking.git(&["rev-parse", &format!("{head}^{{tree}}")])?.out,
-            (None, None) => self.make_tree(world, asking.by, &differing, &large)?,
+            (None, Some(head)) => {
+                asking
+                    .run_checked(&["rev-parse", &format!("{head}^{{tree}}")])?
+                    .out
+            }
+            (None, None) => self.write_tree(world, asking.by, &differing, &large)?,
         };
         kept.is_fresh = writes || is_known;
         kept.trees_made += usize::from(!is_known);
         let is_lasting = |(found, state): &(DifferingPath, Option<FileState>)| {
-            found.kind != PathKind::Repository && state.is_none_or(|state| !state.is_young(now))
+            found.kind != PathKind::Repository && state.is_none_or(|state| !state.is_racy(now))
         };
         kept.last = differing.iter().all(is_lasting).then(|| LastTree {
             differing,
             tree: tree.clone(),
         });
-        Ok(Moment {
+        Ok(WorkTreeSnapshot {
             tree,
             head: status.head,
             log,
@@ -291,14 +295,14 @@ impl Trees {
     /// Whether nobody has added or committed anything since a moment that was the
     /// last look. Says nothing of other files.
     #[must_use]
-    pub fn is_untouched_since(&self, moment: &Moment) -> bool {
+    pub fn is_untouched_since(&self, moment: &WorkTreeSnapshot) -> bool {
         let copied = &self.kept.borrow().copied;
         moment.log == self.log_bytes() && *copied == Some(self.index_state())
     }
 
     /// Whether these leave out the same `own` files.
     #[must_use]
-    pub fn is_of(&self, own: &[Own]) -> bool {
+    pub fn has_own_files(&self, own: &[OwnFilePrefix]) -> bool {
         self.own == own
     }
 
@@ -313,7 +317,7 @@ impl Trees {
     }
 
     fn index_state(&self) -> IndexState {
-        let state = FileState::at(&self.index)?;
+        let state = FileState::from_path(&self.index)?;
         let mut end = Vec::new();
         let mut index = std::fs::File::open(&self.index).ok()?;
         index.seek(SeekFrom::End(-20)).ok()?;
@@ -322,22 +326,22 @@ impl Trees {
     }
 
     /// Copies the index of the repository, where it is not the one that was copied.
-    fn renew_copy(&self, kept: &mut Kept) -> Result<(), Missed> {
+    fn refresh_index_copy(&self, kept: &mut TrackerState) -> Result<(), SnapshotError> {
         let state = self.index_state();
         if kept.copied.as_ref() == Some(&state) {
             return Ok(());
         }
-        *kept = Kept {
+        *kept = TrackerState {
             trees_made: kept.trees_made,
-            ..Kept::default()
+            ..TrackerState::default()
         };
-        match copy_with_time(&self.index, &self.copy("index")) {
+        match copy_with_mtime(&self.index, &self.index_copy_path("index")) {
             Ok(()) => {}
             // Nothing was ever added. An older copy says nothing.
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                std::fs::remove_file(self.copy("index")).ok();
+                std::fs::remove_file(self.index_copy_path("index")).ok();
             }
-            Err(_) => return Err(Missed::Unknown),
+            Err(_) => return Err(SnapshotError::Unknown),
         }
         kept.copied = Some(state);
         Ok(())
@@ -345,7 +349,7 @@ impl Trees {
 
     /// The paths that make the tree differ from the index, with what the system
     /// says of them, and the untracked files that are too large for that.
-    fn differing(
+    fn differing_paths(
         &self,
         paths: Vec<DifferingPath>,
     ) -> (Vec<(DifferingPath, Option<FileState>)>, Vec<PathBuf>) {
@@ -357,10 +361,10 @@ impl Trees {
             .unwrap_or(&self.work_tree);
         let (mut differing, mut large) = (Vec::new(), Vec::new());
         for found in paths {
-            if self.is_own(&found.path) {
+            if self.is_own_file(&found.path) {
                 continue;
             }
-            let state = FileState::at(&root.join(&found.path));
+            let state = FileState::from_path(&root.join(&found.path));
             let is_large = state.is_some_and(|state| state.bytes > UNTRACKED_MAX);
             match found.kind {
                 PathKind::Untracked if is_large => large.push(found.path),
@@ -372,83 +376,84 @@ impl Trees {
         (differing, large)
     }
 
-    /// What [`but`] says as pathspecs.
-    fn is_own(&self, path: &Path) -> bool {
+    /// What [`pathspecs_without_own`] says as pathspecs.
+    fn is_own_file(&self, path: &Path) -> bool {
         let folder = path.parent().unwrap_or(Path::new(""));
         let name = path.file_name().unwrap_or_default().as_encoded_bytes();
-        let is =
-            |own: &Own| folder == Path::new(&own.folder) && name.starts_with(own.begin.as_bytes());
+        let is = |own: &OwnFilePrefix| {
+            folder == Path::new(&own.folder) && name.starts_with(own.begin.as_bytes())
+        };
         path.starts_with(".piton") || self.own.iter().any(is)
     }
 
     /// The time of the file system on which git works.
-    fn file_time(&self) -> Result<i128, Missed> {
+    fn file_time(&self) -> Result<i128, SnapshotError> {
         let clock = self.folder.path().join("clock");
-        std::fs::write(&clock, "x").map_err(|_| Missed::Unknown)?;
-        let state = FileState::at(&clock).ok_or(Missed::Unknown)?;
+        std::fs::write(&clock, "x").map_err(|_| SnapshotError::Unknown)?;
+        let state = FileState::from_path(&clock).ok_or(SnapshotError::Unknown)?;
         Ok(state.modified)
     }
 
     /// The tree of the index with these paths as they are in the work tree.
-    fn make_tree(
+    fn write_tree(
         &self,
         world: &World,
         by: Duration,
         differing: &[(DifferingPath, Option<FileState>)],
         large: &[PathBuf],
-    ) -> Result<String, Missed> {
-        let asking = Asking {
+    ) -> Result<String, SnapshotError> {
+        let asking = TimedGit {
             by,
-            ..self.asking(world, "adding")
+            ..self.timed_git(world, "adding")
         };
-        self.copy_to_add()?;
+        self.reset_add_index()?;
         if !differing.is_empty() {
-            let named = named(differing);
+            let named = exact_pathspecs(differing);
             // One may be gone by now: then git looks for itself.
-            if named.is_none_or(|named| self.add(&asking, &named).is_err()) {
-                self.copy_to_add()?;
+            if named.is_none_or(|named| self.add_paths(&asking, &named).is_err()) {
+                self.reset_add_index()?;
                 let large = large.iter().map(|path| {
                     let path = path.to_string_lossy();
                     format!(":(top,exclude,literal){path}")
                 });
                 let specs: Vec<String> = self.specs.iter().cloned().chain(large).collect();
-                self.add(&asking, &specs)?;
+                self.add_paths(&asking, &specs)?;
             }
         }
-        let write = with_settings(INDEX_SETTINGS, &["write-tree"]);
-        let tree = match asking.git(&write) {
+        let write = args_with_settings(INDEX_SETTINGS, &["write-tree"]);
+        let tree = match asking.run_checked(&write) {
             Ok(tree) => tree,
             Err(_) => {
-                self.leave_unmerged(&asking)?;
-                asking.git(&write)?
+                self.reset_unmerged(&asking)?;
+                asking.run_checked(&write)?
             }
         };
         Ok(tree.out)
     }
 
     /// Begins the index that is added to anew.
-    fn copy_to_add(&self) -> Result<(), Missed> {
-        let adding = self.copy("adding");
-        match copy_with_time(&self.copy("index"), &adding) {
+    fn reset_add_index(&self) -> Result<(), SnapshotError> {
+        let adding = self.index_copy_path("adding");
+        match copy_with_mtime(&self.index_copy_path("index"), &adding) {
             Ok(()) => Ok(()),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 std::fs::remove_file(adding).ok();
                 Ok(())
             }
-            Err(_) => Err(Missed::Unknown),
+            Err(_) => Err(SnapshotError::Unknown),
         }
     }
 
-    fn add(&self, asking: &Asking<'_>, specs: &[String]) -> Result<(), Missed> {
-        let mut add = with_settings(INDEX_SETTINGS, &["add", "--all", "--"]);
+    fn add_paths(&self, asking: &TimedGit<'_>, specs: &[String]) -> Result<(), SnapshotError> {
+        let mut add = args_with_settings(INDEX_SETTINGS, &["add", "--all", "--"]);
         add.extend(specs.iter().map(String::as_str));
-        asking.git(&add).map(drop)
+        asking.run_checked(&add).map(drop)
     }
 
     /// Puts what a merge left open into the copy of the index as `HEAD` has it: of
     /// what is not added to it, piton's own files, no tree can be made else.
-    fn leave_unmerged(&self, asking: &Asking<'_>) -> Result<(), Missed> {
-        let said = asking.git(&["ls-files", "--unmerged", "-z"])?;
+    fn reset_unmerged(&self, asking: &TimedGit<'_>) -> Result<(), SnapshotError> {
+        let said = asking.run_checked(&["ls-files", "--unmerged", "-z"])?;
         let entries = said
             .out
             .split('\0')
@@ -459,24 +464,31 @@ impl Trees {
         names.dedup();
         let mut args = vec!["reset", "--quiet", "HEAD", "--"];
         args.extend(names.iter().map(String::as_str));
-        asking.git(&args).map(drop)
+        asking.run_checked(&args).map(drop)
     }
 
     /// What changed from one moment to a later one; what is not known is absent.
     #[must_use]
-    pub fn between(&self, world: &World, before: &Moment, after: &Moment) -> Changed {
-        let asking = self.asking(world, "index");
-        let (files, diff) = self.files(&asking, &before.tree, &after.tree).unzip();
-        Changed {
+    pub fn changes_between(
+        &self,
+        world: &World,
+        before: &WorkTreeSnapshot,
+        after: &WorkTreeSnapshot,
+    ) -> SnapshotDiff {
+        let asking = self.timed_git(world, "index");
+        let (files, diff) = self
+            .changed_files(&asking, &before.tree, &after.tree)
+            .unzip();
+        SnapshotDiff {
             files,
             diff,
-            commits: self.commits(&asking, before, after),
+            commits: self.commits_between(&asking, before, after),
         }
     }
 
-    fn files(
+    fn changed_files(
         &self,
-        asking: &Asking<'_>,
+        asking: &TimedGit<'_>,
         before: &str,
         after: &str,
     ) -> Option<(Vec<String>, DiffStat)> {
@@ -485,16 +497,21 @@ impl Trees {
         }
         let differ = ["diff-tree", "-r", "-z", "--numstat", "--no-renames"];
         let trees = [&differ[..], &[before, after, "--"]].concat();
-        let said = asking.git(&self.with_specs(&trees)).ok()?;
-        Some(changes(&said.out))
+        let said = asking.run_checked(&self.args_with_specs(&trees)).ok()?;
+        Some(parse_numstat(&said.out))
     }
 
     /// The commits that were made between two moments, also those on branches
     /// that were left again.
-    fn commits(&self, asking: &Asking<'_>, before: &Moment, after: &Moment) -> Option<Vec<String>> {
+    fn commits_between(
+        &self,
+        asking: &TimedGit<'_>,
+        before: &WorkTreeSnapshot,
+        after: &WorkTreeSnapshot,
+    ) -> Option<Vec<String>> {
         let known = before.head.as_deref();
-        let Some(made) = self.made_between(before, after) else {
-            return commits(asking, known, after.head.as_slice());
+        let Some(made) = self.head_moves_between(before, after) else {
+            return new_commits(asking, known, after.head.as_slice());
         };
         let known: Vec<&str> = made.known.iter().map(String::as_str).chain(known).collect();
         let mut found = Vec::new();
@@ -506,7 +523,7 @@ impl Trees {
                     .filter(|one| !made.commits.contains(one)),
             );
         }
-        found.extend(commits(asking, known, &made.commits)?);
+        found.extend(new_commits(asking, known, &made.commits)?);
         // The work is what was committed last, whatever its date says.
         if let Some(last) = made.commits.last() {
             found.retain(|commit| commit != last);
@@ -516,55 +533,62 @@ impl Trees {
     }
 
     /// What the log of `HEAD` says that happened; none where it does not say.
-    fn made_between(&self, before: &Moment, after: &Moment) -> Option<Made> {
+    fn head_moves_between(
+        &self,
+        before: &WorkTreeSnapshot,
+        after: &WorkTreeSnapshot,
+    ) -> Option<HeadLogMoves> {
         let (from, to) = (before.log?, after.log?);
         let length = usize::try_from(to.checked_sub(from)?).ok()?;
         let mut tail = vec![0; length.min(LOG_MAX)];
         let mut log = std::fs::File::open(&self.log).ok()?;
         log.seek(SeekFrom::Start(from)).ok()?;
         log.read_exact(&mut tail).ok()?;
-        made_in_log(&String::from_utf8_lossy(&tail))
+        parse_head_log(&String::from_utf8_lossy(&tail))
     }
 
-    fn with_specs<'a>(&'a self, args: &[&'a str]) -> Vec<&'a str> {
+    fn args_with_specs<'a>(&'a self, args: &[&'a str]) -> Vec<&'a str> {
         let specs = self.specs.iter().map(String::as_str);
         args.iter().copied().chain(specs).collect()
     }
 
     /// A copy of the index that git works on.
-    fn copy(&self, name: &str) -> PathBuf {
+    fn index_copy_path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
     /// Where git reads and writes: what is new goes into the folder, what is
     /// there is found in the repository.
-    fn asking<'a>(&'a self, world: &'a World, index: &str) -> Asking<'a> {
+    fn timed_git<'a>(&'a self, world: &'a World, index: &str) -> TimedGit<'a> {
         const MORE: &str = "GIT_ALTERNATE_OBJECT_DIRECTORIES";
         let text = |path: &Path| path.to_string_lossy().into_owned();
-        let own = quoted(&text(&self.objects));
+        let own = quote_list_element(&text(&self.objects));
         let elsewhere = match world.var(MORE) {
             Some(more) => format!("{own}:{more}"),
             None => own,
         };
-        Asking {
+        TimedGit {
             env: vec![
-                ("GIT_INDEX_FILE", text(&self.copy(index))),
-                ("GIT_OBJECT_DIRECTORY", text(&self.copy("objects"))),
+                ("GIT_INDEX_FILE", text(&self.index_copy_path(index))),
+                (
+                    "GIT_OBJECT_DIRECTORY",
+                    text(&self.index_copy_path("objects")),
+                ),
                 (MORE, elsewhere),
             ],
-            ..Asking::new(world, &self.work_tree)
+            ..TimedGit::new(world, &self.work_tree)
         }
     }
 }
 
 /// These settings before a command of git's.
-fn with_settings<'a>(settings: &[&'a str], command: &[&'a str]) -> Vec<&'a str> {
+fn args_with_settings<'a>(settings: &[&'a str], command: &[&'a str]) -> Vec<&'a str> {
     let settings = settings.iter().flat_map(|setting| ["-c", setting]);
     settings.chain(command.iter().copied()).collect()
 }
 
 /// Pathspecs for exactly these paths; none where they are many, or cannot be said.
-fn named(differing: &[(DifferingPath, Option<FileState>)]) -> Option<Vec<String>> {
+fn exact_pathspecs(differing: &[(DifferingPath, Option<FileState>)]) -> Option<Vec<String>> {
     let named = |(found, _): &(DifferingPath, _)| {
         let path = found.path.to_str()?;
         Some(format!(":(top,literal){path}"))
@@ -574,7 +598,7 @@ fn named(differing: &[(DifferingPath, Option<FileState>)]) -> Option<Vec<String>
 }
 
 /// The files and how much changed in them, of what `--numstat -z` says.
-fn changes(said: &str) -> (Vec<String>, DiffStat) {
+fn parse_numstat(said: &str) -> (Vec<String>, DiffStat) {
     let mut files = Vec::new();
     let mut diff = DiffStat::default();
     for line in said.split('\0') {
@@ -596,7 +620,7 @@ fn changes(said: &str) -> (Vec<String>, DiffStat) {
 
 /// Copies a file with the time of its last change: by that of its index git knows
 /// which files may have changed in the moment in which they were added.
-pub(super) fn copy_with_time(from: &Path, to: &Path) -> std::io::Result<()> {
+pub(super) fn copy_with_mtime(from: &Path, to: &Path) -> std::io::Result<()> {
     let changed = std::fs::metadata(from)?.modified()?;
     std::fs::copy(from, to)?;
     let copy = std::fs::File::options().write(true).open(to);
@@ -607,7 +631,7 @@ pub(super) fn copy_with_time(from: &Path, to: &Path) -> std::io::Result<()> {
 
 /// What a part of the log of `HEAD` tells.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Made {
+struct HeadLogMoves {
     /// The commits that `HEAD` was moved to as they were made.
     commits: Vec<String>,
     /// What it was before, or was moved to without making anything.
@@ -629,8 +653,8 @@ const MOVES: [&str; 7] = [
 ];
 
 /// Reads lines of the log of `HEAD`: `OLD NEW NAME <MAIL> TIME ZONE<tab>WHAT`.
-fn made_in_log(log: &str) -> Option<Made> {
-    let mut made = Made::default();
+fn parse_head_log(log: &str) -> Option<HeadLogMoves> {
+    let mut made = HeadLogMoves::default();
     let mut ever_made = BTreeSet::new();
     // Where the commits begin that were made since something else was checked out.
     let mut line_from = 0;
@@ -675,21 +699,21 @@ fn made_in_log(log: &str) -> Option<Made> {
 
 /// The commits from one to another that were made since, oldest first.
 fn commits_since(
-    asking: &Asking<'_>,
+    asking: &TimedGit<'_>,
     (from, to): (&str, &str),
     since_s: i64,
 ) -> Option<Vec<String>> {
     let (not, since) = (format!("^{from}"), format!("--max-age={since_s}"));
     let count = format!("--max-count={COMMITS_MAX}");
     let list = ["rev-list", "--reverse", &count, &since, to, &not, "--"];
-    let said = asking.git(&list).ok()?;
+    let said = asking.run_checked(&list).ok()?;
     Some(said.out.lines().map(str::to_owned).collect())
 }
 
 /// The commits that build up to `made` and are not below what was `known`, oldest
 /// first.
-fn commits<'a>(
-    asking: &Asking<'_>,
+fn new_commits<'a>(
+    asking: &TimedGit<'_>,
     known: impl IntoIterator<Item = &'a str>,
     made: &[String],
 ) -> Option<Vec<String>> {
@@ -704,13 +728,13 @@ fn commits<'a>(
     list.extend(made.iter().map(|name| name.as_str()));
     list.extend(not.iter().map(String::as_str));
     list.push("--");
-    let said = asking.git(&list).ok()?;
+    let said = asking.run_checked(&list).ok()?;
     Some(said.out.lines().map(str::to_owned).collect())
 }
 
 /// Calls of git that together may take so long. None takes a lock of the
 /// repository that it can do without: who only looks writes no index of it.
-pub(super) struct Asking<'a> {
+pub(super) struct TimedGit<'a> {
     world: &'a World,
     work_tree: &'a Path,
     env: Vec<(&'static str, String)>,
@@ -718,7 +742,7 @@ pub(super) struct Asking<'a> {
     by: Duration,
 }
 
-impl<'a> Asking<'a> {
+impl<'a> TimedGit<'a> {
     pub(super) fn new(world: &'a World, work_tree: &'a Path) -> Self {
         Self {
             world,
@@ -728,34 +752,35 @@ impl<'a> Asking<'a> {
         }
     }
 
-    /// What git says; [`Missed`] where it cannot say it.
-    pub(super) fn git(&self, args: &[&str]) -> Result<Said, Missed> {
-        let said = self.ask(args)?;
+    /// What git says; [`SnapshotError`] where it cannot say it.
+    pub(super) fn run_checked(&self, args: &[&str]) -> Result<GitOutput, SnapshotError> {
+        let said = self.run(args)?;
         if said.ok {
             Ok(said)
         } else {
-            Err(self.missed())
+            Err(self.snapshot_error())
         }
     }
 
     /// Why a call failed: one that failed when its time was over was ended.
-    fn missed(&self) -> Missed {
-        if self.left().is_zero() {
-            Missed::Late
+    fn snapshot_error(&self) -> SnapshotError {
+        if self.time_left().is_zero() {
+            SnapshotError::Late
         } else {
-            Missed::Unknown
+            SnapshotError::Unknown
         }
     }
 
-    pub(super) fn ask(&self, args: &[&str]) -> Result<Said, Missed> {
-        self.output(args, &[]).map(|output| Said::from(&output))
+    pub(super) fn run(&self, args: &[&str]) -> Result<GitOutput, SnapshotError> {
+        self.run_with_input(args, &[])
+            .map(|output| GitOutput::from(&output))
     }
 
     /// What git prints when it reads `input`, byte for byte.
-    fn output(&self, args: &[&str], input: &[u8]) -> Result<Output, Missed> {
-        let left = self.left();
+    fn run_with_input(&self, args: &[&str], input: &[u8]) -> Result<CallOutput, SnapshotError> {
+        let left = self.time_left();
         if left.is_zero() {
-            return Err(Missed::Late);
+            return Err(SnapshotError::Late);
         }
         let settings = SETTINGS.iter().flat_map(|setting| ["-c", setting]);
         let args: Vec<OsString> = settings
@@ -764,7 +789,7 @@ impl<'a> Asking<'a> {
             .collect();
         let mut env = vec![("GIT_OPTIONAL_LOCKS", "0")];
         env.extend(self.env.iter().map(|(name, to)| (*name, &**to)));
-        process::output(&Call {
+        process::run_call(&ProgramCall {
             program: "git",
             args: &args,
             cwd: self.work_tree,
@@ -774,16 +799,16 @@ impl<'a> Asking<'a> {
             stop: None,
             timeout: left,
         })
-        .map_err(|_| Missed::Unknown)
+        .map_err(|_| SnapshotError::Unknown)
     }
 
-    fn left(&self) -> Duration {
+    fn time_left(&self) -> Duration {
         self.by.saturating_sub(self.world.uptime())
     }
 }
 
 /// A path as an element of a list that colons part.
-pub(super) fn quoted(path: &str) -> String {
+pub(super) fn quote_list_element(path: &str) -> String {
     if path.contains(':') || path.starts_with('"') {
         let inner = path.replace('\\', "\\\\").replace('"', "\\\"");
         format!("\"{inner}\"")
@@ -802,7 +827,7 @@ mod tests {
     fn check(lines: &[(&str, &str, &str)], commits: &[&str], known: &[&str]) {
         let line = |(old, new, what): &(&str, &str, &str)| format!("{old} {new} {TOLD}\t{what}\n");
         let log: String = lines.iter().map(line).collect();
-        let made = made_in_log(&log).expect("it can be read");
+        let made = parse_head_log(&log).expect("it can be read");
         assert_eq!(made.commits, owned(commits));
         assert_eq!(made.known, owned(known).into_iter().collect());
     }
@@ -829,7 +854,7 @@ mod tests {
             (now - 2 * second, now - 2 * second, false),
             (now + 50 * second, now - 50 * second, true),
         ] {
-            assert_eq!(state(modified, changed).is_young(now), is_young);
+            assert_eq!(state(modified, changed).is_racy(now), is_young);
         }
     }
 
@@ -894,7 +919,7 @@ mod tests {
 
     #[test]
     fn what_is_no_log_says_nothing() {
-        assert_eq!(made_in_log("c0 c1 no tab"), None);
-        assert_eq!(made_in_log("main c1 x\tcommit: one"), None);
+        assert_eq!(parse_head_log("c0 c1 no tab"), None);
+        assert_eq!(parse_head_log("main c1 x\tcommit: one"), None);
     }
 }

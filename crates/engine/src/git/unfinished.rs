@@ -3,9 +3,9 @@
 
 use std::path::Path;
 
-use super::Missed;
+use super::SnapshotError;
 use super::checked_out::git_dir;
-use super::trees::Asking;
+use super::trees::TimedGit;
 use crate::world::World;
 
 /// What lies in the folder of git while it is in the middle of something.
@@ -27,7 +27,7 @@ const UNFINISHED: [(&str, &str); 6] = [
 /// What somebody began in a work tree and did not end, as its files say; a lock is no
 /// such thing.
 #[must_use]
-pub fn begun_and_unfinished(work_tree: &Path) -> Option<&'static str> {
+pub fn find_unfinished_operation(work_tree: &Path) -> Option<&'static str> {
     let folder = git_dir(work_tree)?;
     let mut begun = UNFINISHED.iter().filter(|(name, _)| *name != "index.lock");
     let found = begun.find(|(name, _)| folder.join(name).exists());
@@ -40,10 +40,10 @@ pub fn begun_and_unfinished(work_tree: &Path) -> Option<&'static str> {
 ///
 /// # Errors
 ///
-/// [`Missed`] where git cannot be started or does not answer in time.
-pub fn unfinished(world: &World, work_tree: &Path) -> Result<Vec<String>, Missed> {
-    let asking = Asking::new(world, work_tree);
-    let said = asking.ask(&["rev-parse", "--absolute-git-dir"])?;
+/// [`SnapshotError`] where git cannot be started or does not answer in time.
+pub fn describe_unfinished(world: &World, work_tree: &Path) -> Result<Vec<String>, SnapshotError> {
+    let asking = TimedGit::new(world, work_tree);
+    let said = asking.run(&["rev-parse", "--absolute-git-dir"])?;
     if !said.ok {
         return Ok(Vec::new());
     }
@@ -56,7 +56,10 @@ pub fn unfinished(world: &World, work_tree: &Path) -> Result<Vec<String>, Missed
     facts.dedup();
     let list = ["ls-files", "--unmerged", "--full-name", "-z", "--", ":/"];
     // What was seen so far holds, also where git needs too long for the rest.
-    let unmerged = asking.git(&list).map(|said| said.out).unwrap_or_default();
+    let unmerged = asking
+        .run_checked(&list)
+        .map(|said| said.out)
+        .unwrap_or_default();
     let mut paths: Vec<&str> = unmerged
         .split('\0')
         .filter_map(|line| Some(line.split_once('\t')?.1))

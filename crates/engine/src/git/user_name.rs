@@ -27,19 +27,21 @@ pub fn user_name(world: &World) -> Option<String> {
     let home = world.var("HOME").map(Path::new);
     let own = repository_config(world).into_iter();
     let files = own.chain(user_configs(world)).chain(system_config(world));
-    files.into_iter().find_map(|file| name_in(&file, home, 0))
+    files
+        .into_iter()
+        .find_map(|file| name_in_file(&file, home, 0))
 }
 
 fn repository_config(world: &World) -> Option<PathBuf> {
     let git_dir = match world.var("GIT_DIR") {
-        Some(git_dir) => world.path(git_dir),
-        None => world.cwd.ancestors().find_map(git_dir_at)?,
+        Some(git_dir) => world.resolve_path(git_dir),
+        None => world.cwd.ancestors().find_map(find_git_dir_at)?,
     };
     // A linked work tree shares the configuration of the main one.
     Some(common_dir(&git_dir).join("config"))
 }
 
-fn git_dir_at(folder: &Path) -> Option<PathBuf> {
+fn find_git_dir_at(folder: &Path) -> Option<PathBuf> {
     let dot_git = folder.join(".git");
     if dot_git.is_dir() {
         return Some(dot_git);
@@ -59,7 +61,10 @@ fn user_configs(world: &World) -> Vec<PathBuf> {
     // Set and empty, it means that there is none.
     if let Some(named) = world.env.get("GIT_CONFIG_GLOBAL") {
         let named = Some(named).filter(|named| !named.is_empty());
-        return named.map(|named| world.path(named)).into_iter().collect();
+        return named
+            .map(|named| world.resolve_path(named))
+            .into_iter()
+            .collect();
     }
     let home = world.var("HOME").map(PathBuf::from);
     let xdg = world.var("XDG_CONFIG_HOME").map(PathBuf::from);
@@ -77,23 +82,23 @@ fn system_config(world: &World) -> Option<PathBuf> {
         return None;
     }
     let named = world.var("GIT_CONFIG_SYSTEM").unwrap_or("/etc/gitconfig");
-    Some(world.path(named))
+    Some(world.resolve_path(named))
 }
 
 /// The last name that a file sets, the files that it includes counted in.
-fn name_in(file: &Path, home: Option<&Path>, depth: u32) -> Option<String> {
+fn name_in_file(file: &Path, home: Option<&Path>, depth: u32) -> Option<String> {
     if depth > INCLUDES_MAX {
         return None;
     }
-    let bytes = read(file).ok()?;
+    let bytes = read_beginning(file).ok()?;
     let mut name = None;
     for setting in parse_settings(&String::from_utf8_lossy(&bytes)) {
         let found = match (setting.section.as_str(), setting.key.as_str()) {
             _ if setting.subsection.is_some() => None,
             ("user", "name") => Some(setting.value).filter(|name| !name.trim().is_empty()),
             ("include", "path") => {
-                let included = included(file, home, &setting.value);
-                included.and_then(|included| name_in(&included, home, depth + 1))
+                let included = include_path(file, home, &setting.value);
+                included.and_then(|included| name_in_file(&included, home, depth + 1))
             }
             _ => None,
         };
@@ -103,9 +108,9 @@ fn name_in(file: &Path, home: Option<&Path>, depth: u32) -> Option<String> {
 }
 
 /// The beginning of a regular file. To open a pipe would wait for a writer.
-fn read(file: &Path) -> io::Result<Vec<u8>> {
+fn read_beginning(file: &Path) -> io::Result<Vec<u8>> {
     let found = fs::metadata(file)?;
-    if let Some(what) = input::unfit(&found) {
+    if let Some(what) = input::unreadable_reason(&found) {
         return Err(io::Error::other(what));
     }
     let mut bytes = Vec::with_capacity(EXPECTED_BYTES);
@@ -114,7 +119,7 @@ fn read(file: &Path) -> io::Result<Vec<u8>> {
 }
 
 /// The file that a path in `file` means.
-fn included(file: &Path, home: Option<&Path>, path: &str) -> Option<PathBuf> {
+fn include_path(file: &Path, home: Option<&Path>, path: &str) -> Option<PathBuf> {
     match path.strip_prefix("~/") {
         Some(below) => Some(home?.join(below)),
         None => Some(file.parent()?.join(path)),
@@ -135,7 +140,7 @@ mod tests {
             fs::write(path, text).expect("written");
         }
         fs::create_dir_all(root.join(cwd)).expect("a folder");
-        let mut world = World::real().expect("there is a present folder");
+        let mut world = World::from_environment().expect("there is a present folder");
         world.cwd = root.join(cwd);
         let home = root.join("home").to_string_lossy().into_owned();
         world.env.clear();
@@ -241,7 +246,7 @@ mod tests {
     fn what_is_no_file_of_settings_is_passed_over() {
         check("yard", &[("home/.gitconfig/x", ""), XDG], Some("Xdg"));
         let folder = tempfile::tempdir().expect("a folder");
-        assert_eq!(name_in(folder.path(), None, 0), None);
-        assert_eq!(name_in(&folder.path().join("gone"), None, 0), None);
+        assert_eq!(name_in_file(folder.path(), None, 0), None);
+        assert_eq!(name_in_file(&folder.path().join("gone"), None, 0), None);
     }
 }

@@ -8,9 +8,12 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::checked_out::{common_dir, git_dir};
-use super::{By, Failure, More, Said, change, git, last_line, order, reason, tip_of};
-use crate::failure::unwritable;
-use crate::process::Output;
+use super::{
+    Failure, GitCallOptions, GitControl, GitOutput, error_reason, last_line, query_git, run_git,
+    run_git_with, tip_of_branch,
+};
+use crate::failure::unwritable_file;
+use crate::process::CallOutput;
 use crate::world::pause;
 
 /// Long enough to write very many files, also through a filter.
@@ -66,12 +69,12 @@ pub enum NewWorktree<'a> {
 pub fn check_branch_name(work_tree: &Path, branch: &str) -> Result<(), Failure> {
     let refused = |why: String| {
         Err(Failure::new("worktree.taken", why)
-            .hint("name another `branch` under `worktree` in the plan"))
+            .with_hint("name another `branch` under `worktree` in the plan"))
     };
     let full = format!("refs/heads/{branch}");
     if branch.starts_with('-')
         || branch == "HEAD"
-        || !git(work_tree, &["check-ref-format", &full])?.ok
+        || !query_git(work_tree, &["check-ref-format", &full])?.ok
     {
         return refused(format!("`{branch}` is no name of a branch"));
     }
@@ -80,7 +83,7 @@ pub fn check_branch_name(work_tree: &Path, branch: &str) -> Result<(), Failure> 
         .ancestors()
         .skip(1)
         .filter_map(Path::to_str);
-    match above.find(|name| !name.is_empty() && tip_of(work_tree, name).is_some()) {
+    match above.find(|name| !name.is_empty() && tip_of_branch(work_tree, name).is_some()) {
         Some(name) => refused(format!(
             "no branch can be called `{branch}` while there is one that is called `{name}`"
         )),
@@ -93,15 +96,15 @@ pub fn check_branch_name(work_tree: &Path, branch: &str) -> Result<(), Failure> 
 /// # Errors
 ///
 /// When git cannot be started, or cannot say.
-pub fn worktrees(work_tree: &Path) -> Result<Vec<Worktree>, Failure> {
-    let said = git(work_tree, &["worktree", "list", "--porcelain"])?;
+pub fn list_worktrees(work_tree: &Path) -> Result<Vec<Worktree>, Failure> {
+    let said = query_git(work_tree, &["worktree", "list", "--porcelain"])?;
     if !said.ok {
-        return Err(failed("list the worktrees", &said));
+        return Err(worktree_failure("list the worktrees", &said));
     }
-    Ok(parse(&said.out))
+    Ok(parse_worktrees(&said.out))
 }
 
-fn parse(text: &str) -> Vec<Worktree> {
+fn parse_worktrees(text: &str) -> Vec<Worktree> {
     let mut found: Vec<Worktree> = Vec::new();
     for line in text.lines() {
         let (key, value) = line.split_once(' ').unwrap_or((line, ""));
@@ -135,7 +138,7 @@ pub fn add_worktree(
     work_tree: &Path,
     path: &Path,
     new: NewWorktree<'_>,
-    by: &By<'_>,
+    by: &GitControl<'_>,
 ) -> Result<(), Failure> {
     let path = path.to_string_lossy();
     let mut args = vec!["worktree", "add", "--quiet"];
@@ -143,10 +146,10 @@ pub fn add_worktree(
         NewWorktree::OfBranch(branch) => args.extend(["--", &path, branch]),
         NewWorktree::Begin { branch, from } => args.extend(["-b", branch, "--", &path, from]),
     }
-    let said = change(work_tree, &args, by)?;
+    let said = run_git(work_tree, &args, by)?;
     match said.ok {
         true => Ok(()),
-        false => Err(failed("make a worktree", &said)),
+        false => Err(worktree_failure("make a worktree", &said)),
     }
 }
 
@@ -156,13 +159,13 @@ pub fn add_worktree(
 /// # Errors
 ///
 /// When git cannot be started, or does not do it.
-pub fn finish_worktree(path: &Path, by: &By<'_>) -> Result<(), Failure> {
+pub fn finish_worktree(path: &Path, by: &GitControl<'_>) -> Result<(), Failure> {
     let shown = path.to_string_lossy();
     let unlock = ["worktree", "unlock", &shown];
     for args in [&["reset", "--quiet", "--hard"], &unlock[..]] {
-        let said = change(path, args, by)?;
+        let said = run_git(path, args, by)?;
         if !said.ok {
-            return Err(failed("finish a worktree", &said));
+            return Err(worktree_failure("finish a worktree", &said));
         }
     }
     Ok(())
@@ -176,16 +179,16 @@ pub fn finish_worktree(path: &Path, by: &By<'_>) -> Result<(), Failure> {
 /// When git cannot be started.
 pub fn remove_worktree(work_tree: &Path, path: &Path) -> Result<Result<(), String>, Failure> {
     let path = path.to_string_lossy();
-    let said = git(work_tree, &["worktree", "remove", "--", &path])?;
+    let said = query_git(work_tree, &["worktree", "remove", "--", &path])?;
     Ok(if said.ok {
         Ok(())
     } else {
-        Err(without_advice(&last_line(&said)))
+        Err(strip_advice(&last_line(&said)))
     })
 }
 
 /// What git says without what it advises: to use force.
-fn without_advice(said: &str) -> String {
+fn strip_advice(said: &str) -> String {
     let parts = said.split_inclusive([',', ';']);
     let plain = parts.take_while(|part| !part.contains("force") && !part.contains(" -f"));
     let plain: String = plain.collect();
@@ -199,26 +202,26 @@ fn without_advice(said: &str) -> String {
 /// Whether git tracks anything at a path in a work tree, or below it. Not where git
 /// cannot say.
 #[must_use]
-pub fn tracks_any(work_tree: &Path, path: &Path) -> bool {
+pub fn has_tracked_files(work_tree: &Path, path: &Path) -> bool {
     let path = path.to_string_lossy();
     let args = ["--literal-pathspecs", "ls-files", "--", &path];
-    git(work_tree, &args).is_ok_and(|said| said.ok && !said.out.is_empty())
+    query_git(work_tree, &args).is_ok_and(|said| said.ok && !said.out.is_empty())
 }
 
 /// Whether a commit has something at a path below the root of a work tree. So it is
 /// where git cannot say.
 #[must_use]
-pub fn commit_has(work_tree: &Path, commit: &str, path: &str) -> bool {
+pub fn is_in_commit(work_tree: &Path, commit: &str, path: &str) -> bool {
     let name = format!("{commit}:./{path}");
-    git(work_tree, &["cat-file", "-e", &name]).map_or(true, |said| said.ok)
+    query_git(work_tree, &["cat-file", "-e", &name]).map_or(true, |said| said.ok)
 }
 
 /// Whether git ignores a folder in a work tree, also one that is not there yet.
 #[must_use]
-pub fn ignores_folder(work_tree: &Path, folder: &Path) -> bool {
+pub fn is_folder_ignored(work_tree: &Path, folder: &Path) -> bool {
     let folder = format!("{}/", folder.to_string_lossy());
     let args = ["check-ignore", "--quiet", "--", &folder];
-    git(work_tree, &args).is_ok_and(|said| said.ok)
+    query_git(work_tree, &args).is_ok_and(|said| said.ok)
 }
 
 /// The comment before the pattern of a worktree that piton made.
@@ -231,15 +234,16 @@ const EXCLUDED: &str = "# a worktree of piton";
 ///
 /// When the file cannot be read or written.
 pub fn exclude_worktree(work_tree: &Path, inner: &Path) -> Result<(), Failure> {
-    let Some(file) = exclude_file(work_tree).filter(|_| !ignores_folder(work_tree, inner)) else {
+    let Some(file) = exclude_file(work_tree).filter(|_| !is_folder_ignored(work_tree, inner))
+    else {
         return Ok(());
     };
-    let mut text = read_excluded(&file)?;
+    let mut text = read_exclude_file(&file)?;
     if !text.is_empty() && !text.ends_with('\n') {
         text.push('\n');
     }
-    text.push_str(&format!("{EXCLUDED}\n{}\n", pattern_of(inner)));
-    write_excluded(&file, &text)
+    text.push_str(&format!("{EXCLUDED}\n{}\n", exact_pattern(inner)));
+    write_exclude_file(&file, &text)
 }
 
 /// Takes out again what [`exclude_worktree`] wrote, and nothing else.
@@ -247,14 +251,14 @@ pub fn exclude_worktree(work_tree: &Path, inner: &Path) -> Result<(), Failure> {
 /// # Errors
 ///
 /// When the file cannot be read or written.
-pub fn drop_exclusion(work_tree: &Path, inner: &Path) -> Result<(), Failure> {
+pub fn remove_exclusion(work_tree: &Path, inner: &Path) -> Result<(), Failure> {
     let Some(file) = exclude_file(work_tree) else {
         return Ok(());
     };
-    let text = read_excluded(&file)?;
-    let written = format!("{EXCLUDED}\n{}\n", pattern_of(inner));
+    let text = read_exclude_file(&file)?;
+    let written = format!("{EXCLUDED}\n{}\n", exact_pattern(inner));
     match text.contains(&written) {
-        true => write_excluded(&file, &text.replacen(&written, "", 1)),
+        true => write_exclude_file(&file, &text.replacen(&written, "", 1)),
         false => Ok(()),
     }
 }
@@ -263,21 +267,21 @@ fn exclude_file(work_tree: &Path) -> Option<PathBuf> {
     git_dir(work_tree).map(|folder| common_dir(&folder).join("info/exclude"))
 }
 
-fn read_excluded(file: &Path) -> Result<String, Failure> {
+fn read_exclude_file(file: &Path) -> Result<String, Failure> {
     match fs::read_to_string(file) {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(String::new()),
-        read => read.map_err(|error| unwritable(file, error)),
+        read => read.map_err(|error| unwritable_file(file, error)),
     }
 }
 
-fn write_excluded(file: &Path, text: &str) -> Result<(), Failure> {
+fn write_exclude_file(file: &Path, text: &str) -> Result<(), Failure> {
     let folder = file.parent().unwrap_or(file);
     let written = fs::create_dir_all(folder).and_then(|()| fs::write(file, text));
-    written.map_err(|error| unwritable(file, error))
+    written.map_err(|error| unwritable_file(file, error))
 }
 
 /// A folder as a pattern of git that fits nothing else.
-fn pattern_of(inner: &Path) -> String {
+fn exact_pattern(inner: &Path) -> String {
     let mut pattern = String::from("/");
     for c in inner.to_string_lossy().chars() {
         if matches!(c, '*' | '?' | '[' | ']' | '\\' | ' ') {
@@ -290,11 +294,11 @@ fn pattern_of(inner: &Path) -> String {
 
 /// Whether the history of `onto` has all of a branch. Not where git cannot say.
 #[must_use]
-pub fn is_merged(work_tree: &Path, branch: &str, onto: &str) -> bool {
+pub fn is_branch_merged(work_tree: &Path, branch: &str, onto: &str) -> bool {
     let full = |name: &str| format!("refs/heads/{name}");
     let (branch, onto) = (full(branch), full(onto));
     let args = ["merge-base", "--is-ancestor", &branch, &onto];
-    git(work_tree, &args).is_ok_and(|said| said.ok)
+    query_git(work_tree, &args).is_ok_and(|said| said.ok)
 }
 
 /// How a folder stands to the repository whose worktree it is to be.
@@ -340,7 +344,7 @@ pub fn worktree_state(work_tree: &Path, tree: &Path) -> WorktreeState {
 /// worktree.
 const HALF_MADE_PAUSES: [u64; 6] = [20, 50, 100, 250, 500, 1_000];
 
-/// Adds a worktree at a commit, locked and without its files: see [`restore`]. One
+/// Adds a worktree at a commit, locked and without its files: see [`restore_worktree`]. One
 /// that git still knows there, and that is gone, is no hindrance.
 ///
 /// # Errors
@@ -350,7 +354,7 @@ pub fn add_detached_worktree(
     work_tree: &Path,
     (tree, from): (&Path, &str),
     reason: &str,
-    by: &By<'_>,
+    by: &GitControl<'_>,
 ) -> Result<(), Failure> {
     let args = [
         "worktree",
@@ -364,16 +368,16 @@ pub fn add_detached_worktree(
         "--reason",
         reason,
     ];
-    let args = with_path(&args, tree).into_iter().chain([from.into()]);
+    let args = args_with_path(&args, tree).into_iter().chain([from.into()]);
     let args: Vec<OsString> = args.collect();
     let mut pauses = HALF_MADE_PAUSES.iter();
     loop {
-        let output = run(work_tree, &args, by)?;
+        let output = run_worktree_git(work_tree, &args, by)?;
         // Git gives up where it finds a worktree that another git is making.
-        let is_half_made = Said::from(&output).err.contains("commondir");
+        let is_half_made = GitOutput::from(&output).err.contains("commondir");
         match pauses.next().filter(|_| is_half_made) {
             Some(milliseconds) => pause(Duration::from_millis(*milliseconds)),
-            None => return content("add a worktree", &output),
+            None => return check_success("add a worktree", &output),
         }
     }
 }
@@ -389,11 +393,11 @@ pub fn adopt_detached_worktree(
     work_tree: &Path,
     (tree, from): (&Path, &str),
     reason: &str,
-    by: &By<'_>,
+    by: &GitControl<'_>,
 ) -> Result<(), Failure> {
     let fault = |path: &Path| {
         let path = path.to_owned();
-        move |error| unwritable(&path, error)
+        move |error| unwritable_file(&path, error)
     };
     let removed = |path: &Path| match path.exists() {
         true => fs::remove_dir_all(path).map_err(fault(path)),
@@ -406,11 +410,15 @@ pub fn adopt_detached_worktree(
         fs::rename(tree.join(".git"), &kept).map_err(fault(&kept))?;
     }
     // What cannot be repaired is not said by its exit status alone.
-    run(work_tree, &with_path(&["worktree", "repair"], tree), by)?;
+    run_worktree_git(
+        work_tree,
+        &args_with_path(&["worktree", "repair"], tree),
+        by,
+    )?;
     if let WorktreeState::Sound { .. } = worktree_state(work_tree, tree) {
         return Ok(());
     }
-    for folder in folders_of(work_tree, tree) {
+    for folder in admin_folders_of(work_tree, tree) {
         removed(&folder)?;
     }
     // A worktree beside it lends it what git knows of one.
@@ -420,14 +428,18 @@ pub fn adopt_detached_worktree(
     crate::fail::point("lane.lent");
     fs::rename(beside.join(".git"), tree.join(".git")).map_err(fault(tree))?;
     removed(&beside)?;
-    let repaired = run(work_tree, &with_path(&["worktree", "repair"], tree), by)?;
-    content("repair a worktree", &repaired)?;
+    let repaired = run_worktree_git(
+        work_tree,
+        &args_with_path(&["worktree", "repair"], tree),
+        by,
+    )?;
+    check_success("repair a worktree", &repaired)?;
     let args = ["reset", "--quiet", "--mixed"].map(OsString::from);
-    content("read a commit", &run(tree, &args, by)?)
+    check_success("read a commit", &run_worktree_git(tree, &args, by)?)
 }
 
 /// The folders of a repository that say they are those of a worktree there.
-fn folders_of(work_tree: &Path, tree: &Path) -> Vec<PathBuf> {
+fn admin_folders_of(work_tree: &Path, tree: &Path) -> Vec<PathBuf> {
     let all = git_dir(work_tree).map(|folder| common_dir(&folder).join("worktrees"));
     let entries = all.and_then(|all| fs::read_dir(all).ok());
     let folders = entries.into_iter().flatten().flatten();
@@ -445,9 +457,9 @@ fn folders_of(work_tree: &Path, tree: &Path) -> Vec<PathBuf> {
 /// # Errors
 ///
 /// When git fails: a filter that is not installed, a full disk.
-pub fn restore(tree: &Path, commit: &str, by: &By<'_>) -> Result<(), Failure> {
-    check_out(tree, commit, by)?;
-    clean(tree, "-fdq", by)
+pub fn restore_worktree(tree: &Path, commit: &str, by: &GitControl<'_>) -> Result<(), Failure> {
+    checkout_commit(tree, commit, by)?;
+    clean_worktree(tree, "-fdq", by)
 }
 
 /// The same where nothing but checks of merges works. A check that clones something
@@ -455,40 +467,51 @@ pub fn restore(tree: &Path, commit: &str, by: &By<'_>) -> Result<(), Failure> {
 ///
 /// # Errors
 ///
-/// As [`restore`].
-pub fn restore_for_merges(tree: &Path, commit: &str, by: &By<'_>) -> Result<(), Failure> {
-    check_out(tree, commit, by)?;
-    clean(tree, "-ffdq", by)
+/// As [`restore_worktree`].
+pub fn restore_merge_worktree(
+    tree: &Path,
+    commit: &str,
+    by: &GitControl<'_>,
+) -> Result<(), Failure> {
+    checkout_commit(tree, commit, by)?;
+    clean_worktree(tree, "-ffdq", by)
 }
 
-fn check_out(tree: &Path, commit: &str, by: &By<'_>) -> Result<(), Failure> {
+fn checkout_commit(tree: &Path, commit: &str, by: &GitControl<'_>) -> Result<(), Failure> {
     if let Some(folder) = git_dir(tree) {
         for (sign, quit) in UNFINISHED {
             if folder.join(sign).exists() {
                 // What cannot be left is found by what comes next.
-                run(tree, &words(quit), by)?;
+                run_worktree_git(tree, &to_os_strings(quit), by)?;
             }
         }
     }
-    let checkout = words(&["checkout", "--quiet", "--detach", "--force", commit]);
-    content("check a commit out", &run(tree, &checkout, by)?)
+    let checkout = to_os_strings(&["checkout", "--quiet", "--detach", "--force", commit]);
+    check_success(
+        "check a commit out",
+        &run_worktree_git(tree, &checkout, by)?,
+    )
 }
 
-fn clean(tree: &Path, how: &str, by: &By<'_>) -> Result<(), Failure> {
-    let clean = words(&["clean", how]);
-    content("clean a worktree", &run(tree, &clean, by)?)
+fn clean_worktree(tree: &Path, how: &str, by: &GitControl<'_>) -> Result<(), Failure> {
+    let clean = to_os_strings(&["clean", how]);
+    check_success("clean a worktree", &run_worktree_git(tree, &clean, by)?)
 }
 
 /// Takes away a folder of a worktree, with the work tree of a repository in it.
-pub(super) fn drop_folder(tree: &Path, path: &str, by: &By<'_>) -> Result<(), Failure> {
-    let clean = words(&["--literal-pathspecs", "clean", "-ffdq", "--", path]);
-    content("clean a worktree", &run(tree, &clean, by)?)
+pub(super) fn remove_folder(tree: &Path, path: &str, by: &GitControl<'_>) -> Result<(), Failure> {
+    let clean = to_os_strings(&["--literal-pathspecs", "clean", "-ffdq", "--", path]);
+    check_success("clean a worktree", &run_worktree_git(tree, &clean, by)?)
 }
 
 /// Takes away a worktree without changes. One that is locked stays.
-pub(super) fn drop_worktree(work_tree: &Path, tree: &Path, by: &By<'_>) -> Result<(), Failure> {
-    let args = with_path(&["worktree", "remove"], tree);
-    run(work_tree, &args, by).map(drop)
+pub(super) fn remove_clean_worktree(
+    work_tree: &Path,
+    tree: &Path,
+    by: &GitControl<'_>,
+) -> Result<(), Failure> {
+    let args = args_with_path(&["worktree", "remove"], tree);
+    run_worktree_git(work_tree, &args, by).map(drop)
 }
 
 /// Checks a branch out in a worktree, or nothing but the commit that is checked out
@@ -497,25 +520,25 @@ pub(super) fn drop_worktree(work_tree: &Path, tree: &Path, by: &By<'_>) -> Resul
 /// # Errors
 ///
 /// When git cannot be started.
-pub fn switch(
+pub fn switch_branch(
     tree: &Path,
     branch: Option<&str>,
-    by: &By<'_>,
+    by: &GitControl<'_>,
 ) -> Result<Result<(), String>, Failure> {
     let args = match branch {
-        Some(branch) => words(&["switch", "--quiet", "--no-guess", branch]),
-        None => words(&["switch", "--quiet", "--detach"]),
+        Some(branch) => to_os_strings(&["switch", "--quiet", "--no-guess", branch]),
+        None => to_os_strings(&["switch", "--quiet", "--detach"]),
     };
-    let said = Said::from(&run(tree, &args, by)?);
+    let said = GitOutput::from(&run_worktree_git(tree, &args, by)?);
     Ok(match said.ok {
         true => Ok(()),
-        false => Err(reason(&said.err)),
+        false => Err(error_reason(&said.err)),
     })
 }
 
 /// Takes away the locks that a git left in the folder of a worktree which was
 /// ended, once nothing works there any more. The locks of refs are not there.
-pub fn drop_locks(tree: &Path) {
+pub fn remove_stale_locks(tree: &Path) {
     /// A person who looks at the worktree has the lock of the index for a moment.
     const MOMENT: Duration = Duration::from_millis(500);
     let locks = || {
@@ -545,10 +568,10 @@ pub fn lock_detached_worktree(
     work_tree: &Path,
     tree: &Path,
     reason: &str,
-    by: &By<'_>,
+    by: &GitControl<'_>,
 ) -> Result<(), Failure> {
-    let args = with_path(&["worktree", "lock", "--reason", reason], tree);
-    content("lock a worktree", &run(work_tree, &args, by)?)
+    let args = args_with_path(&["worktree", "lock", "--reason", reason], tree);
+    check_success("lock a worktree", &run_worktree_git(work_tree, &args, by)?)
 }
 
 /// Removes a worktree with all that lies in it, and what git knows of it. One that
@@ -557,49 +580,64 @@ pub fn lock_detached_worktree(
 /// # Errors
 ///
 /// When git fails.
-pub fn remove_detached_worktree(work_tree: &Path, tree: &Path, by: &By<'_>) -> Result<(), Failure> {
+pub fn remove_detached_worktree(
+    work_tree: &Path,
+    tree: &Path,
+    by: &GitControl<'_>,
+) -> Result<(), Failure> {
     // One that is not locked, or not known, says so.
-    run(work_tree, &with_path(&["worktree", "unlock"], tree), by)?;
+    run_worktree_git(
+        work_tree,
+        &args_with_path(&["worktree", "unlock"], tree),
+        by,
+    )?;
     crate::fail::point("lane.unlocked");
-    let args = with_path(&["worktree", "remove", "--force"], tree);
-    let said = Said::from(&run(work_tree, &args, by)?);
+    let args = args_with_path(&["worktree", "remove", "--force"], tree);
+    let said = GitOutput::from(&run_worktree_git(work_tree, &args, by)?);
     match said.ok || worktree_state(work_tree, tree) == WorktreeState::Absent {
         true => Ok(()),
-        false => Err(failed("remove a worktree", &said)),
+        false => Err(worktree_failure("remove a worktree", &said)),
     }
 }
 
-fn run(work_tree: &Path, args: &[OsString], by: &By<'_>) -> Result<Output, Failure> {
-    let args: Vec<OsString> = words(&SETTINGS).into_iter().chain(args.to_vec()).collect();
-    let more = More {
+fn run_worktree_git(
+    work_tree: &Path,
+    args: &[OsString],
+    by: &GitControl<'_>,
+) -> Result<CallOutput, Failure> {
+    let args: Vec<OsString> = to_os_strings(&SETTINGS)
+        .into_iter()
+        .chain(args.to_vec())
+        .collect();
+    let more = GitCallOptions {
         timeout: Some(TIMEOUT),
-        ..More::default()
+        ..GitCallOptions::default()
     };
-    order(work_tree, &args, &more, by)
+    run_git_with(work_tree, &args, &more, by)
 }
 
-fn content(what: &str, output: &Output) -> Result<(), Failure> {
-    match output.exit.success() {
+fn check_success(what: &str, output: &CallOutput) -> Result<(), Failure> {
+    match output.exit.is_success() {
         true => Ok(()),
-        false => Err(failed(what, &Said::from(output))),
+        false => Err(worktree_failure(what, &GitOutput::from(output))),
     }
 }
 
-fn words(args: &[&str]) -> Vec<OsString> {
+fn to_os_strings(args: &[&str]) -> Vec<OsString> {
     args.iter().map(OsString::from).collect()
 }
 
-fn with_path(args: &[&str], path: &Path) -> Vec<OsString> {
+fn args_with_path(args: &[&str], path: &Path) -> Vec<OsString> {
     let path = path.as_os_str().to_owned();
-    words(args).into_iter().chain([path]).collect()
+    to_os_strings(args).into_iter().chain([path]).collect()
 }
 
-fn failed(what: &str, said: &Said) -> Failure {
-    let why = match reason(&said.err) {
+fn worktree_failure(what: &str, said: &GitOutput) -> Failure {
+    let why = match error_reason(&said.err) {
         why if why.is_empty() => last_line(said),
         why => why,
     };
-    Failure::new("worktree.failed", format!("git could not {what}: {why}")).hint(
+    Failure::new("worktree.failed", format!("git could not {what}: {why}")).with_hint(
         "see what `git status` says there and whether the disk has room, then repeat the command",
     )
 }
@@ -621,7 +659,7 @@ mod tests {
             ),
             ("fatal: validation failed", "fatal: validation failed"),
         ] {
-            assert_eq!(without_advice(said), plain);
+            assert_eq!(strip_advice(said), plain);
         }
     }
 
@@ -629,7 +667,7 @@ mod tests {
     fn worktrees_are_read_with_branch_and_lock() {
         let text = "worktree /a b\nHEAD 1\nbranch refs/heads/x/y\nlocked\n\n\
                     worktree /c\nHEAD 2\ndetached\nlocked on a stick\nprunable gone\n";
-        let found = parse(text);
+        let found = parse_worktrees(text);
         let one = |path: &str, branch: Option<&str>, locked: &str| Worktree {
             path: PathBuf::from(path),
             branch: branch.map(str::to_owned),

@@ -4,9 +4,9 @@ use piton_core::entry::{EntryRow, EntryType};
 use piton_core::{AttemptId, Need, Node, RunId, RunState};
 
 use crate::failure::Failure;
-use crate::preparing::{self, BlockersOf, PrepareRequest};
+use crate::preparing::{self, BlockerScope, PrepareRequest};
 use crate::session::{Session, open_runs};
-use crate::verbs::record::item::asked_about;
+use crate::verbs::record::item::resolve_recorded_item;
 
 /// The longest answer of a hook, in characters: programs cut what is longer.
 /// All of it counts, with the JSON around the text.
@@ -29,14 +29,17 @@ const RUNS_MAX: usize = 5;
 /// # Errors
 ///
 /// When the store cannot be read.
-pub fn of_attempt(session: &Session<'_>, attempt: AttemptId) -> Result<Option<String>, Failure> {
+pub fn context_of_attempt(
+    session: &Session<'_>,
+    attempt: AttemptId,
+) -> Result<Option<String>, Failure> {
     let rows = session.load(&[Need::Attempt(attempt)])?;
     let open = rows.tables.attempt(attempt);
     let Some(row) = open.filter(|row| row.is_open()) else {
         return Ok(None);
     };
     let place = (row.run, &row.node);
-    let mut text = of_node(session, place, row.node.as_str(), BlockersOf::Item)?;
+    let mut text = context_of_node(session, place, row.node.as_str(), BlockerScope::Item)?;
     text.push_str(
         "\nNobody can answer you: do not ask and wait. When you are done, call the tool `record` of \
          piton once; if you have no such tool, end your last message with one line of JSON: \
@@ -52,9 +55,14 @@ pub fn of_attempt(session: &Session<'_>, attempt: AttemptId) -> Result<Option<St
 /// # Errors
 ///
 /// When the store cannot be read, or the name may mean several items.
-pub fn of_item(session: &Session<'_>, item: &str) -> Result<String, Failure> {
-    let meant = asked_about(session, item)?;
-    let mut text = of_node(session, (meant.run, &meant.node), item, BlockersOf::Project)?;
+pub fn context_of_item(session: &Session<'_>, item: &str) -> Result<String, Failure> {
+    let meant = resolve_recorded_item(session, item)?;
+    let mut text = context_of_node(
+        session,
+        (meant.run, &meant.node),
+        item,
+        BlockerScope::Project,
+    )?;
     text.push_str(&format!(
         "\nBefore you stop, record what came of it with `piton record {item}`; `piton record \
          --help` says how.\n"
@@ -63,13 +71,13 @@ pub fn of_item(session: &Session<'_>, item: &str) -> Result<String, Failure> {
 }
 
 /// What is known of a node, which is called as whoever works on it calls it.
-fn of_node(
+fn context_of_node(
     session: &Session<'_>,
     (run, node): (RunId, &Node),
     called: &str,
-    blockers: BlockersOf,
+    blockers: BlockerScope,
 ) -> Result<String, Failure> {
-    let rule_texts = preparing::rule_texts(session)?;
+    let rule_texts = preparing::unparsed_rule_texts(session)?;
     let request = PrepareRequest {
         run,
         node,
@@ -78,8 +86,8 @@ fn of_node(
         blockers,
         rule_texts: &rule_texts,
     };
-    let mut prepared = preparing::prepare(&session.store, &request)?;
-    prepared.item = cut(called, 60);
+    let mut prepared = preparing::prepare_item(&session.store, &request)?;
+    prepared.item = truncate_text(called, 60);
     let rows = session.load(&[Need::Run(run), Need::Line(run, node.clone())])?;
     let item = rows.tables.item(run, node);
     let run_name = rows.tables.run(run).filter(|row| row.id != RunId::PROJECT);
@@ -88,11 +96,11 @@ fn of_node(
     if let Some(task) = item.and_then(|item| item.prompt.as_deref()) {
         text.push_str(&format!(
             "\nIts task:\n\n{}\n",
-            cut(task.trim(), TASK_CHARS_MAX)
+            truncate_text(task.trim(), TASK_CHARS_MAX)
         ));
     }
     text.push('\n');
-    text.push_str(&prepared.in_markdown());
+    text.push_str(&prepared.render_markdown());
     Ok(text)
 }
 
@@ -102,7 +110,7 @@ fn of_node(
 /// # Errors
 ///
 /// When the store cannot be read.
-pub fn of_project(session: &Session<'_>) -> Result<Option<String>, Failure> {
+pub fn context_of_project(session: &Session<'_>) -> Result<Option<String>, Failure> {
     let runs = session.runs()?;
     let lines: Vec<String> = open_runs(&runs)
         .filter(|run| run.state != RunState::Done)
@@ -112,7 +120,7 @@ pub fn of_project(session: &Session<'_>) -> Result<Option<String>, Failure> {
             let why = run
                 .reason
                 .as_ref()
-                .map(|why| format!(": {}", cut(why, 200)));
+                .map(|why| format!(": {}", truncate_text(why, 200)));
             format!(
                 "- run `{}` is {}{}{}; `piton status {}` shows more\n",
                 run.name,
@@ -123,8 +131,8 @@ pub fn of_project(session: &Session<'_>) -> Result<Option<String>, Failure> {
             )
         })
         .collect();
-    let prepared = preparing::prepare_any(session, TOKENS)?;
-    let lately = lately(session)?;
+    let prepared = preparing::prepare_project(session, TOKENS)?;
+    let lately = recent_entry_lines(session)?;
     if lines.is_empty() && prepared.notes.is_empty() && lately.is_empty() {
         return Ok(None);
     }
@@ -133,14 +141,14 @@ pub fn of_project(session: &Session<'_>) -> Result<Option<String>, Failure> {
     text.extend(lately);
     if !prepared.notes.is_empty() {
         text.push('\n');
-        text.push_str(&prepared.in_markdown());
+        text.push_str(&prepared.render_markdown());
     }
     Ok(Some(text))
 }
 
 /// The last things that were logged, the latest last. That sessions began and
 /// ended tells nobody anything.
-fn lately(session: &Session<'_>) -> Result<Vec<String>, Failure> {
+fn recent_entry_lines(session: &Session<'_>) -> Result<Vec<String>, Failure> {
     let rows = session.load(&[Need::RecentEntries(ENTRIES_READ)])?;
     let told = |row: &&EntryRow| {
         let kind = row.entry.kind;
@@ -150,14 +158,14 @@ fn lately(session: &Session<'_>) -> Result<Vec<String>, Failure> {
     let latest = entries.into_iter().rev().filter(told).take(ENTRIES_TOLD);
     let mut lines: Vec<String> = latest
         .map(|row| {
-            let title = row.entry.title();
+            let title = row.entry.one_line_title();
             let title = title.lines().next().unwrap_or_default().to_owned();
-            let next = row.entry.text("next_steps");
-            let next = next.map(|next| format!("; next: {}", cut(next, 200)));
+            let next = row.entry.text_field("next_steps");
+            let next = next.map(|next| format!("; next: {}", truncate_text(next, 200)));
             format!(
                 "- {}: {}{}\n",
-                row.entry.type_word(),
-                cut(&title, 200),
+                row.entry.type_name(),
+                truncate_text(&title, 200),
                 next.unwrap_or_default()
             )
         })
@@ -166,7 +174,7 @@ fn lately(session: &Session<'_>) -> Result<Vec<String>, Failure> {
     Ok(lines)
 }
 
-fn cut(text: &str, chars_max: usize) -> String {
+fn truncate_text(text: &str, chars_max: usize) -> String {
     match text.char_indices().nth(chars_max) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),
@@ -176,7 +184,7 @@ fn cut(text: &str, chars_max: usize) -> String {
 /// The answer that injects a text, no longer than [`CHARS_MAX`] as it is
 /// printed.
 #[must_use]
-pub fn answer(text: &str) -> serde_json::Value {
+pub fn render_answer(text: &str) -> serde_json::Value {
     let answer = |text: &str| {
         serde_json::json!({ "hookSpecificOutput": {
             "hookEventName": "SessionStart", "additionalContext": text,
@@ -184,7 +192,7 @@ pub fn answer(text: &str) -> serde_json::Value {
     };
     let mut chars = text.chars().count();
     loop {
-        let whole = answer(&cut(text, chars));
+        let whole = answer(&truncate_text(text, chars));
         let over = whole.to_string().chars().count().saturating_sub(CHARS_MAX);
         if over == 0 || chars == 0 {
             return whole;
@@ -202,7 +210,7 @@ mod tests {
     fn an_answer_is_never_longer_than_programs_take() {
         for text in ["a", "\n", "ä", "\u{1}", "\"\\"] {
             for times in [0, 1, 5_000, 9_900, 20_000] {
-                let answer = answer(&text.repeat(times));
+                let answer = render_answer(&text.repeat(times));
                 assert!(answer.to_string().chars().count() <= CHARS_MAX);
                 let said = &answer["hookSpecificOutput"]["additionalContext"];
                 let said = said.as_str().expect("a text");

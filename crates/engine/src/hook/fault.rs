@@ -12,7 +12,7 @@ const BYTES_MAX: u64 = 256 << 10;
 
 /// A failure in one line.
 #[must_use]
-pub fn in_one_line(failure: &Failure) -> String {
+pub fn failure_line(failure: &Failure) -> String {
     let causes = failure.causes().into_iter();
     let parts: Vec<String> = std::iter::once(failure.message.clone())
         .chain(causes)
@@ -22,7 +22,7 @@ pub fn in_one_line(failure: &Failure) -> String {
 
 /// Notes a fault in `.piton/logs/hook.log`, where there is a `.piton/`. Whatever
 /// stands in the way of that is nobody's concern.
-pub fn note(world: &World, event: &str, fault: &str) {
+pub fn log_fault(world: &World, event: &str, fault: &str) {
     let home = Project::find(world, &world.cwd).home;
     if !home.is_dir() {
         return;

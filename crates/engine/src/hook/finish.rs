@@ -6,11 +6,11 @@ use piton_core::{AttemptId, ItemState, Need};
 use crate::answer;
 use crate::failure::Failure;
 use crate::session::Session;
-use crate::verbs::record::item::asked_about;
+use crate::verbs::record::item::resolve_recorded_item;
 
 /// What is missing before a session may stop.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Missing {
+pub struct MissingRecord {
     /// The item, by a name that is its own among all runs.
     pub key: String,
     /// What to tell the agent.
@@ -24,18 +24,18 @@ pub struct Missing {
 /// # Errors
 ///
 /// When the store cannot be read.
-pub fn of_attempt(
+pub fn missing_record_of_attempt(
     session: &Session<'_>,
     attempt: AttemptId,
     last_words: &str,
-) -> Result<Option<Missing>, Failure> {
+) -> Result<Option<MissingRecord>, Failure> {
     let rows = session.load(&[Need::Attempt(attempt)])?;
     let open = rows.tables.attempt(attempt);
     let open = open.filter(|row| row.is_open() && row.answer.is_none());
-    let Some(row) = open.filter(|_| !answer::is_account(last_words)) else {
+    let Some(row) = open.filter(|_| !answer::has_verdict(last_words)) else {
         return Ok(None);
     };
-    Ok(Some(Missing {
+    Ok(Some(MissingRecord {
         key: format!("{}:{}", row.run, row.node),
         reason: format!(
             "piton: nothing says yet what came of `{}`. Go on until it is done, cannot be done, \
@@ -54,12 +54,12 @@ pub fn of_attempt(
 /// # Errors
 ///
 /// When the store cannot be read, or the name may mean several items.
-pub fn of_item(
+pub fn missing_record_of_item(
     session: &Session<'_>,
     item: &str,
     since: Option<Timestamp>,
-) -> Result<Option<Missing>, Failure> {
-    let meant = asked_about(session, item)?;
+) -> Result<Option<MissingRecord>, Failure> {
+    let meant = resolve_recorded_item(session, item)?;
     let rows = session.load(&[
         Need::Line(meant.run, meant.node.clone()),
         Need::AttemptsAt(meant.run, meant.node.clone()),
@@ -89,7 +89,7 @@ pub fn of_item(
     } else {
         item.to_owned()
     };
-    Ok(Some(Missing {
+    Ok(Some(MissingRecord {
         key: format!("{}:{}", meant.run, meant.node),
         reason: format!(
             "piton: `{item}` is not finished: it is {state}, and nothing was recorded of it in \

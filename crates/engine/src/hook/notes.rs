@@ -24,7 +24,7 @@ const SWEPT_MAX: usize = 1_000;
 
 /// What is kept of one session.
 #[derive(Debug, Default, Serialize, Deserialize)]
-struct Kept {
+struct SessionNote {
     /// When it began.
     since: Option<Timestamp>,
     /// How often it was kept from stopping, by item.
@@ -34,14 +34,14 @@ struct Kept {
 
 /// The notes of a project's sessions.
 #[derive(Clone, Debug)]
-pub struct Notes {
+pub struct SessionNotes {
     folder: PathBuf,
 }
 
-impl Notes {
+impl SessionNotes {
     /// Those that lie in `home`, the project's `.piton/`.
     #[must_use]
-    pub fn of(home: &Path) -> Self {
+    pub fn new(home: &Path) -> Self {
         Self {
             folder: home.join("hooks"),
         }
@@ -52,16 +52,16 @@ impl Notes {
     /// # Errors
     ///
     /// When it cannot be written.
-    pub fn begin(&self, session: &str, now: Timestamp) -> io::Result<()> {
-        self.sweep(now);
-        self.change(session, |kept| kept.since = Some(now))
+    pub fn begin_session(&self, session: &str, now: Timestamp) -> io::Result<()> {
+        self.remove_old(now);
+        self.update_session(session, |kept| kept.since = Some(now))
     }
 
     /// When a session began; none when nobody noted it.
     #[must_use]
-    pub fn since(&self, session: &str) -> Option<Timestamp> {
-        let text = fs::read(self.path(session)).ok()?;
-        serde_json::from_slice::<Kept>(&text).ok()?.since
+    pub fn session_start(&self, session: &str) -> Option<Timestamp> {
+        let text = fs::read(self.session_path(session)).ok()?;
+        serde_json::from_slice::<SessionNote>(&text).ok()?.since
     }
 
     /// Whether a session may be kept from stopping for an item once more. If so
@@ -70,9 +70,9 @@ impl Notes {
     /// # Errors
     ///
     /// When it cannot be read or written: it may not then.
-    pub fn may_keep(&self, session: &str, item: &str) -> io::Result<bool> {
+    pub fn try_block_stop(&self, session: &str, item: &str) -> io::Result<bool> {
         let mut may = false;
-        self.change(session, |kept| {
+        self.update_session(session, |kept| {
             let stops = kept.stops.entry(item.to_owned()).or_default();
             may = *stops < STOPS_MAX;
             *stops = stops.saturating_add(u32::from(may));
@@ -87,7 +87,7 @@ impl Notes {
     /// # Errors
     ///
     /// When it cannot be read or written.
-    pub fn is_of(&self, attempt: AttemptId, session: &str) -> io::Result<bool> {
+    pub fn try_claim_attempt(&self, attempt: AttemptId, session: &str) -> io::Result<bool> {
         let path = self.folder.join(format!("attempt-{attempt}"));
         fs::create_dir_all(&self.folder)?;
         match OpenOptions::new().write(true).create_new(true).open(&path) {
@@ -102,25 +102,29 @@ impl Notes {
         }
     }
 
-    fn path(&self, session: &str) -> PathBuf {
+    fn session_path(&self, session: &str) -> PathBuf {
         self.folder.join(format!("session-{session}.json"))
     }
 
     /// Changes what is kept of a session, under its lock.
-    fn change(&self, session: &str, change: impl FnOnce(&mut Kept)) -> io::Result<()> {
+    fn update_session(
+        &self,
+        session: &str,
+        change: impl FnOnce(&mut SessionNote),
+    ) -> io::Result<()> {
         fs::create_dir_all(&self.folder)?;
         let mut file = File::options()
             .read(true)
             .write(true)
             .create(true)
             .truncate(false)
-            .open(self.path(session))?;
+            .open(self.session_path(session))?;
         file.lock()?;
         let mut text = Vec::new();
         file.read_to_end(&mut text)?;
         // What is cut off counts as an error, and nobody is kept for it.
-        let mut kept: Kept = if text.is_empty() {
-            Kept::default()
+        let mut kept: SessionNote = if text.is_empty() {
+            SessionNote::default()
         } else {
             serde_json::from_slice(&text)?
         };
@@ -134,7 +138,7 @@ impl Notes {
     }
 
     /// Takes away what is old. What cannot be is looked at again the next time.
-    fn sweep(&self, now: Timestamp) {
+    fn remove_old(&self, now: Timestamp) {
         let Ok(entries) = fs::read_dir(&self.folder) else {
             return;
         };
@@ -155,16 +159,16 @@ impl Notes {
 mod tests {
     use super::*;
 
-    fn notes() -> (tempfile::TempDir, Notes) {
+    fn notes() -> (tempfile::TempDir, SessionNotes) {
         let folder = tempfile::tempdir().expect("a folder");
-        let notes = Notes::of(folder.path());
+        let notes = SessionNotes::new(folder.path());
         (folder, notes)
     }
 
     #[test]
     fn a_session_is_kept_twice_for_an_item_and_no_oftener() {
         let (_folder, notes) = notes();
-        let ask = |session, item| notes.may_keep(session, item).expect("written");
+        let ask = |session, item| notes.try_block_stop(session, item).expect("written");
         let asked: Vec<bool> = (0..4).map(|_| ask("s", "keel")).collect();
         assert_eq!(asked, [true, true, false, false]);
         assert!(ask("s", "mast") && ask("t", "keel"));
@@ -174,29 +178,29 @@ mod tests {
     fn the_first_session_is_that_of_the_attempt() {
         let (_folder, notes) = notes();
         let attempt = AttemptId(uuid::Uuid::from_u128(7));
-        assert!(notes.is_of(attempt, "s").expect("written"));
-        assert!(!notes.is_of(attempt, "t").expect("read"));
-        assert!(notes.is_of(attempt, "s").expect("read"));
+        assert!(notes.try_claim_attempt(attempt, "s").expect("written"));
+        assert!(!notes.try_claim_attempt(attempt, "t").expect("read"));
+        assert!(notes.try_claim_attempt(attempt, "s").expect("read"));
     }
 
     #[test]
     fn notes_that_are_cut_off_keep_nobody() {
         let (_folder, notes) = notes();
-        notes.may_keep("s", "keel").expect("written");
-        fs::write(notes.path("s"), "{\"stops").expect("written");
-        assert!(notes.may_keep("s", "keel").is_err());
-        assert_eq!(notes.since("s"), None);
+        notes.try_block_stop("s", "keel").expect("written");
+        fs::write(notes.session_path("s"), "{\"stops").expect("written");
+        assert!(notes.try_block_stop("s", "keel").is_err());
+        assert_eq!(notes.session_start("s"), None);
     }
 
     #[test]
     fn a_session_begins_anew_and_is_still_counted() {
         let (_folder, notes) = notes();
         let at = |second| Timestamp::from_second(second).expect("a time");
-        notes.begin("s", at(1)).expect("written");
-        assert!(notes.may_keep("s", "keel").expect("written"));
-        notes.begin("s", at(2)).expect("written");
-        assert_eq!(notes.since("s"), Some(at(2)));
-        assert!(notes.may_keep("s", "keel").expect("written"));
-        assert!(!notes.may_keep("s", "keel").expect("written"));
+        notes.begin_session("s", at(1)).expect("written");
+        assert!(notes.try_block_stop("s", "keel").expect("written"));
+        notes.begin_session("s", at(2)).expect("written");
+        assert_eq!(notes.session_start("s"), Some(at(2)));
+        assert!(notes.try_block_stop("s", "keel").expect("written"));
+        assert!(!notes.try_block_stop("s", "keel").expect("written"));
     }
 }

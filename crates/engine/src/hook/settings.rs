@@ -11,7 +11,7 @@ use crate::world::World;
 
 /// A program that has hooks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Program {
+pub enum HookProgram {
     /// Claude Code.
     Claude,
     /// Codex.
@@ -22,7 +22,7 @@ pub enum Program {
 
 /// Whose settings are meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Whose {
+pub enum SettingsScope {
     /// Those of the project.
     Project,
     /// Those of the user, for all projects.
@@ -30,7 +30,7 @@ pub enum Whose {
 }
 
 /// How a program keeps its hooks.
-struct Form {
+struct HookFormat {
     /// Its name, for people.
     title: &'static str,
     /// The folder of its settings, in a project and at home.
@@ -52,7 +52,7 @@ struct Form {
 /// What piton listens to: it has nothing to do at other events.
 const EVENTS: &[&str] = &["SessionStart", "PostToolUse", "Stop", "SessionEnd"];
 
-const CLAUDE: Form = Form {
+const CLAUDE: HookFormat = HookFormat {
     title: "Claude Code",
     folder: ".claude",
     file: "settings.json",
@@ -63,7 +63,7 @@ const CLAUDE: Form = Form {
     then: None,
 };
 
-const CODEX: Form = Form {
+const CODEX: HookFormat = HookFormat {
     title: "Codex",
     folder: ".codex",
     file: "hooks.json",
@@ -76,7 +76,7 @@ const CODEX: Form = Form {
     ),
 };
 
-const GEMINI: Form = Form {
+const GEMINI: HookFormat = HookFormat {
     title: "Gemini CLI",
     folder: ".gemini",
     file: "settings.json",
@@ -91,8 +91,8 @@ const GEMINI: Form = Form {
     ),
 };
 
-impl Program {
-    fn form(self) -> &'static Form {
+impl HookProgram {
+    fn hook_format(self) -> &'static HookFormat {
         match self {
             Self::Claude => &CLAUDE,
             Self::Codex => &CODEX,
@@ -103,13 +103,13 @@ impl Program {
     /// Its name, for people.
     #[must_use]
     pub fn title(self) -> &'static str {
-        self.form().title
+        self.hook_format().title
     }
 
     /// What must be done in it before it runs new hooks.
     #[must_use]
-    pub fn then(self) -> Option<&'static str> {
-        self.form().then
+    pub fn next_step(self) -> Option<&'static str> {
+        self.hook_format().then
     }
 
     /// The file of its hooks.
@@ -117,20 +117,20 @@ impl Program {
     /// # Errors
     ///
     /// When nobody says where the user's home is.
-    pub fn file(self, world: &World, whose: Whose) -> Result<PathBuf, Failure> {
-        let form = self.form();
+    pub fn settings_file(self, world: &World, whose: SettingsScope) -> Result<PathBuf, Failure> {
+        let form = self.hook_format();
         let folder = match (whose, world.var(form.variable)) {
-            (Whose::Project, _) => {
+            (SettingsScope::Project, _) => {
                 let project = Project::find(world, &world.cwd);
                 project.work_tree.join(form.folder)
             }
-            (Whose::User, Some(named)) => world.path(named).join(form.below),
-            (Whose::User, None) => {
+            (SettingsScope::User, Some(named)) => world.resolve_path(named).join(form.below),
+            (SettingsScope::User, None) => {
                 let home = world.var("HOME").ok_or_else(|| {
                     Failure::new("usage", "HOME is not set, so your settings cannot be found")
-                        .hint(format!("set HOME, or {}", form.variable))
+                        .with_hint(format!("set HOME, or {}", form.variable))
                 })?;
-                world.path(home).join(form.folder)
+                world.resolve_path(home).join(form.folder)
             }
         };
         Ok(folder.join(form.file))
@@ -139,7 +139,7 @@ impl Program {
     /// The hooks, each starting `piton` as it is found from a shell.
     #[must_use]
     pub fn hooks(self, piton: &str) -> Vec<Hook> {
-        let form = self.form();
+        let form = self.hook_format();
         let events = form.events.iter();
         let hooks = events.map(|event| Hook {
             event,
@@ -153,8 +153,8 @@ impl Program {
 /// How a shell starts this piton: by its name where it is the first one on
 /// `PATH`, else by its path.
 #[must_use]
-pub fn piton(world: &World) -> String {
-    let Some(own) = world.program() else {
+pub fn piton_command(world: &World) -> String {
+    let Some(own) = world.program_path() else {
         return "piton".to_owned();
     };
     let same = |path: PathBuf| std::fs::canonicalize(path).is_ok_and(|path| path == own);
@@ -162,12 +162,12 @@ pub fn piton(world: &World) -> String {
     let mut found = std::env::split_paths(path).map(|folder| folder.join("piton"));
     match found.find(|path| path.is_file()) {
         Some(first) if same(first.clone()) => "piton".to_owned(),
-        Some(_) | None => quoted(&own),
+        Some(_) | None => quote_path(&own),
     }
 }
 
 /// A path as a shell reads it back.
-fn quoted(path: &Path) -> String {
+fn quote_path(path: &Path) -> String {
     let text = path.to_string_lossy();
     let is_plain = |c: char| c.is_alphanumeric() || "/._-+@%".contains(c);
     if text.chars().all(is_plain) {
@@ -182,18 +182,18 @@ mod tests {
 
     #[test]
     fn a_path_stays_one_word() {
-        assert_eq!(quoted(Path::new("/usr/bin/piton")), "/usr/bin/piton");
-        assert_eq!(quoted(Path::new("/a b/piton")), "'/a b/piton'");
-        assert_eq!(quoted(Path::new("/a'b/piton")), "'/a'\\''b/piton'");
+        assert_eq!(quote_path(Path::new("/usr/bin/piton")), "/usr/bin/piton");
+        assert_eq!(quote_path(Path::new("/a b/piton")), "'/a b/piton'");
+        assert_eq!(quote_path(Path::new("/a'b/piton")), "'/a'\\''b/piton'");
     }
 
     #[test]
     fn what_is_written_is_known_again() {
-        for program in [Program::Claude, Program::Codex, Program::Gemini] {
+        for program in [HookProgram::Claude, HookProgram::Codex, HookProgram::Gemini] {
             for piton in ["piton", "/usr/bin/piton", "'/a b/piton'"] {
                 for hook in program.hooks(piton) {
-                    assert!(piton_formats::agent_hooks::is_own(&hook.command));
-                    assert!(super::super::told::Moment::of(hook.event).is_some());
+                    assert!(piton_formats::agent_hooks::is_piton_command(&hook.command));
+                    assert!(super::super::told::HookEventKind::parse(hook.event).is_some());
                 }
             }
         }

@@ -3,16 +3,16 @@
 
 mod lenient;
 
-use piton_core::call::{Call, CallKind};
+use piton_core::call::{AgentCall, CallKind};
 use piton_core::redact::Redactor;
 use serde::Deserialize;
 
-use self::lenient::{Response, Said};
+use self::lenient::{LenientText, ToolResponse};
 use crate::native_files::exchange::sha256;
 
 /// What happened, as far as piton has something to do then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Moment {
+pub enum HookEventKind {
     /// A session begins, goes on, or was compacted.
     SessionStart,
     /// A tool was called.
@@ -27,31 +27,31 @@ pub enum Moment {
 
 /// The events of the three programs. `SubagentStop` is quiet: a sub-agent owns
 /// no item, and the call that let it work is noted by itself.
-const MOMENTS: [(&str, Moment); 18] = [
-    ("SessionStart", Moment::SessionStart),
-    ("SessionEnd", Moment::SessionEnd),
-    ("PostToolUse", Moment::Called),
-    ("PostToolUseFailure", Moment::Called),
-    ("AfterTool", Moment::Called),
-    ("Stop", Moment::Stop),
-    ("AfterAgent", Moment::Stop),
-    ("SubagentStart", Moment::Quiet),
-    ("SubagentStop", Moment::Quiet),
-    ("UserPromptSubmit", Moment::Quiet),
-    ("PreToolUse", Moment::Quiet),
-    ("PermissionRequest", Moment::Quiet),
-    ("PreCompact", Moment::Quiet),
-    ("PostCompact", Moment::Quiet),
-    ("PreCompress", Moment::Quiet),
-    ("BeforeAgent", Moment::Quiet),
-    ("BeforeTool", Moment::Quiet),
-    ("Notification", Moment::Quiet),
+const MOMENTS: [(&str, HookEventKind); 18] = [
+    ("SessionStart", HookEventKind::SessionStart),
+    ("SessionEnd", HookEventKind::SessionEnd),
+    ("PostToolUse", HookEventKind::Called),
+    ("PostToolUseFailure", HookEventKind::Called),
+    ("AfterTool", HookEventKind::Called),
+    ("Stop", HookEventKind::Stop),
+    ("AfterAgent", HookEventKind::Stop),
+    ("SubagentStart", HookEventKind::Quiet),
+    ("SubagentStop", HookEventKind::Quiet),
+    ("UserPromptSubmit", HookEventKind::Quiet),
+    ("PreToolUse", HookEventKind::Quiet),
+    ("PermissionRequest", HookEventKind::Quiet),
+    ("PreCompact", HookEventKind::Quiet),
+    ("PostCompact", HookEventKind::Quiet),
+    ("PreCompress", HookEventKind::Quiet),
+    ("BeforeAgent", HookEventKind::Quiet),
+    ("BeforeTool", HookEventKind::Quiet),
+    ("Notification", HookEventKind::Quiet),
 ];
 
-impl Moment {
+impl HookEventKind {
     /// The moment of that event; none for an event that is not known.
     #[must_use]
-    pub fn of(event: &str) -> Option<Self> {
+    pub fn parse(event: &str) -> Option<Self> {
         let known = MOMENTS
             .iter()
             .find(|(name, _)| name.eq_ignore_ascii_case(event));
@@ -62,43 +62,43 @@ impl Moment {
 /// What a program tells.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub struct Told {
-    session_id: Said,
-    hook_event_name: Said,
-    source: Said,
-    reason: Said,
-    agent_id: Said,
-    tool_name: Said,
-    tool_input: lenient::Members,
-    tool_response: Response,
-    duration_ms: lenient::Count,
-    last_assistant_message: lenient::Words,
-    prompt_response: lenient::Words,
+pub struct HookEvent {
+    session_id: LenientText,
+    hook_event_name: LenientText,
+    source: LenientText,
+    reason: LenientText,
+    agent_id: LenientText,
+    tool_name: LenientText,
+    tool_input: lenient::LenientMembers,
+    tool_response: ToolResponse,
+    duration_ms: lenient::LenientCount,
+    last_assistant_message: lenient::LenientLongText,
+    prompt_response: lenient::LenientLongText,
 }
 
-impl Told {
+impl HookEvent {
     /// Reads what a program wrote.
     ///
     /// # Errors
     ///
     /// When it is no JSON object.
-    pub fn read(bytes: &[u8]) -> Result<Self, serde_json::Error> {
+    pub fn parse(bytes: &[u8]) -> Result<Self, serde_json::Error> {
         serde_json::from_slice(bytes)
     }
 
     /// The moment: that of `typed`, if it is known, else the one told.
     #[must_use]
-    pub fn moment(&self, typed: Option<&str>) -> Moment {
-        let typed = typed.and_then(Moment::of);
+    pub fn event_kind(&self, typed: Option<&str>) -> HookEventKind {
+        let typed = typed.and_then(HookEventKind::parse);
         typed
-            .or_else(|| Moment::of(&self.hook_event_name.0))
-            .unwrap_or(Moment::Quiet)
+            .or_else(|| HookEventKind::parse(&self.hook_event_name.0))
+            .unwrap_or(HookEventKind::Quiet)
     }
 
     /// The session, by a name that may stand anywhere: as the program calls it,
     /// or, where that has other characters than ids have, its hash.
     #[must_use]
-    pub fn session(&self) -> Option<String> {
+    pub fn session_name(&self) -> Option<String> {
         const CHARS_MAX: usize = 100;
         let name = self.session_id.0.as_str();
         let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
@@ -126,13 +126,13 @@ impl Told {
 
     /// Whether a sub-agent speaks, and not the agent of the session.
     #[must_use]
-    pub fn is_sub_agent(&self) -> bool {
+    pub fn is_from_sub_agent(&self) -> bool {
         !self.agent_id.0.is_empty()
     }
 
     /// The last words of the agent.
     #[must_use]
-    pub fn last_words(&self) -> &str {
+    pub fn last_message(&self) -> &str {
         let told = [&self.last_assistant_message.0, &self.prompt_response.0];
         told.into_iter()
             .find(|words| !words.is_empty())
@@ -142,15 +142,15 @@ impl Told {
     /// The call of a tool that is over; none where the tool has no name.
     /// Secrets go before anything is cut, lest half of one stays.
     #[must_use]
-    pub fn call(&self, redactor: &Redactor) -> Option<Call> {
+    pub fn tool_call(&self, redactor: &Redactor) -> Option<AgentCall> {
         let tool = self.tool_name.0.as_str();
         if tool.is_empty() {
             return None;
         }
-        let kind = kind_of(tool);
-        let what = self.what(kind);
-        let call = Call::new(kind, tool, &what).redacted(redactor);
-        Some(Call {
+        let kind = call_kind_of_tool(tool);
+        let what = self.call_subject(kind);
+        let call = AgentCall::new(kind, tool, &what).redact(redactor);
+        Some(AgentCall {
             exit: self.tool_response.exit,
             failed: self.tool_response.failed,
             bytes: Some(self.tool_response.bytes),
@@ -160,7 +160,7 @@ impl Told {
     }
 
     /// What a call was about.
-    fn what(&self, kind: CallKind) -> String {
+    fn call_subject(&self, kind: CallKind) -> String {
         const FILE: &[&str] = &[
             "file_path",
             "absolute_path",
@@ -189,14 +189,14 @@ impl Told {
         let found = keys.iter().find_map(|key| self.tool_input.get(key));
         let said = found.unwrap_or_default().trim();
         match kind {
-            CallKind::Write => patched(said).unwrap_or(said).to_owned(),
+            CallKind::Write => first_patched_file(said).unwrap_or(said).to_owned(),
             CallKind::Read | CallKind::Shell | CallKind::Agent | CallKind::Other => said.to_owned(),
         }
     }
 }
 
 /// The first file of a patch as Codex writes it: `*** Update File: src/lib.rs`.
-fn patched(text: &str) -> Option<&str> {
+fn first_patched_file(text: &str) -> Option<&str> {
     let mut lines = text.lines().filter_map(|line| line.strip_prefix("*** "));
     lines.find_map(|line| line.split_once(" File: ").map(|(_, file)| file.trim()))
 }
@@ -227,7 +227,7 @@ const TOOLS: [(&str, CallKind); 22] = [
     ("invoke_agent", CallKind::Agent),
 ];
 
-fn kind_of(tool: &str) -> CallKind {
+fn call_kind_of_tool(tool: &str) -> CallKind {
     let known = TOOLS.iter().find(|(name, _)| *name == tool);
     known.map_or(CallKind::Other, |(_, kind)| *kind)
 }

@@ -6,15 +6,15 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Component, Path};
 
-use super::{Lane, LaneFault, at};
-use crate::git::{self, By};
+use super::{Lane, LaneFault, file_fault_at};
+use crate::git::{self, GitControl};
 use crate::input;
 
 /// What names them, in the root of the work tree, as `.gitignore` names files.
 const NAME: &str = ".worktreeinclude";
 
 /// Whether files of a work tree may be copied into lanes that are in no commit.
-pub(crate) fn copies_files(work_tree: &Path) -> bool {
+pub(crate) fn has_include_file(work_tree: &Path) -> bool {
     work_tree.join(NAME).is_file()
 }
 
@@ -23,7 +23,7 @@ const FILES_MAX: usize = 1_000;
 
 /// What became of it.
 #[derive(Debug, Default)]
-pub(super) struct Included {
+pub(super) struct IncludedFiles {
     /// The files, by their paths in the worktree.
     pub(super) files: Vec<String>,
     /// What was not copied, and why.
@@ -32,16 +32,16 @@ pub(super) struct Included {
 
 /// Copies the files into a lane, for nobody else to read, and takes out those of
 /// `before` that are not named any more.
-pub(super) fn include(
+pub(super) fn copy_included_files(
     work_tree: &Path,
     lane: &Lane,
     before: &[String],
-    by: &By<'_>,
-) -> Result<Included, LaneFault> {
-    let mut included = Included::default();
+    by: &GitControl<'_>,
+) -> Result<IncludedFiles, LaneFault> {
+    let mut included = IncludedFiles::default();
     let mut named = BTreeSet::new();
-    if copies_files(work_tree) {
-        named = git::ignored_by(work_tree, NAME, by)?;
+    if has_include_file(work_tree) {
+        named = git::files_ignored_by(work_tree, NAME, by)?;
     }
     // The journal and the other lanes are no part of a project's files.
     named.retain(|file| !file.starts_with(".piton/"));
@@ -51,19 +51,19 @@ pub(super) fn include(
             named.len()
         ));
     }
-    let tracked = git::tracked_among(&lane.tree, &named, by)?;
+    let tracked = git::tracked_files_among(&lane.tree, &named, by)?;
     for file in before.iter().filter(|file| !named.contains(*file)) {
-        if !is_linked_away(&lane.tree, file) {
-            remove(&lane.tree.join(file))?;
+        if !is_behind_symlink(&lane.tree, file) {
+            remove_if_present(&lane.tree.join(file))?;
         }
     }
     for file in named.into_iter().take(FILES_MAX) {
-        match refusal(work_tree, &lane.tree, &file, &tracked) {
+        match reason_not_copied(work_tree, &lane.tree, &file, &tracked) {
             Some(why) => included
                 .warnings
                 .push(format!("{file} is not copied into lanes: {why}")),
             None => {
-                copy(work_tree, lane, &file)?;
+                copy_file(work_tree, lane, &file)?;
                 included.files.push(file);
             }
         }
@@ -72,7 +72,7 @@ pub(super) fn include(
 }
 
 /// Why a file is not copied; none where it is.
-fn refusal(
+fn reason_not_copied(
     work_tree: &Path,
     tree: &Path,
     file: &str,
@@ -81,19 +81,19 @@ fn refusal(
     if tracked.contains(file) {
         return Some("the branch has a file of this name".to_owned());
     }
-    if is_linked_away(tree, file) {
+    if is_behind_symlink(tree, file) {
         return Some("there is a link on its path".to_owned());
     }
     let from = work_tree.join(file);
     match fs::symlink_metadata(&from) {
         Ok(found) if found.is_symlink() => Some("it is a link".to_owned()),
-        Ok(found) => input::unfit(&found),
+        Ok(found) => input::unreadable_reason(&found),
         Err(error) => Some(error.to_string()),
     }
 }
 
 /// Whether a file of a worktree lies behind a link, which may lead out of it.
-fn is_linked_away(tree: &Path, file: &str) -> bool {
+fn is_behind_symlink(tree: &Path, file: &str) -> bool {
     let mut path = tree.to_owned();
     for part in Path::new(file).components() {
         match part {
@@ -111,9 +111,9 @@ fn is_linked_away(tree: &Path, file: &str) -> bool {
 }
 
 /// Copies a file by one that nobody can take for a part of the work.
-fn copy(work_tree: &Path, lane: &Lane, file: &str) -> Result<(), LaneFault> {
+fn copy_file(work_tree: &Path, lane: &Lane, file: &str) -> Result<(), LaneFault> {
     let (from, to) = (work_tree.join(file), lane.tree.join(file));
-    let bytes = input::read(&from).map_err(at(&from))?;
+    let bytes = input::read_bytes(&from).map_err(file_fault_at(&from))?;
     let write = || {
         if let Some(folder) = to.parent() {
             fs::create_dir_all(folder)?;
@@ -127,12 +127,12 @@ fn copy(work_tree: &Path, lane: &Lane, file: &str) -> Result<(), LaneFault> {
         copy.persist(&to).map_err(|error| error.error)?;
         Ok::<_, io::Error>(())
     };
-    write().map_err(at(&to))
+    write().map_err(file_fault_at(&to))
 }
 
-fn remove(path: &Path) -> Result<(), LaneFault> {
+fn remove_if_present(path: &Path) -> Result<(), LaneFault> {
     match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(at(path)(error)),
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(file_fault_at(path)(error)),
         Ok(()) | Err(_) => Ok(()),
     }
 }

@@ -5,8 +5,8 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use super::register::write_whole;
-use super::{LaneFault, at};
+use super::register::write_atomically;
+use super::{LaneFault, file_fault_at};
 
 /// Its name in the folder of the lane.
 const NAME: &str = "plan";
@@ -14,12 +14,12 @@ const NAME: &str = "plan";
 /// The version of the plan file that was read last in a lane. It lies beside the
 /// worktree, so that a runner that goes on in the lane knows it as well.
 #[derive(Clone, Debug)]
-pub struct PlanSeen {
+pub struct LastReadPlan {
     folder: PathBuf,
 }
 
-impl PlanSeen {
-    pub(super) fn of_lane(folder: &Path) -> Self {
+impl LastReadPlan {
+    pub(super) fn for_lane(folder: &Path) -> Self {
         Self {
             folder: folder.to_owned(),
         }
@@ -30,8 +30,8 @@ impl PlanSeen {
     /// # Errors
     ///
     /// When it cannot be written.
-    pub fn begin(&self, plan: &Path) -> Result<(), LaneFault> {
-        match plan_in(plan) {
+    pub fn record_initial(&self, plan: &Path) -> Result<(), LaneFault> {
+        match read_plan_file(plan) {
             Some(bytes) => self.write(&bytes),
             None => self.forget(),
         }
@@ -50,13 +50,13 @@ impl PlanSeen {
     /// When it cannot be written.
     pub fn write(&self, bytes: &[u8]) -> Result<(), LaneFault> {
         let path = self.folder.join(NAME);
-        write_whole(&self.folder, &path, bytes).map_err(at(&path))
+        write_atomically(&self.folder, &path, bytes).map_err(file_fault_at(&path))
     }
 
     fn forget(&self) -> Result<(), LaneFault> {
         let path = self.folder.join(NAME);
         match fs::remove_file(&path) {
-            Err(error) if error.kind() != ErrorKind::NotFound => Err(at(&path)(error)),
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(file_fault_at(&path)(error)),
             _ => Ok(()),
         }
     }
@@ -65,7 +65,7 @@ impl PlanSeen {
 /// What stands in a plan file; none where it is no regular file: an agent may have
 /// put anything in its place.
 #[must_use]
-pub fn plan_in(plan: &Path) -> Option<Vec<u8>> {
+pub fn read_plan_file(plan: &Path) -> Option<Vec<u8>> {
     let found = fs::symlink_metadata(plan).ok()?;
     found.is_file().then(|| fs::read(plan).ok()).flatten()
 }

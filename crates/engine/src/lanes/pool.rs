@@ -9,11 +9,11 @@ use std::time::Duration;
 
 use piton_core::policy::Repositories;
 
-use super::{Lane, LaneFault, LaneRepository, LaneUse, PlanSeen, at};
-use crate::config::repositories::own_table;
+use super::{Lane, LaneFault, LaneRecord, LaneRepository, LastReadPlan, file_fault_at};
+use crate::config::repositories::table_of_own_repository;
 use crate::config::{Config, PORTS_A_LANE, RepositoryTables, WorkspaceConfig};
 use crate::native_files::exchange::sha256;
-use crate::process::{Identity, has_ended, myself};
+use crate::process::{ProcessIdentity, current_process, has_ended};
 use crate::project::Project;
 use crate::world::pause;
 
@@ -52,7 +52,7 @@ impl Pool {
     ///
     /// When the folder cannot be made.
     pub fn open(project: &Project, settings: &WorkspaceConfig) -> Result<Self, LaneFault> {
-        let name = plain_name(&project.root);
+        let name = safe_folder_name(&project.root);
         let key = sha256(project.home.as_os_str().as_encoded_bytes());
         let folder = match &settings.root {
             // Several projects may share that folder, of one name even.
@@ -62,7 +62,7 @@ impl Pool {
                 .join(format!("{name}-{}", &key[..8])),
             None => project.home.join("lanes"),
         };
-        make_private(&folder)?;
+        create_private_folder(&folder)?;
         let drawn = u32::from_str_radix(&key[..8], 16).unwrap_or(0) % PROJECTS;
         let ports = PORTS_BEGIN + drawn * PORTS_A_PROJECT;
         let settings = WorkspaceConfig {
@@ -74,7 +74,7 @@ impl Pool {
             usual: settings.clone(),
             settings,
             tables: RepositoryTables::new(),
-            folder: fs::canonicalize(&folder).map_err(at(&folder))?,
+            folder: fs::canonicalize(&folder).map_err(file_fault_at(&folder))?,
             name,
             repository: None,
         })
@@ -86,15 +86,15 @@ impl Pool {
     /// # Errors
     ///
     /// When the folder cannot be made.
-    pub fn of_run(
+    pub fn open_for_run(
         project: &Project,
         config: &Config,
         known: Option<&Repositories>,
     ) -> Result<Self, LaneFault> {
         let pool = Self::open(project, &config.workspace)?;
-        let own = own_table(&config.repositories, known);
+        let own = table_of_own_repository(&config.repositories, known);
         Ok(Self {
-            settings: pool.usual.in_repository(own),
+            settings: pool.usual.for_repository(own),
             tables: config.repositories.clone(),
             ..pool
         })
@@ -102,15 +102,15 @@ impl Pool {
 
     /// The same pool, for lanes that are worktrees of another repository.
     #[must_use]
-    pub fn in_repository(&self, repository: LaneRepository) -> Self {
+    pub fn for_repository(&self, repository: LaneRepository) -> Self {
         let table = self.tables.get(&repository.name);
         Self {
-            settings: self.usual.in_repository(table),
+            settings: self.usual.for_repository(table),
             project: Project {
                 work_tree: repository.tree.clone(),
                 ..self.project.clone()
             },
-            name: plain_name(&repository.tree),
+            name: safe_folder_name(&repository.tree),
             repository: Some(repository),
             ..self.clone()
         }
@@ -118,25 +118,28 @@ impl Pool {
 
     /// The pool of the lane that was used like that, whatever repository it is of.
     #[must_use]
-    pub fn of_lane(&self, used: Option<&LaneUse>) -> Self {
+    pub fn for_lane(&self, used: Option<&LaneRecord>) -> Self {
         let repository = used.and_then(|used| used.repository.clone());
-        repository.map_or_else(|| self.clone(), |repository| self.in_repository(repository))
+        repository.map_or_else(
+            || self.clone(),
+            |repository| self.for_repository(repository),
+        )
     }
 
     /// The work tree of the repository of which its lanes are.
     #[must_use]
-    pub fn main(&self) -> &Path {
+    pub fn main_work_tree(&self) -> &Path {
         &self.project.work_tree
     }
 
     /// The name of that repository; none is that of the project.
     #[must_use]
-    pub fn repository(&self) -> Option<&str> {
+    pub fn repository_name(&self) -> Option<&str> {
         self.repository.as_ref().map(|repository| &*repository.name)
     }
 
     /// Whether a lane that was used like that is one of this repository.
-    fn has(&self, used: &LaneUse) -> bool {
+    fn is_own_lane(&self, used: &LaneRecord) -> bool {
         let tree = |of: &Option<LaneRepository>| of.as_ref().map(|of| of.tree.clone());
         tree(&used.repository) == tree(&self.repository)
     }
@@ -148,13 +151,13 @@ impl Pool {
     /// # Errors
     ///
     /// When its folder cannot be made or read.
-    pub fn take(
+    pub fn acquire(
         &self,
-        mut is_free: impl FnMut(u32, Option<&LaneUse>) -> bool,
+        mut is_free: impl FnMut(u32, Option<&LaneRecord>) -> bool,
     ) -> Result<Lane, LaneFault> {
         let mut number = 1;
         loop {
-            if let Some(lane) = self.take_number(number, |used| is_free(number, used))? {
+            if let Some(lane) = self.acquire_number(number, |used| is_free(number, used))? {
                 return Ok(lane);
             }
             number += 1;
@@ -166,16 +169,16 @@ impl Pool {
     /// # Errors
     ///
     /// When its folder cannot be made or read.
-    pub fn take_number(
+    pub fn acquire_number(
         &self,
         number: u32,
-        is_free: impl FnOnce(Option<&LaneUse>) -> bool,
+        is_free: impl FnOnce(Option<&LaneRecord>) -> bool,
     ) -> Result<Option<Lane>, LaneFault> {
-        let Some(lane) = self.lock(number)? else {
+        let Some(lane) = self.lock_lane(number)? else {
             return Ok(None);
         };
-        let used = LaneUse::read(&lane.folder)?;
-        let is_here = used.as_ref().is_none_or(|used| self.has(used));
+        let used = LaneRecord::read(&lane.folder)?;
+        let is_here = used.as_ref().is_none_or(|used| self.is_own_lane(used));
         Ok((is_here && is_free(used.as_ref())).then_some(lane))
     }
 
@@ -185,16 +188,16 @@ impl Pool {
     /// # Errors
     ///
     /// When its folder cannot be made or read.
-    pub fn retake(&self, number: u32) -> Result<Option<Lane>, LaneFault> {
+    pub fn reacquire(&self, number: u32) -> Result<Option<Lane>, LaneFault> {
         for _ in 0..LOOKS_AT_DEAD {
-            if let Some(lane) = self.lock(number)? {
+            if let Some(lane) = self.lock_lane(number)? {
                 return Ok(Some(lane));
             }
             let holder = fs::read(self.lane_folder(number).join("lock"));
             let holder = holder
                 .ok()
                 .and_then(|text| serde_json::from_slice(&text).ok());
-            if !holder.is_some_and(|holder: Identity| has_ended(&holder)) {
+            if !holder.is_some_and(|holder: ProcessIdentity| has_ended(&holder)) {
                 return Ok(None);
             }
             pause(LOOK_TIME);
@@ -207,14 +210,14 @@ impl Pool {
     /// # Errors
     ///
     /// When the pool cannot be read.
-    pub fn lanes(&self) -> Result<Vec<(u32, Option<LaneUse>)>, LaneFault> {
-        let fault = |error| at(&self.folder)(error);
+    pub fn list_lanes(&self) -> Result<Vec<(u32, Option<LaneRecord>)>, LaneFault> {
+        let fault = |error| file_fault_at(&self.folder)(error);
         let mut found = Vec::new();
         for entry in fs::read_dir(&self.folder).map_err(fault)? {
             let name = entry.map_err(fault)?.file_name();
             let number = name.to_str().and_then(|name| name.parse().ok());
             if let Some(number) = number {
-                found.push((number, LaneUse::read(&self.lane_folder(number))?));
+                found.push((number, LaneRecord::read(&self.lane_folder(number))?));
             }
         }
         found.sort_by_key(|(number, _)| *number);
@@ -229,16 +232,16 @@ impl Pool {
 
     /// The worktree of a lane, whoever has it.
     #[must_use]
-    pub fn tree_of(&self, number: u32) -> PathBuf {
+    pub fn tree_of_lane(&self, number: u32) -> PathBuf {
         let folder = self.lane_folder(number);
         let named = folder.join(format!("{}-{number}", self.name));
-        worktree_in(&folder, number).unwrap_or(named)
+        find_worktree_in(&folder, number).unwrap_or(named)
     }
 
     /// The plan file of a lane as it was read there last.
     #[must_use]
-    pub fn plan_seen(&self, number: u32) -> PlanSeen {
-        PlanSeen::of_lane(&self.lane_folder(number))
+    pub fn last_read_plan(&self, number: u32) -> LastReadPlan {
+        LastReadPlan::for_lane(&self.lane_folder(number))
     }
 
     fn lane_folder(&self, number: u32) -> PathBuf {
@@ -247,15 +250,15 @@ impl Pool {
 
     /// Locks a lane anew whose folder was removed under who has it: the lock went with
     /// that.
-    pub(super) fn hold_again(&self, lane: &Lane) -> Result<(), LaneFault> {
+    pub(super) fn relock_if_removed(&self, lane: &Lane) -> Result<(), LaneFault> {
         let mut held = lane.lock.lock().unwrap_or_else(PoisonError::into_inner);
-        if is_at(&held, &lane.folder.join("lock")) {
+        if is_same_file(&held, &lane.folder.join("lock")) {
             return Ok(());
         }
         // Who looks for a free lane has each one for a moment.
         let mut looks = 0..LOOKS_AT_DEAD;
         let anew = loop {
-            if let Some(anew) = self.lock(lane.number)? {
+            if let Some(anew) = self.lock_lane(lane.number)? {
                 break anew;
             }
             if looks.next().is_none() {
@@ -274,29 +277,29 @@ impl Pool {
     }
 
     /// Locks a lane; none where another one has.
-    fn lock(&self, number: u32) -> Result<Option<Lane>, LaneFault> {
+    fn lock_lane(&self, number: u32) -> Result<Option<Lane>, LaneFault> {
         let folder = self.lane_folder(number);
         let path = folder.join("lock");
         loop {
-            make_private(&folder)?;
-            let file = match open_private(&path) {
+            create_private_folder(&folder)?;
+            let file = match open_private_file(&path) {
                 // The lane was removed a moment ago.
                 Err(error) if error.kind() == ErrorKind::NotFound => continue,
-                found => found.map_err(at(&path))?,
+                found => found.map_err(file_fault_at(&path))?,
             };
             match file.try_lock() {
                 Ok(()) => {}
                 Err(TryLockError::WouldBlock) => return Ok(None),
-                Err(TryLockError::Error(error)) => return Err(at(&path)(error)),
+                Err(TryLockError::Error(error)) => return Err(file_fault_at(&path)(error)),
             }
             // A lane that was removed meanwhile is locked by nobody through this.
-            if !is_at(&file, &path) {
+            if !is_same_file(&file, &path) {
                 continue;
             }
-            write_holder(&file).map_err(at(&path))?;
+            write_holder(&file).map_err(file_fault_at(&path))?;
             return Ok(Some(Lane {
                 number,
-                tree: self.tree_of(number),
+                tree: self.tree_of_lane(number),
                 folder,
                 lock: Mutex::new(file),
             }));
@@ -306,7 +309,7 @@ impl Pool {
 
 /// The worktree of a lane that is there already: the project may have had another
 /// name when it was made.
-fn worktree_in(folder: &Path, number: u32) -> Option<PathBuf> {
+fn find_worktree_in(folder: &Path, number: u32) -> Option<PathBuf> {
     let end = format!("-{number}");
     let entries = fs::read_dir(folder).ok()?.flatten();
     let mut folders = entries
@@ -316,7 +319,7 @@ fn worktree_in(folder: &Path, number: u32) -> Option<PathBuf> {
 }
 
 /// The name of a folder, as every tool takes it for the name of a project.
-fn plain_name(root: &Path) -> String {
+fn safe_folder_name(root: &Path) -> String {
     let name = root.file_name().unwrap_or_default().to_string_lossy();
     let plain = |c: char| match c.is_ascii_alphanumeric() || matches!(c, '_' | '-') {
         true => c,
@@ -329,27 +332,27 @@ fn plain_name(root: &Path) -> String {
     }
 }
 
-fn make_private(folder: &Path) -> Result<(), LaneFault> {
+fn create_private_folder(folder: &Path) -> Result<(), LaneFault> {
     let mut builder = DirBuilder::new();
     let made = builder.recursive(true).mode(0o700).create(folder);
-    made.map_err(at(folder))
+    made.map_err(file_fault_at(folder))
 }
 
-fn open_private(path: &Path) -> io::Result<File> {
+fn open_private_file(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.create(true).truncate(false).write(true).mode(0o600);
     options.open(path)
 }
 
 /// Whether this is the file that lies there now.
-fn is_at(file: &File, path: &Path) -> bool {
+fn is_same_file(file: &File, path: &Path) -> bool {
     let there = fs::metadata(path).map(|found| (found.dev(), found.ino()));
     let here = file.metadata().map(|found| (found.dev(), found.ino()));
     matches!((there, here), (Ok(there), Ok(here)) if there == here)
 }
 
 fn write_holder(mut file: &File) -> io::Result<()> {
-    let holder = serde_json::to_vec(&myself())?;
+    let holder = serde_json::to_vec(&current_process())?;
     file.rewind()?;
     file.write_all(&holder)?;
     file.set_len(holder.len() as u64)
@@ -368,7 +371,7 @@ mod tests {
             ("/", "project"),
             ("/home/ada/日本", "project"),
         ] {
-            assert_eq!(plain_name(Path::new(root)), name);
+            assert_eq!(safe_folder_name(Path::new(root)), name);
         }
     }
 }

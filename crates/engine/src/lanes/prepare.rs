@@ -6,22 +6,22 @@ use std::time::Duration;
 
 use piton_core::redact::Redactor;
 
-use super::include::include;
-use super::script::empty_env_file;
-use super::{Lane, LaneFault, LaneTaking, LaneUse, Pool, QUEUE, Script};
+use super::include::copy_included_files;
+use super::script::create_empty_env_file;
+use super::{Lane, LaneFault, LaneOccupant, LaneRecord, LaneScript, Pool, QUEUE};
 use crate::fail;
-use crate::git::{self, BehindSubmodule, By, WorktreeState};
-use crate::process::{Identity, end_left_in, end_survivors};
-use crate::shell::quote;
+use crate::git::{self, BehindSubmodule, GitControl, WorktreeState};
+use crate::process::{ProcessIdentity, end_processes_in_folder, end_survivors};
+use crate::shell::quote_word;
 
 /// How long what is left in a lane may take to end by itself.
 pub(super) const GRACE: Duration = Duration::from_secs(5);
 
 /// For which work a lane is made ready.
 #[derive(Clone, Copy, Debug)]
-pub struct LaneOrder<'a> {
+pub struct LanePreparation<'a> {
     /// Who has taken it, as the journal says already.
-    pub taken: &'a LaneTaking,
+    pub taken: &'a LaneOccupant,
     /// The commit that the work begins at.
     pub from: &'a str,
     /// What becomes of what is in it.
@@ -29,9 +29,9 @@ pub struct LaneOrder<'a> {
     /// Marks of attempts whose processes are ended first.
     pub marks: &'a [String],
     /// Processes that are ended first.
-    pub recorded: &'a [Identity],
+    pub recorded: &'a [ProcessIdentity],
     /// What the commands that it takes are found and ended by.
-    pub by: &'a By<'a>,
+    pub by: &'a GitControl<'a>,
     /// What takes secrets out of what `setup` prints.
     pub redactor: &'a Redactor,
 }
@@ -48,7 +48,7 @@ pub enum LaneStart {
 
 /// A lane that is ready.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Prepared {
+pub struct PreparedLane {
     /// What agents and checks get in their environment, in this order.
     pub env: Vec<(String, String)>,
     /// Files that were copied in and are in no commit, by their paths in the
@@ -59,9 +59,9 @@ pub struct Prepared {
 }
 
 /// What a person should know of a submodule.
-fn said_of(tree: &Path, behind: &BehindSubmodule) -> String {
+fn describe_behind_submodule(tree: &Path, behind: &BehindSubmodule) -> String {
     let path = tree.join(&behind.path);
-    let shown = quote(&path.display().to_string()).into_owned();
+    let shown = quote_word(&path.display().to_string()).into_owned();
     let why = match &behind.kept {
         Some(work) => format!("it {work}: see them with `git -C {shown} status`"),
         None => "it has no such commit, and `setup` is what brings it".to_owned(),
@@ -77,11 +77,15 @@ impl Pool {
     /// # Errors
     ///
     /// [`LaneFault`]; the lane is as far as it came.
-    pub fn prepare(&self, lane: &Lane, order: &LaneOrder<'_>) -> Result<Prepared, LaneFault> {
-        self.hold_again(lane)?;
-        let known = LaneUse::read(&lane.folder)?;
-        let state = self.state(lane);
-        self.refuse_foreign(lane, (state, known.is_some()), order.by)?;
+    pub fn prepare_lane(
+        &self,
+        lane: &Lane,
+        order: &LanePreparation<'_>,
+    ) -> Result<PreparedLane, LaneFault> {
+        self.relock_if_removed(lane)?;
+        let known = LaneRecord::read(&lane.folder)?;
+        let state = self.worktree_state(lane);
+        self.refuse_foreign_folder(lane, (state, known.is_some()), order.by)?;
         let mut used = known.unwrap_or_default();
         used.taken = order.taken.clone();
         used.repository.clone_from(&self.repository);
@@ -90,14 +94,14 @@ impl Pool {
         if !order.marks.is_empty() || !order.recorded.is_empty() {
             end_survivors(order.marks, order.recorded, GRACE);
         }
-        end_left_in(&lane.folder, GRACE);
-        self.make_tree(lane, state, order)?;
+        end_processes_in_folder(&lane.folder, GRACE);
+        self.create_or_reset_tree(lane, state, order)?;
         fail::point("lane.added");
-        git::drop_locks(&lane.tree);
+        git::remove_stale_locks(&lane.tree);
         if order.start == LaneStart::Clean || state == WorktreeState::Absent {
             match order.taken.unit == QUEUE {
-                true => git::restore_for_merges(&lane.tree, order.from, order.by)?,
-                false => git::restore(&lane.tree, order.from, order.by)?,
+                true => git::restore_merge_worktree(&lane.tree, order.from, order.by)?,
+                false => git::restore_worktree(&lane.tree, order.from, order.by)?,
             }
             fail::point("lane.cleaned");
         }
@@ -110,45 +114,50 @@ impl Pool {
         fail::point("lane.followed");
         // It brings the commits that are not there, as `git submodule update` does.
         if behind.iter().any(|submodule| submodule.kept.is_none()) {
-            used.set_up(None);
+            used.record_setup(None);
         }
         used.keeps
-            .take_if(|by| follows && !by.is_of_unit(order.taken));
-        let included = include(&self.project.work_tree, lane, &used.included, order.by)?;
+            .take_if(|by| follows && !by.is_same_unit(order.taken));
+        let included =
+            copy_included_files(&self.project.work_tree, lane, &used.included, order.by)?;
         let mut warnings = included.warnings;
         used.included = included.files;
         used.write(&lane.folder)?;
         fail::point("lane.included");
-        self.set_up(lane, &mut used, order)?;
+        self.run_setup(lane, &mut used, order)?;
         if !behind.is_empty() {
             behind = git::follow_submodules(&lane.tree, order.by)?;
         }
-        warnings.extend(behind.iter().map(|one| said_of(&lane.tree, one)));
-        let environment = self.environment(lane)?;
+        warnings.extend(
+            behind
+                .iter()
+                .map(|one| describe_behind_submodule(&lane.tree, one)),
+        );
+        let environment = self.lane_environment(lane)?;
         warnings.extend(environment.warnings);
-        Ok(Prepared {
+        Ok(PreparedLane {
             env: environment.variables,
             included: used.included,
             warnings,
         })
     }
 
-    pub(super) fn state(&self, lane: &Lane) -> WorktreeState {
+    pub(super) fn worktree_state(&self, lane: &Lane) -> WorktreeState {
         git::worktree_state(&self.project.work_tree, &lane.tree)
     }
 
     /// Why git keeps the worktree when a person tidies up.
-    fn reason(lane: &Lane) -> String {
+    fn lock_reason(lane: &Lane) -> String {
         format!("lane {} of piton", lane.number)
     }
 
     /// Refuses a folder that piton did not make, and one that a person has unlocked
     /// and changed.
-    fn refuse_foreign(
+    fn refuse_foreign_folder(
         &self,
         lane: &Lane,
         (state, is_known): (WorktreeState, bool),
-        by: &By<'_>,
+        by: &GitControl<'_>,
     ) -> Result<(), LaneFault> {
         let main = &self.project.work_tree;
         let why = match (state, is_known) {
@@ -156,11 +165,11 @@ impl Pool {
             (WorktreeState::Sound { .. } | WorktreeState::Broken, false) => "piton did not make it",
             (WorktreeState::Sound { locked: true } | WorktreeState::Broken, true) => return Ok(()),
             (WorktreeState::Sound { locked: false }, true) => {
-                if git::changes(&lane.tree, &[])?.is_empty() {
+                if git::uncommitted_changes(&lane.tree, &[])?.is_empty() {
                     return Ok(git::lock_detached_worktree(
                         main,
                         &lane.tree,
-                        &Self::reason(lane),
+                        &Self::lock_reason(lane),
                         by,
                     )?);
                 }
@@ -171,14 +180,14 @@ impl Pool {
         Err(LaneFault::NotOurs { path, why })
     }
 
-    fn make_tree(
+    fn create_or_reset_tree(
         &self,
         lane: &Lane,
         state: WorktreeState,
-        order: &LaneOrder<'_>,
+        order: &LanePreparation<'_>,
     ) -> Result<(), LaneFault> {
         let (main, place) = (&self.project.work_tree, (&*lane.tree, order.from));
-        let reason = Self::reason(lane);
+        let reason = Self::lock_reason(lane);
         let made = match state {
             WorktreeState::Sound { .. } => Ok(()),
             WorktreeState::Absent => git::add_detached_worktree(main, place, &reason, order.by),
@@ -188,11 +197,11 @@ impl Pool {
     }
 
     /// Runs `setup`, unless it has made the lane ready for this run already.
-    fn set_up(
+    fn run_setup(
         &self,
         lane: &Lane,
-        used: &mut LaneUse,
-        order: &LaneOrder<'_>,
+        used: &mut LaneRecord,
+        order: &LanePreparation<'_>,
     ) -> Result<(), LaneFault> {
         let Some(command) = self.settings.setup.as_deref() else {
             return Ok(());
@@ -200,12 +209,12 @@ impl Pool {
         if used.is_set_up(command) {
             return Ok(());
         }
-        used.set_up(None);
+        used.record_setup(None);
         used.write(&lane.folder)?;
-        empty_env_file(&lane.env_file())?;
-        self.run_script(lane, (Script::Setup, command), order.by, order.redactor)?;
+        create_empty_env_file(&lane.env_file_path())?;
+        self.run_script(lane, (LaneScript::Setup, command), order.by, order.redactor)?;
         fail::point("lane.set-up");
-        used.set_up(Some(command));
+        used.record_setup(Some(command));
         used.write(&lane.folder)
     }
 }

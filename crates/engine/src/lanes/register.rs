@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::{LaneFault, at};
+use super::{LaneFault, file_fault_at};
 use crate::native_files::exchange::sha256;
 
 /// Its name in the folder of the lane.
@@ -17,7 +17,7 @@ pub const QUEUE: &str = "merge-queue";
 
 /// Who took a lane.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LaneTaking {
+pub struct LaneOccupant {
     /// The run, by its id.
     pub run: String,
     /// The unit, by its node.
@@ -29,24 +29,24 @@ pub struct LaneTaking {
 /// What is known of a lane: the last taking, and what makes it ready. That it is
 /// there says that the worktree beside it is piton's.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LaneUse {
+pub struct LaneRecord {
     /// Who took it last.
     #[serde(flatten)]
-    pub taken: LaneTaking,
+    pub taken: LaneOccupant,
     /// The repository that the worktree is of, by its name in the plan of a run; none is
     /// that of the project.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repository: Option<LaneRepository>,
     /// The `setup` that succeeded last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    setup: Option<SetupDone>,
+    setup: Option<SuccessfulSetup>,
     /// The files that were copied into it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub included: Vec<String>,
     /// Who left a repository in it, or moved one: no other unit gets the lane before
     /// git was asked whether that is nowhere else.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub keeps: Option<LaneTaking>,
+    pub keeps: Option<LaneOccupant>,
 }
 
 /// Another repository than that of the project.
@@ -58,10 +58,10 @@ pub struct LaneRepository {
     pub tree: PathBuf,
 }
 
-impl LaneTaking {
+impl LaneOccupant {
     /// Whether the same unit took a lane, whenever that was.
     #[must_use]
-    pub fn is_of_unit(&self, other: &Self) -> bool {
+    pub fn is_same_unit(&self, other: &Self) -> bool {
         (&self.run, &self.unit) == (&other.run, &other.unit)
     }
 }
@@ -71,11 +71,11 @@ impl LaneTaking {
 /// # Errors
 ///
 /// When what is kept of the lane cannot be read or written.
-pub fn note_repository(tree: &Path) -> Result<(), LaneFault> {
+pub fn record_left_repository(tree: &Path) -> Result<(), LaneFault> {
     let Some(folder) = tree.parent() else {
         return Ok(());
     };
-    let Some(mut used) = LaneUse::read(folder)? else {
+    let Some(mut used) = LaneRecord::read(folder)? else {
         return Ok(());
     };
     used.keeps = Some(used.taken.clone());
@@ -84,7 +84,7 @@ pub fn note_repository(tree: &Path) -> Result<(), LaneFault> {
 
 /// A `setup` that succeeded.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct SetupDone {
+struct SuccessfulSetup {
     /// The hash of the command.
     command: String,
     /// The run for which it ran.
@@ -92,7 +92,7 @@ struct SetupDone {
 }
 
 /// Writes a file of a lane, whole or not at all.
-pub(super) fn write_whole(folder: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
+pub(super) fn write_atomically(folder: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut file = tempfile::NamedTempFile::new_in(folder)?;
     file.write_all(bytes)?;
     file.as_file().sync_all()?;
@@ -104,17 +104,17 @@ pub(super) fn write_whole(folder: &Path, path: &Path, bytes: &[u8]) -> io::Resul
 /// folder that is no lane.
 #[must_use]
 pub fn run_of_tree(tree: &Path) -> Option<String> {
-    let used = LaneUse::read(tree.parent()?).ok()??;
+    let used = LaneRecord::read(tree.parent()?).ok()??;
     Some(used.taken.run).filter(|run| !run.is_empty())
 }
 
 /// The repository of the lane whose worktree one is, where that is not the project's.
 #[must_use]
 pub fn repository_of_tree(tree: &Path) -> Option<LaneRepository> {
-    LaneUse::read(tree.parent()?).ok()??.repository
+    LaneRecord::read(tree.parent()?).ok()??.repository
 }
 
-impl LaneUse {
+impl LaneRecord {
     /// What stands in the folder of a lane; none where there never was one. What
     /// cannot be read says nothing but that.
     pub(super) fn read(folder: &Path) -> Result<Option<Self>, LaneFault> {
@@ -122,7 +122,7 @@ impl LaneUse {
         match fs::read(&path) {
             Ok(bytes) => Ok(Some(serde_json::from_slice(&bytes).unwrap_or_default())),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(at(&path)(error)),
+            Err(error) => Err(file_fault_at(&path)(error)),
         }
     }
 
@@ -131,19 +131,19 @@ impl LaneUse {
         let path = folder.join(NAME);
         let bytes = serde_json::to_vec(self).map_err(io::Error::from);
         bytes
-            .and_then(|bytes| write_whole(folder, &path, &bytes))
-            .map_err(at(&path))
+            .and_then(|bytes| write_atomically(folder, &path, &bytes))
+            .map_err(file_fault_at(&path))
     }
 
     /// Whether merges were made in it last, and no unit was worked on.
     #[must_use]
-    pub fn is_of_queue(&self) -> bool {
+    pub fn is_of_merge_queue(&self) -> bool {
         self.taken.unit == QUEUE
     }
 
     /// Whether this command is what made the lane ready for the run that has it.
     pub(super) fn is_set_up(&self, command: &str) -> bool {
-        let done = SetupDone {
+        let done = SuccessfulSetup {
             command: sha256(command.as_bytes()),
             run: self.taken.run.clone(),
         };
@@ -151,8 +151,8 @@ impl LaneUse {
     }
 
     /// This command has made it ready; none for one that is about to.
-    pub(super) fn set_up(&mut self, command: Option<&str>) {
-        self.setup = command.map(|command| SetupDone {
+    pub(super) fn record_setup(&mut self, command: Option<&str>) {
+        self.setup = command.map(|command| SuccessfulSetup {
             command: sha256(command.as_bytes()),
             run: self.taken.run.clone(),
         });

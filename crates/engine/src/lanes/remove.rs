@@ -6,16 +6,16 @@ use std::io::ErrorKind;
 use piton_core::redact::Redactor;
 
 use super::prepare::GRACE;
-use super::{Lane, LaneFault, LaneUse, Pool, Script, at};
+use super::{Lane, LaneFault, LaneRecord, LaneScript, Pool, file_fault_at};
 use crate::fail;
-use crate::git::{self, By, WorktreeState};
-use crate::process::end_left_in;
+use crate::git::{self, GitControl, WorktreeState};
+use crate::process::end_processes_in_folder;
 
 /// How a lane is removed.
 #[derive(Clone, Copy, Debug)]
-pub struct RemoveOrder<'a> {
+pub struct LaneRemoval<'a> {
     /// What the commands that it takes are found and ended by.
-    pub by: &'a By<'a>,
+    pub by: &'a GitControl<'a>,
     /// What takes secrets out of what `teardown` prints.
     pub redactor: &'a Redactor,
 }
@@ -28,9 +28,13 @@ impl Pool {
     /// # Errors
     ///
     /// [`LaneFault::NotOurs`] where it is no worktree of piton's.
-    pub fn left_in(&self, lane: &Lane, onto: &str) -> Result<Vec<LaneFault>, LaneFault> {
-        let used = LaneUse::read(&lane.folder)?;
-        let used = match (self.state(lane), used) {
+    pub fn find_unsaved_changes(
+        &self,
+        lane: &Lane,
+        onto: &str,
+    ) -> Result<Vec<LaneFault>, LaneFault> {
+        let used = LaneRecord::read(&lane.folder)?;
+        let used = match (self.worktree_state(lane), used) {
             (WorktreeState::Absent, _) => return Ok(Vec::new()),
             (WorktreeState::Sound { .. }, Some(used)) => used,
             (WorktreeState::Sound { .. } | WorktreeState::Broken, _) => {
@@ -40,13 +44,13 @@ impl Pool {
                 });
             }
         };
-        let kept = git::kept_repositories(&lane.tree, onto)?;
+        let kept = git::unsaved_repositories(&lane.tree, onto)?;
         let kept = kept.into_iter().map(|inner| LaneFault::Inner {
             path: lane.tree.join(inner.path),
             work: inner.work,
         });
         let mut left: Vec<LaneFault> = kept.collect();
-        let files = git::file_changes_without(&lane.tree, &used.included)?;
+        let files = git::uncommitted_files_without(&lane.tree, &used.included)?;
         if !files.is_empty() {
             let path = lane.tree.clone();
             left.push(LaneFault::Dirty { path, files });
@@ -55,25 +59,27 @@ impl Pool {
     }
 
     /// Removes a lane that no unit has any more, with all that is in it: see
-    /// [`Pool::left_in`]. `teardown` runs first, and again where a death or a failure
+    /// [`Pool::find_unsaved_changes`]. `teardown` runs first, and again where a death or a failure
     /// came between.
     ///
     /// # Errors
     ///
     /// After any fault the lane stays.
-    pub fn remove(&self, lane: Lane, order: &RemoveOrder<'_>) -> Result<(), LaneFault> {
-        if self.state(&lane) != WorktreeState::Absent {
+    pub fn remove_lane(&self, lane: Lane, order: &LaneRemoval<'_>) -> Result<(), LaneFault> {
+        if self.worktree_state(&lane) != WorktreeState::Absent {
             if let Some(command) = self.settings.teardown.as_deref() {
-                let script = (Script::Teardown, command);
+                let script = (LaneScript::Teardown, command);
                 self.run_script(&lane, script, order.by, order.redactor)?;
             }
             fail::point("lane.torn-down");
-            end_left_in(&lane.folder, GRACE);
+            end_processes_in_folder(&lane.folder, GRACE);
         }
         git::remove_detached_worktree(&self.project.work_tree, &lane.tree, order.by)?;
         fail::point("lane.removed");
         let removed = match fs::remove_dir_all(&lane.folder) {
-            Err(error) if error.kind() != ErrorKind::NotFound => Err(at(&lane.folder)(error)),
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                Err(file_fault_at(&lane.folder)(error))
+            }
             Ok(()) | Err(_) => Ok(()),
         };
         // Held until its folder is gone: a lock that is not there any more is none.

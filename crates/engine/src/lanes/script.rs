@@ -5,23 +5,23 @@ use std::path::Path;
 
 use piton_core::redact::Redactor;
 
-use super::{Lane, LaneFault, Pool, at};
-use crate::git::By;
-use crate::process::{self, Call, Exit, StopReason};
+use super::{Lane, LaneFault, Pool, file_fault_at};
+use crate::git::GitControl;
+use crate::process::{self, ProcessExit, ProgramCall, StopReason};
 
 /// Of what a command printed so many lines are said where it failed.
 const LINES: usize = 20;
 
 /// A command of `[workspace]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Script {
+pub enum LaneScript {
     /// Makes a lane ready.
     Setup,
     /// Ends a lane.
     Teardown,
 }
 
-impl Script {
+impl LaneScript {
     /// The key of the configuration.
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -42,12 +42,12 @@ pub(super) struct LaneEnvironment {
 
 impl Pool {
     /// What a lane adds to the environment of what runs in it now.
-    pub(super) fn environment(&self, lane: &Lane) -> Result<LaneEnvironment, LaneFault> {
-        let path = lane.env_file();
+    pub(super) fn lane_environment(&self, lane: &Lane) -> Result<LaneEnvironment, LaneFault> {
+        let path = lane.env_file_path();
         let text = match fs::read_to_string(&path) {
             Ok(text) => text,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
-            Err(error) => return Err(at(&path)(error)),
+            Err(error) => return Err(file_fault_at(&path)(error)),
         };
         let (mut variables, wrong) = parse_env(&text);
         let own = [
@@ -77,13 +77,13 @@ impl Pool {
     pub(super) fn run_script(
         &self,
         lane: &Lane,
-        (script, command): (Script, &str),
-        by: &By<'_>,
+        (script, command): (LaneScript, &str),
+        by: &GitControl<'_>,
         redactor: &Redactor,
     ) -> Result<(), LaneFault> {
-        let env = self.environment(lane)?.variables;
+        let env = self.lane_environment(lane)?.variables;
         let env: Vec<(&str, &str)> = env.iter().map(|(name, to)| (&**name, &**to)).collect();
-        let output = process::output(&Call {
+        let output = process::run_call(&ProgramCall {
             program: "sh",
             // One log, in the order in which it was printed.
             args: &["-c".into(), format!("exec 2>&1\n{command}").into()],
@@ -92,7 +92,7 @@ impl Pool {
             env: &env,
             mark: Some(by.mark),
             stop: Some(by.stop),
-            timeout: self.settings.timeout(),
+            timeout: self.settings.setup_timeout(),
         });
         let fault = |how: String, lines| LaneFault::Script {
             script,
@@ -107,7 +107,7 @@ impl Pool {
         let lines: Vec<&str> = text.lines().collect();
         let last = &lines[lines.len().saturating_sub(LINES)..];
         let last = last.iter().map(|line| (*line).to_owned()).collect();
-        match how_it_failed(&output.exit, &self.settings.setup_timeout) {
+        match describe_failed_exit(&output.exit, &self.settings.setup_timeout) {
             None => Ok(()),
             Some(_) if output.exit.stopped_by == Some(StopReason::Asked) => Err(LaneFault::Stopped),
             Some(how) => Err(fault(how, last)),
@@ -115,16 +115,16 @@ impl Pool {
     }
 }
 
-fn write_log(lane: &Lane, script: Script, text: &str) -> Result<(), LaneFault> {
+fn write_log(lane: &Lane, script: LaneScript, text: &str) -> Result<(), LaneFault> {
     let path = match script {
-        Script::Setup => lane.setup_log(),
-        Script::Teardown => return Ok(()),
+        LaneScript::Setup => lane.setup_log_path(),
+        LaneScript::Teardown => return Ok(()),
     };
-    fs::write(&path, text).map_err(at(&path))
+    fs::write(&path, text).map_err(file_fault_at(&path))
 }
 
 /// How a command of a project failed; none where it did not.
-pub(crate) fn how_it_failed(exit: &Exit, timeout: &str) -> Option<String> {
+pub(crate) fn describe_failed_exit(exit: &ProcessExit, timeout: &str) -> Option<String> {
     match (exit.stopped_by, exit.code) {
         (None, Some(0)) => None,
         (Some(StopReason::Wall | StopReason::Idle), _) => Some(format!("did not end in {timeout}")),
@@ -148,7 +148,7 @@ fn parse_env(text: &str) -> (Vec<(String, String)>, Vec<usize>) {
             continue;
         }
         match line.split_once('=') {
-            Some((name, value)) if is_name(name) && !value.contains('\0') => {
+            Some((name, value)) if is_variable_name(name) && !value.contains('\0') => {
                 env.push((name.to_owned(), value.to_owned()));
             }
             _ => wrong.push(at + 1),
@@ -157,19 +157,19 @@ fn parse_env(text: &str) -> (Vec<(String, String)>, Vec<usize>) {
     (env, wrong)
 }
 
-fn is_name(name: &str) -> bool {
+fn is_variable_name(name: &str) -> bool {
     let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let begins = |c: char| c.is_ascii_alphabetic() || c == '_';
     name.starts_with(begins) && name.chars().all(is_word) && !name.starts_with("PITON_")
 }
 
 /// A folder's path is private; so is what lies in it.
-pub(super) fn empty_env_file(path: &Path) -> Result<(), LaneFault> {
+pub(super) fn create_empty_env_file(path: &Path) -> Result<(), LaneFault> {
     use std::os::unix::fs::OpenOptionsExt as _;
     let mut options = fs::OpenOptions::new();
     options.create(true).truncate(true).write(true).mode(0o600);
     let made = options.open(path);
-    made.map(drop).map_err(at(path))
+    made.map(drop).map_err(file_fault_at(path))
 }
 
 #[cfg(test)]

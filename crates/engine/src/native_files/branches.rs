@@ -12,7 +12,7 @@ use piton_core::{RunRow, RunState};
 
 use super::synced_file::SyncedFile;
 use crate::git;
-use crate::history::{has_grown_from, is_set_back};
+use crate::history::{is_descendant_of_past, is_set_back_from};
 use crate::project::Project;
 
 /// A line that is this long is not one of those that stand everywhere.
@@ -20,7 +20,7 @@ const TELLING_LINE: usize = 10;
 
 /// What the version of a tracked file is to the one that piton wrote last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Origin {
+pub(super) enum BranchOrigin {
     /// What became of it.
     Same,
     /// Another branch's version, which does not build on it.
@@ -30,17 +30,20 @@ pub(super) enum Origin {
 }
 
 /// What git made of a file since piton wrote it.
-pub(super) fn origin_of(project: &Project, path: &str, file: &SyncedFile) -> Origin {
+pub(super) fn find_branch_origin(project: &Project, path: &str, file: &SyncedFile) -> BranchOrigin {
     if !project.is_tracked(path) {
-        return Origin::Same;
+        return BranchOrigin::Same;
     }
-    if file.is_of_other_branch() && !has_grown_from(project, &file.stamp().commit) {
-        return Origin::OtherBranch;
+    if file.is_of_other_branch() && !is_descendant_of_past(project, &file.stamp().commit) {
+        return BranchOrigin::OtherBranch;
     }
-    let went = || fs::read(file.target()).is_ok_and(|now| went_along(project, path, file, &now));
+    let went = || {
+        fs::read(file.target_path())
+            .is_ok_and(|now| was_moved_away_by_git(project, path, file, &now))
+    };
     match file.may_be_foreign() && went() {
-        true => Origin::WentAlong,
-        false => Origin::Same,
+        true => BranchOrigin::WentAlong,
+        false => BranchOrigin::Same,
     }
 }
 
@@ -63,11 +66,15 @@ pub(super) fn branch_to_land<'r>(project: &Project, row: &'r RunRow) -> Option<&
 /// Whether a file that is not there is one that the branch which is checked out
 /// does not have, while others do. Written there, it would stand in the way of
 /// whoever wants to have one of these checked out.
-pub(super) fn is_absent(project: &Project, path: &str, file: &mut SyncedFile) -> io::Result<bool> {
+pub(super) fn is_absent_on_branch(
+    project: &Project,
+    path: &str,
+    file: &mut SyncedFile,
+) -> io::Result<bool> {
     if file.is_absent_here() {
         return Ok(true);
     }
-    let Some(inside) = project.in_work_tree(path) else {
+    let Some(inside) = project.path_in_work_tree(path) else {
         return Ok(false);
     };
     if !file.is_of_other_branch()
@@ -75,18 +82,18 @@ pub(super) fn is_absent(project: &Project, path: &str, file: &mut SyncedFile) ->
     {
         return Ok(false);
     }
-    file.note_absent()?;
+    file.record_absent()?;
     Ok(true)
 }
 
 /// Whether a file is left as it is while an agent works: who changes the branch needs
 /// it as it is committed where that branch has another version, or none.
-pub(super) fn is_in_the_way(
+pub(super) fn is_blocking_checkout(
     project: &Project,
     path: &str,
     file: &mut SyncedFile,
 ) -> io::Result<bool> {
-    let Some(inside) = project.in_work_tree(path) else {
+    let Some(inside) = project.path_in_work_tree(path) else {
         return Ok(false);
     };
     let tips = git::branch_tips(&project.work_tree);
@@ -100,9 +107,9 @@ pub(super) fn is_in_the_way(
 /// lacks of the one that piton wrote last: the file is as it is committed, nobody
 /// has committed a change to it since, and what is missing stands on some branch
 /// or in a stash, or the branch was set back.
-fn went_along(project: &Project, path: &str, file: &SyncedFile, now: &[u8]) -> bool {
+fn was_moved_away_by_git(project: &Project, path: &str, file: &SyncedFile, now: &[u8]) -> bool {
     let since = &file.stamp().commit;
-    let Some(base) = file.base().filter(|_| !since.is_empty()) else {
+    let Some(base) = file.read_base().filter(|_| !since.is_empty()) else {
         return false;
     };
     let now = String::from_utf8_lossy(now);
@@ -110,39 +117,47 @@ fn went_along(project: &Project, path: &str, file: &SyncedFile, now: &[u8]) -> b
     let is_telling = |line: &&str| line.trim().len() >= TELLING_LINE && !now.contains(line);
     let (Some(lost), Some(inside)) = (
         base.lines().rev().find(is_telling),
-        project.in_work_tree(path),
+        project.path_in_work_tree(path),
     ) else {
         return false;
     };
     let (work_tree, inside) = (&project.work_tree, Path::new(&inside));
-    is_as_committed(work_tree, since, inside)
-        && (is_set_back(project, since) || git::has_ever_said(work_tree, inside, lost.trim()))
+    is_unchanged_since_commit(work_tree, since, inside)
+        && (is_set_back_from(project, since)
+            || git::is_text_on_any_branch(work_tree, inside, lost.trim()))
 }
 
 /// Whether a file is as it is committed, and was committed so before piton wrote it
 /// last, at the commit `since`.
-fn is_as_committed(work_tree: &Path, since: &str, inside: &Path) -> bool {
-    git::is_clean(work_tree, inside) && !git::has_changed_since(work_tree, since, inside)
+fn is_unchanged_since_commit(work_tree: &Path, since: &str, inside: &Path) -> bool {
+    git::is_file_clean(work_tree, inside) && !git::has_changed_since(work_tree, since, inside)
 }
 
 /// Whether somebody put the file back to the version that is committed.
-pub(super) fn is_put_back(project: &Project, path: &str, file: &SyncedFile) -> bool {
+pub(super) fn is_reverted_to_commit(project: &Project, path: &str, file: &SyncedFile) -> bool {
     let since = &file.stamp().commit;
-    let Some(inside) = project.in_work_tree(path).filter(|_| !since.is_empty()) else {
+    let Some(inside) = project
+        .path_in_work_tree(path)
+        .filter(|_| !since.is_empty())
+    else {
         return false;
     };
-    project.is_tracked(path) && is_as_committed(&project.work_tree, since, Path::new(&inside))
+    project.is_tracked(path)
+        && is_unchanged_since_commit(&project.work_tree, since, Path::new(&inside))
 }
 
 /// Whether a file is as it is committed, and git has merged since piton wrote it last:
 /// what it says then is what became of several versions, and nobody typed it.
-pub(super) fn is_merged(project: &Project, path: &str, file: &SyncedFile) -> bool {
+pub(super) fn is_merge_result(project: &Project, path: &str, file: &SyncedFile) -> bool {
     let since = &file.stamp().commit;
-    let Some(inside) = project.in_work_tree(path).filter(|_| !since.is_empty()) else {
+    let Some(inside) = project
+        .path_in_work_tree(path)
+        .filter(|_| !since.is_empty())
+    else {
         return false;
     };
     project.is_tracked(path)
-        && git::is_clean(&project.work_tree, Path::new(&inside))
+        && git::is_file_clean(&project.work_tree, Path::new(&inside))
         && git::has_merged_since(&project.work_tree, since)
 }
 
@@ -152,7 +167,7 @@ mod tests {
     use std::process::Command;
 
     use super::*;
-    use crate::native_files::synced_file::Flush;
+    use crate::native_files::synced_file::FlushScope;
 
     #[expect(clippy::disallowed_methods, reason = "a repository is made for a test")]
     fn git(folder: &Path, args: &[&str]) {
@@ -179,9 +194,10 @@ mod tests {
             home,
         };
         let target = root.join("plan.md");
-        let file = SyncedFile::open(&project.home, "run", &target, Flush::Stamp);
+        let file = SyncedFile::open(&project.home, "run", &target, FlushScope::Stamp);
         let mut file = file.expect("opened");
-        let mut is_in_the_way = || is_in_the_way(&project, "plan.md", &mut file).expect("kept");
+        let mut is_in_the_way =
+            || is_blocking_checkout(&project, "plan.md", &mut file).expect("kept");
         assert!(!is_in_the_way());
         let tree = root.join("tree");
         let tree = tree.to_str().expect("UTF-8");

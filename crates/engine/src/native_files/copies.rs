@@ -20,13 +20,13 @@ const COPIES_MAX: usize = 3;
 /// # Errors
 ///
 /// When the copy cannot be written.
-pub(super) fn keep_beside(
+pub(super) fn store_timestamped_copy(
     session: &Session<'_>,
     target: &Path,
     version: &[u8],
 ) -> io::Result<PathBuf> {
     let time = session.world.now().strftime("%Y%m%dT%H%M%SZ");
-    keep_bytes(target, version, &format!("{COPY}-{time}"))
+    write_numbered_copy(target, version, &format!("{COPY}-{time}"))
 }
 
 /// A version of a file that piton makes, which somebody else wrote, is kept beside it;
@@ -35,9 +35,9 @@ pub(super) fn keep_beside(
 /// # Errors
 ///
 /// When the copy cannot be written.
-pub(super) fn keep_last_copies(target: &Path, version: &[u8]) -> io::Result<PathBuf> {
-    let copy = keep_bytes(target, version, COPY)?;
-    forget_copies(target)?;
+pub(super) fn store_rotated_copy(target: &Path, version: &[u8]) -> io::Result<PathBuf> {
+    let copy = write_numbered_copy(target, version, COPY)?;
+    remove_old_copies(target)?;
     Ok(copy)
 }
 
@@ -47,11 +47,11 @@ pub(super) fn keep_last_copies(target: &Path, version: &[u8]) -> io::Result<Path
 /// # Errors
 ///
 /// When it cannot be read or the copy cannot be written.
-pub(crate) fn keep_copy(path: &Path, suffix: &str) -> io::Result<PathBuf> {
-    keep_bytes(path, &fs::read(path)?, suffix)
+pub(crate) fn store_copy_beside(path: &Path, suffix: &str) -> io::Result<PathBuf> {
+    write_numbered_copy(path, &fs::read(path)?, suffix)
 }
 
-fn keep_bytes(path: &Path, bytes: &[u8], suffix: &str) -> io::Result<PathBuf> {
+fn write_numbered_copy(path: &Path, bytes: &[u8], suffix: &str) -> io::Result<PathBuf> {
     let name = path
         .file_name()
         .unwrap_or_default()
@@ -85,7 +85,7 @@ fn keep_bytes(path: &Path, bytes: &[u8], suffix: &str) -> io::Result<PathBuf> {
 }
 
 /// Removes all but the last copies of a file that piton makes.
-fn forget_copies(target: &Path) -> io::Result<()> {
+fn remove_old_copies(target: &Path) -> io::Result<()> {
     let (Some(folder), Some(name)) = (target.parent(), target.file_name()) else {
         return Ok(());
     };

@@ -9,28 +9,28 @@ use sha2::digest::common::hazmat::SerializableState as _;
 use sha2::{Digest as _, Sha256};
 
 use crate::fail;
-use crate::native_files::synced_file::Look;
+use crate::native_files::synced_file::StatFingerprint;
 
 /// The SHA-256 of some bytes, in hex.
 #[must_use]
 pub fn sha256(bytes: &[u8]) -> String {
-    hex(&Sha256::digest(bytes))
+    render_hex(&Sha256::digest(bytes))
 }
 
 /// The SHA-256 of bytes of which the last are not known yet.
 #[derive(Clone, Debug)]
-pub struct Hashing(Sha256);
+pub struct IncrementalHash(Sha256);
 
-impl Hashing {
+impl IncrementalHash {
     /// That of these bytes, and of others behind them.
     #[must_use]
-    pub fn of(bytes: &[u8]) -> Self {
+    pub fn new_with_prefix(bytes: &[u8]) -> Self {
         Self(Sha256::new_with_prefix(bytes))
     }
 
-    /// What [`Hashing::state`] told; none for what it did not.
+    /// What [`IncrementalHash::state_hex`] told; none for what it did not.
     #[must_use]
-    pub fn from_state(hex: &str) -> Option<Self> {
+    pub fn from_state_hex(hex: &str) -> Option<Self> {
         let digit = |at: usize| u8::from_str_radix(hex.get(at..at + 2)?, 16).ok();
         let bytes: Option<Vec<u8>> = (0..hex.len()).step_by(2).map(digit).collect();
         let state = bytes?.as_slice().try_into().ok()?;
@@ -39,30 +39,30 @@ impl Hashing {
 
     /// How far it has come, in hex.
     #[must_use]
-    pub fn state(&self) -> String {
-        hex(&self.0.serialize())
+    pub fn state_hex(&self) -> String {
+        render_hex(&self.0.serialize())
     }
 
     /// The same with these bytes behind.
     #[must_use]
-    pub fn then(&self, bytes: &[u8]) -> Self {
+    pub fn chain_update(&self, bytes: &[u8]) -> Self {
         Self(self.0.clone().chain_update(bytes))
     }
 
     /// The hash of all of them, in hex.
     #[must_use]
-    pub fn end(self) -> String {
-        hex(&self.0.finalize())
+    pub fn finalize_hex(self) -> String {
+        render_hex(&self.0.finalize())
     }
 }
 
-fn hex(bytes: &[u8]) -> String {
+fn render_hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// A new version of a file, beside it and on stable storage, not yet in its place.
 #[derive(Debug)]
-pub struct Staged {
+pub struct StagedFile {
     temp: tempfile::TempPath,
     target: PathBuf,
 }
@@ -72,8 +72,8 @@ pub struct Staged {
 /// # Errors
 ///
 /// When it cannot be written; nothing is left then.
-pub fn stage(target: &Path, bytes: &[u8]) -> io::Result<Staged> {
-    stage_as(target, bytes, TEMP_END, true)
+pub fn stage(target: &Path, bytes: &[u8]) -> io::Result<StagedFile> {
+    stage_with_suffix(target, bytes, TEMP_END, true)
 }
 
 /// The same, not on stable storage yet: for what is made of other files.
@@ -81,8 +81,8 @@ pub fn stage(target: &Path, bytes: &[u8]) -> io::Result<Staged> {
 /// # Errors
 ///
 /// When it cannot be written; nothing is left then.
-pub fn stage_unflushed(target: &Path, bytes: &[u8]) -> io::Result<Staged> {
-    stage_as(target, bytes, TEMP_END, false)
+pub fn stage_unflushed(target: &Path, bytes: &[u8]) -> io::Result<StagedFile> {
+    stage_with_suffix(target, bytes, TEMP_END, false)
 }
 
 /// Writes beside `target` what `target` is up to byte `at`, and then `end`. The
@@ -91,16 +91,16 @@ pub fn stage_unflushed(target: &Path, bytes: &[u8]) -> io::Result<Staged> {
 /// # Errors
 ///
 /// When it cannot be read or written; nothing is left then.
-pub fn stage_spliced(target: &Path, at: u64, end: &[u8]) -> io::Result<Staged> {
-    let mut file = temporary(target, TEMP_END)?;
+pub fn stage_spliced(target: &Path, at: u64, end: &[u8]) -> io::Result<StagedFile> {
+    let mut file = create_named_temp(target, TEMP_END)?;
     fail::point("exchange.splice-begun");
     let mut old = File::open(target)?;
-    copy_start(&mut old, at, file.as_file_mut())?;
+    copy_prefix(&mut old, at, file.as_file_mut())?;
     file.write_all(end)?;
     file.as_file()
         .set_permissions(old.metadata()?.permissions())?;
     sync_file(file.as_file())?;
-    Ok(Staged {
+    Ok(StagedFile {
         temp: file.into_temp_path(),
         target: target.to_owned(),
     })
@@ -111,25 +111,25 @@ pub fn stage_spliced(target: &Path, at: u64, end: &[u8]) -> io::Result<Staged> {
 /// # Errors
 ///
 /// When it cannot be made.
-pub fn fresh(target: &Path) -> io::Result<tempfile::TempPath> {
-    Ok(temporary(target, TEMP_END)?.into_temp_path())
+pub fn create_temp_file(target: &Path) -> io::Result<tempfile::TempPath> {
+    Ok(create_named_temp(target, TEMP_END)?.into_temp_path())
 }
 
 /// Makes of `spare`, an older version of `target`, what `target` is up to byte `at`,
 /// and then `end`. The first `same` bytes of both are the same, so that only what
 /// follows them is read and written. The spare is used up; it takes the place of
-/// `temp`, which [`fresh`] made.
+/// `temp`, which [`create_temp_file`] made.
 ///
 /// # Errors
 ///
 /// When it cannot be read or written; the target is as it was.
-pub fn stage_on(
+pub fn stage_from_previous(
     (spare, same): (&Path, u64),
     temp: tempfile::TempPath,
     target: &Path,
     at: u64,
     end: &[u8],
-) -> io::Result<Staged> {
+) -> io::Result<StagedFile> {
     let mut old = File::open(target)?;
     let same = same.min(at);
     old.seek(io::SeekFrom::Start(same))?;
@@ -147,7 +147,7 @@ pub fn stage_on(
     file.set_len(same + rest.len() as u64)?;
     file.set_permissions(old.metadata()?.permissions())?;
     sync_file(&file)?;
-    Ok(Staged {
+    Ok(StagedFile {
         temp,
         target: target.to_owned(),
     })
@@ -155,7 +155,7 @@ pub fn stage_on(
 
 /// Copies the first `length` bytes to another file; on Linux the system does,
 /// without handing them to this process.
-fn copy_start(from: &mut File, length: u64, to: &mut File) -> io::Result<()> {
+fn copy_prefix(from: &mut File, length: u64, to: &mut File) -> io::Result<()> {
     // `io::copy` uses `copy_file_range` where there is one.
     let copied = io::copy(&mut (&*from).take(length), to)?;
     if copied == length {
@@ -184,15 +184,15 @@ pub struct Leftover {
     pub kept: bool,
 }
 
-/// What crashes in the middle of [`stage`] or [`Staged::exchange`] left beside `target`.
+/// What crashes in the middle of [`stage`] or [`StagedFile::exchange`] left beside `target`.
 ///
 /// # Errors
 ///
 /// When the folder cannot be read.
-pub fn leftovers(target: &Path) -> io::Result<Vec<Leftover>> {
+pub fn find_leftovers(target: &Path) -> io::Result<Vec<Leftover>> {
     let begin = format!(".{}.", file_name(target));
     let mut found = Vec::new();
-    for entry in fs::read_dir(folder_of(target))? {
+    for entry in fs::read_dir(parent_folder(target))? {
         let name = entry?.file_name().to_string_lossy().into_owned();
         let Some(rest) = name.strip_prefix(&begin) else {
             continue;
@@ -205,7 +205,7 @@ pub fn leftovers(target: &Path) -> io::Result<Vec<Leftover>> {
         });
         if is_own {
             found.push(Leftover {
-                path: folder_of(target).join(&name),
+                path: parent_folder(target).join(&name),
                 kept: rest.ends_with(KEEP_END),
                 name,
             });
@@ -214,7 +214,7 @@ pub fn leftovers(target: &Path) -> io::Result<Vec<Leftover>> {
     Ok(found)
 }
 
-fn folder_of(target: &Path) -> &Path {
+fn parent_folder(target: &Path) -> &Path {
     target
         .parent()
         .filter(|folder| !folder.as_os_str().is_empty())
@@ -225,16 +225,21 @@ fn file_name(target: &Path) -> std::borrow::Cow<'_, str> {
     target.file_name().unwrap_or_default().to_string_lossy()
 }
 
-fn temporary(target: &Path, end: &str) -> io::Result<tempfile::NamedTempFile> {
+fn create_named_temp(target: &Path, end: &str) -> io::Result<tempfile::NamedTempFile> {
     let mut builder = tempfile::Builder::new();
     let prefix = format!(".{}.", file_name(target));
     builder.prefix(&prefix).suffix(end).rand_bytes(RANDOM);
-    ordinary_mode(&mut builder);
-    builder.tempfile_in(folder_of(target))
+    set_default_mode(&mut builder);
+    builder.tempfile_in(parent_folder(target))
 }
 
-fn stage_as(target: &Path, bytes: &[u8], end: &str, flush: bool) -> io::Result<Staged> {
-    let mut file = temporary(target, end)?;
+fn stage_with_suffix(
+    target: &Path,
+    bytes: &[u8],
+    end: &str,
+    flush: bool,
+) -> io::Result<StagedFile> {
+    let mut file = create_named_temp(target, end)?;
     fail::point("exchange.temp-made");
     file.write_all(bytes)?;
     if let Ok(found) = fs::metadata(target) {
@@ -243,7 +248,7 @@ fn stage_as(target: &Path, bytes: &[u8], end: &str, flush: bool) -> io::Result<S
     if flush {
         sync_file(file.as_file())?;
     }
-    Ok(Staged {
+    Ok(StagedFile {
         temp: file.into_temp_path(),
         target: target.to_owned(),
     })
@@ -251,13 +256,13 @@ fn stage_as(target: &Path, bytes: &[u8], end: &str, flush: bool) -> io::Result<S
 
 /// A new file gets the mode of any other that this user makes.
 #[cfg(unix)]
-fn ordinary_mode(builder: &mut tempfile::Builder<'_, '_>) {
+fn set_default_mode(builder: &mut tempfile::Builder<'_, '_>) {
     use std::os::unix::fs::PermissionsExt as _;
     builder.permissions(fs::Permissions::from_mode(0o666));
 }
 
 #[cfg(not(unix))]
-fn ordinary_mode(_: &mut tempfile::Builder<'_, '_>) {}
+fn set_default_mode(_: &mut tempfile::Builder<'_, '_>) {}
 
 impl Leftover {
     /// Gives it a name under which it stays until somebody has read it, and
@@ -266,13 +271,13 @@ impl Leftover {
     /// # Errors
     ///
     /// When it cannot be renamed.
-    pub fn keep(&self) -> io::Result<String> {
-        keep(&self.path)
+    pub fn preserve_file(&self) -> io::Result<String> {
+        rename_as_preserved(&self.path)
     }
 }
 
 /// Gives a version of a file a name under which it stays; see [`Leftover::kept`].
-fn keep(path: &Path) -> io::Result<String> {
+fn rename_as_preserved(path: &Path) -> io::Result<String> {
     let name = file_name(path);
     if name.ends_with(KEEP_END) {
         return Ok(name.into_owned());
@@ -283,29 +288,29 @@ fn keep(path: &Path) -> io::Result<String> {
     Ok(kept)
 }
 
-impl Staged {
+impl StagedFile {
     /// What the system says of the new version.
-    pub(crate) fn look(&self) -> Option<Look> {
-        Look::at(&self.temp)
+    pub(crate) fn stat_fingerprint(&self) -> Option<StatFingerprint> {
+        StatFingerprint::of_path(&self.temp)
     }
 
     /// The name that the new version has for now, and the old one after the exchange.
     #[must_use]
-    pub fn name(&self) -> String {
+    pub fn temp_name(&self) -> String {
         file_name(&self.temp).into_owned()
     }
 
     /// Puts the new version into its place, and gives back what was there.
     ///
     /// The file that came out is in nobody's way: it is gone unless
-    /// [`Displaced::put_back`] is called.
+    /// [`DisplacedVersion::restore_to_target`] is called.
     ///
     /// # Errors
     ///
     /// When the place cannot be written; the file is as it was.
-    pub fn exchange(self) -> io::Result<Displaced> {
-        match swap(&self.temp, &self.target) {
-            Ok(()) => Ok(Displaced {
+    pub fn exchange(self) -> io::Result<DisplacedVersion> {
+        match exchange_paths(&self.temp, &self.target) {
+            Ok(()) => Ok(DisplacedVersion {
                 old: Some(self.temp),
                 target: self.target,
             }),
@@ -313,18 +318,18 @@ impl Staged {
                 self.temp
                     .persist_noclobber(&self.target)
                     .map_err(|failed| failed.error)?;
-                Ok(Displaced {
+                Ok(DisplacedVersion {
                     old: None,
                     target: self.target,
                 })
             }
-            Err(error) if is_unsupported(&error) => {
+            Err(error) if is_exchange_unsupported(&error) => {
                 let old = fs::read(&self.target)?;
-                let keep = stage_as(&self.target, &old, KEEP_END, true)?;
+                let keep = stage_with_suffix(&self.target, &old, KEEP_END, true)?;
                 self.temp
                     .persist(&self.target)
                     .map_err(|failed| failed.error)?;
-                Ok(Displaced {
+                Ok(DisplacedVersion {
                     old: Some(keep.temp),
                     target: self.target,
                 })
@@ -336,12 +341,12 @@ impl Staged {
 
 /// A copy of a version that came out of an exchange and went back.
 #[derive(Debug)]
-pub struct Copied {
+pub struct DisplacedCopy {
     bytes: Vec<u8>,
     path: PathBuf,
 }
 
-impl Copied {
+impl DisplacedCopy {
     /// What it holds.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
@@ -357,16 +362,16 @@ impl Copied {
 
 /// The version of a file that a new one took the place of.
 #[derive(Debug)]
-pub struct Displaced {
+pub struct DisplacedVersion {
     old: Option<tempfile::TempPath>,
     target: PathBuf,
 }
 
-impl Displaced {
+impl DisplacedVersion {
     /// The displaced version of `target` that an exchange left under the name
     /// `path` when its process died.
     #[must_use]
-    pub fn left_at(path: PathBuf, target: &Path) -> Self {
+    pub fn from_leftover(path: PathBuf, target: &Path) -> Self {
         Self {
             old: tempfile::TempPath::try_from_path(path).ok(),
             target: target.to_owned(),
@@ -375,7 +380,7 @@ impl Displaced {
 
     /// Where it is for now; none when there was no file.
     #[must_use]
-    pub fn path(&self) -> Option<&Path> {
+    pub fn temp_path(&self) -> Option<&Path> {
         self.old.as_deref()
     }
 
@@ -389,15 +394,17 @@ impl Displaced {
     }
 
     /// A copy of it that stays beside its place, also when this process dies,
-    /// until [`Copied::remove`] says that it is of no use any more; none when there
+    /// until [`DisplacedCopy::remove`] says that it is of no use any more; none when there
     /// was no file.
     ///
     /// # Errors
     ///
     /// When it cannot be read, or the copy cannot be written.
-    pub fn copy(&self) -> io::Result<Option<Copied>> {
+    pub fn copy_beside(&self) -> io::Result<Option<DisplacedCopy>> {
         let bytes = self.read()?;
-        bytes.map(|bytes| copied(&self.target, bytes)).transpose()
+        bytes
+            .map(|bytes| write_displaced_copy(&self.target, bytes))
+            .transpose()
     }
 
     /// Keeps it under another name.
@@ -405,13 +412,13 @@ impl Displaced {
     /// # Errors
     ///
     /// When there was no file, or it cannot be moved there; it is gone then.
-    pub fn keep_as(mut self, path: &Path) -> io::Result<()> {
+    pub fn persist_at(mut self, path: &Path) -> io::Result<()> {
         let old = self.old.take().ok_or(io::ErrorKind::NotFound)?;
         old.persist(path).map_err(|failed| failed.error)
     }
 
     /// Leaves it where it is for now.
-    pub fn keep(self) {
+    pub fn leave_on_disk(self) {
         if let Some(old) = self.old {
             // On an error it is only not taken away by this process.
             old.keep().ok();
@@ -427,14 +434,17 @@ impl Displaced {
     /// # Errors
     ///
     /// When the place cannot be written; nothing is taken away then.
-    pub fn put_back(mut self, is_own: impl Fn(&Path) -> bool) -> io::Result<Option<Later>> {
+    pub fn restore_to_target(
+        mut self,
+        is_own: impl Fn(&Path) -> bool,
+    ) -> io::Result<Option<LaterSave>> {
         let Some(old) = self.old.take() else {
             return Ok(None);
         };
         // Whatever fails from here on, it is not lost.
         let old = old.keep().map_err(|failed| failed.error)?;
-        match swap(&old, &self.target) {
-            Err(error) if is_unsupported(&error) => {
+        match exchange_paths(&old, &self.target) {
+            Err(error) if is_exchange_unsupported(&error) => {
                 fs::rename(&old, &self.target)?;
                 return Ok(None);
             }
@@ -451,49 +461,49 @@ impl Displaced {
             return Ok(None);
         }
         // Whoever read the file in this moment does not know of the later version.
-        let copy = copied(&self.target, fs::read(&old)?)?;
-        match swap(&old, &self.target) {
+        let copy = write_displaced_copy(&self.target, fs::read(&old)?)?;
+        match exchange_paths(&old, &self.target) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             other => other?,
         }
-        let beside = keep(&old)?;
-        Ok(Some(Later { beside, copy }))
+        let beside = rename_as_preserved(&old)?;
+        Ok(Some(LaterSave { beside, copy }))
     }
 }
 
 /// Somebody had saved the file once more when a version was to go back.
 #[derive(Debug)]
-pub struct Later {
+pub struct LaterSave {
     /// The name of the version that was to go back.
     pub beside: String,
     /// The later one, which is in the place.
-    pub copy: Copied,
+    pub copy: DisplacedCopy,
 }
 
-fn copied(target: &Path, bytes: Vec<u8>) -> io::Result<Copied> {
-    let copy = stage_as(target, &bytes, KEEP_END, true)?;
+fn write_displaced_copy(target: &Path, bytes: Vec<u8>) -> io::Result<DisplacedCopy> {
+    let copy = stage_with_suffix(target, &bytes, KEEP_END, true)?;
     let path = copy.temp.keep().map_err(|failed| failed.error)?;
-    Ok(Copied { bytes, path })
+    Ok(DisplacedCopy { bytes, path })
 }
 
 #[cfg(target_os = "linux")]
-fn swap(a: &Path, b: &Path) -> io::Result<()> {
+fn exchange_paths(a: &Path, b: &Path) -> io::Result<()> {
     use rustix::fs::{CWD, RenameFlags, renameat_with};
     Ok(renameat_with(CWD, a, CWD, b, RenameFlags::EXCHANGE)?)
 }
 
 #[cfg(target_os = "macos")]
-fn swap(a: &Path, b: &Path) -> io::Result<()> {
+fn exchange_paths(a: &Path, b: &Path) -> io::Result<()> {
     use rustix::fs::{CWD, RenameFlags, renameat_with};
     Ok(renameat_with(CWD, a, CWD, b, RenameFlags::EXCHANGE)?)
 }
 
 #[cfg(not(any(target_os = "linux", target_os = "macos")))]
-fn swap(_: &Path, _: &Path) -> io::Result<()> {
+fn exchange_paths(_: &Path, _: &Path) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-fn is_unsupported(error: &io::Error) -> bool {
+fn is_exchange_unsupported(error: &io::Error) -> bool {
     // Some file systems know rename but not exchange: EINVAL, ENOSYS, ENOTSUP.
     matches!(
         error.kind(),
@@ -541,16 +551,16 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let target = folder.path().join("PROGRESS.yaml");
         let first = stage(&target, b"one")
-            .and_then(Staged::exchange)
+            .and_then(StagedFile::exchange)
             .expect("written");
         assert_eq!(first.read().expect("read"), None);
         drop(first);
         let second = stage(&target, b"two")
-            .and_then(Staged::exchange)
+            .and_then(StagedFile::exchange)
             .expect("written");
         assert_eq!(second.read().expect("read").as_deref(), Some(&b"one"[..]));
         let later = second
-            .put_back(|path| fs::read(path).is_ok_and(|bytes| bytes == b"two"))
+            .restore_to_target(|path| fs::read(path).is_ok_and(|bytes| bytes == b"two"))
             .expect("put back");
         assert!(later.is_none(), "{later:?}");
         assert_eq!(fs::read(&target).expect("read"), b"one");
@@ -566,19 +576,19 @@ mod tests {
         let target = folder.path().join("progress.json");
         fs::write(&target, "theirs").expect("written");
         let displaced = stage(&target, b"ours")
-            .and_then(Staged::exchange)
+            .and_then(StagedFile::exchange)
             .expect("written");
         let later = folder.path().join("progress.json.tmp");
         fs::write(&later, "theirs, later").expect("written");
         fs::rename(&later, &target).expect("renamed");
         let later_one = displaced
-            .put_back(|path| fs::read(path).is_ok_and(|bytes| bytes == b"ours"))
+            .restore_to_target(|path| fs::read(path).is_ok_and(|bytes| bytes == b"ours"))
             .expect("put back")
             .expect("the version before is kept");
         assert_eq!(fs::read(&target).expect("read"), b"theirs, later");
         assert_eq!(later_one.copy.bytes(), b"theirs, later");
         later_one.copy.remove();
-        let left = leftovers(&target).expect("listed");
+        let left = find_leftovers(&target).expect("listed");
         assert_eq!((left.len(), left[0].kept), (1, true), "{left:?}");
         assert_eq!(left[0].name, later_one.beside);
         assert_eq!(fs::read(&left[0].path).expect("read"), b"theirs");
@@ -594,7 +604,7 @@ mod tests {
         fs::set_permissions(&target, fs::Permissions::from_mode(0o640)).expect("set");
         drop(
             stage(&target, b"y")
-                .and_then(Staged::exchange)
+                .and_then(StagedFile::exchange)
                 .expect("written"),
         );
         assert_eq!(

@@ -10,7 +10,7 @@ use crate::notice::Notice;
 
 /// What happened to a file that somebody should know, in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum News {
+pub enum FileNotice {
     /// Something of it was taken in, or done to it.
     Told(String),
     /// A person is asked about it from now on.
@@ -21,17 +21,17 @@ pub enum News {
     Behind(String),
 }
 
-impl fmt::Display for News {
+impl fmt::Display for FileNotice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (Self::Told(text) | Self::Asked(text) | Self::Left(text) | Self::Behind(text)) = self;
         f.write_str(text)
     }
 }
 
-impl News {
+impl FileNotice {
     /// So many things of a file of the project were taken in; none where there
     /// were none.
-    pub(super) fn taken(file: &str, count: usize) -> Option<Self> {
+    pub(super) fn things_imported(file: &str, count: usize) -> Option<Self> {
         Some(Self::Told(match count {
             0 => return None,
             1 => format!("took 1 thing in from {file}"),
@@ -40,7 +40,7 @@ impl News {
     }
 
     /// What a file lacks is shown again; none where it lacks nothing.
-    pub(super) fn shown_again(file: &str, names: &[String]) -> Option<Self> {
+    pub(super) fn things_restored(file: &str, names: &[String]) -> Option<Self> {
         let first = names.first()?;
         let more = names.len() - 1;
         Some(Self::Told(match more {
@@ -53,7 +53,7 @@ impl News {
 
     /// A version that somebody else saved while piton did, and that cannot be taken in,
     /// is kept.
-    pub(super) fn kept(file: &str, copy: &Path) -> Self {
+    pub(super) fn conflicting_copy_stored(file: &str, copy: &Path) -> Self {
         let name = copy.file_name().unwrap_or_default().to_string_lossy();
         Self::Left(format!(
             "another program saved {file} in the moment in which piton did, and that version cannot be read: it is kept beside it as {name}"
@@ -62,7 +62,7 @@ impl News {
 
     /// Other words of known things are not taken from a file that has too few of
     /// them; none where there are none.
-    pub(super) fn not_taken(file: &str, names: &[String]) -> Option<Self> {
+    pub(super) fn rewordings_ignored(file: &str, names: &[String]) -> Option<Self> {
         let (first, more) = (names.first()?, names.len() - 1);
         let what = match more {
             0 => format!("`{first}`"),
@@ -74,19 +74,19 @@ impl News {
     }
 
     /// A person is asked about a file from now on.
-    pub(super) fn asked(file: &str) -> Self {
+    pub(super) fn question_opened(file: &str) -> Self {
         Self::Asked(format!(
             "{file} cannot be taken in whole: what is asked about stays as it is; see `piton inbox`"
         ))
     }
 
     /// A file could not be brought up to date.
-    pub(crate) fn behind(file: impl fmt::Display, why: impl fmt::Display) -> Self {
+    pub(crate) fn sync_failed(file: impl fmt::Display, why: impl fmt::Display) -> Self {
         Self::Behind(format!("{file} is not kept up to date: {why}"))
     }
 
     /// Tells all of it.
-    pub(crate) fn tell(news: &[Self], tell: &mut dyn FnMut(Notice<'_>)) {
+    pub(crate) fn emit_all(news: &[Self], tell: &mut dyn FnMut(Notice<'_>)) {
         for one in news {
             let text = one.to_string();
             tell(match one.is_warning() {
@@ -104,12 +104,12 @@ impl News {
 }
 
 /// That a person was asked about a file, and has not answered.
-pub(crate) fn still_asked(file: &str) -> String {
+pub(crate) fn describe_open_question(file: &str) -> String {
     format!("1 question about {file} waits, and what it is about stays as it is; see `piton inbox`")
 }
 
 /// Problems that are errors, one a line.
-pub(super) fn in_lines(problems: &[Problem]) -> String {
+pub(super) fn render_errors(problems: &[Problem]) -> String {
     const SHOWN: usize = 10;
     let errors: Vec<&Problem> = problems
         .iter()
@@ -124,7 +124,7 @@ pub(super) fn in_lines(problems: &[Problem]) -> String {
 }
 
 /// That a file is no UTF-8 text, and where.
-pub(crate) fn not_utf8(path: &str, bytes: &[u8]) -> Problem {
+pub(crate) fn not_utf8_problem(path: &str, bytes: &[u8]) -> Problem {
     let valid = std::str::from_utf8(bytes).map_or_else(|error| error.valid_up_to(), str::len);
     let before = &bytes[..valid];
     let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
@@ -139,18 +139,19 @@ pub(crate) fn not_utf8(path: &str, bytes: &[u8]) -> Problem {
         line: u32::try_from(line).unwrap_or(u32::MAX),
         column: u32::try_from(column).unwrap_or(u32::MAX),
     };
-    Problem::error("NOT_UTF8", path, "", span).saying("this is no UTF-8 text", "save it as UTF-8")
+    Problem::error("NOT_UTF8", path, "", span)
+        .with_message("this is no UTF-8 text", "save it as UTF-8")
 }
 
 /// That a file is another program's.
-pub(crate) fn foreign(path: &str, what: &str) -> Problem {
+pub(crate) fn foreign_file_problem(path: &str, what: &str) -> Problem {
     let span = Span {
         start: 0,
         end: 0,
         line: 1,
         column: 1,
     };
-    Problem::error("FOREIGN", path, "", span).saying(
+    Problem::error("FOREIGN", path, "", span).with_message(
         format!("this is {what}"),
         "move one of the two programs' files elsewhere",
     )

@@ -15,29 +15,34 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use piton_core::checkout::Checkout;
-use piton_core::command::Word;
+use piton_core::command::EditAuthor;
 use piton_core::{
     AttemptId, Command, DecisionKind, DecisionRow, ItemRow, ItemState, Key, Need, Node, RunId,
     RunRow, RunState, StreamId, Tables, Verb,
 };
-use piton_formats::merge::{Versions, merge_preferring_ours};
-use piton_formats::plan_file::{PlanFile, Shown};
+use piton_formats::merge::{MergeVersions, merge_preferring_ours};
+use piton_formats::plan_file::{PlanFile, ShownRun};
 use piton_formats::plan_format::PlanPlace;
 use piton_formats::registry::plan_format;
 use piton_store::Store as _;
 
-use self::look::PlanLook;
-use self::pace::Pace;
-pub(crate) use self::words::{claimed as claimed_in_words, done_by_old_checks};
-use super::branches::{self, Origin};
-use super::exchange::{Copied, stage};
-use super::news::News;
-pub use super::sync::Looked;
-use super::sync::{self, Fault, Standing, decide as decide_about};
-use super::synced_file::{Flush, Look, Present, Put, SyncedFile, is_last_version, last_version};
+use self::look::PlanFileImport;
+use self::pace::WritePace;
+pub(crate) use self::words::{
+    describe_claimed_item as claimed_in_words, describe_done_by_old_checks,
+};
+use super::branches::{self, BranchOrigin};
+use super::exchange::{DisplacedCopy, stage};
+use super::news::FileNotice;
+pub use super::sync::ImportOutcome;
+use super::sync::{self, FileWritability, SyncFault, apply_decision as decide_about};
+use super::synced_file::{
+    FlushScope, PresentFile, StatFingerprint, SyncedFile, WriteOutcome, is_last_version,
+    read_last_version,
+};
 use crate::failure::Failure;
 use crate::git;
-use crate::history::{self, Keeps};
+use crate::history::{self, HistoryCaching};
 use crate::project::Project;
 use crate::session::Session;
 
@@ -53,7 +58,7 @@ pub struct PlanSync {
     file: SyncedFile,
     plan: PlanFile,
     bytes: usize,
-    pace: Pace,
+    pace: WritePace,
     behind: bool,
     /// The text that piton wrote last without looking at what was there.
     plain: Option<String>,
@@ -62,7 +67,7 @@ pub struct PlanSync {
     told: bool,
     /// What the system said of the version that a person is asked about: it is
     /// not read again as long as neither it nor the run has changed.
-    waits: Option<Look>,
+    waits: Option<StatFingerprint>,
     /// The last attempt, while what it wrote is at work: a check of its run, or
     /// the hook of a commit.
     pub(crate) at_work: Option<AttemptId>,
@@ -83,7 +88,7 @@ pub struct PlanSync {
 }
 
 /// The copy of the file of a plan in the lane of a unit, after an attempt there.
-pub(crate) struct LaneCopy<'c> {
+pub(crate) struct LanePlanCopy<'c> {
     /// The unit, and the token with which it took the lane.
     pub(crate) taken: (&'c Node, u64),
     /// The attempt that may have changed it.
@@ -95,11 +100,11 @@ pub(crate) struct LaneCopy<'c> {
 }
 
 /// What piton wrote of the file of a run: where that is kept.
-fn key(run: RunId) -> String {
+fn stamp_key(run: RunId) -> String {
     run.to_string()
 }
 
-fn unwritable(error: &io::Error) -> Failure {
+fn unwritable_failure(error: &io::Error) -> Failure {
     Failure::new("file.unwritable", error.to_string())
 }
 
@@ -108,9 +113,9 @@ fn unwritable(error: &io::Error) -> Failure {
 /// # Errors
 ///
 /// When the stamp cannot be kept.
-pub fn adopt(home: &Path, run: RunId, target: &Path, present: &[u8]) -> io::Result<()> {
-    let mut file = SyncedFile::open(home, &key(run), target, Flush::Stamp)?;
-    file.locked(|file| file.accept(present))
+pub fn adopt_plan_file(home: &Path, run: RunId, target: &Path, present: &[u8]) -> io::Result<()> {
+    let mut file = SyncedFile::open(home, &stamp_key(run), target, FlushScope::Stamp)?;
+    file.with_lock(|file| file.accept_version(present))
 }
 
 impl PlanSync {
@@ -120,10 +125,12 @@ impl PlanSync {
     ///
     /// When the stamp cannot be kept.
     pub fn open(session: &Session<'_>, row: &RunRow, tables: &Tables) -> io::Result<Option<Self>> {
-        let (Some(plan), Some(path)) = (PlanFile::of(tables, row.id), PlanFile::path(row)) else {
+        let (Some(plan), Some(path)) =
+            (PlanFile::of_run(tables, row.id), PlanFile::path_of_run(row))
+        else {
             return Ok(None);
         };
-        let target = session.project.absolute(&path);
+        let target = session.project.absolute_path(&path);
         let home = &session.project.home;
         // It will be in lanes as soon as somebody works on it.
         let begins_in_lanes = row.policy.has_several_repositories() && row.lanes.is_none();
@@ -133,13 +140,13 @@ impl PlanSync {
         Ok(Some(Self {
             run: row.id,
             path,
-            file: SyncedFile::open(home, &key(row.id), &target, Flush::Stamp)?,
+            file: SyncedFile::open(home, &stamp_key(row.id), &target, FlushScope::Stamp)?,
             plan,
             bytes: 0,
-            pace: Pace::default(),
+            pace: WritePace::default(),
             behind: true,
             plain: None,
-            project: session.project.of_run(row),
+            project: session.project.with_run_worktree(row),
             told: false,
             waits: None,
             at_work: None,
@@ -153,21 +160,21 @@ impl PlanSync {
     }
 
     /// Tells the plan what was done elsewhere, and which marks came along.
-    fn set_elsewhere(&mut self, elsewhere: Vec<Node>) {
-        let base = self.file.base().filter(|_| !elsewhere.is_empty());
-        self.plan.set_elsewhere(elsewhere);
+    fn set_done_elsewhere(&mut self, elsewhere: Vec<Node>) {
+        let base = self.file.read_base().filter(|_| !elsewhere.is_empty());
+        self.plan.set_done_elsewhere(elsewhere);
         if let Some(base) = base {
-            let file = self.project.in_work_tree(&self.path);
+            let file = self.project.path_in_work_tree(&self.path);
             let work_tree = &self.project.work_tree;
             let committed = || git::committed_text(work_tree, &file?);
-            self.plan.set_carried(&base, committed);
+            self.plan.set_carried_marks(&base, committed);
         }
     }
 
     /// The items that were done in work that this branch does not have, where
     /// each branch has its own file.
-    fn elsewhere(&self, tables: &Tables) -> Vec<Node> {
-        let Some(here) = git::checked_out(&self.project.work_tree) else {
+    fn items_done_off_branch(&self, tables: &Tables) -> Vec<Node> {
+        let Some(here) = git::read_checkout(&self.project.work_tree) else {
             return Vec::new();
         };
         let gone = &self.file.stamp().gone;
@@ -175,8 +182,12 @@ impl PlanSync {
             let since = gone.get(row.node.as_str()).copied();
             row.commits.is_empty() && since.is_some() && row.completed_at == since
         };
-        let mut nodes =
-            history::done_elsewhere(&self.project, &here, (tables, self.run), Keeps::Yes);
+        let mut nodes = history::items_done_elsewhere(
+            &self.project,
+            &here,
+            (tables, self.run),
+            HistoryCaching::Yes,
+        );
         let gone = tables.items(self.run).filter(is_gone);
         nodes.extend(gone.map(|row| row.node.clone()));
         let matters = !nodes.is_empty() && self.project.is_tracked(&self.path);
@@ -186,9 +197,9 @@ impl PlanSync {
     /// The items that are done and have no mark in the file unless it has one: those
     /// that were done elsewhere; and where somebody only looks at a commit, with no
     /// branch, what was done on one. A change would stand in their way back.
-    fn not_to_tick(&self, tables: &Tables) -> Vec<Node> {
-        let mut nodes = self.elsewhere(tables);
-        let here = git::checked_out(&self.project.work_tree);
+    fn items_without_mark(&self, tables: &Tables) -> Vec<Node> {
+        let mut nodes = self.items_done_off_branch(tables);
+        let here = git::read_checkout(&self.project.work_tree);
         if here.is_some_and(|here| here.branch.is_none()) && self.project.is_tracked(&self.path) {
             let on_branch = |row: &&ItemRow| {
                 let on = row.done_on.as_ref().and_then(|on| on.branch.as_ref());
@@ -202,45 +213,45 @@ impl PlanSync {
 
     /// Whether the file says nothing beyond its committed version but what piton
     /// wrote into it.
-    pub(crate) fn is_own_change(
+    pub(crate) fn has_only_own_changes(
         &mut self,
         committed: &str,
         tables: &Tables,
         now: Timestamp,
     ) -> bool {
         if !matches!(self.plan.format().place, PlanPlace::File) {
-            return self.file.is_own_since(committed);
+            return self.file.has_only_own_changes_since(committed);
         }
-        self.set_elsewhere(self.not_to_tick(tables));
-        let Ok(present) = fs::read_to_string(self.file.target()) else {
+        self.set_done_elsewhere(self.items_without_mark(tables));
+        let Ok(present) = fs::read_to_string(self.file.target_path()) else {
             return false;
         };
         let written_at = (self.plan.format().time_of_text)(&present).unwrap_or(now);
-        let shown = self.plan.show(Some(committed), tables, written_at);
+        let shown = self.plan.render(Some(committed), tables, written_at);
         shown.is_ok_and(|shown| shown == Some(present))
     }
 
     /// The items that were done in work that what is checked out does not have, by
     /// git and by the file.
-    pub(crate) fn done_elsewhere(&mut self, here: &Checkout, tables: &Tables) -> Vec<Node> {
+    pub(crate) fn items_done_elsewhere(&mut self, here: &Checkout, tables: &Tables) -> Vec<Node> {
         if !self.project.is_tracked(&self.path) {
-            return history::committed_elsewhere(
+            return history::items_committed_elsewhere(
                 &self.project,
                 here,
                 (tables, self.run),
-                Keeps::Yes,
+                HistoryCaching::Yes,
             );
         }
-        let elsewhere = self.elsewhere(tables);
-        let text = fs::read_to_string(self.file.target()).ok();
-        self.set_elsewhere(elsewhere);
+        let elsewhere = self.items_done_off_branch(tables);
+        let text = fs::read_to_string(self.file.target_path()).ok();
+        self.set_done_elsewhere(elsewhere);
         self.plan.done_elsewhere(tables, &[text.as_deref()])
     }
 
     /// The file.
     #[must_use]
-    pub fn target(&self) -> &Path {
-        self.file.target()
+    pub fn target_path(&self) -> &Path {
+        self.file.target_path()
     }
 
     /// The file, relative to the project.
@@ -270,29 +281,31 @@ impl PlanSync {
     /// # Errors
     ///
     /// When the folder cannot be read, or something in it cannot be removed.
-    pub fn tidy(&mut self) -> io::Result<()> {
-        self.file.locked(|file| {
-            file.put_back_left()?;
-            file.take_displaced().into_iter().for_each(Copied::remove);
+    pub fn remove_leftovers(&mut self) -> io::Result<()> {
+        self.file.with_lock(|file| {
+            file.restore_interrupted()?;
+            file.drain_displaced()
+                .into_iter()
+                .for_each(DisplacedCopy::remove);
             // A version that nobody put back is somebody's: it stays.
-            file.tidy(|_| Ok::<_, io::Error>(false))
+            file.remove_leftovers(|_| Ok::<_, io::Error>(false))
         })
     }
 
     /// Notes that the run has changed.
-    pub fn mark(&mut self) {
+    pub fn mark_behind(&mut self) {
         self.behind = true;
         self.waits = None;
     }
 
     /// Whether it was not written because an agent may need it as it is committed.
-    pub(crate) fn is_in_the_way(&self) -> bool {
+    pub(crate) fn is_blocking_checkout(&self) -> bool {
         self.in_the_way
     }
 
     /// Tells that what was begun at a time is over, so that large files follow slower.
-    pub fn end_write(&mut self, began: Timestamp, now: Timestamp) {
-        self.pace.end(began, now);
+    pub fn record_write_end(&mut self, began: Timestamp, now: Timestamp) {
+        self.pace.record_end(began, now);
     }
 
     /// Takes in what somebody else wrote into the file, if anybody did.
@@ -301,42 +314,48 @@ impl PlanSync {
     /// # Errors
     ///
     /// When the store fails. What cannot be read or taken in is asked about.
-    pub fn look(
+    pub fn import_changes(
         &mut self,
         session: &Session<'_>,
         tables: &Tables,
         token: Option<u64>,
-    ) -> Result<Looked, Failure> {
-        if self.file.has_left() {
-            self.tidy().map_err(|error| unwritable(&error))?;
+    ) -> Result<ImportOutcome, Failure> {
+        if self.file.has_interrupted_exchange() {
+            self.remove_leftovers()
+                .map_err(|error| unwritable_failure(&error))?;
         }
-        let there = Look::at(self.file.target());
+        let there = StatFingerprint::of_path(self.file.target_path());
         let waits = there.is_some() && there == self.waits;
         // What is asked about a file that is piton's is to be settled.
-        let is_settled = !self.is_asked(tables) && !self.file.is_held();
+        let is_settled = !self.has_open_question(tables) && !self.file.has_held_conflict();
         let is_quiet = !self.file.may_be_foreign() && is_settled;
         if waits || is_quiet {
-            return Ok(Looked::default());
+            return Ok(ImportOutcome::default());
         }
         let at_work = self.at_work;
-        let (file, mut look) = self.looking(session, tables, token);
-        let looked = file.locked::<_, Fault>(|file| {
+        let (file, mut look) = self.begin_import(session, tables, token);
+        let looked = file.with_lock::<_, SyncFault>(|file| {
             // Before the file is read: what stands in it then may be an agent's.
-            look.word = look.who(at_work)?;
-            let looked = sync::look(&mut look, file)?;
-            if look.is_other_branch && looked.standing == Standing::Level {
-                look.note_gone(file)?;
+            look.word = look.find_edit_author(at_work)?;
+            let looked = sync::import_changes(&mut look, file)?;
+            if look.is_other_branch && looked.standing == FileWritability::Level {
+                look.record_uncommitted_done(file)?;
             }
             // What came out went back into its place, and is looked at there.
-            file.take_displaced().into_iter().for_each(Copied::remove);
+            file.drain_displaced()
+                .into_iter()
+                .for_each(DisplacedCopy::remove);
             Ok(looked)
         });
-        let looked = looked.map_err(|fault| fault.of_file(&self.path))?;
+        let looked = looked.map_err(|fault| fault.into_file_failure(&self.path))?;
         if looked.taken || !looked.news.is_empty() {
             self.behind = true;
             self.plain = None;
         }
-        let waits = matches!(looked.standing, Standing::Asked | Standing::Held);
+        let waits = matches!(
+            looked.standing,
+            FileWritability::Asked | FileWritability::Held
+        );
         self.waits = there.filter(|_| waits);
         Ok(looked)
     }
@@ -347,25 +366,25 @@ impl PlanSync {
     /// # Errors
     ///
     /// When the store fails. What cannot be read or does not fit counts for nothing.
-    pub(crate) fn take_from_lane(
+    pub(crate) fn import_from_lane(
         &mut self,
         session: &Session<'_>,
         token: u64,
-        copy: &LaneCopy<'_>,
-    ) -> Result<Looked, Failure> {
+        copy: &LanePlanCopy<'_>,
+    ) -> Result<ImportOutcome, Failure> {
         // What was found in the file itself a moment ago is among them.
-        let mut tables = rows_of_plan(session, self.run, &[])?;
-        leave_out_doubts(&mut tables, self.run);
+        let mut tables = load_plan_rows(session, self.run, &[])?;
+        remove_open_agent_edits(&mut tables, self.run);
         let done = tables.items(self.run);
         let done = done.filter(|row| row.state == ItemState::Done);
         self.plan
-            .set_elsewhere(done.map(|row| row.node.clone()).collect());
-        let word = Word::MaybeAgent {
+            .set_done_elsewhere(done.map(|row| row.node.clone()).collect());
+        let word = EditAuthor::MaybeAgent {
             attempt: copy.attempt,
             criteria: self.plan.format().is_one_file(),
             in_lane: true,
         };
-        let mut look = PlanLook {
+        let mut look = PlanFileImport {
             session,
             tables: &tables,
             run: self.run,
@@ -379,29 +398,29 @@ impl PlanSync {
             here: None,
             shows_doubts: true,
         };
-        let taken = look.take_copy(copy);
-        taken.map_err(|fault| fault.of_file(&self.path))
+        let taken = look.import_lane_copy(copy);
+        taken.map_err(|fault| fault.into_file_failure(&self.path))
     }
 
     /// The file, and the look at what somebody else wrote into it.
-    fn looking<'a, 's>(
+    fn begin_import<'a, 's>(
         &'a mut self,
         session: &'a Session<'s>,
         tables: &'a Tables,
         token: Option<u64>,
-    ) -> (&'a mut SyncedFile, PlanLook<'a, 's>) {
-        let here = git::checked_out(&self.project.work_tree);
-        let origin = branches::origin_of(&self.project, &self.path, &self.file);
-        let is_other_branch = origin != Origin::Same;
-        self.set_elsewhere(self.not_to_tick(tables));
-        let look = PlanLook {
+    ) -> (&'a mut SyncedFile, PlanFileImport<'a, 's>) {
+        let here = git::read_checkout(&self.project.work_tree);
+        let origin = branches::find_branch_origin(&self.project, &self.path, &self.file);
+        let is_other_branch = origin != BranchOrigin::Same;
+        self.set_done_elsewhere(self.items_without_mark(tables));
+        let look = PlanFileImport {
             session,
             tables,
             run: self.run,
             path: &self.path,
             plan: &mut self.plan,
             token,
-            word: Word::File,
+            word: EditAuthor::File,
             is_other_branch,
             position: 0,
             heeds_git: self.waits_for_git,
@@ -413,48 +432,61 @@ impl PlanSync {
 
     /// Writes the file if it is behind and its time has come. `tables` know
     /// the events of the run up to `position`.
-    pub fn follow(&mut self, tables: &Tables, position: u64, now: Timestamp) -> Option<News> {
+    pub fn write_if_due(
+        &mut self,
+        tables: &Tables,
+        position: u64,
+        now: Timestamp,
+    ) -> Option<FileNotice> {
         if !self.behind || !self.pace.is_due(self.bytes, now) {
             return None;
         }
-        self.write(tables, position, now)
+        self.write_now(tables, position, now)
     }
 
     /// Writes the file now, whatever its size: at a stop, or as a heartbeat.
     /// What somebody else wrote in the meantime stays, to be looked at first.
-    pub fn write(&mut self, tables: &Tables, position: u64, now: Timestamp) -> Option<News> {
-        if self.is_asked(tables) && !self.file.is_held() {
+    pub fn write_now(
+        &mut self,
+        tables: &Tables,
+        position: u64,
+        now: Timestamp,
+    ) -> Option<FileNotice> {
+        if self.has_open_question(tables) && !self.file.has_held_conflict() {
             return None;
         }
         if self.waits_for_landing {
             self.behind = false;
-            return self.tell_of_list(tables);
+            return self.update_list_beside(tables);
         }
-        let trouble = match self.put(tables, position, now) {
+        let trouble = match self.write_unless_newer(tables, position, now) {
             Ok(put) => {
-                self.behind = put == Put::Overtaken;
+                self.behind = put == WriteOutcome::Overtaken;
                 self.told = false;
                 None
             }
-            Err(error) => Some(News::behind(self.file.target().display(), error)),
+            Err(error) => Some(FileNotice::sync_failed(
+                self.file.target_path().display(),
+                error,
+            )),
         };
-        self.pace.begin(now);
+        self.pace.record_begin(now);
         // Why may be said in other words each time: with the name of a
         // temporary file.
         let trouble = trouble.filter(|_| !std::mem::replace(&mut self.told, true));
-        let of_list = self.tell_of_list(tables);
+        let of_list = self.update_list_beside(tables);
         trouble.or(of_list)
     }
 
     /// Adds to the list beside the file; why that cannot be done, once.
-    fn tell_of_list(&mut self, tables: &Tables) -> Option<News> {
-        let of_list = self.add_to_list(tables).err();
+    fn update_list_beside(&mut self, tables: &Tables) -> Option<FileNotice> {
+        let of_list = self.append_to_list(tables).err();
         of_list.filter(|_| !std::mem::replace(&mut self.told_of_list, true))
     }
 
     /// Adds to the list beside the file what it lacks. It is written when no
     /// agent is at work: then nobody changes the branch.
-    fn add_to_list(&mut self, tables: &Tables) -> Result<(), News> {
+    fn append_to_list(&mut self, tables: &Tables) -> Result<(), FileNotice> {
         let format = tables.run(self.run).and_then(|row| plan_format(&row.face));
         let Some(list) = format.and_then(|format| format.list_beside) else {
             return Ok(());
@@ -463,14 +495,14 @@ impl PlanSync {
         if self.gives_way || count <= self.listed {
             return Ok(());
         }
-        let target = self.file.target().with_file_name(list.name);
+        let target = self.file.target_path().with_file_name(list.name);
         let run = self.run;
-        let path = self.project.relative(&target);
+        let path = self.project.relative_path(&target);
         if self.waits_for_landing && self.project.is_tracked(&path) {
             return Ok(());
         }
         // Another process may add to it at the same time.
-        let added = self.file.locked(|_| {
+        let added = self.file.with_lock(|_| {
             let present = match fs::read_to_string(&target) {
                 Ok(text) => Some(text),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => None,
@@ -488,7 +520,7 @@ impl PlanSync {
             }
             Ok(is_same)
         });
-        if added.map_err(|error| News::behind(target.display(), error))? {
+        if added.map_err(|error| FileNotice::sync_failed(target.display(), error))? {
             self.listed = count;
         }
         Ok(())
@@ -496,22 +528,27 @@ impl PlanSync {
 
     /// The file, if a person is asked what is to become of it.
     #[must_use]
-    pub fn file_asked_about(&self, tables: &Tables) -> Option<&str> {
-        self.is_asked(tables).then_some(self.path.as_str())
+    pub fn asked_file_path(&self, tables: &Tables) -> Option<&str> {
+        self.has_open_question(tables).then_some(self.path.as_str())
     }
 
-    fn is_asked(&self, tables: &Tables) -> bool {
+    fn has_open_question(&self, tables: &Tables) -> bool {
         tables
             .open_decisions(self.run)
             .any(|row| row.file.as_deref() == Some(&self.path))
     }
 
     /// Puts the text into the file, unless what is there knows more of the run.
-    fn put(&mut self, tables: &Tables, position: u64, now: Timestamp) -> io::Result<Put> {
-        let not_to_tick = self.not_to_tick(tables);
+    fn write_unless_newer(
+        &mut self,
+        tables: &Tables,
+        position: u64,
+        now: Timestamp,
+    ) -> io::Result<WriteOutcome> {
+        let not_to_tick = self.items_without_mark(tables);
         // Marks that the file has of what was done elsewhere stay.
         let goes_by_marks = !not_to_tick.is_empty();
-        self.set_elsewhere(not_to_tick);
+        self.set_done_elsewhere(not_to_tick);
         let (run, gives_way) = (self.run, self.gives_way);
         let Self {
             file,
@@ -523,50 +560,52 @@ impl PlanSync {
             in_the_way,
             ..
         } = self;
-        file.locked(|file| {
+        file.with_lock(|file| {
             let written = file.stamp().positions.get(STREAM).copied().unwrap_or(0);
             if written > position {
-                return Ok(Put::Done);
+                return Ok(WriteOutcome::Done);
             }
-            *in_the_way = gives_way && branches::is_in_the_way(project, path, file)?;
+            *in_the_way = gives_way && branches::is_blocking_checkout(project, path, file)?;
             if *in_the_way {
                 // It is written when the agent has ended.
-                return Ok(Put::Overtaken);
+                return Ok(WriteOutcome::Overtaken);
             }
-            let found = file.present()?;
-            let is_held = found == Present::Ours && file.is_held();
+            let found = file.read_present()?;
+            let is_held = found == PresentFile::Ours && file.has_held_conflict();
             let present = match found {
-                Present::Foreign(_) => return Ok(Put::Overtaken),
-                Present::Missing if branches::is_absent(project, path, file)? => {
-                    return Ok(Put::Done);
+                PresentFile::Foreign(_) => return Ok(WriteOutcome::Overtaken),
+                PresentFile::Missing if branches::is_absent_on_branch(project, path, file)? => {
+                    return Ok(WriteOutcome::Done);
                 }
-                Present::Missing => file.base(),
-                Present::Special => None,
-                Present::Ours => Some(fs::read_to_string(file.target())?),
+                PresentFile::Missing => file.read_base(),
+                PresentFile::Special => None,
+                PresentFile::Ours => Some(fs::read_to_string(file.target_path())?),
             };
             let run_row = tables.run(run);
             if run_row.is_some_and(|row| row.lanes.is_some() && row.state == RunState::Done)
                 && present
                     .as_deref()
-                    .is_some_and(|text| !is_held && plan.is_shown_in(text, tables, now))
+                    .is_some_and(|text| !is_held && plan.is_current_in(text, tables, now))
             {
                 // What landed is committed as it is.
-                return Ok(Put::Done);
+                return Ok(WriteOutcome::Done);
             }
             let positions = BTreeMap::from([(STREAM.to_owned(), position)]);
             if let Some(present) = present.as_deref().filter(|_| is_held) {
                 *plain = None;
-                let shown = Shown {
+                let shown = ShownRun {
                     file: path,
                     tables,
                     run,
                 };
-                let Some(next) = beside_held(plan, file, present, shown, now) else {
-                    return Ok(Put::Done);
+                let Some(next) = merge_beside_held(plan, file, present, shown, now) else {
+                    return Ok(WriteOutcome::Done);
                 };
                 *bytes = next.text.len();
-                let put = file.put_held(next.text.as_bytes(), &next.own, positions)?;
-                file.take_displaced().into_iter().for_each(Copied::remove);
+                let put = file.write_beside_held(next.text.as_bytes(), &next.own, positions)?;
+                file.drain_displaced()
+                    .into_iter()
+                    .for_each(DisplacedCopy::remove);
                 return Ok(put);
             }
             // What piton wrote in its own style is written anew, which is faster
@@ -574,32 +613,36 @@ impl PlanSync {
             let in_place = present
                 .as_deref()
                 .filter(|text| goes_by_marks || plain.as_deref() != Some(*text));
-            let shown = plan.show(in_place, tables, now).map_err(io::Error::other)?;
+            let shown = plan
+                .render(in_place, tables, now)
+                .map_err(io::Error::other)?;
             let Some(text) = shown else {
-                return Ok(Put::Done);
+                return Ok(WriteOutcome::Done);
             };
             *bytes = text.len();
             let is_plain = in_place.is_none()
-                || plan.show(None, tables, now).ok().flatten().as_ref() == Some(&text);
-            if present.as_ref() == Some(&text) && file.target().is_file() {
+                || plan.render(None, tables, now).ok().flatten().as_ref() == Some(&text);
+            if present.as_ref() == Some(&text) && file.target_path().is_file() {
                 *plain = is_plain.then_some(text);
                 if file.is_of_other_branch() {
                     // From now on it is the file of this one.
-                    file.note(file.stamp().positions.clone())?;
+                    file.record_positions(file.stamp().positions.clone())?;
                 }
-                return Ok(Put::Done);
+                return Ok(WriteOutcome::Done);
             }
-            let put = file.put(text.as_bytes(), positions, None)?;
+            let put = file.write_version(text.as_bytes(), positions, None)?;
             // What came out went back into its place, and is looked at there.
-            file.take_displaced().into_iter().for_each(Copied::remove);
-            *plain = (is_plain && put == Put::Done).then_some(text);
+            file.drain_displaced()
+                .into_iter()
+                .for_each(DisplacedCopy::remove);
+            *plain = (is_plain && put == WriteOutcome::Done).then_some(text);
             Ok(put)
         })
     }
 }
 
 /// The next version of a file of which a part stays as somebody else wrote it.
-struct BesideHeld {
+struct PartialPlanUpdate {
     /// The file.
     text: String,
     /// The file without that part.
@@ -608,16 +651,16 @@ struct BesideHeld {
 
 /// What a file is to say of a run beside the part that stays as it is; none where
 /// nothing of it changes, and where that part cannot be told from the rest.
-fn beside_held(
+fn merge_beside_held(
     plan: &mut PlanFile,
     file: &SyncedFile,
     present: &str,
-    shown: Shown<'_>,
+    shown: ShownRun<'_>,
     now: Timestamp,
-) -> Option<BesideHeld> {
-    let base = file.base()?;
-    let own = plan.show(Some(&base), shown.tables, now).ok()??;
-    let versions = Versions {
+) -> Option<PartialPlanUpdate> {
+    let base = file.read_base()?;
+    let own = plan.render(Some(&base), shown.tables, now).ok()??;
+    let versions = MergeVersions {
         base: &base,
         ours: present,
         theirs: &own,
@@ -626,21 +669,21 @@ fn beside_held(
     if text == present && own == base {
         return None;
     }
-    let mut differs = |own: &str, text: &str| plan.edits(Some(own), text, shown, now).ok();
+    let mut differs = |own: &str, text: &str| plan.collect_edits(Some(own), text, shown, now).ok();
     let (before, after) = (differs(&base, present)?, differs(&own, &text)?);
     after
-        .is_part_of(&before)
-        .then_some(BesideHeld { text, own })
+        .is_subset_of(&before)
+        .then_some(PartialPlanUpdate { text, own })
 }
 
 /// Takes out of rows what a person is asked about: a file into which nobody wrote
 /// that says what is in force.
-pub(crate) fn leave_out_doubts(tables: &mut Tables, run: RunId) {
+pub(crate) fn remove_open_agent_edits(tables: &mut Tables, run: RunId) {
     let asked = tables.open_decisions(run);
     let asked = asked.filter(|row| row.kind == DecisionKind::AgentEdit);
     let asked: Vec<Key> = asked.map(|row| Key::Decision(row.id)).collect();
     for key in asked {
-        tables.take(&key);
+        tables.remove(&key);
     }
 }
 
@@ -650,7 +693,7 @@ pub(crate) fn leave_out_doubts(tables: &mut Tables, run: RunId) {
 /// # Errors
 ///
 /// When the store fails.
-pub(crate) fn rows_of_plan(
+pub(crate) fn load_plan_rows(
     session: &Session<'_>,
     run: RunId,
     more: &[Need],
@@ -672,17 +715,17 @@ pub(crate) fn rows_of_plan(
 /// # Errors
 ///
 /// When it cannot be read, or the store fails.
-pub(super) fn look_again(session: &Session<'_>, run: RunId) -> Result<(), Failure> {
-    let tables = rows_of_plan(session, run, &[])?;
+pub(super) fn recheck_asked_file(session: &Session<'_>, run: RunId) -> Result<(), Failure> {
+    let tables = load_plan_rows(session, run, &[])?;
     let Some(row) = tables.run(run) else {
         return Ok(());
     };
-    if !session.keeps_its_file(row)? {
-        return settle_superseded(session, row);
+    if !session.is_shown_in_plan_file(row)? {
+        return settle_superseded_questions(session, row);
     }
-    let sync = PlanSync::open(session, row, &tables).map_err(|error| unwritable(&error))?;
+    let sync = PlanSync::open(session, row, &tables).map_err(|error| unwritable_failure(&error))?;
     match sync {
-        Some(mut sync) => sync.look(session, &tables, None).map(drop),
+        Some(mut sync) => sync.import_changes(session, &tables, None).map(drop),
         None => Ok(()),
     }
 }
@@ -692,29 +735,29 @@ pub(super) fn look_again(session: &Session<'_>, run: RunId) -> Result<(), Failur
 /// # Errors
 ///
 /// When what was decided does not fit the file, or it cannot be written.
-pub(super) fn decide(
+pub(super) fn apply_decision(
     session: &Session<'_>,
     row: &DecisionRow,
     verb: Verb,
     why: Option<&str>,
 ) -> Result<Option<PathBuf>, Failure> {
-    let position = session.store.position(&StreamId::run(row.run))?;
-    let tables = &rows_of_plan(session, row.run, &[])?;
+    let position = session.store.event_count(&StreamId::of_run(row.run))?;
+    let tables = &load_plan_rows(session, row.run, &[])?;
     let opened = match tables.run(row.run) {
         Some(row) => PlanSync::open(session, row, tables),
         None => Ok(None),
     };
-    let Some(mut sync) = opened.map_err(|error| unwritable(&error))? else {
+    let Some(mut sync) = opened.map_err(|error| unwritable_failure(&error))? else {
         return Ok(None);
     };
-    let (file, mut look) = sync.looking(session, tables, None);
+    let (file, mut look) = sync.begin_import(session, tables, None);
     look.position = position;
-    look.word = Word::Person {
+    look.word = EditAuthor::Person {
         decision: row.id,
         why: why.map(str::to_owned),
     };
-    let decided = file.locked(|file| decide_about(&mut look, file, row, verb));
-    decided.map_err(|fault| fault.of_file(&sync.path))
+    let decided = file.with_lock(|file| decide_about(&mut look, file, row, verb));
+    decided.map_err(|fault| fault.into_file_failure(&sync.path))
 }
 
 /// Settles what was asked about the file of a run that another run of the plan
@@ -723,12 +766,15 @@ pub(super) fn decide(
 /// # Errors
 ///
 /// When the store fails.
-pub(crate) fn settle_superseded(session: &Session<'_>, row: &RunRow) -> Result<(), Failure> {
+pub(crate) fn settle_superseded_questions(
+    session: &Session<'_>,
+    row: &RunRow,
+) -> Result<(), Failure> {
     let rows = session.load(&[Need::OpenDecisions(Some(row.id))])?;
     let files = rows.tables.open_decisions(row.id);
     let files: Vec<String> = files.filter_map(|asked| asked.file.clone()).collect();
     for path in files {
-        session.tell(&Command::SettleFile {
+        session.execute_command(&Command::SettleFile {
             run: row.id,
             path,
             why: "the plan was begun anew from the file as it stands".to_owned(),
@@ -760,28 +806,28 @@ pub(crate) fn other_plan_in_file(
     session: &Session<'_>,
     row: &RunRow,
 ) -> Result<Option<(String, String)>, Failure> {
-    let file = PlanFile::path(row).filter(|_| has_other_plan(&session.project, row));
+    let file = PlanFile::path_of_run(row).filter(|_| has_other_plan(&session.project, row));
     let Some(file) = file else { return Ok(None) };
-    let told = words::holds_another_plan(row, &file).to_string();
-    Ok(session.keeps_its_file(row)?.then_some((told, file)))
+    let told = words::other_plan_notice(row, &file).to_string();
+    Ok(session.is_shown_in_plan_file(row)?.then_some((told, file)))
 }
 
 /// Whether the file of a run is, by what the system says of it, as piton wrote it
 /// last. Reads no more than the stamp.
-pub(crate) fn is_as_written(project: &Project, row: &RunRow) -> bool {
-    let target = PlanFile::path(row).map(|path| project.absolute(&path));
-    target.is_some_and(|target| is_last_version(&project.home, &key(row.id), &target))
+pub(crate) fn is_unchanged_since_write(project: &Project, row: &RunRow) -> bool {
+    let target = PlanFile::path_of_run(row).map(|path| project.absolute_path(&path));
+    target.is_some_and(|target| is_last_version(&project.home, &stamp_key(row.id), &target))
 }
 
 fn has_other_plan(project: &Project, row: &RunRow) -> bool {
-    let Some((format, path)) = plan_format(&row.face).zip(PlanFile::path(row)) else {
+    let Some((format, path)) = plan_format(&row.face).zip(PlanFile::path_of_run(row)) else {
         return false;
     };
-    if is_as_written(project, row) {
+    if is_unchanged_since_write(project, row) {
         return false;
     }
-    let base = last_version(&project.home, &key(row.id));
-    let now = fs::read_to_string(project.absolute(&path)).ok();
+    let base = read_last_version(&project.home, &stamp_key(row.id));
+    let now = fs::read_to_string(project.absolute_path(&path)).ok();
     base.zip(now)
         .is_some_and(|(base, now)| base != now && format.is_replaced(&base, &now))
 }

@@ -15,13 +15,13 @@ use std::io::{self, Read as _, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
-use piton_formats::ends::Ends;
+use piton_formats::ends::TextEnds;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::native_files::exchange::{
-    Copied, Displaced, Hashing, Staged, fresh, leftovers, sha256, stage, stage_on, stage_spliced,
-    stage_unflushed, sync_file, write_through,
+    DisplacedCopy, DisplacedVersion, IncrementalHash, StagedFile, create_temp_file, find_leftovers,
+    sha256, stage, stage_from_previous, stage_spliced, stage_unflushed, sync_file, write_through,
 };
 use crate::{fail, git};
 
@@ -40,7 +40,7 @@ const BASE_BYTES_MAX: usize = 4 << 20;
 
 /// What piton knows of a file that it wrote.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Stamp {
+pub struct SyncStamp {
     /// The hash of the file that was there before the last exchange.
     #[serde(default)]
     pub before: String,
@@ -52,18 +52,18 @@ pub struct Stamp {
     pub temp: String,
     /// What the system said of the file when it was in its place.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub look: Option<Look>,
+    pub look: Option<StatFingerprint>,
     /// How many events of each stream the file shows.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub positions: BTreeMap<String, u64>,
     /// What is enough of a large file to show what is new.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tail: Option<Tail>,
+    pub tail: Option<LargeFileTail>,
     /// The version before, of a large file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub spare: Option<Spare>,
+    pub spare: Option<PreviousVersion>,
     /// The branch that was checked out when this was noted, as
-    /// [`checked_out`] tells it.
+    /// [`read_checked_out_head`] tells it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub head: String,
     /// The commit that was checked out then; empty where git has none.
@@ -82,7 +82,7 @@ pub struct Stamp {
     pub absent_on: String,
     /// What the file has of somebody else that a person is asked about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub held: Option<Held>,
+    pub held: Option<HeldConflict>,
     /// What was recorded on branches that do not have the file, and no file shows.
     #[serde(default, rename = "homeless", skip_serializing_if = "Option::is_none")]
     pub unshown: Option<UnshownRows>,
@@ -104,13 +104,13 @@ pub struct UnshownRows {
 
 /// A file of which a part stays as somebody else wrote it until a person decides.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Held {
+pub struct HeldConflict {
     /// The hash of what piton itself would have written: the base to tell edits by.
     own: String,
     /// The same of the version before the last exchange, which a crash may leave.
     was: String,
     /// What is known of the version that was asked about.
-    about: HeldAbout,
+    about: HeldConflictDetails,
     /// The hash of what piton had written before: another journal may not know what
     /// of the version was taken.
     before: String,
@@ -123,7 +123,7 @@ const OWN_LETTERS: usize = 16;
 
 /// What is checked out where a file lies, as a stamp has it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Head {
+struct CheckedOutHead {
     /// The branch in eight letters; for a detached head, which commit. Empty
     /// outside of git.
     hash: String,
@@ -133,17 +133,17 @@ struct Head {
 /// The version before the present one of a large file, kept to make the next
 /// one of: the beginnings are the same, and the largest part of both.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Spare {
+pub struct PreviousVersion {
     /// So many bytes at the beginning of both are the same.
     pub same: u64,
     /// What the system said of it when it was put aside.
-    pub look: Look,
+    pub look: StatFingerprint,
 }
 
 /// What is known of a version of which a part stays: it is written with the stamp,
 /// since without it what the file lacks would count as taken out.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct HeldAbout {
+pub struct HeldConflictDetails {
     /// It is only the beginning of what piton wrote last.
     #[serde(default)]
     pub ends_early: bool,
@@ -152,7 +152,7 @@ pub struct HeldAbout {
     pub by: Option<String>,
 }
 
-impl Stamp {
+impl SyncStamp {
     /// Whether nothing is known of the file: it was never written, or what was
     /// known of it is of another journal.
     #[must_use]
@@ -172,38 +172,38 @@ impl Stamp {
     }
 }
 
-/// Where the ends of a large file are, of which what is new is made ([`Ends`]).
+/// Where the ends of a large file are, of which what is new is made ([`TextEnds`]).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Tail {
+pub struct LargeFileTail {
     /// How long the beginning is.
     pub head: u64,
     /// The byte where the end begins.
     pub at: u64,
     /// How many bytes of the end nothing comes before.
     pub first: u64,
-    /// As in [`Ends::open`].
+    /// As in [`TextEnds::open`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub open: Vec<String>,
-    /// How far the hash of the file has come at `at` ([`Hashing::state`]).
+    /// How far the hash of the file has come at `at` ([`IncrementalHash::state_hex`]).
     pub hashed: String,
 }
 
-impl Tail {
+impl LargeFileTail {
     /// The ends of a text.
     #[must_use]
-    pub fn of(text: &str, ends: Ends) -> Self {
+    pub fn from_ends(text: &str, ends: TextEnds) -> Self {
         Self {
             head: ends.head as u64,
             at: ends.tail as u64,
             first: ends.first as u64,
             open: ends.open,
-            hashed: Hashing::of(&text.as_bytes()[..ends.tail]).state(),
+            hashed: IncrementalHash::new_with_prefix(&text.as_bytes()[..ends.tail]).state_hex(),
         }
     }
 
     /// Smaller ends of the same file, found in `abridged`, which has these.
     #[must_use]
-    pub fn within(&self, abridged: &str, ends: Ends) -> Option<Self> {
+    pub fn narrow_to_ends(&self, abridged: &str, ends: TextEnds) -> Option<Self> {
         let head = usize::try_from(self.head).ok()?;
         let between = abridged.as_bytes().get(head..ends.tail)?;
         let mut open = self.open.clone();
@@ -213,7 +213,9 @@ impl Tail {
         Some(Self {
             at: self.at + between.len() as u64,
             first: ends.first as u64,
-            hashed: Hashing::from_state(&self.hashed)?.then(between).state(),
+            hashed: IncrementalHash::from_state_hex(&self.hashed)?
+                .chain_update(between)
+                .state_hex(),
             head: self.head,
             open,
         })
@@ -221,23 +223,27 @@ impl Tail {
 
     /// The hash of the file whose end is this.
     fn hash_with(&self, end: &[u8]) -> Option<String> {
-        Some(Hashing::from_state(&self.hashed)?.then(end).end())
+        Some(
+            IncrementalHash::from_state_hex(&self.hashed)?
+                .chain_update(end)
+                .finalize_hex(),
+        )
     }
 }
 
 /// What tells, without reading it, that a file is the one that was written last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Look {
+pub struct StatFingerprint {
     bytes: u64,
     modified: i64,
     changed: i64,
     inode: u64,
 }
 
-impl Look {
+impl StatFingerprint {
     /// What the system says of the file at `path`; none when there is none.
     #[must_use]
-    pub fn at(path: &Path) -> Option<Self> {
+    pub fn of_path(path: &Path) -> Option<Self> {
         let found = fs::metadata(path).ok()?;
         #[cfg(unix)]
         let (inode, changed) = {
@@ -259,7 +265,7 @@ impl Look {
 
     /// The size of the file.
     #[must_use]
-    pub fn bytes(&self) -> u64 {
+    pub fn size_bytes(&self) -> u64 {
         self.bytes
     }
 
@@ -272,7 +278,7 @@ impl Look {
 
 /// What is in the place of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Present {
+pub enum PresentFile {
     /// Nothing.
     Missing,
     /// What piton wrote last.
@@ -284,17 +290,17 @@ pub enum Present {
 }
 
 /// A version that is about to take the place of the file.
-struct Next {
+struct NextFileVersion {
     /// Its hash.
     after: String,
-    tail: Option<Tail>,
+    tail: Option<LargeFileTail>,
     positions: BTreeMap<String, u64>,
-    held: Option<Held>,
+    held: Option<HeldConflict>,
 }
 
 /// What came of putting a version into its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Put {
+pub enum WriteOutcome {
     /// It is there.
     Done,
     /// Somebody else had written in between: their version is there.
@@ -303,7 +309,7 @@ pub enum Put {
 
 /// What is on stable storage before the exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Flush {
+pub enum FlushScope {
     /// The new version and its stamp: for files whose things have no names, so
     /// that after a power cut piton knows its own file.
     Stamp,
@@ -321,20 +327,20 @@ pub struct SyncedFile {
     base: PathBuf,
     spare: PathBuf,
     remembered: PathBuf,
-    stamp: Stamp,
-    flush: Flush,
+    stamp: SyncStamp,
+    flush: FlushScope,
     /// The hash of what was found in the place of the file, when it was ours. A
     /// crash before an exchange leaves the version before the last one there.
     found: Option<String>,
     /// Versions of others that came out of exchanges and went back.
-    displaced: Vec<Copied>,
+    displaced: Vec<DisplacedCopy>,
     /// Which branch is checked out, read at most once while the file is locked.
-    head: Option<OnceCell<Head>>,
+    head: Option<OnceCell<CheckedOutHead>>,
 }
 
 /// What is remembered of a version of somebody else's.
 #[derive(Debug, Serialize, Deserialize)]
-struct Remembered<T> {
+struct RememberedOfVersion<T> {
     /// The hash of what piton had written last.
     after: String,
     what: T,
@@ -342,7 +348,7 @@ struct Remembered<T> {
 
 /// Where stamps are kept. The folder has the name that it always had: beside an
 /// older piton that looks there, one file would have two stamps.
-fn folder(home: &Path) -> PathBuf {
+fn stamp_folder(home: &Path) -> PathBuf {
     home.join("mirrors")
 }
 
@@ -352,8 +358,8 @@ impl SyncedFile {
     /// # Errors
     ///
     /// When the stamp cannot be kept.
-    pub fn open(home: &Path, key: &str, target: &Path, flush: Flush) -> io::Result<Self> {
-        let folder = folder(home);
+    pub fn open(home: &Path, key: &str, target: &Path, flush: FlushScope) -> io::Result<Self> {
+        let folder = stamp_folder(home);
         fs::create_dir_all(&folder)?;
         let stamp_file = OpenOptions::new()
             .create(true)
@@ -361,7 +367,7 @@ impl SyncedFile {
             .read(true)
             .write(true)
             .open(folder.join(format!("{key}.json")))?;
-        let stamp = stamp_in(&stamp_file)?.unwrap_or_default();
+        let stamp = read_stamp(&stamp_file)?.unwrap_or_default();
         Ok(Self {
             // A link is followed: its own name is not what is kept up to date.
             target: fs::canonicalize(target).unwrap_or_else(|_| target.to_owned()),
@@ -379,13 +385,13 @@ impl SyncedFile {
 
     /// The file.
     #[must_use]
-    pub fn target(&self) -> &Path {
+    pub fn target_path(&self) -> &Path {
         &self.target
     }
 
     /// What is known of it.
     #[must_use]
-    pub fn stamp(&self) -> &Stamp {
+    pub fn stamp(&self) -> &SyncStamp {
         &self.stamp
     }
 
@@ -395,12 +401,12 @@ impl SyncedFile {
     /// # Errors
     ///
     /// When the lock cannot be taken, the stamp cannot be read, or `what` fails.
-    pub fn locked<T, E: From<io::Error>>(
+    pub fn with_lock<T, E: From<io::Error>>(
         &mut self,
         what: impl FnOnce(&mut Self) -> Result<T, E>,
     ) -> Result<T, E> {
         self.stamp_file.lock()?;
-        let result = stamp_in(&self.stamp_file)
+        let result = read_stamp(&self.stamp_file)
             .map_err(E::from)
             .and_then(|stamp| {
                 self.stamp = stamp.unwrap_or_default();
@@ -418,25 +424,25 @@ impl SyncedFile {
     /// # Errors
     ///
     /// When it cannot be read.
-    pub fn present(&mut self) -> io::Result<Present> {
-        let Some(look) = Look::at(&self.target) else {
-            return Ok(Present::Missing);
+    pub fn read_present(&mut self) -> io::Result<PresentFile> {
+        let Some(look) = StatFingerprint::of_path(&self.target) else {
+            return Ok(PresentFile::Missing);
         };
         if Some(look) == self.stamp.look {
             self.found = Some(self.stamp.after.clone());
-            return Ok(Present::Ours);
+            return Ok(PresentFile::Ours);
         }
         if !fs::metadata(&self.target)?.is_file() {
-            return Ok(Present::Special);
+            return Ok(PresentFile::Special);
         }
         let bytes = fs::read(&self.target)?;
         let hash = sha256(&bytes);
         let ours = !hash.is_empty() && (hash == self.stamp.after || hash == self.stamp.before);
         Ok(if ours {
             self.found = Some(hash);
-            Present::Ours
+            PresentFile::Ours
         } else {
-            Present::Foreign(bytes)
+            PresentFile::Foreign(bytes)
         })
     }
 
@@ -444,13 +450,13 @@ impl SyncedFile {
     /// it since. Reads nothing.
     #[must_use]
     pub fn may_be_foreign(&self) -> bool {
-        Look::at(&self.target) != self.stamp.look
+        StatFingerprint::of_path(&self.target) != self.stamp.look
     }
 
     /// The version that piton wrote last, if it is still known.
     #[must_use]
-    pub fn base(&self) -> Option<String> {
-        base_of(&self.base, self.stamp.base_hash(self.found.as_deref()))
+    pub fn read_base(&self) -> Option<String> {
+        read_base_with_hash(&self.base, self.stamp.base_hash(self.found.as_deref()))
     }
 
     /// Notes that the file is this, which was taken in: it may be replaced.
@@ -458,9 +464,9 @@ impl SyncedFile {
     /// # Errors
     ///
     /// When the stamp cannot be kept.
-    pub fn accept(&mut self, present: &[u8]) -> io::Result<()> {
-        self.keep_base(present);
-        let kept = self.note_version(present, None);
+    pub fn accept_version(&mut self, present: &[u8]) -> io::Result<()> {
+        self.write_base(present);
+        let kept = self.record_version(present, None);
         // There is none, unless somebody was asked about the file.
         fs::remove_file(&self.remembered).ok();
         kept
@@ -472,7 +478,12 @@ impl SyncedFile {
     /// # Errors
     ///
     /// When the stamp cannot be kept.
-    pub fn hold(&mut self, present: &[u8], own: Option<&str>, about: HeldAbout) -> io::Result<()> {
+    pub fn hold_conflict(
+        &mut self,
+        present: &[u8],
+        own: Option<&str>,
+        about: HeldConflictDetails,
+    ) -> io::Result<()> {
         let before = match &self.stamp.held {
             Some(held) => held.before.clone(),
             None => {
@@ -483,51 +494,51 @@ impl SyncedFile {
         };
         let own = match own {
             Some(own) => {
-                self.keep_next(own.as_bytes());
+                self.write_next_base(own.as_bytes());
                 sha256(own.as_bytes())
             }
             None => self.stamp.base_hash(self.found.as_deref()).to_owned(),
         };
-        let held = Held {
+        let held = HeldConflict {
             was: own.clone(),
             own,
             about,
             before,
         };
-        self.note_version(present, Some(held))?;
-        self.keep_next_as_base();
+        self.record_version(present, Some(held))?;
+        self.promote_next_base();
         Ok(())
     }
 
     /// Whether a part of the file stays as somebody else wrote it.
     #[must_use]
-    pub fn is_held(&self) -> bool {
+    pub fn has_held_conflict(&self) -> bool {
         self.stamp.held.is_some()
     }
 
     /// What is known of the version of which a part stays.
     #[must_use]
-    pub fn held_about(&self) -> Option<&HeldAbout> {
+    pub fn held_conflict_details(&self) -> Option<&HeldConflictDetails> {
         self.stamp.held.as_ref().map(|held| &held.about)
     }
 
     /// Whether this is the file of which a part stays as it is: all of it is known.
     #[must_use]
-    pub fn holds(&self, bytes: &[u8]) -> bool {
+    pub fn is_held_version(&self, bytes: &[u8]) -> bool {
         let is_known = |hash: String| hash == self.stamp.after || hash == self.stamp.before;
-        self.is_held() && is_known(sha256(bytes))
+        self.has_held_conflict() && is_known(sha256(bytes))
     }
 
-    fn note_version(&mut self, present: &[u8], held: Option<Held>) -> io::Result<()> {
+    fn record_version(&mut self, present: &[u8], held: Option<HeldConflict>) -> io::Result<()> {
         let hash = sha256(present);
-        let head = self.head();
+        let head = self.checked_out_head();
         self.found = Some(hash.clone());
-        let look = Look::at(&self.target);
+        let look = StatFingerprint::of_path(&self.target);
         // What somebody wrote since the bytes were read has another size or time;
         // when it does not, its hash is looked at before it is replaced.
         let look = look.filter(|look| look.bytes == present.len() as u64);
         let same = fs::read(&self.target).is_ok_and(|there| there == present);
-        self.put_stamp(Stamp {
+        self.store_stamp(SyncStamp {
             before: hash.clone(),
             after: hash.clone(),
             temp: String::new(),
@@ -536,7 +547,7 @@ impl SyncedFile {
             spare: None,
             positions: self.stamp.positions.clone(),
             gone: self.stamp.gone.clone(),
-            own: vec![own_name(&hash).to_owned()],
+            own: vec![own_version_name(&hash).to_owned()],
             absent_on: String::new(),
             held,
             unshown: self.stamp.unshown.clone(),
@@ -548,9 +559,9 @@ impl SyncedFile {
 
     /// Remembers something about somebody else's version, until another one is
     /// accepted. A help: losing it costs a second telling.
-    pub fn remember<T: Serialize>(&self, what: &T) {
+    pub fn store_remembered<T: Serialize>(&self, what: &T) {
         let after = self.stamp.after.clone();
-        if let Ok(bytes) = serde_json::to_vec(&Remembered { after, what })
+        if let Ok(bytes) = serde_json::to_vec(&RememberedOfVersion { after, what })
             && bytes.len() <= BASE_BYTES_MAX
         {
             fs::write(&self.remembered, bytes).ok();
@@ -559,9 +570,9 @@ impl SyncedFile {
 
     /// What was remembered last.
     #[must_use]
-    pub fn remembered<T: DeserializeOwned>(&self) -> Option<T> {
+    pub fn load_remembered<T: DeserializeOwned>(&self) -> Option<T> {
         let bytes = fs::read(&self.remembered).ok()?;
-        let known: Remembered<T> = serde_json::from_slice(&bytes).ok()?;
+        let known: RememberedOfVersion<T> = serde_json::from_slice(&bytes).ok()?;
         (known.after == self.stamp.after).then_some(known.what)
     }
 
@@ -570,9 +581,9 @@ impl SyncedFile {
     /// # Errors
     ///
     /// When the stamp cannot be kept.
-    pub fn note(&mut self, positions: BTreeMap<String, u64>) -> io::Result<()> {
-        let head = self.head();
-        self.put_stamp(Stamp {
+    pub fn record_positions(&mut self, positions: BTreeMap<String, u64>) -> io::Result<()> {
+        let head = self.checked_out_head();
+        self.store_stamp(SyncStamp {
             positions,
             head: head.hash,
             commit: head.commit,
@@ -586,13 +597,13 @@ impl SyncedFile {
     /// # Errors
     ///
     /// When the stamp cannot be kept.
-    pub fn settle(
+    pub fn record_positions_and_tail(
         &mut self,
         positions: BTreeMap<String, u64>,
-        tail: Option<Tail>,
+        tail: Option<LargeFileTail>,
     ) -> io::Result<()> {
-        let head = self.head();
-        self.put_stamp(Stamp {
+        let head = self.checked_out_head();
+        self.store_stamp(SyncStamp {
             positions,
             tail,
             spare: None,
@@ -604,11 +615,11 @@ impl SyncedFile {
 
     /// Whether piton alone made the present version of this one, which is committed.
     #[must_use]
-    pub fn is_own_since(&self, committed: &str) -> bool {
+    pub fn has_only_own_changes_since(&self, committed: &str) -> bool {
         let own = &self.stamp.own;
         let is_known = |text: &str| {
             let hash = sha256(text.as_bytes());
-            own.iter().any(|known| known == own_name(&hash))
+            own.iter().any(|known| known == own_version_name(&hash))
         };
         // Git may keep other line ends than those of the work tree.
         is_known(committed) || is_known(&committed.replace('\n', "\r\n"))
@@ -619,25 +630,25 @@ impl SyncedFile {
     /// # Errors
     ///
     /// When it cannot be written; the file is as it was.
-    pub fn put(
+    pub fn write_version(
         &mut self,
         bytes: &[u8],
         positions: BTreeMap<String, u64>,
-        tail: Option<Tail>,
-    ) -> io::Result<Put> {
+        tail: Option<LargeFileTail>,
+    ) -> io::Result<WriteOutcome> {
         if fs::metadata(&self.target).is_ok_and(|found| !found.is_file()) {
             write_through(&self.target, bytes)?;
-            return Ok(Put::Done);
+            return Ok(WriteOutcome::Done);
         }
-        let next = Next {
+        let next = NextFileVersion {
             after: sha256(bytes),
             tail,
             positions,
             held: None,
         };
-        let put = self.put_whole(bytes, next)?;
-        if put == Put::Done {
-            self.keep_base(bytes);
+        let put = self.write_whole(bytes, next)?;
+        if put == WriteOutcome::Done {
+            self.write_base(bytes);
         }
         Ok(put)
     }
@@ -648,44 +659,44 @@ impl SyncedFile {
     /// # Errors
     ///
     /// When it cannot be written; the file is as it was.
-    pub fn put_held(
+    pub fn write_beside_held(
         &mut self,
         bytes: &[u8],
         own: &str,
         positions: BTreeMap<String, u64>,
-    ) -> io::Result<Put> {
+    ) -> io::Result<WriteOutcome> {
         let was = self.stamp.base_hash(self.found.as_deref()).to_owned();
-        let held = self.stamp.held.clone().map(|held| Held {
+        let held = self.stamp.held.clone().map(|held| HeldConflict {
             own: sha256(own.as_bytes()),
             was,
             ..held
         });
         // Until the exchange is over both versions may be needed.
-        self.keep_next(own.as_bytes());
-        let next = Next {
+        self.write_next_base(own.as_bytes());
+        let next = NextFileVersion {
             after: sha256(bytes),
             tail: None,
             positions,
             held,
         };
-        let put = self.put_whole(bytes, next)?;
-        if put == Put::Done {
-            self.keep_next_as_base();
+        let put = self.write_whole(bytes, next)?;
+        if put == WriteOutcome::Done {
+            self.promote_next_base();
         }
         Ok(put)
     }
 
-    fn put_whole(&mut self, bytes: &[u8], next: Next) -> io::Result<Put> {
+    fn write_whole(&mut self, bytes: &[u8], next: NextFileVersion) -> io::Result<WriteOutcome> {
         if let Some(folder) = self.target.parent() {
             fs::create_dir_all(folder)?;
         }
         let staged = match self.flush {
-            Flush::Stamp | Flush::File => stage(&self.target, bytes)?,
-            Flush::Nothing => stage_unflushed(&self.target, bytes)?,
+            FlushScope::Stamp | FlushScope::File => stage(&self.target, bytes)?,
+            FlushScope::Nothing => stage_unflushed(&self.target, bytes)?,
         };
-        let put = self.exchange(staged, next, None)?;
-        if put == Put::Done {
-            self.drop_spare();
+        let put = self.exchange_staged(staged, next, None)?;
+        if put == WriteOutcome::Done {
+            self.remove_previous();
         }
         Ok(put)
     }
@@ -696,7 +707,7 @@ impl SyncedFile {
     /// # Errors
     ///
     /// When it cannot be read.
-    pub fn abridged(&self, tail: &Tail) -> io::Result<Option<String>> {
+    pub fn read_abridged(&self, tail: &LargeFileTail) -> io::Result<Option<String>> {
         let mut file = File::open(&self.target)?;
         let mut bytes = Vec::new();
         (&file).take(tail.head).read_to_end(&mut bytes)?;
@@ -715,31 +726,31 @@ impl SyncedFile {
     /// # Errors
     ///
     /// When it cannot be written; the file is as it was.
-    pub fn splice(
+    pub fn splice_end(
         &mut self,
-        tail: &Tail,
-        (end, next): (&[u8], Tail),
+        tail: &LargeFileTail,
+        (end, next): (&[u8], LargeFileTail),
         positions: BTreeMap<String, u64>,
-    ) -> io::Result<Put> {
+    ) -> io::Result<WriteOutcome> {
         let Some(after) = tail.hash_with(end) else {
             return Err(io::ErrorKind::InvalidData.into());
         };
-        let staged = match self.staged_on_spare(tail, end) {
+        let staged = match self.stage_from_previous(tail, end) {
             Some(staged) => staged,
             None => stage_spliced(&self.target, tail.at, end)?,
         };
         if self.may_be_foreign() {
             // What was copied may be of two versions: nobody shall see that.
-            return Ok(Put::Overtaken);
+            return Ok(WriteOutcome::Overtaken);
         }
-        let next = Next {
+        let next = NextFileVersion {
             after,
             tail: Some(next),
             positions,
             held: None,
         };
-        let put = self.exchange(staged, next, Some(tail.at))?;
-        if put == Put::Done {
+        let put = self.exchange_staged(staged, next, Some(tail.at))?;
+        if put == WriteOutcome::Done {
             self.splice_base(tail.at, end).ok();
         }
         Ok(put)
@@ -763,41 +774,47 @@ impl SyncedFile {
 
     /// The next version made of the one before, where there is one, nobody has
     /// touched it, and nobody else knows it by another name.
-    fn staged_on_spare(&self, tail: &Tail, end: &[u8]) -> Option<Staged> {
+    fn stage_from_previous(&self, tail: &LargeFileTail, end: &[u8]) -> Option<StagedFile> {
         let spare = self.stamp.spare.as_ref()?;
-        let is_ours = Look::at(&self.spare) == Some(spare.look) && is_only_name(&self.spare);
+        let is_ours = StatFingerprint::of_path(&self.spare) == Some(spare.look)
+            && has_single_link(&self.spare);
         if !is_ours {
             return None;
         }
         // Whatever goes wrong, the whole can still be copied.
-        let temp = fresh(&self.target).ok()?;
+        let temp = create_temp_file(&self.target).ok()?;
         // By the clock of the file system, which is the only one that knows.
-        let now = Look::at(&temp)?.changed;
+        let now = StatFingerprint::of_path(&temp)?.changed;
         if now.saturating_sub(spare.look.changed) < SPARE_REST_NS {
             return None;
         }
         let spare = (self.spare.as_path(), spare.same);
-        stage_on(spare, temp, &self.target, tail.at, end).ok()
+        stage_from_previous(spare, temp, &self.target, tail.at, end).ok()
     }
 
     /// Puts the version aside that came out of an exchange, if it can be of use.
-    fn put_aside(&self, displaced: Displaced, same: u64) -> Option<Spare> {
-        displaced.keep_as(&self.spare).ok()?;
-        Some(Spare {
+    fn store_previous(&self, displaced: DisplacedVersion, same: u64) -> Option<PreviousVersion> {
+        displaced.persist_at(&self.spare).ok()?;
+        Some(PreviousVersion {
             same,
-            look: Look::at(&self.spare)?,
+            look: StatFingerprint::of_path(&self.spare)?,
         })
     }
 
-    fn drop_spare(&self) {
+    fn remove_previous(&self) {
         // There is none, unless the file was large.
         fs::remove_file(&self.spare).ok();
     }
 
     /// `same` is how many bytes of the version before and the new one are known to
     /// be the same.
-    fn exchange(&mut self, staged: Staged, next: Next, same: Option<u64>) -> io::Result<Put> {
-        let Next {
+    fn exchange_staged(
+        &mut self,
+        staged: StagedFile,
+        next: NextFileVersion,
+        same: Option<u64>,
+    ) -> io::Result<WriteOutcome> {
+        let NextFileVersion {
             after,
             tail,
             positions,
@@ -805,21 +822,21 @@ impl SyncedFile {
         } = next;
         fail::point("synced-file.staged");
         let old = self.stamp.clone();
-        let head = self.head();
-        let before = if Look::at(&self.target).is_none() {
+        let head = self.checked_out_head();
+        let before = if StatFingerprint::of_path(&self.target).is_none() {
             String::new()
         } else {
             self.found.clone().unwrap_or_else(|| old.after.clone())
         };
-        let fresh = Stamp {
+        let fresh = SyncStamp {
             before: before.clone(),
-            temp: staged.name(),
+            temp: staged.temp_name(),
             look: None,
             positions,
             tail,
             spare: None,
             gone: old.gone.clone(),
-            own: with_version(&old.own, own_name(&after)),
+            own: append_own_version(&old.own, own_version_name(&after)),
             after,
             absent_on: String::new(),
             held,
@@ -831,24 +848,24 @@ impl SyncedFile {
         // What is shown whole again is healed by the next write. What is shown
         // row by row must not be said to be shown before it is.
         let shown = match self.flush {
-            Flush::Stamp => fresh.positions.clone(),
-            Flush::File | Flush::Nothing => old.positions.clone(),
+            FlushScope::Stamp => fresh.positions.clone(),
+            FlushScope::File | FlushScope::Nothing => old.positions.clone(),
         };
-        self.put_stamp(Stamp {
+        self.store_stamp(SyncStamp {
             positions: shown,
             tail: None,
             ..fresh.clone()
         })?;
         fail::point("synced-file.stamped");
-        let own = staged.look();
-        let is_own = |look: &Look| own.is_some_and(|own| look.is_same_version(&own));
+        let own = staged.stat_fingerprint();
+        let is_own = |look: &StatFingerprint| own.is_some_and(|own| look.is_same_version(&own));
         let displaced = staged.exchange()?;
         fail::point("synced-file.exchanged");
         let expected = match is_expected(&displaced, &old, &before) {
             Ok(expected) => expected,
             Err(error) => {
                 // Nobody knows whose it is: it stays, under the name in the stamp.
-                displaced.keep();
+                displaced.leave_on_disk();
                 return Err(error);
             }
         };
@@ -857,53 +874,54 @@ impl SyncedFile {
             // not know of this one, and may write over it before it is read,
             // also when this process dies. So a copy stays until it is. Of a plan
             // it is the version in the place that counts.
-            if self.flush != Flush::Stamp {
-                self.displaced.extend(displaced.copy()?);
+            if self.flush != FlushScope::Stamp {
+                self.displaced.extend(displaced.copy_beside()?);
             }
-            let later =
-                displaced.put_back(|path| Look::at(path).is_some_and(|look| is_own(&look)))?;
+            let later = displaced.restore_to_target(|path| {
+                StatFingerprint::of_path(path).is_some_and(|look| is_own(&look))
+            })?;
             fail::point("synced-file.put-back");
             let (beside, copy) = later.map(|later| (later.beside, later.copy)).unzip();
             self.displaced.extend(copy);
-            self.put_stamp(Stamp {
+            self.store_stamp(SyncStamp {
                 look: None,
                 temp: beside.unwrap_or_default(),
                 ..old
             })?;
-            return Ok(Put::Overtaken);
+            return Ok(WriteOutcome::Overtaken);
         }
         let spare = match same {
-            Some(same) => self.put_aside(displaced, same),
+            Some(same) => self.store_previous(displaced, same),
             None => {
                 drop(displaced);
                 None
             }
         };
         fail::point("synced-file.tidied");
-        self.stamp = Stamp {
+        self.stamp = SyncStamp {
             // Whoever brings the version before back brings back one that lacks
             // something: that is somebody else's doing.
             before: fresh.after.clone(),
             // Somebody may have written it again in the meantime: that is not ours.
-            look: Look::at(&self.target).filter(|look| is_own(look)),
+            look: StatFingerprint::of_path(&self.target).filter(|look| is_own(look)),
             temp: String::new(),
             spare,
             ..fresh
         };
         // Only a help for the next one who looks: it need not be flushed.
         write_stamp(&self.stamp_file, &self.stamp)?;
-        Ok(Put::Done)
+        Ok(WriteOutcome::Done)
     }
 
     /// The versions of others that came out of exchanges since this was asked.
-    pub fn take_displaced(&mut self) -> Vec<Copied> {
+    pub fn drain_displaced(&mut self) -> Vec<DisplacedCopy> {
         std::mem::take(&mut self.displaced)
     }
 
     /// Whether a process died between an exchange and its end, and left a version
     /// of the file beside it.
     #[must_use]
-    pub fn has_left(&self) -> bool {
+    pub fn has_interrupted_exchange(&self) -> bool {
         let left = self.target.with_file_name(&self.stamp.temp);
         !self.stamp.temp.is_empty() && left.is_file()
     }
@@ -915,7 +933,7 @@ impl SyncedFile {
     /// # Errors
     ///
     /// When the folder cannot be read, or something in it cannot be removed.
-    pub fn tidy<E: From<io::Error>>(
+    pub fn remove_leftovers<E: From<io::Error>>(
         &mut self,
         mut take: impl FnMut(&[u8]) -> Result<bool, E>,
     ) -> Result<(), E> {
@@ -923,7 +941,7 @@ impl SyncedFile {
         if !folder.is_dir() {
             return Ok(());
         }
-        for left in leftovers(&self.target)? {
+        for left in find_leftovers(&self.target)? {
             let in_exchange = left.name == self.stamp.temp;
             if in_exchange || left.kept {
                 let bytes = fs::read(&left.path)?;
@@ -931,8 +949,8 @@ impl SyncedFile {
                 let ours = hash == self.stamp.before || hash == self.stamp.after;
                 if !ours && !take(&bytes)? {
                     if in_exchange {
-                        let name = left.keep()?;
-                        self.put_stamp(Stamp {
+                        let name = left.preserve_file()?;
+                        self.store_stamp(SyncStamp {
                             temp: name,
                             ..self.stamp.clone()
                         })?;
@@ -951,8 +969,8 @@ impl SyncedFile {
     /// # Errors
     ///
     /// When the file cannot be read or written.
-    pub fn put_back_left(&mut self) -> io::Result<()> {
-        let Some(left) = leftovers(&self.target)?
+    pub fn restore_interrupted(&mut self) -> io::Result<()> {
+        let Some(left) = find_leftovers(&self.target)?
             .into_iter()
             .find(|left| left.name == self.stamp.temp)
         else {
@@ -966,10 +984,11 @@ impl SyncedFile {
         if present.as_ref() == Some(&self.stamp.after) {
             let after = &self.stamp.after;
             let is_own = |path: &Path| fs::read(path).is_ok_and(|bytes| sha256(&bytes) == *after);
-            let later = Displaced::left_at(left.path, &self.target).put_back(is_own)?;
+            let later = DisplacedVersion::from_leftover(left.path, &self.target)
+                .restore_to_target(is_own)?;
             if let Some(later) = later {
                 self.displaced.push(later.copy);
-                self.put_stamp(Stamp {
+                self.store_stamp(SyncStamp {
                     temp: later.beside,
                     ..self.stamp.clone()
                 })?;
@@ -978,7 +997,7 @@ impl SyncedFile {
         Ok(())
     }
 
-    fn keep_base(&self, bytes: &[u8]) {
+    fn write_base(&self, bytes: &[u8]) {
         if bytes.len() <= BASE_BYTES_MAX {
             // A help to tell edits by; without it the file is compared with the journal.
             fs::write(&self.base, bytes).ok();
@@ -986,14 +1005,14 @@ impl SyncedFile {
     }
 
     /// Keeps what is to be the base soon.
-    fn keep_next(&self, bytes: &[u8]) {
+    fn write_next_base(&self, bytes: &[u8]) {
         if bytes.len() <= BASE_BYTES_MAX {
             // Without it the file stays whole as it is until a person decides.
             fs::write(self.base.with_extension(NEXT), bytes).ok();
         }
     }
 
-    fn keep_next_as_base(&self) {
+    fn promote_next_base(&self) {
         // Where it cannot be done, it is found under its name.
         fs::rename(self.base.with_extension(NEXT), &self.base).ok();
     }
@@ -1002,7 +1021,7 @@ impl SyncedFile {
     /// then what is missing in it was taken out of it.
     #[must_use]
     pub fn is_on_same_branch(&self) -> bool {
-        self.stamp.head == self.head().hash
+        self.stamp.head == self.checked_out_head().hash
     }
 
     /// Whether another branch is checked out than when piton wrote the file; not
@@ -1017,8 +1036,8 @@ impl SyncedFile {
     /// # Errors
     ///
     /// When the stamp cannot be kept.
-    pub fn note_gone(&mut self, gone: BTreeMap<String, Timestamp>) -> io::Result<()> {
-        self.put_stamp(Stamp {
+    pub fn record_uncommitted_done(&mut self, gone: BTreeMap<String, Timestamp>) -> io::Result<()> {
+        self.store_stamp(SyncStamp {
             gone,
             ..self.stamp.clone()
         })
@@ -1027,7 +1046,7 @@ impl SyncedFile {
     /// Whether the file is known to be one that this branch does not have.
     #[must_use]
     pub fn is_absent_here(&self) -> bool {
-        !self.stamp.absent_on.is_empty() && self.stamp.absent_on == self.head().hash
+        !self.stamp.absent_on.is_empty() && self.stamp.absent_on == self.checked_out_head().hash
     }
 
     /// Notes that this branch does not have the file, while others do.
@@ -1035,9 +1054,9 @@ impl SyncedFile {
     /// # Errors
     ///
     /// When the stamp cannot be kept.
-    pub fn note_absent(&mut self) -> io::Result<()> {
-        self.put_stamp(Stamp {
-            absent_on: self.head().hash,
+    pub fn record_absent(&mut self) -> io::Result<()> {
+        self.store_stamp(SyncStamp {
+            absent_on: self.checked_out_head().hash,
             ..self.stamp.clone()
         })
     }
@@ -1045,7 +1064,7 @@ impl SyncedFile {
     /// Whether what is checked out is what was when piton wrote the file.
     #[must_use]
     pub fn is_on_same_commit(&self) -> bool {
-        self.is_on_same_branch() && self.stamp.commit == self.head().commit
+        self.is_on_same_branch() && self.stamp.commit == self.checked_out_head().commit
     }
 
     /// Whether a branch has another version of the file, or none: asked once for each
@@ -1059,7 +1078,7 @@ impl SyncedFile {
         tips: &BTreeMap<String, String>,
         ask: impl FnOnce() -> bool,
     ) -> io::Result<bool> {
-        let commit = self.head().commit;
+        let commit = self.checked_out_head().commit;
         if commit.is_empty() {
             return Ok(false);
         }
@@ -1070,7 +1089,7 @@ impl SyncedFile {
             return Ok(*has_other);
         }
         let has_other = ask();
-        self.put_stamp(Stamp {
+        self.store_stamp(SyncStamp {
             others: Some((at_tips, has_other)),
             ..self.stamp.clone()
         })?;
@@ -1082,27 +1101,27 @@ impl SyncedFile {
     /// # Errors
     ///
     /// When the stamp cannot be kept.
-    pub fn note_unshown_rows(&mut self, unshown: Option<UnshownRows>) -> io::Result<()> {
-        self.put_stamp(Stamp {
+    pub fn record_unshown_rows(&mut self, unshown: Option<UnshownRows>) -> io::Result<()> {
+        self.store_stamp(SyncStamp {
             unshown,
             ..self.stamp.clone()
         })
     }
 
-    fn head(&self) -> Head {
-        let read = || checked_out(&self.target);
+    fn checked_out_head(&self) -> CheckedOutHead {
+        let read = || read_checked_out_head(&self.target);
         match &self.head {
             Some(head) => head.get_or_init(read).clone(),
             None => read(),
         }
     }
 
-    fn put_stamp(&mut self, stamp: Stamp) -> io::Result<()> {
+    fn store_stamp(&mut self, stamp: SyncStamp) -> io::Result<()> {
         if stamp == self.stamp {
             return Ok(());
         }
         write_stamp(&self.stamp_file, &stamp)?;
-        if self.flush == Flush::Stamp {
+        if self.flush == FlushScope::Stamp {
             sync_file(&self.stamp_file)?;
         }
         self.stamp = stamp;
@@ -1110,33 +1129,33 @@ impl SyncedFile {
     }
 }
 
-fn own_name(hash: &str) -> &str {
+fn own_version_name(hash: &str) -> &str {
     hash.get(..OWN_LETTERS).unwrap_or(hash)
 }
 
-fn with_version(own: &[String], version: &str) -> Vec<String> {
+fn append_own_version(own: &[String], version: &str) -> Vec<String> {
     let from = (own.len() + 1).saturating_sub(OWN_MAX);
     let known = own.get(from..).unwrap_or_default().iter().cloned();
     known.chain([version.to_owned()]).collect()
 }
 
 #[cfg(unix)]
-fn is_only_name(path: &Path) -> bool {
+fn has_single_link(path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt as _;
     fs::metadata(path).is_ok_and(|found| found.nlink() == 1)
 }
 
 #[cfg(not(unix))]
-fn is_only_name(_: &Path) -> bool {
+fn has_single_link(_: &Path) -> bool {
     false
 }
 
 /// Whether what came out of an exchange is what was there a moment ago.
-fn is_expected(displaced: &Displaced, old: &Stamp, before: &str) -> io::Result<bool> {
-    let Some(path) = displaced.path() else {
+fn is_expected(displaced: &DisplacedVersion, old: &SyncStamp, before: &str) -> io::Result<bool> {
+    let Some(path) = displaced.temp_path() else {
         return Ok(true);
     };
-    let look = Look::at(path);
+    let look = StatFingerprint::of_path(path);
     if let (Some(look), Some(was)) = (look, old.look)
         && look.is_same_version(&was)
     {
@@ -1149,22 +1168,22 @@ fn is_expected(displaced: &Displaced, old: &Stamp, before: &str) -> io::Result<b
 }
 
 /// What is checked out where a file lies. Git is not started.
-fn checked_out(target: &Path) -> Head {
+fn read_checked_out_head(target: &Path) -> CheckedOutHead {
     let mut folders = target.ancestors().skip(1);
     let found = folders.find_map(|folder| Some((folder, git::git_dir(folder)?)));
     let Some((folder, git_dir)) = found else {
-        return Head::default();
+        return CheckedOutHead::default();
     };
     let head = fs::read(git_dir.join("HEAD"));
     let hash = head.map(|head| sha256(&head)).unwrap_or_default();
-    let here = git::checked_out(folder);
-    Head {
+    let here = git::read_checkout(folder);
+    CheckedOutHead {
         hash: hash.chars().take(8).collect(),
         commit: here.and_then(|here| here.commit).unwrap_or_default(),
     }
 }
 
-fn write_stamp(mut file: &File, stamp: &Stamp) -> io::Result<()> {
+fn write_stamp(mut file: &File, stamp: &SyncStamp) -> io::Result<()> {
     let mut bytes = serde_json::to_vec(stamp)?;
     bytes.resize(STAMP_BYTES.max(bytes.len()), b' ');
     file.seek(io::SeekFrom::Start(0))?;
@@ -1172,14 +1191,14 @@ fn write_stamp(mut file: &File, stamp: &Stamp) -> io::Result<()> {
     file.set_len(bytes.len() as u64)
 }
 
-fn stamp_in(mut file: &File) -> io::Result<Option<Stamp>> {
+fn read_stamp(mut file: &File) -> io::Result<Option<SyncStamp>> {
     let mut bytes = Vec::new();
     file.seek(io::SeekFrom::Start(0))?;
     file.read_to_end(&mut bytes)?;
     Ok(serde_json::from_slice(bytes.trim_ascii()).ok())
 }
 
-fn base_of(path: &Path, hash: &str) -> Option<String> {
+fn read_base_with_hash(path: &Path, hash: &str) -> Option<String> {
     let kept = [path.to_owned(), path.with_extension(NEXT)];
     let mut versions = kept.iter().filter_map(|path| fs::read(path).ok());
     let bytes = versions.find(|bytes| sha256(bytes) == hash)?;
@@ -1189,10 +1208,10 @@ fn base_of(path: &Path, hash: &str) -> Option<String> {
 /// The version that piton wrote last of the file whose stamp is kept under
 /// `key`, if it is still known. For reading: nothing is made or locked.
 #[must_use]
-pub fn last_version(home: &Path, key: &str) -> Option<String> {
-    let stamp = stamp_at(home, key)?;
-    let base = folder(home).join(format!("{key}.base"));
-    base_of(&base, stamp.base_hash(None))
+pub fn read_last_version(home: &Path, key: &str) -> Option<String> {
+    let stamp = read_stamp_of_key(home, key)?;
+    let base = stamp_folder(home).join(format!("{key}.base"));
+    read_base_with_hash(&base, stamp.base_hash(None))
 }
 
 /// Whether the file at `target`, whose stamp is kept under `key`, is by what the
@@ -1200,12 +1219,12 @@ pub fn last_version(home: &Path, key: &str) -> Option<String> {
 #[must_use]
 pub fn is_last_version(home: &Path, key: &str, target: &Path) -> bool {
     let target = fs::canonicalize(target).unwrap_or_else(|_| target.to_owned());
-    let look = stamp_at(home, key).and_then(|stamp| stamp.look);
-    look.is_some() && Look::at(&target) == look
+    let look = read_stamp_of_key(home, key).and_then(|stamp| stamp.look);
+    look.is_some() && StatFingerprint::of_path(&target) == look
 }
 
-fn stamp_at(home: &Path, key: &str) -> Option<Stamp> {
-    stamp_in(&File::open(folder(home).join(format!("{key}.json"))).ok()?).ok()?
+fn read_stamp_of_key(home: &Path, key: &str) -> Option<SyncStamp> {
+    read_stamp(&File::open(stamp_folder(home).join(format!("{key}.json"))).ok()?).ok()?
 }
 
 /// Lets every file be written from the beginning of its streams again: the
@@ -1215,8 +1234,8 @@ fn stamp_at(home: &Path, key: &str) -> Option<Stamp> {
 /// # Errors
 ///
 /// When a stamp cannot be read or kept.
-pub fn rewind(home: &Path, is_read_again: impl Fn(&str) -> bool) -> io::Result<()> {
-    let folder = folder(home);
+pub fn reset_all_positions(home: &Path, is_read_again: impl Fn(&str) -> bool) -> io::Result<()> {
+    let folder = stamp_folder(home);
     if !folder.is_dir() {
         return Ok(());
     }
@@ -1233,7 +1252,7 @@ pub fn rewind(home: &Path, is_read_again: impl Fn(&str) -> bool) -> io::Result<(
         let read_again = is_read_again(&key);
         let file = OpenOptions::new().read(true).write(true).open(&path)?;
         file.lock()?;
-        if let Some(mut stamp) = stamp_in(&file)? {
+        if let Some(mut stamp) = read_stamp(&file)? {
             if let Some(held) = stamp.held.take() {
                 let base = path.with_extension("base");
                 fs::rename(base.with_extension(BEFORE), base).ok();
@@ -1241,12 +1260,12 @@ pub fn rewind(home: &Path, is_read_again: impl Fn(&str) -> bool) -> io::Result<(
                 (stamp.before, stamp.after) = (String::new(), held.before);
             }
             let stamp = if read_again {
-                Stamp {
+                SyncStamp {
                     temp: stamp.temp,
-                    ..Stamp::default()
+                    ..SyncStamp::default()
                 }
             } else {
-                Stamp {
+                SyncStamp {
                     positions: BTreeMap::new(),
                     ..stamp
                 }
@@ -1264,34 +1283,34 @@ mod tests {
 
     const BODY: &str = "[\n  1\n]\n";
 
-    fn spliced(file: &mut SyncedFile, what: &str) -> Put {
+    fn spliced(file: &mut SyncedFile, what: &str) -> WriteOutcome {
         let tail = file.stamp().tail.clone().expect("a tail");
-        let abridged = file.abridged(&tail).expect("read").expect("a text");
+        let abridged = file.read_abridged(&tail).expect("read").expect("a text");
         let end = abridged.strip_suffix("\n]\n").expect("an end");
         let end = format!("{end},\n  {what}\n]\n");
-        let put = file.splice(&tail, (end.as_bytes(), tail.clone()), BTreeMap::new());
+        let put = file.splice_end(&tail, (end.as_bytes(), tail.clone()), BTreeMap::new());
         assert_eq!(file.stamp().after, sha256(text(file).as_bytes()));
-        assert_eq!(file.base(), Some(text(file)));
+        assert_eq!(file.read_base(), Some(text(file)));
         put.expect("spliced")
     }
 
     fn kept(folder: &Path) -> SyncedFile {
         let target = folder.join("list.json");
-        let mut file = SyncedFile::open(folder, "list", &target, Flush::File).expect("opened");
-        let ends = Ends {
+        let mut file = SyncedFile::open(folder, "list", &target, FlushScope::File).expect("opened");
+        let ends = TextEnds {
             head: 0,
             tail: 4,
             first: 1,
             open: Vec::new(),
         };
-        let tail = Tail::of(BODY, ends);
-        let put = file.put(BODY.as_bytes(), BTreeMap::new(), Some(tail));
-        assert_eq!(put.expect("put"), Put::Done);
+        let tail = LargeFileTail::from_ends(BODY, ends);
+        let put = file.write_version(BODY.as_bytes(), BTreeMap::new(), Some(tail));
+        assert_eq!(put.expect("put"), WriteOutcome::Done);
         file
     }
 
     fn text(file: &SyncedFile) -> String {
-        fs::read_to_string(file.target()).expect("read")
+        fs::read_to_string(file.target_path()).expect("read")
     }
 
     #[test]
@@ -1301,7 +1320,7 @@ mod tests {
         let mut expected = "[\n  1".to_owned();
         for (number, with_spare) in [(2, false), (3, true), (4, true), (5, true)] {
             assert_eq!(file.stamp().spare.is_some(), with_spare);
-            assert_eq!(spliced(&mut file, &number.to_string()), Put::Done);
+            assert_eq!(spliced(&mut file, &number.to_string()), WriteOutcome::Done);
             expected = format!("{expected},\n  {number}");
             assert_eq!(text(&file), format!("{expected}\n]\n"));
         }
@@ -1332,31 +1351,31 @@ mod tests {
     fn what_was_displaced_is_kept_until_it_is_taken_in() {
         let folder = tempfile::tempdir().expect("a folder");
         let mut file = kept(folder.path());
-        fs::write(file.target(), "[\n  8\n]\n").expect("written");
-        let put = file.put(b"[\n  2\n]\n", BTreeMap::new(), None);
-        assert_eq!(put.expect("put"), Put::Overtaken);
+        fs::write(file.target_path(), "[\n  8\n]\n").expect("written");
+        let put = file.write_version(b"[\n  2\n]\n", BTreeMap::new(), None);
+        assert_eq!(put.expect("put"), WriteOutcome::Overtaken);
         assert_eq!(text(&file), "[\n  8\n]\n");
         drop(file);
         let target = folder.path().join("list.json");
         fs::write(&target, "[\n  2,\n  9\n]\n").expect("written");
         let mut next =
-            SyncedFile::open(folder.path(), "list", &target, Flush::File).expect("opened");
+            SyncedFile::open(folder.path(), "list", &target, FlushScope::File).expect("opened");
         let mut taken = Vec::new();
-        next.tidy(|left| {
+        next.remove_leftovers(|left| {
             taken.push(left.to_vec());
             Ok::<_, io::Error>(true)
         })
         .expect("tidied");
         assert_eq!(taken, [b"[\n  8\n]\n"]);
-        assert_eq!(leftovers(&target).expect("listed"), []);
+        assert_eq!(find_leftovers(&target).expect("listed"), []);
         // What is taken in at once leaves nothing.
-        let put = next.put(b"[\n  3\n]\n", BTreeMap::new(), None);
-        assert_eq!(put.expect("put"), Put::Overtaken);
-        for displaced in next.take_displaced() {
+        let put = next.write_version(b"[\n  3\n]\n", BTreeMap::new(), None);
+        assert_eq!(put.expect("put"), WriteOutcome::Overtaken);
+        for displaced in next.drain_displaced() {
             assert_eq!(displaced.bytes(), b"[\n  2,\n  9\n]\n");
             displaced.remove();
         }
-        assert_eq!(leftovers(&target).expect("listed"), []);
+        assert_eq!(find_leftovers(&target).expect("listed"), []);
     }
 
     #[test]
@@ -1365,7 +1384,8 @@ mod tests {
         let mut file = kept(folder.path());
         spliced(&mut file, "2");
         assert!(file.spare.exists());
-        file.put(b"[]", BTreeMap::new(), None).expect("put");
+        file.write_version(b"[]", BTreeMap::new(), None)
+            .expect("put");
         assert!(!file.spare.exists());
         assert_eq!(text(&file), "[]");
     }

@@ -8,20 +8,20 @@ use piton_core::run::Pause;
 use piton_core::{DecisionRow, Need, RunId, RunRow, RunState};
 use serde::Serialize;
 
-use crate::failure::{Failure, state_of_run};
-use crate::runner::exit_of;
+use crate::failure::{Failure, failure_of_run_state};
+use crate::runner::exit_of_run;
 use crate::session::Session;
 use crate::standing::RunStanding;
-use crate::verbs::inbox::{Open, view_of_decision};
-use crate::verbs::run::open_questions;
-use crate::verbs::status::what_next;
+use crate::verbs::inbox::{OpenQuestion, view_of_decision};
+use crate::verbs::run::open_file_questions;
+use crate::verbs::status::next_command;
 
 /// The version of the form; it grows when a field goes or means something else.
 const SCHEMA: u32 = 1;
 
 /// One thing that a person should know.
 #[derive(Debug, Serialize)]
-pub(super) struct Message {
+pub(super) struct NotificationMessage {
     schema: u32,
     /// The same however often it is sent.
     id: String,
@@ -40,7 +40,7 @@ pub(super) struct Message {
     item: Option<String>,
     /// As in `piton inbox --json`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    question: Option<Box<Open>>,
+    question: Option<Box<OpenQuestion>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     end: Option<MessageEnd>,
     /// What may be typed for it.
@@ -68,9 +68,9 @@ struct MessageEnd {
     exit: u8,
 }
 
-impl Message {
+impl NotificationMessage {
     /// What is due, as the store knows it.
-    pub(super) fn of(session: &Session<'_>, due: &DueNotification) -> Result<Self, Failure> {
+    pub(super) fn from_due(session: &Session<'_>, due: &DueNotification) -> Result<Self, Failure> {
         let bare = Self {
             schema: SCHEMA,
             id: due.subject.id(),
@@ -94,7 +94,7 @@ impl Message {
                     return Ok(bare);
                 };
                 let open = view_of_decision(session, &runs, row)?;
-                Ok(bare.about_question(run_of(row.run), open))
+                Ok(bare.with_question(run_of(row.run), open))
             }
             NotificationSubject::Invocation { run, number } => {
                 let Some(row) = run_of(*run) else {
@@ -103,14 +103,14 @@ impl Message {
                 let mut ended = row.notifications.iter().flat_map(|known| &known.ended);
                 let end = ended.find(|end| end.number == *number);
                 Ok(match end {
-                    Some(end) => bare.about_end(row, end, &open_questions(session, row)?),
+                    Some(end) => bare.with_end(row, end, &open_file_questions(session, row)?),
                     None => bare,
                 })
             }
         }
     }
 
-    fn about_question(self, run: Option<&RunRow>, open: Open) -> Self {
+    fn with_question(self, run: Option<&RunRow>, open: OpenQuestion) -> Self {
         let at = match (run, &open.node) {
             (Some(run), Some(node)) => format!(" ({} at {node})", run.name),
             (Some(run), None) => format!(" ({})", run.name),
@@ -119,15 +119,15 @@ impl Message {
         let verbs = open.verbs.iter();
         Self {
             text: format!("{}: {}{at}", open.id, open.question),
-            run: run.map(MessageRun::of),
+            run: run.map(MessageRun::from_row),
             item: open.node.clone(),
-            typed: verbs.map(|verb| open.typed(*verb)).collect(),
+            typed: verbs.map(|verb| open.decide_command(*verb)).collect(),
             question: Some(Box::new(open)),
             ..self
         }
     }
 
-    fn about_end(self, run: &RunRow, end: &EndedInvocation, asked: &[DecisionRow]) -> Self {
+    fn with_end(self, run: &RunRow, end: &EndedInvocation, asked: &[DecisionRow]) -> Self {
         // The run as it was left: it may be at work again.
         let left = RunRow {
             state: end.state,
@@ -144,16 +144,16 @@ impl Message {
         let why = end.reason.as_ref();
         let why = why.map_or_else(String::new, |why| format!(": {why}"));
         Self {
-            text: format!("{}{why}", state_of_run(&left, end.state).message),
-            run: Some(MessageRun::of(run)),
+            text: format!("{}{why}", failure_of_run_state(&left, end.state).message),
+            run: Some(MessageRun::from_row(run)),
             item: end.at.as_ref().map(ToString::to_string),
-            typed: what_next(&left, &standing).into_iter().collect(),
+            typed: next_command(&left, &standing).into_iter().collect(),
             end: Some(MessageEnd {
                 invocation: end.number,
                 state: end.state,
                 pause: end.pause.clone(),
                 reason: end.reason.clone(),
-                exit: exit_of(&left, asked).code(),
+                exit: exit_of_run(&left, asked).code(),
             }),
             ..self
         }
@@ -166,7 +166,7 @@ impl Message {
 }
 
 impl MessageRun {
-    fn of(row: &RunRow) -> Self {
+    fn from_row(row: &RunRow) -> Self {
         Self {
             name: row.name.clone(),
             id: row.id,

@@ -1,7 +1,7 @@
 //! The processes above this one.
 
-use super::Identity;
-use super::table::{self, Row};
+use super::ProcessIdentity;
+use super::table::{self, ProcessRow};
 
 /// A chain of processes is at most so long.
 const GENERATIONS_MAX: usize = 500;
@@ -13,7 +13,7 @@ const LOOKS_MAX: usize = 20;
 pub struct Ancestor {
     /// Its number.
     pub pid: u32,
-    /// When it started, as in [`Identity::start_time`].
+    /// When it started, as in [`ProcessIdentity::start_time`].
     pub start_time: u64,
     /// The mark of an attempt in the environment that it was started with.
     pub mark: Option<String>,
@@ -22,7 +22,7 @@ pub struct Ancestor {
 impl Ancestor {
     /// Whether it is this very process, not another one with its number.
     #[must_use]
-    pub fn is(&self, id: &Identity) -> bool {
+    pub fn is_same_process(&self, id: &ProcessIdentity) -> bool {
         self.pid == id.pid && self.start_time == id.start_time && id.is_of_this_boot()
     }
 }
@@ -32,17 +32,17 @@ impl Ancestor {
 /// On Linux only; elsewhere there are none. A process that another user started
 /// is among them without a mark: its environment cannot be read.
 #[must_use]
-pub fn ancestors() -> Vec<Ancestor> {
+pub fn list_ancestors() -> Vec<Ancestor> {
     if cfg!(not(target_os = "linux")) {
         return Vec::new();
     }
     let mut found = Vec::new();
-    let mut child = table::row(std::process::id());
-    while let Some(parent) = child.take().and_then(|row| parent(&row)) {
+    let mut child = table::find_process(std::process::id());
+    while let Some(parent) = child.take().and_then(|row| find_parent(&row)) {
         found.push(Ancestor {
             pid: parent.pid,
             start_time: parent.start,
-            mark: table::mark(parent.pid),
+            mark: table::mark_of_process(parent.pid),
         });
         if found.len() < GENERATIONS_MAX {
             child = Some(parent);
@@ -53,18 +53,18 @@ pub fn ancestors() -> Vec<Ancestor> {
 
 /// The parent of a process. When the parent ends while it is looked up, the
 /// process gets another one: it must not seem to have none.
-fn parent(child: &Row) -> Option<Row> {
+fn find_parent(child: &ProcessRow) -> Option<ProcessRow> {
     let mut parent = child.parent;
     for _ in 0..LOOKS_MAX {
         if parent == 0 {
             return None;
         }
         // One that is younger than its child got the number of the parent.
-        let found = table::row(parent).filter(|row| row.start <= child.start);
+        let found = table::find_process(parent).filter(|row| row.start <= child.start);
         if found.is_some() {
             return found;
         }
-        parent = table::row(child.pid)
+        parent = table::find_process(child.pid)
             .filter(|row| row.start == child.start)?
             .parent;
     }
@@ -77,24 +77,24 @@ mod tests {
 
     #[test]
     fn the_parent_of_this_process_is_the_first_ancestor() {
-        let found = ancestors();
+        let found = list_ancestors();
         let parent = std::os::unix::process::parent_id();
         assert_eq!(found.first().map(|ancestor| ancestor.pid), Some(parent));
-        let id = Identity::of(parent).expect("it is there");
-        assert!(found[0].is(&id));
+        let id = ProcessIdentity::of_pid(parent).expect("it is there");
+        assert!(found[0].is_same_process(&id));
         assert!(found.iter().all(|found| found.pid != std::process::id()));
     }
 
     #[test]
     fn a_process_that_started_at_another_time_is_another_one() {
-        let mut id = super::super::myself();
+        let mut id = super::super::current_process();
         let ancestor = Ancestor {
             pid: id.pid,
             start_time: id.start_time,
             mark: None,
         };
-        assert!(ancestor.is(&id));
+        assert!(ancestor.is_same_process(&id));
         id.start_time += 1;
-        assert!(!ancestor.is(&id));
+        assert!(!ancestor.is_same_process(&id));
     }
 }

@@ -9,15 +9,18 @@ use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::Duration;
 
 use super::orphans::OWN;
-use super::watch::{self, Leftovers, Order};
-use super::{Exit, Limits, MARK, ProcessEvent, Running, StartError, StopReason, command};
+use super::watch::{self, Leftovers, WatchSpec};
+use super::{
+    MARK, ProcessEvent, ProcessExit, ProcessLimits, RunningProcess, StartError, StopReason,
+    build_command,
+};
 
 /// Most bytes of stdout that a call may write, and most that is kept of stderr.
 pub const OUTPUT_BYTES_MAX: u64 = 64 << 20;
 
 /// A program to be asked.
 #[derive(Clone, Copy, Debug)]
-pub struct Call<'a> {
+pub struct ProgramCall<'a> {
     /// The program, found on `PATH` unless it is an absolute path.
     pub program: &'a str,
     /// Its arguments, without its own name.
@@ -31,7 +34,7 @@ pub struct Call<'a> {
     /// What it is found by should this process die meanwhile; see [`own_mark`].
     pub mark: Option<&'a str>,
     /// What another thread ends it with.
-    pub stop: Option<&'a Stop>,
+    pub stop: Option<&'a StopHandle>,
     /// Longest life.
     pub timeout: Duration,
 }
@@ -39,12 +42,12 @@ pub struct Call<'a> {
 /// Ends, from another thread, the call that is under way and every later one
 /// that was given the same.
 #[derive(Clone, Debug, Default)]
-pub struct Stop(Arc<Mutex<Stopping>>);
+pub struct StopHandle(Arc<Mutex<StopState>>);
 
 #[derive(Debug, Default)]
-struct Stopping {
+struct StopState {
     asked: Option<Urgency>,
-    running: Option<Running>,
+    running: Option<RunningProcess>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -53,19 +56,19 @@ enum Urgency {
     Kill,
 }
 
-impl Stop {
+impl StopHandle {
     /// Asks the call to end, and ends it when it does not; at once with `kill`.
-    pub fn ask(&self, kill: bool) {
+    pub fn request_stop(&self, kill: bool) {
         let urgency = if kill { Urgency::Kill } else { Urgency::Ask };
         let mut stopping = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         stopping.asked = Some(urgency);
-        stopping.pass_on();
+        stopping.forward_request();
     }
 
     /// How a call ends that was to be stopped before it began: nothing is started.
-    fn before_start(&self) -> Option<Exit> {
+    fn exit_if_stopped(&self) -> Option<ProcessExit> {
         let stopping = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        stopping.asked.map(|_| Exit {
+        stopping.asked.map(|_| ProcessExit {
             code: None,
             signal: None,
             stopped_by: Some(StopReason::Asked),
@@ -75,16 +78,16 @@ impl Stop {
         })
     }
 
-    fn follow(&self, running: &Running) {
+    fn attach_process(&self, running: &RunningProcess) {
         let mut stopping = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         stopping.running = Some(running.clone());
-        stopping.pass_on();
+        stopping.forward_request();
     }
 }
 
-impl Stopping {
+impl StopState {
     /// Telling a process that is over changes nothing.
-    fn pass_on(&self) {
+    fn forward_request(&self) {
         match (self.asked, &self.running) {
             (Some(Urgency::Ask), Some(running)) => running.terminate(),
             (Some(Urgency::Kill), Some(running)) => running.kill(),
@@ -95,9 +98,9 @@ impl Stopping {
 
 /// What a program answered.
 #[derive(Clone, Debug)]
-pub struct Output {
+pub struct CallOutput {
     /// How it ended.
-    pub exit: Exit,
+    pub exit: ProcessExit,
     /// The first [`OUTPUT_BYTES_MAX`] bytes of its stdout.
     pub stdout: Vec<u8>,
     /// The first [`OUTPUT_BYTES_MAX`] bytes of its stderr.
@@ -120,10 +123,10 @@ pub fn own_mark(name: &str) -> String {
 /// # Errors
 ///
 /// [`StartError`]. A program that fails is not an error here: see
-/// [`Output::exit`].
-pub fn output(call: &Call<'_>) -> Result<Output, StartError> {
-    if let Some(exit) = call.stop.and_then(Stop::before_start) {
-        return Ok(Output {
+/// [`CallOutput::exit`].
+pub fn run_call(call: &ProgramCall<'_>) -> Result<CallOutput, StartError> {
+    if let Some(exit) = call.stop.and_then(StopHandle::exit_if_stopped) {
+        return Ok(CallOutput {
             exit,
             stdout: Vec::new(),
             stderr: Vec::new(),
@@ -133,27 +136,29 @@ pub fn output(call: &Call<'_>) -> Result<Output, StartError> {
         path: std::env::temp_dir(),
         source,
     };
-    let mut command = command(call.program.as_ref(), call.args, call.cwd)?;
+    let mut command = build_command(call.program.as_ref(), call.args, call.cwd)?;
     let mut stdout = tempfile::tempfile().map_err(failed)?;
     let mut stderr = tempfile::tempfile().map_err(failed)?;
     command
         .envs(call.env.iter().copied())
         .env(MARK, call.mark.unwrap_or(OWN))
-        .stdin(stdin(call.input).map_err(|source| StartError::Input {
-            program: call.program.into(),
-            source,
-        })?)
+        .stdin(
+            stdin_from_bytes(call.input).map_err(|source| StartError::Input {
+                program: call.program.into(),
+                source,
+            })?,
+        )
         .stdout(stdout.try_clone().map_err(failed)?)
         .stderr(stderr.try_clone().map_err(failed)?);
     let (sender, receiver) = mpsc::channel();
-    let running = watch::spawn(
+    let running = watch::spawn_watched(
         command,
-        Order {
-            limits: Limits {
+        WatchSpec {
+            limits: ProcessLimits {
                 wall: Some(call.timeout),
                 output_bytes_max: Some(OUTPUT_BYTES_MAX),
                 grace: Duration::from_secs(1),
-                ..Limits::default()
+                ..ProcessLimits::default()
             },
             leftovers: Leftovers::Leave,
             output: stdout.try_clone().map_err(failed)?,
@@ -166,20 +171,20 @@ pub fn output(call: &Call<'_>) -> Result<Output, StartError> {
         },
     )?;
     if let Some(stop) = call.stop {
-        stop.follow(&running);
+        stop.attach_process(&running);
     }
     let exit = receiver.recv().expect("every child has exactly one end");
     drop(running);
-    Ok(Output {
+    Ok(CallOutput {
         exit,
-        stdout: read(&mut stdout).map_err(failed)?,
-        stderr: read(&mut stderr).map_err(failed)?,
+        stdout: read_from_start(&mut stdout).map_err(failed)?,
+        stderr: read_from_start(&mut stderr).map_err(failed)?,
     })
 }
 
 /// A file without a name, as for the output: a program that does not read
 /// keeps nobody waiting.
-fn stdin(input: &[u8]) -> io::Result<Stdio> {
+fn stdin_from_bytes(input: &[u8]) -> io::Result<Stdio> {
     if input.is_empty() {
         return Ok(Stdio::null());
     }
@@ -189,7 +194,7 @@ fn stdin(input: &[u8]) -> io::Result<Stdio> {
     Ok(file.into())
 }
 
-fn read(file: &mut File) -> io::Result<Vec<u8>> {
+fn read_from_start(file: &mut File) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     file.rewind()?;
     file.take(OUTPUT_BYTES_MAX).read_to_end(&mut bytes)?;

@@ -8,7 +8,7 @@ use super::table;
 ///
 /// Kept in files, so that a later process can tell whether this one still runs.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Identity {
+pub struct ProcessIdentity {
     /// Its number. Also the number of its process group, if piton started it.
     pub pid: u32,
     /// When it started: clock ticks since boot (Linux), seconds since 1970
@@ -38,18 +38,18 @@ pub enum Liveness {
     Unknown,
 }
 
-impl Identity {
+impl ProcessIdentity {
     /// That of a process of this machine with this number.
     ///
     /// `None` if there is none. Of a process that ended and was not waited for
     /// yet it can still be had.
-    pub fn of(pid: u32) -> Option<Identity> {
-        Some(Identity::from_row(&table::row(pid)?))
+    pub fn of_pid(pid: u32) -> Option<ProcessIdentity> {
+        Some(ProcessIdentity::from_row(&table::find_process(pid)?))
     }
 
-    pub(super) fn from_row(row: &table::Row) -> Identity {
-        let boot = table::boot();
-        Identity {
+    pub(super) fn from_row(row: &table::ProcessRow) -> ProcessIdentity {
+        let boot = table::boot_info();
+        ProcessIdentity {
             pid: row.pid,
             start_time: row.start,
             boot_id: boot.boot_id.clone(),
@@ -64,18 +64,18 @@ impl Identity {
 
     /// Whether its number means something in this process.
     pub(super) fn is_of_this_boot(&self) -> bool {
-        let boot = table::boot();
+        let boot = table::boot_info();
         self.boot_id == boot.boot_id && self.pid_space == boot.pid_space
     }
 }
 
 /// This process.
-pub fn myself() -> Identity {
+pub fn current_process() -> ProcessIdentity {
     let pid = std::process::id();
-    Identity::of(pid).unwrap_or_else(|| {
+    ProcessIdentity::of_pid(pid).unwrap_or_else(|| {
         // No `/proc` and no `ps`: nobody can find this process by its start,
         // so that it is taken for unknown rather than for dead.
-        Identity::from_row(&table::Row {
+        ProcessIdentity::from_row(&table::ProcessRow {
             pid,
             parent: 0,
             group: 0,
@@ -86,12 +86,12 @@ pub fn myself() -> Identity {
 }
 
 /// Whether the process runs, as far as can be seen from here.
-pub fn liveness(id: &Identity) -> Liveness {
+pub fn liveness(id: &ProcessIdentity) -> Liveness {
     if id.boot_id.is_empty() || id.start_time == 0 {
         return Liveness::Unknown;
     }
     if !id.is_of_this_boot() {
-        let me = myself();
+        let me = current_process();
         let rebooted = id.boot_id != me.boot_id
             && !me.machine.is_empty()
             && id.machine == me.machine
@@ -103,10 +103,10 @@ pub fn liveness(id: &Identity) -> Liveness {
             Liveness::Unknown
         };
     }
-    match table::row(id.pid) {
+    match table::find_process(id.pid) {
         Some(row) if row.start == id.start_time && !row.zombie => Liveness::Alive,
         Some(_) => Liveness::Dead,
-        None => match table::pid(id.pid).map(rustix::process::test_kill_process) {
+        None => match table::to_pid(id.pid).map(rustix::process::test_kill_process) {
             // It is there but cannot be seen (`hidepid`).
             Some(Ok(()) | Err(rustix::io::Errno::PERM)) => Liveness::Unknown,
             _ => Liveness::Dead,
@@ -118,14 +118,14 @@ pub fn liveness(id: &Identity) -> Liveness {
 ///
 /// What a lease on this machine is taken over by. A holder elsewhere counts as
 /// alive until its lease runs out.
-pub fn alive(id: &Identity) -> bool {
+pub fn is_alive(id: &ProcessIdentity) -> bool {
     liveness(id) != Liveness::Dead
 }
 
 /// Whether the process is over, or about to be: it was killed, and the kernel
 /// has not taken it down yet. It does nothing any more, and what it holds is
 /// freed in a moment.
-pub fn has_ended(id: &Identity) -> bool {
+pub fn has_ended(id: &ProcessIdentity) -> bool {
     match liveness(id) {
         Liveness::Dead => true,
         Liveness::Alive => table::is_ending(id.pid),

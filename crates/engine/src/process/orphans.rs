@@ -24,14 +24,14 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use rustix::io::Errno;
 use rustix::process::{WaitId, WaitIdOptions, getpgrp, waitid};
 
-use super::table::{self, Row};
+use super::table::{self, ProcessRow};
 
 /// What the marks of piton's own short calls begin with. What they leave in the background (git
 /// tidies up that way) is no part of any attempt.
 pub(super) const OWN: &str = "-";
 
 static ADOPTS: AtomicBool = AtomicBool::new(false);
-static KNOWN: Mutex<Known> = Mutex::new(Known {
+static KNOWN: Mutex<StartedProcesses> = Mutex::new(StartedProcesses {
     children: Vec::new(),
     marks: Vec::new(),
     first_start: u64::MAX,
@@ -39,7 +39,7 @@ static KNOWN: Mutex<Known> = Mutex::new(Known {
 
 /// What this process started. Locked while a child is being started, so that
 /// no search can take it for an orphan.
-struct Known {
+struct StartedProcesses {
     /// Started and not waited for.
     children: Vec<u32>,
     /// Attempts of which something may run.
@@ -47,7 +47,7 @@ struct Known {
     first_start: u64,
 }
 
-fn known() -> MutexGuard<'static, Known> {
+fn lock_started() -> MutexGuard<'static, StartedProcesses> {
     KNOWN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -70,12 +70,15 @@ pub fn adopt_orphans() -> bool {
 }
 
 /// Starts a child and remembers it as one's own.
-pub(super) fn spawn(command: &mut Command, mark: Option<&str>) -> io::Result<(Child, Row)> {
-    let mut known = known();
+pub(super) fn spawn_child(
+    command: &mut Command,
+    mark: Option<&str>,
+) -> io::Result<(Child, ProcessRow)> {
+    let mut known = lock_started();
     let child = command.spawn()?;
     let pid = child.id();
     // Not waited for yet, so it is there even if it has ended.
-    let row = table::row(pid).unwrap_or(Row {
+    let row = table::find_process(pid).unwrap_or(ProcessRow {
         pid,
         parent: std::process::id(),
         group: pid,
@@ -89,41 +92,42 @@ pub(super) fn spawn(command: &mut Command, mark: Option<&str>) -> io::Result<(Ch
 }
 
 /// Takes the status of a child that has ended. Its number is free from here on.
-pub(super) fn reap(child: &mut Child) -> io::Result<ExitStatus> {
+pub(super) fn reap_child(child: &mut Child) -> io::Result<ExitStatus> {
     // Together, or an orphan with the same number could be taken for the child.
-    let mut known = known();
+    let mut known = lock_started();
     let status = child.wait();
     known.children.retain(|&pid| pid != child.id());
     status
 }
 
 /// Nothing of this attempt runs any more.
-pub(super) fn forget(mark: &str) {
-    let mut known = known();
+pub(super) fn forget_mark(mark: &str) {
+    let mut known = lock_started();
     if let Some(at) = known.marks.iter().position(|known| known == mark) {
         known.marks.swap_remove(at);
     }
 }
 
 /// What of an attempt runs outside of its process group.
-pub(super) fn strays(mark: &str) -> Vec<Row> {
+pub(super) fn find_strays(mark: &str) -> Vec<ProcessRow> {
     if !ADOPTS.load(Ordering::Relaxed) {
-        return marked(mark);
+        return find_by_mark(mark);
     }
     if !has_children() {
         return Vec::new();
     }
-    let (orphans, alone) = orphans();
+    let (orphans, alone) = find_orphans();
     if orphans.is_empty() {
         return Vec::new();
     }
-    let mut found = marked(mark);
+    let mut found = find_by_mark(mark);
     // An orphan without a mark cleared its environment. Whose it is can only be
     // said when there is one attempt; otherwise the last one to end takes it.
     // The first process of a container is handed everybody's orphans.
     if alone && std::process::id() != 1 {
         for orphan in orphans {
-            let other = table::mark(orphan.pid).is_some_and(|mark| mark.starts_with(OWN));
+            let other =
+                table::mark_of_process(orphan.pid).is_some_and(|mark| mark.starts_with(OWN));
             if !other && found.iter().all(|row| row.pid != orphan.pid) {
                 found.push(orphan);
             }
@@ -137,17 +141,17 @@ pub(super) fn strays(mark: &str) -> Vec<Row> {
 pub(super) fn reap_orphans() {
     let ended = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
     if ADOPTS.load(Ordering::Relaxed) && matches!(waitid(WaitId::All, ended), Ok(Some(_))) {
-        orphans();
+        find_orphans();
     }
 }
 
 /// Waits for those of a group that have ended and were handed to this process.
 /// Its leader must have been waited for.
 pub(super) fn reap_group(group: u32) {
-    let known = known();
+    let known = lock_started();
     // The number can have come round to a new child, whose status is not to be
     // taken here.
-    if let Some(pid) = table::pid(group).filter(|_| !known.children.contains(&group)) {
+    if let Some(pid) = table::to_pid(group).filter(|_| !known.children.contains(&group)) {
         let ended = WaitIdOptions::EXITED | WaitIdOptions::NOHANG;
         while let Ok(Some(_)) = waitid(WaitId::Pgid(Some(pid)), ended) {}
     }
@@ -160,19 +164,19 @@ fn has_children() -> bool {
 
 /// Running children that were not started here, and whether at most one
 /// attempt is under way. Those that have ended are waited for.
-fn orphans() -> (Vec<Row>, bool) {
-    let known = known();
+fn find_orphans() -> (Vec<ProcessRow>, bool) {
+    let known = lock_started();
     let me = std::process::id();
     let own_group = u32::try_from(getpgrp().as_raw_nonzero().get()).unwrap_or(0);
-    let children: Vec<Row> = match table::children() {
-        Some(pids) => pids.into_iter().filter_map(table::row).collect(),
+    let children: Vec<ProcessRow> = match table::own_children() {
+        Some(pids) => pids.into_iter().filter_map(table::find_process).collect(),
         None => {
-            let mut rows = table::rows();
+            let mut rows = table::list_processes();
             rows.retain(|row| row.parent == me);
             rows
         }
     };
-    let (ended, running): (Vec<Row>, Vec<Row>) = children
+    let (ended, running): (Vec<ProcessRow>, Vec<ProcessRow>) = children
         .into_iter()
         .filter(|row| {
             !known.children.contains(&row.pid)
@@ -180,7 +184,7 @@ fn orphans() -> (Vec<Row>, bool) {
                 && row.start >= known.first_start
         })
         .partition(|row| row.zombie);
-    for pid in ended.iter().filter_map(|row| table::pid(row.pid)) {
+    for pid in ended.iter().filter_map(|row| table::to_pid(row.pid)) {
         // Gone already: another thread was here.
         waitid(
             WaitId::Pid(pid),
@@ -193,20 +197,22 @@ fn orphans() -> (Vec<Row>, bool) {
 
 /// What runs in a folder or below, was left behind by its parent, and is neither of
 /// an attempt that is under way here nor of one of piton's own short calls. Linux.
-pub(super) fn left_in(folder: &Path) -> Vec<Row> {
-    let rows = table::rows();
-    let known = known();
+pub(super) fn find_left_in_folder(folder: &Path) -> Vec<ProcessRow> {
+    let rows = table::list_processes();
+    let known = lock_started();
     let me = std::process::id();
-    let is_left = |row: &Row| {
+    let is_left = |row: &ProcessRow| {
         let was_handed_on = row.parent == 1
             || (row.parent == me && !known.children.contains(&row.pid))
             || rows.iter().all(|other| other.pid != row.parent);
-        match table::mark(row.pid) {
+        match table::mark_of_process(row.pid) {
             Some(mark) => !mark.starts_with(OWN) && !known.marks.contains(&mark),
             None => was_handed_on,
         }
     };
-    let is_in = |row: &Row| table::folder(row.pid).is_some_and(|cwd| cwd.starts_with(folder));
+    let is_in = |row: &ProcessRow| {
+        table::folder_of_process(row.pid).is_some_and(|cwd| cwd.starts_with(folder))
+    };
     let found = rows.iter().filter(|row| row.pid != me && !row.zombie);
     found
         .filter(|row| is_in(row) && is_left(row))
@@ -214,14 +220,14 @@ pub(super) fn left_in(folder: &Path) -> Vec<Row> {
         .collect()
 }
 
-fn marked(mark: &str) -> Vec<Row> {
+fn find_by_mark(mark: &str) -> Vec<ProcessRow> {
     if cfg!(not(target_os = "linux")) {
         return Vec::new();
     }
     let me = std::process::id();
-    table::rows()
+    table::list_processes()
         .into_iter()
         .filter(|row| row.pid != me && !row.zombie)
-        .filter(|row| table::mark(row.pid).is_some_and(|found| found == mark))
+        .filter(|row| table::mark_of_process(row.pid).is_some_and(|found| found == mark))
         .collect()
 }

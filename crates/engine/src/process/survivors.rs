@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 
-use super::orphans::left_in;
-use super::table::{self, Row, Sent};
-use super::{Identity, now};
+use super::orphans::find_left_in_folder;
+use super::table::{self, ProcessRow, SignalOutcome};
+use super::{ProcessIdentity, now};
 
 /// How long SIGKILL is repeated.
 const KILL_PATIENCE: Duration = Duration::from_secs(5);
@@ -19,14 +19,14 @@ const LOOK: Duration = Duration::from_millis(10);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Survivor {
     /// The process.
-    pub id: Identity,
+    pub id: ProcessIdentity,
     /// What gave it away.
-    pub found_by: FoundBy,
+    pub found_by: SurvivorEvidence,
 }
 
 /// What gave a survivor away.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum FoundBy {
+pub enum SurvivorEvidence {
     /// It was recorded when it was started.
     Record,
     /// It carries this mark in its environment.
@@ -39,7 +39,7 @@ pub enum FoundBy {
 
 /// What became of survivors.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Ended {
+pub struct EndedSurvivors {
     /// Gone.
     pub ended: Vec<Survivor>,
     /// Could not be ended: another user's, or held by the kernel.
@@ -51,8 +51,8 @@ pub struct Ended {
 ///
 /// Never this process itself, nor what descends from it. The caller makes sure
 /// that no living piton looks after these attempts.
-pub fn survivors(marks: &[String], recorded: &[Identity]) -> Vec<Survivor> {
-    find(marks, recorded)
+pub fn find_survivors(marks: &[String], recorded: &[ProcessIdentity]) -> Vec<Survivor> {
+    find_with_rows(marks, recorded)
         .into_iter()
         .map(|(_, survivor)| survivor)
         .collect()
@@ -62,31 +62,37 @@ pub fn survivors(marks: &[String], recorded: &[Identity]) -> Vec<Survivor> {
 ///
 /// Looks again until nothing is found, so that what they start meanwhile ends
 /// too.
-pub fn end_survivors(marks: &[String], recorded: &[Identity], grace: Duration) -> Ended {
-    end_found(recorded.to_vec(), grace, |known| find(marks, known))
+pub fn end_survivors(
+    marks: &[String],
+    recorded: &[ProcessIdentity],
+    grace: Duration,
+) -> EndedSurvivors {
+    end_all_found(recorded.to_vec(), grace, |known| {
+        find_with_rows(marks, known)
+    })
 }
 
 /// Finds what attempts that are over left running in a folder or below, and ends it
 /// in the same way. By folders processes are known on Linux alone.
-pub fn end_left_in(folder: &Path, grace: Duration) -> Ended {
+pub fn end_processes_in_folder(folder: &Path, grace: Duration) -> EndedSurvivors {
     // As the system names it.
     let folder = std::fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
-    end_found(Vec::new(), grace, |_| {
-        let rows = left_in(&folder).into_iter();
-        let survivor = |row: &Row| Survivor {
-            id: Identity::from_row(row),
-            found_by: FoundBy::Folder,
+    end_all_found(Vec::new(), grace, |_| {
+        let rows = find_left_in_folder(&folder).into_iter();
+        let survivor = |row: &ProcessRow| Survivor {
+            id: ProcessIdentity::from_row(row),
+            found_by: SurvivorEvidence::Folder,
         };
         rows.map(|row| (row.clone(), survivor(&row))).collect()
     })
 }
 
 /// Ends what is found, again and again, until nothing is.
-fn end_found(
-    mut recorded: Vec<Identity>,
+fn end_all_found(
+    mut recorded: Vec<ProcessIdentity>,
     grace: Duration,
-    find: impl Fn(&[Identity]) -> Vec<(Row, Survivor)>,
-) -> Ended {
+    find: impl Fn(&[ProcessIdentity]) -> Vec<(ProcessRow, Survivor)>,
+) -> EndedSurvivors {
     let mut all: Vec<Survivor> = Vec::new();
     let mut told: HashSet<(u32, u64)> = HashSet::new();
     let kill_at = now() + grace;
@@ -103,36 +109,36 @@ fn end_found(
                 recorded.push(survivor.id.clone());
             }
             let sent = if killing {
-                table::signal(row, Signal::KILL)
+                table::send_signal(row, Signal::KILL)
             } else if told.insert((row.pid, row.start)) {
-                let sent = table::signal(row, Signal::TERM);
+                let sent = table::send_signal(row, Signal::TERM);
                 // One that is suspended does not see the first.
-                table::signal(row, Signal::CONT);
+                table::send_signal(row, Signal::CONT);
                 sent
             } else {
-                Sent::Yes
+                SignalOutcome::Yes
             };
-            refused += usize::from(sent == Sent::Refused);
+            refused += usize::from(sent == SignalOutcome::Refused);
         }
         let given_up = at >= kill_at + KILL_PATIENCE || (killing && refused == found.len());
         if found.is_empty() || given_up {
             let left: Vec<Survivor> = found.into_iter().map(|(_, survivor)| survivor).collect();
             all.retain(|survivor| left.iter().all(|left| left.id != survivor.id));
-            return Ended { ended: all, left };
+            return EndedSurvivors { ended: all, left };
         }
-        pause(LOOK);
+        wait_for(LOOK);
     }
 }
 
-fn find(marks: &[String], recorded: &[Identity]) -> Vec<(Row, Survivor)> {
-    let rows = table::rows();
-    let own = kin(&rows, HashSet::from([std::process::id()]), |_| false);
+fn find_with_rows(marks: &[String], recorded: &[ProcessIdentity]) -> Vec<(ProcessRow, Survivor)> {
+    let rows = table::list_processes();
+    let own = collect_family(&rows, HashSet::from([std::process::id()]), |_| false);
     let recorded: HashSet<(u32, u64)> = recorded
         .iter()
         .filter(|id| id.is_of_this_boot() && id.start_time != 0)
         .map(|id| (id.pid, id.start_time))
         .collect();
-    let mut found: Vec<(Row, FoundBy)> = Vec::new();
+    let mut found: Vec<(ProcessRow, SurvivorEvidence)> = Vec::new();
     // Also one that has ended and was not waited for: its group is still its own.
     let mut leaders: HashSet<u32> = HashSet::new();
     let mut roots: HashSet<u32> = HashSet::new();
@@ -142,27 +148,29 @@ fn find(marks: &[String], recorded: &[Identity]) -> Vec<(Row, Survivor)> {
         }
         let by = if recorded.contains(&(row.pid, row.start)) {
             leaders.extend((row.group == row.pid).then_some(row.pid));
-            FoundBy::Record
-        } else if let Some(mark) = table::mark(row.pid).filter(|mark| marks.contains(mark)) {
-            FoundBy::Mark(mark)
+            SurvivorEvidence::Record
+        } else if let Some(mark) =
+            table::mark_of_process(row.pid).filter(|mark| marks.contains(mark))
+        {
+            SurvivorEvidence::Mark(mark)
         } else {
             continue;
         };
         roots.insert(row.pid);
         found.push((row.clone(), by));
     }
-    let family = kin(&rows, roots, |row| leaders.contains(&row.group));
+    let family = collect_family(&rows, roots, |row| leaders.contains(&row.group));
     for row in &rows {
         let known = found.iter().any(|(found, _)| found.pid == row.pid);
         if !known && family.contains(&row.pid) && !own.contains(&row.pid) {
-            found.push((row.clone(), FoundBy::Kinship));
+            found.push((row.clone(), SurvivorEvidence::Kinship));
         }
     }
     found.retain(|(row, _)| !row.zombie);
     found
         .into_iter()
         .map(|(row, found_by)| {
-            let id = Identity::from_row(&row);
+            let id = ProcessIdentity::from_row(&row);
             (row, Survivor { id, found_by })
         })
         .collect()
@@ -170,7 +178,11 @@ fn find(marks: &[String], recorded: &[Identity]) -> Vec<(Row, Survivor)> {
 
 /// The processes with these numbers, those that `also` holds for, and all that
 /// descend from them.
-fn kin(rows: &[Row], mut family: HashSet<u32>, also: impl Fn(&Row) -> bool) -> HashSet<u32> {
+fn collect_family(
+    rows: &[ProcessRow],
+    mut family: HashSet<u32>,
+    also: impl Fn(&ProcessRow) -> bool,
+) -> HashSet<u32> {
     loop {
         let before = family.len();
         for row in rows {
@@ -184,7 +196,7 @@ fn kin(rows: &[Row], mut family: HashSet<u32>, also: impl Fn(&Row) -> bool) -> H
     }
 }
 
-fn pause(time: Duration) {
+fn wait_for(time: Duration) {
     let (sender, receiver) = mpsc::channel::<()>();
     // Nobody ever sends: this is a wait.
     assert_eq!(receiver.recv_timeout(time), Err(RecvTimeoutError::Timeout));

@@ -25,8 +25,11 @@ use rustix::process::{
     waitid,
 };
 
-use super::table::{self, Row, Sent};
-use super::{Exit, Identity, Limits, ProcessEvent, Running, StartError, StopReason, now, orphans};
+use super::table::{self, ProcessRow, SignalOutcome};
+use super::{
+    ProcessEvent, ProcessExit, ProcessIdentity, ProcessLimits, RunningProcess, StartError,
+    StopReason, now, orphans,
+};
 
 /// What a child that ended by itself may take to end its background work.
 const LEFTOVER_GRACE: Duration = Duration::from_millis(500);
@@ -50,8 +53,8 @@ pub(super) enum Leftovers {
 }
 
 /// How a child is to be looked after.
-pub(super) struct Order {
-    pub(super) limits: Limits,
+pub(super) struct WatchSpec {
+    pub(super) limits: ProcessLimits,
     pub(super) leftovers: Leftovers,
     pub(super) output: File,
     pub(super) events: Events,
@@ -59,7 +62,7 @@ pub(super) struct Order {
 
 /// What the caller may ask for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Ask {
+pub(super) enum StopRequest {
     Nothing,
     Terminate,
     Kill,
@@ -68,27 +71,27 @@ pub(super) enum Ask {
 /// What both threads know of a child.
 pub(super) struct Watch {
     group: u32,
-    limits: Limits,
+    limits: ProcessLimits,
     leftovers: Leftovers,
     output: File,
     started: Instant,
-    state: Mutex<State>,
+    state: Mutex<WatchState>,
     changed: Condvar,
     /// Locked before `state`, where both are. Gone after the last event.
     events: Mutex<Option<Events>>,
 }
 
-struct State {
+struct WatchState {
     running: bool,
-    ask: Ask,
-    stop: Option<Stop>,
+    ask: StopRequest,
+    stop: Option<WatchStop>,
     /// Found outside of the group when the stop began, while parents still
     /// told whose children they are.
-    strays: Vec<Row>,
+    strays: Vec<ProcessRow>,
 }
 
 #[derive(Clone, Copy)]
-struct Stop {
+struct WatchStop {
     why: StopReason,
     kill_at: Instant,
     killed: bool,
@@ -103,7 +106,10 @@ impl fmt::Debug for Watch {
 }
 
 /// Starts the command, which must lead a group of its own, and its two threads.
-pub(super) fn spawn(mut command: Command, order: Order) -> Result<Running, StartError> {
+pub(super) fn spawn_watched(
+    mut command: Command,
+    order: WatchSpec,
+) -> Result<RunningProcess, StartError> {
     let program = command.get_program().to_owned();
     let mark = match &order.leftovers {
         Leftovers::End(mark) => Some(mark.as_str()),
@@ -111,20 +117,20 @@ pub(super) fn spawn(mut command: Command, order: Order) -> Result<Running, Start
     };
     let started = now();
     let (child, row) =
-        orphans::spawn(&mut command, mark).map_err(|source| StartError::Program {
+        orphans::spawn_child(&mut command, mark).map_err(|source| StartError::Program {
             program: program.clone(),
             source,
         })?;
-    let id = Identity::from_row(&row);
+    let id = ProcessIdentity::from_row(&row);
     let watch = Arc::new(Watch {
         group: row.pid,
         limits: order.limits,
         leftovers: order.leftovers,
         output: order.output,
         started,
-        state: Mutex::new(State {
+        state: Mutex::new(WatchState {
             running: true,
-            ask: Ask::Nothing,
+            ask: StopRequest::Nothing,
             stop: None,
             strays: Vec::new(),
         }),
@@ -138,17 +144,17 @@ pub(super) fn spawn(mut command: Command, order: Order) -> Result<Running, Start
     let waited = Arc::clone(&child);
     thread::Builder::new()
         .name("piton-wait".into())
-        .spawn(move || waiter.wait(&mut lock(&waited)))
+        .spawn(move || waiter.wait_for_child(&mut lock(&waited)))
         .and_then(|_| {
             thread::Builder::new()
                 .name("piton-follow".into())
-                .spawn(move || follower.follow())
+                .spawn(move || follower.follow_child())
         })
         .map_err(|source| {
             watch.abandon(&child);
             StartError::Program { program, source }
         })?;
-    Ok(Running { id, watch })
+    Ok(RunningProcess { id, watch })
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -157,7 +163,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Watch {
-    pub(super) fn ask(&self, ask: Ask) {
+    pub(super) fn request_stop(&self, ask: StopRequest) {
         let mut state = lock(&self.state);
         state.ask = state.ask.max(ask);
         drop(state);
@@ -169,7 +175,7 @@ impl Watch {
         lock(&self.events).take();
         {
             let mut state = lock(&self.state);
-            state.ask = Ask::Kill;
+            state.ask = StopRequest::Kill;
             if state.running {
                 self.signal_group(Signal::KILL);
             }
@@ -177,13 +183,13 @@ impl Watch {
         // The waiter may exist after all; then it waits, and this finds it done.
         let mut child = lock(child);
         if lock(&self.state).running {
-            self.wait(&mut child);
+            self.wait_for_child(&mut child);
         }
     }
 
     // The follower
 
-    fn follow(&self) {
+    fn follow_child(&self) {
         let mut bytes = 0;
         let mut changed_at = self.started;
         let mut reaped_at = self.started;
@@ -197,9 +203,9 @@ impl Watch {
                 bytes = size;
                 changed_at = at;
                 pause = LOOK_MIN;
-                self.tell(ProcessEvent::OutputGrew { bytes });
+                self.emit_event(ProcessEvent::OutputGrew { bytes });
             }
-            let Some(due) = self.enforce(at, bytes, changed_at) else {
+            let Some(due) = self.enforce_limits(at, bytes, changed_at) else {
                 return;
             };
             if at.duration_since(reaped_at) >= REAP_EVERY {
@@ -209,7 +215,7 @@ impl Watch {
             let state = lock(&self.state);
             // Looked at again under the lock: a request made since would be
             // slept through.
-            if state.running && !state.is_urgent() {
+            if state.running && !state.has_new_request() {
                 let wait = due.map_or(pause, |due| due.saturating_duration_since(at).min(pause));
                 drop(
                     self.changed
@@ -222,16 +228,23 @@ impl Watch {
 
     /// Stops the child if there is a reason to. Gives the next time at which
     /// there may be one, or nothing when it has ended.
-    fn enforce(&self, at: Instant, bytes: u64, changed_at: Instant) -> Option<Option<Instant>> {
+    fn enforce_limits(
+        &self,
+        at: Instant,
+        bytes: u64,
+        changed_at: Instant,
+    ) -> Option<Option<Instant>> {
         let state = lock(&self.state);
         if !state.running {
             return None;
         }
         if let Some(stop) = state.stop {
-            let kill = state.ask == Ask::Kill || at >= stop.kill_at || self.is_runaway(stop, bytes);
+            let kill = state.ask == StopRequest::Kill
+                || at >= stop.kill_at
+                || self.is_runaway(stop, bytes);
             drop(state);
             if kill && !stop.killed {
-                self.stop(stop.why, Signal::KILL);
+                self.stop_child(stop.why, Signal::KILL);
             }
             return Some((!stop.killed).then_some(stop.kill_at));
         }
@@ -244,7 +257,7 @@ impl Watch {
             .idle
             .and_then(|idle| changed_at.checked_add(idle));
         let is_due = |due: Option<Instant>| due.is_some_and(|due| at >= due);
-        let why = if state.ask > Ask::Nothing {
+        let why = if state.ask > StopRequest::Nothing {
             StopReason::Asked
         } else if self.limits.output_bytes_max.is_some_and(|max| bytes > max) {
             StopReason::Flood
@@ -255,25 +268,25 @@ impl Watch {
         } else {
             return Some([wall_at, idle_at].into_iter().flatten().min());
         };
-        let signal = if state.ask == Ask::Kill || self.limits.grace.is_zero() {
+        let signal = if state.ask == StopRequest::Kill || self.limits.grace.is_zero() {
             Signal::KILL
         } else {
             Signal::TERM
         };
         drop(state);
-        self.stop(why, signal);
+        self.stop_child(why, signal);
         Some(Some(at))
     }
 
     /// Whether a child that was stopped for its output goes on regardless.
-    fn is_runaway(&self, stop: Stop, bytes: u64) -> bool {
+    fn is_runaway(&self, stop: WatchStop, bytes: u64) -> bool {
         let max = self.limits.output_bytes_max.unwrap_or(u64::MAX);
         stop.why == StopReason::Flood && bytes > max.saturating_add(max / 8)
     }
 
-    fn stop(&self, why: StopReason, signal: Signal) {
+    fn stop_child(&self, why: StopReason, signal: Signal) {
         // Before the signal: afterwards nobody's parent can be told any more.
-        let strays = self.strays_of_the_living();
+        let strays = self.strays_while_running();
         let mut events = lock(&self.events);
         let mut state = lock(&self.state);
         if !state.running {
@@ -281,14 +294,14 @@ impl Watch {
         }
         let first = state.stop.is_none();
         let at = now();
-        state.stop = Some(Stop {
+        state.stop = Some(WatchStop {
             why,
             kill_at: at.checked_add(self.limits.grace).unwrap_or(at),
             killed: signal == Signal::KILL,
         });
         self.signal_group(signal);
         for stray in &strays {
-            send(stray, signal);
+            send_and_continue(stray, signal);
         }
         for stray in strays {
             if !state.strays.contains(&stray) {
@@ -302,11 +315,11 @@ impl Watch {
     }
 
     /// What the child started outside of its group, while it still runs.
-    fn strays_of_the_living(&self) -> Vec<Row> {
+    fn strays_while_running(&self) -> Vec<ProcessRow> {
         let Leftovers::End(mark) = &self.leftovers else {
             return Vec::new();
         };
-        let rows = table::rows();
+        let rows = table::list_processes();
         let mut family: HashSet<u32> = HashSet::from([self.group]);
         // A child is not always listed after its parent.
         loop {
@@ -318,7 +331,7 @@ impl Watch {
                 break;
             }
         }
-        let marked = orphans::strays(mark);
+        let marked = orphans::find_strays(mark);
         rows.into_iter()
             .filter(|row| family.contains(&row.pid))
             .chain(marked)
@@ -329,7 +342,7 @@ impl Watch {
     /// Only while the state says that the main process runs, or after looking
     /// whose the group is.
     fn signal_group(&self, signal: Signal) {
-        if let Some(group) = table::pid(self.group) {
+        if let Some(group) = table::to_pid(self.group) {
             // Gone already, or a program of another user, which the sweep reports.
             kill_process_group(group, signal).ok();
             if signal == Signal::TERM {
@@ -343,7 +356,7 @@ impl Watch {
         self.output.metadata().map_or(0, |found| found.len())
     }
 
-    fn tell(&self, event: ProcessEvent) {
+    fn emit_event(&self, event: ProcessEvent) {
         if let Some(events) = lock(&self.events).as_mut() {
             events(event);
         }
@@ -351,25 +364,25 @@ impl Watch {
 
     // The waiter
 
-    fn wait(&self, child: &mut Child) {
-        if let Some(pid) = table::pid(child.id()) {
+    fn wait_for_child(&self, child: &mut Child) {
+        if let Some(pid) = table::to_pid(child.id()) {
             let look = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
             while let Err(Errno::INTR) = waitid(WaitId::Pid(pid), look) {}
         }
         let (status, stop) = {
             let mut state = lock(&self.state);
             state.running = false;
-            (orphans::reap(child).ok(), state.stop)
+            (orphans::reap_child(child).ok(), state.stop)
         };
         self.changed.notify_all();
         let left = match &self.leftovers {
             Leftovers::Leave if stop.is_none() => Vec::new(),
-            Leftovers::Leave | Leftovers::End(_) => self.sweep(stop),
+            Leftovers::Leave | Leftovers::End(_) => self.end_leftovers(stop),
         };
         if let Leftovers::End(mark) = &self.leftovers {
-            orphans::forget(mark);
+            orphans::forget_mark(mark);
         }
-        let exit = Exit {
+        let exit = ProcessExit {
             code: status.and_then(|status| status.code()),
             signal: status.as_ref().and_then(ExitStatus::signal),
             stopped_by: stop.map(|stop| stop.why),
@@ -384,13 +397,13 @@ impl Watch {
     }
 
     /// Ends what the main process left running. Gives what cannot be ended.
-    fn sweep(&self, stop: Option<Stop>) -> Vec<Identity> {
+    fn end_leftovers(&self, stop: Option<WatchStop>) -> Vec<ProcessIdentity> {
         let mut told: HashSet<(u32, u64)> = HashSet::new();
         let mut kill_at = stop.map(|stop| stop.kill_at);
         let mut give_up_at = None;
         let mut pause = LOOK_MIN;
         loop {
-            let rest = self.rest();
+            let rest = self.remaining_processes();
             if rest.is_empty() {
                 return Vec::new();
             }
@@ -399,11 +412,11 @@ impl Watch {
             let kill_at = *kill_at.get_or_insert(at + grace);
             let killing = at >= kill_at
                 || stop.is_some_and(|stop| stop.killed)
-                || lock(&self.state).ask == Ask::Kill;
+                || lock(&self.state).ask == StopRequest::Kill;
             let mut refused = 0;
             if killing {
                 if at >= *give_up_at.get_or_insert(at + KILL_PATIENCE) {
-                    return rest.iter().map(Identity::from_row).collect();
+                    return rest.iter().map(ProcessIdentity::from_row).collect();
                 }
                 if rest.iter().any(|row| row.group == self.group) {
                     // All at once, or one that forks could outrun this.
@@ -412,14 +425,16 @@ impl Watch {
             }
             for row in &rest {
                 let sent = match killing {
-                    true => send(row, Signal::KILL),
-                    false if told.insert((row.pid, row.start)) => send(row, Signal::TERM),
-                    false => Sent::Yes,
+                    true => send_and_continue(row, Signal::KILL),
+                    false if told.insert((row.pid, row.start)) => {
+                        send_and_continue(row, Signal::TERM)
+                    }
+                    false => SignalOutcome::Yes,
                 };
-                refused += usize::from(sent == Sent::Refused);
+                refused += usize::from(sent == SignalOutcome::Refused);
             }
             if killing && refused == rest.len() {
-                return rest.iter().map(Identity::from_row).collect();
+                return rest.iter().map(ProcessIdentity::from_row).collect();
             }
             let state = lock(&self.state);
             drop(
@@ -432,14 +447,14 @@ impl Watch {
     }
 
     /// What still runs after the main process has been waited for.
-    fn rest(&self) -> Vec<Row> {
+    fn remaining_processes(&self) -> Vec<ProcessRow> {
         orphans::reap_group(self.group);
-        let mut rest = self.group_rest();
+        let mut rest = self.remaining_in_group();
         if let Leftovers::End(mark) = &self.leftovers {
-            rest.extend(orphans::strays(mark));
+            rest.extend(orphans::find_strays(mark));
         }
         for stray in &lock(&self.state).strays {
-            let found = table::row(stray.pid);
+            let found = table::find_process(stray.pid);
             rest.extend(found.filter(|row| row.start == stray.start && !row.zombie));
         }
         rest.sort_unstable_by_key(|row| row.pid);
@@ -447,8 +462,8 @@ impl Watch {
         rest
     }
 
-    fn group_rest(&self) -> Vec<Row> {
-        let Some(group) = table::pid(self.group) else {
+    fn remaining_in_group(&self) -> Vec<ProcessRow> {
+        let Some(group) = table::to_pid(self.group) else {
             return Vec::new();
         };
         // A number is not given out again while a group has it. So if there is
@@ -460,26 +475,26 @@ impl Watch {
         }
         // One that has ended and whose parent does not wait for it still counts
         // for the kernel, but not here.
-        let mut rows = table::rows();
+        let mut rows = table::list_processes();
         rows.retain(|row| row.group == self.group && !row.zombie);
         rows
     }
 }
 
-impl State {
+impl WatchState {
     /// Whether a request has not been acted on.
-    fn is_urgent(&self) -> bool {
+    fn has_new_request(&self) -> bool {
         match self.stop {
-            None => self.ask > Ask::Nothing,
-            Some(stop) => self.ask == Ask::Kill && !stop.killed,
+            None => self.ask > StopRequest::Nothing,
+            Some(stop) => self.ask == StopRequest::Kill && !stop.killed,
         }
     }
 }
 
-fn send(row: &Row, signal: Signal) -> Sent {
-    let sent = table::signal(row, signal);
-    if signal == Signal::TERM && sent == Sent::Yes {
-        table::signal(row, Signal::CONT);
+fn send_and_continue(row: &ProcessRow, signal: Signal) -> SignalOutcome {
+    let sent = table::send_signal(row, signal);
+    if signal == Signal::TERM && sent == SignalOutcome::Yes {
+        table::send_signal(row, Signal::CONT);
     }
     sent
 }

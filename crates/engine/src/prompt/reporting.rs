@@ -1,7 +1,7 @@
 //! How an agent says what came of its work: one way for each kind of plan, and
 //! for an agent with piton's tools one call instead.
 
-use super::{Ingredients, ReportBy, Templates};
+use super::{PromptInput, PromptTemplates, ReportBy};
 
 /// The form, in which STATUS stands for a status: an agent that repeats its
 /// prompt has not answered yet.
@@ -19,7 +19,7 @@ const NOTICED_BY_TOOL: &str = "What the next one who works here must know and ca
 
 /// How an agent reports that works on the item. A template of the author stands
 /// as it is.
-pub(super) fn of_work(templates: &Templates, of: &Ingredients<'_>) -> String {
+pub(super) fn work_reporting(templates: &PromptTemplates, of: &PromptInput<'_>) -> String {
     let has_tools = of.report_by == ReportBy::Tool;
     let by_tool = templates.reporting_by_tool.as_deref().filter(|_| has_tools);
     match (by_tool, templates.result_reporting.as_deref()) {

@@ -10,26 +10,26 @@ use piton_core::item::millis_between;
 use piton_core::recover::Recovery;
 use piton_core::run_loop::Input;
 use piton_core::standstill::StandstillBounds;
-use piton_core::stuck::Circles;
+use piton_core::stuck::LoopDetector;
 use piton_core::trouble::Trouble;
 use piton_core::{AttemptId, ItemRow, Need, Node, Role};
 use tempfile::NamedTempFile;
 
-use super::feed::{Feed, SessionSource};
-use super::left_behind::{plain, transcripts};
-use super::seen::Before;
+use super::feed::{AgentFeed, SessionSource};
+use super::left_behind::{sanitize_file_name, transcripts_folder};
+use super::seen::SiteSnapshot;
 use super::site::Site;
-use super::work::{Asked, Purpose, Work, WorkNumber};
-use super::{Runner, unseen};
-use crate::agents::session_file::Part;
-use crate::agents::{self, Agent, Order, Tools, outcome};
-use crate::answer::{self, Ended, Stopped};
-use crate::config::VerdictBy;
+use super::work::{ActiveWork, WorkNumber, WorkPurpose, WorkStopCause};
+use super::{Runner, unseen_end_report};
+use crate::agents::session_file::SessionScope;
+use crate::agents::{self, Agent, LaunchOptions, McpServerCommand, outcome};
+use crate::answer::{self, AgentStopReason, ProgramEnd};
+use crate::config::VerdictSource;
 use crate::fail;
-use crate::failure::{Failure, unwritable};
+use crate::failure::{Failure, unwritable_file};
 use crate::notice::Notice;
-use crate::process::{self, Exit, Spec, StopReason};
-use crate::recovering::{self, EndedAttempt};
+use crate::process::{self, ProcessExit, ProcessSpec, StopReason};
+use crate::recovering::{self, IncompleteAttempt};
 use crate::spool;
 use crate::worktree;
 
@@ -40,18 +40,18 @@ const ANSWER_BYTES: u64 = 4 << 20;
 const TRANSCRIPT_BYTES_MAX: u64 = 64 << 20;
 
 /// An agent whose process and all that it started are gone.
-pub(super) struct AgentOver<'e> {
+pub(super) struct EndedAgent<'e> {
     pub(super) attempt: AttemptId,
     /// The items that it claimed at last, of which the loop does not know yet.
     pub(super) claimed: Vec<Node>,
     pub(super) node: Node,
     pub(super) site: Rc<Site>,
-    pub(super) exit: &'e Exit,
+    pub(super) exit: &'e ProcessExit,
     /// Why it was asked to stop, if it was.
-    pub(super) asked: Option<Asked>,
-    pub(super) before: Option<Box<Before>>,
+    pub(super) asked: Option<WorkStopCause>,
+    pub(super) before: Option<Box<SiteSnapshot>>,
     /// What it printed, where its adapter reads that.
-    pub(super) feed: Option<Box<Feed>>,
+    pub(super) feed: Option<Box<AgentFeed>>,
 }
 
 impl Runner<'_, '_> {
@@ -63,52 +63,58 @@ impl Runner<'_, '_> {
         until: Option<Timestamp>,
         tell: &mut dyn FnMut(Notice<'_>),
     ) -> Result<Vec<Input>, Failure> {
-        let site = self.sites.at(node);
+        let site = self.sites.site_of_item(node);
         self.agents_time |= self.sites.is_of_run(&site);
-        self.follow(tell);
+        self.write_files_if_due(tell);
         let Some(item) = self.lp.tables().item(self.row.id, node).cloned() else {
             return Ok(Vec::new());
         };
-        if let Some(ended) = self.work_on_own(attempt, &item, role)? {
+        if let Some(ended) = self.work_on_piton_item(attempt, &item, role)? {
             return Ok(vec![ended]);
         }
-        self.note_artifact(&item, &site, role);
+        self.record_artifact_before(&item, &site, role);
         let mark = attempt.to_string();
-        let fault = |error| unwritable(&self.session.project.home.join("spool"), error);
-        let ongoing = self.ongoing(&item, role);
+        let fault = |error| unwritable_file(&self.session.project.home.join("spool"), error);
+        let ongoing = self.ongoing_conversation(&item, role);
         let mut environment = self.environment(&item, &mark);
         let role_name = self.role_name(&item, role).to_owned();
         environment.push(("PITON_ROLE".to_owned(), role_name));
-        let tools = self.tools(&environment, &mark);
-        let order = Order {
+        let tools = self.agent_tools(&environment, &mark);
+        let order = LaunchOptions {
             conversation: &mark,
             resume: ongoing.map(|ongoing| ongoing.id.as_str()),
-            model: self.model(&item),
-            budget_usd: self.lp.left().usd.map(Dollars::usd),
+            model: self.model_of_item(&item),
+            budget_usd: self.lp.budget_left().usd.map(Dollars::as_f64),
             is_root: rustix::process::geteuid().is_root(),
             tools: tools.as_ref(),
         };
-        let launch = match self.job.program.launch(&order) {
+        let launch = match self.job.program.launch_command(&order) {
             Ok(launch) => launch,
-            Err(failure) => return Ok(vec![not_started(attempt, node, told(&failure))]),
+            Err(failure) => {
+                return Ok(vec![unstarted_agent_input(
+                    attempt,
+                    node,
+                    describe_failure(&failure),
+                )]);
+            }
         };
-        let output = self.spool.output(&mark).map_err(fault)?;
+        let output = self.spool.output_path(&mark).map_err(fault)?;
         let total = ongoing.and_then(|ongoing| ongoing.total.as_ref());
-        let reader = self.job.program.reader(total);
+        let reader = self.job.program.output_reader(total);
         let redactor = || self.session.world.redactor();
-        let circles = || Circles::new(self.job.config.stuck.thresholds());
+        let circles = || LoopDetector::new(self.job.config.stuck.thresholds());
         let source = self.session_source(attempt, &*self.job.program, ongoing);
         let feed = reader.map(|reader| {
-            let feed = Feed::new(output.clone(), reader, circles(), redactor());
+            let feed = AgentFeed::new(output.clone(), reader, circles(), redactor());
             Box::new(feed.with_session(source))
         });
         let mut env = environment;
         env.extend(launch.env);
-        let spec = Spec {
+        let spec = ProcessSpec {
             program: launch.program,
-            cwd: site.tree().to_owned(),
+            cwd: site.tree_path().to_owned(),
             env,
-            stdin: self.prompt(&item, role, ongoing.is_some())?,
+            stdin: self.render_prompt(&item, role, ongoing.is_some())?,
             output,
             limits: self.job.agent_limits,
             mark: mark.clone(),
@@ -116,17 +122,17 @@ impl Runner<'_, '_> {
         let starting = self.starting.remove(node);
         let before = starting.and_then(|starting| starting.before);
         fail::point("run.before-start");
-        let purpose = Purpose::Agent {
+        let purpose = WorkPurpose::Agent {
             attempt,
             before,
             feed,
         };
-        Ok(match self.begin(spec, node, until, purpose)? {
+        Ok(match self.start_process(spec, node, until, purpose)? {
             Ok(()) => Vec::new(),
             Err(error) => {
                 let why = std::error::Error::source(&error)
                     .map_or_else(|| error.to_string(), |source| format!("{error}: {source}"));
-                vec![not_started(attempt, node, why)]
+                vec![unstarted_agent_input(attempt, node, why)]
             }
         })
     }
@@ -142,11 +148,13 @@ impl Runner<'_, '_> {
         let files = program.session_files(&self.session.world.env)?;
         let row = self.lp.tables().attempt(attempt);
         let began = row.map(|row| row.started_at);
-        let own = program.takes_conversation_id().then(|| attempt.to_string());
+        let own = program
+            .can_set_conversation_id()
+            .then(|| attempt.to_string());
         Some(SessionSource {
             files,
             conversation: ongoing.map(|ongoing| ongoing.id.clone()).or(own),
-            part: Part {
+            part: SessionScope {
                 since: ongoing.and(began),
                 before: ongoing.and_then(|ongoing| ongoing.total.clone()),
             },
@@ -154,18 +162,22 @@ impl Runner<'_, '_> {
     }
 
     /// How the agent's program starts the tools of piton for this attempt.
-    fn tools(&self, environment: &[(String, String)], mark: &str) -> Option<Tools> {
-        let program = self.session.world.program()?;
+    fn agent_tools(
+        &self,
+        environment: &[(String, String)],
+        mark: &str,
+    ) -> Option<McpServerCommand> {
+        let program = self.session.world.program_path()?;
         let attempt = (process::MARK.to_owned(), mark.to_owned());
         let env = environment.iter().filter(|(name, _)| *name != attempt.0);
-        Some(Tools {
+        Some(McpServerCommand {
             program: program.to_str()?.to_owned(),
             env: env.cloned().chain([attempt.clone()]).collect(),
         })
     }
 
     /// The conversation in which an attempt goes on.
-    fn ongoing<'i>(&self, item: &'i ItemRow, role: Role) -> Option<&'i Conversation> {
+    fn ongoing_conversation<'i>(&self, item: &'i ItemRow, role: Role) -> Option<&'i Conversation> {
         let ongoing = match role {
             Role::Worker | Role::Verdict => item.ongoing.as_deref(),
             // Programs know their conversations by the folder.
@@ -184,15 +196,15 @@ impl Runner<'_, '_> {
     }
 
     /// Reads what an agent that works has printed since the last look.
-    pub(super) fn read_agent(
+    pub(super) fn read_agent_output(
         &mut self,
         number: WorkNumber,
         tell: &mut dyn FnMut(Notice<'_>),
     ) -> Vec<Input> {
         let now = self.now();
-        let Some(Work {
+        let Some(ActiveWork {
             for_:
-                Purpose::Agent {
+                WorkPurpose::Agent {
                     attempt,
                     feed: Some(feed),
                     ..
@@ -204,31 +216,31 @@ impl Runner<'_, '_> {
         else {
             return Vec::new();
         };
-        if let Err(error) = feed.follow(now) {
+        if let Err(error) = feed.read_added(now) {
             // It is read once more when the agent has ended.
             let said = format!("what the agent prints cannot be read now: {error}");
             tell(Notice::Warning(&said));
             return Vec::new();
         }
         let mut inputs = Vec::new();
-        if feed.is_over() {
+        if feed.is_ending() {
             // What is known now comes with its report; it is not stopped for it.
             return inputs;
         }
         if self.lp.has_budget() {
-            feed.follow_session(now);
+            feed.read_session(now);
         }
-        if let Some(mut said) = feed.news_of_use() {
+        if let Some(mut said) = feed.drain_new_usage() {
             let row = self.lp.tables().attempt(*attempt);
             let asked = row.and_then(|row| row.model.as_deref());
-            let model = self.job.program.model(asked);
-            self.job.prices.fill(&mut said, model.as_deref());
+            let model = self.job.program.resolve_model(asked);
+            self.job.prices.fill_estimates(&mut said, model.as_deref());
             inputs.push(Input::Spent {
                 node: node.clone(),
                 usage: said.usage,
             });
         }
-        if asked.is_none() && feed.circling().is_some() {
+        if asked.is_none() && feed.loop_reason().is_some() {
             inputs.push(Input::Circling { node: node.clone() });
         }
         inputs
@@ -236,28 +248,28 @@ impl Runner<'_, '_> {
 
     /// Whether an agent that works makes no progress. The work tree is looked at
     /// only when its calls show none: what a command changed is progress, too.
-    pub(super) fn look_for_standstill(
+    pub(super) fn detect_standstill(
         &mut self,
         number: WorkNumber,
         tell: &mut dyn FnMut(Notice<'_>),
     ) -> Vec<Input> {
         let now = self.now();
         let bounds = self.job.config.agent.standstill_bounds();
-        let Some(why) = self.standstill(number, bounds, now) else {
+        let Some(why) = self.standstill_reason(number, bounds, now) else {
             return Vec::new();
         };
         let Some(site) = self.works.get(number).map(|work| Rc::clone(&work.site)) else {
             return Vec::new();
         };
-        let tree = self.look_at_tree(&site, tell);
-        let tree = tree.and_then(|looked| looked.tree());
+        let tree = self.snapshot_tree(&site, tell);
+        let tree = tree.and_then(|looked| looked.tree_hash());
         let Some(work) = self.works.get_mut(number) else {
             return Vec::new();
         };
-        let Purpose::Agent { before, feed, .. } = &mut work.for_ else {
+        let WorkPurpose::Agent { before, feed, .. } = &mut work.for_ else {
             return Vec::new();
         };
-        let at_start = || before.as_ref().and_then(|before| before.tree());
+        let at_start = || before.as_ref().and_then(|before| before.tree_hash());
         let known = work.tree.take().or_else(at_start);
         // What cannot be seen may have changed.
         let is_same = tree.is_some() && tree == known;
@@ -267,33 +279,33 @@ impl Runner<'_, '_> {
             return vec![Input::Circling { node }];
         }
         if let Some(feed) = feed {
-            feed.note_change(now);
+            feed.record_change(now);
         }
         work.tree = tree;
         Vec::new()
     }
 
     /// Why an agent that works seems to make no progress.
-    fn standstill(
+    fn standstill_reason(
         &self,
         number: WorkNumber,
         bounds: Option<StandstillBounds>,
         now: Timestamp,
     ) -> Option<String> {
         let work = self.works.get(number).filter(|work| work.asked.is_none())?;
-        let Purpose::Agent {
+        let WorkPurpose::Agent {
             feed: Some(feed), ..
         } = &work.for_
         else {
             return None;
         };
-        let is_over = feed.is_over() || feed.circling().is_some();
-        feed.standstill(bounds?, now).filter(|_| !is_over)
+        let is_over = feed.is_ending() || feed.loop_reason().is_some();
+        feed.standstill_reason(bounds?, now).filter(|_| !is_over)
     }
 
     /// What an agent or a gate finds in its environment.
     pub(super) fn environment(&self, item: &ItemRow, mark: &str) -> Vec<(String, String)> {
-        let model = self.model(item).unwrap_or_default();
+        let model = self.model_of_item(item).unwrap_or_default();
         let own = [
             ("PITON_RUN", self.row.name.as_str()),
             ("PITON_ITEM", item.node.as_str()),
@@ -305,21 +317,21 @@ impl Runner<'_, '_> {
             ),
         ]
         .map(|(name, value)| (name.to_owned(), value.to_owned()));
-        let there = self.sites.at(&item.node);
+        let there = self.sites.site_of_item(&item.node);
         let known = self.row.policy.repositories.as_ref();
-        let named = self.repository_of(&item.node);
+        let named = self.repository_of_item(&item.node);
         let named = named.or_else(|| known.and_then(|known| known.own.first().cloned()));
         let named = named.filter(|_| known.is_some());
         let named = named.map(|name| ("PITON_REPOSITORY".to_owned(), name));
         there.env.iter().cloned().chain(own).chain(named).collect()
     }
 
-    pub(super) fn agent_ended(
+    pub(super) fn handle_agent_end(
         &mut self,
-        over: AgentOver<'_>,
+        over: EndedAgent<'_>,
         tell: &mut dyn FnMut(Notice<'_>),
     ) -> Result<Input, Failure> {
-        let AgentOver {
+        let EndedAgent {
             attempt,
             claimed,
             node,
@@ -329,71 +341,74 @@ impl Runner<'_, '_> {
             before,
             feed,
         } = over;
-        let output = self.output_of(attempt)?;
-        let stopped_for = trouble_of(exit, asked.as_ref());
-        let no_progress = matches!(asked, Some(Asked::NoProgress(_)));
-        let ended = Ended {
+        let output = self.output_path(attempt)?;
+        let stopped_for = trouble_of_stop(exit, asked.as_ref());
+        let no_progress = matches!(asked, Some(WorkStopCause::NoProgress(_)));
+        let ended = ProgramEnd {
             code: exit.code,
             signal: exit.signal,
-            stopped: self.stopped(exit, asked),
+            stopped: self.stop_details(exit, asked),
         };
-        let verdict = self.verdict_of(attempt);
+        let verdict = self.verdict_source(attempt);
         let (mut report, text) = match feed {
-            Some(feed) => self.of_feed(&node, *feed, (&ended, verdict)),
-            None => match spool::tail(&output, ANSWER_BYTES) {
-                Ok(text) => (answer::report(&text, &ended, verdict), text),
-                Err(error) => (answer::unread(&error, &ended), String::new()),
+            Some(feed) => self.report_of_feed(&node, *feed, (&ended, verdict)),
+            None => match spool::read_tail(&output, ANSWER_BYTES) {
+                Ok(text) => (answer::report_of_output(&text, &ended, verdict), text),
+                Err(error) => (
+                    answer::report_of_unreadable_output(&error, &ended),
+                    String::new(),
+                ),
             },
         };
         report.conversation = report
             .conversation
             .take()
-            .or_else(|| self.own_conversation(attempt));
+            .or_else(|| self.assigned_conversation(attempt));
         if let Some(trouble) = stopped_for {
             // A service that had enough says more than that it was silent then.
             let is_late = trouble == Trouble::Timeout;
             let known = report.trouble.filter(|_| is_late);
             report.trouble = known.or(Some(trouble));
         }
-        self.end_at_budget(&node, exit, &mut report);
+        self.interrupt_at_budget(&node, exit, &mut report);
         report.process = Some(ProcessEnd {
             code: exit.code,
             signal: exit.signal,
-            stopped_by: exit.stopped_by.map(|why| stop_word(why).to_owned()),
+            stopped_by: exit.stopped_by.map(|why| stop_reason_name(why).to_owned()),
         });
-        if let Some(answer) = self.answered(attempt)? {
-            answer::settle(&mut report, &answer);
+        if let Some(answer) = self.stored_answer(attempt)? {
+            answer::merge_tool_report(&mut report, &answer);
         }
-        fail_if_gone(
-            worktree::refuse_gone(&self.session.project, &self.row),
+        fail_if_worktree_gone(
+            worktree::refuse_missing_worktree(&self.session.project, &self.row),
             &mut report,
         );
-        fail_if_gone(self.refuse_lost_lane(&node), &mut report);
-        self.look_for_screenshot(&node, &site, &mut report);
-        self.look_for_artifact(&node, &site, &mut report);
-        let checks = self.checks_of(&node, (attempt, &claimed));
-        self.look_after((&site, before), (&checks, &mut report), tell);
-        self.read_review(attempt, &text, &mut report);
+        fail_if_worktree_gone(self.refuse_lost_lane(&node), &mut report);
+        self.collect_screenshots(&node, &site, &mut report);
+        self.check_artifact(&node, &site, &mut report);
+        let checks = self.checks_of_attempt(&node, (attempt, &claimed));
+        self.record_changes_after((&site, before), (&checks, &mut report), tell);
+        self.parse_review(attempt, &text, &mut report);
         self.verify_blocker(attempt, &node, &mut report);
-        self.without_rules(&node, &mut report);
-        self.look_for_markers(&node, site.tree(), &mut report);
-        self.follow_up(attempt, &node, &text, &mut report);
+        self.apply_disabled_rules(&node, &mut report);
+        self.check_conflict_markers(&node, site.tree_path(), &mut report);
+        self.decide_follow_up(attempt, &node, &text, &mut report);
         if no_progress {
-            self.offer_an_end(attempt, &mut report);
+            self.offer_wrap_up(attempt, &mut report);
         }
         tracing::info!(
             %node, outcome = report.outcome.as_str(), error = report.error,
             trouble = ?report.trouble, usage = ?report.usage, "came to"
         );
-        report.transcript = self.keep_transcript(attempt, &node);
+        report.transcript = self.store_transcript(attempt, &node);
         fail::point("run.transcript-kept");
-        let started_from = self.lp.started_from(&node);
+        let started_from = self.lp.context_of_attempt(&node);
         report.context = match (report.context.take(), started_from) {
-            (Some(known), Some(started_from)) => Some(known.or(started_from)),
+            (Some(known), Some(started_from)) => Some(known.merge_missing(started_from)),
             (known, started_from) => known.or(started_from),
         };
-        let recovery = self.recovery(attempt, &node, &report, &text, tell);
-        self.job.config.requests.rule_on(&mut report);
+        let recovery = self.recovery_after_attempt(attempt, &node, &report, &text, tell);
+        self.job.config.requests.apply_rules(&mut report);
         Ok(Input::AgentEnded {
             attempt,
             node,
@@ -404,14 +419,14 @@ impl Runner<'_, '_> {
 
     /// The conversation of an attempt whose program was told its id and prints
     /// none; that of an attempt that went on in one is the same.
-    fn own_conversation(&self, attempt: AttemptId) -> Option<Conversation> {
-        if !self.job.program.takes_conversation_id() {
+    fn assigned_conversation(&self, attempt: AttemptId) -> Option<Conversation> {
+        if !self.job.program.can_set_conversation_id() {
             return None;
         }
         let row = self.lp.tables().attempt(attempt)?;
         let item = self.lp.tables().item(self.row.id, &row.node)?;
         let known = self
-            .ongoing(item, row.role)
+            .ongoing_conversation(item, row.role)
             .map(|ongoing| ongoing.id.clone());
         Some(Conversation {
             agent: self.job.agent.clone(),
@@ -422,7 +437,7 @@ impl Runner<'_, '_> {
 
     /// What the agent said by a tool of piton. It is asked of the store: the
     /// loop hears of others a moment later.
-    fn answered(&self, attempt: AttemptId) -> Result<Option<Box<Report>>, Failure> {
+    fn stored_answer(&self, attempt: AttemptId) -> Result<Option<Box<Report>>, Failure> {
         let rows = self.session.load(&[Need::Attempt(attempt)])?;
         let row = rows.tables.attempt(attempt);
         Ok(row.and_then(|row| row.answer.clone()))
@@ -430,32 +445,39 @@ impl Runner<'_, '_> {
 
     /// What says how an attempt ended: nobody asks the agent of a hook for the
     /// form in which others answer.
-    fn verdict_of(&self, attempt: AttemptId) -> VerdictBy {
+    fn verdict_source(&self, attempt: AttemptId) -> VerdictSource {
         let row = self.lp.tables().attempt(attempt);
         match row.map(|row| row.role) {
-            Some(Role::IterationHook | Role::Reviewer) => VerdictBy::ExitStatus,
+            Some(Role::IterationHook | Role::Reviewer) => VerdictSource::ExitStatus,
             Some(_) | None => self.job.verdict,
         }
     }
 
     /// What came of an agent whose adapter read what it printed, and its words.
-    fn of_feed(
+    fn report_of_feed(
         &self,
         node: &Node,
-        feed: Feed,
-        (ended, verdict): (&Ended, VerdictBy),
+        feed: AgentFeed,
+        (ended, verdict): (&ProgramEnd, VerdictSource),
     ) -> (Report, String) {
-        let mut fed = match feed.end(ended, self.now()) {
+        let mut fed = match feed.read_to_end(ended, self.now()) {
             Ok(fed) => fed,
-            Err(error) => return (answer::unread(&error, ended), String::new()),
+            Err(error) => {
+                return (
+                    answer::report_of_unreadable_output(&error, ended),
+                    String::new(),
+                );
+            }
         };
         let item = self.lp.tables().item(self.row.id, node);
-        let asked = item.and_then(|item| self.model(item));
-        let model = self.job.program.model(asked);
-        self.job.prices.fill(&mut fed.said, model.as_deref());
+        let asked = item.and_then(|item| self.model_of_item(item));
+        let model = self.job.program.resolve_model(asked);
+        self.job
+            .prices
+            .fill_estimates(&mut fed.said, model.as_deref());
         let words = [Some(fed.said.words.clone()), fed.said.error.clone()];
         let words: Vec<String> = words.into_iter().flatten().collect();
-        let mut report = outcome::report(fed.said, ended, verdict);
+        let mut report = outcome::report_of_result(fed.said, ended, verdict);
         report.activity = fed.activity;
         if let Some(conversation) = &mut report.conversation {
             conversation.agent.clone_from(&self.job.agent);
@@ -465,7 +487,7 @@ impl Runner<'_, '_> {
 
     /// What to do now, when a worker did not complete. Not to know it loses
     /// nothing: the plan's own retries or a person decide then.
-    fn recovery(
+    fn recovery_after_attempt(
         &self,
         attempt: AttemptId,
         node: &Node,
@@ -478,29 +500,29 @@ impl Runner<'_, '_> {
         let is_work = matches!(row.role, Role::Worker | Role::Verdict);
         // An agent that is asked once more, or whose check decides, has not failed yet.
         let item = self.lp.tables().item(self.row.id, node);
-        let has_check = item.is_some_and(|item| item.gate_to_pass().is_some());
-        let goes_on = report.can_be_asked || (report.lacks_verdict() && has_check);
+        let has_check = item.is_some_and(|item| item.pending_gate().is_some());
+        let goes_on = report.can_be_asked || (report.is_missing_verdict() && has_check);
         if !is_work || goes_on || !failed.contains(&report.outcome) {
             return None;
         }
-        let ended = EndedAttempt {
+        let ended = IncompleteAttempt {
             run: self.row.id,
             node,
             attempt,
             report,
             output,
         };
-        self.recover(&ended, tell)
+        self.find_recovery(&ended, tell)
     }
 
     /// What the rules say; nothing, and a warning, where the store cannot be read.
-    pub(super) fn recover(
+    pub(super) fn find_recovery(
         &self,
-        ended: &EndedAttempt<'_>,
+        ended: &IncompleteAttempt<'_>,
         tell: &mut dyn FnMut(Notice<'_>),
     ) -> Option<Box<Recovery>> {
-        let site = self.sites.at(ended.node);
-        match recovering::recover(self.session, (ended, site.tree()), self.now()) {
+        let site = self.sites.site_of_item(ended.node);
+        match recovering::plan_recovery(self.session, (ended, site.tree_path()), self.now()) {
             Ok(recovery) => Some(Box::new(recovery)),
             Err(failure) => {
                 let said = format!("what to do about {} is not known: {failure}", ended.node);
@@ -510,35 +532,39 @@ impl Runner<'_, '_> {
         }
     }
 
-    fn stopped(&self, exit: &Exit, asked: Option<Asked>) -> Option<Stopped> {
+    fn stop_details(
+        &self,
+        exit: &ProcessExit,
+        asked: Option<WorkStopCause>,
+    ) -> Option<AgentStopReason> {
         let limits = &self.job.agent_limits;
         let spoken = |time: Option<std::time::Duration>| {
-            piton_core::amount::spoken(time.unwrap_or_default().as_secs())
+            piton_core::amount::format_duration(time.unwrap_or_default().as_secs())
         };
         Some(match exit.stopped_by? {
             StopReason::Asked => {
                 let (why, is_wanted) = match asked {
-                    Some(Asked::Circling(why)) => {
+                    Some(WorkStopCause::Circling(why)) => {
                         (format!("it went in circles and was stopped: {why}"), false)
                     }
-                    Some(Asked::NoProgress(why)) => {
+                    Some(WorkStopCause::NoProgress(why)) => {
                         (format!("it made no progress and was stopped: {why}"), false)
                     }
-                    Some(Asked::Wanted(why)) => (why, true),
+                    Some(WorkStopCause::Wanted(why)) => (why, true),
                     None => ("it was stopped".to_owned(), true),
                 };
-                Stopped {
+                AgentStopReason {
                     why,
                     asked: is_wanted,
                     late: false,
                 }
             }
-            StopReason::Wall => Stopped {
+            StopReason::Wall => AgentStopReason {
                 why: format!("it ran longer than {} and was stopped", spoken(limits.wall)),
                 asked: false,
                 late: true,
             },
-            StopReason::Idle => Stopped {
+            StopReason::Idle => AgentStopReason {
                 why: format!(
                     "it printed nothing for {} and was stopped",
                     spoken(limits.idle)
@@ -546,10 +572,10 @@ impl Runner<'_, '_> {
                 asked: false,
                 late: true,
             },
-            StopReason::Flood => Stopped {
+            StopReason::Flood => AgentStopReason {
                 why: format!(
                     "it printed more than {} and was stopped",
-                    piton_core::amount::size(limits.output_bytes_max.unwrap_or(0))
+                    piton_core::amount::format_size(limits.output_bytes_max.unwrap_or(0))
                 ),
                 asked: false,
                 late: false,
@@ -557,24 +583,24 @@ impl Runner<'_, '_> {
         })
     }
 
-    fn output_of(&self, attempt: AttemptId) -> Result<PathBuf, Failure> {
+    fn output_path(&self, attempt: AttemptId) -> Result<PathBuf, Failure> {
         self.spool
-            .output(&attempt.to_string())
-            .map_err(|error| unwritable(&self.session.project.home.join("spool"), error))
+            .output_path(&attempt.to_string())
+            .map_err(|error| unwritable_file(&self.session.project.home.join("spool"), error))
     }
 
     /// Keeps what an agent said, without secrets. A transcript that cannot be
     /// kept is missed, and never delays the outcome.
-    fn keep_transcript(&self, attempt: AttemptId, node: &Node) -> Option<Transcript> {
+    fn store_transcript(&self, attempt: AttemptId, node: &Node) -> Option<Transcript> {
         let row = self.lp.tables().attempt(attempt);
         let number = row.map_or(0, |row| row.number);
-        let output = self.output_of(attempt).ok()?;
+        let output = self.output_path(attempt).ok()?;
         let agent = row.map(|row| row.agent.as_str()).unwrap_or_default();
-        let whole = self.without_parts(&output, agent);
+        let whole = self.output_without_partials(&output, agent);
         let from = whole.as_ref().map_or(output.as_path(), |file| file.path());
         let tail: String = attempt.to_string().chars().rev().take(6).collect();
-        let name = format!("{}.{number}.{tail}.log", plain(node.as_str()));
-        let path = transcripts(&self.row).join(name);
+        let name = format!("{}.{number}.{tail}.log", sanitize_file_name(node.as_str()));
+        let path = transcripts_folder(&self.row).join(name);
         let to = self.session.project.home.join(&path);
         std::fs::create_dir_all(to.parent()?).ok()?;
         let redactor = self.session.world.redactor();
@@ -595,9 +621,9 @@ impl Runner<'_, '_> {
 
     /// What an agent printed, without the parts of what it printed whole later;
     /// none where its program prints no such parts, or nobody can write.
-    fn without_parts(&self, output: &Path, agent: &str) -> Option<NamedTempFile> {
-        let program = agents::named(&self.job.config, agent).ok()?;
-        let begin = program.partial_line()?;
+    fn output_without_partials(&self, output: &Path, agent: &str) -> Option<NamedTempFile> {
+        let program = agents::resolve_agent(&self.job.config, agent).ok()?;
+        let begin = program.partial_line_prefix()?;
         let whole = NamedTempFile::new_in(self.spool.folder()).ok()?;
         spool::copy_without_lines(output, whole.as_file(), begin).ok()?;
         Some(whole)
@@ -605,7 +631,7 @@ impl Runner<'_, '_> {
 
     /// How long an agent whose runner died was seen at work, in seconds: from
     /// its start to the last time that it printed something.
-    fn seen_for(&self, attempt: AttemptId, output: &Path) -> Option<u64> {
+    fn seconds_at_work(&self, attempt: AttemptId, output: &Path) -> Option<u64> {
         let started_at = self.lp.tables().attempt(attempt)?.started_at;
         let changed = std::fs::metadata(output).and_then(|found| found.modified());
         let last = changed.ok().and_then(|time| Timestamp::try_from(time).ok());
@@ -615,23 +641,23 @@ impl Runner<'_, '_> {
 
     /// What became of an agent whose runner died: nobody knows, but what it
     /// said is kept. Its processes are gone by now.
-    pub(super) fn settle_agent(
+    pub(super) fn settle_dead_agent(
         &mut self,
         attempt: AttemptId,
         node: Node,
         tell: &mut dyn FnMut(Notice<'_>),
     ) -> Result<Input, Failure> {
-        self.look_at_other_plans(tell)?;
-        self.look_in_lane(&node, attempt, tell)?;
-        let site = self.sites.at(&node);
+        self.import_other_plans(tell)?;
+        self.import_plan_from_lane(&node, attempt, tell)?;
+        let site = self.sites.site_of_item(&node);
         site.last_attempt.set(Some(attempt));
-        let mut report = unseen();
-        let output = self.output_of(attempt)?;
-        let seen_s = self.seen_for(attempt, &output);
+        let mut report = unseen_end_report();
+        let output = self.output_path(attempt)?;
+        let seen_s = self.seconds_at_work(attempt, &output);
         let row = self.lp.tables().attempt(attempt);
         let agent = row.map(|row| row.agent.clone()).unwrap_or_default();
         // The dead runner may have had another one.
-        let program = agents::named(&self.job.config, &agent).ok();
+        let program = agents::resolve_agent(&self.job.config, &agent).ok();
         let item = self.lp.tables().item(self.row.id, &node);
         let ongoing = item.and_then(|item| item.ongoing.as_deref());
         let ongoing = ongoing.filter(|ongoing| ongoing.agent == agent);
@@ -639,20 +665,20 @@ impl Runner<'_, '_> {
         let source = program
             .as_deref()
             .and_then(|program| self.session_source(attempt, program, ongoing));
-        let reader = program.and_then(|program| program.reader(total));
+        let reader = program.and_then(|program| program.output_reader(total));
         // What it did, used and noticed until then is no less true.
         match reader {
             Some(reader) => {
-                let feed = Feed::new(
+                let feed = AgentFeed::new(
                     output,
                     reader,
-                    Circles::default(),
+                    LoopDetector::default(),
                     self.session.world.redactor(),
                 )
                 .with_session(source);
                 let (seen, words) =
-                    self.of_feed(&node, feed, (&Ended::default(), self.job.verdict));
-                report.observations = answer::noticed_in(&words);
+                    self.report_of_feed(&node, feed, (&ProgramEnd::default(), self.job.verdict));
+                report.observations = answer::observations_of_output(&words);
                 report.usage = seen.usage;
                 report.models = seen.models;
                 report.conversation = seen.conversation;
@@ -662,25 +688,26 @@ impl Runner<'_, '_> {
                 report.activity = seen.activity;
             }
             None => {
-                let said = spool::tail(&output, ANSWER_BYTES);
+                let said = spool::read_tail(&output, ANSWER_BYTES);
                 report.observations = said
-                    .map(|said| answer::noticed_in(&said))
+                    .map(|said| answer::observations_of_output(&said))
                     .unwrap_or_default();
             }
         }
-        if let Some(answer) = self.answered(attempt)? {
-            answer::settle(&mut report, &answer);
+        if let Some(answer) = self.stored_answer(attempt)? {
+            answer::merge_tool_report(&mut report, &answer);
         }
-        let kept = self.refuse_remade();
-        let kept = kept.and_then(|()| worktree::refuse_gone(&self.session.project, &self.row));
-        fail_if_gone(kept, &mut report);
+        let kept = self.refuse_remade_worktree();
+        let kept =
+            kept.and_then(|()| worktree::refuse_missing_worktree(&self.session.project, &self.row));
+        fail_if_worktree_gone(kept, &mut report);
         report.duration_s = seen_s;
-        report.transcript = self.keep_transcript(attempt, &node);
+        report.transcript = self.store_transcript(attempt, &node);
         // What it changed until then is its own; the tree before is recorded
         // with its start.
-        site.forget_look();
-        report.tree_after = self.tree_to_check(&site, tell);
-        self.job.config.requests.rule_on(&mut report);
+        site.clear_snapshot();
+        report.tree_after = self.tree_hash_to_check(&site, tell);
+        self.job.config.requests.apply_rules(&mut report);
         Ok(Input::AgentEnded {
             attempt,
             node,
@@ -691,11 +718,11 @@ impl Runner<'_, '_> {
 }
 
 /// An agent that was not started, and why.
-fn not_started(attempt: AttemptId, node: &Node, why: String) -> Input {
+fn unstarted_agent_input(attempt: AttemptId, node: &Node, why: String) -> Input {
     let report = Report {
         error: Some(why),
         cannot_start: true,
-        ..unseen()
+        ..unseen_end_report()
     };
     Input::AgentEnded {
         attempt,
@@ -707,19 +734,19 @@ fn not_started(attempt: AttemptId, node: &Node, why: String) -> Input {
 
 /// An attempt whose worktree is gone has lost what it made, whatever it said. What
 /// it asked is still to be answered.
-fn fail_if_gone(kept: Result<(), Failure>, report: &mut Report) {
+fn fail_if_worktree_gone(kept: Result<(), Failure>, report: &mut Report) {
     let Err(failure) = kept else {
         return;
     };
     report.pieces.clear();
     if matches!(report.outcome, Outcome::Completed | Outcome::Partial) {
         report.outcome = Outcome::Failed;
-        report.error = Some(told(&failure));
+        report.error = Some(describe_failure(&failure));
     }
 }
 
 /// A failure in one text, with what to do.
-fn told(failure: &Failure) -> String {
+fn describe_failure(failure: &Failure) -> String {
     match &failure.hint {
         Some(hint) => format!("{failure}; {hint}"),
         None => failure.to_string(),
@@ -727,18 +754,18 @@ fn told(failure: &Failure) -> String {
 }
 
 /// What stood in the way of an agent that piton stopped, if that says it.
-fn trouble_of(exit: &Exit, asked: Option<&Asked>) -> Option<Trouble> {
+fn trouble_of_stop(exit: &ProcessExit, asked: Option<&WorkStopCause>) -> Option<Trouble> {
     match (exit.stopped_by?, asked) {
         (StopReason::Wall | StopReason::Idle, _) => Some(Trouble::Timeout),
         (StopReason::Flood, _) => Some(Trouble::Limit),
-        (StopReason::Asked, Some(Asked::Circling(_) | Asked::NoProgress(_))) => {
+        (StopReason::Asked, Some(WorkStopCause::Circling(_) | WorkStopCause::NoProgress(_))) => {
             Some(Trouble::Stuck)
         }
-        (StopReason::Asked, Some(Asked::Wanted(_)) | None) => None,
+        (StopReason::Asked, Some(WorkStopCause::Wanted(_)) | None) => None,
     }
 }
 
-fn stop_word(why: StopReason) -> &'static str {
+fn stop_reason_name(why: StopReason) -> &'static str {
     match why {
         StopReason::Wall => "wall-timeout",
         StopReason::Idle => "idle-timeout",

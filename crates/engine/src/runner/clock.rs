@@ -34,12 +34,12 @@ impl RunClock {
     /// a machine that slept, ends a wait for a time.
     pub(super) fn catch_up(&mut self, world: &World, wall: Timestamp, wake: Option<Timestamp>) {
         if wake.is_some_and(|wake| wall >= wake) {
-            self.saw(world, wall);
+            self.advance_to(world, wall);
         }
     }
 
     /// An event was stored at this time: it is that late at least.
-    pub(super) fn saw(&mut self, world: &World, time: Timestamp) {
+    pub(super) fn advance_to(&mut self, world: &World, time: Timestamp) {
         if time > self.now(world) {
             self.base = time;
             self.at = world.uptime();
@@ -53,7 +53,7 @@ mod tests {
 
     #[test]
     fn a_wall_clock_that_jumps_over_what_is_waited_for_ends_the_wait() {
-        let world = World::real().expect("a folder");
+        let world = World::from_environment().expect("a folder");
         let mut clock = RunClock::new(&world);
         let hours = |hours| clock.now(&world) + SignedDuration::from_hours(hours);
         let (wake, back, half, over) = (hours(2), hours(-9), hours(1), hours(3));
@@ -69,13 +69,13 @@ mod tests {
 
     #[test]
     fn an_event_from_the_future_moves_the_time_and_one_from_the_past_does_not() {
-        let world = World::real().expect("a folder");
+        let world = World::from_environment().expect("a folder");
         let mut clock = RunClock::new(&world);
         let before = clock.now(&world);
-        clock.saw(&world, before - SignedDuration::from_hours(1));
+        clock.advance_to(&world, before - SignedDuration::from_hours(1));
         assert!(clock.now(&world) >= before);
         let later = before + SignedDuration::from_hours(9_000);
-        clock.saw(&world, later);
+        clock.advance_to(&world, later);
         let now = clock.now(&world);
         assert!(
             now >= later && now < later + SignedDuration::from_secs(60),

@@ -8,7 +8,7 @@
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use piton_core::{Event, ItemState, Need, Node, Recorded};
+use piton_core::{DecodedRecord, Event, ItemState, Need, Node};
 
 use super::{Notice, Runner};
 use crate::native_files::plan_sync::PlanSync;
@@ -20,25 +20,25 @@ const NAMED_MAX: usize = 3;
 
 /// What attempts made since piton committed last.
 #[derive(Debug, Default)]
-pub(super) struct Progress {
+pub(super) struct UncommittedProgress {
     /// The items of those that made commits.
     committed: Vec<Node>,
     /// The files that they changed, by their paths in the work tree.
     files: BTreeSet<String>,
 }
 
-impl Progress {
-    fn note(&mut self, event: &Event) {
+impl UncommittedProgress {
+    fn record_event(&mut self, event: &Event) {
         if let Event::AttemptEnded { node, report, .. } = event {
             self.files.extend(report.files.iter().flatten().cloned());
-            self.note_committed(node, report.commits.iter().flatten().count() > 0);
+            self.record_committed(node, report.commits.iter().flatten().count() > 0);
         }
         if let Event::CommitEnded { node, commit, .. } = event {
-            self.note_committed(node, commit.is_some());
+            self.record_committed(node, commit.is_some());
         }
     }
 
-    fn note_committed(&mut self, node: &Node, is_committed: bool) {
+    fn record_committed(&mut self, node: &Node, is_committed: bool) {
         if is_committed && !self.committed.contains(node) {
             self.committed.push(node.clone());
         }
@@ -47,16 +47,16 @@ impl Progress {
 
 impl Runner<'_, '_> {
     /// Notes what attempts changed and committed.
-    pub(super) fn note_commits(&mut self, events: &[Recorded]) {
+    pub(super) fn record_commits(&mut self, events: &[DecodedRecord]) {
         events
             .iter()
-            .for_each(|recorded| self.progress.note(&recorded.event));
+            .for_each(|recorded| self.progress.record_event(&recorded.event));
     }
 
     /// Notes the item of the last attempt where its commit is what is checked
     /// out: a runner that died had not committed what it wrote of it.
-    pub(super) fn note_last_commit(&mut self) {
-        let Some(head) = self.here().and_then(|here| here.commit) else {
+    pub(super) fn record_last_commit(&mut self) {
+        let Some(head) = self.target_checkout().and_then(|here| here.commit) else {
             return;
         };
         // Should it not be known, the files stay as they are in the work tree.
@@ -79,59 +79,62 @@ impl Runner<'_, '_> {
     /// Commits what piton wrote of the items whose attempts made commits. What
     /// cannot be committed stays in the work tree, as all that is not committed.
     pub(super) fn commit_progress(&mut self, tell: &mut dyn FnMut(Notice<'_>)) {
-        self.end_agents_time();
+        self.update_agents_time();
         if self.works.has_any_in(&self.sites.of_run) {
             return;
         }
         // An agent that commits nothing changes no branch: its files are not to wait
         // until the run is over.
-        let waits = self.plan_sync.as_ref().is_some_and(PlanSync::is_in_the_way);
+        let waits = self
+            .plan_sync
+            .as_ref()
+            .is_some_and(PlanSync::is_blocking_checkout);
         let is_due = !self.progress.committed.is_empty();
         if is_due || (waits && !self.has_committed) {
             self.write_files(true, tell);
         }
         if is_due {
-            self.commit_files(tell);
+            self.commit_own_files(tell);
         }
     }
 
     /// The same when the run is over, with what that says of its end.
-    pub(super) fn commit_end(&mut self, tell: &mut dyn FnMut(Notice<'_>)) {
+    pub(super) fn commit_at_end(&mut self, tell: &mut dyn FnMut(Notice<'_>)) {
         if self.has_committed || !self.progress.committed.is_empty() {
-            self.follow_project_files(true, tell);
-            self.commit_files(tell);
+            self.sync_project_files(true, tell);
+            self.commit_own_files(tell);
         }
     }
 
-    fn commit_files(&mut self, tell: &mut dyn FnMut(Notice<'_>)) {
+    fn commit_own_files(&mut self, tell: &mut dyn FnMut(Notice<'_>)) {
         // Nothing is committed in the main work tree while the work is elsewhere.
         if self.lanes.is_some() {
             return;
         }
-        let branch = self.here().and_then(|here| here.branch);
+        let branch = self.target_checkout().and_then(|here| here.branch);
         // What is committed on no branch is lost with the next switch.
         if branch.is_none() || !self.job.config.git.commit_progress || self.commits_hang {
             return;
         }
-        let files = self.own_files(tell);
+        let files = self.committable_own_files(tell);
         if files.is_empty() {
             return;
         }
         // A mark goes where its work goes.
         let site = Rc::clone(&self.sites.of_run);
-        if let Some(left) = git::first_change(site.tree(), &self.progress.files) {
+        if let Some(left) = git::find_first_change(site.tree_path(), &self.progress.files) {
             let files = files.join(", ");
             let what = format!("{left} is not committed, and {files} stays with it");
-            return self.tell_missed(&what, tell);
+            return self.warn_not_committed(&what, tell);
         }
         let message = self.progress_message();
-        site.forget_look();
+        site.clear_snapshot();
         fail::point("progress.before-commit");
-        match git::commit_files(site.tree(), &message, &files) {
+        match git::commit_files(site.tree_path(), &message, &files) {
             Ok(()) => {
                 fail::point("progress.after-commit");
                 self.has_committed = true;
-                self.progress = Progress::default();
+                self.progress = UncommittedProgress::default();
             }
             Err(missed) => {
                 self.commits_hang |= missed.hangs;
@@ -140,7 +143,7 @@ impl Runner<'_, '_> {
                     false => "the next attempt that commits takes it along",
                 };
                 let files = files.join(", ");
-                self.tell_missed(
+                self.warn_not_committed(
                     &format!(
                         "{files} not committed with the work: {}; {then}",
                         missed.why
@@ -152,7 +155,7 @@ impl Runner<'_, '_> {
     }
 
     /// Tells once in a run that something is not committed.
-    fn tell_missed(&mut self, what: &str, tell: &mut dyn FnMut(Notice<'_>)) {
+    fn warn_not_committed(&mut self, what: &str, tell: &mut dyn FnMut(Notice<'_>)) {
         tracing::info!(%what, "not committed");
         if !std::mem::replace(&mut self.commit_missed, true) {
             tell(Notice::Warning(what));
@@ -161,46 +164,46 @@ impl Runner<'_, '_> {
 
     /// The files of the project and of its plan that git tracks and piton alone has
     /// changed since they were committed, by their paths in the work tree.
-    fn own_files(&mut self, tell: &mut dyn FnMut(Notice<'_>)) -> Vec<String> {
+    fn committable_own_files(&mut self, tell: &mut dyn FnMut(Notice<'_>)) -> Vec<String> {
         let (own, mixed): (Vec<_>, Vec<_>) = project_sync::settled_paths(self.session)
             .into_iter()
             .partition(|(_, is_own)| *is_own);
         if let Some((paths, _)) = mixed.first() {
-            self.tell_mixed(&paths[0].clone(), tell);
+            self.warn_mixed_changes(&paths[0].clone(), tell);
         }
         let mut files: Vec<String> = own.into_iter().flat_map(|(paths, _)| paths).collect();
-        files.extend(self.own_plan(tell));
+        files.extend(self.committable_plan(tell));
         let project = &self.sites.of_run.project;
         files
             .iter()
-            .filter_map(|file| project.in_work_tree(file))
+            .filter_map(|file| project.path_in_work_tree(file))
             .collect()
     }
 
     /// The file of the plan, if piton alone has changed it since it was committed.
-    fn own_plan(&mut self, tell: &mut dyn FnMut(Notice<'_>)) -> Option<String> {
+    fn committable_plan(&mut self, tell: &mut dyn FnMut(Notice<'_>)) -> Option<String> {
         let plan_sync = self.plan_sync.as_ref()?;
         let path = plan_sync.path().to_owned();
         let is_kept =
-            plan_sync.was_written() && plan_sync.file_asked_about(self.lp.tables()).is_none();
+            plan_sync.was_written() && plan_sync.asked_file_path(self.lp.tables()).is_none();
         let project = &self.sites.of_run.project;
         if !is_kept || !project.is_tracked(&path) {
             return None;
         }
-        let file = project.in_work_tree(&path)?;
+        let file = project.path_in_work_tree(&path)?;
         let committed = git::committed_text(&project.work_tree, &file)?;
         let now = self.now();
         let plan_sync = self.plan_sync.as_mut()?;
-        if plan_sync.is_own_change(&committed, self.lp.tables(), now) {
+        if plan_sync.has_only_own_changes(&committed, self.lp.tables(), now) {
             return Some(path);
         }
-        self.tell_mixed(&path, tell);
+        self.warn_mixed_changes(&path, tell);
         None
     }
 
-    fn tell_mixed(&mut self, path: &str, tell: &mut dyn FnMut(Notice<'_>)) {
+    fn warn_mixed_changes(&mut self, path: &str, tell: &mut dyn FnMut(Notice<'_>)) {
         let what = format!("{path} has other changes as well, and is not committed with the work");
-        self.tell_missed(&what, tell);
+        self.warn_not_committed(&what, tell);
     }
 
     fn progress_message(&self) -> String {

@@ -10,15 +10,15 @@ use std::path::PathBuf;
 
 use jiff::{SignedDuration, Timestamp};
 use piton_core::attempt::{Conversation, Usage};
-use piton_core::call::Activity;
+use piton_core::call::AttemptActivity;
 use piton_core::redact::Redactor;
-use piton_core::standstill::{SinceChange, StandstillBounds};
-use piton_core::stuck::Circles;
+use piton_core::standstill::{IdleTracker, StandstillBounds};
+use piton_core::stuck::LoopDetector;
 
-use crate::agents::lines::{Line, Lines};
-use crate::agents::session_file::{Part, RecordedUsage, SessionReader};
-use crate::agents::{Reader, Said, Seen, SessionFiles};
-use crate::answer::Ended;
+use crate::agents::lines::{BoundedLine, LineSplitter};
+use crate::agents::session_file::{RecordedUsage, SessionReader, SessionScope};
+use crate::agents::{AgentOutputReader, AgentResult, OutputEvent, SessionFiles};
+use crate::answer::ProgramEnd;
 
 /// How much is read at one look, so that the runner looks up from it in time.
 const LOOK_BYTES_MAX: usize = 4 << 20;
@@ -34,17 +34,17 @@ pub(super) struct SessionSource {
     /// The id of its conversation, where it is known before it is printed.
     pub(super) conversation: Option<String>,
     /// Which part of the conversation the attempt is.
-    pub(super) part: Part,
+    pub(super) part: SessionScope,
 }
 
 /// What an agent prints.
-pub(super) struct Feed {
+pub(super) struct AgentFeed {
     path: PathBuf,
     file: Option<File>,
-    lines: Lines,
-    reader: Box<dyn Reader>,
+    lines: LineSplitter,
+    reader: Box<dyn AgentOutputReader>,
     chunk: Vec<u8>,
-    live: Live,
+    live: LiveAgentState,
     session: Option<SessionSource>,
     session_reader: Option<SessionReader>,
     session_at: Option<Timestamp>,
@@ -52,41 +52,41 @@ pub(super) struct Feed {
 }
 
 /// What is known of an agent while it works.
-struct Live {
-    activity: Activity,
-    circles: Circles,
+struct LiveAgentState {
+    activity: AttemptActivity,
+    circles: LoopDetector,
     used: Usage,
     is_news: bool,
     conversation: Option<String>,
     /// Why it goes in circles, the first time that it did.
     circling: Option<String>,
     /// What it did since it last changed something; none before its first call.
-    since_change: Option<SinceChange>,
+    since_change: Option<IdleTracker>,
     redactor: Redactor,
 }
 
 /// What an agent came to, when it has ended.
-pub(super) struct Fed {
-    pub(super) said: Said,
-    pub(super) activity: Activity,
+pub(super) struct FeedOutcome {
+    pub(super) said: AgentResult,
+    pub(super) activity: AttemptActivity,
 }
 
-impl Feed {
+impl AgentFeed {
     /// Of the file that is at `path`, or will be.
     pub(super) fn new(
         path: PathBuf,
-        reader: Box<dyn Reader>,
-        circles: Circles,
+        reader: Box<dyn AgentOutputReader>,
+        circles: LoopDetector,
         redactor: Redactor,
     ) -> Self {
         Self {
             path,
             file: None,
-            lines: Lines::new(),
+            lines: LineSplitter::new(),
             reader,
             chunk: vec![0; CHUNK_BYTES],
-            live: Live {
-                activity: Activity::default(),
+            live: LiveAgentState {
+                activity: AttemptActivity::default(),
                 circles,
                 used: Usage::default(),
                 is_news: false,
@@ -108,10 +108,10 @@ impl Feed {
     }
 
     /// Reads what was added, or a part of it; whether there is more.
-    pub(super) fn follow(&mut self, now: Timestamp) -> io::Result<bool> {
+    pub(super) fn read_added(&mut self, now: Timestamp) -> io::Result<bool> {
         let mut read = 0;
         while read < LOOK_BYTES_MAX {
-            let got = self.read(now)?;
+            let got = self.read_chunk(now)?;
             if got == 0 {
                 return Ok(false);
             }
@@ -120,7 +120,7 @@ impl Feed {
         Ok(true)
     }
 
-    fn read(&mut self, now: Timestamp) -> io::Result<usize> {
+    fn read_chunk(&mut self, now: Timestamp) -> io::Result<usize> {
         if self.file.is_none() {
             self.file = match File::open(&self.path) {
                 Ok(file) => Some(file),
@@ -138,34 +138,38 @@ impl Feed {
         };
         let (reader, live) = (&mut self.reader, &mut self.live);
         self.lines.push(&self.chunk[..got], |line| {
-            live.take(reader.as_mut(), &line, now);
+            live.parse_line(reader.as_mut(), &line, now);
         });
         Ok(got)
     }
 
     /// Why the agent goes in circles, if it does.
-    pub(super) fn circling(&self) -> Option<&str> {
+    pub(super) fn loop_reason(&self) -> Option<&str> {
         self.live.circling.as_deref()
     }
 
     /// Why it makes no progress, as far as its calls show.
-    pub(super) fn standstill(&self, bounds: StandstillBounds, now: Timestamp) -> Option<String> {
-        self.live.since_change?.standstill(bounds, now)
+    pub(super) fn standstill_reason(
+        &self,
+        bounds: StandstillBounds,
+        now: Timestamp,
+    ) -> Option<String> {
+        self.live.since_change?.describe_standstill(bounds, now)
     }
 
     /// Something changed that its calls did not show.
-    pub(super) fn note_change(&mut self, now: Timestamp) {
-        self.live.since_change = Some(SinceChange::new(now));
+    pub(super) fn record_change(&mut self, now: Timestamp) {
+        self.live.since_change = Some(IdleTracker::new(now));
     }
 
     /// Whether the program is about to end by itself.
-    pub(super) fn is_over(&self) -> bool {
-        self.reader.is_over()
+    pub(super) fn is_ending(&self) -> bool {
+        self.reader.is_finished()
     }
 
     /// Reads what the program has recorded of its usage, not more often than is
     /// worth it.
-    pub(super) fn follow_session(&mut self, now: Timestamp) {
+    pub(super) fn read_session(&mut self, now: Timestamp) {
         let is_due = self
             .session_at
             .is_none_or(|last| now.duration_since(last) >= SESSION_PAUSE);
@@ -175,7 +179,7 @@ impl Feed {
         self.session_at = Some(now);
         self.open_session();
         if let Some(reader) = &mut self.session_reader {
-            let recorded = reader.look();
+            let recorded = reader.poll_usage();
             self.live.is_news |= recorded != self.recorded;
             self.recorded = recorded;
         }
@@ -195,29 +199,33 @@ impl Feed {
 
     /// What it has used at least, if more is known than was asked for last: all
     /// in all, and by model.
-    pub(super) fn news_of_use(&mut self) -> Option<Said> {
-        std::mem::take(&mut self.live.is_news).then(|| Said {
-            usage: self.live.used.at_least(&self.recorded.usage),
+    pub(super) fn drain_new_usage(&mut self) -> Option<AgentResult> {
+        std::mem::take(&mut self.live.is_news).then(|| AgentResult {
+            usage: self.live.used.max_of_bounds(&self.recorded.usage),
             models: self.recorded.models.clone(),
-            ..Said::default()
+            ..AgentResult::default()
         })
     }
 
     /// Reads the rest, when nobody writes any more.
-    pub(super) fn end(mut self, ended: &Ended, now: Timestamp) -> io::Result<Fed> {
-        while self.follow(now)? {}
+    pub(super) fn read_to_end(
+        mut self,
+        ended: &ProgramEnd,
+        now: Timestamp,
+    ) -> io::Result<FeedOutcome> {
+        while self.read_added(now)? {}
         let (reader, live) = (&mut self.reader, &mut self.live);
         self.lines
-            .finish(|line| live.take(reader.as_mut(), &line, now));
+            .finish(|line| live.parse_line(reader.as_mut(), &line, now));
         self.open_session();
-        let mut said = self.reader.end(ended);
+        let mut said = self.reader.finish(ended);
         if said.usage.is_unknown() {
             said.usage = self.live.used;
         }
         if !said.has_total || said.models.is_empty() {
             let reader = self.session_reader.take();
             let recorded = reader.map(SessionReader::finish).unwrap_or_default();
-            add_recorded(&mut said, recorded);
+            merge_recorded_usage(&mut said, recorded);
         }
         let mut activity = self.live.activity;
         activity.denied = activity.denied.max(said.denied);
@@ -227,12 +235,12 @@ impl Feed {
                 ..Conversation::default()
             });
         }
-        Ok(Fed { said, activity })
+        Ok(FeedOutcome { said, activity })
     }
 }
 
 /// Adds what a program recorded to what it said: nothing of it twice.
-fn add_recorded(said: &mut Said, recorded: RecordedUsage) {
+fn merge_recorded_usage(said: &mut AgentResult, recorded: RecordedUsage) {
     if said.has_total {
         // All that is missing is which model it was.
         let mut models = recorded.models;
@@ -242,51 +250,56 @@ fn add_recorded(said: &mut Said, recorded: RecordedUsage) {
         said.models = models;
         return;
     }
-    said.usage = said.usage.at_least(&recorded.usage);
+    said.usage = said.usage.max_of_bounds(&recorded.usage);
     for (model, used) in recorded.models {
         let sum = said.models.entry(model).or_default();
-        *sum = sum.at_least(&used);
+        *sum = sum.max_of_bounds(&used);
     }
     if let Some(conversation) = &mut said.conversation {
         conversation.total = match (conversation.total.take(), recorded.total) {
-            (Some(said), Some(recorded)) => Some(said.at_least(&recorded)),
+            (Some(said), Some(recorded)) => Some(said.max_of_bounds(&recorded)),
             (said, recorded) => said.or(recorded),
         };
     }
 }
 
-impl Live {
-    fn take(&mut self, reader: &mut dyn Reader, line: &Line<'_>, now: Timestamp) {
+impl LiveAgentState {
+    fn parse_line(
+        &mut self,
+        reader: &mut dyn AgentOutputReader,
+        line: &BoundedLine<'_>,
+        now: Timestamp,
+    ) {
         let seen = match line {
-            Line::Text(text) => reader.line(text, now),
-            Line::TooLong(_) => vec![Seen::Unknown],
+            BoundedLine::Text(text) => reader.parse_line(text, now),
+            BoundedLine::TooLong(_) => vec![OutputEvent::Unknown],
         };
         for seen in seen {
-            self.see(seen, now);
+            self.record_seen(seen, now);
         }
     }
 
-    fn see(&mut self, seen: Seen, now: Timestamp) {
+    fn record_seen(&mut self, seen: OutputEvent, now: Timestamp) {
         match seen {
-            Seen::Conversation(id) => self.conversation = Some(id),
-            Seen::Called(call) => {
-                let call = call.redacted(&self.redactor);
-                let since = self.since_change.get_or_insert(SinceChange::new(now));
+            OutputEvent::Conversation(id) => self.conversation = Some(id),
+            OutputEvent::Called(call) => {
+                let call = call.redact(&self.redactor);
+                let since = self.since_change.get_or_insert(IdleTracker::new(now));
                 since.count_call(&call, now);
-                let circling = self.circles.called(&call, now);
+                let circling = self.circles.record_call(&call, now);
                 self.circling = self.circling.take().or(circling);
-                self.activity.add(call);
+                self.activity.add_call(call);
             }
-            Seen::Said(words) => {
-                let circling = self.circles.said(&words);
+            OutputEvent::Said(words) => {
+                let circling = self.circles.record_message(&words);
                 self.circling = self.circling.take().or(circling);
             }
-            Seen::Used(used) => {
+            OutputEvent::Used(used) => {
                 self.is_news |= self.used != used;
                 self.used = used;
             }
-            Seen::Returned(_) | Seen::Refused(_) => {}
-            Seen::Unknown => {
+            OutputEvent::Returned(_) | OutputEvent::Refused(_) => {}
+            OutputEvent::Unknown => {
                 self.activity.unknown_lines = self.activity.unknown_lines.saturating_add(1);
             }
         }

@@ -3,25 +3,25 @@
 use std::path::Path;
 use std::time::Duration;
 
-use piton_core::gate::{GateReport, shortened_output};
+use piton_core::gate::{GateReport, shorten_output};
 
 use jiff::SignedDuration;
 
 use piton_core::attempt::Report;
-use piton_core::classify::Category;
+use piton_core::classify::FailureCategory;
 use piton_core::evidence::{Baseline, BaselineResult};
 use piton_core::recover::Recovery;
 use piton_core::run_loop::{BaselineAnswer, Input};
 use piton_core::{Node, Outcome, Stage};
 
 use super::Runner;
-use super::work::{GateAtWork, Purpose};
+use super::work::{ActiveGate, WorkPurpose};
 use crate::fail;
-use crate::failure::{Failure, unwritable};
-use crate::lies::Rule;
+use crate::failure::{Failure, unwritable_file};
+use crate::lies::EvidenceRule;
 use crate::notice::Notice;
-use crate::process::{Exit, Limits, Program, Spec, StopReason};
-use crate::recovering::EndedAttempt;
+use crate::process::{ProcessExit, ProcessLimits, ProcessProgram, ProcessSpec, StopReason};
+use crate::recovering::IncompleteAttempt;
 use crate::spool;
 
 /// How much of a gate's output is kept, in characters.
@@ -56,9 +56,9 @@ impl Runner<'_, '_> {
         if when == Baseline::Always {
             return BaselineAnswer::Run;
         }
-        let tree = self.tree_to_check(&self.sites.at(node), tell);
+        let tree = self.tree_hash_to_check(&self.sites.site_of_item(node), tell);
         let mut slow = false;
-        for known in self.results_of(&script, node) {
+        for known in self.results_of_check(&script, node) {
             if tree.is_some() && known.tree == tree {
                 let reused = true;
                 return BaselineAnswer::Skip(Some(BaselineResult { reused, ..known }));
@@ -74,7 +74,7 @@ impl Runner<'_, '_> {
 
     /// The last results of a check, of every item that has it; where it asks its
     /// environment which item it is about, of that one.
-    fn results_of(&self, script: &str, node: &Node) -> Vec<BaselineResult> {
+    fn results_of_check(&self, script: &str, node: &Node) -> Vec<BaselineResult> {
         let asks = ["PITON_", PHASE_ID]
             .iter()
             .any(|name| script.contains(name));
@@ -104,30 +104,30 @@ impl Runner<'_, '_> {
         number: u32,
         tell: &mut dyn FnMut(Notice<'_>),
     ) -> Result<Vec<Input>, Failure> {
-        self.follow(tell);
+        self.write_files_if_due(tell);
         let Some(item) = self.lp.tables().item(self.row.id, node).cloned() else {
             return Ok(Vec::new());
         };
-        let Some(gate) = item.gate_to_pass().cloned() else {
+        let Some(gate) = item.pending_gate().cloned() else {
             return Ok(Vec::new());
         };
         if let Err(lost) = self.refuse_lost_lane(node) {
-            return Ok(vec![self.work_lost(node, &lost, tell)]);
+            return Ok(vec![self.report_lost_work(node, &lost, tell)]);
         }
-        let site = self.sites.at(node);
-        let mark = self.session.world.id().to_string();
-        let fault = |error| unwritable(&self.session.project.home.join("spool"), error);
+        let site = self.sites.site_of_item(node);
+        let mark = self.session.world.new_id().to_string();
+        let fault = |error| unwritable_file(&self.session.project.home.join("spool"), error);
         let mut env = self.environment(&item, &mark);
         env.push(("SPRINT_ID".to_owned(), self.sprint_id.clone()));
         env.push((PHASE_ID.to_owned(), item.id.clone()));
         env.push(("ATTEMPT_NUMBER".to_owned(), number.to_string()));
-        let spec = Spec {
-            program: Program::Shell(gate.script.clone()),
-            cwd: site.tree().to_owned(),
+        let spec = ProcessSpec {
+            program: ProcessProgram::Shell(gate.script.clone()),
+            cwd: site.tree_path().to_owned(),
             env,
             stdin: String::new(),
-            output: self.spool.output(&mark).map_err(fault)?,
-            limits: Limits {
+            output: self.spool.output_path(&mark).map_err(fault)?,
+            limits: ProcessLimits {
                 wall: Some(Duration::from_secs(gate.timeout_s)),
                 idle: None,
                 output_bytes_max: Some(OUTPUT_BYTES_MAX),
@@ -135,14 +135,14 @@ impl Runner<'_, '_> {
             },
             mark: mark.clone(),
         };
-        let tree = self.tree_to_check(&site, tell);
+        let tree = self.tree_hash_to_check(&site, tell);
         fail::point("gate.before-start");
-        let purpose = Purpose::Gate(GateAtWork {
+        let purpose = WorkPurpose::Gate(ActiveGate {
             mark,
             timeout_s: gate.timeout_s,
             tree,
         });
-        Ok(match self.begin(spec, node, None, purpose)? {
+        Ok(match self.start_process(spec, node, None, purpose)? {
             Ok(()) => Vec::new(),
             Err(error) => vec![Input::GateEnded {
                 node: node.clone(),
@@ -155,16 +155,16 @@ impl Runner<'_, '_> {
         })
     }
 
-    pub(super) fn gate_ended(
+    pub(super) fn handle_gate_end(
         &mut self,
-        (node, gate): (Node, &GateAtWork),
-        (exit, asked): (&Exit, bool),
+        (node, gate): (Node, &ActiveGate),
+        (exit, asked): (&ProcessExit, bool),
         took: SignedDuration,
         tell: &mut dyn FnMut(Notice<'_>),
     ) -> Result<Input, Failure> {
         fail::point("gate.ended");
         let mut tree = gate.tree.clone();
-        if Rule::CheckNeedsChange.is_off(self.session.world) {
+        if EvidenceRule::CheckNeedsChange.is_off(self.session.world) {
             // One that nobody has seen before: it always looks changed.
             tree = Some(gate.mark.clone());
         }
@@ -185,18 +185,18 @@ impl Runner<'_, '_> {
     pub(super) fn report_of_check(
         &self,
         mark: &str,
-        exit: &Exit,
+        exit: &ProcessExit,
         asked: bool,
         timeout_s: u64,
     ) -> Result<GateReport, Failure> {
-        let fault = |error| unwritable(&self.session.project.home.join("spool"), error);
-        let output = self.spool.output(mark).map_err(fault)?;
-        let text = output_of_check(&output);
+        let fault = |error| unwritable_file(&self.session.project.home.join("spool"), error);
+        let output = self.spool.output_path(mark).map_err(fault)?;
+        let text = read_check_output(&output);
         // Before it is cut: half a secret is not known for one.
         let text = self.session.world.redactor().redact(&text).into_owned();
-        self.spool.remove(mark).map_err(fault)?;
+        self.spool.remove_attempt(mark).map_err(fault)?;
         fail::point("gate.spool-removed");
-        Ok(report(&text, exit, asked, timeout_s))
+        Ok(gate_report(&text, exit, asked, timeout_s))
     }
 
     /// What to do now, when the runs of a check are used up.
@@ -208,7 +208,7 @@ impl Runner<'_, '_> {
     ) -> Option<Box<Recovery>> {
         let item = self.lp.tables().item(self.row.id, node)?;
         let runs = item.gate_runs.as_ref().map_or(0, |runs| runs.runs);
-        let is_used_up = runs >= item.gate_to_pass()?.runs_max && runs > 0;
+        let is_used_up = runs >= item.pending_gate()?.runs_max && runs > 0;
         let is_first = item.stage == Stage::Baseline;
         if gate.passed || gate.interrupted || is_first || !is_used_up || !item.is_leaf() {
             return None;
@@ -216,29 +216,29 @@ impl Runner<'_, '_> {
         let error = gate.error.as_deref().unwrap_or("it did not pass");
         let report = Report {
             error: Some(format!("its check failed: {error}")),
-            category: Some(Category::Validation),
-            ..Report::bare(Outcome::Failed)
+            category: Some(FailureCategory::Validation),
+            ..Report::with_outcome(Outcome::Failed)
         };
-        let ended = EndedAttempt {
+        let ended = IncompleteAttempt {
             run: self.row.id,
             node,
             attempt: item.unchecked?,
             report: &report,
             output: &gate.output,
         };
-        self.recover(&ended, tell)
+        self.find_recovery(&ended, tell)
     }
 }
 
-fn report(text: &str, exit: &Exit, asked: bool, timeout_s: u64) -> GateReport {
-    let output = shortened_output(text.trim_end(), OUTPUT_CHARS_MAX);
+fn gate_report(text: &str, exit: &ProcessExit, asked: bool, timeout_s: u64) -> GateReport {
+    let output = shorten_output(text.trim_end(), OUTPUT_CHARS_MAX);
     let error = match (exit.stopped_by, exit.code, exit.signal) {
         (Some(StopReason::Wall), ..) => {
             Some(format!("it ran longer than {timeout_s} s and was stopped"))
         }
         (Some(StopReason::Flood), ..) => Some(format!(
             "it printed more than {} and was stopped",
-            piton_core::amount::size(OUTPUT_BYTES_MAX)
+            piton_core::amount::format_size(OUTPUT_BYTES_MAX)
         )),
         (None, Some(0), _) => None,
         (_, Some(code), _) => Some(format!("exit status {code}")),
@@ -247,7 +247,7 @@ fn report(text: &str, exit: &Exit, asked: bool, timeout_s: u64) -> GateReport {
     };
     let timed_out = exit.stopped_by == Some(StopReason::Wall);
     GateReport {
-        passed: exit.success(),
+        passed: exit.is_success(),
         interrupted: asked && exit.stopped_by == Some(StopReason::Asked),
         exit: if timed_out { Some(-1) } else { exit.code },
         output,
@@ -258,13 +258,13 @@ fn report(text: &str, exit: &Exit, asked: bool, timeout_s: u64) -> GateReport {
 
 /// What a check printed; of much its beginning and its end, which are more
 /// than is kept of them.
-fn output_of_check(output: &Path) -> String {
+fn read_check_output(output: &Path) -> String {
     let bytes_max = 4 * OUTPUT_CHARS_MAX as u64;
     let bytes = std::fs::metadata(output).map_or(0, |found| found.len());
-    let tail = spool::tail(output, bytes_max).unwrap_or_default();
+    let tail = spool::read_tail(output, bytes_max).unwrap_or_default();
     if bytes <= bytes_max {
         return tail;
     }
-    let head = spool::head(output, bytes_max.min(bytes - bytes_max)).unwrap_or_default();
+    let head = spool::read_head(output, bytes_max.min(bytes - bytes_max)).unwrap_or_default();
     format!("{head}\n{tail}")
 }

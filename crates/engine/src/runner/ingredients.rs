@@ -10,23 +10,24 @@ use std::io::Read as _;
 use std::path::Path;
 
 use piton_core::before::{
-    done_before, failed_tries, last_interrupted, last_question, noticed_before,
+    earlier_done_items, earlier_findings, failed_tries_of_item, last_interrupted_attempt,
+    last_open_question,
 };
 use piton_core::evidence::Evidence;
 use piton_core::gate::Gate;
 use piton_core::quote::first_line;
-use piton_core::{AttemptRow, Command, ItemRow, Need, Node, Place, Role};
-use piton_formats::plan_file::{About, PlanFile};
-use piton_formats::problem::Source;
+use piton_core::{AttemptRow, Command, ItemRow, Need, Node, Role, TreePosition};
+use piton_formats::plan_file::{PlanFile, PlanFileNotes};
+use piton_formats::problem::SourceText;
 
 use super::own_work::PITON;
-use super::{Runner, Starting};
+use super::{Runner, StartingAttempt};
 use crate::failure::Failure;
 use crate::git;
 use crate::notice::Notice;
-use crate::preparing::{self, BlockersOf, PrepareRequest, TOKENS};
+use crate::preparing::{self, BlockerScope, PrepareRequest, TOKENS};
 use crate::prompt::{
-    self, CommitBy, DoneItem, Ingredients, LaterCheck, Level, OwnWorktree, Past,
+    self, CommitBy, DoneItem, LaterCheck, Level, OwnWorktree, PromptHistory, PromptInput,
     PromptRepositories, ReportBy,
 };
 
@@ -41,22 +42,22 @@ const PIECE_CHARS_MAX: usize = 200;
 
 impl Runner<'_, '_> {
     /// The prompt of an attempt that was just recorded as started.
-    pub(super) fn prompt(
+    pub(super) fn render_prompt(
         &self,
         item: &ItemRow,
         role: Role,
         goes_on: bool,
     ) -> Result<String, Failure> {
         let is_work = matches!(role, Role::Worker | Role::GateFix | Role::Reviewer);
-        let context = if self.has_folder() {
+        let context = if self.has_plan_folder() {
             prompt::read_context(&self.plan_folder())
         } else {
             Vec::new()
         };
-        let (told, brief) = self.in_words_of_role(item);
-        let ingredients = Ingredients {
+        let (told, brief) = self.apply_role_text(item);
+        let ingredients = PromptInput {
             iteration: self.lp.run().map_or(1, |row| row.iterations_total),
-            levels: self.levels(item),
+            levels: self.levels_of_item(item),
             context,
             known: self
                 .starting
@@ -64,51 +65,51 @@ impl Runner<'_, '_> {
                 .and_then(|starting| starting.prepared.clone()),
             // What failed before is no matter of a reviewer.
             past: match role {
-                Role::Reviewer => Past::default(),
+                Role::Reviewer => PromptHistory::default(),
                 Role::Worker
                 | Role::GateFix
                 | Role::Repair
                 | Role::Split
                 | Role::Verdict
                 | Role::IterationHook
-                | Role::Resolve => self.past(item, goes_on)?,
+                | Role::Resolve => self.collect_past(item, goes_on)?,
             },
             about: if is_work {
-                self.about(item)
+                self.plan_file_context(item)
             } else {
-                About::default()
+                PlanFileNotes::default()
             },
             later_check: self.later_check(item),
             worktree: self.own_worktree(item),
             commit_by: self.commit_by(),
             report_by: self.report_by(),
-            pieces: self.pieces_of(item),
+            pieces: self.describe_pieces(item),
             goes_on,
-            claimed_at: self.claimed_at(item)?,
+            claimed_at: self.node_of_claim(item)?,
             brief,
-            review: self.reviewed(item, role),
-            ..Ingredients::bare(&self.sprint_id, &told)
+            review: self.review_context(item, role),
+            ..PromptInput::of_first_attempt(&self.sprint_id, &told)
         };
         Ok(match role {
-            Role::Worker => prompt::worker(&self.templates, &ingredients),
-            Role::Resolve => prompt::resolve(&self.templates, &ingredients),
-            Role::GateFix => prompt::gate_fix(&self.templates, &ingredients),
-            Role::Repair => prompt::repair(&self.templates, &ingredients),
-            Role::Split => prompt::split(&self.templates, &ingredients),
-            Role::Verdict => prompt::verdict(&self.templates, &ingredients),
-            Role::Reviewer => prompt::reviewer(&self.templates, &ingredients),
-            Role::IterationHook => self.hook_prompt(item)?,
+            Role::Worker => prompt::render_worker_prompt(&self.templates, &ingredients),
+            Role::Resolve => prompt::render_resolve_prompt(&self.templates, &ingredients),
+            Role::GateFix => prompt::render_gate_fix_prompt(&self.templates, &ingredients),
+            Role::Repair => prompt::render_repair_prompt(&self.templates, &ingredients),
+            Role::Split => prompt::render_split_prompt(&self.templates, &ingredients),
+            Role::Verdict => prompt::render_verdict_prompt(&self.templates, &ingredients),
+            Role::Reviewer => prompt::render_review_prompt(&self.templates, &ingredients),
+            Role::IterationHook => self.render_hook_prompt(item)?,
         })
     }
 
     /// The item, and how whoever works on it in its role goes about it: in the words of
     /// the project where that has some, which are the whole task where the format has
     /// none beside those of the item.
-    fn in_words_of_role<'i>(
+    fn apply_role_text<'i>(
         &self,
         item: &'i ItemRow,
     ) -> (Cow<'i, ItemRow>, Option<Cow<'static, str>>) {
-        let role = self.role(item);
+        let role = self.role_of_item(item);
         let brief = role.as_ref().and_then(|role| role.brief);
         let text = role.and_then(|role| self.role_text(&role));
         match (text, brief) {
@@ -126,10 +127,11 @@ impl Runner<'_, '_> {
     }
 
     /// Phase, step and sub-phase of an item.
-    fn levels(&self, item: &ItemRow) -> Vec<Level> {
+    fn levels_of_item(&self, item: &ItemRow) -> Vec<Level> {
         let tables = self.lp.tables();
         let run = self.row.id;
-        let places = (1..=item.place.depth()).map(|depth| Place(item.place.0[..depth].to_vec()));
+        let places =
+            (1..=item.place.depth()).map(|depth| TreePosition(item.place.0[..depth].to_vec()));
         let at = places.filter_map(|place| tables.item_at(run, &place));
         at.map(|at| {
             let parent = at.node.parent();
@@ -138,22 +140,22 @@ impl Runner<'_, '_> {
                 id: at.id.clone(),
                 prompt: at.prompt.clone().unwrap_or_default(),
                 index: at.place.0.last().map_or(1, |index| index + 1),
-                total: parent.map_or_else(|| self.roots(), |parent| parent.children),
+                total: parent.map_or_else(|| self.count_roots(), |parent| parent.children),
             }
         })
         .collect()
     }
 
     /// How many roots the tree has: one more than the index of the last.
-    fn roots(&self) -> u32 {
+    fn count_roots(&self) -> u32 {
         let last = self.lp.tables().last_root(self.row.id);
         last.map_or(1, |item| item.place.0.first().map_or(1, |index| index + 1))
     }
 
     /// What failed, was done and was noticed before.
-    fn past(&self, item: &ItemRow, goes_on: bool) -> Result<Past, Failure> {
+    fn collect_past(&self, item: &ItemRow, goes_on: bool) -> Result<PromptHistory, Failure> {
         let run = self.row.id;
-        let done = done_before(self.lp.tables(), run, &item.node, DONE_MAX);
+        let done = earlier_done_items(self.lp.tables(), run, &item.node, DONE_MAX);
         let nodes = done.iter().map(|done| &done.node).chain([&item.node]);
         let needs: Vec<Need> = nodes
             .map(|node| Need::AttemptsAt(run, node.clone()))
@@ -166,20 +168,20 @@ impl Runner<'_, '_> {
             .copied()
             .filter(|row| row.node == item.node)
             .collect();
-        let tries = failed_tries(item, &own);
-        let interrupted = last_interrupted(&own).filter(|_| !goes_on);
+        let tries = failed_tries_of_item(item, &own);
+        let interrupted = last_interrupted_attempt(&own).filter(|_| !goes_on);
         let has_left = !tries.is_empty() || interrupted.is_some();
-        Ok(Past {
+        Ok(PromptHistory {
             tries,
             interrupted,
-            question: last_question(&own).map(|(number, asked)| (number, asked.to_owned())),
+            question: last_open_question(&own).map(|(number, asked)| (number, asked.to_owned())),
             done: done.iter().map(|done| done_item(done, &attempts)).collect(),
-            noticed: noticed_before(&attempts, NOTICED_MAX)
+            noticed: earlier_findings(&attempts, NOTICED_MAX)
                 .into_iter()
                 .map(|one| (one.node.to_string(), one.seen.clone()))
                 .collect(),
             files_left: if has_left {
-                self.files_left(&item.node)
+                self.count_uncommitted_files(&item.node)
             } else {
                 None
             },
@@ -188,36 +190,37 @@ impl Runner<'_, '_> {
 
     /// How many files have changes that are not committed; none where nobody can
     /// say.
-    fn files_left(&self, node: &Node) -> Option<usize> {
-        let site = self.sites.at(node);
+    fn count_uncommitted_files(&self, node: &Node) -> Option<usize> {
+        let site = self.sites.site_of_item(node);
         if !site.project.in_git {
             return None;
         }
-        let changes = git::changes(site.tree(), &self.not_the_agents_at(node));
+        let changes = git::uncommitted_changes(site.tree_path(), &self.non_agent_files_at(node));
         changes.ok().map(|changes| changes.len())
     }
 
     /// What the file of the plan says beside its items.
-    fn about(&self, item: &ItemRow) -> About {
-        let Some(path) = PlanFile::path(&self.row).filter(|_| !self.has_folder()) else {
-            return About::default();
+    fn plan_file_context(&self, item: &ItemRow) -> PlanFileNotes {
+        let Some(path) = PlanFile::path_of_run(&self.row).filter(|_| !self.has_plan_folder())
+        else {
+            return PlanFileNotes::default();
         };
         let mut text = String::new();
-        let file = File::open(self.session.project.absolute(&path));
+        let file = File::open(self.session.project.absolute_path(&path));
         let read = file.and_then(|file| file.take(PLAN_BYTES_MAX).read_to_string(&mut text));
         if read.is_err() {
             // The plan is known without it.
-            return About::default();
+            return PlanFileNotes::default();
         }
         // What it names is not there in another repository.
-        let whole = self.session.project.absolute(&path);
+        let whole = self.session.project.absolute_path(&path);
         let whole = whole.to_string_lossy();
-        let name = match self.repository_of(&item.node) {
+        let name = match self.repository_of_item(&item.node) {
             Some(_) => &*whole,
             None => &*path,
         };
-        let source = Source { name, text: &text };
-        About::read(&self.row.face, source, item)
+        let source = SourceText { name, text: &text };
+        PlanFileNotes::parse(&self.row.face, source, item)
     }
 
     /// The nearest check above an item that has none.
@@ -236,16 +239,16 @@ impl Runner<'_, '_> {
 
     fn own_worktree(&self, item: &ItemRow) -> Option<OwnWorktree> {
         let project = &self.session.project;
-        if let Some(held) = self.lane_of(&item.node) {
+        if let Some(held) = self.lane_of_item(&item.node) {
             return Some(OwnWorktree {
                 path: held.lane.tree.display().to_string(),
                 branch: None,
-                main: match self.repository_of(&item.node) {
+                main: match self.repository_of_item(&item.node) {
                     None => project.root.display().to_string(),
-                    Some(_) => self.main_of(&item.node).display().to_string(),
+                    Some(_) => self.main_tree_of_item(&item.node).display().to_string(),
                 },
-                lacks: self.lacking_at(item, &held.lane.tree),
-                repositories: self.repositories_for(item),
+                lacks: self.missing_dependencies(item, &held.lane.tree),
+                repositories: self.repositories_for_prompt(item),
             });
         }
         let target = self.row.target.as_deref();
@@ -260,22 +263,25 @@ impl Runner<'_, '_> {
     }
 
     /// The repositories of the run, as seen from that of an item.
-    fn repositories_for(&self, item: &ItemRow) -> Option<PromptRepositories> {
+    fn repositories_for_prompt(&self, item: &ItemRow) -> Option<PromptRepositories> {
         let row = self.lp.run()?;
         let known = row.policy.repositories.as_ref()?;
-        let here = self.repository_of(&item.node);
+        let here = self.repository_of_item(&item.node);
         let own_name = known.own.first().cloned();
         let names = std::iter::once(None).chain(known.others.iter().map(Some));
         let others = names
             .filter(|name| name.cloned() != here)
             .filter_map(|name| {
-                let pool = self.lanes.as_ref()?.pool_of(name.map(String::as_str))?;
-                let target = row.target_in(name.map(String::as_str))?;
+                let pool = self
+                    .lanes
+                    .as_ref()?
+                    .pool_of_repository(name.map(String::as_str))?;
+                let target = row.target_in_repository(name.map(String::as_str))?;
                 let shown = match name.or(own_name.as_ref()) {
                     Some(name) => format!("`{name}`"),
                     None => "the one in which the run was begun".to_owned(),
                 };
-                let path = pool.main().display().to_string();
+                let path = pool.main_work_tree().display().to_string();
                 Some((shown, path, target.branch.clone()))
             });
         Some(PromptRepositories {
@@ -286,12 +292,12 @@ impl Runner<'_, '_> {
 
     /// What an item waited for that is on the target and not in its lane, which begins
     /// at work that was saved before. What git has no more says nothing.
-    fn lacking_at(&self, item: &ItemRow, lane: &Path) -> Option<(Vec<String>, String)> {
-        let target = self.target_of(&item.node)?;
-        let head = git::head(lane).ok()??;
+    fn missing_dependencies(&self, item: &ItemRow, lane: &Path) -> Option<(Vec<String>, String)> {
+        let target = self.target_of_item(&item.node)?;
+        let head = git::head_commit(lane).ok()??;
         let has = |commit: &str, on: &str| git::is_built_on(lane, commit, on).ok();
         let is_lacking = |row: &&ItemRow| {
-            let mut commits = row.evidence.iter().filter_map(Evidence::commit);
+            let mut commits = row.evidence.iter().filter_map(Evidence::commit_id);
             let made = commits.next_back();
             made.is_some_and(|made| {
                 has(&target.tip, made) == Some(true) && has(&head, made) == Some(false)
@@ -318,7 +324,8 @@ impl Runner<'_, '_> {
     }
 
     fn report_by(&self) -> ReportBy {
-        let has_tools = self.job.program.takes_tools() && self.session.world.program().is_some();
+        let has_tools =
+            self.job.program.can_use_tools() && self.session.world.program_path().is_some();
         if has_tools {
             ReportBy::Tool
         } else {
@@ -328,7 +335,7 @@ impl Runner<'_, '_> {
 
     /// The intent to start an attempt, with the ids of what its prompt will carry
     /// of the memory and the tree on which it starts; any other command as it is.
-    pub(super) fn completed(
+    pub(super) fn complete_start_command(
         &mut self,
         mut command: Command,
         tell: &mut dyn FnMut(Notice<'_>),
@@ -347,22 +354,22 @@ impl Runner<'_, '_> {
             return Ok(command);
         };
         if let Some(item) = self.lp.tables().item(*run, node) {
-            *model = self.model(item).map(str::to_owned);
-            if *role == Role::Worker && self.is_own(item) {
+            *model = self.model_of_item(item).map(str::to_owned);
+            if *role == Role::Worker && self.is_done_by_piton(item) {
                 PITON.clone_into(agent);
             }
         }
-        self.remake_lane(node)?;
-        let site = self.sites.at(node);
+        self.recreate_lane(node)?;
+        let site = self.sites.site_of_item(node);
         if matches!(role, Role::IterationHook | Role::Reviewer) {
             // Its node is marked when its hooks have run.
-            let before = self.look_before(&site, tell);
+            let before = self.snapshot_before(&site, tell);
             if *role == Role::Reviewer {
-                *tree = before.as_ref().and_then(|before| before.tree());
+                *tree = before.as_ref().and_then(|before| before.tree_hash());
             }
             self.starting.insert(
                 node.clone(),
-                Starting {
+                StartingAttempt {
                     before,
                     prepared: None,
                 },
@@ -370,23 +377,23 @@ impl Runner<'_, '_> {
             return Ok(command);
         }
         self.commit_progress(tell);
-        let before = self.look_before(&site, tell);
-        *tree = before.as_ref().and_then(|before| before.tree());
-        let rule_texts = preparing::rule_texts(self.session)?;
+        let before = self.snapshot_before(&site, tell);
+        *tree = before.as_ref().and_then(|before| before.tree_hash());
+        let rule_texts = preparing::unparsed_rule_texts(self.session)?;
         let request = PrepareRequest {
             run: *run,
             node,
             now: self.clock.now(self.session.world),
             tokens_max: TOKENS,
-            blockers: BlockersOf::Item,
+            blockers: BlockerScope::Item,
             rule_texts: &rule_texts,
         };
-        let prepared = preparing::prepare(&self.session.store, &request)?;
-        memories.extend(prepared.carried().map(str::to_owned));
+        let prepared = preparing::prepare_item(&self.session.store, &request)?;
+        memories.extend(prepared.carried_memory_ids().map(str::to_owned));
         let item = self.lp.tables().item(*run, node);
         let followed = item.and_then(|item| item.recovery.as_ref());
         let followed =
-            followed.filter(|followed| *role == Role::Worker && followed.is_remembered());
+            followed.filter(|followed| *role == Role::Worker && followed.is_from_memory());
         for id in followed.iter().flat_map(|followed| &followed.evidence) {
             if !memories.contains(id) {
                 memories.push(id.clone());
@@ -394,12 +401,12 @@ impl Runner<'_, '_> {
         }
         let prepared = Some(prepared);
         self.starting
-            .insert(node.clone(), Starting { before, prepared });
+            .insert(node.clone(), StartingAttempt { before, prepared });
         Ok(command)
     }
 
     /// Where the attempt was made that marked the item as done.
-    fn claimed_at(&self, item: &ItemRow) -> Result<Option<Node>, Failure> {
+    fn node_of_claim(&self, item: &ItemRow) -> Result<Option<Node>, Failure> {
         let Some(attempt) = item.claimed.as_ref().and_then(|by| by.attempt) else {
             return Ok(None);
         };
@@ -408,7 +415,7 @@ impl Runner<'_, '_> {
     }
 
     /// The pieces that an item was split into, each with what came of it.
-    fn pieces_of(&self, item: &ItemRow) -> Vec<String> {
+    fn describe_pieces(&self, item: &ItemRow) -> Vec<String> {
         let tables = self.lp.tables();
         let rows = item.depends_on.iter();
         let rows = rows.filter_map(|on| tables.item(item.run, on));

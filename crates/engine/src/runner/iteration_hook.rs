@@ -9,14 +9,14 @@ use crate::failure::Failure;
 
 impl Runner<'_, '_> {
     /// The prompt of the hook that was just recorded as started at an item.
-    pub(super) fn hook_prompt(&self, item: &ItemRow) -> Result<String, Failure> {
+    pub(super) fn render_hook_prompt(&self, item: &ItemRow) -> Result<String, Failure> {
         let run = item.hook_runs.last();
         let policy = self.lp.run().map(|row| &row.policy);
         let hook = policy.zip(run).and_then(|(policy, run)| {
             let mut hooks = policy.iteration_hooks.iter();
             hooks.find(|hook| hook.id == run.id)
         });
-        let transcript = self.transcript_of_work(item)?;
+        let transcript = self.path_of_last_transcript(item)?;
         let iteration = run.map_or(0, |run| run.iteration).to_string();
         let variables = [
             ("ITERATION_TRANSCRIPT", transcript.as_str()),
@@ -25,12 +25,12 @@ impl Runner<'_, '_> {
             ("PHASE_ID", item.id.as_str()),
         ];
         let prompt = hook.map_or("", |hook| hook.prompt.as_str());
-        Ok(fill_in(prompt, &variables))
+        Ok(fill_variables(prompt, &variables))
     }
 
     /// Where the transcript of the last attempt that worked on an item is; empty
     /// where none could be kept.
-    fn transcript_of_work(&self, item: &ItemRow) -> Result<String, Failure> {
+    fn path_of_last_transcript(&self, item: &ItemRow) -> Result<String, Failure> {
         let needs = [Need::AttemptsAt(item.run, item.node.clone())];
         let rows = self.session.load(&needs)?;
         let work = rows.tables.attempts().filter(|row| {
@@ -47,7 +47,7 @@ impl Runner<'_, '_> {
 }
 
 /// Replaces each `$NAME`; of two names that fit, the one that stands first.
-fn fill_in(template: &str, variables: &[(&str, &str)]) -> String {
+fn fill_variables(template: &str, variables: &[(&str, &str)]) -> String {
     let mut out = String::with_capacity(template.len());
     let mut rest = template;
     while let Some(at) = rest.find('$') {
@@ -73,7 +73,7 @@ fn fill_in(template: &str, variables: &[(&str, &str)]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::fill_in;
+    use super::fill_variables;
 
     #[track_caller]
     fn check(template: &str, expect: &str) {
@@ -82,7 +82,7 @@ mod tests {
             ("ITERATION", "3"),
             ("PHASE_ID", "qa"),
         ];
-        assert_eq!(fill_in(template, &variables), expect);
+        assert_eq!(fill_variables(template, &variables), expect);
     }
 
     #[test]

@@ -6,10 +6,15 @@
 
 use std::time::Duration;
 
-use piton_core::{Command, Event, Facts, HolderKnown, Need, Recorded, RunRow, RunState};
+use piton_core::{
+    CallerFacts, Command, DecodedRecord, Event, HolderLiveness, Need, RunRow, RunState,
+};
 use piton_store::CommitError;
 
-use super::{Job, Message, Notice, Runner, TICK, facts, known, left_behind, open_plan_sync, owner};
+use super::{
+    Notice, Runner, RunnerJob, RunnerMessage, TICK, left_behind, open_plan_sync, owner_name,
+    require_run, runner_facts,
+};
 use crate::fail;
 use crate::failure::Failure;
 use crate::run_lock::{self, RunLock, TreeSharing};
@@ -21,25 +26,25 @@ const LAST_TICKS_MAX: u32 = 60;
 
 /// Joins the runner that holds a run: the lock that says that this one lives, and
 /// what was recorded.
-pub(super) fn join(
+pub(super) fn join_run(
     session: &Session<'_>,
-    job: &Job,
-) -> Result<(RunLock, String, Vec<Recorded>), Failure> {
+    job: &RunnerJob,
+) -> Result<(RunLock, String, Vec<DecodedRecord>), Failure> {
     let run = job.run;
     let rows = session.load(&[Need::Run(run)])?;
-    let row = known(rows.tables.run(run))?;
-    let name = session.world.id().simple().to_string();
+    let row = require_run(rows.tables.run(run))?;
+    let name = session.world.new_id().simple().to_string();
     // Whoever reads of it in the journal finds that it is held.
-    let lock = run_lock::take_beside(&session.project, &row, &name)?;
+    let lock = run_lock::acquire_joint(&session.project, &row, &name)?;
     fail::point("join.locked");
     let command = Command::JoinRun {
         run,
-        owner: owner(),
+        owner: owner_name(),
         lock: name.clone(),
     };
-    let joined = session.commit(&command, &facts(session));
+    let joined = session.commit(&command, &runner_facts(session));
     if joined.is_err() {
-        run_lock::clear_beside(&session.project, &row, &name);
+        run_lock::remove_joint_lock(&session.project, &row, &name);
     }
     let events = joined?.events;
     fail::point("join.recorded");
@@ -49,7 +54,7 @@ pub(super) fn join(
 impl Runner<'_, '_> {
     /// Looks whether the other runners of the run live. What follows from it is
     /// among the news.
-    pub(super) fn watch_runners(
+    pub(super) fn check_other_runners(
         &mut self,
         is_beat: bool,
         tell: &mut dyn FnMut(Notice<'_>),
@@ -61,38 +66,39 @@ impl Runner<'_, '_> {
         if !row.has_runner(token) {
             return Ok(());
         }
-        if !self.lp.holds_run() {
+        if !self.lp.is_holder() {
             if row.state == RunState::Running {
-                self.watch_holder(is_beat, tell)?;
+                self.take_run_if_holder_gone(is_beat, tell)?;
             }
             return Ok(());
         }
-        self.take_plan_lock()?;
+        self.acquire_plan_lock()?;
         let mut is_lost = false;
         for joined in &row.joined {
             let lost = joined.token;
             let name = joined.lock_name.as_deref().unwrap_or_default();
-            let is_gone = run_lock::is_free_beside(&self.session.project, &row, name);
+            let is_gone = run_lock::is_joint_lock_free(&self.session.project, &row, name);
             let known = match is_gone {
-                true => HolderKnown::Gone(lost),
+                true => HolderLiveness::Gone(lost),
                 // One that is stopped is given up when its lease has run out.
-                false if is_beat => HolderKnown::Nothing,
+                false if is_beat => HolderLiveness::Nothing,
                 false => continue,
             };
-            is_lost |= self.commit_lease(&Command::LoseRunner { run, token, lost }, known)?;
+            is_lost |=
+                self.commit_lease_command(&Command::LoseRunner { run, token, lost }, known)?;
             if is_gone {
-                run_lock::clear_beside(&self.session.project, &row, name);
+                run_lock::remove_joint_lock(&self.session.project, &row, name);
             }
         }
         if is_lost {
             fail::point("join.lost");
-            self.take_over(tell)?;
+            self.settle_gone_runners(tell)?;
         }
         Ok(())
     }
 
     /// Holds the run where the runner that did is gone.
-    fn watch_holder(
+    fn take_run_if_holder_gone(
         &mut self,
         is_beat: bool,
         tell: &mut dyn FnMut(Notice<'_>),
@@ -104,18 +110,19 @@ impl Runner<'_, '_> {
         let name = holder
             .as_ref()
             .and_then(|holder| holder.lock_name.as_deref());
-        let is_gone = name.is_none_or(|name| run_lock::is_free_beside(project, &self.row, name));
+        let is_gone =
+            name.is_none_or(|name| run_lock::is_joint_lock_free(project, &self.row, name));
         let lock = match is_gone && run_lock::is_plan_free(project, &self.row) {
-            true => run_lock::take(project, &self.row.face, &self.row.source)?,
+            true => run_lock::acquire(project, &self.row.face, &self.row.source)?,
             false => None,
         };
         let known = match &lock {
-            Some(_) => HolderKnown::Excluded,
+            Some(_) => HolderLiveness::Excluded,
             // One that is stopped is given up when its lease has run out.
-            None if is_beat && holder.is_some() => HolderKnown::Nothing,
+            None if is_beat && holder.is_some() => HolderLiveness::Nothing,
             None => return Ok(()),
         };
-        if !self.commit_lease(&Command::HoldRun { run, token }, known)? {
+        if !self.commit_lease_command(&Command::HoldRun { run, token }, known)? {
             return Ok(());
         }
         fail::point("join.holds");
@@ -129,17 +136,17 @@ impl Runner<'_, '_> {
         )));
         let rows = self.session.load(&[Need::Run(run), Need::Tree(run)])?;
         self.plan_sync = open_plan_sync(self.session, &self.row, &rows.tables, tell);
-        self.take_over(tell)
+        self.settle_gone_runners(tell)
     }
 
     /// Takes the lock on the plan where this runner holds the run without it: whoever
     /// had it was stopped, and is gone now.
-    fn take_plan_lock(&mut self) -> Result<(), Failure> {
+    fn acquire_plan_lock(&mut self) -> Result<(), Failure> {
         if self.beside.is_none() || self.plan_lock.is_some() {
             return Ok(());
         }
         let project = &self.session.project;
-        let lock = run_lock::take(project, &self.row.face, &self.row.source)?;
+        let lock = run_lock::acquire(project, &self.row.face, &self.row.source)?;
         if let Some(lock) = &lock {
             lock.enter_tree(project, &self.row.name, TreeSharing::Wanted)?;
         }
@@ -149,20 +156,20 @@ impl Runner<'_, '_> {
 
     /// Ends what runners that are gone left running, and looks for their work in
     /// their lanes.
-    fn take_over(&mut self, tell: &mut dyn FnMut(Notice<'_>)) -> Result<(), Failure> {
+    fn settle_gone_runners(&mut self, tell: &mut dyn FnMut(Notice<'_>)) -> Result<(), Failure> {
         let run = self.row.id;
         let rows = self.session.load(&[
             Need::Run(run),
             Need::Tree(run),
             Need::OpenAttempts(Some(run)),
         ])?;
-        let row = known(rows.tables.run(run))?;
-        let mut living = left_behind::living(&self.session.project, &row);
+        let row = require_run(rows.tables.run(run))?;
+        let mut living = left_behind::locks_of_living_runners(&self.session.project, &row);
         living.push(self.spool.lock_name());
         let grace = self.job.agent_limits.grace;
         let of_run = (&rows.tables, run, true);
         left_behind::end_survivors(&self.spool, of_run, &living, grace, tell)?;
-        self.find_held_lanes();
+        self.restore_held_lanes();
         Ok(())
     }
 
@@ -176,14 +183,14 @@ impl Runner<'_, '_> {
         let tick = Duration::try_from(TICK).unwrap_or_default();
         let (mut was_asked, mut is_told, mut ticks) = (false, false, 0);
         loop {
-            let row = known(self.session.load(&[Need::Run(run)])?.tables.run(run))?;
-            let is_asked = row.asked.is_some() || self.pause_file();
+            let row = require_run(self.session.load(&[Need::Run(run)])?.tables.run(run))?;
+            let is_asked = row.asked.is_some() || self.has_pause_file();
             // Somebody wants the run to go on after all.
             let is_withdrawn = was_asked && !is_asked;
             was_asked = is_asked;
             let waits = match row.state {
-                RunState::Running => self.beside.is_some() && self.holder_works(&row),
-                RunState::Done => ticks < LAST_TICKS_MAX && self.others_end(&row),
+                RunState::Running => self.beside.is_some() && self.is_holder_alive(&row),
+                RunState::Done => ticks < LAST_TICKS_MAX && self.are_others_ending(&row),
                 RunState::New
                 | RunState::Waiting
                 | RunState::Blocked
@@ -201,31 +208,35 @@ impl Runner<'_, '_> {
                     row.name
                 )));
             }
-            if let Ok(Message::Signal(name)) = self.receiver.recv_timeout(tick) {
+            if let Ok(RunnerMessage::Signal(name)) = self.receiver.recv_timeout(tick) {
                 self.stop_reason = Some(name.to_owned());
             }
         }
     }
 
-    fn holder_works(&self, row: &RunRow) -> bool {
+    fn is_holder_alive(&self, row: &RunRow) -> bool {
         row.runners().next().is_some() && !run_lock::is_free(&self.session.project, row)
     }
 
     /// Whether others are about to end with a run that is done: those that joined, and
     /// the one that holds it, which lands it.
-    fn others_end(&self, row: &RunRow) -> bool {
+    fn are_others_ending(&self, row: &RunRow) -> bool {
         let project = &self.session.project;
-        let holder_ends = !self.lp.holds_run() && !run_lock::is_plan_free(project, row);
-        holder_ends || !left_behind::living(project, row).is_empty()
+        let holder_ends = !self.lp.is_holder() && !run_lock::is_plan_free(project, row);
+        holder_ends || !left_behind::locks_of_living_runners(project, row).is_empty()
     }
 
     /// Carries out a command about leases beside what the loop does, and says whether
     /// one changed. What it recorded comes with the news; refused is what somebody else
     /// has done, or need not be done.
-    fn commit_lease(&self, command: &Command, holder: HolderKnown) -> Result<bool, Failure> {
-        let facts = Facts {
+    fn commit_lease_command(
+        &self,
+        command: &Command,
+        holder: HolderLiveness,
+    ) -> Result<bool, Failure> {
+        let facts = CallerFacts {
             holder,
-            ..self.facts()
+            ..self.current_facts()
         };
         match self.session.commit(command, &facts) {
             Ok(committed) => {

@@ -8,40 +8,45 @@ use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use piton_core::lane::{LaneHold, LaneTerms, TargetRow, UnitRow, unit_of};
+use piton_core::lane::{LaneHold, LaneTerms, TargetRow, UnitRow, unit_of_node};
 use piton_core::merge::MergeRow;
 use piton_core::run_loop::{Input, LaneEnd};
 use piton_core::{
-    AttemptId, Command, Event, ItemRow, ItemState, Need, Node, Recorded, Refusal, RunId, RunRow,
-    RunState,
+    AttemptId, Command, DecodedRecord, Event, ItemRow, ItemState, Need, Node, Refusal, RunId,
+    RunRow, RunState,
 };
 use piton_formats::plan_file::PlanFile;
 
-use super::pull_requests::{WorkGoal, refuse_hindered};
-use super::queue::target_moved;
+use super::pull_requests::{WorkGoal, refuse_without_pull_requests};
+use super::queue::target_moved_failure;
 use super::site::Site;
-use super::unmerged::unmerged_in;
-use super::work::CallEnd;
-use super::{Aim, Job, Runner, commit_mark, facts, is_left, known, open_plan_sync, own_files};
+use super::unmerged::unmerged_work_in_lane;
+use super::work::GitCallEnd;
+use super::{
+    RunAim, Runner, RunnerJob, commit_mark, is_without_runners, open_plan_sync, own_file_prefixes,
+    require_run, runner_facts,
+};
 use crate::agents;
 use crate::config::{LANES, repositories};
 use crate::fail;
 use crate::failure::Failure;
-use crate::git::{self, By, KeptWork, MovedSubmodule, OwnPaths, RefMove, RefStep, WorktreeState};
-use crate::lanes::{
-    Lane, LaneFault, LaneOrder, LaneRepository, LaneStart, LaneTaking, LaneUse, Pool, Prepared,
-    copies_files, note_repository, plan_in, run_of_tree,
+use crate::git::{
+    self, GitControl, MovedSubmodule, OwnPaths, RefMove, RefStep, UnsavedWork, WorktreeState,
 };
-use crate::native_files::News;
+use crate::lanes::{
+    Lane, LaneFault, LaneOccupant, LanePreparation, LaneRecord, LaneRepository, LaneStart, Pool,
+    PreparedLane, has_include_file, read_plan_file, record_left_repository, run_of_tree,
+};
+use crate::native_files::FileNotice;
 use crate::native_files::exchange::sha256;
-use crate::native_files::plan_sync::LaneCopy;
+use crate::native_files::plan_sync::LanePlanCopy;
 use crate::notice::Notice;
-use crate::process::Stop;
+use crate::process::StopHandle;
 use crate::project::Project;
-use crate::repositories::{Trees, each_tree_of_run, trees_of_run};
+use crate::repositories::{RepositoryWorkTrees, try_work_trees_of_run, work_trees_of_run};
 use crate::session::Session;
-use crate::shell::quote;
-use crate::worktree::{self, WorktreeOrder};
+use crate::shell::quote_word;
+use crate::worktree::{self, RunWorktree};
 
 /// What a runner has of the lanes of its run.
 pub(super) struct RunLanes {
@@ -60,7 +65,7 @@ pub(super) struct RunLanes {
 pub(super) struct HeldLane {
     pub(super) lane: Arc<Lane>,
     /// What came of making it ready.
-    pub(super) prepared: Option<Arc<Prepared>>,
+    pub(super) prepared: Option<Arc<PreparedLane>>,
 }
 
 impl HeldLane {
@@ -72,7 +77,7 @@ impl HeldLane {
     }
 
     /// Files that are in no commit, by their paths in the worktree.
-    pub(super) fn included(&self) -> Vec<String> {
+    pub(super) fn included_files(&self) -> Vec<String> {
         let prepared = self.prepared.as_ref();
         prepared.map_or_else(Vec::new, |prepared| prepared.included.clone())
     }
@@ -80,13 +85,13 @@ impl HeldLane {
 
 impl RunLanes {
     /// The lanes of a run that is worked on in these repositories beside the project's.
-    pub(super) fn new(pool: Pool, trees: &Trees) -> Self {
+    pub(super) fn new(pool: Pool, trees: &RepositoryWorkTrees) -> Self {
         let others = trees.iter().map(|(name, tree)| {
             let repository = LaneRepository {
                 name: name.clone(),
                 tree: tree.clone(),
             };
-            (name.clone(), pool.in_repository(repository))
+            (name.clone(), pool.for_repository(repository))
         });
         Self {
             others: others.collect(),
@@ -97,7 +102,7 @@ impl RunLanes {
     }
 
     /// The pool for lanes of a repository; none where the run is not worked on there.
-    pub(super) fn pool_of(&self, repository: Option<&str>) -> Option<&Pool> {
+    pub(super) fn pool_of_repository(&self, repository: Option<&str>) -> Option<&Pool> {
         match repository {
             None => Some(&self.pool),
             Some(name) => self.others.get(name),
@@ -105,8 +110,8 @@ impl RunLanes {
     }
 
     /// The lane of the unit that an item belongs to.
-    pub(super) fn of(&self, node: &Node) -> Option<&HeldLane> {
-        self.units.get(&unit_of(node))
+    pub(super) fn lane_of_item(&self, node: &Node) -> Option<&HeldLane> {
+        self.units.get(&unit_of_node(node))
     }
 }
 
@@ -118,31 +123,31 @@ const GIT_MIN: (u32, u32) = (2, 38);
 /// one item comes after another.
 pub(super) fn count_workers(
     session: &Session<'_>,
-    job: &Job,
+    job: &RunnerJob,
     row: &RunRow,
     tell: &mut dyn FnMut(Notice<'_>),
 ) -> Result<NonZeroU32, Failure> {
     match job.aim {
-        Aim::Work => {}
-        Aim::Settle => return Ok(NonZeroU32::MIN),
-        Aim::Join => {
+        RunAim::Work => {}
+        RunAim::Settle => return Ok(NonZeroU32::MIN),
+        RunAim::Join => {
             let of_project = job.config.workspace.lanes;
             return Ok(job.workers.or(of_project).unwrap_or(LANES));
         }
     }
-    let wished = wished(session, job, row)?;
+    let wished = configured_workers(session, job, row)?;
     let workers = job.workers.or(wished).unwrap_or(NonZeroU32::MIN);
     if row.lanes.is_some() {
         return Ok(workers);
     }
-    refuse_unfinished(session, job, row)?;
+    refuse_unfinished_merge(session, job, row)?;
     let has_several = row.policy.has_several_repositories();
     if workers == NonZeroU32::MIN && !has_several {
         return Ok(workers);
     }
-    match refuse(session, job, row) {
+    match refuse_impossible_lanes(session, job, row) {
         Ok(()) => {
-            tell_untracked(session, job, row, tell)?;
+            warn_untracked_files(session, job, row, tell)?;
             Ok(workers)
         }
         Err(failure) if job.workers.is_some() || has_several => Err(failure),
@@ -157,11 +162,11 @@ pub(super) fn count_workers(
 
 /// Says which tables of the configuration name no repository of the run: what stands
 /// there holds nowhere.
-pub(super) fn tell_unknown_tables(job: &Job, row: &RunRow, tell: &mut dyn FnMut(Notice<'_>)) {
+pub(super) fn warn_unknown_tables(job: &RunnerJob, row: &RunRow, tell: &mut dyn FnMut(Notice<'_>)) {
     let Some(known) = &row.policy.repositories else {
         return;
     };
-    for name in repositories::unknown(&job.config.repositories, known) {
+    for name in repositories::unknown_tables(&job.config.repositories, known) {
         let names: Vec<&str> = known
             .own
             .iter()
@@ -178,18 +183,22 @@ pub(super) fn tell_unknown_tables(job: &Job, row: &RunRow, tell: &mut dyn FnMut(
 /// Refuses to begin a run in a work tree in which a person has begun a merge or the
 /// like: an agent that commits would conclude it. Later it may be one of its agents
 /// that was interrupted, and the next one is told.
-fn refuse_unfinished(session: &Session<'_>, job: &Job, row: &RunRow) -> Result<(), Failure> {
+fn refuse_unfinished_merge(
+    session: &Session<'_>,
+    job: &RunnerJob,
+    row: &RunRow,
+) -> Result<(), Failure> {
     let rows = session.load(&[Need::Tree(row.id)])?;
     if rows.tables.tree(row.id).any(|item| item.attempts > 0) {
         return Ok(());
     }
     let order = job.worktree.as_ref();
-    let tree = order.map_or(&*session.project.work_tree, WorktreeOrder::present_tree);
-    let is_there = order.is_none_or(WorktreeOrder::is_whole);
-    let Some(fact) = git::begun_and_unfinished(tree).filter(|_| is_there) else {
+    let tree = order.map_or(&*session.project.work_tree, RunWorktree::existing_tree);
+    let is_there = order.is_none_or(RunWorktree::is_complete);
+    let Some(fact) = git::find_unfinished_operation(tree).filter(|_| is_there) else {
         return Ok(());
     };
-    let shown = quote(&tree.to_string_lossy()).into_owned();
+    let shown = quote_word(&tree.to_string_lossy()).into_owned();
     Err(Failure::new(
         "git.dirty",
         format!(
@@ -197,13 +206,17 @@ fn refuse_unfinished(session: &Session<'_>, job: &Job, row: &RunRow) -> Result<(
             tree.display()
         ),
     )
-    .hint(format!(
+    .with_hint(format!(
         "see how to end it with `git -C {shown} status`, then run again"
     )))
 }
 
 /// How many workers the plan wants, or the project for its parallel items.
-fn wished(session: &Session<'_>, job: &Job, row: &RunRow) -> Result<Option<NonZeroU32>, Failure> {
+fn configured_workers(
+    session: &Session<'_>,
+    job: &RunnerJob,
+    row: &RunRow,
+) -> Result<Option<NonZeroU32>, Failure> {
     let of_project = job.config.workspace.lanes;
     if let Some(max) = row.policy.concurrency_max {
         let of_plan = NonZeroU32::new(max);
@@ -215,7 +228,11 @@ fn wished(session: &Session<'_>, job: &Job, row: &RunRow) -> Result<Option<NonZe
 }
 
 /// Refuses lanes where they cannot be: they begin at the commit that is checked out.
-fn refuse(session: &Session<'_>, job: &Job, row: &RunRow) -> Result<(), Failure> {
+fn refuse_impossible_lanes(
+    session: &Session<'_>,
+    job: &RunnerJob,
+    row: &RunRow,
+) -> Result<(), Failure> {
     let project = &session.project;
     let in_turn = "or work on one item after another with `--workers 1`";
     if !project.in_git {
@@ -223,19 +240,19 @@ fn refuse(session: &Session<'_>, job: &Job, row: &RunRow) -> Result<(), Failure>
             "git.missing",
             "several workers need a git worktree each, and the project is in no git repository",
         )
-        .hint(format!(
+        .with_hint(format!(
             "make one with `git init` and a first commit, {in_turn}"
         )));
     }
     // A worktree of the plan's own may have to be made yet.
     let order = job.worktree.as_ref();
-    let tree = order.map_or(&*project.work_tree, WorktreeOrder::present_tree);
-    if git::head(tree)?.is_none() {
+    let tree = order.map_or(&*project.work_tree, RunWorktree::existing_tree);
+    if git::head_commit(tree)?.is_none() {
         return Err(Failure::new(
             "git.no_commit",
             "several workers begin at a commit, and the repository has none yet",
         )
-        .hint(format!("make a first commit, {in_turn}")));
+        .with_hint(format!("make a first commit, {in_turn}")));
     }
     git::refuse_without_identity(tree, false)?;
     let version = git::git_version(tree)?;
@@ -245,13 +262,13 @@ fn refuse(session: &Session<'_>, job: &Job, row: &RunRow) -> Result<(), Failure>
             "git.missing",
             format!("several workers need git {major}.{minor} or later"),
         )
-        .hint(format!("install a later git, {in_turn}")));
+        .with_hint(format!("install a later git, {in_turn}")));
     }
-    if order.is_some_and(|order| !order.is_whole()) {
+    if order.is_some_and(|order| !order.is_complete()) {
         return Ok(());
     }
-    refuse_without_agent(session, job, row)?;
-    let own = own_files(project, &row.face, &row.source);
+    refuse_missing_agent_program(session, job, row)?;
+    let own = own_file_prefixes(project, &row.face, &row.source);
     let changes = git::tracked_changes(&project.work_tree, &own)?;
     if changes.is_empty() {
         return Ok(());
@@ -260,29 +277,33 @@ fn refuse(session: &Session<'_>, job: &Job, row: &RunRow) -> Result<(), Failure>
         "git.dirty",
         format!(
             "several workers begin at the commit that is checked out, and these have changes that are in none: {}",
-            first_of(&changes)
+            list_first_files(&changes)
         ),
     )
-    .hint("commit them or put them aside with `git stash`, then run again"))
+    .with_hint("commit them or put them aside with `git stash`, then run again"))
 }
 
 /// Says which files lie in the work tree alone: they are in no commit, and no lane has
 /// them. Nothing of a run overwrites them.
-fn tell_untracked(
+fn warn_untracked_files(
     session: &Session<'_>,
-    job: &Job,
+    job: &RunnerJob,
     row: &RunRow,
     tell: &mut dyn FnMut(Notice<'_>),
 ) -> Result<(), Failure> {
     let project = &session.project;
     // A worktree of the plan's own may have to be made yet.
-    if job.worktree.as_ref().is_some_and(|order| !order.is_whole()) {
+    if job
+        .worktree
+        .as_ref()
+        .is_some_and(|order| !order.is_complete())
+    {
         return Ok(());
     }
-    let own = own_files(project, &row.face, &row.source);
+    let own = own_file_prefixes(project, &row.face, &row.source);
     let mut untracked = git::untracked_files(&project.work_tree, &own)?;
     // Of the plan piton keeps the file here up to date.
-    let plan = PlanFile::path(row).and_then(|path| project.in_work_tree(&path));
+    let plan = PlanFile::path_of_run(row).and_then(|path| project.path_in_work_tree(&path));
     untracked.retain(|file| plan.as_ref() != Some(file));
     let rows = session.load(&[Need::Tree(row.id)])?;
     let is_begun = rows.tables.tree(row.id).any(|item| item.attempts > 0);
@@ -290,23 +311,23 @@ fn tell_untracked(
         // Nobody asked for lanes: what was done without them must not be missing there.
         let what = format!(
             "the run goes on in several repositories, and what was done here is in no commit: {}",
-            first_of(&untracked)
+            list_first_files(&untracked)
         );
-        return Err(Failure::new("git.dirty", what).hint(
+        return Err(Failure::new("git.dirty", what).with_hint(
             "commit them, or name in `.gitignore` what is of no use to others, then run again",
         ));
     }
     if !untracked.is_empty() {
         tell(Notice::Warning(&format!(
             "git does not track these, and no lane has them: {}",
-            first_of(&untracked)
+            list_first_files(&untracked)
         )));
     }
     Ok(())
 }
 
 /// The first of some files, and how many more there are.
-fn first_of(files: &[String]) -> String {
+fn list_first_files(files: &[String]) -> String {
     let shown = files[..files.len().min(5)].join(", ");
     match files.len().saturating_sub(5) {
         0 => shown,
@@ -316,16 +337,20 @@ fn first_of(files: &[String]) -> String {
 
 /// Refuses an agent whose program no lane will have: one by a path in the project that
 /// is in no commit. What is copied or made there is seen when it is started.
-fn refuse_without_agent(session: &Session<'_>, job: &Job, row: &RunRow) -> Result<(), Failure> {
+fn refuse_missing_agent_program(
+    session: &Session<'_>,
+    job: &RunnerJob,
+    row: &RunRow,
+) -> Result<(), Failure> {
     let project = &session.project;
-    let may_be_made = job.config.workspace.setup.is_some() || copies_files(&project.work_tree);
-    let launch = agents::start_order(job.model.as_deref());
-    let Some(program) = agents::program_below(&*job.program, &launch)? else {
+    let may_be_made = job.config.workspace.setup.is_some() || has_include_file(&project.work_tree);
+    let launch = agents::preflight_options(job.model.as_deref());
+    let Some(program) = agents::relative_program(&*job.program, &launch)? else {
         return Ok(());
     };
     let tip = row.target.as_ref().map(|target| target.tip.as_str());
     let mut begins = tip.into_iter().chain(["HEAD"]);
-    if may_be_made || begins.any(|at| git::commit_has(&project.root, at, &program)) {
+    if may_be_made || begins.any(|at| git::is_in_commit(&project.root, at, &program)) {
         return Ok(());
     }
     let whole: PathBuf = project.root.join(&program).components().collect();
@@ -333,33 +358,33 @@ fn refuse_without_agent(session: &Session<'_>, job: &Job, row: &RunRow) -> Resul
         "agent.cannot_start",
         format!("the agent cannot be started: `{program}` is in no lane, for it is not in the commit at which they begin"),
     )
-    .hint(format!(
+    .with_hint(format!(
         "commit it, or name it by its whole path: `--agent {}`; nothing was started",
-        quote(&whole.to_string_lossy())
+        quote_word(&whole.to_string_lossy())
     )))
 }
 
 /// Begins to work on a run in lanes, or goes on with it: its branch, which is made
 /// where it is not there yet, and the pool.
-pub(super) fn enter(
+pub(super) fn enter_lanes(
     session: &Session<'_>,
-    job: &Job,
+    job: &RunnerJob,
     (run, token): (RunId, u64),
     (begins, goal): (Option<TargetRow>, WorkGoal),
 ) -> Result<RunLanes, Failure> {
     let project = &session.project;
-    let row = run_row(session, run)?;
-    let trees = trees_for(session, job, &row)?;
+    let row = load_run_row(session, run)?;
+    let trees = open_repository_trees(session, job, &row)?;
     let target = enter_target(session, (&row, token), (None, &project.work_tree), begins)?;
     for (name, tree) in &trees {
-        let is_new = row.target_in(Some(name)).is_none();
+        let is_new = row.target_in_repository(Some(name)).is_none();
         if is_new && goal == WorkGoal::PullRequests {
-            refuse_hindered(tree)?;
+            refuse_without_pull_requests(tree)?;
         }
         enter_target(session, (&row, token), (Some(name), tree), None)?;
     }
     let known = row.policy.repositories.as_ref();
-    let (check, checks) = job.config.checks(known);
+    let (check, checks) = job.config.merge_checks(known);
     let terms = LaneTerms {
         check: check.map(Box::new),
         checks,
@@ -367,28 +392,32 @@ pub(super) fn enter(
         pull_requests: goal == WorkGoal::PullRequests,
     };
     // Who settles what was left says nothing of how the work goes on.
-    if job.aim == Aim::Work || row.lanes.is_none() {
+    if job.aim == RunAim::Work || row.lanes.is_none() {
         let terms = Box::new(terms);
         let command = Command::EnterLanes { run, token, terms };
-        session.commit(&command, &facts(session))?;
+        session.commit(&command, &runner_facts(session))?;
     }
     if target.path.is_some() {
         // Whoever finds it detached knows by now that the run is in lanes.
         if job.worktree.is_some() {
-            worktree::detach(project, &row, &target)?;
+            worktree::detach_worktree(project, &row, &target)?;
         }
-        follow_branch(session, (run, token), target)?;
+        advance_to_branch(session, (run, token), target)?;
     }
-    let pool = Pool::of_run(project, &job.config, known).map_err(failure_of)?;
+    let pool = Pool::open_for_run(project, &job.config, known).map_err(failure_of_lane)?;
     Ok(RunLanes::new(pool, &trees))
 }
 
 /// The other repositories in which a run goes on. One in which nothing is left to be done
 /// may be gone, and who settles what was left begins nothing in any.
-fn trees_for(session: &Session<'_>, job: &Job, row: &RunRow) -> Result<Trees, Failure> {
+fn open_repository_trees(
+    session: &Session<'_>,
+    job: &RunnerJob,
+    row: &RunRow,
+) -> Result<RepositoryWorkTrees, Failure> {
     let project = &session.project;
-    let each = match (each_tree_of_run(session.world, project, row), job.aim) {
-        (Err(_), Aim::Settle) => return Ok(Trees::new()),
+    let each = match (try_work_trees_of_run(session.world, project, row), job.aim) {
+        (Err(_), RunAim::Settle) => return Ok(RepositoryWorkTrees::new()),
         (each, _) => each?,
     };
     let rows = session.load(&[Need::Tree(row.id)])?;
@@ -397,9 +426,9 @@ fn trees_for(session: &Session<'_>, job: &Job, row: &RunRow) -> Result<Trees, Fa
     let needed: BTreeSet<&str> = open
         .filter_map(|item| rows.tables.repository_of(item))
         .collect();
-    let mut trees = Trees::new();
+    let mut trees = RepositoryWorkTrees::new();
     for (name, tree) in each {
-        let is_needed = needed.contains(&*name) && job.aim != Aim::Settle;
+        let is_needed = needed.contains(&*name) && job.aim != RunAim::Settle;
         match tree {
             Ok(tree) => drop(trees.insert(name, tree)),
             Err(failure) if is_needed => return Err(failure),
@@ -409,9 +438,9 @@ fn trees_for(session: &Session<'_>, job: &Job, row: &RunRow) -> Result<Trees, Fa
     Ok(trees)
 }
 
-fn run_row(session: &Session<'_>, run: RunId) -> Result<RunRow, Failure> {
+fn load_run_row(session: &Session<'_>, run: RunId) -> Result<RunRow, Failure> {
     let rows = session.load(&[Need::Run(run)])?;
-    known(rows.tables.run(run))
+    require_run(rows.tables.run(run))
 }
 
 /// The target in a repository, of which this is a work tree: its branch is made where it
@@ -424,12 +453,12 @@ fn enter_target(
 ) -> Result<TargetRow, Failure> {
     let run = row.id;
     let other = repository.map(|_| main);
-    let known = row.target_in(repository);
+    let known = row.target_in_repository(repository);
     let target = match known {
         Some(target) => target.clone(),
         None => {
             if repository.is_some() {
-                refuse_changes(main)?;
+                refuse_uncommitted_changes(main)?;
             }
             let chosen = begins.map_or_else(|| new_target(main, row, repository), Ok);
             let target = chosen?;
@@ -439,7 +468,7 @@ fn enter_target(
                 token,
                 target: Box::new(target.clone()),
             };
-            session.commit(&command, &facts(session))?;
+            session.commit(&command, &runner_facts(session))?;
             target
         }
     };
@@ -450,21 +479,24 @@ fn enter_target(
     }
     let target = match known.is_none() || target.path.is_some() {
         true => target,
-        false => follow_head(session, (row, token), (repository, main), target)?,
+        false => advance_to_head(session, (row, token), (repository, main), target)?,
     };
     let name = format!("refs/heads/{}", target.branch);
-    if target.tip == target.base && git::ref_at(main, &name)?.is_none() {
+    if target.tip == target.base && git::read_ref(main, &name)?.is_none() {
         let step = RefStep {
             from: None,
             to: Some(&target.base),
         };
-        let (mark, stop) = (commit_mark(run, &Node::named("target")), Stop::default());
-        let by = By {
+        let (mark, stop) = (
+            commit_mark(run, &Node::from_text("target")),
+            StopHandle::default(),
+        );
+        let by = GitControl {
             mark: &mark,
             stop: &stop,
         };
         if let RefMove::Elsewhere(at) = git::move_ref(main, &name, step, &by)? {
-            return Err(target_moved(other, &target, at));
+            return Err(target_moved_failure(other, &target, at));
         }
     }
     Ok(target)
@@ -472,35 +504,35 @@ fn enter_target(
 
 /// Refuses another repository in which no lane can begin: at its commit, without what is
 /// in none.
-fn refuse_changes(main: &Path) -> Result<(), Failure> {
+fn refuse_uncommitted_changes(main: &Path) -> Result<(), Failure> {
     git::refuse_without_identity(main, true)?;
     let changes = git::tracked_changes(main, &[])?;
     if changes.is_empty() {
         return Ok(());
     }
-    let shown = quote(&main.to_string_lossy()).into_owned();
+    let shown = quote_word(&main.to_string_lossy()).into_owned();
     Err(Failure::new(
         "git.dirty",
         format!(
             "work in {} begins at the commit that is checked out there, and these have changes that are in none: {}",
             main.display(),
-            first_of(&changes)
+            list_first_files(&changes)
         ),
     )
-    .hint(format!(
+    .with_hint(format!(
         "commit them or put them aside with `git -C {shown} stash`, then run again"
     )))
 }
 
 /// Begins at what the branch of the plan's own worktree has by now: what was done in
 /// place before, and what a person committed there.
-fn follow_branch(
+fn advance_to_branch(
     session: &Session<'_>,
     (run, token): (RunId, u64),
     target: TargetRow,
 ) -> Result<(), Failure> {
     let main = &session.project.root;
-    let at = git::ref_at(main, &format!("refs/heads/{}", target.branch))?;
+    let at = git::read_ref(main, &format!("refs/heads/{}", target.branch))?;
     let Some(at) = at.filter(|at| *at != target.tip) else {
         return Ok(());
     };
@@ -518,7 +550,7 @@ fn follow_branch(
         repository: None,
         target,
     };
-    session.commit(&command, &facts(session))?;
+    session.commit(&command, &runner_facts(session))?;
     Ok(())
 }
 
@@ -530,40 +562,42 @@ pub(super) fn refuse_checked_out(
     other: Option<&Path>,
     target: &TargetRow,
 ) -> Result<(), Failure> {
-    let Some(tree) = git::tree_on(main, &target.branch) else {
+    let Some(tree) = git::find_worktree_of_branch(main, &target.branch) else {
         return Ok(());
     };
     let (branch, shown) = (&target.branch, tree.display());
     // A branch can be checked out in one work tree only.
-    let is_free =
-        |onto: &&str| git::tip_of(main, onto).is_some() && git::tree_on(main, onto).is_none();
-    let onto = target.onto.as_deref().filter(is_free).map(quote);
+    let is_free = |onto: &&str| {
+        git::tip_of_branch(main, onto).is_some()
+            && git::find_worktree_of_branch(main, onto).is_none()
+    };
+    let onto = target.onto.as_deref().filter(is_free).map(quote_word);
     let onto = onto.as_deref().unwrap_or("--detach");
     Err(Failure::new(
         "target.checked_out",
         format!("the branch {branch} is checked out in {shown}, and work is merged onto it"),
     )
-    .hint(format!(
+    .with_hint(format!(
         "leave it there with `git -C {} switch {onto}`, then run again; to look at the work, `{} switch --detach {}`",
-        quote(&tree.to_string_lossy()),
-        git::typed_in(other),
-        quote(branch)
+        quote_word(&tree.to_string_lossy()),
+        git::git_command_for(other),
+        quote_word(branch)
     )))
 }
 
 /// Takes the branch of a run along to the one that it is for, where that is checked out and
 /// has all that was merged: the work has landed, and further work begins there.
-fn follow_head(
+fn advance_to_head(
     session: &Session<'_>,
     (row, token): (&RunRow, u64),
     (repository, main): (Option<&str>, &Path),
     target: TargetRow,
 ) -> Result<TargetRow, Failure> {
     let run = row.id;
-    let plan = PlanFile::path(row).and_then(|path| session.project.in_work_tree(&path));
+    let plan = PlanFile::path_of_run(row).and_then(|path| session.project.path_in_work_tree(&path));
     let plan = plan.filter(|_| repository.is_none());
     let name = format!("refs/heads/{}", target.branch);
-    let (Some(head), at) = (git::head(main)?, git::ref_at(main, &name)?) else {
+    let (Some(head), at) = (git::head_commit(main)?, git::read_ref(main, &name)?) else {
         return Ok(target);
     };
     let is_whole = match &at {
@@ -573,18 +607,21 @@ fn follow_head(
     let work = at.as_ref().filter(|_| is_whole).unwrap_or(&target.tip);
     let is_at_head = at.as_ref() == Some(&head) && head == target.tip;
     // Who looks at another branch does not say that the run is for that one.
-    let here = git::checked_out(main).and_then(|here| here.branch);
+    let here = git::read_checkout(main).and_then(|here| here.branch);
     let is_for_it = target.onto.is_none() || target.onto == here;
     if is_at_head || !is_for_it || !git::has_work_of(main, &head, work, plan.as_deref())? {
         // Nothing was merged yet, and the branch is made again.
         let is_new = at.is_none() && target.tip == target.base;
         return match is_whole || is_new {
             true => Ok(target),
-            false => Err(target_moved(repository.map(|_| main), &target, at)),
+            false => Err(target_moved_failure(repository.map(|_| main), &target, at)),
         };
     }
-    let (mark, stop) = (commit_mark(run, &Node::named("target")), Stop::default());
-    let by = By {
+    let (mark, stop) = (
+        commit_mark(run, &Node::from_text("target")),
+        StopHandle::default(),
+    );
+    let by = GitControl {
         mark: &mark,
         stop: &stop,
     };
@@ -609,7 +646,7 @@ fn follow_head(
         token,
         target: known,
     };
-    session.commit(&command, &facts(session))?;
+    session.commit(&command, &runner_facts(session))?;
     Ok(target)
 }
 
@@ -620,18 +657,21 @@ pub(super) fn new_target(
     row: &RunRow,
     repository: Option<&str>,
 ) -> Result<TargetRow, Failure> {
-    let here = git::checked_out(main).and_then(|here| here.branch);
-    let base = git::head(main)?.ok_or_else(|| {
+    let here = git::read_checkout(main).and_then(|here| here.branch);
+    let base = git::head_commit(main)?.ok_or_else(|| {
         let what = format!(
             "the repository in {} has no commit to begin at",
             main.display()
         );
-        Failure::new("git.no_commit", what).hint("make a first commit there, then run again")
+        Failure::new("git.no_commit", what).with_hint("make a first commit there, then run again")
     })?;
-    let named = format!("piton/{}", ref_name(&row.name_in(repository)));
+    let named = format!(
+        "piton/{}",
+        sanitize_ref_name(&row.name_in_repository(repository))
+    );
     let mut branch = named.clone();
     for nth in 2.. {
-        if git::ref_at(main, &format!("refs/heads/{branch}"))?.is_none() {
+        if git::read_ref(main, &format!("refs/heads/{branch}"))?.is_none() {
             break;
         }
         branch = format!("{named}-{nth}");
@@ -650,13 +690,13 @@ pub(super) fn new_target(
 impl Runner<'_, '_> {
     /// The lane in which an item is worked on; none where that is the place of the
     /// run.
-    pub(super) fn lane_of(&self, node: &Node) -> Option<&HeldLane> {
-        self.lanes.as_ref()?.of(node)
+    pub(super) fn lane_of_item(&self, node: &Node) -> Option<&HeldLane> {
+        self.lanes.as_ref()?.lane_of_item(node)
     }
 
     /// Notes where the units are that a former runner left in their lanes: what
     /// came of their attempts is looked for there.
-    pub(super) fn find_held_lanes(&mut self) {
+    pub(super) fn restore_held_lanes(&mut self) {
         let Some(lanes) = &self.lanes else {
             return;
         };
@@ -670,20 +710,20 @@ impl Runner<'_, '_> {
                 continue;
             };
             let project = Project {
-                work_tree: pool.tree_of(*number),
+                work_tree: pool.tree_of_lane(*number),
                 ..self.session.project.clone()
             };
-            let is_of_other = pool.repository().is_some();
+            let is_of_other = pool.repository_name().is_some();
             if project.work_tree.is_dir() {
-                let mut site = Site::of(project);
+                let mut site = Site::of_project(project);
                 site.is_of_other = is_of_other;
-                self.sites.assign(node.clone(), site);
+                self.sites.assign_site(node.clone(), site);
             }
         }
     }
 
     /// Lets go of lanes that units have no more.
-    pub(super) fn note_lanes(&mut self, events: &[Recorded]) {
+    pub(super) fn release_left_lanes(&mut self, events: &[DecodedRecord]) {
         let Some(lanes) = &mut self.lanes else {
             return;
         };
@@ -691,7 +731,7 @@ impl Runner<'_, '_> {
             if let Event::LaneLeft { node, .. } | Event::MergeQueued { node, .. } = &recorded.event
             {
                 lanes.units.remove(node);
-                self.sites.leave(node);
+                self.sites.unassign_item(node);
             }
         }
     }
@@ -699,67 +739,71 @@ impl Runner<'_, '_> {
     /// Refuses a lane that is gone, or no worktree of the repository any more: what
     /// was done there is lost.
     pub(super) fn refuse_lost_lane(&self, node: &Node) -> Result<(), Failure> {
-        let Some(held) = self.lane_of(node) else {
+        let Some(held) = self.lane_of_item(node) else {
             return Ok(());
         };
-        match git::worktree_state(&self.main_of(node), &held.lane.tree) {
+        match git::worktree_state(&self.main_tree_of_item(node), &held.lane.tree) {
             WorktreeState::Sound { .. } => Ok(()),
-            WorktreeState::Absent | WorktreeState::Broken => Err(lost_lane(&held.lane.tree)),
+            WorktreeState::Absent | WorktreeState::Broken => {
+                Err(lost_lane_failure(&held.lane.tree))
+            }
         }
     }
 
     /// Makes a lane again that was lost, before the next attempt in it.
-    pub(super) fn remake_lane(&mut self, node: &Node) -> Result<(), Failure> {
+    pub(super) fn recreate_lane(&mut self, node: &Node) -> Result<(), Failure> {
         if self.refuse_lost_lane(node).is_ok() {
             return Ok(());
         }
-        let unit = unit_of(node);
-        let hold = self.hold_of(&unit);
-        let held = self.lane_of(node).cloned();
+        let unit = unit_of_node(node);
+        let hold = self.hold_of_unit(&unit);
+        let held = self.lane_of_item(node).cloned();
         let Some(((hold, _), held)) = hold.zip(held) else {
             return Ok(());
         };
         let Some(pool) = self.pool_of_unit(&unit) else {
             return Ok(());
         };
-        let (mark, stop) = (commit_mark(self.row.id, &unit), Stop::default());
-        let order = LaneOrder {
-            taken: &self.taking(&unit, hold.fence),
+        let (mark, stop) = (commit_mark(self.row.id, &unit), StopHandle::default());
+        let order = LanePreparation {
+            taken: &self.lane_taking(&unit, hold.fence),
             from: &hold.from,
             start: LaneStart::Clean,
             marks: &[],
             recorded: &[],
-            by: &By {
+            by: &GitControl {
                 mark: &mark,
                 stop: &stop,
             },
             redactor: &self.session.world.redactor(),
         };
-        pool.prepare(&held.lane, &order).map_err(failure_of)?;
-        if let Some(plan) = self.plan_in_lane(&unit) {
-            let seen = pool.plan_seen(held.lane.number);
-            seen.begin(&held.lane.tree.join(plan)).map_err(failure_of)?;
+        pool.prepare_lane(&held.lane, &order)
+            .map_err(failure_of_lane)?;
+        if let Some(plan) = self.plan_path_in_lane(&unit) {
+            let seen = pool.last_read_plan(held.lane.number);
+            seen.record_initial(&held.lane.tree.join(plan))
+                .map_err(failure_of_lane)?;
         }
         Ok(())
     }
 
     /// Takes in what an attempt, or what it wrote, has changed in the plan file of
     /// its lane, where git tracks that file.
-    pub(super) fn look_in_lane(
+    pub(super) fn import_plan_from_lane(
         &mut self,
         node: &Node,
         attempt: AttemptId,
         tell: &mut dyn FnMut(Notice<'_>),
     ) -> Result<(), Failure> {
-        let unit = unit_of(node);
-        let hold = self.hold_of(&unit);
+        let unit = unit_of_node(node);
+        let hold = self.hold_of_unit(&unit);
         let pool = self.pool_of_unit(&unit);
-        let (Some((hold, _)), Some(pool), Some(plan)) = (hold, pool, self.plan_in_lane(&unit))
+        let (Some((hold, _)), Some(pool), Some(plan)) = (hold, pool, self.plan_path_in_lane(&unit))
         else {
             return Ok(());
         };
-        let seen = pool.plan_seen(hold.lane);
-        let now = plan_in(&pool.tree_of(hold.lane).join(plan));
+        let seen = pool.last_read_plan(hold.lane);
+        let now = read_plan_file(&pool.tree_of_lane(hold.lane).join(plan));
         let Some((base, now)) = seen.read().zip(now) else {
             return Ok(());
         };
@@ -774,39 +818,39 @@ impl Runner<'_, '_> {
         let Some(plan_sync) = self.plan_sync.as_mut().or(opened.as_mut()) else {
             return Ok(());
         };
-        let copy = LaneCopy {
+        let copy = LanePlanCopy {
             taken: (&unit, hold.fence),
             attempt,
             base: &base,
             now: &now,
         };
-        let looked = plan_sync.take_from_lane(self.session, self.lp.token(), &copy)?;
+        let looked = plan_sync.import_from_lane(self.session, self.lp.token(), &copy)?;
         // What nothing was taken of is no version that later ones go by.
         if !looked.is_passed_over {
-            seen.write(&now).map_err(failure_of)?;
+            seen.write(&now).map_err(failure_of_lane)?;
         }
         fail::point("unit.plan-seen");
-        News::tell(&looked.news, tell);
+        FileNotice::emit_all(&looked.news, tell);
         Ok(())
     }
 
     /// The file of the plan, by its path in the work tree, where git tracks it: then
     /// each lane has a copy of it.
-    fn tracked_plan(&self) -> Option<String> {
+    fn tracked_plan_path(&self) -> Option<String> {
         let project = &self.session.project;
-        let path = PlanFile::path(&self.row)?;
+        let path = PlanFile::path_of_run(&self.row)?;
         let is_tracked = project.is_tracked(&path);
-        project.in_work_tree(&path).filter(|_| is_tracked)
+        project.path_in_work_tree(&path).filter(|_| is_tracked)
     }
 
     /// The same of the lane of a unit: one of another repository has no copy.
-    fn plan_in_lane(&self, unit: &Node) -> Option<String> {
-        self.tracked_plan()
-            .filter(|_| self.repository_of(unit).is_none())
+    fn plan_path_in_lane(&self, unit: &Node) -> Option<String> {
+        self.tracked_plan_path()
+            .filter(|_| self.repository_of_item(unit).is_none())
     }
 
     /// The repository in which an item is worked on; none is that of the project.
-    pub(super) fn repository_of(&self, node: &Node) -> Option<String> {
+    pub(super) fn repository_of_item(&self, node: &Node) -> Option<String> {
         let tables = self.lp.tables();
         let item = tables.item(self.row.id, node)?;
         tables.repository_of(item).map(str::to_owned)
@@ -814,49 +858,54 @@ impl Runner<'_, '_> {
 
     /// The pool that the lane of an item is of.
     pub(super) fn pool_of_unit(&self, node: &Node) -> Option<&Pool> {
-        let repository = self.repository_of(node);
-        self.lanes.as_ref()?.pool_of(repository.as_deref())
+        let repository = self.repository_of_item(node);
+        self.lanes
+            .as_ref()?
+            .pool_of_repository(repository.as_deref())
     }
 
     /// A work tree of the repository of an item, in which git is asked.
-    pub(super) fn main_of(&self, node: &Node) -> PathBuf {
+    pub(super) fn main_tree_of_item(&self, node: &Node) -> PathBuf {
         let own = &self.session.project.work_tree;
         self.pool_of_unit(node)
-            .map_or_else(|| own.clone(), |pool| pool.main().to_owned())
+            .map_or_else(|| own.clone(), |pool| pool.main_work_tree().to_owned())
     }
 
     /// The same where that is not the one of the project.
-    pub(super) fn other_of(&self, node: &Node) -> Option<PathBuf> {
-        let repository = self.repository_of(node);
-        repository.map(|_| self.main_of(node))
+    pub(super) fn other_tree_of_item(&self, node: &Node) -> Option<PathBuf> {
+        let repository = self.repository_of_item(node);
+        repository.map(|_| self.main_tree_of_item(node))
     }
 
     /// The branch that the work on an item goes to, as the loop knows it.
-    pub(super) fn target_of(&self, node: &Node) -> Option<TargetRow> {
-        let repository = self.repository_of(node);
-        self.lp.run()?.target_in(repository.as_deref()).cloned()
+    pub(super) fn target_of_item(&self, node: &Node) -> Option<TargetRow> {
+        let repository = self.repository_of_item(node);
+        self.lp
+            .run()?
+            .target_in_repository(repository.as_deref())
+            .cloned()
     }
 
     /// Under what the commit of an item in a lane is kept.
-    pub(super) fn keeping(&self, node: &Node) -> Option<Keeping> {
-        self.lane_of(node)?;
-        let unit = unit_of(node);
-        let (hold, _) = self.hold_of(&unit)?;
-        Some(Keeping {
-            main: self.main_of(&unit),
-            kept: self.kept_now(&unit),
+    pub(super) fn commit_ref_order(&self, node: &Node) -> Option<CommitRefOrder> {
+        self.lane_of_item(node)?;
+        let unit = unit_of_node(node);
+        let (hold, _) = self.hold_of_unit(&unit)?;
+        Some(CommitRefOrder {
+            main: self.main_tree_of_item(&unit),
+            kept: self.current_unit_ref(&unit),
             from: hold.from,
-            tip: self.target_of(&unit)?.tip,
+            tip: self.target_of_item(&unit)?.tip,
         })
     }
 
     /// The lane that the journal gives to a unit, and whether its unit was worked
     /// on in it: what is in it is work then.
-    fn hold_of(&self, unit: &Node) -> Option<(LaneHold, bool)> {
+    fn hold_of_unit(&self, unit: &Node) -> Option<(LaneHold, bool)> {
         let tables = self.lp.tables();
         let item = tables.item(self.row.id, unit)?;
         let hold = item.lane()?.clone();
-        let attempts: u32 = tables.unit_items(item).map(|item| item.attempts).sum();
+        let attempts: u32 = tables.items_of_unit(item).map(|item| item.attempts).sum();
         let is_used = attempts > hold.attempts;
         Some((hold, is_used))
     }
@@ -867,12 +916,12 @@ impl Runner<'_, '_> {
         node: &Node,
         tell: &mut dyn FnMut(Notice<'_>),
     ) -> Result<Vec<Input>, Failure> {
-        let hold = self.hold_of(node);
-        if let Some(lost) = self.lost_since(node, hold.as_ref()) {
-            return self.lose_work(node, &lost, tell);
+        let hold = self.hold_of_unit(node);
+        if let Some(lost) = self.find_lost_lane(node, hold.as_ref()) {
+            return self.record_lost_work(node, &lost, tell);
         }
         // Nothing is under way yet that could end with it.
-        let (lane, saved) = self.choose_for(node, hold)?;
+        let (lane, saved) = self.choose_lane_of_unit(node, hold)?;
         let number = lane.number;
         if let Some(lanes) = &mut self.lanes {
             lanes.units.insert(node.clone(), HeldLane::new(lane));
@@ -885,7 +934,7 @@ impl Runner<'_, '_> {
             lane: number,
             saved,
         };
-        let inputs = self.commit(&command)?;
+        let inputs = self.commit_command(&command)?;
         let is_refused = |input: &Input| matches!(input, Input::Refused(_));
         // Another runner took the unit first: the lane is free again.
         if inputs.iter().any(is_refused)
@@ -898,17 +947,17 @@ impl Runner<'_, '_> {
 
     /// Notes that what was done for a unit is gone, in the place of what was to be
     /// begun there.
-    pub(super) fn lose_work(
+    pub(super) fn record_lost_work(
         &mut self,
         node: &Node,
         lost: &Failure,
         tell: &mut dyn FnMut(Notice<'_>),
     ) -> Result<Vec<Input>, Failure> {
-        tell(Notice::Warning(&work_lost(node, lost)));
+        tell(Notice::Warning(&describe_lost_work(node, lost)));
         let (run, token) = (self.row.id, self.lp.token());
         let item = self.lp.tables().item(run, node);
         let fence = item.map_or(0, |item| item.fence);
-        self.commit(&Command::LoseWork {
+        self.commit_command(&Command::LoseWork {
             run,
             token,
             node: node.clone(),
@@ -919,23 +968,24 @@ impl Runner<'_, '_> {
 
     /// A lane that was worked in under an earlier runner and is gone. One that git
     /// does not know any more has its files, and is repaired.
-    fn lost_since(&self, node: &Node, hold: Option<&(LaneHold, bool)>) -> Option<Failure> {
+    fn find_lost_lane(&self, node: &Node, hold: Option<&(LaneHold, bool)>) -> Option<Failure> {
         let (hold, _) = hold.filter(|(_, is_used)| *is_used)?;
-        let tree = self.pool_of_unit(node)?.tree_of(hold.lane);
-        if self.was_taken_over(&tree) {
+        let tree = self.pool_of_unit(node)?.tree_of_lane(hold.lane);
+        if self.was_reused_by_other_run(&tree) {
             return None;
         }
-        let is_gone = git::worktree_state(&self.main_of(node), &tree) == WorktreeState::Absent;
-        is_gone.then(|| lost_lane(&tree))
+        let is_gone =
+            git::worktree_state(&self.main_tree_of_item(node), &tree) == WorktreeState::Absent;
+        is_gone.then(|| lost_lane_failure(&tree))
     }
 
     /// Whether another run has used a lane since: this one was done, and had left
     /// nothing in it.
-    fn was_taken_over(&self, tree: &Path) -> bool {
+    fn was_reused_by_other_run(&self, tree: &Path) -> bool {
         run_of_tree(tree).is_some_and(|run| run != self.row.id.to_string())
     }
 
-    fn choose_for(
+    fn choose_lane_of_unit(
         &self,
         node: &Node,
         hold: Option<(LaneHold, bool)>,
@@ -945,27 +995,27 @@ impl Runner<'_, '_> {
         };
         let Some((hold, is_used)) = hold else {
             let own = match self.lane_of_conversation(node, pool)? {
-                None => self.lane_of_repositories(node, pool)?,
+                None => self.lane_with_left_repository(node, pool)?,
                 own => own,
             };
-            let lane = own.map_or_else(|| self.take_free(node, pool), Ok)?;
+            let lane = own.map_or_else(|| self.take_free_lane(node, pool), Ok)?;
             return Ok((lane, None));
         };
-        if self.was_taken_over(&pool.tree_of(hold.lane)) {
-            return Ok((self.take_free(node, pool)?, None));
+        if self.was_reused_by_other_run(&pool.tree_of_lane(hold.lane)) {
+            return Ok((self.take_free_lane(node, pool)?, None));
         }
-        if let Some(lane) = pool.retake(hold.lane).map_err(failure_of)? {
+        if let Some(lane) = pool.reacquire(hold.lane).map_err(failure_of_lane)? {
             return Ok((lane, None));
         }
         // A process that was stopped still has it: what is in it is saved from here.
-        let lane = self.take_free(node, pool)?;
-        let tree = pool.tree_of(hold.lane);
+        let lane = self.take_free_lane(node, pool)?;
+        let tree = pool.tree_of_lane(hold.lane);
         if !is_used {
             return Ok((lane, None));
         }
         let order = self.save_order(node, &hold, (&tree, &[]));
-        let stop = Stop::default();
-        let saved = order.carry_out(&By {
+        let stop = StopHandle::default();
+        let saved = order.carry_out(&GitControl {
             mark: &commit_mark(self.row.id, node),
             stop: &stop,
         })?;
@@ -980,26 +1030,30 @@ impl Runner<'_, '_> {
         let Some(own) = own else {
             return Ok(None);
         };
-        let lane = pool.take_number(own.lane, |used| self.is_free(pool, (own.lane, used), node));
-        lane.map_err(failure_of)
+        let lane = pool.acquire_number(own.lane, |used| {
+            self.is_lane_free(pool, (own.lane, used), node)
+        });
+        lane.map_err(failure_of_lane)
     }
 
     /// The lane in which a unit has left a repository, if that is free.
-    fn lane_of_repositories(&self, node: &Node, pool: &Pool) -> Result<Option<Lane>, Failure> {
-        let of_unit = self.taking(node, 0);
-        let is_own = |used: &LaneUse| {
+    fn lane_with_left_repository(&self, node: &Node, pool: &Pool) -> Result<Option<Lane>, Failure> {
+        let of_unit = self.lane_taking(node, 0);
+        let is_own = |used: &LaneRecord| {
             used.keeps
                 .as_ref()
-                .is_some_and(|by| by.is_of_unit(&of_unit))
+                .is_some_and(|by| by.is_same_unit(&of_unit))
         };
-        for (number, used) in pool.lanes().map_err(failure_of)? {
+        for (number, used) in pool.list_lanes().map_err(failure_of_lane)? {
             if !used.as_ref().is_some_and(is_own) {
                 continue;
             }
-            let is_free = |used: Option<&LaneUse>| {
-                used.is_some_and(is_own) && self.is_free(pool, (number, used), node)
+            let is_free = |used: Option<&LaneRecord>| {
+                used.is_some_and(is_own) && self.is_lane_free(pool, (number, used), node)
             };
-            let lane = pool.take_number(number, is_free).map_err(failure_of)?;
+            let lane = pool
+                .acquire_number(number, is_free)
+                .map_err(failure_of_lane)?;
             if lane.is_some() {
                 return Ok(lane);
             }
@@ -1009,28 +1063,33 @@ impl Runner<'_, '_> {
 
     /// The free lane with the lowest number: no unit of any run has it, and none but
     /// this one has left a repository in it.
-    pub(super) fn take_free(&self, node: &Node, pool: &Pool) -> Result<Lane, Failure> {
-        let lane = pool.take(|number, used| self.is_free(pool, (number, used), node));
-        lane.map_err(failure_of)
+    pub(super) fn take_free_lane(&self, node: &Node, pool: &Pool) -> Result<Lane, Failure> {
+        let lane = pool.acquire(|number, used| self.is_lane_free(pool, (number, used), node));
+        lane.map_err(failure_of_lane)
     }
 
     /// Whether a repository lies in a lane that the next unit would lose, or would find
     /// in its work. One that cannot be asked about is left alone.
-    fn keeps_repository(&self, pool: &Pool, number: u32) -> bool {
-        let tree = pool.tree_of(number);
-        let state = git::worktree_state(pool.main(), &tree);
+    fn has_kept_repository(&self, pool: &Pool, number: u32) -> bool {
+        let tree = pool.tree_of_lane(number);
+        let state = git::worktree_state(pool.main_work_tree(), &tree);
         let row = self.lp.run();
-        let target = row.and_then(|row| row.target_in(pool.repository()));
+        let target = row.and_then(|row| row.target_in_repository(pool.repository_name()));
         let (WorktreeState::Sound { .. }, Some(target)) = (state, target) else {
             return false;
         };
-        let kept = git::kept_repositories(&tree, &target.tip);
+        let kept = git::unsaved_repositories(&tree, &target.tip);
         !kept.is_ok_and(|kept| kept.is_empty())
     }
 
     /// Whether a unit may have a lane: no unit of any run has it, by the journal, and
     /// none but this one has left a repository in it. Git is asked only where one did.
-    fn is_free(&self, pool: &Pool, (number, used): (u32, Option<&LaneUse>), node: &Node) -> bool {
+    fn is_lane_free(
+        &self,
+        pool: &Pool,
+        (number, used): (u32, Option<&LaneRecord>),
+        node: &Node,
+    ) -> bool {
         let held = self.lp.run().and_then(|row| row.lanes.as_ref());
         if held.is_some_and(|lanes| lanes.held.contains_key(&number)) {
             return false;
@@ -1038,14 +1097,17 @@ impl Runner<'_, '_> {
         let Some(used) = used else {
             return true;
         };
-        let unit = self.taking(node, 0);
-        let is_others = used.keeps.as_ref().is_some_and(|by| !by.is_of_unit(&unit));
-        let is_kept = is_others && self.keeps_repository(pool, number);
-        !is_kept && !self.is_of_other(pool, number, &used.taken)
+        let unit = self.lane_taking(node, 0);
+        let is_others = used
+            .keeps
+            .as_ref()
+            .is_some_and(|by| !by.is_same_unit(&unit));
+        let is_kept = is_others && self.has_kept_repository(pool, number);
+        !is_kept && !self.is_lane_of_other_run(pool, number, &used.taken)
     }
 
     /// Whether a unit of another run has a lane, by the journal.
-    fn is_of_other(&self, pool: &Pool, number: u32, taken: &LaneTaking) -> bool {
+    fn is_lane_of_other_run(&self, pool: &Pool, number: u32, taken: &LaneOccupant) -> bool {
         let Ok(run) = taken.run.parse::<RunId>() else {
             return false;
         };
@@ -1064,16 +1126,16 @@ impl Runner<'_, '_> {
             return false;
         }
         // Of one that is done a person may have marked what was begun there.
-        let tree = pool.tree_of(number);
-        let unmerged = || unmerged_in(self.session, row, (number, &tree));
+        let tree = pool.tree_of_lane(number);
+        let unmerged = || unmerged_work_in_lane(self.session, row, (number, &tree));
         row.state != RunState::Done || !matches!(unmerged(), Ok(None))
     }
 
     /// Makes the lane of a unit ready, beside the runner.
     pub(super) fn prepare_lane(&mut self, node: &Node) -> Vec<Input> {
-        let held = self.lane_of(node).cloned();
-        let hold = self.hold_of(node).zip(held);
-        let of_run = self.pool_of_unit(node).zip(self.target_of(node));
+        let held = self.lane_of_item(node).cloned();
+        let hold = self.hold_of_unit(node).zip(held);
+        let of_run = self.pool_of_unit(node).zip(self.target_of_item(node));
         let (Some(((hold, is_used), held)), Some((pool, target))) = (hold, of_run) else {
             let (node, end) = (node.clone(), LaneEnd::Stopped);
             return vec![Input::LaneEnded { node, end }];
@@ -1081,18 +1143,18 @@ impl Runner<'_, '_> {
         let (pool, tip) = (pool.clone(), target.tip);
         let item = self.lp.tables().item(self.row.id, node);
         let merge = item.and_then(ItemRow::merge);
-        let shows_both_sides = merge.is_some_and(MergeRow::shows_both_sides);
-        let taken = self.taking(node, hold.fence);
+        let shows_both_sides = merge.is_some_and(MergeRow::needs_both_sides);
+        let taken = self.lane_taking(node, hold.fence);
         let redactor = self.session.world.redactor();
-        let own = self.own_paths_at(node);
-        let plan = self.plan_in_lane(node);
+        let own = self.native_file_paths_at(node);
+        let plan = self.plan_path_in_lane(node);
         let start = match is_used {
             true => LaneStart::AsLeft,
             false => LaneStart::Clean,
         };
-        self.begin_calls(node, commit_mark(self.row.id, node), move |by| {
+        self.start_git_calls(node, commit_mark(self.row.id, node), move |by| {
             let is_begun = start == LaneStart::AsLeft && held.lane.tree.is_dir();
-            let order = LaneOrder {
+            let order = LanePreparation {
                 taken: &taken,
                 from: &hold.from,
                 start,
@@ -1101,57 +1163,57 @@ impl Runner<'_, '_> {
                 by,
                 redactor: &redactor,
             };
-            let prepared = pool.prepare(&held.lane, &order);
+            let prepared = pool.prepare_lane(&held.lane, &order);
             let with_both = prepared.and_then(|prepared| {
                 match start {
                     LaneStart::Clean if shows_both_sides => {
                         git::begin_merge(&held.lane.tree, &tip, &own, by)?;
-                        git::open_saved_in_merge(&held.lane.tree, &hold.from, by)?;
+                        git::reopen_saved_work_in_merge(&held.lane.tree, &hold.from, by)?;
                         fail::point("unit.both-sides");
                     }
                     LaneStart::Clean => {
-                        git::open_saved(&held.lane.tree, &hold.from, &tip, &own, by)?;
+                        git::reopen_saved_work(&held.lane.tree, &hold.from, &tip, &own, by)?;
                         fail::point("unit.opened");
                     }
                     LaneStart::AsLeft => {}
                 }
                 if let Some(plan) = plan.filter(|_| !is_begun) {
-                    let seen = pool.plan_seen(held.lane.number);
-                    seen.begin(&held.lane.tree.join(plan))?;
+                    let seen = pool.last_read_plan(held.lane.number);
+                    seen.record_initial(&held.lane.tree.join(plan))?;
                 }
                 Ok(prepared)
             });
-            CallEnd::Prepared(with_both.map_err(failure_of))
+            GitCallEnd::Prepared(with_both.map_err(failure_of_lane))
         });
         Vec::new()
     }
 
-    pub(super) fn lane_prepared(
+    pub(super) fn handle_prepared_lane(
         &mut self,
         node: Node,
-        prepared: Result<Prepared, Failure>,
+        prepared: Result<PreparedLane, Failure>,
         tell: &mut dyn FnMut(Notice<'_>),
     ) -> Input {
         let prepared = match prepared {
             Ok(prepared) => prepared,
-            Err(failure) => return self.lane_fault(&node, failure),
+            Err(failure) => return self.record_lane_fault(&node, failure),
         };
         for warning in &prepared.warnings {
             tell(Notice::Warning(warning));
         }
-        let is_of_other = self.repository_of(&node).is_some();
+        let is_of_other = self.repository_of_item(&node).is_some();
         let lanes = self.lanes.as_mut();
         if let Some(held) = lanes.and_then(|lanes| lanes.units.get_mut(&node)) {
             let project = Project {
                 work_tree: held.lane.tree.clone(),
                 ..self.session.project.clone()
             };
-            let mut site = Site::of(project);
+            let mut site = Site::of_project(project);
             site.is_of_other = is_of_other;
             site.env.clone_from(&prepared.env);
             site.left_out.clone_from(&prepared.included);
             held.prepared = Some(Arc::new(prepared));
-            self.sites.assign(node.clone(), site);
+            self.sites.assign_site(node.clone(), site);
         }
         let end = LaneEnd::Prepared;
         Input::LaneEnded { node, end }
@@ -1167,24 +1229,24 @@ impl Runner<'_, '_> {
             node: node.clone(),
             end: LaneEnd::Saved(saved),
         };
-        let held = self.lane_of(node).cloned();
-        let Some(((hold, is_used), held)) = self.hold_of(node).zip(held) else {
+        let held = self.lane_of_item(node).cloned();
+        let Some(((hold, is_used), held)) = self.hold_of_unit(node).zip(held) else {
             return vec![nothing(None)];
         };
         if !is_used {
             return vec![nothing(None)];
         }
         if let Err(lost) = self.refuse_lost_lane(node) {
-            return vec![self.work_lost(node, &lost, tell)];
+            return vec![self.report_lost_work(node, &lost, tell)];
         }
-        let order = self.save_order(node, &hold, (&held.lane.tree, &held.included()));
-        self.begin_calls(node, commit_mark(self.row.id, node), move |by| {
-            CallEnd::Saved(order.carry_out(by))
+        let order = self.save_order(node, &hold, (&held.lane.tree, &held.included_files()));
+        self.start_git_calls(node, commit_mark(self.row.id, node), move |by| {
+            GitCallEnd::Saved(order.carry_out(by))
         });
         Vec::new()
     }
 
-    pub(super) fn work_saved(
+    pub(super) fn handle_saved_work(
         &mut self,
         node: Node,
         saved: Result<Option<String>, Failure>,
@@ -1194,7 +1256,7 @@ impl Runner<'_, '_> {
                 node,
                 end: LaneEnd::Saved(saved),
             },
-            Err(failure) => self.lane_fault(&node, failure),
+            Err(failure) => self.record_lane_fault(&node, failure),
         }
     }
 
@@ -1205,39 +1267,39 @@ impl Runner<'_, '_> {
         (tree, included): (&Path, &[String]),
     ) -> SaveOrder {
         SaveOrder {
-            main: self.main_of(node),
+            main: self.main_tree_of_item(node),
             tree: tree.to_owned(),
             from: hold.from.clone(),
-            own: self.not_the_agents_at(node),
+            own: self.non_agent_files_at(node),
             without: included.to_vec(),
             message: format!("{}: work on {}", self.sprint_id, node),
-            kept: self.kept_now(node),
+            kept: self.current_unit_ref(node),
         }
     }
 
     /// The ref under which the work of a unit is kept.
     pub(super) fn ref_of_unit(&self, unit: &Node) -> String {
-        let repository = self.repository_of(unit);
+        let repository = self.repository_of_item(unit);
         let row = self.lp.run().unwrap_or(&self.row);
-        unit_ref(&unit_folder(row, repository.as_deref()), unit)
+        unit_ref(&unit_ref_folder(row, repository.as_deref()), unit)
     }
 
     /// The ref of a unit, as it stood when this runner was one of the run's.
-    fn kept_now(&self, unit: &Node) -> Result<Kept, Failure> {
+    fn current_unit_ref(&self, unit: &Node) -> Result<UnitRef, Failure> {
         let name = self.ref_of_unit(unit);
         // In this order: whoever gave this runner up keeps what it finds afterwards.
-        let at = git::ref_at(&self.main_of(unit), &name)?;
+        let at = git::read_ref(&self.main_tree_of_item(unit), &name)?;
         let rows = self.session.load(&[Need::Run(self.row.id)])?;
         let row = rows.tables.run(self.row.id);
         if row.is_some_and(|row| row.has_runner(self.lp.token())) {
-            return Ok(Kept { name, at });
+            return Ok(UnitRef { name, at });
         }
         let name = self.row.name.clone();
         Err(Refusal::Fenced { name }.into())
     }
 
     /// A lane cannot be had: the invocation ends with the failure.
-    pub(super) fn lane_fault(&mut self, node: &Node, failure: Failure) -> Input {
+    pub(super) fn record_lane_fault(&mut self, node: &Node, failure: Failure) -> Input {
         let end = LaneEnd::Fault(failure.message.clone());
         self.fault.get_or_insert(failure);
         Input::LaneEnded {
@@ -1247,8 +1309,8 @@ impl Runner<'_, '_> {
     }
 
     /// Who takes a lane, as it is noted beside it.
-    pub(super) fn taking(&self, unit: &Node, token: u64) -> LaneTaking {
-        LaneTaking {
+    pub(super) fn lane_taking(&self, unit: &Node, token: u64) -> LaneOccupant {
+        LaneOccupant {
             run: self.row.id.to_string(),
             unit: unit.to_string(),
             token,
@@ -1256,19 +1318,19 @@ impl Runner<'_, '_> {
     }
 
     /// The branch that the work goes to, as the loop knows it.
-    pub(super) fn target(&self) -> Option<TargetRow> {
+    pub(super) fn run_target(&self) -> Option<TargetRow> {
         self.lp.run()?.target.as_deref().cloned()
     }
 
     /// The files that piton writes itself: that of the plan, and those of the project.
-    fn own_paths(&self) -> OwnPaths {
+    fn native_file_paths(&self) -> OwnPaths {
         let project = &self.session.project;
-        let plan = PlanFile::path(&self.row).map(|path| project.absolute(&path));
+        let plan = PlanFile::path_of_run(&self.row).map(|path| project.absolute_path(&path));
         let rows = self.session.load(&[Need::Faces]);
         let faces: Vec<PathBuf> = rows.map_or_else(
             |_| Vec::new(),
             |rows| {
-                let on = rows.tables.faces().filter(|row| row.on);
+                let on = rows.tables.native_files().filter(|row| row.on);
                 on.map(|row| project.root.join(&row.path)).collect()
             },
         );
@@ -1285,17 +1347,17 @@ impl Runner<'_, '_> {
     }
 
     /// The same, of the repository of an item: another one than the project's has none.
-    pub(super) fn own_paths_at(&self, node: &Node) -> OwnPaths {
-        match self.repository_of(node) {
-            None => self.own_paths(),
+    pub(super) fn native_file_paths_at(&self, node: &Node) -> OwnPaths {
+        match self.repository_of_item(node) {
+            None => self.native_file_paths(),
             Some(_) => OwnPaths::default(),
         }
     }
 
     /// The files of the work tree of an item that are none of an agent's work.
-    pub(super) fn not_the_agents_at(&self, node: &Node) -> Vec<git::Own> {
-        match self.repository_of(node) {
-            None => self.not_the_agents(),
+    pub(super) fn non_agent_files_at(&self, node: &Node) -> Vec<git::OwnFilePrefix> {
+        match self.repository_of_item(node) {
+            None => self.non_agent_files(),
             Some(_) => Vec::new(),
         }
     }
@@ -1304,17 +1366,17 @@ impl Runner<'_, '_> {
 /// Takes away the refs of work that is on the target, where the last runner of a run
 /// in lanes has ended. A death before that, or in it, leaves them to the next end.
 pub(crate) fn drop_merged_refs(session: &Session<'_>, run: RunId) {
-    if let Err(failure) = drop_refs_of_merged(session, run) {
+    if let Err(failure) = try_drop_merged_refs(session, run) {
         tracing::info!(%failure, "refs of what was merged are left, in nobody's way");
     }
 }
 
-fn drop_refs_of_merged(session: &Session<'_>, run: RunId) -> Result<(), Failure> {
+fn try_drop_merged_refs(session: &Session<'_>, run: RunId) -> Result<(), Failure> {
     let rows = session.load(&[Need::Run(run), Need::Tree(run)])?;
     let Some(row) = rows.tables.run(run).filter(|row| row.lanes.is_some()) else {
         return Ok(());
     };
-    if !is_left(session, row) {
+    if !is_without_runners(session, row) {
         return Ok(());
     }
     let is_merged = |item: &&ItemRow| {
@@ -1324,14 +1386,17 @@ fn drop_refs_of_merged(session: &Session<'_>, run: RunId) -> Result<(), Failure>
         item.state == ItemState::Done && unit.is_some_and(|unit| !waits(unit))
     };
     let merged: Vec<&ItemRow> = rows.tables.items(run).filter(is_merged).collect();
-    let (mark, stop) = (commit_mark(run, &Node::named("refs")), Stop::default());
-    let by = By {
+    let (mark, stop) = (
+        commit_mark(run, &Node::from_text("refs")),
+        StopHandle::default(),
+    );
+    let by = GitControl {
         mark: &mark,
         stop: &stop,
     };
     fail::point("unit.before-refs-dropped");
     drop_unit_refs((&session.project.work_tree, None), row, &merged, &by)?;
-    for (name, tree) in trees_of_run(session.world, &session.project, row)? {
+    for (name, tree) in work_trees_of_run(session.world, &session.project, row)? {
         drop_unit_refs((&tree, Some(&name)), row, &merged, &by)?;
     }
     Ok(())
@@ -1344,20 +1409,25 @@ pub(crate) fn drop_unit_refs(
     (main, repository): (&Path, Option<&str>),
     row: &RunRow,
     units: &[&ItemRow],
-    by: &By<'_>,
+    by: &GitControl<'_>,
 ) -> Result<(), Failure> {
-    let (folder, former) = (unit_folder(row, repository), former_unit_folder(row));
-    let tip = row.target_in(repository).map(|target| &target.tip);
+    let (folder, former) = (
+        unit_ref_folder(row, repository),
+        former_unit_ref_folder(row),
+    );
+    let tip = row
+        .target_in_repository(repository)
+        .map(|target| &target.tip);
     let mut folders = vec![&folder];
     folders.extend(Some(&former).filter(|former| **former != folder));
     let mut dropped = Vec::new();
     for of in folders {
         let here = units
             .iter()
-            .filter(|item| item.worked_repository() == repository);
+            .filter(|item| item.repository_of_work() == repository);
         let named = here.map(|item| (unit_ref(of, &item.node), item.unit.as_deref()));
         let units: BTreeMap<String, Option<&UnitRow>> = named.collect();
-        for (name, at) in git::refs_below(main, of)? {
+        for (name, at) in git::list_refs(main, of)? {
             let Some(unit) = units.get(&name) else {
                 continue;
             };
@@ -1374,30 +1444,31 @@ pub(crate) fn drop_unit_refs(
 }
 
 /// Under what a commit in a lane is kept.
-pub(super) struct Keeping {
+pub(super) struct CommitRefOrder {
     main: PathBuf,
-    kept: Result<Kept, Failure>,
+    kept: Result<UnitRef, Failure>,
     /// Where the work in the lane began.
     from: String,
     /// Where the target is.
     tip: String,
 }
 
-impl Keeping {
+impl CommitRefOrder {
     /// Keeps what was committed; what the agent committed itself counts as well.
-    pub(super) fn carry_out(
+    pub(super) fn store_commit(
         self,
         tree: &Path,
         made: Result<Result<Option<String>, String>, Failure>,
-        by: &By<'_>,
+        by: &GitControl<'_>,
     ) -> Result<Result<Option<String>, String>, Failure> {
         let made = match made? {
             Ok(Some(commit)) => Some(commit),
-            Ok(None) => git::head(tree)?.filter(|head| *head != self.from),
+            Ok(None) => git::head_commit(tree)?.filter(|head| *head != self.from),
             Err(refused) => return Ok(Err(refused)),
         };
         // What was saved is committed anew, on what it was saved on.
-        let from = git::saved_on(&self.main, &self.from)?.unwrap_or_else(|| self.from.clone());
+        let from =
+            git::base_of_saved_work(&self.main, &self.from)?.unwrap_or_else(|| self.from.clone());
         if let Some(commit) = &made
             && !git::is_built_on(&self.main, commit, &from)?
         {
@@ -1409,14 +1480,14 @@ impl Keeping {
         if let Some(base) = git::merge_base(&self.main, &self.tip, work)?
             && let Some(moved) = git::moved_submodules(&self.main, &base, work)?.first()
         {
-            return Ok(Err(submodule_moved(tree, moved)));
+            return Ok(Err(describe_moved_submodule(tree, moved)));
         }
         // What is checked is to be what is committed.
         if let Some(path) = git::changed_submodules(tree)?.first() {
-            return Ok(Err(submodule_changed(tree, path)));
+            return Ok(Err(describe_changed_submodule(tree, path)));
         }
         if let Some(commit) = &made {
-            self.kept?.keep(&self.main, commit, by)?;
+            self.kept?.update_ref(&self.main, commit, by)?;
         }
         fail::point("unit.kept");
         Ok(Ok(made))
@@ -1425,7 +1496,7 @@ impl Keeping {
 
 /// Why the work of a unit is not queued: other lanes, and the check of a merge, would
 /// not see what is in that repository, and it goes with its lane.
-fn submodule_moved(tree: &Path, moved: &MovedSubmodule) -> String {
+fn describe_moved_submodule(tree: &Path, moved: &MovedSubmodule) -> String {
     let path = &moved.path;
     let shown = tree.join(path);
     let shown = shown.display();
@@ -1435,7 +1506,7 @@ fn submodule_moved(tree: &Path, moved: &MovedSubmodule) -> String {
         }
         None => {
             let history = tree.join(path).join(".git").display().to_string();
-            let history = quote(&history);
+            let history = quote_word(&history);
             format!(
                 "move its history out with `mv {history} FOLDER` and `git rm --cached {path}`, so that its files are committed with the others, or leave it out"
             )
@@ -1447,7 +1518,7 @@ fn submodule_moved(tree: &Path, moved: &MovedSubmodule) -> String {
 }
 
 /// The same where it is in no commit there.
-fn submodule_changed(tree: &Path, path: &str) -> String {
+fn describe_changed_submodule(tree: &Path, path: &str) -> String {
     let shown = tree.join(path);
     let shown = shown.display();
     format!(
@@ -1460,14 +1531,14 @@ pub(super) struct SaveOrder {
     main: PathBuf,
     tree: PathBuf,
     from: String,
-    own: Vec<git::Own>,
+    own: Vec<git::OwnFilePrefix>,
     without: Vec<String>,
     message: String,
-    kept: Result<Kept, Failure>,
+    kept: Result<UnitRef, Failure>,
 }
 
 impl SaveOrder {
-    fn carry_out(self, by: &By<'_>) -> Result<Option<String>, Failure> {
+    fn carry_out(self, by: &GitControl<'_>) -> Result<Option<String>, Failure> {
         let but = (&*self.own, &*self.without);
         let saved = git::save_work(&self.tree, &self.from, but, &self.message, by)?;
         let mut has_left =
@@ -1477,11 +1548,11 @@ impl SaveOrder {
         }
         // A unit whose commit is refused for one is saved as well.
         if has_left {
-            note_repository(&self.tree).map_err(failure_of)?;
+            record_left_repository(&self.tree).map_err(failure_of_lane)?;
         }
         fail::point("unit.saved");
         if let Some(commit) = &saved.commit {
-            self.kept?.keep(&self.main, commit, by)?;
+            self.kept?.update_ref(&self.main, commit, by)?;
         }
         Ok(saved.commit)
     }
@@ -1489,15 +1560,15 @@ impl SaveOrder {
 
 /// The ref under which the work of a unit is kept, and what it was at when the runner
 /// that is to move it was known to be one of the run's.
-struct Kept {
+struct UnitRef {
     name: String,
     at: Option<String>,
 }
 
-impl Kept {
+impl UnitRef {
     /// Keeps a commit there. Where somebody else moved it since, this runner was given
     /// up: what it made is older than what is there.
-    fn keep(&self, main: &Path, commit: &str, by: &By<'_>) -> Result<(), Failure> {
+    fn update_ref(&self, main: &Path, commit: &str, by: &GitControl<'_>) -> Result<(), Failure> {
         let step = RefStep {
             from: self.at.as_deref(),
             to: Some(commit),
@@ -1508,18 +1579,18 @@ impl Kept {
                 let at = at.unwrap_or_else(|| "gone".to_owned());
                 let what = format!("{} was moved meanwhile, and is {at}", self.name);
                 let hint = "another runner went on with this run: see it with `piton status`";
-                Err(Failure::new("run.fenced", what).hint(hint))
+                Err(Failure::new("run.fenced", what).with_hint(hint))
             }
         }
     }
 }
 
 /// What is said of work that is gone.
-pub(super) fn work_lost(node: &Node, lost: &Failure) -> String {
+pub(super) fn describe_lost_work(node: &Node, lost: &Failure) -> String {
     format!("{lost}: {node} is worked on again")
 }
 
-fn lost_lane(tree: &Path) -> Failure {
+fn lost_lane_failure(tree: &Path) -> Failure {
     let tree = tree.display();
     Failure::new(
         "worktree.gone",
@@ -1531,35 +1602,35 @@ fn lost_lane(tree: &Path) -> Failure {
 
 /// Where the refs of the units of a run stand in a repository: by its branch there, which
 /// no other run has. Names of runs may differ in nothing but what git refuses in a ref.
-pub(crate) fn unit_folder(row: &RunRow, repository: Option<&str>) -> String {
-    let Some(target) = row.target_in(repository) else {
-        return former_unit_folder(row);
+pub(crate) fn unit_ref_folder(row: &RunRow, repository: Option<&str>) -> String {
+    let Some(target) = row.target_in_repository(repository) else {
+        return former_unit_ref_folder(row);
     };
-    folder_of(&target.branch)
+    ref_folder_of_branch(&target.branch)
 }
 
 /// The same, by that branch.
-fn folder_of(branch: &str) -> String {
+fn ref_folder_of_branch(branch: &str) -> String {
     match branch.strip_prefix("piton/") {
-        Some(name) => format!("refs/piton/{}/", ref_name(name)),
+        Some(name) => format!("refs/piton/{}/", sanitize_ref_name(name)),
         // One that the plan names.
         None => {
             let hash = sha256(branch.as_bytes());
-            format!("refs/piton/{}-{}/", ref_name(branch), &hash[..8])
+            format!("refs/piton/{}-{}/", sanitize_ref_name(branch), &hash[..8])
         }
     }
 }
 
 /// Where they stood before: two runs may have shared that.
-pub(crate) fn former_unit_folder(row: &RunRow) -> String {
-    format!("refs/piton/{}/", ref_name(&row.name))
+pub(crate) fn former_unit_ref_folder(row: &RunRow) -> String {
+    format!("refs/piton/{}/", sanitize_ref_name(&row.name))
 }
 
 /// The ref under which the work of a unit is kept, below the folder of its run:
 /// unique, and legible.
 pub(crate) fn unit_ref(folder: &str, node: &Node) -> String {
     let hash = sha256(node.as_str().as_bytes());
-    let name = ref_name(node.as_str());
+    let name = sanitize_ref_name(node.as_str());
     format!("{folder}{name}-{}", &hash[..8])
 }
 
@@ -1572,7 +1643,7 @@ const REF_PART_SHORT: usize = 200;
 
 /// A name with `-` for what git refuses in a part of a ref, and one that is too long for
 /// it shortened.
-pub(crate) fn ref_name(name: &str) -> String {
+pub(crate) fn sanitize_ref_name(name: &str) -> String {
     let plain = |c: char| match c.is_alphanumeric() || matches!(c, '_' | '-' | '.') {
         true => c,
         false => '-',
@@ -1593,23 +1664,23 @@ pub(crate) fn ref_name(name: &str) -> String {
 }
 
 /// What a person is told where a lane could not be had.
-pub(crate) fn failure_of(fault: LaneFault) -> Failure {
+pub(crate) fn failure_of_lane(fault: LaneFault) -> Failure {
     let said = fault.to_string();
     match fault {
         LaneFault::Git(failure) => failure,
         LaneFault::Stopped => Failure::new("run.state", said),
-        LaneFault::File { path, source } => crate::failure::unwritable(&path, source),
+        LaneFault::File { path, source } => crate::failure::unwritable_file(&path, source),
         LaneFault::NotOurs { .. } => Failure::new("lane.not_ours", said)
-            .hint("move what is in it somewhere else, then run again"),
+            .with_hint("move what is in it somewhere else, then run again"),
         LaneFault::Dirty { path, .. } => {
-            let path = quote(&path.display().to_string()).into_owned();
-            Failure::new("lane.dirty", said).hint(format!(
+            let path = quote_word(&path.display().to_string()).into_owned();
+            Failure::new("lane.dirty", said).with_hint(format!(
                 "look at it with `git -C {path} status`; commit on a branch what you want to keep, or put it aside with `git -C {path} stash --include-untracked`"
             ))
         }
         LaneFault::Inner { path, work } => {
-            let path = quote(&path.display().to_string()).into_owned();
-            Failure::new("lane.dirty", said).hint(way_out(&path, &work))
+            let path = quote_word(&path.display().to_string()).into_owned();
+            Failure::new("lane.dirty", said).with_hint(rescue_hint(&path, &work))
         }
         LaneFault::Script { script, lines, .. } => {
             let printed = lines.join("\n");
@@ -1617,7 +1688,7 @@ pub(crate) fn failure_of(fault: LaneFault) -> Failure {
                 true => said,
                 false => format!("{said}; it printed:\n{printed}"),
             };
-            Failure::new("workspace.setup_failed", said).hint(format!(
+            Failure::new("workspace.setup_failed", said).with_hint(format!(
                 "mend `{}` in the table [workspace] of .piton/config.toml, then run again",
                 script.as_str()
             ))
@@ -1626,13 +1697,13 @@ pub(crate) fn failure_of(fault: LaneFault) -> Failure {
 }
 
 /// How a person keeps what a repository within a lane has.
-fn way_out(path: &str, work: &KeptWork) -> String {
+fn rescue_hint(path: &str, work: &UnsavedWork) -> String {
     match work {
-        KeptWork::All => format!("move it out of the lane with `mv {path} FOLDER`"),
-        KeptWork::Worktree => format!(
+        UnsavedWork::All => format!("move it out of the lane with `mv {path} FOLDER`"),
+        UnsavedWork::Worktree => format!(
             "move it out of the lane with `git worktree move {path} FOLDER`, or commit it on a branch"
         ),
-        KeptWork::Commits(name) => {
+        UnsavedWork::Commits(name) => {
             let pushed = match name.strip_prefix("refs/heads/") {
                 Some(branch) => branch.to_owned(),
                 None => format!("{name}:refs/heads/NAME"),
@@ -1641,7 +1712,7 @@ fn way_out(path: &str, work: &KeptWork) -> String {
                 "see them with `git -C {path} log {name} --not --remotes`, and push what you want to keep with `git -C {path} push origin {pushed}`"
             )
         }
-        KeptWork::Changes => format!(
+        UnsavedWork::Changes => format!(
             "see them with `git -C {path} status`, and keep them on a branch that you push: `git -C {path} switch --create NAME`, `git -C {path} add --all`, `git -C {path} commit --message TEXT`, `git -C {path} push origin NAME`"
         ),
     }
@@ -1677,16 +1748,16 @@ mod tests {
                 1, 60, 119, 120, 121, 199, 200, 201, 239, 240, 241, 255, 300, 5_000,
             ] {
                 let name = letter.repeat(count);
-                let unit = unit_ref("refs/piton/r/", &Node::named(name.as_str()));
+                let unit = unit_ref("refs/piton/r/", &Node::from_text(name.as_str()));
                 git_in(folder, &["update-ref", &unit, "HEAD"]);
-                let branch = format!("refs/heads/piton/{}", ref_name(&name));
+                let branch = format!("refs/heads/piton/{}", sanitize_ref_name(&name));
                 git_in(folder, &["update-ref", &branch, "HEAD"]);
                 assert!(named.insert(unit), "{name} has a ref of its own");
             }
         }
         let (short, long) = ("a".repeat(240), "a".repeat(241));
-        assert_eq!(ref_name(&short), short);
-        assert!(ref_name(&long).starts_with(&"a".repeat(200)));
+        assert_eq!(sanitize_ref_name(&short), short);
+        assert!(sanitize_ref_name(&long).starts_with(&"a".repeat(200)));
     }
 
     /// It was stopped between its commit and its ref; whoever gave it up saved what was
@@ -1703,24 +1774,30 @@ mod tests {
             git_in(folder, &["rev-parse", "HEAD"])
         });
         let [first, late, newer] = std::array::from_fn(|_| commits.next().expect("three"));
-        let stop = Stop::default();
-        let by = By {
+        let stop = StopHandle::default();
+        let by = GitControl {
             mark: "piton=test",
             stop: &stop,
         };
-        let kept = |at: Option<&str>| Kept {
+        let kept = |at: Option<&str>| UnitRef {
             name: NAME.to_owned(),
             at: at.map(str::to_owned),
         };
-        kept(None).keep(folder, &first, &by).expect("it is new");
+        kept(None)
+            .update_ref(folder, &first, &by)
+            .expect("it is new");
         let of_late = kept(Some(&first));
         let of_next = kept(Some(&first));
-        of_next.keep(folder, &newer, &by).expect("it goes on");
-        let refused = of_late.keep(folder, &late, &by).expect_err("it is late");
+        of_next.update_ref(folder, &newer, &by).expect("it goes on");
+        let refused = of_late
+            .update_ref(folder, &late, &by)
+            .expect_err("it is late");
         assert_eq!(refused.code, "run.fenced");
         assert!(refused.message.contains(&newer), "{refused}");
         assert_eq!(git_in(folder, &["rev-parse", NAME]), newer);
         // Whoever begins anew, after a death, knows what is there.
-        kept(Some(&newer)).keep(folder, &late, &by).expect("known");
+        kept(Some(&newer))
+            .update_ref(folder, &late, &by)
+            .expect("known");
     }
 }

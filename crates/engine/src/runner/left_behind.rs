@@ -5,22 +5,23 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Duration;
 
-use piton_core::evidence::Claims;
+use piton_core::evidence::ClaimSettings;
 use piton_core::flags::RunFlags;
-use piton_core::lane::unit_of;
+use piton_core::lane::unit_of_node;
 use piton_core::policy::Limits;
 use piton_core::{AttemptRow, Command, ItemRow, Need, RunId, RunRow, RunState, Tables};
 
 use super::pull_requests::mark_of_pull_requests;
-use super::waits::mark_of_asked;
+use super::waits::mark_of_wait_commands;
 use super::{
-    Aim, Job, Notice, commit_mark, count, facts_of_run, known, open_plan_sync, picture, work,
+    Notice, RunAim, RunnerJob, commit_mark, facts_of_run, format_count, load_run_snapshot,
+    open_plan_sync, require_run, run_invocation,
 };
 use crate::agents::prices::Prices;
 use crate::agents::{self, Agent};
 use crate::config::Config;
 use crate::fail;
-use crate::failure::{Failure, unwritable};
+use crate::failure::{Failure, unwritable_file};
 use crate::native_files::plan_sync::PlanSync;
 use crate::process;
 use crate::project::Project;
@@ -30,20 +31,20 @@ use crate::spool::Spool;
 use crate::world;
 
 /// The spool of a run.
-pub(super) fn spool(session: &Session<'_>, run: RunId) -> Result<Spool, Failure> {
+pub(super) fn open_run_spool(session: &Session<'_>, run: RunId) -> Result<Spool, Failure> {
     let folder = session.project.home.join("spool").join(run.to_string());
-    Spool::open(&folder).map_err(|error| unwritable(&folder, error))
+    Spool::open(&folder).map_err(|error| unwritable_file(&folder, error))
 }
 
 /// Where the transcripts of a run are, relative to the home.
-pub(super) fn transcripts(row: &RunRow) -> PathBuf {
+pub(super) fn transcripts_folder(row: &RunRow) -> PathBuf {
     Path::new("blobs")
         .join("transcripts")
-        .join(plain(&row.name))
+        .join(sanitize_file_name(&row.name))
 }
 
 /// A text as part of a file's name.
-pub(super) fn plain(text: &str) -> String {
+pub(super) fn sanitize_file_name(text: &str) -> String {
     let keep = |c: char| {
         if c.is_alphanumeric() || matches!(c, '-' | '.') {
             c
@@ -55,7 +56,7 @@ pub(super) fn plain(text: &str) -> String {
 }
 
 /// Whether the last runner of a run died, or was ended, before the run came to rest.
-pub(super) fn was_cut_short(row: &RunRow) -> bool {
+pub(super) fn was_interrupted(row: &RunRow) -> bool {
     row.holder.is_some() || row.state == RunState::Interrupted
 }
 
@@ -71,15 +72,15 @@ pub(super) fn end_survivors(
     tell: &mut dyn FnMut(Notice<'_>),
 ) -> Result<(), Failure> {
     let mut left = spool
-        .list()
-        .map_err(|error| unwritable(spool.folder(), error))?;
+        .list_attempts()
+        .map_err(|error| unwritable_file(spool.folder(), error))?;
     // Of one that has just been made it does not stand there yet whose it is.
     left.retain(|spooled| {
         let by = spooled.by.as_deref();
         by != Some("") && !living.contains(&by)
     });
     let is_of_living = |item: &ItemRow| {
-        let unit = tables.item(run, &unit_of(&item.node));
+        let unit = tables.item(run, &unit_of_node(&item.node));
         let lane = unit.and_then(ItemRow::lane);
         let row = tables.run(run);
         let has_runner = |by| row.is_some_and(|row| row.has_runner(by));
@@ -91,14 +92,14 @@ pub(super) fn end_survivors(
     // A git that still works would make its commit after it was looked for.
     let mut marks: Vec<String> = items.map(|item| commit_mark(run, &item.node)).collect();
     if was_cut_short {
-        marks.extend(mark_of_asked(tables, run));
+        marks.extend(mark_of_wait_commands(tables, run));
         marks.extend(mark_of_pull_requests(tables, run));
     }
     if left.is_empty() && marks.is_empty() {
         return Ok(());
     }
     marks.extend(left.iter().map(|spooled| spooled.attempt.clone()));
-    let recorded: Vec<process::Identity> = left
+    let recorded: Vec<process::ProcessIdentity> = left
         .iter()
         .filter_map(|spooled| spooled.id.clone())
         .collect();
@@ -106,7 +107,7 @@ pub(super) fn end_survivors(
     if !ended.ended.is_empty() {
         tell(Notice::Warning(&format!(
             "ended {} that outlived an earlier runner",
-            count(ended.ended.len(), "process", "processes")
+            format_count(ended.ended.len(), "process", "processes")
         )));
     }
     if let Some(survivor) = ended.left.first() {
@@ -117,7 +118,7 @@ pub(super) fn end_survivors(
                 survivor.id.pid
             ),
         )
-        .hint("end it by hand, then run again"));
+        .with_hint("end it by hand, then run again"));
     }
     fail::point("run.survivors-ended");
     for spooled in &left {
@@ -126,7 +127,7 @@ pub(super) fn end_survivors(
             .any(|attempt| attempt.id.to_string() == spooled.attempt);
         if !open {
             // What stays is found again by the next runner.
-            spool.remove(&spooled.attempt).ok();
+            spool.remove_attempt(&spooled.attempt).ok();
         }
     }
     Ok(())
@@ -134,18 +135,22 @@ pub(super) fn end_survivors(
 
 /// Takes away temporary files of a run whose lock is held. What cannot be
 /// removed is in nobody's way.
-pub(super) fn sweep(session: &Session<'_>, row: &RunRow, plan_sync: Option<&mut PlanSync>) {
+pub(super) fn remove_temporary_files(
+    session: &Session<'_>,
+    row: &RunRow,
+    plan_sync: Option<&mut PlanSync>,
+) {
     let home = &session.project.home;
-    sweep_temporary(&home.join("spool").join(row.id.to_string()));
-    sweep_temporary(&home.join(transcripts(row)));
+    remove_temporary_in(&home.join("spool").join(row.id.to_string()));
+    remove_temporary_in(&home.join(transcripts_folder(row)));
     if let Some(plan_sync) = plan_sync {
-        plan_sync.tidy().ok();
+        plan_sync.remove_leftovers().ok();
     }
 }
 
 /// Removes what the `tempfile` crate named and nobody lived to rename or to
 /// remove.
-fn sweep_temporary(folder: &Path) {
+fn remove_temporary_in(folder: &Path) {
     let Ok(entries) = fs::read_dir(folder) else {
         return;
     };
@@ -164,11 +169,14 @@ fn sweep_temporary(folder: &Path) {
 }
 
 /// The names of the locks beside that on the plan that living runners of a run hold.
-pub(super) fn living<'a>(project: &Project, row: &'a RunRow) -> Vec<Option<&'a str>> {
+pub(super) fn locks_of_living_runners<'a>(
+    project: &Project,
+    row: &'a RunRow,
+) -> Vec<Option<&'a str>> {
     let locks = row
         .runners()
         .filter_map(|runner| runner.lock_name.as_deref());
-    let living = locks.filter(|lock| !run_lock::is_free_beside(project, row, lock));
+    let living = locks.filter(|lock| !run_lock::is_joint_lock_free(project, row, lock));
     living.map(Some).collect()
 }
 
@@ -179,23 +187,23 @@ pub(super) fn living<'a>(project: &Project, row: &'a RunRow) -> Vec<Option<&'a s
 /// # Errors
 ///
 /// When the store fails, or an agent still works and cannot be ended.
-pub fn clear_up(
+pub fn clean_up_dead_runner(
     session: &Session<'_>,
     run: RunId,
     grace: Duration,
     tell: &mut dyn FnMut(Notice<'_>),
 ) -> Result<(), Failure> {
     let rows = session.load(&[Need::Run(run)])?;
-    let row = known(rows.tables.run(run))?;
+    let row = require_run(rows.tables.run(run))?;
     if !run_lock::is_free(&session.project, &row) {
         return Ok(());
     }
     let mut pause = world::pause;
-    let lock = run_lock::take_patiently(&session.project, &row.face, &row.source, &mut pause)?;
+    let lock = run_lock::acquire_with_retry(&session.project, &row.face, &row.source, &mut pause)?;
     let Some(lock) = lock else {
         return Ok(());
     };
-    clear_up_locked(session, &lock, run, grace, tell)
+    clean_up_dead_runner_locked(session, &lock, run, grace, tell)
 }
 
 /// The same for one whose plan is locked already. What may still work is asked
@@ -205,20 +213,20 @@ pub fn clear_up(
 /// # Errors
 ///
 /// When the store fails, or an agent still works and cannot be ended.
-pub fn clear_up_locked(
+pub fn clean_up_dead_runner_locked(
     session: &Session<'_>,
     _lock: &RunLock,
     run: RunId,
     grace: Duration,
     tell: &mut dyn FnMut(Notice<'_>),
 ) -> Result<(), Failure> {
-    let (tables, position) = picture(session, run)?;
-    let row = known(tables.run(run))?;
-    let spool = spool(session, run)?;
+    let (tables, position) = load_run_snapshot(session, run)?;
+    let row = require_run(tables.run(run))?;
+    let spool = open_run_spool(session, run)?;
     end_survivors(
         &spool,
-        (&tables, run, was_cut_short(&row)),
-        &living(&session.project, &row),
+        (&tables, run, was_interrupted(&row)),
+        &locks_of_living_runners(&session.project, &row),
         grace,
         tell,
     )?;
@@ -230,15 +238,15 @@ pub fn clear_up_locked(
     // The file is the newest run's.
     if newest.is_none_or(|newest| newest.id == row.id) {
         let mut plan_sync = open_plan_sync(session, &row, &tables, tell);
-        sweep(session, &row, plan_sync.as_mut());
+        remove_temporary_files(session, &row, plan_sync.as_mut());
         let now = session.world.now();
         if let Some(trouble) =
-            plan_sync.and_then(|mut plan_sync| plan_sync.write(&tables, position, now))
+            plan_sync.and_then(|mut plan_sync| plan_sync.write_now(&tables, position, now))
         {
             tell(Notice::Warning(&trouble.to_string()));
         }
     } else {
-        sweep(session, &row, None);
+        remove_temporary_files(session, &row, None);
     }
     let facts = facts_of_run(session, run);
     for runner in row.runners() {
@@ -257,60 +265,65 @@ pub fn clear_up_locked(
 /// # Errors
 ///
 /// When the store fails, or an agent still works and cannot be ended.
-pub fn settle(
+pub fn settle_dead_runner(
     session: &Session<'_>,
     run: RunId,
     tell: &mut dyn FnMut(Notice<'_>),
 ) -> Result<Option<RunLock>, Failure> {
-    let (tables, _) = picture(session, run)?;
-    let row = known(tables.run(run))?;
-    if !is_left_under_way(&tables, run) || !run_lock::is_free(&session.project, &row) {
+    let (tables, _) = load_run_snapshot(session, run)?;
+    let row = require_run(tables.run(run))?;
+    if !has_work_under_way(&tables, run) || !run_lock::is_free(&session.project, &row) {
         return Ok(None);
     }
     // Read before the lock is taken, and names this process.
     let work_tree = run_lock::last_work_tree(&session.project, &row);
     let mut pause = world::pause;
-    let lock = run_lock::take_patiently(&session.project, &row.face, &row.source, &mut pause)?;
+    let lock = run_lock::acquire_with_retry(&session.project, &row.face, &row.source, &mut pause)?;
     let Some(lock) = lock else {
         return Ok(None);
     };
     // Somebody else may have settled it until now.
-    let (tables, _) = picture(session, run)?;
-    if is_left_under_way(&tables, run) {
+    let (tables, _) = load_run_snapshot(session, run)?;
+    if has_work_under_way(&tables, run) {
         let config = Config::load(&session.project)?;
-        let world = session.world.knowing(&config);
-        if let Some(mut session) = Session::write(&world, &session.project.root)? {
+        let world = session.world.with_agent_secrets(&config);
+        if let Some(mut session) = Session::open_writable(&world, &session.project.root)? {
             session.project.work_tree = work_tree.unwrap_or(session.project.work_tree);
-            session.project = session.project.of_run(&row);
+            session.project = session.project.with_run_worktree(&row);
             let attempt = tables.open_attempts().next();
-            work(&session, settling_job(run, &config, attempt)?, tell)?;
+            run_invocation(&session, settling_job(run, &config, attempt)?, tell)?;
         }
     }
     Ok(Some(lock))
 }
 
-fn is_left_under_way(tables: &Tables, run: RunId) -> bool {
+fn has_work_under_way(tables: &Tables, run: RunId) -> bool {
     tables.open_attempts().next().is_some() || tables.tree(run).any(ItemRow::is_under_way)
 }
 
 /// What settles a run: nothing of it is used to start anything.
-fn settling_job(run: RunId, config: &Config, attempt: Option<&AttemptRow>) -> Result<Job, Failure> {
+fn settling_job(
+    run: RunId,
+    config: &Config,
+    attempt: Option<&AttemptRow>,
+) -> Result<RunnerJob, Failure> {
     let agent = attempt.map_or_else(String::new, |attempt| attempt.agent.clone());
     // One that is not configured any more is read as a program unknown to piton.
-    let program = agents::named(config, &agent).or_else(|_| agents::named(config, "sh:true"))?;
+    let program = agents::resolve_agent(config, &agent)
+        .or_else(|_| agents::resolve_agent(config, "sh:true"))?;
     let program: Rc<dyn Agent> = program.into();
-    Ok(Job {
-        aim: Aim::Settle,
+    Ok(RunnerJob {
+        aim: RunAim::Settle,
         run,
-        verdict: agents::verdict_by(config, &agent, None)?,
-        agent_limits: config.limits(&agent),
+        verdict: agents::resolve_verdict_by(config, &agent, None)?,
+        agent_limits: config.limits_of_agent(&agent),
         agent,
         program,
         prices: Prices::new(&config.prices),
         config: config.clone(),
         model: attempt.and_then(|attempt| attempt.model.clone()),
         limits: Limits::default(),
-        claims: Claims::default(),
+        claims: ClaimSettings::default(),
         flags: RunFlags::default(),
         wait: false,
         once: false,

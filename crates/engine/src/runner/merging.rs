@@ -6,15 +6,15 @@ use std::collections::BTreeSet;
 use piton_core::checkout::Checkout;
 use piton_core::command::{MergeNeeded, MergedWork};
 use piton_core::{
-    Command, DecisionRow, Facts, ItemRow, ItemState, Node, RunId, RunRow, RunState, Tables,
+    CallerFacts, Command, DecisionRow, ItemRow, ItemState, Node, RunId, RunRow, RunState, Tables,
 };
 use piton_store::CommitError;
 
 use super::other_runs::OtherRuns;
-use super::{Runner, facts, picture};
+use super::{Runner, load_run_snapshot, runner_facts};
 use crate::failure::Failure;
 use crate::git;
-use crate::history::{self, Keeps};
+use crate::history::{self, HistoryCaching};
 use crate::native_files::plan_sync::PlanSync;
 use crate::project::Project;
 use crate::session::Session;
@@ -27,18 +27,18 @@ impl Runner<'_, '_> {
     /// another branch, or another run did it there, and go on once that has come.
     pub(super) fn ask_for_merge(&mut self) -> Result<(), Failure> {
         let (session, run) = (self.session, self.row.id);
-        let looking = Looking {
+        let looking = MergeNeedsFinder {
             project: self.sites.of_run.project.clone(),
-            here: self.here(),
+            here: self.target_checkout(),
             run,
             tables: self.lp.tables(),
             others: &self.other_runs,
         };
-        let Some(needs) = looking.new_needs(self.plan_sync.as_mut()) else {
+        let Some(needs) = looking.find_new_needs(self.plan_sync.as_mut()) else {
             return Ok(());
         };
-        let facts = self.facts();
-        tell((session, &facts), run, Some(self.lp.token()), needs)
+        let facts = self.current_facts();
+        commit_merge_needs((session, &facts), run, Some(self.lp.token()), needs)
     }
 }
 
@@ -48,41 +48,42 @@ impl Runner<'_, '_> {
 /// # Errors
 ///
 /// When the store fails.
-pub(crate) fn let_go_after_merge(session: &Session<'_>, row: &RunRow) -> Result<bool, Failure> {
+pub(crate) fn resume_after_merge(session: &Session<'_>, row: &RunRow) -> Result<bool, Failure> {
     if row.state != RunState::Waiting {
         return Ok(false);
     }
-    let (tables, _) = picture(session, row.id)?;
-    if asked(&tables, row.id).is_empty() {
+    let (tables, _) = load_run_snapshot(session, row.id)?;
+    if items_asked_to_merge(&tables, row.id).is_empty() {
         return Ok(false);
     }
     // Without its file, what git knows of the commits has to do.
     let mut plan_sync = PlanSync::open(session, row, &tables).ok().flatten();
-    let project = session.project.of_run(row);
-    let looking = Looking {
-        here: git::checked_out(&project.work_tree),
+    let project = session.project.with_run_worktree(row);
+    let looking = MergeNeedsFinder {
+        here: git::read_checkout(&project.work_tree),
         project,
         run: row.id,
         tables: &tables,
         others: &OtherRuns::load(session, row)?,
     };
-    match looking.new_needs(plan_sync.as_mut()) {
-        Some(needs) => tell((session, &facts(session)), row.id, None, needs).map(|()| true),
+    match looking.find_new_needs(plan_sync.as_mut()) {
+        Some(needs) => commit_merge_needs((session, &runner_facts(session)), row.id, None, needs)
+            .map(|()| true),
         None => Ok(false),
     }
 }
 
 /// What waits for a merge, and what was merged that waited for it.
-struct Needs {
+struct MergeNeeds {
     items: Vec<MergeNeeded>,
     merged: Vec<MergedWork>,
 }
 
-fn tell(
-    (session, facts): (&Session<'_>, &Facts),
+fn commit_merge_needs(
+    (session, facts): (&Session<'_>, &CallerFacts),
     run: RunId,
     token: Option<u64>,
-    Needs { items, merged }: Needs,
+    MergeNeeds { items, merged }: MergeNeeds,
 ) -> Result<(), Failure> {
     let command = Command::AskForMerge {
         run,
@@ -98,13 +99,13 @@ fn tell(
 }
 
 /// The items that a person is asked to merge already.
-fn asked(tables: &Tables, run: RunId) -> BTreeSet<&Node> {
+fn items_asked_to_merge(tables: &Tables, run: RunId) -> BTreeSet<&Node> {
     let open = tables.open_decisions(run);
-    open.flat_map(DecisionRow::needs_merge).collect()
+    open.flat_map(DecisionRow::nodes_needing_merge).collect()
 }
 
 /// A look at which items of a run have to wait for a merge.
-struct Looking<'l> {
+struct MergeNeedsFinder<'l> {
     project: Project,
     /// What the run has, as git says.
     here: Option<Checkout>,
@@ -113,22 +114,22 @@ struct Looking<'l> {
     others: &'l OtherRuns,
 }
 
-impl Looking<'_> {
+impl MergeNeedsFinder<'_> {
     /// The items that have to wait for a merge; none where they do already.
     /// Whoever was answered is not held up again.
-    fn new_needs(&self, plan_sync: Option<&mut PlanSync>) -> Option<Needs> {
+    fn find_new_needs(&self, plan_sync: Option<&mut PlanSync>) -> Option<MergeNeeds> {
         let (tables, run) = (self.tables, self.run);
         let here = self.here.clone()?;
-        let asked = asked(tables, run);
-        let is_there = |row: &ItemRow| history::is_of_other_branch(row, &here);
+        let asked = items_asked_to_merge(tables, run);
+        let is_there = |row: &ItemRow| history::was_done_on_other_branch(row, &here);
         let own = tables.items(run).any(is_there);
-        let others = self.others.did_on_other_branch(&here);
+        let others = self.others.has_work_on_other_branch(&here);
         if asked.is_empty() && !own && !others {
             return None;
         }
         let (mut items, merged) = self.done_by_others(&here, &asked);
         if own || !asked.is_empty() {
-            let mut depending = self.depending(&here, &asked, plan_sync);
+            let mut depending = self.items_depending_elsewhere(&here, &asked, plan_sync);
             // What waits for its own merge is asked about once.
             depending.retain(|needed| items.iter().all(|own| own.node != needed.node));
             items.extend(depending);
@@ -140,7 +141,7 @@ impl Looking<'_> {
             row.is_some_and(|row| row.state == ItemState::Ready)
         };
         let is_new = nodes != asked || nodes.iter().any(is_ready);
-        is_new.then_some(Needs { items, merged })
+        is_new.then_some(MergeNeeds { items, merged })
     }
 
     /// What is not finished here and another run did elsewhere, whether it is
@@ -160,7 +161,7 @@ impl Looking<'_> {
         if open.is_empty() {
             return (items, merged);
         }
-        let works = self.others.works(&self.project, here);
+        let works = self.others.works_by_item(&self.project, here);
         for row in open {
             let Some(work) = works.get(&row.node) else {
                 continue;
@@ -172,7 +173,10 @@ impl Looking<'_> {
                     evidence: work.row.evidence.clone(),
                     commits: work.row.commits.clone(),
                 });
-            } else if let Some(branch) = self.to_merge(here, work.row).filter(|_| !work.is_here) {
+            } else if let Some(branch) = self
+                .branch_to_merge(here, work.row)
+                .filter(|_| !work.is_here)
+            {
                 let on = vec![(node.clone(), branch)];
                 items.push(MergeNeeded { node, on });
             }
@@ -181,7 +185,7 @@ impl Looking<'_> {
     }
 
     /// What is ready and depends on what this run did elsewhere.
-    fn depending(
+    fn items_depending_elsewhere(
         &self,
         here: &Checkout,
         asked: &BTreeSet<&Node>,
@@ -191,7 +195,7 @@ impl Looking<'_> {
         let may_start = |row: &&ItemRow| {
             let is_next = row.state == ItemState::Ready && row.is_leaf() && !row.without_merge;
             let is_asked = asked.contains(&row.node);
-            (is_asked || is_next) && !depends_on(tables, row).is_empty()
+            (is_asked || is_next) && !dependencies_of_line(tables, row).is_empty()
         };
         let next: Vec<&ItemRow> = tables.items(run).filter(may_start).collect();
         if next.is_empty() {
@@ -199,16 +203,18 @@ impl Looking<'_> {
         }
         let of = (tables, run);
         let elsewhere = match plan_sync {
-            Some(plan_sync) => plan_sync.done_elsewhere(here, tables),
-            None => history::committed_elsewhere(&self.project, here, of, Keeps::Yes),
+            Some(plan_sync) => plan_sync.items_done_elsewhere(here, tables),
+            None => {
+                history::items_committed_elsewhere(&self.project, here, of, HistoryCaching::Yes)
+            }
         };
         let branch_of = |node: &Node| {
             let below = |at: &&Node| at.is_within(node);
             let row = tables.item(run, elsewhere.iter().find(below)?)?;
-            self.to_merge(here, row)
+            self.branch_to_merge(here, row)
         };
         let needed = next.into_iter().filter_map(|row| {
-            let on = depends_on(tables, row).into_iter();
+            let on = dependencies_of_line(tables, row).into_iter();
             let on = on.filter_map(|on| Some((on.clone(), branch_of(on)?)));
             let on: Vec<(Node, String)> = on.collect();
             let node = row.node.clone();
@@ -219,7 +225,7 @@ impl Looking<'_> {
 
     /// What to merge of an item that was done elsewhere: its branch, or the last
     /// commit of its work.
-    fn to_merge(&self, here: &Checkout, row: &ItemRow) -> Option<String> {
+    fn branch_to_merge(&self, here: &Checkout, row: &ItemRow) -> Option<String> {
         let on = row.done_on.as_ref()?;
         // Between repositories there is nothing to merge.
         let branch = on.branch.clone().filter(|_| on.repository.is_none())?;
@@ -228,7 +234,7 @@ impl Looking<'_> {
             return None;
         }
         // A branch may be renamed or gone: its commit can be merged all the same.
-        let is_there = git::tip_of(&self.project.work_tree, &branch).is_some();
+        let is_there = git::tip_of_branch(&self.project.work_tree, &branch).is_some();
         let commit = row.commits.last().filter(|_| !is_there);
         let short = |commit: &String| commit.get(..SHORT_COMMIT).unwrap_or(commit).to_owned();
         Some(commit.map_or(branch, short))
@@ -236,7 +242,7 @@ impl Looking<'_> {
 }
 
 /// What an item, or one that it is part of, depends on.
-fn depends_on<'t>(tables: &'t Tables, row: &'t ItemRow) -> BTreeSet<&'t Node> {
+fn dependencies_of_line<'t>(tables: &'t Tables, row: &'t ItemRow) -> BTreeSet<&'t Node> {
     let above = row.node.ancestors();
     let above = above.filter_map(|node| tables.item(row.run, &node));
     let line = std::iter::once(row).chain(above);

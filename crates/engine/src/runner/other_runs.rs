@@ -7,9 +7,9 @@ use piton_core::checkout::Checkout;
 use piton_core::{ItemRow, ItemState, Node, RunRow, Tables};
 use piton_formats::plan_file::PlanFile;
 
-use super::picture;
+use super::load_run_snapshot;
 use crate::failure::Failure;
-use crate::history::{self, Keeps};
+use crate::history::{self, HistoryCaching};
 use crate::native_files::plan_sync::run_of_file;
 use crate::project::Project;
 use crate::session::Session;
@@ -35,7 +35,7 @@ impl OtherRuns {
         });
         let mut found = Vec::new();
         for run in others {
-            let (tables, _) = picture(session, run.id)?;
+            let (tables, _) = load_run_snapshot(session, run.id)?;
             let is_on_branch = |item: &ItemRow| {
                 let on = item.done_on.as_ref().and_then(|on| on.branch.as_ref());
                 item.state == ItemState::Done && on.is_some()
@@ -48,33 +48,34 @@ impl OtherRuns {
     }
 
     /// Whether one of them did something on another branch than this.
-    pub(super) fn did_on_other_branch(&self, here: &Checkout) -> bool {
-        let is_of_other = |row: &ItemRow| history::is_of_other_branch(row, here);
+    pub(super) fn has_work_on_other_branch(&self, here: &Checkout) -> bool {
+        let is_of_other = |row: &ItemRow| history::was_done_on_other_branch(row, here);
         let mut runs = self.0.iter();
         runs.any(|(run, tables)| tables.items(run.id).any(is_of_other))
     }
 
     /// What they did of each item: the work that is here, if any is, else the
     /// newest.
-    pub(super) fn works<'t>(
+    pub(super) fn works_by_item<'t>(
         &'t self,
         project: &Project,
         here: &Checkout,
-    ) -> BTreeMap<&'t Node, OtherWork<'t>> {
+    ) -> BTreeMap<&'t Node, OtherRunWork<'t>> {
         let mut works = BTreeMap::new();
         for (run, tables) in &self.0 {
             let of = (tables, run.id);
             // A file that all branches share tells nothing of where work is.
-            let is_tracked = PlanFile::path(run).is_some_and(|path| project.is_tracked(&path));
+            let is_tracked =
+                PlanFile::path_of_run(run).is_some_and(|path| project.is_tracked(&path));
             let elsewhere = if is_tracked {
-                history::done_elsewhere(project, here, of, Keeps::Yes)
+                history::items_done_elsewhere(project, here, of, HistoryCaching::Yes)
             } else {
-                history::committed_elsewhere(project, here, of, Keeps::Yes)
+                history::items_committed_elsewhere(project, here, of, HistoryCaching::Yes)
             };
             let is_done = |row: &&ItemRow| row.state == ItemState::Done && row.done_on.is_some();
             for row in tables.items(run.id).filter(is_done) {
                 let is_here = !elsewhere.contains(&row.node);
-                let work = OtherWork { row, is_here };
+                let work = OtherRunWork { row, is_here };
                 let known = works.entry(&row.node).or_insert(work);
                 if is_here && !known.is_here {
                     *known = work;
@@ -87,7 +88,7 @@ impl OtherRuns {
 
 /// What another run did of an item.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct OtherWork<'t> {
+pub(super) struct OtherRunWork<'t> {
     /// The item, as that run has it.
     pub(super) row: &'t ItemRow,
     /// Whether the history of what is checked out has the work.

@@ -6,16 +6,16 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use piton_core::attempt::{HumanNeeded, Outcome, Report};
-use piton_core::classify::Category;
-use piton_core::command::Word;
+use piton_core::classify::FailureCategory;
+use piton_core::command::EditAuthor;
 use piton_core::run_loop::Input;
 use piton_core::{AttemptId, Command, ItemRow, Need, Node, Role, RunRow};
 use piton_formats::plan_file::PlanFile;
-use piton_formats::plan_format::{ItemRole, OwnWork, Phases, Surroundings};
+use piton_formats::plan_format::{ItemRole, OwnWork, Phases, RunContext};
 use piton_formats::registry::plan_format;
 
 use super::site::Site;
-use super::{Job, Runner};
+use super::{Runner, RunnerJob};
 use crate::config::Adapter;
 use crate::failure::Failure;
 use crate::input;
@@ -30,9 +30,9 @@ pub(super) const PITON: &str = "piton";
 /// # Errors
 ///
 /// When a file is not there, or cannot be read.
-pub(super) fn role_texts(
+pub(super) fn read_role_texts(
     session: &Session<'_>,
-    job: &Job,
+    job: &RunnerJob,
     row: &RunRow,
 ) -> Result<BTreeMap<String, String>, Failure> {
     let phases = plan_format(&row.face).and_then(|format| format.phases);
@@ -48,8 +48,9 @@ pub(super) fn role_texts(
                     ".piton/config.toml: roles.{name}.prompt: {}: {failure}",
                     file.display()
                 );
-                Failure::new("usage", what)
-                    .hint("write the file or correct its path, then run again; nothing was started")
+                Failure::new("usage", what).with_hint(
+                    "write the file or correct its path, then run again; nothing was started",
+                )
             })?;
             Ok((name.clone(), text))
         })
@@ -57,29 +58,29 @@ pub(super) fn role_texts(
 }
 
 impl Runner<'_, '_> {
-    pub(super) fn phases(&self) -> Option<Phases> {
+    pub(super) fn plan_phases(&self) -> Option<Phases> {
         plan_format(&self.row.face)?.phases
     }
 
     /// Who works on an item, where its format says it.
-    pub(super) fn role(&self, item: &ItemRow) -> Option<ItemRole> {
-        (self.phases()?.role)(item)
+    pub(super) fn role_of_item(&self, item: &ItemRow) -> Option<ItemRole> {
+        (self.plan_phases()?.role)(item)
     }
 
     /// What the project tells whoever works on an item in its role, in the place of the
     /// words of piton.
     pub(super) fn role_text(&self, role: &ItemRole) -> Option<String> {
         let text = self.role_texts.get(role.name)?;
-        Some((self.phases()?.fill_prompt)(&self.row, text))
+        Some((self.plan_phases()?.fill_prompt)(&self.row, text))
     }
 
     /// The model that an agent is asked to use for an item: that of the plan or of
     /// the person, else that of the role in which it works. What is configured for
     /// the role comes before what is for the agent, and that before the role's own.
-    pub(super) fn model<'m>(&'m self, item: &'m ItemRow) -> Option<&'m str> {
+    pub(super) fn model_of_item<'m>(&'m self, item: &'m ItemRow) -> Option<&'m str> {
         let config = &self.job.config;
         let of_role = || {
-            let table = config.roles.get(self.role(item)?.name)?;
+            let table = config.roles.get(self.role_of_item(item)?.name)?;
             table.model.as_deref()
         };
         let own = || {
@@ -88,31 +89,33 @@ impl Runner<'_, '_> {
                 .agents
                 .get(agent)
                 .is_some_and(|table| table.model.is_some());
-            let is_known = config.adapter(agent) == Some(Adapter::Claude);
-            let role = self.role(item).filter(|_| is_known && !has_own);
+            let is_known = config.adapter_of_agent(agent) == Some(Adapter::Claude);
+            let role = self.role_of_item(item).filter(|_| is_known && !has_own);
             role.and_then(|role| role.model)
         };
-        self.lp.model(item).or_else(of_role).or_else(own)
+        self.lp.model_of_item(item).or_else(of_role).or_else(own)
     }
 
     /// Whether piton works on an item itself.
-    pub(super) fn is_own(&self, item: &ItemRow) -> bool {
-        let has_role = self.phases().map(|phases| (phases.role)(item).is_some());
+    pub(super) fn is_done_by_piton(&self, item: &ItemRow) -> bool {
+        let has_role = self
+            .plan_phases()
+            .map(|phases| (phases.role)(item).is_some());
         has_role == Some(false)
     }
 
     /// What comes of an attempt at an item that piton works on itself; none of one that
     /// an agent works on.
-    pub(super) fn work_on_own(
+    pub(super) fn work_on_piton_item(
         &mut self,
         attempt: AttemptId,
         item: &ItemRow,
         role: Role,
     ) -> Result<Option<Input>, Failure> {
-        let Some(phases) = self.phases().filter(|_| role == Role::Worker) else {
+        let Some(phases) = self.plan_phases().filter(|_| role == Role::Worker) else {
             return Ok(None);
         };
-        let site = self.sites.at(&item.node);
+        let site = self.sites.site_of_item(&item.node);
         // What was taken in a moment ago is not in the rows of the loop yet.
         let rows = self
             .session
@@ -125,7 +128,7 @@ impl Runner<'_, '_> {
         };
         self.starting.remove(&item.node);
         let report = match done {
-            Ok(work) => self.take_own(work)?,
+            Ok(work) => self.apply_own_work(work)?,
             Err(why) => {
                 let (reason, details) = match why.split_once('\n') {
                     Some((reason, details)) => (reason, Some(details.to_owned())),
@@ -137,7 +140,7 @@ impl Runner<'_, '_> {
                         details,
                     }),
                     error: Some(why),
-                    ..Report::bare(Outcome::NeedsHuman)
+                    ..Report::with_outcome(Outcome::NeedsHuman)
                 }
             }
         };
@@ -150,48 +153,49 @@ impl Runner<'_, '_> {
     }
 
     /// Changes the plan as the work of piton wants it, in one commit.
-    fn take_own(&self, work: OwnWork) -> Result<Report, Failure> {
+    fn apply_own_work(&self, work: OwnWork) -> Result<Report, Failure> {
         let OwnWork { edits, summary } = work;
         if !edits.is_empty() {
             let command = Command::TakeEdits {
                 run: self.row.id,
                 token: Some(self.lp.token()),
-                file: PlanFile::path(&self.row).unwrap_or_default(),
+                file: PlanFile::path_of_run(&self.row).unwrap_or_default(),
                 edits,
-                word: Word::Piton,
+                word: EditAuthor::Piton,
             };
-            self.session.commit(&command, &super::facts(self.session))?;
+            self.session
+                .commit(&command, &super::runner_facts(self.session))?;
         }
         Ok(Report {
             summary: Some(summary),
-            ..Report::bare(Outcome::Completed)
+            ..Report::with_outcome(Outcome::Completed)
         })
     }
 
     /// Notes what stands where an agent is to write, before the first one begins, and
     /// before one to whom a person gave it back.
-    pub(super) fn note_artifact(&mut self, item: &ItemRow, site: &Site, role: Role) {
+    pub(super) fn record_artifact_before(&mut self, item: &ItemRow, site: &Site, role: Role) {
         let is_anew = item.attempts <= 1 || item.rejected.is_some();
         if role != Role::Worker || !is_anew {
             return;
         }
-        match self.artifact(item, site) {
+        match self.read_artifact(item, site) {
             Some(text) => self.artifacts_before.insert(item.node.clone(), text),
             None => self.artifacts_before.remove(&item.node),
         };
     }
 
     /// What stands where an agent is to write what comes of an item.
-    fn artifact(&self, item: &ItemRow, site: &Site) -> Option<String> {
-        let path = (self.phases()?.artifact)(&self.row, item)?;
+    fn read_artifact(&self, item: &ItemRow, site: &Site) -> Option<String> {
+        let path = (self.plan_phases()?.artifact)(&self.row, item)?;
         input::read_text(&self.plan_folder_in(site).join(path)).ok()
     }
 
     /// An attempt has failed when what it was to write is not there, stands there as it
     /// did before, or cannot be worked with.
-    pub(super) fn look_for_artifact(&self, node: &Node, site: &Site, report: &mut Report) {
+    pub(super) fn check_artifact(&self, node: &Node, site: &Site, report: &mut Report) {
         let item = self.lp.tables().item(self.row.id, node);
-        let (Some(phases), Some(item)) = (self.phases(), item) else {
+        let (Some(phases), Some(item)) = (self.plan_phases(), item) else {
             return;
         };
         if report.outcome != Outcome::Completed {
@@ -201,7 +205,7 @@ impl Runner<'_, '_> {
             (phases.check_artifact)(item, around)
         });
         let before = self.artifacts_before.get(node);
-        let is_old = before.is_some() && self.artifact(item, site).as_ref() == before;
+        let is_old = before.is_some() && self.read_artifact(item, site).as_ref() == before;
         let path = (phases.artifact)(&self.row, item).filter(|_| is_old);
         let checked = checked.and_then(|()| match path {
             Some(path) => Err(format!(
@@ -211,7 +215,7 @@ impl Runner<'_, '_> {
         });
         if let Err(why) = checked {
             report.outcome = Outcome::Failed;
-            report.category = Some(Category::Validation);
+            report.category = Some(FailureCategory::Validation);
             report.error = Some(why);
         }
     }
@@ -219,10 +223,10 @@ impl Runner<'_, '_> {
     /// The folder of the plan in a work tree.
     fn plan_folder_in(&self, site: &Site) -> PathBuf {
         let project = &self.session.project;
-        let folder = project.in_work_tree(PlanFile::folder(&self.row));
+        let folder = project.path_in_work_tree(PlanFile::folder_of_run(&self.row));
         match folder {
-            Some(folder) => site.tree().join(folder),
-            None => project.absolute(PlanFile::folder(&self.row)),
+            Some(folder) => site.tree_path().join(folder),
+            None => project.absolute_path(PlanFile::folder_of_run(&self.row)),
         }
     }
 
@@ -230,10 +234,13 @@ impl Runner<'_, '_> {
         &self,
         site: &Site,
         tables: &piton_core::Tables,
-        ask: impl FnOnce(&Surroundings<'_>) -> T,
+        ask: impl FnOnce(&RunContext<'_>) -> T,
     ) -> T {
         let folder = self.plan_folder_in(site);
-        let own_folder = self.session.project.absolute(PlanFile::folder(&self.row));
+        let own_folder = self
+            .session
+            .project
+            .absolute_path(PlanFile::folder_of_run(&self.row));
         let read = |path: &Path| input::read_text(path).ok();
         // What agents wrote lies where they work; what lies beside the plan need not
         // be in every work tree.
@@ -243,13 +250,13 @@ impl Runner<'_, '_> {
         };
         let in_tree = |repository: Option<&str>, path: &str| {
             let lanes = self.lanes.as_ref();
-            let other = repository.and_then(|name| lanes?.pool_of(Some(name)));
-            let tree = other.map_or_else(|| site.tree(), |pool| pool.main());
+            let other = repository.and_then(|name| lanes?.pool_of_repository(Some(name)));
+            let tree = other.map_or_else(|| site.tree_path(), |pool| pool.main_work_tree());
             fs::metadata(tree.join(path)).is_ok_and(|at| at.is_file())
         };
         let tree_name = self.session.project.work_tree.file_name();
         let tree_name = tree_name.map(|name| name.to_string_lossy().into_owned());
-        ask(&Surroundings {
+        ask(&RunContext {
             tables,
             run: self.row.id,
             beside: &beside,

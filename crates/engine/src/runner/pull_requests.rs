@@ -8,30 +8,31 @@ use std::path::{Path, PathBuf};
 use std::thread;
 
 use piton_core::lane::TargetRow;
-use piton_core::merge::{MadeMerge, MergeStep};
+use piton_core::merge::{MergeCommit, MergeStep};
 use piton_core::pull_request::{
-    PullRequestLook, PullRequestRow, PullRequestState, TakenPullRequest, is_another,
+    AdoptedPullRequest, PullRequestRow, PullRequestSnapshot, PullRequestState,
+    is_other_pull_request,
 };
 use piton_core::redact::Redactor;
-use piton_core::run_loop::{Input, MergeEnd, OpeningEnd};
+use piton_core::run_loop::{Input, MergeEnd, PullRequestOpenEnd};
 use piton_core::{ItemRow, Need, Node, RunId, RunRow, Tables};
 use piton_formats::title::title_of_item;
 
-use super::{Job, Message, Runner};
+use super::{Runner, RunnerJob, RunnerMessage};
 use crate::config::PullRequestProgram;
 use crate::fail;
 use crate::failure::Failure;
 use crate::gh::{Gh, ListedPullRequest, REMOTE};
-use crate::git::{self, By, MergeOrder, MergeTry, OwnPaths, Pushed, RefStep};
+use crate::git::{self, GitControl, GitMergeOutcome, MergeSpec, OwnPaths, PushOutcome, RefStep};
 use crate::notice::Notice;
-use crate::process::{self, Stop};
-use crate::repositories::trees_of_run;
+use crate::process::{self, StopHandle};
+use crate::repositories::work_trees_of_run;
 use crate::session::Session;
 
-use super::work::CallEnd;
+use super::work::GitCallEnd;
 
 /// What calls for a run's pull requests are found by.
-fn mark(run: RunId) -> String {
+fn pull_request_mark(run: RunId) -> String {
     process::own_mark(&format!("pull-request-{run}"))
 }
 
@@ -39,7 +40,7 @@ fn mark(run: RunId) -> String {
 /// pull request after it was looked for.
 pub(super) fn mark_of_pull_requests(tables: &Tables, run: RunId) -> Option<String> {
     let lanes = tables.run(run)?.lanes.as_deref()?;
-    lanes.terms.pull_requests.then(|| mark(run))
+    lanes.terms.pull_requests.then(|| pull_request_mark(run))
 }
 
 /// Where the work of a run goes from its lanes.
@@ -58,7 +59,7 @@ pub(super) enum WorkGoal {
 /// that can be.
 pub(super) fn work_goal(
     session: &Session<'_>,
-    job: &Job,
+    job: &RunnerJob,
     row: &RunRow,
     tell: &mut dyn FnMut(Notice<'_>),
 ) -> Result<WorkGoal, Failure> {
@@ -81,8 +82,8 @@ pub(super) fn work_goal(
         ));
         return Ok(WorkGoal::Target);
     }
-    let Some(why) = hindrance(session, row) else {
-        tell_unpushed(session, row, tell);
+    let Some(why) = find_hindrance(session, row) else {
+        warn_unpushed_commits(session, row, tell);
         return Ok(WorkGoal::PullRequests);
     };
     tell(Notice::Warning(&format!(
@@ -92,13 +93,13 @@ pub(super) fn work_goal(
 }
 
 /// Says which commits nobody pushed yet: they are part of what is pushed first.
-fn tell_unpushed(session: &Session<'_>, row: &RunRow, tell: &mut dyn FnMut(Notice<'_>)) {
-    let others = trees_of_run(session.world, &session.project, row).unwrap_or_default();
+fn warn_unpushed_commits(session: &Session<'_>, row: &RunRow, tell: &mut dyn FnMut(Notice<'_>)) {
+    let others = work_trees_of_run(session.world, &session.project, row).unwrap_or_default();
     for tree in std::iter::once(&session.project.work_tree).chain(others.values()) {
-        let Some(branch) = git::checked_out(tree).and_then(|here| here.branch) else {
+        let Some(branch) = git::read_checkout(tree).and_then(|here| here.branch) else {
             continue;
         };
-        let count = git::unpushed(tree, (REMOTE, &branch)).unwrap_or(0);
+        let count = git::count_unpushed(tree, (REMOTE, &branch)).unwrap_or(0);
         if count > 0 {
             let commits = if count == 1 {
                 "1 commit"
@@ -114,50 +115,50 @@ fn tell_unpushed(session: &Session<'_>, row: &RunRow, tell: &mut dyn FnMut(Notic
 }
 
 /// Why there can be no pull requests, if something is in the way.
-fn hindrance(session: &Session<'_>, row: &RunRow) -> Option<String> {
+fn find_hindrance(session: &Session<'_>, row: &RunRow) -> Option<String> {
     let tree = &session.project.work_tree;
-    let others = trees_of_run(session.world, &session.project, row).unwrap_or_default();
+    let others = work_trees_of_run(session.world, &session.project, row).unwrap_or_default();
     let mut all = std::iter::once(tree).chain(others.values());
-    if let Some(why) = all.find_map(|tree| hindrance_in(tree)) {
+    if let Some(why) = all.find_map(|tree| find_hindrance_in(tree)) {
         return Some(why);
     }
-    let (mark, stop) = (mark(row.id), Stop::default());
-    let by = By {
+    let (mark, stop) = (pull_request_mark(row.id), StopHandle::default());
+    let by = GitControl {
         mark: &mark,
         stop: &stop,
     };
-    let is_there = Gh { tree, by: &by }.is_there();
+    let is_there = Gh { tree, by: &by }.is_installed();
     (!is_there).then(|| "there is no `gh`".to_owned())
 }
 
 /// Why there can be none in a repository.
-fn hindrance_in(tree: &Path) -> Option<String> {
+fn find_hindrance_in(tree: &Path) -> Option<String> {
     let shown = tree.display();
     if git::remote_url(tree, REMOTE).is_none() {
         return Some(format!(
             "the repository in {shown} has no remote `{REMOTE}`"
         ));
     }
-    let here = git::checked_out(tree).and_then(|here| here.branch);
+    let here = git::read_checkout(tree).and_then(|here| here.branch);
     here.is_none()
         .then(|| format!("no branch is checked out in {shown} into which they could be merged"))
 }
 
 /// Refuses a repository that comes into a run whose work goes to pull requests, and cannot
 /// have any.
-pub(super) fn refuse_hindered(tree: &Path) -> Result<(), Failure> {
-    let Some(why) = hindrance_in(tree) else {
+pub(super) fn refuse_without_pull_requests(tree: &Path) -> Result<(), Failure> {
+    let Some(why) = find_hindrance_in(tree) else {
         return Ok(());
     };
-    let git = git::typed_in(Some(tree));
+    let git = git::git_command_for(Some(tree));
     let hint =
         format!("see what is missing with `{git} remote` and `{git} branch`, then run again");
     let what = format!("work goes to pull requests, and {why}");
-    Err(Failure::new("plan.repository", what).hint(hint))
+    Err(Failure::new("plan.repository", what).with_hint(hint))
 }
 
 /// What is opened.
-struct Opening {
+struct PullRequestOpening {
     known: PullRequestRow,
     title: String,
     body: String,
@@ -168,55 +169,63 @@ struct Opening {
 }
 
 /// Why the work of a unit is in no pull request.
-enum Hindered {
+enum PullRequestError {
     /// It will not change by itself.
     ForGood(String),
     /// It may.
     Now(String),
 }
 
-impl From<Failure> for Hindered {
+impl From<Failure> for PullRequestError {
     fn from(failure: Failure) -> Self {
         Self::Now(failure.message)
     }
 }
 
-impl Opening {
+impl PullRequestOpening {
     /// Pushes, and finds the pull request or opens it.
-    fn carry_out(&self, tree: &Path, by: &By<'_>) -> Result<(u64, String), Hindered> {
+    fn push_and_open(
+        &self,
+        tree: &Path,
+        by: &GitControl<'_>,
+    ) -> Result<(u64, String), PullRequestError> {
         let known = &self.known;
         fail::point("pull-request.before-push");
-        self.push(tree, by)?;
+        self.push_branch(tree, by)?;
         fail::point("pull-request.pushed");
         if let Some((number, url)) = known.number.zip(known.url.clone()) {
             return Ok((number, url));
         }
         let gh = Gh { tree, by };
-        let find = || self.find(tree, by);
+        let find = || self.find_pull_request(tree, by);
         if let Some(found) = find()? {
             return Ok((found.number, found.url));
         }
         fail::point("pull-request.before-create");
         let words = (&*self.title, &*self.body);
-        let created = gh.create((&known.branch, &known.base), words);
+        let created = gh.create_pull_request((&known.branch, &known.base), words);
         fail::point("pull-request.created");
         // Whatever it said: it may have been opened all the same.
         match (find()?, created) {
             (Some(found), _) => Ok((found.number, found.url)),
-            (None, Err(why)) => Err(Hindered::Now(why)),
-            (None, Ok(())) => Err(Hindered::Now("it is not there yet".to_owned())),
+            (None, Err(why)) => Err(PullRequestError::Now(why)),
+            (None, Ok(())) => Err(PullRequestError::Now("it is not there yet".to_owned())),
         }
     }
 }
 
-impl Opening {
+impl PullRequestOpening {
     /// The pull request in which the work stands: one that is open for the branch, else
     /// one that had it when it was closed or merged.
-    fn find(&self, tree: &Path, by: &By<'_>) -> Result<Option<ListedPullRequest>, Hindered> {
+    fn find_pull_request(
+        &self,
+        tree: &Path,
+        by: &GitControl<'_>,
+    ) -> Result<Option<ListedPullRequest>, PullRequestError> {
         let known = &self.known;
         let mut listed = Gh { tree, by }
-            .of_branch(&known.branch)
-            .map_err(Hindered::Now)?;
+            .list_of_branch(&known.branch)
+            .map_err(PullRequestError::Now)?;
         if let Some(open) = listed.iter().position(ListedPullRequest::is_open) {
             return Ok(Some(listed.swap_remove(open)));
         }
@@ -231,24 +240,24 @@ impl Opening {
 
     /// Overwrites nothing but what was pushed from here: what people pushed since is
     /// merged with the work.
-    fn push(&self, tree: &Path, by: &By<'_>) -> Result<(), Hindered> {
+    fn push_branch(&self, tree: &Path, by: &GitControl<'_>) -> Result<(), PullRequestError> {
         let known = &self.known;
         let at_remote = (REMOTE, &*known.branch);
         let there = git::branch_at_remote(tree, at_remote, by)?;
         let own = || {
             let message = format!("{}: leave the plan to piton", self.title);
             let sides = (&*self.tip, &*known.head);
-            git::without_files(tree, sides, &self.plans, &message, by)
+            git::strip_files_from_work(tree, sides, &self.plans, &message, by)
         };
         let to = match there.as_deref() {
             None => own()?,
-            Some(at) if *at == known.head || self.is_newer(tree, at, by)? => return Ok(()),
+            Some(at) if *at == known.head || self.is_built_on_work(tree, at, by)? => return Ok(()),
             Some(at) if self.was_pushed(tree, at, by)? => own()?,
-            Some(at) => self.with_theirs(tree, at, &own()?, by)?,
+            Some(at) => self.merge_with_theirs(tree, at, &own()?, by)?,
         };
         match git::push(tree, at_remote, (there.as_deref(), &to), by)? {
-            Pushed::There => Ok(()),
-            Pushed::Refused(why) => Err(Hindered::Now(format!(
+            PushOutcome::There => Ok(()),
+            PushOutcome::Refused(why) => Err(PullRequestError::Now(format!(
                 "`{REMOTE}` did not take the branch {}: {why}",
                 known.branch
             ))),
@@ -256,22 +265,32 @@ impl Opening {
     }
 
     /// Whether what is there is built on the work.
-    fn is_newer(&self, tree: &Path, at: &str, by: &By<'_>) -> Result<bool, Hindered> {
+    fn is_built_on_work(
+        &self,
+        tree: &Path,
+        at: &str,
+        by: &GitControl<'_>,
+    ) -> Result<bool, PullRequestError> {
         let refs = [format!("refs/heads/{}", self.known.branch)];
         if !git::fetch_commit(tree, (REMOTE, &refs), at, by)? {
             let why = format!("{} of `{REMOTE}` cannot be fetched", self.known.branch);
-            return Err(Hindered::Now(why));
+            return Err(PullRequestError::Now(why));
         }
         Ok(git::is_built_on(tree, at, &self.known.head)?)
     }
 
     /// Whether what is there is what was pushed from here before.
-    fn was_pushed(&self, tree: &Path, at: &str, by: &By<'_>) -> Result<bool, Hindered> {
+    fn was_pushed(
+        &self,
+        tree: &Path,
+        at: &str,
+        by: &GitControl<'_>,
+    ) -> Result<bool, PullRequestError> {
         for before in &self.known.before {
             let sides = (&*self.tip, &**before);
             if before == at
-                || (git::exists(tree, before)?
-                    && git::is_without_files(tree, at, sides, &self.plans, by)?)
+                || (git::has_commit(tree, before)?
+                    && git::is_work_without_files(tree, at, sides, &self.plans, by)?)
             {
                 return Ok(true);
             }
@@ -280,29 +299,29 @@ impl Opening {
     }
 
     /// The work merged with what people pushed on top of what stood there before.
-    fn with_theirs(
+    fn merge_with_theirs(
         &self,
         tree: &Path,
         at: &str,
         own: &str,
-        by: &By<'_>,
-    ) -> Result<String, Hindered> {
+        by: &GitControl<'_>,
+    ) -> Result<String, PullRequestError> {
         let known = &self.known;
         let mut is_on_own = false;
         for before in &known.before {
-            is_on_own |= git::exists(tree, before)? && git::is_built_on(tree, at, before)?;
+            is_on_own |= git::has_commit(tree, before)? && git::is_built_on(tree, at, before)?;
         }
         let lost = |how: &str| {
-            Hindered::ForGood(format!(
+            PullRequestError::ForGood(format!(
                 "somebody else pushed {} to the branch {} of `{REMOTE}`, {how}",
-                git::short(at),
+                git::short_commit(at),
                 known.branch
             ))
         };
         if !is_on_own {
             return Err(lost("and that would be lost"));
         }
-        let order = MergeOrder {
+        let order = MergeSpec {
             onto: at,
             work: own,
             own: &OwnPaths::default(),
@@ -310,10 +329,10 @@ impl Opening {
             checked: None,
             message: &format!("{}: merge what was pushed meanwhile", self.title),
         };
-        match git::merge(&folder_of_merges(tree), &order, by)? {
-            MergeTry::Made { commit, .. } => Ok(commit),
-            MergeTry::Nothing { onto, .. } => Ok(onto),
-            MergeTry::Conflict { files } => Err(lost(&format!(
+        match git::merge_commits(&merge_folder(tree), &order, by)? {
+            GitMergeOutcome::Made { commit, .. } => Ok(commit),
+            GitMergeOutcome::Nothing { onto, .. } => Ok(onto),
+            GitMergeOutcome::Conflict { files } => Err(lost(&format!(
                 "which contradicts the work in {}",
                 files.join(", ")
             ))),
@@ -327,13 +346,13 @@ fn has_work(
     tree: &Path,
     (number, head): (u64, &str),
     (work, plans): (&str, &[String]),
-    by: &By<'_>,
+    by: &GitControl<'_>,
 ) -> Result<Option<bool>, Failure> {
     if head == work {
         return Ok(Some(true));
     }
     let refs = [format!("refs/pull/{number}/head")];
-    if !git::exists(tree, work)? || !git::fetch_commit(tree, (REMOTE, &refs), head, by)? {
+    if !git::has_commit(tree, work)? || !git::fetch_commit(tree, (REMOTE, &refs), head, by)? {
         return Ok(None);
     }
     let plan = plans.first().map(String::as_str);
@@ -341,25 +360,27 @@ fn has_work(
 }
 
 /// Where merges are made: a merge driver writes there, and that is nobody's work tree.
-fn folder_of_merges(tree: &Path) -> PathBuf {
+fn merge_folder(tree: &Path) -> PathBuf {
     git::git_dir(tree).unwrap_or_else(|| tree.to_owned())
 }
 
 /// Finds the pull request in which others left work, and gets that.
-fn take(
+fn fetch_pull_request(
     tree: &Path,
     (number, named, kept): (u64, Option<&str>, &str),
-    by: &By<'_>,
-) -> Result<TakenPullRequest, Hindered> {
-    let found = Gh { tree, by }.one(number).map_err(Hindered::Now)?;
+    by: &GitControl<'_>,
+) -> Result<AdoptedPullRequest, PullRequestError> {
+    let found = Gh { tree, by }
+        .existing_pull_request(number)
+        .map_err(PullRequestError::Now)?;
     let (url, head) = (found.url.clone(), found.head_ref_oid.clone());
-    if let Some(named) = named.filter(|named| is_another(named, &url)) {
-        return Err(Hindered::ForGood(format!(
+    if let Some(named) = named.filter(|named| is_other_pull_request(named, &url)) {
+        return Err(PullRequestError::ForGood(format!(
             "the plan says {named}, and #{number} of `{REMOTE}` is another one: {url}"
         )));
     }
     if found.is_cross_repository {
-        return Err(Hindered::ForGood(format!(
+        return Err(PullRequestError::ForGood(format!(
             "its branch is in another repository: {url}"
         )));
     }
@@ -370,19 +391,19 @@ fn take(
     let is_here = git::fetch_commit(tree, (REMOTE, &refs), &head, by)?;
     // Of what is merged only that matters.
     if !is_here && !found.is_merged() {
-        return Err(Hindered::ForGood(format!(
+        return Err(PullRequestError::ForGood(format!(
             "`{REMOTE}` does not have its work any more: {url}"
         )));
     }
     if is_here {
-        let at = git::ref_at(tree, kept)?;
+        let at = git::read_ref(tree, kept)?;
         let step = RefStep {
             from: at.as_deref(),
             to: Some(&head),
         };
         git::move_ref(tree, kept, step, by)?;
     }
-    Ok(TakenPullRequest {
+    Ok(AdoptedPullRequest {
         number,
         url,
         head,
@@ -392,28 +413,28 @@ fn take(
 }
 
 /// What the target is to be moved to, so that it has what was merged.
-fn follow(
+fn merge_into_target(
     tree: &Path,
     (target, known, merged): (&TargetRow, &PullRequestRow, &str),
     message: &str,
-    by: &By<'_>,
-) -> Result<MadeMerge, Hindered> {
+    by: &GitControl<'_>,
+) -> Result<MergeCommit, PullRequestError> {
     let base = git::fetch(tree, (REMOTE, &known.base), by)?;
     fail::point("pull-request.fetched");
-    if !git::exists(tree, merged)? || !git::is_built_on(tree, &base, merged)? {
-        return Err(Hindered::Now(format!(
+    if !git::has_commit(tree, merged)? || !git::is_built_on(tree, &base, merged)? {
+        return Err(PullRequestError::Now(format!(
             "{} of `{REMOTE}` does not have {} yet, by which it was merged",
             known.base,
-            git::short(merged)
+            git::short_commit(merged)
         )));
     }
     let name = format!("refs/heads/{}", target.branch);
-    let onto = git::ref_at(tree, &name)?;
+    let onto = git::read_ref(tree, &name)?;
     let onto = match onto {
         Some(at) if git::is_built_on(tree, &at, &target.tip)? => at,
         elsewhere => {
-            let moved = super::queue::target_moved(None, target, elsewhere);
-            return Err(Hindered::ForGood(moved.message));
+            let moved = super::queue::target_moved_failure(None, target, elsewhere);
+            return Err(PullRequestError::ForGood(moved.message));
         }
     };
     let commit = if git::is_built_on(tree, &base, &onto)? {
@@ -421,7 +442,7 @@ fn follow(
     } else if git::is_built_on(tree, &onto, &base)? {
         onto.clone()
     } else {
-        let order = MergeOrder {
+        let order = MergeSpec {
             onto: &onto,
             work: &base,
             own: &OwnPaths::default(),
@@ -429,11 +450,11 @@ fn follow(
             checked: None,
             message,
         };
-        match git::merge(&folder_of_merges(tree), &order, by)? {
-            MergeTry::Made { commit, .. } => commit,
-            MergeTry::Nothing { onto, .. } => onto,
-            MergeTry::Conflict { files } => {
-                return Err(Hindered::ForGood(format!(
+        match git::merge_commits(&merge_folder(tree), &order, by)? {
+            GitMergeOutcome::Made { commit, .. } => commit,
+            GitMergeOutcome::Nothing { onto, .. } => onto,
+            GitMergeOutcome::Conflict { files } => {
+                return Err(PullRequestError::ForGood(format!(
                     "the branch {} and {} of `{REMOTE}` contradict each other in {}",
                     target.branch,
                     known.base,
@@ -442,12 +463,12 @@ fn follow(
             }
         }
     };
-    let tree = git::tree_of(tree, &commit)?;
-    Ok(MadeMerge { onto, commit, tree })
+    let tree = git::tree_of_commit(tree, &commit)?;
+    Ok(MergeCommit { onto, commit, tree })
 }
 
 impl Runner<'_, '_> {
-    fn pull_request_of(&self, node: &Node) -> Option<(ItemRow, PullRequestRow)> {
+    fn pull_request_of_item(&self, node: &Node) -> Option<(ItemRow, PullRequestRow)> {
         let item = self.lp.tables().item(self.row.id, node)?;
         Some((item.clone(), item.pull_request()?.clone()))
     }
@@ -455,8 +476,8 @@ impl Runner<'_, '_> {
     /// Pushes the work of a unit, and finds its pull request or opens it, beside the
     /// runner.
     pub(super) fn open_pull_request(&mut self, node: &Node) -> Vec<Input> {
-        let Some((item, known)) = self.pull_request_of(node) else {
-            let end = OpeningEnd::Stopped;
+        let Some((item, known)) = self.pull_request_of_item(node) else {
+            let end = PullRequestOpenEnd::Stopped;
             let node = node.clone();
             return vec![Input::PullRequestOpened { node, end }];
         };
@@ -470,47 +491,47 @@ impl Runner<'_, '_> {
             .summary
             .as_deref()
             .map(|summary| redactor.redact(summary));
-        let Some(target) = self.target_of(node) else {
-            let end = OpeningEnd::Stopped;
+        let Some(target) = self.target_of_item(node) else {
+            let end = PullRequestOpenEnd::Stopped;
             let node = node.clone();
             return vec![Input::PullRequestOpened { node, end }];
         };
-        let opening = Opening {
+        let opening = PullRequestOpening {
             known,
             tip: target.tip,
-            plans: self.own_paths_at(node).plans,
+            plans: self.native_file_paths_at(node).plans,
             title: redactor.redact(&title).into_owned(),
             body: summary
                 .map(|summary| summary.into_owned())
                 .unwrap_or_default(),
         };
-        let tree = self.main_of(node);
-        self.begin_calls(node, mark(self.row.id), move |by| {
-            let end = match opening.carry_out(&tree, by) {
-                Ok((number, url)) => OpeningEnd::Opened {
+        let tree = self.main_tree_of_item(node);
+        self.start_git_calls(node, pull_request_mark(self.row.id), move |by| {
+            let end = match opening.push_and_open(&tree, by) {
+                Ok((number, url)) => PullRequestOpenEnd::Opened {
                     head: opening.known.head,
                     number,
                     url,
                 },
                 Err(hindered) => hindered.into_end(&redactor),
             };
-            CallEnd::Requested(end)
+            GitCallEnd::Requested(end)
         });
         Vec::new()
     }
 
     /// Looks for the pull request in which others left the work of a unit, beside the
     /// runner.
-    pub(super) fn take_pull_request(&mut self, node: &Node, number: u64) -> Vec<Input> {
-        let tree = self.main_of(node);
+    pub(super) fn adopt_pull_request(&mut self, node: &Node, number: u64) -> Vec<Input> {
+        let tree = self.main_tree_of_item(node);
         let kept = self.ref_of_unit(node);
-        let known = self.pull_request_of(node);
+        let known = self.pull_request_of_item(node);
         let named = known.and_then(|(_, known)| known.named);
         let redactor = self.session.world.redactor();
-        self.begin_calls(node, mark(self.row.id), move |by| {
+        self.start_git_calls(node, pull_request_mark(self.row.id), move |by| {
             let left = (number, named.as_deref(), &*kept);
-            CallEnd::Requested(match take(&tree, left, by) {
-                Ok(found) => OpeningEnd::Found(found),
+            GitCallEnd::Requested(match fetch_pull_request(&tree, left, by) {
+                Ok(found) => PullRequestOpenEnd::Found(found),
                 Err(hindered) => hindered.into_end(&redactor),
             })
         });
@@ -518,26 +539,31 @@ impl Runner<'_, '_> {
     }
 
     /// It is open, or could not be opened.
-    pub(super) fn pull_request_opened(
+    pub(super) fn handle_opened_pull_request(
         &mut self,
         (node, is_stopped): (Node, bool),
-        end: OpeningEnd,
+        end: PullRequestOpenEnd,
         tell: &mut dyn FnMut(Notice<'_>),
     ) -> Input {
-        let has_failed = matches!(end, OpeningEnd::Failed(_) | OpeningEnd::Refused(_));
+        let has_failed = matches!(
+            end,
+            PullRequestOpenEnd::Failed(_) | PullRequestOpenEnd::Refused(_)
+        );
         let end = match has_failed && is_stopped {
-            true => OpeningEnd::Stopped,
+            true => PullRequestOpenEnd::Stopped,
             false => end,
         };
-        if let OpeningEnd::Failed(why) = &end {
-            self.tell_of_failure(&node, why, tell);
+        if let PullRequestOpenEnd::Failed(why) = &end {
+            self.warn_pull_request_failure(&node, why, tell);
         }
         Input::PullRequestOpened { node, end }
     }
 
     /// Fetches what a pull request was merged into, beside the runner.
-    pub(super) fn follow_pull_request(&mut self, node: &Node) -> Vec<Input> {
-        let known = self.pull_request_of(node).zip(self.target_of(node));
+    pub(super) fn fetch_merged_pull_request(&mut self, node: &Node) -> Vec<Input> {
+        let known = self
+            .pull_request_of_item(node)
+            .zip(self.target_of_item(node));
         let merged = known
             .as_ref()
             .and_then(|((_, known), _)| known.merged.clone());
@@ -546,20 +572,20 @@ impl Runner<'_, '_> {
             let node = node.clone();
             return vec![Input::MergeEnded { node, end }];
         };
-        let tree = self.main_of(node);
+        let tree = self.main_tree_of_item(node);
         let redactor = self.session.world.redactor();
         let message = format!("{}: follow {}", self.sprint_id, item.id);
-        self.begin_calls(node, mark(self.row.id), move |by| {
-            let made = follow(&tree, (&target, &known, &merged), &message, by);
-            CallEnd::Followed(made.map_err(|hindered| hindered.into_end(&redactor)))
+        self.start_git_calls(node, pull_request_mark(self.row.id), move |by| {
+            let made = merge_into_target(&tree, (&target, &known, &merged), &message, by);
+            GitCallEnd::Followed(made.map_err(|hindered| hindered.into_end(&redactor)))
         });
         Vec::new()
     }
 
-    pub(super) fn pull_request_followed(
+    pub(super) fn handle_fetched_pull_request(
         &mut self,
         (node, is_stopped): (Node, bool),
-        made: Result<MadeMerge, OpeningEnd>,
+        made: Result<MergeCommit, PullRequestOpenEnd>,
         tell: &mut dyn FnMut(Notice<'_>),
     ) -> Input {
         match made {
@@ -570,22 +596,22 @@ impl Runner<'_, '_> {
                     is_checked: true,
                 }),
             },
-            Err(end) => self.pull_request_opened((node, is_stopped), end, tell),
+            Err(end) => self.handle_opened_pull_request((node, is_stopped), end, tell),
         }
     }
 
     /// Looks at a pull request. What is seen comes as a message.
-    pub(super) fn look_at_pull_request(&mut self, node: Node, number: u64) -> Vec<Input> {
+    pub(super) fn poll_pull_request(&mut self, node: Node, number: u64) -> Vec<Input> {
         tracing::info!(%node, number, "looks at its pull request");
         let (at, sender) = (node.clone(), self.sender.clone());
-        let (stop, mark) = (Stop::default(), mark(self.row.id));
-        let tree = self.main_of(&at);
+        let (stop, mark) = (StopHandle::default(), pull_request_mark(self.row.id));
+        let tree = self.main_tree_of_item(&at);
         let redactor = self.session.world.redactor();
-        let work = self.pull_request_of(&at).map(|(_, known)| known.head);
-        let plans = self.own_paths_at(&at).plans;
+        let work = self.pull_request_of_item(&at).map(|(_, known)| known.head);
+        let plans = self.native_file_paths_at(&at).plans;
         let stopped_by = stop.clone();
         let thread = thread::spawn(move || {
-            let by = By {
+            let by = GitControl {
                 mark: &mark,
                 stop: &stopped_by,
             };
@@ -593,7 +619,7 @@ impl Runner<'_, '_> {
                 tree: &tree,
                 by: &by,
             };
-            let look = gh.look(number).and_then(|mut look| {
+            let look = gh.view_pull_request(number).and_then(|mut look| {
                 // Of one that waits it matters as soon as it is merged.
                 if let (PullRequestState::Merged, Some(head), Some(work)) =
                     (look.state, &look.head, &work)
@@ -608,29 +634,34 @@ impl Runner<'_, '_> {
             });
             let look = look.map_err(|why| redactor.redact(&why).into_owned());
             // Nobody listens any more where the invocation is over.
-            sender.send(Message::Seen(at, number, look)).ok();
+            sender.send(RunnerMessage::Seen(at, number, look)).ok();
         });
         self.looks.insert(node, stop, thread);
         Vec::new()
     }
 
     /// A pull request was looked at.
-    pub(super) fn pull_request_seen(
+    pub(super) fn handle_polled_pull_request(
         &mut self,
         node: Node,
-        (number, look): (u64, Result<PullRequestLook, String>),
+        (number, look): (u64, Result<PullRequestSnapshot, String>),
         tell: &mut dyn FnMut(Notice<'_>),
     ) -> Vec<Input> {
         self.looks.remove(&node);
         match &look {
-            Err(why) => self.tell_of_failure(&node, why, tell),
+            Err(why) => self.warn_pull_request_failure(&node, why, tell),
             Ok(_) => drop(self.told_failures.remove(&node)),
         }
         vec![Input::PullRequestSeen { node, number, look }]
     }
 
     /// Tells why a pull request cannot be opened or seen, where that is something new.
-    fn tell_of_failure(&mut self, node: &Node, why: &str, tell: &mut dyn FnMut(Notice<'_>)) {
+    fn warn_pull_request_failure(
+        &mut self,
+        node: &Node,
+        why: &str,
+        tell: &mut dyn FnMut(Notice<'_>),
+    ) {
         let words = format!("the pull request of `{node}`: {why}; it is asked on");
         if self.told_failures.get(node) != Some(&words) {
             tell(Notice::Warning(&words));
@@ -639,12 +670,12 @@ impl Runner<'_, '_> {
     }
 }
 
-impl Hindered {
-    fn into_end(self, redactor: &Redactor) -> OpeningEnd {
+impl PullRequestError {
+    fn into_end(self, redactor: &Redactor) -> PullRequestOpenEnd {
         let plain = |why: &str| redactor.redact(why).into_owned();
         match self {
-            Self::ForGood(why) => OpeningEnd::Refused(plain(&why)),
-            Self::Now(why) => OpeningEnd::Failed(plain(&why)),
+            Self::ForGood(why) => PullRequestOpenEnd::Refused(plain(&why)),
+            Self::Now(why) => PullRequestOpenEnd::Failed(plain(&why)),
         }
     }
 }

@@ -9,42 +9,42 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use piton_core::attempt::{Outcome, Report};
-use piton_core::classify::Category;
-use piton_core::gate::{Gate, cannot_run};
+use piton_core::classify::FailureCategory;
+use piton_core::gate::{Gate, is_script_unrunnable};
 use piton_core::lane::TargetRow;
-use piton_core::merge::{MadeMerge, MergeReturn, MergeStep};
+use piton_core::merge::{MergeCommit, MergeReturn, MergeStep};
 use piton_core::run_loop::{Input, MergeEnd};
-use piton_core::{ItemRow, Node, Rows, once_merged};
-use piton_formats::merge::{Versions, merge_preferring_ours};
+use piton_core::{ItemRow, Node, Rows, tables_after_merge};
+use piton_formats::merge::{MergeVersions, merge_preferring_ours};
 use piton_formats::plan_file::{self, PlanFile};
 
-use super::lanes::{HeldLane, failure_of, refuse_checked_out};
-use super::work::{CallEnd, Purpose, Work};
+use super::lanes::{HeldLane, failure_of_lane, refuse_checked_out};
+use super::work::{ActiveWork, GitCallEnd, WorkPurpose};
 use super::{Runner, commit_mark, gate};
 use crate::fail;
-use crate::failure::{Failure, unwritable};
-use crate::git::{self, MergeOrder, MergeTry, RefMove, RefStep, WorktreeState};
-use crate::lanes::{LaneOrder, LaneStart, Pool, Prepared, QUEUE};
-use crate::native_files::plan_sync::leave_out_doubts;
+use crate::failure::{Failure, unwritable_file};
+use crate::git::{self, GitMergeOutcome, MergeSpec, RefMove, RefStep, WorktreeState};
+use crate::lanes::{LanePreparation, LaneStart, Pool, PreparedLane, QUEUE};
+use crate::native_files::plan_sync::remove_open_agent_edits;
 use crate::notice::Notice;
-use crate::process::{Exit, Limits, Program, Spec};
+use crate::process::{ProcessExit, ProcessLimits, ProcessProgram, ProcessSpec};
 
 /// A merge that was tried, and on what.
-pub(super) struct Tried {
+pub(super) struct MergeAttempt {
     onto: String,
-    outcome: MergeTry,
+    outcome: GitMergeOutcome,
     /// What came of making the lane of the queue ready, where it was not.
-    prepared: Option<Prepared>,
+    prepared: Option<PreparedLane>,
 }
 
 /// A plan file with the mark of a unit, made of the version at a commit.
-struct Shown {
+struct MarkedPlanFile {
     at: String,
     path: String,
     text: String,
 }
 
-impl Shown {
+impl MarkedPlanFile {
     fn into_file(self) -> (String, Vec<u8>) {
         (self.path, self.text.into_bytes())
     }
@@ -58,50 +58,52 @@ pub(super) struct MergeCheck {
     left: VecDeque<Gate>,
 }
 
-fn ended(node: Node, end: MergeEnd) -> Vec<Input> {
+fn merge_ended(node: Node, end: MergeEnd) -> Vec<Input> {
     vec![Input::MergeEnded { node, end }]
 }
 
 impl Runner<'_, '_> {
     /// Makes a merge of the work of a unit and the target, beside the runner.
     pub(super) fn make_merge(&mut self, node: &Node) -> Result<Vec<Input>, Failure> {
-        let Some((item, merge)) = self.queued(node) else {
-            return Ok(ended(node.clone(), MergeEnd::Stopped));
+        let Some((item, merge)) = self.queued_merge(node) else {
+            return Ok(merge_ended(node.clone(), MergeEnd::Stopped));
         };
-        let Some(target) = self.target_of(node) else {
-            return Ok(ended(node.clone(), MergeEnd::Stopped));
+        let Some(target) = self.target_of_item(node) else {
+            return Ok(merge_ended(node.clone(), MergeEnd::Stopped));
         };
-        let merge_lane = match self.merge_lane(node) {
+        let merge_lane = match self.take_merge_lane(node) {
             Ok(lane) => lane,
-            Err(failure) => return Ok(vec![self.merge_fault(node.clone(), failure)]),
+            Err(failure) => return Ok(vec![self.record_merge_fault(node.clone(), failure)]),
         };
         let Some((pool, held)) = merge_lane else {
-            return Ok(ended(node.clone(), MergeEnd::Stopped));
+            return Ok(merge_ended(node.clone(), MergeEnd::Stopped));
         };
-        let main = self.main_of(node);
-        let other = self.other_of(node);
-        let taken = self.taking(&Node::named(QUEUE), self.lp.token());
+        let main = self.main_tree_of_item(node);
+        let other = self.other_tree_of_item(node);
+        let taken = self.lane_taking(&Node::from_text(QUEUE), self.lp.token());
         let redactor = self.session.world.redactor();
         let message = format!("{}: merge {}", self.sprint_id, item.id);
         let checked = item.checked_tree().cloned();
-        let own = self.own_paths_at(node);
-        let shown = match self.with_mark(node, &target) {
+        let own = self.native_file_paths_at(node);
+        let shown = match self.plan_file_with_mark(node, &target) {
             Ok(shown) => shown,
-            Err(failure) => return Ok(vec![self.merge_fault(node.clone(), failure)]),
+            Err(failure) => return Ok(vec![self.record_merge_fault(node.clone(), failure)]),
         };
-        let is_ready = self.is_ready(node, &held);
-        self.begin_calls(node, commit_mark(self.row.id, node), move |by| {
+        let is_ready = self.is_merge_lane_ready(node, &held);
+        self.start_git_calls(node, commit_mark(self.row.id, node), move |by| {
             let tried = || {
                 refuse_checked_out(&main, other.as_deref(), &target)?;
-                let onto = git::ref_at(&main, &format!("refs/heads/{}", target.branch))?;
+                let onto = git::read_ref(&main, &format!("refs/heads/{}", target.branch))?;
                 let onto = match onto {
                     Some(at) if git::is_built_on(&main, &at, &target.tip)? => at,
-                    elsewhere => return Err(target_moved(other.as_deref(), &target, elsewhere)),
+                    elsewhere => {
+                        return Err(target_moved_failure(other.as_deref(), &target, elsewhere));
+                    }
                 };
                 let prepared = match is_ready {
                     true => None,
                     false => {
-                        let order = LaneOrder {
+                        let order = LanePreparation {
                             taken: &taken,
                             from: &onto,
                             start: LaneStart::Clean,
@@ -110,13 +112,17 @@ impl Runner<'_, '_> {
                             by,
                             redactor: &redactor,
                         };
-                        Some(pool.prepare(&held.lane, &order).map_err(failure_of)?)
+                        Some(
+                            pool.prepare_lane(&held.lane, &order)
+                                .map_err(failure_of_lane)?,
+                        )
                     }
                 };
                 // Shown in the text of another commit it is in none of this one.
                 let put = shown.filter(|shown| shown.at == onto);
-                let put: Vec<(String, Vec<u8>)> = put.into_iter().map(Shown::into_file).collect();
-                let order = MergeOrder {
+                let put: Vec<(String, Vec<u8>)> =
+                    put.into_iter().map(MarkedPlanFile::into_file).collect();
+                let order = MergeSpec {
                     onto: &onto,
                     work: &merge.work,
                     own: &own,
@@ -124,57 +130,59 @@ impl Runner<'_, '_> {
                     checked: checked.as_deref(),
                     message: &message,
                 };
-                let outcome = git::merge(&held.lane.tree, &order, by)?;
+                let outcome = git::merge_commits(&held.lane.tree, &order, by)?;
                 fail::point("merge.made");
-                Ok(Tried {
+                Ok(MergeAttempt {
                     onto,
                     outcome,
                     prepared,
                 })
             };
-            CallEnd::Merged(tried().map(Box::new))
+            GitCallEnd::Merged(tried().map(Box::new))
         });
         Ok(Vec::new())
     }
 
-    pub(super) fn merge_made(
+    pub(super) fn handle_made_merge(
         &mut self,
         node: Node,
-        tried: Result<Box<Tried>, Failure>,
+        tried: Result<Box<MergeAttempt>, Failure>,
         tell: &mut dyn FnMut(Notice<'_>),
     ) -> Input {
         let tried = match tried {
             Ok(tried) => *tried,
-            Err(failure) => return self.merge_fault(node, failure),
+            Err(failure) => return self.record_merge_fault(node, failure),
         };
         if let Some(prepared) = tried.prepared {
             for warning in &prepared.warnings {
                 tell(Notice::Warning(warning));
             }
-            self.note_merge_lane(&node, prepared);
+            self.record_merge_lane(&node, prepared);
         }
         let step = match tried.outcome {
             // A check that the item has got since runs on what is there.
-            MergeTry::Nothing { onto, tree } if self.needs_check(&node) => MergeStep::Start {
-                made: MadeMerge {
-                    onto: onto.clone(),
-                    commit: onto,
-                    tree,
-                },
-                is_checked: false,
-            },
-            MergeTry::Nothing { onto, .. } => MergeStep::Nothing { at: onto },
-            MergeTry::Conflict { files } => MergeStep::Return {
+            GitMergeOutcome::Nothing { onto, tree } if self.needs_check(&node) => {
+                MergeStep::Start {
+                    made: MergeCommit {
+                        onto: onto.clone(),
+                        commit: onto,
+                        tree,
+                    },
+                    is_checked: false,
+                }
+            }
+            GitMergeOutcome::Nothing { onto, .. } => MergeStep::Nothing { at: onto },
+            GitMergeOutcome::Conflict { files } => MergeStep::Return {
                 why: MergeReturn::Conflict { files },
             },
-            MergeTry::Made {
+            GitMergeOutcome::Made {
                 commit,
                 tree,
                 is_checked,
             } => {
                 self.checked_in_lane = is_checked.then(|| commit.clone());
                 MergeStep::Start {
-                    made: MadeMerge {
+                    made: MergeCommit {
                         onto: tried.onto,
                         commit,
                         tree,
@@ -190,19 +198,19 @@ impl Runner<'_, '_> {
     /// Puts the merged tree into the lane of the queue, beside the runner; its
     /// checks follow.
     pub(super) fn check_merge(&mut self, node: &Node) -> Result<Vec<Input>, Failure> {
-        let made = self.queued(node).and_then(|(_, merge)| merge.made);
-        let merge_lane = match self.merge_lane(node) {
+        let made = self.queued_merge(node).and_then(|(_, merge)| merge.made);
+        let merge_lane = match self.take_merge_lane(node) {
             Ok(lane) => lane,
-            Err(failure) => return Ok(vec![self.merge_fault(node.clone(), failure)]),
+            Err(failure) => return Ok(vec![self.record_merge_fault(node.clone(), failure)]),
         };
         let Some((made, (pool, held))) = made.zip(merge_lane) else {
-            return Ok(ended(node.clone(), MergeEnd::Stopped));
+            return Ok(merge_ended(node.clone(), MergeEnd::Stopped));
         };
-        let taken = self.taking(&Node::named(QUEUE), self.lp.token());
+        let taken = self.lane_taking(&Node::from_text(QUEUE), self.lp.token());
         let redactor = self.session.world.redactor();
-        let is_ready = self.is_ready(node, &held);
-        self.begin_calls(node, commit_mark(self.row.id, node), move |by| {
-            let order = LaneOrder {
+        let is_ready = self.is_merge_lane_ready(node, &held);
+        self.start_git_calls(node, commit_mark(self.row.id, node), move |by| {
+            let order = LanePreparation {
                 taken: &taken,
                 from: &made.commit,
                 start: LaneStart::Clean,
@@ -212,72 +220,76 @@ impl Runner<'_, '_> {
                 redactor: &redactor,
             };
             let prepared = match is_ready {
-                true => git::restore_for_merges(&held.lane.tree, &made.commit, by).map(|()| None),
+                true => {
+                    git::restore_merge_worktree(&held.lane.tree, &made.commit, by).map(|()| None)
+                }
                 false => pool
-                    .prepare(&held.lane, &order)
+                    .prepare_lane(&held.lane, &order)
                     .map(Some)
-                    .map_err(failure_of),
+                    .map_err(failure_of_lane),
             };
-            CallEnd::Checkable(prepared)
+            GitCallEnd::Checkable(prepared)
         });
         Ok(Vec::new())
     }
 
-    pub(super) fn merge_checkable(
+    pub(super) fn handle_checkable_merge(
         &mut self,
         node: Node,
-        prepared: Result<Option<Prepared>, Failure>,
+        prepared: Result<Option<PreparedLane>, Failure>,
     ) -> Result<Vec<Input>, Failure> {
         let prepared = match prepared {
             Ok(prepared) => prepared,
-            Err(failure) => return Ok(vec![self.merge_fault(node, failure)]),
+            Err(failure) => return Ok(vec![self.record_merge_fault(node, failure)]),
         };
         if let Some(prepared) = prepared {
-            self.note_merge_lane(&node, prepared);
+            self.record_merge_lane(&node, prepared);
         }
-        let Some((item, merge)) = self.queued(&node) else {
-            return Ok(ended(node, MergeEnd::Stopped));
+        let Some((item, merge)) = self.queued_merge(&node) else {
+            return Ok(merge_ended(node, MergeEnd::Stopped));
         };
         let made = merge.made.map(|made| made.commit);
         let is_checked = made.is_some() && made == self.checked_in_lane;
-        let passed_in_lane = is_checked && !item.lacks_check();
-        let own = item.checks().filter(|_| !passed_in_lane).cloned();
+        let passed_in_lane = is_checked && !item.is_missing_check();
+        let own = item.required_checks().filter(|_| !passed_in_lane).cloned();
         let lanes = self.lp.run().and_then(|row| row.lanes.as_ref());
-        let of_run = lanes.and_then(|lanes| lanes.terms.check_in(item.worked_repository()));
+        let of_run =
+            lanes.and_then(|lanes| lanes.terms.check_in_repository(item.repository_of_work()));
         let of_run = of_run.cloned();
         let gates = own.chain(of_run).collect();
-        self.check_next(&node, gates)
+        self.start_next_check(&node, gates)
     }
 
     /// Starts the next check of a merged tree.
-    fn check_next(
+    fn start_next_check(
         &mut self,
         node: &Node,
         mut gates: VecDeque<Gate>,
     ) -> Result<Vec<Input>, Failure> {
         let Some(gate) = gates.pop_front() else {
             let end = MergeEnd::Step(MergeStep::Pass);
-            return Ok(ended(node.clone(), end));
+            return Ok(merge_ended(node.clone(), end));
         };
         let lanes = self.lanes.as_ref();
-        let held = lanes.and_then(|lanes| lanes.merges.get(&self.repository_of(node)).cloned());
+        let held =
+            lanes.and_then(|lanes| lanes.merges.get(&self.repository_of_item(node)).cloned());
         let item = self.lp.tables().item(self.row.id, node).cloned();
         let Some((held, item)) = held.zip(item) else {
-            return Ok(ended(node.clone(), MergeEnd::Stopped));
+            return Ok(merge_ended(node.clone(), MergeEnd::Stopped));
         };
-        let mark = self.session.world.id().to_string();
-        let fault = |error| unwritable(&self.session.project.home.join("spool"), error);
+        let mark = self.session.world.new_id().to_string();
+        let fault = |error| unwritable_file(&self.session.project.home.join("spool"), error);
         let mut env = self.environment(&item, &mark);
         env.push(("SPRINT_ID".to_owned(), self.sprint_id.clone()));
         env.push(("PHASE_ID".to_owned(), item.id.clone()));
         env.extend(held.prepared.iter().flat_map(|ready| ready.env.clone()));
-        let spec = Spec {
-            program: Program::Shell(gate.script.clone()),
+        let spec = ProcessSpec {
+            program: ProcessProgram::Shell(gate.script.clone()),
             cwd: held.lane.tree.clone(),
             env,
             stdin: String::new(),
-            output: self.spool.output(&mark).map_err(fault)?,
-            limits: Limits {
+            output: self.spool.output_path(&mark).map_err(fault)?,
+            limits: ProcessLimits {
                 wall: Some(Duration::from_secs(gate.timeout_s)),
                 idle: None,
                 output_bytes_max: Some(gate::OUTPUT_BYTES_MAX),
@@ -286,25 +298,25 @@ impl Runner<'_, '_> {
             mark: mark.clone(),
         };
         let script = gate.script.clone();
-        let purpose = Purpose::MergeCheck(Box::new(MergeCheck {
+        let purpose = WorkPurpose::MergeCheck(Box::new(MergeCheck {
             mark,
             gate,
             left: gates,
         }));
-        Ok(match self.begin(spec, node, None, purpose)? {
+        Ok(match self.start_process(spec, node, None, purpose)? {
             Ok(()) => Vec::new(),
             Err(error) => {
                 let output = format!("the script cannot be started: {error}");
-                ended(node.clone(), unchecked(script, output))
+                merge_ended(node.clone(), unrunnable_check_end(script, output))
             }
         })
     }
 
-    pub(super) fn merge_checked(
+    pub(super) fn handle_checked_merge(
         &mut self,
-        work: &Work,
+        work: &ActiveWork,
         check: &MergeCheck,
-        exit: &Exit,
+        exit: &ProcessExit,
     ) -> Result<Vec<Input>, Failure> {
         let node = work.node.clone();
         let report = self.report_of_check(
@@ -314,33 +326,33 @@ impl Runner<'_, '_> {
             check.gate.timeout_s,
         )?;
         if report.interrupted {
-            return Ok(ended(node, MergeEnd::Stopped));
+            return Ok(merge_ended(node, MergeEnd::Stopped));
         }
         if !report.passed {
             let script = check.gate.script.clone();
-            let could_run = !cannot_run(report.exit);
+            let could_run = !is_script_unrunnable(report.exit);
             let output = match report.error {
                 Some(error) => format!("{}\n{error}", report.output),
                 None => report.output,
             };
             let end = match could_run {
-                true => red(script, output),
-                false => unchecked(script, output),
+                true => failed_check_end(script, output),
+                false => unrunnable_check_end(script, output),
             };
-            return Ok(ended(node, end));
+            return Ok(merge_ended(node, end));
         }
-        self.check_next(&node, check.left.clone())
+        self.start_next_check(&node, check.left.clone())
     }
 
     /// Moves the target to a merge that passed, beside the runner.
     pub(super) fn move_target(&mut self, node: &Node) -> Vec<Input> {
-        let made = self.queued(node).and_then(|(_, merge)| merge.made);
-        let Some((made, target)) = made.zip(self.target_of(node)) else {
-            return ended(node.clone(), MergeEnd::Stopped);
+        let made = self.queued_merge(node).and_then(|(_, merge)| merge.made);
+        let Some((made, target)) = made.zip(self.target_of_item(node)) else {
+            return merge_ended(node.clone(), MergeEnd::Stopped);
         };
-        let main = self.main_of(node);
-        let other = self.other_of(node);
-        self.begin_calls(node, commit_mark(self.row.id, node), move |by| {
+        let main = self.main_tree_of_item(node);
+        let other = self.other_tree_of_item(node);
+        self.start_git_calls(node, commit_mark(self.row.id, node), move |by| {
             let name = format!("refs/heads/{}", target.branch);
             let step = RefStep {
                 from: Some(&made.onto),
@@ -359,24 +371,28 @@ impl Runner<'_, '_> {
                     RefMove::Elsewhere(_) => MergeStep::Requeue,
                 })
             });
-            CallEnd::Moved(moved)
+            GitCallEnd::Moved(moved)
         });
         Vec::new()
     }
 
-    pub(super) fn target_moved(&mut self, node: Node, step: Result<MergeStep, Failure>) -> Input {
+    pub(super) fn handle_moved_target(
+        &mut self,
+        node: Node,
+        step: Result<MergeStep, Failure>,
+    ) -> Input {
         match step {
             Ok(step) => Input::MergeEnded {
                 node,
                 end: MergeEnd::Step(step),
             },
-            Err(failure) => self.merge_fault(node, failure),
+            Err(failure) => self.record_merge_fault(node, failure),
         }
     }
 
     /// An agent that was to bring two sides together, and left both in a file, has
     /// not done it.
-    pub(super) fn look_for_markers(&self, node: &Node, tree: &Path, report: &mut Report) {
+    pub(super) fn check_conflict_markers(&self, node: &Node, tree: &Path, report: &mut Report) {
         let item = self.lp.tables().item(self.row.id, node);
         let why = item.and_then(|item| item.merge()?.why.as_ref());
         let Some(MergeReturn::Conflict { files }) = why else {
@@ -385,12 +401,12 @@ impl Runner<'_, '_> {
         if report.outcome != Outcome::Completed {
             return;
         }
-        let left = git::with_markers(tree, files);
+        let left = git::files_with_conflict_markers(tree, files);
         if left.is_empty() {
             return;
         }
         report.outcome = Outcome::Failed;
-        report.category = Some(Category::Validation);
+        report.category = Some(FailureCategory::Validation);
         report.error = Some(format!(
             "both sides still stand between git's markers in {}",
             left.join(", ")
@@ -399,16 +415,20 @@ impl Runner<'_, '_> {
 
     /// The plan file with the mark of a unit, where git tracks that file: it is part
     /// of the merge.
-    fn with_mark(&self, node: &Node, target: &TargetRow) -> Result<Option<Shown>, Failure> {
+    fn plan_file_with_mark(
+        &self,
+        node: &Node,
+        target: &TargetRow,
+    ) -> Result<Option<MarkedPlanFile>, Failure> {
         let (project, run) = (&self.session.project, self.row.id);
-        let path = PlanFile::path(&self.row);
-        let is_here = self.repository_of(node).is_none();
+        let path = PlanFile::path_of_run(&self.row);
+        let is_here = self.repository_of_item(node).is_none();
         let Some(path) = path.filter(|path| is_here && project.is_tracked(path)) else {
             return Ok(None);
         };
         let main = &project.work_tree;
-        let inner = project.in_work_tree(&path);
-        let at = git::ref_at(main, &format!("refs/heads/{}", target.branch))?;
+        let inner = project.path_in_work_tree(&path);
+        let at = git::read_ref(main, &format!("refs/heads/{}", target.branch))?;
         let Some((inner, at)) = inner.zip(at) else {
             return Ok(None);
         };
@@ -419,31 +439,34 @@ impl Runner<'_, '_> {
             tables: self.lp.tables().clone(),
             ..self.session.load(&[])?
         };
-        let mut tables = once_merged(&rows, (run, node), &self.facts());
-        leave_out_doubts(&mut tables, run);
-        let Some(mut plan) = PlanFile::of(&tables, run) else {
+        let mut tables = tables_after_merge(&rows, (run, node), &self.current_facts());
+        remove_open_agent_edits(&mut tables, run);
+        let Some(mut plan) = PlanFile::of_run(&tables, run) else {
             return Ok(None);
         };
         // What cannot be shown in that version of the file is shown when it can.
-        let mut text = plan.show(Some(&present), &tables, rows.now).ok().flatten();
+        let mut text = plan
+            .render(Some(&present), &tables, rows.now)
+            .ok()
+            .flatten();
         // Of an item that an agent added a list has what only its agent wrote of it.
-        let work = self.queued(node).map(|(_, merge)| merge.work);
+        let work = self.queued_merge(node).map(|(_, merge)| merge.work);
         let work = work.filter(|_| plan.format().is_one_file());
         if let (Some(shown), Some(work)) = (&text, work)
-            && let Some(merged) = with_work(main, (&inner, &present), (&at, &work))?
-            && let Ok(Some(merged)) = plan.show(Some(&merged), &tables, rows.now)
+            && let Some(merged) = merge_work_into_plan(main, (&inner, &present), (&at, &work))?
+            && let Ok(Some(merged)) = plan.render(Some(&merged), &tables, rows.now)
         {
-            let of = plan_file::Shown {
+            let of = plan_file::ShownRun {
                 file: &inner,
                 tables: &tables,
                 run,
             };
-            let said = plan.edits(Some(shown), &merged, of, rows.now);
+            let said = plan.collect_edits(Some(shown), &merged, of, rows.now);
             let is_known = said.is_ok_and(|said| said.edits.is_empty() && said.removed.is_empty());
             text = text.map(|shown| if is_known { merged } else { shown });
         }
         let text = text.filter(|text| *text != present);
-        Ok(text.map(|text| Shown {
+        Ok(text.map(|text| MarkedPlanFile {
             at,
             path: inner,
             text,
@@ -452,8 +475,8 @@ impl Runner<'_, '_> {
 
     /// The lane in which merges of the repository of a unit are made, taken when the first
     /// is.
-    fn merge_lane(&mut self, node: &Node) -> Result<Option<(Pool, HeldLane)>, Failure> {
-        let repository = self.repository_of(node);
+    fn take_merge_lane(&mut self, node: &Node) -> Result<Option<(Pool, HeldLane)>, Failure> {
+        let repository = self.repository_of_item(node);
         let Some(pool) = self.pool_of_unit(node).cloned() else {
             return Ok(None);
         };
@@ -463,7 +486,7 @@ impl Runner<'_, '_> {
             .cloned();
         let held = match known {
             Some(held) => held,
-            None => HeldLane::new(self.take_free(&Node::named(QUEUE), &pool)?),
+            None => HeldLane::new(self.take_free_lane(&Node::from_text(QUEUE), &pool)?),
         };
         let Some(lanes) = &mut self.lanes else {
             return Ok(None);
@@ -473,8 +496,8 @@ impl Runner<'_, '_> {
     }
 
     /// Notes what came of making the lane ready in which a unit is merged.
-    fn note_merge_lane(&mut self, node: &Node, prepared: Prepared) {
-        let repository = self.repository_of(node);
+    fn record_merge_lane(&mut self, node: &Node, prepared: PreparedLane) {
+        let repository = self.repository_of_item(node);
         let lanes = self.lanes.as_mut();
         if let Some(held) = lanes.and_then(|lanes| lanes.merges.get_mut(&repository)) {
             held.prepared = Some(Arc::new(prepared));
@@ -482,15 +505,15 @@ impl Runner<'_, '_> {
     }
 
     /// Whether the lane of the queue was made ready and is still there.
-    fn is_ready(&self, node: &Node, held: &HeldLane) -> bool {
-        let state = git::worktree_state(&self.main_of(node), &held.lane.tree);
+    fn is_merge_lane_ready(&self, node: &Node, held: &HeldLane) -> bool {
+        let state = git::worktree_state(&self.main_tree_of_item(node), &held.lane.tree);
         held.prepared.is_some() && matches!(state, WorktreeState::Sound { .. })
     }
 
     /// The commit that the target is at after a step of the queue which ends a merge.
-    pub(super) fn target_after(&self, node: &Node, step: &MergeStep) -> Option<String> {
+    pub(super) fn target_commit_after(&self, node: &Node, step: &MergeStep) -> Option<String> {
         match step {
-            MergeStep::End => Some(self.queued(node)?.1.made?.commit),
+            MergeStep::End => Some(self.queued_merge(node)?.1.made?.commit),
             MergeStep::Nothing { at } => Some(at.clone()),
             MergeStep::Start { .. }
             | MergeStep::Pass
@@ -504,12 +527,12 @@ impl Runner<'_, '_> {
         item.is_some_and(ItemRow::needs_check)
     }
 
-    fn queued(&self, node: &Node) -> Option<(ItemRow, piton_core::merge::MergeRow)> {
+    fn queued_merge(&self, node: &Node) -> Option<(ItemRow, piton_core::merge::MergeRow)> {
         let item = self.lp.tables().item(self.row.id, node)?;
         Some((item.clone(), item.merge()?.clone()))
     }
 
-    fn merge_fault(&mut self, node: Node, failure: Failure) -> Input {
+    fn record_merge_fault(&mut self, node: Node, failure: Failure) -> Input {
         let end = MergeEnd::Fault(failure.message.clone());
         self.fault.get_or_insert(failure);
         Input::MergeEnded { node, end }
@@ -518,7 +541,7 @@ impl Runner<'_, '_> {
 
 /// The plan file as it is at a commit, with what the work changed in it; none where
 /// that is nothing, or cannot be told.
-fn with_work(
+fn merge_work_into_plan(
     main: &Path,
     (path, present): (&str, &str),
     (at, work): (&str, &str),
@@ -529,7 +552,7 @@ fn with_work(
     let base = git::stored_text(main, &base, path)?;
     let theirs = git::stored_text(main, work, path)?;
     let merged = base.zip(theirs).and_then(|(base, theirs)| {
-        let versions = Versions {
+        let versions = MergeVersions {
             base: &base,
             ours: present,
             theirs: &theirs,
@@ -539,7 +562,7 @@ fn with_work(
     Ok(merged.filter(|merged| merged != present))
 }
 
-fn red(command: String, output: String) -> MergeEnd {
+fn failed_check_end(command: String, output: String) -> MergeEnd {
     let with = Vec::new();
     MergeEnd::Step(MergeStep::Return {
         why: MergeReturn::Red {
@@ -551,19 +574,19 @@ fn red(command: String, output: String) -> MergeEnd {
     })
 }
 
-fn unchecked(command: String, output: String) -> MergeEnd {
+fn unrunnable_check_end(command: String, output: String) -> MergeEnd {
     MergeEnd::Step(MergeStep::Return {
         why: MergeReturn::Unchecked { command, output },
     })
 }
 
 /// Another hand set the branch of a run back, or took it away.
-pub(crate) fn target_moved(
+pub(crate) fn target_moved_failure(
     other: Option<&Path>,
     target: &TargetRow,
     at: Option<String>,
 ) -> Failure {
-    let (git, branch, tip) = (git::typed_in(other), &target.branch, &target.tip);
+    let (git, branch, tip) = (git::git_command_for(other), &target.branch, &target.tip);
     let place = other.map_or_else(String::new, |tree| format!(" in {}", tree.display()));
     let (said, next) = match at {
         Some(at) => (
@@ -579,5 +602,5 @@ pub(crate) fn target_moved(
             format!("make it again with `{git} branch {branch} {tip}`"),
         ),
     };
-    Failure::new("target.moved", said).hint(format!("{next}, then run again"))
+    Failure::new("target.moved", said).with_hint(format!("{next}, then run again"))
 }

@@ -1,19 +1,19 @@
 //! Attempts that review the work on an item.
 
 use piton_core::attempt::{Outcome, Report};
-use piton_core::classify::Category;
+use piton_core::classify::FailureCategory;
 use piton_core::trouble::Trouble;
 use piton_core::{AttemptId, ItemRow, Role};
 
 use super::Runner;
 use crate::git;
-use crate::prompt::Reviewed;
+use crate::prompt::ReviewInput;
 
 impl Runner<'_, '_> {
     /// What an agent is started for, in the word of its format where that has one.
     pub(super) fn role_name(&self, item: &ItemRow, role: Role) -> &'static str {
         let own = match role {
-            Role::Worker | Role::Reviewer => self.role(item),
+            Role::Worker | Role::Reviewer => self.role_of_item(item),
             Role::GateFix
             | Role::Repair
             | Role::Split
@@ -25,9 +25,9 @@ impl Runner<'_, '_> {
     }
 
     /// What a reviewer has to know beside the item.
-    pub(super) fn reviewed(&self, item: &ItemRow, role: Role) -> Option<Reviewed> {
-        let phases = self.phases().filter(|_| role == Role::Reviewer)?;
-        Some(Reviewed {
+    pub(super) fn review_context(&self, item: &ItemRow, role: Role) -> Option<ReviewInput> {
+        let phases = self.plan_phases().filter(|_| role == Role::Reviewer)?;
+        Some(ReviewInput {
             base: self.base_of_work(item),
             form: phases.review_form,
         })
@@ -35,12 +35,12 @@ impl Runner<'_, '_> {
 
     /// The commit at which the work on an item begins.
     fn base_of_work(&self, item: &ItemRow) -> Option<String> {
-        let site = self.sites.at(&item.node);
-        let tree = site.tree();
-        let head = git::head(tree).ok()??;
-        if self.lane_of(&item.node).is_some() {
+        let site = self.sites.site_of_item(&item.node);
+        let tree = site.tree_path();
+        let head = git::head_commit(tree).ok()??;
+        if self.lane_of_item(&item.node).is_some() {
             // What was saved of it before is work as well.
-            let target = self.target_of(&item.node)?;
+            let target = self.target_of_item(&item.node)?;
             return git::merge_base(tree, &target.tip, &head).ok()?;
         }
         // Where agents commit, the work begins before the first of their commits.
@@ -53,10 +53,10 @@ impl Runner<'_, '_> {
 
     /// Reads the verdict of a reviewer whose program ended well. Whatever else it says
     /// of its work counts for nothing.
-    pub(super) fn read_review(&self, attempt: AttemptId, text: &str, report: &mut Report) {
+    pub(super) fn parse_review(&self, attempt: AttemptId, text: &str, report: &mut Report) {
         let row = self.lp.tables().attempt(attempt);
         let is_review = row.is_some_and(|row| row.role == Role::Reviewer);
-        let Some(phases) = self.phases().filter(|_| is_review) else {
+        let Some(phases) = self.plan_phases().filter(|_| is_review) else {
             return;
         };
         let code = report.process.as_ref().and_then(|end| end.code);
@@ -86,7 +86,7 @@ impl Runner<'_, '_> {
             }
             Err(why) => {
                 report.outcome = Outcome::Failed;
-                report.category = Some(Category::Validation);
+                report.category = Some(FailureCategory::Validation);
                 report.error = Some(format!("the reviewer gave no verdict: {why}"));
             }
         }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use piton_core::Node;
 use piton_core::attempt::Report;
 use piton_formats::registry::plan_format;
-use piton_formats::screenshots::Image;
+use piton_formats::screenshots::ImageFormat;
 
 use super::Runner;
 use super::site::Site;
@@ -17,7 +17,7 @@ const MAGIC: u64 = 12;
 
 impl Runner<'_, '_> {
     /// Adds to a report the pictures that the plan asks for, or that there are none.
-    pub(super) fn look_for_screenshot(&self, node: &Node, site: &Site, report: &mut Report) {
+    pub(super) fn collect_screenshots(&self, node: &Node, site: &Site, report: &mut Report) {
         let item = self.lp.tables().item(self.row.id, node);
         let native = item.and_then(|item| item.native.as_ref());
         let asked = native.and_then(|native| {
@@ -28,8 +28,8 @@ impl Runner<'_, '_> {
             return;
         };
         let project = &site.project;
-        for picture in pictures_called(&project.work_tree.join(asked)) {
-            let picture = project.relative(&picture);
+        for picture in find_pictures_named(&project.work_tree.join(asked)) {
+            let picture = project.relative_path(&picture);
             if !report.screenshots.contains(&picture) {
                 report.screenshots.push(picture);
             }
@@ -40,7 +40,7 @@ impl Runner<'_, '_> {
 
 /// The images beside `path` that have its name and some ending; where that ends
 /// with a number, also those with more words behind it.
-fn pictures_called(path: &Path) -> Vec<PathBuf> {
+fn find_pictures_named(path: &Path) -> Vec<PathBuf> {
     let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
         return Vec::new();
     };
@@ -63,7 +63,8 @@ fn is_image(path: &Path) -> bool {
     let mut magic = Vec::new();
     let is_file = fs::metadata(path).is_ok_and(|found| found.is_file());
     let read = is_file.then(|| File::open(path)?.take(MAGIC).read_to_end(&mut magic));
-    read.is_some_and(|read: std::io::Result<usize>| read.is_ok()) && Image::detect(&magic).is_some()
+    read.is_some_and(|read: std::io::Result<usize>| read.is_ok())
+        && ImageFormat::detect(&magic).is_some()
 }
 
 #[cfg(test)]
@@ -86,7 +87,7 @@ mod tests {
             fs::write(folder.path().join(name), bytes).expect("written");
         }
         let found = |name: &str| {
-            let found = pictures_called(&folder.path().join(name)).into_iter();
+            let found = find_pictures_named(&folder.path().join(name)).into_iter();
             let names = found.filter_map(|path| Some(path.file_name()?.to_str()?.to_owned()));
             names.collect::<Vec<_>>()
         };
@@ -97,7 +98,7 @@ mod tests {
         assert_eq!(found("criterion-fly"), ["criterion-fly.png"]);
         assert_eq!(found("criterion-4"), Vec::<String>::new());
         assert_eq!(
-            pictures_called(Path::new("/gone/criterion-3")),
+            find_pictures_named(Path::new("/gone/criterion-3")),
             Vec::<PathBuf>::new()
         );
     }

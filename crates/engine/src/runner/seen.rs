@@ -12,36 +12,44 @@ use piton_core::weakening::ProofChange;
 use piton_core::{AttemptId, Need, Node, RunRow};
 
 use super::site::Site;
-use super::{Runner, own_files};
+use super::{Runner, own_file_prefixes};
 use crate::file_stamps::FileStamps;
-use crate::git::{Changed, Missed, Moment, Own, ProofSources, Trees};
-use crate::native_files::project_sync::face_files;
+use crate::git::{
+    OwnFilePrefix, ProofSources, SnapshotDiff, SnapshotError, WorkTreeSnapshot, WorkTreeTracker,
+};
+use crate::native_files::project_sync::project_files;
 use crate::notice::Notice;
 use crate::project::Project;
 use crate::session::Session;
-use crate::verify::{self, Place};
+use crate::verify::{self, ClaimEnvironment};
 
 /// The work tree before an attempt, and what it is looked at with again.
-pub(super) enum Before {
+pub(super) enum SiteSnapshot {
     /// In git.
-    Git { trees: Rc<Trees>, moment: Moment },
+    Git {
+        trees: Rc<WorkTreeTracker>,
+        moment: WorkTreeSnapshot,
+    },
     /// Elsewhere.
-    Files { stamps: FileStamps, own: Vec<Own> },
+    Files {
+        stamps: FileStamps,
+        own: Vec<OwnFilePrefix>,
+    },
     /// The look took too long.
     Late,
 }
 
 /// A look at the work tree that may stand for the start of what comes next.
-pub(super) struct Looked {
-    at: Box<Before>,
-    /// When, as [`World::uptime`] says it.
+pub(super) struct RecentSiteSnapshot {
+    at: Box<SiteSnapshot>,
+    /// When, as [`crate::world::World::uptime`] says it.
     since: Duration,
 }
 
 /// The work tree after an attempt, and what is different from before.
-struct After {
-    at: Box<Before>,
-    changed: Changed,
+struct SiteChange {
+    at: Box<SiteSnapshot>,
+    changed: SnapshotDiff,
     proof: Option<ProofChange>,
 }
 
@@ -52,9 +60,9 @@ const LOOK_AGE_MAX: Duration = Duration::from_secs(1);
 /// What the evidence of an attempt says where a look took too long.
 const LATE_NOTE: &str = "the look at the work tree took too long and was skipped: what this attempt changed is not known";
 
-impl Before {
+impl SiteSnapshot {
     /// The hash of what the work tree held; none where that is not known.
-    pub(super) fn tree(&self) -> Option<String> {
+    pub(super) fn tree_hash(&self) -> Option<String> {
         match self {
             Self::Git { moment, .. } => Some(moment.tree.clone()),
             Self::Files { stamps, .. } => Some(stamps.hash()),
@@ -71,82 +79,86 @@ impl Before {
     }
 }
 
-impl Looked {
+impl RecentSiteSnapshot {
     /// The hash of what the work tree held.
-    pub(super) fn tree(&self) -> Option<String> {
-        self.at.tree()
+    pub(super) fn tree_hash(&self) -> Option<String> {
+        self.at.tree_hash()
     }
 }
 
 impl Runner<'_, '_> {
     /// Looks at the work tree of a site before an agent is started there.
-    pub(super) fn look_before(
+    pub(super) fn snapshot_before(
         &mut self,
         site: &Site,
         tell: &mut dyn FnMut(Notice<'_>),
-    ) -> Option<Box<Before>> {
+    ) -> Option<Box<SiteSnapshot>> {
         let now = self.session.world.uptime();
-        let known = site.take_look();
+        let known = site.pop_snapshot();
         let recent =
             known.filter(|looked| now < looked.since + LOOK_AGE_MAX && looked.at.is_untouched());
         if let Some(looked) = recent {
             return Some(looked.at);
         }
-        match self.see_tree(site, tell)? {
+        match self.try_snapshot_tree(site, tell)? {
             Ok(at) => Some(at),
-            Err(Missed::Late) => Some(Box::new(Before::Late)),
-            Err(Missed::Unknown | Missed::TooMany) => None,
+            Err(SnapshotError::Late) => Some(Box::new(SiteSnapshot::Late)),
+            Err(SnapshotError::Unknown | SnapshotError::TooMany) => None,
         }
     }
 
     /// What the work tree of a site holds now; none where it cannot be seen.
-    pub(super) fn look_at_tree(
+    pub(super) fn snapshot_tree(
         &mut self,
         site: &Site,
         tell: &mut dyn FnMut(Notice<'_>),
-    ) -> Option<Box<Before>> {
-        self.see_tree(site, tell)?.ok()
+    ) -> Option<Box<SiteSnapshot>> {
+        self.try_snapshot_tree(site, tell)?.ok()
     }
 
     /// Looks at the work tree, and tells why it cannot be seen; none where nobody
     /// looks any more.
-    fn see_tree(
+    fn try_snapshot_tree(
         &mut self,
         site: &Site,
         tell: &mut dyn FnMut(Notice<'_>),
-    ) -> Option<Result<Box<Before>, Missed>> {
+    ) -> Option<Result<Box<SiteSnapshot>, SnapshotError>> {
         if !site.is_looked_at.get() {
             return None;
         }
         let (world, project) = (self.session.world, &site.project);
         let own = match site.is_of_other {
             true => Vec::new(),
-            false => self.not_the_agents(),
+            false => self.non_agent_files(),
         };
         let seen = match project.in_git {
             true => self.open_trees(site, &own).and_then(|trees| {
-                let moment = trees.now(world)?;
-                Ok(Before::Git { trees, moment })
+                let moment = trees.snapshot(world)?;
+                Ok(SiteSnapshot::Git { trees, moment })
             }),
-            false => FileStamps::look(world, &project.work_tree, &own)
-                .map(|stamps| Before::Files { stamps, own }),
+            false => FileStamps::scan(world, &project.work_tree, &own)
+                .map(|stamps| SiteSnapshot::Files { stamps, own }),
         };
         if let Err(missed) = seen {
-            self.missed(site, missed, tell);
+            self.warn_missed_snapshot(site, missed, tell);
         }
         Some(seen.map(Box::new))
     }
 
     /// What looks at the work tree: the same as the last time where it serves.
-    fn open_trees(&self, site: &Site, own: &[Own]) -> Result<Rc<Trees>, Missed> {
+    fn open_trees(
+        &self,
+        site: &Site,
+        own: &[OwnFilePrefix],
+    ) -> Result<Rc<WorkTreeTracker>, SnapshotError> {
         let kept = site.trees.take();
-        let kept = kept.filter(|trees| trees.is_of(own) && trees.has_room());
+        let kept = kept.filter(|trees| trees.has_own_files(own) && trees.has_room());
         let trees = kept.map_or_else(
             || {
                 let (world, folder) = (self.session.world, self.spool.folder());
-                let opened = Trees::open(world, folder, site.tree(), own);
+                let opened = WorkTreeTracker::open(world, folder, site.tree_path(), own);
                 // Where there is no git now, there is none before the next attempt.
-                let is_git = !matches!(opened, Err(Missed::Unknown));
+                let is_git = !matches!(opened, Err(SnapshotError::Unknown));
                 site.is_looked_at.set(is_git);
                 opened.map(Rc::new)
             },
@@ -157,28 +169,28 @@ impl Runner<'_, '_> {
     }
 
     /// Looks again when it is over, and notes what changed.
-    pub(super) fn look_after(
+    pub(super) fn record_changes_after(
         &mut self,
-        (site, before): (&Site, Option<Box<Before>>),
+        (site, before): (&Site, Option<Box<SiteSnapshot>>),
         (checks, report): (&[String], &mut Report),
         tell: &mut dyn FnMut(Notice<'_>),
     ) {
         let Some(before) = before else {
             return;
         };
-        report.tree_before = before.tree();
+        report.tree_before = before.tree_hash();
         let seen = match *before {
             // That was told when the attempt started.
-            Before::Late => Err(Missed::Late),
-            before @ (Before::Git { .. } | Before::Files { .. }) => self
+            SiteSnapshot::Late => Err(SnapshotError::Late),
+            before @ (SiteSnapshot::Git { .. } | SiteSnapshot::Files { .. }) => self
                 .changes_since(site, before, checks)
-                .inspect_err(|missed| self.missed(site, *missed, tell)),
+                .inspect_err(|missed| self.warn_missed_snapshot(site, *missed, tell)),
         };
-        let After { at, changed, proof } = match seen {
+        let SiteChange { at, changed, proof } = match seen {
             Ok(after) => after,
             Err(missed) => {
-                if missed == Missed::Late {
-                    note_late(report);
+                if missed == SnapshotError::Late {
+                    add_late_note(report);
                 }
                 return;
             }
@@ -187,22 +199,22 @@ impl Runner<'_, '_> {
         report.files = report.files.take().or(changed.files);
         report.commits = report.commits.take().or(changed.commits);
         report.diff = changed.diff;
-        report.tree_after = at.tree();
-        self.keep_look(site, at);
+        report.tree_after = at.tree_hash();
+        self.store_snapshot(site, at);
     }
 
     /// What the work tree holds now, and what changed since.
     fn changes_since(
         &self,
         site: &Site,
-        before: Before,
+        before: SiteSnapshot,
         checks: &[String],
-    ) -> Result<After, Missed> {
+    ) -> Result<SiteChange, SnapshotError> {
         let world = self.session.world;
         match before {
-            Before::Git { trees, moment } => {
-                let after = trees.now(world)?;
-                let changed = trees.between(world, &moment, &after);
+            SiteSnapshot::Git { trees, moment } => {
+                let after = trees.snapshot(world)?;
+                let changed = trees.changes_between(world, &moment, &after);
                 let files = changed.files.as_deref().unwrap_or_default();
                 let sources = ProofSources {
                     before: &moment,
@@ -214,33 +226,33 @@ impl Runner<'_, '_> {
                     .then(|| trees.proof_change(world, &sources))
                     .flatten();
                 let moment = after;
-                Ok(After {
-                    at: Box::new(Before::Git { trees, moment }),
+                Ok(SiteChange {
+                    at: Box::new(SiteSnapshot::Git { trees, moment }),
                     changed,
                     proof,
                 })
             }
-            Before::Files { stamps, own } => {
-                let after = FileStamps::look(world, site.tree(), &own)?;
-                let changed = Changed {
+            SiteSnapshot::Files { stamps, own } => {
+                let after = FileStamps::scan(world, site.tree_path(), &own)?;
+                let changed = SnapshotDiff {
                     files: Some(after.changed_since(&stamps)),
-                    ..Changed::default()
+                    ..SnapshotDiff::default()
                 };
                 let stamps = after;
-                Ok(After {
-                    at: Box::new(Before::Files { stamps, own }),
+                Ok(SiteChange {
+                    at: Box::new(SiteSnapshot::Files { stamps, own }),
                     changed,
                     // Outside of git nothing is kept to compare texts with.
                     proof: None,
                 })
             }
-            Before::Late => Err(Missed::Late),
+            SiteSnapshot::Late => Err(SnapshotError::Late),
         }
     }
 
     /// The commands that prove what an attempt counts for: the item, what it is
     /// part or a piece of, and what the attempt claimed.
-    pub(super) fn checks_of(
+    pub(super) fn checks_of_attempt(
         &self,
         node: &Node,
         (attempt, claimed): (AttemptId, &[Node]),
@@ -249,58 +261,63 @@ impl Runner<'_, '_> {
         let row = tables.item(self.row.id, node);
         let line = std::iter::once(node.clone()).chain(node.ancestors());
         let whole = row.and_then(|row| row.piece_of.clone());
-        let known = tables.claimed_by(self.row.id, attempt);
+        let known = tables.items_claimed_by(self.row.id, attempt);
         let claimed = claimed.iter().chain(known.map(|item| &item.node)).cloned();
         let all = line.chain(whole).chain(claimed);
-        let gates = all.filter_map(|node| tables.item(self.row.id, &node)?.gate_to_pass());
+        let gates = all.filter_map(|node| tables.item(self.row.id, &node)?.pending_gate());
         gates.map(|gate| gate.script.clone()).collect()
     }
 
     /// The tree on which a check runs now: the one that the last attempt left
     /// there, unless something came between.
-    pub(super) fn tree_to_check(
+    pub(super) fn tree_hash_to_check(
         &mut self,
         site: &Site,
         tell: &mut dyn FnMut(Notice<'_>),
     ) -> Option<String> {
-        if !site.has_look()
-            && let Some(at) = self.look_at_tree(site, tell)
+        if !site.has_snapshot()
+            && let Some(at) = self.snapshot_tree(site, tell)
         {
-            self.keep_look(site, at);
+            self.store_snapshot(site, at);
         }
-        site.tree_seen()
+        site.last_tree_hash()
     }
 
     /// Keeps a look for what comes next, until something else happens there.
-    fn keep_look(&self, site: &Site, at: Box<Before>) {
+    fn store_snapshot(&self, site: &Site, at: Box<SiteSnapshot>) {
         let since = self.session.world.uptime();
-        site.keep(Looked { at, since });
+        site.store_snapshot(RecentSiteSnapshot { at, since });
     }
 
     /// Tells why the work tree was not seen. What looked may be half-written.
-    fn missed(&mut self, site: &Site, missed: Missed, tell: &mut dyn FnMut(Notice<'_>)) {
+    fn warn_missed_snapshot(
+        &mut self,
+        site: &Site,
+        missed: SnapshotError,
+        tell: &mut dyn FnMut(Notice<'_>),
+    ) {
         site.trees.take();
         let was_told = std::mem::replace(&mut self.look_missed, true);
         match missed {
-            Missed::Late => tell(Notice::Warning(
+            SnapshotError::Late => tell(Notice::Warning(
                 "the look at the work tree took too long and was skipped: what this attempt changes is not known, and an item without a check that was seen to fail is done by its agent's word alone",
             )),
-            Missed::TooMany => {
+            SnapshotError::TooMany => {
                 site.is_looked_at.set(false);
                 tell(Notice::Warning(
                     "there are too many files to look at outside of git: what attempts change is not known in this run, and an item without a check that was seen to fail is done by its agent's word alone",
                 ));
             }
-            Missed::Unknown if was_told => {}
-            Missed::Unknown => tell(Notice::Warning(
+            SnapshotError::Unknown if was_told => {}
+            SnapshotError::Unknown => tell(Notice::Warning(
                 "git cannot say what is in the work tree: an item without a check that was seen to fail is done by its agent's word alone",
             )),
         }
     }
 
     /// What piton writes into the work tree while an agent works.
-    pub(super) fn not_the_agents(&self) -> Vec<Own> {
-        not_the_agents(self.session, &self.row)
+    pub(super) fn non_agent_files(&self) -> Vec<OwnFilePrefix> {
+        non_agent_files(self.session, &self.row)
     }
 
     /// Looks up what stands in the way of an agent, as it says.
@@ -309,23 +326,23 @@ impl Runner<'_, '_> {
         if let Some(item) = self.lp.tables().item(self.row.id, node) {
             env.extend(self.environment(item, &attempt.to_string()));
         }
-        let site = self.sites.at(node);
-        let place = Place {
+        let site = self.sites.site_of_item(node);
+        let place = ClaimEnvironment {
             env: &env,
-            work_tree: site.tree(),
+            work_tree: site.tree_path(),
         };
-        verify::settle(report, &place);
+        verify::fail_refuted_blocker(report, &place);
     }
 }
 
 /// Says in the evidence of an attempt that nobody saw what it changed.
-fn note_late(report: &mut Report) {
+fn add_late_note(report: &mut Report) {
     let notes = report.notes.take().map(|notes| format!("{notes}\n"));
     report.notes = Some(notes.unwrap_or_default() + LATE_NOTE);
 }
 
 /// A file that piton writes, with what it keeps beside it while it does.
-fn file(project: &Project, path: &Path) -> Vec<Own> {
+fn own_prefixes_of_file(project: &Project, path: &Path) -> Vec<OwnFilePrefix> {
     let Ok(inner) = path.strip_prefix(&project.work_tree) else {
         return Vec::new();
     };
@@ -334,7 +351,7 @@ fn file(project: &Project, path: &Path) -> Vec<Own> {
     };
     let name = name.to_string_lossy();
     [name.to_string(), format!(".{name}.")]
-        .map(|begin| Own {
+        .map(|begin| OwnFilePrefix {
             folder: folder.to_string_lossy().into_owned(),
             begin,
         })
@@ -342,21 +359,21 @@ fn file(project: &Project, path: &Path) -> Vec<Own> {
 }
 
 /// What piton writes into a work tree while agents of a run work.
-pub(crate) fn not_the_agents(session: &Session<'_>, row: &RunRow) -> Vec<Own> {
+pub(crate) fn non_agent_files(session: &Session<'_>, row: &RunRow) -> Vec<OwnFilePrefix> {
     let project = &session.project;
-    let mut own = own_files(project, &row.face, &row.source);
-    let source = project.absolute(&row.source);
+    let mut own = own_file_prefixes(project, &row.face, &row.source);
+    let source = project.absolute_path(&row.source);
     if !source.is_dir() {
-        own.extend(file(project, &source));
+        own.extend(own_prefixes_of_file(project, &source));
     }
     let Ok(rows) = session.load(&[Need::Faces]) else {
         return own;
     };
-    for row in rows.tables.faces().filter(|row| row.on) {
-        let known = face_files().find(|file| file.path == row.path);
+    for row in rows.tables.native_files().filter(|row| row.on) {
+        let known = project_files().find(|file| file.path == row.path);
         let derived = known.and_then(|file| file.derived_path());
         for path in std::iter::once(row.path.as_str()).chain(derived) {
-            own.extend(file(project, &project.root.join(path)));
+            own.extend(own_prefixes_of_file(project, &project.root.join(path)));
         }
     }
     own

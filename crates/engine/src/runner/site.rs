@@ -7,8 +7,8 @@ use std::rc::Rc;
 
 use piton_core::{AttemptId, Node};
 
-use super::seen::Looked;
-use crate::git::Trees;
+use super::seen::RecentSiteSnapshot;
+use crate::git::WorkTreeTracker;
 use crate::project::Project;
 
 /// A work tree in which works are done, and what is known of it. Each work holds
@@ -26,16 +26,16 @@ pub(super) struct Site {
     /// Whether the work tree is looked at before and after an attempt.
     pub(super) is_looked_at: Cell<bool>,
     /// What it is looked at with, in git.
-    pub(super) trees: RefCell<Option<Rc<Trees>>>,
+    pub(super) trees: RefCell<Option<Rc<WorkTreeTracker>>>,
     /// The last look at it, until something else happens here.
-    looked: RefCell<Option<Looked>>,
+    looked: RefCell<Option<RecentSiteSnapshot>>,
     /// The last attempt that this runner ended here.
     pub(super) last_attempt: Cell<Option<AttemptId>>,
 }
 
 impl Site {
     /// The work tree of a project.
-    pub(super) fn of(project: Project) -> Self {
+    pub(super) fn of_project(project: Project) -> Self {
         Self {
             project,
             env: Vec::new(),
@@ -49,32 +49,32 @@ impl Site {
     }
 
     /// The work tree.
-    pub(super) fn tree(&self) -> &Path {
+    pub(super) fn tree_path(&self) -> &Path {
         &self.project.work_tree
     }
 
     /// Keeps a look for what comes next here.
-    pub(super) fn keep(&self, looked: Looked) {
+    pub(super) fn store_snapshot(&self, looked: RecentSiteSnapshot) {
         self.looked.replace(Some(looked));
     }
 
     /// Takes out the last look.
-    pub(super) fn take_look(&self) -> Option<Looked> {
+    pub(super) fn pop_snapshot(&self) -> Option<RecentSiteSnapshot> {
         self.looked.take()
     }
 
     /// Whether there is a look that stands for what the work tree holds now.
-    pub(super) fn has_look(&self) -> bool {
+    pub(super) fn has_snapshot(&self) -> bool {
         self.looked.borrow().is_some()
     }
 
     /// The hash of what the work tree held at the last look.
-    pub(super) fn tree_seen(&self) -> Option<String> {
-        self.looked.borrow().as_ref()?.tree()
+    pub(super) fn last_tree_hash(&self) -> Option<String> {
+        self.looked.borrow().as_ref()?.tree_hash()
     }
 
     /// Something happens here: the last look stands for nothing any more.
-    pub(super) fn forget_look(&self) {
+    pub(super) fn clear_snapshot(&self) {
         self.looked.take();
     }
 }
@@ -96,17 +96,17 @@ impl Sites {
     }
 
     /// Lets an item be worked on elsewhere, with all below it.
-    pub(super) fn assign(&mut self, node: Node, site: Site) {
+    pub(super) fn assign_site(&mut self, node: Node, site: Site) {
         self.of_items.insert(node, Rc::new(site));
     }
 
     /// The item is not worked on there any more.
-    pub(super) fn leave(&mut self, node: &Node) {
+    pub(super) fn unassign_item(&mut self, node: &Node) {
         self.of_items.remove(node);
     }
 
     /// Where an item is worked on.
-    pub(super) fn at(&self, node: &Node) -> Rc<Site> {
+    pub(super) fn site_of_item(&self, node: &Node) -> Rc<Site> {
         let mut line = std::iter::once(node.clone()).chain(node.ancestors());
         let own = line.find_map(|node| self.of_items.get(&node));
         Rc::clone(own.unwrap_or(&self.of_run))
@@ -117,19 +117,19 @@ impl Sites {
         Rc::ptr_eq(site, &self.of_run)
     }
 
-    fn all(&self) -> impl Iterator<Item = &Rc<Site>> {
+    fn iter(&self) -> impl Iterator<Item = &Rc<Site>> {
         std::iter::once(&self.of_run).chain(self.of_items.values())
     }
 
     /// Time passes without a work: people may change any of them.
-    pub(super) fn forget_looks(&self) {
-        self.all().for_each(|site| site.forget_look());
+    pub(super) fn clear_snapshots(&self) {
+        self.iter().for_each(|site| site.clear_snapshot());
     }
 
     /// Lets go of all that holds temporary folders.
     pub(super) fn close(&self) {
-        for site in self.all() {
-            site.forget_look();
+        for site in self.iter() {
+            site.clear_snapshot();
             site.trees.take();
         }
     }

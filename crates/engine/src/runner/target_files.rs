@@ -8,17 +8,17 @@
 use piton_core::{Need, Node, RunId, RunRow};
 use piton_formats::plan_file::PlanFile;
 
-use super::{commit_mark, is_left};
+use super::{commit_mark, is_without_runners};
 use crate::config::Config;
 use crate::fail;
 use crate::failure::Failure;
-use crate::git::{self, By, RefMove, RefStep};
-use crate::native_files::News;
-use crate::native_files::plan_sync::leave_out_doubts;
-use crate::native_files::plan_sync::rows_of_plan;
-use crate::native_files::project_sync::{self, texts_on_branch};
+use crate::git::{self, GitControl, RefMove, RefStep};
+use crate::native_files::FileNotice;
+use crate::native_files::plan_sync::load_plan_rows;
+use crate::native_files::plan_sync::remove_open_agent_edits;
+use crate::native_files::project_sync::{self, render_files_on_branch};
 use crate::notice::Notice;
-use crate::process::Stop;
+use crate::process::StopHandle;
 use crate::session::Session;
 
 /// How often it is made anew where another one moves the branch meanwhile.
@@ -31,14 +31,14 @@ pub(crate) fn commit_target_files(
     run: RunId,
     tell: &mut dyn FnMut(Notice<'_>),
 ) {
-    if let Err(failure) = carry_out(session, run, tell) {
+    if let Err(failure) = try_commit_target_files(session, run, tell) {
         tell(Notice::Warning(&format!(
             "the files of the project are not on the branch of the run yet: {failure}"
         )));
     }
 }
 
-fn carry_out(
+fn try_commit_target_files(
     session: &Session<'_>,
     run: RunId,
     tell: &mut dyn FnMut(Notice<'_>),
@@ -60,32 +60,35 @@ fn carry_out(
     let Some((row, target)) = row.zip(target) else {
         return Ok(());
     };
-    if !is_left(session, row) {
+    if !is_without_runners(session, row) {
         return Ok(());
     }
     if !Config::load(&session.project)?.git.commit_progress {
         return Ok(());
     }
     // What is left to the landing is noted as the files are followed.
-    News::tell(&project_sync::follow(session), tell);
+    FileNotice::emit_all(&project_sync::sync_files(session), tell);
     let main = &session.project.work_tree;
     let name = format!("refs/heads/{}", target.branch);
     let message = format!("Record the progress of {}", row.name);
-    let (mark, stop) = (commit_mark(run, &Node::named("target")), Stop::default());
-    let by = By {
+    let (mark, stop) = (
+        commit_mark(run, &Node::from_text("target")),
+        StopHandle::default(),
+    );
+    let by = GitControl {
         mark: &mark,
         stop: &stop,
     };
     for _ in 0..TRIES {
-        let Some(at) = git::ref_at(main, &name)? else {
+        let Some(at) = git::read_ref(main, &name)? else {
             return Ok(());
         };
         if !git::is_built_on(main, &at, &target.tip)? {
             return Ok(());
         }
         let mut there = |path: &str| git::stored_text(main, &at, path);
-        let mut texts = texts_on_branch(session, &target.branch, &mut there)?;
-        texts.extend(plan_on_branch(session, row, &mut there)?);
+        let mut texts = render_files_on_branch(session, &target.branch, &mut there)?;
+        texts.extend(render_plan_on_branch(session, row, &mut there)?);
         if texts.is_empty() {
             return Ok(());
         }
@@ -108,26 +111,26 @@ fn carry_out(
 }
 
 /// The file of the plan, where the last merge shows the run otherwise than it is.
-fn plan_on_branch(
+fn render_plan_on_branch(
     session: &Session<'_>,
     row: &RunRow,
     there: &mut dyn FnMut(&str) -> Result<Option<String>, Failure>,
 ) -> Result<Option<(String, String)>, Failure> {
     let project = &session.project;
     let is_merged = row.lanes.as_ref().is_some_and(|lanes| lanes.merges > 0);
-    let path = PlanFile::path(row).filter(|path| is_merged && project.is_tracked(path));
-    let Some(path) = path.and_then(|path| project.in_work_tree(&path)) else {
+    let path = PlanFile::path_of_run(row).filter(|path| is_merged && project.is_tracked(path));
+    let Some(path) = path.and_then(|path| project.path_in_work_tree(&path)) else {
         return Ok(None);
     };
     let Some(before) = there(&path)? else {
         return Ok(None);
     };
-    let mut tables = rows_of_plan(session, row.id, &[])?;
-    leave_out_doubts(&mut tables, row.id);
+    let mut tables = load_plan_rows(session, row.id, &[])?;
+    remove_open_agent_edits(&mut tables, row.id);
     let now = session.world.now();
-    let shown = PlanFile::of(&tables, row.id).and_then(|mut plan| {
-        let is_shown = plan.is_shown_in(&before, &tables, now);
-        let shown = plan.show(Some(&before), &tables, now).ok()?;
+    let shown = PlanFile::of_run(&tables, row.id).and_then(|mut plan| {
+        let is_shown = plan.is_current_in(&before, &tables, now);
+        let shown = plan.render(Some(&before), &tables, now).ok()?;
         shown.filter(|_| !is_shown)
     });
     Ok(shown.map(|text| (path, text)))

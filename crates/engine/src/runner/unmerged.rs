@@ -9,37 +9,41 @@ use super::Notice;
 use crate::failure::Failure;
 use crate::git;
 use crate::lanes::{repository_of_tree, run_of_tree};
-use crate::repositories::trees_of_run;
+use crate::repositories::work_trees_of_run;
 use crate::session::Session;
-use crate::shell::quote;
+use crate::shell::quote_word;
 
 /// Says what a run that is done has left in its lanes.
-pub(crate) fn tell_unmerged(session: &Session<'_>, row: &RunRow, tell: &mut dyn FnMut(Notice<'_>)) {
-    for left in unmerged_in_lanes(session, row) {
+pub(crate) fn warn_unmerged_lanes(
+    session: &Session<'_>,
+    row: &RunRow,
+    tell: &mut dyn FnMut(Notice<'_>),
+) {
+    for left in describe_unmerged_lanes(session, row) {
         tell(Notice::Warning(&left));
     }
 }
 
 /// What a run that is done has left in its lanes, and how to see it: a person marked a
 /// unit that had one, so that nothing of it was merged.
-pub(crate) fn unmerged_in_lanes(session: &Session<'_>, row: &RunRow) -> Vec<String> {
+pub(crate) fn describe_unmerged_lanes(session: &Session<'_>, row: &RunRow) -> Vec<String> {
     if row.state != RunState::Done || row.lanes.as_ref().is_none_or(|lanes| lanes.held.is_empty()) {
         return Vec::new();
     }
     let run = Some(row.id.to_string());
     let looked = || {
         let mut left = Vec::new();
-        let others = trees_of_run(session.world, &session.project, row)?;
-        let mut trees = git::worktrees(&session.project.work_tree)?;
+        let others = work_trees_of_run(session.world, &session.project, row)?;
+        let mut trees = git::list_worktrees(&session.project.work_tree)?;
         for main in others.values() {
-            trees.extend(git::worktrees(main)?);
+            trees.extend(git::list_worktrees(main)?);
         }
         for tree in trees {
             // Another run may have taken the lane since.
             let number = tree.path.parent().and_then(Path::file_name);
             let number = number.and_then(|name| name.to_str()?.parse().ok());
             if let Some(number) = number.filter(|_| run_of_tree(&tree.path) == run) {
-                left.extend(unmerged_in(session, row, (number, &tree.path))?);
+                left.extend(unmerged_work_in_lane(session, row, (number, &tree.path))?);
             }
         }
         Ok::<_, Failure>(left)
@@ -52,7 +56,7 @@ pub(crate) fn unmerged_in_lanes(session: &Session<'_>, row: &RunRow) -> Vec<Stri
 }
 
 /// What the unit that has a lane has in it and nowhere else.
-pub(crate) fn unmerged_in(
+pub(crate) fn unmerged_work_in_lane(
     session: &Session<'_>,
     row: &RunRow,
     (number, tree): (u32, &Path),
@@ -62,16 +66,16 @@ pub(crate) fn unmerged_in(
     let main = of_other.map_or(&session.project.work_tree, |other| &other.tree);
     let name = of_other.map(|other| other.name.as_str());
     let unit = row.lanes.as_ref().and_then(|lanes| lanes.held.get(&number));
-    let (Some(unit), Some(target)) = (unit, row.target_in(name)) else {
+    let (Some(unit), Some(target)) = (unit, row.target_in_repository(name)) else {
         return Ok(None);
     };
     let git::WorktreeState::Sound { .. } = git::worktree_state(main, tree) else {
         return Ok(None);
     };
-    let head = git::head(tree)?.unwrap_or_default();
-    let quoted = quote(&tree.display().to_string()).into_owned();
+    let head = git::head_commit(tree)?.unwrap_or_default();
+    let quoted = quote_word(&tree.display().to_string()).into_owned();
     let keep = format!("keep it on a branch with `git -C {quoted} switch --create NAME`");
-    let next = if !git::changes(tree, &[])?.is_empty() {
+    let next = if !git::uncommitted_changes(tree, &[])?.is_empty() {
         format!(
             "see it with `git -C {quoted} status`, {keep} and a commit, or put it aside with `git -C {quoted} stash --include-untracked`"
         )
@@ -84,5 +88,5 @@ pub(crate) fn unmerged_in(
         return Ok(None);
     };
     let said = format!("what was begun on {unit} is not merged, and in its lane alone");
-    Ok(Some(Failure::new("lane.dirty", said).hint(next)))
+    Ok(Some(Failure::new("lane.dirty", said).with_hint(next)))
 }

@@ -7,11 +7,11 @@ use piton_core::{AttemptId, AttemptRow, Node, Role};
 
 use super::Runner;
 use crate::answer;
-use crate::lies::Rule;
+use crate::lies::EvidenceRule;
 
 /// How to go on with a run whose agent was started and cannot work as it is set; where
 /// others go on with the run, beside them.
-pub(super) fn way_on(trouble: Trouble, run: &str, has_others: bool) -> String {
+pub(super) fn resume_hint(trouble: Trouble, run: &str, has_others: bool) -> String {
     let way = if trouble == Trouble::NoVerdict {
         let join = if has_others { " --join" } else { "" };
         format!(
@@ -27,31 +27,31 @@ pub(super) fn way_on(trouble: Trouble, run: &str, has_others: bool) -> String {
 
 impl Runner<'_, '_> {
     /// The report as it would be without a rule that is switched off.
-    pub(super) fn without_rules(&self, node: &Node, report: &mut Report) {
+    pub(super) fn apply_disabled_rules(&self, node: &Node, report: &mut Report) {
         let world = self.session.world;
         let item = self.lp.tables().item(self.row.id, node);
-        let has_check = item.is_some_and(|item| item.gate_to_pass().is_some());
+        let has_check = item.is_some_and(|item| item.pending_gate().is_some());
         let has_failed = report.outcome == Outcome::Failed;
-        let takes_status = report.lacks_verdict() && Rule::Verdict.is_off(world);
-        let takes_check = has_failed && has_check && Rule::FailedAttempt.is_off(world);
+        let takes_status = report.is_missing_verdict() && EvidenceRule::Verdict.is_off(world);
+        let takes_check = has_failed && has_check && EvidenceRule::FailedAttempt.is_off(world);
         if takes_status || takes_check {
             report.outcome = Outcome::Completed;
             report.trouble = None;
             report.error = None;
             report.category = None;
         }
-        if Rule::Weakened.is_off(world) {
+        if EvidenceRule::Weakened.is_off(world) {
             report.proof = None;
         }
-        if Rule::CheckNeedsChange.is_off(world) && has_check {
+        if EvidenceRule::CheckNeedsChange.is_off(world) && has_check {
             // A tree that nobody has seen before: it always looks changed.
-            report.tree_after = Some(world.id().to_string());
+            report.tree_after = Some(world.new_id().to_string());
         }
     }
 
     /// Notes in the report whether the agent can be asked once more, and makes
     /// a wrong setting of what can only be one.
-    pub(super) fn follow_up(
+    pub(super) fn decide_follow_up(
         &self,
         attempt: AttemptId,
         node: &Node,
@@ -71,13 +71,13 @@ impl Runner<'_, '_> {
             Some(Trouble::HookRefused) => {
                 let other = run.hook_refused.as_ref().is_some_and(|at| at != node);
                 if other && row.number == 1 {
-                    refuse_setting(report, &hook_refuses_all(report));
+                    mark_wrong_setting(report, &describe_refusing_hook(report));
                 }
                 return;
             }
             Some(_) | None => return,
         }
-        let has_check = item.gate_to_pass().is_some();
+        let has_check = item.pending_gate().is_some();
         let decided_by_check = has_check && report.trouble == Some(Trouble::NoVerdict);
         if row.role != Role::Worker || decided_by_check {
             return;
@@ -86,7 +86,7 @@ impl Runner<'_, '_> {
         report.can_be_asked = can_resume;
         let is_first = !run.has_counted && !can_resume && !self.job.program.can_resume();
         if is_first && !answer::has_status_block(output) {
-            refuse_setting(report, &no_form(row, report));
+            mark_wrong_setting(report, &describe_missing_verdict(row, report));
         }
     }
 }
@@ -95,7 +95,7 @@ impl Runner<'_, '_> {
     /// Notes in the report of an agent that was stopped because it made no
     /// progress whether it can be asked, in the same conversation, to come to an
     /// end. It is asked once.
-    pub(super) fn offer_an_end(&self, attempt: AttemptId, report: &mut Report) {
+    pub(super) fn offer_wrap_up(&self, attempt: AttemptId, report: &mut Report) {
         let row = self.lp.tables().attempt(attempt);
         let is_first = row.is_some_and(|row| row.role == Role::Worker);
         let can_resume = self.job.program.can_resume() && report.conversation.is_some();
@@ -104,7 +104,7 @@ impl Runner<'_, '_> {
 }
 
 /// Nothing is counted against the item, and the run stops.
-fn refuse_setting(report: &mut Report, why: &str) {
+fn mark_wrong_setting(report: &mut Report, why: &str) {
     report.outcome = Outcome::Interrupted;
     report.cannot_start = true;
     report.category = None;
@@ -112,12 +112,12 @@ fn refuse_setting(report: &mut Report, why: &str) {
     report.error = Some(why.to_owned());
 }
 
-fn hook_refuses_all(report: &Report) -> String {
+fn describe_refusing_hook(report: &Report) -> String {
     let words = report.human.as_ref().map_or("", |human| &human.reason);
     format!("a hook refuses the prompts of one item after the other: {words}; change the hook")
 }
 
-fn no_form(row: &AttemptRow, report: &Report) -> String {
+fn describe_missing_verdict(row: &AttemptRow, report: &Report) -> String {
     let what = report.error.as_deref().unwrap_or_default();
     let agent = row.agent.lines().next().unwrap_or_default();
     let agent: String = agent.chars().take(60).collect();

@@ -7,16 +7,16 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use jiff::Timestamp;
-use piton_core::gate::cannot_run;
+use piton_core::gate::is_script_unrunnable;
 use piton_core::redact::Redactor;
 use piton_core::run_loop::{Input, WaitAnswer};
 use piton_core::wait::Wait;
 use piton_core::{ItemRow, Node, RunId, Tables};
 
-use super::{Message, Runner};
+use super::{Runner, RunnerMessage};
 use crate::fail;
 use crate::notice::Notice;
-use crate::process::{self, Call, Output, Stop};
+use crate::process::{self, CallOutput, ProgramCall, StopHandle};
 
 /// How long a command may take to answer.
 const TIMEOUT: Duration = Duration::from_secs(60);
@@ -25,10 +25,10 @@ const PRINTED_MAX: usize = 1_000;
 
 /// The commands that are asked just now. What is left of them is ended with it.
 #[derive(Default)]
-pub(super) struct AskedCommands(BTreeMap<Node, (Stop, JoinHandle<()>)>);
+pub(super) struct StoppableThreads(BTreeMap<Node, (StopHandle, JoinHandle<()>)>);
 
-impl AskedCommands {
-    pub(super) fn insert(&mut self, node: Node, stop: Stop, thread: JoinHandle<()>) {
+impl StoppableThreads {
+    pub(super) fn insert(&mut self, node: Node, stop: StopHandle, thread: JoinHandle<()>) {
         self.0.insert(node, (stop, thread));
     }
 
@@ -37,10 +37,10 @@ impl AskedCommands {
     }
 }
 
-impl Drop for AskedCommands {
+impl Drop for StoppableThreads {
     fn drop(&mut self) {
         let asked = std::mem::take(&mut self.0);
-        asked.values().for_each(|(stop, _)| stop.ask(true));
+        asked.values().for_each(|(stop, _)| stop.request_stop(true));
         for (_, thread) in asked.into_values() {
             // One that panicked has no answer.
             thread.join().ok();
@@ -49,23 +49,23 @@ impl Drop for AskedCommands {
 }
 
 /// What the commands are found by that are asked for a run.
-fn mark(run: RunId) -> String {
+fn wait_mark(run: RunId) -> String {
     process::own_mark(&format!("wait-{run}"))
 }
 
 /// What commands are found by that a dead runner may have left: also those of items
 /// that have waited enough since.
-pub(super) fn mark_of_asked(tables: &Tables, run: RunId) -> Option<String> {
+pub(super) fn mark_of_wait_commands(tables: &Tables, run: RunId) -> Option<String> {
     let asks = |item: &ItemRow| {
         let wait = item.wait.as_ref();
         wait.is_some_and(|wait| wait.command.is_some())
     };
-    tables.tree(run).any(asks).then(|| mark(run))
+    tables.tree(run).any(asks).then(|| wait_mark(run))
 }
 
 /// Asks a command.
-fn ask(call: &Call<'_>, redactor: &Redactor) -> WaitAnswer {
-    let output = match process::output(call) {
+fn run_wait_command(call: &ProgramCall<'_>, redactor: &Redactor) -> WaitAnswer {
+    let output = match process::run_call(call) {
         Ok(output) => output,
         Err(error) => {
             let printed = Some(format!("it cannot be started: {error}"));
@@ -75,15 +75,15 @@ fn ask(call: &Call<'_>, redactor: &Redactor) -> WaitAnswer {
     if output.exit.code == Some(0) {
         return WaitAnswer::Yes;
     }
-    let printed = last_of(&output, call.timeout, redactor);
-    match cannot_run(output.exit.code) {
+    let printed = tail_of_output(&output, call.timeout, redactor);
+    match is_script_unrunnable(output.exit.code) {
         true => WaitAnswer::NotRun { printed },
         false => WaitAnswer::No { printed },
     }
 }
 
 /// The end of what a command printed.
-fn last_of(output: &Output, timeout: Duration, redactor: &Redactor) -> Option<String> {
+fn tail_of_output(output: &CallOutput, timeout: Duration, redactor: &Redactor) -> Option<String> {
     let all = [&output.stdout[..], &output.stderr[..]].concat();
     let text = String::from_utf8_lossy(&all);
     // Before it is cut: half a secret is not known for one.
@@ -93,12 +93,12 @@ fn last_of(output: &Output, timeout: Duration, redactor: &Redactor) -> Option<St
     if !last.is_empty() {
         return Some(last.to_owned());
     }
-    crate::lanes::how_it_failed(&output.exit, &format!("{} s", timeout.as_secs()))
+    crate::lanes::describe_failed_exit(&output.exit, &format!("{} s", timeout.as_secs()))
 }
 
 impl Runner<'_, '_> {
     /// Asks a command whether an item may begin. Its answer comes as a message.
-    pub(super) fn ask_wait(&mut self, node: Node, wait: &Wait) -> Vec<Input> {
+    pub(super) fn start_wait_command(&mut self, node: Node, wait: &Wait) -> Vec<Input> {
         let item = self.lp.tables().item(self.row.id, &node);
         let id = item.map_or_else(String::new, |item: &ItemRow| item.id.clone());
         let Some(command) = wait.command.clone() else {
@@ -107,26 +107,29 @@ impl Runner<'_, '_> {
         tracing::info!(%node, command, "asks");
         fail::point("wait.before-ask");
         let (at, sender) = (node.clone(), self.sender.clone());
-        let (stop, sprint_id) = (Stop::default(), self.sprint_id.clone());
-        let tree = self.sites.of_run.tree().to_owned();
-        let mark = mark(self.row.id);
+        let (stop, sprint_id) = (StopHandle::default(), self.sprint_id.clone());
+        let tree = self.sites.of_run.tree_path().to_owned();
+        let mark = wait_mark(self.row.id);
         let redactor = self.session.world.redactor();
         let stopped_by = stop.clone();
         let thread = thread::spawn(move || {
             let args: [OsString; 2] = ["-c".into(), command.into()];
             let env = [("SPRINT_ID", &*sprint_id), ("PHASE_ID", &*id)];
-            let answer = ask(&call((&args, &env), &tree, &mark, &stopped_by), &redactor);
+            let answer = run_wait_command(
+                &wait_call((&args, &env), &tree, &mark, &stopped_by),
+                &redactor,
+            );
             // Nobody listens any more where the invocation is over.
-            sender.send(Message::Answered(at, answer)).ok();
+            sender.send(RunnerMessage::Answered(at, answer)).ok();
         });
         self.asked_commands.insert(node, stop, thread);
         Vec::new()
     }
 
     /// Tells what is waited for until a time, once.
-    pub(super) fn tell_of_wait(&mut self, until: Timestamp, tell: &mut dyn FnMut(Notice<'_>)) {
-        let waiting = self.lp.tables().waits_of_plan(self.row.id);
-        let waiting: Vec<&Wait> = waiting.filter_map(ItemRow::waiting_for).collect();
+    pub(super) fn report_waits_once(&mut self, until: Timestamp, tell: &mut dyn FnMut(Notice<'_>)) {
+        let waiting = self.lp.tables().items_waiting_by_plan(self.row.id);
+        let waiting: Vec<&Wait> = waiting.filter_map(ItemRow::current_wait).collect();
         let words = match waiting.as_slice() {
             [] => return tell(Notice::Waiting(Some(until))),
             [wait] => format!("waiting {wait}"),
@@ -139,7 +142,12 @@ impl Runner<'_, '_> {
     }
 
     /// Tells what a command printed that said no, where that is something new.
-    fn tell_of_no(&mut self, node: &Node, printed: Option<&str>, tell: &mut dyn FnMut(Notice<'_>)) {
+    fn report_refused_wait(
+        &mut self,
+        node: &Node,
+        printed: Option<&str>,
+        tell: &mut dyn FnMut(Notice<'_>),
+    ) {
         let last = printed.and_then(|printed| printed.lines().last());
         let last = last.map(|last| format!(" ({last})")).unwrap_or_default();
         let words = format!("`{node}` waits: its command said no{last}");
@@ -149,13 +157,13 @@ impl Runner<'_, '_> {
         }
     }
 
-    pub(super) fn end_asking(&mut self, node: &Node) {
+    pub(super) fn stop_wait_command(&mut self, node: &Node) {
         if let Some((stop, _)) = self.asked_commands.0.get(node) {
-            stop.ask(false);
+            stop.request_stop(false);
         }
     }
 
-    pub(super) fn wait_answered(
+    pub(super) fn handle_wait_answer(
         &mut self,
         node: Node,
         answer: WaitAnswer,
@@ -165,19 +173,19 @@ impl Runner<'_, '_> {
         self.asked_commands.remove(&node);
         fail::point("wait.answered");
         if let WaitAnswer::No { printed } = &answer {
-            self.tell_of_no(&node, printed.as_deref(), tell);
+            self.report_refused_wait(&node, printed.as_deref(), tell);
         }
         vec![Input::WaitAnswered { node, answer }]
     }
 }
 
-fn call<'a>(
+fn wait_call<'a>(
     (args, env): (&'a [OsString], &'a [(&'a str, &'a str)]),
     cwd: &'a Path,
     mark: &'a str,
-    stop: &'a Stop,
-) -> Call<'a> {
-    Call {
+    stop: &'a StopHandle,
+) -> ProgramCall<'a> {
+    ProgramCall {
         program: "sh",
         args,
         cwd,
@@ -196,13 +204,17 @@ mod tests {
     #[track_caller]
     fn check(command: &str, timeout: Duration, answer: &WaitAnswer) {
         let args: [OsString; 2] = ["-c".into(), command.into()];
-        let stop = Stop::default();
+        let stop = StopHandle::default();
         let folder = std::env::temp_dir();
-        let call = Call {
+        let call = ProgramCall {
             timeout,
-            ..call((&args, &[]), &folder, "-wait-test", &stop)
+            ..wait_call((&args, &[]), &folder, "-wait-test", &stop)
         };
-        assert_eq!(ask(&call, &Redactor::rules_only()), *answer, "{command}");
+        assert_eq!(
+            run_wait_command(&call, &Redactor::rules_only()),
+            *answer,
+            "{command}"
+        );
     }
 
     fn no(printed: &str) -> WaitAnswer {
@@ -224,9 +236,9 @@ mod tests {
     #[test]
     fn a_command_that_is_not_there_has_not_answered() {
         let args: [OsString; 2] = ["-c".into(), "no-such-command-anywhere 7".into()];
-        let (stop, folder) = (Stop::default(), std::env::temp_dir());
-        let call = call((&args, &[]), &folder, "-wait-test", &stop);
-        let answer = ask(&call, &Redactor::rules_only());
+        let (stop, folder) = (StopHandle::default(), std::env::temp_dir());
+        let call = wait_call((&args, &[]), &folder, "-wait-test", &stop);
+        let answer = run_wait_command(&call, &Redactor::rules_only());
         let WaitAnswer::NotRun { printed } = answer else {
             panic!("{answer:?}");
         };

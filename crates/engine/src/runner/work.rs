@@ -6,20 +6,20 @@ use std::rc::Rc;
 use std::sync::mpsc::Sender;
 
 use jiff::Timestamp;
-use piton_core::merge::{MadeMerge, MergeStep};
-use piton_core::run_loop::OpeningEnd;
+use piton_core::merge::{MergeCommit, MergeStep};
+use piton_core::run_loop::PullRequestOpenEnd;
 use piton_core::{AttemptId, Node};
 
-use super::feed::Feed;
-use super::queue::{MergeCheck, Tried};
-use super::seen::Before;
+use super::feed::AgentFeed;
+use super::queue::{MergeAttempt, MergeCheck};
+use super::seen::SiteSnapshot;
 use super::site::Site;
-use super::{Message, Runner};
+use super::{Runner, RunnerMessage};
 use crate::fail;
-use crate::failure::{Failure, unwritable};
-use crate::git::By;
-use crate::lanes::Prepared;
-use crate::process::{self, ProcessEvent, Running, Spec, StartError, Stop};
+use crate::failure::{Failure, unwritable_file};
+use crate::git::GitControl;
+use crate::lanes::PreparedLane;
+use crate::process::{self, ProcessEvent, ProcessSpec, RunningProcess, StartError, StopHandle};
 
 /// What tells one work from every other of a runner. An item may be taken again
 /// before what is told last of its former work is read, so its node does not.
@@ -28,12 +28,12 @@ pub(super) struct WorkNumber(u64);
 
 /// All that works at the moment.
 #[derive(Default)]
-pub(super) struct Works {
+pub(super) struct ActiveWorks {
     numbered: u64,
-    at_work: BTreeMap<WorkNumber, Work>,
+    at_work: BTreeMap<WorkNumber, ActiveWork>,
 }
 
-impl Works {
+impl ActiveWorks {
     /// The number of the work that begins next.
     pub(super) fn next_number(&mut self) -> WorkNumber {
         self.numbered += 1;
@@ -41,37 +41,37 @@ impl Works {
     }
 
     /// Notes what has begun.
-    pub(super) fn insert(&mut self, number: WorkNumber, work: Work) {
+    pub(super) fn insert(&mut self, number: WorkNumber, work: ActiveWork) {
         self.at_work.insert(number, work);
     }
 
     /// Takes out what has ended; none where that is known already.
-    pub(super) fn take(&mut self, number: WorkNumber) -> Option<Work> {
+    pub(super) fn remove(&mut self, number: WorkNumber) -> Option<ActiveWork> {
         self.at_work.remove(&number)
     }
 
-    pub(super) fn get(&self, number: WorkNumber) -> Option<&Work> {
+    pub(super) fn get(&self, number: WorkNumber) -> Option<&ActiveWork> {
         self.at_work.get(&number)
     }
 
-    pub(super) fn get_mut(&mut self, number: WorkNumber) -> Option<&mut Work> {
+    pub(super) fn get_mut(&mut self, number: WorkNumber) -> Option<&mut ActiveWork> {
         self.at_work.get_mut(&number)
     }
 
     /// What works on an item.
-    pub(super) fn at(&self, node: &Node) -> Option<&Work> {
+    pub(super) fn work_on_item(&self, node: &Node) -> Option<&ActiveWork> {
         self.iter()
             .map(|(_, work)| work)
             .find(|work| work.node == *node)
     }
 
     /// The same, to be changed.
-    pub(super) fn at_mut(&mut self, node: &Node) -> Option<&mut Work> {
+    pub(super) fn work_on_item_mut(&mut self, node: &Node) -> Option<&mut ActiveWork> {
         let mut works = self.at_work.values_mut();
         works.find(|work| work.node == *node)
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = (WorkNumber, &Work)> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = (WorkNumber, &ActiveWork)> {
         self.at_work.iter().map(|(number, work)| (*number, work))
     }
 
@@ -91,7 +91,7 @@ impl Works {
 
     /// Whether an agent works in a work tree.
     pub(super) fn has_agent_in(&self, site: &Rc<Site>) -> bool {
-        let is_agent = |work: &Work| matches!(work.for_, Purpose::Agent { .. });
+        let is_agent = |work: &ActiveWork| matches!(work.for_, WorkPurpose::Agent { .. });
         let mut works = self.at_work.values();
         works.any(|work| is_agent(work) && Rc::ptr_eq(&work.site, site))
     }
@@ -105,7 +105,7 @@ impl Works {
 }
 
 /// A work at the moment.
-pub(super) struct Work {
+pub(super) struct ActiveWork {
     pub(super) node: Node,
     /// Where it works.
     pub(super) site: Rc<Site>,
@@ -116,34 +116,34 @@ pub(super) struct Work {
     pub(super) printed: u64,
     /// When it is to be stopped because the time box is over.
     pub(super) deadline: Option<Timestamp>,
-    pub(super) for_: Purpose,
+    pub(super) for_: WorkPurpose,
     /// Why it was asked to stop, if it was.
-    pub(super) asked: Option<Asked>,
+    pub(super) asked: Option<WorkStopCause>,
     /// Why it makes no progress, if it makes none.
     pub(super) no_progress: Option<String>,
     /// The tree as it was when it was last looked for a standstill.
     pub(super) tree: Option<String>,
-    pub(super) handle: Handle,
+    pub(super) handle: WorkHandle,
 }
 
 /// What it works for.
-pub(super) enum Purpose {
+pub(super) enum WorkPurpose {
     Agent {
         attempt: AttemptId,
         /// The work tree when it was started, if it could be looked at.
-        before: Option<Box<Before>>,
+        before: Option<Box<SiteSnapshot>>,
         /// What it prints, where its adapter reads that.
-        feed: Option<Box<Feed>>,
+        feed: Option<Box<AgentFeed>>,
     },
-    Gate(GateAtWork),
-    /// Calls of git, whose [`CallEnd`] says what for.
+    Gate(ActiveGate),
+    /// Calls of git, whose [`GitCallEnd`] says what for.
     Calls,
     /// A check of a merged tree.
     MergeCheck(Box<MergeCheck>),
 }
 
 /// A gate that runs.
-pub(super) struct GateAtWork {
+pub(super) struct ActiveGate {
     pub(super) mark: String,
     pub(super) timeout_s: u64,
     /// The tree on which it runs; none where nobody could look.
@@ -152,7 +152,7 @@ pub(super) struct GateAtWork {
 
 /// Why what works was asked to stop.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Asked {
+pub(super) enum WorkStopCause {
     /// Somebody wants it, or the time or the budget is over: nothing is the
     /// agent's fault.
     Wanted(String),
@@ -163,38 +163,38 @@ pub(super) enum Asked {
 }
 
 /// How it is stopped.
-pub(super) enum Handle {
+pub(super) enum WorkHandle {
     /// A process that piton follows.
-    Process(Running),
+    Process(RunningProcess),
     /// Calls of git, one after another.
-    Calls(Stop),
+    Calls(StopHandle),
 }
 
 /// What calls of git came to that were made beside the runner.
-pub(super) enum CallEnd {
+pub(super) enum GitCallEnd {
     /// The commit of an item: what was made, or why git or a hook refused it.
     Commit(Result<Result<Option<String>, String>, Failure>),
     /// A lane that is made ready.
-    Prepared(Result<Prepared, Failure>),
+    Prepared(Result<PreparedLane, Failure>),
     /// A commit of what was in a lane; none where nothing was.
     Saved(Result<Option<String>, Failure>),
     /// A merge that was tried.
-    Merged(Result<Box<Tried>, Failure>),
+    Merged(Result<Box<MergeAttempt>, Failure>),
     /// A merged tree that can be checked.
-    Checkable(Result<Option<Prepared>, Failure>),
+    Checkable(Result<Option<PreparedLane>, Failure>),
     /// The target that was to be moved.
     Moved(Result<MergeStep, Failure>),
     /// A pull request that was to be opened.
-    Requested(OpeningEnd),
+    Requested(PullRequestOpenEnd),
     /// What the target is to be moved to, so that it has what was merged elsewhere.
-    Followed(Result<MadeMerge, OpeningEnd>),
+    Followed(Result<MergeCommit, PullRequestOpenEnd>),
     /// Nothing: a mistake of piton's ended them.
     Panicked,
 }
 
-impl Work {
+impl ActiveWork {
     /// A work that begins now.
-    pub(super) fn new(node: Node, site: Rc<Site>, since: Timestamp, handle: Handle) -> Self {
+    pub(super) fn new(node: Node, site: Rc<Site>, since: Timestamp, handle: WorkHandle) -> Self {
         Self {
             node,
             site,
@@ -202,7 +202,7 @@ impl Work {
             since,
             printed: 0,
             deadline: None,
-            for_: Purpose::Calls,
+            for_: WorkPurpose::Calls,
             asked: None,
             no_progress: None,
             tree: None,
@@ -211,25 +211,25 @@ impl Work {
     }
 
     /// Why the agent that works leads nowhere, if it does.
-    pub(super) fn stuck(&self) -> Option<Asked> {
-        let Purpose::Agent {
+    pub(super) fn stuck_cause(&self) -> Option<WorkStopCause> {
+        let WorkPurpose::Agent {
             feed: Some(feed), ..
         } = &self.for_
         else {
             return None;
         };
-        let circling = feed.circling();
-        let circling = circling.map(|why| Asked::Circling(why.to_owned()));
-        let no_progress = self.no_progress.clone().map(Asked::NoProgress);
+        let circling = feed.loop_reason();
+        let circling = circling.map(|why| WorkStopCause::Circling(why.to_owned()));
+        let no_progress = self.no_progress.clone().map(WorkStopCause::NoProgress);
         circling.or(no_progress)
     }
 
     /// Asks it to end, and ends it when it does not.
     pub(super) fn stop(&self, kill: bool) {
         match &self.handle {
-            Handle::Process(running) if kill => running.kill(),
-            Handle::Process(running) => running.terminate(),
-            Handle::Calls(stop) => stop.ask(kill),
+            WorkHandle::Process(running) if kill => running.kill(),
+            WorkHandle::Process(running) => running.terminate(),
+            WorkHandle::Calls(stop) => stop.request_stop(kill),
         }
     }
 }
@@ -237,44 +237,45 @@ impl Work {
 impl Runner<'_, '_> {
     /// Starts a process and notes it as what works on `node`, before anything else
     /// can fail: whatever is started has somebody who ends it.
-    pub(super) fn begin(
+    pub(super) fn start_process(
         &mut self,
-        spec: Spec,
+        spec: ProcessSpec,
         node: &Node,
         deadline: Option<Timestamp>,
-        for_: Purpose,
+        for_: WorkPurpose,
     ) -> Result<Result<(), StartError>, Failure> {
         let mark = spec.mark.clone();
         tracing::info!(%node, mark, program = ?spec.program, cwd = %spec.cwd.display(), "starts");
         let number = self.works.next_number();
-        let site = self.sites.at(node);
+        let site = self.sites.site_of_item(node);
         // What was seen there may change from now on.
-        site.forget_look();
-        let running = match process::start(spec, told(number, self.sender.clone())) {
-            Ok(running) => running,
-            Err(error) => {
-                tracing::warn!(%node, %error, "cannot be started");
-                return Ok(Err(error));
-            }
-        };
+        site.clear_snapshot();
+        let running =
+            match process::start(spec, forward_process_events(number, self.sender.clone())) {
+                Ok(running) => running,
+                Err(error) => {
+                    tracing::warn!(%node, %error, "cannot be started");
+                    return Ok(Err(error));
+                }
+            };
         let id = running.id().clone();
         let writer = match &for_ {
-            Purpose::Agent { .. } => None,
-            Purpose::Gate(_) | Purpose::MergeCheck(_) | Purpose::Calls => {
-                self.writer_at(node, &site)
+            WorkPurpose::Agent { .. } => None,
+            WorkPurpose::Gate(_) | WorkPurpose::MergeCheck(_) | WorkPurpose::Calls => {
+                self.writer_of_item(node, &site)
             }
         };
-        let work = Work {
+        let work = ActiveWork {
             writer,
             deadline,
             for_,
-            ..Work::new(node.clone(), site, self.now(), Handle::Process(running))
+            ..ActiveWork::new(node.clone(), site, self.now(), WorkHandle::Process(running))
         };
         self.works.insert(number, work);
         fail::point("run.started");
         self.spool
-            .record(&mark, &id)
-            .map_err(|error| unwritable(self.spool.folder(), error))?;
+            .record_process(&mark, &id)
+            .map_err(|error| unwritable_file(self.spool.folder(), error))?;
         fail::point("run.recorded");
         Ok(Ok(()))
     }
@@ -282,36 +283,36 @@ impl Runner<'_, '_> {
     /// Makes calls of git beside the runner, which hears of everything else
     /// meanwhile, and notes them as what works on `node`. What they came to comes
     /// as a message.
-    pub(super) fn begin_calls(
+    pub(super) fn start_git_calls(
         &mut self,
         node: &Node,
         mark: String,
-        calls: impl FnOnce(&By<'_>) -> CallEnd + Send + 'static,
+        calls: impl FnOnce(&GitControl<'_>) -> GitCallEnd + Send + 'static,
     ) {
-        let site = self.sites.at(node);
-        site.forget_look();
-        let stop = Stop::default();
+        let site = self.sites.site_of_item(node);
+        site.clear_snapshot();
+        let stop = StopHandle::default();
         let number = self.works.next_number();
-        let writer = self.writer_at(node, &site);
-        let handle = Handle::Calls(stop.clone());
-        let work = Work {
+        let writer = self.writer_of_item(node, &site);
+        let handle = WorkHandle::Calls(stop.clone());
+        let work = ActiveWork {
             writer,
-            ..Work::new(node.clone(), site, self.now(), handle)
+            ..ActiveWork::new(node.clone(), site, self.now(), handle)
         };
         self.works.insert(number, work);
         let sender = self.sender.clone();
         std::thread::spawn(move || {
             let (mark, stop) = (&*mark, &stop);
-            let calls = AssertUnwindSafe(|| calls(&By { mark, stop }));
+            let calls = AssertUnwindSafe(|| calls(&GitControl { mark, stop }));
             // The runner waits for an end, whatever that is.
-            let end = catch_unwind(calls).unwrap_or(CallEnd::Panicked);
+            let end = catch_unwind(calls).unwrap_or(GitCallEnd::Panicked);
             // The runner that would hear it may be gone already.
-            sender.send(Message::Called(number, end)).ok();
+            sender.send(RunnerMessage::Called(number, end)).ok();
         });
     }
 
     /// The attempt whose writing a check or a commit of an item runs.
-    fn writer_at(&self, node: &Node, site: &Site) -> Option<AttemptId> {
+    fn writer_of_item(&self, node: &Node, site: &Site) -> Option<AttemptId> {
         let item = self.lp.tables().item(self.row.id, node);
         let unchecked = item.and_then(|item| item.unchecked);
         unchecked.or(site.last_attempt.get())
@@ -319,11 +320,14 @@ impl Runner<'_, '_> {
 }
 
 /// Tells the runner of a process.
-fn told(number: WorkNumber, sender: Sender<Message>) -> impl FnMut(ProcessEvent) + Send + 'static {
+fn forward_process_events(
+    number: WorkNumber,
+    sender: Sender<RunnerMessage>,
+) -> impl FnMut(ProcessEvent) + Send + 'static {
     move |event| {
         let message = match event {
-            ProcessEvent::OutputGrew { bytes } => Message::Grew(number, bytes),
-            ProcessEvent::Exited(exit) => Message::Exited(number, exit),
+            ProcessEvent::OutputGrew { bytes } => RunnerMessage::Grew(number, bytes),
+            ProcessEvent::Exited(exit) => RunnerMessage::Exited(number, exit),
             ProcessEvent::Stopping { .. } => return,
         };
         // The runner that would hear it may be gone already.
@@ -336,7 +340,7 @@ mod tests {
     use super::*;
     use crate::project::Project;
 
-    fn calls(works: &mut Works, node: &Node) -> WorkNumber {
+    fn calls(works: &mut ActiveWorks, node: &Node) -> WorkNumber {
         let number = works.next_number();
         let project = Project {
             root: "/p".into(),
@@ -344,31 +348,31 @@ mod tests {
             work_tree: "/p".into(),
             in_git: false,
         };
-        let site = Rc::new(Site::of(project));
-        let handle = Handle::Calls(Stop::default());
-        let work = Work::new(node.clone(), site, Timestamp::UNIX_EPOCH, handle);
+        let site = Rc::new(Site::of_project(project));
+        let handle = WorkHandle::Calls(StopHandle::default());
+        let work = ActiveWork::new(node.clone(), site, Timestamp::UNIX_EPOCH, handle);
         works.insert(number, work);
         number
     }
 
     #[test]
     fn a_late_end_of_a_former_work_of_an_item_ends_nothing() {
-        let (mut works, node) = (Works::default(), Node::named("a"));
+        let (mut works, node) = (ActiveWorks::default(), Node::from_text("a"));
         let former = calls(&mut works, &node);
-        assert!(works.take(former).is_some());
+        assert!(works.remove(former).is_some());
         calls(&mut works, &node);
-        assert!(works.take(former).is_none());
-        assert!(works.at(&node).is_some());
+        assert!(works.remove(former).is_none());
+        assert!(works.work_on_item(&node).is_some());
     }
 
     #[test]
     fn works_of_two_items_are_told_apart() {
-        let mut works = Works::default();
-        let nodes = ["a", "b"].map(Node::named);
+        let mut works = ActiveWorks::default();
+        let nodes = ["a", "b"].map(Node::from_text);
         let numbers = nodes.each_ref().map(|node| calls(&mut works, node));
-        let asked = Asked::Wanted("stop".to_owned());
-        works.at_mut(&nodes[1]).expect("it works").asked = Some(asked);
-        assert_eq!(works.take(numbers[0]).expect("it works").asked, None);
-        assert!(!works.is_empty() && works.at(&nodes[0]).is_none());
+        let asked = WorkStopCause::Wanted("stop".to_owned());
+        works.work_on_item_mut(&nodes[1]).expect("it works").asked = Some(asked);
+        assert_eq!(works.remove(numbers[0]).expect("it works").asked, None);
+        assert!(!works.is_empty() && works.work_on_item(&nodes[0]).is_none());
     }
 }

@@ -8,17 +8,17 @@ use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Component, Path, PathBuf};
 
-use piton_formats::plan_format::{Phases, RunWish};
-use piton_formats::problem::{Problem, Source};
+use piton_formats::plan_format::{NewRunRequest, Phases};
+use piton_formats::problem::{Problem, SourceText};
 use piton_formats::registry::plan_formats;
 use serde::Serialize;
 
-use crate::failure::{Failure, Findings, unreadable, unwritable};
+use crate::failure::{Failure, Findings, unreadable_file, unwritable_file};
 use crate::input;
 use crate::project::Project;
 use crate::repositories::PlanRepositories;
 use crate::session::Session;
-use crate::shell::quote;
+use crate::shell::quote_word;
 use crate::world::World;
 
 /// What a new run is made of.
@@ -60,21 +60,21 @@ pub fn new_run(world: &World, args: &NewRunArgs) -> Result<CreatedRun, Failure> 
     let phases = plan_formats().iter().find_map(|format| format.phases);
     let phases = phases.expect("one format has phases");
     let shown = args.manifest.to_string_lossy().into_owned();
-    let path = world.path(&args.manifest);
-    let text = input::read_text(&path).map_err(|error| unreadable(&args.manifest, error))?;
-    let manifest = Source {
+    let path = world.resolve_path(&args.manifest);
+    let text = input::read_text(&path).map_err(|error| unreadable_file(&args.manifest, error))?;
+    let manifest = SourceText {
         name: &shown,
         text: &text,
     };
-    let (file, typed) = target(world, args, &phases)?;
+    let (file, typed) = output_file(world, args, &phases)?;
     let folder = file.parent().unwrap_or(Path::new("/"));
     let (requirements, topic) =
-        requirements(world, args, folder, (phases.requirements_of)(manifest))?;
-    let taken = match Session::read(world, folder)? {
+        resolve_requirements(world, args, folder, (phases.requirements_of)(manifest))?;
+    let taken = match Session::open_read_only(world, folder)? {
         Some(session) => session.runs()?.into_iter().map(|run| run.name).collect(),
         None => Vec::new(),
     };
-    let wish = RunWish {
+    let wish = NewRunRequest {
         requirements: &requirements,
         topic: topic.as_deref(),
         is_taken: &|name| taken.iter().any(|taken| taken == name),
@@ -85,22 +85,22 @@ pub fn new_run(world: &World, args: &NewRunArgs) -> Result<CreatedRun, Failure> 
             problems,
             sources: [(shown.clone(), text.clone())].into(),
         };
-        let count = match findings.errors() {
+        let count = match findings.error_count() {
             1 => "1 error".to_owned(),
             errors => format!("{errors} errors"),
         };
         let what = format!("{shown} has {count}; nothing was written");
         return Err(Failure::new("plan.problems", what)
-            .hint("mend the manifest, then type the same again")
-            .finding(findings));
+            .with_hint("mend the manifest, then type the same again")
+            .with_findings(findings));
     };
     let project = Project::find(world, folder);
     let found = (phases.repositories)(&new.text, Some(&text));
     let at = (typed.clone(), folder.to_owned(), phases.manifest);
-    PlanRepositories::of(world, &project, at, found).refuse_misplaced(world)?;
+    PlanRepositories::from_found(world, &project, at, found).refuse_misplaced(world)?;
     write_new(&file, &typed, new.text.as_bytes())?;
     Ok(CreatedRun {
-        next: format!("piton run {}", quote(&typed)),
+        next: format!("piton run {}", quote_word(&typed)),
         file: typed,
         run: new.name,
         requirements,
@@ -110,16 +110,20 @@ pub fn new_run(world: &World, args: &NewRunArgs) -> Result<CreatedRun, Failure> 
 }
 
 /// The file to write, and how to type it.
-fn target(world: &World, args: &NewRunArgs, phases: &Phases) -> Result<(PathBuf, String), Failure> {
+fn output_file(
+    world: &World,
+    args: &NewRunArgs,
+    phases: &Phases,
+) -> Result<(PathBuf, String), Failure> {
     let typed = args
         .out
         .clone()
         .unwrap_or_else(|| args.manifest.with_file_name("state.json"));
-    let file = world.path(&typed);
+    let file = world.resolve_path(&typed);
     let name = file.file_name().unwrap_or_default().to_owned();
     let folder = file.parent().unwrap_or(Path::new("/"));
-    let folder = fs::canonicalize(folder).map_err(|error| unwritable(&typed, error))?;
-    let beside = fs::canonicalize(world.path(&args.manifest)).ok();
+    let folder = fs::canonicalize(folder).map_err(|error| unwritable_file(&typed, error))?;
+    let beside = fs::canonicalize(world.resolve_path(&args.manifest)).ok();
     if beside != fs::canonicalize(folder.join(phases.manifest)).ok() {
         let what = format!(
             "`piton run` reads {} beside {}, which is not {}",
@@ -127,7 +131,7 @@ fn target(world: &World, args: &NewRunArgs, phases: &Phases) -> Result<(PathBuf,
             typed.display(),
             args.manifest.display()
         );
-        return Err(Failure::new("usage", what).hint(format!(
+        return Err(Failure::new("usage", what).with_hint(format!(
             "call it {} and leave `--out` in its folder",
             phases.manifest
         )));
@@ -137,7 +141,7 @@ fn target(world: &World, args: &NewRunArgs, phases: &Phases) -> Result<(PathBuf,
 
 /// Where the requirements are, seen from the folder of the new file, and what they
 /// are about.
-fn requirements(
+fn resolve_requirements(
     world: &World,
     args: &NewRunArgs,
     folder: &Path,
@@ -145,17 +149,20 @@ fn requirements(
 ) -> Result<(String, Option<String>), Failure> {
     let is_address = |text: &str| text.contains("://");
     match (&args.requirements, of_manifest) {
-        (Some(text), _) if is_address(text) => Ok((text.clone(), last_part(text))),
+        (Some(text), _) if is_address(text) => Ok((text.clone(), topic_of_address(text))),
         (Some(text), _) => {
             let path = Path::new(text);
-            let file =
-                fs::canonicalize(world.path(path)).map_err(|error| unreadable(path, error))?;
-            let words = input::read_text(&file).map_err(|error| unreadable(path, error))?;
-            Ok((from(folder, &file), title(&words).or_else(|| stem(&file))))
+            let file = fs::canonicalize(world.resolve_path(path))
+                .map_err(|error| unreadable_file(path, error))?;
+            let words = input::read_text(&file).map_err(|error| unreadable_file(path, error))?;
+            Ok((
+                relative_path(folder, &file),
+                first_heading(&words).or_else(|| file_stem(&file)),
+            ))
         }
         // What the manifest says is handed on as it is.
         (None, Some(text)) => {
-            let topic = last_part(&text);
+            let topic = topic_of_address(&text);
             Ok((text, topic))
         }
         (None, None) => Err(Failure::new(
@@ -165,24 +172,24 @@ fn requirements(
                 args.manifest.display()
             ),
         )
-        .hint("name them with `--prd FILE` or `--prd URL`")),
+        .with_hint("name them with `--prd FILE` or `--prd URL`")),
     }
 }
 
 /// The first heading of a text.
-fn title(text: &str) -> Option<String> {
+fn first_heading(text: &str) -> Option<String> {
     let mut headings = text.lines().filter_map(|line| line.strip_prefix("# "));
     let title = headings.next()?.trim();
     (!title.is_empty()).then(|| title.to_owned())
 }
 
-fn stem(file: &Path) -> Option<String> {
+fn file_stem(file: &Path) -> Option<String> {
     Some(file.file_stem()?.to_string_lossy().into_owned())
 }
 
 /// The last part of an address that says something, without what it asks for and
 /// without an ending.
-fn last_part(address: &str) -> Option<String> {
+fn topic_of_address(address: &str) -> Option<String> {
     let path = address.split_once("://").map_or(address, |(_, rest)| rest);
     let path = path.split(['?', '#']).next().unwrap_or_default();
     // What stands before the first slash is the host.
@@ -193,7 +200,7 @@ fn last_part(address: &str) -> Option<String> {
 }
 
 /// The path of a file, seen from a folder; both are whole.
-fn from(folder: &Path, file: &Path) -> String {
+fn relative_path(folder: &Path, file: &Path) -> String {
     let mut own = folder.components().peekable();
     let mut others = file.components().peekable();
     while own.peek().is_some() && own.peek() == others.peek() {
@@ -209,11 +216,11 @@ fn from(folder: &Path, file: &Path) -> String {
 fn write_new(file: &Path, typed: &str, bytes: &[u8]) -> Result<(), Failure> {
     let fault = |error: io::Error| {
         if error.kind() != io::ErrorKind::AlreadyExists {
-            return unwritable(Path::new(typed), error);
+            return unwritable_file(Path::new(typed), error);
         }
-        Failure::new("file.exists", format!("{typed} is there already")).hint(format!(
+        Failure::new("file.exists", format!("{typed} is there already")).with_hint(format!(
             "work on it with `piton run {}`, or name another file with `--out`",
-            quote(typed)
+            quote_word(typed)
         ))
     };
     if file.exists() {
@@ -241,7 +248,7 @@ mod tests {
 
     #[track_caller]
     fn check_part(address: &str, expected: Option<&str>) {
-        assert_eq!(last_part(address).as_deref(), expected, "{address}");
+        assert_eq!(topic_of_address(address).as_deref(), expected, "{address}");
     }
 
     #[test]
@@ -255,7 +262,7 @@ mod tests {
 
     #[test]
     fn a_file_is_named_from_the_folder_of_the_run() {
-        let of = |folder, file| from(Path::new(folder), Path::new(file));
+        let of = |folder, file| relative_path(Path::new(folder), Path::new(file));
         assert_eq!(of("/a/b", "/a/b/docs/prd.md"), "docs/prd.md");
         assert_eq!(of("/a/b/.sdlc", "/a/b/prd.md"), "../prd.md");
         assert_eq!(of("/a/b", "/c/prd.md"), "../../c/prd.md");

@@ -8,27 +8,27 @@ use piton_core::{Event, Need, Node, RunRow, RunState, StreamId};
 use piton_store::Store as _;
 use serde::Serialize;
 
-use super::Told;
-use super::control::start;
-use super::land::{is_elsewhere, note_run};
-use super::land_others::{has_merged, is_on_another};
+use super::NoticeSink;
+use super::control::search_folder;
+use super::land::{is_commit_landed, record_landed_run};
+use super::land_others::{has_merged_work, is_commit_landed_in};
 use crate::config::Config;
 use crate::fail;
 use crate::failure::Failure;
-use crate::git::{self, By, RefMove, RefStep};
-use crate::lanes::{Lane, LaneFault, LaneUse, Pool, RemoveOrder, run_of_tree};
-use crate::process::{self, Stop};
-use crate::repositories::{Trees, each_tree_of_run};
+use crate::git::{self, GitControl, RefMove, RefStep};
+use crate::lanes::{Lane, LaneFault, LaneRecord, LaneRemoval, Pool, run_of_tree};
+use crate::process::{self, StopHandle};
+use crate::repositories::{RepositoryWorkTrees, try_work_trees_of_run};
 use crate::run_lock;
-use crate::runner::{self, unmerged_in};
-use crate::session::{Session, no_runs};
-use crate::shell::quote;
-use crate::worktree::{self, Occasion, Removal, RemovedWorktree, merge_command};
+use crate::runner::{self, unmerged_work_in_lane};
+use crate::session::{Session, no_runs_failure};
+use crate::shell::quote_word;
+use crate::worktree::{self, CleanupOccasion, RemovedWorktree, WorktreeRemoval, merge_command};
 use crate::world::World;
 
 /// What was taken away of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Cleaned {
+pub struct CleanedRun {
     /// Its worktree, where its plan asks for one; the branch stays.
     pub worktree: Option<RemovedWorktree>,
     /// Its lanes.
@@ -42,10 +42,10 @@ pub struct Cleaned {
     pub others: Vec<String>,
     /// What went with lanes and was nowhere else.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub abandoned: Vec<Abandoned>,
+    pub abandoned: Vec<AbandonedWork>,
     /// What was begun and left out, and is kept under no name any more.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub left_out: Vec<LeftOut>,
+    pub left_out: Vec<LeftOutWork>,
     /// What is still there, and why.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stays: Vec<String>,
@@ -53,7 +53,7 @@ pub struct Cleaned {
 
 /// Work in a lane that was removed with it, as a person asked for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Abandoned {
+pub struct AbandonedWork {
     /// The lane.
     pub lane: PathBuf,
     /// What was in it and nowhere else.
@@ -65,7 +65,7 @@ pub struct Abandoned {
 
 /// What becomes of a lane that has what is nowhere else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unsaved {
+pub enum UnsavedPolicy {
     /// Nothing is removed.
     Refuse,
     /// It goes with its lane.
@@ -74,7 +74,7 @@ pub enum Unsaved {
 
 /// Work that a person left out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct LeftOut {
+pub struct LeftOutWork {
     /// The item.
     pub item: String,
     /// The commit that has it, as long as git keeps what nothing names.
@@ -91,13 +91,13 @@ pub struct LeftOut {
 pub fn clean(
     world: &World,
     run: &str,
-    unsaved: Unsaved,
-    told: &mut Told<'_>,
-) -> Result<Cleaned, Failure> {
-    let Some(session) = Session::write(world, &start(world, Some(run)))? else {
-        return Err(no_runs());
+    unsaved: UnsavedPolicy,
+    told: &mut NoticeSink<'_>,
+) -> Result<CleanedRun, Failure> {
+    let Some(session) = Session::open_writable(world, &search_folder(world, Some(run)))? else {
+        return Err(no_runs_failure());
     };
-    let row = session.run_named(run)?;
+    let row = session.resolve_run(run)?;
     let holder = row.runners().next().cloned();
     if let Some(holder) = holder
         && !run_lock::is_free(&session.project, &row)
@@ -107,34 +107,35 @@ pub fn clean(
     }
     let config = Config::load(&session.project)?;
     // What a dead runner left may still work there.
-    runner::clear_up(&session, row.id, config.agent.limits().grace, told)?;
+    runner::clean_up_dead_runner(&session, row.id, config.agent.process_limits().grace, told)?;
     let has_path = row.target.as_ref().is_some_and(|it| it.path.is_some());
     if row.lanes.is_some() && !has_path {
         return clean_lanes(&session, &row, (&config, unsaved));
     }
-    worktree::put_back(&session, told);
-    let mut cleaned = Cleaned::default();
+    worktree::reattach_branches(&session, told);
+    let mut cleaned = CleanedRun::default();
     if row.lanes.is_some() {
         let mark = process::own_mark(&format!("clean-{}", row.id));
-        let cleaning = Cleaning {
+        let cleaning = RunCleaner {
             session: &session,
             row: &row,
             unsaved,
-            by: By {
+            by: GitControl {
                 mark: &mark,
-                stop: &Stop::default(),
+                stop: &StopHandle::default(),
             },
         };
-        if let Some(why) = worktree::refusal_of_removal(&session, &row)? {
+        if let Some(why) = worktree::reason_not_removable(&session, &row)? {
             return Err(why);
         }
         cleaning.remove_lanes((&config, &BTreeMap::new()), &mut cleaned)?;
         let main = (&*session.project.work_tree, None);
         cleaning.drop_refs(main, &mut cleaned)?;
     }
-    cleaned.worktree = match worktree::remove(&session, &row, Occasion::Asked, told)? {
-        Some(Removal::Removed(removed)) => Some(removed),
-        Some(Removal::Stays(why)) => return Err(why),
+    cleaned.worktree = match worktree::remove_if_due(&session, &row, CleanupOccasion::Asked, told)?
+    {
+        Some(WorktreeRemoval::Removed(removed)) => Some(removed),
+        Some(WorktreeRemoval::Stays(why)) => return Err(why),
         None => None,
     };
     Ok(cleaned)
@@ -146,11 +147,11 @@ pub fn clean(
 fn clean_lanes(
     session: &Session<'_>,
     row: &RunRow,
-    (config, unsaved): (&Config, Unsaved),
-) -> Result<Cleaned, Failure> {
-    let row = &note_run(session, row)?;
-    let each = each_tree_of_run(session.world, &session.project, row)?;
-    let (mut others, mut missing) = (Trees::new(), BTreeMap::new());
+    (config, unsaved): (&Config, UnsavedPolicy),
+) -> Result<CleanedRun, Failure> {
+    let row = &record_landed_run(session, row)?;
+    let each = try_work_trees_of_run(session.world, &session.project, row)?;
+    let (mut others, mut missing) = (RepositoryWorkTrees::new(), BTreeMap::new());
     for (name, tree) in each {
         match tree {
             Ok(tree) => {
@@ -161,33 +162,36 @@ fn clean_lanes(
             }
         }
     }
-    let mut places = vec![Place {
+    let mut places = vec![RunBranch {
         main: &session.project.root,
         repository: None,
         target: row.target.as_deref(),
         tip: None,
     }];
-    places.extend(others.iter().map(|(name, tree)| Place {
+    places.extend(others.iter().map(|(name, tree)| RunBranch {
         main: tree,
         repository: Some(name),
-        target: row.target_in(Some(name)),
+        target: row.target_in_repository(Some(name)),
         tip: None,
     }));
     for place in &mut places {
         place.tip = refuse_unlanded(session, row, place)?;
     }
     let mark = process::own_mark(&format!("clean-{}", row.id));
-    let cleaning = Cleaning {
+    let cleaning = RunCleaner {
         session,
         row,
         unsaved,
-        by: By {
+        by: GitControl {
             mark: &mark,
-            stop: &Stop::default(),
+            stop: &StopHandle::default(),
         },
     };
-    let mut cleaned = Cleaned::default();
-    for (name, failure) in missing.iter().filter(|(name, _)| has_merged(row, name)) {
+    let mut cleaned = CleanedRun::default();
+    for (name, failure) in missing
+        .iter()
+        .filter(|(name, _)| has_merged_work(row, name))
+    {
         let stays = format!("in {name} nothing was looked at: {failure}");
         cleaned.stays.push(stays);
     }
@@ -204,7 +208,7 @@ fn clean_lanes(
 }
 
 /// A repository in which a run has a branch.
-struct Place<'a> {
+struct RunBranch<'a> {
     main: &'a Path,
     /// Its name in the plan; none is that of the project.
     repository: Option<&'a str>,
@@ -217,12 +221,12 @@ struct Place<'a> {
 fn refuse_unlanded(
     session: &Session<'_>,
     row: &RunRow,
-    place: &Place<'_>,
+    place: &RunBranch<'_>,
 ) -> Result<Option<String>, Failure> {
     let (Some(target), main) = (place.target, place.main) else {
         return Ok(None);
     };
-    let tip = git::tip_of(main, &target.branch);
+    let tip = git::tip_of_branch(main, &target.branch);
     let is_landed = match &tip {
         Some(tip) if *tip == target.base && target.tip == target.base => true,
         Some(tip) => {
@@ -230,14 +234,14 @@ fn refuse_unlanded(
             let is_behind = git::is_built_on(main, &target.tip, tip)?;
             let work = if is_behind { &target.tip } else { tip };
             match place.repository {
-                None => is_elsewhere(session, row, (target, work))?,
-                Some(_) => is_on_another(main, target, work)?,
+                None => is_commit_landed(session, row, (target, work))?,
+                Some(_) => is_commit_landed_in(main, target, work)?,
             }
         }
         None if target.tip == target.base => true,
         None => match place.repository {
             None => row.landed.is_some(),
-            Some(_) => is_on_another(main, target, &target.tip)?,
+            Some(_) => is_commit_landed_in(main, target, &target.tip)?,
         },
     };
     if is_landed {
@@ -254,23 +258,23 @@ fn refuse_unlanded(
     let merge = match (place.repository, &tip) {
         (None, _) => format!("`{}`", merge_command(main, row, &target.branch, onto)),
         (Some(_), None) => {
-            let git = git::typed_in(Some(main));
-            format!("`{git} merge {}`", quote(&target.tip))
+            let git = git::git_command_for(Some(main));
+            format!("`{git} merge {}`", quote_word(&target.tip))
         }
         (Some(_), Some(_)) => {
-            let git = git::typed_in(Some(main));
-            let here = git::checked_out(main).and_then(|here| here.branch);
+            let git = git::git_command_for(Some(main));
+            let here = git::read_checkout(main).and_then(|here| here.branch);
             let switch = match (onto, here) {
                 ("", Some(_)) => String::new(),
                 ("", None) => format!("`{git} switch BRANCH`, then "),
                 (onto, Some(here)) if here == onto => String::new(),
-                (onto, _) => format!("`{git} switch {}`, then ", quote(onto)),
+                (onto, _) => format!("`{git} switch {}`, then ", quote_word(onto)),
             };
-            format!("{switch}`{git} merge {}`", quote(&target.branch))
+            format!("{switch}`{git} merge {}`", quote_word(&target.branch))
         }
     };
     let hint = format!("land it with {merge}, and type it again");
-    Err(Failure::new("run.not_landed", message).hint(hint))
+    Err(Failure::new("run.not_landed", message).with_hint(hint))
 }
 
 /// Most lanes that one message names.
@@ -278,7 +282,7 @@ const NAMED_MAX: usize = 3;
 
 /// Refuses to remove anything where something stays, with all that a person has to see
 /// to.
-fn refuse_all(faults: &[Failure]) -> Result<(), Failure> {
+fn refuse_removal(faults: &[Failure]) -> Result<(), Failure> {
     let more = match faults.len().saturating_sub(NAMED_MAX) {
         0 => String::new(),
         more => format!("; and {more} more"),
@@ -292,38 +296,38 @@ fn refuse_all(faults: &[Failure]) -> Result<(), Failure> {
     let message = format!("nothing was removed: {}{more}", messages.join("; "));
     let hint = format!("{}; then type it again", hints.join("; "));
     match faults.first() {
-        Some(first) => Err(Failure::new(first.code, message).hint(hint)),
+        Some(first) => Err(Failure::new(first.code, message).with_hint(hint)),
         None => Ok(()),
     }
 }
 
-struct Cleaning<'a> {
+struct RunCleaner<'a> {
     session: &'a Session<'a>,
     row: &'a RunRow,
-    unsaved: Unsaved,
-    by: By<'a>,
+    unsaved: UnsavedPolicy,
+    by: GitControl<'a>,
 }
 
-impl Cleaning<'_> {
+impl RunCleaner<'_> {
     /// Removes the lanes that this run used last and that no unit has: all of them, or
     /// none where one has what would go with it.
     fn remove_lanes(
         &self,
         (config, missing): (&Config, &BTreeMap<String, Failure>),
-        cleaned: &mut Cleaned,
+        cleaned: &mut CleanedRun,
     ) -> Result<(), Failure> {
         let project = &self.session.project;
         let known = self.row.policy.repositories.as_ref();
-        let pool = Pool::of_run(project, config, known).map_err(runner::failure_of)?;
-        let held = self.held(&pool)?;
+        let pool = Pool::open_for_run(project, config, known).map_err(runner::failure_of_lane)?;
+        let held = self.held_lanes(&pool)?;
         let (mut taken, mut lanes) = (Vec::new(), Vec::new());
         let (mut faults, mut abandoned) = (Vec::new(), Vec::new());
-        for (number, used) in pool.lanes().map_err(runner::failure_of)? {
-            let is_of_run = |used: &LaneUse| used.taken.run == self.row.id.to_string();
+        for (number, used) in pool.list_lanes().map_err(runner::failure_of_lane)? {
+            let is_of_run = |used: &LaneRecord| used.taken.run == self.row.id.to_string();
             let Some(used) = used.filter(is_of_run) else {
                 continue;
             };
-            let tree = pool.tree_of(number);
+            let tree = pool.tree_of_lane(number);
             let repository = used.repository.as_ref().map(|of| &of.name);
             if let Some(name) = repository.filter(|name| missing.contains_key(*name)) {
                 let stays = format!("the lane {} of {name} stays", tree.display());
@@ -335,7 +339,7 @@ impl Cleaning<'_> {
                 cleaned.stays.push(stays);
                 continue;
             }
-            let Some(lane) = pool.retake(number).map_err(runner::failure_of)? else {
+            let Some(lane) = pool.reacquire(number).map_err(runner::failure_of_lane)? else {
                 let stays = format!("the lane {} stays: a process has it", tree.display());
                 cleaned.stays.push(stays);
                 continue;
@@ -343,30 +347,33 @@ impl Cleaning<'_> {
             taken.push((lane, used));
         }
         // That of the queue is changed as it is looked at: only where all others may go.
-        taken.sort_by_key(|(_, used)| used.is_of_queue());
+        taken.sort_by_key(|(_, used)| used.is_of_merge_queue());
         for (lane, used) in taken {
-            if used.is_of_queue() && !faults.is_empty() {
+            if used.is_of_merge_queue() && !faults.is_empty() {
                 break;
             }
-            let pool = pool.of_lane(Some(&used));
-            let found = self.look(&pool, &lane, &used)?;
-            if self.unsaved == Unsaved::Abandon {
-                abandoned.extend(self.abandoned((&pool, &lane), &found));
+            let pool = pool.for_lane(Some(&used));
+            let found = self.find_unsaved(&pool, &lane, &used)?;
+            if self.unsaved == UnsavedPolicy::Abandon {
+                abandoned.extend(self.collect_abandoned((&pool, &lane), &found));
             } else {
                 faults.extend(found);
             }
             lanes.push((lane, pool));
         }
-        refuse_all(&faults)?;
+        refuse_removal(&faults)?;
         let redactor = self.session.world.redactor();
-        let order = RemoveOrder {
+        let order = LaneRemoval {
             by: &self.by,
             redactor: &redactor,
         };
         let mut first = None;
         for (lane, pool) in lanes {
             let tree = lane.tree.clone();
-            match pool.remove(lane, &order).map_err(runner::failure_of) {
+            match pool
+                .remove_lane(lane, &order)
+                .map_err(runner::failure_of_lane)
+            {
                 Ok(()) => cleaned.lanes.push(tree),
                 Err(failure) => {
                     let stays = format!("the lane {} stays: {failure}", tree.display());
@@ -388,12 +395,16 @@ impl Cleaning<'_> {
 
     /// What goes with a lane, and the commit that was checked out there: git keeps it
     /// for a while.
-    fn abandoned(&self, (pool, lane): (&Pool, &Lane), found: &[Failure]) -> Vec<Abandoned> {
-        let main = pool.main();
-        let head = git::head(&lane.tree).ok().flatten();
+    fn collect_abandoned(
+        &self,
+        (pool, lane): (&Pool, &Lane),
+        found: &[Failure],
+    ) -> Vec<AbandonedWork> {
+        let main = pool.main_work_tree();
+        let head = git::head_commit(&lane.tree).ok().flatten();
         let is_on_none = |head: &String| git::is_on_branch(main, head).ok() == Some(false);
         let commit = head.filter(is_on_none);
-        let named = |fault: &Failure| Abandoned {
+        let named = |fault: &Failure| AbandonedWork {
             lane: lane.tree.clone(),
             what: fault.message.clone(),
             commit: commit.clone(),
@@ -402,42 +413,47 @@ impl Cleaning<'_> {
     }
 
     /// What the work in the lanes builds on.
-    fn onto(&self, repository: Option<&str>) -> &str {
-        let target = self.row.target_in(repository);
+    fn target_tip(&self, repository: Option<&str>) -> &str {
+        let target = self.row.target_in_repository(repository);
         target.map_or("HEAD", |target| &target.tip)
     }
 
     /// What is in a lane and nowhere else.
-    fn look(&self, pool: &Pool, lane: &Lane, used: &LaneUse) -> Result<Vec<Failure>, Failure> {
-        if used.is_of_queue() {
-            self.leave_changes(pool, lane);
+    fn find_unsaved(
+        &self,
+        pool: &Pool,
+        lane: &Lane,
+        used: &LaneRecord,
+    ) -> Result<Vec<Failure>, Failure> {
+        if used.is_of_merge_queue() {
+            self.discard_merge_changes(pool, lane);
         }
-        let left = pool.left_in(lane, self.onto(pool.repository()));
+        let left = pool.find_unsaved_changes(lane, self.target_tip(pool.repository_name()));
         let (inner, own): (Vec<LaneFault>, Vec<LaneFault>) = left
-            .map_err(runner::failure_of)?
+            .map_err(runner::failure_of_lane)?
             .into_iter()
             .partition(|fault| matches!(fault, LaneFault::Inner { .. }));
-        let mut found: Vec<Failure> = inner.into_iter().map(runner::failure_of).collect();
-        let unmerged = unmerged_in(self.session, self.row, (lane.number, &lane.tree))?;
+        let mut found: Vec<Failure> = inner.into_iter().map(runner::failure_of_lane).collect();
+        let unmerged = unmerged_work_in_lane(self.session, self.row, (lane.number, &lane.tree))?;
         match unmerged {
             Some(unmerged) => found.push(unmerged),
             None if own.is_empty() || self.is_saved(pool, lane, used)? => {}
-            None => found.extend(own.into_iter().map(runner::failure_of)),
+            None => found.extend(own.into_iter().map(runner::failure_of_lane)),
         }
         Ok(found)
     }
 
     /// Whether what is in a lane is what was saved of its unit, and nothing else: the
     /// unit waits with it, was left out, or went on from there in another lane.
-    fn is_saved(&self, pool: &Pool, lane: &Lane, used: &LaneUse) -> Result<bool, Failure> {
-        let own = match pool.repository() {
-            None => runner::not_the_agents(self.session, self.row),
+    fn is_saved(&self, pool: &Pool, lane: &Lane, used: &LaneRecord) -> Result<bool, Failure> {
+        let own = match pool.repository_name() {
+            None => runner::non_agent_files(self.session, self.row),
             Some(_) => Vec::new(),
         };
-        for saved in self.saved_of(&Node::named(&used.taken.unit))? {
-            let is_there = git::exists(pool.main(), &saved)?;
+        for saved in self.saved_commits(&Node::from_text(&used.taken.unit))? {
+            let is_there = git::has_commit(pool.main_work_tree(), &saved)?;
             let but = (&*own, &*used.included);
-            if is_there && git::is_saved(&lane.tree, &saved, but, &self.by)? {
+            if is_there && git::is_work_saved(&lane.tree, &saved, but, &self.by)? {
                 return Ok(true);
             }
         }
@@ -445,16 +461,16 @@ impl Cleaning<'_> {
     }
 
     /// The commits that hold what was saved of a unit, the last one first.
-    fn saved_of(&self, unit: &Node) -> Result<Vec<String>, Failure> {
+    fn saved_commits(&self, unit: &Node) -> Result<Vec<String>, Failure> {
         const PAGE: usize = 500;
-        let stream = StreamId::run(self.row.id);
+        let stream = StreamId::of_run(self.row.id);
         let (mut found, mut seen) = (Vec::new(), 0);
         loop {
-            let page = self.session.store.stream(&stream, seen, PAGE)?;
+            let page = self.session.store.read_stream(&stream, seen, PAGE)?;
             let Some(last) = page.last() else { break };
             seen = last.stamp.position;
             // An event of a newer piton says nothing here.
-            let events = page.iter().filter_map(|record| record.event().ok());
+            let events = page.iter().filter_map(|record| record.decode_event().ok());
             found.extend(events.filter_map(|event| {
                 let Event::LaneLeft { node, saved, .. } = event else {
                     return None;
@@ -468,9 +484,10 @@ impl Cleaning<'_> {
     }
 
     /// Takes away what checks of merges made, as before each of them.
-    fn leave_changes(&self, pool: &Pool, lane: &Lane) {
-        if let git::WorktreeState::Sound { .. } = git::worktree_state(pool.main(), &lane.tree)
-            && let Err(failure) = git::restore_for_merges(&lane.tree, "HEAD", &self.by)
+    fn discard_merge_changes(&self, pool: &Pool, lane: &Lane) {
+        if let git::WorktreeState::Sound { .. } =
+            git::worktree_state(pool.main_work_tree(), &lane.tree)
+            && let Err(failure) = git::restore_merge_worktree(&lane.tree, "HEAD", &self.by)
         {
             tracing::info!(%failure, "a lane is left as it is");
         }
@@ -478,14 +495,14 @@ impl Cleaning<'_> {
 
     /// The lanes that units of runs which are not over have, by the journal. Another run
     /// may have taken one since, while that run was done.
-    fn held(&self, pool: &Pool) -> Result<BTreeSet<u32>, Failure> {
+    fn held_lanes(&self, pool: &Pool) -> Result<BTreeSet<u32>, Failure> {
         let runs = self.session.runs()?;
         let open = runs.iter().filter(|row| row.state != RunState::Done);
         let lanes = open.filter_map(|row| Some((row.id.to_string(), row.lanes.as_ref()?)));
         let held = lanes.flat_map(|(run, lanes)| {
             let numbers = lanes.held.keys().copied();
             let is_its =
-                move |number: &u32| run_of_tree(&pool.tree_of(*number)) == Some(run.clone());
+                move |number: &u32| run_of_tree(&pool.tree_of_lane(*number)) == Some(run.clone());
             numbers.filter(is_its)
         });
         Ok(held.collect())
@@ -496,17 +513,17 @@ impl Cleaning<'_> {
     fn drop_refs(
         &self,
         (main, repository): (&Path, Option<&str>),
-        cleaned: &mut Cleaned,
+        cleaned: &mut CleanedRun,
     ) -> Result<(), Failure> {
         let run = self.row.id;
         let rows = self.session.load(&[Need::Run(run), Need::Tree(run)])?;
         let items = rows.tables.tree(run);
         let finished: Vec<_> = items.filter(|item| item.state.is_finished()).collect();
-        let refs = git::refs_below(main, &runner::unit_folder(self.row, repository))?;
+        let refs = git::list_refs(main, &runner::unit_ref_folder(self.row, repository))?;
         let kept = |commit: &String| refs.iter().any(|(_, at)| at == commit);
         let left_out = finished.iter().filter_map(|item| {
             let work = item.unit.as_deref()?.work.clone();
-            Some(LeftOut {
+            Some(LeftOutWork {
                 item: item.id.to_string(),
                 commit: work.filter(kept)?,
             })
@@ -524,16 +541,16 @@ impl Cleaning<'_> {
     }
 
     /// Removes the branch, whose work up to a commit is on another one.
-    fn drop_branch(&self, place: &Place<'_>, cleaned: &mut Cleaned) -> Result<(), Failure> {
+    fn drop_branch(&self, place: &RunBranch<'_>, cleaned: &mut CleanedRun) -> Result<(), Failure> {
         let (main, landed) = (place.main, place.tip.as_ref());
         let Some(target) = place.target else {
             return Ok(());
         };
         let branch = &target.branch;
-        let Some(tip) = git::tip_of(main, branch) else {
+        let Some(tip) = git::tip_of_branch(main, branch) else {
             return Ok(());
         };
-        let trees = git::worktrees(main)?;
+        let trees = git::list_worktrees(main)?;
         let mut checked_out = trees
             .iter()
             .filter(|tree| tree.branch.as_ref() == Some(branch));

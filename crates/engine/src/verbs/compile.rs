@@ -10,17 +10,17 @@ use std::path::{Path, PathBuf};
 use piton_formats::format::Grade;
 use piton_formats::problem::Problem;
 use piton_formats::sprint::{
-    Lookup, Options, PhaseStatus, Progress, Source, SprintStatus, Workflows, compile,
-    parse_progress, render_progress,
+    CompileOptions, PhaseStatus, SourceText, SprintProgress, SprintStatus, WorkflowLookup,
+    WorkflowSource, compile, parse_progress, render_progress,
 };
 use piton_formats::yaml::Span;
 
 use super::files;
 use super::run::plan_path::PlanPath;
-use crate::failure::{Failure, Findings, unwritable};
+use crate::failure::{Failure, Findings, unwritable_file};
 use crate::native_files::exchange::{stage, sync_folder, write_through};
 use crate::project::Project;
-use crate::shell::quote;
+use crate::shell::quote_word;
 use crate::world::World;
 
 /// Larger definitions are taken for a mistake.
@@ -28,7 +28,7 @@ const SOURCE_BYTES_MAX: u64 = 32 << 20;
 
 /// Where the compiled sprint goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Target {
+pub enum CompileTarget {
     /// `PROGRESS.yaml` of the sprint's folder, if that is absent or not started.
     Beside,
     /// This file.
@@ -39,9 +39,9 @@ pub enum Target {
 
 /// What came of compiling.
 #[derive(Clone, Debug)]
-pub struct Compiled {
+pub struct CompiledSprint {
     /// The sprint; none when there is an error among the problems.
-    pub progress: Option<Progress>,
+    pub progress: Option<SprintProgress>,
     /// The sprint as text.
     pub text: Option<String>,
     /// What is wrong.
@@ -74,13 +74,13 @@ pub fn check_plan(
     workflows: Option<&Path>,
     strict: bool,
 ) -> Result<CheckedPlan, Failure> {
-    let folder = world.path(typed);
+    let folder = world.resolve_path(typed);
     let in_folder = || {
         let is_sprint = folder.join("SPRINT.yaml").exists();
-        let mut among = PlanPath::among(world, typed).into_iter();
+        let mut among = PlanPath::collect_in_folder(world, typed).into_iter();
         among.next().filter(|_| folder.is_dir() && !is_sprint)
     };
-    let Some(file) = PlanPath::at(world, typed).or_else(in_folder) else {
+    let Some(file) = PlanPath::resolve(world, typed).or_else(in_folder) else {
         let sprint = sprint_path(world, typed)?;
         let compiled = check_sprint(world, &sprint, workflows, strict);
         return Ok(CheckedPlan {
@@ -102,7 +102,7 @@ pub fn check_plan(
         },
     };
     Ok(CheckedPlan {
-        is_fine: findings.errors() == 0,
+        is_fine: findings.error_count() == 0,
         shown: file.shown,
         findings,
     })
@@ -122,7 +122,7 @@ pub struct SprintPath {
 impl SprintPath {
     /// The compiled sprint, whether or not it is there.
     #[must_use]
-    pub fn progress(&self) -> PathBuf {
+    pub fn progress_file(&self) -> PathBuf {
         self.folder.join("PROGRESS.yaml")
     }
 
@@ -148,11 +148,11 @@ pub(crate) fn has_definition(folder: &Path) -> bool {
 ///
 /// When nothing is there, or a file that is no YAML by its name.
 pub fn sprint_path(world: &World, typed: &Path) -> Result<SprintPath, Failure> {
-    let path = world.path(typed);
+    let path = world.resolve_path(typed);
     let found = fs::metadata(&path).map_err(|error| {
         Failure::new("plan.none", format!("cannot find {}", typed.display()))
-            .hint("name a folder with a SPRINT.yaml, or the file itself")
-            .because(error)
+            .with_hint("name a folder with a SPRINT.yaml, or the file itself")
+            .with_source(error)
     })?;
     let full = fs::canonicalize(&path).unwrap_or(path);
     if found.is_dir() {
@@ -170,7 +170,7 @@ pub fn sprint_path(world: &World, typed: &Path) -> Result<SprintPath, Failure> {
             "plan.none",
             format!("{} is a file, and not a plan", typed.display()),
         )
-        .hint("name a folder with a SPRINT.yaml, or the file itself"));
+        .with_hint("name a folder with a SPRINT.yaml, or the file itself"));
     }
     let folder = full.parent().unwrap_or(Path::new("/")).to_owned();
     let shown = typed
@@ -198,19 +198,19 @@ pub fn compile_sprint(
     sprint: &SprintPath,
     workflows: Option<&Path>,
     strict: bool,
-    target: &Target,
-) -> Result<Compiled, Failure> {
+    target: &CompileTarget,
+) -> Result<CompiledSprint, Failure> {
     let mut compiled = check_sprint(world, sprint, workflows, strict);
     let Some(text) = &compiled.text else {
         return Ok(compiled);
     };
     let target = match target {
-        Target::Beside => sprint.progress(),
-        Target::File(file) => world.path(file),
-        Target::Caller => return Ok(compiled),
+        CompileTarget::Beside => sprint.progress_file(),
+        CompileTarget::File(file) => world.resolve_path(file),
+        CompileTarget::Caller => return Ok(compiled),
     };
     refuse_started(world, &target)?;
-    write(&target, text.as_bytes())?;
+    replace_file(&target, text.as_bytes())?;
     compiled.written = Some(target);
     Ok(compiled)
 }
@@ -222,8 +222,14 @@ pub fn check_sprint(
     sprint: &SprintPath,
     workflows: Option<&Path>,
     strict: bool,
-) -> Compiled {
-    check_text(world, sprint, read_bounded(&sprint.file), workflows, strict)
+) -> CompiledSprint {
+    check_text(
+        world,
+        sprint,
+        read_definition(&sprint.file),
+        workflows,
+        strict,
+    )
 }
 
 /// Compiles a definition that need not be on the disk, and writes nothing.
@@ -233,9 +239,9 @@ pub(super) fn check_text(
     text: Result<String, String>,
     workflows: Option<&Path>,
     strict: bool,
-) -> Compiled {
+) -> CompiledSprint {
     let folder = match workflows {
-        Some(folder) => world.path(folder),
+        Some(folder) => world.resolve_path(folder),
         None => Project::find(world, &sprint.folder)
             .work_tree
             .join(".claude")
@@ -244,8 +250,8 @@ pub(super) fn check_text(
     let shown = sprint
         .shown
         .join(sprint.file.file_name().unwrap_or_default());
-    let name = tidy(&shown);
-    let library = Library {
+    let name = normalize_path(&shown);
+    let library = WorkflowFolder {
         folder,
         sources: RefCell::new(BTreeMap::new()),
         shown: workflows.map(Path::to_owned),
@@ -253,7 +259,7 @@ pub(super) fn check_text(
     let (progress, problems, text) = match text {
         Ok(text) => {
             let date = world.now().strftime("%Y-%m-%d").to_string();
-            let source = Source {
+            let source = SourceText {
                 name: &name,
                 text: &text,
             };
@@ -261,7 +267,7 @@ pub(super) fn check_text(
                 source,
                 &sprint.dir_name(),
                 &library,
-                Options {
+                CompileOptions {
                     strict,
                     date: &date,
                 },
@@ -270,7 +276,7 @@ pub(super) fn check_text(
         }
         Err(why) => {
             let problem = Problem::error("SPRINT_LOAD_ERROR", &name, "", Span::default())
-                .saying(why, "name a folder that holds a SPRINT.yaml in UTF-8");
+                .with_message(why, "name a folder that holds a SPRINT.yaml in UTF-8");
             (None, vec![problem], String::new())
         }
     };
@@ -278,7 +284,7 @@ pub(super) fn check_text(
     sources.insert(name, text);
     sources.retain(|file, _| problems.iter().any(|problem| problem.file == *file));
     let text = progress.as_ref().map(render_progress);
-    Compiled {
+    CompiledSprint {
         text,
         progress,
         findings: Findings { problems, sources },
@@ -286,7 +292,7 @@ pub(super) fn check_text(
     }
 }
 
-fn tidy(path: &Path) -> String {
+fn normalize_path(path: &Path) -> String {
     let path: PathBuf = path
         .components()
         .filter(|part| *part != std::path::Component::CurDir)
@@ -295,7 +301,7 @@ fn tidy(path: &Path) -> String {
 }
 
 /// The text of a definition, or why there is none.
-pub(super) fn read_bounded(path: &Path) -> Result<String, String> {
+pub(super) fn read_definition(path: &Path) -> Result<String, String> {
     let found = fs::metadata(path).map_err(|error| {
         if error.kind() == ErrorKind::NotFound {
             "there is no such file".to_owned()
@@ -326,24 +332,24 @@ pub(super) fn read_bounded(path: &Path) -> Result<String, String> {
 }
 
 /// The workflows of a folder, read as they are asked for.
-struct Library {
+struct WorkflowFolder {
     folder: PathBuf,
     shown: Option<PathBuf>,
     sources: RefCell<BTreeMap<String, String>>,
 }
 
-impl Library {
-    fn shown(&self, name: &str) -> String {
+impl WorkflowFolder {
+    fn display_path(&self, name: &str) -> String {
         let folder = self
             .shown
             .clone()
             .unwrap_or_else(|| Path::new(".claude").join("workflows"));
-        tidy(&folder.join(name))
+        normalize_path(&folder.join(name))
     }
 }
 
-impl Workflows for Library {
-    fn read(&self, name: &str) -> Lookup {
+impl WorkflowSource for WorkflowFolder {
+    fn read_workflow(&self, name: &str) -> WorkflowLookup {
         let names = [
             format!("{name}.yaml"),
             format!("{name}.yml"),
@@ -354,21 +360,21 @@ impl Workflows for Library {
             if !path.is_file() {
                 continue;
             }
-            let shown = self.shown(file);
-            return match read_bounded(&path) {
+            let shown = self.display_path(file);
+            return match read_definition(&path) {
                 Ok(text) => {
                     self.sources
                         .borrow_mut()
                         .insert(shown.clone(), text.clone());
-                    Lookup::Found { name: shown, text }
+                    WorkflowLookup::Found { name: shown, text }
                 }
-                Err(why) => Lookup::Unreadable {
+                Err(why) => WorkflowLookup::Unreadable {
                     why: format!("{shown} {why}"),
                 },
             };
         }
-        Lookup::Missing {
-            looked_for: names.iter().map(|file| self.shown(file)).collect(),
+        WorkflowLookup::Missing {
+            looked_for: names.iter().map(|file| self.display_path(file)).collect(),
         }
     }
 }
@@ -384,7 +390,7 @@ fn refuse_started(world: &World, target: &Path) -> Result<(), Failure> {
     };
     let Ok(text) = fs::read_to_string(target) else {
         return if found.len() > 0 {
-            Err(started(world, target, "is there and is not text"))
+            Err(started_failure(world, target, "is there and is not text"))
         } else {
             Ok(())
         };
@@ -392,14 +398,14 @@ fn refuse_started(world: &World, target: &Path) -> Result<(), Failure> {
     if text.trim().is_empty() {
         return Ok(());
     }
-    let (progress, problems) = parse_progress(Source {
+    let (progress, problems) = parse_progress(SourceText {
         name: "",
         text: &text,
     });
     match progress {
         Some(progress) if is_fresh(&progress) && !problems.iter().any(Problem::is_error) => Ok(()),
-        Some(_) => Err(started(world, target, "holds progress")),
-        None => Err(started(
+        Some(_) => Err(started_failure(world, target, "holds progress")),
+        None => Err(started_failure(
             world,
             target,
             "is there and is not a fresh PROGRESS.yaml",
@@ -407,7 +413,7 @@ fn refuse_started(world: &World, target: &Path) -> Result<(), Failure> {
     }
 }
 
-fn started(world: &World, target: &Path, what: &str) -> Failure {
+fn started_failure(world: &World, target: &Path, what: &str) -> Failure {
     let folder = target.parent().unwrap_or(Path::new("."));
     let folder = folder.strip_prefix(&world.cwd).unwrap_or(folder);
     let folder = if folder == Path::new("") {
@@ -415,14 +421,14 @@ fn started(world: &World, target: &Path, what: &str) -> Failure {
     } else {
         folder
     };
-    let typed = quote(&folder.to_string_lossy()).into_owned();
+    let typed = quote_word(&folder.to_string_lossy()).into_owned();
     let message = format!("{} {what}; nothing was written", target.display());
-    Failure::new("plan.started", message).hint(format!(
+    Failure::new("plan.started", message).with_hint(format!(
         "print it with `piton plan compile {typed} -o -`, or begin a new run with `piton run {typed} --recompile`, which keeps the old file beside"
     ))
 }
 
-fn is_fresh(progress: &Progress) -> bool {
+fn is_fresh(progress: &SprintProgress) -> bool {
     progress.status == SprintStatus::NotStarted
         && progress
             .phases
@@ -432,17 +438,17 @@ fn is_fresh(progress: &Progress) -> bool {
 
 /// Puts another text in the place of a definition.
 pub(super) fn replace_definition(target: &Path, bytes: &[u8]) -> Result<(), Failure> {
-    write(target, bytes)
+    replace_file(target, bytes)
 }
 
-fn write(target: &Path, bytes: &[u8]) -> Result<(), Failure> {
+fn replace_file(target: &Path, bytes: &[u8]) -> Result<(), Failure> {
     let target = fs::canonicalize(target).unwrap_or_else(|_| target.to_owned());
-    let fault = |error| unwritable(&target, error);
+    let fault = |error| unwritable_file(&target, error);
     if fs::metadata(&target).is_ok_and(|found| !found.is_file()) {
         return write_through(&target, bytes).map_err(fault);
     }
     stage(&target, bytes)
-        .and_then(crate::native_files::exchange::Staged::exchange)
+        .and_then(crate::native_files::exchange::StagedFile::exchange)
         .map_err(fault)?;
     sync_folder(target.parent().unwrap_or(Path::new("."))).map_err(fault)
 }

@@ -7,29 +7,29 @@ use std::path::Path;
 use piton_core::{Command, Event, ItemState, Need, Node, RunId, RunRow, StreamId};
 use piton_formats::plan_file::PlanFile;
 use piton_formats::registry::plan_format;
-use piton_store::{Committed, Store as _};
+use piton_store::{CommitOutcome, Store as _};
 use serde::Serialize;
 
 use super::compile::sprint_path;
 use super::run::plan_path::PlanPath;
 use super::run::start_command;
-use super::status::what_next;
+use super::status::next_command;
 use crate::config::Config;
-use crate::failure::{Failure, run_state, state_of_run, unwritable};
-use crate::native_files::News;
-use crate::native_files::plan_sync::rows_of_plan;
-use crate::native_files::plan_sync::{PlanSync, settle_superseded};
+use crate::failure::{Failure, failure_of_run_state, run_state_failure, unwritable_file};
+use crate::native_files::FileNotice;
+use crate::native_files::plan_sync::load_plan_rows;
+use crate::native_files::plan_sync::{PlanSync, settle_superseded_questions};
 use crate::native_files::project_sync;
 use crate::notice::Notice;
 use crate::project::Project;
 use crate::runner;
-use crate::session::{Session, no_runs};
+use crate::session::{Session, no_runs_failure};
 use crate::standing::RunStanding;
 use crate::world::World;
 
 /// What was asked of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wish {
+pub enum RunControl {
     /// Pause at the next boundary.
     Pause,
     /// Let it go on.
@@ -40,7 +40,7 @@ pub enum Wish {
 
 /// What came of it.
 #[derive(Clone, Debug, Serialize)]
-pub struct Outcome {
+pub struct ControlOutcome {
     /// The run's name.
     pub run: String,
     /// Its state now.
@@ -62,10 +62,13 @@ pub struct Outcome {
 }
 
 /// Where a run named by `text` is looked for: beside a path, else here.
-pub(crate) fn start<'a>(world: &'a World, text: Option<&str>) -> std::borrow::Cow<'a, Path> {
+pub(crate) fn search_folder<'a>(
+    world: &'a World,
+    text: Option<&str>,
+) -> std::borrow::Cow<'a, Path> {
     let path = text
         .filter(|text| text.contains('/'))
-        .map(|text| world.path(text));
+        .map(|text| world.resolve_path(text));
     match path.and_then(|path| fs::canonicalize(path).ok()) {
         Some(path) if path.is_dir() => path.into(),
         Some(path) => path.parent().map(Path::to_owned).unwrap_or(path).into(),
@@ -73,8 +76,8 @@ pub(crate) fn start<'a>(world: &'a World, text: Option<&str>) -> std::borrow::Co
     }
 }
 
-fn open<'w>(world: &'w World, text: Option<&str>) -> Result<Session<'w>, Failure> {
-    Session::write(world, &start(world, text))?.ok_or_else(no_runs)
+fn open_session<'w>(world: &'w World, text: Option<&str>) -> Result<Session<'w>, Failure> {
+    Session::open_writable(world, &search_folder(world, text))?.ok_or_else(no_runs_failure)
 }
 
 /// Pauses, resumes or stops a run.
@@ -82,82 +85,88 @@ fn open<'w>(world: &'w World, text: Option<&str>) -> Result<Session<'w>, Failure
 /// # Errors
 ///
 /// When there is no such run, or it is not in a state for it.
-pub fn control(world: &World, run: Option<&str>, wish: Wish) -> Result<Outcome, Failure> {
-    let known = open(world, run).and_then(|session| {
-        let row = session.run_meant(run)?;
+pub fn control_run(
+    world: &World,
+    run: Option<&str>,
+    wish: RunControl,
+) -> Result<ControlOutcome, Failure> {
+    let known = open_session(world, run).and_then(|session| {
+        let row = session.resolve_run_or_default(run)?;
         Ok((session, row))
     });
-    let (session, row) = known.map_err(|failure| match not_started(world, run) {
+    let (session, row) = known.map_err(|failure| match not_started_failure(world, run) {
         Some(better) if failure.code == "run.unknown" => better,
         Some(_) | None => failure,
     })?;
     let command = match wish {
-        Wish::Pause => Command::AskPause { run: row.id },
-        Wish::Resume => Command::ResumeRun { run: row.id },
-        Wish::Stop => Command::AskStop { run: row.id },
+        RunControl::Pause => Command::AskPause { run: row.id },
+        RunControl::Resume => Command::ResumeRun { run: row.id },
+        RunControl::Stop => Command::AskStop { run: row.id },
     };
     session
-        .tell(&command)
+        .execute_command(&command)
         .map_err(|failure| match failure.code {
-            "run.not_started" => failure.hint(begin_with(world, &session.project, &row.name)),
+            "run.not_started" => failure.with_hint(start_hint(world, &session.project, &row.name)),
             _ => failure,
         })?;
-    if wish == Wish::Resume {
+    if wish == RunControl::Resume {
         rename_pause_file(&session, &row)?;
     }
     let mut said = Vec::new();
-    if wish == Wish::Stop {
+    if wish == RunControl::Stop {
         // Of a runner that died an agent may still be at work. Nothing is done
         // to one that lives: it holds the lock.
-        let grace = Config::load(&session.project)?.agent.limits().grace;
+        let grace = Config::load(&session.project)?.agent.process_limits().grace;
         let mut tell = |notice: Notice<'_>| {
             if let Notice::Warning(text) = notice {
                 said.push(text.to_owned());
             }
         };
-        drop(runner::settle(&session, row.id, &mut tell)?);
-        runner::clear_up(&session, row.id, grace, &mut tell)?;
+        drop(runner::settle_dead_runner(&session, row.id, &mut tell)?);
+        runner::clean_up_dead_runner(&session, row.id, grace, &mut tell)?;
     }
-    let mut outcome = outcome(&session, &row)?;
+    let mut outcome = outcome_of_run(&session, &row)?;
     outcome.warnings.splice(0..0, said);
     Ok(outcome)
 }
 
 /// What to type to begin a run.
-fn begin_with(world: &World, project: &Project, plan: &str) -> String {
+fn start_hint(world: &World, project: &Project, plan: &str) -> String {
     format!("start it with `{}`", start_command(world, project, plan))
 }
 
 /// A plan is there that nobody has run yet.
-fn not_started(world: &World, run: Option<&str>) -> Option<Failure> {
+fn not_started_failure(world: &World, run: Option<&str>) -> Option<Failure> {
     let typed = run.unwrap_or(".");
     let not_started = || {
-        let project = Project::find(world, &start(world, run));
-        let failure = run_state(typed, piton_core::RunState::New, None, None);
-        failure.hint(begin_with(world, &project, typed))
+        let project = Project::find(world, &search_folder(world, run));
+        let failure = run_state_failure(typed, piton_core::RunState::New, None, None);
+        failure.with_hint(start_hint(world, &project, typed))
     };
-    if let Some(file) = PlanPath::at(world, Path::new(typed)) {
+    if let Some(file) = PlanPath::resolve(world, Path::new(typed)) {
         return file.is_plan().then(not_started);
     }
     let sprint = sprint_path(world, Path::new(typed)).ok()?;
-    (sprint.file.is_file() || sprint.progress().is_file()).then(not_started)
+    (sprint.file.is_file() || sprint.progress_file().is_file()).then(not_started)
 }
 
 /// The file that asked for the pause has been heard.
 fn rename_pause_file(session: &Session<'_>, row: &RunRow) -> Result<(), Failure> {
     let file = session
         .project
-        .absolute(PlanFile::folder(row))
+        .absolute_path(PlanFile::folder_of_run(row))
         .join("PAUSE");
     match fs::rename(&file, file.with_file_name("PAUSE.done")) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(unwritable(&file, error)),
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(unwritable_file(&file, error))
+        }
         Ok(()) | Err(_) => Ok(()),
     }
 }
 
 /// What is to become of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NodeWish {
+pub enum ItemControl {
     /// Leave it out.
     Skip,
     /// Try it again.
@@ -169,26 +178,26 @@ pub enum NodeWish {
 /// # Errors
 ///
 /// When there is no such node, or it is not in a state for it.
-pub fn node(
+pub fn skip_or_retry_item(
     world: &World,
     item: &str,
-    wish: NodeWish,
+    wish: ItemControl,
     why: Option<String>,
-) -> Result<Outcome, Failure> {
-    let session = open(world, None)?;
-    let (run, node) = session.item_named(item)?;
+) -> Result<ControlOutcome, Failure> {
+    let session = open_session(world, None)?;
+    let (run, node) = session.resolve_item(item)?;
     let mut said = Vec::new();
     let mut carry_out = |command: &Command| {
-        steer(&session, command, &mut |notice| {
+        apply_command(&session, command, &mut |notice| {
             if let Notice::Warning(text) = notice {
                 said.push(text.to_owned());
             }
         })
     };
     match wish {
-        NodeWish::Skip => carry_out(&Command::SkipItem { run, node, why })?,
-        NodeWish::Retry => {
-            let again = made_of(&session, run, &node)?;
+        ItemControl::Skip => carry_out(&Command::SkipItem { run, node, why })?,
+        ItemControl::Retry => {
+            let again = derived_items(&session, run, &node)?;
             for node in again.iter().cloned() {
                 carry_out(&Command::RetryItem {
                     run,
@@ -210,14 +219,14 @@ pub fn node(
         .tables
         .run(run)
         .cloned()
-        .ok_or_else(no_runs)?;
-    let mut outcome = outcome(&session, &row)?;
+        .ok_or_else(no_runs_failure)?;
+    let mut outcome = outcome_of_run(&session, &row)?;
     outcome.warnings.splice(0..0, said);
     Ok(outcome)
 }
 
 /// The finished items that were made of what came of one, the last first.
-fn made_of(session: &Session<'_>, run: RunId, node: &Node) -> Result<Vec<Node>, Failure> {
+fn derived_items(session: &Session<'_>, run: RunId, node: &Node) -> Result<Vec<Node>, Failure> {
     let rows = session.load(&[Need::Run(run)])?;
     let row = rows.tables.run(run);
     let phases = row.and_then(|row| plan_format(&row.face)?.phases);
@@ -232,24 +241,24 @@ fn made_of(session: &Session<'_>, run: RunId, node: &Node) -> Result<Vec<Node>, 
 /// Carries out what a person wants of the items of a run. What a dead runner
 /// left under way there is settled first, so that it takes effect at once; a
 /// living runner is told, as ever. Returns what was added to the plan.
-pub(super) fn steer(
+pub(super) fn apply_command(
     session: &Session<'_>,
     command: &Command,
     tell: &mut dyn FnMut(Notice<'_>),
 ) -> Result<Vec<String>, Failure> {
     // Held until the command is stored: no runner begins anything in between.
-    let lock = match command.run().filter(|run| *run != RunId::PROJECT) {
-        Some(run) => runner::settle(session, run, tell)?,
+    let lock = match command.run_id().filter(|run| *run != RunId::PROJECT) {
+        Some(run) => runner::settle_dead_runner(session, run, tell)?,
         None => None,
     };
-    if lock.is_some() && is_met(session, command)? {
+    if lock.is_some() && is_satisfied(session, command)? {
         return Ok(Vec::new());
     }
-    Ok(added_by(&session.tell(command)?))
+    Ok(items_added_by(&session.execute_command(command)?))
 }
 
 /// The highest of the items that a command added to a plan.
-fn added_by(committed: &Committed) -> Vec<String> {
+fn items_added_by(committed: &CommitOutcome) -> Vec<String> {
     let added = committed.events.iter().filter_map(|stored| {
         let Event::ItemPlanned(planned) = &stored.event else {
             return None;
@@ -268,7 +277,7 @@ fn added_by(committed: &Committed) -> Vec<String> {
 
 /// Whether what is wanted has come with what was settled: that an item is left
 /// out may have been asked while its runner lived.
-fn is_met(session: &Session<'_>, command: &Command) -> Result<bool, Failure> {
+fn is_satisfied(session: &Session<'_>, command: &Command) -> Result<bool, Failure> {
     let Command::SkipItem { run, node, .. } = command else {
         return Ok(false);
     };
@@ -279,9 +288,12 @@ fn is_met(session: &Session<'_>, command: &Command) -> Result<bool, Failure> {
 
 /// Brings the native file of a run that nobody works on up to date. What
 /// keeps it from that is no reason to fail: what was asked is done.
-pub(super) fn show_in_file(session: &Session<'_>, row: &RunRow) -> Result<Vec<News>, Failure> {
-    if !session.keeps_its_file(row)? {
-        settle_superseded(session, row)?;
+pub(super) fn sync_plan_file(
+    session: &Session<'_>,
+    row: &RunRow,
+) -> Result<Vec<FileNotice>, Failure> {
+    if !session.is_shown_in_plan_file(row)? {
+        settle_superseded_questions(session, row)?;
         return Ok(Vec::new());
     }
     let mut shown = Vec::new();
@@ -289,24 +301,24 @@ pub(super) fn show_in_file(session: &Session<'_>, row: &RunRow) -> Result<Vec<Ne
     // What was written into it comes first; what is stored for that shows then.
     for _ in 0..2 {
         // First how far the journal is: the rows know that much, or more.
-        let position = session.store.position(&StreamId::run(row.id))?;
-        let tables = rows_of_plan(session, row.id, &[])?;
+        let position = session.store.event_count(&StreamId::of_run(row.id))?;
+        let tables = load_plan_rows(session, row.id, &[])?;
         if sync.is_none() {
             sync = match PlanSync::open(session, row, &tables) {
                 Ok(sync) => sync,
                 Err(error) => {
-                    shown.push(News::Behind(error.to_string()));
+                    shown.push(FileNotice::Behind(error.to_string()));
                     None
                 }
             };
         }
         let Some(sync) = &mut sync else { break };
-        let looked = sync.look(session, &tables, None)?;
+        let looked = sync.import_changes(session, &tables, None)?;
         shown.extend(looked.news);
         if !looked.taken {
-            let is_gone = sync.was_written() && !sync.target().exists();
-            shown.extend(sync.write(&tables, position, session.world.now()));
-            shown.extend(is_gone.then(|| file_was_gone(row, sync)));
+            let is_gone = sync.was_written() && !sync.target_path().exists();
+            shown.extend(sync.write_now(&tables, position, session.world.now()));
+            shown.extend(is_gone.then(|| news_of_missing_file(row, sync)));
             break;
         }
     }
@@ -314,39 +326,46 @@ pub(super) fn show_in_file(session: &Session<'_>, row: &RunRow) -> Result<Vec<Ne
 }
 
 /// What became of the file of a run that was not there any more.
-fn file_was_gone(row: &RunRow, sync: &PlanSync) -> News {
+fn news_of_missing_file(row: &RunRow, sync: &PlanSync) -> FileNotice {
     let (name, file) = (&row.name, sync.path());
-    if sync.target().exists() {
-        News::Told(format!(
+    if sync.target_path().exists() {
+        FileNotice::Told(format!(
             "{file} was not there any more, and is written again"
         ))
     } else if sync.is_absent_here() {
-        News::Told(format!(
+        FileNotice::Told(format!(
             "this branch has no {file}, and is not given one; run `{name}` goes on without it here"
         ))
     } else {
-        News::Behind(format!(
+        FileNotice::Behind(format!(
             "{file} is not there any more, and what it said is not known to the letter; run `{name}` goes on without it"
         ))
     }
 }
 
 /// How a run stands after somebody changed it.
-pub(crate) fn outcome(session: &Session<'_>, before: &RunRow) -> Result<Outcome, Failure> {
+pub(crate) fn outcome_of_run(
+    session: &Session<'_>,
+    before: &RunRow,
+) -> Result<ControlOutcome, Failure> {
     let rows = session.load(&[Need::Run(before.id)])?;
-    let row = rows.tables.run(before.id).cloned().ok_or_else(no_runs)?;
+    let row = rows
+        .tables
+        .run(before.id)
+        .cloned()
+        .ok_or_else(no_runs_failure)?;
     let standing = RunStanding::of_run(&session.project, &row);
     let live = standing.is_live;
     let mut news = match live {
         true => Vec::new(),
-        false => show_in_file(session, &row)?,
+        false => sync_plan_file(session, &row)?,
     };
-    news.extend(project_sync::follow(session));
+    news.extend(project_sync::sync_files(session));
     let warnings = news.iter().map(ToString::to_string).collect();
     // A runner that lives goes on by itself.
-    let next = what_next(&row, &standing).filter(|_| !live);
-    let way_on = state_of_run(&row, standing.state);
-    Ok(Outcome {
+    let next = next_command(&row, &standing).filter(|_| !live);
+    let way_on = failure_of_run_state(&row, standing.state);
+    Ok(ControlOutcome {
         warnings,
         added: Vec::new(),
         asked: standing.asked.is_some(),

@@ -6,8 +6,8 @@ use piton_core::usage::Spend;
 use piton_core::{Need, RunId, RunRow, Tables};
 use serde::Serialize;
 
-use super::control::start;
-use super::status::{shown, status};
+use super::control::search_folder;
+use super::status::{select_run, status};
 use crate::failure::Failure;
 use crate::session::Session;
 use crate::world::World;
@@ -54,34 +54,34 @@ pub struct ItemCosts {
 ///
 /// When there is a store that cannot be read, or no such run.
 pub fn costs(world: &World, run: Option<&str>) -> Result<Costs, Failure> {
-    let Some(session) = Session::read(world, &start(world, run))? else {
+    let Some(session) = Session::open_read_only(world, &search_folder(world, run))? else {
         // A run that is named must be there.
         status(world, run)?;
         return Ok(Costs::default());
     };
-    let meant = shown(&session, run)?;
+    let meant = select_run(&session, run)?;
     let tree = meant.iter().map(|row| Need::Tree(row.id));
     let all = [Need::Runs, Need::RecentAttempts(usize::MAX)];
     let needs: Vec<Need> = all.into_iter().chain(tree).collect();
     let tables = session.load(&needs)?.tables;
     let of_run = |row: &RunRow| RunCosts {
         run: row.name.clone(),
-        spend: row.spend.clone().with_fresh_input(),
-        items: items(&tables, row.id),
-        models: by_model(std::iter::once(row)),
-        model_unknown: without_model(&tables, row.id),
+        spend: row.spend.clone().without_cached_input(),
+        items: costs_of_items(&tables, row.id),
+        models: spend_by_model(std::iter::once(row)),
+        model_unknown: spend_of_unknown_model(&tables, row.id),
     };
     let project = tables.runs().map(|run| &run.spend);
     let project = project.fold(Spend::default(), |sum, one| sum.plus(one));
     Ok(Costs {
         run: meant.and_then(|row| tables.run(row.id).map(of_run)),
-        project: project.with_fresh_input(),
-        project_models: by_model(tables.runs()),
+        project: project.without_cached_input(),
+        project_models: spend_by_model(tables.runs()),
     })
 }
 
 /// What runs used together, by model.
-fn by_model<'r>(runs: impl Iterator<Item = &'r RunRow>) -> BTreeMap<String, Spend> {
+fn spend_by_model<'r>(runs: impl Iterator<Item = &'r RunRow>) -> BTreeMap<String, Spend> {
     let mut sums: BTreeMap<String, Spend> = BTreeMap::new();
     for (model, spend) in runs.flat_map(|run| &run.spend_by_model) {
         let sum = sums.entry(model.clone()).or_default();
@@ -89,24 +89,26 @@ fn by_model<'r>(runs: impl Iterator<Item = &'r RunRow>) -> BTreeMap<String, Spen
     }
     let fresh = sums.into_iter();
     fresh
-        .map(|(model, spend)| (model, spend.with_fresh_input()))
+        .map(|(model, spend)| (model, spend.without_cached_input()))
         .collect()
 }
 
 /// What the attempts of a run used whose model nobody knows.
-fn without_model(tables: &Tables, run: RunId) -> Spend {
+fn spend_of_unknown_model(tables: &Tables, run: RunId) -> Spend {
     let reports = tables.attempts().filter(|row| row.run == run);
     let reports = reports.filter_map(|row| row.report.as_ref());
     let unknown = reports.filter(|report| report.models.is_empty());
-    let sum = unknown.fold(Spend::default(), |sum, report| sum.plus(&report.spend()));
-    sum.with_fresh_input()
+    let sum = unknown.fold(Spend::default(), |sum, report| {
+        sum.plus(&report.counted_spend())
+    });
+    sum.without_cached_input()
 }
 
-fn items(tables: &Tables, run: RunId) -> Vec<ItemCosts> {
+fn costs_of_items(tables: &Tables, run: RunId) -> Vec<ItemCosts> {
     let tried = tables.tree(run).filter(|item| !item.spend.is_empty());
     let costs = tried.map(|item| ItemCosts {
         node: item.node.to_string(),
-        spend: item.spend.clone().with_fresh_input(),
+        spend: item.spend.clone().without_cached_input(),
     });
     costs.collect()
 }

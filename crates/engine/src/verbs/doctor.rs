@@ -5,10 +5,10 @@ use std::fs;
 use std::path::Path;
 
 use piton_core::Need;
-use piton_core::doctor::{Finding, MemoryView, Surroundings, examine};
+use piton_core::doctor::{DoctorFacts, MemoryFinding, MemoryView, examine_memories};
 use piton_core::memory::MemoryRow;
-use piton_core::named_paths::gone;
-use piton_core::recall::Document;
+use piton_core::named_paths::find_missing_paths;
+use piton_core::recall::MemoryDocument;
 
 use crate::failure::Failure;
 use crate::session::Session;
@@ -21,11 +21,11 @@ const SKIPPED: [&str; 5] = [".git", ".piton", "node_modules", "target", ".venv"]
 
 /// What was found, and how many memories were looked at.
 #[derive(Debug, Default)]
-pub struct Examined {
+pub struct DoctorReport {
     /// How many are followed.
     pub followed: usize,
     /// What somebody should look at.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<MemoryFinding>,
     /// Whether the paths that memories name were looked for.
     pub paths: bool,
 }
@@ -35,50 +35,50 @@ pub struct Examined {
 /// # Errors
 ///
 /// When there is a store that cannot be read.
-pub fn doctor(world: &World) -> Result<Examined, Failure> {
-    let Some(session) = Session::read(world, &world.cwd)? else {
-        return Ok(Examined {
+pub fn doctor(world: &World) -> Result<DoctorReport, Failure> {
+    let Some(session) = Session::open_read_only(world, &world.cwd)? else {
+        return Ok(DoctorReport {
             paths: true,
-            ..Examined::default()
+            ..DoctorReport::default()
         });
     };
     let rows = session.load(&[Need::Memories(None)])?;
     let mut rows: Vec<&MemoryRow> = rows
         .tables
-        .memory()
+        .memories()
         .filter(|row| row.is_followed())
         .collect();
     rows.sort_by_key(|row| row.position);
-    let documents: Vec<Document> = rows
+    let documents: Vec<MemoryDocument> = rows
         .iter()
-        .map(|row| Document::of_memory(&row.memory))
+        .map(|row| MemoryDocument::from_memory(&row.memory))
         .collect();
     let pairs = rows.iter().zip(&documents);
     let views: Vec<MemoryView<'_>> = pairs
-        .map(|(row, document)| MemoryView::of(row, document))
+        .map(|(row, document)| MemoryView::from_row(row, document))
         .collect();
-    let files = files_of(&session.project.root);
+    let files = collect_files(&session.project.root);
     let named: BTreeSet<&str> = views
         .iter()
         .flat_map(|view| view.paths.iter().map(String::as_str))
         .collect();
     let gone = match &files {
-        Some(files) => gone(named, files.iter().map(String::as_str)),
+        Some(files) => find_missing_paths(named, files.iter().map(String::as_str)),
         None => BTreeSet::new(),
     };
-    let surroundings = Surroundings {
+    let surroundings = DoctorFacts {
         now: world.now(),
         gone: &gone,
     };
-    Ok(Examined {
+    Ok(DoctorReport {
         followed: views.len(),
-        findings: examine(&views, &surroundings),
+        findings: examine_memories(&views, &surroundings),
         paths: files.is_some(),
     })
 }
 
 /// The files of a project, by their paths in it; none where there are too many.
-fn files_of(root: &Path) -> Option<Vec<String>> {
+fn collect_files(root: &Path) -> Option<Vec<String>> {
     let mut files = Vec::new();
     let mut folders = vec![root.to_owned()];
     while let Some(folder) = folders.pop() {

@@ -11,34 +11,36 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use piton_core::Need;
-pub use piton_formats::adoption::{Adoption, Count};
+pub use piton_formats::adoption::{Adoption, AdoptionCount};
 pub use piton_formats::format::Grade;
-use piton_formats::format::{self, Format, Recognised};
+use piton_formats::format::{self, Format, RecognisedFile};
 use piton_formats::plan_file::PlanFile;
-use piton_formats::problem::{Problem, Source};
+use piton_formats::problem::{Problem, SourceText};
 use serde::Serialize;
 
-use super::control::show_in_file;
-use super::journal::missing;
-use crate::failure::{Exit, Failure, Findings, unreadable, unwritable};
+use super::control::sync_plan_file;
+use super::journal::missing_store_failure;
+use crate::failure::{CommandExit, Failure, Findings, unreadable_file, unwritable_file};
 use crate::input;
 use crate::native_files::exchange::stage;
-use crate::native_files::project_sync::{self, Waiting};
-use crate::native_files::{self, News};
+use crate::native_files::project_sync::{self, AskedFileFingerprints};
+use crate::native_files::{self, FileNotice};
 use crate::project::Project;
 use crate::session::{Session, open_runs};
 use crate::world::World;
 
-pub use self::convert::{Converted, Lost, convert};
-pub use self::driver::{DriverChange, DriverFiles, apply_driver, look_at_driver, merge_files};
-pub use self::elsewhere::{Elsewhere, elsewhere};
-use self::look::{There, look_for, there};
-pub use self::migrate::{Migrated, migrate};
+pub use self::convert::{ConversionLoss, ConvertedFile, convert};
+pub use self::driver::{
+    DriverChange, DriverFiles, apply_driver_change, merge_files, plan_driver_change,
+};
+pub use self::elsewhere::{SecondWorktree, find_second_worktree};
+use self::look::{PathContent, collect_native_paths, read_content};
+pub use self::migrate::{MigratedFile, migrate};
 
 /// Where a native file stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Standing {
+pub enum FileStanding {
     /// Kept up to date, and taken in when others write it.
     Face,
     /// Kept up to date, and not there: there is nothing to show yet, or somebody
@@ -60,7 +62,7 @@ pub enum Standing {
 
 /// A native file of the project.
 #[derive(Clone, Debug, Serialize)]
-pub struct Listed {
+pub struct ListedFile {
     /// Its path, relative to the project.
     pub path: String,
     /// The format; none for one of another tool.
@@ -68,7 +70,7 @@ pub struct Listed {
     /// What it is, in a few words.
     pub about: String,
     /// Where it stands.
-    pub standing: Standing,
+    pub standing: FileStanding,
     /// The run whose plan it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run: Option<String>,
@@ -80,11 +82,11 @@ pub struct Listed {
     /// How many warnings it has.
     pub warnings: usize,
     /// What of it is taken, and what is not.
-    #[serde(skip_serializing_if = "is_nothing")]
+    #[serde(skip_serializing_if = "is_adoption_empty")]
     pub adoption: Adoption,
 }
 
-fn is_nothing(adoption: &Adoption) -> bool {
+fn is_adoption_empty(adoption: &Adoption) -> bool {
     adoption.counts.is_empty()
 }
 
@@ -93,25 +95,30 @@ fn is_nothing(adoption: &Adoption) -> bool {
 /// # Errors
 ///
 /// When there is a store that cannot be read.
-pub fn list(world: &World) -> Result<Vec<Listed>, Failure> {
+pub fn list(world: &World) -> Result<Vec<ListedFile>, Failure> {
     let project = Project::find(world, &world.cwd);
-    let session = Session::read(world, &world.cwd)?;
-    let mut known = Known::default();
+    let session = Session::open_read_only(world, &world.cwd)?;
+    let mut known = KnownFiles::default();
     if let Some(session) = &session {
         known.load(session)?;
     }
-    let mut listed: Vec<Listed> = look_for(&project, &project.root)
+    let mut listed: Vec<ListedFile> = collect_native_paths(&project, &project.root)
         .into_iter()
-        .filter_map(|path| listed(&project, &path, &known))
+        .filter_map(|path| list_file(&project, &path, &known))
         .collect();
-    let missing = known.kept().filter(|path| {
+    let missing = known.synced_paths().filter(|path| {
         listed.iter().all(|file| file.path != **path)
-            && matches!(there(&project.absolute(path)), There::Nothing)
+            && matches!(
+                read_content(&project.absolute_path(path)),
+                PathContent::Nothing
+            )
     });
-    let missing: Vec<Listed> = missing.map(|path| listed_missing(path, &known)).collect();
+    let missing: Vec<ListedFile> = missing
+        .map(|path| list_missing_file(path, &known))
+        .collect();
     listed.extend(missing);
-    if let Some(elsewhere) = elsewhere(&project) {
-        listed.extend(elsewhere.listed());
+    if let Some(elsewhere) = find_second_worktree(&project) {
+        listed.extend(elsewhere.list_files());
     }
     listed.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(listed)
@@ -119,7 +126,7 @@ pub fn list(world: &World) -> Result<Vec<Listed>, Failure> {
 
 /// What the journal knows of native files.
 #[derive(Default)]
-struct Known {
+struct KnownFiles {
     faces: BTreeMap<String, bool>,
     asked: Vec<String>,
     plans: BTreeMap<String, String>,
@@ -127,10 +134,10 @@ struct Known {
     open: Vec<String>,
 }
 
-impl Known {
+impl KnownFiles {
     fn load(&mut self, session: &Session<'_>) -> Result<(), Failure> {
         let rows = session.load(&[Need::Faces, Need::OpenDecisions(None)])?;
-        for face in rows.tables.faces() {
+        for face in rows.tables.native_files() {
             self.faces.insert(face.path.clone(), face.on);
         }
         let decisions = rows.tables.decisions();
@@ -141,28 +148,28 @@ impl Known {
         );
         let runs = session.runs()?;
         for run in &runs {
-            if let Some(path) = PlanFile::path(run) {
+            if let Some(path) = PlanFile::path_of_run(run) {
                 self.plans.insert(path, run.name.clone());
             }
         }
         self.open
-            .extend(open_runs(&runs).filter_map(PlanFile::path));
+            .extend(open_runs(&runs).filter_map(PlanFile::path_of_run));
         Ok(())
     }
 
     /// The paths of what is kept up to date.
-    fn kept(&self) -> impl Iterator<Item = &String> {
+    fn synced_paths(&self) -> impl Iterator<Item = &String> {
         let faces = self.faces.iter().filter(|(_, on)| **on);
         faces.map(|(path, _)| path).chain(&self.open)
     }
 }
 
-fn bare(path: &str, known: &Known) -> Listed {
-    Listed {
+fn bare_listing(path: &str, known: &KnownFiles) -> ListedFile {
+    ListedFile {
         path: path.to_owned(),
         format: None,
         about: String::new(),
-        standing: Standing::Foreign,
+        standing: FileStanding::Foreign,
         run: known.plans.get(path).cloned(),
         link: None,
         errors: 0,
@@ -171,56 +178,56 @@ fn bare(path: &str, known: &Known) -> Listed {
     }
 }
 
-fn listed_missing(path: &str, known: &Known) -> Listed {
-    let format = format::at(path);
-    Listed {
+fn list_missing_file(path: &str, known: &KnownFiles) -> ListedFile {
+    let format = format::format_at_path(path);
+    ListedFile {
         format: format.map(|format| format.name),
         about: format.map_or("", |format| format.about).to_owned(),
-        standing: Standing::Missing,
-        ..bare(path, known)
+        standing: FileStanding::Missing,
+        ..bare_listing(path, known)
     }
 }
 
-fn listed(project: &Project, path: &str, known: &Known) -> Option<Listed> {
-    let full = project.absolute(path);
-    let mut listed = Listed {
-        link: look::link(&full),
-        ..bare(path, known)
+fn list_file(project: &Project, path: &str, known: &KnownFiles) -> Option<ListedFile> {
+    let full = project.absolute_path(path);
+    let mut listed = ListedFile {
+        link: look::link_target(&full),
+        ..bare_listing(path, known)
     };
     let is_face = known.faces.get(path) == Some(&true);
-    let text = match there(&full) {
-        There::Nothing => return None,
-        There::Text(text) => text,
-        There::Unfit(what) => {
+    let text = match read_content(&full) {
+        PathContent::Nothing => return None,
+        PathContent::Text(text) => text,
+        PathContent::Unfit(what) => {
             // What piton itself made large is kept up to date all the same.
-            let is_kept = is_face && look::blocked(&full).is_none();
+            let is_kept = is_face && look::blocked_reason(&full).is_none();
             listed.about = what;
             listed.standing = if is_kept {
-                Standing::Face
+                FileStanding::Face
             } else {
-                Standing::Unreadable
+                FileStanding::Unreadable
             };
             return Some(listed);
         }
     };
-    let (format, standing) = match format::recognise(path, &text) {
+    let (format, standing) = match format::recognise_file(path, &text) {
         Err(what) => {
             listed.about = what;
             return Some(listed);
         }
-        Ok(Recognised::Unreadable(format)) => (format, Standing::Unreadable),
-        Ok(Recognised::Format(format) | Recognised::Empty(format)) => {
+        Ok(RecognisedFile::Unreadable(format)) => (format, FileStanding::Unreadable),
+        Ok(RecognisedFile::Format(format) | RecognisedFile::Empty(format)) => {
             let standing = if is_face {
-                Standing::Face
+                FileStanding::Face
             } else if listed.run.is_some() {
-                Standing::Plan
+                FileStanding::Plan
             } else {
-                Standing::Off
+                FileStanding::Off
             };
             (format, standing)
         }
     };
-    let source = Source {
+    let source = SourceText {
         name: path,
         text: &text,
     };
@@ -231,13 +238,17 @@ fn listed(project: &Project, path: &str, known: &Known) -> Option<Listed> {
     listed.errors = problems.iter().filter(|problem| problem.is_error()).count();
     listed.warnings = problems.len() - listed.errors;
     let is_asked = known.asked.iter().any(|asked| asked == path);
-    listed.standing = if is_asked { Standing::Asked } else { standing };
+    listed.standing = if is_asked {
+        FileStanding::Asked
+    } else {
+        standing
+    };
     Some(listed)
 }
 
 /// What of a file is taken.
 #[derive(Clone, Debug, Serialize)]
-pub struct Adopted {
+pub struct AdoptedFile {
     /// The file, as it was named.
     pub file: String,
     /// What is taken, and what is not.
@@ -246,36 +257,36 @@ pub struct Adopted {
 
 /// What is wrong with files.
 #[derive(Debug, Default)]
-pub struct Checked {
+pub struct CheckedFiles {
     /// How many files were read.
     pub files: usize,
     /// What is wrong, with the texts.
     pub findings: Findings,
     /// What of each file is taken, and what is not.
-    pub adopted: Vec<Adopted>,
+    pub adopted: Vec<AdoptedFile>,
     /// The files that could not be read at all, and why.
     pub unread: Vec<(String, Failure)>,
 }
 
-impl Checked {
+impl CheckedFiles {
     /// What to end with: the worst that was met. Strictly, nothing may be left in
     /// a file without being taken.
     #[must_use]
-    pub fn exit(&self, grade: Grade) -> Exit {
-        let is_whole = grade == Grade::Tolerant || self.is_whole();
-        let judged = if self.findings.errors() == 0 && is_whole {
-            Exit::Done
+    pub fn exit_code(&self, grade: Grade) -> CommandExit {
+        let is_whole = grade == Grade::Tolerant || self.is_fully_adopted();
+        let judged = if self.findings.error_count() == 0 && is_whole {
+            CommandExit::Done
         } else {
-            Exit::No
+            CommandExit::No
         };
-        let unread = self.unread.iter().map(|(_, failure)| failure.exit());
+        let unread = self.unread.iter().map(|(_, failure)| failure.exit_status());
         unread.chain([judged]).max().unwrap_or(judged)
     }
 
     /// Whether everything in the files is taken.
     #[must_use]
-    pub fn is_whole(&self) -> bool {
-        self.adopted.iter().all(|file| file.counts.is_whole())
+    pub fn is_fully_adopted(&self) -> bool {
+        self.adopted.iter().all(|file| file.counts.is_complete())
     }
 }
 
@@ -286,15 +297,15 @@ const FOREIGN_HINT: &str =
 /// Says what is wrong with files. One that cannot be read at all keeps none of
 /// the others from being judged.
 #[must_use]
-pub fn check(world: &World, files: &[PathBuf], grade: Grade) -> Checked {
-    let mut checked = Checked::default();
+pub fn check(world: &World, files: &[PathBuf], grade: Grade) -> CheckedFiles {
+    let mut checked = CheckedFiles::default();
     for file in files {
-        let path = world.path(file);
+        let path = world.resolve_path(file);
         let shown = file.display().to_string();
-        let bytes = match input::read(&path) {
+        let bytes = match input::read_bytes(&path) {
             Ok(bytes) => bytes,
             Err(error) => {
-                checked.unread.push((shown, unreadable(file, error)));
+                checked.unread.push((shown, unreadable_file(file, error)));
                 continue;
             }
         };
@@ -302,7 +313,7 @@ pub fn check(world: &World, files: &[PathBuf], grade: Grade) -> Checked {
         let text = match String::from_utf8(bytes) {
             Ok(text) => text,
             Err(error) => {
-                let problem = native_files::not_utf8(&shown, error.as_bytes());
+                let problem = native_files::not_utf8_problem(&shown, error.as_bytes());
                 checked.findings.problems.push(problem);
                 let text = String::from_utf8_lossy(error.as_bytes()).into_owned();
                 checked.findings.sources.insert(shown, text);
@@ -310,22 +321,22 @@ pub fn check(world: &World, files: &[PathBuf], grade: Grade) -> Checked {
             }
         };
         let full = path.to_string_lossy().into_owned();
-        let format = match format::recognise(&full, &text) {
+        let format = match format::recognise_file(&full, &text) {
             Ok(
-                Recognised::Format(format)
-                | Recognised::Empty(format)
-                | Recognised::Unreadable(format),
+                RecognisedFile::Format(format)
+                | RecognisedFile::Empty(format)
+                | RecognisedFile::Unreadable(format),
             ) => format,
             Err(what) => {
                 checked.findings.problems.push(Problem {
                     hint: FOREIGN_HINT.to_owned(),
-                    ..native_files::foreign(&shown, &what)
+                    ..native_files::foreign_file_problem(&shown, &what)
                 });
                 checked.findings.sources.insert(shown, text);
                 continue;
             }
         };
-        let source = Source {
+        let source = SourceText {
             name: &shown,
             text: &text,
         };
@@ -333,7 +344,7 @@ pub fn check(world: &World, files: &[PathBuf], grade: Grade) -> Checked {
             .findings
             .problems
             .extend(format.check(source, grade));
-        checked.adopted.push(Adopted {
+        checked.adopted.push(AdoptedFile {
             file: shown.clone(),
             counts: format.adoption(source),
         });
@@ -347,21 +358,21 @@ pub fn check(world: &World, files: &[PathBuf], grade: Grade) -> Checked {
 /// # Errors
 ///
 /// When there is no such format, or it is neither JSON nor YAML.
-pub fn schema(name: &str) -> Result<serde_json::Value, Failure> {
-    let known: Vec<&str> = format::all()
-        .filter(|format| format.schema().is_some())
+pub fn json_schema(name: &str) -> Result<serde_json::Value, Failure> {
+    let known: Vec<&str> = format::all_formats()
+        .filter(|format| format.json_schema().is_some())
         .map(|format| format.name)
         .collect();
-    let found = format::named(name).and_then(Format::schema);
+    let found = format::format_named(name).and_then(Format::json_schema);
     found.ok_or_else(|| {
         Failure::new("usage", format!("there is no schema for `{name}`"))
-            .hint(format!("there is one for: {}", known.join(", ")))
+            .with_hint(format!("there is one for: {}", known.join(", ")))
     })
 }
 
 /// What came of bringing the files up to date.
 #[derive(Clone, Debug, Default, Serialize)]
-pub struct Synced {
+pub struct SyncReport {
     /// What happened, a line for each thing.
     pub said: Vec<String>,
     /// Files about which a person is asked.
@@ -370,7 +381,7 @@ pub struct Synced {
     pub behind: Vec<String>,
     /// The work tree whose files are kept, where that is another one.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub elsewhere: Option<Elsewhere>,
+    pub elsewhere: Option<SecondWorktree>,
 }
 
 /// Takes in what others wrote into native files, and brings all up to date.
@@ -378,31 +389,31 @@ pub struct Synced {
 /// # Errors
 ///
 /// When nothing was ever recorded here, or the store fails.
-pub fn sync(world: &World) -> Result<Synced, Failure> {
-    let Some(session) = Session::write(world, &world.cwd)? else {
-        return Err(missing());
+pub fn sync(world: &World) -> Result<SyncReport, Failure> {
+    let Some(session) = Session::open_writable(world, &world.cwd)? else {
+        return Err(missing_store_failure());
     };
-    let mut synced = Synced {
-        elsewhere: elsewhere(&session.project),
-        ..Synced::default()
+    let mut synced = SyncReport {
+        elsewhere: find_second_worktree(&session.project),
+        ..SyncReport::default()
     };
-    let mut news = project_sync::follow_to_rest(&session, &mut Waiting::new());
+    let mut news = project_sync::sync_files_at_rest(&session, &mut AskedFileFingerprints::new());
     for run in session.runs()? {
-        news.extend(show_in_file(&session, &run)?);
+        news.extend(sync_plan_file(&session, &run)?);
     }
     for news in news {
         match news {
-            News::Behind(why) => synced.behind.push(why),
+            FileNotice::Behind(why) => synced.behind.push(why),
             // That a person is asked is said once, of new and old questions alike.
-            News::Asked(_) => {}
-            News::Told(what) | News::Left(what) => synced.said.push(what),
+            FileNotice::Asked(_) => {}
+            FileNotice::Told(what) | FileNotice::Left(what) => synced.said.push(what),
         }
     }
-    let mut known = Known::default();
+    let mut known = KnownFiles::default();
     known.load(&session)?;
-    for path in known.kept() {
-        let why = look::blocked(&session.project.absolute(path));
-        let why = why.map(|why| News::behind(path, why).to_string());
+    for path in known.synced_paths() {
+        let why = look::blocked_reason(&session.project.absolute_path(path));
+        let why = why.map(|why| FileNotice::sync_failed(path, why).to_string());
         synced.behind.extend(why);
     }
     synced.asked = known.asked;
@@ -415,14 +426,14 @@ pub fn sync(world: &World) -> Result<Synced, Failure> {
 ///
 /// When there is one, or it cannot be written.
 pub fn write_new(world: &World, target: &Path, text: &str) -> Result<(), Failure> {
-    let path = world.path(target);
+    let path = world.resolve_path(target);
     if path.exists() {
         return Err(Failure::new(
             "file.exists",
             format!("{} is there already", target.display()),
         )
-        .hint("name another file with `-o FILE`"));
+        .with_hint("name another file with `-o FILE`"));
     }
     let put = stage(&path, text.as_bytes()).and_then(|staged| staged.exchange());
-    put.map(drop).map_err(|error| unwritable(&path, error))
+    put.map(drop).map_err(|error| unwritable_file(&path, error))
 }

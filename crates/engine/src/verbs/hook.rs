@@ -12,7 +12,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use piton_core::call::NotedCall;
+use piton_core::call::SessionCall;
 use piton_core::entry::{Entry, EntryType};
 use piton_core::{AttemptId, Command};
 use serde_json::{Value, json};
@@ -21,11 +21,11 @@ use super::log;
 use crate::caller;
 use crate::config::Config;
 use crate::failure::Failure;
-use crate::held::Given;
-use crate::hook::notes::Notes;
-use crate::hook::told::{Moment, Told};
+use crate::held::AssignedWork;
+use crate::hook::notes::SessionNotes;
+use crate::hook::told::{HookEvent, HookEventKind};
 use crate::hook::{context, fault, finish};
-use crate::native_files::News;
+use crate::native_files::FileNotice;
 use crate::native_files::project_sync;
 use crate::project::Project;
 use crate::session::Session;
@@ -41,7 +41,7 @@ const WORK_TIME: Duration = Duration::from_secs(2);
 
 /// What came of a hook.
 #[derive(Debug, Default, PartialEq)]
-pub struct Answer {
+pub struct HookAnswer {
     /// What the program is told; most of the time nothing.
     pub said: Option<Value>,
     /// What went wrong, in one line. It is noted already.
@@ -51,20 +51,20 @@ pub struct Answer {
 /// Hears what a program tells at an event, and answers. It never fails, and
 /// never takes longer than some seconds.
 #[must_use]
-pub fn hook(world: &World, typed: Option<&str>, input: impl Read + Send + 'static) -> Answer {
-    let read = within(INPUT_TIME, move || {
+pub fn hook(world: &World, typed: Option<&str>, input: impl Read + Send + 'static) -> HookAnswer {
+    let read = run_with_timeout(INPUT_TIME, move || {
         let mut bytes = Vec::new();
         let read = input.take(INPUT_BYTES_MAX).read_to_end(&mut bytes);
         read.map(|_| bytes)
     });
     // The runner has heard of it already. This is what happens most often.
-    let held = Given::of(world, None);
-    if held.is_watched() && typed.and_then(Moment::of) == Some(Moment::Called) {
-        return Answer::default();
+    let held = AssignedWork::from_environment(world, None);
+    if held.is_supervised() && typed.and_then(HookEventKind::parse) == Some(HookEventKind::Called) {
+        return HookAnswer::default();
     }
-    let world = in_project(world);
+    let world = world_of_session(world);
     let told = match read {
-        Ok(Ok(bytes)) => Told::read(&bytes).map_err(|error| error.to_string()),
+        Ok(Ok(bytes)) => HookEvent::parse(&bytes).map_err(|error| error.to_string()),
         Ok(Err(error)) => Err(error.to_string()),
         Err(why) => Err(why.to_owned()),
     };
@@ -72,28 +72,28 @@ pub fn hook(world: &World, typed: Option<&str>, input: impl Read + Send + 'stati
         Ok(told) => told,
         Err(why) => {
             let fault = format!("what was told on stdin cannot be read: {why}");
-            return at_fault(&world, typed.unwrap_or("hook"), fault);
+            return answer_fault(&world, typed.unwrap_or("hook"), fault);
         }
     };
-    let moment = told.moment(typed);
-    if moment == Moment::Quiet || (held.is_watched() && moment == Moment::Called) {
-        return Answer::default();
+    let moment = told.event_kind(typed);
+    if moment == HookEventKind::Quiet || (held.is_supervised() && moment == HookEventKind::Called) {
+        return HookAnswer::default();
     }
     let worker = world.clone();
-    let done = within(WORK_TIME, move || {
-        answer(&worker, moment, &told, &held).map_err(|failure| fault::in_one_line(&failure))
+    let done = run_with_timeout(WORK_TIME, move || {
+        answer_event(&worker, moment, &told, &held).map_err(|failure| fault::failure_line(&failure))
     });
     let name = format!("{moment:?}");
     match done {
-        Ok(Ok(said)) => Answer { said, fault: None },
-        Ok(Err(fault)) => at_fault(&world, &name, fault),
-        Err(why) => at_fault(&world, &name, why.to_owned()),
+        Ok(Ok(said)) => HookAnswer { said, fault: None },
+        Ok(Err(fault)) => answer_fault(&world, &name, fault),
+        Err(why) => answer_fault(&world, &name, why.to_owned()),
     }
 }
 
-fn at_fault(world: &World, event: &str, fault: String) -> Answer {
-    fault::note(world, event, &fault);
-    Answer {
+fn answer_fault(world: &World, event: &str, fault: String) -> HookAnswer {
+    fault::log_fault(world, event, &fault);
+    HookAnswer {
         said: None,
         fault: Some(fault),
     }
@@ -102,7 +102,7 @@ fn at_fault(world: &World, event: &str, fault: String) -> Answer {
 /// Does something in a thread of its own; why not, when it takes too long or
 /// panics. The thread is left behind then and ends with the process, as if that
 /// had crashed: what is stored is stored whole or not at all.
-fn within<T: Send + 'static>(
+fn run_with_timeout<T: Send + 'static>(
     time: Duration,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, &'static str> {
@@ -119,7 +119,7 @@ fn within<T: Send + 'static>(
 
 /// The world, seen from the folder that the session began in: a session may
 /// change into another project and still belongs to its own.
-fn in_project(world: &World) -> World {
+fn world_of_session(world: &World) -> World {
     let named = ["CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR"];
     let mut folders = named
         .iter()
@@ -133,140 +133,154 @@ fn in_project(world: &World) -> World {
     // Keys that stand in the configuration are secrets here, too. One that
     // cannot be read is told by whoever needs it.
     match Config::load(&Project::find(&seen, &seen.cwd)) {
-        Ok(config) => seen.knowing(&config),
+        Ok(config) => seen.with_agent_secrets(&config),
         Err(_) => seen,
     }
 }
 
-fn answer(
+fn answer_event(
     world: &World,
-    moment: Moment,
-    told: &Told,
-    held: &Given,
+    moment: HookEventKind,
+    told: &HookEvent,
+    held: &AssignedWork,
 ) -> Result<Option<Value>, Failure> {
     let project = Project::find(world, &world.cwd);
     if !project.exists() {
         return Ok(None);
     }
-    let notes = Notes::of(&project.home);
+    let notes = SessionNotes::new(&project.home);
     // An agent of a run may have lost its mark on the way to the hook.
-    let recognized = (!held.is_watched()).then(|| caller::recognize(world));
+    let recognized = (!held.is_supervised()).then(|| caller::recognize_hook_caller(world));
     let agent = recognized.as_ref().and_then(World::agent);
-    let held = &agent.map_or_else(|| held.clone(), Given::of_agent);
+    let held = &agent.map_or_else(|| held.clone(), AssignedWork::of_agent);
     match moment {
-        Moment::SessionStart => begin(world, told, held, &notes),
-        Moment::Called if held.is_watched() => Ok(None),
-        Moment::Called => called(world, told, held).map(|()| None),
-        Moment::Stop => stop(world, told, held, &notes),
-        Moment::SessionEnd => end(world, told, held, &notes).map(|()| None),
-        Moment::Quiet => Ok(None),
+        HookEventKind::SessionStart => handle_session_start(world, told, held, &notes),
+        HookEventKind::Called if held.is_supervised() => Ok(None),
+        HookEventKind::Called => handle_tool_call(world, told, held).map(|()| None),
+        HookEventKind::Stop => handle_stop(world, told, held, &notes),
+        HookEventKind::SessionEnd => handle_session_end(world, told, held, &notes).map(|()| None),
+        HookEventKind::Quiet => Ok(None),
     }
 }
 
 /// A session begins, or goes on with its memory gone: it is told what it should
 /// know. The prompt of an attempt has told it at its beginning.
-fn begin(
+fn handle_session_start(
     world: &World,
-    told: &Told,
-    held: &Given,
-    notes: &Notes,
+    told: &HookEvent,
+    held: &AssignedWork,
+    notes: &SessionNotes,
 ) -> Result<Option<Value>, Failure> {
-    let name = told.session();
+    let name = told.session_name();
     let source = told.source();
-    if let Given::Attempt(attempt) = held {
+    if let AssignedWork::Attempt(attempt) = held {
         let Some(name) = &name else { return Ok(None) };
-        let is_own = is_of(notes, *attempt, name)?;
+        let is_own = is_session_of_attempt(notes, *attempt, name)?;
         if source == "startup" || !is_own {
             return Ok(None);
         }
     }
-    let Some(session) = Session::read(world, &world.cwd)? else {
+    let Some(session) = Session::open_read_only(world, &world.cwd)? else {
         return Ok(None);
     };
     let text = match held {
-        Given::Attempt(attempt) => context::of_attempt(&session, *attempt)?,
-        Given::Item(item) => Some(context::of_item(&session, item)?),
-        Given::Nothing => context::of_project(&session)?,
-        Given::Unknown => None,
+        AssignedWork::Attempt(attempt) => context::context_of_attempt(&session, *attempt)?,
+        AssignedWork::Item(item) => Some(context::context_of_item(&session, item)?),
+        AssignedWork::Nothing => context::context_of_project(&session)?,
+        AssignedWork::Unknown => None,
     };
     drop(session);
-    if !held.is_watched() && source != "compact" {
+    if !held.is_supervised() && source != "compact" {
         if let Some(name) = &name {
-            let begun = notes.begin(name, world.now());
-            begun.map_err(|error| unkept(&error))?;
+            let begun = notes.begin_session(name, world.now());
+            begun.map_err(|error| unwritable_notes_failure(&error))?;
         }
-        let entry = Entry::bare(EntryType::SessionStarted).saying(
+        let entry = Entry::with_type(EntryType::SessionStarted).with_text(
             "description",
             format!("An agent's session began ({source})"),
         );
         log_entry(world, entry, name, held)?;
     }
-    Ok(text.map(|text| context::answer(&text)))
+    Ok(text.map(|text| context::render_answer(&text)))
 }
 
 /// A tool was called in a session that piton did not start.
-fn called(world: &World, told: &Told, held: &Given) -> Result<(), Failure> {
-    let Some(mut call) = told.call(&world.redactor()) else {
+fn handle_tool_call(world: &World, told: &HookEvent, held: &AssignedWork) -> Result<(), Failure> {
+    let Some(mut call) = told.tool_call(&world.redactor()) else {
         return Ok(());
     };
     call.at = Some(world.now());
-    let Some(session) = Session::write(world, &world.cwd)? else {
+    let Some(session) = Session::open_writable(world, &world.cwd)? else {
         return Ok(());
     };
-    session.tell(&Command::NoteCall(Box::new(NotedCall {
-        session: told.session().unwrap_or_default(),
-        item: held.item().map(str::to_owned),
+    session.execute_command(&Command::NoteCall(Box::new(SessionCall {
+        session: told.session_name().unwrap_or_default(),
+        item: held.item_name().map(str::to_owned),
         call,
     })))?;
-    heard(project_sync::follow_calls(&session))
+    check_sync_news(project_sync::sync_call_files(&session))
 }
 
 /// The agent wants to stop: it may, unless the item that this session holds is
 /// not finished, and then it is told so twice at most.
-fn stop(world: &World, told: &Told, held: &Given, notes: &Notes) -> Result<Option<Value>, Failure> {
-    let Some(name) = told.session().filter(|_| !told.is_sub_agent()) else {
+fn handle_stop(
+    world: &World,
+    told: &HookEvent,
+    held: &AssignedWork,
+    notes: &SessionNotes,
+) -> Result<Option<Value>, Failure> {
+    let Some(name) = told.session_name().filter(|_| !told.is_from_sub_agent()) else {
         return Ok(None);
     };
-    if matches!(held, Given::Nothing | Given::Unknown) {
+    if matches!(held, AssignedWork::Nothing | AssignedWork::Unknown) {
         return Ok(None);
     }
-    if let Given::Attempt(attempt) = held
-        && !is_of(notes, *attempt, &name)?
+    if let AssignedWork::Attempt(attempt) = held
+        && !is_session_of_attempt(notes, *attempt, &name)?
     {
         return Ok(None);
     }
-    let Some(session) = Session::read(world, &world.cwd)? else {
+    let Some(session) = Session::open_read_only(world, &world.cwd)? else {
         return Ok(None);
     };
     let missing = match held {
-        Given::Attempt(attempt) => finish::of_attempt(&session, *attempt, told.last_words())?,
-        Given::Item(item) => finish::of_item(&session, item, notes.since(&name))?,
-        Given::Nothing | Given::Unknown => None,
+        AssignedWork::Attempt(attempt) => {
+            finish::missing_record_of_attempt(&session, *attempt, told.last_message())?
+        }
+        AssignedWork::Item(item) => {
+            finish::missing_record_of_item(&session, item, notes.session_start(&name))?
+        }
+        AssignedWork::Nothing | AssignedWork::Unknown => None,
     };
     let Some(missing) = missing else {
         return Ok(None);
     };
     let may = notes
-        .may_keep(&name, &missing.key)
-        .map_err(|error| unkept(&error))?;
+        .try_block_stop(&name, &missing.key)
+        .map_err(|error| unwritable_notes_failure(&error))?;
     Ok(may.then(|| json!({ "decision": "block", "reason": missing.reason })))
 }
 
 /// A session of a person ends.
-fn end(world: &World, told: &Told, held: &Given, notes: &Notes) -> Result<(), Failure> {
-    if held.is_watched() {
+fn handle_session_end(
+    world: &World,
+    told: &HookEvent,
+    held: &AssignedWork,
+    notes: &SessionNotes,
+) -> Result<(), Failure> {
+    if held.is_supervised() {
         return Ok(());
     }
-    let name = told.session();
+    let name = told.session_name();
     let reason = told.reason();
     let why = if reason.is_empty() {
         String::new()
     } else {
         format!(" ({reason})")
     };
-    let mut entry = Entry::bare(EntryType::SessionEnded)
-        .saying("description", format!("An agent's session ended{why}"));
-    if let Some(since) = name.as_deref().and_then(|name| notes.since(name)) {
+    let mut entry = Entry::with_type(EntryType::SessionEnded)
+        .with_text("description", format!("An agent's session ended{why}"));
+    if let Some(since) = name.as_deref().and_then(|name| notes.session_start(name)) {
         let seconds = world.now().duration_since(since).as_secs().max(0);
         let data = &mut entry.data;
         data.insert("duration_minutes".to_owned(), (seconds / 60).into());
@@ -278,22 +292,26 @@ fn log_entry(
     world: &World,
     mut entry: Entry,
     session: Option<String>,
-    held: &Given,
+    held: &AssignedWork,
 ) -> Result<(), Failure> {
     if let Some(session) = session {
-        entry = entry.saying("session", session);
+        entry = entry.with_text("session", session);
     }
-    entry.task_id = held.item().map(str::to_owned);
+    entry.task_id = held.item_name().map(str::to_owned);
     // What is said of native files is said again by the next command.
     log::log(world, entry, &mut |_| {}).map(drop)
 }
 
-fn is_of(notes: &Notes, attempt: AttemptId, session: &str) -> Result<bool, Failure> {
-    let is_of = notes.is_of(attempt, session);
-    is_of.map_err(|error| unkept(&error))
+fn is_session_of_attempt(
+    notes: &SessionNotes,
+    attempt: AttemptId,
+    session: &str,
+) -> Result<bool, Failure> {
+    let is_of = notes.try_claim_attempt(attempt, session);
+    is_of.map_err(|error| unwritable_notes_failure(&error))
 }
 
-fn unkept(error: &std::io::Error) -> Failure {
+fn unwritable_notes_failure(error: &std::io::Error) -> Failure {
     Failure::new(
         "file.unwritable",
         format!("what is kept of the session: {error}"),
@@ -301,10 +319,10 @@ fn unkept(error: &std::io::Error) -> Failure {
 }
 
 /// What came of bringing files up to date, as far as it is a fault.
-fn heard(news: Vec<News>) -> Result<(), Failure> {
+fn check_sync_news(news: Vec<FileNotice>) -> Result<(), Failure> {
     let behind = news
         .into_iter()
-        .find(|news| matches!(news, News::Behind(..)));
+        .find(|news| matches!(news, FileNotice::Behind(..)));
     match behind {
         Some(news) => Err(Failure::new("file.unwritable", news.to_string())),
         None => Ok(()),

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use piton_core::memory::{Memory, MemoryKind, MemoryRow};
-use piton_core::name::{Named, Space};
+use piton_core::name::{NamedRow, Space};
 use piton_core::{Command, Event, Need};
 use serde::Deserialize;
 
-use super::{Told, follow_project_files, session};
+use super::{NoticeSink, create_session, sync_project_files};
 use crate::failure::Failure;
 use crate::notice::Notice;
 use crate::session::Session;
@@ -21,7 +21,7 @@ const MISTAKES_TOLD: usize = 10;
 
 /// A memory as another program or project wrote it.
 #[derive(Debug, Deserialize)]
-struct Line {
+struct MemoryLine {
     id: String,
     kind: MemoryKind,
     #[serde(default)]
@@ -41,7 +41,7 @@ struct Line {
 
 /// What became of an import.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Imported {
+pub struct ImportCounts {
     /// How many were new.
     pub added: usize,
     /// How many were known and say something else now.
@@ -62,9 +62,9 @@ pub fn import(
     world: &World,
     (name, text): (&str, &str),
     project: Option<&str>,
-    told: &mut Told<'_>,
-) -> Result<Imported, Failure> {
-    let mut lines = last_of_each(read(name, text)?);
+    told: &mut NoticeSink<'_>,
+) -> Result<ImportCounts, Failure> {
+    let mut lines = dedup_lines(parse_lines(name, text)?);
     if let Some(project) = project {
         lines.retain(|line| line.project.as_deref() == Some(project));
         if lines.is_empty() {
@@ -72,17 +72,20 @@ pub fn import(
                 "usage",
                 format!("{name} holds nothing of project {project}"),
             )
-            .hint("see which projects it names in `project`, or leave `--project` out"));
+            .with_hint("see which projects it names in `project`, or leave `--project` out"));
         }
     }
-    let session = session(world, told)?;
+    let session = create_session(world, told)?;
     let redactor = world.redactor();
-    let mut imported = Imported::default();
+    let mut imported = ImportCounts::default();
     for chunk in lines.chunks(CHUNK) {
         // As the journal keeps them, so that what is known is known again.
         let redact = |text: &str| redactor.redact(text).into_owned();
-        let memories: Vec<Memory> = chunk.iter().map(|line| memory(line, &redact)).collect();
-        let committed = session.tell(&Command::ImportMemories(memories))?;
+        let memories: Vec<Memory> = chunk
+            .iter()
+            .map(|line| memory_of_line(line, &redact))
+            .collect();
+        let committed = session.execute_command(&Command::ImportMemories(memories))?;
         let kinds = committed.events.iter().map(|recorded| &recorded.event);
         let added = kinds
             .clone()
@@ -98,14 +101,14 @@ pub fn import(
         .filter_map(|line| Some((line.id.as_str(), line.superseded_by.as_deref()?)))
         .collect();
     for chunk in lines.chunks(CHUNK) {
-        imported.superseded += supersede(&session, chunk, &by, told)?;
+        imported.superseded += retire_superseded(&session, chunk, &by, told)?;
     }
-    follow_project_files(&session, told);
+    sync_project_files(&session, told);
     Ok(imported)
 }
 
 /// The lines as memories; all that is wrong with them where something is.
-fn read(name: &str, text: &str) -> Result<Vec<Line>, Failure> {
+fn parse_lines(name: &str, text: &str) -> Result<Vec<MemoryLine>, Failure> {
     let mut lines = Vec::new();
     let mut mistakes = Vec::new();
     // Some editors begin a file with a mark of its encoding.
@@ -114,7 +117,7 @@ fn read(name: &str, text: &str) -> Result<Vec<Line>, Failure> {
         if text.trim().is_empty() {
             continue;
         }
-        match serde_json::from_str::<Line>(text) {
+        match serde_json::from_str::<MemoryLine>(text) {
             Ok(line) if line.id.trim().is_empty() => {
                 mistakes.push(format!("{name}:{number}: `id` is empty"));
             }
@@ -127,7 +130,7 @@ fn read(name: &str, text: &str) -> Result<Vec<Line>, Failure> {
                 ));
             }
             Ok(line) => lines.push(line),
-            Err(error) => mistakes.push(mistake((name, number), &error)),
+            Err(error) => mistakes.push(describe_mistake((name, number), &error)),
         }
     }
     if mistakes.is_empty() {
@@ -142,12 +145,12 @@ fn read(name: &str, text: &str) -> Result<Vec<Line>, Failure> {
         "file.unreadable",
         format!("nothing was imported: {}", mistakes.join("; ")),
     )
-    .hint("each line is an object with `id`, `kind` (learning, pattern, guardrail, resolved-blocker) and `content`; mend these lines, then import again"))
+    .with_hint("each line is an object with `id`, `kind` (learning, pattern, guardrail, resolved-blocker) and `content`; mend these lines, then import again"))
 }
 
 /// What is wrong with a line, with its place in the file: the parser saw one
 /// line alone.
-fn mistake((name, number): (&str, usize), error: &serde_json::Error) -> String {
+fn describe_mistake((name, number): (&str, usize), error: &serde_json::Error) -> String {
     let column = error.column();
     let said = error.to_string();
     let own_place = format!(" at line {} column {column}", error.line());
@@ -155,7 +158,7 @@ fn mistake((name, number): (&str, usize), error: &serde_json::Error) -> String {
     format!("{name}:{number}:{column}: {said}")
 }
 
-fn memory(line: &Line, redact: &impl Fn(&str) -> String) -> Memory {
+fn memory_of_line(line: &MemoryLine, redact: &impl Fn(&str) -> String) -> Memory {
     let given = |text: &Option<String>| text.clone().filter(|text| !text.trim().is_empty());
     let said = |text: &Option<String>| given(text).map(|text| redact(&text));
     Memory {
@@ -164,22 +167,22 @@ fn memory(line: &Line, redact: &impl Fn(&str) -> String) -> Memory {
         context: said(&line.context),
         learned_at: line.created_at,
         external_id: Some(line.id.clone()),
-        ..Memory::bare(line.kind, redact(&line.content))
+        ..Memory::new(line.kind, redact(&line.content))
     }
 }
 
 /// Retires what something else takes the place of; how many.
-fn supersede(
+fn retire_superseded(
     session: &Session<'_>,
-    chunk: &[Line],
+    chunk: &[MemoryLine],
     by: &BTreeMap<&str, &str>,
-    told: &mut Told<'_>,
+    told: &mut NoticeSink<'_>,
 ) -> Result<usize, Failure> {
     let superseded = chunk
         .iter()
         .filter(|line| by.contains_key(line.id.as_str()));
     let pairs: Vec<(&str, Option<&str>)> = superseded
-        .map(|line| (line.id.as_str(), last_of(&line.id, by)))
+        .map(|line| (line.id.as_str(), final_successor(&line.id, by)))
         .collect();
     if pairs.is_empty() {
         return Ok(0);
@@ -191,10 +194,10 @@ fn supersede(
         .collect();
     let rows = session.load(&needs)?;
     let of = |external: &str| -> Option<MemoryRow> {
-        let Named::Memory(id) = &rows.tables.named(Space::External, external)?.of else {
+        let NamedRow::Memory(id) = &rows.tables.find_name(Space::External, external)?.of else {
             return None;
         };
-        rows.tables.remembered(id).cloned()
+        rows.tables.find_memory(id).cloned()
     };
     let mut count = 0;
     for (external, new) in pairs {
@@ -208,13 +211,13 @@ fn supersede(
             )));
             continue;
         };
-        count += usize::from(retire(session, &old.id, new, &by)?);
+        count += usize::from(retire_memory(session, &old.id, new, &by)?);
     }
     Ok(count)
 }
 
 /// Of lines with one id the last, where it stands.
-fn last_of_each(lines: Vec<Line>) -> Vec<Line> {
+fn dedup_lines(lines: Vec<MemoryLine>) -> Vec<MemoryLine> {
     let last: BTreeMap<String, usize> = lines
         .iter()
         .enumerate()
@@ -228,7 +231,7 @@ fn last_of_each(lines: Vec<Line>) -> Vec<Line> {
 }
 
 /// What takes the place of something in the end; none where that leads back.
-fn last_of<'l>(id: &str, by: &BTreeMap<&'l str, &'l str>) -> Option<&'l str> {
+fn final_successor<'l>(id: &str, by: &BTreeMap<&'l str, &'l str>) -> Option<&'l str> {
     let mut last = *by.get(id)?;
     for _ in 0..by.len() {
         match by.get(last) {
@@ -241,8 +244,13 @@ fn last_of<'l>(id: &str, by: &BTreeMap<&'l str, &'l str>) -> Option<&'l str> {
 
 /// Retires something, unless somebody else has done so by now, or with what
 /// takes its place. Each of the two is told by whoever did it.
-fn retire(session: &Session<'_>, id: &str, external: &str, by: &str) -> Result<bool, Failure> {
-    let retired = session.tell(&Command::RetireMemory {
+fn retire_memory(
+    session: &Session<'_>,
+    id: &str,
+    external: &str,
+    by: &str,
+) -> Result<bool, Failure> {
+    let retired = session.execute_command(&Command::RetireMemory {
         id: id.to_owned(),
         why: Some(format!("superseded by {external}")),
         superseded_by: Some(by.to_owned()),

@@ -2,33 +2,35 @@
 
 use piton_core::request::{Injection, RequestAnswer, Until, WorkRequest};
 use piton_core::{
-    Command, DecisionId, DecisionKind, DecisionRow, ItemRow, Need, Node, Refusal, RunId, RunRow,
-    Verb, Way,
+    Command, DecisionChoice, DecisionId, DecisionKind, DecisionRow, ItemRow, Need, Node, Refusal,
+    RunId, RunRow, Verb,
 };
 use piton_formats::plan_file::PlanFile;
 use piton_formats::registry::plan_format;
 use serde::Serialize;
 
-use super::control::{Outcome, outcome, steer};
-use super::record::item::asked_about;
-use super::record::unknown::known_item;
-use super::{Told, follow_project_files, one_line, said, session, shown};
+use super::control::{ControlOutcome, apply_command, outcome_of_run};
+use super::record::item::resolve_recorded_item;
+use super::record::unknown::resolve_known_item;
+use super::{
+    NoticeSink, create_session, display_path, non_blank, require_one_line, sync_project_files,
+};
 use crate::config::Config;
 use crate::failure::Failure;
-use crate::git::{self, FileChange, short};
+use crate::git::{self, FileChange, short_commit};
 use crate::held::own_item;
 use crate::item_view::{CheckView, title_of_item};
-use crate::native_files::{self, plan_sync::done_by_old_checks};
+use crate::native_files::{self, plan_sync::describe_done_by_old_checks};
 use crate::notice::Notice;
 use crate::notify;
-use crate::repositories::trees_of_run;
-use crate::session::{Session, no_runs, replaced_by};
-use crate::shell::quote;
+use crate::repositories::work_trees_of_run;
+use crate::session::{Session, no_runs_failure, replacing_run};
+use crate::shell::quote_word;
 use crate::world::World;
 
 /// A question that waits for a person.
 #[derive(Clone, Debug, Serialize)]
-pub struct Open {
+pub struct OpenQuestion {
     /// What to type for it.
     pub id: String,
     /// What is to be decided.
@@ -59,7 +61,7 @@ pub struct Open {
     pub verbs: Vec<Verb>,
     /// What each of them comes to, where that is not plain.
     #[serde(skip)]
-    pub ways: Vec<Option<Way>>,
+    pub ways: Vec<Option<DecisionChoice>>,
     /// What an agent asks for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request: Option<Box<WorkRequest>>,
@@ -71,12 +73,12 @@ pub struct Open {
     pub review: Option<ReviewedWork>,
     /// What is to be approved, and how to see it.
     #[serde(flatten)]
-    pub look_at: Option<LookAt>,
+    pub look_at: Option<ApprovalSubject>,
 }
 
 /// What a person is to approve.
 #[derive(Clone, Debug, Serialize)]
-pub struct LookAt {
+pub struct ApprovalSubject {
     /// The file that came of it, relative to the project, or its address.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub artifact: Option<String>,
@@ -99,9 +101,9 @@ impl ReviewedWork {
     /// The work of a unit, beside what is on the branch of its run.
     fn of_unit(session: &Session<'_>, run: &RunRow, item: &ItemRow) -> Option<Self> {
         let unit = item.unit.as_ref()?;
-        let repository = item.worked_repository();
-        let target = run.target_in(repository)?;
-        let trees = trees_of_run(session.world, &session.project, run).unwrap_or_default();
+        let repository = item.repository_of_work();
+        let target = run.target_in_repository(repository)?;
+        let trees = work_trees_of_run(session.world, &session.project, run).unwrap_or_default();
         let other = match repository {
             Some(name) => Some(trees.get(name)?),
             None => None,
@@ -109,16 +111,16 @@ impl ReviewedWork {
         let queued = unit.merge.as_ref().map(|merge| &merge.work);
         let work = queued.or(unit.work.as_ref())?;
         let main = other.unwrap_or(&session.project.root);
-        let is_there = git::tip_of(main, &target.branch).is_some();
+        let is_there = git::tip_of_branch(main, &target.branch).is_some();
         let from = match is_there {
             true => &target.branch,
             false => &target.tip,
         };
         let at = other.map_or_else(String::new, |tree| {
-            format!("-C {} ", quote(&tree.to_string_lossy()))
+            format!("-C {} ", quote_word(&tree.to_string_lossy()))
         });
         Some(Self {
-            diff: format!("git {at}diff {}...{}", quote(from), short(work)),
+            diff: format!("git {at}diff {}...{}", quote_word(from), short_commit(work)),
             files: git::file_changes(main, from, work),
         })
     }
@@ -129,15 +131,15 @@ impl ReviewedWork {
 /// # Errors
 ///
 /// When there is a store that cannot be read.
-pub fn inbox(world: &World) -> Result<Vec<Open>, Failure> {
-    let Some(session) = Session::read(world, &world.cwd)? else {
+pub fn inbox(world: &World) -> Result<Vec<OpenQuestion>, Failure> {
+    let Some(session) = Session::open_read_only(world, &world.cwd)? else {
         return Ok(Vec::new());
     };
     let runs = session.runs()?;
-    let (asked, put_off): (Vec<_>, Vec<_>) = all_open(&session, &runs)?
+    let (asked, put_off): (Vec<_>, Vec<_>) = open_decisions(&session, &runs)?
         .into_iter()
         .partition(|row| row.deferred.is_none());
-    views_of(&session, &runs, &[asked, put_off].concat())
+    views_of_decisions(&session, &runs, &[asked, put_off].concat())
 }
 
 /// The questions that wait for a person; what is put off is not among them.
@@ -145,7 +147,7 @@ pub(crate) fn open_questions(
     session: &Session<'_>,
     runs: &[RunRow],
 ) -> Result<Vec<DecisionRow>, Failure> {
-    let mut open = all_open(session, runs)?;
+    let mut open = open_decisions(session, runs)?;
     open.retain(|row| row.deferred.is_none());
     Ok(open)
 }
@@ -153,11 +155,11 @@ pub(crate) fn open_questions(
 /// All that is not decided. What is asked in a run that a later one of its plan
 /// has taken the place of waits for no person, until it is worked on again; what
 /// agents asked for beside their work there is still to be decided.
-fn all_open(session: &Session<'_>, runs: &[RunRow]) -> Result<Vec<DecisionRow>, Failure> {
+fn open_decisions(session: &Session<'_>, runs: &[RunRow]) -> Result<Vec<DecisionRow>, Failure> {
     let rows = session.load(&[Need::OpenDecisions(None)])?;
     let is_replaced = |id| {
         let row = runs.iter().find(|row| row.id == id);
-        row.is_some_and(|row| replaced_by(runs, row).is_some())
+        row.is_some_and(|row| replacing_run(runs, row).is_some())
     };
     let open = rows.tables.decisions().filter(|row| row.verdict.is_none());
     let waits = |row: &&DecisionRow| row.kind == DecisionKind::Request || !is_replaced(row.run);
@@ -165,19 +167,19 @@ fn all_open(session: &Session<'_>, runs: &[RunRow]) -> Result<Vec<DecisionRow>, 
 }
 
 /// The open questions of a project, the oldest first.
-pub(super) fn open_of(session: &Session<'_>) -> Result<Vec<Open>, Failure> {
+pub(super) fn questions_of_project(session: &Session<'_>) -> Result<Vec<OpenQuestion>, Failure> {
     let runs = session.runs()?;
     let rows = session.load(&[Need::OpenDecisions(None)])?;
     let open = rows.tables.decisions().filter(|row| row.verdict.is_none());
     let open: Vec<DecisionRow> = open.cloned().collect();
-    views_of(session, &runs, &open)
+    views_of_decisions(session, &runs, &open)
 }
 
-fn views_of(
+fn views_of_decisions(
     session: &Session<'_>,
     runs: &[RunRow],
     open: &[DecisionRow],
-) -> Result<Vec<Open>, Failure> {
+) -> Result<Vec<OpenQuestion>, Failure> {
     let about = open.iter();
     let about = about.filter_map(|row| Some(Need::Line(row.run, row.node.clone()?)));
     let needs: Vec<Need> = about.collect();
@@ -191,12 +193,12 @@ fn views_of(
         let work = is(&[DecisionKind::Review, DecisionKind::AgentReview]);
         let to_approve = is(&[DecisionKind::Approval]);
         let in_place = is(&[DecisionKind::AgentReview]).filter(|(run, _)| run.target.is_none());
-        Open {
+        OpenQuestion {
             review: work.and_then(|(run, item)| ReviewedWork::of_unit(session, run, item)),
             look_at: to_approve
-                .and_then(|(run, item)| look_at(session, run, item))
-                .or_else(|| in_place.map(|(_, item)| lies_in_work_tree(item))),
-            ..Open::of(row, name, item)
+                .and_then(|(run, item)| approval_subject(session, run, item))
+                .or_else(|| in_place.map(|(_, item)| work_tree_subject(item))),
+            ..OpenQuestion::of_decision(row, name, item)
         }
     });
     Ok(open.collect())
@@ -207,15 +209,15 @@ pub(crate) fn view_of_decision(
     session: &Session<'_>,
     runs: &[RunRow],
     row: &DecisionRow,
-) -> Result<Open, Failure> {
-    let views = views_of(session, runs, std::slice::from_ref(row))?;
+) -> Result<OpenQuestion, Failure> {
+    let views = views_of_decisions(session, runs, std::slice::from_ref(row))?;
     Ok(views.into_iter().next().expect("one for each decision"))
 }
 
-impl Open {
+impl OpenQuestion {
     /// What to type to say that.
     #[must_use]
-    pub fn typed(&self, verb: Verb) -> String {
+    pub fn decide_command(&self, verb: Verb) -> String {
         let is_with_words = match verb {
             Verb::Answer => true,
             Verb::Reject => self.request.is_none(),
@@ -233,13 +235,17 @@ impl Open {
         format!("piton decide {} {verb}{words}", self.id)
     }
 
-    fn of(row: &DecisionRow, run: String, item: Option<&ItemRow>) -> Self {
-        let waits = item.filter(|_| row.kind.holds_the_run());
+    fn of_decision(row: &DecisionRow, run: String, item: Option<&ItemRow>) -> Self {
+        let waits = item.filter(|_| row.kind.is_blocking_run());
         let check = waits.and_then(CheckView::of_item);
         Self {
             title: item.and_then(title_of_item),
             check: check.filter(|check| check.passed == Some(false)),
-            ways: row.verbs().into_iter().map(|verb| row.way(verb)).collect(),
+            ways: row
+                .allowed_verbs()
+                .into_iter()
+                .map(|verb| row.choice_of_verb(verb))
+                .collect(),
             id: format!("d{}", row.number),
             kind: row.kind,
             run,
@@ -249,7 +255,7 @@ impl Open {
             question: row.question.clone(),
             details: row.details.clone(),
             since: row.opened_at,
-            verbs: row.verbs(),
+            verbs: row.allowed_verbs(),
             request: row.request.clone(),
             deferred: row.deferred.as_ref().map(|deferred| deferred.until),
             review: None,
@@ -260,7 +266,7 @@ impl Open {
 
 /// Nobody approves a file that is not there. In lanes it is in a commit, and at an address
 /// nobody here can look.
-fn refuse_what_is_not_there(session: &Session<'_>, row: &DecisionRow) -> Result<(), Failure> {
+fn refuse_missing_artifact(session: &Session<'_>, row: &DecisionRow) -> Result<(), Failure> {
     let Some(node) = row.node.as_ref().filter(|_| row.verdict.is_none()) else {
         return Ok(());
     };
@@ -269,17 +275,17 @@ fn refuse_what_is_not_there(session: &Session<'_>, row: &DecisionRow) -> Result<
     let (Some(run), Some(item)) = (rows.run(row.run), rows.item(row.run, node)) else {
         return Ok(());
     };
-    let to_see = look_at(session, run, item).and_then(|to_see| to_see.artifact);
+    let to_see = approval_subject(session, run, item).and_then(|to_see| to_see.artifact);
     let path = to_see.filter(|path| run.lanes.is_none() && !is_address(path));
-    let Some(path) = path.filter(|path| !session.project.absolute(path).exists()) else {
+    let Some(path) = path.filter(|path| !session.project.absolute_path(path).exists()) else {
         return Ok(());
     };
-    let id = shown_id(row);
+    let id = display_id(row);
     let what = format!("{path}, which is to be approved of `{node}`, is not there");
     let hint = format!(
         "write it and approve it then, or have it written: `piton decide {id} reject --why '...'`"
     );
-    Err(Failure::new("file.missing", what).hint(hint))
+    Err(Failure::new("file.missing", what).with_hint(hint))
 }
 
 /// Whether a name of a file is one that nobody looks for in the project.
@@ -288,22 +294,26 @@ fn is_address(text: &str) -> bool {
 }
 
 /// How to see work on an item that its reviewer did not approve.
-fn lies_in_work_tree(item: &ItemRow) -> LookAt {
+fn work_tree_subject(item: &ItemRow) -> ApprovalSubject {
     let see = match item.commits.first() {
-        Some(first) => format!("git diff {}^", short(first)),
+        Some(first) => format!("git diff {}^", short_commit(first)),
         None => "git status -vv".to_owned(),
     };
-    LookAt {
+    ApprovalSubject {
         artifact: None,
         see: Some(see),
     }
 }
 
 /// What is to be approved of an item: the file that comes of it, else its commit.
-fn look_at(session: &Session<'_>, run: &RunRow, item: &ItemRow) -> Option<LookAt> {
+fn approval_subject(
+    session: &Session<'_>,
+    run: &RunRow,
+    item: &ItemRow,
+) -> Option<ApprovalSubject> {
     let phases = plan_format(&run.face).and_then(|format| format.phases);
     let artifact = phases.and_then(|phases| (phases.artifact)(run, item));
-    let artifact = artifact.map(|artifact| match PlanFile::folder(run) {
+    let artifact = artifact.map(|artifact| match PlanFile::folder_of_run(run) {
         "" => artifact,
         _ if is_address(&artifact) => artifact,
         folder => format!("{folder}/{artifact}"),
@@ -313,7 +323,7 @@ fn look_at(session: &Session<'_>, run: &RunRow, item: &ItemRow) -> Option<LookAt
     let commit = item.commits.last().filter(|_| in_lanes || path.is_none());
     let see = commit.map(|commit| {
         // Paths of the project are seen from its folder, those of git from the root.
-        let from_root = path.map(|path| session.project.absolute(path));
+        let from_root = path.map(|path| session.project.absolute_path(path));
         let tree = &session.project.work_tree;
         let from_root = from_root
             .as_deref()
@@ -321,12 +331,12 @@ fn look_at(session: &Session<'_>, run: &RunRow, item: &ItemRow) -> Option<LookAt
         match from_root {
             Some(path) => format!(
                 "git show {}",
-                quote(&format!("{}:{}", short(commit), path.display()))
+                quote_word(&format!("{}:{}", short_commit(commit), path.display()))
             ),
-            None => format!("git show {}", short(commit)),
+            None => format!("git show {}", short_commit(commit)),
         }
     });
-    (artifact.is_some() || see.is_some()).then_some(LookAt { artifact, see })
+    (artifact.is_some() || see.is_some()).then_some(ApprovalSubject { artifact, see })
 }
 
 /// What somebody wants to know of a person.
@@ -352,29 +362,33 @@ const QUESTION_CHARS_MAX: usize = 500;
 ///
 /// When it is no question in one line, more than one item fits, the attempt of
 /// the agent that asks is over, or the store fails.
-pub fn ask(world: &World, question: Question, told: &mut Told<'_>) -> Result<Open, Failure> {
+pub fn ask(
+    world: &World,
+    question: Question,
+    told: &mut NoticeSink<'_>,
+) -> Result<OpenQuestion, Failure> {
     let text = question.text.trim();
     if text.is_empty() {
         return Err(Failure::new("usage", "the question has no words")
-            .hint("write `piton inbox ask 'WHAT YOU WANT TO KNOW'`"));
+            .with_hint("write `piton inbox ask 'WHAT YOU WANT TO KNOW'`"));
     }
-    one_line("the question", text)?;
+    require_one_line("the question", text)?;
     if text.chars().count() > QUESTION_CHARS_MAX {
         return Err(Failure::new(
             "usage",
             format!("a question has at most {QUESTION_CHARS_MAX} characters"),
         )
-        .hint("ask shortly, and say the rest with `--details TEXT`"));
+        .with_hint("ask shortly, and say the rest with `--details TEXT`"));
     }
-    let session = session(world, told)?;
+    let session = create_session(world, told)?;
     if world.agent().is_some_and(|agent| agent.attempt.is_some()) {
         // An attempt that is over asks nothing.
         own_item(&session)?;
     }
-    let about = said(question.item)
+    let about = non_blank(question.item)
         .map(|item| match question.is_held {
-            true => asked_about(&session, &item),
-            false => known_item(&session, &item),
+            true => resolve_recorded_item(&session, &item),
+            false => resolve_known_item(&session, &item),
         })
         .transpose()?;
     let run = about.as_ref().map_or(RunId::PROJECT, |meant| meant.run);
@@ -384,10 +398,10 @@ pub fn ask(world: &World, question: Question, told: &mut Told<'_>) -> Result<Ope
         run,
         node: node.clone(),
         question: text.to_owned(),
-        details: said(question.details),
+        details: non_blank(question.details),
     };
-    session.tell(&command)?;
-    follow_project_files(&session, told);
+    session.execute_command(&command)?;
+    sync_project_files(&session, told);
     // The words as they are stored: without secrets.
     let rows = session.load(&[Need::OpenDecisions(Some(run))])?;
     let open = rows.tables.open_decisions(run);
@@ -399,7 +413,7 @@ pub fn ask(world: &World, question: Question, told: &mut Told<'_>) -> Result<Ope
     // Between the two somebody may have answered: then it is the last of them.
     let row = row.or(asked.last()).ok_or_else(|| {
         Failure::new("decision.decided", "somebody answered at once")
-            .hint("see the answer with `piton learn list`")
+            .with_hint("see the answer with `piton learn list`")
     })?;
     let node = row.node.clone();
     let needs: Vec<Need> = node
@@ -408,7 +422,11 @@ pub fn ask(world: &World, question: Question, told: &mut Told<'_>) -> Result<Ope
         .collect();
     let items = session.load(&needs)?.tables;
     let item = node.as_ref().and_then(|node| items.item(run, node));
-    Ok(Open::of(row, run_name.unwrap_or_default(), item))
+    Ok(OpenQuestion::of_decision(
+        row,
+        run_name.unwrap_or_default(),
+        item,
+    ))
 }
 
 /// Notifies a person of what is due, where a person asked: an agent of a run has its
@@ -418,7 +436,7 @@ pub fn notify_of_questions(world: &World) {
         return;
     }
     // What cannot be sent now is sent by the next runner.
-    if let Ok(Some(session)) = Session::write(world, &world.cwd)
+    if let Ok(Some(session)) = Session::open_writable(world, &world.cwd)
         && let Ok(config) = Config::load(&session.project)
     {
         notify::send_due(&session, &config.notify);
@@ -427,7 +445,7 @@ pub fn notify_of_questions(world: &World) {
 
 /// What a decision came to.
 #[derive(Clone, Debug, Serialize)]
-pub struct Decided {
+pub struct DecisionResult {
     /// What was decided about a file.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub file: Option<DecidedFile>,
@@ -445,7 +463,7 @@ pub struct Decided {
     pub review: Option<DecidedReview>,
     /// How the run stands that it was about.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
-    pub run: Option<Outcome>,
+    pub run: Option<ControlOutcome>,
 }
 
 /// What was decided about something remembered.
@@ -459,7 +477,7 @@ pub struct DecidedMemory {
     pub verb: Verb,
     /// What that came to.
     #[serde(skip)]
-    pub way: Option<Way>,
+    pub way: Option<DecisionChoice>,
 }
 
 /// What was decided about what somebody asked by the way.
@@ -514,14 +532,17 @@ pub struct DecidedFile {
     pub verb: Verb,
     /// What that came to.
     #[serde(skip)]
-    pub way: Option<Way>,
+    pub way: Option<DecisionChoice>,
     /// Where the version is kept that gave way.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kept: Option<String>,
 }
 
 /// That a pull request stays where it is, though nobody here goes on with it.
-fn left_open(session: &Session<'_>, row: &DecisionRow) -> Result<Option<String>, Failure> {
+fn open_pull_request_note(
+    session: &Session<'_>,
+    row: &DecisionRow,
+) -> Result<Option<String>, Failure> {
     let node = row.node.as_ref();
     let Some(node) = node.filter(|_| row.kind == DecisionKind::PullRequest) else {
         return Ok(None);
@@ -532,7 +553,7 @@ fn left_open(session: &Session<'_>, row: &DecisionRow) -> Result<Option<String>,
     let known = known.filter(|known| known.is_open && !known.closed);
     Ok(known.and_then(|known| {
         let url = known.url.as_ref()?;
-        Some(format!("{} stays open: {url}", known.name()))
+        Some(format!("{} stays open: {url}", known.display_name()))
     }))
 }
 
@@ -547,8 +568,12 @@ pub struct RequestTerms {
 
 impl RequestTerms {
     /// The answer that a verb is, with these terms; none where it takes none.
-    fn answer(&self, row: &DecisionRow, verb: Verb) -> Result<Option<RequestAnswer>, Failure> {
-        let answer = RequestAnswer::of_verb(verb).filter(|_| row.kind == DecisionKind::Request);
+    fn request_answer(
+        &self,
+        row: &DecisionRow,
+        verb: Verb,
+    ) -> Result<Option<RequestAnswer>, Failure> {
+        let answer = RequestAnswer::from_verb(verb).filter(|_| row.kind == DecisionKind::Request);
         let is_default = self.injection == Injection::default();
         match answer {
             Some(RequestAnswer::Approve(_)) if self.until.is_none() => Ok(Some(
@@ -560,14 +585,14 @@ impl RequestTerms {
             answer if self.until.is_none() && is_default => Ok(answer),
             _ => Err(Failure::new(
                 "usage",
-                format!("`{verb}` of {} takes no such option", shown_id(row)),
+                format!("`{verb}` of {} takes no such option", display_id(row)),
             )
-            .hint("give --until with `defer`, and the others with `approve`, of a request")),
+            .with_hint("give --until with `defer`, and the others with `approve`, of a request")),
         }
     }
 }
 
-fn shown_id(row: &DecisionRow) -> String {
+fn display_id(row: &DecisionRow) -> String {
     format!("d{}", row.number)
 }
 
@@ -582,25 +607,25 @@ pub fn decide(
     id: &str,
     (verb, terms): (Verb, &RequestTerms),
     why: Option<String>,
-    told: &mut Told<'_>,
-) -> Result<Decided, Failure> {
-    let (session, mut row) = open_decision(world, id)?;
-    let answer = terms.answer(&row, verb)?;
+    told: &mut NoticeSink<'_>,
+) -> Result<DecisionResult, Failure> {
+    let (session, mut row) = load_decision(world, id)?;
+    let answer = terms.request_answer(&row, verb)?;
     if verb == Verb::Approve && row.kind == DecisionKind::Approval {
-        refuse_what_is_not_there(&session, &row)?;
+        refuse_missing_artifact(&session, &row)?;
     }
     let mut kept = None;
     if row.file.is_some() {
         // Nobody decides about a version that was not there when it was asked.
         if row.verdict.is_none() {
-            row = looked_at_again(&session, row)?;
+            row = recheck_file(&session, row)?;
         }
         // What the store would refuse must not have changed the file before.
-        may_be_decided(&row, verb)?;
-        kept = native_files::decide(&session, &row, verb, why.as_deref())?;
+        check_decidable(&row, verb)?;
+        kept = native_files::apply_file_decision(&session, &row, verb, why.as_deref())?;
     }
     let left_open = if verb == Verb::Skip {
-        left_open(&session, &row)?
+        open_pull_request_note(&session, &row)?
     } else {
         None
     };
@@ -630,19 +655,19 @@ pub fn decide(
         };
         // The answer to what was asked by the way waits for nobody's work.
         if row.kind == DecisionKind::Question {
-            session.tell(&command)?;
+            session.execute_command(&command)?;
         } else {
-            added = steer(&session, &command, told)?;
+            added = apply_command(&session, &command, told)?;
         }
     }
-    follow_project_files(&session, told);
+    sync_project_files(&session, told);
     if let Some(left) = left_open {
         told(Notice::Warning(&left));
     }
-    let way = row.way(verb);
+    let way = row.choice_of_verb(verb);
     let is_request = row.kind == DecisionKind::Request && verb != Verb::Answer;
     let request = is_request.then(|| DecidedRequest {
-        id: shown_id(&row),
+        id: display_id(&row),
         request: row.question.clone(),
         verb,
         until: put_off,
@@ -652,7 +677,7 @@ pub fn decide(
         matches!(row.kind, Review | Approval | AgentReview)
     });
     let review = reviewed.map(|node| DecidedReview {
-        id: shown_id(&row),
+        id: display_id(&row),
         node: node.to_string(),
         kind: row.kind,
         verb,
@@ -662,7 +687,7 @@ pub fn decide(
         file,
         verb,
         way,
-        kept: kept.map(|kept| shown(&session, &kept)),
+        kept: kept.map(|kept| display_path(&session, &kept)),
     });
     let memory = row.memory.map(|memory| DecidedMemory {
         id: format!("d{}", row.number),
@@ -693,14 +718,14 @@ pub fn decide(
         Some(DecidedQuestion {
             id: format!("d{}", row.number),
             question: row.question.clone(),
-            node: told_to(&session, row.run, row.node.as_ref())?,
+            node: recipient_item(&session, row.run, row.node.as_ref())?,
             verb,
         })
     } else {
         None
     };
     if row.run == RunId::PROJECT || row.kind == DecisionKind::Question {
-        return Ok(Decided {
+        return Ok(DecisionResult {
             file,
             memory,
             question,
@@ -714,18 +739,18 @@ pub fn decide(
         .tables
         .run(row.run)
         .cloned()
-        .ok_or_else(no_runs)?;
-    let mut outcome = outcome(&session, &run)?;
+        .ok_or_else(no_runs_failure)?;
+    let mut outcome = outcome_of_run(&session, &run)?;
     outcome.added = added;
     if row.kind == DecisionKind::AgentEdit {
         let more = if verb == Verb::KeepFile {
-            done_by_old_checks(&session, &run, &row.edits)?
+            describe_done_by_old_checks(&session, &run, &row.edits)?
         } else {
-            still_said(&run, row.details.as_deref())
+            refused_value_warning(&run, row.details.as_deref())
         };
         outcome.warnings.extend(more);
     }
-    Ok(Decided {
+    Ok(DecisionResult {
         file,
         memory,
         question,
@@ -736,7 +761,7 @@ pub fn decide(
 }
 
 /// The item whose next prompt tells an answer: one that is there and not finished.
-fn told_to(
+fn recipient_item(
     session: &Session<'_>,
     run: RunId,
     node: Option<&Node>,
@@ -752,15 +777,15 @@ fn told_to(
 
 /// The question about a file, after the file was looked at once more: it may
 /// have been changed since, and another question be in the place of this one.
-fn looked_at_again(session: &Session<'_>, row: DecisionRow) -> Result<DecisionRow, Failure> {
-    native_files::look_again(session, &row)?;
+fn recheck_file(session: &Session<'_>, row: DecisionRow) -> Result<DecisionRow, Failure> {
+    native_files::recheck_asked_file(session, &row)?;
     let rows = session.load(&[Need::Decision(row.id)])?;
     Ok(rows.tables.decision(row.id).cloned().unwrap_or(row))
 }
 
 /// That the file of a plan still says what a person refused: the check
 /// that piton keeps is made of several places of it.
-fn still_said(run: &RunRow, refused: Option<&str>) -> Option<String> {
+fn refused_value_warning(run: &RunRow, refused: Option<&str>) -> Option<String> {
     plan_format(&run.face).filter(|format| format.keeps_what_was_refused)?;
     let (file, refused) = (&run.source, refused.unwrap_or_default().replace('\n', "; "));
     Some(format!(
@@ -780,12 +805,12 @@ fn is_decided(session: &Session<'_>, row: &DecisionRow) -> Result<bool, Failure>
 }
 
 /// The decision of that number or id, open or not.
-fn open_decision<'w>(world: &'w World, id: &str) -> Result<(Session<'w>, DecisionRow), Failure> {
+fn load_decision<'w>(world: &'w World, id: &str) -> Result<(Session<'w>, DecisionRow), Failure> {
     let unknown = || {
         Failure::new("decision.unknown", format!("there is no decision `{id}`"))
-            .hint("see what is open with `piton inbox`")
+            .with_hint("see what is open with `piton inbox`")
     };
-    let session = Session::write(world, &world.cwd)?.ok_or_else(unknown)?;
+    let session = Session::open_writable(world, &world.cwd)?.ok_or_else(unknown)?;
     let number: Option<u64> = id.strip_prefix('d').unwrap_or(id).parse().ok();
     let whole: Option<DecisionId> = id.parse().ok();
     let need = match (number, whole) {
@@ -800,14 +825,14 @@ fn open_decision<'w>(world: &'w World, id: &str) -> Result<(Session<'w>, Decisio
 }
 
 /// Whether a decision is open and takes this verb.
-fn may_be_decided(row: &DecisionRow, verb: Verb) -> Result<(), Refusal> {
+fn check_decidable(row: &DecisionRow, verb: Verb) -> Result<(), Refusal> {
     if let Some(verdict) = &row.verdict {
         return Err(Refusal::Decided {
             number: row.number,
             verb: verdict.verb,
         });
     }
-    let fits = row.verbs();
+    let fits = row.allowed_verbs();
     if !fits.contains(&verb) {
         return Err(Refusal::WrongVerb {
             kind: row.kind,

@@ -11,20 +11,20 @@ use std::path::{Path, PathBuf};
 
 use piton_core::Command;
 use piton_formats::adoption::Adoption;
-use piton_formats::face::Detected;
-use piton_formats::format::{self, Format, Grade, Recognised, Role};
-use piton_formats::problem::{Problem, Source};
-use piton_formats::project_format::Ignored;
-use piton_formats::registry::{old_files, plan_format, project_formats};
+use piton_formats::face::Detection;
+use piton_formats::format::{self, DocumentRole, Format, Grade, RecognisedFile};
+use piton_formats::problem::{Problem, SourceText};
+use piton_formats::project_format::GitignoreLine;
+use piton_formats::registry::{legacy_files, plan_format, project_formats};
 use serde::Serialize;
 
 use super::compile::{check_sprint, sprint_path};
-use super::files::look::{There, look_for, there};
-use super::files::{Elsewhere, elsewhere};
+use super::files::look::{PathContent, collect_native_paths, read_content};
+use super::files::{SecondWorktree, find_second_worktree};
 use super::run::plan_path::PlanPath;
 use crate::failure::Failure;
 use crate::input;
-use crate::native_files::project_sync::{self, FaceFile, face_files};
+use crate::native_files::project_sync::{self, ProjectFile, project_files};
 use crate::project::Project;
 use crate::session::Session;
 use crate::world::World;
@@ -52,7 +52,7 @@ pub enum Intent {
 
 /// A native file, and what is done with it.
 #[derive(Clone, Debug, Serialize)]
-pub struct Finding {
+pub struct InitFinding {
     /// Its path, relative to the project.
     pub path: String,
     /// What it is, in a few words.
@@ -72,11 +72,11 @@ pub struct Finding {
 
 /// What `piton init` found and did.
 #[derive(Clone, Debug, Serialize)]
-pub struct Init {
+pub struct InitReport {
     /// The folder in which progress is kept.
     pub home: String,
     /// The files.
-    pub found: Vec<Finding>,
+    pub found: Vec<InitFinding>,
     /// Lines for `.gitignore` that are not in it yet.
     pub ignore: Vec<&'static str>,
     /// The formats of which files are missing that could be begun.
@@ -86,25 +86,25 @@ pub struct Init {
     pub said: Vec<String>,
     /// The work tree whose files are kept, where that is another one.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub elsewhere: Option<Elsewhere>,
+    pub elsewhere: Option<SecondWorktree>,
     /// Whether anything was done.
     pub done: bool,
 }
 
-impl Init {
+impl InitReport {
     /// Whether everything in the files that are taken in or run is taken.
     #[must_use]
-    pub fn is_whole(&self) -> bool {
+    pub fn is_fully_adopted(&self) -> bool {
         let mut found = self
             .found
             .iter()
             .filter_map(|found| found.adoption.as_ref());
-        found.all(Adoption::is_whole)
+        found.all(Adoption::is_complete)
     }
 
     /// Whether there is something to adopt that is not adopted yet.
     #[must_use]
-    pub fn adopts(&self) -> bool {
+    pub fn has_files_to_adopt(&self) -> bool {
         let new = [Intent::Adopt, Intent::Begin, Intent::Ask];
         let mut unknown = self.found.iter().filter(|found| !found.known);
         unknown.any(|found| new.contains(&found.intent))
@@ -117,61 +117,61 @@ impl Init {
 /// # Errors
 ///
 /// When no format has that name, or there is a store that cannot be read.
-pub fn look(world: &World, with: &[String]) -> Result<Init, Failure> {
+pub fn survey_project(world: &World, with: &[String]) -> Result<InitReport, Failure> {
     let project = Project::find(world, &world.cwd);
-    let kept = kept(world)?;
+    let kept = adopted_paths(world)?;
     let with = with
         .iter()
-        .map(|name| family(name))
+        .map(|name| parse_family(name))
         .collect::<Result<Vec<_>, _>>()?;
-    let mut found = project_files(&project, &kept, &with);
-    found.extend(other_files(world, &project, &kept));
+    let mut found = find_project_files(&project, &kept, &with);
+    found.extend(find_other_files(world, &project, &kept));
     found.sort_by(|a, b| a.path.cmp(&b.path));
     for finding in &mut found {
-        finding.adoption = adoption(&project, finding);
+        finding.adoption = adoption_of_finding(&project, finding);
     }
-    Ok(Init {
+    Ok(InitReport {
         home: project.home.display().to_string(),
-        ignore: ignore(&project, &found),
-        could_begin: could_begin(&project, &found),
+        ignore: missing_ignore_lines(&project, &found),
+        could_begin: missing_families(&project, &found),
         found,
         said: Vec::new(),
-        elsewhere: elsewhere(&project),
+        elsewhere: find_second_worktree(&project),
         done: false,
     })
 }
 
 /// What of a file is taken that is taken in or run.
-fn adoption(project: &Project, finding: &Finding) -> Option<Adoption> {
+fn adoption_of_finding(project: &Project, finding: &InitFinding) -> Option<Adoption> {
     let taken = [Intent::Adopt, Intent::Kept, Intent::Run];
-    let There::Text(text) = there(&project.absolute(&finding.path)) else {
+    let PathContent::Text(text) = read_content(&project.absolute_path(&finding.path)) else {
         return None;
     };
-    let known = format::recognise(&finding.path, &text).ok();
+    let known = format::recognise_file(&finding.path, &text).ok();
     let known = known.filter(|_| taken.contains(&finding.intent));
-    let Some(Recognised::Format(format)) = known else {
+    let Some(RecognisedFile::Format(format)) = known else {
         return None;
     };
-    Some(format.adoption(Source {
+    Some(format.adoption(SourceText {
         name: &finding.path,
         text: &text,
     }))
 }
 
 /// The family of formats of that name.
-fn family(name: &str) -> Result<&'static str, Failure> {
-    let mut families: Vec<&str> = face_files().map(|file| file.face).collect();
+fn parse_family(name: &str) -> Result<&'static str, Failure> {
+    let mut families: Vec<&str> = project_files().map(|file| file.face).collect();
     families.dedup();
     let known = families.iter().find(|family| **family == name).copied();
     known.ok_or_else(|| {
         let message = format!("there is no format `{name}` to begin files of");
-        Failure::new("usage", message).hint(format!("name one of: {}", families.join(", ")))
+        Failure::new("usage", message).with_hint(format!("name one of: {}", families.join(", ")))
     })
 }
 
 /// The formats of which files belong to what is there and are missing.
-fn could_begin(project: &Project, found: &[Finding]) -> Vec<&'static str> {
-    let is_missing = |file: &&FaceFile| {
+fn missing_families(project: &Project, found: &[InitFinding]) -> Vec<&'static str> {
+    let is_missing = |file: &&ProjectFile| {
         let is_found = found.iter().any(|found| found.path == file.path);
         !is_found
             && file
@@ -179,7 +179,7 @@ fn could_begin(project: &Project, found: &[Finding]) -> Vec<&'static str> {
                 .iter()
                 .any(|path| project.root.join(path).exists())
     };
-    let mut families: Vec<&str> = face_files()
+    let mut families: Vec<&str> = project_files()
         .filter(is_missing)
         .map(|file| file.face)
         .collect();
@@ -188,12 +188,12 @@ fn could_begin(project: &Project, found: &[Finding]) -> Vec<&'static str> {
 }
 
 /// The files that are faces already.
-fn kept(world: &World) -> Result<Vec<String>, Failure> {
-    let Some(session) = Session::read(world, &world.cwd)? else {
+fn adopted_paths(world: &World) -> Result<Vec<String>, Failure> {
+    let Some(session) = Session::open_read_only(world, &world.cwd)? else {
         return Ok(Vec::new());
     };
     let rows = session.load(&[piton_core::Need::Faces])?;
-    let on = rows.tables.faces().filter(|face| face.on);
+    let on = rows.tables.native_files().filter(|face| face.on);
     let mut kept: Vec<String> = on.map(|face| face.path.clone()).collect();
     kept.extend(session.runs()?.into_iter().map(|run| run.source));
     Ok(kept)
@@ -201,16 +201,16 @@ fn kept(world: &World) -> Result<Vec<String>, Failure> {
 
 /// The files that can be faces of the project: those that are there, are kept
 /// already, or belong to the families that somebody asked for.
-fn project_files(project: &Project, kept: &[String], with: &[&str]) -> Vec<Finding> {
-    face_files()
+fn find_project_files(project: &Project, kept: &[String], with: &[&str]) -> Vec<InitFinding> {
+    project_files()
         .filter_map(|file| {
             let is_kept = kept.iter().any(|path| path == file.path);
             let is_wanted = is_kept || with.contains(&file.face) || has_archive(project, file);
-            let (about, intent) = intent(project, file, is_wanted)?;
+            let (about, intent) = intent_for_file(project, file, is_wanted)?;
             // What piton itself made large is left alone by nobody.
             let is_fine = [Intent::Adopt, Intent::Begin].contains(&intent)
                 || (intent == Intent::LeaveAlone && is_large(project, file));
-            Some(Finding {
+            Some(InitFinding {
                 path: file.path.to_owned(),
                 about,
                 intent: if is_kept && is_fine {
@@ -226,31 +226,35 @@ fn project_files(project: &Project, kept: &[String], with: &[&str]) -> Vec<Findi
         .collect()
 }
 
-fn is_large(project: &Project, file: &FaceFile) -> bool {
-    let found = fs::metadata(project.absolute(file.path));
+fn is_large(project: &Project, file: &ProjectFile) -> bool {
+    let found = fs::metadata(project.absolute_path(file.path));
     found.is_ok_and(|found| found.len() > input::BYTES_MAX)
 }
 
-fn intent(project: &Project, file: &FaceFile, is_wanted: bool) -> Option<(String, Intent)> {
+fn intent_for_file(
+    project: &Project,
+    file: &ProjectFile,
+    is_wanted: bool,
+) -> Option<(String, Intent)> {
     let about = || {
-        let format = format::at(file.path).or_else(|| format::named(file.face));
+        let format = format::format_at_path(file.path).or_else(|| format::format_named(file.face));
         format.map_or(file.face, |format| format.about).to_owned()
     };
-    let text = match there(&project.root.join(file.path)) {
-        There::Nothing => return is_wanted.then(|| (about(), Intent::Begin)),
-        There::Unfit(what) => return Some((what, Intent::LeaveAlone)),
-        There::Text(text) => text,
+    let text = match read_content(&project.root.join(file.path)) {
+        PathContent::Nothing => return is_wanted.then(|| (about(), Intent::Begin)),
+        PathContent::Unfit(what) => return Some((what, Intent::LeaveAlone)),
+        PathContent::Text(text) => text,
     };
     Some(match (file.detect)(&text) {
-        Detected::Ours => (about(), Intent::Adopt),
-        Detected::Empty => (about(), Intent::Begin),
-        Detected::Foreign(what) => (what, Intent::LeaveAlone),
-        Detected::Unreadable => (about(), Intent::Ask),
+        Detection::Ours => (about(), Intent::Adopt),
+        Detection::Empty => (about(), Intent::Begin),
+        Detection::Foreign(what) => (what, Intent::LeaveAlone),
+        Detection::Unreadable => (about(), Intent::Ask),
     })
 }
 
 /// Whether a part of the file is there: what was archived of it.
-fn has_archive(project: &Project, file: &FaceFile) -> bool {
+fn has_archive(project: &Project, file: &ProjectFile) -> bool {
     let archive = file
         .archive
         .map(|archive| project.root.join(archive.folder));
@@ -258,12 +262,12 @@ fn has_archive(project: &Project, file: &FaceFile) -> bool {
 }
 
 /// Plans, and what older layouts left.
-fn other_files(world: &World, project: &Project, kept: &[String]) -> Vec<Finding> {
-    let found = look_for(project, &project.root).into_iter();
+fn find_other_files(world: &World, project: &Project, kept: &[String]) -> Vec<InitFinding> {
+    let found = collect_native_paths(project, &project.root).into_iter();
     let others = found.filter(|path| project_sync::file_at(path).is_none());
     others
         .filter_map(|path| {
-            let mut found = other(world, project, &path)?;
+            let mut found = inspect_other_file(world, project, &path)?;
             if found.intent == Intent::Adopt && kept.contains(&found.path) {
                 found.intent = Intent::Kept;
             }
@@ -272,9 +276,9 @@ fn other_files(world: &World, project: &Project, kept: &[String]) -> Vec<Finding
         .collect()
 }
 
-fn other(world: &World, project: &Project, path: &str) -> Option<Finding> {
-    let full = project.absolute(path);
-    let finding = |about: String, intent| Finding {
+fn inspect_other_file(world: &World, project: &Project, path: &str) -> Option<InitFinding> {
+    let full = project.absolute_path(path);
+    let finding = |about: String, intent| InitFinding {
         path: path.to_owned(),
         about,
         intent,
@@ -283,51 +287,55 @@ fn other(world: &World, project: &Project, path: &str) -> Option<Finding> {
         known: false,
     };
     let left_alone = |about| Some(finding(about, Intent::LeaveAlone));
-    let text = match there(&full) {
-        There::Nothing => return None,
-        There::Text(text) => text,
-        There::Unfit(what) => return left_alone(what),
+    let text = match read_content(&full) {
+        PathContent::Nothing => return None,
+        PathContent::Text(text) => text,
+        PathContent::Unfit(what) => return left_alone(what),
     };
-    if old_files().any(|old| path.ends_with(old.name)) {
+    if legacy_files().any(|old| path.ends_with(old.name)) {
         let about = "a progress file of earlier times".to_owned();
         return Some(finding(about, Intent::Migrate));
     }
-    let typed_as =
-        |verb: &str, at: &Path| Some(format!("piton {verb} {}", typed(world, at).display()));
-    let to_check = |format: &Format, why: &str| Finding {
+    let typed_as = |verb: &str, at: &Path| {
+        Some(format!(
+            "piton {verb} {}",
+            path_as_typed(world, at).display()
+        ))
+    };
+    let to_check = |format: &Format, why: &str| InitFinding {
         command: typed_as("files check", &full),
         ..finding(format!("{}, which {why}", format.about), Intent::LeaveAlone)
     };
-    let format = match format::recognise(path, &text) {
-        Ok(Recognised::Format(format)) => format,
-        Ok(Recognised::Empty(format)) => {
+    let format = match format::recognise_file(path, &text) {
+        Ok(RecognisedFile::Format(format)) => format,
+        Ok(RecognisedFile::Empty(format)) => {
             return left_alone(format!("{}: an empty file", format.about));
         }
-        Ok(Recognised::Unreadable(format)) => return Some(to_check(format, "cannot be read")),
+        Ok(RecognisedFile::Unreadable(format)) => return Some(to_check(format, "cannot be read")),
         Err(what) => return left_alone(what),
     };
     let about = || format.about.to_owned();
-    let to_run = |at: &Path| Finding {
+    let to_run = |at: &Path| InitFinding {
         command: typed_as("run", at),
         ..finding(about(), Intent::Run)
     };
     // A sprint is run by its folder.
     let folder = full.parent().unwrap_or(Path::new("/"));
-    let has_errors = || errors(format, path, &text) > 0;
+    let has_errors = || count_errors(format, path, &text) > 0;
     Some(match format.role {
-        Role::Definition if is_sprint(world, folder) => to_run(folder),
-        Role::Definition => Finding {
+        DocumentRole::Definition if is_compilable_sprint(world, folder) => to_run(folder),
+        DocumentRole::Definition => InitFinding {
             command: typed_as("plan check", folder),
             ..to_check(format, "has errors")
         },
-        Role::Other => return None,
-        Role::Progress | Role::Adopted | Role::Plan if has_errors() => {
+        DocumentRole::Other => return None,
+        DocumentRole::Progress | DocumentRole::Adopted | DocumentRole::Plan if has_errors() => {
             to_check(format, "has errors")
         }
-        Role::Progress => to_run(folder),
-        Role::Adopted => finding(about(), Intent::Adopt),
-        Role::Plan => {
-            let plan = PlanPath::at(world, &full);
+        DocumentRole::Progress => to_run(folder),
+        DocumentRole::Adopted => finding(about(), Intent::Adopt),
+        DocumentRole::Plan => {
+            let plan = PlanPath::resolve(world, &full);
             if plan.is_some_and(|plan| plan.is_plan()) {
                 to_run(&full)
             } else {
@@ -338,19 +346,19 @@ fn other(world: &World, project: &Project, path: &str) -> Option<Finding> {
     })
 }
 
-fn errors(format: &Format, path: &str, text: &str) -> usize {
-    let problems = format.check(Source { name: path, text }, Grade::Tolerant);
+fn count_errors(format: &Format, path: &str, text: &str) -> usize {
+    let problems = format.check(SourceText { name: path, text }, Grade::Tolerant);
     problems.iter().filter(|one| Problem::is_error(one)).count()
 }
 
 /// Whether the sprint in a folder can be compiled.
-fn is_sprint(world: &World, folder: &Path) -> bool {
+fn is_compilable_sprint(world: &World, folder: &Path) -> bool {
     sprint_path(world, folder)
         .is_ok_and(|sprint| check_sprint(world, &sprint, None, false).progress.is_some())
 }
 
 /// A path as one types it in the present folder.
-fn typed(world: &World, path: &Path) -> PathBuf {
+fn path_as_typed(world: &World, path: &Path) -> PathBuf {
     let common = world
         .cwd
         .ancestors()
@@ -366,7 +374,7 @@ fn typed(world: &World, path: &Path) -> PathBuf {
 }
 
 /// The lines that `.gitignore` does not have.
-fn ignore(project: &Project, found: &[Finding]) -> Vec<&'static str> {
+fn missing_ignore_lines(project: &Project, found: &[InitFinding]) -> Vec<&'static str> {
     if !project.in_git {
         return Vec::new();
     }
@@ -377,7 +385,7 @@ fn ignore(project: &Project, found: &[Finding]) -> Vec<&'static str> {
             .any(|known| known.trim().trim_start_matches('/') == line)
     };
     let concerns = |line: &str| {
-        let adopted = |finding: &&Finding| {
+        let adopted = |finding: &&InitFinding| {
             matches!(
                 finding.intent,
                 Intent::Adopt | Intent::Begin | Intent::Kept | Intent::Ask
@@ -392,7 +400,7 @@ fn ignore(project: &Project, found: &[Finding]) -> Vec<&'static str> {
         .flat_map(|family| family.files);
     files
         .filter_map(|file| file.ignored)
-        .filter(|Ignored { line, folder }| {
+        .filter(|GitignoreLine { line, folder }| {
             concerns(line) && !has(line) && !has(folder.trim_end_matches('/')) && !has(folder)
         })
         .map(|ignored| ignored.line)
@@ -405,25 +413,29 @@ fn ignore(project: &Project, found: &[Finding]) -> Vec<&'static str> {
 ///
 /// When no format has one of the names, or the store cannot be made, read or
 /// written.
-pub fn init(world: &World, with: &[String], told: &mut dyn FnMut(&str)) -> Result<Init, Failure> {
-    let mut looked = look(world, with)?;
+pub fn init(
+    world: &World,
+    with: &[String],
+    told: &mut dyn FnMut(&str),
+) -> Result<InitReport, Failure> {
+    let mut looked = survey_project(world, with)?;
     let project = Project::find(world, &world.cwd);
-    let session = Session::create(world, project, told)?;
+    let session = Session::open_or_create(world, project, told)?;
     for finding in &looked.found {
         if finding.intent == Intent::Adopt && project_sync::file_at(&finding.path).is_none() {
-            state::adopt(&session, &finding.path)?;
+            state::adopt_plan(&session, &finding.path)?;
         }
         if matches!(finding.intent, Intent::Adopt | Intent::Begin | Intent::Ask)
             && let Some(file) = project_sync::file_at(&finding.path)
         {
-            session.tell(&Command::TurnFace {
+            session.execute_command(&Command::TurnFace {
                 path: file.path.to_owned(),
                 face: file.face.to_owned(),
                 on: true,
             })?;
         }
     }
-    looked.said = project_sync::follow(&session)
+    looked.said = project_sync::sync_files(&session)
         .iter()
         .map(ToString::to_string)
         .collect();
@@ -439,29 +451,35 @@ pub fn init(world: &World, with: &[String], told: &mut dyn FnMut(&str)) -> Resul
 /// # Errors
 ///
 /// When the store fails.
-pub(super) fn begin_faces(session: &Session<'_>, plan: &str) -> Result<Vec<&'static str>, Failure> {
+pub(super) fn enable_companion_files(
+    session: &Session<'_>,
+    plan: &str,
+) -> Result<Vec<&'static str>, Failure> {
     let companions = plan_format(plan).map_or(&[][..], |format| format.companions);
-    let belongs = |file: &&FaceFile| companions.contains(&file.face);
-    let folder = |file: &FaceFile| Path::new(file.path).parent().map(Path::to_owned);
-    let folders: BTreeSet<PathBuf> = face_files().filter(belongs).filter_map(folder).collect();
+    let belongs = |file: &&ProjectFile| companions.contains(&file.face);
+    let folder = |file: &ProjectFile| Path::new(file.path).parent().map(Path::to_owned);
+    let folders: BTreeSet<PathBuf> = project_files().filter(belongs).filter_map(folder).collect();
     let rows = session.load(&[piton_core::Need::Faces])?;
     let mut begun = Vec::new();
-    let stands_there = |file: &FaceFile| folder(file).is_some_and(|at| folders.contains(&at));
-    for file in face_files().filter(|file| stands_there(file)) {
-        let known = rows.tables.faces().any(|face| face.path == file.path);
+    let stands_there = |file: &ProjectFile| folder(file).is_some_and(|at| folders.contains(&at));
+    for file in project_files().filter(|file| stands_there(file)) {
+        let known = rows
+            .tables
+            .native_files()
+            .any(|face| face.path == file.path);
         let path = session.project.root.join(file.path);
         let is_ours = match fs::read_to_string(&path) {
             Ok(text) => match (file.detect)(&text) {
-                Detected::Ours => true,
-                Detected::Empty => belongs(&file),
-                Detected::Foreign(_) | Detected::Unreadable => false,
+                Detection::Ours => true,
+                Detection::Empty => belongs(&file),
+                Detection::Foreign(_) | Detection::Unreadable => false,
             },
             Err(error) => belongs(&file) && error.kind() == std::io::ErrorKind::NotFound,
         };
         if known || !is_ours || !path.parent().is_some_and(Path::is_dir) {
             continue;
         }
-        session.tell(&Command::TurnFace {
+        session.execute_command(&Command::TurnFace {
             path: file.path.to_owned(),
             face: file.face.to_owned(),
             on: true,

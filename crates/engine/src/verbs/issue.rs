@@ -6,20 +6,20 @@
 
 use std::fs;
 
-use piton_core::command::Word;
+use piton_core::command::EditAuthor;
 use piton_core::{Command, Edit, ItemRow, ItemState, Need, Node, RunId, RunRow, Tables};
 use piton_formats::plan_file::PlanFile;
+use piton_formats::plan_format::{IssueFormat as IssuesOf, IssueRefusal};
 pub use piton_formats::plan_format::{IssueMove, NewIssue};
-use piton_formats::plan_format::{IssueRefusal, Issues as IssuesOf};
 use piton_formats::registry::{plan_format, plan_formats};
 use serde::Serialize;
 
-use super::control::{Outcome, outcome, show_in_file, start};
-use super::{Told, in_words};
+use super::control::{ControlOutcome, outcome_of_run, search_folder, sync_plan_file};
+use super::{NoticeSink, join_words};
 use crate::failure::Failure;
-use crate::native_files::News;
+use crate::native_files::FileNotice;
 use crate::runner;
-use crate::session::{Session, no_runs, open_runs};
+use crate::session::{Session, no_runs_failure, open_runs};
 use crate::world::World;
 
 /// The states of an item.
@@ -37,7 +37,7 @@ const STATES: [ItemState; 9] = [
 
 /// An issue, as it is told.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Issue {
+pub struct IssueView {
     /// Its id in the file.
     pub id: String,
     /// Its node.
@@ -55,12 +55,12 @@ pub struct Issue {
     /// The issues that it waits for in the end, as the file names them.
     pub blocked_by: Vec<String>,
     /// Those of them that are not finished, with where they stand.
-    pub waits_for: Vec<WaitsFor>,
+    pub waits_for: Vec<IssueWait>,
 }
 
 /// What an issue waits for.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct WaitsFor {
+pub struct IssueWait {
     /// The issue.
     pub id: String,
     /// Where it stands.
@@ -69,11 +69,11 @@ pub struct WaitsFor {
 
 /// The issues of a run.
 #[derive(Clone, Debug, Serialize)]
-pub struct Issues {
+pub struct RunIssues {
     /// The run.
     pub run: String,
     /// Its issues, in the order of the file.
-    pub issues: Vec<Issue>,
+    pub issues: Vec<IssueView>,
 }
 
 /// Which issues are meant.
@@ -88,7 +88,7 @@ pub struct IssueFilter {
 }
 
 impl IssueFilter {
-    fn takes(&self, issue: &Issue) -> bool {
+    fn matches(&self, issue: &IssueView) -> bool {
         let word = issue.file_state.as_deref();
         let has_state = |state: &String| issue.state.as_str() == state || word == Some(state);
         let has_repo = |repo: &String| issue.repo.as_ref() == Some(repo);
@@ -104,25 +104,26 @@ impl IssueFilter {
 /// # Errors
 ///
 /// When there is no such run or state, or a store that cannot be read.
-pub fn list(world: &World, run: Option<&str>, filter: &IssueFilter) -> Result<Issues, Failure> {
+pub fn list(world: &World, run: Option<&str>, filter: &IssueFilter) -> Result<RunIssues, Failure> {
     if let Some(state) = &filter.state {
         check_state(state)?;
     }
-    let session = Session::read(world, &start(world, run))?.ok_or_else(no_issues)?;
-    let run = run_meant(&session, run)?;
-    let rows = session.load(&needs_of(run.id))?;
+    let session = Session::open_read_only(world, &search_folder(world, run))?
+        .ok_or_else(no_issues_failure)?;
+    let run = resolve_run(&session, run)?;
+    let rows = session.load(&needs_of_run(run.id))?;
     let issues = rows
         .tables
         .tree(run.id)
-        .filter_map(|item| issue(&rows.tables, item))
-        .filter(|issue| filter.takes(issue));
-    Ok(Issues {
+        .filter_map(|item| issue_of_item(&rows.tables, item))
+        .filter(|issue| filter.matches(issue));
+    Ok(RunIssues {
         issues: issues.collect(),
         run: run.name,
     })
 }
 
-fn needs_of(run: RunId) -> [Need; 3] {
+fn needs_of_run(run: RunId) -> [Need; 3] {
     [
         Need::Run(run),
         Need::Tree(run),
@@ -132,12 +133,12 @@ fn needs_of(run: RunId) -> [Need; 3] {
 
 /// All that is told of one issue.
 #[derive(Clone, Debug, Serialize)]
-pub struct ShownIssue {
+pub struct IssueDetails {
     /// The run.
     pub run: String,
     /// The issue.
     #[serde(flatten)]
-    pub issue: Issue,
+    pub issue: IssueView,
     /// What an agent is told of it.
     pub prompt: Option<String>,
     /// What went wrong last.
@@ -153,20 +154,20 @@ pub struct ShownIssue {
 /// # Errors
 ///
 /// When there is no such issue, or a store that cannot be read.
-pub fn show(world: &World, name: &str) -> Result<ShownIssue, Failure> {
-    let session = Session::read(world, &world.cwd)?.ok_or_else(no_issues)?;
-    let (run, node) = session.item_named(name)?;
-    let rows = session.load(&needs_of(run))?;
-    shown(&rows.tables, run, &node)
+pub fn show(world: &World, name: &str) -> Result<IssueDetails, Failure> {
+    let session = Session::open_read_only(world, &world.cwd)?.ok_or_else(no_issues_failure)?;
+    let (run, node) = session.resolve_item(name)?;
+    let rows = session.load(&needs_of_run(run))?;
+    issue_details(&rows.tables, run, &node)
 }
 
-fn shown(tables: &Tables, run: RunId, node: &Node) -> Result<ShownIssue, Failure> {
-    let row = tables.item(run, node).ok_or_else(no_issues)?;
-    let issue = issue(tables, row).ok_or_else(|| no_issue(row))?;
+fn issue_details(tables: &Tables, run: RunId, node: &Node) -> Result<IssueDetails, Failure> {
+    let row = tables.item(run, node).ok_or_else(no_issues_failure)?;
+    let issue = issue_of_item(tables, row).ok_or_else(|| not_an_issue_failure(row))?;
     let blocks = tables
         .tree(run)
         .filter(|item| item.depends_on.contains(node));
-    Ok(ShownIssue {
+    Ok(IssueDetails {
         run: tables
             .run(run)
             .map(|run| run.name.clone())
@@ -179,19 +180,19 @@ fn shown(tables: &Tables, run: RunId, node: &Node) -> Result<ShownIssue, Failure
     })
 }
 
-fn no_issue(row: &ItemRow) -> Failure {
+fn not_an_issue_failure(row: &ItemRow) -> Failure {
     Failure::new("item.unknown", format!("`{}` is no issue", row.node))
-        .hint("see the issues with `piton issue list`")
+        .with_hint("see the issues with `piton issue list`")
 }
 
 /// What became of an issue of which somebody said something.
 #[derive(Clone, Debug, Serialize)]
 pub struct MovedIssue {
     /// The issue.
-    pub issue: ShownIssue,
+    pub issue: IssueDetails,
     /// How its run stands.
     #[serde(rename = "then")]
-    pub outcome: Outcome,
+    pub outcome: ControlOutcome,
 }
 
 /// Carries out what somebody says of an issue that is named as `[RUN:]ID`.
@@ -204,18 +205,18 @@ pub fn move_issue(
     world: &World,
     name: &str,
     (what, why): (&IssueMove, Option<String>),
-    told: &mut Told<'_>,
+    told: &mut NoticeSink<'_>,
 ) -> Result<MovedIssue, Failure> {
-    let session = Session::write(world, &world.cwd)?.ok_or_else(no_issues)?;
-    let (run, node) = session.item_named(name)?;
+    let session = Session::open_writable(world, &world.cwd)?.ok_or_else(no_issues_failure)?;
+    let (run, node) = session.resolve_item(name)?;
     let through = format!("piton issue {}", what.verb());
     let words = (through, why);
-    change(&session, run, words, told, |tables, issues, _| {
-        let row = tables.item(run, &node).ok_or_else(no_issues)?;
-        if issue(tables, row).is_none() {
-            return Err(no_issue(row));
+    change_issues(&session, run, words, told, |tables, issues, _| {
+        let row = tables.item(run, &node).ok_or_else(no_issues_failure)?;
+        if issue_of_item(tables, row).is_none() {
+            return Err(not_an_issue_failure(row));
         }
-        let edits = (issues.moves)(tables, row, what).map_err(refused)?;
+        let edits = (issues.moves)(tables, row, what).map_err(failure_of_refusal)?;
         Ok((node.clone(), edits))
     })
 }
@@ -230,70 +231,71 @@ pub fn add(
     world: &World,
     run: Option<&str>,
     new: &NewIssue,
-    told: &mut Told<'_>,
+    told: &mut NoticeSink<'_>,
 ) -> Result<MovedIssue, Failure> {
-    let session = Session::write(world, &start(world, run))?.ok_or_else(no_issues)?;
-    let run = run_meant(&session, run)?.id;
+    let session =
+        Session::open_writable(world, &search_folder(world, run))?.ok_or_else(no_issues_failure)?;
+    let run = resolve_run(&session, run)?.id;
     let words = ("piton issue add".to_owned(), None);
-    change(&session, run, words, told, |tables, issues, manifest| {
-        let edits = (issues.add)(tables, run, manifest, new).map_err(refused)?;
-        let added = edits.iter().find_map(Edit::about).cloned();
+    change_issues(&session, run, words, told, |tables, issues, manifest| {
+        let edits = (issues.add)(tables, run, manifest, new).map_err(failure_of_refusal)?;
+        let added = edits.iter().find_map(Edit::target_node).cloned();
         Ok((added.expect("an issue is added"), edits))
     })
 }
 
-fn refused(refusal: IssueRefusal) -> Failure {
-    Failure::new(refusal.code, refusal.what).hint(refusal.hint)
+fn failure_of_refusal(refusal: IssueRefusal) -> Failure {
+    Failure::new(refusal.code, refusal.what).with_hint(refusal.hint)
 }
 
 /// What is to be changed: the issue that is told of then, and the edits.
-type Wanted = Result<(Node, Vec<Edit>), Failure>;
+type IssueEdits = Result<(Node, Vec<Edit>), Failure>;
 
 /// Changes the issues of a run, and writes its file. What a dead runner left there is
 /// settled first, and what stands in the file is taken in.
-fn change(
+fn change_issues(
     session: &Session<'_>,
     run: RunId,
     (through, why): (String, Option<String>),
-    told: &mut Told<'_>,
-    wanted: impl FnOnce(&Tables, &IssuesOf, Option<&str>) -> Wanted,
+    told: &mut NoticeSink<'_>,
+    wanted: impl FnOnce(&Tables, &IssuesOf, Option<&str>) -> IssueEdits,
 ) -> Result<MovedIssue, Failure> {
     // Held until the command is stored: no runner begins anything in between.
-    let lock = runner::settle(session, run, told)?;
-    let row = run_of(session, run)?;
+    let lock = runner::settle_dead_runner(session, run, told)?;
+    let row = load_run(session, run)?;
     if lock.is_some() {
-        News::tell(&show_in_file(session, &row)?, told);
+        FileNotice::emit_all(&sync_plan_file(session, &row)?, told);
     }
-    let rows = session.load(&needs_of(run))?;
-    let issues = of_run(&row).ok_or_else(no_issues)?;
-    let manifest = manifest_of(session, &row);
+    let rows = session.load(&needs_of_run(run))?;
+    let issues = issues_of_run(&row).ok_or_else(no_issues_failure)?;
+    let manifest = read_manifest(session, &row);
     let (node, edits) = wanted(&rows.tables, &issues, manifest.as_deref())?;
     let command = Command::TakeEdits {
         run,
         token: None,
-        file: PlanFile::path(&row).unwrap_or_default(),
+        file: PlanFile::path_of_run(&row).unwrap_or_default(),
         edits,
-        word: Word::Typed { through, why },
+        word: EditAuthor::Typed { through, why },
     };
-    session.tell(&command)?;
+    session.execute_command(&command)?;
     drop(lock);
-    let outcome = outcome(session, &row)?;
-    let rows = session.load(&needs_of(run))?;
+    let outcome = outcome_of_run(session, &row)?;
+    let rows = session.load(&needs_of_run(run))?;
     Ok(MovedIssue {
-        issue: shown(&rows.tables, run, &node)?,
+        issue: issue_details(&rows.tables, run, &node)?,
         outcome,
     })
 }
 
-fn run_of(session: &Session<'_>, run: RunId) -> Result<RunRow, Failure> {
+fn load_run(session: &Session<'_>, run: RunId) -> Result<RunRow, Failure> {
     let rows = session.load(&[Need::Run(run)])?;
-    rows.tables.run(run).cloned().ok_or_else(no_runs)
+    rows.tables.run(run).cloned().ok_or_else(no_runs_failure)
 }
 
 /// The text of the manifest beside the file of a run, where there is one.
-fn manifest_of(session: &Session<'_>, row: &RunRow) -> Option<String> {
+fn read_manifest(session: &Session<'_>, row: &RunRow) -> Option<String> {
     let name = plan_format(&row.face)?.phases?.manifest;
-    let folder = session.project.absolute(PlanFile::folder(row));
+    let folder = session.project.absolute_path(PlanFile::folder_of_run(row));
     fs::read_to_string(folder.join(name)).ok()
 }
 
@@ -305,65 +307,65 @@ fn check_state(state: &str) -> Result<(), Failure> {
         return Ok(());
     }
     Err(
-        Failure::new("usage", format!("there is no state `{state}`")).hint(format!(
+        Failure::new("usage", format!("there is no state `{state}`")).with_hint(format!(
             "the states are: {}; in the file: {}",
-            in_words(&own),
-            in_words(&of_files)
+            join_words(&own),
+            join_words(&of_files)
         )),
     )
 }
 
-fn no_issues() -> Failure {
+fn no_issues_failure() -> Failure {
     Failure::new("run.unknown", "no run here has issues")
-        .hint("`piton init` finds a state.json here and takes its issues over")
+        .with_hint("`piton init` finds a state.json here and takes its issues over")
 }
 
-fn run_meant(session: &Session<'_>, text: Option<&str>) -> Result<RunRow, Failure> {
+fn resolve_run(session: &Session<'_>, text: Option<&str>) -> Result<RunRow, Failure> {
     if let Some(text) = text {
-        let run = session.run_named(text)?;
-        if of_run(&run).is_some() {
+        let run = session.resolve_run(text)?;
+        if issues_of_run(&run).is_some() {
             return Ok(run);
         }
         return Err(
             Failure::new("run.unknown", format!("run `{}` has no issues", run.name))
-                .hint(format!("see its nodes with `piton status {}`", run.name)),
+                .with_hint(format!("see its nodes with `piton status {}`", run.name)),
         );
     }
     let runs = session.runs()?;
     let open: Vec<&RunRow> = open_runs(&runs)
-        .filter(|run| of_run(run).is_some())
+        .filter(|run| issues_of_run(run).is_some())
         .collect();
     match open.as_slice() {
         [run] => Ok((*run).clone()),
         [] => {
-            let last = runs.iter().rfind(|run| of_run(run).is_some());
-            last.cloned().ok_or_else(no_issues)
+            let last = runs.iter().rfind(|run| issues_of_run(run).is_some());
+            last.cloned().ok_or_else(no_issues_failure)
         }
         several => {
             let names: Vec<&str> = several.iter().map(|run| run.name.as_str()).collect();
             Err(Failure::new("usage", "more than one run has issues")
-                .hint(format!("name one of: {}", names.join(", "))))
+                .with_hint(format!("name one of: {}", names.join(", "))))
         }
     }
 }
 
 /// How the items of a run are issues, if they are.
-fn of_run(run: &RunRow) -> Option<IssuesOf> {
+fn issues_of_run(run: &RunRow) -> Option<IssuesOf> {
     plan_format(&run.face)?.issues
 }
 
 /// The item as an issue, if it is one.
-fn issue(tables: &Tables, item: &ItemRow) -> Option<Issue> {
+fn issue_of_item(tables: &Tables, item: &ItemRow) -> Option<IssueView> {
     let native = item.native.as_ref()?;
     let words = (plan_format(&native.face)?.issues?.words)(tables, item)?;
     let waits_for = item.depends_on.iter().filter_map(|on| {
         let row = tables.item(item.run, on)?;
-        (!row.state.is_finished()).then(|| WaitsFor {
+        (!row.state.is_finished()).then(|| IssueWait {
             id: row.id.clone(),
             state: row.state,
         })
     });
-    Some(Issue {
+    Some(IssueView {
         id: item.id.clone(),
         node: item.node.to_string(),
         state: item.state,

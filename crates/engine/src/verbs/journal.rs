@@ -3,7 +3,7 @@
 use jiff::{SignedDuration, Timestamp};
 use piton_core::amount::parse_duration;
 use piton_core::journal::Record;
-use piton_store::{Cursor, Store as _, Verdict};
+use piton_store::{Cursor, Store as _, VerifyReport};
 use serde::Serialize;
 
 use crate::failure::Failure;
@@ -15,7 +15,7 @@ const PAGE: usize = 1_000;
 
 /// An event, as shown and exported. One JSON object a line.
 #[derive(Clone, Debug, Serialize)]
-pub struct Shown {
+pub struct EventView {
     /// Its id.
     pub id: String,
     /// Its stream.
@@ -38,7 +38,7 @@ pub struct Shown {
     pub hash: String,
 }
 
-impl From<&Record> for Shown {
+impl From<&Record> for EventView {
     fn from(record: &Record) -> Self {
         Self {
             id: record.stamp.id.to_string(),
@@ -62,7 +62,7 @@ impl From<&Record> for Shown {
 
 /// From where the journal is shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Since {
+pub enum JournalStart {
     /// This time.
     Time(Timestamp),
     /// The event of this id.
@@ -74,30 +74,32 @@ pub enum Since {
 /// # Errors
 ///
 /// When it is none of these.
-pub fn parse_since(world: &World, text: &str) -> Result<Since, Failure> {
+pub fn parse_since(world: &World, text: &str) -> Result<JournalStart, Failure> {
     if let Ok(id) = uuid::Uuid::parse_str(text) {
-        return Ok(Since::Event(id));
+        return Ok(JournalStart::Event(id));
     }
     if let Ok(seconds) = parse_duration(text) {
         let back = SignedDuration::from_secs(i64::try_from(seconds).unwrap_or(i64::MAX / 4));
-        return Ok(Since::Time(
+        return Ok(JournalStart::Time(
             world.now().checked_sub(back).unwrap_or(Timestamp::MIN),
         ));
     }
     if let Ok(time) = text.parse::<Timestamp>() {
-        return Ok(Since::Time(time));
+        return Ok(JournalStart::Time(time));
     }
     let local = text.parse::<jiff::civil::DateTime>().or_else(|_| {
         text.parse::<jiff::civil::Date>()
             .map(|date| date.at(0, 0, 0, 0))
     });
     match local.map(|local| local.to_zoned(jiff::tz::TimeZone::system())) {
-        Ok(Ok(zoned)) => Ok(Since::Time(zoned.timestamp())),
+        Ok(Ok(zoned)) => Ok(JournalStart::Time(zoned.timestamp())),
         Ok(Err(_)) | Err(_) => Err(Failure::new(
             "usage",
             format!("`{text}` is neither a time, nor a duration, nor the id of an event"),
         )
-        .hint("for example `--since 2h`, `--since 2026-01-15` or `--since 2026-01-15T09:00:00Z`")),
+        .with_hint(
+            "for example `--since 2h`, `--since 2026-01-15` or `--since 2026-01-15T09:00:00Z`",
+        )),
     }
 }
 
@@ -107,26 +109,26 @@ pub fn parse_since(world: &World, text: &str) -> Result<Since, Failure> {
 /// # Errors
 ///
 /// When there is no store, or it cannot be read.
-pub fn events(
+pub fn for_each_event(
     world: &World,
-    since: Option<&Since>,
+    since: Option<&JournalStart>,
     each: &mut dyn FnMut(&Record) -> bool,
 ) -> Result<(), Failure> {
-    let session = Session::read_journal(world, &world.cwd)?.ok_or_else(missing)?;
+    let session = Session::open_journal(world, &world.cwd)?.ok_or_else(missing_store_failure)?;
     let mut cursor = match since {
-        Some(Since::Time(time)) => Some(Cursor {
-            time: before(*time),
-            stream: piton_core::StreamId::named("\u{10ffff}"),
+        Some(JournalStart::Time(time)) => Some(Cursor {
+            time: instant_before(*time),
+            stream: piton_core::StreamId::from_stored("\u{10ffff}"),
             position: u64::MAX >> 1,
         }),
-        Some(Since::Event(_)) | None => None,
+        Some(JournalStart::Event(_)) | None => None,
     };
     let mut waiting_for = match since {
-        Some(Since::Event(id)) => Some(*id),
-        Some(Since::Time(_)) | None => None,
+        Some(JournalStart::Event(id)) => Some(*id),
+        Some(JournalStart::Time(_)) | None => None,
     };
     loop {
-        let page = session.store.journal(cursor.as_ref(), PAGE)?;
+        let page = session.store.read_journal(cursor.as_ref(), PAGE)?;
         let Some(last) = page.last() else { break };
         cursor = Some(Cursor {
             time: last.stamp.time,
@@ -145,24 +147,24 @@ pub fn events(
     }
     match waiting_for {
         Some(id) => Err(Failure::new("usage", format!("there is no event {id}"))
-            .hint("see the events with `piton journal show`")),
+            .with_hint("see the events with `piton journal show`")),
         None => Ok(()),
     }
 }
 
 /// The last instant before a time, as the journal counts.
-fn before(time: Timestamp) -> Timestamp {
+fn instant_before(time: Timestamp) -> Timestamp {
     time.checked_sub(SignedDuration::from_micros(1))
         .unwrap_or(Timestamp::MIN)
 }
 
-fn open(world: &World) -> Result<Session<'_>, Failure> {
-    Session::read(world, &world.cwd)?.ok_or_else(missing)
+fn open_session(world: &World) -> Result<Session<'_>, Failure> {
+    Session::open_read_only(world, &world.cwd)?.ok_or_else(missing_store_failure)
 }
 
 /// Nothing was ever recorded here.
-pub(crate) fn missing() -> Failure {
-    Failure::new("store.missing", "nothing is recorded here").hint("`piton init`, `piton log` or `piton run PLAN` begins a journal; PITON_PROJECT names the folder of another")
+pub(crate) fn missing_store_failure() -> Failure {
+    Failure::new("store.missing", "nothing is recorded here").with_hint("`piton init`, `piton log` or `piton run PLAN` begins a journal; PITON_PROJECT names the folder of another")
 }
 
 /// Checks everything that is stored.
@@ -170,6 +172,6 @@ pub(crate) fn missing() -> Failure {
 /// # Errors
 ///
 /// When there is no store, or it cannot be read at all. Damage is an answer.
-pub fn verify(world: &World) -> Result<Verdict, Failure> {
-    Ok(open(world)?.store.verify()?)
+pub fn verify(world: &World) -> Result<VerifyReport, Failure> {
+    Ok(open_session(world)?.store.verify()?)
 }

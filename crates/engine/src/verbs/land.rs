@@ -9,24 +9,24 @@ use std::path::{Path, PathBuf};
 
 use piton_core::lane::{Landing, TargetRow};
 use piton_core::{Command, Need, Refusal, RunRow, RunState};
-use piton_formats::merge::{Marks, Versions, merge};
+use piton_formats::merge::{ConflictMarks, MergeVersions, merge};
 use piton_formats::plan_file::PlanFile;
 use serde::Serialize;
 
-use super::Told;
-use super::control::{show_in_file, start};
-use super::land_others::{Asked, land_others};
+use super::NoticeSink;
+use super::control::{search_folder, sync_plan_file};
+use super::land_others::{LandingTrigger, land_other_repositories};
 use crate::fail;
-use crate::failure::{Failure, unwritable};
-use crate::git::{self, By, RefMove, RefStep, short};
-use crate::native_files::News;
+use crate::failure::{Failure, unwritable_file};
+use crate::git::{self, GitControl, RefMove, RefStep, short_commit};
+use crate::native_files::FileNotice;
 use crate::native_files::exchange::stage;
 use crate::notice::Notice;
-use crate::process::{self, Stop};
+use crate::process::{self, StopHandle};
 use crate::run_lock;
 use crate::runner;
-use crate::session::{Session, no_runs};
-use crate::shell::quote;
+use crate::session::{Session, no_runs_failure};
+use crate::shell::quote_word;
 use crate::worktree::land_command;
 use crate::world::World;
 
@@ -35,7 +35,7 @@ const NAMED_MAX: usize = 5;
 
 /// Work that is on the branch that it is for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Landed {
+pub struct LandedWork {
     /// The run.
     pub run: String,
     /// Its branch.
@@ -51,7 +51,7 @@ pub struct Landed {
     pub repository: Option<String>,
     /// What landed in others.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub others: Vec<Landed>,
+    pub others: Vec<LandedWork>,
 }
 
 /// Brings the work of a run to the branch that it is for. Without a name: that of
@@ -61,13 +61,17 @@ pub struct Landed {
 ///
 /// When there is no such run, there is nothing to land, or the branch cannot go
 /// forward, with the reason and what to type.
-pub fn land(world: &World, run: Option<&str>, told: &mut Told<'_>) -> Result<Landed, Failure> {
-    let Some(session) = Session::write(world, &start(world, run))? else {
-        return Err(no_runs());
+pub fn land(
+    world: &World,
+    run: Option<&str>,
+    told: &mut NoticeSink<'_>,
+) -> Result<LandedWork, Failure> {
+    let Some(session) = Session::open_writable(world, &search_folder(world, run))? else {
+        return Err(no_runs_failure());
     };
-    let row = match (run, only_unlanded(&session)?) {
+    let row = match (run, only_unlanded_run(&session)?) {
         (None, Some(row)) => row,
-        (run, _) => session.run_meant(run)?,
+        (run, _) => session.resolve_run_or_default(run)?,
     };
     let is_in_place = row.lanes.is_none();
     let holder = row.runners().next().cloned();
@@ -79,14 +83,14 @@ pub fn land(world: &World, run: Option<&str>, told: &mut Told<'_>) -> Result<Lan
         let name = row.name;
         return Err(Refusal::Busy { name, holder }.into());
     }
-    let own = carry_out(&session, &row);
+    let own = land_run(&session, &row);
     if own.is_ok() {
-        show_landed(&session, &row, told);
+        sync_landed_plan(&session, &row, told);
     }
     let is_nothing = own
         .as_ref()
         .is_err_and(|failure| failure.code == "land.nothing");
-    let tried = land_others(&session, &row, Asked::Typed);
+    let tried = land_other_repositories(&session, &row, LandingTrigger::Typed);
     let tried = tried.unwrap_or_else(|failure| vec![Err(failure)]);
     let (mut others, mut refused) = (Vec::new(), Vec::new());
     for landed in tried {
@@ -107,20 +111,20 @@ pub fn land(world: &World, run: Option<&str>, told: &mut Told<'_>) -> Result<Lan
         // What has landed stays where another one fails.
         let landed = own_landed.iter().chain(&others);
         for landed in landed.filter(|landed| !landed.was_there) {
-            told(Notice::Said(&landed.sentence()));
+            told(Notice::Said(&landed.describe()));
         }
         for more in refused.iter().skip(1) {
-            told(Notice::Warning(&with_hint(more)));
+            told(Notice::Warning(&render_with_hint(more)));
         }
         return Err(refused.remove(0));
     };
     match (own, others) {
-        (Ok(own), others) => Ok(Landed { others, ..own }),
+        (Ok(own), others) => Ok(LandedWork { others, ..own }),
         (Err(nothing), mut others) => match others.is_empty() {
             true => Err(nothing),
             false => {
                 let first = others.remove(0);
-                Ok(Landed { others, ..first })
+                Ok(LandedWork { others, ..first })
             }
         },
     }
@@ -128,25 +132,25 @@ pub fn land(world: &World, run: Option<&str>, told: &mut Told<'_>) -> Result<Lan
 
 /// Takes the file of the plan, as it landed, for what piton wrote: what a person changes
 /// from then on is an edit.
-fn show_landed(session: &Session<'_>, row: &RunRow, tell: &mut Told<'_>) {
+fn sync_landed_plan(session: &Session<'_>, row: &RunRow, tell: &mut NoticeSink<'_>) {
     let shown = || {
         let rows = session.load(&[Need::Run(row.id)])?;
         // Only where it is known that it landed the file is shown as it is then.
-        show_in_file(session, rows.tables.run(row.id).unwrap_or(row))
+        sync_plan_file(session, rows.tables.run(row.id).unwrap_or(row))
     };
     match shown() {
-        Ok(news) => News::tell(&news, tell),
+        Ok(news) => FileNotice::emit_all(&news, tell),
         Err(failure) => tell(Notice::Warning(&failure.to_string())),
     }
 }
 
 /// The only run with a branch of its own that is not landed.
-fn only_unlanded(session: &Session<'_>) -> Result<Option<RunRow>, Failure> {
+fn only_unlanded_run(session: &Session<'_>) -> Result<Option<RunRow>, Failure> {
     let root = session.project.root.clone();
     let runs = session.runs()?;
     let is_unlanded = |row: &&RunRow| {
         let target = row.target.as_deref();
-        let tip = target.and_then(|target| git::tip_of(&root, &target.branch));
+        let tip = target.and_then(|target| git::tip_of_branch(&root, &target.branch));
         tip.is_some_and(|tip| {
             row.landed
                 .as_ref()
@@ -163,17 +167,17 @@ fn only_unlanded(session: &Session<'_>) -> Result<Option<RunRow>, Failure> {
 /// At the end of an invocation: lands a run in lanes that is done, if that is
 /// possible, and says why not. Nothing of it is a reason to fail. Whether it landed
 /// now.
-pub(crate) fn land_at_end(session: &Session<'_>, row: &RunRow, tell: &mut Told<'_>) -> bool {
+pub(crate) fn land_at_end(session: &Session<'_>, row: &RunRow, tell: &mut NoticeSink<'_>) -> bool {
     let target = row.target.as_deref();
     let is_in_lanes = row.lanes.is_some() && target.is_some_and(|target| target.path.is_none());
     if row.state != RunState::Done || !is_in_lanes {
         return false;
     }
-    let has_landed = match taken_back(session, row).and_then(|()| carry_out(session, row)) {
+    let has_landed = match refuse_reverted(session, row).and_then(|()| land_run(session, row)) {
         Ok(landed) if landed.was_there => false,
         Ok(landed) => {
-            tell(Notice::Said(&landed.sentence()));
-            show_landed(session, row, tell);
+            tell(Notice::Said(&landed.describe()));
+            sync_landed_plan(session, row, tell);
             true
         }
         // None of its items changed a file.
@@ -183,19 +187,19 @@ pub(crate) fn land_at_end(session: &Session<'_>, row: &RunRow, tell: &mut Told<'
             false
         }
     };
-    let others =
-        land_others(session, row, Asked::AtEnd).unwrap_or_else(|failure| vec![Err(failure)]);
+    let others = land_other_repositories(session, row, LandingTrigger::AtEnd)
+        .unwrap_or_else(|failure| vec![Err(failure)]);
     for other in others {
         match other {
             Ok(landed) if landed.was_there => {}
-            Ok(landed) => tell(Notice::Said(&landed.sentence())),
-            Err(failure) => tell(Notice::Warning(&with_hint(&failure))),
+            Ok(landed) => tell(Notice::Said(&landed.describe())),
+            Err(failure) => tell(Notice::Warning(&render_with_hint(&failure))),
         }
     }
     has_landed
 }
 
-fn with_hint(failure: &Failure) -> String {
+fn render_with_hint(failure: &Failure) -> String {
     match &failure.hint {
         Some(hint) => format!("{failure}: {hint}"),
         None => failure.to_string(),
@@ -205,11 +209,11 @@ fn with_hint(failure: &Failure) -> String {
 /// Notes of each run in lanes that is done what of it is on its branch by now: a
 /// person may have merged it, or a piton that landed it has died. No branch is
 /// moved.
-pub(crate) fn note_landed(session: &Session<'_>) {
+pub(crate) fn record_landed_runs(session: &Session<'_>) {
     let noted = || {
         for row in session.runs()? {
             if row.state == RunState::Done && row.lanes.is_some() {
-                note_run(session, &row)?;
+                record_landed_run(session, &row)?;
             }
         }
         Ok::<_, Failure>(())
@@ -220,22 +224,22 @@ pub(crate) fn note_landed(session: &Session<'_>) {
 }
 
 /// The same of one run, as it stands then.
-pub(super) fn note_run(session: &Session<'_>, row: &RunRow) -> Result<RunRow, Failure> {
-    let Some(Ok(ready)) = Ready::look(session, row)? else {
+pub(super) fn record_landed_run(session: &Session<'_>, row: &RunRow) -> Result<RunRow, Failure> {
+    let Some(Ok(ready)) = ReadyLanding::prepare(session, row)? else {
         return Ok(row.clone());
     };
-    if ready.way == Way::There && row.landed.as_deref() != Some(&ready.landing) {
-        ready.record(session, row)?;
+    if ready.way == LandingMethod::There && row.landed.as_deref() != Some(&ready.landing) {
+        ready.carry_out(session, row)?;
     }
     let rows = session.load(&[Need::Run(row.id)])?;
     Ok(rows.tables.run(row.id).unwrap_or(row).clone())
 }
 
-impl Landed {
+impl LandedWork {
     /// What came of it, in a sentence.
     #[must_use]
-    pub fn sentence(&self) -> String {
-        let (branch, commit) = (&self.branch, short(&self.commit));
+    pub fn describe(&self) -> String {
+        let (branch, commit) = (&self.branch, short_commit(&self.commit));
         let onto = match &self.repository {
             Some(name) => format!("{} in {name}", self.onto),
             None => self.onto.clone(),
@@ -247,8 +251,8 @@ impl Landed {
     }
 }
 
-fn carry_out(session: &Session<'_>, row: &RunRow) -> Result<Landed, Failure> {
-    let ready = match Ready::look(session, row)? {
+fn land_run(session: &Session<'_>, row: &RunRow) -> Result<LandedWork, Failure> {
+    let ready = match ReadyLanding::prepare(session, row)? {
         Some(ready) => ready?,
         None => {
             let name = row.name.clone();
@@ -256,11 +260,11 @@ fn carry_out(session: &Session<'_>, row: &RunRow) -> Result<Landed, Failure> {
             return Err(Refusal::NothingToLand { name, why }.into());
         }
     };
-    let was_there = ready.way == Way::There;
+    let was_there = ready.way == LandingMethod::There;
     if !was_there || row.landed.as_deref() != Some(&ready.landing) {
-        ready.record(session, row)?;
+        ready.carry_out(session, row)?;
     }
-    Ok(Landed {
+    Ok(LandedWork {
         run: row.name.clone(),
         branch: ready.branch,
         onto: ready.landing.onto,
@@ -272,40 +276,52 @@ fn carry_out(session: &Session<'_>, row: &RunRow) -> Result<Landed, Failure> {
 }
 
 /// Refuses to land by itself what a person has taken off a branch on which it landed.
-fn taken_back(session: &Session<'_>, row: &RunRow) -> Result<(), Failure> {
+fn refuse_reverted(session: &Session<'_>, row: &RunRow) -> Result<(), Failure> {
     let (Some(landed), Some(target)) = (row.landed.as_deref(), row.target.as_deref()) else {
         return Ok(());
     };
     let main = &session.project.work_tree;
-    let Some(at) = git::tip_of(main, &landed.onto) else {
+    let Some(at) = git::tip_of_branch(main, &landed.onto) else {
         return Ok(());
     };
     let plan = plan_path(session, row);
-    if stands(main, landed) || git::has_work_of(main, &at, &landed.commit, plan.as_deref())? {
+    if is_still_landed(main, landed)
+        || git::has_work_of(main, &at, &landed.commit, plan.as_deref())?
+    {
         return Ok(());
     }
-    let why = format!("{} had landed, and was taken back", short(&landed.commit));
+    let why = format!(
+        "{} had landed, and was taken back",
+        short_commit(&landed.commit)
+    );
     let next = format!("`{}` lands it again", land_command(&row.name));
-    Err(not_landed(&target.branch, &landed.onto, &why, &next))
+    Err(not_landed_failure(
+        &target.branch,
+        &landed.onto,
+        &why,
+        &next,
+    ))
 }
 
 /// Whether the branch on which work landed still has the commit at which it was there:
 /// what became of its lines since is as a person wanted it.
-fn stands(main: &Path, landed: &Landing) -> bool {
+fn is_still_landed(main: &Path, landed: &Landing) -> bool {
     let commit = landed.at.as_deref().unwrap_or(&landed.commit);
-    let tip = git::tip_of(main, &landed.onto);
+    let tip = git::tip_of_branch(main, &landed.onto);
     // A commit that git has no more is on no branch.
     tip.is_some_and(|tip| git::is_built_on(main, &tip, commit).unwrap_or_default())
 }
 
 /// The file of the plan, by its path in the work tree.
 fn plan_path(session: &Session<'_>, row: &RunRow) -> Option<String> {
-    session.project.in_work_tree(&PlanFile::path(row)?)
+    session
+        .project
+        .path_in_work_tree(&PlanFile::path_of_run(row)?)
 }
 
 /// Whether a commit of the branch of a run is on another branch, or the one that it
 /// is for has all that it brings.
-pub(super) fn is_elsewhere(
+pub(super) fn is_commit_landed(
     session: &Session<'_>,
     row: &RunRow,
     (target, commit): (&TargetRow, &str),
@@ -313,29 +329,29 @@ pub(super) fn is_elsewhere(
     let main = &session.project.work_tree;
     let landed = row.landed.as_deref();
     let landed = landed.filter(|landed| landed.commit == commit);
-    if landed.is_some_and(|landed| stands(main, landed))
-        || git::is_on_branch_but(main, commit, Some(&target.branch))?
+    if landed.is_some_and(|landed| is_still_landed(main, landed))
+        || git::is_on_other_branch(main, commit, Some(&target.branch))?
     {
         return Ok(true);
     }
-    let here = git::checked_out(main).and_then(|here| here.branch);
+    let here = git::read_checkout(main).and_then(|here| here.branch);
     let onto = target.onto.clone().or(here);
-    let Some(at) = onto.and_then(|onto| git::tip_of(main, &onto)) else {
+    let Some(at) = onto.and_then(|onto| git::tip_of_branch(main, &onto)) else {
         return Ok(false);
     };
     git::has_work_of(main, &at, commit, plan_path(session, row).as_deref())
 }
 
 /// Work that can land.
-struct Ready {
+struct ReadyLanding {
     branch: String,
     landing: Landing,
-    way: Way,
+    way: LandingMethod,
 }
 
 /// How it gets there.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Way {
+enum LandingMethod {
     /// It is there.
     There,
     /// The branch is checked out in this work tree. What a person changed there in the
@@ -359,22 +375,26 @@ struct PlanEdit {
 impl PlanEdit {
     /// The changes of the only file that has some: none where it is not that of the
     /// plan, or says anything that the work does not say, or is staged otherwise.
-    fn contained(scene: &Scene<'_>, changes: &[String], commit: &str) -> Option<Self> {
+    fn find_contained(
+        scene: &LandingContext<'_>,
+        changes: &[String],
+        commit: &str,
+    ) -> Option<Self> {
         let project = &scene.session.project;
         let tree = &project.work_tree;
-        let path = PlanFile::path(scene.row)?;
+        let path = PlanFile::path_of_run(scene.row)?;
         let file = project
-            .in_work_tree(&path)
+            .path_in_work_tree(&path)
             .filter(|file| changes == [file.clone()])?;
-        let text = |commit: &str| git::text_of(tree, commit, &file);
+        let text = |commit: &str| git::text_in_commit(tree, commit, &file);
         let (committed, landing) = (text("HEAD")?, text(commit)?);
         let present = fs::read_to_string(tree.join(&file)).ok()?;
-        let versions = Versions {
+        let versions = MergeVersions {
             base: &committed,
             ours: &present,
             theirs: &landing,
         };
-        let marks = Marks {
+        let marks = ConflictMarks {
             ours: "ours",
             theirs: "theirs",
             size: 7,
@@ -391,15 +411,15 @@ impl PlanEdit {
     /// Brings what is checked out forward. Until git does so itself, the file is as it
     /// was committed: what a death leaves then lands as any other work, with what the
     /// person changed.
-    fn forward_past(
+    fn forward_without_edit(
         &self,
         tree: &Path,
         forward: impl FnOnce() -> Result<Result<(), String>, Failure>,
     ) -> Result<Result<(), String>, Failure> {
         let path = tree.join(&self.file);
         let replace = |from: &str, to: &str| {
-            let replaced = exchange_text(&path, from, to);
-            replaced.map_err(|error| unwritable(&path, error))
+            let replaced = replace_text(&path, from, to);
+            replaced.map_err(|error| unwritable_file(&path, error))
         };
         if !replace(&self.present, &self.committed)? {
             return Ok(Err(format!("{} was changed a moment ago", self.file)));
@@ -414,30 +434,35 @@ impl PlanEdit {
 }
 
 /// Puts a text in the place of another one, where the file holds that; whether it did.
-fn exchange_text(path: &Path, from: &str, to: &str) -> io::Result<bool> {
+fn replace_text(path: &Path, from: &str, to: &str) -> io::Result<bool> {
     let displaced = stage(path, to.as_bytes())?.exchange()?;
     let is_known = displaced.read()?.as_deref() == Some(from.as_bytes());
     if !is_known {
-        displaced.put_back(|path| fs::read(path).is_ok_and(|now| now == to.as_bytes()))?;
+        displaced.restore_to_target(|path| fs::read(path).is_ok_and(|now| now == to.as_bytes()))?;
     }
     Ok(is_known)
 }
 
-impl Ready {
+impl ReadyLanding {
     /// Looks at how the work of a run can land: the failure where it cannot, none
     /// where it is worked on in place. Changes nothing.
-    fn look(session: &Session<'_>, row: &RunRow) -> Result<Option<Result<Self, Failure>>, Failure> {
+    fn prepare(
+        session: &Session<'_>,
+        row: &RunRow,
+    ) -> Result<Option<Result<Self, Failure>>, Failure> {
         let Some(target) = row.target.as_deref() else {
             return Ok(None);
         };
         let main = &session.project.work_tree;
         let branch = target.branch.clone();
-        let here = git::checked_out(main).and_then(|here| here.branch);
+        let here = git::read_checkout(main).and_then(|here| here.branch);
         // Work that began at a commit is where a person merges it.
         let onto = target.onto.clone().or_else(|| here.clone());
-        let at = onto.as_ref().and_then(|onto| git::tip_of(main, onto));
+        let at = onto
+            .as_ref()
+            .and_then(|onto| git::tip_of_branch(main, onto));
         let plan = plan_path(session, row);
-        let tip = git::tip_of(&session.project.root, &branch);
+        let tip = git::tip_of_branch(&session.project.root, &branch);
         let is_whole = match &tip {
             Some(tip) => git::is_built_on(main, tip, &target.tip)?,
             None => false,
@@ -446,7 +471,9 @@ impl Ready {
         let is_it =
             |landed: &&Landing| landed.commit == *work && onto.as_ref() == Some(&landed.onto);
         let landed = row.landed.as_deref().filter(is_it);
-        let landed = landed.filter(|landed| stands(main, landed)).cloned();
+        let landed = landed
+            .filter(|landed| is_still_landed(main, landed))
+            .cloned();
         let there = match (&onto, &at) {
             _ if *work == target.base || landed.is_some() => landed,
             (Some(onto), Some(at)) if git::has_work_of(main, at, work, plan.as_deref())? => {
@@ -460,7 +487,7 @@ impl Ready {
             _ => None,
         };
         if let Some(landing) = there {
-            let way = Way::There;
+            let way = LandingMethod::There;
             return Ok(Some(Ok(Self {
                 branch,
                 landing,
@@ -470,7 +497,7 @@ impl Ready {
         let commit = match (tip, row.landed.as_deref()) {
             (Some(tip), _) if is_whole => tip,
             (None, Some(landing)) => {
-                let (landing, way) = (landing.clone(), Way::There);
+                let (landing, way) = (landing.clone(), LandingMethod::There);
                 return Ok(Some(Ok(Self {
                     branch,
                     landing,
@@ -478,7 +505,7 @@ impl Ready {
                 })));
             }
             (elsewhere, _) => {
-                let failure = runner::target_moved(None, target, elsewhere);
+                let failure = runner::target_moved_failure(None, target, elsewhere);
                 return Ok(Some(Err(failure)));
             }
         };
@@ -487,17 +514,20 @@ impl Ready {
             let why = "nothing is done on its branch";
             return Ok(Some(Err(Refusal::NothingToLand { name, why }.into())));
         }
-        let scene = Scene {
+        let scene = LandingContext {
             session,
             row,
             target,
             here,
         };
         let way = match &target.onto {
-            Some(onto) => scene.way((onto, at.as_deref()), &commit)?,
-            None => Err(scene.stays(
+            Some(onto) => scene.landing_method((onto, at.as_deref()), &commit)?,
+            None => Err(scene.stays_failure(
                 "the work began at a commit, and is for no branch",
-                &format!("`git switch BRANCH` and `git merge {}`", quote(&branch)),
+                &format!(
+                    "`git switch BRANCH` and `git merge {}`",
+                    quote_word(&branch)
+                ),
             )),
         };
         let onto = onto.unwrap_or_default();
@@ -511,43 +541,43 @@ impl Ready {
     }
 
     /// Stores the intent, brings the branch forward, and stores that it is there.
-    fn record(&self, session: &Session<'_>, row: &RunRow) -> Result<(), Failure> {
+    fn carry_out(&self, session: &Session<'_>, row: &RunRow) -> Result<(), Failure> {
         let (run, landing) = (row.id, self.landing.clone());
-        session.tell(&Command::LandRun { run, landing })?;
+        session.execute_command(&Command::LandRun { run, landing })?;
         fail::point("land.started");
-        self.bring_forward(session, row)?;
+        self.move_branch(session, row)?;
         fail::point("land.moved");
         let landing = self.landing.clone();
-        session.tell(&Command::EndLanding { run, landing })?;
+        session.execute_command(&Command::EndLanding { run, landing })?;
         Ok(())
     }
 
-    fn bring_forward(&self, session: &Session<'_>, row: &RunRow) -> Result<(), Failure> {
+    fn move_branch(&self, session: &Session<'_>, row: &RunRow) -> Result<(), Failure> {
         let Landing { commit, onto, .. } = &self.landing;
         let mark = process::own_mark(&format!("land-{}", row.id));
-        let by = By {
+        let by = GitControl {
             mark: &mark,
-            stop: &Stop::default(),
+            stop: &StopHandle::default(),
         };
-        let stays = |why: &str, next: &str| not_landed(&self.branch, onto, why, next);
+        let stays = |why: &str, next: &str| not_landed_failure(&self.branch, onto, why, next);
         match &self.way {
-            Way::There => Ok(()),
-            Way::CheckedOut(tree, edit) => {
+            LandingMethod::There => Ok(()),
+            LandingMethod::CheckedOut(tree, edit) => {
                 let forward = || git::fast_forward(tree, commit, &by);
                 let moved = match edit {
-                    Some(edit) => edit.forward_past(tree, forward),
+                    Some(edit) => edit.forward_without_edit(tree, forward),
                     None => forward(),
                 };
                 moved?.map_err(|why| {
                     let next = format!(
                         "see to that, then `{}` or `git merge --ff-only {}`",
                         land_command(&row.name),
-                        quote(&self.branch)
+                        quote_word(&self.branch)
                     );
                     stays(&why, &next)
                 })
             }
-            Way::Ref(at) => {
+            LandingMethod::Ref(at) => {
                 let name = format!("refs/heads/{onto}");
                 let step = RefStep {
                     from: Some(at),
@@ -566,7 +596,7 @@ impl Ready {
 }
 
 /// What a landing is looked at in.
-struct Scene<'a> {
+struct LandingContext<'a> {
     session: &'a Session<'a>,
     row: &'a RunRow,
     target: &'a TargetRow,
@@ -574,63 +604,66 @@ struct Scene<'a> {
     here: Option<String>,
 }
 
-impl Scene<'_> {
-    fn stays(&self, why: &str, next: &str) -> Failure {
+impl LandingContext<'_> {
+    fn stays_failure(&self, why: &str, next: &str) -> Failure {
         let onto = self.target.onto.as_deref().unwrap_or("a branch");
-        not_landed(&self.target.branch, onto, why, next)
+        not_landed_failure(&self.target.branch, onto, why, next)
     }
 
     /// How the branch, which is there at a commit or is gone, gets to the work.
-    fn way(
+    fn landing_method(
         &self,
         (onto, at): (&str, Option<&str>),
         commit: &str,
-    ) -> Result<Result<Way, Failure>, Failure> {
+    ) -> Result<Result<LandingMethod, Failure>, Failure> {
         let main = &self.session.project.work_tree;
-        let (branch, again) = (quote(&self.target.branch), land_command(&self.row.name));
+        let (branch, again) = (
+            quote_word(&self.target.branch),
+            land_command(&self.row.name),
+        );
         let Some(at) = at else {
-            let next = format!("`git branch {} {branch}` makes it", quote(onto));
-            return Ok(Err(self.stays("that branch is gone", &next)));
+            let next = format!("`git branch {} {branch}` makes it", quote_word(onto));
+            return Ok(Err(self.stays_failure("that branch is gone", &next)));
         };
         let is_here = self.here.as_deref() == Some(onto);
         if !git::is_built_on(main, commit, at)? {
             let switch = match is_here {
                 true => String::new(),
-                false => format!("`git switch {}`, ", quote(onto)),
+                false => format!("`git switch {}`, ", quote_word(onto)),
             };
             // Git refuses to merge over what is in no commit, also what piton writes.
             let changes = match is_here {
-                true => self.changes_beside(&[], (at, commit))?,
+                true => self.changes_except(&[], (at, commit))?,
                 false => Vec::new(),
             };
             let first = match changes.is_empty() {
                 true => String::new(),
-                false => format!("commit {} first, then ", named(&changes)),
+                false => format!("commit {} first, then ", render_file_list(&changes)),
             };
             let next = format!("{first}{switch}`git merge {branch}`");
             let why = format!("{onto} has moved on since the run began");
-            return Ok(Err(self.stays(&why, &next)));
+            return Ok(Err(self.stays_failure(&why, &next)));
         }
         let base = &self.target.base;
         if !git::is_built_on(main, at, base)? {
-            let (from, began) = (short(at), short(base));
+            let (from, began) = (short_commit(at), short_commit(base));
             let next = format!(
                 "see that with `git log {from}..{began}`; `git merge {branch}` brings it back with the work"
             );
             let why = format!(
                 "{onto} was set back behind {began}, where the run began, and what was taken off would come back"
             );
-            return Ok(Err(self.stays(&why, &next)));
+            return Ok(Err(self.stays_failure(&why, &next)));
         }
         if is_here {
-            let changes = self.changes((at, commit))?;
-            let edit = PlanEdit::contained(self, &changes, commit);
+            let changes = self.conflicting_changes((at, commit))?;
+            let edit = PlanEdit::find_contained(self, &changes, commit);
             return Ok(match changes.is_empty() || edit.is_some() {
-                true => Ok(Way::CheckedOut(main.clone(), edit)),
-                false => Err(self.stays(
+                true => Ok(LandingMethod::CheckedOut(main.clone(), edit)),
+                false => Err(self.stays_failure(
                     &format!(
                         "these have changes that are in no commit: {}",
-                        named(&changes)
+                        render_file_list(&changes)
                     ),
                     &format!(
                         "put them aside with `git stash`, then `{again}`; or commit them, then `git merge {branch}`"
@@ -639,11 +672,11 @@ impl Scene<'_> {
             });
         }
         if self.here.is_none() {
-            let next = format!("`git switch {}`, then `{again}`", quote(onto));
+            let next = format!("`git switch {}`, then `{again}`", quote_word(onto));
             let why = format!("no branch is checked out in {}", main.display());
-            return Ok(Err(self.stays(&why, &next)));
+            return Ok(Err(self.stays_failure(&why, &next)));
         }
-        let trees = git::worktrees(main)?;
+        let trees = git::list_worktrees(main)?;
         let has_it = |tree: &&git::Worktree| {
             let rebased = git::rebased_branch(&tree.path);
             tree.branch.as_deref() == Some(onto) || rebased.as_deref() == Some(onto)
@@ -651,25 +684,25 @@ impl Scene<'_> {
         Ok(match trees.iter().find(has_it) {
             Some(tree) => {
                 let (path, quoted) = (tree.path.display(), tree.path.to_string_lossy());
-                let next = format!("`git -C {} merge --ff-only {branch}`", quote(&quoted));
-                Err(self.stays(&format!("it is checked out in {path}"), &next))
+                let next = format!("`git -C {} merge --ff-only {branch}`", quote_word(&quoted));
+                Err(self.stays_failure(&format!("it is checked out in {path}"), &next))
             }
-            None => Ok(Way::Ref(at.to_owned())),
+            None => Ok(LandingMethod::Ref(at.to_owned())),
         })
     }
 
     /// What has changed in the work tree, is in no commit, and is changed by the work as
     /// well. Of a file of the work that git does not track here git says so.
-    fn changes(&self, (at, commit): (&str, &str)) -> Result<Vec<String>, Failure> {
+    fn conflicting_changes(&self, (at, commit): (&str, &str)) -> Result<Vec<String>, Failure> {
         let project = &self.session.project;
-        let own = runner::own_files(project, &self.row.face, &self.row.source);
-        self.changes_beside(&own, (at, commit))
+        let own = runner::own_file_prefixes(project, &self.row.face, &self.row.source);
+        self.changes_except(&own, (at, commit))
     }
 
     /// The same beside some files.
-    fn changes_beside(
+    fn changes_except(
         &self,
-        beside: &[git::Own],
+        beside: &[git::OwnFilePrefix],
         (at, commit): (&str, &str),
     ) -> Result<Vec<String>, Failure> {
         let project = &self.session.project;
@@ -681,15 +714,15 @@ impl Scene<'_> {
     }
 }
 
-pub(super) fn not_landed(branch: &str, onto: &str, why: &str, next: &str) -> Failure {
+pub(super) fn not_landed_failure(branch: &str, onto: &str, why: &str, next: &str) -> Failure {
     Failure::new(
         "land.refused",
         format!("{branch} is not landed on {onto}: {why}"),
     )
-    .hint(next)
+    .with_hint(next)
 }
 
-pub(super) fn named(files: &[String]) -> String {
+pub(super) fn render_file_list(files: &[String]) -> String {
     let shown = files[..files.len().min(NAMED_MAX)].join(", ");
     match files.len().saturating_sub(NAMED_MAX) {
         0 => shown,

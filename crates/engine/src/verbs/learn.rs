@@ -4,9 +4,11 @@ use jiff::Timestamp;
 use piton_core::memory::{Memory, MemoryKind, MemoryRow};
 use piton_core::{Command, Event, Need, Refusal};
 
-use super::{Told, follow_project_files, in_words, one_line, said, session};
+use super::{
+    NoticeSink, create_session, join_words, non_blank, require_one_line, sync_project_files,
+};
 use crate::failure::Failure;
-use crate::held::{Held, own_item, refuse_other};
+use crate::held::{HeldItem, own_item, refuse_other_item};
 use crate::session::Session;
 use crate::world::World;
 
@@ -18,14 +20,14 @@ use crate::world::World;
 /// When something that its kind needs is missing, a guardrail of its title is
 /// followed already, an agent names another item than its own, or the store
 /// fails.
-pub fn add(world: &World, memory: Memory, told: &mut Told<'_>) -> Result<MemoryRow, Failure> {
-    let memory = checked(world, memory)?;
-    let session = session(world, told)?;
+pub fn add(world: &World, memory: Memory, told: &mut NoticeSink<'_>) -> Result<MemoryRow, Failure> {
+    let memory = validate_memory(world, memory)?;
+    let session = create_session(world, told)?;
     let memory = match own_item(&session)? {
-        Some(held) => of_own(&session, &held, memory)?,
+        Some(held) => with_own_source(&session, &held, memory)?,
         None => memory,
     };
-    let committed = session.tell(&Command::AddMemory(Box::new(memory)))?;
+    let committed = session.execute_command(&Command::AddMemory(Box::new(memory)))?;
     let id = committed.events.into_iter().find_map(|recorded| {
         if let Event::MemoryAdded(memory) = recorded.event {
             memory.id
@@ -34,15 +36,19 @@ pub fn add(world: &World, memory: Memory, told: &mut Told<'_>) -> Result<MemoryR
         }
     });
     let id = id.expect("what is remembered has an id");
-    let row = remembered(&session, &id)?;
-    follow_project_files(&session, told);
+    let row = load_memory(&session, &id)?;
+    sync_project_files(&session, told);
     Ok(row)
 }
 
 /// What an agent keeps, with the attempt that it comes from.
-fn of_own(session: &Session<'_>, held: &Held, memory: Memory) -> Result<Memory, Failure> {
+fn with_own_source(
+    session: &Session<'_>,
+    held: &HeldItem,
+    memory: Memory,
+) -> Result<Memory, Failure> {
     if let Some(item) = &memory.source_item {
-        refuse_other(session, held, item)?;
+        refuse_other_item(session, held, item)?;
     }
     let attempt = held.attempt.as_ref();
     Ok(Memory {
@@ -54,7 +60,7 @@ fn of_own(session: &Session<'_>, held: &Held, memory: Memory) -> Result<Memory, 
 
 /// What came of what an agent said is worth knowing.
 #[derive(Clone, Debug)]
-pub struct Noticed {
+pub struct NoticedMemory {
     /// Under which id it is remembered; none for an echo of its own prompt.
     pub id: Option<String>,
     /// It was known before, and has one more source now.
@@ -67,16 +73,16 @@ pub struct Noticed {
 /// # Errors
 ///
 /// As [`add`].
-pub fn notice(
+pub fn add_noticed(
     world: &World,
     memory: Memory,
     carried: Vec<String>,
-    told: &mut Told<'_>,
-) -> Result<Noticed, Failure> {
-    let memory = Box::new(checked(world, memory)?);
-    let session = session(world, told)?;
-    let committed = session.tell(&Command::NoticeMemory { memory, carried })?;
-    let mut noticed = Noticed {
+    told: &mut NoticeSink<'_>,
+) -> Result<NoticedMemory, Failure> {
+    let memory = Box::new(validate_memory(world, memory)?);
+    let session = create_session(world, told)?;
+    let committed = session.execute_command(&Command::NoticeMemory { memory, carried })?;
+    let mut noticed = NoticedMemory {
         id: None,
         was_known: true,
     };
@@ -88,20 +94,20 @@ pub fn notice(
             noticed.id = Some(id);
         }
     }
-    follow_project_files(&session, told);
+    sync_project_files(&session, told);
     Ok(noticed)
 }
 
 /// The memory without blanks, if it has all that its kind needs.
-fn checked(world: &World, memory: Memory) -> Result<Memory, Failure> {
+fn validate_memory(world: &World, memory: Memory) -> Result<Memory, Failure> {
     let kind = memory.kind;
     let mut memory = Memory {
-        topic: said(memory.topic),
-        title: said(memory.title),
-        context: said(memory.context),
-        evidence: said(memory.evidence),
-        added_after: said(memory.added_after),
-        source_item: said(memory.source_item),
+        topic: non_blank(memory.topic),
+        title: non_blank(memory.title),
+        context: non_blank(memory.context),
+        evidence: non_blank(memory.evidence),
+        added_after: non_blank(memory.added_after),
+        source_item: non_blank(memory.source_item),
         examples: memory
             .examples
             .into_iter()
@@ -143,11 +149,12 @@ fn checked(world: &World, memory: Memory) -> Result<Memory, Failure> {
     if !missing.is_empty() {
         return Err(
             Failure::new("usage", format!("a {kind} needs {}", missing.join(", ")))
-                .hint(example(kind)),
+                .with_hint(example_command(kind)),
         );
     }
     if let Some(name) = foreign.iter().find(|name| is_given(name)) {
-        return Err(Failure::new("usage", format!("a {kind} has no {name}")).hint(example(kind)));
+        return Err(Failure::new("usage", format!("a {kind} has no {name}"))
+            .with_hint(example_command(kind)));
     }
     if let Some(topic) = &memory.topic {
         check_type(&[kind], topic)?;
@@ -160,13 +167,13 @@ fn checked(world: &World, memory: Memory) -> Result<Memory, Failure> {
     ] {
         // Where these stand in a file, a line break would begin something else.
         if let Some(text) = text {
-            one_line(what, text)?;
+            require_one_line(what, text)?;
         }
     }
     if kind == MemoryKind::Guardrail && memory.added_after.is_none() {
         let by = match world.agent() {
             Some(agent) => agent.description(),
-            None => world.user().to_owned(),
+            None => world.user_name().to_owned(),
         };
         memory.added_after = Some(added_after(world.now(), &by));
     }
@@ -178,8 +185,8 @@ fn added_after(now: Timestamp, by: &str) -> String {
 }
 
 /// How one of this kind is added.
-fn example(kind: MemoryKind) -> String {
-    let types = in_words(kind.types());
+fn example_command(kind: MemoryKind) -> String {
+    let types = join_words(kind.allowed_topics());
     match kind {
         MemoryKind::Learning => {
             format!("write `piton learn add --type TYPE CONTENT`; the types are: {types}")
@@ -198,7 +205,7 @@ fn example(kind: MemoryKind) -> String {
 /// Whether a type is one of some kinds.
 fn check_type(kinds: &[MemoryKind], topic: &str) -> Result<(), Failure> {
     let mut types: Vec<&str> = Vec::new();
-    for word in kinds.iter().flat_map(|kind| kind.types()) {
+    for word in kinds.iter().flat_map(|kind| kind.allowed_topics()) {
         if !types.contains(word) {
             types.push(word);
         }
@@ -213,14 +220,14 @@ fn check_type(kinds: &[MemoryKind], topic: &str) -> Result<(), Failure> {
     let hint = if types.is_empty() {
         "it has no type; leave `--type` out".to_owned()
     } else {
-        format!("the types{of} are: {}", in_words(&types))
+        format!("the types{of} are: {}", join_words(&types))
     };
-    Err(Failure::new("usage", format!("there is no type `{topic}`{of}")).hint(hint))
+    Err(Failure::new("usage", format!("there is no type `{topic}`{of}")).with_hint(hint))
 }
 
 /// Which memories are listed.
 #[derive(Clone, Debug, Default)]
-pub struct Filter {
+pub struct MemoryFilter {
     /// Those of this kind.
     pub kind: Option<MemoryKind>,
     /// Those of this type.
@@ -234,14 +241,14 @@ pub struct Filter {
 /// # Errors
 ///
 /// When the type is not known, or there is a store that cannot be read.
-pub fn list(world: &World, filter: &Filter) -> Result<Vec<MemoryRow>, Failure> {
+pub fn list(world: &World, filter: &MemoryFilter) -> Result<Vec<MemoryRow>, Failure> {
     if let Some(topic) = &filter.topic {
         match filter.kind {
             Some(kind) => check_type(&[kind], topic)?,
             None => check_type(MemoryKind::ALL, topic)?,
         }
     }
-    let Some(session) = Session::read(world, &world.cwd)? else {
+    let Some(session) = Session::open_read_only(world, &world.cwd)? else {
         return Ok(Vec::new());
     };
     let rows = session.load(&[Need::Memories(filter.kind)])?;
@@ -250,7 +257,7 @@ pub fn list(world: &World, filter: &Filter) -> Result<Vec<MemoryRow>, Failure> {
             && (filter.topic.is_none() || row.memory.topic == filter.topic)
             && (filter.retired || row.retired.is_none())
     };
-    let mut found: Vec<MemoryRow> = rows.tables.memory().filter(fits).cloned().collect();
+    let mut found: Vec<MemoryRow> = rows.tables.memories().filter(fits).cloned().collect();
     found.sort_by_key(|row| row.position);
     Ok(found)
 }
@@ -262,15 +269,15 @@ pub fn list(world: &World, filter: &Filter) -> Result<Vec<MemoryRow>, Failure> {
 /// When nothing is remembered under that id, or there is a store that cannot be read.
 pub fn show(world: &World, id: &str) -> Result<MemoryRow, Failure> {
     let id = id.trim();
-    match Session::read(world, &world.cwd)? {
-        Some(session) => remembered(&session, id),
+    match Session::open_read_only(world, &world.cwd)? {
+        Some(session) => load_memory(&session, id),
         None => Err(Refusal::NotRemembered(id.to_owned()).into()),
     }
 }
 
-fn remembered(session: &Session<'_>, id: &str) -> Result<MemoryRow, Failure> {
+fn load_memory(session: &Session<'_>, id: &str) -> Result<MemoryRow, Failure> {
     let rows = session.load(&[Need::Memory(id.to_owned())])?;
-    let row = rows.tables.remembered(id).cloned();
+    let row = rows.tables.find_memory(id).cloned();
     row.ok_or_else(|| Refusal::NotRemembered(id.to_owned()).into())
 }
 
@@ -284,18 +291,18 @@ pub fn retire(
     world: &World,
     id: &str,
     (why, superseded_by): (Option<String>, Option<String>),
-    told: &mut Told<'_>,
+    told: &mut NoticeSink<'_>,
 ) -> Result<MemoryRow, Failure> {
     let id = id.trim();
-    let Some(session) = Session::write(world, &world.cwd)? else {
+    let Some(session) = Session::open_writable(world, &world.cwd)? else {
         return Err(Refusal::NotRemembered(id.to_owned()).into());
     };
-    session.tell(&Command::RetireMemory {
+    session.execute_command(&Command::RetireMemory {
         id: id.to_owned(),
-        why: said(why),
-        superseded_by: said(superseded_by),
+        why: non_blank(why),
+        superseded_by: non_blank(superseded_by),
     })?;
-    let row = remembered(&session, id)?;
-    follow_project_files(&session, told);
+    let row = load_memory(&session, id)?;
+    sync_project_files(&session, told);
     Ok(row)
 }

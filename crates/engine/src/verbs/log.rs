@@ -4,9 +4,9 @@ use piton_core::Command;
 use piton_core::entry::{ENTRY_TYPES, Entry, EntryRow, EntryType};
 use serde_json::Value;
 
-use super::{Told, follow_project_files, follow_project_files_to_rest, session};
+use super::{NoticeSink, create_session, sync_project_files, sync_project_files_at_rest};
 use crate::failure::Failure;
-use crate::held::{Held, own_item, refuse_other};
+use crate::held::{HeldItem, own_item, refuse_other_item};
 use crate::session::Session;
 use crate::world::World;
 
@@ -15,13 +15,13 @@ use crate::world::World;
 /// # Errors
 ///
 /// When an agent names another item than its own, or the store fails.
-pub fn log(world: &World, entry: Entry, told: &mut Told<'_>) -> Result<EntryRow, Failure> {
-    let session = session(world, told)?;
+pub fn log(world: &World, entry: Entry, told: &mut NoticeSink<'_>) -> Result<EntryRow, Failure> {
+    let session = create_session(world, told)?;
     let entry = match own_item(&session)? {
-        Some(held) => about_own(&session, &held, entry)?,
+        Some(held) => bind_to_own_item(&session, &held, entry)?,
         None => entry,
     };
-    let committed = session.tell(&Command::LogEntry(Box::new(entry)))?;
+    let committed = session.execute_command(&Command::LogEntry(Box::new(entry)))?;
     // What it says of a resolution is remembered as well.
     let logged = committed.events.into_iter().find_map(|recorded| {
         if let piton_core::Event::EntryLogged(entry) = recorded.event {
@@ -32,8 +32,8 @@ pub fn log(world: &World, entry: Entry, told: &mut Told<'_>) -> Result<EntryRow,
     });
     let (entry, stamp) = logged.expect("what is logged is an entry");
     let follow = match entry.kind == EntryType::SessionEnded {
-        true => follow_project_files_to_rest,
-        false => follow_project_files,
+        true => sync_project_files_at_rest,
+        false => sync_project_files,
     };
     follow(&session, told);
     Ok(EntryRow {
@@ -46,7 +46,11 @@ pub fn log(world: &World, entry: Entry, told: &mut Told<'_>) -> Result<EntryRow,
 }
 
 /// The entry of an agent, if it is about the item that the agent holds.
-fn about_own(session: &Session<'_>, held: &Held, entry: Entry) -> Result<Entry, Failure> {
+fn bind_to_own_item(
+    session: &Session<'_>,
+    held: &HeldItem,
+    entry: Entry,
+) -> Result<Entry, Failure> {
     let named = match (&entry.spec, &entry.task_id) {
         (Some(spec), Some(task)) => Some(format!("{spec}:{task}")),
         (None, Some(task)) => Some(task.clone()),
@@ -54,9 +58,9 @@ fn about_own(session: &Session<'_>, held: &Held, entry: Entry) -> Result<Entry, 
         (Some(_) | None, None) => None,
     };
     if let Some(named) = named {
-        refuse_other(session, held, &named)?;
+        refuse_other_item(session, held, &named)?;
     }
-    Ok(held.about(entry))
+    Ok(held.tag_entry(entry))
 }
 
 /// The type of that name.
@@ -64,11 +68,11 @@ fn about_own(session: &Session<'_>, held: &Held, entry: Entry) -> Result<Entry, 
 /// # Errors
 ///
 /// When there is no such type.
-pub fn entry_type(name: &str) -> Result<EntryType, Failure> {
+pub fn parse_entry_type(name: &str) -> Result<EntryType, Failure> {
     EntryType::parse(name).ok_or_else(|| {
         let known: Vec<&str> = ENTRY_TYPES.iter().map(|(name, _)| *name).collect();
         Failure::new("usage", format!("there is no entry type `{name}`"))
-            .hint(format!("the types are: {}", known.join(", ")))
+            .with_hint(format!("the types are: {}", known.join(", ")))
     })
 }
 
@@ -78,7 +82,7 @@ const LISTS: [&str; 2] = ["files_modified", "requested_tasks"];
 /// What somebody typed for a field of an entry's data: minutes are a number,
 /// lists are parted by commas, all else is text.
 #[must_use]
-pub fn data_value(key: &str, text: String) -> Value {
+pub fn parse_data_value(key: &str, text: String) -> Value {
     if key == "duration_minutes"
         && let Ok(minutes) = text.trim().parse::<u64>()
     {

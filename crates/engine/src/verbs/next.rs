@@ -3,13 +3,15 @@
 use piton_core::{AttemptRow, ItemRow, ItemState, Need, Node, RunRow, RunState};
 use serde::Serialize;
 
-use super::control::start;
+use super::control::search_folder;
 use super::inbox::open_questions;
 use super::show::last_attempt;
-use super::status::what_next;
-use crate::answer::{Ended, ending};
-use crate::failure::{Failure, state_of_run};
-use crate::item_view::{ItemView, Viewer, Waits, WaitsFor, is_worked_on_itself, open_question};
+use super::status::next_command;
+use crate::answer::{ProgramEnd, describe_end};
+use crate::failure::{Failure, failure_of_run_state};
+use crate::item_view::{
+    ItemView, ItemWait, ItemWaitKind, Viewer, is_directly_worked_on, open_question,
+};
 use crate::session::{Session, open_runs};
 use crate::standing::RunStanding;
 use crate::world::World;
@@ -21,7 +23,7 @@ const RUNS_MAX: usize = 20;
 
 /// What is next, of every run that is not over or of one.
 #[derive(Clone, Debug, Default, Serialize)]
-pub struct Next {
+pub struct NextWork {
     /// The runs, the oldest first.
     pub runs: Vec<RunNext>,
     /// Older runs that are not over and not told.
@@ -59,21 +61,21 @@ pub struct RunNext {
 /// # Errors
 ///
 /// When there is no such run, or a store that cannot be read.
-pub fn next(world: &World, run: Option<&str>, shown: usize) -> Result<Next, Failure> {
-    let Some(session) = Session::read(world, &start(world, run))? else {
+pub fn next(world: &World, run: Option<&str>, shown: usize) -> Result<NextWork, Failure> {
+    let Some(session) = Session::open_read_only(world, &search_folder(world, run))? else {
         return match run {
-            Some(name) => Err(crate::session::unknown(name, &[])),
-            None => Ok(Next::default()),
+            Some(name) => Err(crate::session::unknown_run(name, &[])),
+            None => Ok(NextWork::default()),
         };
     };
     let runs = session.runs()?;
     let meant: Vec<RunRow> = match run {
-        Some(name) => vec![session.run_named(name)?],
+        Some(name) => vec![session.resolve_run(name)?],
         None => open_runs(&runs).cloned().collect(),
     };
     let left_out = meant.len().saturating_sub(RUNS_MAX);
     let questions = open_questions(&session, &runs)?;
-    let mut next = Next {
+    let mut next = NextWork {
         runs: Vec::new(),
         runs_left_out: left_out,
         questions: questions.len(),
@@ -87,21 +89,24 @@ pub fn next(world: &World, run: Option<&str>, shown: usize) -> Result<Next, Fail
         ])?;
         let row = rows.tables.run(row.id).unwrap_or(row);
         let standing = RunStanding::of_run(&session.project, row);
-        let current = rows.tables.pointer(row.id).map(|item| item.node.clone());
+        let current = rows
+            .tables
+            .current_item(row.id)
+            .map(|item| item.node.clone());
         let viewer = Viewer {
             tables: &rows.tables,
             now: world.now(),
             live: standing.is_live,
             current: current.as_ref(),
         };
-        let found = Found::of_run(&viewer, row);
+        let found = SortedItems::of_run(&viewer, row);
         let stuck = found.stuck.clone();
         let mut told = found.into_next(&viewer, row, &standing, shown);
         for (item, view) in stuck.into_iter().zip(&mut told.stuck) {
             let reason = item.error.as_deref().unwrap_or_default();
             if reason.trim().is_empty() {
                 let last = last_attempt(&session, row.id, &item.node)?;
-                view.error = Some(without_reason(&item.node, last.as_ref()));
+                view.error = Some(describe_unexplained_end(&item.node, last.as_ref()));
             }
         }
         next.runs.push(told);
@@ -111,37 +116,37 @@ pub fn next(world: &World, run: Option<&str>, shown: usize) -> Result<Next, Fail
 
 /// The items of a run, sorted by what becomes of them next.
 #[derive(Default)]
-struct Found<'t> {
+struct SortedItems<'t> {
     working: Vec<&'t ItemRow>,
     ready: Vec<&'t ItemRow>,
-    waiting: Vec<(&'t ItemRow, Waits)>,
+    waiting: Vec<(&'t ItemRow, ItemWait)>,
     stuck: Vec<&'t ItemRow>,
 }
 
-impl<'t> Found<'t> {
+impl<'t> SortedItems<'t> {
     fn of_run(viewer: &Viewer<'t>, row: &RunRow) -> Self {
         let mut found = Self::default();
         for item in viewer.tables.tree(row.id) {
-            found.sort(viewer, item);
+            found.add_item(viewer, item);
         }
         // A breakpoint was reached before anything else that waits.
-        let is_later = |(_, waits): &(_, Waits)| waits.what != WaitsFor::Breakpoint;
+        let is_later = |(_, waits): &(_, ItemWait)| waits.what != ItemWaitKind::Breakpoint;
         found.waiting.sort_by_key(is_later);
         found
     }
 
     /// Puts an item where it belongs. One that holds others is listed only
     /// where it is worked on itself: at its gate, or at its commit.
-    fn sort(&mut self, viewer: &Viewer<'t>, item: &'t ItemRow) {
+    fn add_item(&mut self, viewer: &Viewer<'t>, item: &'t ItemRow) {
         let open = open_question(viewer.tables, item.run, &item.node);
-        let waits = Waits::of_item(viewer.tables, item, open, viewer.now);
+        let waits = ItemWait::of_item(viewer.tables, item, open, viewer.now);
         if let Some(waits) = waits
             .clone()
-            .filter(|waits| waits.what == WaitsFor::Breakpoint)
+            .filter(|waits| waits.what == ItemWaitKind::Breakpoint)
         {
             self.waiting.push((item, waits));
         }
-        if !is_worked_on_itself(item) {
+        if !is_directly_worked_on(item) {
             return;
         }
         match item.state {
@@ -163,10 +168,10 @@ impl<'t> Found<'t> {
         standing: &RunStanding,
         shown: usize,
     ) -> RunNext {
-        let left_out = cut(&mut self.working, shown)
-            + cut(&mut self.ready, shown)
-            + cut(&mut self.waiting, shown)
-            + cut(&mut self.stuck, shown);
+        let left_out = truncate_list(&mut self.working, shown)
+            + truncate_list(&mut self.ready, shown)
+            + truncate_list(&mut self.waiting, shown)
+            + truncate_list(&mut self.stuck, shown);
         let state = standing.state;
         let held_up = matches!(
             state,
@@ -184,20 +189,20 @@ impl<'t> Found<'t> {
             run: row.name.clone(),
             state,
             held_up: held_up
-                .then(|| state_of_run(row, state).message)
-                .or_else(|| standing.asked_in_words(&row.name)),
+                .then(|| failure_of_run_state(row, state).message)
+                .or_else(|| standing.describe_request(&row.name)),
             waiting: waiting.collect(),
             working: views(self.working),
             ready: views(self.ready),
             stuck: views(self.stuck),
             left_out,
-            next: what_next(row, standing),
+            next: next_command(row, standing),
         }
     }
 }
 
 /// What is known of an item that ended badly where nobody said why.
-fn without_reason(node: &Node, last: Option<&AttemptRow>) -> String {
+fn describe_unexplained_end(node: &Node, last: Option<&AttemptRow>) -> String {
     let Some(last) = last else {
         return format!("no reason and no attempt is recorded: see `piton show {node}`");
     };
@@ -208,10 +213,10 @@ fn without_reason(node: &Node, last: Option<&AttemptRow>) -> String {
         let (code, signal) = (process.code, process.signal);
         format!(
             " ended with {} and",
-            ending(&Ended {
+            describe_end(&ProgramEnd {
                 code,
                 signal,
-                ..Ended::default()
+                ..ProgramEnd::default()
             })
         )
     });
@@ -221,7 +226,7 @@ fn without_reason(node: &Node, last: Option<&AttemptRow>) -> String {
 }
 
 /// Cuts a list, and says how much went.
-fn cut<T>(list: &mut Vec<T>, shown: usize) -> usize {
+fn truncate_list<T>(list: &mut Vec<T>, shown: usize) -> usize {
     let left_out = list.len().saturating_sub(shown);
     list.truncate(shown);
     left_out
@@ -261,10 +266,10 @@ mod tests {
                 sha256: String::new(),
                 truncated: false,
             }),
-            ..Report::bare(Outcome::Failed)
+            ..Report::with_outcome(Outcome::Failed)
         };
         let node = Node::child(None, "mast", 1);
-        let told = |last: Option<AttemptRow>| without_reason(&node, last.as_ref());
+        let told = |last: Option<AttemptRow>| describe_unexplained_end(&node, last.as_ref());
         assert_eq!(
             told(None),
             "no reason and no attempt is recorded: see `piton show mast`"

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use crate::failure::Failure;
-use crate::recalling::{self, Recalled};
+use crate::recalling::{self, RecallResults};
 use crate::session::Session;
 use crate::world::World;
 
@@ -12,15 +12,17 @@ use crate::world::World;
 /// # Errors
 ///
 /// When there is nothing to ask for, or there is a store that cannot be read.
-pub fn recall(world: &World, text: &str, now: Option<Timestamp>) -> Result<Recalled, Failure> {
+pub fn recall(world: &World, text: &str, now: Option<Timestamp>) -> Result<RecallResults, Failure> {
     if text.trim().is_empty() {
-        return Err(Failure::new("usage", "there is no text to recall by").hint(
-            "write `piton recall 'WHAT FAILED'`, or pipe it: `make test 2>&1 | piton recall -`",
-        ));
+        return Err(
+            Failure::new("usage", "there is no text to recall by").with_hint(
+                "write `piton recall 'WHAT FAILED'`, or pipe it: `make test 2>&1 | piton recall -`",
+            ),
+        );
     }
-    let Some(session) = Session::read(world, &world.cwd)? else {
-        return Ok(Recalled::default());
+    let Some(session) = Session::open_read_only(world, &world.cwd)? else {
+        return Ok(RecallResults::default());
     };
     let now = now.unwrap_or_else(|| world.now());
-    Ok(recalling::recall(&session.store, text, now)?)
+    Ok(recalling::recall_memories(&session.store, text, now)?)
 }

@@ -10,9 +10,9 @@ use piton_core::{AttemptRow, Need, Outcome, RunId, Tables};
 use piton_formats::face::FILE_AGENT;
 use serde::Serialize;
 
-use super::record::item::Meant;
-use super::record::unknown::known_item;
-use super::show::outcome;
+use super::record::item::ResolvedItem;
+use super::record::unknown::resolve_known_item;
+use super::show::outcome_of_attempt;
 use crate::failure::Failure;
 use crate::session::Session;
 use crate::unresolved::unresolved_blockers;
@@ -20,12 +20,12 @@ use crate::world::World;
 
 /// What happened lately.
 #[derive(Clone, Debug, Serialize)]
-pub struct Recent {
+pub struct RecentActivity {
     /// The last entries, the oldest first.
     pub entries: Vec<EntryRow>,
     /// Of the same time, the attempts that have no entry: those that were read
     /// from a file, the oldest first, and then those under way.
-    pub attempts: Vec<Past>,
+    pub attempts: Vec<AttemptSummary>,
     /// In a sentence or two.
     pub summary: String,
     /// The spec of the last completed task.
@@ -43,9 +43,9 @@ pub struct Recent {
 /// # Errors
 ///
 /// When there is a store that cannot be read.
-pub fn recent(world: &World, start: &Path, count: usize) -> Result<Recent, Failure> {
-    let Some(session) = Session::read(world, start)? else {
-        return Ok(nothing());
+pub fn recent(world: &World, start: &Path, count: usize) -> Result<RecentActivity, Failure> {
+    let Some(session) = Session::open_read_only(world, start)? else {
+        return Ok(no_activity());
     };
     let rows = session.load(&[
         // One at least tells whether there is anything.
@@ -57,34 +57,38 @@ pub fn recent(world: &World, start: &Path, count: usize) -> Result<Recent, Failu
         Need::Runs,
     ])?;
     let entries = rows.tables.entries_by_time();
-    let attempts = without_entry(&known(&rows.tables), &entries);
+    let attempts = attempts_without_entry(&sorted_attempts(&rows.tables), &entries);
     if entries.is_empty() && attempts.is_empty() {
-        return Ok(nothing());
+        return Ok(no_activity());
     }
-    let mut lately: Vec<Lately<'_>> = entries.iter().copied().map(Lately::Entry).collect();
-    lately.extend(attempts.into_iter().map(Lately::Attempt));
+    let mut lately: Vec<RecentEvent<'_>> =
+        entries.iter().copied().map(RecentEvent::Entry).collect();
+    lately.extend(attempts.into_iter().map(RecentEvent::Attempt));
     // What was logged later stays behind what was logged before.
-    lately.sort_by_key(Lately::order);
+    lately.sort_by_key(RecentEvent::sort_key);
     let completed = lately.iter().rev().find(|one| one.is_completed());
     let last_spec = completed.and_then(|one| one.spec(&rows.tables));
     let last_task = completed.and_then(|one| one.task());
     let last = &lately[lately.len().saturating_sub(count)..];
-    Ok(Recent {
-        summary: summary(last, &rows.tables),
+    Ok(RecentActivity {
+        summary: describe_activity(last, &rows.tables),
         last_spec,
         last_task,
-        unresolved_blockers: unresolved(&session, &rows.tables)?,
+        unresolved_blockers: collect_unresolved(&session, &rows.tables)?,
         entries: last.iter().filter_map(|one| one.entry().cloned()).collect(),
         attempts: last
             .iter()
-            .filter_map(|one| Some(past(&rows.tables, one.attempt()?)))
+            .filter_map(|one| Some(summarize_attempt(&rows.tables, one.attempt()?)))
             .collect(),
     })
 }
 
 /// The attempts that have no entry: an attempt that is recorded or made gets
 /// one when it is over, one that was read from a file gets none.
-fn without_entry<'t>(attempts: &[&'t AttemptRow], entries: &[&EntryRow]) -> Vec<&'t AttemptRow> {
+fn attempts_without_entry<'t>(
+    attempts: &[&'t AttemptRow],
+    entries: &[&EntryRow],
+) -> Vec<&'t AttemptRow> {
     let logged: BTreeSet<(&str, i64)> = entries
         .iter()
         .filter_map(|row| Some((row.entry.task_id.as_deref()?, row.timestamp.as_second())))
@@ -100,12 +104,12 @@ fn without_entry<'t>(attempts: &[&'t AttemptRow], entries: &[&EntryRow]) -> Vec<
 
 /// One thing that happened lately.
 #[derive(Clone, Copy)]
-enum Lately<'t> {
+enum RecentEvent<'t> {
     Entry(&'t EntryRow),
     Attempt(&'t AttemptRow),
 }
 
-impl<'t> Lately<'t> {
+impl<'t> RecentEvent<'t> {
     fn entry(&self) -> Option<&'t EntryRow> {
         match self {
             Self::Entry(row) => Some(row),
@@ -121,7 +125,7 @@ impl<'t> Lately<'t> {
     }
 
     /// What is under way comes after all that is over.
-    fn order(&self) -> (bool, Option<jiff::Timestamp>) {
+    fn sort_key(&self) -> (bool, Option<jiff::Timestamp>) {
         match self {
             Self::Entry(row) => (false, Some(row.timestamp)),
             Self::Attempt(row) if row.is_open() => (true, Some(row.started_at)),
@@ -164,18 +168,18 @@ impl<'t> Lately<'t> {
 
     fn title(&self) -> String {
         match self {
-            Self::Entry(row) => row.entry.title(),
+            Self::Entry(row) => row.entry.one_line_title(),
             Self::Attempt(row) => {
                 let report = row.report.as_ref();
                 let said = report.and_then(|report| report.summary.as_deref());
-                format!("{}: {}", row.node, said.unwrap_or(outcome(row)))
+                format!("{}: {}", row.node, said.unwrap_or(outcome_of_attempt(row)))
             }
         }
     }
 }
 
-fn nothing() -> Recent {
-    Recent {
+fn no_activity() -> RecentActivity {
+    RecentActivity {
         entries: Vec::new(),
         attempts: Vec::new(),
         summary: "No previous progress recorded.".to_owned(),
@@ -185,7 +189,7 @@ fn nothing() -> Recent {
     }
 }
 
-fn summary(lately: &[Lately<'_>], tables: &Tables) -> String {
+fn describe_activity(lately: &[RecentEvent<'_>], tables: &Tables) -> String {
     let plural =
         |count: usize, word: &str| format!("{count} {word}{}", if count == 1 { "" } else { "s" });
     if lately.is_empty() {
@@ -196,9 +200,9 @@ fn summary(lately: &[Lately<'_>], tables: &Tables) -> String {
     } else {
         format!("Last {} entries", lately.len())
     };
-    let completed = count_tasks(lately, tables, Lately::is_completed);
+    let completed = count_tasks(lately, tables, RecentEvent::is_completed);
     let mut text = format!("{of}: {} completed", plural(completed, "task"));
-    let blocked = count_tasks(lately, tables, Lately::is_blocked);
+    let blocked = count_tasks(lately, tables, RecentEvent::is_blocked);
     if blocked > 0 {
         text.push_str(&format!(", {}", plural(blocked, "blocker")));
     }
@@ -212,7 +216,9 @@ fn summary(lately: &[Lately<'_>], tables: &Tables) -> String {
             " Most recent: {}.",
             last.title().trim_end_matches('.')
         ));
-        let next = last.entry().and_then(|row| row.entry.text("next_steps"));
+        let next = last
+            .entry()
+            .and_then(|row| row.entry.text_field("next_steps"));
         if let Some(next) = next {
             text.push_str(&format!(" Next: {next}"));
         }
@@ -222,9 +228,9 @@ fn summary(lately: &[Lately<'_>], tables: &Tables) -> String {
 
 /// How many tasks these are about; one that was tried three times is one task.
 fn count_tasks<'t>(
-    lately: &[Lately<'t>],
+    lately: &[RecentEvent<'t>],
     tables: &Tables,
-    wanted: fn(&Lately<'t>) -> bool,
+    wanted: fn(&RecentEvent<'t>) -> bool,
 ) -> usize {
     let (named, unnamed): (Vec<_>, Vec<_>) = lately
         .iter()
@@ -237,7 +243,7 @@ fn count_tasks<'t>(
 
 /// An attempt, in short.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Past {
+pub struct AttemptSummary {
     /// The name that it has in `.ralph/progress.json`.
     pub name: Option<String>,
     /// The run of its item; none for an item of no plan.
@@ -267,7 +273,7 @@ pub struct Past {
 
 /// An observation, with the attempt that it belongs to.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Noticed {
+pub struct AttemptObservation {
     /// The name of the attempt.
     pub attempt: Option<String>,
     /// The run of its item; none for an item of no plan.
@@ -290,18 +296,18 @@ pub struct Observations {
     /// Attempts that were looked at.
     pub attempts: usize,
     /// What was noticed, the oldest first.
-    pub observations: Vec<Noticed>,
+    pub observations: Vec<AttemptObservation>,
 }
 
 /// What is known of one item.
 #[derive(Clone, Debug, Serialize)]
-pub struct ItemPast {
+pub struct ItemAttempts {
     /// The run of the item; none for an item of no plan.
     pub run: Option<String>,
     /// The item.
     pub node: String,
     /// The attempts at it, the oldest first, with what was noticed in each.
-    pub attempts: Vec<Past>,
+    pub attempts: Vec<AttemptSummary>,
     /// What else was logged of it, the oldest first: the entries that tell of
     /// none of its attempts.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -315,7 +321,7 @@ pub struct Blockers {
     /// out, the oldest first.
     pub unresolved_blockers: Vec<EntryRow>,
     /// Every observation that is a blocker, the oldest first.
-    pub observations: Vec<Noticed>,
+    pub observations: Vec<AttemptObservation>,
 }
 
 /// What was noticed in the last `count` attempts: at one item, `[RUN:]NODE`, or
@@ -330,16 +336,16 @@ pub fn observations(
     count: usize,
 ) -> Result<Observations, Failure> {
     if let Some(item) = item {
-        let (tables, meant) = attempts_at(world, item)?;
-        let attempts = known(&tables);
+        let (tables, meant) = load_attempts(world, item)?;
+        let attempts = sorted_attempts(&tables);
         let last = &attempts[attempts.len().saturating_sub(count)..];
         return Ok(Observations {
             item: Some(meant.node.to_string()),
-            observations: noticed(&tables, last, |_| true),
+            observations: collect_observations(&tables, last, |_| true),
             attempts: last.len(),
         });
     }
-    let Some(session) = Session::read(world, &world.cwd)? else {
+    let Some(session) = Session::open_read_only(world, &world.cwd)? else {
         return Ok(Observations {
             item: None,
             attempts: 0,
@@ -351,11 +357,11 @@ pub fn observations(
         Need::OpenAttempts(None),
         Need::Runs,
     ])?;
-    let attempts = known(&rows.tables);
+    let attempts = sorted_attempts(&rows.tables);
     let last = &attempts[attempts.len().saturating_sub(count)..];
     Ok(Observations {
         item: None,
-        observations: noticed(&rows.tables, last, |_| true),
+        observations: collect_observations(&rows.tables, last, |_| true),
         attempts: last.len(),
     })
 }
@@ -366,28 +372,31 @@ pub fn observations(
 /// # Errors
 ///
 /// When there is no such item, or a store that cannot be read.
-pub fn of_item(world: &World, item: &str, count: usize) -> Result<ItemPast, Failure> {
-    let (tables, meant) = attempts_at(world, item)?;
-    let attempts = known(&tables);
+pub fn history_of_item(world: &World, item: &str, count: usize) -> Result<ItemAttempts, Failure> {
+    let (tables, meant) = load_attempts(world, item)?;
+    let attempts = sorted_attempts(&tables);
     let last = &attempts[attempts.len().saturating_sub(count)..];
-    let entries = logged_of(world, &meant, &attempts)?;
+    let entries = other_entries_of_item(world, &meant, &attempts)?;
     let skipped = entries.len().saturating_sub(count);
-    Ok(ItemPast {
+    Ok(ItemAttempts {
         run: meant.run_name,
         node: meant.node.to_string(),
-        attempts: last.iter().map(|row| past(&tables, row)).collect(),
+        attempts: last
+            .iter()
+            .map(|row| summarize_attempt(&tables, row))
+            .collect(),
         entries: entries.into_iter().skip(skipped).collect(),
     })
 }
 
 /// What was logged of an item and tells of none of its attempts. An entry names
 /// its run as its spec; one of another spec is of another task of that name.
-fn logged_of(
+fn other_entries_of_item(
     world: &World,
-    meant: &Meant,
+    meant: &ResolvedItem,
     attempts: &[&AttemptRow],
 ) -> Result<Vec<EntryRow>, Failure> {
-    let Some(session) = Session::read(world, &world.cwd)? else {
+    let Some(session) = Session::open_read_only(world, &world.cwd)? else {
         return Ok(Vec::new());
     };
     let rows = session.load(&[Need::RecentEntries(usize::MAX)])?;
@@ -404,13 +413,14 @@ fn logged_of(
 }
 
 /// The attempts at an item, with their runs.
-fn attempts_at(world: &World, item: &str) -> Result<(Tables, Meant), Failure> {
+fn load_attempts(world: &World, item: &str) -> Result<(Tables, ResolvedItem), Failure> {
     let unknown = || {
-        Failure::new("item.unknown", format!("nothing is recorded of `{item}`"))
-            .hint("see what happened lately with `piton recent`, and the nodes with `piton status`")
+        Failure::new("item.unknown", format!("nothing is recorded of `{item}`")).with_hint(
+            "see what happened lately with `piton recent`, and the nodes with `piton status`",
+        )
     };
-    let session = Session::read(world, &world.cwd)?.ok_or_else(unknown)?;
-    let meant = known_item(&session, item)?;
+    let session = Session::open_read_only(world, &world.cwd)?.ok_or_else(unknown)?;
+    let meant = resolve_known_item(&session, item)?;
     let rows = session.load(&[Need::AttemptsAt(meant.run, meant.node.clone()), Need::Runs])?;
     Ok((rows.tables, meant))
 }
@@ -421,7 +431,7 @@ fn attempts_at(world: &World, item: &str) -> Result<(Tables, Meant), Failure> {
 ///
 /// When there is a store that cannot be read.
 pub fn blockers(world: &World) -> Result<Blockers, Failure> {
-    let Some(session) = Session::read(world, &world.cwd)? else {
+    let Some(session) = Session::open_read_only(world, &world.cwd)? else {
         return Ok(Blockers {
             unresolved_blockers: Vec::new(),
             observations: Vec::new(),
@@ -430,13 +440,17 @@ pub fn blockers(world: &World) -> Result<Blockers, Failure> {
     let rows = session.load(&[Need::Blockers, Need::RecentAttempts(usize::MAX), Need::Runs])?;
     let is_blocker = |observation: &Observation| observation.kind == ObservationKind::Blocker;
     Ok(Blockers {
-        unresolved_blockers: unresolved(&session, &rows.tables)?,
-        observations: noticed(&rows.tables, &known(&rows.tables), is_blocker),
+        unresolved_blockers: collect_unresolved(&session, &rows.tables)?,
+        observations: collect_observations(
+            &rows.tables,
+            &sorted_attempts(&rows.tables),
+            is_blocker,
+        ),
     })
 }
 
 /// The attempts in the order in which they ended, and then those under way.
-fn known(tables: &Tables) -> Vec<&AttemptRow> {
+fn sorted_attempts(tables: &Tables) -> Vec<&AttemptRow> {
     let mut attempts: Vec<&AttemptRow> = tables.attempts().collect();
     attempts.sort_by_key(|row| (row.report.is_none(), row.ended_at, row.id));
     attempts
@@ -447,32 +461,32 @@ fn run_name(tables: &Tables, run: RunId) -> Option<String> {
     row.map(|row| row.name.clone())
 }
 
-fn past(tables: &Tables, row: &AttemptRow) -> Past {
+fn summarize_attempt(tables: &Tables, row: &AttemptRow) -> AttemptSummary {
     let report = row.report.as_ref();
-    Past {
+    AttemptSummary {
         name: row.name.clone(),
         run: run_name(tables, row.run),
         node: row.node.to_string(),
         number: row.number,
-        outcome: outcome(row),
+        outcome: outcome_of_attempt(row),
         agent: row.agent.clone(),
         started_at: row.started_at,
         ended_at: row.ended_at,
         summary: report.and_then(|report| report.summary.clone()),
         error: report.and_then(|report| report.error.clone()),
         usage: report
-            .map(|report| report.usage.clone().with_fresh_input())
+            .map(|report| report.usage.clone().without_cached_input())
             .unwrap_or_default(),
         observations: report.map_or_else(Vec::new, |report| report.observations.clone()),
     }
 }
 
 /// What was noticed in attempts, the oldest first.
-fn noticed(
+fn collect_observations(
     tables: &Tables,
     attempts: &[&AttemptRow],
     wanted: impl Fn(&Observation) -> bool,
-) -> Vec<Noticed> {
+) -> Vec<AttemptObservation> {
     let mut completed = std::collections::BTreeSet::new();
     let mut found = Vec::new();
     // The last first: then what was completed later is known.
@@ -480,13 +494,17 @@ fn noticed(
         let Some(report) = &row.report else { continue };
         let item = (row.run, &row.node);
         let observations = report.observations.iter().rev();
-        found.extend(observations.filter(|one| wanted(one)).map(|one| Noticed {
-            attempt: row.name.clone(),
-            run: run_name(tables, row.run),
-            node: row.node.to_string(),
-            completed_since: completed.contains(&item),
-            observation: one.clone(),
-        }));
+        found.extend(
+            observations
+                .filter(|one| wanted(one))
+                .map(|one| AttemptObservation {
+                    attempt: row.name.clone(),
+                    run: run_name(tables, row.run),
+                    node: row.node.to_string(),
+                    completed_since: completed.contains(&item),
+                    observation: one.clone(),
+                }),
+        );
         if report.outcome == Outcome::Completed {
             completed.insert(item);
         }
@@ -497,7 +515,7 @@ fn noticed(
 
 /// Blocked tasks that nothing has completed since and that were not left out,
 /// the oldest first.
-fn unresolved(session: &Session<'_>, tables: &Tables) -> Result<Vec<EntryRow>, Failure> {
+fn collect_unresolved(session: &Session<'_>, tables: &Tables) -> Result<Vec<EntryRow>, Failure> {
     let mut unresolved: Vec<EntryRow> = unresolved_blockers(&session.store, tables)?
         .into_iter()
         .flat_map(|row| row.entries.clone())

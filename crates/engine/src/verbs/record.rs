@@ -12,7 +12,7 @@ pub(crate) mod unknown;
 use std::path::PathBuf;
 
 use jiff::Timestamp;
-use piton_core::attempt::{Context, HumanNeeded, Report, ToldAttempt};
+use piton_core::attempt::{AttemptContext, HumanNeeded, Report, ReportedAttempt};
 use piton_core::observation::{Observation, ObservationKind};
 use piton_core::usage::Usage;
 use piton_core::{AttemptId, AttemptRow, Command, Event, ItemState, Need, Outcome, RunId};
@@ -20,22 +20,22 @@ use piton_formats::plan_file::PlanFile;
 use piton_formats::registry::plan_format;
 use serde::Serialize;
 
-use self::item::{Meant, asked_about, checked, meant};
-use self::pictures::{Kept, Picture};
-pub use self::resolve::Blocker;
-use super::control::show_in_file;
-use super::{Told, follow_project_files, in_words, said, session};
+use self::item::{ResolvedItem, check_item_name, resolve_item, resolve_recorded_item};
+use self::pictures::{Picture, StoredPictures};
+pub use self::resolve::BlockedTask;
+use super::control::sync_plan_file;
+use super::{NoticeSink, create_session, join_words, non_blank, sync_project_files};
 use crate::failure::Failure;
-use crate::held::{Held, over, own_item, refuse_other};
-use crate::native_files::News;
+use crate::held::{HeldItem, attempt_over, own_item, refuse_other_item};
+use crate::native_files::FileNotice;
 use crate::project::Project;
 use crate::session::Session;
-use crate::verify::{self, Place};
+use crate::verify::{self, ClaimEnvironment};
 use crate::world::World;
 
 /// What somebody says of an attempt. What is not said is absent.
 #[derive(Clone, Debug)]
-pub struct Account {
+pub struct AttemptAccount {
     /// The item: `[RUN:]NODE`.
     pub item: Option<String>,
     /// How it ended.
@@ -50,7 +50,7 @@ pub struct Account {
     pub report: Report,
 }
 
-impl Default for Account {
+impl Default for AttemptAccount {
     fn default() -> Self {
         Self {
             item: None,
@@ -58,16 +58,16 @@ impl Default for Account {
             agent: None,
             ended_at: None,
             number: None,
-            report: Report::bare(Outcome::Completed),
+            report: Report::with_outcome(Outcome::Completed),
         }
     }
 }
 
 /// What is to be recorded.
 #[derive(Clone, Debug, Default)]
-pub struct Request {
+pub struct RecordRequest {
     /// What was typed.
-    pub typed: Account,
+    pub typed: AttemptAccount,
     /// What was told in JSON: the name of the file, and its text.
     pub json: Option<(String, String)>,
     /// Pictures that show it.
@@ -78,7 +78,7 @@ pub struct Request {
 
 /// What was recorded.
 #[derive(Clone, Debug, Serialize)]
-pub struct Recorded {
+pub struct RecordedAttempt {
     /// The name that it has in `.ralph/progress.json`.
     pub name: String,
     /// Which attempt at the item it is, from 1.
@@ -96,7 +96,7 @@ pub struct Recorded {
     /// Where its pictures are kept, relative to the project.
     pub screenshots: Vec<String>,
     /// The blocker that it resolved.
-    pub resolved: Option<Blocker>,
+    pub resolved: Option<BlockedTask>,
     /// The attempt is the caller's own: what was said counts when it ends.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub is_pending: bool,
@@ -106,13 +106,13 @@ pub struct Recorded {
     /// The item of a plan that was completed, as somebody says, and is not done
     /// in its run.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub not_done: Option<NotDone>,
+    pub not_done: Option<UnfinishedItem>,
 }
 
 /// An item of a plan that a record does not complete: its run does, by its
 /// check, or a person in the file of the plan.
 #[derive(Clone, Debug, Serialize)]
-pub struct NotDone {
+pub struct UnfinishedItem {
     /// How it stands.
     pub state: ItemState,
     /// Its run.
@@ -124,8 +124,8 @@ pub struct NotDone {
     pub has_check: bool,
 }
 
-impl NotDone {
-    fn of_item(session: &Session<'_>, meant: &Meant) -> Result<Option<Self>, Failure> {
+impl UnfinishedItem {
+    fn of_item(session: &Session<'_>, meant: &ResolvedItem) -> Result<Option<Self>, Failure> {
         if meant.run == RunId::PROJECT {
             return Ok(None);
         }
@@ -139,7 +139,7 @@ impl NotDone {
         Ok(open.map(|(run, item)| Self {
             state: item.state,
             run: run.name.clone(),
-            file: PlanFile::path(run),
+            file: PlanFile::path_of_run(run),
             has_check: item.gate.is_some(),
         }))
     }
@@ -150,7 +150,7 @@ impl NotDone {
 /// # Errors
 ///
 /// When its type is not known, or it has no title.
-pub fn observation(text: &str) -> Result<Observation, Failure> {
+pub fn parse_observation(text: &str) -> Result<Observation, Failure> {
     let (kind, title) = text.split_once(':').unwrap_or((text, ""));
     let known = ObservationKind::parse(kind.trim());
     let title = title.trim();
@@ -158,15 +158,15 @@ pub fn observation(text: &str) -> Result<Observation, Failure> {
         Some(kind) if !title.is_empty() => Ok(Observation::bare(kind, title)),
         Some(kind) => Err(
             Failure::new("usage", format!("the observation `{text}` has no title"))
-                .hint(format!("write it as '{kind}: what was noticed'")),
+                .with_hint(format!("write it as '{kind}: what was noticed'")),
         ),
         None => Err(Failure::new(
             "usage",
             format!("the observation `{text}` does not begin with its type"),
         )
-        .hint(format!(
+        .with_hint(format!(
             "write it as 'TYPE: what was noticed'; the types are: {}",
-            in_words(ObservationKind::WORDS)
+            join_words(ObservationKind::WORDS)
         ))),
     }
 }
@@ -176,7 +176,7 @@ pub fn observation(text: &str) -> Result<Observation, Failure> {
 /// # Errors
 ///
 /// When the text has another form.
-pub fn duration(text: &str) -> Result<u64, piton_core::amount::NotADuration> {
+pub fn parse_seconds(text: &str) -> Result<u64, piton_core::amount::ParseDurationError> {
     match text.trim().parse() {
         Ok(seconds) => Ok(seconds),
         Err(_) => piton_core::amount::parse_duration(text),
@@ -192,29 +192,33 @@ pub fn duration(text: &str) -> Result<u64, piton_core::amount::NotADuration> {
 /// When something of it is wrong, or its item or the blocker is not known:
 /// nothing is recorded then. When the store fails between the two, the blocker
 /// is resolved and the attempt is not recorded.
-pub fn record(world: &World, request: Request, told: &mut Told<'_>) -> Result<Recorded, Failure> {
-    let account = account(world, &request)?;
+pub fn record(
+    world: &World,
+    request: RecordRequest,
+    told: &mut NoticeSink<'_>,
+) -> Result<RecordedAttempt, Failure> {
+    let account = merge_accounts(world, &request)?;
     let text = account.item.clone().unwrap_or_default();
-    checked(&text)?;
+    check_item_name(&text)?;
     let pictures = request
         .screenshots
         .iter()
-        .map(|path| pictures::look(world, path))
+        .map(|path| pictures::open_picture(world, path))
         .collect::<Result<Vec<Picture>, Failure>>()?;
     if let Some((blocker, resolution)) = &request.resolves {
         if resolution.trim().is_empty() {
             return Err(
                 Failure::new("usage", format!("how `{blocker}` was resolved is not said"))
-                    .hint("say it with `--resolution TEXT`"),
+                    .with_hint("say it with `--resolution TEXT`"),
             );
         }
         if !Project::find(world, &world.cwd).exists() {
             return Err(piton_core::Refusal::NotBlocked(blocker.clone()).into());
         }
     }
-    let session = session(world, told)?;
+    let session = create_session(world, told)?;
     if let Some(held) = own_item(&session)? {
-        refuse_other(&session, &held, &text)?;
+        refuse_other_item(&session, &held, &text)?;
         return store_answer(
             &session,
             &held,
@@ -223,21 +227,25 @@ pub fn record(world: &World, request: Request, told: &mut Told<'_>) -> Result<Re
             request.resolves.is_some(),
         );
     }
-    let meant = meant(&session, &text)?;
-    unknown::refuse_new(&session, &meant, &text)?;
-    let recorded = store(&session, &meant, account, pictures, request.resolves)?;
-    follow_project_files(&session, told);
-    show_attempt(&session, meant.run, told)?;
+    let meant = resolve_item(&session, &text)?;
+    unknown::refuse_new_item(&session, &meant, &text)?;
+    let recorded = store_record(&session, &meant, account, pictures, request.resolves)?;
+    sync_project_files(&session, told);
+    show_attempt_in_file(&session, meant.run, told)?;
     Ok(recorded)
 }
 
 /// Shows what was recorded in the file of its run, where that shows attempts.
-fn show_attempt(session: &Session<'_>, run: RunId, told: &mut Told<'_>) -> Result<(), Failure> {
+fn show_attempt_in_file(
+    session: &Session<'_>,
+    run: RunId,
+    told: &mut NoticeSink<'_>,
+) -> Result<(), Failure> {
     let rows = session.load(&[Need::Run(run)])?;
     let row = rows.tables.run(run);
     let format = row.and_then(|row| plan_format(&row.face));
     if let Some(row) = row.filter(|_| format.is_some_and(|format| format.shows_attempts)) {
-        News::tell(&show_in_file(session, row)?, told);
+        FileNotice::emit_all(&sync_plan_file(session, row)?, told);
     }
     Ok(())
 }
@@ -248,35 +256,36 @@ fn show_attempt(session: &Session<'_>, run: RunId, told: &mut Told<'_>) -> Resul
 /// # Errors
 ///
 /// When the attempt is over, or the store fails.
-pub fn answer(world: &World, attempt: &AttemptRow, answer: Report) -> Result<(), Failure> {
-    let session = Session::write(world, &world.cwd)?.ok_or_else(|| over(attempt))?;
+pub fn answer_attempt(world: &World, attempt: &AttemptRow, answer: Report) -> Result<(), Failure> {
+    let session =
+        Session::open_writable(world, &world.cwd)?.ok_or_else(|| attempt_over(attempt))?;
     let command = Command::AnswerAttempt {
         run: attempt.run,
         attempt: attempt.id,
         node: attempt.node.clone(),
-        answer: Box::new(crate::answer::bounded(answer)),
+        answer: Box::new(crate::answer::truncate_report(answer)),
     };
-    let refused = session.tell(&command).map(drop);
+    let refused = session.execute_command(&command).map(drop);
     // It may have ended since somebody looked.
     refused.map_err(|failure| match failure.code {
-        "item.state" | "item.being_worked_on" | "item.unknown" => over(attempt),
+        "item.state" | "item.being_worked_on" | "item.unknown" => attempt_over(attempt),
         _ => failure,
     })
 }
 
-fn store(
+fn store_record(
     session: &Session<'_>,
-    meant: &Meant,
-    account: Account,
+    meant: &ResolvedItem,
+    account: AttemptAccount,
     pictures: Vec<Picture>,
     resolves: Option<(String, String)>,
-) -> Result<Recorded, Failure> {
+) -> Result<RecordedAttempt, Failure> {
     let outcome = account.outcome.unwrap_or(Outcome::Completed);
     let resolved = resolves
         .as_ref()
-        .map(|(text, _)| resolve::blocker(session, text))
+        .map(|(text, _)| resolve::find_blocker(session, text))
         .transpose()?;
-    let kept = Kept::keep(session, pictures, meant, outcome)?;
+    let kept = StoredPictures::copy_all(session, pictures, meant, outcome)?;
     let screenshots = kept.paths(session);
     // First what is resolved: to complete a blocked task resolves it, too, and
     // would leave nothing to say how.
@@ -289,13 +298,19 @@ fn store(
             resolution,
         })
         .into_iter()
-        .chain([tell(session, meant, account, outcome, screenshots.clone())]);
+        .chain([record_command(
+            session,
+            meant,
+            account,
+            outcome,
+            screenshots.clone(),
+        )]);
     let mut events = Vec::new();
     for command in commands {
-        match session.tell(&command) {
+        match session.execute_command(&command) {
             Ok(committed) => events = committed.events,
             Err(failure) => {
-                kept.take_back();
+                kept.remove_all();
                 return Err(failure);
             }
         }
@@ -309,14 +324,14 @@ fn store(
     });
     let told = told.expect("an attempt that is told is an event");
     let not_done = match outcome {
-        Outcome::Completed => NotDone::of_item(session, meant)?,
+        Outcome::Completed => UnfinishedItem::of_item(session, meant)?,
         Outcome::Failed
         | Outcome::Blocked
         | Outcome::Partial
         | Outcome::NeedsHuman
         | Outcome::Interrupted => None,
     };
-    Ok(Recorded {
+    Ok(RecordedAttempt {
         name: told.name.unwrap_or_default(),
         number: told.number.unwrap_or_default(),
         attempt: told.attempt,
@@ -336,36 +351,36 @@ fn store(
 /// one it is and when it ends is known without it.
 fn store_answer(
     session: &Session<'_>,
-    held: &Held,
-    account: Account,
+    held: &HeldItem,
+    account: AttemptAccount,
     pictures: Vec<Picture>,
     resolves: bool,
-) -> Result<Recorded, Failure> {
+) -> Result<RecordedAttempt, Failure> {
     let attempt = held.open_attempt()?;
     let (Some(attempt), Some(agent)) = (attempt, session.world.agent()) else {
         return Err(
             Failure::new("attempt.unknown", "the caller belongs to no attempt")
-                .hint("name an item: `piton record ITEM --summary TEXT`"),
+                .with_hint("name an item: `piton record ITEM --summary TEXT`"),
         );
     };
     if resolves {
         return Err(agent
-            .refuse("`--resolves` is for people")
-            .hint("say in `--summary` how it was resolved; a person can record that"));
+            .not_allowed_failure("`--resolves` is for people")
+            .with_hint("say in `--summary` how it was resolved; a person can record that"));
     }
     let outcome = account.outcome.unwrap_or(Outcome::Completed);
-    let meant = asked_about(session, &held.item)?;
-    let kept = Kept::keep(session, pictures, &meant, outcome)?;
+    let meant = resolve_recorded_item(session, &held.item)?;
+    let kept = StoredPictures::copy_all(session, pictures, &meant, outcome)?;
     let report = Report {
         screenshots: kept.paths(session),
-        ..reported(account.report, outcome)
+        ..report_with_outcome(account.report, outcome)
     };
     let screenshots = report.screenshots.clone();
-    if let Err(failure) = answer(session.world, attempt, report) {
-        kept.take_back();
+    if let Err(failure) = answer_attempt(session.world, attempt, report) {
+        kept.remove_all();
         return Err(failure);
     }
-    Ok(Recorded {
+    Ok(RecordedAttempt {
         name: attempt.name.clone().unwrap_or_default(),
         number: attempt.number,
         attempt: attempt.id,
@@ -382,7 +397,7 @@ fn store_answer(
 }
 
 /// A report with this outcome, and with the question where a person is needed.
-fn reported(report: Report, outcome: Outcome) -> Report {
+fn report_with_outcome(report: Report, outcome: Outcome) -> Report {
     let human = (outcome == Outcome::NeedsHuman).then(|| {
         let reason = report.summary.clone().or_else(|| report.error.clone());
         HumanNeeded {
@@ -397,33 +412,33 @@ fn reported(report: Report, outcome: Outcome) -> Report {
     }
 }
 
-fn tell(
+fn record_command(
     session: &Session<'_>,
-    meant: &Meant,
-    account: Account,
+    meant: &ResolvedItem,
+    account: AttemptAccount,
     outcome: Outcome,
     screenshots: Vec<String>,
 ) -> Command {
     let mut report = Report {
         screenshots,
-        ..reported(account.report, outcome)
+        ..report_with_outcome(account.report, outcome)
     };
-    verify::note(
+    verify::record_blocker_check(
         &mut report,
-        &Place {
+        &ClaimEnvironment {
             env: &session.world.env,
             work_tree: &session.project.work_tree,
         },
     );
     let agent = account.agent;
-    Command::TellAttempt(Box::new(ToldAttempt {
-        attempt: AttemptId(session.world.id()),
+    Command::TellAttempt(Box::new(ReportedAttempt {
+        attempt: AttemptId(session.world.new_id()),
         run: meant.run,
         node: meant.node.clone(),
         item: meant.item.clone(),
         number: account.number,
         name: None,
-        agent: agent.unwrap_or_else(|| session.world.user().to_owned()),
+        agent: agent.unwrap_or_else(|| session.world.user_name().to_owned()),
         ended_at: account.ended_at,
         report: Box::new(report),
         native: None,
@@ -432,12 +447,12 @@ fn tell(
 
 /// What was typed and what was told in JSON, together: of two words for one
 /// thing the typed one holds, lists are joined.
-fn account(world: &World, request: &Request) -> Result<Account, Failure> {
+fn merge_accounts(world: &World, request: &RecordRequest) -> Result<AttemptAccount, Failure> {
     let typed = request.typed.clone();
     let Some((file, text)) = &request.json else {
         return Ok(without_blanks(typed));
     };
-    let told = json::read(world, file, text)?;
+    let told = json::parse_account(world, file, text)?;
     if let (Some(typed), Some(told)) = (&typed.item, &told.item)
         && typed != told
     {
@@ -445,10 +460,10 @@ fn account(world: &World, request: &Request) -> Result<Account, Failure> {
             "usage",
             format!("{file} tells of `{told}`, and `{typed}` was typed"),
         )
-        .hint("leave one of the two out, or type `-` as the item"));
+        .with_hint("leave one of the two out, or type `-` as the item"));
     }
-    let Account { report, .. } = told;
-    Ok(without_blanks(Account {
+    let AttemptAccount { report, .. } = told;
+    Ok(without_blanks(AttemptAccount {
         item: typed.item.or(told.item),
         outcome: typed.outcome.or(told.outcome),
         agent: typed.agent.or(told.agent),
@@ -459,31 +474,31 @@ fn account(world: &World, request: &Request) -> Result<Account, Failure> {
             error: typed.report.error.or(report.error),
             notes: typed.report.notes.or(report.notes),
             duration_s: typed.report.duration_s.or(report.duration_s),
-            usage: typed.report.usage.or(&report.usage),
+            usage: typed.report.usage.or_lower_bound(&report.usage),
             observations: [report.observations, typed.report.observations].concat(),
             validations: [report.validations, typed.report.validations].concat(),
-            files: joined(report.files, typed.report.files),
-            commits: joined(report.commits, typed.report.commits),
-            context: both(report.context, typed.report.context),
-            ..Report::bare(Outcome::Completed)
+            files: join_lists(report.files, typed.report.files),
+            commits: join_lists(report.commits, typed.report.commits),
+            context: merge_contexts(report.context, typed.report.context),
+            ..Report::with_outcome(Outcome::Completed)
         },
     }))
 }
 
 /// A text of blanks says nothing.
-fn without_blanks(account: Account) -> Account {
+fn without_blanks(account: AttemptAccount) -> AttemptAccount {
     let all = |list: Vec<String>| -> Vec<String> {
         let mut list = list;
         list.retain(|text| !text.trim().is_empty());
         list
     };
     let report = account.report;
-    Account {
-        agent: said(account.agent),
+    AttemptAccount {
+        agent: non_blank(account.agent),
         report: Report {
-            summary: said(report.summary),
-            error: said(report.error),
-            notes: said(report.notes),
+            summary: non_blank(report.summary),
+            error: non_blank(report.error),
+            notes: non_blank(report.notes),
             files: report.files.map(all),
             commits: report.commits.map(all),
             validations: all(report.validations),
@@ -493,7 +508,7 @@ fn without_blanks(account: Account) -> Account {
     }
 }
 
-fn joined(told: Option<Vec<String>>, typed: Option<Vec<String>>) -> Option<Vec<String>> {
+fn join_lists(told: Option<Vec<String>>, typed: Option<Vec<String>>) -> Option<Vec<String>> {
     match (told, typed) {
         (Some(told), Some(typed)) => Some([told, typed].concat()),
         (one, other) => one.or(other),
@@ -501,18 +516,21 @@ fn joined(told: Option<Vec<String>>, typed: Option<Vec<String>>) -> Option<Vec<S
 }
 
 /// What is typed holds, but for the list, which is joined as others are.
-fn both(told: Option<Context>, typed: Option<Context>) -> Option<Context> {
+fn merge_contexts(
+    told: Option<AttemptContext>,
+    typed: Option<AttemptContext>,
+) -> Option<AttemptContext> {
     let (mut told, mut typed) = match (told, typed) {
         (Some(told), Some(typed)) => (told, typed),
         (one, other) => return one.or(other),
     };
-    let done = joined(
+    let done = join_lists(
         told.dependencies_completed.take(),
         typed.dependencies_completed.take(),
     );
-    Some(Context {
+    Some(AttemptContext {
         dependencies_completed: done,
-        ..typed.or(told)
+        ..typed.merge_missing(told)
     })
 }
 
@@ -522,46 +540,46 @@ mod tests {
 
     #[test]
     fn an_observation_is_its_type_and_its_title() {
-        let one = observation(" blocker : no key: none at all ").expect("it is one");
+        let one = parse_observation(" blocker : no key: none at all ").expect("it is one");
         assert_eq!(
             (one.kind, one.title.as_str()),
             (ObservationKind::Blocker, "no key: none at all")
         );
         for wrong in ["", ":", "blocker", "blocker:  ", "idea: x", "Blocker: x"] {
-            let failure = observation(wrong).expect_err("it is none");
+            let failure = parse_observation(wrong).expect_err("it is none");
             assert!(failure.hint.is_some(), "{wrong}");
         }
     }
 
     #[test]
     fn a_duration_is_seconds_or_as_people_say_it() {
-        assert_eq!(duration("0").ok(), Some(0));
-        assert_eq!(duration("90").ok(), Some(90));
-        assert_eq!(duration("1h30m").ok(), Some(5_400));
+        assert_eq!(parse_seconds("0").ok(), Some(0));
+        assert_eq!(parse_seconds("90").ok(), Some(90));
+        assert_eq!(parse_seconds("1h30m").ok(), Some(5_400));
         for wrong in ["", "-1", "1.5", "soon"] {
-            assert!(duration(wrong).is_err(), "{wrong}");
+            assert!(parse_seconds(wrong).is_err(), "{wrong}");
         }
     }
 
     #[test]
     fn what_is_typed_holds_and_lists_are_joined() {
-        let told = Context {
+        let told = AttemptContext {
             retry_count: Some(1),
             dependencies_completed: Some(vec!["a".to_owned()]),
-            ..Context::default()
+            ..AttemptContext::default()
         };
-        let typed = Context {
+        let typed = AttemptContext {
             retry_count: Some(2),
             dependencies_completed: Some(vec!["b".to_owned()]),
-            ..Context::default()
+            ..AttemptContext::default()
         };
-        let context = both(Some(told.clone()), Some(typed)).expect("there are two");
+        let context = merge_contexts(Some(told.clone()), Some(typed)).expect("there are two");
         assert_eq!(context.retry_count, Some(2));
         assert_eq!(
             context.dependencies_completed,
             Some(vec!["a".to_owned(), "b".to_owned()])
         );
-        assert_eq!(both(Some(told.clone()), None), Some(told));
-        assert_eq!(joined(None, Some(Vec::new())), Some(Vec::new()));
+        assert_eq!(merge_contexts(Some(told.clone()), None), Some(told));
+        assert_eq!(join_lists(None, Some(Vec::new())), Some(Vec::new()));
     }
 }

@@ -3,22 +3,22 @@
 use std::borrow::Cow;
 
 use piton_core::attempt::{Outcome, RecoveryAction, Report};
-use piton_core::classify::Category;
+use piton_core::classify::FailureCategory;
 use piton_core::recover::Recovery;
 use piton_core::{AttemptId, AttemptRow, ItemRow, ItemState, Need, Role};
 use serde::Serialize;
 use uuid::Uuid;
 
-use super::record::item::asked_about;
-use super::record::unknown::known_item;
+use super::record::item::resolve_recorded_item;
+use super::record::unknown::resolve_known_item;
 use crate::failure::Failure;
-use crate::recovering::{EndedAttempt, recover as recover_attempt};
+use crate::recovering::{IncompleteAttempt, plan_recovery as recover_attempt};
 use crate::session::Session;
 use crate::world::World;
 
 /// What to do, and about what.
 #[derive(Clone, Debug, Serialize)]
-pub struct Recovered {
+pub struct ItemRecovery {
     /// The item.
     pub item: String,
     /// What to do, what that rests on, and what was considered before.
@@ -33,25 +33,25 @@ pub struct Recovered {
 /// # Errors
 ///
 /// When nobody knows the item, nothing failed that is known, or there is a store that cannot be read.
-pub fn recover(world: &World, item: &str, failure: Option<&str>) -> Result<Recovered, Failure> {
+pub fn recover(world: &World, item: &str, failure: Option<&str>) -> Result<ItemRecovery, Failure> {
     let nothing = || {
         Failure::new(
             "usage",
             format!("nothing is known to have failed at `{item}`"),
         )
-        .hint(format!(
+        .with_hint(format!(
             "say what failed: `piton recover {item} --failure FILE`, or `-` for stdin"
         ))
     };
     let failure = failure.map(str::trim).filter(|text| !text.is_empty());
-    let Some(mut session) = Session::read(world, &world.cwd)? else {
+    let Some(mut session) = Session::open_read_only(world, &world.cwd)? else {
         return Err(Failure::new("store.missing", "nothing is recorded here")
-            .hint("`piton init`, `piton record` or `piton run PLAN` begins a journal"));
+            .with_hint("`piton init`, `piton record` or `piton run PLAN` begins a journal"));
     };
     // A failure that is told may be of work that piton did not start.
     let meant = match failure {
-        Some(_) => asked_about(&session, item)?,
-        None => known_item(&session, item)?,
+        Some(_) => resolve_recorded_item(&session, item)?,
+        None => resolve_known_item(&session, item)?,
     };
     let rows = session.load(&[
         Need::Run(meant.run),
@@ -59,24 +59,27 @@ pub fn recover(world: &World, item: &str, failure: Option<&str>) -> Result<Recov
         Need::Line(meant.run, meant.node.clone()),
     ])?;
     if let Some(row) = rows.tables.run(meant.run) {
-        session.project = session.project.of_run(row);
+        session.project = session.project.with_run_worktree(row);
     }
     let item_row = rows.tables.item(meant.run, &meant.node);
     let attempts: Vec<&AttemptRow> = rows.tables.attempts().collect();
-    let known = known(item_row, &attempts);
+    let known = find_last_failure(item_row, &attempts);
     let (attempt, report, output) = match (known, failure) {
         (None, None) => return Err(nothing()),
         (Some(known), None) => (known.attempt, known.report, known.output),
         (known, Some(text)) => {
             let (attempt, report) = match known {
                 Some(known) => (known.attempt, known.report),
-                None => (AttemptId(Uuid::nil()), Report::bare(Outcome::Failed)),
+                None => (
+                    AttemptId(Uuid::nil()),
+                    Report::with_outcome(Outcome::Failed),
+                ),
             };
             let error = Some(text.to_owned());
             (attempt, Report { error, ..report }, Cow::Borrowed(text))
         }
     };
-    let ended = EndedAttempt {
+    let ended = IncompleteAttempt {
         run: meant.run,
         node: &meant.node,
         attempt,
@@ -84,14 +87,14 @@ pub fn recover(world: &World, item: &str, failure: Option<&str>) -> Result<Recov
         output: &output,
     };
     let work_tree = &*session.project.work_tree;
-    Ok(Recovered {
+    Ok(ItemRecovery {
         item: meant.node.as_str().to_owned(),
         recovery: recover_attempt(&session, (&ended, work_tree), world.now())?,
     })
 }
 
 /// A failure that is recorded.
-struct Known<'r> {
+struct KnownFailure<'r> {
     /// The attempt to do the item that it counts as.
     attempt: AttemptId,
     report: Report,
@@ -100,7 +103,10 @@ struct Known<'r> {
 
 /// What failed last at an item: the last attempt to do it or, where that did
 /// what it was to, what stopped the item afterwards.
-fn known<'r>(item: Option<&'r ItemRow>, attempts: &[&AttemptRow]) -> Option<Known<'r>> {
+fn find_last_failure<'r>(
+    item: Option<&'r ItemRow>,
+    attempts: &[&AttemptRow],
+) -> Option<KnownFailure<'r>> {
     let over = attempts.iter().filter(|row| row.report.is_some());
     let last = over.clone().max_by_key(|row| row.number);
     let worker = over
@@ -119,7 +125,7 @@ fn known<'r>(item: Option<&'r ItemRow>, attempts: &[&AttemptRow]) -> Option<Know
     let gate = stopped.and_then(|item| item.gate_runs.as_ref());
     let gate = gate.filter(|runs| !runs.passed);
     // What a check printed says more than that it failed.
-    let own = report.clone().filter(failed).filter(|_| gate.is_none());
+    let own = report.clone().filter(has_failed).filter(|_| gate.is_none());
     if let Some(mut report) = own {
         if last.is_some_and(|row| row.role == Role::Split) {
             // What it was to be split into nobody said: that is no way any more.
@@ -127,25 +133,25 @@ fn known<'r>(item: Option<&'r ItemRow>, attempts: &[&AttemptRow]) -> Option<Know
             context.recovery_action = Some(RecoveryAction::BreakChunks);
             report.error = error.or(report.error);
         }
-        return Some(Known {
+        return Some(KnownFailure {
             attempt,
             report,
             output: Cow::Borrowed(""),
         });
     }
-    Some(Known {
+    Some(KnownFailure {
         attempt,
         report: Report {
             error: Some(error?),
-            category: gate.map(|_| Category::Validation),
+            category: gate.map(|_| FailureCategory::Validation),
             context: report.and_then(|report| report.context),
-            ..Report::bare(Outcome::Failed)
+            ..Report::with_outcome(Outcome::Failed)
         },
         output: Cow::Borrowed(gate.map_or("", |runs| &runs.output)),
     })
 }
 
-fn failed(report: &Report) -> bool {
+fn has_failed(report: &Report) -> bool {
     matches!(
         report.outcome,
         Outcome::Failed | Outcome::Blocked | Outcome::Partial

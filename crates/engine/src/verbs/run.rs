@@ -14,53 +14,55 @@ use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use piton_core::command::Word;
+use piton_core::command::EditAuthor;
 use piton_core::evidence::{Baseline, Worth};
 use piton_core::flags::RunFlags;
 use piton_core::plan::PlannedItem;
 use piton_core::policy::Limits;
-use piton_core::run::{Holder, Pause};
-use piton_core::standing::Standings;
+use piton_core::run::{Pause, RunHolder};
+use piton_core::standing::StandingCounts;
 use piton_core::{
     Command, DecisionKind, DecisionRow, ItemState, Need, RunId, RunRow, RunState, Tables,
 };
 use piton_formats::plan_file::PlanFile;
-use piton_formats::registry::{plan_format, plan_kind, plans_in_words};
+use piton_formats::registry::{describe_plan_kinds, plan_format, plan_kind};
 
 use self::plan_path::PlanPath;
-use self::remembered::Remembered;
-use self::unknown_keys::tell_deviations;
+use self::remembered::RememberedRequest;
+use self::unknown_keys::warn_deviations;
 use super::compile::{SprintPath, has_definition, sprint_path};
-use super::control::show_in_file;
-use super::init::begin_faces;
+use super::control::sync_plan_file;
+use super::init::enable_companion_files;
 use super::land::land_at_end;
 use crate::account::Account;
 use crate::agents;
 use crate::agents::prices::Prices;
-use crate::agents::{Agent, Whereabouts};
-use crate::config::{Config, VerdictBy};
+use crate::agents::{Agent, ProgramSearch};
+use crate::config::{Config, VerdictSource};
 use crate::fail;
-use crate::failure::{Exit, Failure, state_of_run, unwritable};
+use crate::failure::{CommandExit, Failure, failure_of_run_state, unwritable_file};
 use crate::item_view::{ItemView, Viewer};
-use crate::lies::Rule;
-use crate::native_files::copies::keep_copy;
-use crate::native_files::plan_sync::{adopt, is_as_written, run_of_file, settle_superseded};
-use crate::native_files::{News, merged_marks, still_asked};
+use crate::lies::EvidenceRule;
+use crate::native_files::copies::store_copy_beside;
+use crate::native_files::plan_sync::{
+    adopt_plan_file, is_unchanged_since_write, run_of_file, settle_superseded_questions,
+};
+use crate::native_files::{FileNotice, describe_open_question, merged_marks};
 use crate::notice::Notice;
 use crate::notify;
 use crate::project::Project;
 use crate::repositories::PlanRepositories;
 use crate::run_lock::{self, TreeSharing};
-use crate::runner::{self, Aim, InvocationEnd, Job};
-use crate::session::{self, Session, open_runs, replaced_by};
-use crate::shell::quote;
+use crate::runner::{self, InvocationEnd, RunAim, RunnerJob};
+use crate::session::{self, Session, open_runs, replacing_run};
+use crate::shell::quote_word;
 use crate::standing::RunStanding;
-use crate::worktree::{self, Occasion, WorktreeOrder};
+use crate::worktree::{self, CleanupOccasion, RunWorktree};
 use crate::world::{self, World};
 
 /// What `piton run` is asked for.
 #[derive(Clone, Debug, Default)]
-pub struct Request {
+pub struct RunRequest {
     /// The plan or run; without it, what is found here.
     pub plan: Option<String>,
     /// The agent: a name from the configuration, else a shell command.
@@ -68,7 +70,7 @@ pub struct Request {
     /// The folder of the workflows.
     pub workflows: Option<PathBuf>,
     /// What says that the work of the agent is done, before its table.
-    pub verdict: Option<VerdictBy>,
+    pub verdict: Option<VerdictSource>,
     /// The model for nodes whose plan names none.
     pub model: Option<String>,
     /// How many items are worked on at once; more than one, each in a lane.
@@ -95,18 +97,18 @@ pub struct Request {
 
 /// What came of it.
 #[derive(Debug)]
-pub enum Answer {
+pub enum RunAnswer {
     /// An invocation ended; the run as it left it.
-    Ran(Box<Ended>),
+    Ran(Box<EndedRun>),
     /// There was nothing to do: the run is finished.
-    Finished(Box<Ended>),
+    Finished(Box<EndedRun>),
     /// What would be done.
-    Dry(Box<Dry>),
+    Dry(Box<DryRun>),
 }
 
 /// What would be done, as things stand.
 #[derive(Debug, Default)]
-pub struct Dry {
+pub struct DryRun {
     /// The items, in the order in which they would be done.
     pub items: Vec<ItemView>,
     /// How many more wait for a person, have failed, or stand behind such a one.
@@ -117,7 +119,7 @@ pub struct Dry {
 
 /// A run that nobody works on any more.
 #[derive(Clone, Debug)]
-pub struct Ended {
+pub struct EndedRun {
     /// As it was left.
     pub row: RunRow,
     /// The questions about its file and those of the project that are open.
@@ -133,14 +135,14 @@ pub struct Ended {
     pub by_signal: bool,
 }
 
-impl Ended {
+impl EndedRun {
     /// What the process ends with.
     #[must_use]
-    pub fn exit(&self) -> Exit {
+    pub fn exit_code(&self) -> CommandExit {
         match &self.goes_on_with {
             // What comes of the run is for those to say.
-            Some(_) if !self.by_signal => Exit::Done,
-            _ => runner::exit_of(&self.row, &self.asked),
+            Some(_) if !self.by_signal => CommandExit::Done,
+            _ => runner::exit_of_run(&self.row, &self.asked),
         }
     }
 }
@@ -154,48 +156,49 @@ impl Ended {
 /// store fails, or the agent cannot be started.
 pub fn run(
     world: &World,
-    request: &Request,
+    request: &RunRequest,
     tell: &mut dyn FnMut(Notice<'_>),
-) -> Result<Answer, Failure> {
-    let target = out_of_worktree(world, find(world, request)?, tell)?;
+) -> Result<RunAnswer, Failure> {
+    let target = resolve_worktree_copy(world, find_target(world, request)?, tell)?;
     let config = Config::load(&target.project)?;
-    let world = &world.knowing(&config);
-    let remembered = remembered::fill_in(world, request, &target)?;
-    let asked = Asked {
+    let world = &world.with_agent_secrets(&config);
+    let remembered = remembered::fill_in_flags(world, request, &target)?;
+    let asked = RequestContext {
         remembered: &remembered,
         target: &target,
         config: &config,
     };
     if remembered.request.dry_run {
-        return work(world, &asked, tell);
+        return work_on_plan(world, &asked, tell);
     }
-    let worked = notify::beside(world, (&target.project, &config.notify), |nudge| {
-        work(world, &asked, &mut |notice| {
-            nudge.hear(&notice);
-            tell(notice);
-        })
-    });
-    worked.map_err(|failure| remembered.with_whole_hint(failure))
+    let worked =
+        notify::run_with_notifications(world, (&target.project, &config.notify), |nudge| {
+            work_on_plan(world, &asked, &mut |notice| {
+                nudge.wake_if_news(&notice);
+                tell(notice);
+            })
+        });
+    worked.map_err(|failure| remembered.complete_hint(failure))
 }
 
 /// What is asked for, with what it is about.
-struct Asked<'a> {
-    remembered: &'a Remembered,
-    target: &'a Found,
+struct RequestContext<'a> {
+    remembered: &'a RememberedRequest,
+    target: &'a RunTarget,
     config: &'a Config,
 }
 
-fn work(
+fn work_on_plan(
     world: &World,
-    asked: &Asked<'_>,
+    asked: &RequestContext<'_>,
     tell: &mut dyn FnMut(Notice<'_>),
-) -> Result<Answer, Failure> {
-    let Asked {
+) -> Result<RunAnswer, Failure> {
+    let RequestContext {
         remembered,
         target,
         config,
     } = *asked;
-    let Remembered {
+    let RememberedRequest {
         request,
         taken_over,
         ..
@@ -203,30 +206,33 @@ fn work(
     if request.dry_run {
         return dry_run(world, request, target);
     }
-    let mut prepared = prepare(world, request, target, tell)?;
+    let mut prepared = prepare_run(world, request, target, tell)?;
     if request.join {
-        return join(world, asked, &prepared, tell);
+        return join_run(world, asked, &prepared, tell);
     }
     if prepared.is_new_to_piton(&target.project) {
-        tell_deviations(&target.project, prepared.plan(), tell);
+        warn_deviations(&target.project, prepared.plan_key(), tell);
     }
-    let grace = config.agent.limits().grace;
-    if let Prepared::Known(row) = &mut prepared {
-        take_edits(world, &target.project, row, tell)?;
-        take_repositories(world, &target.project, row, tell)?;
+    let grace = config.agent.process_limits().grace;
+    if let PreparedRun::Known(row) = &mut prepared {
+        import_edits(world, &target.project, row, tell)?;
+        import_repositories(world, &target.project, row, tell)?;
     }
     match &prepared {
-        Prepared::Known(row) => {
-            tell_of_changes(target, row, tell);
-            if let Some(answer) = at_rest(world, &target.project, row, grace, tell)? {
+        PreparedRun::Known(row) => {
+            report_definition_changes(target, row, tell);
+            if let Some(answer) = answer_at_rest(world, &target.project, row, grace, tell)? {
                 return Ok(answer);
             }
         }
-        Prepared::Fresh(fresh) => {
+        PreparedRun::Fresh(fresh) => {
             // First this: an agent at work changes the work tree.
-            refuse_held(world, &target.project, prepared.plan())?;
+            refuse_held(world, &target.project, prepared.plan_key())?;
             // Nor is one recorded whose worktree cannot be made.
-            if prepared.worktree(&target.project, request, None)?.is_none() {
+            if prepared
+                .worktree_order(&target.project, request, None)?
+                .is_none()
+            {
                 fresh.refuse_dirty(&target.project)?;
             }
         }
@@ -237,22 +243,22 @@ fn work(
             taken_over.join(" ")
         )));
     }
-    let agent = agent(world, request, config)?;
-    let program: Rc<dyn Agent> = agents::named(config, &agent)?.into();
-    let verdict = agents::verdict_by(config, &agent, request.verdict)?;
+    let agent = choose_agent(world, request, config)?;
+    let program: Rc<dyn Agent> = agents::resolve_agent(config, &agent)?.into();
+    let verdict = agents::resolve_verdict_by(config, &agent, request.verdict)?;
     check_program(world, &target.project, request.model.as_deref(), &*program)?;
-    let mut session = Session::create(world, target.project.clone(), &mut |text| {
+    let mut session = Session::open_or_create(world, target.project.clone(), &mut |text| {
         tell(Notice::Said(text))
     })?;
-    let plan = prepared.plan();
-    let Some(lock) = take_lock(&session, plan)? else {
-        return Err(busy(&session, plan)?);
+    let plan = prepared.plan_key();
+    let Some(lock) = acquire_lock(&session, plan)? else {
+        return Err(busy_failure(&session, plan)?);
     };
     // The plan is read once more, and a large one not kept twice.
     drop(prepared);
     // Whoever held the lock until now may have planned, or worked to the end.
-    let prepared = prepare(world, request, target, &mut |_| {})?;
-    if let Prepared::Known(row) = &prepared {
+    let prepared = prepare_run(world, request, target, &mut |_| {})?;
+    if let PreparedRun::Known(row) = &prepared {
         refuse_rest(&session, row)?;
     }
     let sharing = if request.same_tree {
@@ -261,31 +267,31 @@ fn work(
         TreeSharing::Refused
     };
     let worktree = {
-        let items = session.load(&[Need::Tree(prepared.run())])?.tables;
-        prepared.worktree(&session.project, request, Some(&items))?
+        let items = session.load(&[Need::Tree(prepared.run_id())])?.tables;
+        prepared.worktree_order(&session.project, request, Some(&items))?
     };
-    let order = agents::start_order(request.model.as_deref());
+    let order = agents::preflight_options(request.model.as_deref());
     if let Some(worktree) = &worktree
-        && let Some(program) = agents::program_below(&*program, &order)?
+        && let Some(program) = agents::relative_program(&*program, &order)?
     {
-        worktree.refuse_without(&program)?;
+        worktree.refuse_missing_program(&program)?;
     }
     let main = session.project.clone();
     let project = worktree
         .as_ref()
-        .map_or(main.clone(), |order| order.project(&main));
-    enter_tree(&project, &lock, prepared.name(), sharing)?;
-    let (run, source) = (prepared.run(), prepared.plan().1.to_owned());
+        .map_or(main.clone(), |order| order.project_in_worktree(&main));
+    refuse_shared_tree(&project, &lock, prepared.name(), sharing)?;
+    let (run, source) = (prepared.run_id(), prepared.plan_key().1.to_owned());
     for row in session.runs()? {
         // What gives way to this run may still have an agent at work here.
         if row.source == source && row.id != run {
-            runner::clear_up_locked(&session, &lock, row.id, grace, tell)?;
+            runner::clean_up_dead_runner_locked(&session, &lock, row.id, grace, tell)?;
         }
     }
-    if let Prepared::Fresh(fresh) = prepared {
+    if let PreparedRun::Fresh(fresh) = prepared {
         let face = fresh.plan.face.clone();
-        fresh.record(&session, tell)?;
-        let begun = begin_faces(&session, &face)?;
+        fresh.record_run(&session, tell)?;
+        let begun = enable_companion_files(&session, &face)?;
         if !begun.is_empty() {
             let begun = begun.join(", ");
             tell(Notice::Said(&format!("keeping {begun} up to date")));
@@ -297,35 +303,35 @@ fn work(
         .as_ref()
         .map_or_else(String::new, |row| row.face.clone());
     if let Some(row) = row.filter(|row| row.state == RunState::Done) {
-        return Ok(Answer::Finished(ended(&session, row, false)?));
+        return Ok(RunAnswer::Finished(ended_run(&session, row, false)?));
     }
     // Where the runner works, once it has made that.
     session.project = project;
     fail::point("run.locked");
-    for former in config.claims.former_names() {
+    for former in config.claims.deprecated_names() {
         tell(Notice::Said(&former));
     }
     let kind = plan_kind(&row_format);
-    let mut claims = config.claims.of_kind(kind);
-    if Rule::Baseline.is_off(world) {
+    let mut claims = config.claims.claims_of_kind(kind);
+    if EvidenceRule::Baseline.is_off(world) {
         claims.baseline = Baseline::Never;
     }
-    if Rule::WordAsks.is_off(world) {
+    if EvidenceRule::WordAsks.is_off(world) {
         claims.rules.word = Worth::Accept;
     }
-    let job = Job {
-        aim: Aim::Work,
+    let job = RunnerJob {
+        aim: RunAim::Work,
         run,
         agent: agent.clone(),
         program,
         verdict,
-        agent_limits: config.limits(&agent),
+        agent_limits: config.limits_of_agent(&agent),
         prices: Prices::new(&config.prices),
         config: config.clone(),
         model: request.model.clone(),
-        limits: config.budget.limits().overridden_by(&request.limits),
+        limits: config.budget.run_limits().with_overrides(&request.limits),
         claims,
-        flags: remembered::storable(
+        flags: remembered::without_secrets(
             world,
             remembered::flags_of_request(world, request, &target.project),
         ),
@@ -334,7 +340,7 @@ fn work(
         worktree,
         workers: request.workers,
     };
-    let worked = runner::work(&session, job, tell);
+    let worked = runner::run_invocation(&session, job, tell);
     runner::commit_target_files(&session, run, tell);
     runner::drop_merged_refs(&session, run);
     if let Ok(end) = &worked {
@@ -342,60 +348,60 @@ fn work(
         show_and_land(&session, &end.row, tell);
     }
     drop(lock);
-    worktree::put_back(&session, tell);
+    worktree::reattach_branches(&session, tell);
     let InvocationEnd { row, by_signal } = worked?;
-    if runner::is_left(&session, &row) {
-        worktree::clean_up(&session, Occasion::EndOfRun, tell);
+    if runner::is_without_runners(&session, &row) {
+        worktree::remove_finished_worktrees(&session, CleanupOccasion::EndOfRun, tell);
     }
     let is_old = row.state == RunState::Done && row.invocations == 0;
-    let ended = ended(&session, row, by_signal)?;
+    let ended = ended_run(&session, row, by_signal)?;
     Ok(if is_old {
-        Answer::Finished(ended)
+        RunAnswer::Finished(ended)
     } else {
-        Answer::Ran(ended)
+        RunAnswer::Ran(ended)
     })
 }
 
 /// That the run is over is shown as well, and its work lands.
 fn show_and_land(session: &Session<'_>, row: &RunRow, tell: &mut dyn FnMut(Notice<'_>)) {
-    if !runner::is_left(session, row) {
+    if !runner::is_without_runners(session, row) {
         return;
     }
-    super::follow_project_files(session, tell);
+    super::sync_project_files(session, tell);
     if land_at_end(session, row, tell) {
-        super::follow_project_files(session, tell);
+        super::sync_project_files(session, tell);
     }
-    runner::tell_unmerged(session, row, tell);
+    runner::warn_unmerged_lanes(session, row, tell);
 }
 
 /// Works on a run beside the runner that holds it.
-fn join(
+fn join_run(
     world: &World,
-    asked: &Asked<'_>,
-    prepared: &Prepared,
+    asked: &RequestContext<'_>,
+    prepared: &PreparedRun,
     tell: &mut dyn FnMut(Notice<'_>),
-) -> Result<Answer, Failure> {
-    let Asked {
+) -> Result<RunAnswer, Failure> {
+    let RequestContext {
         remembered,
         target,
         config,
     } = *asked;
     let request = &remembered.request;
-    let Prepared::Known(row) = prepared else {
-        return Err(not_joined(prepared.name(), "nobody has begun it"));
+    let PreparedRun::Known(row) = prepared else {
+        return Err(not_joined_failure(prepared.name(), "nobody has begun it"));
     };
     refuse_to_join(&target.project, row)?;
-    let agent = agent(world, request, config)?;
-    let program: Rc<dyn Agent> = agents::named(config, &agent)?.into();
+    let agent = choose_agent(world, request, config)?;
+    let program: Rc<dyn Agent> = agents::resolve_agent(config, &agent)?.into();
     check_program(world, &target.project, request.model.as_deref(), &*program)?;
-    let session = Session::create(world, target.project.clone(), &mut |text| {
+    let session = Session::open_or_create(world, target.project.clone(), &mut |text| {
         tell(Notice::Said(text))
     })?;
-    let job = Job {
-        aim: Aim::Join,
+    let job = RunnerJob {
+        aim: RunAim::Join,
         run: row.id,
-        verdict: agents::verdict_by(config, &agent, request.verdict)?,
-        agent_limits: config.limits(&agent),
+        verdict: agents::resolve_verdict_by(config, &agent, request.verdict)?,
+        agent_limits: config.limits_of_agent(&agent),
         agent,
         program,
         prices: Prices::new(&config.prices),
@@ -410,16 +416,16 @@ fn join(
         workers: request.workers,
     };
     let run = job.run;
-    let worked = runner::work(&session, job, tell);
+    let worked = runner::run_invocation(&session, job, tell);
     runner::commit_target_files(&session, run, tell);
     runner::drop_merged_refs(&session, run);
-    worktree::put_back(&session, tell);
+    worktree::reattach_branches(&session, tell);
     let InvocationEnd { row, by_signal } = worked?;
     show_and_land(&session, &row, tell);
-    if runner::is_left(&session, &row) {
-        worktree::clean_up(&session, Occasion::EndOfRun, tell);
+    if runner::is_without_runners(&session, &row) {
+        worktree::remove_finished_worktrees(&session, CleanupOccasion::EndOfRun, tell);
     }
-    Ok(Answer::Ran(ended(&session, row, by_signal)?))
+    Ok(RunAnswer::Ran(ended_run(&session, row, by_signal)?))
 }
 
 /// Only a run that somebody works on in lanes can be joined.
@@ -428,26 +434,30 @@ fn refuse_to_join(project: &Project, row: &RunRow) -> Result<(), Failure> {
     match (is_held && row.state == RunState::Running, &row.lanes) {
         (true, Some(_)) => Ok(()),
         (true, None) => {
-            let name = quote(&row.name);
+            let name = quote_word(&row.name);
             let what = format!(
                 "run `{}` is worked on in the work tree, where there is room for one runner",
                 row.name
             );
-            Err(Failure::new("run.state", what).hint(format!(
+            Err(Failure::new("run.state", what).with_hint(format!(
                 "stop it with `piton stop {name}`, then begin in lanes with `piton run {name} --workers 2`"
             )))
         }
-        (false, _) => Err(not_joined(&row.name, "nobody works on it")),
+        (false, _) => Err(not_joined_failure(&row.name, "nobody works on it")),
     }
 }
 
-fn not_joined(name: &str, why: &str) -> Failure {
+fn not_joined_failure(name: &str, why: &str) -> Failure {
     Failure::new("run.state", format!("run `{name}` cannot be joined: {why}"))
-        .hint(format!("work on it with `piton run {}`", quote(name)))
+        .with_hint(format!("work on it with `piton run {}`", quote_word(name)))
 }
 
-fn ended(session: &Session<'_>, row: RunRow, by_signal: bool) -> Result<Box<Ended>, Failure> {
-    let asked = open_questions(session, &row)?;
+fn ended_run(
+    session: &Session<'_>,
+    row: RunRow,
+    by_signal: bool,
+) -> Result<Box<EndedRun>, Failure> {
+    let asked = open_file_questions(session, &row)?;
     let rows = session.load(&[
         Need::Run(row.id),
         Need::Tree(row.id),
@@ -460,19 +470,19 @@ fn ended(session: &Session<'_>, row: RunRow, by_signal: bool) -> Result<Box<Ende
         current: None,
     };
     let account = Account::of_run(&viewer, row.id)
-        .map(|account| account.in_session(session, &rows.tables, row.id));
+        .map(|account| account.with_work_place(session, &rows.tables, row.id));
     let stopped = matches!(row.state, RunState::Waiting | RunState::Blocked) && row.pause.is_none();
-    let is_ready = Standings::of_items(rows.tables.tree(row.id)).active > 0;
-    let works = |runner: &&Holder| match &runner.lock_name {
-        Some(name) => !run_lock::is_free_beside(&session.project, &row, name),
+    let is_ready = StandingCounts::count_items(rows.tables.tree(row.id)).active > 0;
+    let works = |runner: &&RunHolder| match &runner.lock_name {
+        Some(name) => !run_lock::is_joint_lock_free(&session.project, &row, name),
         None => !run_lock::is_plan_free(&session.project, &row),
     };
     let works_on = || row.runners().find(works).map(|other| other.owner.clone());
     let goes_on_with = (row.state == RunState::Running).then(works_on).flatten();
-    Ok(Box::new(Ended {
+    Ok(Box::new(EndedRun {
         goes_on_with,
         by_signal,
-        next: (stopped && is_ready).then(|| format!("piton run {}", quote(&row.name))),
+        next: (stopped && is_ready).then(|| format!("piton run {}", quote_word(&row.name))),
         row,
         asked,
         account,
@@ -481,13 +491,13 @@ fn ended(session: &Session<'_>, row: RunRow, by_signal: bool) -> Result<Box<Ende
 
 /// The open questions about the file of a run and about those of the project, each
 /// with its file: what may be an agent's edit of the plan is about that of the plan.
-pub(crate) fn open_questions(
+pub(crate) fn open_file_questions(
     session: &Session<'_>,
     run: &RunRow,
 ) -> Result<Vec<DecisionRow>, Failure> {
     let needs = [run.id, RunId::PROJECT].map(|run| Need::OpenDecisions(Some(run)));
     let rows = session.load(&needs)?;
-    let plan = PlanFile::path(run);
+    let plan = PlanFile::path_of_run(run);
     let open = rows.tables.decisions().filter(|row| row.verdict.is_none());
     let about_files = open.filter_map(|row| {
         let of_plan = plan
@@ -504,29 +514,29 @@ pub(crate) fn open_questions(
 }
 
 /// Takes in the repositories that came into the files of a run that nobody works on.
-fn take_repositories(
+fn import_repositories(
     world: &World,
     project: &Project,
     row: &mut Box<RunRow>,
     tell: &mut dyn FnMut(Notice<'_>),
 ) -> Result<(), Failure> {
-    let Some(found) = PlanRepositories::look(world, project, (&row.face, &row.source))? else {
+    let Some(found) = PlanRepositories::read_plan(world, project, (&row.face, &row.source))? else {
         return Ok(());
     };
-    let Some(session) = Session::write(world, &project.root)? else {
+    let Some(session) = Session::open_writable(world, &project.root)? else {
         return Ok(());
     };
     let rows = session.load(&[Need::Tree(row.id)])?;
-    let edits = found.take_in(world, row, &rows.tables)?;
+    let edits = found.edits_for_new_repositories(world, row, &rows.tables)?;
     if edits.is_empty() || !run_lock::is_free(project, row) {
         return Ok(());
     }
-    session.tell(&Command::TakeEdits {
+    session.execute_command(&Command::TakeEdits {
         run: row.id,
         token: None,
-        file: PlanFile::path(row).unwrap_or_default(),
+        file: PlanFile::path_of_run(row).unwrap_or_default(),
         edits,
-        word: Word::Piton,
+        word: EditAuthor::Piton,
     })?;
     let known = row.policy.repositories.take().unwrap_or_default();
     if let Some(now) = session.load(&[Need::Run(row.id)])?.tables.run(row.id) {
@@ -545,7 +555,7 @@ fn take_repositories(
 
 /// Takes in what somebody wrote into the file of a run that nobody works on:
 /// it may be what lets the run go on.
-fn take_edits(
+fn import_edits(
     world: &World,
     project: &Project,
     row: &mut Box<RunRow>,
@@ -554,20 +564,20 @@ fn take_edits(
     if !run_lock::is_free(project, row) {
         return Ok(());
     }
-    let Some(session) = Session::write(world, &project.root)? else {
+    let Some(session) = Session::open_writable(world, &project.root)? else {
         return Ok(());
     };
-    let is_asked = tell_shown(&session, row, tell)?;
+    let is_asked = sync_and_report(&session, row, tell)?;
     if !is_asked {
         // Whoever was asked yesterday may have forgotten.
-        for asked in open_questions(&session, row)? {
+        for asked in open_file_questions(&session, row)? {
             let file = asked.file.unwrap_or_default();
-            tell(Notice::Warning(&still_asked(&file)));
+            tell(Notice::Warning(&describe_open_question(&file)));
         }
     }
-    if runner::let_go_after_merge(&session, row)? {
+    if runner::resume_after_merge(&session, row)? {
         // What was merged without its mark is ticked, also where that was the last.
-        tell_shown(&session, row, tell)?;
+        sync_and_report(&session, row, tell)?;
     }
     if let Some(now) = session.load(&[Need::Run(row.id)])?.tables.run(row.id) {
         **row = now.clone();
@@ -577,20 +587,20 @@ fn take_edits(
 
 /// Shows a run in its file, and tells what came of that. Whether a person is asked
 /// about the file.
-fn tell_shown(
+fn sync_and_report(
     session: &Session<'_>,
     row: &RunRow,
     tell: &mut dyn FnMut(Notice<'_>),
 ) -> Result<bool, Failure> {
-    let news = show_in_file(session, row)?;
-    News::tell(&news, tell);
-    let is_asked = |one: &News| matches!(one, News::Asked(_) | News::Left(_));
+    let news = sync_plan_file(session, row)?;
+    FileNotice::emit_all(&news, tell);
+    let is_asked = |one: &FileNotice| matches!(one, FileNotice::Asked(_) | FileNotice::Left(_));
     Ok(news.iter().any(is_asked))
 }
 
 /// A run is what was planned, whatever its definition says now.
-fn tell_of_changes(target: &Found, row: &RunRow, tell: &mut dyn FnMut(Notice<'_>)) {
-    let What::Sprint(sprint) = &target.what else {
+fn report_definition_changes(target: &RunTarget, row: &RunRow, tell: &mut dyn FnMut(Notice<'_>)) {
+    let TargetPlan::Sprint(sprint) = &target.what else {
         return;
     };
     if definition::has_changed(&target.project.home, row.id, sprint) {
@@ -609,41 +619,41 @@ fn tell_of_changes(target: &Found, row: &RunRow, tell: &mut dyn FnMut(Notice<'_>
 
 /// What there is to say of a run that is finished, waits for somebody or is
 /// worked on; none when it may be run.
-fn at_rest(
+fn answer_at_rest(
     world: &World,
     project: &Project,
     row: &RunRow,
     grace: std::time::Duration,
     tell: &mut dyn FnMut(Notice<'_>),
-) -> Result<Option<Answer>, Failure> {
+) -> Result<Option<RunAnswer>, Failure> {
     let rests = !matches!(
         row.state,
         RunState::New | RunState::Running | RunState::Interrupted
     );
     if rests && row.runners().next().is_some() {
         // Its runner died after it had come to rest.
-        if let Some(session) = Session::write(world, &project.root)? {
-            runner::clear_up(&session, row.id, grace, tell)?;
+        if let Some(session) = Session::open_writable(world, &project.root)? {
+            runner::clean_up_dead_runner(&session, row.id, grace, tell)?;
         }
     }
     if row.state == RunState::Done {
-        let asked = match Session::read(world, &project.root)? {
-            Some(session) => open_questions(&session, row)?,
+        let asked = match Session::open_read_only(world, &project.root)? {
+            Some(session) => open_file_questions(&session, row)?,
             None => Vec::new(),
         };
         // Its runner may have died before it came to that.
-        if let Some(session) = Session::write(world, &project.root)? {
-            worktree::clean_up(&session, Occasion::EndOfRun, tell);
+        if let Some(session) = Session::open_writable(world, &project.root)? {
+            worktree::remove_finished_worktrees(&session, CleanupOccasion::EndOfRun, tell);
             runner::commit_target_files(&session, row.id, tell);
             runner::drop_merged_refs(&session, row.id);
             if land_at_end(&session, row, tell) {
-                super::follow_project_files(&session, tell);
+                super::sync_project_files(&session, tell);
             }
-            runner::tell_unmerged(&session, row, tell);
+            runner::warn_unmerged_lanes(&session, row, tell);
         }
         let row = row.clone();
         let account = None;
-        return Ok(Some(Answer::Finished(Box::new(Ended {
+        return Ok(Some(RunAnswer::Finished(Box::new(EndedRun {
             row,
             asked,
             account,
@@ -657,20 +667,20 @@ fn at_rest(
 }
 
 /// The face and the source of a plan: what the lock on it is known by.
-type Plan<'a> = (&'a str, &'a str);
+type PlanKey<'a> = (&'a str, &'a str);
 
 /// Takes the lock on a plan.
-fn take_lock(
+fn acquire_lock(
     session: &Session<'_>,
-    (face, source): Plan<'_>,
+    (face, source): PlanKey<'_>,
 ) -> Result<Option<run_lock::RunLock>, Failure> {
     let mut pause = world::pause;
-    run_lock::take_patiently(&session.project, face, source, &mut pause)
+    run_lock::acquire_with_retry(&session.project, face, source, &mut pause)
 }
 
 /// Refuses to work where another runner works: each would take what the other
 /// changes for its own.
-fn enter_tree(
+fn refuse_shared_tree(
     project: &Project,
     lock: &run_lock::RunLock,
     run: &str,
@@ -683,20 +693,20 @@ fn enter_tree(
         "run `{}` is at work in this work tree (process {} on {})",
         other.run, other.process.pid, other.process.host
     );
-    Err(Failure::new("run.same_tree", message).hint(format!(
+    Err(Failure::new("run.same_tree", message).with_hint(format!(
         "wait for it with `piton status {name} --watch`, or stop it with `piton stop {name}`; `--same-tree` runs both here all the same",
-        name = quote(&other.run),
+        name = quote_word(&other.run),
     )))
 }
 
 /// What is to be run, and where it belongs.
-struct Found {
+struct RunTarget {
     project: Project,
-    what: What,
+    what: TargetPlan,
 }
 
 /// What is to be run.
-enum What {
+enum TargetPlan {
     /// A sprint in a folder.
     Sprint(SprintPath),
     /// A plan in one file.
@@ -705,120 +715,127 @@ enum What {
     Run(String),
 }
 
-impl Found {
-    fn sprint(world: &World, sprint: SprintPath) -> Self {
+impl RunTarget {
+    fn of_sprint(world: &World, sprint: SprintPath) -> Self {
         Self {
             project: Project::find(world, &sprint.folder),
-            what: What::Sprint(sprint),
+            what: TargetPlan::Sprint(sprint),
         }
     }
 
-    fn file(world: &World, file: PlanPath) -> Self {
+    fn of_file(world: &World, file: PlanPath) -> Self {
         Self {
             project: Project::find(world, file.folder()),
-            what: What::File(file),
+            what: TargetPlan::File(file),
         }
     }
 
-    fn run(project: Project, name: String) -> Self {
+    fn of_run(project: Project, name: String) -> Self {
         Self {
             project,
-            what: What::Run(name),
+            what: TargetPlan::Run(name),
         }
     }
 }
 
-fn find(world: &World, request: &Request) -> Result<Found, Failure> {
+fn find_target(world: &World, request: &RunRequest) -> Result<RunTarget, Failure> {
     let Some(plan) = &request.plan else {
-        return find_here(world);
+        return find_target_here(world);
     };
     let here = Project::find(world, &world.cwd);
-    if !plan.contains('/') && !world.path(plan).exists() {
-        return match begun_anew(world, request, plan)? {
+    if !plan.contains('/') && !world.resolve_path(plan).exists() {
+        return match find_restarted_plan(world, request, plan)? {
             Some(found) => Ok(found),
-            None => Ok(Found::run(here, plan.clone())),
+            None => Ok(RunTarget::of_run(here, plan.clone())),
         };
     }
-    if let Some(file) = PlanPath::at(world, Path::new(plan)) {
-        return Ok(Found::file(world, file));
+    if let Some(file) = PlanPath::resolve(world, Path::new(plan)) {
+        return Ok(RunTarget::of_file(world, file));
     }
     let sprint = sprint_path(world, Path::new(plan))?;
-    let holds_plan =
-        sprint.file.is_file() || sprint.progress().is_file() || takeover::backup(&sprint).is_file();
+    let holds_plan = sprint.file.is_file()
+        || sprint.progress_file().is_file()
+        || takeover::backup_path(&sprint).is_file();
     if holds_plan || request.from.is_some() {
-        return Ok(Found::sprint(world, sprint));
+        return Ok(RunTarget::of_sprint(world, sprint));
     }
-    if let Some(file) = only(PlanPath::among(world, Path::new(plan)))? {
-        return Ok(Found::file(world, file));
+    if let Some(file) = only_plan(PlanPath::collect_in_folder(world, Path::new(plan)))? {
+        return Ok(RunTarget::of_file(world, file));
     }
     // A folder that only happens to be named like a run does not hide the run.
-    let session = Session::read(world, &world.cwd)?;
-    let run = session.and_then(|session| session.run_named(plan).ok());
+    let session = Session::open_read_only(world, &world.cwd)?;
+    let run = session.and_then(|session| session.resolve_run(plan).ok());
     match run {
-        Some(run) => Ok(Found::run(here, run.name)),
+        Some(run) => Ok(RunTarget::of_run(here, run.name)),
         None => Err(Failure::new(
             "plan.none",
             format!("{} holds no plan", sprint.shown.display()),
         )
-        .hint("a plan is a folder with a SPRINT.yaml, a prd.json, a state.json or a task file with criteria")),
+        .with_hint("a plan is a folder with a SPRINT.yaml, a prd.json, a state.json or a task file with criteria")),
     }
 }
 
 /// The plan that was found, or the one whose copy it is: a run is not begun again
 /// in the worktree in which it is worked on.
-fn out_of_worktree(
+fn resolve_worktree_copy(
     world: &World,
-    found: Found,
+    found: RunTarget,
     tell: &mut dyn FnMut(Notice<'_>),
-) -> Result<Found, Failure> {
+) -> Result<RunTarget, Failure> {
     let path = match &found.what {
-        What::Sprint(sprint) => &sprint.folder,
-        What::File(file) => &file.file,
-        What::Run(_) => return Ok(found),
+        TargetPlan::Sprint(sprint) => &sprint.folder,
+        TargetPlan::File(file) => &file.file,
+        TargetPlan::Run(_) => return Ok(found),
     };
     if found.project.root.starts_with(&found.project.work_tree) {
         return Ok(found);
     }
-    let Some(session) = Session::read(world, &found.project.root)? else {
+    let Some(session) = Session::open_read_only(world, &found.project.root)? else {
         return Ok(found);
     };
     let runs = session.runs()?;
-    let Some(row) = worktree::run_of_copy(&session.project, &runs, path) else {
+    let Some(row) = worktree::run_of_plan_copy(&session.project, &runs, path) else {
         return Ok(found);
     };
     tell(Notice::Said(&format!(
         "this worktree is that of run `{0}`: going on with run `{0}`",
         row.name
     )));
-    let path = session.project.absolute(&row.source);
+    let path = session.project.absolute_path(&row.source);
     match path.is_dir() {
-        true => Ok(Found::sprint(world, sprint_path(world, &path)?)),
-        false => Ok(PlanPath::at(world, &path).map_or_else(
-            || Found::run(session.project, row.name.clone()),
-            |file| Found::file(world, file),
+        true => Ok(RunTarget::of_sprint(world, sprint_path(world, &path)?)),
+        false => Ok(PlanPath::resolve(world, &path).map_or_else(
+            || RunTarget::of_run(session.project, row.name.clone()),
+            |file| RunTarget::of_file(world, file),
         )),
     }
 }
 
 /// The plan of the run of this name, where it is to be begun anew.
-fn begun_anew(world: &World, request: &Request, name: &str) -> Result<Option<Found>, Failure> {
+fn find_restarted_plan(
+    world: &World,
+    request: &RunRequest,
+    name: &str,
+) -> Result<Option<RunTarget>, Failure> {
     if !request.recompile && request.from.is_none() {
         return Ok(None);
     }
-    let session = Session::read(world, &world.cwd)?;
+    let session = Session::open_read_only(world, &world.cwd)?;
     let run = session.and_then(|session| {
-        let row = session.run_named(name).ok()?;
-        Some(session.project.absolute(&row.source))
+        let row = session.resolve_run(name).ok()?;
+        Some(session.project.absolute_path(&row.source))
     });
     Ok(match run {
-        Some(path) if path.is_dir() => Some(Found::sprint(world, sprint_path(world, &path)?)),
-        Some(path) => PlanPath::at(world, &path).map(|file| Found::file(world, file)),
+        Some(path) if path.is_dir() => {
+            Some(RunTarget::of_sprint(world, sprint_path(world, &path)?))
+        }
+        Some(path) => PlanPath::resolve(world, &path).map(|file| RunTarget::of_file(world, file)),
         None => None,
     })
 }
 
 /// The one plan among those that were found; none when there is none.
-fn only(files: Vec<PlanPath>) -> Result<Option<PlanPath>, Failure> {
+fn only_plan(files: Vec<PlanPath>) -> Result<Option<PlanPath>, Failure> {
     let mut plans: Vec<PlanPath> = Vec::new();
     let mut foreign = None;
     for file in files {
@@ -832,32 +849,37 @@ fn only(files: Vec<PlanPath>) -> Result<Option<PlanPath>, Failure> {
         // What is wrong with the only one is told when it is read again.
         [] => Ok(foreign),
         [one] => Ok(Some(one.clone())),
-        several => Err(several_plans(several.iter().map(|file| shown(&file.shown)))),
+        several => Err(several_plans_failure(
+            several.iter().map(|file| display_path(&file.shown)),
+        )),
     }
 }
 
-fn shown(path: &Path) -> String {
+fn display_path(path: &Path) -> String {
     let path = path.strip_prefix(".").unwrap_or(path);
     path.display().to_string()
 }
 
-fn several_plans(names: impl Iterator<Item = String>) -> Failure {
+fn several_plans_failure(names: impl Iterator<Item = String>) -> Failure {
     let names: Vec<String> = names.collect();
     Failure::new("usage", "there is more than one plan here")
-        .hint(format!("name one of: {}", names.join(", ")))
+        .with_hint(format!("name one of: {}", names.join(", ")))
 }
 
-fn find_here(world: &World) -> Result<Found, Failure> {
+fn find_target_here(world: &World) -> Result<RunTarget, Failure> {
     if has_definition(&world.cwd) {
-        return Ok(Found::sprint(world, sprint_path(world, Path::new("."))?));
+        return Ok(RunTarget::of_sprint(
+            world,
+            sprint_path(world, Path::new("."))?,
+        ));
     }
     let project = Project::find(world, &world.cwd);
-    let session = Session::read(world, &world.cwd)?;
-    let file = only(PlanPath::among(world, Path::new(".")))?;
+    let session = Session::open_read_only(world, &world.cwd)?;
+    let file = only_plan(PlanPath::collect_in_folder(world, Path::new(".")))?;
     match (file, session) {
-        (Some(file), None) => Ok(Found::file(world, file)),
+        (Some(file), None) => Ok(RunTarget::of_file(world, file)),
         (Some(file), Some(session)) => {
-            let source = project.relative(&file.file);
+            let source = project.relative_path(&file.file);
             let runs = session.runs()?;
             // A run that is not over is as near as a file that lies here.
             let others: Vec<&RunRow> = open_runs(&runs)
@@ -866,41 +888,44 @@ fn find_here(world: &World) -> Result<Found, Failure> {
             let is_over = run_of_file(&project, &runs, &source)
                 .is_some_and(|run| run.state == RunState::Done);
             match others.as_slice() {
-                [] => Ok(Found::file(world, file)),
-                [one] if is_over => Ok(Found::run(project, one.name.clone())),
+                [] => Ok(RunTarget::of_file(world, file)),
+                [one] if is_over => Ok(RunTarget::of_run(project, one.name.clone())),
                 several => {
                     let names = several.iter().map(|run| run.name.clone());
-                    Err(several_plans(
-                        std::iter::once(shown(&file.shown)).chain(names),
+                    Err(several_plans_failure(
+                        std::iter::once(display_path(&file.shown)).chain(names),
                     ))
                 }
             }
         }
-        (None, Some(session)) => Ok(Found::run(project, session.run_meant(None)?.name)),
+        (None, Some(session)) => Ok(RunTarget::of_run(
+            project,
+            session.resolve_run_or_default(None)?.name,
+        )),
         (None, None) => Err(
-            Failure::new("plan.none", "there is no plan here").hint(format!(
+            Failure::new("plan.none", "there is no plan here").with_hint(format!(
                 "name one: `piton run PLAN`, where PLAN is {}",
-                plans_in_words()
+                describe_plan_kinds()
             )),
         ),
     }
 }
 
-fn existing(world: &World, name: &str, request: &Request) -> Result<RunRow, Failure> {
-    let Some(session) = Session::read(world, &world.cwd)? else {
+fn load_run(world: &World, name: &str, request: &RunRequest) -> Result<RunRow, Failure> {
+    let Some(session) = Session::open_read_only(world, &world.cwd)? else {
         return Err(Failure::new(
             "plan.none",
             format!("there is no plan and no run `{name}` here"),
         )
-        .hint("name a folder with a SPRINT.yaml"));
+        .with_hint("name a folder with a SPRINT.yaml"));
     };
     if request.recompile || request.from.is_some() {
         return Err(
             Failure::new("usage", "`--recompile` and `--from` need the plan's folder")
-                .hint("name the folder, or the file: `piton run PLAN --recompile`"),
+                .with_hint("name the folder, or the file: `piton run PLAN --recompile`"),
         );
     }
-    session.run_named(name)
+    session.resolve_run(name)
 }
 
 /// What a run does and its marks belong to one work tree: where git tracks its file,
@@ -909,10 +934,11 @@ fn refuse_other_tree(world: &World, project: &Project, row: &RunRow) -> Result<(
     let format = plan_format(&row.face);
     let has_own_tree =
         format.is_some_and(|format| (format.worktree)(row.native.as_ref()).is_some());
-    let Some(path) = PlanFile::path(row).filter(|_| row.target.is_none() && !has_own_tree) else {
+    let Some(path) = PlanFile::path_of_run(row).filter(|_| row.target.is_none() && !has_own_tree)
+    else {
         return Ok(());
     };
-    let file = project.absolute(&path);
+    let file = project.absolute_path(&path);
     let there = Project::find(world, file.parent().unwrap_or(&project.root));
     if row.state == RunState::Done
         || there.work_tree == project.work_tree
@@ -920,15 +946,15 @@ fn refuse_other_tree(world: &World, project: &Project, row: &RunRow) -> Result<(
     {
         return Ok(());
     }
-    let (name, tree) = (quote(&row.name), there.work_tree.to_string_lossy());
-    let own = there.in_work_tree(&path);
+    let (name, tree) = (quote_word(&row.name), there.work_tree.to_string_lossy());
+    let own = there.path_in_work_tree(&path);
     let own = own.filter(|own| project.work_tree.join(own).is_file());
     let own = own.map_or_else(String::new, |own| {
         let own = project.work_tree.join(own);
         let own = own.to_string_lossy();
         format!(
             ", or the file of this work tree with `piton run {}`",
-            quote(&own)
+            quote_word(&own)
         )
     });
     Err(Failure::new(
@@ -940,9 +966,9 @@ fn refuse_other_tree(world: &World, project: &Project, row: &RunRow) -> Result<(
             project.work_tree.display()
         ),
     )
-    .hint(format!(
+    .with_hint(format!(
         "go on there, with `cd {}` and `piton run {name}`{own}",
-        quote(&tree)
+        quote_word(&tree)
     )))
 }
 
@@ -950,18 +976,18 @@ fn refuse_other_tree(world: &World, project: &Project, row: &RunRow) -> Result<(
 fn refuse_state(world: &World, project: &Project, row: &RunRow) -> Result<(), Failure> {
     // One that waits for its answer is held all the same.
     refuse_held(world, project, (&row.face, &row.source))?;
-    let Some(session) = Session::read(world, &project.root)? else {
+    let Some(session) = Session::open_read_only(world, &project.root)? else {
         return Ok(());
     };
     let refused = refuse_rest(&session, row);
     let runs = session.runs()?;
-    match replaced_by(&runs, row) {
+    match replacing_run(&runs, row) {
         Some(newer) => refused.map_err(|failure| {
-            failure.hint(format!(
+            failure.with_hint(format!(
                 "run `{}` has taken its place, and goes on with `piton run {}`; see what this one asks with `piton status {}`",
                 newer.name,
-                quote(&newer.name),
-                quote(&row.name)
+                quote_word(&newer.name),
+                quote_word(&row.name)
             ))
         }),
         None => refused,
@@ -970,14 +996,14 @@ fn refuse_state(world: &World, project: &Project, row: &RunRow) -> Result<(), Fa
 
 /// A plan that a living process works on is left to it. Not to be asked while
 /// this process holds the lock: it would take itself for the other.
-fn refuse_held(world: &World, project: &Project, plan: Plan<'_>) -> Result<(), Failure> {
-    let Some(session) = Session::read(world, &project.root)? else {
+fn refuse_held(world: &World, project: &Project, plan: PlanKey<'_>) -> Result<(), Failure> {
+    let Some(session) = Session::open_read_only(world, &project.root)? else {
         return Ok(());
     };
     let runs = session.runs()?;
     let mut of_plan = runs.iter().filter(|row| (&*row.face, &*row.source) == plan);
     if of_plan.any(|row| row.runners().next().is_some() && !run_lock::is_free(project, row)) {
-        return Err(busy(&session, plan)?);
+        return Err(busy_failure(&session, plan)?);
     }
     Ok(())
 }
@@ -989,38 +1015,38 @@ fn refuse_rest(session: &Session<'_>, row: &RunRow) -> Result<(), Failure> {
         RunState::Paused if matches!(row.pause, Some(Pause::Limit { .. })) => Ok(()),
         // It was left at the first failure, by a flag or an older version.
         RunState::Waiting | RunState::Blocked
-            if row.pause.is_none() && has_something_to_start(session, row.id)? =>
+            if row.pause.is_none() && has_startable_items(session, row.id)? =>
         {
             Ok(())
         }
         // What waits in a pull request may be merged by now.
-        RunState::Waiting if row.pause.is_none() && goes_to_pull_requests(row) => Ok(()),
+        RunState::Waiting if row.pause.is_none() && needs_pull_requests(row) => Ok(()),
         RunState::Paused | RunState::Waiting | RunState::Blocked => {
-            Err(state_of_run(row, row.state))
+            Err(failure_of_run_state(row, row.state))
         }
     }
 }
 
 /// Whether work goes to pull requests.
-fn goes_to_pull_requests(row: &RunRow) -> bool {
+fn needs_pull_requests(row: &RunRow) -> bool {
     let lanes = row.lanes.as_deref();
     lanes.is_some_and(|lanes| lanes.terms.pull_requests)
 }
 
-fn has_something_to_start(session: &Session<'_>, run: RunId) -> Result<bool, Failure> {
+fn has_startable_items(session: &Session<'_>, run: RunId) -> Result<bool, Failure> {
     let rows = session.load(&[Need::Tree(run)])?;
-    Ok(Standings::of_items(rows.tables.tree(run)).active > 0)
+    Ok(StandingCounts::count_items(rows.tables.tree(run)).active > 0)
 }
 
 /// A plan whose lock another process holds. Of its runs, the one at work is
 /// held: the others were cleared up when it was taken.
-fn busy(session: &Session<'_>, (face, source): Plan<'_>) -> Result<Failure, Failure> {
-    if run_lock::holder_has_ended(&session.project, face, source) {
+fn busy_failure(session: &Session<'_>, (face, source): PlanKey<'_>) -> Result<Failure, Failure> {
+    if run_lock::has_holder_ended(&session.project, face, source) {
         return Ok(Failure::new(
             "run.busy",
             format!("the runner of the plan in {source} is dead, and what it started still holds its lock"),
         )
-        .hint("see what is left of it with `piton status`, and run again when it has ended"));
+        .with_hint("see what is left of it with `piton status`, and run again when it has ended"));
     }
     let runs = session.runs()?;
     let of_plan = runs
@@ -1037,11 +1063,11 @@ fn busy(session: &Session<'_>, (face, source): Plan<'_>) -> Result<Failure, Fail
             "run.busy",
             format!("another process is about to run the plan in {source}"),
         )
-        .hint("see who with `piton status`"),
+        .with_hint("see who with `piton status`"),
     })
 }
 
-fn agent(world: &World, request: &Request, config: &Config) -> Result<String, Failure> {
+fn choose_agent(world: &World, request: &RunRequest, config: &Config) -> Result<String, Failure> {
     if let Some(agent) = request
         .agent
         .as_ref()
@@ -1050,7 +1076,7 @@ fn agent(world: &World, request: &Request, config: &Config) -> Result<String, Fa
     {
         return Ok(agent.clone());
     }
-    let found = known_on_path(world);
+    let found = agents_on_path(world);
     let first = found.first().copied().unwrap_or(KNOWN_AGENTS[0]);
     let found = if found.is_empty() {
         "no known agent is on PATH".to_owned()
@@ -1058,13 +1084,13 @@ fn agent(world: &World, request: &Request, config: &Config) -> Result<String, Fa
         format!("on PATH there is: {}", found.join(", "))
     };
     Err(Failure::new("agent.missing", format!("no agent is named; {found}"))
-        .hint(format!("name one, a program that piton knows or a command that reads a prompt: `--agent {first}`; or set `use` under `[agent]` in .piton/config.toml")))
+        .with_hint(format!("name one, a program that piton knows or a command that reads a prompt: `--agent {first}`; or set `use` under `[agent]` in .piton/config.toml")))
 }
 
 /// The agents that need no configuration.
 const KNOWN_AGENTS: [&str; 3] = ["claude", "codex", "gemini"];
 
-fn known_on_path(world: &World) -> Vec<&'static str> {
+fn agents_on_path(world: &World) -> Vec<&'static str> {
     let known = KNOWN_AGENTS.into_iter();
     known.filter(|name| is_on_path(world, name)).collect()
 }
@@ -1072,12 +1098,12 @@ fn known_on_path(world: &World) -> Vec<&'static str> {
 /// What to type to begin a plan that nobody has begun: with an agent, unless the
 /// configuration names one.
 pub(crate) fn start_command(world: &World, project: &Project, plan: &str) -> String {
-    let typed = format!("piton run {}", quote(plan));
+    let typed = format!("piton run {}", quote_word(plan));
     let names_agent = Config::load(project).is_ok_and(|config| config.agent.use_.is_some());
     if names_agent {
         return typed;
     }
-    let found = known_on_path(world);
+    let found = agents_on_path(world);
     let first = found.first().copied().unwrap_or(KNOWN_AGENTS[0]);
     format!("{typed} --agent {first}")
 }
@@ -1089,11 +1115,11 @@ fn check_program(
     model: Option<&str>,
     program: &dyn Agent,
 ) -> Result<(), Failure> {
-    let at = Whereabouts {
+    let at = ProgramSearch {
         folder: &project.work_tree,
         path: world.var("PATH"),
     };
-    agents::check_program(program, &agents::start_order(model), at)
+    agents::check_program(program, &agents::preflight_options(model), at)
 }
 
 /// How an agent is started, as far as that is known before there is an item.
@@ -1102,15 +1128,15 @@ fn is_on_path(world: &World, name: &str) -> bool {
     std::env::split_paths(path).any(|folder| folder.join(name).is_file())
 }
 
-enum Prepared {
+enum PreparedRun {
     /// The journal knows it.
     Known(Box<RunRow>),
     /// It is new.
-    Fresh(Box<Fresh>),
+    Fresh(Box<FreshPlan>),
 }
 
-impl Prepared {
-    fn run(&self) -> RunId {
+impl PreparedRun {
+    fn run_id(&self) -> RunId {
         match self {
             Self::Known(row) => row.id,
             Self::Fresh(fresh) => fresh.plan.run,
@@ -1128,27 +1154,27 @@ impl Prepared {
     /// Whether the file of the plan may say what piton has not read before.
     fn is_new_to_piton(&self, project: &Project) -> bool {
         match self {
-            Self::Known(row) => !is_as_written(project, row),
+            Self::Known(row) => !is_unchanged_since_write(project, row),
             Self::Fresh(_) => true,
         }
     }
 
     /// The worktree that it wants or has, as things stand.
-    fn worktree(
+    fn worktree_order(
         &self,
         project: &Project,
-        request: &Request,
+        request: &RunRequest,
         items: Option<&Tables>,
-    ) -> Result<Option<WorktreeOrder>, Failure> {
+    ) -> Result<Option<RunWorktree>, Failure> {
         let (row, of) = match self {
             Self::Known(row) => (Some(&**row), (&*row.face, row.native.as_ref())),
             Self::Fresh(fresh) => (None, (&*fresh.plan.face, fresh.plan.native.as_ref())),
         };
-        let wanted = worktree::wanted(of, &request.ignore);
-        WorktreeOrder::look(project, row.zip(items), wanted)
+        let wanted = worktree::wanted_worktree(of, &request.ignore);
+        RunWorktree::inspect(project, row.zip(items), wanted)
     }
 
-    fn plan(&self) -> Plan<'_> {
+    fn plan_key(&self) -> PlanKey<'_> {
         match self {
             Self::Known(row) => (&row.face, &row.source),
             Self::Fresh(fresh) => (&fresh.plan.face, &fresh.plan.source),
@@ -1157,22 +1183,22 @@ impl Prepared {
 }
 
 /// A plan that the journal does not know yet, and what lies around it.
-struct Fresh {
+struct FreshPlan {
     plan: piton_core::plan::Plan,
-    origin: Origin,
+    origin: PlanOrigin,
 }
 
 /// What a plan was made of.
-enum Origin {
+enum PlanOrigin {
     /// A sprint; with the text of its `PROGRESS.yaml`, if it was made of that.
     Sprint(SprintPath, Option<String>),
     /// A file of this text.
     File(PlanPath, String),
 }
 
-impl Fresh {
+impl FreshPlan {
     /// Records the plan as a run, after what lies in its folder is safe.
-    fn record(
+    fn record_run(
         self,
         session: &Session<'_>,
         tell: &mut dyn FnMut(Notice<'_>),
@@ -1180,31 +1206,31 @@ impl Fresh {
         let run = self.plan.run;
         let home = &session.project.home;
         match &self.origin {
-            Origin::Sprint(sprint, taken_over) => {
-                keep_present(session, run, (sprint, taken_over.as_deref()), tell)?;
+            PlanOrigin::Sprint(sprint, taken_over) => {
+                back_up_progress(session, run, (sprint, taken_over.as_deref()), tell)?;
             }
             // Only marks are set in it; what was edited since it was read is
             // an edit of this.
-            Origin::File(path, text) => adopt(home, run, &path.file, text.as_bytes())
-                .map_err(|error| unwritable(home, error))?,
+            PlanOrigin::File(path, text) => adopt_plan_file(home, run, &path.file, text.as_bytes())
+                .map_err(|error| unwritable_file(home, error))?,
         }
         fail::point("run.present-kept");
         // Before the run is planned: afterwards nobody would come here again.
-        if let Origin::Sprint(sprint, Some(_)) = &self.origin {
-            takeover::set_aside(&sprint.progress(), tell)?;
+        if let PlanOrigin::Sprint(sprint, Some(_)) = &self.origin {
+            takeover::rename_leftovers(&sprint.progress_file(), tell)?;
         }
         let source = self.plan.source.clone();
-        session.tell(&Command::PlanRun(Box::new(self.plan)))?;
+        session.execute_command(&Command::PlanRun(Box::new(self.plan)))?;
         // What was asked about the file of an older run is answered by this one.
         let runs = session.runs()?;
         for older in runs
             .iter()
             .filter(|row| row.source == source && row.id != run)
         {
-            settle_superseded(session, older)?;
+            settle_superseded_questions(session, older)?;
         }
-        if let Origin::Sprint(sprint, _) = &self.origin {
-            definition::note(home, run, sprint);
+        if let PlanOrigin::Sprint(sprint, _) = &self.origin {
+            definition::note_definition(home, run, sprint);
         }
         fail::point("run.planned");
         Ok(())
@@ -1223,7 +1249,7 @@ impl Fresh {
         if !self.plan.policy.auto_commit || items.iter().any(begun) {
             return Ok(());
         }
-        runner::refuse_changes(project, &self.plan.face, &self.plan.source)
+        runner::refuse_foreign_changes(project, &self.plan.face, &self.plan.source)
     }
 }
 
@@ -1232,58 +1258,59 @@ impl Fresh {
 ///
 /// This comes before the run is recorded: a crash between the two leaves a
 /// copy too many and nothing else.
-fn keep_present(
+fn back_up_progress(
     session: &Session<'_>,
     run: RunId,
     (sprint, taken_over): (&SprintPath, Option<&str>),
     tell: &mut dyn FnMut(Notice<'_>),
 ) -> Result<(), Failure> {
-    let progress = sprint.progress();
+    let progress = sprint.progress_file();
     let Ok(present) = fs::read(&progress) else {
         return Ok(());
     };
     let text = std::str::from_utf8(&present).unwrap_or_default();
-    let whole = taken_over == Some(text) && takeover::is_own_style(text);
+    let whole = taken_over == Some(text) && takeover::is_canonical_text(text);
     if !whole {
         let suffix = if taken_over.is_some() {
             "before-piton"
         } else {
             "before-recompile"
         };
-        let copy = keep_copy(&progress, suffix).map_err(|error| unwritable(&progress, error))?;
+        let copy = store_copy_beside(&progress, suffix)
+            .map_err(|error| unwritable_file(&progress, error))?;
         tell(Notice::Said(&format!(
             "the present PROGRESS.yaml is kept as {}",
             copy.display()
         )));
     }
-    adopt(&session.project.home, run, &progress, &present)
-        .map_err(|error| unwritable(&session.project.home, error))
+    adopt_plan_file(&session.project.home, run, &progress, &present)
+        .map_err(|error| unwritable_file(&session.project.home, error))
 }
 
 /// What is to be run, as things stand. Writes nothing.
-fn prepare(
+fn prepare_run(
     world: &World,
-    request: &Request,
-    target: &Found,
+    request: &RunRequest,
+    target: &RunTarget,
     tell: &mut dyn FnMut(Notice<'_>),
-) -> Result<Prepared, Failure> {
+) -> Result<PreparedRun, Failure> {
     let source = match &target.what {
-        What::Run(name) => {
-            let row = existing(world, name, request)?;
+        TargetPlan::Run(name) => {
+            let row = load_run(world, name, request)?;
             refuse_other_tree(world, &target.project, &row)?;
-            return Ok(Prepared::Known(Box::new(row)));
+            return Ok(PreparedRun::Known(Box::new(row)));
         }
-        What::Sprint(sprint) => target.project.relative(&sprint.folder),
-        What::File(_) if request.from.is_some() => {
+        TargetPlan::Sprint(sprint) => target.project.relative_path(&sprint.folder),
+        TargetPlan::File(_) if request.from.is_some() => {
             return Err(Failure::new(
                 "usage",
                 "`--from` is for sprints: this file says itself what is done",
             )
-            .hint("leave --from out, or name the other file as the plan"));
+            .with_hint("leave --from out, or name the other file as the plan"));
         }
-        What::File(file) => target.project.relative(&file.file),
+        TargetPlan::File(file) => target.project.relative_path(&file.file),
     };
-    let session = Session::read(world, &target.project.root)?;
+    let session = Session::open_read_only(world, &target.project.root)?;
     let runs = match &session {
         Some(session) => session.runs()?,
         None => Vec::new(),
@@ -1292,39 +1319,42 @@ fn prepare(
     if let Some(session) = session.as_ref().filter(|_| !begins_anew)
         && let Some(row) = known_run(session, &runs, &source, tell)?
     {
-        return Ok(Prepared::Known(Box::new(row.clone())));
+        return Ok(PreparedRun::Known(Box::new(row.clone())));
     }
-    let id = RunId(world.id());
+    let id = RunId(world.new_id());
     let (plan, origin) = match &target.what {
-        What::Sprint(sprint) => {
-            let compiled = compiled::plan(world, request, sprint, (id, &source), tell)?;
+        TargetPlan::Sprint(sprint) => {
+            let compiled = compiled::plan_of_sprint(world, request, sprint, (id, &source), tell)?;
             let (plan, text) = compiled;
             let name = free_name(&plan.name, &runs);
             let plan = piton_core::plan::Plan { name, ..plan };
-            (plan, Origin::Sprint(sprint.clone(), text))
+            (plan, PlanOrigin::Sprint(sprint.clone(), text))
         }
-        What::File(file) => {
-            let (mut plan, text) = file.read(id, &file.name(), &source)?;
+        TargetPlan::File(file) => {
+            let (mut plan, text) = file.read_plan(id, &file.run_name(), &source)?;
             plan.name = free_name(&plan.name, &runs);
-            let open = merged_marks::reopen(&target.project, session.as_ref(), &mut plan)?;
+            let open =
+                merged_marks::reopen_misplaced_items(&target.project, session.as_ref(), &mut plan)?;
             if !open.is_empty() {
-                tell(Notice::Warning(&merged_marks::told(&source, &open)));
+                tell(Notice::Warning(&merged_marks::describe_misplaced_marks(
+                    &source, &open,
+                )));
             }
             let of = (&*plan.face, &*plan.source);
-            if let Some(found) = PlanRepositories::look(world, &target.project, of)? {
-                found.enter(world, &mut plan)?;
-                if let Some(told) = found.told() {
+            if let Some(found) = PlanRepositories::read_plan(world, &target.project, of)? {
+                found.add_to_new_plan(world, &mut plan)?;
+                if let Some(told) = found.describe_elsewhere() {
                     tell(Notice::Warning(&told));
                 }
             }
             plan_path::warn_unchecked(&plan, tell);
-            (plan, Origin::File(file.clone(), text))
+            (plan, PlanOrigin::File(file.clone(), text))
         }
         // It was known above.
-        What::Run(name) => return Err(session::unknown(name, &runs)),
+        TargetPlan::Run(name) => return Err(session::unknown_run(name, &runs)),
     };
     support::refuse_secrets(&plan, &world.redactor(), tell)?;
-    Ok(Prepared::Fresh(Box::new(Fresh { plan, origin })))
+    Ok(PreparedRun::Fresh(Box::new(FreshPlan { plan, origin })))
 }
 
 /// The run that goes on with the plan of `source`. None where the file holds
@@ -1339,8 +1369,8 @@ fn known_run<'r>(
     let Some(newest) = runs.iter().rfind(|run| run.source == source) else {
         return Ok(None);
     };
-    let is_asked = || match PlanFile::path(newest) {
-        Some(path) => session.question_about(newest.id, &path),
+    let is_asked = || match PlanFile::path_of_run(newest) {
+        Some(path) => session.open_question_about_file(newest.id, &path),
         None => Ok(None),
     };
     let known = run_of_file(&session.project, runs, source);
@@ -1368,15 +1398,15 @@ fn free_name(id: &str, runs: &[RunRow]) -> String {
         .unwrap_or_else(|| id.to_owned())
 }
 
-fn dry_run(world: &World, request: &Request, target: &Found) -> Result<Answer, Failure> {
+fn dry_run(world: &World, request: &RunRequest, target: &RunTarget) -> Result<RunAnswer, Failure> {
     let mut quiet = |_: Notice<'_>| {};
-    let prepared = prepare(world, request, target, &mut quiet)?;
+    let prepared = prepare_run(world, request, target, &mut quiet)?;
     let with_model = |item: ItemView| ItemView {
         model: item.model.clone().or_else(|| request.model.clone()),
         ..item
     };
-    Ok(Answer::Dry(Box::new(match prepared {
-        Prepared::Fresh(fresh) => {
+    Ok(RunAnswer::Dry(Box::new(match prepared {
+        PreparedRun::Fresh(fresh) => {
             let items = &fresh.plan.items;
             let parents: std::collections::HashSet<_> =
                 items.iter().filter_map(|item| item.node.parent()).collect();
@@ -1384,14 +1414,14 @@ fn dry_run(world: &World, request: &Request, target: &Found) -> Result<Answer, F
                 .iter()
                 .filter(|item| !parents.contains(&item.node) && !item.state.is_finished());
             let items = to_do.map(|item| with_model(ItemView::of_planned(&fresh.plan.name, item)));
-            Dry {
+            DryRun {
                 items: items.collect(),
-                ..Dry::default()
+                ..DryRun::default()
             }
         }
-        Prepared::Known(row) => {
-            let Some(session) = Session::read(world, &target.project.root)? else {
-                return Ok(Answer::Dry(Box::default()));
+        PreparedRun::Known(row) => {
+            let Some(session) = Session::open_read_only(world, &target.project.root)? else {
+                return Ok(RunAnswer::Dry(Box::default()));
             };
             let needs = [
                 Need::Run(row.id),
@@ -1399,7 +1429,10 @@ fn dry_run(world: &World, request: &Request, target: &Found) -> Result<Answer, F
                 Need::OpenDecisions(Some(row.id)),
             ];
             let rows = session.load(&needs)?;
-            let current = rows.tables.pointer(row.id).map(|item| item.node.clone());
+            let current = rows
+                .tables
+                .current_item(row.id)
+                .map(|item| item.node.clone());
             let viewer = Viewer {
                 tables: &rows.tables,
                 now: world.now(),
@@ -1410,15 +1443,15 @@ fn dry_run(world: &World, request: &Request, target: &Found) -> Result<Answer, F
             let standing = RunStanding::of_run(&session.project, row);
             let open = rows.tables.tree(row.id);
             let open = open.filter(|item| item.is_leaf() && !item.state.is_finished());
-            let held = held_up::held_up(&rows.tables, row.id);
+            let held = held_up::held_up_items(&rows.tables, row.id);
             let (waiting, to_do): (Vec<_>, Vec<_>) =
                 open.partition(|item| is_at_rest(row) || held.contains(&item.node));
             let items = to_do.into_iter();
             let items: Vec<ItemView> = items
                 .map(|item| with_model(ItemView::of_item(&viewer, item)))
                 .collect();
-            let waits = || state_of_run(row, standing.state);
-            Dry {
+            let waits = || failure_of_run_state(row, standing.state);
+            DryRun {
                 waits: items.is_empty().then(waits),
                 held_up: waiting.len(),
                 items,

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use piton_core::Need;
 use piton_core::entry::{Entry, EntryRow, EntryType};
 
-use super::{Told, log, said};
+use super::{NoticeSink, log, non_blank};
 use crate::failure::Failure;
 use crate::notice::Notice;
 use crate::session::Session;
@@ -20,14 +20,14 @@ pub fn start(
     world: &World,
     focus: Option<String>,
     spec: Option<String>,
-    told: &mut Told<'_>,
+    told: &mut NoticeSink<'_>,
 ) -> Result<EntryRow, Failure> {
-    let mut entry = Entry::bare(EntryType::SessionStarted);
-    entry.spec = said(spec);
-    if let Some(focus) = said(focus) {
+    let mut entry = Entry::with_type(EntryType::SessionStarted);
+    entry.spec = non_blank(spec);
+    if let Some(focus) = non_blank(focus) {
         entry = entry
-            .saying("description", format!("Focus: {focus}"))
-            .saying("focus_task", focus);
+            .with_text("description", format!("Focus: {focus}"))
+            .with_text("focus_task", focus);
     }
     log::log(world, entry, told)
 }
@@ -37,11 +37,19 @@ pub fn start(
 /// # Errors
 ///
 /// When the store fails.
-pub fn end(world: &World, notes: Option<String>, told: &mut Told<'_>) -> Result<EntryRow, Failure> {
-    let mut entry = Entry::bare(EntryType::SessionEnded);
-    if let Some(begun) = begun(world)? {
+pub fn end(
+    world: &World,
+    notes: Option<String>,
+    told: &mut NoticeSink<'_>,
+) -> Result<EntryRow, Failure> {
+    let mut entry = Entry::with_type(EntryType::SessionEnded);
+    if let Some(begun) = last_session_start(world)? {
         entry.spec.clone_from(&begun.entry.spec);
-        let seconds = world.now().duration_since(since(&begun)).as_secs().max(0);
+        let seconds = world
+            .now()
+            .duration_since(time_of_entry(&begun))
+            .as_secs()
+            .max(0);
         entry
             .data
             .insert("duration_minutes".to_owned(), (seconds / 60).into());
@@ -50,15 +58,15 @@ pub fn end(world: &World, notes: Option<String>, told: &mut Told<'_>) -> Result<
             "no session was begun that has no end yet, so it is not known how long this one took",
         ));
     }
-    if let Some(notes) = said(notes) {
-        entry = entry.saying("notes", notes);
+    if let Some(notes) = non_blank(notes) {
+        entry = entry.with_text("notes", notes);
     }
     log::log(world, entry, told)
 }
 
 /// The beginning of the session that has no end yet.
-fn begun(world: &World) -> Result<Option<EntryRow>, Failure> {
-    let Some(session) = Session::read(world, &world.cwd)? else {
+fn last_session_start(world: &World) -> Result<Option<EntryRow>, Failure> {
+    let Some(session) = Session::open_read_only(world, &world.cwd)? else {
         return Ok(None);
     };
     let kinds = [EntryType::SessionStarted, EntryType::SessionEnded];
@@ -69,7 +77,7 @@ fn begun(world: &World) -> Result<Option<EntryRow>, Failure> {
 }
 
 /// When an entry happened: when its writer says, if that is a time.
-fn since(row: &EntryRow) -> Timestamp {
+fn time_of_entry(row: &EntryRow) -> Timestamp {
     let said = row.entry.at.as_deref().and_then(|at| at.parse().ok());
     said.unwrap_or(row.timestamp)
 }
@@ -79,14 +87,14 @@ fn since(row: &EntryRow) -> Timestamp {
 /// # Errors
 ///
 /// When the text says nothing, or the store fails.
-pub fn focus(world: &World, text: &str, told: &mut Told<'_>) -> Result<EntryRow, Failure> {
+pub fn focus(world: &World, text: &str, told: &mut NoticeSink<'_>) -> Result<EntryRow, Failure> {
     let text = text.trim();
     if text.is_empty() {
         return Err(Failure::new("usage", "the focus has no words")
-            .hint("say what is worked on from now on: `piton session focus TEXT`"));
+            .with_hint("say what is worked on from now on: `piton session focus TEXT`"));
     }
-    let entry = Entry::bare(EntryType::ScopeOverride)
-        .saying("description", format!("Focus: {text}"))
-        .saying("focus", text);
+    let entry = Entry::with_type(EntryType::ScopeOverride)
+        .with_text("description", format!("Focus: {text}"))
+        .with_text("focus", text);
     log::log(world, entry, told)
 }

@@ -11,10 +11,10 @@ use piton_core::{
 use piton_formats::title::criteria_of_item;
 use serde::Serialize;
 
-use super::control::start;
-use super::inbox::{self, Open};
-use super::record::item::asked_about;
-use super::record::unknown::unknown_item;
+use super::control::search_folder;
+use super::inbox::{self, OpenQuestion};
+use super::record::item::resolve_recorded_item;
+use super::record::unknown::unknown_item_failure;
 use super::status;
 use super::transcript;
 use crate::failure::Failure;
@@ -30,18 +30,18 @@ const ID_CHARS_MIN: usize = 6;
 /// What a name names.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
-pub enum Shown {
+pub enum ShowReport {
     /// An item, with the attempts at it.
-    Item(Box<ItemShown>),
+    Item(Box<ItemDetails>),
     /// A run.
-    Run(Box<status::Report>),
+    Run(Box<status::RunReport>),
     /// An attempt.
-    Attempt(Box<AttemptShown>),
+    Attempt(Box<AttemptDetails>),
 }
 
 /// An item, whole.
 #[derive(Clone, Debug, Serialize)]
-pub struct ItemShown {
+pub struct ItemDetails {
     /// Where it stands; what its check printed is there however it ended.
     pub item: ItemView,
     /// What its agent is asked to do, as the plan says it.
@@ -55,14 +55,14 @@ pub struct ItemShown {
     pub depends_on: Vec<String>,
     /// The open questions about it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub questions: Vec<Open>,
+    pub questions: Vec<OpenQuestion>,
     /// The attempts at it, the oldest first.
-    pub attempts: Vec<AttemptShown>,
+    pub attempts: Vec<AttemptDetails>,
 }
 
 /// An attempt, whole.
 #[derive(Clone, Debug, Serialize)]
-pub struct AttemptShown {
+pub struct AttemptDetails {
     /// Its name in files.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
@@ -102,7 +102,7 @@ pub struct AttemptShown {
     pub error: Option<String>,
     /// What kind of failure it was.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub category: Option<piton_core::classify::Category>,
+    pub category: Option<piton_core::classify::FailureCategory>,
     /// What stood in the agent's way.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trouble: Option<piton_core::trouble::Trouble>,
@@ -117,7 +117,7 @@ pub struct AttemptShown {
     pub usage: Usage,
     /// Calls of tools; absent where its program tells of none.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub calls: Option<Calls>,
+    pub calls: Option<CallCounts>,
     /// The files that were changed; absent where nobody looked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub files: Option<Vec<String>>,
@@ -140,7 +140,7 @@ pub struct AttemptShown {
 
 /// How often an agent called its tools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Calls {
+pub struct CallCounts {
     /// In all.
     pub all: u32,
     /// Those that failed or were refused.
@@ -168,27 +168,31 @@ pub struct TranscriptPlace {
 ///
 /// When nothing has that name, or several things have it, or there is a store
 /// that cannot be read.
-pub fn show(world: &World, name: &str) -> Result<Shown, Failure> {
-    let Some(session) = Session::read(world, &start(world, Some(name)))? else {
-        return Err(nothing_recorded(name));
+pub fn show(world: &World, name: &str) -> Result<ShowReport, Failure> {
+    let Some(session) = Session::open_read_only(world, &search_folder(world, Some(name)))? else {
+        return Err(nothing_recorded_failure(name));
     };
-    match find(&session, name)? {
-        Named::Item { run, node } => Ok(Shown::Item(Box::new(item(&session, run, &node)?))),
-        Named::Run(row) => {
-            let report = status::status(world, Some(&row.id.to_string()))?.run;
-            let report = report.ok_or_else(|| nothing_recorded(name))?;
-            Ok(Shown::Run(Box::new(report)))
+    match find_named(&session, name)? {
+        ShowTarget::Item { run, node } => {
+            Ok(ShowReport::Item(Box::new(show_item(&session, run, &node)?)))
         }
-        Named::Attempt(row) => {
+        ShowTarget::Run(row) => {
+            let report = status::status(world, Some(&row.id.to_string()))?.run;
+            let report = report.ok_or_else(|| nothing_recorded_failure(name))?;
+            Ok(ShowReport::Run(Box::new(report)))
+        }
+        ShowTarget::Attempt(row) => {
             let needs = [Need::Run(row.run), Need::Line(row.run, row.node.clone())];
             let tables = session.load(&needs)?.tables;
-            Ok(Shown::Attempt(Box::new(attempt(&session, &tables, &row))))
+            Ok(ShowReport::Attempt(Box::new(show_attempt(
+                &session, &tables, &row,
+            ))))
         }
     }
 }
 
 /// What a name names.
-pub(super) enum Named {
+pub(super) enum ShowTarget {
     /// An item.
     Item {
         /// Its run.
@@ -203,34 +207,34 @@ pub(super) enum Named {
 }
 
 /// What `name` names: looked for among the items, then the runs, then the attempts.
-pub(super) fn find(session: &Session<'_>, name: &str) -> Result<Named, Failure> {
-    let found = asked_about(session, name);
+pub(super) fn find_named(session: &Session<'_>, name: &str) -> Result<ShowTarget, Failure> {
+    let found = resolve_recorded_item(session, name);
     if let Ok(meant) = &found
         && !meant.is_new
     {
-        return Ok(Named::Item {
+        return Ok(ShowTarget::Item {
             run: meant.run,
             node: meant.node.clone(),
         });
     }
-    match session.run_named(name) {
-        Ok(row) => return Ok(Named::Run(Box::new(row))),
+    match session.resolve_run(name) {
+        Ok(row) => return Ok(ShowTarget::Run(Box::new(row))),
         Err(failure) if failure.code == "run.unknown" => {}
         Err(failure) => return Err(failure),
     }
-    if let Some(row) = attempt_named(session, name)? {
-        return Ok(Named::Attempt(Box::new(row)));
+    if let Some(row) = find_attempt(session, name)? {
+        return Ok(ShowTarget::Attempt(Box::new(row)));
     }
     // Several runs may have an item of that name, or the run that is named has none.
-    found.and_then(|_| Err(unknown(session, name)?))
+    found.and_then(|_| Err(unknown_name_failure(session, name)?))
 }
 
 /// The attempt of a name, an id or its beginning, or `ITEM#N`.
-fn attempt_named(session: &Session<'_>, name: &str) -> Result<Option<AttemptRow>, Failure> {
+fn find_attempt(session: &Session<'_>, name: &str) -> Result<Option<AttemptRow>, Failure> {
     if let Some((item, number)) = name.rsplit_once('#')
         && let Ok(number) = number.parse::<u32>()
     {
-        let meant = asked_about(session, item)?;
+        let meant = resolve_recorded_item(session, item)?;
         let rows = session.load(&[Need::AttemptsAt(meant.run, meant.node)])?;
         let mut attempts = rows.tables.attempts();
         return Ok(attempts.find(|row| row.number == number).cloned());
@@ -240,7 +244,7 @@ fn attempt_named(session: &Session<'_>, name: &str) -> Result<Option<AttemptRow>
         return Ok(rows.tables.attempt(id).cloned());
     }
     let rows = session.load(&[Need::Name(Space::Attempt, name.to_owned())])?;
-    if rows.tables.named(Space::Attempt, name).is_some() {
+    if rows.tables.find_name(Space::Attempt, name).is_some() {
         return Ok(rows.tables.attempts().next().cloned());
     }
     let is_id = name.chars().all(|c| c.is_ascii_hexdigit() || c == '-');
@@ -259,28 +263,28 @@ fn attempt_named(session: &Session<'_>, name: &str) -> Result<Option<AttemptRow>
                 "usage",
                 format!("more than one attempt begins with `{name}`"),
             )
-            .hint(format!("name one of: {}", ids.join(", "))))
+            .with_hint(format!("name one of: {}", ids.join(", "))))
         }
     }
 }
 
-fn nothing_recorded(name: &str) -> Failure {
+fn nothing_recorded_failure(name: &str) -> Failure {
     Failure::new(
         "item.unknown",
         format!("there is no item, run or attempt `{name}`: nothing is recorded here"),
     )
-    .hint("begin a run with `piton run PLAN`")
+    .with_hint("begin a run with `piton run PLAN`")
 }
 
 /// Nothing has that name: what is near to it, or else which runs there are.
-fn unknown(session: &Session<'_>, name: &str) -> Result<Failure, Failure> {
+fn unknown_name_failure(session: &Session<'_>, name: &str) -> Result<Failure, Failure> {
     Ok(Failure {
         message: format!("there is no item, run or attempt `{name}`"),
-        ..unknown_item(session, name)?
+        ..unknown_item_failure(session, name)?
     })
 }
 
-fn item(session: &Session<'_>, run: RunId, node: &Node) -> Result<ItemShown, Failure> {
+fn show_item(session: &Session<'_>, run: RunId, node: &Node) -> Result<ItemDetails, Failure> {
     let rows = session.load(&[
         Need::Run(run),
         // Also what it depends on, and what lies below it.
@@ -290,12 +294,12 @@ fn item(session: &Session<'_>, run: RunId, node: &Node) -> Result<ItemShown, Fai
     ])?;
     let tables = &rows.tables;
     let Some(item) = tables.item(run, node) else {
-        return Err(unknown(session, node.as_str())?);
+        return Err(unknown_name_failure(session, node.as_str())?);
     };
     let is_over = tables
         .run(run)
         .is_some_and(|row| row.state == RunState::Done);
-    let current = tables.pointer(run).filter(|_| !is_over);
+    let current = tables.current_item(run).filter(|_| !is_over);
     let current = current.map(|item| item.node.clone());
     let live = tables.run(run).is_some_and(|row| {
         row.runners().next().is_some() && !run_lock::is_free(&session.project, row)
@@ -306,36 +310,38 @@ fn item(session: &Session<'_>, run: RunId, node: &Node) -> Result<ItemShown, Fai
         live,
         current: current.as_ref(),
     };
-    let questions = inbox::open_of(session)?.into_iter();
-    let is_about = |open: &Open| {
+    let questions = inbox::questions_of_project(session)?.into_iter();
+    let is_about = |open: &OpenQuestion| {
         open.node.as_deref() == Some(node.as_str())
             && tables.run(run).is_some_and(|row| row.name == open.run)
     };
     let mut attempts: Vec<&AttemptRow> = tables.attempts().collect();
     attempts.sort_by_key(|row| (row.number, row.id));
     let attempts = attempts.into_iter();
-    Ok(ItemShown {
+    Ok(ItemDetails {
         item: ItemView {
             check: CheckView::with_output(item),
-            done_on: history::branches_of(&session.project, tables, run).remove(node),
+            done_on: history::branches_of_done_items(&session.project, tables, run).remove(node),
             ..ItemView::of_item(&viewer, item)
         },
         prompt: item.prompt.clone(),
         criteria: criteria_of_item(item),
         depends_on: item.depends_on.iter().map(ToString::to_string).collect(),
         questions: questions.filter(is_about).collect(),
-        attempts: attempts.map(|row| attempt(session, tables, row)).collect(),
+        attempts: attempts
+            .map(|row| show_attempt(session, tables, row))
+            .collect(),
     })
 }
 
-fn attempt(session: &Session<'_>, tables: &Tables, row: &AttemptRow) -> AttemptShown {
+fn show_attempt(session: &Session<'_>, tables: &Tables, row: &AttemptRow) -> AttemptDetails {
     let report = row.report.as_ref().or(row.unchecked.as_deref());
     let run = tables.run(row.run).filter(|run| run.id != RunId::PROJECT);
     let text = |of: fn(&Report) -> Option<&String>| report.and_then(of).cloned();
     let activity = report.map(|report| &report.activity);
     let calls = activity.filter(|activity| activity.calls + activity.denied > 0);
     let transcript = report.and_then(|report| report.transcript.as_ref());
-    AttemptShown {
+    AttemptDetails {
         name: row.name.clone(),
         id: row.id,
         run: run.map(|run| run.name.clone()),
@@ -345,7 +351,7 @@ fn attempt(session: &Session<'_>, tables: &Tables, row: &AttemptRow) -> AttemptS
         role: row.role,
         agent: row.agent.clone(),
         model: row.model.clone(),
-        outcome: outcome(row),
+        outcome: outcome_of_attempt(row),
         started_at: row.started_at,
         ended_at: row.ended_at,
         work_s: work_s(session, row),
@@ -358,7 +364,7 @@ fn attempt(session: &Session<'_>, tables: &Tables, row: &AttemptRow) -> AttemptS
         usage: report
             .map(|report| report.usage.clone())
             .unwrap_or_default(),
-        calls: calls.map(|activity| Calls {
+        calls: calls.map(|activity| CallCounts {
             all: activity.calls,
             failed: activity.failed,
             denied: activity.denied,
@@ -369,7 +375,7 @@ fn attempt(session: &Session<'_>, tables: &Tables, row: &AttemptRow) -> AttemptS
         observations: report.map_or_else(Vec::new, |report| report.observations.clone()),
         last_words: transcript::last_words(session, row),
         transcript: transcript.map(|kept| TranscriptPlace {
-            path: super::shown(session, &session.project.home.join(&kept.path)),
+            path: super::display_path(session, &session.project.home.join(&kept.path)),
             bytes: kept.bytes,
             truncated: kept.truncated,
         }),
@@ -377,7 +383,7 @@ fn attempt(session: &Session<'_>, tables: &Tables, row: &AttemptRow) -> AttemptS
 }
 
 /// How an attempt ended, in a word.
-pub(super) fn outcome(row: &AttemptRow) -> &'static str {
+pub(super) fn outcome_of_attempt(row: &AttemptRow) -> &'static str {
     match &row.report {
         Some(report) => report.outcome.as_str(),
         None if row.unchecked.is_some() => "being-checked",
@@ -408,7 +414,7 @@ pub(super) fn last_attempt(
 }
 
 /// An item by its rows, for the messages about it.
-pub(super) fn name_of(item: Option<&ItemRow>, node: &Node) -> String {
+pub(super) fn name_of_item(item: Option<&ItemRow>, node: &Node) -> String {
     let title = item.and_then(title_of_item);
-    crate::item_view::named(node.as_str(), title.as_deref())
+    crate::item_view::label_of_node(node.as_str(), title.as_deref())
 }

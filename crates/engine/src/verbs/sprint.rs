@@ -5,26 +5,26 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use piton_core::plan::{Order, PlannedItem};
-use piton_core::request::{Injection, Position, RequestKind};
+use piton_core::request::{Injection, InsertPosition, RequestKind};
 use piton_core::{Command, Need, Node as NodePath, RunId, RunRow, RunState, Tables};
-use piton_formats::sprint::{Children, PhaseNode, Progress, import};
-use piton_formats::tree::Node;
+use piton_formats::sprint::{Children, PhaseNode, SprintProgress, plan_of_progress};
+use piton_formats::tree::ValueNode;
 use piton_formats::yaml;
 use serde::Serialize;
 
-use super::Told;
-use super::compile::{SprintPath, check_text, read_bounded, replace_definition, sprint_path};
-use super::control::{Outcome, outcome, steer};
-use super::run::support::refuse_secrets_of;
-use crate::failure::{Failure, Findings, unwritable};
+use super::NoticeSink;
+use super::compile::{SprintPath, check_text, read_definition, replace_definition, sprint_path};
+use super::control::{ControlOutcome, apply_command, outcome_of_run};
+use super::run::support::refuse_secrets_in_items;
+use crate::failure::{Failure, Findings, unwritable_file};
 use crate::project::Project;
-use crate::session::{Session, no_runs};
-use crate::shell::quote;
+use crate::session::{Session, no_runs_failure};
+use crate::shell::quote_word;
 use crate::world::World;
 
 /// What is added to a run.
 #[derive(Clone, Debug, Default)]
-pub struct Addition {
+pub struct InjectRequest {
     /// The run; the one that is meant when absent.
     pub run: Option<String>,
     /// What to tell its agent; with a workflow, what the step is about.
@@ -43,10 +43,14 @@ pub struct Addition {
 ///
 /// When there is no such run, it is no sprint, the workflow has mistakes, or the
 /// place is not there.
-pub fn inject(world: &World, addition: Addition, told: &mut Told<'_>) -> Result<Outcome, Failure> {
-    let session = open(world)?;
-    let row = session.run_meant(addition.run.as_deref())?;
-    refuse_other_plans(&row)?;
+pub fn inject(
+    world: &World,
+    addition: InjectRequest,
+    told: &mut NoticeSink<'_>,
+) -> Result<ControlOutcome, Failure> {
+    let session = open_session(world)?;
+    let row = session.resolve_run_or_default(addition.run.as_deref())?;
+    refuse_non_sprint(&row)?;
     let mut injection = addition.injection;
     match &addition.workflow {
         Some(name) => {
@@ -55,7 +59,7 @@ pub fn inject(world: &World, addition: Addition, told: &mut Told<'_>) -> Result<
             let progress = compile_workflow(world, (name, folder), prompt)?;
             let prefix = injection.id_prefix.clone();
             let prefix = prefix.unwrap_or_else(|| format!("injected-{name}"));
-            injection.items = roots(&progress);
+            injection.items = items_by_root(&progress);
             for items in &mut injection.items {
                 set_id(items, |id| format!("{prefix}-{id}"));
                 set_model(items, injection.model.as_deref());
@@ -63,7 +67,7 @@ pub fn inject(world: &World, addition: Addition, told: &mut Told<'_>) -> Result<
         }
         None => injection.prompt = addition.prompt,
     }
-    add(
+    apply_injections(
         &session,
         row.id,
         RequestKind::Discovery,
@@ -72,50 +76,61 @@ pub fn inject(world: &World, addition: Addition, told: &mut Told<'_>) -> Result<
     )
 }
 
-fn open(world: &World) -> Result<Session<'_>, Failure> {
-    Session::write(world, &world.cwd)?.ok_or_else(no_runs)
+fn open_session(world: &World) -> Result<Session<'_>, Failure> {
+    Session::open_writable(world, &world.cwd)?.ok_or_else(no_runs_failure)
 }
 
-fn outcome_of(session: &Session<'_>, run: RunId) -> Result<Outcome, Failure> {
+fn load_outcome(session: &Session<'_>, run: RunId) -> Result<ControlOutcome, Failure> {
     let rows = session.load(&[Need::Run(run)])?;
-    outcome(session, rows.tables.run(run).ok_or_else(no_runs)?)
+    outcome_of_run(session, rows.tables.run(run).ok_or_else(no_runs_failure)?)
 }
 
-fn add(
+fn apply_injections(
     session: &Session<'_>,
     run: RunId,
     kind: RequestKind,
     injections: Vec<Injection>,
-    told: &mut Told<'_>,
-) -> Result<Outcome, Failure> {
+    told: &mut NoticeSink<'_>,
+) -> Result<ControlOutcome, Failure> {
     let redactor = session.world.redactor();
     for items in injections.iter().flat_map(|injection| &injection.items) {
-        refuse_secrets_of(items, &redactor, told)?;
+        refuse_secrets_in_items(items, &redactor, told)?;
     }
     let places = injections.iter().filter_map(|one| one.position.as_ref());
-    let place = places.filter_map(Position::named).next().map(str::to_owned);
+    let place = places
+        .filter_map(InsertPosition::reference_item)
+        .next()
+        .map(str::to_owned);
     let command = Command::Inject {
         run,
         kind,
         injections,
     };
-    let added = match steer(session, &command, told) {
+    let added = match apply_command(session, &command, told) {
         Ok(added) => added,
         Err(failure) if failure.code == "item.unknown" => {
-            return Err(no_such_place(session, run, &place.unwrap_or_default())?);
+            return Err(unknown_place_failure(
+                session,
+                run,
+                &place.unwrap_or_default(),
+            )?);
         }
         Err(failure) => return Err(failure),
     };
-    let mut outcome = outcome_of(session, run)?;
+    let mut outcome = load_outcome(session, run)?;
     outcome.added = added;
     Ok(outcome)
 }
 
 /// That there is no phase and no step of this name, with those that there are.
-fn no_such_place(session: &Session<'_>, run: RunId, name: &str) -> Result<Failure, Failure> {
+fn unknown_place_failure(
+    session: &Session<'_>,
+    run: RunId,
+    name: &str,
+) -> Result<Failure, Failure> {
     let rows = session.load(&[Need::Tree(run)])?;
     let mut known: Vec<&str> = rows.tables.tree(run).map(|row| row.id.as_str()).collect();
-    known.sort_by_key(|known| edits_between(known, name));
+    known.sort_by_key(|known| edit_distance(known, name));
     known.dedup();
     known.truncate(3);
     let known: Vec<String> = known.iter().map(|id| format!("`{id}`")).collect();
@@ -123,14 +138,14 @@ fn no_such_place(session: &Session<'_>, run: RunId, name: &str) -> Result<Failur
         "item.unknown",
         format!("there is no phase or step `{name}` in the plan"),
     )
-    .hint(format!(
+    .with_hint(format!(
         "the nearest are {}; see all with `piton status`",
         known.join(", ")
     )))
 }
 
 /// By how many letters one name differs from another.
-fn edits_between(one: &str, other: &str) -> usize {
+fn edit_distance(one: &str, other: &str) -> usize {
     let other: Vec<char> = other.chars().collect();
     let mut row: Vec<usize> = (0..=other.len()).collect();
     for (index, letter) in one.chars().enumerate() {
@@ -145,13 +160,13 @@ fn edits_between(one: &str, other: &str) -> usize {
     row.last().copied().unwrap_or_default()
 }
 
-fn refuse_other_plans(row: &RunRow) -> Result<(), Failure> {
+fn refuse_non_sprint(row: &RunRow) -> Result<(), Failure> {
     if row.order == Order::InTurn {
         return Ok(());
     }
     let name = &row.name;
     Err(Failure::new("usage", format!("run `{name}` is no sprint"))
-        .hint(format!("add it to {} by hand", row.source)))
+        .with_hint(format!("add it to {} by hand", row.source)))
 }
 
 /// The phases of a workflow, compiled as those of a sprint of its own.
@@ -159,14 +174,14 @@ fn compile_workflow(
     world: &World,
     (name, folder): (&str, Option<&Path>),
     prompt: Option<&str>,
-) -> Result<Progress, Failure> {
-    let step = Node::map([(
+) -> Result<SprintProgress, Failure> {
+    let step = ValueNode::map([(
         "prompt",
-        Node::string(prompt.unwrap_or("do what the phases say")),
+        ValueNode::string(prompt.unwrap_or("do what the phases say")),
     )]);
-    let steps = Node::map([("step", Node::seq(vec![step]))]);
-    let text = yaml::emit(&Node::map([
-        ("workflow", Node::string(name)),
+    let steps = ValueNode::map([("step", ValueNode::seq(vec![step]))]);
+    let text = yaml::render(&ValueNode::map([
+        ("workflow", ValueNode::string(name)),
         ("collections", steps),
     ]));
     let sprint = SprintPath {
@@ -175,20 +190,22 @@ fn compile_workflow(
         shown: PathBuf::new(),
     };
     let compiled = check_text(world, &sprint, Ok(text), folder, false);
-    compiled.progress.ok_or_else(|| problems(compiled.findings))
+    compiled
+        .progress
+        .ok_or_else(|| problems_failure(compiled.findings))
 }
 
-fn problems(findings: Findings) -> Failure {
-    let count = match findings.errors() {
+fn problems_failure(findings: Findings) -> Failure {
+    let count = match findings.error_count() {
         1 => "1 error".to_owned(),
         errors => format!("{errors} errors"),
     };
-    Failure::new("plan.problems", format!("{count}; nothing was changed")).finding(findings)
+    Failure::new("plan.problems", format!("{count}; nothing was changed")).with_findings(findings)
 }
 
 /// The items of a compiled sprint, one root with what lies below it at a time.
-fn roots(progress: &Progress) -> Vec<Vec<PlannedItem>> {
-    let plan = import(progress, RunId::PROJECT, "", "");
+fn items_by_root(progress: &SprintProgress) -> Vec<Vec<PlannedItem>> {
+    let plan = plan_of_progress(progress, RunId::PROJECT, "", "");
     let mut roots: Vec<Vec<PlannedItem>> = Vec::new();
     for item in plan.items {
         match roots.last_mut() {
@@ -248,7 +265,7 @@ pub struct AddedSteps {
     pub known: usize,
     /// The run that has them as well, where the sprint is under way.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub run: Option<Outcome>,
+    pub run: Option<ControlOutcome>,
     /// What to type next.
     pub next: String,
 }
@@ -263,7 +280,7 @@ pub fn add_steps(
     world: &World,
     target: &StepTarget,
     steps: &[NewStep],
-    told: &mut Told<'_>,
+    told: &mut NoticeSink<'_>,
 ) -> Result<AddedSteps, Failure> {
     let sprint = match &target.sprint {
         Some(path) => sprint_path(world, path)?,
@@ -273,10 +290,10 @@ pub fn add_steps(
         return Err(Failure::new("usage", "there is no step to add"));
     }
     let read = || {
-        read_bounded(&sprint.file)
+        read_definition(&sprint.file)
             .map_err(|why| Failure::new("plan.none", format!("{} {why}", sprint.file.display())))
     };
-    let grown = |text: &str| with_steps(text, target.collection.as_deref(), steps);
+    let grown = |text: &str| insert_steps(text, target.collection.as_deref(), steps);
     let mut before = read()?;
     let (mut after, mut new) = grown(&before)?;
     let compile = |text: &str| {
@@ -285,10 +302,10 @@ pub fn add_steps(
     };
     let compiled = compile(&after);
     let Some(progress) = compiled.progress else {
-        return Err(problems(compiled.findings));
+        return Err(problems_failure(compiled.findings));
     };
     let known = compile(&before).progress;
-    let run = match run_of(world, &sprint)? {
+    let run = match run_of_sprint(world, &sprint)? {
         Some((session, row)) if row.state != RunState::Done => {
             let rows = session.load(&[Need::Tree(row.id)])?;
             let mut injections = Vec::new();
@@ -297,15 +314,15 @@ pub fn add_steps(
                 items.retain(|step| !has_step(&rows.tables, row.id, &phase, step));
                 if !items.is_empty() {
                     injections.push(Injection {
-                        position: Some(Position::EndOfPhase(Some(phase))),
+                        position: Some(InsertPosition::EndOfPhase(Some(phase))),
                         items,
                         ..Injection::default()
                     });
                 }
             }
             Some(match injections.is_empty() {
-                true => outcome_of(&session, row.id)?,
-                false => add(&session, row.id, RequestKind::Step, injections, told)?,
+                true => load_outcome(&session, row.id)?,
+                false => apply_injections(&session, row.id, RequestKind::Step, injections, told)?,
             })
         }
         Some(_) | None => None,
@@ -322,7 +339,7 @@ pub fn add_steps(
     if after != before {
         replace_definition(&sprint.file, after.as_bytes())?;
     }
-    let folder = quote(&sprint.shown.to_string_lossy()).into_owned();
+    let folder = quote_word(&sprint.shown.to_string_lossy()).into_owned();
     Ok(AddedSteps {
         file: sprint.shown.join("SPRINT.yaml").display().to_string(),
         steps: new,
@@ -352,7 +369,7 @@ fn newest_sprint(world: &World) -> Result<SprintPath, Failure> {
     if super::compile::has_definition(&world.cwd) {
         return sprint_path(world, Path::new("."));
     }
-    let folder = sprints(world);
+    let folder = sprints_folder(world);
     let found = fs::read_dir(&folder).into_iter().flatten().flatten();
     let found = found.map(|entry| entry.path());
     let newest = found
@@ -363,7 +380,9 @@ fn newest_sprint(world: &World) -> Result<SprintPath, Failure> {
             "plan.none",
             format!("there is no sprint in {}", folder.display()),
         )
-        .hint("begin one with `piton plan new --sprint NAME`, or name a folder with `--sprint`")
+        .with_hint(
+            "begin one with `piton plan new --sprint NAME`, or name a folder with `--sprint`",
+        )
     })?;
     let shown = newest
         .strip_prefix(&world.cwd)
@@ -372,21 +391,21 @@ fn newest_sprint(world: &World) -> Result<SprintPath, Failure> {
     sprint_path(world, &shown)
 }
 
-fn sprints(world: &World) -> PathBuf {
+fn sprints_folder(world: &World) -> PathBuf {
     let work_tree = Project::find(world, &world.cwd).work_tree;
     work_tree.join(".claude").join("sprints")
 }
 
 /// The run of a sprint, where there is one.
-fn run_of<'w>(
+fn run_of_sprint<'w>(
     world: &'w World,
     sprint: &SprintPath,
 ) -> Result<Option<(Session<'w>, RunRow)>, Failure> {
-    let Some(session) = Session::write(world, &sprint.folder)? else {
+    let Some(session) = Session::open_writable(world, &sprint.folder)? else {
         return Ok(None);
     };
     let path = sprint.folder.to_string_lossy().into_owned();
-    let row = match session.run_named(&path) {
+    let row = match session.resolve_run(&path) {
         Ok(row) => row,
         Err(failure) if failure.code == "run.unknown" => return Ok(None),
         Err(failure) => return Err(failure),
@@ -396,14 +415,14 @@ fn run_of<'w>(
 
 /// The steps that a compiled sprint has more than it had, by their phase.
 fn new_steps(
-    known: Option<&Progress>,
-    progress: &Progress,
+    known: Option<&SprintProgress>,
+    progress: &SprintProgress,
 ) -> Vec<(String, Vec<Vec<PlannedItem>>)> {
     let steps = |phase: &PhaseNode| match &phase.children {
         Children::Steps(steps) => steps.len(),
         Children::None | Children::Phases(_) => 0,
     };
-    let all = roots(progress);
+    let all = items_by_root(progress);
     let grown = progress.phases.iter().zip(all).map(|(phase, items)| {
         let known = known.and_then(|known| known.phases.iter().find(|one| one.id == phase.id));
         let known = known.map_or(0, steps);
@@ -425,7 +444,7 @@ fn new_steps(
 
 /// The text of a definition with more steps in a collection, and how many of
 /// them it did not have.
-fn with_steps(
+fn insert_steps(
     text: &str,
     collection: Option<&str>,
     steps: &[NewStep],
@@ -436,10 +455,10 @@ fn with_steps(
     let root = root.and_then(|root| root.as_map().cloned());
     let root = root.ok_or_else(|| {
         unfit("SPRINT.yaml cannot be read".to_owned())
-            .hint("see what is wrong with `piton plan check`")
+            .with_hint("see what is wrong with `piton plan check`")
     })?;
-    let collections = root.get("collections").and_then(Node::as_map);
-    let mut all: Vec<(String, Node)> = collections
+    let collections = root.get("collections").and_then(ValueNode::as_map);
+    let mut all: Vec<(String, ValueNode)> = collections
         .into_iter()
         .flat_map(|map| map.iter())
         .map(|(key, node)| (key.text.clone(), node.clone()))
@@ -454,7 +473,7 @@ fn with_steps(
             let several = several.join(", ");
             return Err(
                 unfit(format!("the sprint has several collections: {several}"))
-                    .hint("say which with `--collection NAME`"),
+                    .with_hint("say which with `--collection NAME`"),
             );
         }
     };
@@ -462,7 +481,8 @@ fn with_steps(
     let there = there
         .and_then(|(_, node)| node.as_seq())
         .unwrap_or_default();
-    let of = |node: &Node, key: &str| node.get(key).and_then(Node::text).map(str::to_owned);
+    let of =
+        |node: &ValueNode, key: &str| node.get(key).and_then(ValueNode::text).map(str::to_owned);
     let mut seen: Vec<(Option<String>, Option<String>)> = there
         .iter()
         .map(|node| (of(node, "id"), of(node, "prompt")))
@@ -475,7 +495,7 @@ fn with_steps(
         let is_known = match (&step.id, named) {
             (Some(id), Some((_, prompt))) if prompt.as_ref() != Some(&step.prompt) => {
                 return Err(unfit(format!("the sprint has a step `{id}` already"))
-                    .hint("give this one another id, or none"));
+                    .with_hint("give this one another id, or none"));
             }
             (Some(_), named) => named.is_some(),
             (None, _) => seen
@@ -492,11 +512,11 @@ fn with_steps(
     }
     let count = fresh.len();
     let new = fresh.iter().map(|step| {
-        let text = |text: &Option<String>| text.as_deref().map(Node::string);
-        Node::map(
+        let text = |text: &Option<String>| text.as_deref().map(ValueNode::string);
+        ValueNode::map(
             [
                 ("id", text(&step.id)),
-                ("prompt", Some(Node::string(&step.prompt))),
+                ("prompt", Some(ValueNode::string(&step.prompt))),
                 ("workflow", text(&step.workflow)),
                 ("model", text(&step.model)),
             ]
@@ -511,16 +531,16 @@ fn with_steps(
                 None if node.is_null() => Vec::new(),
                 None => return Err(unfit(format!("the collection `{name}` is no list"))),
             };
-            *node = Node::seq(before.into_iter().chain(new).collect());
+            *node = ValueNode::seq(before.into_iter().chain(new).collect());
         }
-        None => all.push((name, Node::seq(new.collect()))),
+        None => all.push((name, ValueNode::seq(new.collect()))),
     }
     let keys = root
         .iter()
         .map(|(key, node)| (key.text.clone(), node.clone()));
-    let mut keys: Vec<(String, Node)> = keys.filter(|(key, _)| key != "collections").collect();
-    keys.push(("collections".to_owned(), Node::map(all)));
-    let wanted = Node::map(keys);
+    let mut keys: Vec<(String, ValueNode)> = keys.filter(|(key, _)| key != "collections").collect();
+    keys.push(("collections".to_owned(), ValueNode::map(all)));
+    let wanted = ValueNode::map(keys);
     yaml::patch(text, &wanted)
         .map(|text| (text, count))
         .map_err(|_| unfit("the sprint cannot be changed in place".to_owned()))
@@ -532,9 +552,9 @@ fn with_steps(
 /// # Errors
 ///
 /// When it holds no list, or something that is no step.
-pub fn read_steps(name: &str, text: &str) -> Result<Vec<NewStep>, Failure> {
+pub fn parse_steps(name: &str, text: &str) -> Result<Vec<NewStep>, Failure> {
     let unfit = |why: &str| {
-        Failure::new("usage", format!("{name} {why}")).hint(
+        Failure::new("usage", format!("{name} {why}")).with_hint(
             "write `steps:` with a list of `- prompt: TEXT`, or give what `gh issue list --json number,title,body` prints",
         )
     };
@@ -550,7 +570,7 @@ pub fn read_steps(name: &str, text: &str) -> Result<Vec<NewStep>, Failure> {
     let steps = list.iter().map(|node| {
         let text = |key: &str| {
             let node = node.get(key).filter(|node| !node.is_null());
-            node.and_then(Node::text).map(str::to_owned)
+            node.and_then(ValueNode::text).map(str::to_owned)
         };
         let issue = || {
             let (number, title) = (text("number")?, text("title")?);
@@ -603,12 +623,12 @@ pub fn new_sprint(
     if name.is_empty() || name.starts_with(['.', '-']) || !name.chars().all(is_name) {
         return Err(
             Failure::new("usage", format!("`{name}` is no name of a sprint"))
-                .hint("write it in letters, digits and dashes: `feature-auth`"),
+                .with_hint("write it in letters, digits and dashes: `feature-auth`"),
         );
     }
     let now = world.now();
     let id = format!("{}_{name}", now.strftime("%Y-%m-%d"));
-    let all = sprints(world);
+    let all = sprints_folder(world);
     let is_it = |entry: &fs::DirEntry| {
         let known = entry.file_name().to_string_lossy().into_owned();
         known
@@ -626,22 +646,22 @@ pub fn new_sprint(
             "usage",
             format!("there is a sprint `{name}` already: {known}"),
         )
-        .hint("choose another name, or add to it with `piton plan add-step`"));
+        .with_hint("choose another name, or add to it with `piton plan add-step`"));
     }
     let folder = all.join(&id);
-    let fault = |error| unwritable(&folder, error);
+    let fault = |error| unwritable_file(&folder, error);
     for part in ["context", "artifacts"] {
         fs::create_dir_all(folder.join(part)).map_err(fault)?;
     }
     let workflow = workflow.unwrap_or("sprint-default");
-    let owner = owner.map(|owner| ("owner", Node::string(owner)));
+    let owner = owner.map(|owner| ("owner", ValueNode::string(owner)));
     let pairs = [
-        ("sprint-id", Node::string(&id)),
-        ("name", Node::string(name)),
-        ("created", Node::string(format!("{now:.3}"))),
+        ("sprint-id", ValueNode::string(&id)),
+        ("name", ValueNode::string(name)),
+        ("created", ValueNode::string(format!("{now:.3}"))),
     ];
-    let about = yaml::emit(&Node::map(pairs.into_iter().chain(owner)));
-    let head = yaml::emit(&Node::map([("workflow", Node::string(workflow))]));
+    let about = yaml::render(&ValueNode::map(pairs.into_iter().chain(owner)));
+    let head = yaml::render(&ValueNode::map([("workflow", ValueNode::string(workflow))]));
     let text = format!(
         "{head}\n# A phase of the workflow with `for-each: step` does each of these.\ncollections:\n  step: []\n\n{about}"
     );

@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
 use jiff::Timestamp;
-use piton_core::budget::{self, Spent};
+use piton_core::budget::{self, BudgetUse};
 use piton_core::flags::RunFlags;
 use piton_core::notification::{LastNotification, last_failure};
 use piton_core::observation::ObservationCategory;
 use piton_core::policy::Limits;
-use piton_core::run::{Asked, Pause};
-use piton_core::stuck::signature;
+use piton_core::run::{Pause, PendingRequest};
+use piton_core::stuck::error_signature;
 use piton_core::usage::Spend;
 use piton_core::{DecisionRow, ItemState, Need, Node, Outcome, RunId, RunRow, RunState, Tables};
 use piton_formats::plan_file::PlanFile;
@@ -18,21 +18,21 @@ use piton_formats::plan_format::ItemUnit;
 use piton_formats::registry::item_unit;
 use serde::Serialize;
 
-use super::control::start;
-use crate::failure::{Failure, in_state, larger_budget};
+use super::control::search_folder;
+use crate::failure::{Failure, larger_budget, run_state_failure_with_spend};
 use crate::history;
-use crate::item_view::{ItemView, Viewer, is_worked_on_itself};
+use crate::item_view::{ItemView, Viewer, is_directly_worked_on};
 use crate::native_files::plan_sync::{claimed_in_words, other_plan_in_file};
-use crate::runner::unmerged_in_lanes;
+use crate::runner::describe_unmerged_lanes;
 use crate::session::{Session, open_runs, runs_of_plans};
-use crate::shell::quote;
+use crate::shell::quote_word;
 use crate::standing::RunStanding;
 use crate::worktree::WorkPlace;
 use crate::world::World;
 
 /// How a run stands, in one line.
 #[derive(Clone, Debug, Serialize)]
-pub struct Line {
+pub struct RunLine {
     /// Its name.
     pub run: String,
     /// Its id.
@@ -47,7 +47,7 @@ pub struct Line {
     pub source: String,
     /// What was asked of its runner and has not happened yet.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub asked: Option<Asked>,
+    pub asked: Option<PendingRequest>,
 }
 
 /// Counters, derived from the items.
@@ -87,10 +87,10 @@ pub struct Counters {
 
 /// How one run stands.
 #[derive(Clone, Debug, Serialize)]
-pub struct Report {
+pub struct RunReport {
     /// In one line.
     #[serde(flatten)]
-    pub line: Line,
+    pub line: RunLine,
     /// Why it is paused.
     pub pause: Option<Pause>,
     /// Why it is in this state, in one line.
@@ -134,11 +134,11 @@ pub struct Report {
 
 /// Where everything stands: all runs in one line each, and one of them whole.
 #[derive(Clone, Debug, Serialize)]
-pub struct Status {
+pub struct StatusReport {
     /// Every run, the oldest first.
-    pub runs: Vec<Line>,
+    pub runs: Vec<RunLine>,
     /// The run that was asked for, or the one that is meant.
-    pub run: Option<Report>,
+    pub run: Option<RunReport>,
     /// Why the last notification of a person failed; absent where it did not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub notify_failed: Option<LastNotification>,
@@ -150,15 +150,15 @@ pub struct Status {
 /// # Errors
 ///
 /// When there is a store that cannot be read, or no such run.
-pub fn status(world: &World, run: Option<&str>) -> Result<Status, Failure> {
-    let Some(session) = Session::read(world, &start(world, run))? else {
+pub fn status(world: &World, run: Option<&str>) -> Result<StatusReport, Failure> {
+    let Some(session) = Session::open_read_only(world, &search_folder(world, run))? else {
         return match run {
             Some(name) => Err(Failure::new(
                 "run.unknown",
                 format!("there is no run `{name}`: nothing is recorded here"),
             )
-            .hint("begin one with `piton run PLAN`")),
-            None => Ok(Status {
+            .with_hint("begin one with `piton run PLAN`")),
+            None => Ok(StatusReport {
                 runs: Vec::new(),
                 run: None,
                 notify_failed: None,
@@ -168,27 +168,30 @@ pub fn status(world: &World, run: Option<&str>) -> Result<Status, Failure> {
     let all = session.load(&[Need::Runs])?;
     let runs = runs_of_plans(&all);
     let shown = match run {
-        Some(name) => Some(session.run_named(name)?),
-        None => shown_of(&runs).cloned(),
+        Some(name) => Some(session.resolve_run(name)?),
+        None => default_run(&runs).cloned(),
     };
-    Ok(Status {
+    Ok(StatusReport {
         notify_failed: last_failure(all.tables.runs()).cloned(),
-        run: shown.map(|row| report(&session, &row)).transpose()?,
-        runs: runs.iter().map(|row| line(&session, row)).collect(),
+        run: shown.map(|row| report_of_run(&session, &row)).transpose()?,
+        runs: runs.iter().map(|row| line_of_run(&session, row)).collect(),
     })
 }
 
 /// The run that is shown whole: the one that was asked for, else the only one
 /// that is not finished, else the latest.
-pub(super) fn shown(session: &Session<'_>, run: Option<&str>) -> Result<Option<RunRow>, Failure> {
+pub(super) fn select_run(
+    session: &Session<'_>,
+    run: Option<&str>,
+) -> Result<Option<RunRow>, Failure> {
     if let Some(name) = run {
-        return Ok(Some(session.run_named(name)?));
+        return Ok(Some(session.resolve_run(name)?));
     }
-    Ok(shown_of(&session.runs()?).cloned())
+    Ok(default_run(&session.runs()?).cloned())
 }
 
 /// The only run that is not finished, else the latest.
-fn shown_of(runs: &[RunRow]) -> Option<&RunRow> {
+fn default_run(runs: &[RunRow]) -> Option<&RunRow> {
     let open: Vec<&RunRow> = open_runs(runs).collect();
     match open.as_slice() {
         [one] => Some(one),
@@ -197,12 +200,12 @@ fn shown_of(runs: &[RunRow]) -> Option<&RunRow> {
     }
 }
 
-fn line(session: &Session<'_>, row: &RunRow) -> Line {
-    line_of(row, RunStanding::of_run(&session.project, row))
+fn line_of_run(session: &Session<'_>, row: &RunRow) -> RunLine {
+    line_with_standing(row, RunStanding::of_run(&session.project, row))
 }
 
-fn line_of(row: &RunRow, standing: RunStanding) -> Line {
-    Line {
+fn line_with_standing(row: &RunRow, standing: RunStanding) -> RunLine {
+    RunLine {
         run: row.name.clone(),
         id: row.id,
         live: standing.is_live,
@@ -213,7 +216,7 @@ fn line_of(row: &RunRow, standing: RunStanding) -> Line {
     }
 }
 
-fn report(session: &Session<'_>, row: &RunRow) -> Result<Report, Failure> {
+fn report_of_run(session: &Session<'_>, row: &RunRow) -> Result<RunReport, Failure> {
     let rows = session.load(&[
         Need::Run(row.id),
         Need::Tree(row.id),
@@ -224,7 +227,7 @@ fn report(session: &Session<'_>, row: &RunRow) -> Result<Report, Failure> {
     let tables = &rows.tables;
     let row = tables.run(row.id).unwrap_or(row);
     let standing = RunStanding::of_run(&session.project, row);
-    let current = tables.pointer(row.id).map(|item| item.node.clone());
+    let current = tables.current_item(row.id).map(|item| item.node.clone());
     let now = session.world.now();
     let viewer = Viewer {
         tables,
@@ -233,9 +236,9 @@ fn report(session: &Session<'_>, row: &RunRow) -> Result<Report, Failure> {
         current: current.as_ref().filter(|_| row.state != RunState::Done),
     };
     let mut nodes = ItemView::all_of_run(&viewer, row.id);
-    let branches = history::branches_of(&session.project, tables, row.id);
+    let branches = history::branches_of_done_items(&session.project, tables, row.id);
     for view in &mut nodes {
-        view.done_on = branches.get(&Node::named(&view.node)).cloned();
+        view.done_on = branches.get(&Node::from_text(&view.node)).cloned();
     }
     let roots = nodes.iter().filter(|item| item.depth == 1);
     let work_s = roots.map(|item| item.work_s).sum();
@@ -254,13 +257,13 @@ fn report(session: &Session<'_>, row: &RunRow) -> Result<Report, Failure> {
     };
     let other_plan = other_plan_in_file(session, row)?.filter(|(_, file)| !is_asked(file));
     let (other_plan, begin) = other_plan.unzip();
-    let begin = begin.map(|file| format!("piton run {}", quote(&file)));
-    Ok(Report {
+    let begin = begin.map(|file| format!("piton run {}", quote_word(&file)));
+    Ok(RunReport {
         pause: row.pause.clone(),
         reason: row.reason.clone(),
         current: current.map(|node| node.to_string()),
-        counters: counters(tables, row),
-        spend: row.spend.clone().with_fresh_input(),
+        counters: count_items(tables, row),
+        spend: row.spend.clone().without_cached_input(),
         started_at: started,
         completed_at: row.completed_at,
         work_s,
@@ -280,16 +283,16 @@ fn report(session: &Session<'_>, row: &RunRow) -> Result<Report, Failure> {
         place: WorkPlace::of_run(session, row),
         warnings: other_plan
             .into_iter()
-            .chain(warnings(session, tables, row))
-            .chain(unmerged_in_lanes(session, row))
+            .chain(collect_warnings(session, tables, row))
+            .chain(describe_unmerged_lanes(session, row))
             .collect(),
-        next: begin.or_else(|| what_next(row, &standing)).or_else(|| {
+        next: begin.or_else(|| next_command(row, &standing)).or_else(|| {
             let asked = !decisions.is_empty();
             asked.then(|| "piton inbox".to_owned())
         }),
         decisions,
         nodes,
-        line: line_of(row, standing),
+        line: line_with_standing(row, standing),
     })
 }
 
@@ -301,7 +304,7 @@ fn last_change(tables: &Tables, row: &RunRow) -> Timestamp {
     row.since.max(of_items.unwrap_or(row.since))
 }
 
-fn counters(tables: &Tables, row: &RunRow) -> Counters {
+fn count_items(tables: &Tables, row: &RunRow) -> Counters {
     let unit = item_unit(&row.face);
     let mut counters = Counters {
         unit,
@@ -339,10 +342,10 @@ fn counters(tables: &Tables, row: &RunRow) -> Counters {
     counters
 }
 
-fn warnings(session: &Session<'_>, tables: &Tables, row: &RunRow) -> Vec<String> {
+fn collect_warnings(session: &Session<'_>, tables: &Tables, row: &RunRow) -> Vec<String> {
     let standing = RunStanding::of_run(&session.project, row);
-    let mut warnings: Vec<String> = standing.asked_in_words(&row.name).into_iter().collect();
-    let folder = session.project.absolute(PlanFile::folder(row));
+    let mut warnings: Vec<String> = standing.describe_request(&row.name).into_iter().collect();
+    let folder = session.project.absolute_path(PlanFile::folder_of_run(row));
     if row.state != RunState::Done
         && fs::metadata(folder.join("PAUSE")).is_ok()
         && row.state != RunState::Paused
@@ -358,15 +361,19 @@ fn warnings(session: &Session<'_>, tables: &Tables, row: &RunRow) -> Vec<String>
         project_tokens: None,
         ..row.limits
     };
-    warnings.extend(budget::passed(&own, &row.spend, Spent::default()));
-    let file = PlanFile::path(row);
+    warnings.extend(budget::describe_exceeded_budgets(
+        &own,
+        &row.spend,
+        BudgetUse::default(),
+    ));
+    let file = PlanFile::path_of_run(row);
     let claimed = tables.tree(row.id).filter(|item| item.is_claimed());
     warnings
         .extend(claimed.map(|item| claimed_in_words(item, file.as_deref().unwrap_or_default())));
     let is_shown = !matches!(row.state, RunState::New | RunState::Done);
     let file = file.filter(|_| is_shown);
     if let Some(file) = file
-        && !session.project.absolute(&file).exists()
+        && !session.project.absolute_path(&file).exists()
     {
         warnings.push(format!(
             "{file} is not there any more; `piton files sync` writes it again, if what it said is known"
@@ -376,15 +383,15 @@ fn warnings(session: &Session<'_>, tables: &Tables, row: &RunRow) -> Vec<String>
 }
 
 /// What to type next: the way out of each state.
-pub(crate) fn what_next(row: &RunRow, standing: &RunStanding) -> Option<String> {
-    let name = quote(&row.name);
+pub(crate) fn next_command(row: &RunRow, standing: &RunStanding) -> Option<String> {
+    let name = quote_word(&row.name);
     match standing.state {
         RunState::Done => None,
         RunState::Running => Some(format!("piton status {name} --watch")),
         RunState::Waiting if row.pause.is_some() => Some(format!("piton resume {name}")),
         RunState::Waiting | RunState::Blocked => Some("piton inbox".to_owned()),
-        RunState::Paused if larger_budget_of(row).is_some() => {
-            let flag = larger_budget_of(row).unwrap_or_default();
+        RunState::Paused if larger_budget_flag(row).is_some() => {
+            let flag = larger_budget_flag(row).unwrap_or_default();
             Some(format!("piton run {name} {flag}"))
         }
         RunState::Paused if matches!(row.pause, Some(Pause::Limit { .. })) => {
@@ -396,7 +403,7 @@ pub(crate) fn what_next(row: &RunRow, standing: &RunStanding) -> Option<String> 
 }
 
 /// The flag for a larger budget, where the run is paused at its own.
-fn larger_budget_of(row: &RunRow) -> Option<String> {
+fn larger_budget_flag(row: &RunRow) -> Option<String> {
     let Some(Pause::Limit { limit }) = &row.pause else {
         return None;
     };
@@ -405,9 +412,9 @@ fn larger_budget_of(row: &RunRow) -> Option<String> {
 
 /// The sentence for a run's state.
 #[must_use]
-pub fn sentence(report: &Report) -> Failure {
+pub fn explain_state(report: &RunReport) -> Failure {
     let run = (report.line.run.as_str(), report.line.state);
-    in_state(
+    run_state_failure_with_spend(
         run,
         report.pause.as_ref(),
         report.current.clone(),
@@ -448,7 +455,7 @@ pub struct SignatureCount {
 
 /// What failed attempts have in common.
 #[derive(Clone, Debug, Serialize)]
-pub struct Failures {
+pub struct FailureSummary {
     /// Attempts that failed or were blocked.
     pub attempts: usize,
     /// Items that failed or are blocked although no attempt at them did, as
@@ -468,20 +475,20 @@ pub struct Failures {
 /// # Errors
 ///
 /// When there is a store that cannot be read, or no such run.
-pub fn failures(world: &World, run: Option<&str>) -> Result<Failures, Failure> {
-    let mut failures = Failures {
+pub fn failures(world: &World, run: Option<&str>) -> Result<FailureSummary, Failure> {
+    let mut failures = FailureSummary {
         attempts: 0,
         items: 0,
         signatures: Vec::new(),
         categories: Vec::new(),
         warnings: Vec::new(),
     };
-    let Some(session) = Session::read(world, &start(world, run))? else {
+    let Some(session) = Session::open_read_only(world, &search_folder(world, run))? else {
         // A run that is named must be there.
         status(world, run)?;
         return Ok(failures);
     };
-    let only = run.map(|name| session.run_named(name)).transpose()?;
+    let only = run.map(|name| session.resolve_run(name)).transpose()?;
     let runs = session.runs()?;
     let meant = |run: RunId| only.as_ref().is_none_or(|only| only.id == run);
     let trees = runs.iter().filter(|run| meant(run.id));
@@ -512,7 +519,7 @@ pub fn failures(world: &World, run: Option<&str>) -> Result<Failures, Failure> {
     // other words; only where there is none does it count.
     for item in runs.iter().flat_map(|run| rows.tables.tree(run.id)) {
         let failed = (item.run, &item.node);
-        if is_worked_on_itself(item) && item.state.is_broken() && !tried.contains(&failed) {
+        if is_directly_worked_on(item) && item.state.is_broken() && !tried.contains(&failed) {
             failures.items += 1;
             signatures.add(failed, item.error.as_deref().unwrap_or(NO_ERROR));
         }
@@ -544,11 +551,11 @@ pub fn failures(world: &World, run: Option<&str>) -> Result<Failures, Failure> {
 /// Failures by the signature of their error.
 #[derive(Default)]
 struct Signatures<'t> {
-    by_signature: BTreeMap<String, Signed<'t>>,
+    by_signature: BTreeMap<String, SignatureEntry<'t>>,
 }
 
 #[derive(Default)]
-struct Signed<'t> {
+struct SignatureEntry<'t> {
     count: usize,
     items: Vec<(RunId, &'t Node)>,
     example: String,
@@ -556,7 +563,7 @@ struct Signed<'t> {
 
 impl<'t> Signatures<'t> {
     fn add(&mut self, failed: (RunId, &'t Node), error: &str) {
-        let signed = self.by_signature.entry(signature(error)).or_default();
+        let signed = self.by_signature.entry(error_signature(error)).or_default();
         signed.count += 1;
         error.clone_into(&mut signed.example);
         if !signed.items.contains(&failed) {

@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use piton_store::{Access, SqliteStore, StoreInfo};
+use piton_store::{SqliteStore, StoreAccess, StoreInfo};
 
-use super::journal::missing;
-use crate::failure::{Failure, unwritable};
+use super::journal::missing_store_failure;
+use crate::failure::{Failure, unwritable_file};
 use crate::project::Project;
-use crate::session::{Session, options};
+use crate::session::{Session, store_options};
 use crate::world::World;
 
 /// What is kept, where, and how large it is.
@@ -16,7 +16,7 @@ use crate::world::World;
 ///
 /// When there is no store, or it cannot be read.
 pub fn info(world: &World) -> Result<StoreInfo, Failure> {
-    let session = Session::read(world, &world.cwd)?.ok_or_else(missing)?;
+    let session = Session::open_read_only(world, &world.cwd)?.ok_or_else(missing_store_failure)?;
     Ok(session.store.info()?)
 }
 
@@ -26,14 +26,14 @@ pub fn info(world: &World) -> Result<StoreInfo, Failure> {
 ///
 /// When there is no store, or the copy cannot be made.
 pub fn backup(world: &World, to: &Path) -> Result<PathBuf, Failure> {
-    let session = Session::read(world, &world.cwd)?.ok_or_else(missing)?;
-    let to = world.path(to);
+    let session = Session::open_read_only(world, &world.cwd)?.ok_or_else(missing_store_failure)?;
+    let to = world.resolve_path(to);
     if to.exists() {
         return Err(Failure::new(
             "file.exists",
             format!("{} is there already; nothing was written", to.display()),
         )
-        .hint("name a file that is not there yet"));
+        .with_hint("name a file that is not there yet"));
     }
     let verdict = session.store.backup(&to)?;
     match verdict.damage.len() {
@@ -45,13 +45,13 @@ pub fn backup(world: &World, to: &Path) -> Result<PathBuf, Failure> {
                 to.display()
             ),
         )
-        .hint("see what is damaged with `piton journal verify`; bring an older backup in with `piton store restore FILE`")),
+        .with_hint("see what is damaged with `piton journal verify`; bring an older backup in with `piton store restore FILE`")),
     }
 }
 
 /// What came of a restore.
 #[derive(Clone, Debug)]
-pub struct Restored {
+pub struct RestoredStore {
     /// The store that is in place now.
     pub store: PathBuf,
     /// Where the former one is kept.
@@ -63,13 +63,13 @@ pub struct Restored {
 /// # Errors
 ///
 /// When the copy is damaged, or somebody uses the store.
-pub fn restore(world: &World, from: &Path) -> Result<Restored, Failure> {
+pub fn restore(world: &World, from: &Path) -> Result<RestoredStore, Failure> {
     let project = Project::find(world, &world.cwd);
-    let from = world.path(from);
+    let from = world.resolve_path(from);
     if !from.is_file() {
         return Err(
             Failure::new("usage", format!("there is no file {}", from.display()))
-                .hint("name a file that `piton store backup FILE` wrote"),
+                .with_hint("name a file that `piton store backup FILE` wrote"),
         );
     }
     refuse_live(world, &project)?;
@@ -77,12 +77,12 @@ pub fn restore(world: &World, from: &Path) -> Result<Restored, Failure> {
     let restored = SqliteStore::restore(&from, &project.home)?;
     // The files show another journal now: they may go back. What a file of the
     // project has that this journal does not know is taken in again.
-    crate::native_files::synced_file::rewind(
+    crate::native_files::synced_file::reset_all_positions(
         &project.home,
-        crate::native_files::project_sync::is_key,
+        crate::native_files::project_sync::is_stamp_key,
     )
-    .map_err(|error| unwritable(&project.home, error))?;
-    Ok(Restored {
+    .map_err(|error| unwritable_file(&project.home, error))?;
+    Ok(RestoredStore {
         store: project.home.join("journal.db"),
         kept: restored.kept,
     })
@@ -94,7 +94,8 @@ fn refuse_live(world: &World, project: &Project) -> Result<(), Failure> {
         return Ok(());
     }
     // A store that cannot be read has no runner either.
-    let Ok(store) = SqliteStore::open(&project.home, options(world, Access::ReadOnly)) else {
+    let Ok(store) = SqliteStore::open(&project.home, store_options(world, StoreAccess::ReadOnly))
+    else {
         return Ok(());
     };
     let session = Session {
@@ -113,7 +114,7 @@ fn refuse_live(world: &World, project: &Project) -> Result<(), Failure> {
             "store.busy",
             format!("run `{}` is being worked on", row.name),
         )
-        .hint(format!("stop it first with `piton stop {}`", row.name))),
+        .with_hint(format!("stop it first with `piton stop {}`", row.name))),
         None => Ok(()),
     }
 }

@@ -10,19 +10,19 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use jiff::Timestamp;
-use piton_core::call::Call;
+use piton_core::call::AgentCall;
 use piton_core::redact::Redactor;
 use piton_core::{AttemptId, AttemptRow, Need, RunId};
 use serde::Serialize;
 
-use super::control::start;
-use super::show::{Named, find, last_attempt, name_of};
-use super::status::what_next;
-use crate::agents::lines::{Line, Lines};
-use crate::agents::{self, Reader, Seen};
-use crate::answer::{Ended, strip_ansi};
+use super::control::search_folder;
+use super::show::{ShowTarget, find_named, last_attempt, name_of_item};
+use super::status::next_command;
+use crate::agents::lines::{BoundedLine, LineSplitter};
+use crate::agents::{self, AgentOutputReader, OutputEvent};
+use crate::answer::{ProgramEnd, strip_ansi};
 use crate::config::Config;
-use crate::failure::{Failure, unreadable};
+use crate::failure::{Failure, unreadable_file};
 use crate::session::Session;
 use crate::standing::RunStanding;
 use crate::world::{self, World};
@@ -41,7 +41,7 @@ const LOOK: Duration = Duration::from_millis(200);
 /// A part of a transcript.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
-pub enum Part {
+pub enum TranscriptPart {
     /// The agent said something.
     Words {
         /// What it said.
@@ -51,7 +51,7 @@ pub enum Part {
     Call {
         /// The call.
         #[serde(flatten)]
-        call: Call,
+        call: AgentCall,
     },
     /// What the call before it gave, its beginning.
     Result {
@@ -67,7 +67,7 @@ pub enum Part {
 
 /// How a transcript is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub enum TranscriptForm {
     /// As words, calls and lines.
     Parts,
     /// As it is stored.
@@ -76,7 +76,7 @@ pub enum Form {
 
 /// Whether to wait for what an agent at work prints next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Follow {
+pub enum FollowMode {
     /// What is there.
     Now,
     /// Until the attempt is over.
@@ -85,7 +85,7 @@ pub enum Follow {
 
 /// The attempt whose transcript was read.
 #[derive(Clone, Debug, Serialize)]
-pub struct Read {
+pub struct TranscriptSummary {
     /// Its id.
     pub id: AttemptId,
     /// Its item, and what it is called.
@@ -102,7 +102,7 @@ pub struct Read {
 
 /// Reads the transcript of an attempt, or of the last attempt at an item; each
 /// part goes to `each`, and the reading ends when that answers with false.
-/// Of [`Form::Raw`] each part is a line. Changes nothing.
+/// Of [`TranscriptForm::Raw`] each part is a line. Changes nothing.
 ///
 /// # Errors
 ///
@@ -111,22 +111,23 @@ pub struct Read {
 pub fn transcript(
     world: &World,
     name: &str,
-    (form, follow): (Form, Follow),
-    each: &mut dyn FnMut(Part) -> bool,
-) -> Result<Read, Failure> {
+    (form, follow): (TranscriptForm, FollowMode),
+    each: &mut dyn FnMut(TranscriptPart) -> bool,
+) -> Result<TranscriptSummary, Failure> {
     let unknown = || {
         Failure::new(
             "attempt.unknown",
             format!("there is no attempt `{name}`: nothing is recorded here"),
         )
-        .hint("begin a run with `piton run PLAN`")
+        .with_hint("begin a run with `piton run PLAN`")
     };
-    let session = Session::read(world, &start(world, Some(name)))?.ok_or_else(unknown)?;
-    let row = attempt_meant(&session, name)?;
+    let session =
+        Session::open_read_only(world, &search_folder(world, Some(name)))?.ok_or_else(unknown)?;
+    let row = resolve_attempt(&session, name)?;
     let rows = session.load(&[Need::Line(row.run, row.node.clone())])?;
-    let mut read = Read {
+    let mut read = TranscriptSummary {
         id: row.id,
-        item: name_of(rows.tables.item(row.run, &row.node), &row.node),
+        item: name_of_item(rows.tables.item(row.run, &row.node), &row.node),
         number: row.number,
         under_way: row.is_open(),
         next: None,
@@ -137,16 +138,16 @@ pub fn transcript(
         each(part)
     };
     let reader = match form {
-        Form::Parts => reader_of(&session, &row),
-        Form::Raw => None,
+        TranscriptForm::Parts => reader_of_attempt(&session, &row),
+        TranscriptForm::Raw => None,
     };
-    let mut parts = Parts::new(reader, form, row.started_at);
+    let mut parts = TranscriptParser::new(reader, form, row.started_at);
     if row.is_open() {
-        let spool = Live::new(&session, &row, world.redactor());
-        let stage = spool.read(&session, &row, follow, &mut |line| {
-            parts.line(line, &mut each)
+        let spool = LiveOutput::new(&session, &row, world.redactor());
+        let stage = spool.read_output(&session, &row, follow, &mut |line| {
+            parts.parse_line(line, &mut each)
         })?;
-        read_end(&mut parts, stage == AttemptStage::Over, &mut each);
+        emit_end(&mut parts, stage == AttemptStage::Over, &mut each);
         read.under_way = stage != AttemptStage::Over;
         if stage == AttemptStage::LeftByItsRunner {
             let rows = session.load(&[Need::Run(row.run)])?;
@@ -154,34 +155,38 @@ pub fn transcript(
             let standing = |run| (run, RunStanding::of_run(&session.project, run));
             read.next = run
                 .map(standing)
-                .and_then(|(run, standing)| what_next(run, &standing));
+                .and_then(|(run, standing)| next_command(run, &standing));
         }
         return Ok(read);
     }
-    let path = stored(&session, &row)?;
-    read_file(&path, 0, &mut |line| parts.line(line, &mut each))
-        .map_err(|error| unreadable(&path, error))?;
-    read_end(&mut parts, true, &mut each);
+    let path = transcript_path(&session, &row)?;
+    read_lines(&path, 0, &mut |line| parts.parse_line(line, &mut each))
+        .map_err(|error| unreadable_file(&path, error))?;
+    emit_end(&mut parts, true, &mut each);
     Ok(read)
 }
 
 /// Gives what only the end of a transcript tells.
-fn read_end(parts: &mut Parts, over: bool, each: &mut dyn FnMut(Part) -> bool) {
+fn emit_end(
+    parts: &mut TranscriptParser,
+    over: bool,
+    each: &mut dyn FnMut(TranscriptPart) -> bool,
+) {
     if over {
-        parts.end(each);
+        parts.finish(each);
     }
 }
 
-fn attempt_meant(session: &Session<'_>, name: &str) -> Result<AttemptRow, Failure> {
-    let (run, node) = match find(session, name)? {
-        Named::Attempt(row) => return Ok(*row),
-        Named::Item { run, node } => (run, node),
-        Named::Run(row) => {
+fn resolve_attempt(session: &Session<'_>, name: &str) -> Result<AttemptRow, Failure> {
+    let (run, node) = match find_named(session, name)? {
+        ShowTarget::Attempt(row) => return Ok(*row),
+        ShowTarget::Item { run, node } => (run, node),
+        ShowTarget::Run(row) => {
             return Err(Failure::new(
                 "attempt.unknown",
                 format!("`{name}` is a run, and a run has no transcript of its own"),
             )
-            .hint(format!(
+            .with_hint(format!(
                 "name one of its items: see them with `piton status {} --all`",
                 row.name
             )));
@@ -189,12 +194,12 @@ fn attempt_meant(session: &Session<'_>, name: &str) -> Result<AttemptRow, Failur
     };
     last_attempt(session, run, &node)?.ok_or_else(|| {
         Failure::new("attempt.unknown", format!("no attempt was made at {node}"))
-            .hint(format!("see where it stands with `piton show {node}`"))
+            .with_hint(format!("see where it stands with `piton show {node}`"))
     })
 }
 
 /// Where the transcript of an attempt that is over is kept.
-fn stored(session: &Session<'_>, row: &AttemptRow) -> Result<PathBuf, Failure> {
+fn transcript_path(session: &Session<'_>, row: &AttemptRow) -> Result<PathBuf, Failure> {
     let report = row.report.as_ref().or(row.unchecked.as_deref());
     let kept = report.and_then(|report| report.transcript.as_ref());
     match kept {
@@ -206,7 +211,7 @@ fn stored(session: &Session<'_>, row: &AttemptRow) -> Result<PathBuf, Failure> {
                 row.number, row.node
             ),
         )
-        .hint(format!(
+        .with_hint(format!(
             "see what is known of it with `piton show {}#{}`",
             row.node, row.number
         ))),
@@ -215,22 +220,31 @@ fn stored(session: &Session<'_>, row: &AttemptRow) -> Result<PathBuf, Failure> {
 
 /// The reader of the program that an attempt was made by; none where it prints
 /// plain text, or is not known any more.
-fn reader_of(session: &Session<'_>, row: &AttemptRow) -> Option<Box<dyn Reader>> {
+fn reader_of_attempt(
+    session: &Session<'_>,
+    row: &AttemptRow,
+) -> Option<Box<dyn AgentOutputReader>> {
     let config = Config::load(&session.project).ok()?;
-    agents::named(&config, &row.agent).ok()?.reader(None)
+    agents::resolve_agent(&config, &row.agent)
+        .ok()?
+        .output_reader(None)
 }
 
 /// Lines of a program on their way to parts.
-struct Parts {
-    reader: Option<Box<dyn Reader>>,
-    form: Form,
+struct TranscriptParser {
+    reader: Option<Box<dyn AgentOutputReader>>,
+    form: TranscriptForm,
     at: Timestamp,
     /// Whether the agent was heard.
     has_words: bool,
 }
 
-impl Parts {
-    fn new(reader: Option<Box<dyn Reader>>, form: Form, at: Timestamp) -> Self {
+impl TranscriptParser {
+    fn new(
+        reader: Option<Box<dyn AgentOutputReader>>,
+        form: TranscriptForm,
+        at: Timestamp,
+    ) -> Self {
         Self {
             reader,
             form,
@@ -240,33 +254,35 @@ impl Parts {
     }
 
     /// Takes a line in; false when no more is wanted.
-    fn line(&mut self, line: &str, each: &mut dyn FnMut(Part) -> bool) -> bool {
+    fn parse_line(&mut self, line: &str, each: &mut dyn FnMut(TranscriptPart) -> bool) -> bool {
         let Some(reader) = &mut self.reader else {
             let text = match self.form {
-                Form::Raw => line.to_owned(),
-                Form::Parts => strip_ansi(line),
+                TranscriptForm::Raw => line.to_owned(),
+                TranscriptForm::Parts => strip_ansi(line),
             };
-            return each(Part::Line { text });
+            return each(TranscriptPart::Line { text });
         };
-        let seen = reader.line(line, self.at);
+        let seen = reader.parse_line(line, self.at);
         if seen.is_empty() && is_note(line) {
             let text = strip_ansi(line);
-            return text.trim().is_empty() || each(Part::Line { text });
+            return text.trim().is_empty() || each(TranscriptPart::Line { text });
         }
         for seen in seen {
             let part = match seen {
-                Seen::Said(text) if text.trim().is_empty() => continue,
-                Seen::Said(text) => {
+                OutputEvent::Said(text) if text.trim().is_empty() => continue,
+                OutputEvent::Said(text) => {
                     self.has_words = true;
-                    Part::Words { text }
+                    TranscriptPart::Words { text }
                 }
-                Seen::Called(call) => Part::Call { call },
-                Seen::Returned(text) if text.trim().is_empty() => continue,
-                Seen::Returned(text) => Part::Result { text },
-                Seen::Unknown => Part::Line {
+                OutputEvent::Called(call) => TranscriptPart::Call { call },
+                OutputEvent::Returned(text) if text.trim().is_empty() => continue,
+                OutputEvent::Returned(text) => TranscriptPart::Result { text },
+                OutputEvent::Unknown => TranscriptPart::Line {
                     text: strip_ansi(line),
                 },
-                Seen::Conversation(_) | Seen::Used(_) | Seen::Refused(_) => continue,
+                OutputEvent::Conversation(_) | OutputEvent::Used(_) | OutputEvent::Refused(_) => {
+                    continue;
+                }
             };
             if !each(part) {
                 return false;
@@ -276,13 +292,13 @@ impl Parts {
     }
 
     /// What the program says at its end, where that was not said before.
-    fn end(&mut self, each: &mut dyn FnMut(Part) -> bool) {
+    fn finish(&mut self, each: &mut dyn FnMut(TranscriptPart) -> bool) {
         let Some(reader) = self.reader.take() else {
             return;
         };
-        let said = reader.end(&Ended::default());
+        let said = reader.finish(&ProgramEnd::default());
         if !self.has_words && !said.words.trim().is_empty() {
-            each(Part::Words { text: said.words });
+            each(TranscriptPart::Words { text: said.words });
         }
     }
 }
@@ -325,32 +341,32 @@ impl AttemptStage {
 }
 
 /// The output of an agent that works.
-struct Live {
+struct LiveOutput {
     path: PathBuf,
     redactor: Redactor,
-    lines: Lines,
+    lines: LineSplitter,
     /// Lines that are held back: a key has begun in them.
     held: String,
 }
 
-impl Live {
+impl LiveOutput {
     fn new(session: &Session<'_>, row: &AttemptRow, redactor: Redactor) -> Self {
         let spool = session.project.home.join("spool").join(row.run.to_string());
         Self {
             path: spool.join(format!("{}.out", row.id)),
             redactor,
-            lines: Lines::new(),
+            lines: LineSplitter::new(),
             held: String::new(),
         }
     }
 
     /// Reads until no more is wanted; how far the attempt has come then. The file
     /// is held open: it is removed when the outcome is stored.
-    fn read(
+    fn read_output(
         mut self,
         session: &Session<'_>,
         row: &AttemptRow,
-        follow: Follow,
+        follow: FollowMode,
         each: &mut dyn FnMut(&str) -> bool,
     ) -> Result<AttemptStage, Failure> {
         let mut file: Option<File> = None;
@@ -362,23 +378,23 @@ impl Live {
                     Ok(opened) => Some(opened),
                     // It is made when the program starts, and may be gone again.
                     Err(error) if error.kind() == ErrorKind::NotFound => None,
-                    Err(error) => return Err(unreadable(&self.path, error)),
+                    Err(error) => return Err(unreadable_file(&self.path, error)),
                 };
             }
             let wanted = match &mut file {
                 Some(file) => self
-                    .read_new(file, each)
-                    .map_err(|error| unreadable(&self.path, error))?,
+                    .read_appended(file, each)
+                    .map_err(|error| unreadable_file(&self.path, error))?,
                 None => true,
             };
             if !wanted {
                 return Ok(stage);
             }
-            if stage != AttemptStage::UnderWay || follow == Follow::Now {
+            if stage != AttemptStage::UnderWay || follow == FollowMode::Now {
                 let mut last = String::new();
                 self.lines.finish(|line| push_line(&mut last, &line));
                 self.held.push_str(&last);
-                self.release(each, true);
+                self.emit_held_lines(each, true);
                 return Ok(stage);
             }
             world::pause(LOOK);
@@ -386,7 +402,7 @@ impl Live {
     }
 
     /// Reads what was added; false when no more is wanted.
-    fn read_new(
+    fn read_appended(
         &mut self,
         file: &mut File,
         each: &mut dyn FnMut(&str) -> bool,
@@ -403,7 +419,7 @@ impl Live {
             let held = &mut self.held;
             self.lines
                 .push(&chunk[..got], |line| push_line(held, &line));
-            if !self.release(each, false) {
+            if !self.emit_held_lines(each, false) {
                 return Ok(false);
             }
         }
@@ -411,7 +427,7 @@ impl Live {
 
     /// Gives the lines that are held, redacted, unless a key has begun in them
     /// that may go on. False when no more is wanted.
-    fn release(&mut self, each: &mut dyn FnMut(&str) -> bool, is_last: bool) -> bool {
+    fn emit_held_lines(&mut self, each: &mut dyn FnMut(&str) -> bool, is_last: bool) -> bool {
         let open = has_open_key(&self.held) && self.held.len() < KEY_BYTES_MAX;
         if open && !is_last {
             return true;
@@ -422,10 +438,12 @@ impl Live {
     }
 }
 
-fn push_line(text: &mut String, line: &Line<'_>) {
+fn push_line(text: &mut String, line: &BoundedLine<'_>) {
     match line {
-        Line::Text(line) => text.push_str(line),
-        Line::TooLong(bytes) => text.push_str(&format!("[a line of {bytes} bytes is left out]")),
+        BoundedLine::Text(line) => text.push_str(line),
+        BoundedLine::TooLong(bytes) => {
+            text.push_str(&format!("[a line of {bytes} bytes is left out]"))
+        }
     }
     text.push('\n');
 }
@@ -443,13 +461,13 @@ fn has_open_key(text: &str) -> bool {
 }
 
 /// Reads a file from an offset on, line by line, until no more is wanted.
-fn read_file(path: &Path, from: u64, each: &mut dyn FnMut(&str) -> bool) -> io::Result<()> {
+fn read_lines(path: &Path, from: u64, each: &mut dyn FnMut(&str) -> bool) -> io::Result<()> {
     let mut file = File::open(path)?;
     file.seek(SeekFrom::Start(from))?;
-    let mut lines = Lines::new();
+    let mut lines = LineSplitter::new();
     let mut chunk = vec![0; CHUNK_BYTES];
     let mut wanted = true;
-    let mut give = |line: Line<'_>| {
+    let mut give = |line: BoundedLine<'_>| {
         let mut text = String::new();
         push_line(&mut text, &line);
         wanted = wanted && each(text.trim_end_matches('\n'));
@@ -470,28 +488,32 @@ fn read_file(path: &Path, from: u64, each: &mut dyn FnMut(&str) -> bool) -> io::
 /// The agent's last words in an attempt: the last thing that it said or, of a
 /// program that prints plain text, the end of that. None where nothing is kept.
 pub(super) fn last_words(session: &Session<'_>, row: &AttemptRow) -> Option<String> {
-    let path = stored(session, row).ok()?;
+    let path = transcript_path(session, row).ok()?;
     let bytes = std::fs::metadata(&path).ok()?.len();
     let from = bytes.saturating_sub(LAST_BYTES);
-    let mut parts = Parts::new(reader_of(session, row), Form::Parts, row.started_at);
+    let mut parts = TranscriptParser::new(
+        reader_of_attempt(session, row),
+        TranscriptForm::Parts,
+        row.started_at,
+    );
     let (mut words, mut lines) = (None, Vec::new());
     let mut each = |part| {
         match part {
-            Part::Words { text } => words = Some(text),
-            Part::Line { text } => lines.push(text),
-            Part::Call { .. } | Part::Result { .. } => {}
+            TranscriptPart::Words { text } => words = Some(text),
+            TranscriptPart::Line { text } => lines.push(text),
+            TranscriptPart::Call { .. } | TranscriptPart::Result { .. } => {}
         }
         true
     };
     // Of a line whose beginning was left out nothing can be told.
     let mut is_whole = from == 0;
-    read_file(&path, from, &mut |line| {
-        let wanted = !is_whole || parts.line(line, &mut each);
+    read_lines(&path, from, &mut |line| {
+        let wanted = !is_whole || parts.parse_line(line, &mut each);
         is_whole = true;
         wanted
     })
     .ok()?;
-    parts.end(&mut each);
+    parts.finish(&mut each);
     let text = words.unwrap_or_else(|| lines.join("\n"));
     let text = text.trim();
     let skipped = text.chars().count().saturating_sub(LAST_CHARS_MAX);
@@ -535,21 +557,34 @@ mod tests {
                 include_str!("../../tests/data/agents/gemini/mcp-call.jsonl"),
             ),
         ] {
-            let agent = agents::named(&Config::default(), name).expect("it is known");
-            let mut parts = Parts::new(agent.reader(None), Form::Parts, Timestamp::UNIX_EPOCH);
+            let agent = agents::resolve_agent(&Config::default(), name).expect("it is known");
+            let mut parts = TranscriptParser::new(
+                agent.output_reader(None),
+                TranscriptForm::Parts,
+                Timestamp::UNIX_EPOCH,
+            );
             let mut found = Vec::new();
             for line in recorded.lines() {
-                assert!(parts.line(line, &mut |part| {
+                assert!(parts.parse_line(line, &mut |part| {
                     found.push(part);
                     true
                 }));
             }
-            let has = |is: fn(&Part) -> bool| found.iter().any(is);
-            assert!(has(|part| matches!(part, Part::Words { .. })), "{name}");
-            assert!(has(|part| matches!(part, Part::Call { .. })), "{name}");
-            assert!(has(|part| matches!(part, Part::Result { .. })), "{name}");
+            let has = |is: fn(&TranscriptPart) -> bool| found.iter().any(is);
             assert!(
-                !has(|part| matches!(part, Part::Line { .. })),
+                has(|part| matches!(part, TranscriptPart::Words { .. })),
+                "{name}"
+            );
+            assert!(
+                has(|part| matches!(part, TranscriptPart::Call { .. })),
+                "{name}"
+            );
+            assert!(
+                has(|part| matches!(part, TranscriptPart::Result { .. })),
+                "{name}"
+            );
+            assert!(
+                !has(|part| matches!(part, TranscriptPart::Line { .. })),
                 "{name}: {found:?}"
             );
         }

@@ -16,10 +16,10 @@ use jiff::{SignedDuration, Timestamp};
 use piton_core::attempt::{Outcome, Report, Usage};
 use piton_core::call::CallKind;
 use piton_core::trouble::Trouble;
-use piton_engine::agents::lines::{Line, Lines};
-use piton_engine::agents::{Agent, Claude, Codex, Gemini, Seen, outcome};
-use piton_engine::answer::Ended;
-use piton_engine::config::{AgentTable, VerdictBy};
+use piton_engine::agents::lines::{BoundedLine, LineSplitter};
+use piton_engine::agents::{Agent, Claude, Codex, Gemini, OutputEvent, outcome};
+use piton_engine::answer::ProgramEnd;
+use piton_engine::config::{AgentTable, VerdictSource};
 use serde_json::Value;
 
 const NOW: &str = "2026-11-22T13:38:00Z";
@@ -42,16 +42,16 @@ fn agent(name: &str) -> Box<dyn Agent> {
     }
 }
 
-fn ended(code: Option<i32>) -> Ended {
-    Ended {
+fn ended(code: Option<i32>) -> ProgramEnd {
+    ProgramEnd {
         code,
-        ..Ended::default()
+        ..ProgramEnd::default()
     }
 }
 
 /// What was read of an attempt.
 struct Read {
-    seen: Vec<Seen>,
+    seen: Vec<OutputEvent>,
     report: Report,
     denied: u32,
 }
@@ -59,19 +59,19 @@ struct Read {
 impl Read {
     fn calls(&self, is_counted: impl Fn(CallKind) -> bool) -> usize {
         let called = self.seen.iter().filter(|seen| match seen {
-            Seen::Called(call) => is_counted(call.kind),
-            Seen::Conversation(_)
-            | Seen::Returned(_)
-            | Seen::Said(_)
-            | Seen::Used(_)
-            | Seen::Refused(_)
-            | Seen::Unknown => false,
+            OutputEvent::Called(call) => is_counted(call.kind),
+            OutputEvent::Conversation(_)
+            | OutputEvent::Returned(_)
+            | OutputEvent::Said(_)
+            | OutputEvent::Used(_)
+            | OutputEvent::Refused(_)
+            | OutputEvent::Unknown => false,
         });
         called.count()
     }
 }
 
-fn read(agent: &dyn Agent, output: &[u8], ended: &Ended, before: Option<&Usage>) -> Read {
+fn read(agent: &dyn Agent, output: &[u8], ended: &ProgramEnd, before: Option<&Usage>) -> Read {
     read_at(now(), agent, output, ended, before)
 }
 
@@ -79,23 +79,23 @@ fn read_at(
     now: Timestamp,
     agent: &dyn Agent,
     output: &[u8],
-    ended: &Ended,
+    ended: &ProgramEnd,
     before: Option<&Usage>,
 ) -> Read {
-    let mut reader = agent.reader(before).expect("it reads");
+    let mut reader = agent.output_reader(before).expect("it reads");
     let mut seen = Vec::new();
-    let mut lines = Lines::new();
-    let mut each = |line: Line<'_>| match line {
-        Line::Text(text) => seen.extend(reader.line(&text, now)),
-        Line::TooLong(_) => seen.push(Seen::Unknown),
+    let mut lines = LineSplitter::new();
+    let mut each = |line: BoundedLine<'_>| match line {
+        BoundedLine::Text(text) => seen.extend(reader.parse_line(&text, now)),
+        BoundedLine::TooLong(_) => seen.push(OutputEvent::Unknown),
     };
     lines.push(output, &mut each);
     lines.finish(&mut each);
-    let said = reader.end(ended);
+    let said = reader.finish(ended);
     let denied = said.denied;
     Read {
         seen,
-        report: outcome::report(said, ended, VerdictBy::Form),
+        report: outcome::report_of_result(said, ended, VerdictSource::Form),
         denied,
     }
 }
@@ -158,7 +158,7 @@ fn compare(folder: &Path) -> usize {
             output.extend_from_slice(stderr.as_bytes());
         }
         let before = id.as_ref().and_then(|id| totals.get(id));
-        let ended = Ended {
+        let ended = ProgramEnd {
             code: number(&expect["rc"]),
             signal: number(&expect["signal"]),
             stopped: None,
@@ -201,7 +201,7 @@ fn tokens_expected(name: &str, expect: &Value, key: &str) -> Option<u64> {
     printed(key).map(|tokens: u64| tokens.saturating_sub(twice))
 }
 
-fn check(name: &str, expect: &Value, got: &Read, ended: &Ended, at: Timestamp) {
+fn check(name: &str, expect: &Value, got: &Read, ended: &ProgramEnd, at: Timestamp) {
     let report = &got.report;
     let outcome = outcome_expected(expect, report);
     assert!(
@@ -226,7 +226,7 @@ fn check(name: &str, expect: &Value, got: &Read, ended: &Ended, at: Timestamp) {
     let usage = &report.usage;
     assert_eq!(
         expect["usage"].is_null(),
-        usage.tokens().is_none(),
+        usage.budget_tokens().is_none(),
         "{name}: usage"
     );
     let tokens = [
@@ -262,7 +262,10 @@ fn check(name: &str, expect: &Value, got: &Read, ended: &Ended, at: Timestamp) {
         resets_at = Some(at + SignedDuration::from_secs(seconds));
     }
     assert_eq!(report.resets_at, resets_at, "{name}: reset");
-    let unknown = got.seen.iter().filter(|seen| **seen == Seen::Unknown);
+    let unknown = got
+        .seen
+        .iter()
+        .filter(|seen| **seen == OutputEvent::Unknown);
     assert_eq!(unknown.count(), 0, "{name}: unknown lines");
 }
 

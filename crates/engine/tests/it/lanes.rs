@@ -13,7 +13,8 @@ use piton_core::redact::Redactor;
 use piton_engine::config::WorkspaceConfig;
 use piton_engine::git::{commit_without, save_work};
 use piton_engine::lanes::{
-    Lane, LaneFault, LaneOrder, LaneStart, LaneTaking, LaneUse, Pool, Prepared, RemoveOrder,
+    Lane, LaneFault, LaneOccupant, LanePreparation, LaneRecord, LaneRemoval, LaneStart, Pool,
+    PreparedLane,
 };
 use piton_engine::project::Project;
 
@@ -38,8 +39,8 @@ fn project(root: &Path) -> Project {
 }
 
 /// A taking of a unit.
-fn taking(unit: &str) -> LaneTaking {
-    LaneTaking {
+fn taking(unit: &str) -> LaneOccupant {
+    LaneOccupant {
         run: "demo".to_owned(),
         unit: unit.to_owned(),
         token: 1,
@@ -74,15 +75,15 @@ impl Yard {
     /// Takes the first lane of which no living process is.
     #[track_caller]
     fn take(&self) -> Lane {
-        self.pool().take(|_, _| true).expect("there is one more")
+        self.pool().acquire(|_, _| true).expect("there is one more")
     }
 
     fn prepare(
         &self,
         lane: &Lane,
         (unit, from, start): (&str, &str, LaneStart),
-    ) -> Result<Prepared, LaneFault> {
-        let order = LaneOrder {
+    ) -> Result<PreparedLane, LaneFault> {
+        let order = LanePreparation {
             taken: &taking(unit),
             from,
             start,
@@ -91,12 +92,12 @@ impl Yard {
             by: &self.caller.by(),
             redactor: &self.redactor,
         };
-        self.pool().prepare(lane, &order)
+        self.pool().prepare_lane(lane, &order)
     }
 
     /// Makes a lane ready for a unit, at the base.
     #[track_caller]
-    fn ready(&self, lane: &Lane, unit: &str) -> Prepared {
+    fn ready(&self, lane: &Lane, unit: &str) -> PreparedLane {
         let prepared = self.prepare(lane, (unit, &self.base, LaneStart::Clean));
         prepared.expect("it can be made ready")
     }
@@ -110,15 +111,15 @@ impl Yard {
 
     /// Removes a lane, unless something would go with it.
     fn remove(&self, lane: Lane) -> Result<(), LaneFault> {
-        let left = self.pool().left_in(&lane, &self.base)?;
+        let left = self.pool().find_unsaved_changes(&lane, &self.base)?;
         if let Some(first) = left.into_iter().next() {
             return Err(first);
         }
-        let order = RemoveOrder {
+        let order = LaneRemoval {
             by: &self.caller.by(),
             redactor: &self.redactor,
         };
-        self.pool().remove(lane, &order)
+        self.pool().remove_lane(lane, &order)
     }
 
     fn worktrees(&self) -> usize {
@@ -194,14 +195,14 @@ fn every_lane_has_its_number_and_ports_and_one_that_is_free_is_used_again() {
     assert_eq!(ports(&second), "4010");
     assert_eq!(
         yard.pool()
-            .retake(1)
+            .reacquire(1)
             .expect("readable")
             .map(|lane| lane.number),
         None
     );
     drop(first);
     // By the journal its unit has it still.
-    let held = |number: u32, used: Option<&LaneUse>| {
+    let held = |number: u32, used: Option<&LaneRecord>| {
         let is_held = number == 1;
         assert_eq!(
             used.map(|used| &used.taken),
@@ -209,12 +210,12 @@ fn every_lane_has_its_number_and_ports_and_one_that_is_free_is_used_again() {
         );
         !is_held
     };
-    assert_eq!(yard.pool().take(held).expect("one more").number, 3);
-    let again = yard.pool().retake(1).expect("readable").expect("free");
+    assert_eq!(yard.pool().acquire(held).expect("one more").number, 3);
+    let again = yard.pool().reacquire(1).expect("readable").expect("free");
     assert_eq!(again.number, 1);
     drop(again);
     assert_eq!(yard.take().number, 1);
-    let known = yard.pool().lanes().expect("readable");
+    let known = yard.pool().list_lanes().expect("readable");
     let known: Vec<(u32, bool)> = known.iter().map(|(n, used)| (*n, used.is_some())).collect();
     assert_eq!(known, [(1, true), (2, true), (3, false)]);
 }
@@ -227,7 +228,7 @@ fn a_lane_whose_folder_is_removed_is_held_again_though_another_one_looks_at_it()
     fs::remove_dir_all(&lane.folder).expect("removed");
     let (pool, (looks, looked)) = (yard.pool(), std::sync::mpsc::channel());
     let other = std::thread::spawn(move || {
-        let found = pool.take_number(1, |_| {
+        let found = pool.acquire_number(1, |_| {
             looks.send(()).expect("somebody waits");
             piton_engine::world::pause(std::time::Duration::from_millis(100));
             false
@@ -237,14 +238,14 @@ fn a_lane_whose_folder_is_removed_is_held_again_though_another_one_looks_at_it()
     looked.recv().expect("the other one looks");
     yard.ready(&lane, "one");
     assert!(other.join().expect("it ends"));
-    assert!(yard.pool().retake(1).expect("readable").is_none());
+    assert!(yard.pool().reacquire(1).expect("readable").is_none());
 }
 
 #[test]
 fn ports_of_a_project_are_the_same_each_time_and_below_those_of_connections() {
     let yard = Yard::new();
     let lane = yard.take();
-    let port = |prepared: &Prepared| {
+    let port = |prepared: &PreparedLane| {
         let found = prepared
             .env
             .iter()
@@ -526,7 +527,7 @@ fn a_lane_that_a_person_works_in_stays() {
     yard.remove(lane).expect("it can be removed");
     assert!(!folder.exists());
     assert_eq!(yard.worktrees(), 0);
-    assert_eq!(yard.pool().lanes().expect("readable").len(), 0);
+    assert_eq!(yard.pool().list_lanes().expect("readable").len(), 0);
     // And the number is there again.
     let lane = yard.take();
     assert_eq!(lane.number, 1);

@@ -5,9 +5,9 @@ use std::thread;
 use std::time::Duration;
 
 use piton_engine::git::{
-    MergeOrder, MergeTry, OwnPaths, RefMove, RefStep, begin_merge, files_committed, has_work_of,
-    is_built_on, merge, merged_since, move_ref, open_saved, open_saved_in_merge, ref_at, restore,
-    save_work, with_markers,
+    GitMergeOutcome, MergeSpec, OwnPaths, RefMove, RefStep, begin_merge, files_changed_in_commits,
+    files_with_conflict_markers, first_parent_commits, has_work_of, is_built_on, merge_commits,
+    move_ref, read_ref, reopen_saved_work, reopen_saved_work_in_merge, restore_worktree, save_work,
 };
 
 use crate::repository::{Caller, Repository, git, write_script};
@@ -73,8 +73,8 @@ impl Sides {
         )
     }
 
-    fn order(&self) -> MergeOrder<'_> {
-        MergeOrder {
+    fn order(&self) -> MergeSpec<'_> {
+        MergeSpec {
             onto: &self.onto,
             work: &self.work,
             own: NO_PATHS,
@@ -85,29 +85,29 @@ impl Sides {
     }
 
     #[track_caller]
-    fn merge(&self, order: &MergeOrder<'_>) -> MergeTry {
-        merge(self.repository.path(), order, &self.caller.by()).expect("git works")
+    fn merge(&self, order: &MergeSpec<'_>) -> GitMergeOutcome {
+        merge_commits(self.repository.path(), order, &self.caller.by()).expect("git works")
     }
 
     /// The commit of a merge, its tree, and whether that is the tree of the work.
     #[track_caller]
-    fn made(&self, order: &MergeOrder<'_>) -> (String, String, bool) {
+    fn made(&self, order: &MergeSpec<'_>) -> (String, String, bool) {
         match self.merge(order) {
-            MergeTry::Made {
+            GitMergeOutcome::Made {
                 commit,
                 tree,
                 is_checked,
             } => (commit, tree, is_checked),
-            other @ (MergeTry::Conflict { .. } | MergeTry::Nothing { .. }) => {
+            other @ (GitMergeOutcome::Conflict { .. } | GitMergeOutcome::Nothing { .. }) => {
                 panic!("nothing was made: {other:?}")
             }
         }
     }
 
     /// A commit that has all of the work already.
-    fn nothing(&self, onto: &str) -> MergeTry {
+    fn nothing(&self, onto: &str) -> GitMergeOutcome {
         let tree = format!("{onto}^{{tree}}");
-        MergeTry::Nothing {
+        GitMergeOutcome::Nothing {
             onto: onto.to_owned(),
             tree: self.repository.git(&["rev-parse", &tree]),
         }
@@ -143,7 +143,7 @@ fn a_merge_is_a_commit_of_both_sides_in_no_branch() {
 fn a_merge_onto_what_the_work_was_built_on_has_the_tree_that_its_check_saw() {
     let sides = Sides::apart();
     let base = sides.repository.git(&["rev-parse", "HEAD~1"]);
-    let order = MergeOrder {
+    let order = MergeSpec {
         onto: &base,
         ..sides.order()
     };
@@ -152,7 +152,7 @@ fn a_merge_onto_what_the_work_was_built_on_has_the_tree_that_its_check_saw() {
     // A hook of the user's committed more than the check saw, or nobody knows what.
     let base_tree = tree_of(&sides.repository, &base);
     for checked in [Some(base_tree.as_str()), None] {
-        let (.., is_checked) = sides.made(&MergeOrder { checked, ..order });
+        let (.., is_checked) = sides.made(&MergeSpec { checked, ..order });
         assert!(!is_checked, "{checked:?}");
     }
     // It is a merge all the same: the line of the branch has one commit a unit.
@@ -175,7 +175,7 @@ fn what_is_there_already_is_not_merged() {
     );
     let base = sides.repository.git(&["rev-parse", "HEAD~1"]);
     for work in [&sides.onto, &base] {
-        let order = MergeOrder {
+        let order = MergeSpec {
             work,
             ..sides.order()
         };
@@ -194,7 +194,7 @@ fn check_conflict(
     files: &[&str],
 ) {
     let sides = Sides::new(base, ours, theirs);
-    let MergeTry::Conflict { files: found } = sides.merge(&sides.order()) else {
+    let GitMergeOutcome::Conflict { files: found } = sides.merge(&sides.order()) else {
         panic!("both sides changed the same");
     };
     assert_eq!(found, files);
@@ -223,7 +223,7 @@ fn every_kind_of_conflict_names_its_files() {
     let sides = Sides::new(|_| {}, folder, file);
     assert!(matches!(
         sides.merge(&sides.order()),
-        MergeTry::Conflict { .. }
+        GitMergeOutcome::Conflict { .. }
     ));
 }
 
@@ -263,9 +263,9 @@ fn nothing_of_the_work_counts_in_files_of_plans() {
     let paths = plans(&["plans/a [1].md", "plans/new.md", "plans/never.md"]);
     assert!(matches!(
         sides.merge(&sides.order()),
-        MergeTry::Conflict { .. }
+        GitMergeOutcome::Conflict { .. }
     ));
-    let order = MergeOrder {
+    let order = MergeSpec {
         own: &paths,
         ..sides.order()
     };
@@ -282,7 +282,7 @@ fn nothing_of_the_work_counts_in_files_of_plans() {
     // What is put there, is there whatever it was, and is no difference.
     let base = sides.repository.git(&["rev-parse", "HEAD~1"]);
     let put = [(paths.plans[0].clone(), b"marked\n".to_vec())];
-    let order = MergeOrder {
+    let order = MergeSpec {
         onto: &base,
         put: &put,
         ..order
@@ -292,7 +292,7 @@ fn nothing_of_the_work_counts_in_files_of_plans() {
     assert!(is_checked);
 
     // A mark alone is a merge, too.
-    let order = MergeOrder {
+    let order = MergeSpec {
         work: &base,
         ..order
     };
@@ -308,7 +308,7 @@ fn a_file_that_is_put_keeps_its_mode_and_its_bytes() {
         .write(".gitattributes", "plan text eol=crlf\n");
     let onto = sides.repository.commit("a script");
     let put = [("plan".to_owned(), b"a\nb".to_vec())];
-    let order = MergeOrder {
+    let order = MergeSpec {
         onto: &onto,
         put: &put,
         ..sides.order()
@@ -331,7 +331,7 @@ fn a_plan_that_only_the_work_has_goes_with_its_folder_and_one_that_is_put_comes_
     );
     let paths = plans(&["deep/er/plan.md", "a-b/no/folder.md"]);
     let put = [("a/new/plan.md".to_owned(), b"put\n".to_vec())];
-    let order = MergeOrder {
+    let order = MergeSpec {
         own: &paths,
         put: &put,
         ..sides.order()
@@ -348,7 +348,7 @@ fn a_plan_that_only_the_work_has_goes_with_its_folder_and_one_that_is_put_comes_
         |_| {},
         |repository| repository.write("deep/er/plan.md", "1\n"),
     );
-    let order = MergeOrder {
+    let order = MergeSpec {
         own: &paths,
         ..sides.order()
     };
@@ -403,7 +403,7 @@ fn a_merge_is_signed_where_the_user_signs_and_runs_no_hook() {
     assert!(!seen.exists());
 
     write_script(key.path(), "gpg", "echo 'no key' >&2\nexit 2\n");
-    let fault = merge(folder, &sides.order(), &sides.caller.by()).expect_err("not signed");
+    let fault = merge_commits(folder, &sides.order(), &sides.caller.by()).expect_err("not signed");
     assert_eq!(fault.code, "git.missing");
     assert!(
         fault.message.starts_with("git could not commit: "),
@@ -418,7 +418,7 @@ fn without_an_identity_the_failure_says_what_to_type() {
     sides
         .repository
         .git(&["config", "user.useConfigOnly", "true"]);
-    let fault = merge(sides.repository.path(), &sides.order(), &sides.caller.by());
+    let fault = merge_commits(sides.repository.path(), &sides.order(), &sides.caller.by());
     // A machine may have an identity for all repositories.
     if let Err(fault) = fault {
         let hint = fault.hint.unwrap_or_default();
@@ -432,19 +432,20 @@ fn without_an_identity_the_failure_says_what_to_type() {
 #[test]
 fn what_git_has_no_more_is_a_failure_and_no_conflict() {
     let sides = Sides::apart();
-    let order = MergeOrder {
+    let order = MergeSpec {
         work: "0123456789012345678901234567890123456789",
         ..sides.order()
     };
-    let fault = merge(sides.repository.path(), &order, &sides.caller.by());
+    let fault = merge_commits(sides.repository.path(), &order, &sides.caller.by());
     assert_eq!(fault.expect_err("it is not there").code, "git.missing");
 }
 
 #[test]
 fn a_merge_that_is_stopped_is_a_failure() {
     let sides = Sides::apart();
-    sides.caller.stop.ask(true);
-    merge(sides.repository.path(), &sides.order(), &sides.caller.by()).expect_err("stopped");
+    sides.caller.stop.request_stop(true);
+    merge_commits(sides.repository.path(), &sides.order(), &sides.caller.by())
+        .expect_err("stopped");
 }
 
 #[test]
@@ -455,7 +456,7 @@ fn a_ref_moves_only_from_where_it_is_to_be() {
         let step = RefStep { from, to };
         move_ref(sides.repository.path(), TARGET, step, &sides.caller.by()).expect("git works")
     };
-    let at = || ref_at(sides.repository.path(), TARGET).expect("git works");
+    let at = || read_ref(sides.repository.path(), TARGET).expect("git works");
     let elsewhere = |at: &str| RefMove::Elsewhere(Some(at.to_owned()));
     assert_eq!(moved(Some(one), Some(two)), RefMove::Elsewhere(None));
     assert_eq!(moved(None, Some(one)), RefMove::Moved);
@@ -499,7 +500,7 @@ fn what_was_merged_since_is_the_line_of_the_branch() {
     let folder = sides.repository.path();
     let (commit, _, _) = sides.made(&sides.order());
     let base = sides.repository.git(&["rev-parse", "HEAD~1"]);
-    let line = merged_since(folder, &base, &commit).expect("git works");
+    let line = first_parent_commits(folder, &base, &commit).expect("git works");
     assert_eq!(line, [sides.onto.clone(), commit.clone()]);
     for (tip, of, is) in [
         (&commit, &sides.work, true),
@@ -521,7 +522,7 @@ fn a_file_that_a_commit_took_back_was_committed_all_the_same() {
     let tip = sides.repository.commit("none any more");
     let files = [".env", "a*"].map(str::to_owned);
     let range = (sides.onto.as_str(), tip.as_str());
-    let found = files_committed(sides.repository.path(), range, &files);
+    let found = files_changed_in_commits(sides.repository.path(), range, &files);
     assert_eq!(found.expect("git works"), [".env"]);
 }
 
@@ -551,9 +552,12 @@ fn a_merge_to_be_resolved_has_both_sides_in_its_files() {
     let read = |name| fs::read_to_string(folder.join(name)).expect("readable");
     assert!(read("a").contains("<<<<<<< HEAD\n3\n=======\n2\n>>>>>>> "));
     assert_eq!(read("plan"), "2\n", "as the target has it");
-    assert_eq!(with_markers(folder, &found), ["a"]);
+    assert_eq!(files_with_conflict_markers(folder, &found), ["a"]);
     sides.repository.write("a", "2 and 3\n");
-    assert_eq!(with_markers(folder, &found), Vec::<String>::new());
+    assert_eq!(
+        files_with_conflict_markers(folder, &found),
+        Vec::<String>::new()
+    );
     let resolved = sides.repository.commit("resolved");
     let parents = git(folder, &["log", "-1", "--format=%P", &resolved]);
     assert_eq!(parents, format!("{} {}", sides.work, sides.onto));
@@ -561,7 +565,7 @@ fn a_merge_to_be_resolved_has_both_sides_in_its_files() {
 
     // And then it is merged.
     let checked = tree_of(&sides.repository, &resolved);
-    let order = MergeOrder {
+    let order = MergeSpec {
         checked: Some(&checked),
         work: &resolved,
         own: &plans,
@@ -598,14 +602,14 @@ impl Sides {
         repository.git(&["reset", "--quiet", "--soft", on]);
         let saved = save_work(repository.path(), on, (&[], &[]), "Work so far", by);
         let saved = saved.expect("git works").commit.expect("something");
-        restore(repository.path(), &saved, by).expect("git works");
+        restore_worktree(repository.path(), &saved, by).expect("git works");
         saved
     }
 
     fn open(&self, saved: &str) {
         let plans = plans(&["plan"]);
         let folder = self.repository.path();
-        open_saved(folder, saved, &self.onto, &plans, &self.caller.by()).expect("git works");
+        reopen_saved_work(folder, saved, &self.onto, &plans, &self.caller.by()).expect("git works");
     }
 
     /// What `git diff HEAD` names.
@@ -647,7 +651,7 @@ fn saved_work_goes_on_with_what_was_made_since() {
     let by = &sides.caller.by();
     let more = save_work(sides.repository.path(), &base, (&[], &[]), "x", by);
     let more = more.expect("git works").commit.expect("something");
-    restore(sides.repository.path(), &more, by).expect("git works");
+    restore_worktree(sides.repository.path(), &more, by).expect("git works");
     sides.open(&more);
     let parents = format!("{} {}|", sides.work, sides.onto);
     assert!(sides.head().starts_with(&parents), "{}", sides.head());
@@ -683,7 +687,7 @@ fn a_merge_that_is_begun_on_saved_work_does_not_have_it_as_parent() {
     let saved = sides.save(&base);
     let (folder, by) = (sides.repository.path(), &sides.caller.by());
     begin_merge(folder, &sides.onto, NO_PATHS, by).expect("git works");
-    open_saved_in_merge(folder, &saved, by).expect("git works");
+    reopen_saved_work_in_merge(folder, &saved, by).expect("git works");
     sides.repository.write("a", "2 and 3\n");
     sides.repository.commit("resolved");
     let parents = format!("{base} {}|", sides.onto);
@@ -701,7 +705,7 @@ fn a_folder_that_is_no_worktree_any_more_is_not_taken_for_the_one_around_it() {
     repository.write("lanes/1/a", "3");
     let lane = repository.path().join("lanes/1");
     let caller = Caller::new();
-    assert!(restore(&lane, &first, &caller.by()).is_err());
+    assert!(restore_worktree(&lane, &first, &caller.by()).is_err());
     assert!(save_work(&lane, &first, (&[], &[]), "save", &caller.by()).is_err());
     assert_eq!(repository.git(&["rev-parse", "HEAD"]), second);
     assert_eq!(repository.git(&["branch", "--show-current"]), "main");
@@ -841,7 +845,7 @@ fn what_the_work_adds_to_a_file_of_the_project_is_merged() {
     };
     for ours in [&["first"][..], &["first", "ours"]] {
         let sides = Sides::new(signs(&["first"]), signs(ours), signs(&["first", "theirs"]));
-        let order = MergeOrder {
+        let order = MergeSpec {
             own: &own,
             ..sides.order()
         };
@@ -856,7 +860,7 @@ fn what_the_work_adds_to_a_file_of_the_project_is_merged() {
         sides.repository.git(&checkout);
         begin_merge(folder, &sides.onto, &own, &sides.caller.by()).expect("git works");
         let resolved = sides.repository.commit("resolved");
-        let order = MergeOrder {
+        let order = MergeSpec {
             work: &resolved,
             own: &own,
             ..sides.order()

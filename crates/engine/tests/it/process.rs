@@ -11,8 +11,8 @@ use std::sync::mpsc::{self, Receiver};
 use std::time::{Duration, Instant};
 
 use piton_engine::process::{
-    self, Call, Exit, FoundBy, Identity, Limits, Liveness, ProcessEvent, Program, Running, Spec,
-    StartError, StopReason,
+    self, Liveness, ProcessEvent, ProcessExit, ProcessIdentity, ProcessLimits, ProcessProgram,
+    ProcessSpec, ProgramCall, RunningProcess, StartError, StopReason, SurvivorEvidence,
 };
 use piton_engine::spool::{self, Spool};
 use tempfile::TempDir;
@@ -32,27 +32,27 @@ fn unique(name: &str) -> String {
     format!("test-{name}-{}-{count}", std::process::id())
 }
 
-fn shell(folder: &TempDir, line: &str) -> Spec {
+fn shell(folder: &TempDir, line: &str) -> ProcessSpec {
     let mark = unique("attempt");
-    Spec {
-        program: Program::Shell(line.into()),
+    ProcessSpec {
+        program: ProcessProgram::Shell(line.into()),
         cwd: folder.path().into(),
         env: Vec::new(),
         stdin: String::new(),
         output: folder.path().join(format!("{mark}.out")),
-        limits: Limits {
+        limits: ProcessLimits {
             wall: Some(PATIENCE),
-            ..Limits::default()
+            ..ProcessLimits::default()
         },
         mark,
     }
 }
 
-fn said(spec: &Spec) -> String {
+fn said(spec: &ProcessSpec) -> String {
     fs::read_to_string(&spec.output).expect("the output")
 }
 
-fn start(spec: &Spec) -> (Running, Receiver<ProcessEvent>) {
+fn start(spec: &ProcessSpec) -> (RunningProcess, Receiver<ProcessEvent>) {
     let (sender, receiver) = mpsc::channel();
     let running = process::start(spec.clone(), move |event| {
         sender.send(event).ok();
@@ -73,7 +73,7 @@ fn all(events: &Receiver<ProcessEvent>) -> Vec<ProcessEvent> {
 }
 
 #[track_caller]
-fn end(events: &Receiver<ProcessEvent>) -> Exit {
+fn end(events: &Receiver<ProcessEvent>) -> ProcessExit {
     let all = all(events);
     let is_exit = |event: &&ProcessEvent| matches!(event, ProcessEvent::Exited(_));
     assert_eq!(all.iter().filter(is_exit).count(), 1, "{all:?}");
@@ -103,7 +103,7 @@ fn pid_in(folder: &TempDir, name: &str) -> u32 {
 }
 
 fn runs(pid: u32) -> bool {
-    Identity::of(pid).is_some_and(|id| process::liveness(&id) == Liveness::Alive)
+    ProcessIdentity::of_pid(pid).is_some_and(|id| process::liveness(&id) == Liveness::Alive)
 }
 
 #[expect(clippy::disallowed_methods, reason = "measures real time")]
@@ -156,7 +156,7 @@ fn the_status_of_a_child_is_told_as_it_is() {
         let exit = process::run_to_end(shell(&folder, line)).expect("a start");
         assert_eq!((exit.code, exit.signal), (code, signal), "{line}");
         assert_eq!(exit.stopped_by, None);
-        assert_eq!(exit.success(), code == Some(0));
+        assert_eq!(exit.is_success(), code == Some(0));
         assert!(exit.left.is_empty());
     }
 }
@@ -187,7 +187,7 @@ fn growing_output_is_told_and_the_end_comes_once_and_last() {
     let folder = folder();
     let spec = shell(&folder, "echo one; read line < gate; echo two");
     let gate = folder.path().join("gate");
-    let made = process::output(&Call {
+    let made = process::run_call(&ProgramCall {
         program: "mkfifo",
         args: &[gate.clone().into_os_string()],
         cwd: folder.path(),
@@ -197,7 +197,7 @@ fn growing_output_is_told_and_the_end_comes_once_and_last() {
         mark: None,
         stop: None,
     });
-    assert!(made.expect("a call").exit.success());
+    assert!(made.expect("a call").exit.is_success());
     let (_running, events) = start(&spec);
     let first = events.recv_timeout(PATIENCE).expect("an event");
     assert_eq!(first, ProcessEvent::OutputGrew { bytes: 4 });
@@ -239,7 +239,7 @@ fn a_child_that_never_reads_its_input_blocks_nobody() {
 fn what_cannot_start_is_said_and_leaves_nothing() {
     let folder = folder();
     let mut spec = shell(&folder, "true");
-    spec.program = Program::Args {
+    spec.program = ProcessProgram::Args {
         program: "no-such-program-anywhere".into(),
         args: Vec::new(),
     };
@@ -405,7 +405,7 @@ const DAEMON: &str = "setsid sh -c 'trap \"\" HUP; echo $$ > pid; exec sleep 300
 fn a_daemon_is_found_by_its_mark() {
     let folder = folder();
     let exit = process::run_to_end(shell(&folder, DAEMON)).expect("a start");
-    assert!(exit.success(), "{exit:?}");
+    assert!(exit.is_success(), "{exit:?}");
     assert!(!runs(pid_in(&folder, "pid")));
 }
 
@@ -416,9 +416,9 @@ fn an_adopted_daemon_is_ended_and_waited_for() {
         assert!(process::adopt_orphans());
         let folder = folder();
         let exit = process::run_to_end(shell(&folder, DAEMON)).expect("a start");
-        assert!(exit.success(), "{exit:?}");
+        assert!(exit.is_success(), "{exit:?}");
         // Not even its status is left.
-        assert_eq!(Identity::of(pid_in(&folder, "pid")), None);
+        assert_eq!(ProcessIdentity::of_pid(pid_in(&folder, "pid")), None);
     });
 }
 
@@ -434,12 +434,12 @@ fn an_adopted_daemon_without_a_mark_is_ended_with_the_last_attempt() {
         line_of(&other.output);
         let line = DAEMON.replace("setsid", "env -i PATH=\"$PATH\" setsid");
         let exit = process::run_to_end(shell(&folder, &line)).expect("a start");
-        assert!(exit.success(), "{exit:?}");
+        assert!(exit.is_success(), "{exit:?}");
         let daemon = pid_in(&folder, "pid");
         assert!(runs(daemon), "it could be the other attempt's");
         running.terminate();
         end(&events);
-        assert_eq!(Identity::of(daemon), None);
+        assert_eq!(ProcessIdentity::of_pid(daemon), None);
     });
 }
 
@@ -455,12 +455,12 @@ fn attempts_side_by_side_do_not_end_each_others_daemons() {
         let (running, events) = start(&spec);
         line_of(&spec.output);
         let exit = process::run_to_end(shell(&two, DAEMON)).expect("a start");
-        assert!(exit.success());
-        assert_eq!(Identity::of(pid_in(&two, "pid")), None);
+        assert!(exit.is_success());
+        assert_eq!(ProcessIdentity::of_pid(pid_in(&two, "pid")), None);
         assert!(runs(pid_in(&one, "pid")));
         running.kill();
         assert_eq!(end(&events).signal, Some(9));
-        assert_eq!(Identity::of(pid_in(&one, "pid")), None);
+        assert_eq!(ProcessIdentity::of_pid(pid_in(&one, "pid")), None);
     });
 }
 
@@ -533,22 +533,22 @@ fn what_a_killed_piton_left_running_is_found_and_ended() {
         process::adopt_orphans();
         let spool = Spool::open(&place).expect("a spool");
         let running = process::start(
-            Spec {
-                program: Program::Shell(format!(
+            ProcessSpec {
+                program: ProcessProgram::Shell(format!(
                     "{DAEMON} trap '' TERM; env -i sh -c 'echo $$ > bare; exec sleep 300' & until [ -s bare ]; do sleep 0.01; done; echo ready; sleep 300"
                 )),
                 cwd: place.clone().into(),
                 env: Vec::new(),
                 stdin: "x".repeat(1 << 20),
-                output: spool.output("a1").expect("a name"),
-                limits: Limits::default(),
+                output: spool.output_path("a1").expect("a name"),
+                limits: ProcessLimits::default(),
                 mark: format!("crash {place}"),
             },
             |_| {},
         )
         .expect("a start");
-        spool.record("a1", running.id()).expect("a record");
-        line_of(&spool.output("a1").expect("a name"));
+        spool.record_process("a1", running.id()).expect("a record");
+        line_of(&spool.output_path("a1").expect("a name"));
         fs::write(Path::new(&place).join("up"), "up\n").expect("a sign");
         loop {
             std::thread::park();
@@ -567,50 +567,53 @@ fn what_a_killed_piton_left_running_is_found_and_ended() {
     piton.wait().expect("its end");
 
     let spool = Spool::open(&place).expect("a spool");
-    let spooled = spool.list().expect("a listing").remove(0);
+    let spooled = spool.list_attempts().expect("a listing").remove(0);
     assert_eq!((spooled.attempt.as_str(), spooled.output_bytes), ("a1", 6));
     let id = spooled.id.expect("a record");
     let (daemon, bare) = (pid_in(&folder, "pid"), pid_in(&folder, "bare"));
     assert!(runs(id.pid) && runs(daemon) && runs(bare));
 
-    let by = |found: Vec<process::Survivor>| -> HashMap<u32, FoundBy> {
+    let by = |found: Vec<process::Survivor>| -> HashMap<u32, SurvivorEvidence> {
         let pair = |survivor: process::Survivor| (survivor.id.pid, survivor.found_by);
         found.into_iter().map(pair).collect()
     };
-    let found = by(process::survivors(from_ref(&mark), &[]));
-    assert_eq!(found.get(&daemon), Some(&FoundBy::Mark(mark.clone())));
-    assert_eq!(found.get(&bare), Some(&FoundBy::Kinship));
-    let found = by(process::survivors(&[], from_ref(&id)));
-    assert_eq!(found.get(&id.pid), Some(&FoundBy::Record));
-    assert_eq!(found.get(&bare), Some(&FoundBy::Kinship));
+    let found = by(process::find_survivors(from_ref(&mark), &[]));
+    assert_eq!(
+        found.get(&daemon),
+        Some(&SurvivorEvidence::Mark(mark.clone()))
+    );
+    assert_eq!(found.get(&bare), Some(&SurvivorEvidence::Kinship));
+    let found = by(process::find_survivors(&[], from_ref(&id)));
+    assert_eq!(found.get(&id.pid), Some(&SurvivorEvidence::Record));
+    assert_eq!(found.get(&bare), Some(&SurvivorEvidence::Kinship));
 
     // A record of another boot, or of an earlier process with the number, is nobody.
     let mut other = id.clone();
     other.start_time += 1;
-    assert!(process::survivors(&[], &[other]).is_empty());
+    assert!(process::find_survivors(&[], &[other]).is_empty());
     let mut other = id.clone();
     other.boot_id.push('x');
-    assert!(process::survivors(&[], &[other]).is_empty());
+    assert!(process::find_survivors(&[], &[other]).is_empty());
 
     let ended = process::end_survivors(from_ref(&mark), from_ref(&id), Duration::from_millis(200));
     assert!(ended.left.is_empty(), "{ended:?}");
     assert!(ended.ended.len() >= 3, "{ended:?}");
     assert!(!runs(id.pid) && !runs(daemon) && !runs(bare));
-    assert!(process::survivors(&[mark], &[id]).is_empty());
+    assert!(process::find_survivors(&[mark], &[id]).is_empty());
 
-    spool.remove("a1").expect("a removal");
-    spool.remove("a1").expect("nothing to remove");
-    assert!(spool.list().expect("a listing").is_empty());
+    spool.remove_attempt("a1").expect("a removal");
+    spool.remove_attempt("a1").expect("nothing to remove");
+    assert!(spool.list_attempts().expect("a listing").is_empty());
 }
 
 #[test]
 fn a_process_is_known_by_more_than_its_number() {
-    let me = process::myself();
+    let me = process::current_process();
     assert_eq!(me.pid, std::process::id());
     assert!(!me.host.is_empty());
     assert_eq!(process::liveness(&me), Liveness::Alive);
 
-    let with = |change: fn(&mut Identity)| {
+    let with = |change: fn(&mut ProcessIdentity)| {
         let mut id = me.clone();
         change(&mut id);
         process::liveness(&id)
@@ -628,23 +631,26 @@ fn a_process_is_known_by_more_than_its_number() {
     }
 
     let json = serde_json::to_string(&me).expect("json");
-    assert_eq!(serde_json::from_str::<Identity>(&json).expect("me"), me);
+    assert_eq!(
+        serde_json::from_str::<ProcessIdentity>(&json).expect("me"),
+        me
+    );
 }
 
 #[test]
 fn a_holder_that_ended_is_dead_even_before_its_parent_looks() {
     #[expect(clippy::disallowed_methods, reason = "a child that is not waited for")]
     let mut child = Command::new("sleep").arg("300").spawn().expect("a child");
-    let id = Identity::of(child.id()).expect("an identity");
-    assert!(process::alive(&id));
+    let id = ProcessIdentity::of_pid(child.id()).expect("an identity");
+    assert!(process::is_alive(&id));
     child.kill().expect("SIGKILL");
     let begin = now();
-    while process::alive(&id) {
+    while process::is_alive(&id) {
         assert!(begin.elapsed() < PATIENCE);
         std::thread::park_timeout(Duration::from_millis(1));
     }
     child.wait().expect("its end");
-    assert!(!process::alive(&id));
+    assert!(!process::is_alive(&id));
 }
 
 // Short calls
@@ -653,7 +659,7 @@ fn a_holder_that_ended_is_dead_even_before_its_parent_looks() {
 fn a_call_gives_both_streams_and_the_status() {
     let folder = folder();
     let call = |line: &str, timeout| {
-        process::output(&Call {
+        process::run_call(&ProgramCall {
             program: "sh",
             args: &["-c".into(), line.into()],
             cwd: folder.path(),
@@ -682,7 +688,7 @@ fn a_call_gives_both_streams_and_the_status() {
         .trim()
         .parse()
         .expect("a pid");
-    let id = Identity::of(pid).expect("it stays");
+    let id = ProcessIdentity::of_pid(pid).expect("it stays");
     let ended = process::end_survivors(&[], &[id], Duration::from_secs(5));
     assert_eq!((ended.ended.len(), ended.left.len()), (1, 0));
 }
@@ -714,7 +720,7 @@ fn the_end_is_told_soon_after_it_came() {
     let call = time(&|| {
         let (program, args) = ("sh", &["-c".into(), "true".into()]);
         let (cwd, env, timeout) = (folder.path(), &[], PATIENCE);
-        process::output(&Call {
+        process::run_call(&ProgramCall {
             program,
             args,
             cwd,
@@ -767,15 +773,17 @@ fn the_spool_is_private_and_takes_plain_names_only() {
         "a\nb",
         &"x".repeat(300),
     ] {
-        assert!(spool.output(bad).is_err(), "{bad:?}");
-        assert!(spool.remove(bad).is_err(), "{bad:?}");
+        assert!(spool.output_path(bad).is_err(), "{bad:?}");
+        assert!(spool.remove_attempt(bad).is_err(), "{bad:?}");
     }
-    spool.record("b2", &process::myself()).expect("a record");
+    spool
+        .record_process("b2", &process::current_process())
+        .expect("a record");
     assert_eq!(mode(&place.join("b2.json")), 0o600);
     fs::write(place.join("a1.out"), "abc").expect("a file");
     fs::write(place.join("a1.json"), "{\"pid\":").expect("a torn record");
     fs::write(place.join("stray.txt"), "").expect("a file");
-    let listed = spool.list().expect("a listing");
+    let listed = spool.list_attempts().expect("a listing");
     let names: Vec<&str> = listed
         .iter()
         .map(|spooled| spooled.attempt.as_str())
@@ -794,7 +802,7 @@ fn the_tail_is_text_whatever_was_printed() {
     let path = folder.path().join("out");
     let check = |bytes: &[u8], max: u64, expect: &str| {
         fs::write(&path, bytes).expect("a file");
-        assert_eq!(spool::tail(&path, max).expect("a tail"), expect);
+        assert_eq!(spool::read_tail(&path, max).expect("a tail"), expect);
     };
     check(b"", 10, "");
     check(b"short", 10, "short");
@@ -803,7 +811,7 @@ fn the_tail_is_text_whatever_was_printed() {
     check("xx😀y".as_bytes(), 3, "y");
     check("xx😀y".as_bytes(), 5, "😀y");
     check(b"ok\xff\xfe\xc3(end", 100, "ok\u{fffd}\u{fffd}\u{fffd}(end");
-    assert!(spool::tail(&folder.path().join("none"), 1).is_err());
+    assert!(spool::read_tail(&folder.path().join("none"), 1).is_err());
 }
 
 /// Every run of `S` is a secret, however long; so is what stands between `<` and `>`.
@@ -845,7 +853,7 @@ impl Copy {
     }
 
     #[track_caller]
-    fn run(&self, bytes: &[u8], max: u64) -> (String, spool::Copied) {
+    fn run(&self, bytes: &[u8], max: u64) -> (String, spool::RedactedCopy) {
         let (from, to) = self.paths();
         fs::write(&from, bytes).expect("a file");
         let copied = spool::copy_redacted(&from, &to, &redact, max).expect("a copy");
@@ -977,7 +985,7 @@ fn a_flood_needs_no_memory() {
         let to = folder.path().join("copy");
         let copied = spool::copy_redacted(&spec.output, &to, &redact, 8 << 20);
         assert!(copied.expect("a copy").truncated);
-        spool::tail(&spec.output, 1 << 20).expect("a tail");
+        spool::read_tail(&spec.output, 1 << 20).expect("a tail");
         let grown = peak() - before;
         assert!(grown < 32 << 10, "{grown} KiB");
     });
@@ -988,10 +996,11 @@ fn events_may_ask_for_the_end() {
     let folder = folder();
     let spec = shell(&folder, "echo stop me; sleep 300");
     let (sender, receiver) = mpsc::channel();
-    let (hand_over, handed) = mpsc::channel::<Running>();
+    let (hand_over, handed) = mpsc::channel::<RunningProcess>();
     let mut running = None;
     let started = process::start(spec, move |event| {
-        let running: &Running = running.get_or_insert_with(|| handed.recv().expect("a handle"));
+        let running: &RunningProcess =
+            running.get_or_insert_with(|| handed.recv().expect("a handle"));
         running.terminate();
         sender.send(event).ok();
     })

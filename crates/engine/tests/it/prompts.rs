@@ -10,14 +10,14 @@ mod texts;
 use piton_core::attempt::Outcome;
 use piton_core::before::FailedTry;
 use piton_core::observation::{Observation, ObservationCategory, ObservationKind};
-use piton_core::prepare::{Note, Prepared, Section, tokens};
+use piton_core::prepare::{PreparedContext, PreparedNote, Section, estimate_tokens};
 use piton_core::{ItemRow, Node, RunId};
-use piton_engine::prompt::{CommitBy, DoneItem, Ingredients, Level, Past};
+use piton_engine::prompt::{CommitBy, DoneItem, Level, PromptHistory, PromptInput};
 use serde_json::{Value, json};
 
 /// A prompt under its length.
 fn measured(prompt: &str) -> String {
-    format!("[{} tokens]\n{prompt}", tokens(prompt))
+    format!("[{} tokens]\n{prompt}", estimate_tokens(prompt))
 }
 
 /// An item at work, with these fields beside the usual.
@@ -52,15 +52,15 @@ fn sub_phase(more: &Value) -> ItemRow {
     item("build/login/review", &fields)
 }
 
-fn of_sub_phase(item: &ItemRow) -> Ingredients<'_> {
-    Ingredients {
+fn of_sub_phase(item: &ItemRow) -> PromptInput<'_> {
+    PromptInput {
         levels: vec![
             level("build", "", 2, 3),
             level("login", "A login with JWT.\nTokens last an hour.", 1, 2),
             level("review", "", 2, 2),
         ],
         commit_by: CommitBy::Piton,
-        ..Ingredients::bare("auth", item)
+        ..PromptInput::of_first_attempt("auth", item)
     }
 }
 
@@ -73,8 +73,8 @@ fn failed(attempt: u32, error: &str) -> FailedTry {
     }
 }
 
-fn note(section: Section, id: Option<&str>, text: &str) -> Note {
-    Note {
+fn note(section: Section, id: Option<&str>, text: &str) -> PreparedNote {
+    PreparedNote {
         section,
         id: id.map(str::to_owned),
         text: text.to_owned(),
@@ -82,8 +82,8 @@ fn note(section: Section, id: Option<&str>, text: &str) -> Note {
     }
 }
 
-fn known(notes: Vec<Note>) -> Prepared {
-    Prepared {
+fn known(notes: Vec<PreparedNote>) -> PreparedContext {
+    PreparedContext {
         item: "build/login/review".to_owned(),
         iteration: 1,
         retry_count: 0,
@@ -101,8 +101,8 @@ fn finding(title: &str, description: &str) -> Observation {
 }
 
 /// Two items that were done, and what one of them noticed.
-fn done() -> Past {
-    Past {
+fn done() -> PromptHistory {
+    PromptHistory {
         done: vec![
             DoneItem {
                 node: "plan".to_owned(),
@@ -121,6 +121,6 @@ fn done() -> Past {
             "plan".to_owned(),
             finding("The seed data is wrong in row 7", "ship must not copy it"),
         )],
-        ..Past::default()
+        ..PromptHistory::default()
     }
 }

@@ -5,8 +5,8 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use piton_engine::git::By;
-use piton_engine::process::{Stop, own_mark};
+use piton_engine::git::GitControl;
+use piton_engine::process::{StopHandle, own_mark};
 use tempfile::TempDir;
 
 /// Runs git in a folder, as a person does.
@@ -79,19 +79,19 @@ pub(crate) fn write_script(folder: &Path, name: &str, text: &str) {
 /// What a call of git is found and ended by.
 pub(crate) struct Caller {
     mark: String,
-    pub(crate) stop: Stop,
+    pub(crate) stop: StopHandle,
 }
 
 impl Caller {
     pub(crate) fn new() -> Self {
         Self {
             mark: own_mark("test"),
-            stop: Stop::default(),
+            stop: StopHandle::default(),
         }
     }
 
-    pub(crate) fn by(&self) -> By<'_> {
-        By {
+    pub(crate) fn by(&self) -> GitControl<'_> {
+        GitControl {
             mark: &self.mark,
             stop: &self.stop,
         }

@@ -8,7 +8,7 @@ use std::path::Path;
 use jiff::Timestamp;
 use piton_core::attempt::Usage;
 use piton_engine::agents::SessionFiles;
-use piton_engine::agents::session_file::{Part, RecordedUsage};
+use piton_engine::agents::session_file::{RecordedUsage, SessionScope};
 use serde_json::{Value, json};
 
 const CLAUDE: &str = "11111111-1111-4111-8111-111111111111";
@@ -55,14 +55,14 @@ fn turn(model: &str) -> Value {
     json!({"timestamp": "2026-11-23T09:00:00Z", "type": "turn_context", "payload": {"model": model}})
 }
 
-fn of_claude(home: &Path, part: &Part) -> RecordedUsage {
+fn of_claude(home: &Path, part: &SessionScope) -> RecordedUsage {
     let home = home.to_str().expect("text");
     let variable = |name: &str| (name == "CLAUDE_CONFIG_DIR").then_some(home);
     let files = SessionFiles::of_claude(variable).expect("a folder");
     files.open(CLAUDE, part).expect("an id").finish()
 }
 
-fn of_codex(home: &Path, part: &Part) -> RecordedUsage {
+fn of_codex(home: &Path, part: &SessionScope) -> RecordedUsage {
     let home = home.to_str().expect("text");
     let variable = |name: &str| (name == "CODEX_HOME").then_some(home);
     let files = SessionFiles::of_codex(variable).expect("a folder");
@@ -101,7 +101,7 @@ fn each_answer_of_claude_code_counts_once_with_its_last_numbers() {
         json!({"type": "a-kind-of-next-year", "message": {"usage": "much", "role": "assistant"}}),
     ];
     write(home.path(), CLAUDE_FILE, &lines);
-    let recorded = of_claude(home.path(), &Part::default());
+    let recorded = of_claude(home.path(), &SessionScope::default());
     check(&recorded.usage, [2400, 49, 1600, 200]);
     check(&recorded.models["opus"], [1200, 42, 800, 100]);
     check(&recorded.models["haiku"], [1200, 7, 800, 100]);
@@ -125,7 +125,7 @@ fn the_agents_that_an_agent_lets_work_are_counted_as_well() {
         &format!("{below}/subagents/agent-a1.meta.json"),
         &others,
     );
-    let recorded = of_claude(home.path(), &Part::default());
+    let recorded = of_claude(home.path(), &SessionScope::default());
     check(&recorded.usage, [2400, 49, 1600, 200]);
 }
 
@@ -137,7 +137,7 @@ fn of_a_conversation_that_goes_on_only_what_is_new_counts() {
         answer("msg_2", "opus", 7, "2026-11-23T10:00:00Z"),
     ];
     write(home.path(), CLAUDE_FILE, &lines);
-    let part = Part {
+    let part = SessionScope {
         since: at("2026-11-23T09:59:59Z"),
         before: None,
     };
@@ -169,9 +169,9 @@ fn the_last_total_of_codex_counts_with_its_model() {
         token_record(4500, 231, "2026-11-23T09:00:03Z"),
     ];
     write(home.path(), CODEX_FILE, &lines);
-    let recorded = of_codex(home.path(), &Part::default());
+    let recorded = of_codex(home.path(), &SessionScope::default());
     check(&recorded.usage, [4000, 231, 500, 0]);
-    assert_eq!(recorded.usage.tokens(), Some(4731));
+    assert_eq!(recorded.usage.budget_tokens(), Some(4731));
     check(&recorded.models["gpt-5-codex"], [4000, 231, 500, 0]);
 }
 
@@ -187,7 +187,7 @@ fn a_line_that_is_cut_off_or_too_long_hides_no_other() {
     );
     write(home.path(), CLAUDE_FILE, &[]);
     fs::write(home.path().join(CLAUDE_FILE), text).expect("written");
-    let recorded = of_claude(home.path(), &Part::default());
+    let recorded = of_claude(home.path(), &SessionScope::default());
     check(&recorded.usage, [1200, 42, 800, 100]);
 }
 
@@ -197,14 +197,14 @@ fn what_is_added_while_an_agent_works_is_seen_at_the_next_look() {
     let text = home.path().to_str().expect("text");
     let files = SessionFiles::of_codex(|name| (name == "CODEX_HOME").then_some(text));
     let files = files.expect("a folder");
-    let mut reader = files.open(CODEX, &Part::default()).expect("an id");
-    assert!(reader.look().usage.is_unknown());
+    let mut reader = files.open(CODEX, &SessionScope::default()).expect("an id");
+    assert!(reader.poll_usage().usage.is_unknown());
     let first = token_count(1500, 77, "2026-11-23T09:00:01Z");
     write(home.path(), CODEX_FILE, std::slice::from_ref(&first));
-    check(&reader.look().usage, [1000, 77, 500, 0]);
+    check(&reader.poll_usage().usage, [1000, 77, 500, 0]);
     let second = token_count(3000, 154, "2026-11-23T09:00:02Z");
     write(home.path(), CODEX_FILE, &[first, second]);
-    check(&reader.look().usage, [2500, 154, 500, 0]);
+    check(&reader.poll_usage().usage, [2500, 154, 500, 0]);
     check(&reader.finish().usage, [2500, 154, 500, 0]);
 }
 
@@ -212,16 +212,20 @@ fn what_is_added_while_an_agent_works_is_seen_at_the_next_look() {
 fn without_a_file_nothing_is_known_and_never_0() {
     let home = folder();
     assert_eq!(
-        of_claude(home.path(), &Part::default()),
+        of_claude(home.path(), &SessionScope::default()),
         RecordedUsage::default()
     );
     assert_eq!(
-        of_codex(home.path(), &Part::default()),
+        of_codex(home.path(), &SessionScope::default()),
         RecordedUsage::default()
     );
     // A folder in place of the file.
     fs::create_dir_all(home.path().join(CLAUDE_FILE)).expect("a folder");
-    assert!(of_claude(home.path(), &Part::default()).usage.is_unknown());
+    assert!(
+        of_claude(home.path(), &SessionScope::default())
+            .usage
+            .is_unknown()
+    );
 }
 
 #[test]
@@ -237,6 +241,6 @@ fn the_variables_say_where_and_no_id_leaves_the_folder() {
     assert_eq!(SessionFiles::of_claude(|_| None), None);
     let codex = codex.expect("a folder");
     for id in ["../x", "", "..", "a/b", "-x"] {
-        assert!(codex.open(id, &Part::default()).is_none(), "{id}");
+        assert!(codex.open(id, &SessionScope::default()).is_none(), "{id}");
     }
 }

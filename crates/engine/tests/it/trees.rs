@@ -9,7 +9,10 @@ use std::process::{Command, Output};
 
 use piton_core::attempt::DiffStat;
 use piton_engine::World;
-use piton_engine::git::{Changed, Missed, Moment, Own, Trees, unfinished};
+use piton_engine::git::{
+    OwnFilePrefix, SnapshotDiff, SnapshotError, WorkTreeSnapshot, WorkTreeTracker,
+    describe_unfinished,
+};
 use tempfile::TempDir;
 
 /// A repository, and a folder for what looking at it needs.
@@ -43,7 +46,7 @@ impl Scene {
         let scene = Self {
             repository: tempfile::tempdir().expect("a folder"),
             scratch: tempfile::tempdir().expect("a folder"),
-            world: World::real().expect("there is a folder"),
+            world: World::from_environment().expect("there is a folder"),
         };
         scene.git(&["init", "--quiet", "--initial-branch=main"]);
         scene.git(&["config", "user.name", "Ada"]);
@@ -70,8 +73,8 @@ impl Scene {
         fs::remove_file(self.repository.path().join(name)).expect("removed");
     }
 
-    fn trees(&self, own: &[Own]) -> Trees {
-        Trees::open(
+    fn trees(&self, own: &[OwnFilePrefix]) -> WorkTreeTracker {
+        WorkTreeTracker::open(
             &self.world,
             self.scratch.path(),
             self.repository.path(),
@@ -81,8 +84,8 @@ impl Scene {
     }
 
     #[track_caller]
-    fn now(&self, trees: &Trees) -> Moment {
-        trees.now(&self.world).expect("git can say")
+    fn now(&self, trees: &WorkTreeTracker) -> WorkTreeSnapshot {
+        trees.snapshot(&self.world).expect("git can say")
     }
 }
 
@@ -130,11 +133,11 @@ fn what_changed_between_two_moments_is_told_and_the_repository_is_not_touched() 
     scene.write("ignored", "1");
     fs::remove_file(scene.repository.path().join("gone")).expect("removed");
     let after = scene.now(&trees);
-    let changed = trees.between(&scene.world, &before, &after);
+    let changed = trees.changes_between(&scene.world, &before, &after);
     let names = ["changed", "gone", "new/ä b"].map(str::to_owned);
     assert_eq!(
         changed,
-        Changed {
+        SnapshotDiff {
             files: Some(names.to_vec()),
             diff: Some(DiffStat {
                 files: 3,
@@ -171,12 +174,12 @@ fn commits_between_two_moments_are_told_oldest_first() {
     };
     let made = vec![commit("a"), commit("b")];
     let later = scene.now(&trees);
-    let changed = trees.between(&scene.world, &empty, &later);
+    let changed = trees.changes_between(&scene.world, &empty, &later);
     assert_eq!(changed.commits, Some(made));
     assert_eq!(changed.files, Some(vec!["a".to_owned(), "b".to_owned()]));
     let third = commit("c");
     let last = scene.now(&trees);
-    let changed = trees.between(&scene.world, &later, &last);
+    let changed = trees.changes_between(&scene.world, &later, &last);
     assert_eq!(changed.commits, Some(vec![third]));
 }
 
@@ -186,7 +189,7 @@ fn own_files_are_passed_over_also_when_somebody_commits_them() {
     scene.write("plan/PROGRESS.yaml", "1");
     scene.git(&["add", "--all"]);
     scene.git(&["commit", "--quiet", "-m", "first"]);
-    let trees = scene.trees(&[Own {
+    let trees = scene.trees(&[OwnFilePrefix {
         folder: "plan".to_owned(),
         begin: "PROGRESS.yaml".to_owned(),
     }]);
@@ -198,7 +201,7 @@ fn own_files_are_passed_over_also_when_somebody_commits_them() {
     scene.git(&["add", "--all"]);
     scene.git(&["commit", "--quiet", "-m", "second"]);
     let after = scene.now(&trees);
-    let changed = trees.between(&scene.world, &before, &after);
+    let changed = trees.changes_between(&scene.world, &before, &after);
     assert_eq!(changed.files, Some(vec!["work".to_owned()]));
 }
 
@@ -221,12 +224,13 @@ fn what_is_large_and_nobody_added_is_left_out() {
     large("below/*");
     scene.write("below/kept", "1");
     let after = scene.now(&trees);
-    let changed = trees.between(&scene.world, &before, &after);
+    let changed = trees.changes_between(&scene.world, &before, &after);
     assert_eq!(changed.files, Some(vec!["below/kept".to_owned()]));
     // Below a folder of the repository the names are others.
     let inner = scene.repository.path().join("below");
     let scratch = scene.scratch.path();
-    let trees = Trees::open(&scene.world, scratch, &inner, &[]).expect("it is a repository");
+    let trees =
+        WorkTreeTracker::open(&scene.world, scratch, &inner, &[]).expect("it is a repository");
     assert_eq!(scene.now(&trees).tree, after.tree);
 }
 
@@ -253,7 +257,7 @@ fn looking_for_what_is_unfinished_changes_nothing() {
         .expect("touched");
     let index = scene.repository.path().join(".git/index");
     let before = fs::read(&index).expect("an index");
-    let facts = unfinished(&scene.world, scene.repository.path());
+    let facts = describe_unfinished(&scene.world, scene.repository.path());
     assert_eq!(facts, Ok(Vec::new()));
     assert_eq!(fs::read(&index).expect("an index"), before);
 
@@ -262,7 +266,7 @@ fn looking_for_what_is_unfinished_changes_nothing() {
     commit("theirs");
     let stuck = scene.tries(&["merge", "--quiet", "main"]);
     assert!(!stuck, "both changed the same");
-    let facts = unfinished(&scene.world, scene.repository.path());
+    let facts = describe_unfinished(&scene.world, scene.repository.path());
     let expect = [
         "a merge was begun and is not finished",
         "kept has conflicts that are not resolved",
@@ -277,11 +281,12 @@ fn a_repository_with_a_colon_in_its_path_is_looked_at() {
     let inner = scene.repository.path().join("a:b");
     git(&inner, &["init", "--quiet"]);
     let scratch = scene.scratch.path();
-    let trees = Trees::open(&scene.world, scratch, &inner, &[]).expect("it is a repository");
+    let trees =
+        WorkTreeTracker::open(&scene.world, scratch, &inner, &[]).expect("it is a repository");
     let before = scene.now(&trees);
     fs::write(inner.join("new"), "1").expect("written");
     let after = scene.now(&trees);
-    let changed = trees.between(&scene.world, &before, &after);
+    let changed = trees.changes_between(&scene.world, &before, &after);
     assert_eq!(changed.files, Some(vec!["new".to_owned()]));
 }
 
@@ -289,12 +294,12 @@ fn a_repository_with_a_colon_in_its_path_is_looked_at() {
 fn where_git_knows_nothing_nothing_is_known() {
     let scene = Scene::new();
     let folder = tempfile::tempdir().expect("a folder");
-    let opened = Trees::open(&scene.world, scene.scratch.path(), folder.path(), &[]);
-    assert_eq!(opened.err(), Some(Missed::Unknown));
+    let opened = WorkTreeTracker::open(&scene.world, scene.scratch.path(), folder.path(), &[]);
+    assert_eq!(opened.err(), Some(SnapshotError::Unknown));
     assert_eq!(files(scene.scratch.path()), []);
     // A repository without a work tree.
     let git_dir = scene.repository.path().join(".git");
-    let opened = Trees::open(&scene.world, scene.scratch.path(), &git_dir, &[]);
-    let seen = opened.and_then(|trees| trees.now(&scene.world));
-    assert_eq!(seen.err(), Some(Missed::Unknown));
+    let opened = WorkTreeTracker::open(&scene.world, scene.scratch.path(), &git_dir, &[]);
+    let seen = opened.and_then(|trees| trees.snapshot(&scene.world));
+    assert_eq!(seen.err(), Some(SnapshotError::Unknown));
 }

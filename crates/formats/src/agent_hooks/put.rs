@@ -3,12 +3,15 @@
 use serde::Serialize as _;
 use serde_json::json;
 
-use super::{CannotHook, HOOKS, Hook, command, hooks_of, is_own, list, member, object, read};
-use crate::json::{Edit, apply};
-use crate::tree::{Map, Node};
+use super::{
+    HOOKS, Hook, HookSettingsError, expect_list, expect_object, find_member, hook_command,
+    hooks_of_group, is_piton_command, parse_settings,
+};
+use crate::json::{ByteEdit, apply_edits};
+use crate::tree::{Map, ValueNode};
 
 /// How a text is written: its line end, and the indentation of one level.
-struct Form {
+struct SettingsStyle {
     newline: &'static str,
     unit: String,
 }
@@ -18,77 +21,79 @@ struct Form {
 ///
 /// # Errors
 ///
-/// [`CannotHook`] when the text is no JSON, or what is to be changed in it has
+/// [`HookSettingsError`] when the text is no JSON, or what is to be changed in it has
 /// another shape.
-pub fn install(text: &str, hooks: &[Hook]) -> Result<String, CannotHook> {
-    let form = Form::of(text);
-    let Some(root) = read(text)? else {
+pub fn install(text: &str, hooks: &[Hook]) -> Result<String, HookSettingsError> {
+    let form = SettingsStyle::detect(text);
+    let Some(root) = parse_settings(text)? else {
         // Without a line end at the end: `fresh` has one.
-        return Ok(format!("{text}{}", fresh(hooks).trim_end()));
+        return Ok(format!("{text}{}", render_new_settings(hooks).trim_end()));
     };
-    let map = object(&root, "what stands here")?;
+    let map = expect_object(&root, "what stands here")?;
     let mut edits = Vec::new();
-    match member(map, HOOKS) {
+    match find_member(map, HOOKS) {
         Some((_, node)) => {
-            let events = object(node, "`hooks`")?;
-            let missing = known(text, events, hooks, &form, &mut edits)?;
-            let members = missing.iter().map(|hook| made(hook, &form, 2));
+            let events = expect_object(node, "`hooks`")?;
+            let missing = update_known_events(text, events, hooks, &form, &mut edits)?;
+            let members = missing
+                .iter()
+                .map(|hook| render_event_member(hook, &form, 2));
             let members: Vec<String> = members.collect();
-            put(text, (node, first_of(events)), &members, &mut edits);
+            insert_texts(text, (node, first_key_start(events)), &members, &mut edits);
         }
         None => {
             let all: Vec<&Hook> = hooks.iter().collect();
-            let member = format!("\"{HOOKS}\": {}", form.lines(&events(&all), 1));
-            put(text, (&root, first_of(map)), &[member], &mut edits);
+            let member = format!("\"{HOOKS}\": {}", form.render_value(&events_json(&all), 1));
+            insert_texts(text, (&root, first_key_start(map)), &[member], &mut edits);
         }
     }
-    Ok(apply(text, edits))
+    Ok(apply_edits(text, edits))
 }
 
 /// Settings with these hooks and nothing else.
 #[must_use]
-pub fn fresh(hooks: &[Hook]) -> String {
+pub fn render_new_settings(hooks: &[Hook]) -> String {
     let all: Vec<&Hook> = hooks.iter().collect();
-    let value = json!({ HOOKS: events(&all) });
-    format!("{}\n", Form::of("").lines(&value, 0))
+    let value = json!({ HOOKS: events_json(&all) });
+    format!("{}\n", SettingsStyle::detect("").render_value(&value, 0))
 }
 
 /// Notes what changes for the events that have a list, and gives those back
 /// that have none.
-fn known<'h>(
+fn update_known_events<'h>(
     text: &str,
     events: &Map,
     hooks: &'h [Hook],
-    form: &Form,
-    edits: &mut Vec<Edit>,
-) -> Result<Vec<&'h Hook>, CannotHook> {
+    form: &SettingsStyle,
+    edits: &mut Vec<ByteEdit>,
+) -> Result<Vec<&'h Hook>, HookSettingsError> {
     let mut missing = Vec::new();
     for hook in hooks {
-        let Some((_, node)) = member(events, hook.event) else {
+        let Some((_, node)) = find_member(events, hook.event) else {
             missing.push(hook);
             continue;
         };
-        let groups = list(node, &format!("`hooks.{}`", hook.event))?;
+        let groups = expect_list(node, &format!("`hooks.{}`", hook.event))?;
         let mut own = groups
             .iter()
-            .filter_map(hooks_of)
+            .filter_map(hooks_of_group)
             .flatten()
-            .filter(|hook| command(hook).is_some_and(is_own));
+            .filter(|hook| hook_command(hook).is_some_and(is_piton_command));
         match own.next() {
-            Some(there) if command(there) == Some(&hook.command) => {}
-            Some(there) => edits.push(Edit {
+            Some(there) if hook_command(there) == Some(&hook.command) => {}
+            Some(there) => edits.push(ByteEdit {
                 start: there.span.start,
                 end: there.span.end,
-                text: one(hook).to_string(),
+                text: hook_json(hook).to_string(),
             }),
             None => {
                 let first = groups.first().map(|group| group.span.start);
                 let element = if first.is_some() {
-                    form.lines(&group(hook), 3)
+                    form.render_value(&group_json(hook), 3)
                 } else {
-                    group(hook).to_string()
+                    group_json(hook).to_string()
                 };
-                put(text, (node, first), &[element], edits);
+                insert_texts(text, (node, first), &[element], edits);
             }
         }
     }
@@ -97,7 +102,12 @@ fn known<'h>(
 
 /// Puts texts before the first thing in a collection, or directly behind the
 /// bracket of an empty one.
-fn put(text: &str, into: (&Node, Option<usize>), new: &[String], edits: &mut Vec<Edit>) {
+fn insert_texts(
+    text: &str,
+    into: (&ValueNode, Option<usize>),
+    new: &[String],
+    edits: &mut Vec<ByteEdit>,
+) {
     let (node, first) = into;
     if new.is_empty() {
         return;
@@ -112,39 +122,39 @@ fn put(text: &str, into: (&Node, Option<usize>), new: &[String], edits: &mut Vec
         }
         None => (open, new.join(", ")),
     };
-    edits.push(Edit {
+    edits.push(ByteEdit {
         start: at,
         end: at,
         text: added,
     });
 }
 
-fn first_of(map: &Map) -> Option<usize> {
+fn first_key_start(map: &Map) -> Option<usize> {
     map.pairs.first().map(|(key, _)| key.span.start)
 }
 
-fn one(hook: &Hook) -> serde_json::Value {
+fn hook_json(hook: &Hook) -> serde_json::Value {
     json!({ "type": "command", "command": hook.command, "timeout": hook.timeout })
 }
 
-fn group(hook: &Hook) -> serde_json::Value {
-    json!({ HOOKS: [one(hook)] })
+fn group_json(hook: &Hook) -> serde_json::Value {
+    json!({ HOOKS: [hook_json(hook)] })
 }
 
-fn events(hooks: &[&Hook]) -> serde_json::Value {
+fn events_json(hooks: &[&Hook]) -> serde_json::Value {
     let events = hooks.iter();
-    let events = events.map(|hook| (hook.event.to_owned(), json!([group(hook)])));
+    let events = events.map(|hook| (hook.event.to_owned(), json!([group_json(hook)])));
     serde_json::Value::Object(events.collect())
 }
 
 /// The member of an event.
-fn made(hook: &Hook, form: &Form, depth: usize) -> String {
-    let groups = form.lines(&json!([group(hook)]), depth);
+fn render_event_member(hook: &Hook, form: &SettingsStyle, depth: usize) -> String {
+    let groups = form.render_value(&json!([group_json(hook)]), depth);
     format!("\"{}\": {groups}", hook.event)
 }
 
-impl Form {
-    fn of(text: &str) -> Self {
+impl SettingsStyle {
+    fn detect(text: &str) -> Self {
         let newline = match text.find('\n') {
             Some(at) if text[..at].ends_with('\r') => "\r\n",
             Some(_) | None => "\n",
@@ -163,7 +173,7 @@ impl Form {
     }
 
     /// A value over several lines, for a place so many levels deep.
-    fn lines(&self, value: &serde_json::Value, depth: usize) -> String {
+    fn render_value(&self, value: &serde_json::Value, depth: usize) -> String {
         let mut out = Vec::new();
         let style = serde_json::ser::PrettyFormatter::with_indent(self.unit.as_bytes());
         let mut serializer = serde_json::Serializer::with_formatter(&mut out, style);

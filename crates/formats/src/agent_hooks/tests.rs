@@ -81,7 +81,7 @@ fn it_stands_there_as_a_person_would_write_it() {
 
 #[test]
 fn the_file_that_was_made_goes_as_long_as_it_is_the_same() {
-    let made = fresh(&hooks());
+    let made = render_new_settings(&hooks());
     assert_eq!(uninstall(&made, &hooks()), Ok(None));
     assert_eq!(install(&made, &hooks()), Ok(made.clone()));
     let changed = made.replacen("{\n", "{\n  \"model\": \"opus\",\n", 1);
@@ -144,7 +144,7 @@ fn only_what_piton_writes_is_its_own() {
         ("echo piton hook Stop; x", false),
         ("piton log task_completed", false),
     ] {
-        assert_eq!(is_own(command), own, "{command}");
+        assert_eq!(is_piton_command(command), own, "{command}");
     }
 }
 

@@ -9,22 +9,22 @@ use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
-use super::show::{count_anew, counted, oldest};
-use super::take::take_entries;
+use super::show::{oldest_entry_time, total_entries, update_metadata};
+use super::take::import_entries;
 use super::{ARCHIVE, DOCUMENT, ROOT};
-use crate::document::{Document, is_blank, patch, read_to_change};
-use crate::face::{About, CannotShow, Detected, Took};
+use crate::document::{DocumentKind, is_blank, parse_for_edit, patch_json};
+use crate::face::{Detection, FileContents, FileContext, RenderError};
 use crate::json::{self, render};
-use crate::project_format::Archived;
-use crate::tree::{Map, Node};
-use crate::understood::{digest, from_map, instant_or_utc, into_map, set};
+use crate::project_format::ArchiveSplit;
+use crate::tree::{Map, ValueNode};
+use crate::understood::{digest, from_map, into_map, parse_instant_or_utc, set_key};
 
 /// The archive of a month.
-static MONTH: Document = Document {
+static MONTH: DocumentKind = DocumentKind {
     root_name: "archive",
     judge: |root| match root.as_map() {
-        Some(_) => Detected::Ours,
-        None => Detected::Foreign(format!("{}, not an archive of Agent OS", root.describe())),
+        Some(_) => Detection::Ours,
+        None => Detection::Foreign(format!("{}, not an archive of Agent OS", root.describe())),
     },
     foreign: "NOT_A_PROGRESS_LOG",
     begin: |_| Map::default(),
@@ -35,8 +35,8 @@ static MONTH: Document = Document {
 pub(super) fn is_due(text: &str, now: Timestamp, max_entries: usize, days: u32) -> bool {
     let root = json::parse(text).root;
     let told = root.as_ref().and_then(|root| {
-        let count = counted(root.as_map()?)?;
-        Some((count, oldest(root)?))
+        let count = total_entries(root.as_map()?)?;
+        Some((count, oldest_entry_time(root)?))
     });
     let threshold = now.checked_sub(SignedDuration::from_hours(i64::from(days) * 24));
     let is_old = |(count, oldest)| {
@@ -49,8 +49,13 @@ pub(super) fn is_due(text: &str, now: Timestamp, max_entries: usize, days: u32) 
 ///
 /// `None` when nothing is to be moved, or the text cannot be read. An entry
 /// whose time cannot be read is never old.
-pub fn archive(text: &str, now: Timestamp, max_entries: usize, days: u32) -> Option<Archived> {
-    let root = DOCUMENT.root(text, "progress.json").ok()?;
+pub fn archive_old_entries(
+    text: &str,
+    now: Timestamp,
+    max_entries: usize,
+    days: u32,
+) -> Option<ArchiveSplit> {
+    let root = DOCUMENT.root_for_edit(text, "progress.json").ok()?;
     let entries = root.get("entries")?.as_seq()?;
     if entries.len() < max_entries {
         return None;
@@ -58,9 +63,9 @@ pub fn archive(text: &str, now: Timestamp, max_entries: usize, days: u32) -> Opt
     let age = SignedDuration::from_hours(i64::from(days) * 24);
     let threshold = now.checked_sub(age).ok()?;
     let mut keep = Vec::new();
-    let mut months: BTreeMap<String, Vec<Node>> = BTreeMap::new();
+    let mut months: BTreeMap<String, Vec<ValueNode>> = BTreeMap::new();
     for entry in entries {
-        match time_of(entry).filter(|time| *time < threshold) {
+        match time_of_entry(entry).filter(|time| *time < threshold) {
             Some(time) => {
                 let month = time.to_zoned(TimeZone::UTC).strftime("%Y-%m").to_string();
                 months.entry(month).or_default().push(entry.clone());
@@ -72,34 +77,34 @@ pub fn archive(text: &str, now: Timestamp, max_entries: usize, days: u32) -> Opt
         return None;
     }
     let through = threshold.to_zoned(TimeZone::UTC).strftime("%Y-%m-%d");
-    let keep = without(text, root.clone(), keep, &through.to_string()).ok()?;
-    Some(Archived { keep, months })
+    let keep = render_remaining(text, root.clone(), keep, &through.to_string()).ok()?;
+    Some(ArchiveSplit { keep, months })
 }
 
-fn without(
+fn render_remaining(
     text: &str,
-    root: Node,
-    entries: Vec<Node>,
+    root: ValueNode,
+    entries: Vec<ValueNode>,
     through: &str,
-) -> Result<String, CannotShow> {
+) -> Result<String, RenderError> {
     let mut map = into_map(root)?;
-    count_anew(&mut map, &entries);
+    update_metadata(&mut map, &entries);
     if let Some(metadata) = map.get("metadata").cloned() {
         let mut metadata = into_map(metadata)?;
-        set(
+        set_key(
             &mut metadata,
             "archived_through",
-            Node::string(through),
+            ValueNode::string(through),
             &[],
         );
-        set(&mut map, "metadata", from_map(metadata), ROOT);
+        set_key(&mut map, "metadata", from_map(metadata), ROOT);
     }
-    set(&mut map, "entries", Node::seq(entries), ROOT);
-    patch(text, map)
+    set_key(&mut map, "entries", ValueNode::seq(entries), ROOT);
+    patch_json(text, map)
 }
 
-fn time_of(entry: &Node) -> Option<Timestamp> {
-    instant_or_utc(entry.get("timestamp")?.as_str()?)
+fn time_of_entry(entry: &ValueNode) -> Option<Timestamp> {
+    parse_instant_or_utc(entry.get("timestamp")?.as_str()?)
 }
 
 /// The archive of a month with these entries as well, sorted by time.
@@ -110,36 +115,36 @@ fn time_of(entry: &Node) -> Option<Timestamp> {
 /// # Errors
 ///
 /// When the archive that is there is not JSON or holds no list of entries.
-pub fn merge_archive(existing: Option<&str>, entries: &[Node]) -> Result<String, CannotShow> {
+pub fn merge_archive(existing: Option<&str>, entries: &[ValueNode]) -> Result<String, RenderError> {
     let Some(text) = existing.filter(|text| !is_blank(text)) else {
-        let list = Node::seq(together(&[], entries));
-        return Ok(render(&Node::map([("entries", list)])));
+        let list = ValueNode::seq(merge_entries(&[], entries));
+        return Ok(render(&ValueNode::map([("entries", list)])));
     };
-    let mut map = into_map(document_of_month(text)?)?;
-    let had = map.get("entries").and_then(Node::as_seq);
-    let list = Node::seq(together(had.unwrap_or_default(), entries));
-    set(&mut map, "entries", list, &[]);
-    patch(text, map)
+    let mut map = into_map(parse_month_archive(text)?)?;
+    let had = map.get("entries").and_then(ValueNode::as_seq);
+    let list = ValueNode::seq(merge_entries(had.unwrap_or_default(), entries));
+    set_key(&mut map, "entries", list, &[]);
+    patch_json(text, map)
 }
 
-fn document_of_month(text: &str) -> Result<Node, CannotShow> {
-    let root = read_to_change(text, "the archive", "the archive is not JSON")?;
+fn parse_month_archive(text: &str) -> Result<ValueNode, RenderError> {
+    let root = parse_for_edit(text, "the archive", "the archive is not JSON")?;
     let map = root.as_map().map(|map| map.get("entries"));
     match map {
         Some(None) => Ok(root),
         Some(Some(list)) if list.as_seq().is_some() || list.is_null() => Ok(root),
-        Some(Some(_)) | None => Err(CannotShow("the archive has no list of entries".to_owned())),
+        Some(Some(_)) | None => Err(RenderError("the archive has no list of entries".to_owned())),
     }
 }
 
 /// Both lists without what is the same twice, in the order of time.
-fn together(had: &[Node], new: &[Node]) -> Vec<Node> {
-    let mut out: Vec<Node> = had.to_vec();
+fn merge_entries(had: &[ValueNode], new: &[ValueNode]) -> Vec<ValueNode> {
+    let mut out: Vec<ValueNode> = had.to_vec();
     let mut contents: HashMap<[u8; 16], usize> = HashMap::new();
     let mut of_name: HashMap<(&str, Timestamp), VecDeque<usize>> = HashMap::new();
     for (index, entry) in had.iter().enumerate() {
         contents.entry(digest(&[&render(entry)])).or_insert(index);
-        if let Some(name) = name_of(entry) {
+        if let Some(name) = key_of_entry(entry) {
             of_name.entry(name).or_default().push_back(index);
         }
     }
@@ -152,7 +157,7 @@ fn together(had: &[Node], new: &[Node]) -> Vec<Node> {
             found.insert(*index);
             continue;
         }
-        let places = name_of(entry).and_then(|name| of_name.get_mut(&name));
+        let places = key_of_entry(entry).and_then(|name| of_name.get_mut(&name));
         let replaced = places.and_then(|places| {
             std::iter::from_fn(|| places.pop_front()).find(|index| !found.contains(index))
         });
@@ -164,19 +169,19 @@ fn together(had: &[Node], new: &[Node]) -> Vec<Node> {
             None => out.push(entry.clone()),
         }
     }
-    out.sort_by_key(|entry| time_of(entry).unwrap_or(Timestamp::MAX));
+    out.sort_by_key(|entry| time_of_entry(entry).unwrap_or(Timestamp::MAX));
     out
 }
 
 /// What makes an entry the same one, whatever it says.
-fn name_of(entry: &Node) -> Option<(&str, Timestamp)> {
-    Some((entry.get("id")?.as_str()?, time_of(entry)?))
+fn key_of_entry(entry: &ValueNode) -> Option<(&str, Timestamp)> {
+    Some((entry.get("id")?.as_str()?, time_of_entry(entry)?))
 }
 
 /// What the archive of a month holds.
-pub fn take_archive(text: &str, about: &About<'_>) -> Took {
-    MONTH.take(text, about, |root| {
-        take_entries(text, root, (about.file, MONTH.root_name), &ARCHIVE)
+pub fn import_archive(text: &str, about: &FileContext<'_>) -> FileContents {
+    MONTH.import(text, about, |root| {
+        import_entries(text, root, (about.file, MONTH.root_name), &ARCHIVE)
     })
 }
 

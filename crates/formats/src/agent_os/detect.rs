@@ -1,30 +1,30 @@
 //! What a text at the path of the log is.
 
 use super::DOCUMENT;
-use crate::face::Detected;
+use crate::face::Detection;
 use crate::ralph_json;
-use crate::tree::Node;
+use crate::tree::ValueNode;
 
 /// Judges by the contents.
-pub fn detect(text: &str) -> Detected {
+pub fn detect(text: &str) -> Detection {
     let detected = DOCUMENT.detect(text);
-    let is_foreign = matches!(detected, Detected::Foreign(_));
-    if is_foreign && ralph_json::detect(text) == Detected::Ours {
-        return Detected::Foreign("a Ralph progress file, not an Agent OS log".to_owned());
+    let is_foreign = matches!(detected, Detection::Foreign(_));
+    if is_foreign && ralph_json::detect(text) == Detection::Ours {
+        return Detection::Foreign("a Ralph progress file, not an Agent OS log".to_owned());
     }
     detected
 }
 
 /// Judges a document that could be read.
-pub(super) fn of_tree(root: &Node) -> Detected {
+pub(super) fn detect_tree(root: &ValueNode) -> Detection {
     let Some(map) = root.as_map() else {
-        return Detected::Foreign(format!("{}, not an Agent OS log", root.describe()));
+        return Detection::Foreign(format!("{}, not an Agent OS log", root.describe()));
     };
     if map.pairs.is_empty() {
-        return Detected::Empty;
+        return Detection::Empty;
     }
     let entries = root.get("entries");
-    let list = entries.and_then(Node::as_seq).unwrap_or_default();
+    let list = entries.and_then(ValueNode::as_seq).unwrap_or_default();
     let of_ralph = root.get("created_at").is_some()
         || root.get("learnings").is_some()
         || list.iter().any(|entry| entry.get("prd_id").is_some());
@@ -34,7 +34,7 @@ pub(super) fn of_tree(root: &Node) -> Detected {
         .iter()
         .any(|entry| entry.get("type").is_some() && entry.get("id").is_some());
     if entries.is_some() && !of_ralph && (framed || typed) {
-        return Detected::Ours;
+        return Detection::Ours;
     }
-    Detected::Foreign("a JSON object that is no Agent OS log".to_owned())
+    Detection::Foreign("a JSON object that is no Agent OS log".to_owned())
 }

@@ -2,30 +2,32 @@
 
 use super::archive::is_due;
 use super::markdown::{extend_page, merge_pages};
-use super::{FACE, ROOT_NAME, SHAPE, archive, detect, markdown, merge_archive};
-use super::{recount, show, take, take_archive, told_again};
-use crate::face::Shown;
-use crate::format::{Format, Strict, UNNAMED, about};
-use crate::json::ends;
-use crate::merge::rules::{Merge, NamedList, Settled};
-use crate::project_format::{Archive, Derived, FaceFile, Ignored, PLAIN, ProjectFormat};
-use crate::understood::said_of_whole;
+use super::{FACE, ROOT_NAME, SHAPE, archive_old_entries, detect, merge_archive, render_markdown};
+use super::{import_archive, import_log, recount_metadata, reimport_row, render_rows};
+use crate::face::ShownRow;
+use crate::format::{Format, StrictCheck, UNNAMED, context_of_source};
+use crate::json::find_list_ends;
+use crate::merge::rules::{ConflictRule, MergeRules, NamedList};
+use crate::project_format::{
+    Archive, DerivedFile, GitignoreLine, PLAIN, ProjectFile, ProjectFormat,
+};
+use crate::understood::document_fields;
 
-static MERGE: Merge = Merge {
+static MERGE: MergeRules = MergeRules {
     lists: &[NamedList {
         key: "entries",
         time: Some("timestamp"),
         ..NamedList::BY_ID
     }],
     settled: &[
-        ("project", Settled::OursIfAdded),
-        ("metadata.total_entries", Settled::Ours),
-        ("metadata.oldest_entry", Settled::Ours),
-        ("metadata.last_updated", Settled::Ours),
-        ("metadata.archived_through", Settled::Greatest),
+        ("project", ConflictRule::OursIfAdded),
+        ("metadata.total_entries", ConflictRule::Ours),
+        ("metadata.oldest_entry", ConflictRule::Ours),
+        ("metadata.last_updated", ConflictRule::Ours),
+        ("metadata.archived_through", ConflictRule::Greatest),
     ],
-    recount,
-    ..Merge::JSON
+    recount: recount_metadata,
+    ..MergeRules::JSON
 };
 
 /// The log of Agent OS.
@@ -37,40 +39,40 @@ pub static PROJECT: ProjectFormat = ProjectFormat {
         paths: &[".agent-os/progress/progress.json"],
         folders: Some(&[".agent-os/progress"]),
         detect,
-        read: |source| take(source.text, &about(source)).problems,
-        strict: Strict::Json(&SHAPE, ROOT_NAME),
+        read: |source| import_log(source.text, &context_of_source(source)).problems,
+        strict: StrictCheck::Json(&SHAPE, ROOT_NAME),
         merge: Some(&MERGE),
         ..UNNAMED
     }],
-    files: &[FaceFile {
+    files: &[ProjectFile {
         face: FACE,
         path: ".agent-os/progress/progress.json",
         detect,
-        take: |text, _, about| take(text, about),
-        show,
-        told_again,
-        shows: |row| matches!(row, Shown::Entry(_)),
-        ends: Some(|text| ends(text, "entries")),
-        derived: Some(Derived {
+        take: |text, _, about| import_log(text, about),
+        show: render_rows,
+        told_again: reimport_row,
+        shows: |row| matches!(row, ShownRow::Entry(_)),
+        ends: Some(|text| find_list_ends(text, "entries")),
+        derived: Some(DerivedFile {
             path: ".agent-os/progress/progress.md",
-            render: markdown,
+            render: render_markdown,
             merge: merge_pages,
             extend: extend_page,
         }),
         archive: Some(Archive {
             folder: ".agent-os/progress/archive",
-            part: archive,
+            part: archive_old_entries,
             is_due,
             merge: merge_archive,
-            take: take_archive,
+            take: import_archive,
         }),
         converts: Some("agent-os"),
         belongs_to: &[".agent-os"],
-        ignored: Some(Ignored {
+        ignored: Some(GitignoreLine {
             line: ".agent-os/progress/",
             folder: ".agent-os/",
         }),
-        whole: |text| said_of_whole(text, "project", &["entries"]),
+        whole: |text| document_fields(text, "project", &["entries"]),
         ..PLAIN
     }],
     old_files: &[],

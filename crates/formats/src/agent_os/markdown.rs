@@ -8,10 +8,10 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use super::DOCUMENT;
-use super::show::counted;
-use crate::face::CannotShow;
-use crate::tree::Node;
-use crate::understood::instant_or_utc;
+use super::show::total_entries;
+use crate::face::RenderError;
+use crate::tree::ValueNode;
+use crate::understood::parse_instant_or_utc;
 
 /// What an entry is drawn with, by its type.
 const ICONS: [(&str, &str); 7] = [
@@ -59,24 +59,24 @@ const UNDATED: &str = "Undated";
 /// # Errors
 ///
 /// When the text is not JSON, is something else than a log, or is too new.
-pub fn markdown(json_text: &str) -> Result<String, CannotShow> {
-    let root = DOCUMENT.root(json_text, "progress.json")?;
-    let entries = root.get("entries").and_then(Node::as_seq);
+pub fn render_markdown(json_text: &str) -> Result<String, RenderError> {
+    let root = DOCUMENT.root_for_edit(json_text, "progress.json")?;
+    let entries = root.get("entries").and_then(ValueNode::as_seq);
     let entries = entries.unwrap_or_default();
-    let project = root.get("project").and_then(value);
+    let project = root.get("project").and_then(truthy_text);
     let mut out = String::from("# Agent OS Progress Log\n\n");
-    line(
+    push_line(
         &mut out,
         format_args!("*Project: {}*", one_line(&project.unwrap_or_default())),
     );
     // Of the ends of a log the metadata tell how many it has.
-    let told = root.as_map().and_then(counted).unwrap_or_default();
+    let told = root.as_map().and_then(total_entries).unwrap_or_default();
     let total = told.max(entries.len());
-    line(&mut out, format_args!("*Total entries: {total}*\n\n---\n"));
-    for (date, mut of_day) in by_date(entries) {
+    push_line(&mut out, format_args!("*Total entries: {total}*\n\n---\n"));
+    for (date, mut of_day) in entries_by_date(entries) {
         of_day.sort_by_key(|(time, _)| Reverse(*time));
         let date = date.0.unwrap_or_else(|| UNDATED.to_owned());
-        line(&mut out, format_args!("## {date}\n"));
+        push_line(&mut out, format_args!("## {date}\n"));
         for (time, entry) in of_day {
             push_entry(&mut out, time, entry);
             out.push('\n');
@@ -86,9 +86,9 @@ pub fn markdown(json_text: &str) -> Result<String, CannotShow> {
     let archived = root
         .get("metadata")
         .and_then(|metadata| metadata.get("archived_through"));
-    if let Some(date) = archived.and_then(value) {
+    if let Some(date) = archived.and_then(truthy_text) {
         let date = one_line(&date);
-        line(
+        push_line(
             &mut out,
             format_args!("\n*Older entries archived through {date}*"),
         );
@@ -97,18 +97,18 @@ pub fn markdown(json_text: &str) -> Result<String, CannotShow> {
     Ok(out)
 }
 
-fn line(out: &mut String, text: std::fmt::Arguments<'_>) {
+fn push_line(out: &mut String, text: std::fmt::Arguments<'_>) {
     writeln!(out, "{text}").expect("a string takes all");
 }
 
-type OfDay<'n> = Vec<(Option<Timestamp>, &'n Node)>;
+type DayEntries<'n> = Vec<(Option<Timestamp>, &'n ValueNode)>;
 
 /// The days, newest first, what has no date last; the last of a day first.
-fn by_date(entries: &[Node]) -> BTreeMap<Reverse<Option<String>>, OfDay<'_>> {
-    let mut days: BTreeMap<Reverse<Option<String>>, OfDay<'_>> = BTreeMap::new();
+fn entries_by_date(entries: &[ValueNode]) -> BTreeMap<Reverse<Option<String>>, DayEntries<'_>> {
+    let mut days: BTreeMap<Reverse<Option<String>>, DayEntries<'_>> = BTreeMap::new();
     for entry in entries.iter().rev() {
-        let time = entry.get("timestamp").and_then(Node::as_str);
-        let time = time.and_then(instant_or_utc);
+        let time = entry.get("timestamp").and_then(ValueNode::as_str);
+        let time = time.and_then(parse_instant_or_utc);
         let date = time.map(|time| {
             time.to_zoned(TimeZone::UTC)
                 .strftime("%Y-%m-%d")
@@ -119,43 +119,43 @@ fn by_date(entries: &[Node]) -> BTreeMap<Reverse<Option<String>>, OfDay<'_>> {
     days
 }
 
-fn push_entry(out: &mut String, time: Option<Timestamp>, entry: &Node) {
+fn push_entry(out: &mut String, time: Option<Timestamp>, entry: &ValueNode) {
     let clock = time.map_or_else(
         || "--:--".to_owned(),
         |time| time.to_zoned(TimeZone::UTC).strftime("%H:%M").to_string(),
     );
-    let word = entry.get("type").and_then(value).unwrap_or_default();
+    let word = entry.get("type").and_then(truthy_text).unwrap_or_default();
     let known = ICONS.iter().find(|(kind, _)| *kind == word);
     let icon = known.map_or(OTHER_ICON, |(_, icon)| icon);
     let said = |key| {
         entry
             .get("data")
             .and_then(|data| data.get(key))
-            .and_then(value)
+            .and_then(truthy_text)
     };
-    let title = title(&said("description").unwrap_or_default(), &word);
-    line(out, format_args!("### {clock} - {icon} {title}"));
+    let title = title_of_entry(&said("description").unwrap_or_default(), &word);
+    push_line(out, format_args!("### {clock} - {icon} {title}"));
     for (name, key) in [("Spec", "spec"), ("Task", "task_id")] {
-        if let Some(text) = entry.get(key).and_then(value) {
-            line(out, format_args!("- **{name}**: {}", one_line(&text)));
+        if let Some(text) = entry.get(key).and_then(truthy_text) {
+            push_line(out, format_args!("- **{name}**: {}", one_line(&text)));
         }
     }
     for (name, key) in LINES {
         match said(key) {
             Some(text) if key == "duration_minutes" => {
-                line(
+                push_line(
                     out,
                     format_args!("- **{name}**: ~{} minutes", one_line(&text)),
                 );
             }
-            Some(text) => line(out, format_args!("- **{name}**: {}", indented(&text))),
+            Some(text) => push_line(out, format_args!("- **{name}**: {}", indent_text(&text))),
             None => {}
         }
     }
 }
 
 /// The first line of what happened, or the type.
-fn title(description: &str, word: &str) -> String {
+fn title_of_entry(description: &str, word: &str) -> String {
     let lines = description.lines().map(one_line);
     let mut texts = lines.chain([one_line(word), "entry".to_owned()]);
     let first = texts.find(|text| !text.is_empty()).unwrap_or_default();
@@ -163,9 +163,9 @@ fn title(description: &str, word: &str) -> String {
 }
 
 /// What a value says, where JavaScript would take it for true.
-fn value(node: &Node) -> Option<String> {
+fn truthy_text(node: &ValueNode) -> Option<String> {
     if let Some(items) = node.as_seq() {
-        let texts: Vec<&str> = items.iter().filter_map(Node::text).collect();
+        let texts: Vec<&str> = items.iter().filter_map(ValueNode::text).collect();
         return Some(texts.join(", ")).filter(|text| !text.is_empty());
     }
     if node.is_null() || node.as_bool() == Some(false) || node.as_f64() == Some(0.0) {
@@ -186,7 +186,7 @@ fn one_line(text: &str) -> String {
 }
 
 /// Further lines belong to the item of the list, and none begins a heading.
-fn indented(text: &str) -> String {
+fn indent_text(text: &str) -> String {
     let text = text.replace("\r\n", "\n").replace('\r', "\n");
     let mut out = String::new();
     for (index, line) in text.trim().split('\n').enumerate() {

@@ -5,15 +5,15 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 /// The date of a day; none where its entries have none. The newest is first.
-type Day<'t> = Reverse<Option<&'t str>>;
+type PageDay<'t> = Reverse<Option<&'t str>>;
 
 /// A page in its parts.
 #[derive(Default)]
-struct Page<'t> {
+struct LogPage<'t> {
     /// Up to the first day.
     head: &'t str,
     /// The entries of each day, as they stand.
-    days: BTreeMap<Day<'t>, Vec<&'t str>>,
+    days: BTreeMap<PageDay<'t>, Vec<&'t str>>,
     /// Behind the last day.
     tail: &'t str,
 }
@@ -23,8 +23,8 @@ const DAY: &str = "## ";
 const ENTRY: &str = "### ";
 const RULE: &str = "---\n";
 
-impl<'t> Page<'t> {
-    fn of(text: &'t str, undated: &str) -> Self {
+impl<'t> LogPage<'t> {
+    fn parse(text: &'t str, undated: &str) -> Self {
         let starts = |mark: &'static str| {
             let lines = text.match_indices('\n').map(|(at, _)| at + 1);
             let lines = std::iter::once(0).chain(lines);
@@ -65,7 +65,7 @@ impl<'t> Page<'t> {
         page
     }
 
-    fn entries(&self, day: &Day<'t>) -> &[&'t str] {
+    fn entries_of_day(&self, day: &PageDay<'t>) -> &[&'t str] {
         self.days.get(day).map_or(&[], Vec::as_slice)
     }
 }
@@ -74,7 +74,7 @@ impl<'t> Page<'t> {
 /// other left alone, is out. `undated` is what the entries without a date stand
 /// under.
 pub(super) fn merge(versions: [&str; 3], undated: &str) -> String {
-    merged(versions, undated, None)
+    merge_versions(versions, undated, None)
 }
 
 /// The page with what is new in what is made of the ends of a log, which know how
@@ -82,17 +82,21 @@ pub(super) fn merge(versions: [&str; 3], undated: &str) -> String {
 pub(super) fn extend(versions: [&str; 3], undated: &str) -> String {
     let mut lines = versions[2].lines();
     let total = lines.find_map(|line| line.strip_prefix(TOTAL)?.strip_suffix('*')?.parse().ok());
-    merged(versions, undated, total)
+    merge_versions(versions, undated, total)
 }
 
-fn merged(versions: [&str; 3], undated: &str, total: Option<usize>) -> String {
-    let [base, ours, theirs] = versions.map(|text| Page::of(text, undated));
+fn merge_versions(versions: [&str; 3], undated: &str, total: Option<usize>) -> String {
+    let [base, ours, theirs] = versions.map(|text| LogPage::parse(text, undated));
     let mut days: Vec<_> = ours.days.keys().chain(theirs.days.keys()).collect();
     days.sort_unstable();
     days.dedup();
     let (mut body, mut count) = (String::new(), 0);
     for day in days {
-        let (before, mine, others) = (base.entries(day), ours.entries(day), theirs.entries(day));
+        let (before, mine, others) = (
+            base.entries_of_day(day),
+            ours.entries_of_day(day),
+            theirs.entries_of_day(day),
+        );
         let is_in = |all: &[&str], entry: &str| all.contains(&entry);
         let stays = |entry: &&str, other: &[&str]| !is_in(before, entry) || is_in(other, entry);
         let kept = mine.iter().filter(|entry| stays(entry, others));
@@ -105,7 +109,7 @@ fn merged(versions: [&str; 3], undated: &str, total: Option<usize>) -> String {
             Some(_) => more.chain(kept).copied().collect(),
             None => kept.chain(more).copied().collect(),
         };
-        entries.sort_by_key(|entry| Reverse(clock(entry)));
+        entries.sort_by_key(|entry| Reverse(clock_of_entry(entry)));
         if entries.is_empty() {
             continue;
         }
@@ -133,7 +137,7 @@ fn merged(versions: [&str; 3], undated: &str, total: Option<usize>) -> String {
     format!("{head}{body}{tail}")
 }
 
-fn clock(entry: &str) -> &str {
+fn clock_of_entry(entry: &str) -> &str {
     entry[ENTRY.len()..].split(' ').next().unwrap_or_default()
 }
 
@@ -154,7 +158,7 @@ mod tests {
             r#"{{"version": "1.0", "project": "yard", "entries": [{}]}}"#,
             entries.join(",")
         );
-        super::super::markdown(&text).expect("a page")
+        super::super::render_markdown(&text).expect("a page")
     }
 
     const KEEL: (&str, &str) = ("15T10:00", "keel");

@@ -2,53 +2,56 @@
 
 use std::fmt::Write as _;
 
-use piton_core::command::Found;
+use piton_core::command::ImportedRecord;
 use piton_core::entry::{Entry, EntryType};
 use serde_json::Value as Json;
 
-use super::show::element;
+use super::show::element_of_entry;
 use super::{DOCUMENT, FACE, ROOT_NAME, SHAPE};
-use crate::face::{About, Took};
-use crate::json::{render, same};
+use crate::face::{FileContents, FileContext};
+use crate::json::{is_same_json, render};
 use crate::problem::Problem;
 use crate::shape::Shape;
-use crate::tree::Node;
-use crate::understood::{digest, instant, native, repeated_ids, to_json, warning, warnings};
+use crate::tree::ValueNode;
+use crate::understood::{
+    digest, element_warning, native_of_element, parse_instant, repeated_id_problems,
+    shape_warnings, to_json,
+};
 
 /// Reads the log.
 ///
 /// What is not as [`SHAPE`] demands is a warning, and what it is about is
 /// taken as far as it can be understood. Errors: the text is not JSON, it is
 /// something else, its version is too new, or `entries` is no list.
-pub fn take(text: &str, about: &About<'_>) -> Took {
-    DOCUMENT.take(text, about, |root| {
-        let mut took = take_entries(text, root, (about.file, ROOT_NAME), &SHAPE);
-        took.problems.extend(miscounted(root, about.file));
+pub fn import_log(text: &str, about: &FileContext<'_>) -> FileContents {
+    DOCUMENT.import(text, about, |root| {
+        let mut took = import_entries(text, root, (about.file, ROOT_NAME), &SHAPE);
+        took.problems.extend(check_entry_count(root, about.file));
         took.problems.sort_by_key(|problem| problem.bytes.start);
         took
     })
 }
 
 /// The entries of a document that could be read.
-pub(super) fn take_entries(
+pub(super) fn import_entries(
     text: &str,
-    root: &Node,
+    root: &ValueNode,
     (file, root_name): (&str, &str),
     shape: &Shape,
-) -> Took {
+) -> FileContents {
     let path = format!("{root_name}.entries");
     let entries = root.get("entries");
-    let is_null = entries.is_some_and(Node::is_null);
-    let mut problems = warnings(root, shape, (file, root_name), |problem| {
+    let is_null = entries.is_some_and(ValueNode::is_null);
+    let mut problems = shape_warnings(root, shape, (file, root_name), |problem| {
         problem.code == "WRONG_TYPE" && problem.path == path && !is_null
     });
-    let list = entries.and_then(Node::as_seq).unwrap_or_default();
-    problems.extend(repeated_ids(list, &path, file));
+    let list = entries.and_then(ValueNode::as_seq).unwrap_or_default();
+    problems.extend(repeated_id_problems(list, &path, file));
     let mut found = Vec::new();
     for (index, node) in list.iter().enumerate() {
-        match taken(text, node) {
-            Some(entry) => found.push(Found::Entry(Box::new(entry))),
-            None => problems.push(warning(
+        match parse_entry(text, node) {
+            Some(entry) => found.push(ImportedRecord::Entry(Box::new(entry))),
+            None => problems.push(element_warning(
                 "NOT_TAKEN",
                 (file, format!("{path}[{index}]")),
                 node.span,
@@ -56,7 +59,7 @@ pub(super) fn take_entries(
             )),
         }
     }
-    Took { found, problems }
+    FileContents { found, problems }
 }
 
 const NO_ENTRY: (&str, &str) = (
@@ -65,7 +68,7 @@ const NO_ENTRY: (&str, &str) = (
 );
 
 /// Warns of a count that is not the number of entries.
-fn miscounted(root: &Node, file: &str) -> Option<Problem> {
+fn check_entry_count(root: &ValueNode, file: &str) -> Option<Problem> {
     let total = root.get("metadata")?.get("total_entries")?;
     let entries = root.get("entries")?.as_seq()?.len();
     let said = total.as_u64()?;
@@ -75,7 +78,7 @@ fn miscounted(root: &Node, file: &str) -> Option<Problem> {
     let path = format!("{ROOT_NAME}.metadata.total_entries");
     let message = format!("{said} entries are counted, {entries} are there");
     Some(
-        Problem::warning("COUNTER_DISAGREES", file, path, total.span).saying(
+        Problem::warning("COUNTER_DISAGREES", file, path, total.span).with_message(
             message,
             "nothing has to be done: it is counted anew at the next change",
         ),
@@ -83,38 +86,38 @@ fn miscounted(root: &Node, file: &str) -> Option<Problem> {
 }
 
 /// The entry that an element holds.
-pub(super) fn taken(text: &str, node: &Node) -> Option<Entry> {
+pub(super) fn parse_entry(text: &str, node: &ValueNode) -> Option<Entry> {
     node.as_map()?;
-    let said = |key| node.get(key).and_then(Node::as_str).map(str::to_owned);
+    let said = |key| node.get(key).and_then(ValueNode::as_str).map(str::to_owned);
     let word = said("type");
     let kind = word.as_deref().and_then(EntryType::parse);
     let name = said("id").filter(|id| !id.is_empty());
     let at = said("timestamp");
     // Known by all that it says, where it has no name, or no time to tell an
     // edit of it from another one of the same name.
-    let is_known_by_name = name.is_some() && at.as_deref().and_then(instant).is_some();
+    let is_known_by_name = name.is_some() && at.as_deref().and_then(parse_instant).is_some();
     let mut entry = Entry {
         word: word.filter(|_| kind.is_none()),
-        mark: (!is_known_by_name).then(|| mark(node)),
+        mark: (!is_known_by_name).then(|| content_mark(node)),
         name,
         at,
         spec: said("spec"),
         task_id: said("task_id"),
-        ..Entry::bare(kind.unwrap_or(EntryType::Other))
+        ..Entry::with_type(kind.unwrap_or(EntryType::Other))
     };
     if let Some(Json::Object(data)) = node.get("data").map(to_json) {
         entry.data = data;
     }
     let id = entry.name.as_deref().unwrap_or_default();
-    if !same(&element(&entry, id, entry.at.as_deref()), node) {
-        entry.native = native(text, node, FACE);
+    if !is_same_json(&element_of_entry(&entry, id, entry.at.as_deref()), node) {
+        entry.native = native_of_element(text, node, FACE);
     }
     Some(entry)
 }
 
 /// What an entry is known by that has no name: the same for the same contents,
 /// however they are written.
-pub(super) fn mark(node: &Node) -> String {
+pub(super) fn content_mark(node: &ValueNode) -> String {
     let bytes = digest(&[FACE, &render(node)]);
     bytes.iter().fold(format!("{FACE}:"), |mut mark, byte| {
         write!(mark, "{byte:02x}").expect("a string takes all");

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 
 use super::parse::is_number;
-use super::style::{Form, Spot};
-use crate::tree::{Kind, Map, Node, Scalar, Style, Value};
+use super::style::{JsonStyle, Spot};
+use crate::tree::{Map, Scalar, ScalarKind, Style, Value, ValueNode};
 
 /// Up to this many keys a mapping is searched, beyond it they are hashed.
 const KEYS_SEARCHED_MAX: usize = 16;
@@ -16,9 +16,14 @@ const KEYS_SEARCHED_MAX: usize = 16;
 ///
 /// What only YAML knows is written as what JSON has for it: a date as a
 /// string, `0x1f` as 31, `~` as `null`, `.inf` as a string.
-pub fn render(node: &Node) -> String {
+pub fn render(node: &ValueNode) -> String {
     let mut out = String::new();
-    push(&mut out, node, &Form::fresh(), &At::root());
+    push_node(
+        &mut out,
+        node,
+        &JsonStyle::for_new_file(),
+        &JsonPosition::root(),
+    );
     out.push('\n');
     out
 }
@@ -26,22 +31,22 @@ pub fn render(node: &Node) -> String {
 /// Whether two trees make the same JSON, apart from the order of keys.
 ///
 /// Numbers are the same when their text is: `1.0` and `1.00` are not.
-pub fn same(a: &Node, b: &Node) -> bool {
+pub fn is_same_json(a: &ValueNode, b: &ValueNode) -> bool {
     match (&a.value, &b.value) {
-        (Value::Scalar(a), Value::Scalar(b)) => said(a) == said(b),
+        (Value::Scalar(a), Value::Scalar(b)) => json_scalar(a) == json_scalar(b),
         (Value::Seq(a), Value::Seq(b)) => {
-            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b))
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| is_same_json(a, b))
         }
-        (Value::Map(a), Value::Map(b)) => same_pairs(a, b),
+        (Value::Map(a), Value::Map(b)) => has_same_pairs(a, b),
         (Value::Scalar(_) | Value::Seq(_) | Value::Map(_), _) => false,
     }
 }
 
-fn same_pairs(a: &Map, b: &Map) -> bool {
+fn has_same_pairs(a: &Map, b: &Map) -> bool {
     if a.pairs.len() != b.pairs.len() {
         return false;
     }
-    let find = Finder::new(b);
+    let find = KeyFinder::new(b);
     let mut pairs = a.pairs.iter().zip(&b.pairs);
     pairs.all(|((key, value), (beside, other))| {
         // Most often the order is the same as well.
@@ -50,17 +55,17 @@ fn same_pairs(a: &Map, b: &Map) -> bool {
         } else {
             find.get(&key.text)
         };
-        other.is_some_and(|other| same(value, other))
+        other.is_some_and(|other| is_same_json(value, other))
     })
 }
 
 /// Finds values by key, in a large mapping too.
-pub(super) struct Finder<'m> {
+pub(super) struct KeyFinder<'m> {
     map: &'m Map,
     places: HashMap<&'m str, usize>,
 }
 
-impl<'m> Finder<'m> {
+impl<'m> KeyFinder<'m> {
     pub(super) fn new(map: &'m Map) -> Self {
         let mut places = HashMap::new();
         if map.pairs.len() > KEYS_SEARCHED_MAX {
@@ -71,7 +76,7 @@ impl<'m> Finder<'m> {
         Self { map, places }
     }
 
-    pub(super) fn get(&self, key: &str) -> Option<&'m Node> {
+    pub(super) fn get(&self, key: &str) -> Option<&'m ValueNode> {
         let at = self.position(key)?;
         self.map.pairs.get(at).map(|(_, node)| node)
     }
@@ -87,31 +92,35 @@ impl<'m> Finder<'m> {
 
 /// What a scalar says in JSON.
 #[derive(PartialEq)]
-enum Said<'s> {
+enum JsonScalar<'s> {
     Text(&'s str),
     /// A number, `true`, `false` or `null`.
     Bare(Cow<'s, str>),
 }
 
-fn said(scalar: &Scalar) -> Said<'_> {
+fn json_scalar(scalar: &Scalar) -> JsonScalar<'_> {
     let text = scalar.text.as_str();
     if scalar.style != Style::Plain && scalar.tag.is_none() {
-        return Said::Text(text);
+        return JsonScalar::Text(text);
     }
     match scalar.kind() {
-        Kind::Null => Said::Bare(Cow::Borrowed("null")),
-        Kind::Bool(true) => Said::Bare(Cow::Borrowed("true")),
-        Kind::Bool(false) => Said::Bare(Cow::Borrowed("false")),
-        Kind::Int(_) | Kind::Float(_) if is_number(text) => Said::Bare(Cow::Borrowed(text)),
-        Kind::Int(value) => Said::Bare(Cow::Owned(value.to_string())),
-        Kind::Float(value) if value.is_finite() => Said::Bare(Cow::Owned(format!("{value:?}"))),
-        Kind::Float(_) | Kind::Timestamp | Kind::Text => Said::Text(text),
+        ScalarKind::Null => JsonScalar::Bare(Cow::Borrowed("null")),
+        ScalarKind::Bool(true) => JsonScalar::Bare(Cow::Borrowed("true")),
+        ScalarKind::Bool(false) => JsonScalar::Bare(Cow::Borrowed("false")),
+        ScalarKind::Int(_) | ScalarKind::Float(_) if is_number(text) => {
+            JsonScalar::Bare(Cow::Borrowed(text))
+        }
+        ScalarKind::Int(value) => JsonScalar::Bare(Cow::Owned(value.to_string())),
+        ScalarKind::Float(value) if value.is_finite() => {
+            JsonScalar::Bare(Cow::Owned(format!("{value:?}")))
+        }
+        ScalarKind::Float(_) | ScalarKind::Timestamp | ScalarKind::Text => JsonScalar::Text(text),
     }
 }
 
 /// Where a value is written.
 #[derive(Clone, Copy)]
-pub(super) struct At<'a> {
+pub(super) struct JsonPosition<'a> {
     /// What its like are called.
     pub(super) spot: Spot<'a>,
     /// What the line begins with on which it stands.
@@ -120,7 +129,7 @@ pub(super) struct At<'a> {
     pub(super) inline: bool,
 }
 
-impl At<'_> {
+impl JsonPosition<'_> {
     pub(super) fn root() -> Self {
         Self {
             spot: Spot::Root,
@@ -131,31 +140,36 @@ impl At<'_> {
 }
 
 /// Writes `node` as the file of `form` would.
-pub(super) fn push(out: &mut String, node: &Node, form: &Form<'_>, at: &At<'_>) {
+pub(super) fn push_node(
+    out: &mut String,
+    node: &ValueNode,
+    form: &JsonStyle<'_>,
+    at: &JsonPosition<'_>,
+) {
     match &node.value {
-        Value::Scalar(scalar) => match said(scalar) {
-            Said::Text(text) => push_string(out, text),
-            Said::Bare(text) => out.push_str(&text),
+        Value::Scalar(scalar) => match json_scalar(scalar) {
+            JsonScalar::Text(text) => push_string(out, text),
+            JsonScalar::Bare(text) => out.push_str(&text),
         },
         Value::Seq(items) if items.is_empty() => out.push_str("[]"),
         Value::Map(map) if map.pairs.is_empty() => out.push_str("{}"),
         Value::Seq(items) => {
             let list = at.spot.name();
             let frame = Frame::new(node, form, at, ('[', ']'));
-            frame.push(out, items, |out, item, inner| {
+            frame.push_items(out, items, |out, item, inner| {
                 let spot = Spot::Element { list };
-                push(out, item, form, &At { spot, ..*inner });
+                push_node(out, item, form, &JsonPosition { spot, ..*inner });
             });
         }
         Value::Map(map) => {
             let parent = at.spot.name();
             let frame = Frame::new(node, form, at, ('{', '}'));
-            frame.push(out, &map.pairs, |out, (key, value), inner| {
+            frame.push_items(out, &map.pairs, |out, (key, value), inner| {
                 push_string(out, &key.text);
                 out.push_str(&form.colon);
                 let key = key.text.as_str();
                 let spot = Spot::Member { parent, key };
-                push(out, value, form, &At { spot, ..*inner });
+                push_node(out, value, form, &JsonPosition { spot, ..*inner });
             });
         }
     }
@@ -163,7 +177,7 @@ pub(super) fn push(out: &mut String, node: &Node, form: &Form<'_>, at: &At<'_>) 
 
 /// The brackets of a collection, and what stands between its elements.
 struct Frame<'a> {
-    form: &'a Form<'a>,
+    form: &'a JsonStyle<'a>,
     brackets: (char, char),
     outer: &'a str,
     inner: String,
@@ -171,8 +185,13 @@ struct Frame<'a> {
 }
 
 impl<'a> Frame<'a> {
-    fn new(node: &Node, form: &'a Form<'a>, at: &At<'a>, brackets: (char, char)) -> Self {
-        let inline = at.inline || form.writes_inline(node, at.spot);
+    fn new(
+        node: &ValueNode,
+        form: &'a JsonStyle<'a>,
+        at: &JsonPosition<'a>,
+        brackets: (char, char),
+    ) -> Self {
+        let inline = at.inline || form.is_written_inline(node, at.spot);
         let inner = if inline {
             at.indent.to_owned()
         } else {
@@ -187,8 +206,13 @@ impl<'a> Frame<'a> {
         }
     }
 
-    fn push<T>(&self, out: &mut String, items: &[T], element: impl Fn(&mut String, &T, &At<'_>)) {
-        let at = At {
+    fn push_items<T>(
+        &self,
+        out: &mut String,
+        items: &[T],
+        element: impl Fn(&mut String, &T, &JsonPosition<'_>),
+    ) {
+        let at = JsonPosition {
             spot: Spot::Root,
             indent: &self.inner,
             inline: self.inline,
@@ -204,7 +228,7 @@ impl<'a> Frame<'a> {
                 (true, _) => out.push_str(self.form.comma),
                 (false, _) => {
                     out.push_str(if index == 0 { "" } else { "," });
-                    self.line(out, &self.inner);
+                    self.push_line_break(out, &self.inner);
                 }
             }
             element(out, item, &at);
@@ -212,12 +236,12 @@ impl<'a> Frame<'a> {
         if self.inline {
             out.push_str(pad);
         } else {
-            self.line(out, self.outer);
+            self.push_line_break(out, self.outer);
         }
         out.push(self.brackets.1);
     }
 
-    fn line(&self, out: &mut String, indent: &str) {
+    fn push_line_break(&self, out: &mut String, indent: &str) {
         out.push_str(self.form.newline);
         out.push_str(indent);
     }

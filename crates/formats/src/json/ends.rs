@@ -2,8 +2,8 @@
 //! it holds.
 
 use super::parse::{has_bom, parse};
-use crate::ends::{Ends, WINDOW_BYTES};
-use crate::tree::Node;
+use crate::ends::{TextEnds, WINDOW_BYTES};
+use crate::tree::ValueNode;
 
 /// The ends of a text with the list `key` at its top: up to the first element, and
 /// the last elements of [`WINDOW_BYTES`] with all that follows.
@@ -12,25 +12,25 @@ use crate::tree::Node;
 /// within values is not checked. `None` where nothing would be left out or too
 /// much stands around the list, when there is no such list, when a bracket is not
 /// closed, or when something follows the document.
-pub fn ends(text: &str, key: &str) -> Option<Ends> {
+pub fn find_list_ends(text: &str, key: &str) -> Option<TextEnds> {
     let mut skimmer = Skimmer {
         bytes: text.as_bytes(),
         at: if has_bom(text) { 3 } else { 0 },
     };
-    skimmer.blanks();
-    skimmer.enter(text, key)?;
-    let elements = skimmer.list()?;
-    skimmer.close()?;
+    skimmer.skip_blanks();
+    skimmer.enter_key(text, key)?;
+    let elements = skimmer.skim_list()?;
+    skimmer.skip_to_end()?;
     let (head, end) = (elements.first()?.0, elements.last()?.1);
     let is_far = |&&(start, _): &&(usize, usize)| end - start >= WINDOW_BYTES;
     let (tail, first) = *elements.iter().rev().find(is_far)?;
-    Ends {
+    TextEnds {
         head,
         tail,
         first: first - tail,
         open: Vec::new(),
     }
-    .of_use(text)
+    .if_useful(text)
 }
 
 /// Goes over a text without understanding more of it than it must.
@@ -44,7 +44,7 @@ impl Skimmer<'_> {
         self.bytes.get(self.at).copied()
     }
 
-    fn blanks(&mut self) {
+    fn skip_blanks(&mut self) {
         while matches!(self.peek(), Some(b' ' | b'\t' | b'\n' | b'\r')) {
             self.at += 1;
         }
@@ -55,72 +55,72 @@ impl Skimmer<'_> {
     }
 
     /// Goes to the value of `key` in the mapping that comes next.
-    fn enter(&mut self, text: &str, key: &str) -> Option<()> {
+    fn enter_key(&mut self, text: &str, key: &str) -> Option<()> {
         self.eat(b'{')?;
-        self.blanks();
+        self.skip_blanks();
         loop {
             let start = self.at;
-            self.string()?;
+            self.skip_string()?;
             let found = self.is_key(text.get(start..self.at)?, key);
-            self.blanks();
+            self.skip_blanks();
             self.eat(b':')?;
-            self.blanks();
+            self.skip_blanks();
             if found {
                 return Some(());
             }
-            self.value()?;
-            self.blanks();
+            self.skip_value()?;
+            self.skip_blanks();
             self.eat(b',')?;
-            self.blanks();
+            self.skip_blanks();
         }
     }
 
     fn is_key(&self, quoted: &str, key: &str) -> bool {
         if quoted.contains('\\') {
-            return parse(quoted).root.as_ref().and_then(Node::as_str) == Some(key);
+            return parse(quoted).root.as_ref().and_then(ValueNode::as_str) == Some(key);
         }
         quoted.len() == key.len() + 2 && &quoted[1..quoted.len() - 1] == key
     }
 
     /// Where each element of the list that comes next begins and ends.
-    fn list(&mut self) -> Option<Vec<(usize, usize)>> {
+    fn skim_list(&mut self) -> Option<Vec<(usize, usize)>> {
         let mut elements = Vec::new();
         self.eat(b'[')?;
-        self.blanks();
+        self.skip_blanks();
         if self.eat(b']').is_some() {
             return Some(elements);
         }
         loop {
             let start = self.at;
-            self.value()?;
+            self.skip_value()?;
             elements.push((start, self.at));
-            self.blanks();
+            self.skip_blanks();
             if self.eat(b']').is_some() {
                 return Some(elements);
             }
             self.eat(b',')?;
-            self.blanks();
+            self.skip_blanks();
         }
     }
 
     /// Goes over what is left of the mapping, to the end of the text.
-    fn close(&mut self) -> Option<()> {
-        self.blanks();
+    fn skip_to_end(&mut self) -> Option<()> {
+        self.skip_blanks();
         while self.eat(b',').is_some() {
-            self.blanks();
-            self.string()?;
-            self.blanks();
+            self.skip_blanks();
+            self.skip_string()?;
+            self.skip_blanks();
             self.eat(b':')?;
-            self.blanks();
-            self.value()?;
-            self.blanks();
+            self.skip_blanks();
+            self.skip_value()?;
+            self.skip_blanks();
         }
         self.eat(b'}')?;
-        self.blanks();
+        self.skip_blanks();
         self.peek().is_none().then_some(())
     }
 
-    fn string(&mut self) -> Option<()> {
+    fn skip_string(&mut self) -> Option<()> {
         self.eat(b'"')?;
         loop {
             match self.peek()? {
@@ -135,11 +135,11 @@ impl Skimmer<'_> {
     }
 
     /// Goes over one value: to the bracket that closes it, or over its word.
-    fn value(&mut self) -> Option<()> {
+    fn skip_value(&mut self) -> Option<()> {
         let mut depth = 0_usize;
         loop {
             match self.peek()? {
-                b'"' => self.string()?,
+                b'"' => self.skip_string()?,
                 b'{' | b'[' => {
                     depth += 1;
                     self.at += 1;
@@ -149,7 +149,7 @@ impl Skimmer<'_> {
                     self.at += 1;
                 }
                 b',' | b':' | b' ' | b'\t' | b'\n' | b'\r' if depth > 0 => self.at += 1,
-                b'-' | b'0'..=b'9' | b'a'..=b'z' => self.word(),
+                b'-' | b'0'..=b'9' | b'a'..=b'z' => self.skip_word(),
                 _ => return None,
             }
             if depth == 0 {
@@ -158,7 +158,7 @@ impl Skimmer<'_> {
         }
     }
 
-    fn word(&mut self) {
+    fn skip_word(&mut self) {
         while matches!(
             self.peek(),
             Some(b'-' | b'+' | b'.' | b'0'..=b'9' | b'a'..=b'z' | b'E')
@@ -183,8 +183,8 @@ mod tests {
         let entries = list(1_000);
         let text =
             format!("{{\n  \"v\": 1,\n  \"entr\\u0069es\": [\n{entries}\n  ],\n  \"z\": 2\n}}\n");
-        let ends = ends(&text, "entries").expect("ends");
-        let short = ends.abridged(&text);
+        let ends = find_list_ends(&text, "entries").expect("ends");
+        let short = ends.abridge(&text);
         assert!((WINDOW_BYTES..WINDOW_BYTES + 200).contains(&short.len()));
         assert!(short.starts_with("{\n  \"v\": 1,\n  \"entr\\u0069es\": [\n    {"));
         assert!(short.ends_with("]}\n  ],\n  \"z\": 2\n}\n"));
@@ -208,7 +208,7 @@ mod tests {
             "{\"entries\": []}".to_owned(),
             "{\"entries\": {}}".to_owned(),
         ] {
-            assert_eq!(ends(&text, "entries"), None);
+            assert_eq!(find_list_ends(&text, "entries"), None);
         }
     }
 }

@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use crate::conflict;
 use crate::tree::{
-    DEPTH_MAX, FAULTS_MAX, Fault, Key, Map, Node, Parsed, Scalar, Span, Style, Value,
+    DEPTH_MAX, FAULTS_MAX, Map, MapKey, ParsedTree, Scalar, Span, Style, SyntaxFault, Value,
+    ValueNode,
 };
 
 /// Up to this many keys a mapping is searched, beyond it they are hashed.
@@ -39,14 +40,14 @@ pub fn has_bom(text: &str) -> bool {
 /// has `null` where nothing could be read, and is fit for telling what else is
 /// wrong, not for work. Any other mistake ends it without a value. The size of
 /// `text` is the caller's to bound.
-pub fn parse(text: &str) -> Parsed {
+pub fn parse(text: &str) -> ParsedTree {
     let mut scanner = Scanner::new(text);
-    let root = scanner.document().ok();
-    let parsed = Parsed {
+    let root = scanner.parse_document().ok();
+    let parsed = ParsedTree {
         root,
         faults: scanner.faults,
     };
-    conflict::blamed(parsed, text)
+    conflict::with_conflict_fault(parsed, text)
 }
 
 /// Reads `text` as any number of JSON values one after the other.
@@ -54,25 +55,25 @@ pub fn parse(text: &str) -> Parsed {
 /// A record may span lines, as a pretty printer writes it. Each has its own
 /// faults; one that has any is to be skipped. Behind a broken one reading goes
 /// on at the next line that begins like a record.
-pub fn parse_stream(text: &str) -> Vec<Parsed> {
+pub fn parse_stream(text: &str) -> Vec<ParsedTree> {
     let mut scanner = Scanner::new(text);
     let mut out = Vec::new();
     let mut reread_left = text.len().saturating_mul(REREAD_MAX);
     loop {
-        let blanks = scanner.blanks();
+        let blanks = scanner.skip_blanks();
         if blanks.is_ok() && scanner.peek().is_none() {
             // A comment behind the last record.
             if !scanner.faults.is_empty() {
-                out.push(scanner.take(None));
+                out.push(scanner.drain_parsed(None));
             }
             return out;
         }
         let (start, place) = (scanner.at, scanner.place);
-        let value = blanks.and_then(|()| scanner.value(0));
+        let value = blanks.and_then(|()| scanner.parse_value(0));
         let stopped = value.is_err();
-        out.push(scanner.take(value.ok()));
+        out.push(scanner.drain_parsed(value.ok()));
         if stopped {
-            let next = next_record(text, start, scanner.at.max(start + 1));
+            let next = find_next_record(text, start, scanner.at.max(start + 1));
             reread_left = reread_left.saturating_sub(scanner.at.saturating_sub(next));
             if reread_left == 0 {
                 return out;
@@ -87,7 +88,7 @@ pub fn parse_stream(text: &str) -> Vec<Parsed> {
 /// Where reading goes on behind a record that began at `start` and could not
 /// be read beyond `stop`: at a mapping at the beginning of a line, which nobody
 /// writes inside of another, or at any value at the beginning of a later line.
-fn next_record(text: &str, start: usize, stop: usize) -> usize {
+fn find_next_record(text: &str, start: usize, stop: usize) -> usize {
     let bytes = text.as_bytes();
     let begins = |at: usize, any: bool| match bytes.get(at) {
         Some(b'{') => true,
@@ -103,11 +104,11 @@ fn next_record(text: &str, start: usize, stop: usize) -> usize {
 
 /// Reading cannot go on; the fault that says why has been told.
 #[derive(Debug)]
-pub(super) struct Stop;
+pub(super) struct ParseStop;
 
 /// A byte with its line and column.
 #[derive(Clone, Copy)]
-struct Place {
+struct BytePosition {
     at: usize,
     line: u32,
     column: u32,
@@ -117,13 +118,13 @@ struct Place {
 pub(super) struct Scanner<'t> {
     pub(super) text: &'t str,
     pub(super) at: usize,
-    place: Place,
-    faults: Vec<Fault>,
+    place: BytePosition,
+    faults: Vec<SyntaxFault>,
 }
 
 /// A collection that is being read.
 #[derive(Clone, Copy)]
-struct Open {
+struct OpenJsonCollection {
     close: u8,
     what: &'static str,
     span: Span,
@@ -135,7 +136,7 @@ impl<'t> Scanner<'t> {
         Self {
             text,
             at,
-            place: Place {
+            place: BytePosition {
                 at,
                 line: 1,
                 column: 1,
@@ -162,7 +163,7 @@ impl<'t> Scanner<'t> {
     ///
     /// Asked for from front to back each byte is looked at once, however long
     /// the lines are.
-    pub(super) fn here(&mut self) -> Span {
+    pub(super) fn current_span(&mut self) -> Span {
         for byte in &self.bytes()[self.place.at..self.at] {
             if *byte == b'\n' {
                 self.place.line = self.place.line.saturating_add(1);
@@ -181,8 +182,8 @@ impl<'t> Scanner<'t> {
     }
 
     /// The place of the next character.
-    pub(super) fn point(&mut self) -> Span {
-        let mut span = self.here();
+    pub(super) fn next_char_span(&mut self) -> Span {
+        let mut span = self.current_span();
         span.end += self.next_char().map_or(0, char::len_utf8);
         span
     }
@@ -192,11 +193,16 @@ impl<'t> Scanner<'t> {
     }
 
     /// Tells of a mistake after which reading may go on.
-    pub(super) fn fault(&mut self, span: Span, message: String, hint: &str) -> Result<(), Stop> {
+    pub(super) fn push_fault(
+        &mut self,
+        span: Span,
+        message: String,
+        hint: &str,
+    ) -> Result<(), ParseStop> {
         if self.faults.len() >= FAULTS_MAX {
-            return Err(Stop);
+            return Err(ParseStop);
         }
-        self.faults.push(Fault {
+        self.faults.push(SyntaxFault {
             span,
             message,
             hint: hint.to_owned(),
@@ -205,43 +211,43 @@ impl<'t> Scanner<'t> {
     }
 
     /// Tells of a mistake that ends the reading.
-    pub(super) fn stop(&mut self, span: Span, message: String, hint: &str) -> Stop {
-        match self.fault(span, message, hint) {
-            Ok(()) | Err(Stop) => Stop,
+    pub(super) fn stop_with_fault(&mut self, span: Span, message: String, hint: &str) -> ParseStop {
+        match self.push_fault(span, message, hint) {
+            Ok(()) | Err(ParseStop) => ParseStop,
         }
     }
 
     /// What was read last, with its faults, leaving none for the next.
-    fn take(&mut self, root: Option<Node>) -> Parsed {
-        Parsed {
+    fn drain_parsed(&mut self, root: Option<ValueNode>) -> ParsedTree {
+        ParsedTree {
             root,
             faults: std::mem::take(&mut self.faults),
         }
     }
 
-    fn document(&mut self) -> Result<Node, Stop> {
-        self.blanks()?;
+    fn parse_document(&mut self) -> Result<ValueNode, ParseStop> {
+        self.skip_blanks()?;
         if self.peek().is_none() {
-            let span = self.here();
-            return Err(self.stop(
+            let span = self.current_span();
+            return Err(self.stop_with_fault(
                 span,
                 "nothing, where a JSON value belongs".to_owned(),
                 "an empty document is written `{}`",
             ));
         }
-        let root = self.value(0)?;
-        self.blanks()?;
+        let root = self.parse_value(0)?;
+        self.skip_blanks()?;
         if self.peek().is_some() {
-            let span = self.point();
-            let message = format!("{} behind the end of the document", self.found());
+            let span = self.next_char_span();
+            let message = format!("{} behind the end of the document", self.describe_next());
             // The value itself is whole.
-            let Stop = self.stop(span, message, TRAILING_HINT);
+            let ParseStop = self.stop_with_fault(span, message, TRAILING_HINT);
         }
         Ok(root)
     }
 
     /// Passes over blanks, and over what others take for blanks, which it tells.
-    fn blanks(&mut self) -> Result<(), Stop> {
+    fn skip_blanks(&mut self) -> Result<(), ParseStop> {
         loop {
             while matches!(self.peek(), Some(b' ' | b'\t' | b'\n' | b'\r')) {
                 self.at += 1;
@@ -249,7 +255,7 @@ impl<'t> Scanner<'t> {
             match self.peek() {
                 None | Some(b'!'..=b'"' | b'$'..=b'.' | b'0'..=0x7f) => return Ok(()),
                 Some(b'/' | b'#') => {
-                    if !self.comment()? {
+                    if !self.skip_comment()? {
                         return Ok(());
                     }
                 }
@@ -257,8 +263,8 @@ impl<'t> Scanner<'t> {
                     let Some(blank) = self.next_char().filter(|c| c.is_whitespace()) else {
                         return Ok(());
                     };
-                    let span = self.point();
-                    self.fault(
+                    let span = self.next_char_span();
+                    self.push_fault(
                         span,
                         format!(
                             "the character U+{:04X}, which is no blank in JSON",
@@ -273,7 +279,7 @@ impl<'t> Scanner<'t> {
     }
 
     /// Passes over a comment; false when there is none.
-    fn comment(&mut self) -> Result<bool, Stop> {
+    fn skip_comment(&mut self) -> Result<bool, ParseStop> {
         let rest = &self.text[self.at..];
         let len = if rest.starts_with('#') || rest.starts_with("//") {
             rest.find('\n').unwrap_or(rest.len())
@@ -282,9 +288,9 @@ impl<'t> Scanner<'t> {
         } else {
             return Ok(false);
         };
-        let mut span = self.here();
+        let mut span = self.current_span();
         span.end = self.at + len;
-        self.fault(
+        self.push_fault(
             span,
             "a comment, which JSON does not have".to_owned(),
             "remove it, or keep the text under a key of its own",
@@ -293,24 +299,28 @@ impl<'t> Scanner<'t> {
         Ok(true)
     }
 
-    fn value(&mut self, depth: usize) -> Result<Node, Stop> {
+    fn parse_value(&mut self, depth: usize) -> Result<ValueNode, ParseStop> {
         match self.peek() {
-            Some(b'{') => self.object(depth),
-            Some(b'[') => self.array(depth),
-            Some(b'"') => self.string().map(|(text, span)| quoted(text, span)),
-            Some(b'\'') => self.single_quoted().map(|(text, span)| quoted(text, span)),
-            Some(b'-' | b'+' | b'.' | b'0'..=b'9') => self.number(),
-            Some(_) if self.is_at_word() => self.word(),
+            Some(b'{') => self.parse_object(depth),
+            Some(b'[') => self.parse_array(depth),
+            Some(b'"') => self
+                .parse_string()
+                .map(|(text, span)| quoted_node(text, span)),
+            Some(b'\'') => self
+                .parse_single_quoted()
+                .map(|(text, span)| quoted_node(text, span)),
+            Some(b'-' | b'+' | b'.' | b'0'..=b'9') => self.parse_number(),
+            Some(_) if self.is_at_word() => self.parse_word(),
             Some(_) | None => {
-                let span = self.point();
-                let message = format!("{} where a value belongs", self.found());
-                Err(self.stop(span, message, VALUE_HINT))
+                let span = self.next_char_span();
+                let message = format!("{} where a value belongs", self.describe_next());
+                Err(self.stop_with_fault(span, message, VALUE_HINT))
             }
         }
     }
 
     /// What comes next, in the words of a message.
-    fn found(&self) -> String {
+    fn describe_next(&self) -> String {
         match self.next_char() {
             None => "the end of the text".to_owned(),
             Some(c) if c.is_control() || c.is_whitespace() => {
@@ -334,60 +344,65 @@ impl<'t> Scanner<'t> {
         matches!(self.peek(), Some(b'"' | b'\'' | b'-' | b'0'..=b'9')) || self.is_at_word()
     }
 
-    fn open(&mut self, close: u8, what: &'static str, depth: usize) -> Result<Open, Stop> {
-        let span = self.point();
+    fn open_collection(
+        &mut self,
+        close: u8,
+        what: &'static str,
+        depth: usize,
+    ) -> Result<OpenJsonCollection, ParseStop> {
+        let span = self.next_char_span();
         if depth >= DEPTH_MAX {
-            return Err(self.stop(
+            return Err(self.stop_with_fault(
                 span,
                 format!("more than {DEPTH_MAX} lists and mappings within each other"),
                 "make the document flatter",
             ));
         }
         self.at += 1;
-        self.blanks()?;
-        Ok(Open { close, what, span })
+        self.skip_blanks()?;
+        Ok(OpenJsonCollection { close, what, span })
     }
 
-    fn array(&mut self, depth: usize) -> Result<Node, Stop> {
-        let open = self.open(b']', "list", depth)?;
+    fn parse_array(&mut self, depth: usize) -> Result<ValueNode, ParseStop> {
+        let open = self.open_collection(b']', "list", depth)?;
         let mut items = Vec::new();
-        let mut more = self.first(open)?;
+        let mut more = self.has_first_element(open)?;
         while more {
-            items.push(self.value(depth + 1)?);
-            more = self.next(open)?;
+            items.push(self.parse_value(depth + 1)?);
+            more = self.has_next_element(open)?;
         }
         items.shrink_to_fit();
-        Ok(self.closed(open, Value::Seq(items)))
+        Ok(self.close_collection(open, Value::Seq(items)))
     }
 
-    fn object(&mut self, depth: usize) -> Result<Node, Stop> {
-        let open = self.open(b'}', "mapping", depth)?;
-        let mut members = Members::default();
-        let mut more = self.first(open)?;
+    fn parse_object(&mut self, depth: usize) -> Result<ValueNode, ParseStop> {
+        let open = self.open_collection(b'}', "mapping", depth)?;
+        let mut members = JsonMembers::default();
+        let mut more = self.has_first_element(open)?;
         while more {
-            let key = self.key(open)?;
-            let node = self.member(&key, depth + 1)?;
+            let key = self.parse_key(open)?;
+            let node = self.parse_member(&key, depth + 1)?;
             if let Some(first) = members.add(key.clone(), node) {
-                self.duplicate(&key, first)?;
+                self.push_duplicate_key(&key, first)?;
             }
-            more = self.next(open)?;
+            more = self.has_next_element(open)?;
         }
         let mut pairs = members.pairs;
         // A large document is thousands of small mappings.
         pairs.shrink_to_fit();
-        Ok(self.closed(open, Value::Map(Map { pairs })))
+        Ok(self.close_collection(open, Value::Map(Map { pairs })))
     }
 
-    fn closed(&self, open: Open, value: Value) -> Node {
+    fn close_collection(&self, open: OpenJsonCollection, value: Value) -> ValueNode {
         let span = Span {
             end: self.at,
             ..open.span
         };
-        Node { value, span }
+        ValueNode { value, span }
     }
 
-    fn duplicate(&mut self, key: &Key, first: Span) -> Result<(), Stop> {
-        self.fault(
+    fn push_duplicate_key(&mut self, key: &MapKey, first: Span) -> Result<(), ParseStop> {
+        self.push_fault(
             key.span,
             format!(
                 "the key `{}` stands here a second time; the first is in line {}, column {}",
@@ -398,29 +413,29 @@ impl<'t> Scanner<'t> {
     }
 
     /// Whether a collection that was just opened has an element; else it is closed.
-    fn first(&mut self, open: Open) -> Result<bool, Stop> {
-        self.additional_commas()?;
+    fn has_first_element(&mut self, open: OpenJsonCollection) -> Result<bool, ParseStop> {
+        self.skip_additional_commas()?;
         if self.eat(open.close) {
             return Ok(false);
         }
-        self.more_or_cut(open)
+        self.expect_more(open)
     }
 
     /// Whether another element follows the one that was read; else it is closed.
-    fn next(&mut self, open: Open) -> Result<bool, Stop> {
-        self.blanks()?;
+    fn has_next_element(&mut self, open: OpenJsonCollection) -> Result<bool, ParseStop> {
+        self.skip_blanks()?;
         if self.eat(open.close) {
             return Ok(false);
         }
-        let comma = self.point();
+        let comma = self.next_char_span();
         if self.eat(b',') {
-            self.blanks()?;
-            self.additional_commas()?;
+            self.skip_blanks()?;
+            self.skip_additional_commas()?;
             if self.eat(open.close) {
-                self.trailing_comma(open, comma)?;
+                self.push_trailing_comma(open, comma)?;
                 return Ok(false);
             }
-            return self.more_or_cut(open);
+            return self.expect_more(open);
         }
         let starts = if open.close == b']' {
             self.is_at_value()
@@ -428,10 +443,10 @@ impl<'t> Scanner<'t> {
             self.is_at_key()
         };
         if !starts {
-            return Err(self.unexpected(open));
+            return Err(self.stop_unexpected(open));
         }
-        let message = format!("no comma before {}", self.found());
-        self.fault(
+        let message = format!("no comma before {}", self.describe_next());
+        self.push_fault(
             comma,
             message,
             "write a comma behind the value that comes before it",
@@ -439,41 +454,45 @@ impl<'t> Scanner<'t> {
         Ok(true)
     }
 
-    fn more_or_cut(&mut self, open: Open) -> Result<bool, Stop> {
+    fn expect_more(&mut self, open: OpenJsonCollection) -> Result<bool, ParseStop> {
         match self.peek() {
             Some(_) => Ok(true),
-            None => Err(self.unexpected(open)),
+            None => Err(self.stop_unexpected(open)),
         }
     }
 
-    fn trailing_comma(&mut self, open: Open, comma: Span) -> Result<(), Stop> {
+    fn push_trailing_comma(
+        &mut self,
+        open: OpenJsonCollection,
+        comma: Span,
+    ) -> Result<(), ParseStop> {
         let close = char::from(open.close);
-        self.fault(
+        self.push_fault(
             comma,
             format!("a comma before the closing `{close}`"),
             "remove the comma; JSON has one only between two elements",
         )
     }
 
-    fn additional_commas(&mut self) -> Result<(), Stop> {
+    fn skip_additional_commas(&mut self) -> Result<(), ParseStop> {
         while self.peek() == Some(b',') {
-            let span = self.point();
-            self.fault(
+            let span = self.next_char_span();
+            self.push_fault(
                 span,
                 "a comma without a value before it".to_owned(),
                 "remove the comma, or write the value that is missing",
             )?;
             self.at += 1;
-            self.blanks()?;
+            self.skip_blanks()?;
         }
         Ok(())
     }
 
-    fn unexpected(&mut self, open: Open) -> Stop {
-        let span = self.point();
+    fn stop_unexpected(&mut self, open: OpenJsonCollection) -> ParseStop {
+        let span = self.next_char_span();
         let found = match self.peek() {
             None => "the text ends".to_owned(),
-            Some(_) => self.found(),
+            Some(_) => self.describe_next(),
         };
         let close = char::from(open.close);
         let message = format!(
@@ -484,70 +503,77 @@ impl<'t> Scanner<'t> {
             None => "the file may have been cut off; write what is missing".to_owned(),
             Some(_) => format!("close it with `{close}`, or mend what stands before this"),
         };
-        self.stop(span, message, &hint)
+        self.stop_with_fault(span, message, &hint)
     }
 
-    fn key(&mut self, open: Open) -> Result<Key, Stop> {
+    fn parse_key(&mut self, open: OpenJsonCollection) -> Result<MapKey, ParseStop> {
         let (text, span) = match self.peek() {
-            Some(b'"') => self.string()?,
-            Some(b'\'') => self.single_quoted()?,
-            Some(_) if self.is_at_key() => self.bare_key()?,
-            Some(b']' | b'}') | None => return Err(self.unexpected(open)),
+            Some(b'"') => self.parse_string()?,
+            Some(b'\'') => self.parse_single_quoted()?,
+            Some(_) if self.is_at_key() => self.parse_bare_key()?,
+            Some(b']' | b'}') | None => return Err(self.stop_unexpected(open)),
             Some(_) => {
-                let span = self.point();
-                let message = format!("{} where a key belongs", self.found());
-                return Err(self.stop(
+                let span = self.next_char_span();
+                let message = format!("{} where a key belongs", self.describe_next());
+                return Err(self.stop_with_fault(
                     span,
                     message,
                     "write the key in double quotes, then `:` and the value",
                 ));
             }
         };
-        Ok(Key {
+        Ok(MapKey {
             text,
             span,
             is_collection: false,
         })
     }
 
-    fn bare_key(&mut self) -> Result<(String, Span), Stop> {
-        let (text, span) = self.run();
-        self.fault(
+    fn parse_bare_key(&mut self) -> Result<(String, Span), ParseStop> {
+        let (text, span) = self.scan_word();
+        self.push_fault(
             span,
-            format!("the key `{}` without quotes", shown(text)),
+            format!("the key `{}` without quotes", shorten_for_message(text)),
             "put it in double quotes",
         )?;
         Ok((text.to_owned(), span))
     }
 
     /// Reads `:` and the value of `key`.
-    fn member(&mut self, key: &Key, depth: usize) -> Result<Node, Stop> {
-        self.blanks()?;
-        let span = self.point();
+    fn parse_member(&mut self, key: &MapKey, depth: usize) -> Result<ValueNode, ParseStop> {
+        self.skip_blanks()?;
+        let span = self.next_char_span();
         let colon = self.eat(b':');
-        self.blanks()?;
+        self.skip_blanks()?;
         if matches!(self.peek(), Some(b',' | b'}')) {
             let hint = "write `:` and a value behind the key; `null` is the value for nothing";
-            let message = format!("the key `{}` has no value", shown(&key.text));
-            self.fault(span, message, hint)?;
-            return Ok(plain("null", span));
+            let message = format!("the key `{}` has no value", shorten_for_message(&key.text));
+            self.push_fault(span, message, hint)?;
+            return Ok(plain_node("null", span));
         }
         if !colon && self.is_at_value() {
             let message = format!(
                 "no `:` between the key `{}` and its value",
-                shown(&key.text)
+                shorten_for_message(&key.text)
             );
-            self.fault(span, message, "write a colon between them")?;
+            self.push_fault(span, message, "write a colon between them")?;
         } else if !colon {
-            let message = format!("{} where the `:` behind a key belongs", self.found());
-            return Err(self.stop(span, message, "write `:` and a value behind the key"));
+            let message = format!(
+                "{} where the `:` behind a key belongs",
+                self.describe_next()
+            );
+            return Err(self.stop_with_fault(
+                span,
+                message,
+                "write `:` and a value behind the key",
+            ));
         }
-        self.value(depth)
+        self.parse_value(depth)
     }
 
     /// Reads what may be one word or number, well formed or not.
-    fn run(&mut self) -> (&'t str, Span) {
-        let mut span = self.here();
+    fn scan_word(&mut self) -> (&'t str, Span) {
+        let mut span = self.current_span();
         let rest = &self.text[self.at..];
         let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '$' | '-' | '+' | '.');
         let len = rest.find(|c| !is_part(c)).unwrap_or(rest.len());
@@ -556,32 +582,35 @@ impl<'t> Scanner<'t> {
         (&rest[..len], span)
     }
 
-    fn number(&mut self) -> Result<Node, Stop> {
-        let (text, span) = self.run();
+    fn parse_number(&mut self) -> Result<ValueNode, ParseStop> {
+        let (text, span) = self.scan_word();
         if is_number(text) {
-            return Ok(plain(text, span));
+            return Ok(plain_node(text, span));
         }
         let digits = text.trim_start_matches(['-', '+']);
         if digits.starts_with(|c: char| c.is_ascii_alphabetic()) {
-            return self.bad_word(text, span);
+            return self.parse_bad_word(text, span);
         }
-        self.fault(
+        self.push_fault(
             span,
-            format!("`{}`, which is no number in JSON", shown(text)),
+            format!(
+                "`{}`, which is no number in JSON",
+                shorten_for_message(text)
+            ),
             number_hint(text, digits),
         )?;
-        Ok(plain("null", span))
+        Ok(plain_node("null", span))
     }
 
-    fn word(&mut self) -> Result<Node, Stop> {
-        let (text, span) = self.run();
+    fn parse_word(&mut self) -> Result<ValueNode, ParseStop> {
+        let (text, span) = self.scan_word();
         match text {
-            "true" | "false" | "null" => Ok(plain(text, span)),
-            _ => self.bad_word(text, span),
+            "true" | "false" | "null" => Ok(plain_node(text, span)),
+            _ => self.parse_bad_word(text, span),
         }
     }
 
-    fn bad_word(&mut self, text: &str, span: Span) -> Result<Node, Stop> {
+    fn parse_bad_word(&mut self, text: &str, span: Span) -> Result<ValueNode, ParseStop> {
         let hint = match text
             .trim_start_matches(['-', '+'])
             .to_ascii_lowercase()
@@ -593,8 +622,12 @@ impl<'t> Scanner<'t> {
             "false" | "no" | "off" => "write `false`",
             _ => "put text in double quotes",
         };
-        self.fault(span, format!("the bare word `{}`", shown(text)), hint)?;
-        Ok(plain("null", span))
+        self.push_fault(
+            span,
+            format!("the bare word `{}`", shorten_for_message(text)),
+            hint,
+        )?;
+        Ok(plain_node("null", span))
     }
 }
 
@@ -611,7 +644,7 @@ fn number_hint(text: &str, digits: &str) -> &'static str {
 }
 
 /// The beginning of a text, fit for a message.
-fn shown(text: &str) -> String {
+fn shorten_for_message(text: &str) -> String {
     const CHARS_MAX: usize = 40;
     let mut out: String = text.chars().take(CHARS_MAX).collect();
     if out.len() < text.len() {
@@ -620,17 +653,17 @@ fn shown(text: &str) -> String {
     out
 }
 
-fn quoted(text: String, span: Span) -> Node {
-    scalar(text, Style::Quoted, span)
+fn quoted_node(text: String, span: Span) -> ValueNode {
+    scalar_node(text, Style::Quoted, span)
 }
 
-fn plain(text: &str, span: Span) -> Node {
-    scalar(text.to_owned(), Style::Plain, span)
+fn plain_node(text: &str, span: Span) -> ValueNode {
+    scalar_node(text.to_owned(), Style::Plain, span)
 }
 
-fn scalar(text: String, style: Style, span: Span) -> Node {
+fn scalar_node(text: String, style: Style, span: Span) -> ValueNode {
     let tag = None;
-    Node {
+    ValueNode {
         value: Value::Scalar(Scalar { text, style, tag }),
         span,
     }
@@ -669,14 +702,14 @@ pub(super) fn is_number(text: &str) -> bool {
 
 /// The members of a mapping that is being read, each key once.
 #[derive(Default)]
-struct Members {
-    pairs: Vec<(Key, Node)>,
+struct JsonMembers {
+    pairs: Vec<(MapKey, ValueNode)>,
     places: HashMap<String, usize>,
 }
 
-impl Members {
+impl JsonMembers {
     /// Adds a pair; when its key is taken, says where that stands instead.
-    fn add(&mut self, key: Key, node: Node) -> Option<Span> {
+    fn add(&mut self, key: MapKey, node: ValueNode) -> Option<Span> {
         if self.pairs.len() < KEYS_SEARCHED_MAX {
             if let Some((have, _)) = self.pairs.iter().find(|(have, _)| *have == key) {
                 return Some(have.span);

@@ -2,22 +2,22 @@
 
 use std::fmt;
 
-use super::emit::{At, Finder, push, push_string, same};
+use super::emit::{JsonPosition, KeyFinder, is_same_json, push_node, push_string};
 use super::parse::parse;
-use super::style::{Form, Spot, head, indentation};
-use crate::tree::{DEPTH_MAX, Fault, Map, Node, Value};
+use super::style::{JsonStyle, Spot, collection_head, indentation_of};
+use crate::tree::{DEPTH_MAX, Map, SyntaxFault, Value, ValueNode};
 
 mod matching;
 mod splice;
 
-use matching::{Pairing, pair};
+use matching::{ElementPairing, pair_elements};
 use splice::Splice;
 
 /// Why a text could not be changed. It is left as it was.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum CannotPatch {
+pub enum JsonPatchError {
     /// The text is not JSON; the first of its faults.
-    Unreadable(Fault),
+    Unreadable(SyntaxFault),
     /// What is wanted is nested too deep to be read again.
     TooDeep,
     /// The changed text would not have said what was wanted, as with a
@@ -25,7 +25,7 @@ pub enum CannotPatch {
     Differs,
 }
 
-impl fmt::Display for CannotPatch {
+impl fmt::Display for JsonPatchError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unreadable(fault) => write!(
@@ -39,7 +39,7 @@ impl fmt::Display for CannotPatch {
     }
 }
 
-impl std::error::Error for CannotPatch {}
+impl std::error::Error for JsonPatchError {}
 
 /// Changes `text` so that it says `wanted`, and nothing else in it.
 ///
@@ -52,44 +52,44 @@ impl std::error::Error for CannotPatch {}
 ///
 /// # Errors
 ///
-/// [`CannotPatch`] when `text` has any fault, or when the result would not be
-/// the [`same`] as `wanted`.
-pub fn patch(text: &str, wanted: &Node) -> Result<String, CannotPatch> {
+/// [`JsonPatchError`] when `text` has any fault, or when the result would not be
+/// the [`is_same_json`] as `wanted`.
+pub fn patch(text: &str, wanted: &ValueNode) -> Result<String, JsonPatchError> {
     if !is_shallow(wanted) {
-        return Err(CannotPatch::TooDeep);
+        return Err(JsonPatchError::TooDeep);
     }
     let edits = {
         // A tree is far larger than its text: there is one of them at a time.
-        let root = read(text)?;
-        let mut patcher = Patcher {
+        let root = parse_faultless(text)?;
+        let mut patcher = JsonPatcher {
             text,
-            form: Form::of(text, &root),
+            form: JsonStyle::detect(text, &root),
             edits: Vec::new(),
         };
-        patcher.change(&root, wanted, &At::root());
+        patcher.patch_node(&root, wanted, &JsonPosition::root());
         patcher.edits
     };
     if edits.is_empty() {
         return Ok(text.to_owned());
     }
-    let patched = apply(text, edits);
-    match read(&patched) {
-        Ok(root) if same(&root, wanted) => Ok(patched),
-        Ok(_) | Err(_) => Err(CannotPatch::Differs),
+    let patched = apply_edits(text, edits);
+    match parse_faultless(&patched) {
+        Ok(root) if is_same_json(&root, wanted) => Ok(patched),
+        Ok(_) | Err(_) => Err(JsonPatchError::Differs),
     }
 }
 
-fn read(text: &str) -> Result<Node, CannotPatch> {
+fn parse_faultless(text: &str) -> Result<ValueNode, JsonPatchError> {
     let parsed = parse(text);
     match (parsed.root, parsed.faults.into_iter().next()) {
-        (_, Some(fault)) => Err(CannotPatch::Unreadable(fault)),
+        (_, Some(fault)) => Err(JsonPatchError::Unreadable(fault)),
         (Some(root), None) => Ok(root),
-        (None, None) => Err(CannotPatch::Differs),
+        (None, None) => Err(JsonPatchError::Differs),
     }
 }
 
 /// Whether `node` can be walked, and read again, without running out of depth.
-fn is_shallow(node: &Node) -> bool {
+fn is_shallow(node: &ValueNode) -> bool {
     let mut open = vec![(node, 0)];
     while let Some((node, depth)) = open.pop() {
         if depth > DEPTH_MAX {
@@ -105,7 +105,7 @@ fn is_shallow(node: &Node) -> bool {
 }
 
 /// Text instead of a range of bytes.
-pub(crate) struct Edit {
+pub(crate) struct ByteEdit {
     pub(crate) start: usize,
     pub(crate) end: usize,
     pub(crate) text: String,
@@ -113,7 +113,7 @@ pub(crate) struct Edit {
 
 /// The text with edits that do not overlap. Of two at one place the one that
 /// was noted first comes first.
-pub(crate) fn apply(text: &str, mut edits: Vec<Edit>) -> String {
+pub(crate) fn apply_edits(text: &str, mut edits: Vec<ByteEdit>) -> String {
     edits.sort_by_key(|edit| edit.start);
     let mut out = String::with_capacity(text.len());
     let mut at = 0;
@@ -126,55 +126,60 @@ pub(crate) fn apply(text: &str, mut edits: Vec<Edit>) -> String {
     out
 }
 
-struct Patcher<'d> {
+struct JsonPatcher<'d> {
     text: &'d str,
-    form: Form<'d>,
-    edits: Vec<Edit>,
+    form: JsonStyle<'d>,
+    edits: Vec<ByteEdit>,
 }
 
-impl Patcher<'_> {
+impl JsonPatcher<'_> {
     /// Notes what makes `old`, which stands at `at`, say `new`.
-    fn change(&mut self, old: &Node, new: &Node, at: &At<'_>) {
+    fn patch_node(&mut self, old: &ValueNode, new: &ValueNode, at: &JsonPosition<'_>) {
         match (&old.value, &new.value) {
-            (Value::Scalar(_), Value::Scalar(_)) if same(old, new) => {}
-            (Value::Map(have), Value::Map(want)) if fits(&have.pairs, &want.pairs) => {
-                self.members(old, (have, want), at);
+            (Value::Scalar(_), Value::Scalar(_)) if is_same_json(old, new) => {}
+            (Value::Map(have), Value::Map(want)) if can_patch_list(&have.pairs, &want.pairs) => {
+                self.patch_members(old, (have, want), at);
             }
-            (Value::Seq(have), Value::Seq(want)) if fits(have, want) => {
-                self.elements(old, (have, want), at);
+            (Value::Seq(have), Value::Seq(want)) if can_patch_list(have, want) => {
+                self.patch_elements(old, (have, want), at);
             }
             _ => {
-                let text = self.rendered(new, at);
-                self.replace(old.span.start, old.span.end, text);
+                let text = self.render_node(new, at);
+                self.push_replacement(old.span.start, old.span.end, text);
             }
         }
     }
 
-    fn replace(&mut self, start: usize, end: usize, text: String) {
-        self.edits.push(Edit { start, end, text });
+    fn push_replacement(&mut self, start: usize, end: usize, text: String) {
+        self.edits.push(ByteEdit { start, end, text });
     }
 
-    fn rendered(&self, node: &Node, at: &At<'_>) -> String {
+    fn render_node(&self, node: &ValueNode, at: &JsonPosition<'_>) -> String {
         let mut out = String::new();
-        push(&mut out, node, &self.form, at);
+        push_node(&mut out, node, &self.form, at);
         out
     }
 
-    fn members(&mut self, old: &Node, (have, want): (&Map, &Map), at: &At<'_>) {
+    fn patch_members(
+        &mut self,
+        old: &ValueNode,
+        (have, want): (&Map, &Map),
+        at: &JsonPosition<'_>,
+    ) {
         let parent = at.spot.name();
         let text = self.text;
-        let inner = within(text, old, at);
+        let inner = position_within(text, old, at);
         let spans = have
             .pairs
             .iter()
             .map(|(key, node)| (key.span.start, node.span.end));
         let mut splice = Splice::new(old.span, spans.collect());
-        let (in_have, in_want) = (Finder::new(have), Finder::new(want));
+        let (in_have, in_want) = (KeyFinder::new(have), KeyFinder::new(want));
         let mut last = None;
         for (key, node) in want.iter() {
             let key = key.text.as_str();
             if let Some(index) = in_have.position(key) {
-                splice.keep(index);
+                splice.mark_kept(index);
                 last = Some(index);
                 continue;
             }
@@ -182,51 +187,58 @@ impl Patcher<'_> {
             push_string(&mut out, key);
             out.push_str(&self.form.colon);
             let spot = Spot::Member { parent, key };
-            push(&mut out, node, &self.form, &At { spot, ..inner });
+            push_node(&mut out, node, &self.form, &JsonPosition { spot, ..inner });
             splice.insert(last, out);
         }
-        splice.note(self.text, &self.form, &inner, &mut self.edits);
+        splice.push_edits(self.text, &self.form, &inner, &mut self.edits);
         for (key, node) in have.iter() {
             let key = key.text.as_str();
             if let Some(wanted) = in_want.get(key) {
                 let spot = Spot::Member { parent, key };
-                self.change(node, wanted, &At { spot, ..inner });
+                self.patch_node(node, wanted, &JsonPosition { spot, ..inner });
             }
         }
     }
 
-    fn elements(&mut self, old: &Node, (have, want): (&[Node], &[Node]), at: &At<'_>) {
+    fn patch_elements(
+        &mut self,
+        old: &ValueNode,
+        (have, want): (&[ValueNode], &[ValueNode]),
+        at: &JsonPosition<'_>,
+    ) {
         let spot = Spot::Element {
             list: at.spot.name(),
         };
-        let inner = At {
+        let inner = JsonPosition {
             spot,
-            ..within(self.text, old, at)
+            ..position_within(self.text, old, at)
         };
         let spans = have.iter().map(|node| (node.span.start, node.span.end));
         let mut splice = Splice::new(old.span, spans.collect());
         let mut last = None;
-        let pairing = pair(have, want);
+        let pairing = pair_elements(have, want);
         for (node, pairing) in want.iter().zip(&pairing) {
             match pairing {
-                Pairing::Stays(index) => {
-                    splice.keep(*index);
+                ElementPairing::Stays(index) => {
+                    splice.mark_kept(*index);
                     last = Some(*index);
                 }
-                Pairing::Comes(from) => {
-                    let moved = from.map(|index| &have[index]).filter(|had| same(had, node));
+                ElementPairing::Comes(from) => {
+                    let moved = from
+                        .map(|index| &have[index])
+                        .filter(|had| is_same_json(had, node));
                     let out = match moved {
                         Some(had) => self.text[had.span.start..had.span.end].to_owned(),
-                        None => self.rendered(node, &inner),
+                        None => self.render_node(node, &inner),
                     };
                     splice.insert(last, out);
                 }
             }
         }
-        splice.note(self.text, &self.form, &inner, &mut self.edits);
+        splice.push_edits(self.text, &self.form, &inner, &mut self.edits);
         for (node, pairing) in want.iter().zip(&pairing) {
-            if let Pairing::Stays(index) = pairing {
-                self.change(&have[*index], node, &inner);
+            if let ElementPairing::Stays(index) = pairing {
+                self.patch_node(&have[*index], node, &inner);
             }
         }
     }
@@ -234,19 +246,19 @@ impl Patcher<'_> {
 
 /// Whether one list can be made of the other: where either is empty, it is
 /// written anew, or there is nothing to do.
-fn fits<A, B>(have: &[A], want: &[B]) -> bool {
+fn can_patch_list<A, B>(have: &[A], want: &[B]) -> bool {
     have.is_empty() == want.is_empty()
 }
 
 /// How what stands within `old` is written, but for its name.
-fn within<'a>(text: &'a str, old: &Node, at: &At<'a>) -> At<'a> {
-    match head(text, old) {
-        Some(head) if head.contains('\n') => At {
-            indent: indentation(head),
+fn position_within<'a>(text: &'a str, old: &ValueNode, at: &JsonPosition<'a>) -> JsonPosition<'a> {
+    match collection_head(text, old) {
+        Some(head) if head.contains('\n') => JsonPosition {
+            indent: indentation_of(head),
             inline: false,
             ..*at
         },
-        Some(_) => At {
+        Some(_) => JsonPosition {
             inline: true,
             ..*at
         },

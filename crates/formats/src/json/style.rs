@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::tree::{Node, Value};
+use crate::tree::{Value, ValueNode};
 
 /// Where a value stands, for the question how its like are written.
 #[derive(Clone, Copy)]
@@ -27,7 +27,7 @@ impl<'d> Spot<'d> {
 }
 
 /// The habits of one file.
-pub(super) struct Form<'d> {
+pub(super) struct JsonStyle<'d> {
     /// The line end.
     pub(super) newline: &'static str,
     /// The indentation of one level.
@@ -47,9 +47,9 @@ pub(super) struct Form<'d> {
     scalar_lists: Option<bool>,
 }
 
-impl<'d> Form<'d> {
+impl<'d> JsonStyle<'d> {
     /// How a new file is written: two blanks, nothing on one line.
-    pub(super) fn fresh() -> Self {
+    pub(super) fn for_new_file() -> Self {
         Self {
             newline: "\n",
             unit: "  ".to_owned(),
@@ -66,14 +66,14 @@ impl<'d> Form<'d> {
     }
 
     /// The habits of `text`, which says `root`.
-    pub(super) fn of(text: &str, root: &'d Node) -> Self {
-        let mut form = Self::fresh();
-        form.newline = newline(text);
-        if let Some(head) = head(text, root).filter(|head| head.contains('\n')) {
-            form.unit = indentation(head).to_owned();
+    pub(super) fn detect(text: &str, root: &'d ValueNode) -> Self {
+        let mut form = Self::for_new_file();
+        form.newline = newline_of(text);
+        if let Some(head) = collection_head(text, root).filter(|head| head.contains('\n')) {
+            form.unit = indentation_of(head).to_owned();
         }
-        let mut seen = Seen::default();
-        form.learn(text, root, Spot::Root, &mut seen);
+        let mut seen = SeenSeparators::default();
+        form.learn_node(text, root, Spot::Root, &mut seen);
         if let Some(colon) = seen.colon {
             form.colon = colon;
         }
@@ -83,18 +83,24 @@ impl<'d> Form<'d> {
             None if is_dense => ",",
             Some(_) | None => ", ",
         };
-        form.list_pad = pad(seen.list_pad);
-        form.map_pad = pad(seen.map_pad);
+        form.list_pad = pad_text(seen.list_pad);
+        form.map_pad = pad_text(seen.map_pad);
         form
     }
 
     /// Notes how `node` and what it holds are written. The first of a kind counts.
-    fn learn(&mut self, text: &str, node: &'d Node, spot: Spot<'d>, seen: &mut Seen) {
+    fn learn_node(
+        &mut self,
+        text: &str,
+        node: &'d ValueNode,
+        spot: Spot<'d>,
+        seen: &mut SeenSeparators,
+    ) {
         let inline = is_inline(text, node);
         if let Some(inline) = inline {
-            self.note(node, spot, inline);
+            self.note_inline(node, spot, inline);
             if inline {
-                seen.look_inside(text, node);
+                seen.note_separators(text, node);
             }
         }
         let parent = spot.name();
@@ -102,7 +108,7 @@ impl<'d> Form<'d> {
             Value::Scalar(_) => {}
             Value::Seq(items) => {
                 for item in items {
-                    self.learn(text, item, Spot::Element { list: parent }, seen);
+                    self.learn_node(text, item, Spot::Element { list: parent }, seen);
                 }
             }
             Value::Map(map) => {
@@ -114,13 +120,13 @@ impl<'d> Form<'d> {
                             .map(str::to_owned);
                     }
                     let key = key.text.as_str();
-                    self.learn(text, value, Spot::Member { parent, key }, seen);
+                    self.learn_node(text, value, Spot::Member { parent, key }, seen);
                 }
             }
         }
     }
 
-    fn note(&mut self, node: &Node, spot: Spot<'d>, inline: bool) {
+    fn note_inline(&mut self, node: &ValueNode, spot: Spot<'d>, inline: bool) {
         match spot {
             Spot::Root => self.root = Some(inline),
             Spot::Member { parent, key } => {
@@ -137,7 +143,7 @@ impl<'d> Form<'d> {
     }
 
     /// Whether a collection at `spot` is written on one line here.
-    pub(super) fn writes_inline(&self, node: &Node, spot: Spot<'_>) -> bool {
+    pub(super) fn is_written_inline(&self, node: &ValueNode, spot: Spot<'_>) -> bool {
         let own = match spot {
             Spot::Root => None,
             Spot::Member { key, .. } => self.by_key.get(key),
@@ -158,16 +164,16 @@ impl<'d> Form<'d> {
 
 /// What was seen first of what stands between values.
 #[derive(Default)]
-struct Seen {
+struct SeenSeparators {
     colon: Option<String>,
     comma: Option<bool>,
     list_pad: Option<bool>,
     map_pad: Option<bool>,
 }
 
-impl Seen {
-    fn look_inside(&mut self, text: &str, node: &Node) {
-        let padded = head(text, node).is_some_and(|head| !head.is_empty());
+impl SeenSeparators {
+    fn note_separators(&mut self, text: &str, node: &ValueNode) {
+        let padded = collection_head(text, node).is_some_and(|head| !head.is_empty());
         let (slot, gap) = match &node.value {
             Value::Seq(items) => (
                 &mut self.list_pad,
@@ -191,18 +197,18 @@ impl Seen {
     }
 }
 
-fn pad(padded: Option<bool>) -> &'static str {
+fn pad_text(padded: Option<bool>) -> &'static str {
     if padded == Some(true) { " " } else { "" }
 }
 
-fn newline(text: &str) -> &'static str {
+fn newline_of(text: &str) -> &'static str {
     match text.find('\n') {
         Some(at) if text[..at].ends_with('\r') => "\r\n",
         Some(_) | None => "\n",
     }
 }
 
-fn is_scalar_list(node: &Node) -> bool {
+fn is_scalar_list(node: &ValueNode) -> bool {
     node.as_seq().is_some_and(|items| {
         items
             .iter()
@@ -214,10 +220,10 @@ fn is_scalar_list(node: &Node) -> bool {
 ///
 /// Looks at its beginning only: to look at all of it would cost, at every
 /// level, everything below.
-fn is_inline(text: &str, node: &Node) -> Option<bool> {
+fn is_inline(text: &str, node: &ValueNode) -> Option<bool> {
     let mut node = node;
     loop {
-        let head = head(text, node)?;
+        let head = collection_head(text, node)?;
         if head.contains('\n') {
             return Some(false);
         }
@@ -227,13 +233,13 @@ fn is_inline(text: &str, node: &Node) -> Option<bool> {
             Value::Scalar(_) => None,
         };
         match first {
-            Some(first) if head_is_there(first) => node = first,
+            Some(first) if has_elements(first) => node = first,
             Some(_) | None => return Some(true),
         }
     }
 }
 
-fn head_is_there(node: &Node) -> bool {
+fn has_elements(node: &ValueNode) -> bool {
     match &node.value {
         Value::Scalar(_) => false,
         Value::Seq(items) => !items.is_empty(),
@@ -242,7 +248,7 @@ fn head_is_there(node: &Node) -> bool {
 }
 
 /// What stands between the bracket of a collection and its first element.
-pub(super) fn head<'t>(text: &'t str, node: &Node) -> Option<&'t str> {
+pub(super) fn collection_head<'t>(text: &'t str, node: &ValueNode) -> Option<&'t str> {
     let first = match &node.value {
         Value::Scalar(_) => None,
         Value::Seq(items) => items.first().map(|item| item.span),
@@ -252,6 +258,6 @@ pub(super) fn head<'t>(text: &'t str, node: &Node) -> Option<&'t str> {
 }
 
 /// What a line begins with, given what stands before its first value.
-pub(super) fn indentation(head: &str) -> &str {
+pub(super) fn indentation_of(head: &str) -> &str {
     head.rsplit_once('\n').map_or("", |(_, indent)| indent)
 }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{Doc, Kind};
+use super::{Doc, LineKind};
 
 /// The mark at the start of a list item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,8 +24,8 @@ pub(crate) struct ListItem {
 }
 
 /// The mark of a list item, if `line` begins with one.
-pub(crate) fn marker(line: &str) -> Option<Marker> {
-    let indent = indent_of(line);
+pub(crate) fn parse_marker(line: &str) -> Option<Marker> {
+    let indent = indent_columns(line);
     let rest = line.trim_start_matches([' ', '\t', '\u{feff}']);
     let before = line.len() - rest.len();
     let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
@@ -47,7 +47,7 @@ pub(crate) fn marker(line: &str) -> Option<Marker> {
 }
 
 /// The column at which the words of a line start.
-pub(crate) fn indent_of(line: &str) -> usize {
+pub(crate) fn indent_columns(line: &str) -> usize {
     let mut column = 0;
     for byte in line.trim_start_matches('\u{feff}').bytes() {
         match byte {
@@ -64,7 +64,7 @@ impl Doc<'_> {
     ///
     /// `foreign` names lines that belong to nobody's item although CommonMark
     /// would take them for the end of its paragraph.
-    pub(crate) fn items(
+    pub(crate) fn list_items(
         &self,
         lines: Range<usize>,
         foreign: impl Fn(&str) -> bool,
@@ -77,7 +77,7 @@ impl Doc<'_> {
                 continue;
             }
             let last = found.last().filter(|_| open);
-            if last.is_some_and(|item| self.goes_on(item, line)) && !foreign(text) {
+            if last.is_some_and(|item| self.is_continued_by(item, line)) && !foreign(text) {
                 open = true;
                 if let Some(item) = found.last_mut() {
                     item.lines.end = line + 1;
@@ -85,7 +85,7 @@ impl Doc<'_> {
                 continue;
             }
             open = false;
-            if let (Kind::Text, Some(marker)) = (self.kind(line), marker(text)) {
+            if let (LineKind::Text, Some(marker)) = (self.kind_of_line(line), parse_marker(text)) {
                 open = true;
                 found.push(ListItem {
                     marker,
@@ -97,34 +97,37 @@ impl Doc<'_> {
     }
 
     /// Whether `line`, which is not blank, belongs to `item` above it.
-    fn goes_on(&self, item: &ListItem, line: usize) -> bool {
+    fn is_continued_by(&self, item: &ListItem, line: usize) -> bool {
         let text = self.line(line);
-        let deeper = indent_of(text) > item.marker.indent;
+        let deeper = indent_columns(text) > item.marker.indent;
         let adjoins = item.lines.end == line;
-        match self.kind(line) {
-            Kind::Heading(_) | Kind::Rule => false,
-            Kind::Comment | Kind::Html => deeper,
-            Kind::Text => match marker(text) {
+        match self.kind_of_line(line) {
+            LineKind::Heading(_) | LineKind::Rule => false,
+            LineKind::Comment | LineKind::Html => deeper,
+            LineKind::Text => match parse_marker(text) {
                 Some(marker) => marker.indent > item.marker.indent + 1,
                 None => deeper || adjoins,
             },
-            Kind::Code | Kind::Quote | Kind::Blank => deeper || adjoins,
+            LineKind::Code | LineKind::Quote | LineKind::Blank => deeper || adjoins,
         }
     }
 
     /// The lines of an item's own words: before a blank line and before what
     /// is nested in it.
-    pub(crate) fn own_words(&self, item: &ListItem) -> Range<usize> {
+    pub(crate) fn own_lines(&self, item: &ListItem) -> Range<usize> {
         let first = item.lines.start;
         let end = (first + 1..item.lines.end)
-            .find(|line| self.kind(*line) != Kind::Text || marker(self.line(*line)).is_some())
+            .find(|line| {
+                self.kind_of_line(*line) != LineKind::Text
+                    || parse_marker(self.line(*line)).is_some()
+            })
             .unwrap_or(item.lines.end);
         first..end
     }
 
     /// An item's own words in one line, `from` bytes into its first one.
     pub(crate) fn item_text(&self, item: &ListItem, from: usize) -> String {
-        let lines = self.own_words(item);
+        let lines = self.own_lines(item);
         let first = self.line(lines.start).get(from..).unwrap_or_default();
         let mut out = first.trim().to_owned();
         for line in lines.start + 1..lines.end {

@@ -1,7 +1,7 @@
 //! Words that are put into a Markdown file without breaking it.
 
 /// `text` in one line: line ends and other blanks become single spaces.
-pub(crate) fn one_line(text: &str) -> String {
+pub(crate) fn to_one_line(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for word in text.split(|c: char| c.is_whitespace() || c.is_control()) {
         if word.is_empty() {
@@ -12,11 +12,11 @@ pub(crate) fn one_line(text: &str) -> String {
         }
         out.push_str(word);
     }
-    without_open_comment(&out)
+    escape_open_comment(&out)
 }
 
 /// `line` such that it begins no heading, list, quote, fence, rule or HTML.
-pub(crate) fn block_start(line: &str) -> String {
+pub(crate) fn escape_block_start(line: &str) -> String {
     let digits = line.bytes().take_while(u8::is_ascii_digit).count();
     if digits > 0 && line[digits..].starts_with(['.', ')']) {
         return format!("{}\\{}", &line[..digits], &line[digits..]);
@@ -45,15 +45,15 @@ pub(crate) fn block_start(line: &str) -> String {
     line.to_owned()
 }
 
-/// What [`one_line`] and [`block_start`] were given, as far as it can be told.
-pub(crate) fn plain(text: &str) -> String {
+/// What [`to_one_line`] and [`escape_block_start`] were given, as far as it can be told.
+pub(crate) fn unescape(text: &str) -> String {
     let text = text.replace("&lt;!--", "<!--");
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     if digits > 0 && (text[digits..].starts_with("\\.") || text[digits..].starts_with("\\)")) {
         return format!("{}{}", &text[..digits], &text[digits + 1..]);
     }
     match text.strip_prefix('\\') {
-        Some(rest) if block_start(rest) == text => rest.to_owned(),
+        Some(rest) if escape_block_start(rest) == text => rest.to_owned(),
         _ => text,
     }
 }
@@ -83,7 +83,7 @@ pub(crate) fn indent_lines(text: &str, by: usize) -> String {
         if in_code || line.starts_with("    ") {
             out.push_str(line);
         } else {
-            out.push_str(&without_open_comment(line));
+            out.push_str(&escape_open_comment(line));
         }
     }
     out
@@ -107,7 +107,7 @@ pub(crate) fn dedent(text: &str, by: usize) -> String {
 
 /// A comment that is opened and not closed in its line would hide what comes
 /// behind it in the file.
-fn without_open_comment(line: &str) -> String {
+fn escape_open_comment(line: &str) -> String {
     match line.rfind("<!--") {
         Some(at) if !line[at..].contains("-->") => line.replace("<!--", "&lt;!--"),
         _ => line.to_owned(),

@@ -3,9 +3,9 @@
 //! They stand between two comments, so that they can be taken out again; what a
 //! person says of a file goes before.
 
-use crate::format::all;
-use crate::markdown::newline;
-use crate::project_format::FaceFile;
+use crate::format::all_formats;
+use crate::markdown::newline_of;
+use crate::project_format::ProjectFile;
 use crate::registry;
 
 const BEGIN: &str = "# piton files merge-driver install";
@@ -17,8 +17,8 @@ const DRIVER: &str = " merge=piton";
 
 /// The lines for the files that are merged, each once.
 #[must_use]
-pub fn attributes() -> Vec<String> {
-    let merged = all().filter(|format| format.merge.is_some());
+pub fn attribute_lines() -> Vec<String> {
+    let merged = all_formats().filter(|format| format.merge.is_some());
     let mut lines: Vec<String> = merged
         .flat_map(|format| {
             let is_anywhere = |path: &str| !path.contains('/');
@@ -36,9 +36,9 @@ pub fn attributes() -> Vec<String> {
         .collect();
     // What is made of a file for people is text with headings; it is made anew
     // when piton next writes that file.
-    let derived = registry::face_files().filter_map(FaceFile::derived_path);
+    let derived = registry::project_files().filter_map(ProjectFile::derived_path);
     lines.extend(derived.map(|path| format!("**/{path}{DRIVER}")));
-    let archives = registry::face_files().filter_map(|file| file.archive);
+    let archives = registry::project_files().filter_map(|file| file.archive);
     lines.extend(archives.map(|archive| format!("**/{}/*.json{DRIVER}", archive.folder)));
     lines.sort();
     lines.dedup();
@@ -48,7 +48,7 @@ pub fn attributes() -> Vec<String> {
 /// The text with the lines; the same where they are there already.
 #[must_use]
 pub fn install(text: Option<&str>) -> String {
-    let parted = Parted::of(text.unwrap_or_default());
+    let parted = SplitAttributes::parse(text.unwrap_or_default());
     let is_set = |line: &String| {
         let pattern = line.split(' ').next();
         let others = parted.before.lines().chain(parted.behind.lines());
@@ -60,11 +60,11 @@ pub fn install(text: Option<&str>) -> String {
                 })
         })
     };
-    let lines: Vec<String> = attributes()
+    let lines: Vec<String> = attribute_lines()
         .into_iter()
         .filter(|line| !is_set(line))
         .collect();
-    let newline = newline(text.unwrap_or_default());
+    let newline = newline_of(text.unwrap_or_default());
     let is_joined = !parted.before.is_empty() && !parted.before.ends_with('\n');
     let end = match (&parted.ends_with, text) {
         (Some(had), _) => had.as_str(),
@@ -91,11 +91,11 @@ pub fn install(text: Option<&str>) -> String {
 /// The text without what [`install`] added; none where it made the file.
 #[must_use]
 pub fn uninstall(text: &str) -> Option<String> {
-    let parted = Parted::of(text);
+    let parted = SplitAttributes::parse(text);
     let mut before = parted.before;
     let how = parted.ends_with.as_deref();
     if how == Some(JOINED) && parted.behind.is_empty() {
-        let bare = before.strip_suffix(newline(text)).map(str::len);
+        let bare = before.strip_suffix(newline_of(text)).map(str::len);
         before.truncate(bare.unwrap_or(before.len()));
     }
     let rest = before + &parted.behind;
@@ -103,7 +103,7 @@ pub fn uninstall(text: &str) -> Option<String> {
 }
 
 /// A text without the lines of piton.
-struct Parted {
+struct SplitAttributes {
     before: String,
     /// What a person wrote behind the lines, or between them.
     behind: String,
@@ -111,8 +111,8 @@ struct Parted {
     ends_with: Option<String>,
 }
 
-impl Parted {
-    fn of(text: &str) -> Self {
+impl SplitAttributes {
+    fn parse(text: &str) -> Self {
         let mut parted = Self {
             before: String::new(),
             behind: String::new(),
@@ -142,7 +142,7 @@ mod tests {
 
     #[test]
     fn each_file_that_is_merged_has_one_line() {
-        insta::assert_snapshot!(attributes().join("\n"), @"
+        insta::assert_snapshot!(attribute_lines().join("\n"), @"
         **/.agent-os/progress/archive/*.json merge=piton
         **/.agent-os/progress/progress.json merge=piton
         **/.agent-os/progress/progress.md merge=piton

@@ -10,15 +10,15 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-use crate::markdown::{Doc, Kind, indent_of, marker, starts_with_date};
-use crate::tree::{Node, Span};
+use crate::markdown::{Doc, LineKind, has_date_prefix, indent_columns, parse_marker};
+use crate::tree::{Span, ValueNode};
 
 /// What the lines of a list item and of a plain line are deeper than any heading.
 const ITEM_DEPTH: usize = 10;
 const LINE_DEPTH: usize = usize::MAX;
 
 #[derive(Debug, Default)]
-pub(super) struct Block {
+pub(super) struct MarkdownBlock {
     depth: usize,
     name: String,
     /// Whether the name is one that was given, not just the words.
@@ -32,73 +32,76 @@ pub(super) struct Block {
     text: String,
     /// Its own lines.
     bytes: Range<usize>,
-    blocks: Vec<Block>,
+    blocks: Vec<MarkdownBlock>,
 }
 
 /// The name that the words of an item begin with.
-type ItemName = fn(&str) -> Option<String>;
+type ItemNameFn = fn(&str) -> Option<String>;
 
 /// Reads a text, whose first `head` bytes are no Markdown.
-pub(super) fn parse(text: &str, head: usize, item_name: ItemName) -> Vec<Block> {
-    let doc = Doc::behind(text, head);
-    let mut tree = Tree::default();
+pub(super) fn parse(text: &str, head: usize, item_name: ItemNameFn) -> Vec<MarkdownBlock> {
+    let doc = Doc::with_head(text, head);
+    let mut tree = BlockTree::default();
     let mut lead = String::new();
     let mut line = 0;
     while line < doc.line_count() {
-        let kind = doc.kind(line);
-        let start = doc.start(line);
+        let kind = doc.kind_of_line(line);
+        let start = doc.line_start(line);
         let is_front = start < head;
-        if !is_front && matches!(kind, Kind::Blank | Kind::Rule) {
-            lead.push_str(&text[start..doc.start(line + 1)]);
+        if !is_front && matches!(kind, LineKind::Blank | LineKind::Rule) {
+            lead.push_str(&text[start..doc.line_start(line + 1)]);
             line += 1;
             continue;
         }
         // What is no text of lines of its own stays together.
         let is_whole = !is_front
             && match kind {
-                Kind::Code | Kind::Comment | Kind::Html | Kind::Quote => true,
-                Kind::Text | Kind::Blank | Kind::Heading(_) | Kind::Rule => false,
+                LineKind::Code | LineKind::Comment | LineKind::Html | LineKind::Quote => true,
+                LineKind::Text | LineKind::Blank | LineKind::Heading(_) | LineKind::Rule => false,
             };
         let mut next = line + 1;
-        while is_whole && next < doc.line_count() && doc.kind(next) == kind {
+        while is_whole && next < doc.line_count() && doc.kind_of_line(next) == kind {
             next += 1;
         }
-        let bytes = start..doc.start(next);
+        let bytes = start..doc.line_start(next);
         let lead = std::mem::take(&mut lead);
         let block = match kind {
-            _ if is_front => front_line(text, bytes, lead),
-            Kind::Heading(level) => heading(text, bytes, lead, level),
-            Kind::Text => text_line(text, bytes, lead, item_name),
-            Kind::Code | Kind::Comment | Kind::Html | Kind::Quote | Kind::Blank | Kind::Rule => {
-                plain(text, bytes, lead)
-            }
+            _ if is_front => front_block(text, bytes, lead),
+            LineKind::Heading(level) => heading_block(text, bytes, lead, level),
+            LineKind::Text => text_block(text, bytes, lead, item_name),
+            LineKind::Code
+            | LineKind::Comment
+            | LineKind::Html
+            | LineKind::Quote
+            | LineKind::Blank
+            | LineKind::Rule => plain_block(text, bytes, lead),
         };
-        tree.push(block, indent_of(doc.line(line)));
+        tree.push(block, indent_columns(doc.line(line)));
         line = next;
     }
     if !lead.is_empty() {
         tree.push(
-            Block {
+            MarkdownBlock {
                 lead,
                 depth: 0,
-                ..Block::default()
+                ..MarkdownBlock::default()
             },
             0,
         );
     }
-    let mut blocks = tree.closed();
-    tell_apart(&mut blocks);
+    let mut blocks = tree.into_roots();
+    number_duplicates(&mut blocks);
     blocks
 }
 
 #[derive(Default)]
-struct Tree {
-    roots: Vec<Block>,
-    open: Vec<Block>,
+struct BlockTree {
+    roots: Vec<MarkdownBlock>,
+    open: Vec<MarkdownBlock>,
 }
 
-impl Tree {
-    fn push(&mut self, block: Block, indent: usize) {
+impl BlockTree {
+    fn push(&mut self, block: MarkdownBlock, indent: usize) {
         if block.depth < LINE_DEPTH {
             self.close(block.depth);
         } else if !block.lead.is_empty() {
@@ -120,7 +123,7 @@ impl Tree {
         }
     }
 
-    fn closed(mut self) -> Vec<Block> {
+    fn into_roots(mut self) -> Vec<MarkdownBlock> {
         self.close(0);
         self.roots
     }
@@ -140,44 +143,44 @@ fn field_name(text: &str) -> Option<String> {
     (bare.is_some() || rest.starts_with(':')).then(|| format!("field {}", bare.unwrap_or(name)))
 }
 
-fn plain(text: &str, bytes: Range<usize>, lead: String) -> Block {
-    Block {
+fn plain_block(text: &str, bytes: Range<usize>, lead: String) -> MarkdownBlock {
+    MarkdownBlock {
         depth: LINE_DEPTH,
         name: text[bytes.clone()].trim().to_owned(),
         lead,
         text: text[bytes.clone()].to_owned(),
         bytes,
-        ..Block::default()
+        ..MarkdownBlock::default()
     }
 }
 
-fn front_line(text: &str, bytes: Range<usize>, lead: String) -> Block {
+fn front_block(text: &str, bytes: Range<usize>, lead: String) -> MarkdownBlock {
     let line = &text[bytes.clone()];
     let key = line.split_once(':').map(|(key, _)| key);
     let key = key.filter(|key| !key.is_empty() && !key.starts_with([' ', '#', '-']));
-    Block {
+    MarkdownBlock {
         is_named: key.is_some(),
         name: format!("front {}", key.unwrap_or(line.trim())),
-        ..plain(text, bytes, lead)
+        ..plain_block(text, bytes, lead)
     }
 }
 
-fn heading(text: &str, bytes: Range<usize>, lead: String, level: u8) -> Block {
+fn heading_block(text: &str, bytes: Range<usize>, lead: String, level: u8) -> MarkdownBlock {
     let words = text[bytes.clone()].trim().trim_start_matches('#').trim();
     let noted = name_in_note(words);
-    Block {
+    MarkdownBlock {
         depth: usize::from(level),
         is_named: true,
-        time: time_in(words),
+        time: find_time(words),
         // What has a name is not known by its number.
-        counter: counter_in(words).filter(|_| noted.is_none()),
+        counter: find_counter(words).filter(|_| noted.is_none()),
         name: noted.unwrap_or_else(|| words.to_owned()),
-        ..plain(text, bytes, lead)
+        ..plain_block(text, bytes, lead)
     }
 }
 
 /// `Session 3` of `Session 3 (2026-01-15)`, `G3:` of `G3: Look first`.
-fn counter_in(words: &str) -> Option<String> {
+fn find_counter(words: &str) -> Option<String> {
     let mut parts = words.split_whitespace();
     let (first, second) = (parts.next()?, parts.next()?);
     if first.ends_with(':') && first.bytes().any(|byte| byte.is_ascii_digit()) {
@@ -188,22 +191,27 @@ fn counter_in(words: &str) -> Option<String> {
 }
 
 /// The first date of a heading, with the time behind it.
-fn time_in(words: &str) -> Option<String> {
+fn find_time(words: &str) -> Option<String> {
     let mut starts = words.char_indices().map(|(at, _)| &words[at..]);
-    let from = starts.find(|rest| starts_with_date(rest))?;
+    let from = starts.find(|rest| has_date_prefix(rest))?;
     let time = from.get(11..19).filter(|time| time.as_bytes()[2] == b':');
     Some(format!("{}T{}", &from[..10], time.unwrap_or("00:00:00")))
 }
 
-fn text_line(text: &str, bytes: Range<usize>, lead: String, item_name: ItemName) -> Block {
+fn text_block(
+    text: &str,
+    bytes: Range<usize>,
+    lead: String,
+    item_name: ItemNameFn,
+) -> MarkdownBlock {
     let line = &text[bytes.clone()];
-    let Some(item) = marker(line.trim_end()) else {
+    let Some(item) = parse_marker(line.trim_end()) else {
         let words = line.trim();
         let name = field_name(words);
-        return Block {
+        return MarkdownBlock {
             is_named: name.is_some(),
             name: name.unwrap_or_else(|| words.to_owned()),
-            ..plain(text, bytes, lead)
+            ..plain_block(text, bytes, lead)
         };
     };
     let (mark, rest) = line.split_at(item.content.min(line.trim_end().len()));
@@ -217,7 +225,7 @@ fn text_line(text: &str, bytes: Range<usize>, lead: String, item_name: ItemName)
     let given = name_in_note(words)
         .or_else(|| item_name(words))
         .or_else(|| field_name(words));
-    Block {
+    MarkdownBlock {
         depth: ITEM_DEPTH + item.indent,
         is_named: given.is_some(),
         name: given.unwrap_or_else(|| words.to_owned()),
@@ -234,7 +242,7 @@ fn text_line(text: &str, bytes: Range<usize>, lead: String, item_name: ItemName)
 }
 
 /// Gives blocks of one name names of their own.
-fn tell_apart(blocks: &mut [Block]) {
+fn number_duplicates(blocks: &mut [MarkdownBlock]) {
     let mut counts: HashMap<String, usize> = HashMap::new();
     for block in blocks {
         let count = counts.entry(block.name.clone()).or_default();
@@ -242,13 +250,13 @@ fn tell_apart(blocks: &mut [Block]) {
         if *count > 1 {
             block.name = format!("{} #{count}", block.name);
         }
-        tell_apart(&mut block.blocks);
+        number_duplicates(&mut block.blocks);
     }
 }
 
 /// Gives a block whose words were changed the name that it has in `base`: one
 /// of the same kind, in the same place between others, with half of its words.
-pub(super) fn align(base: &[Block], side: &mut [Block]) {
+pub(super) fn align_names(base: &[MarkdownBlock], side: &mut [MarkdownBlock]) {
     let places: HashMap<String, usize> = base
         .iter()
         .enumerate()
@@ -265,28 +273,28 @@ pub(super) fn align(base: &[Block], side: &mut [Block]) {
         });
         let Some(place) = found else { continue };
         block.name.clone_from(&base[place].name);
-        align(&base[place].blocks, &mut block.blocks);
+        align_names(&base[place].blocks, &mut block.blocks);
         from = place + 1;
     }
 }
 
-fn is_reworded(base: &Block, side: &Block) -> bool {
+fn is_reworded(base: &MarkdownBlock, side: &MarkdownBlock) -> bool {
     base.depth == side.depth
         && !(base.is_named && side.is_named && base.depth >= ITEM_DEPTH)
         && crate::task::is_similar(&base.text, &side.text)
 }
 
 /// The blocks as a tree; each has the place of its own line.
-pub(super) fn to_node(blocks: &[Block]) -> Node {
+pub(super) fn to_node(blocks: &[MarkdownBlock]) -> ValueNode {
     let nodes = blocks.iter().map(|block| {
         let span = Span {
             start: block.bytes.start,
             end: block.bytes.end,
             ..Span::default()
         };
-        let text = |text: &str| Node {
+        let text = |text: &str| ValueNode {
             span,
-            ..Node::string(text)
+            ..ValueNode::string(text)
         };
         let always = [
             ("name", &block.name),
@@ -303,52 +311,52 @@ pub(super) fn to_node(blocks: &[Block]) -> Node {
         let sometimes = sometimes
             .iter()
             .filter_map(|(key, value)| Some((*key, value.as_ref()?)));
-        let mut pairs: Vec<(&str, Node)> = always
+        let mut pairs: Vec<(&str, ValueNode)> = always
             .into_iter()
             .chain(sometimes)
             .map(|(key, value)| (key, text(value)))
             .collect();
-        pairs.push(("blocks", list_of(&block.blocks)));
+        pairs.push(("blocks", block_list(&block.blocks)));
         let end = block.end();
-        Node {
+        ValueNode {
             span: Span { end, ..span },
-            ..Node::map(pairs)
+            ..ValueNode::map(pairs)
         }
     });
-    Node::map([("blocks", Node::seq(nodes.collect()))])
+    ValueNode::map([("blocks", ValueNode::seq(nodes.collect()))])
 }
 
-fn list_of(blocks: &[Block]) -> Node {
+fn block_list(blocks: &[MarkdownBlock]) -> ValueNode {
     match to_node(blocks).value {
         crate::tree::Value::Map(mut map) => map
             .pairs
             .pop()
-            .map_or_else(|| Node::seq(Vec::new()), |(_, list)| list),
-        crate::tree::Value::Scalar(_) | crate::tree::Value::Seq(_) => Node::seq(Vec::new()),
+            .map_or_else(|| ValueNode::seq(Vec::new()), |(_, list)| list),
+        crate::tree::Value::Scalar(_) | crate::tree::Value::Seq(_) => ValueNode::seq(Vec::new()),
     }
 }
 
-impl Block {
+impl MarkdownBlock {
     fn end(&self) -> usize {
         self.blocks.last().map_or(self.bytes.end, Self::end)
     }
 }
 
 /// The text of a tree.
-pub(super) fn render(root: &Node) -> String {
+pub(super) fn render(root: &ValueNode) -> String {
     let mut out = String::new();
-    push(&mut out, root);
+    push_text(&mut out, root);
     out
 }
 
-fn push(out: &mut String, node: &Node) {
+fn push_text(out: &mut String, node: &ValueNode) {
     for key in ["lead", "mark", "tick", "text"] {
-        let text = node.get(key).and_then(Node::text).unwrap_or_default();
+        let text = node.get(key).and_then(ValueNode::text).unwrap_or_default();
         out.push_str(text);
     }
-    let blocks = node.get("blocks").and_then(Node::as_seq);
+    let blocks = node.get("blocks").and_then(ValueNode::as_seq);
     for block in blocks.unwrap_or_default() {
-        push(out, block);
+        push_text(out, block);
     }
 }
 

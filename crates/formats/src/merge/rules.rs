@@ -1,7 +1,7 @@
 //! What a family says of its files so that three versions can be made one.
 
-use super::part::said;
-use crate::tree::Node;
+use super::part::node_as_text;
+use crate::tree::ValueNode;
 
 /// How a text is read as a tree, and a tree written into it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,28 +13,28 @@ pub(crate) enum Syntax {
 }
 
 /// What is counted: its path, and what must stand there.
-pub(crate) type Count = (Vec<&'static str>, Node);
+pub(crate) type CountedValue = (Vec<&'static str>, ValueNode);
 
 /// How the files of a format are merged.
-pub(crate) struct Merge {
+pub(crate) struct MergeRules {
     pub(crate) syntax: Syntax,
     /// The lists whose elements have names; in others, elements that have an
     /// `id` each are known by it.
     pub(crate) lists: &'static [NamedList],
     /// Values that have one answer where both sides changed them, by the end of
     /// their path: `stats.elapsed`.
-    pub(crate) settled: &'static [(&'static str, Settled)],
+    pub(crate) settled: &'static [(&'static str, ConflictRule)],
     /// Whether a mark or a state that one side set holds where the other one changed it.
     pub(crate) settles_marks: bool,
     /// What is counted in a text, by its path.
-    pub(crate) recount: fn(&str) -> Vec<Count>,
+    pub(crate) recount: fn(&str) -> Vec<CountedValue>,
     /// How many bytes at its beginning are no Markdown.
     pub(crate) head: fn(&str) -> usize,
     /// The name that the words of a list item begin with, in Markdown.
     pub(crate) item_name: fn(&str) -> Option<String>,
 }
 
-impl Merge {
+impl MergeRules {
     /// A document of which nothing is known.
     pub(crate) const JSON: Self = Self {
         syntax: Syntax::Json,
@@ -54,19 +54,20 @@ impl Merge {
         ..Self::JSON
     };
 
-    pub(super) fn list_at(&self, path: &str) -> Option<&'static NamedList> {
+    pub(super) fn list_rule_at(&self, path: &str) -> Option<&'static NamedList> {
         let key = path.rsplit('.').next().unwrap_or_default();
         self.lists.iter().find(|list| list.key == key)
     }
 
-    pub(super) fn settled(&self, path: &str) -> Option<Settled> {
+    pub(super) fn conflict_rule_at(&self, path: &str) -> Option<ConflictRule> {
         let is_at = |end: &str| {
             let before = path.strip_suffix(end);
             before.is_some_and(|before| before.is_empty() || before.ends_with('.'))
         };
         let mut settled = self.settled.iter();
         let how = settled.find(|(end, _)| is_at(end)).map(|(_, how)| *how);
-        let is_mark = |how: &Settled| matches!(how, Settled::Mark | Settled::Overtaken(_));
+        let is_mark =
+            |how: &ConflictRule| matches!(how, ConflictRule::Mark | ConflictRule::Overtaken(_));
         how.filter(|how| self.settles_marks || !is_mark(how))
     }
 }
@@ -94,16 +95,18 @@ impl NamedList {
         unique: None,
     };
 
-    pub(super) fn name_of(&self, node: &Node) -> String {
+    pub(super) fn name_of_element(&self, node: &ValueNode) -> String {
         let name = |keys: &&[&str]| {
-            let texts = keys.iter().map(|key| node.get(key).and_then(Node::text));
+            let texts = keys
+                .iter()
+                .map(|key| node.get(key).and_then(ValueNode::text));
             let texts: Option<Vec<&str>> = texts.collect();
             Some(texts?.join("\u{1f}"))
         };
         self.names
             .iter()
             .find_map(name)
-            .unwrap_or_else(|| said(node))
+            .unwrap_or_else(|| node_as_text(node))
     }
 }
 
@@ -115,19 +118,19 @@ pub(crate) const BLOCKS: NamedList = NamedList {
     ..NamedList::BY_ID
 };
 
-const BLOCKS_SETTLED: &[(&str, Settled)] = &[
-    ("name", Settled::Ours),
-    ("time", Settled::Ours),
-    ("number", Settled::Ours),
-    ("counter", Settled::Ours),
-    ("lead", Settled::Ours),
-    ("mark", Settled::Ours),
-    ("tick", Settled::Mark),
+const BLOCKS_SETTLED: &[(&str, ConflictRule)] = &[
+    ("name", ConflictRule::Ours),
+    ("time", ConflictRule::Ours),
+    ("number", ConflictRule::Ours),
+    ("counter", ConflictRule::Ours),
+    ("lead", ConflictRule::Ours),
+    ("mark", ConflictRule::Ours),
+    ("tick", ConflictRule::Mark),
 ];
 
 /// Which of two values holds that both sides changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Settled {
+pub(crate) enum ConflictRule {
     /// Ours: it says nothing of its own, or is counted anew.
     Ours,
     /// Ours where both sides added it: piton named it after the folder of a clone.

@@ -9,24 +9,24 @@ use piton_core::plan::{Plan, PlannedItem};
 use piton_core::policy::Policy;
 use serde::Serialize;
 
-use super::{Outline, Words, flat, is_leaf};
+use super::{ItemWords, Outline, flat_name, is_leaf};
 use crate::format::Format;
 use crate::plan_format::{Conversion, PlanFormat};
-use crate::tree::{Kind, Node, Scalar, Style, Value};
+use crate::tree::{Scalar, ScalarKind, Style, Value, ValueNode};
 
 /// What a format has no place for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Lost {
+pub struct ConversionLoss {
     /// What it is: `models`, or the key under which a value stood.
     pub what: String,
     /// How many of them there are.
     pub count: usize,
 }
 
-type Counted = Vec<(String, usize)>;
+type LossCounts = Vec<(String, usize)>;
 
 /// A text of a plan, with what is known of it.
-pub(super) struct Text<'a> {
+pub(super) struct ConversionText<'a> {
     pub(super) plans: &'a PlanFormat,
     pub(super) format: Option<&'a Format>,
     pub(super) conversion: Conversion,
@@ -35,36 +35,36 @@ pub(super) struct Text<'a> {
 
 /// What of a plan, with the text that it was read from, does not stand in the text
 /// that was made of it, and in the plan that is read from that.
-pub(super) fn lost(
-    (from, outline): (&Text<'_>, &Outline),
-    (to, again): (&Text<'_>, Option<&Outline>),
-) -> Vec<Lost> {
-    let mut lost = again.map_or_else(Vec::new, |again| of_plan(outline, again));
+pub(super) fn find_losses(
+    (from, outline): (&ConversionText<'_>, &Outline),
+    (to, again): (&ConversionText<'_>, Option<&Outline>),
+) -> Vec<ConversionLoss> {
+    let mut lost = again.map_or_else(Vec::new, |again| losses_of_plan(outline, again));
     let none = Plan {
         items: Vec::new(),
         ..outline.plan.clone()
     };
     let back = again.map_or(&none, |again| &again.plan);
-    if from.document().is_none() {
-        let name = |outline: &Outline| outline.whole.project.as_deref().map(plain);
+    if from.parse_document().is_none() {
+        let name = |outline: &Outline| outline.whole.project.as_deref().map(without_markup);
         let is_lost = name(outline).is_some() && name(outline) != again.and_then(name);
         lost.push(("project name".to_owned(), usize::from(is_lost)));
     }
-    lost.extend(of_text((from, outline), (to, back)));
+    lost.extend(losses_of_text((from, outline), (to, back)));
     lost.into_iter()
         .filter(|(_, count)| *count > 0)
-        .map(|(what, count)| Lost { what, count })
+        .map(|(what, count)| ConversionLoss { what, count })
         .collect()
 }
 
 /// What the one plan holds and the other does not.
-fn of_plan(outline: &Outline, again: &Outline) -> Counted {
+fn losses_of_plan(outline: &Outline, again: &Outline) -> LossCounts {
     let (plan, back) = (&outline.plan, &again.plan);
     let plain = without_review(&plan.policy);
     let items = outline.items();
-    let pairs: Vec<(&PlannedItem, &Words, Option<usize>)> = items
+    let pairs: Vec<(&PlannedItem, &ItemWords, Option<usize>)> = items
         .enumerate()
-        .map(|(at, (item, words))| (item, words, same(plan, back, at)))
+        .map(|(at, (item, words))| (item, words, find_same_item(plan, back, at)))
         .collect();
     let of = |node: &piton_core::Node| {
         let mut pairs = pairs.iter();
@@ -85,13 +85,14 @@ fn of_plan(outline: &Outline, again: &Outline) -> Counted {
             let on = of(&on.node);
             let waiting = leaves_within(plan, &item.node);
             let mut waiting = waiting.filter_map(|item| of(&item.node)).chain(same);
-            on.is_some_and(|on| waiting.any(|item| waits(back, item, on)))
+            on.is_some_and(|on| waiting.any(|item| is_waiting_for(back, item, on)))
         };
         on.filter(|on| !is_kept(on)).count()
     });
     let states = pairs.iter().filter(|(item, words, same)| {
         let there = same.and_then(|at| Some((back.items.get(at)?, again.words.get(at)?)));
-        let stands = |item: &PlannedItem, words: &Words| (standing(item.state), words.at_work);
+        let stands =
+            |item: &PlannedItem, words: &ItemWords| (comparable_state(item.state), words.at_work);
         is_leaf(plan, item)
             && there.is_some_and(|(same, said)| stands(item, words) != stands(same, said))
     });
@@ -164,9 +165,9 @@ fn without_review(policy: &Policy) -> Policy {
 }
 
 /// Which item of the other plan is the same: by its name, else by its place.
-fn same(plan: &Plan, again: &Plan, at: usize) -> Option<usize> {
+fn find_same_item(plan: &Plan, again: &Plan, at: usize) -> Option<usize> {
     let item = plan.items.get(at)?;
-    let flat = flat(item);
+    let flat = flat_name(item);
     let find = |is_it: &dyn Fn(&PlannedItem) -> bool| again.items.iter().position(is_it);
     let named = find(&|other| other.node == item.node);
     let named = named.or_else(|| find(&|other| other.id.eq_ignore_ascii_case(&flat)));
@@ -183,7 +184,7 @@ pub(super) fn leaves_within<'p>(
 }
 
 /// Whether an item waits for another, itself or with what holds it.
-fn waits(plan: &Plan, item: &PlannedItem, on: &PlannedItem) -> bool {
+fn is_waiting_for(plan: &Plan, item: &PlannedItem, on: &PlannedItem) -> bool {
     let holding = plan.items.iter();
     let holding = holding.filter(|other| item.node.is_within(&other.node));
     let mut depends = holding.flat_map(|other| &other.depends_on);
@@ -192,7 +193,7 @@ fn waits(plan: &Plan, item: &PlannedItem, on: &PlannedItem) -> bool {
 
 /// Where an item stands: one that waits for others is to be done, as one is that
 /// may be begun.
-fn standing(state: ItemState) -> ItemState {
+fn comparable_state(state: ItemState) -> ItemState {
     if state == ItemState::Pending {
         ItemState::Ready
     } else {
@@ -208,48 +209,48 @@ struct Leaf {
 
 /// What a text says, apart for each item of its plan: the same words elsewhere say
 /// nothing of it.
-struct Parts {
+struct PlanParts {
     whole: Vec<Leaf>,
     items: Vec<Vec<Leaf>>,
 }
 
-impl Parts {
+impl PlanParts {
     /// What is said of the item of that index, and of those that it holds: they may
     /// say what they are a part of.
-    fn said_of(&self, plan: &Plan, at: usize) -> Said {
+    fn words_of_item(&self, plan: &Plan, at: usize) -> PartWords {
         let node = plan.items.get(at).map(|item| &item.node);
         let is_within = |item: &PlannedItem| node.is_some_and(|node| item.node.is_within(node));
         let items = plan.items.iter().zip(&self.items);
         let within = items.filter(|(item, _)| is_within(item));
-        Said::of(within.flat_map(|(_, leaves)| leaves))
+        PartWords::of_leaves(within.flat_map(|(_, leaves)| leaves))
     }
 }
 
-impl Text<'_> {
-    fn document(&self) -> Option<Node> {
-        Some(self.format?.document(self.text)?.0)
+impl ConversionText<'_> {
+    fn parse_document(&self) -> Option<ValueNode> {
+        Some(self.format?.parse_document(self.text)?.0)
     }
 
     /// All that it says, less what stands under the keys that are judged otherwise.
-    fn parts(&self, plan: &Plan, judged: &[&str]) -> Parts {
+    fn split_parts(&self, plan: &Plan, judged: &[&str]) -> PlanParts {
         let items = plan.items.iter().map(|_| Vec::new()).collect();
         let whole = Vec::new();
-        let mut parts = Parts { whole, items };
-        match self.document() {
+        let mut parts = PlanParts { whole, items };
+        match self.parse_document() {
             Some(root) => Walk {
                 plan,
                 judged,
                 parts: &mut parts,
             }
-            .node(&root, "", None),
-            None => self.lines(judged, &mut parts),
+            .collect_node(&root, "", None),
+            None => self.collect_lines(judged, &mut parts),
         }
         parts
     }
 
     /// The lines of a text that is no document. What stands under a heading is not
     /// part of the item above it.
-    fn lines(&self, judged: &[&str], parts: &mut Parts) {
+    fn collect_lines(&self, judged: &[&str], parts: &mut PlanParts) {
         let starts = (self.plans.lines_of_items)(self.text);
         let mut item = None;
         for (line, at) in self.text.lines().zip(1..) {
@@ -277,16 +278,16 @@ impl Text<'_> {
 struct Walk<'a> {
     plan: &'a Plan,
     judged: &'a [&'a str],
-    parts: &'a mut Parts,
+    parts: &'a mut PlanParts,
 }
 
 impl Walk<'_> {
     /// Collects what a node below `key` says of the item of that index.
-    fn node(&mut self, node: &Node, key: &str, item: Option<usize>) {
+    fn collect_node(&mut self, node: &ValueNode, key: &str, item: Option<usize>) {
         match &node.value {
             Value::Scalar(value) => {
                 let part = item.and_then(|item| self.parts.items.get_mut(item));
-                if says_something(node, value) {
+                if has_content(node, value) {
                     part.unwrap_or(&mut self.parts.whole).push(Leaf {
                         key: key.to_owned(),
                         value: value.clone(),
@@ -294,23 +295,23 @@ impl Walk<'_> {
                 }
             }
             Value::Seq(nodes) => nodes.iter().for_each(|node| {
-                let own = scalar_text(node.get(ID)).and_then(|id| self.item(id, item));
-                self.node(node, key, own.or(item));
+                let own = scalar_text(node.get(ID)).and_then(|id| self.find_item(id, item));
+                self.collect_node(node, key, own.or(item));
             }),
             Value::Map(map) => {
                 for (key, node) in map.iter() {
                     if self.judged.contains(&&*key.text) {
                         continue;
                     }
-                    let own = node.as_map().and_then(|_| self.item(&key.text, item));
-                    self.node(node, &key.text, own.or(item));
+                    let own = node.as_map().and_then(|_| self.find_item(&key.text, item));
+                    self.collect_node(node, &key.text, own.or(item));
                 }
             }
         }
     }
 
     /// The item of that name within another one, unless it was met before.
-    fn item(&self, id: &str, within: Option<usize>) -> Option<usize> {
+    fn find_item(&self, id: &str, within: Option<usize>) -> Option<usize> {
         let above = within.map(|at| &self.plan.items[at].node);
         let mut items = self.plan.items.iter().zip(&self.parts.items);
         items.position(|(item, said)| {
@@ -320,17 +321,17 @@ impl Walk<'_> {
 }
 
 /// What a part of a text says. What has said one thing does not say another.
-struct Said {
+struct PartWords {
     /// The words of it without what marks lists, boxes and headings, a line each.
     words: String,
     values: Vec<(String, String)>,
 }
 
-impl Said {
-    fn of<'l>(leaves: impl IntoIterator<Item = &'l Leaf>) -> Self {
+impl PartWords {
+    fn of_leaves<'l>(leaves: impl IntoIterator<Item = &'l Leaf>) -> Self {
         let leaves: Vec<&Leaf> = leaves.into_iter().collect();
         let said = leaves.iter().filter(|leaf| leaf.key != ID);
-        let words: Vec<String> = said.map(|leaf| plain(&leaf.value.text)).collect();
+        let words: Vec<String> = said.map(|leaf| without_markup(&leaf.value.text)).collect();
         let values = leaves
             .into_iter()
             .map(|leaf| (leaf.key.clone(), leaf.value.text.trim().to_owned()));
@@ -341,21 +342,21 @@ impl Said {
     }
 
     /// Whether a value is said: a text in any place, a number under its key.
-    fn says(&self, leaf: &Leaf) -> bool {
+    fn has_leaf(&self, leaf: &Leaf) -> bool {
         let text = leaf.value.text.trim();
         if is_text(&leaf.value) {
-            return text.lines().all(|line| is_said(&self.words, line));
+            return text.lines().all(|line| has_words(&self.words, line));
         }
         let mut values = self.values.iter();
         values.any(|(key, value)| *key == leaf.key && value == text)
     }
 
     /// The same, once: the words that say it are gone then.
-    fn takes(&mut self, leaf: &Leaf) -> bool {
-        let is_said = self.says(leaf);
+    fn remove_leaf(&mut self, leaf: &Leaf) -> bool {
+        let is_said = self.has_leaf(leaf);
         if is_said && is_text(&leaf.value) {
             for line in leaf.value.text.lines() {
-                let found = place_of(&self.words, &plain(line));
+                let found = find_words(&self.words, &without_markup(line));
                 if let Some(found) = found.filter(|found| !found.is_empty()) {
                     self.words.replace_range(found, "\n");
                 }
@@ -365,7 +366,7 @@ impl Said {
     }
 }
 
-fn scalar_text(node: Option<&Node>) -> Option<&str> {
+fn scalar_text(node: Option<&ValueNode>) -> Option<&str> {
     match &node?.value {
         Value::Scalar(scalar) => Some(scalar.text.trim()),
         Value::Seq(_) | Value::Map(_) => None,
@@ -373,31 +374,31 @@ fn scalar_text(node: Option<&Node>) -> Option<&str> {
 }
 
 fn is_text(value: &Scalar) -> bool {
-    matches!(value.kind(), Kind::Text | Kind::Timestamp)
+    matches!(value.kind(), ScalarKind::Text | ScalarKind::Timestamp)
 }
 
 /// Under this key a document has the name of an item.
 const ID: &str = "id";
 
 /// All that a text says, in words.
-pub(crate) fn said_in(text: &str) -> String {
+pub(crate) fn words_of_text(text: &str) -> String {
     let parsed = crate::json::parse(text);
     let Some(root) = parsed.root.filter(|_| parsed.faults.is_empty()) else {
-        return plain(text);
+        return without_markup(text);
     };
     let mut leaves = Vec::new();
-    collect(&root, "", &mut leaves);
-    let texts = leaves.iter().map(|(_, text)| plain(text));
+    collect_values(&root, "", &mut leaves);
+    let texts = leaves.iter().map(|(_, text)| without_markup(text));
     texts.collect::<Vec<_>>().join("\n")
 }
 
 /// Whether words stand in others, from the beginning of a word to the end of one.
-pub(crate) fn is_said(said: &str, words: &str) -> bool {
-    place_of(said, &plain(words)).is_some()
+pub(crate) fn has_words(said: &str, words: &str) -> bool {
+    find_words(said, &without_markup(words)).is_some()
 }
 
 /// Where words stand in others.
-fn place_of(said: &str, words: &str) -> Option<Range<usize>> {
+fn find_words(said: &str, words: &str) -> Option<Range<usize>> {
     if words.is_empty() {
         return Some(0..0);
     }
@@ -410,27 +411,33 @@ fn place_of(said: &str, words: &str) -> Option<Range<usize>> {
 }
 
 /// What the other text does not say, by the key that it stood under.
-fn of_text((from, outline): (&Text<'_>, &Outline), (to, back): (&Text<'_>, &Plan)) -> Counted {
+fn losses_of_text(
+    (from, outline): (&ConversionText<'_>, &Outline),
+    (to, back): (&ConversionText<'_>, &Plan),
+) -> LossCounts {
     let plan = &outline.plan;
-    let parts = from.parts(plan, from.conversion.judged);
-    let there = to.parts(back, &[]);
+    let parts = from.split_parts(plan, from.conversion.judged);
+    let there = to.split_parts(back, &[]);
     let mut lost: BTreeMap<String, usize> = BTreeMap::new();
     let mut count = |leaf: &Leaf| *lost.entry(leaf.key.clone()).or_default() += 1;
-    let whole = Said::of(&there.whole);
-    let gone = parts.whole.iter().filter(|leaf| !whole.says(leaf));
+    let whole = PartWords::of_leaves(&there.whole);
+    let gone = parts.whole.iter().filter(|leaf| !whole.has_leaf(leaf));
     // The name of the whole is compared by itself, wherever a line says it.
-    let name = outline.whole.project.as_deref().map(plain);
-    let name = name.filter(|_| from.document().is_none());
-    let gone = gone.filter(|leaf| name.as_ref() != Some(&plain(&leaf.value.text)));
+    let name = outline.whole.project.as_deref().map(without_markup);
+    let name = name.filter(|_| from.parse_document().is_none());
+    let gone = gone.filter(|leaf| name.as_ref() != Some(&without_markup(&leaf.value.text)));
     gone.for_each(&mut count);
     for (at, leaves) in parts.items.iter().enumerate() {
-        let same = same(plan, back, at);
-        let mut said = same.map_or_else(|| Said::of([]), |same| there.said_of(back, same));
+        let same = find_same_item(plan, back, at);
+        let mut said = same.map_or_else(
+            || PartWords::of_leaves([]),
+            |same| there.words_of_item(back, same),
+        );
         let same = same.and_then(|same| back.items.get(same));
         let mut leaves = without_name(leaves, &plan.items[at], same);
         // What is long first: its words may hold what is short.
         leaves.sort_by_key(|leaf| std::cmp::Reverse(leaf.value.text.len()));
-        let gone = leaves.into_iter().filter(|leaf| !said.takes(leaf));
+        let gone = leaves.into_iter().filter(|leaf| !said.remove_leaf(leaf));
         gone.for_each(&mut count);
     }
     lost.into_iter().collect()
@@ -442,7 +449,7 @@ fn without_name<'l>(
     item: &PlannedItem,
     same: Option<&PlannedItem>,
 ) -> Vec<&'l Leaf> {
-    let is_kept = same.is_none_or(|same| same.id.eq_ignore_ascii_case(&flat(item)));
+    let is_kept = same.is_none_or(|same| same.id.eq_ignore_ascii_case(&flat_name(item)));
     let is_name = |leaf: &&Leaf| leaf.key == ID && leaf.value.text.trim() == item.id;
     let leaves = leaves.iter();
     leaves.filter(|leaf| !(is_kept && is_name(leaf))).collect()
@@ -450,7 +457,7 @@ fn without_name<'l>(
 
 /// A text without what marks lists, boxes and headings, and with one blank
 /// between words.
-fn plain(text: &str) -> String {
+fn without_markup(text: &str) -> String {
     let words = text.split_whitespace();
     let is_mark = |word: &&str| {
         let number = word.trim_end_matches('.');
@@ -462,34 +469,36 @@ fn plain(text: &str) -> String {
 }
 
 /// Whether a value says something that a document without it does not.
-fn says_something(node: &Node, value: &Scalar) -> bool {
+fn has_content(node: &ValueNode, value: &Scalar) -> bool {
     match value.kind() {
-        Kind::Null => false,
-        Kind::Bool(value) => value,
-        Kind::Int(_) | Kind::Float(_) => node.as_f64() != Some(0.0),
-        Kind::Text | Kind::Timestamp => !value.text.trim().is_empty(),
+        ScalarKind::Null => false,
+        ScalarKind::Bool(value) => value,
+        ScalarKind::Int(_) | ScalarKind::Float(_) => node.as_f64() != Some(0.0),
+        ScalarKind::Text | ScalarKind::Timestamp => !value.text.trim().is_empty(),
     }
 }
 
 /// The values of a document that say something, each with its key.
-fn collect(node: &Node, key: &str, into: &mut Vec<(String, String)>) {
+fn collect_values(node: &ValueNode, key: &str, into: &mut Vec<(String, String)>) {
     match &node.value {
         Value::Scalar(value) => {
-            if says_something(node, value) {
+            if has_content(node, value) {
                 into.push((key.to_owned(), value.text.clone()));
             }
         }
-        Value::Seq(nodes) => nodes.iter().for_each(|node| collect(node, key, into)),
+        Value::Seq(nodes) => nodes
+            .iter()
+            .for_each(|node| collect_values(node, key, into)),
         Value::Map(map) => map
             .iter()
-            .for_each(|(key, node)| collect(node, &key.text, into)),
+            .for_each(|(key, node)| collect_values(node, &key.text, into)),
     }
 }
 
 /// The values of a document, each with its key.
 #[cfg(test)]
-pub(super) fn values_of(root: &Node) -> Vec<(String, String)> {
+pub(super) fn values_of(root: &ValueNode) -> Vec<(String, String)> {
     let mut leaves = Vec::new();
-    collect(root, "", &mut leaves);
+    collect_values(root, "", &mut leaves);
     leaves
 }

@@ -7,12 +7,12 @@ use piton_core::ItemState;
 use piton_core::evidence::ClaimOverrides;
 use piton_core::plan::PlannedItem;
 
-use super::{Item, read};
+use super::{PrdItem, parse_prd};
 use crate::json;
-use crate::plan_convert::{Outline, Whole, Words, in_a_line, points};
+use crate::plan_convert::{ItemWords, Outline, PlanHeader, bullet_list, first_line};
 use crate::plan_format::Conversion;
-use crate::problem::Source;
-use crate::tree::Node;
+use crate::problem::SourceText;
+use crate::tree::ValueNode;
 use crate::understood::from_json;
 
 /// What is compared in the plan.
@@ -29,34 +29,34 @@ const JUDGED: &[&str] = &[
 pub(super) const CONVERSIONS: &[Conversion] = &[
     Conversion {
         name: "prd-features",
-        write: features,
-        words,
+        write: render_features,
+        words: collect_words,
         judged: JUDGED,
     },
     Conversion {
         name: "prd-user-stories",
-        write: stories,
-        words,
+        write: render_stories,
+        words: collect_words,
         judged: JUDGED,
     },
 ];
 
 /// What a list says of its whole and of each item.
-fn words(text: &str, outline: &mut Outline) {
-    let Some(list) = read(Source { name: "", text }).0 else {
+fn collect_words(text: &str, outline: &mut Outline) {
+    let Some(list) = parse_prd(SourceText { name: "", text }).0 else {
         return;
     };
-    outline.whole = Whole {
+    outline.whole = PlanHeader {
         project: list.project,
         branch: list.branch_name,
         description: list.description,
         checks: list.verification,
     };
     let items = list.items.into_iter();
-    let mut items: HashMap<String, Item> = items.map(|item| (item.id.clone(), item)).collect();
+    let mut items: HashMap<String, PrdItem> = items.map(|item| (item.id.clone(), item)).collect();
     for (planned, words) in outline.plan.items.iter().zip(&mut outline.words) {
         if let Some(item) = items.remove(&planned.id) {
-            *words = Words {
+            *words = ItemWords {
                 title: item.title,
                 description: item.description,
                 criteria: item.criteria,
@@ -70,117 +70,129 @@ fn words(text: &str, outline: &mut Outline) {
     }
 }
 
-fn text(text: &str) -> Option<Node> {
-    Some(Node::string(text))
+fn string_node(text: &str) -> Option<ValueNode> {
+    Some(ValueNode::string(text))
 }
 
-fn texts(texts: &[String]) -> Option<Node> {
-    Some(Node::texts(texts))
+fn strings_node(texts: &[String]) -> Option<ValueNode> {
+    Some(ValueNode::seq_of_texts(texts))
 }
 
-fn paragraphs(parts: impl IntoIterator<Item = String>) -> String {
+fn join_paragraphs(parts: impl IntoIterator<Item = String>) -> String {
     let parts = parts.into_iter().filter(|part| !part.trim().is_empty());
     parts.collect::<Vec<_>>().join("\n\n")
 }
 
 /// The list of features that a plan makes.
-fn features(outline: &Outline, _: Timestamp) -> String {
-    let outline = &outline.flattened();
-    let feature = |(item, words): (&PlannedItem, &Words)| {
+fn render_features(outline: &Outline, _: Timestamp) -> String {
+    let outline = &outline.flatten();
+    let feature = |(item, words): (&PlannedItem, &ItemWords)| {
         let texts_of = [&words.title, &words.description].into_iter().flatten();
-        let said = texts_of.cloned().chain(points(&words.criteria));
-        let mut description = paragraphs(said);
+        let said = texts_of.cloned().chain(bullet_list(&words.criteria));
+        let mut description = join_paragraphs(said);
         if description.is_empty() {
             description.clone_from(&item.id);
         }
-        Node::known([
-            ("id", text(&item.id)),
-            ("description", text(&description)),
-            ("steps", texts(&words.steps)),
-            ("passes", Some(Node::bool(item.state == ItemState::Done))),
-            ("may_depend_on", texts(&depends_on(outline, item))),
-            ("notes", words.notes.as_deref().and_then(text)),
-            ("verification", checks(outline, item, words)),
-            ("claims", claims(item)),
+        ValueNode::map_of_present([
+            ("id", string_node(&item.id)),
+            ("description", string_node(&description)),
+            ("steps", strings_node(&words.steps)),
+            (
+                "passes",
+                Some(ValueNode::bool(item.state == ItemState::Done)),
+            ),
+            (
+                "may_depend_on",
+                strings_node(&dependency_ids(outline, item)),
+            ),
+            ("notes", words.notes.as_deref().and_then(string_node)),
+            ("verification", checks_of_item(outline, item, words)),
+            ("claims", claims_of_item(item)),
             ("related_files", related_files(item)),
         ])
     };
-    let features = Node::seq(outline.items().map(feature).collect());
-    json::render(&Node::known([
+    let features = ValueNode::seq(outline.items().map(feature).collect());
+    json::render(&ValueNode::map_of_present([
         ("features", Some(features)),
-        ("verification", common(outline)),
+        ("verification", common_checks(outline)),
     ]))
 }
 
 /// The list of user stories that a plan makes.
-fn stories(outline: &Outline, _: Timestamp) -> String {
-    let outline = &outline.flattened();
-    let story = |(nth, (item, words)): (usize, (&PlannedItem, &Words))| {
-        let line = words.line(item);
+fn render_stories(outline: &Outline, _: Timestamp) -> String {
+    let outline = &outline.flatten();
+    let story = |(nth, (item, words)): (usize, (&PlannedItem, &ItemWords))| {
+        let line = words.headline(item);
         let title = words.title.as_deref().unwrap_or(&line);
         let description = words.description.clone().filter(|text| text != title);
-        let said = description.into_iter().chain(points(&words.steps));
-        let description = paragraphs(said);
+        let said = description.into_iter().chain(bullet_list(&words.steps));
+        let description = join_paragraphs(said);
         let priority = words.priority.map(|priority| priority.to_string());
         let priority = priority.unwrap_or_else(|| (nth + 1).to_string());
-        let on = depends_on(outline, item);
-        Node::known([
-            ("id", text(&item.id)),
-            ("title", text(title)),
+        let on = dependency_ids(outline, item);
+        ValueNode::map_of_present([
+            ("id", string_node(&item.id)),
+            ("title", string_node(title)),
             (
                 "description",
-                text(&description).filter(|_| !description.is_empty()),
+                string_node(&description).filter(|_| !description.is_empty()),
             ),
-            ("acceptanceCriteria", texts(&words.criteria)),
-            ("priority", Some(Node::plain(priority))),
-            ("passes", Some(Node::bool(item.state == ItemState::Done))),
-            ("notes", words.notes.as_deref().and_then(text)),
-            ("dependsOn", texts(&on).filter(|_| !on.is_empty())),
-            ("verification", checks(outline, item, words)),
-            ("claims", claims(item)),
+            ("acceptanceCriteria", strings_node(&words.criteria)),
+            ("priority", Some(ValueNode::plain(priority))),
+            (
+                "passes",
+                Some(ValueNode::bool(item.state == ItemState::Done)),
+            ),
+            ("notes", words.notes.as_deref().and_then(string_node)),
+            ("dependsOn", strings_node(&on).filter(|_| !on.is_empty())),
+            ("verification", checks_of_item(outline, item, words)),
+            ("claims", claims_of_item(item)),
             ("related_files", related_files(item)),
         ])
     };
-    let stories = Node::seq(outline.items().enumerate().map(story).collect());
+    let stories = ValueNode::seq(outline.items().enumerate().map(story).collect());
     let whole = &outline.whole;
-    let own = in_a_line(&outline.plan.name);
+    let own = first_line(&outline.plan.name);
     let branch = whole.branch.as_deref().unwrap_or(&own);
-    json::render(&Node::known([
-        ("project", whole.project.as_deref().and_then(text)),
-        ("branchName", text(branch)),
-        ("description", whole.description.as_deref().and_then(text)),
+    json::render(&ValueNode::map_of_present([
+        ("project", whole.project.as_deref().and_then(string_node)),
+        ("branchName", string_node(branch)),
+        (
+            "description",
+            whole.description.as_deref().and_then(string_node),
+        ),
         ("userStories", Some(stories)),
-        ("verification", common(outline)),
+        ("verification", common_checks(outline)),
     ]))
 }
 
-fn depends_on(outline: &Outline, item: &PlannedItem) -> Vec<String> {
+fn dependency_ids(outline: &Outline, item: &PlannedItem) -> Vec<String> {
     let others = outline.plan.items.iter();
     let on = others.filter(|other| item.depends_on.contains(&other.node));
     on.map(|other| other.id.clone()).collect()
 }
 
 /// The commands that every item is checked by.
-fn common(outline: &Outline) -> Option<Node> {
+fn common_checks(outline: &Outline) -> Option<ValueNode> {
     let checks = &outline.whole.checks;
-    texts(checks).filter(|_| !checks.is_empty())
+    strings_node(checks).filter(|_| !checks.is_empty())
 }
 
 /// The commands that this item alone is checked by.
-fn checks(outline: &Outline, item: &PlannedItem, words: &Words) -> Option<Node> {
+fn checks_of_item(outline: &Outline, item: &PlannedItem, words: &ItemWords) -> Option<ValueNode> {
     if !words.checks.is_empty() {
-        return texts(&words.checks);
+        return strings_node(&words.checks);
     }
     let script = item.gate.as_ref()?.script.trim().to_owned();
     let is_common = !outline.whole.checks.is_empty();
-    (!is_common).then(|| texts(&[script])).flatten()
+    (!is_common).then(|| strings_node(&[script])).flatten()
 }
 
-fn related_files(item: &PlannedItem) -> Option<Node> {
-    texts(&item.scope.0).filter(|_| !item.scope.is_empty())
+fn related_files(item: &PlannedItem) -> Option<ValueNode> {
+    strings_node(&item.scope.0).filter(|_| !item.scope.is_empty())
 }
 
-fn claims(item: &PlannedItem) -> Option<Node> {
+fn claims_of_item(item: &PlannedItem) -> Option<ValueNode> {
     let said = item.claims != ClaimOverrides::default();
     let claims = serde_json::to_value(item.claims).ok().filter(|_| said)?;
     Some(from_json(&claims))

@@ -5,15 +5,15 @@ use std::collections::{HashMap, HashSet};
 
 use piton_core::{Edit, ItemRow, ItemState, RunId, Tables};
 
-use super::passes::{items_mut, put_passes};
-use super::plan::{node, planned, work_order};
-use super::{Item, Prd, layout, read};
-use crate::face::CannotShow;
+use super::passes::{items_mut, write_passes};
+use super::plan::{node_of_item, plan_item, work_order};
+use super::{Prd, PrdItem, layout, parse_prd};
+use crate::face::RenderError;
 use crate::json;
-use crate::plan_file::{Changed, Marked, Planned, own_items};
-use crate::problem::{Problem, Source};
-use crate::sprint::Shown;
-use crate::tree::Node;
+use crate::plan_file::{MarkChange, PlanChanges, PlannedChange, file_items};
+use crate::problem::{Problem, SourceText};
+use crate::sprint::ShownRun;
+use crate::tree::ValueNode;
 
 /// The same text, saying of every item of the run whether it passes: it does
 /// when it is done. What is skipped stays as it stands there.
@@ -21,41 +21,41 @@ use crate::tree::Node;
 /// # Errors
 ///
 /// When the text is no list, or an item stands there twice.
-pub fn show(text: &str, tables: &Tables, run: RunId) -> Result<String, CannotShow> {
+pub fn render_run(text: &str, tables: &Tables, run: RunId) -> Result<String, RenderError> {
     let parsed = json::parse(text);
     if let Some(fault) = parsed.faults.first() {
         let line = fault.span.line;
-        return Err(CannotShow(format!("line {line}: {}", fault.message)));
+        return Err(RenderError(format!("line {line}: {}", fault.message)));
     }
     let Some(mut root) = parsed.root else {
-        return Err(CannotShow("there is no list in it".to_owned()));
+        return Err(RenderError("there is no list in it".to_owned()));
     };
-    let layout = layout::of_root(&root);
-    let Some(key) = layout.items_key() else {
-        return Err(CannotShow(format!("this is {}", layout.describe())));
+    let layout = layout::layout_of_root(&root);
+    let Some(key) = layout.items_location() else {
+        return Err(RenderError(format!("this is {}", layout.describe())));
     };
-    let rows: HashMap<&str, &ItemRow> = own_items(tables, run)
+    let rows: HashMap<&str, &ItemRow> = file_items(tables, run)
         .map(|row| (row.id.as_str(), row))
         .collect();
     let mut seen = HashSet::new();
     for item in items_mut(&mut root, key) {
-        let Some(id) = item.get("id").and_then(Node::text).map(str::to_owned) else {
+        let Some(id) = item.get("id").and_then(ValueNode::text).map(str::to_owned) else {
             continue;
         };
         let Some(row) = rows.get(id.as_str()) else {
             continue;
         };
         if !seen.insert(id) {
-            return Err(CannotShow(format!("`{}` stands there twice", row.id)));
+            return Err(RenderError(format!("`{}` stands there twice", row.id)));
         }
-        let passes = item.get("passes").and_then(Node::as_bool) == Some(true);
+        let passes = item.get("passes").and_then(ValueNode::as_bool) == Some(true);
         let done = row.state == ItemState::Done;
         // One that does not pass need not say so.
         if passes != done && !row.state.is_left_out() {
-            put_passes(item, done);
+            write_passes(item, done);
         }
     }
-    json::patch(text, &root).map_err(|why| CannotShow(why.to_string()))
+    json::patch(text, &root).map_err(|why| RenderError(why.to_string()))
 }
 
 /// What somebody changed since piton wrote `base`.
@@ -63,8 +63,12 @@ pub fn show(text: &str, tables: &Tables, run: RunId) -> Result<String, CannotSho
 /// # Errors
 ///
 /// What keeps the file from being read.
-pub fn edits(base: Option<&str>, theirs: &str, shown: Shown<'_>) -> Result<Changed, Vec<Problem>> {
-    let (theirs, problems) = read(Source {
+pub fn collect_edits(
+    base: Option<&str>,
+    theirs: &str,
+    shown: ShownRun<'_>,
+) -> Result<PlanChanges, Vec<Problem>> {
+    let (theirs, problems) = parse_prd(SourceText {
         name: shown.file,
         text: theirs,
     });
@@ -73,36 +77,36 @@ pub fn edits(base: Option<&str>, theirs: &str, shown: Shown<'_>) -> Result<Chang
     };
     let base = base.and_then(|text| {
         let name = shown.file;
-        read(Source { name, text }).0
+        parse_prd(SourceText { name, text }).0
     });
-    Ok(Differ::new(&shown).told(base.as_ref(), &theirs))
+    Ok(PrdDiffer::new(&shown).diff(base.as_ref(), &theirs))
 }
 
-struct Differ<'a> {
+struct PrdDiffer<'a> {
     rows: Vec<&'a ItemRow>,
     by_id: HashMap<&'a str, &'a ItemRow>,
-    found: Changed,
+    found: PlanChanges,
 }
 
-fn by_id(prd: &Prd) -> HashMap<&str, &Item> {
+fn items_by_id(prd: &Prd) -> HashMap<&str, &PrdItem> {
     prd.items
         .iter()
         .map(|item| (item.id.as_str(), item))
         .collect()
 }
 
-impl<'a> Differ<'a> {
-    fn new(shown: &Shown<'a>) -> Self {
-        let rows: Vec<&ItemRow> = own_items(shown.tables, shown.run).collect();
+impl<'a> PrdDiffer<'a> {
+    fn new(shown: &ShownRun<'a>) -> Self {
+        let rows: Vec<&ItemRow> = file_items(shown.tables, shown.run).collect();
         Self {
             by_id: rows.iter().map(|row| (row.id.as_str(), *row)).collect(),
             rows,
-            found: Changed::default(),
+            found: PlanChanges::default(),
         }
     }
 
-    fn told(mut self, base: Option<&Prd>, theirs: &Prd) -> Changed {
-        let before = base.map(by_id);
+    fn diff(mut self, base: Option<&Prd>, theirs: &Prd) -> PlanChanges {
+        let before = base.map(items_by_id);
         let known: HashSet<&str> = theirs
             .items
             .iter()
@@ -122,17 +126,17 @@ impl<'a> Differ<'a> {
                 self.found.edits.push(Edit::Insert {
                     parent: None,
                     after,
-                    items: vec![planned(theirs, item, &known, &done)],
+                    items: vec![plan_item(theirs, item, &known, &done)],
                 });
             }
-            after = Some(node(&item.id));
+            after = Some(node_of_item(&item.id));
         }
-        self.order(base, theirs, &order);
+        self.diff_order(base, theirs, &order);
         for item in &theirs.items {
             let Some(row) = self.by_id.get(item.id.as_str()).copied() else {
                 continue;
             };
-            let planned_item = planned(theirs, item, &known, &done);
+            let planned_item = plan_item(theirs, item, &known, &done);
             let was = before
                 .as_ref()
                 .and_then(|before| before.get(item.id.as_str()));
@@ -143,7 +147,7 @@ impl<'a> Differ<'a> {
                     depends_on: planned_item.depends_on.clone(),
                 });
             }
-            let marked = Marked {
+            let marked = MarkChange {
                 before: before
                     .is_some()
                     .then(|| was.is_some_and(|was| was.passes == Some(true))),
@@ -151,16 +155,16 @@ impl<'a> Differ<'a> {
                 now: item.passes == Some(true),
                 row,
             };
-            marked.means(&mut self.found);
-            let said = Planned {
+            marked.push_edit(&mut self.found);
+            let said = PlannedChange {
                 before: base
                     .zip(was)
-                    .map(|(base, was)| planned(base, was, &known, &done)),
+                    .map(|(base, was)| plan_item(base, was, &known, &done)),
                 now: planned_item,
             };
-            said.words(row, &mut self.found);
+            said.push_word_edits(row, &mut self.found);
         }
-        let there = by_id(theirs);
+        let there = items_by_id(theirs);
         for row in &self.rows {
             let id = row.id.as_str();
             let was_there = before.as_ref().is_none_or(|before| before.contains_key(id));
@@ -172,7 +176,7 @@ impl<'a> Differ<'a> {
 
     /// The order is changed where those that were there before are to be
     /// worked on otherwise than before.
-    fn order(&mut self, base: Option<&Prd>, theirs: &Prd, order: &[usize]) {
+    fn diff_order(&mut self, base: Option<&Prd>, theirs: &Prd, order: &[usize]) {
         let there: HashSet<&str> = theirs.items.iter().map(|item| item.id.as_str()).collect();
         let before: Vec<&str> = match base {
             Some(base) => work_order(&base.items)
@@ -190,7 +194,7 @@ impl<'a> Differ<'a> {
         if !now.clone().filter(|id| known.contains(id)).eq(before) {
             self.found.edits.push(Edit::Order {
                 parent: None,
-                nodes: now.map(node).collect(),
+                nodes: now.map(node_of_item).collect(),
             });
         }
     }

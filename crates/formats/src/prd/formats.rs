@@ -2,17 +2,17 @@
 
 use serde::Deserialize;
 
-use super::{FACE, FEATURES_SHAPE, Layout, USER_STORIES_SHAPE, convert, criteria_in_prompt};
-use super::{detect, edits, import, read, show};
-use crate::face::Detected;
-use crate::format::{ANYWHERE, Format, Role, Strict, UNNAMED};
-use crate::merge::rules::{Merge, Settled};
-use crate::plan_file::About;
+use super::{FACE, FEATURES_SHAPE, PrdLayout, USER_STORIES_SHAPE, convert, criteria_in_prompt};
+use super::{collect_edits, detect_layout, parse_prd, plan_of_prd, render_run};
+use crate::face::Detection;
+use crate::format::{ANYWHERE, DocumentRole, Format, StrictCheck, UNNAMED};
+use crate::merge::rules::{ConflictRule, MergeRules};
+use crate::plan_file::PlanFileNotes;
 use crate::plan_format::{
-    Claim, IN_ONE_FILE, ItemUnit, PlanFormat, PlanKind, PlanRefusal, PlanText, Stateless,
-    Templates, sound,
+    IN_ONE_FILE, ItemUnit, PlanClaim, PlanFormat, PlanKind, PlanRefusal, PlanText, PromptTemplates,
+    StatelessPlanDocument, reject_broken_plan,
 };
-use crate::problem::Source;
+use crate::problem::SourceText;
 
 /// Lists of requirements.
 pub static PLAN: PlanFormat = PlanFormat {
@@ -26,49 +26,49 @@ pub static PLAN: PlanFormat = PlanFormat {
         Format {
             name: "prd-features",
             about: "a list of features",
-            detect: |text| detected(text, |layout| *layout == Layout::Features),
-            strict: Strict::Json(&FEATURES_SHAPE, "prd"),
+            detect: |text| detect_as(text, |layout| *layout == PrdLayout::Features),
+            strict: StrictCheck::Json(&FEATURES_SHAPE, "prd"),
             ..LIST
         },
         Format {
             name: "prd-user-stories",
             about: "a list of user stories",
             detect: |text| {
-                detected(text, |layout| {
-                    matches!(layout, Layout::UserStories | Layout::Requirements(_))
+                detect_as(text, |layout| {
+                    matches!(layout, PrdLayout::UserStories | PrdLayout::Requirements(_))
                 })
             },
-            strict: Strict::Json(&USER_STORIES_SHAPE, "prd"),
+            strict: StrictCheck::Json(&USER_STORIES_SHAPE, "prd"),
             ..LIST
         },
     ],
     example: Some("a prd.json"),
     candidates: &["prd.json", ".ralph/prd.json"],
-    claim,
+    claim: claim_plan,
     read: |source, of| {
-        let (list, problems) = read(source);
-        let name = of.name.or_own(None);
-        let plan = list.map(|list| import(&list, of.run, &name, of.source));
-        sound((plan, problems))
+        let (list, problems) = parse_prd(source);
+        let name = of.name.resolve(None);
+        let plan = list.map(|list| plan_of_prd(&list, of.run, &name, of.source));
+        reject_broken_plan((plan, problems))
     },
-    identity: |source| Some(read(source).0?.identity()),
+    identity: |source| Some(parse_prd(source).0?.identity()),
     without_items: (
         "lists nothing to do",
         "a list without items is never complete: add what is to be done",
     ),
     document: |_, run| {
-        Box::new(Stateless {
+        Box::new(StatelessPlanDocument {
             run,
             show: |present, tables, run, _| {
                 // What people wrote cannot be made anew.
-                let shown = present.map(|present| show(present, tables, run));
+                let shown = present.map(|present| render_run(present, tables, run));
                 shown.transpose()
             },
-            edits,
+            edits: collect_edits,
         })
     },
-    about: |source, _| about(source),
-    templates: |_, source| Templates {
+    about: |source, _| about_list(source),
+    templates: |_, source| PromptTemplates {
         header: Some(format!("# The list in {source}: {{{{node}}}}")),
         position: Some(
             "You work on item {{phase.index}} of {{phase.total}}. Attempt {{attempt}}.".to_owned(),
@@ -76,7 +76,7 @@ pub static PLAN: PlanFormat = PlanFormat {
         files: Some(format!(
             "Leave `.piton/` alone, and `passes` in {source} as it stands: piton sets it when there is evidence that the item is done."
         )),
-        ..Templates::default()
+        ..PromptTemplates::default()
     },
     companions: &["ralph-json"],
     conversions: convert::CONVERSIONS,
@@ -85,89 +85,93 @@ pub static PLAN: PlanFormat = PlanFormat {
     ..IN_ONE_FILE
 };
 
-static MERGE: Merge = Merge {
-    settled: &[("passes", Settled::Mark)],
-    ..Merge::JSON
+static MERGE: MergeRules = MergeRules {
+    settled: &[("passes", ConflictRule::Mark)],
+    ..MergeRules::JSON
 };
 
 const LIST: Format = Format {
     face: FACE,
     paths: &["prd.json"],
     folders: ANYWHERE,
-    role: Role::Plan,
-    read: |source| read(source).1,
+    role: DocumentRole::Plan,
+    read: |source| parse_prd(source).1,
     merge: Some(&MERGE),
     ..UNNAMED
 };
 
-fn detected(text: &str, is_ours: fn(&Layout) -> bool) -> Detected {
-    let layout = detect(text);
+fn detect_as(text: &str, is_ours: fn(&PrdLayout) -> bool) -> Detection {
+    let layout = detect_layout(text);
     if is_ours(&layout) {
-        return Detected::Ours;
+        return Detection::Ours;
     }
     match layout {
-        Layout::Empty => Detected::Empty,
-        Layout::Unreadable => Detected::Unreadable,
-        layout @ (Layout::Features
-        | Layout::UserStories
-        | Layout::Requirements(_)
-        | Layout::Single
-        | Layout::Foreign(_)) => Detected::Foreign(layout.describe()),
+        PrdLayout::Empty => Detection::Empty,
+        PrdLayout::Unreadable => Detection::Unreadable,
+        layout @ (PrdLayout::Features
+        | PrdLayout::UserStories
+        | PrdLayout::Requirements(_)
+        | PrdLayout::Single
+        | PrdLayout::Foreign(_)) => Detection::Foreign(layout.describe()),
     }
 }
 
-fn claim(text: &PlanText<'_>) -> Claim {
+fn claim_plan(text: &PlanText<'_>) -> PlanClaim {
     if !text.is_json() {
-        return Claim::NotOurs;
+        return PlanClaim::NotOurs;
     }
-    match detect(text.source.text) {
-        Layout::Features | Layout::UserStories | Layout::Requirements(_) => Claim::Plan,
-        Layout::Empty => Claim::Refused(PlanRefusal::new(
+    match detect_layout(text.source.text) {
+        PrdLayout::Features | PrdLayout::UserStories | PrdLayout::Requirements(_) => {
+            PlanClaim::Plan
+        }
+        PrdLayout::Empty => PlanClaim::Refused(PlanRefusal::new(
             "plan.unreadable",
             "is empty",
             "name the list that you mean",
         )),
-        Layout::Unreadable => Claim::Refused(PlanRefusal {
-            problems: Some(read(text.source).1),
+        PrdLayout::Unreadable => PlanClaim::Refused(PlanRefusal {
+            problems: Some(parse_prd(text.source).1),
             ..PlanRefusal::new(
                 "plan.unreadable",
                 "is not readable JSON; nothing was changed",
                 "mend the file, then run again",
             )
         }),
-        layout @ Layout::Single => Claim::Refused(PlanRefusal::foreign(&layout.describe())),
-        layout @ Layout::Foreign(_) => Claim::Unknown(PlanRefusal::foreign(&layout.describe())),
+        layout @ PrdLayout::Single => PlanClaim::Refused(PlanRefusal::foreign(&layout.describe())),
+        layout @ PrdLayout::Foreign(_) => {
+            PlanClaim::Unknown(PlanRefusal::foreign(&layout.describe()))
+        }
     }
 }
 
 /// What stands in a list beside its items.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Head {
+struct PrdHead {
     project: Option<String>,
     description: Option<String>,
 }
 
 /// It is read before each attempt: of plain JSON the items, of which there may be
 /// thousands, are passed over.
-fn head(source: Source<'_>) -> Head {
+fn parse_head(source: SourceText<'_>) -> PrdHead {
     serde_json::from_str(source.text).unwrap_or_else(|_| {
-        let list = read(source).0;
-        list.map_or_else(Head::default, |list| Head {
+        let list = parse_prd(source).0;
+        list.map_or_else(PrdHead::default, |list| PrdHead {
             project: list.project,
             description: list.description,
         })
     })
 }
 
-fn about(source: Source<'_>) -> About {
-    let Head {
+fn about_list(source: SourceText<'_>) -> PlanFileNotes {
+    let PrdHead {
         project,
         description,
-    } = head(source);
+    } = parse_head(source);
     let texts = [project, description].into_iter().flatten();
     let texts: Vec<String> = texts.filter(|text| !text.trim().is_empty()).collect();
-    About {
+    PlanFileNotes {
         whole: (!texts.is_empty()).then(|| texts.join("\n\n")),
         details: None,
     }
@@ -198,7 +202,7 @@ mod tests {
             ("[{\"id\": \"a\", \"project\": \"no\"}]".to_owned(), None),
         ] {
             let name = "prd.json";
-            let said = about(Source { name, text: &text });
+            let said = about_list(SourceText { name, text: &text });
             assert_eq!(said.whole.as_deref(), whole, "{text}");
         }
     }

@@ -1,18 +1,18 @@
 //! Which document a file named `prd.json` really is.
 
-use crate::document::{Opened, open};
+use crate::document::{JsonText, parse_json_text};
 use crate::sdlc::first_keys;
-use crate::tree::Node;
+use crate::tree::ValueNode;
 
 /// A document that stands, or may stand, under the name `prd.json`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Layout {
+pub enum PrdLayout {
     /// `{"features": […]}`
     Features,
     /// `{"branchName": …, "userStories": […]}`
     UserStories,
     /// A list of requirements in another place: what is in it makes it one.
-    Requirements(ItemsAt),
+    Requirements(PrdItemsLocation),
     /// One requirement with a status and attempts of its own.
     Single,
     /// Some other tool's, with the first of its keys.
@@ -25,16 +25,16 @@ pub enum Layout {
 
 /// Where the items of a list stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ItemsAt {
+pub enum PrdItemsLocation {
     /// Under a key of the document.
     Key(&'static str),
     /// The document is the list.
     Top,
 }
 
-impl ItemsAt {
+impl PrdItemsLocation {
     /// The items.
-    pub(super) fn list(self, root: &Node) -> Option<&[Node]> {
+    pub(super) fn items_of_root(self, root: &ValueNode) -> Option<&[ValueNode]> {
         match self {
             Self::Key(key) => root.get(key)?.as_seq(),
             Self::Top => root.as_seq(),
@@ -44,16 +44,20 @@ impl ItemsAt {
 
 /// Where lists stand that are known by what is in them: other tools have lists
 /// of these names, too.
-const OTHER_LISTS: [ItemsAt; 3] = [ItemsAt::Key("stories"), ItemsAt::Key("tasks"), ItemsAt::Top];
+const OTHER_LISTS: [PrdItemsLocation; 3] = [
+    PrdItemsLocation::Key("stories"),
+    PrdItemsLocation::Key("tasks"),
+    PrdItemsLocation::Top,
+];
 
 /// Whether these can be requirements: mappings, of which one at least says
 /// whether it passes.
-fn are_requirements(items: &[Node]) -> bool {
-    let says = |item: &Node| item.get("passes").and_then(Node::as_bool).is_some();
+fn is_requirement_list(items: &[ValueNode]) -> bool {
+    let says = |item: &ValueNode| item.get("passes").and_then(ValueNode::as_bool).is_some();
     items.iter().all(|item| item.as_map().is_some()) && items.iter().any(says)
 }
 
-impl Layout {
+impl PrdLayout {
     /// A fragment that says what the document is.
     pub fn describe(&self) -> String {
         match self {
@@ -74,10 +78,10 @@ impl Layout {
     }
 
     /// Where the items stand.
-    pub(super) fn items_key(&self) -> Option<ItemsAt> {
+    pub(super) fn items_location(&self) -> Option<PrdItemsLocation> {
         match self {
-            Self::Features => Some(ItemsAt::Key("features")),
-            Self::UserStories => Some(ItemsAt::Key("userStories")),
+            Self::Features => Some(PrdItemsLocation::Key("features")),
+            Self::UserStories => Some(PrdItemsLocation::Key("userStories")),
             Self::Requirements(at) => Some(*at),
             Self::Single | Self::Foreign(_) | Self::Empty | Self::Unreadable => None,
         }
@@ -85,16 +89,16 @@ impl Layout {
 }
 
 /// Tells which document `text` is, by its content.
-pub fn detect(text: &str) -> Layout {
-    match open(text) {
-        Opened::Root(root) => of_root(&root),
-        Opened::Blank => Layout::Empty,
-        Opened::Broken => Layout::Unreadable,
+pub fn detect_layout(text: &str) -> PrdLayout {
+    match parse_json_text(text) {
+        JsonText::Root(root) => layout_of_root(&root),
+        JsonText::Blank => PrdLayout::Empty,
+        JsonText::Broken => PrdLayout::Unreadable,
     }
 }
 
 /// Tells which document this is.
-pub(super) fn of_root(root: &Node) -> Layout {
+pub(super) fn layout_of_root(root: &ValueNode) -> PrdLayout {
     const SINGLE: [&str; 6] = [
         "acceptance_criteria",
         "steps",
@@ -106,17 +110,17 @@ pub(super) fn of_root(root: &Node) -> Layout {
     let has = |key: &str| root.get(key).is_some();
     let is_list = |key: &str| root.get(key).is_some_and(|node| node.as_seq().is_some());
     if is_list("features") {
-        return Layout::Features;
+        return PrdLayout::Features;
     }
     if is_list("userStories") {
-        return Layout::UserStories;
+        return PrdLayout::UserStories;
     }
-    let is_at = |at: &&ItemsAt| at.list(root).is_some_and(are_requirements);
+    let is_at = |at: &&PrdItemsLocation| at.items_of_root(root).is_some_and(is_requirement_list);
     if let Some(at) = OTHER_LISTS.iter().find(is_at) {
-        return Layout::Requirements(*at);
+        return PrdLayout::Requirements(*at);
     }
     if has("title") && has("status") && SINGLE.iter().any(|key| has(key)) {
-        return Layout::Single;
+        return PrdLayout::Single;
     }
-    Layout::Foreign(first_keys(root))
+    PrdLayout::Foreign(first_keys(root))
 }

@@ -2,17 +2,17 @@
 
 use std::fmt;
 
-use super::layout::{self, ItemsAt, Layout};
-use crate::json::{self, CannotPatch};
-use crate::tree::{Key, Node, Value};
+use super::layout::{self, PrdItemsLocation, PrdLayout};
+use crate::json::{self, JsonPatchError};
+use crate::tree::{MapKey, Value, ValueNode};
 
 /// Why `passes` could not be set. The text is left as it was.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CannotSetPasses {
     /// The text could not be read, or not be changed.
-    Patch(CannotPatch),
+    Patch(JsonPatchError),
     /// The text is another document.
-    NotAList(Layout),
+    NotAList(PrdLayout),
     /// No item is called so.
     NoSuchItem,
     /// More than one item is called so.
@@ -40,35 +40,35 @@ impl std::error::Error for CannotSetPasses {}
 pub fn set_passes(text: &str, id: &str, passes: bool) -> Result<String, CannotSetPasses> {
     let parsed = json::parse(text);
     if let Some(fault) = parsed.faults.into_iter().next() {
-        return Err(CannotSetPasses::Patch(CannotPatch::Unreadable(fault)));
+        return Err(CannotSetPasses::Patch(JsonPatchError::Unreadable(fault)));
     }
     let Some(mut root) = parsed.root else {
-        return Err(CannotSetPasses::NotAList(Layout::Empty));
+        return Err(CannotSetPasses::NotAList(PrdLayout::Empty));
     };
-    let layout = layout::of_root(&root);
-    let Some(key) = layout.items_key() else {
+    let layout = layout::layout_of_root(&root);
+    let Some(key) = layout.items_location() else {
         return Err(CannotSetPasses::NotAList(layout));
     };
     let mut found = items_mut(&mut root, key)
         .iter_mut()
-        .filter(|item| item.get("id").and_then(Node::text) == Some(id));
+        .filter(|item| item.get("id").and_then(ValueNode::text) == Some(id));
     let item = found.next().ok_or(CannotSetPasses::NoSuchItem)?;
     if found.next().is_some() {
         return Err(CannotSetPasses::SeveralItems);
     }
-    put_passes(item, passes);
+    write_passes(item, passes);
     json::patch(text, &root).map_err(CannotSetPasses::Patch)
 }
 
-pub(super) fn items_mut(root: &mut Node, at: ItemsAt) -> &mut [Node] {
+pub(super) fn items_mut(root: &mut ValueNode, at: PrdItemsLocation) -> &mut [ValueNode] {
     let list = match (at, &mut root.value) {
-        (ItemsAt::Key(key), Value::Map(map)) => {
+        (PrdItemsLocation::Key(key), Value::Map(map)) => {
             let pair = map.pairs.iter_mut().find(|(have, _)| have.text == key);
             pair.map(|(_, node)| &mut node.value)
         }
-        (ItemsAt::Top, list @ Value::Seq(_)) => Some(list),
-        (ItemsAt::Key(_), Value::Scalar(_) | Value::Seq(_))
-        | (ItemsAt::Top, Value::Scalar(_) | Value::Map(_)) => None,
+        (PrdItemsLocation::Top, list @ Value::Seq(_)) => Some(list),
+        (PrdItemsLocation::Key(_), Value::Scalar(_) | Value::Seq(_))
+        | (PrdItemsLocation::Top, Value::Scalar(_) | Value::Map(_)) => None,
     };
     match list {
         Some(Value::Seq(items)) => items,
@@ -76,18 +76,18 @@ pub(super) fn items_mut(root: &mut Node, at: ItemsAt) -> &mut [Node] {
     }
 }
 
-pub(super) fn put_passes(item: &mut Node, passes: bool) {
+pub(super) fn write_passes(item: &mut ValueNode, passes: bool) {
     let Value::Map(map) = &mut item.value else {
         return;
     };
-    let said = Node::bool(passes);
+    let said = ValueNode::bool(passes);
     match map.pairs.iter_mut().find(|(key, _)| key.text == "passes") {
         Some((_, node)) => *node = said,
         None => {
             // Before the notes, where both shapes have it.
             let notes = map.pairs.iter().position(|(key, _)| key.text == "notes");
             let at = notes.unwrap_or(map.pairs.len());
-            map.pairs.insert(at, (Key::new("passes"), said));
+            map.pairs.insert(at, (MapKey::new("passes"), said));
         }
     }
 }

@@ -3,10 +3,10 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use piton_core::plan::{Plan, PlannedItem};
-use piton_core::{ItemState, Node, Place, RunId};
+use piton_core::{ItemState, Node, RunId, TreePosition};
 
-use super::{Item, Prd};
-use crate::plan_file::{gate, nodes_of, plan_of, planned_item};
+use super::{Prd, PrdItem};
+use crate::plan_file::{gate_of_commands, nodes_of_ids, plan_of_items, planned_item};
 
 /// The name of this format.
 pub const FACE: &str = "prd-json";
@@ -17,7 +17,7 @@ pub const FACE: &str = "prd-json";
 /// What an item depends on comes before it; of those that may be begun the
 /// least priority comes first, then what stands first in the file.
 #[must_use]
-pub fn import(prd: &Prd, run: RunId, name: &str, source: &str) -> Plan {
+pub fn plan_of_prd(prd: &Prd, run: RunId, name: &str, source: &str) -> Plan {
     let known: HashSet<&str> = prd.items.iter().map(|item| item.id.as_str()).collect();
     let done: HashSet<&str> = prd
         .items
@@ -29,22 +29,22 @@ pub fn import(prd: &Prd, run: RunId, name: &str, source: &str) -> Plan {
         .into_iter()
         .zip(0..)
         .map(|(at, index)| PlannedItem {
-            place: Place::default().child(index),
-            ..planned(prd, &prd.items[at], &known, &done)
+            place: TreePosition::default().child(index),
+            ..plan_item(prd, &prd.items[at], &known, &done)
         })
         .collect();
-    plan_of(FACE, (run, name, source), items)
+    plan_of_items(FACE, (run, name, source), items)
 }
 
 /// The node of an item.
-pub(super) fn node(id: &str) -> Node {
+pub(super) fn node_of_item(id: &str) -> Node {
     Node::child(None, id, 1)
 }
 
 /// An item as it is planned. Of what it depends on only what is `known` counts.
-pub(super) fn planned(
+pub(super) fn plan_item(
     prd: &Prd,
-    item: &Item,
+    item: &PrdItem,
     known: &HashSet<&str>,
     done: &HashSet<&str>,
 ) -> PlannedItem {
@@ -59,9 +59,9 @@ pub(super) fn planned(
     let commands = item.verification.iter().chain(&prd.verification);
     let commands: Vec<&str> = commands.map(String::as_str).collect();
     PlannedItem {
-        prompt: Some(prompt(item)),
-        gate: gate(&commands, on_fail(item)),
-        depends_on: nodes_of(needs()),
+        prompt: Some(render_prompt(item)),
+        gate: gate_of_commands(&commands, render_on_fail_prompt(item)),
+        depends_on: nodes_of_ids(needs()),
         claims: item.claims,
         scope: item.scope.clone(),
         ..planned_item(&item.id, state)
@@ -69,7 +69,7 @@ pub(super) fn planned(
 }
 
 /// The indexes of the items in the order in which they are worked on.
-pub(super) fn work_order(items: &[Item]) -> Vec<usize> {
+pub(super) fn work_order(items: &[PrdItem]) -> Vec<usize> {
     let at: HashMap<&str, usize> = items
         .iter()
         .zip(0..)
@@ -115,7 +115,7 @@ pub(super) fn work_order(items: &[Item]) -> Vec<usize> {
     order
 }
 
-fn said(text: Option<&String>) -> Option<&str> {
+fn non_blank(text: Option<&String>) -> Option<&str> {
     text.map(|text| text.trim()).filter(|text| !text.is_empty())
 }
 
@@ -129,9 +129,9 @@ pub(crate) fn criteria_in_prompt(prompt: &str) -> Vec<String> {
     points.map(str::to_owned).collect()
 }
 
-fn prompt(item: &Item) -> String {
-    let title = said(item.title.as_ref());
-    let description = said(item.description.as_ref());
+fn render_prompt(item: &PrdItem) -> String {
+    let title = non_blank(item.title.as_ref());
+    let description = non_blank(item.description.as_ref());
     let (head, rest) = match (title, description) {
         (Some(title), description) => (title, description),
         (None, Some(description)) => (description, None),
@@ -163,14 +163,14 @@ fn prompt(item: &Item) -> String {
     };
     list(CRITERIA, false, &item.criteria);
     list("Steps:", true, &item.steps);
-    if let Some(notes) = said(item.notes.as_ref()) {
+    if let Some(notes) = non_blank(item.notes.as_ref()) {
         text.push_str(&format!("\n\nNotes:\n\n{notes}"));
     }
     text
 }
 
-fn on_fail(item: &Item) -> String {
-    let about = said(item.title.as_ref()).or(said(item.description.as_ref()));
+fn render_on_fail_prompt(item: &PrdItem) -> String {
+    let about = non_blank(item.title.as_ref()).or(non_blank(item.description.as_ref()));
     let about = about.map_or_else(String::new, |about| format!(" ({about})"));
     format!(
         "It checks the work on **{}**{about}. Mend what it found, in the work and not in the check.",

@@ -2,13 +2,13 @@
 
 use std::collections::HashMap;
 
-use super::layout::{self, ItemsAt};
-use super::{Item, Prd};
-use crate::graph::cycles;
-use crate::problem::{Problem, Source};
-use crate::report::Path;
-use crate::tolerant::{Place, Reader, read_json, span_of};
-use crate::tree::{Map, Node, Span, Value};
+use super::layout::{self, PrdItemsLocation};
+use super::{Prd, PrdItem};
+use crate::graph::find_cycles;
+use crate::problem::{Problem, SourceText};
+use crate::report::ValuePath;
+use crate::tolerant::{FieldReader, MapPosition, parse_json_with, span_of_key};
+use crate::tree::{Map, Span, Value, ValueNode};
 
 /// Reads a `prd.json` of any shape.
 ///
@@ -16,34 +16,36 @@ use crate::tree::{Map, Node, Span, Value};
 /// error beside a list means that something in it could not be understood: an
 /// item without an id, or with the id of an earlier one, is left out. Keys that
 /// are not known are not told of; [`crate::shape::check`] does.
-pub fn read(source: Source<'_>) -> (Option<Prd>, Vec<Problem>) {
-    read_json("PRD_PARSE_ERROR", source, |reader, root| {
-        let layout = layout::of_root(root);
-        let Some(at) = layout.items_key() else {
+pub fn parse_prd(source: SourceText<'_>) -> (Option<Prd>, Vec<Problem>) {
+    parse_json_with("PRD_PARSE_ERROR", source, |reader, root| {
+        let layout = layout::layout_of_root(root);
+        let Some(at) = layout.items_location() else {
             let message = format!("this is {}", layout.describe());
             let words = (message, "keep the file, and name the list that you mean");
             let report = &mut reader.report;
-            report.error("NOT_A_PRD_LIST", Path::ROOT, root.span, words);
+            report.error("NOT_A_PRD_LIST", ValuePath::ROOT, root.span, words);
             return None;
         };
         // A document that is the list itself says nothing beside it.
         let nothing = Map::default();
         let map = root.as_map().unwrap_or(&nothing);
-        let path = Path::ROOT;
-        let top = Place { map, path };
-        let branch_name = reader.text(top, "branchName");
+        let path = ValuePath::ROOT;
+        let top = MapPosition { map, path };
+        let branch_name = reader.read_text(top, "branchName");
         Some(Prd {
-            project: reader.text(top, "project"),
-            description: reader.text(top, "description"),
-            branch_name: branch_name.or_else(|| reader.text(top, "branch_name")),
+            project: reader.read_text(top, "project"),
+            description: reader.read_text(top, "description"),
+            branch_name: branch_name.or_else(|| reader.read_text(top, "branch_name")),
             items: match at {
-                ItemsAt::Key(key) => {
-                    let list = reader.list(top, key);
-                    read_items(reader, path.key(key), list)
+                PrdItemsLocation::Key(key) => {
+                    let list = reader.read_list(top, key);
+                    parse_items(reader, path.key(key), list)
                 }
-                ItemsAt::Top => read_items(reader, path, root.as_seq().unwrap_or_default()),
+                PrdItemsLocation::Top => {
+                    parse_items(reader, path, root.as_seq().unwrap_or_default())
+                }
             },
-            verification: read_verification(reader, top),
+            verification: parse_verification(reader, top),
             layout,
         })
     })
@@ -56,19 +58,23 @@ const DEPENDS_ON: [&str; 4] = ["may_depend_on", "dependsOn", "depends_on", "depe
 const FILES: [&str; 3] = ["related_files", "relatedFiles", "files"];
 
 /// An item, and where its problems are shown.
-struct Found<'n> {
-    item: Item,
+struct LocatedPrdItem<'n> {
+    item: PrdItem,
     map: &'n Map,
     index: usize,
 }
 
-fn read_items(reader: &mut Reader<'_>, path: Path<'_>, list: &[Node]) -> Vec<Item> {
+fn parse_items(
+    reader: &mut FieldReader<'_>,
+    path: ValuePath<'_>,
+    list: &[ValueNode],
+) -> Vec<PrdItem> {
     let mut places: HashMap<String, usize> = HashMap::new();
     let mut lines: Vec<u32> = Vec::new();
-    let mut found: Vec<Found<'_>> = Vec::new();
+    let mut found: Vec<LocatedPrdItem<'_>> = Vec::new();
     for (index, node) in list.iter().enumerate() {
         let path = path.index(index);
-        let Some((map, id, span)) = identify(reader, node, path) else {
+        let Some((map, id, span)) = parse_id(reader, node, path) else {
             continue;
         };
         if let Some(first) = places.get(&id) {
@@ -81,18 +87,18 @@ fn read_items(reader: &mut Reader<'_>, path: Path<'_>, list: &[Node]) -> Vec<Ite
         }
         places.insert(id.clone(), found.len());
         lines.push(span.line);
-        let item = read_item(reader, Place { map, path }, id);
-        found.push(Found { item, map, index });
+        let item = parse_item(reader, MapPosition { map, path }, id);
+        found.push(LocatedPrdItem { item, map, index });
     }
-    check_graph(reader, path, &found, &places);
+    check_dependencies(reader, path, &found, &places);
     found.into_iter().map(|found| found.item).collect()
 }
 
 /// The id of an item. A number is as good as a text.
-fn identify<'n>(
-    reader: &mut Reader<'_>,
-    node: &'n Node,
-    path: Path<'_>,
+fn parse_id<'n>(
+    reader: &mut FieldReader<'_>,
+    node: &'n ValueNode,
+    path: ValuePath<'_>,
 ) -> Option<(&'n Map, String, Span)> {
     let Some(map) = node.as_map() else {
         let words = (
@@ -104,7 +110,7 @@ fn identify<'n>(
     };
     let id = map.get("id").filter(|id| !id.is_null());
     let text = id
-        .and_then(Node::text)
+        .and_then(ValueNode::text)
         .filter(|text| !text.trim().is_empty());
     if text.is_none() {
         let words = (
@@ -120,65 +126,65 @@ fn identify<'n>(
             .report
             .error("MISSING_ID", path.key("id"), span, words);
     }
-    Some((map, text?.to_owned(), span_of(map, "id")))
+    Some((map, text?.to_owned(), span_of_key(map, "id")))
 }
 
-fn read_item(reader: &mut Reader<'_>, place: Place<'_>, id: String) -> Item {
+fn parse_item(reader: &mut FieldReader<'_>, place: MapPosition<'_>, id: String) -> PrdItem {
     let mut texts = |keys: &[&str]| -> Vec<String> {
         keys.iter()
-            .flat_map(|key| reader.texts(place, key))
+            .flat_map(|key| reader.read_texts(place, key))
             .collect()
     };
     let criteria = texts(&["acceptanceCriteria", "acceptance_criteria", "criteria"]);
     let steps = texts(&["steps"]);
     let depends_on = texts(&DEPENDS_ON);
-    Item {
+    PrdItem {
         id,
-        title: reader.text(place, "title"),
-        description: reader.text(place, "description"),
+        title: reader.read_text(place, "title"),
+        description: reader.read_text(place, "description"),
         criteria,
         steps,
-        priority: reader.number(place, "priority"),
+        priority: reader.read_number(place, "priority"),
         depends_on,
-        passes: reader.get(place, "passes"),
-        verification: read_verification(reader, place),
-        notes: reader.text(place, "notes"),
-        claims: reader.claims(place),
-        scope: reader.scope(place, &FILES),
+        passes: reader.read_value(place, "passes"),
+        verification: parse_verification(reader, place),
+        notes: reader.read_text(place, "notes"),
+        claims: reader.read_claims(place),
+        scope: reader.read_scope(place, &FILES),
     }
 }
 
 /// The commands of `verification` and `verificationCommands`, in this order.
-fn read_verification(reader: &mut Reader<'_>, place: Place<'_>) -> Vec<String> {
+fn parse_verification(reader: &mut FieldReader<'_>, place: MapPosition<'_>) -> Vec<String> {
     let by_kind = place.map.get("verification").map(|node| &node.value);
     let mut out = match by_kind {
         Some(Value::Map(map)) => {
             let path = place.path.key("verification");
-            let place = Place { map, path };
+            let place = MapPosition { map, path };
             let kinds = ["tests", "build", "type_check", "custom"];
-            let kinds = kinds.iter().flat_map(|kind| reader.texts(place, kind));
+            let kinds = kinds.iter().flat_map(|kind| reader.read_texts(place, kind));
             kinds.collect()
         }
-        Some(Value::Scalar(_) | Value::Seq(_)) | None => reader.texts(place, "verification"),
+        Some(Value::Scalar(_) | Value::Seq(_)) | None => reader.read_texts(place, "verification"),
     };
-    out.extend(reader.texts(place, "verificationCommands"));
+    out.extend(reader.read_texts(place, "verificationCommands"));
     out.retain(|command| !command.trim().is_empty());
     out
 }
 
 /// Checks what items say of each other.
-fn check_graph(
-    reader: &mut Reader<'_>,
-    path: Path<'_>,
-    found: &[Found<'_>],
+fn check_dependencies(
+    reader: &mut FieldReader<'_>,
+    path: ValuePath<'_>,
+    found: &[LocatedPrdItem<'_>],
     places: &HashMap<String, usize>,
 ) {
-    let place_of = |found: &Found<'_>| {
+    let place_of = |found: &LocatedPrdItem<'_>| {
         let key = DEPENDS_ON
             .into_iter()
             .find(|key| found.map.get(key).is_some());
         let key = key.unwrap_or("id");
-        (key, span_of(found.map, key))
+        (key, span_of_key(found.map, key))
     };
     let mut edges = Vec::new();
     for one in found {
@@ -199,7 +205,7 @@ fn check_graph(
         }
         edges.push(known);
     }
-    for cycle in cycles(&edges) {
+    for cycle in find_cycles(&edges) {
         let Some(first) = cycle.first().map(|index| &found[*index]) else {
             continue;
         };

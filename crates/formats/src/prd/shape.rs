@@ -1,105 +1,108 @@
 //! What a `prd.json` must be, strictly.
 
-use crate::shape::{Field, Named, Shape, Text, closed, may, must};
+use crate::shape::{
+    FieldShape, NamedShape, Shape, TextShape, closed_map, optional_field, required_field,
+};
 
 const TEXTS: Shape = Shape::List(&Shape::TEXT);
-const ID: Shape = Shape::Text(Text::NotEmpty);
+const ID: Shape = Shape::Text(TextShape::NotEmpty);
 
 const COMMANDS: Shape = Shape::Either(&[
     Shape::TEXT,
     TEXTS,
-    closed(&[
-        may("tests", ONE_OR_MORE),
-        may("build", ONE_OR_MORE),
-        may("type_check", ONE_OR_MORE),
-        may("custom", ONE_OR_MORE),
+    closed_map(&[
+        optional_field("tests", ONE_OR_MORE),
+        optional_field("build", ONE_OR_MORE),
+        optional_field("type_check", ONE_OR_MORE),
+        optional_field("custom", ONE_OR_MORE),
     ]),
 ]);
 const ONE_OR_MORE: Shape = Shape::Either(&[Shape::TEXT, TEXTS]);
 
-const VERIFICATION: Field =
-    may("verification", COMMANDS).about("Shell commands that must succeed before an item passes");
-const VERIFICATION_COMMANDS: Field = may("verificationCommands", ONE_OR_MORE)
-    .about("Shell commands that must succeed before an item passes");
+const VERIFICATION: FieldShape = optional_field("verification", COMMANDS)
+    .with_about("Shell commands that must succeed before an item passes");
+const VERIFICATION_COMMANDS: FieldShape = optional_field("verificationCommands", ONE_OR_MORE)
+    .with_about("Shell commands that must succeed before an item passes");
 
-const CLAIMS: Field = may("claims", Shape::CLAIMS)
-    .about("What little proof is worth for this item, as in piton's `[claims]`");
+const CLAIMS: FieldShape = optional_field("claims", Shape::CLAIMS)
+    .with_about("What little proof is worth for this item, as in piton's `[claims]`");
 
-const RELATED_FILES: Field = may("related_files", ONE_OR_MORE)
-    .about("The files or folders that it is about: two about the same are not worked on at once");
+const RELATED_FILES: FieldShape = optional_field("related_files", ONE_OR_MORE).with_about(
+    "The files or folders that it is about: two about the same are not worked on at once",
+);
 
 /// A `prd.json` with features.
-pub static FEATURES_SHAPE: Shape = closed(&[
-    must("features", Shape::List(&Shape::Named(&FEATURE))),
+pub static FEATURES_SHAPE: Shape = closed_map(&[
+    required_field("features", Shape::List(&Shape::Named(&FEATURE))),
     VERIFICATION,
     VERIFICATION_COMMANDS,
-    Field::tolerated("project", Shape::TEXT),
-    Field::tolerated("description", Shape::TEXT),
-    Field::tolerated("branchName", Shape::TEXT),
-    Field::tolerated("branch_name", Shape::TEXT),
+    FieldShape::tolerated("project", Shape::TEXT),
+    FieldShape::tolerated("description", Shape::TEXT),
+    FieldShape::tolerated("branchName", Shape::TEXT),
+    FieldShape::tolerated("branch_name", Shape::TEXT),
 ]);
 
-static FEATURE: Named = Named::closed(
+static FEATURE: NamedShape = NamedShape::closed_map(
     "Feature",
     &[
-        must("id", ID),
-        must("description", Shape::TEXT),
-        must("steps", TEXTS),
-        must("passes", Shape::Bool),
-        may("may_depend_on", TEXTS).about("Ids; may be incomplete"),
-        may("notes", Shape::TEXT),
+        required_field("id", ID),
+        required_field("description", Shape::TEXT),
+        required_field("steps", TEXTS),
+        required_field("passes", Shape::Bool),
+        optional_field("may_depend_on", TEXTS).with_about("Ids; may be incomplete"),
+        optional_field("notes", Shape::TEXT),
         VERIFICATION,
         VERIFICATION_COMMANDS,
         CLAIMS,
         RELATED_FILES,
-        Field::tolerated("relatedFiles", ONE_OR_MORE),
-        Field::tolerated("files", ONE_OR_MORE),
-        Field::tolerated("title", Shape::TEXT),
-        Field::tolerated("priority", Shape::Number { min: None }),
-        Field::tolerated("acceptanceCriteria", ONE_OR_MORE),
-        Field::tolerated("acceptance_criteria", ONE_OR_MORE),
-        Field::tolerated("criteria", ONE_OR_MORE),
-        Field::tolerated("dependsOn", ONE_OR_MORE),
-        Field::tolerated("depends_on", ONE_OR_MORE),
-        Field::tolerated("dependencies", ONE_OR_MORE),
+        FieldShape::tolerated("relatedFiles", ONE_OR_MORE),
+        FieldShape::tolerated("files", ONE_OR_MORE),
+        FieldShape::tolerated("title", Shape::TEXT),
+        FieldShape::tolerated("priority", Shape::Number { min: None }),
+        FieldShape::tolerated("acceptanceCriteria", ONE_OR_MORE),
+        FieldShape::tolerated("acceptance_criteria", ONE_OR_MORE),
+        FieldShape::tolerated("criteria", ONE_OR_MORE),
+        FieldShape::tolerated("dependsOn", ONE_OR_MORE),
+        FieldShape::tolerated("depends_on", ONE_OR_MORE),
+        FieldShape::tolerated("dependencies", ONE_OR_MORE),
     ],
 );
 
 /// A `prd.json` with user stories.
-pub static USER_STORIES_SHAPE: Shape = closed(&[
-    may("project", Shape::TEXT),
-    must("branchName", Shape::TEXT),
-    may("description", Shape::TEXT),
-    must("userStories", Shape::List(&Shape::Named(&USER_STORY))),
+pub static USER_STORIES_SHAPE: Shape = closed_map(&[
+    optional_field("project", Shape::TEXT),
+    required_field("branchName", Shape::TEXT),
+    optional_field("description", Shape::TEXT),
+    required_field("userStories", Shape::List(&Shape::Named(&USER_STORY))),
     VERIFICATION,
     VERIFICATION_COMMANDS,
-    Field::tolerated("branch_name", Shape::TEXT),
-    Field::tolerated("stories", Shape::List(&Shape::Named(&USER_STORY))),
-    Field::tolerated("tasks", Shape::List(&Shape::Named(&USER_STORY))),
+    FieldShape::tolerated("branch_name", Shape::TEXT),
+    FieldShape::tolerated("stories", Shape::List(&Shape::Named(&USER_STORY))),
+    FieldShape::tolerated("tasks", Shape::List(&Shape::Named(&USER_STORY))),
 ]);
 
-static USER_STORY: Named = Named::closed(
+static USER_STORY: NamedShape = NamedShape::closed_map(
     "UserStory",
     &[
-        must("id", ID),
-        must("title", Shape::TEXT),
-        may("description", Shape::TEXT),
-        must("acceptanceCriteria", TEXTS),
-        must("priority", Shape::Number { min: None }).about("The least comes first"),
-        must("passes", Shape::Bool),
-        may("notes", Shape::TEXT),
-        may("dependsOn", TEXTS).about("Ids of stories to be done before"),
+        required_field("id", ID),
+        required_field("title", Shape::TEXT),
+        optional_field("description", Shape::TEXT),
+        required_field("acceptanceCriteria", TEXTS),
+        required_field("priority", Shape::Number { min: None }).with_about("The least comes first"),
+        required_field("passes", Shape::Bool),
+        optional_field("notes", Shape::TEXT),
+        optional_field("dependsOn", TEXTS).with_about("Ids of stories to be done before"),
         VERIFICATION,
         VERIFICATION_COMMANDS,
         CLAIMS,
         RELATED_FILES,
-        Field::tolerated("relatedFiles", ONE_OR_MORE),
-        Field::tolerated("files", ONE_OR_MORE),
-        Field::tolerated("steps", ONE_OR_MORE),
-        Field::tolerated("acceptance_criteria", ONE_OR_MORE),
-        Field::tolerated("criteria", ONE_OR_MORE),
-        Field::tolerated("may_depend_on", ONE_OR_MORE),
-        Field::tolerated("depends_on", ONE_OR_MORE),
-        Field::tolerated("dependencies", ONE_OR_MORE),
+        FieldShape::tolerated("relatedFiles", ONE_OR_MORE),
+        FieldShape::tolerated("files", ONE_OR_MORE),
+        FieldShape::tolerated("steps", ONE_OR_MORE),
+        FieldShape::tolerated("acceptance_criteria", ONE_OR_MORE),
+        FieldShape::tolerated("criteria", ONE_OR_MORE),
+        FieldShape::tolerated("may_depend_on", ONE_OR_MORE),
+        FieldShape::tolerated("depends_on", ONE_OR_MORE),
+        FieldShape::tolerated("dependencies", ONE_OR_MORE),
     ],
 );

@@ -2,10 +2,10 @@ use piton_core::RunId;
 use piton_core::evidence::WeakenedProof;
 
 use super::*;
-use crate::problem::Source;
+use crate::problem::SourceText;
 
 fn told(text: &str) -> String {
-    let (_, problems) = read(Source {
+    let (_, problems) = parse_prd(SourceText {
         name: "prd.json",
         text,
     });
@@ -18,7 +18,7 @@ fn told(text: &str) -> String {
 
 #[track_caller]
 fn prd(text: &str) -> Prd {
-    let (prd, problems) = read(Source {
+    let (prd, problems) = parse_prd(SourceText {
         name: "prd.json",
         text,
     });
@@ -56,7 +56,7 @@ const STORIES: &str = r#"{
 #[test]
 fn features_are_read_in_order_with_their_commands() {
     let prd = prd(FEATURES);
-    assert_eq!(prd.layout, Layout::Features);
+    assert_eq!(prd.layout, PrdLayout::Features);
     assert_eq!(prd.verification, ["make lint"]);
     let [base, build] = prd.items.as_slice() else {
         panic!("two items: {:?}", prd.items);
@@ -71,7 +71,7 @@ fn features_are_read_in_order_with_their_commands() {
 #[test]
 fn user_stories_are_read_with_their_criteria() {
     let prd = prd(STORIES);
-    assert_eq!(prd.layout, Layout::UserStories);
+    assert_eq!(prd.layout, PrdLayout::UserStories);
     assert_eq!(prd.branch_name.as_deref(), Some("ralph/shop"));
     assert_eq!(prd.items[0].criteria, ["It adds", "It sums"]);
     assert_eq!(prd.items[0].priority, Some(1.0));
@@ -113,7 +113,7 @@ fn what_proof_is_worth_for_a_story_is_read() {
     assert_eq!(claims.weakened, Some(WeakenedProof::Note));
     assert_eq!((claims.changed, claims.word), (None, None));
     let slip = text.replace("weakened", "weekend");
-    let keys = crate::shape::keys(
+    let keys = crate::shape::compare_keys(
         &crate::json::parse(&slip).root.expect("JSON"),
         &USER_STORIES_SHAPE,
     );
@@ -145,36 +145,42 @@ fn all_that_is_wrong_is_told() {
 #[test]
 fn what_is_no_list_is_named_and_left_alone() {
     let cases = [
-        ("", Layout::Empty),
-        ("[", Layout::Unreadable),
-        (r#"{"features": []}"#, Layout::Features),
-        (r#"{"userStories": []}"#, Layout::UserStories),
+        ("", PrdLayout::Empty),
+        ("[", PrdLayout::Unreadable),
+        (r#"{"features": []}"#, PrdLayout::Features),
+        (r#"{"userStories": []}"#, PrdLayout::UserStories),
         (
             r#"{"stories": [{"passes": true}, {"id": 2}]}"#,
-            Layout::Requirements(ItemsAt::Key("stories")),
+            PrdLayout::Requirements(PrdItemsLocation::Key("stories")),
         ),
         (
             r#"{"tasks": [{"passes": false}]}"#,
-            Layout::Requirements(ItemsAt::Key("tasks")),
+            PrdLayout::Requirements(PrdItemsLocation::Key("tasks")),
         ),
-        (r#"[{"passes": false}]"#, Layout::Requirements(ItemsAt::Top)),
+        (
+            r#"[{"passes": false}]"#,
+            PrdLayout::Requirements(PrdItemsLocation::Top),
+        ),
         (
             r#"{"tasks": [{"id": 1, "status": "pending"}]}"#,
-            Layout::Foreign(vec!["`tasks`".to_owned()]),
+            PrdLayout::Foreign(vec!["`tasks`".to_owned()]),
         ),
         (
             r#"[{"passes": true}, 5]"#,
-            Layout::Foreign(vec!["a list".to_owned()]),
+            PrdLayout::Foreign(vec!["a list".to_owned()]),
         ),
         (
             r#"{"version": "1", "id": "x-12ab", "title": "X", "status": "pending", "steps": []}"#,
-            Layout::Single,
+            PrdLayout::Single,
         ),
-        (r#"{"name": 1}"#, Layout::Foreign(vec!["`name`".to_owned()])),
-        ("[]", Layout::Foreign(vec!["a list".to_owned()])),
+        (
+            r#"{"name": 1}"#,
+            PrdLayout::Foreign(vec!["`name`".to_owned()]),
+        ),
+        ("[]", PrdLayout::Foreign(vec!["a list".to_owned()])),
     ];
     for (text, layout) in cases {
-        assert_eq!(detect(text), layout, "{text}");
+        assert_eq!(detect_layout(text), layout, "{text}");
         assert!(!layout.describe().is_empty());
     }
     assert!(told(r#"{"name": 1}"#).contains("NOT_A_PRD_LIST"));
@@ -231,7 +237,7 @@ fn the_files_that_a_story_is_about_are_its_scope() {
         (r#""labels": ["x"]"#, vec![]),
     ] {
         let text = STORIES.replace("\"labels\": [\"x\"]", keys);
-        let plan = super::import(&prd(&text), RunId::PROJECT, "a", "prd.json");
+        let plan = super::plan_of_prd(&prd(&text), RunId::PROJECT, "a", "prd.json");
         let id = &prd(&text).items[0].id;
         let item = plan.items.iter().find(|item| item.id == *id);
         assert_eq!(item.expect("it is planned").scope.0, scope, "{keys}");

@@ -12,27 +12,27 @@ pub mod iteration;
 pub(in crate::ralph_dir) mod lines;
 pub mod progress_md;
 
-use crate::face::Detected;
+use crate::face::Detection;
 
 /// The format, as an entry that was taken from it names it.
 pub const FACE: &str = "ralph-dir";
 
 /// What a text of these files is: words of people, unless it is clearly made
 /// for machines.
-pub fn detect_words(text: &str) -> Detected {
+pub fn detect_words(text: &str) -> Detection {
     if text.contains('\0') {
-        return Detected::Foreign("a binary file".to_owned());
+        return Detection::Foreign("a binary file".to_owned());
     }
     let text = text.trim_start_matches('\u{feff}').trim();
     if text.is_empty() {
-        return Detected::Empty;
+        return Detection::Empty;
     }
     let is_json =
         text.starts_with(['{', '[']) && serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok();
     if is_json {
-        return Detected::Foreign("a JSON document".to_owned());
+        return Detection::Foreign("a JSON document".to_owned());
     }
-    Detected::Ours
+    Detection::Ours
 }
 
 #[cfg(test)]
@@ -42,13 +42,16 @@ mod tests {
     #[test]
     fn words_are_ours_and_documents_of_machines_are_not() {
         for text in ["", "\u{feff}\n", " \r\n"] {
-            assert_eq!(detect_words(text), Detected::Empty);
+            assert_eq!(detect_words(text), Detection::Empty);
         }
         for text in ["# Progress", "[10:00:00] 🟢 READ a", "{ not quite", "words"] {
-            assert_eq!(detect_words(text), Detected::Ours, "{text}");
+            assert_eq!(detect_words(text), Detection::Ours, "{text}");
         }
         for text in ["{\"a\": 1}", "[]", "\u{feff}[1, 2]\n", "PNG\0\u{1}"] {
-            assert!(matches!(detect_words(text), Detected::Foreign(_)), "{text}");
+            assert!(
+                matches!(detect_words(text), Detection::Foreign(_)),
+                "{text}"
+            );
         }
     }
 }

@@ -2,10 +2,10 @@
 
 use super::face::{self, FACE, detect_words};
 use super::{guardrails, iteration, logs, progress};
-use crate::face::Shown;
-use crate::format::{Format, Strict, UNNAMED};
-use crate::merge::rules::{BLOCKS, Merge, NamedList};
-use crate::project_format::{FaceFile, Ignored, PLAIN, ProjectFormat};
+use crate::face::ShownRow;
+use crate::format::{Format, StrictCheck, UNNAMED};
+use crate::merge::rules::{BLOCKS, MergeRules, NamedList};
+use crate::project_format::{GitignoreLine, PLAIN, ProjectFile, ProjectFormat};
 
 /// The files of `.ralph/`.
 pub static PROJECT: ProjectFormat = ProjectFormat {
@@ -14,8 +14,8 @@ pub static PROJECT: ProjectFormat = ProjectFormat {
             name: "ralph-progress",
             about: "the sessions of Ralph",
             paths: &[".ralph/progress.md"],
-            read: |source| progress::read(source).1,
-            counts: progress::counts,
+            read: |source| progress::parse_progress_md(source).1,
+            counts: progress::collect_counts,
             merge: Some(&SESSIONS),
             ..WORDS
         },
@@ -23,9 +23,9 @@ pub static PROJECT: ProjectFormat = ProjectFormat {
             name: "ralph-guardrails",
             about: "the signs of Ralph",
             paths: &[".ralph/guardrails.md", "guardrails.md"],
-            read: |source| guardrails::read(source).1,
-            strict: Strict::Text(guardrails::check),
-            counts: face::guardrails_md::counts,
+            read: |source| guardrails::parse_guardrails(source).1,
+            strict: StrictCheck::Text(guardrails::check_guardrails),
+            counts: face::guardrails_md::collect_counts,
             merge: Some(&SIGNS),
             ..WORDS
         },
@@ -33,68 +33,68 @@ pub static PROJECT: ProjectFormat = ProjectFormat {
             name: "ralph-activity",
             about: "what Ralph's agents did",
             paths: &[".ralph/activity.log"],
-            counts: logs::counts,
+            counts: logs::collect_counts,
             ..WORDS
         },
         Format {
             name: "ralph-errors",
             about: "what went wrong for Ralph's agents",
             paths: &[".ralph/errors.log"],
-            counts: logs::counts,
+            counts: logs::collect_counts,
             ..WORDS
         },
         Format {
             name: "ralph-iteration",
             about: "how many agents were started",
             paths: &[".ralph/.iteration"],
-            read: |source| iteration::read(source).1,
+            read: |source| iteration::parse_iteration(source).1,
             ..WORDS
         },
     ],
     files: &[
-        FaceFile {
+        ProjectFile {
             path: ".ralph/progress.md",
-            take: face::progress_md::take,
-            show: face::progress_md::show,
-            shows: |row| matches!(row, Shown::Entry(_) | Shown::Attempt(_)),
-            ends: Some(face::progress_md::ends),
+            take: face::progress_md::import_changes,
+            show: face::progress_md::render_rows,
+            shows: |row| matches!(row, ShownRow::Entry(_) | ShownRow::Attempt(_)),
+            ends: Some(face::progress_md::find_ends),
             by_name_alone: true,
-            lines: progress::lines,
+            lines: progress::meaningful_lines,
             converts: Some("ralph-progress"),
             criteria: true,
             ..FILE
         },
-        FaceFile {
+        ProjectFile {
             path: ".ralph/guardrails.md",
-            take: face::guardrails_md::take,
-            show: face::guardrails_md::show,
-            shows: face::guardrails_md::shows,
-            ends: Some(guardrails::ends),
-            unread: Some(face::guardrails_md::unread),
+            take: face::guardrails_md::import_changes,
+            show: face::guardrails_md::render_rows,
+            shows: face::guardrails_md::is_guardrail,
+            ends: Some(guardrails::find_ends),
+            unread: Some(face::guardrails_md::unread_rules),
             ..FILE
         },
-        FaceFile {
+        ProjectFile {
             path: ".ralph/activity.log",
-            show: face::activity_log::show,
-            shows: |row| matches!(row, Shown::Attempt(_) | Shown::Call(_)),
-            ends: Some(face::lines::ends),
-            ignored: ignored(".ralph/activity.log"),
+            show: face::activity_log::render_rows,
+            shows: |row| matches!(row, ShownRow::Attempt(_) | ShownRow::Call(_)),
+            ends: Some(face::lines::find_ends),
+            ignored: ignored_line(".ralph/activity.log"),
             calls: true,
             ..FILE
         },
-        FaceFile {
+        ProjectFile {
             path: ".ralph/errors.log",
-            show: face::errors_log::show,
-            shows: face::errors_log::shows,
-            ends: Some(face::lines::ends),
-            ignored: ignored(".ralph/errors.log"),
+            show: face::errors_log::render_rows,
+            shows: face::errors_log::is_failed_attempt,
+            ends: Some(face::lines::find_ends),
+            ignored: ignored_line(".ralph/errors.log"),
             ..FILE
         },
-        FaceFile {
+        ProjectFile {
             path: ".ralph/.iteration",
-            take: face::iteration::take,
-            show: face::iteration::show,
-            ignored: ignored(".ralph/.iteration"),
+            take: face::iteration::import_changes,
+            show: face::iteration::render_rows,
+            ignored: ignored_line(".ralph/.iteration"),
             ..FILE
         },
     ],
@@ -102,7 +102,7 @@ pub static PROJECT: ProjectFormat = ProjectFormat {
     pictures: Some(".ralph/screenshots"),
 };
 
-static SESSIONS: Merge = Merge {
+static SESSIONS: MergeRules = MergeRules {
     lists: &[NamedList {
         time: Some("time"),
         unique: Some("counter"),
@@ -113,15 +113,15 @@ static SESSIONS: Merge = Merge {
         let name = words.split_once(": ")?.0;
         ["Commit", "Notes"].contains(&name).then(|| name.to_owned())
     },
-    ..Merge::MARKDOWN
+    ..MergeRules::MARKDOWN
 };
 
-static SIGNS: Merge = Merge {
+static SIGNS: MergeRules = MergeRules {
     lists: &[NamedList {
         unique: Some("counter"),
         ..BLOCKS
     }],
-    ..Merge::MARKDOWN
+    ..MergeRules::MARKDOWN
 };
 
 /// A text of words of people.
@@ -133,7 +133,7 @@ const WORDS: Format = Format {
 };
 
 /// A file of the directory of seed 002.
-const FILE: FaceFile = FaceFile {
+const FILE: ProjectFile = ProjectFile {
     face: FACE,
     detect: detect_words,
     // What tells that a project keeps the directory.
@@ -145,8 +145,8 @@ const FILE: FaceFile = FaceFile {
     ..PLAIN
 };
 
-const fn ignored(line: &'static str) -> Option<Ignored> {
-    Some(Ignored {
+const fn ignored_line(line: &'static str) -> Option<GitignoreLine> {
+    Some(GitignoreLine {
         line,
         folder: ".ralph/",
     })

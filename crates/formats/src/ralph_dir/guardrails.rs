@@ -17,25 +17,25 @@ use std::ops::Range;
 
 use crate::tree::Span;
 
-pub(in crate::ralph_dir) use edit::ends;
-pub use edit::{add_sign, change_sign, resolve_sign};
-pub(super) use lines::says_more;
-pub use read::{check, read};
+pub(in crate::ralph_dir) use edit::find_ends;
+pub use edit::{add_sign, resolve_sign, set_sign_field};
+pub(super) use lines::is_specific_heading;
+pub use read::{check_guardrails, parse_guardrails};
 
-use crate::project_format::Unread;
+use crate::project_format::UnreadText;
 
 /// What a `guardrails.md` says.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Guardrails {
     /// The signs, in the order of the file.
-    pub signs: Vec<Sign>,
+    pub signs: Vec<GuardrailSign>,
     /// What may be rules, and could not be read as such.
-    pub unread: Vec<Unread>,
+    pub unread: Vec<UnreadText>,
 }
 
 impl Guardrails {
     /// The sign of this name: one that holds before one that is resolved.
-    pub fn sign(&self, name: &str) -> Option<&Sign> {
+    pub fn find_sign(&self, name: &str) -> Option<&GuardrailSign> {
         let of_name = || self.signs.iter().filter(|sign| sign.name == name);
         of_name()
             .find(|sign| !sign.resolved)
@@ -45,7 +45,7 @@ impl Guardrails {
 
 /// In which form a rule is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub enum RuleForm {
     /// `### Sign: NAME` with fields: the form of the format.
     Sign,
     /// Another heading with what to do below it: `### G1: NAME`.
@@ -56,9 +56,9 @@ pub enum Form {
 
 /// One sign, as it stands in the file.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Sign {
+pub struct GuardrailSign {
     /// In which form it is written.
-    pub form: Form,
+    pub form: RuleForm,
     /// Its name, in one line.
     pub name: String,
     /// The heading that it stands under.
@@ -66,7 +66,7 @@ pub struct Sign {
     /// Whether it no longer holds.
     pub resolved: bool,
     /// Its fields, in their order.
-    pub fields: Vec<Field>,
+    pub fields: Vec<SignField>,
     /// Its heading.
     pub span: Span,
     /// Its lines from the heading to the last that is not blank, in bytes.
@@ -75,7 +75,7 @@ pub struct Sign {
 
 /// A field of a sign: `- **Trigger**: …`.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Field {
+pub struct SignField {
     /// Its name, as written.
     pub name: String,
     /// What it says. Lines behind the first are as in the file, less the
@@ -124,7 +124,7 @@ impl FieldName {
     }
 
     /// What others call it, below headings that do not begin with `Sign:`.
-    const fn others(self) -> &'static [&'static str] {
+    const fn aliases(self) -> &'static [&'static str] {
         match self {
             Self::Trigger => &[
                 "Pattern",
@@ -153,29 +153,29 @@ impl FieldName {
     }
 
     /// The field that is called so, in its own word or another.
-    fn called(word: &str) -> Option<Self> {
+    fn from_word(word: &str) -> Option<Self> {
         let is = |name: &&Self| {
-            let mut all = std::iter::once(name.as_str()).chain(name.others().iter().copied());
+            let mut all = std::iter::once(name.as_str()).chain(name.aliases().iter().copied());
             all.any(|known| known.eq_ignore_ascii_case(word))
         };
         Self::ALL.iter().find(is).copied()
     }
 }
 
-impl Sign {
+impl GuardrailSign {
     /// What a field says.
     pub fn get(&self, name: FieldName) -> Option<&str> {
-        self.field(name).map(|field| field.value.as_str())
+        self.find_field(name).map(|field| field.value.as_str())
     }
 
-    fn field(&self, name: FieldName) -> Option<&Field> {
+    fn find_field(&self, name: FieldName) -> Option<&SignField> {
         let called = |word: &str| {
             let mut fields = self.fields.iter();
             fields.find(|field| field.name.eq_ignore_ascii_case(word))
         };
         let other = || match self.form {
-            Form::Titled => name.others().iter().find_map(|word| called(word)),
-            Form::Sign | Form::Line => None,
+            RuleForm::Titled => name.aliases().iter().find_map(|word| called(word)),
+            RuleForm::Sign | RuleForm::Line => None,
         };
         called(name.as_str()).or_else(other)
     }

@@ -1,13 +1,13 @@
 //! `.iteration`: how many agents were started, as one number.
 
-use crate::markdown::newline;
+use crate::markdown::newline_of;
 use crate::problem::Problem;
-use crate::sprint::Source;
+use crate::sprint::SourceText;
 use crate::tree::Span;
 
 /// The number in a `.iteration`. None in a file that is empty; one that holds
 /// something else is told of.
-pub fn read(source: Source<'_>) -> (Option<u64>, Vec<Problem>) {
+pub fn parse_iteration(source: SourceText<'_>) -> (Option<u64>, Vec<Problem>) {
     let text = source.text.trim_start_matches('\u{feff}').trim();
     if text.is_empty() {
         return (None, Vec::new());
@@ -22,7 +22,7 @@ pub fn read(source: Source<'_>) -> (Option<u64>, Vec<Problem>) {
         line: 1,
         column: 1,
     };
-    let problem = Problem::warning("NOT_A_NUMBER", source.name, "", span).saying(
+    let problem = Problem::warning("NOT_A_NUMBER", source.name, "", span).with_message(
         "this is not a number of iterations",
         "write one number, such as 0",
     );
@@ -31,10 +31,10 @@ pub fn read(source: Source<'_>) -> (Option<u64>, Vec<Problem>) {
 
 /// The file with another number. `old` is what it holds now, if it is there:
 /// whether a line end comes behind the number stays as it was.
-pub fn write(old: Option<&str>, number: u64) -> String {
+pub fn render_iteration(old: Option<&str>, number: u64) -> String {
     match old {
         Some(old) if !old.is_empty() && !old.ends_with('\n') => number.to_string(),
-        Some(old) => format!("{number}{}", newline(old)),
+        Some(old) => format!("{number}{}", newline_of(old)),
         None => format!("{number}\n"),
     }
 }
@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     fn number(text: &str) -> (Option<u64>, usize) {
-        let (number, problems) = read(Source { name: "", text });
+        let (number, problems) = parse_iteration(SourceText { name: "", text });
         (number, problems.len())
     }
 
@@ -62,9 +62,9 @@ mod tests {
 
     #[test]
     fn the_line_end_behind_the_number_stays_as_it_was() {
-        assert_eq!(write(None, 1), "1\n");
-        assert_eq!(write(Some(""), 1), "1\n");
-        assert_eq!(write(Some("0"), 1), "1");
-        assert_eq!(write(Some("0\r\n"), 1), "1\r\n");
+        assert_eq!(render_iteration(None, 1), "1\n");
+        assert_eq!(render_iteration(Some(""), 1), "1\n");
+        assert_eq!(render_iteration(Some("0"), 1), "1");
+        assert_eq!(render_iteration(Some("0\r\n"), 1), "1\r\n");
     }
 }

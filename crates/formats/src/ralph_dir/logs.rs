@@ -11,26 +11,26 @@ mod write;
 
 use crate::tree::Span;
 
-pub(super) use counts::counts;
-pub use read::read;
-pub use write::{activity_line, error_line};
+pub(super) use counts::collect_counts;
+pub use read::parse_log;
+pub use write::{render_activity_line, render_error_line};
 
 /// One entry of a log.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Entry {
+pub struct LogEntry {
     /// When.
-    pub when: When,
+    pub when: LogTime,
     /// How full the context was.
     pub colour: Option<Colour>,
     /// What.
-    pub item: Item,
+    pub item: LogItem,
     /// Its place; over several lines for a command that holds line ends.
     pub span: Span,
 }
 
 /// When something was logged, as written.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum When {
+pub enum LogTime {
     /// Not said.
     Unknown,
     /// `18:37:55`: local, on a day that is not said.
@@ -52,7 +52,7 @@ pub enum Colour {
 
 impl Colour {
     /// The colour of a context that holds `used` of `limit` tokens.
-    pub const fn of(used: u64, limit: u64) -> Self {
+    pub const fn from_usage(used: u64, limit: u64) -> Self {
         let percent = percent(used, limit);
         match percent {
             0..60 => Self::Green,
@@ -80,11 +80,11 @@ const fn percent(used: u64, limit: u64) -> u64 {
 
 /// What is logged.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Item {
+pub enum LogItem {
     /// A file was read.
-    Read(File),
+    Read(LoggedFile),
     /// A file was written.
-    Write(File),
+    Write(LoggedFile),
     /// A command ran.
     Shell {
         /// The command.
@@ -164,7 +164,7 @@ pub enum Item {
 
 /// A file that was read or written.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct File {
+pub struct LoggedFile {
     /// Its path.
     pub path: String,
     /// How many lines.

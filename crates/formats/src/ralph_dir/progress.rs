@@ -12,25 +12,25 @@ mod read;
 
 use crate::tree::Span;
 
-pub use counts::counts;
+pub use counts::collect_counts;
 pub use edit::{
     add_blocker, add_completed, add_validation, end_session, resolve_blocker, set_focus,
     start_session,
 };
-pub use own::{Beside, Own};
-pub(super) use read::without_resolution;
-pub use read::{lines, read};
+pub use own::{NoteDetails, PitonNote};
+pub(super) use read::split_resolution;
+pub use read::{meaningful_lines, parse_progress_md};
 
 /// What a `progress.md` says.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Progress {
+pub struct RalphProgress {
     /// The sessions, in the order of the file.
-    pub sessions: Vec<Session>,
+    pub sessions: Vec<RalphSession>,
     /// Where a loop says that it ended, and how.
-    pub loop_ends: Vec<Ended>,
+    pub loop_ends: Vec<RalphSessionEnd>,
 }
 
-impl Progress {
+impl RalphProgress {
     /// The highest number of a session; 0 without any.
     pub fn highest_session(&self) -> u64 {
         let numbers = self.sessions.iter().map(|session| session.number);
@@ -38,7 +38,7 @@ impl Progress {
     }
 
     /// The last section of this number, preferably of this date.
-    pub fn section(&self, session: At<'_>) -> Option<&Session> {
+    pub fn find_section(&self, session: SessionRef<'_>) -> Option<&RalphSession> {
         let of_number = || {
             self.sessions.iter().rev().filter(|have| {
                 have.number == session.number && matches!(have.dialect, Dialect::Section)
@@ -61,7 +61,7 @@ pub enum Dialect {
 
 /// A session as an edit names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct At<'a> {
+pub struct SessionRef<'a> {
     /// Its number.
     pub number: u64,
     /// The day it began, as `2026-01-31`: for its header, if it has none yet.
@@ -70,7 +70,7 @@ pub struct At<'a> {
 
 /// One session.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Session {
+pub struct RalphSession {
     /// Its number. A loop counts from 1 again each time it is started.
     pub number: u64,
     /// Which way it is written.
@@ -82,17 +82,17 @@ pub struct Session {
     /// The model.
     pub model: Option<String>,
     /// How it ended, if the file says so.
-    pub ended: Option<Ended>,
+    pub ended: Option<RalphSessionEnd>,
     /// What it got done.
-    pub completed: Vec<Done>,
+    pub completed: Vec<CompletedCriterion>,
     /// What was seen in a browser.
-    pub validations: Vec<Note>,
+    pub validations: Vec<ProgressNote>,
     /// What it works on.
-    pub focus: Option<Note>,
+    pub focus: Option<ProgressNote>,
     /// What stood in its way.
-    pub blockers: Vec<Blocker>,
+    pub blockers: Vec<ProgressBlocker>,
     /// What piton noted behind its header, if it wrote that.
-    pub own: Option<Own>,
+    pub own: Option<PitonNote>,
     /// Its header, or the line that says that it started.
     pub span: Span,
     /// The lines of its section, from the header on, counted from 0. Of a
@@ -102,22 +102,22 @@ pub struct Session {
 
 /// How a session or a loop ended.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Ended {
+pub struct RalphSessionEnd {
     /// What is said of it.
     pub words: String,
     /// What that means.
-    pub how: How,
+    pub how: SessionEndReason,
     /// Date and time of the heading above it.
     pub at: Option<String>,
     /// What piton noted behind it, if it wrote it.
-    pub own: Option<Own>,
+    pub own: Option<PitonNote>,
     /// Its line.
     pub span: Span,
 }
 
 /// What the words about an end mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum How {
+pub enum SessionEndReason {
     /// Every criterion is met.
     Complete,
     /// The context was full.
@@ -138,7 +138,7 @@ pub enum How {
 
 /// What is recorded of a criterion that is met.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Completed {
+pub struct CriterionRecord {
     /// Its number: `Criterion 3 - …`.
     pub number: Option<u64>,
     /// What it says.
@@ -153,31 +153,31 @@ pub struct Completed {
 
 /// A criterion under `### Completed`.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Done {
+pub struct CompletedCriterion {
     /// What is recorded of it.
-    pub what: Completed,
+    pub what: CriterionRecord,
     /// Whether its box is ticked; an item without a box counts as ticked.
     pub ticked: bool,
     /// What piton noted behind its words, if it wrote them.
-    pub own: Option<Own>,
+    pub own: Option<PitonNote>,
     /// The words of its first line.
     pub span: Span,
 }
 
 /// Some words and their place.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Note {
+pub struct ProgressNote {
     /// The words, in one line.
     pub text: String,
     /// What piton noted behind them, if it wrote them.
-    pub own: Option<Own>,
+    pub own: Option<PitonNote>,
     /// The words of its first line.
     pub span: Span,
 }
 
 /// What stood in the way.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Blocker {
+pub struct ProgressBlocker {
     /// What it is, without `(resolved …)`.
     pub text: String,
     /// Whether it is out of the way.
@@ -185,7 +185,7 @@ pub struct Blocker {
     /// How it was got out of the way, if that is said.
     pub resolution: Option<String>,
     /// What piton noted behind it, if it wrote any of it.
-    pub own: Option<Own>,
+    pub own: Option<PitonNote>,
     /// The words of its first line.
     pub span: Span,
     /// Where its words end.

@@ -15,7 +15,7 @@ pub struct ProgressTxt<'t> {
 const HEAD_LINES_MAX: usize = 8;
 
 /// Reads a `progress.txt`.
-pub fn read(text: &str) -> ProgressTxt<'_> {
+pub fn parse_progress_txt(text: &str) -> ProgressTxt<'_> {
     ProgressTxt {
         text,
         untouched: is_untouched(text),
@@ -62,7 +62,7 @@ mod tests {
             "# Our Progress\n\nWhat was done, one iteration after another.\n\n---\n\n",
             "# Progress Log\r\nStarted: some day\r\n---\r\n",
         ] {
-            assert!(read(text).untouched, "{text}");
+            assert!(parse_progress_txt(text).untouched, "{text}");
         }
         for text in [
             "# Progress Log\n---\n\n## Parser\n- done\n",
@@ -70,7 +70,7 @@ mod tests {
             "Parser done\n---\n",
             "# Progress Log\n- [x] parser\n---\n",
         ] {
-            assert!(!read(text).untouched, "{text}");
+            assert!(!parse_progress_txt(text).untouched, "{text}");
         }
     }
 }

@@ -2,7 +2,7 @@
 
 /// A word to the loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Signal {
+pub enum RalphTagSignal {
     /// Every criterion is met.
     Complete,
     /// Something stands in the way that the agent cannot move.
@@ -13,7 +13,7 @@ pub enum Signal {
     BrowserNeeded,
 }
 
-impl Signal {
+impl RalphTagSignal {
     /// The word between the tags.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -24,7 +24,7 @@ impl Signal {
         }
     }
 
-    fn of(word: &str) -> Option<Self> {
+    fn parse(word: &str) -> Option<Self> {
         [
             Self::Complete,
             Self::Blocked,
@@ -38,14 +38,14 @@ impl Signal {
 
 /// Every signal in what an agent said, in its order. Other words between the
 /// tags are none.
-pub fn signals(text: &str) -> Vec<Signal> {
+pub fn parse_signals(text: &str) -> Vec<RalphTagSignal> {
     text.split("<ralph>")
         .skip(1)
         .filter_map(|rest| {
             // A word that long is none, and looking for its end costs.
             let end = rest.char_indices().nth(32).map_or(rest.len(), |(at, _)| at);
             let (word, _) = rest[..end].split_once("</ralph>")?;
-            Signal::of(word.trim())
+            RalphTagSignal::parse(word.trim())
         })
         .collect()
 }
@@ -59,14 +59,14 @@ mod tests {
         let said = "a <ralph>COMPLETE</ralph> b <ralph> BLOCKED </ralph><ralph>GUTTER</ralph>\
              <ralph>BROWSER_NEEDED</ralph> <ralph>DONE</ralph> <ralph>COMPLETE <ralph>complete</ralph>";
         assert_eq!(
-            signals(said),
+            parse_signals(said),
             [
-                Signal::Complete,
-                Signal::Blocked,
-                Signal::Gutter,
-                Signal::BrowserNeeded
+                RalphTagSignal::Complete,
+                RalphTagSignal::Blocked,
+                RalphTagSignal::Gutter,
+                RalphTagSignal::BrowserNeeded
             ]
         );
-        assert_eq!(signals("COMPLETE"), []);
+        assert_eq!(parse_signals("COMPLETE"), []);
     }
 }

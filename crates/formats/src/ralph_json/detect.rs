@@ -1,33 +1,33 @@
 //! What a text at the path of a progress file is.
 
 use super::DOCUMENT;
-use crate::face::Detected;
-use crate::tree::Node;
+use crate::face::Detection;
+use crate::tree::ValueNode;
 
 const HEARTBEAT: &str = "a ralph-claude-code heartbeat, not a progress file";
 
 /// How something else is known, and what it is.
-type Foreign = (fn(&Node) -> bool, &'static str);
+type ForeignKind = (fn(&ValueNode) -> bool, &'static str);
 
 /// Judges by the contents.
-pub fn detect(text: &str) -> Detected {
+pub fn detect(text: &str) -> Detection {
     let detected = DOCUMENT.detect(text);
     // Its writer does not escape what it quotes.
-    if detected == Detected::Unreadable && looks_like_a_heartbeat(text) {
-        return foreign(HEARTBEAT);
+    if detected == Detection::Unreadable && is_like_heartbeat(text) {
+        return foreign_document(HEARTBEAT);
     }
     detected
 }
 
 /// Judges a document that could be read.
-pub(super) fn of_tree(root: &Node) -> Detected {
+pub(super) fn detect_tree(root: &ValueNode) -> Detection {
     let Some(map) = root.as_map() else {
-        return Detected::Foreign(format!("{}, not a progress file", root.describe()));
+        return Detection::Foreign(format!("{}, not a progress file", root.describe()));
     };
     if map.pairs.is_empty() {
-        return Detected::Empty;
+        return Detection::Empty;
     }
-    let kinds: [Foreign; 5] = [
+    let kinds: [ForeignKind; 5] = [
         (
             is_implemented_schema,
             "a progress file in the schema that ralph implements (`schema_version`), \
@@ -47,17 +47,20 @@ pub(super) fn of_tree(root: &Node) -> Detected {
     kinds
         .iter()
         .find(|(is, _)| is(root))
-        .map_or(Detected::Ours, |(_, what)| foreign(what))
+        .map_or(Detection::Ours, |(_, what)| foreign_document(what))
 }
 
-fn foreign(what: &str) -> Detected {
-    Detected::Foreign(what.to_owned())
+fn foreign_document(what: &str) -> Detection {
+    Detection::Foreign(what.to_owned())
 }
 
-fn is_ours(root: &Node) -> bool {
+fn is_ours(root: &ValueNode) -> bool {
     let has = |key| root.get(key).is_some();
     let holds = |key, mark: &str| {
-        let items = root.get(key).and_then(Node::as_seq).unwrap_or_default();
+        let items = root
+            .get(key)
+            .and_then(ValueNode::as_seq)
+            .unwrap_or_default();
         items.iter().any(|item| item.get(mark).is_some())
     };
     let has_list = has("entries") || has("learnings") || has("patterns");
@@ -67,31 +70,31 @@ fn is_ours(root: &Node) -> bool {
         || holds("patterns", "discovered_at")
 }
 
-fn is_implemented_schema(root: &Node) -> bool {
+fn is_implemented_schema(root: &ValueNode) -> bool {
     let has = |key| root.get(key).is_some();
     has("schema_version") || has("codebase_patterns") || has("prd_completions")
 }
 
-fn is_agent_os(root: &Node) -> bool {
-    let entries = root.get("entries").and_then(Node::as_seq);
+fn is_agent_os(root: &ValueNode) -> bool {
+    let entries = root.get("entries").and_then(ValueNode::as_seq);
     let mut entries = entries.unwrap_or_default().iter();
     let logs = entries.any(|entry| entry.get("type").is_some() && entry.get("prd_id").is_none());
     let has = |key| root.get(key).is_some();
     logs || (has("metadata") && has("project") && !has("created_at"))
 }
 
-fn is_prd_list(root: &Node) -> bool {
+fn is_prd_list(root: &ValueNode) -> bool {
     let has = |key| root.get(key).is_some();
     !has("entries") && (has("features") || has("userStories"))
 }
 
-fn is_heartbeat(root: &Node) -> bool {
-    root.get("status").and_then(Node::as_str).is_some() && root.get("timestamp").is_some()
+fn is_heartbeat(root: &ValueNode) -> bool {
+    root.get("status").and_then(ValueNode::as_str).is_some() && root.get("timestamp").is_some()
 }
 
 /// The keys that the heartbeat of ralph-claude-code has, in a text that cannot
 /// be read.
-fn looks_like_a_heartbeat(text: &str) -> bool {
+fn is_like_heartbeat(text: &str) -> bool {
     let has = |key| text.contains(key);
     has("\"status\"")
         && (has("\"indicator\"") || has("\"last_output\""))

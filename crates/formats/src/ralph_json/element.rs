@@ -1,21 +1,23 @@
 //! The elements of a progress file, bound to their tables.
 
 use jiff::Timestamp;
-use piton_core::attempt::{Context, RecoveryAction};
+use piton_core::attempt::{AttemptContext, RecoveryAction};
 use piton_core::memory::{Confidence, LearningType, PatternType};
 use piton_core::observation::{
     ActionTaken, Observation, ObservationCategory, ObservationKind, Severity,
 };
 
 use super::{STATUS, TEXTS};
-use crate::record::{At, Optional, Record, Slot, Written, record, words};
-use crate::shape::{Named, Pattern, Shape, Text, may, must};
-use crate::tree::Node;
-use crate::understood::instant;
+use crate::record::{
+    FieldSlot, OptionalValue, TableRecord, ValuePosition, WrittenValue, record, words,
+};
+use crate::shape::{NamedShape, Pattern, Shape, TextShape, optional_field, required_field};
+use crate::tree::ValueNode;
+use crate::understood::parse_instant;
 
 /// An attempt.
 #[derive(Default)]
-pub(super) struct Entry {
+pub(super) struct RalphEntry {
     pub(super) id: Option<String>,
     pub(super) timestamp: Option<Timestamp>,
     pub(super) prd_id: Option<String>,
@@ -26,7 +28,7 @@ pub(super) struct Entry {
     pub(super) observations: Option<Vec<Observation>>,
     pub(super) files: Option<Vec<String>>,
     pub(super) commits: Option<Vec<String>>,
-    pub(super) context: Option<Context>,
+    pub(super) context: Option<AttemptContext>,
 }
 
 /// What is worth knowing the next time.
@@ -45,7 +47,7 @@ pub(super) struct Learning {
 
 /// How a code base does things.
 #[derive(Default)]
-pub(super) struct Habit {
+pub(super) struct CodePattern {
     pub(super) id: Option<String>,
     pub(super) title: Option<String>,
     pub(super) topic: Option<String>,
@@ -56,92 +58,92 @@ pub(super) struct Habit {
     pub(super) confidence: Option<Confidence>,
 }
 
-pub(super) static ENTRY: Named = Named::closed("ProgressEntry", ENTRY_KEYS);
+pub(super) static ENTRY: NamedShape = NamedShape::closed_map("ProgressEntry", ENTRY_KEYS);
 
 record! {
-    static ENTRY_KEYS: Entry {
-        id: must("id", Shape::Text(Text::Pattern(Pattern::EntryId)))
-            .about("The name of the attempt: its item and its number"),
-        timestamp: must("timestamp", Shape::DATE_TIME).about("When it was over"),
-        prd_id: must("prd_id", Shape::TEXT).about("The item that was worked on"),
-        iteration: must("iteration", Shape::Integer { min: Some(1) })
-            .about("Which attempt at the item it was"),
-        status: must("status", Shape::one_of(STATUS)).about("How it ended"),
-        duration_s: may("duration_seconds", Shape::COUNT).about("How long it took"),
-        summary: may("summary", Shape::TEXT).about("What was done, in one line"),
-        observations: must("observations", Shape::List(&Shape::Named(&OBSERVATION)))
-            .about("What was noticed"),
-        files: may("files_modified", TEXTS).about("The files that were changed"),
-        commits: may("git_commits", TEXTS).about("The commits that were made"),
-        context: may("context", Shape::Named(&CONTEXT)).about("What it started from"),
+    static ENTRY_KEYS: RalphEntry {
+        id: required_field("id", Shape::Text(TextShape::Pattern(Pattern::EntryId)))
+            .with_about("The name of the attempt: its item and its number"),
+        timestamp: required_field("timestamp", Shape::DATE_TIME).with_about("When it was over"),
+        prd_id: required_field("prd_id", Shape::TEXT).with_about("The item that was worked on"),
+        iteration: required_field("iteration", Shape::Integer { min: Some(1) })
+            .with_about("Which attempt at the item it was"),
+        status: required_field("status", Shape::one_of(STATUS)).with_about("How it ended"),
+        duration_s: optional_field("duration_seconds", Shape::COUNT).with_about("How long it took"),
+        summary: optional_field("summary", Shape::TEXT).with_about("What was done, in one line"),
+        observations: required_field("observations", Shape::List(&Shape::Named(&OBSERVATION)))
+            .with_about("What was noticed"),
+        files: optional_field("files_modified", TEXTS).with_about("The files that were changed"),
+        commits: optional_field("git_commits", TEXTS).with_about("The commits that were made"),
+        context: optional_field("context", Shape::Named(&CONTEXT)).with_about("What it started from"),
     }
 }
 
-pub(super) static OBSERVATION: Named = Named::closed("Observation", OBSERVATION_KEYS);
+pub(super) static OBSERVATION: NamedShape = NamedShape::closed_map("Observation", OBSERVATION_KEYS);
 
 record! {
     static OBSERVATION_KEYS: Observation {
-        kind: must("type", Shape::one_of(ObservationKind::WORDS)).about("What kind it is"),
-        title: must("title", Shape::TEXT).about("In a few words"),
-        description: may("description", Shape::TEXT).about("In more words"),
-        file: may("file", Shape::TEXT).about("The file it is about"),
-        category: may("category", Shape::one_of(ObservationCategory::WORDS))
-            .about("What it is about"),
-        severity: may("severity", Shape::one_of(Severity::WORDS)).about("How bad it is"),
-        action_taken: may("action_taken", Shape::one_of(ActionTaken::WORDS))
-            .about("What was done about it"),
-        related_learning_id: may("related_learning_id", Shape::TEXT)
-            .about("The learning that came of it"),
+        kind: required_field("type", Shape::one_of(ObservationKind::WORDS)).with_about("What kind it is"),
+        title: required_field("title", Shape::TEXT).with_about("In a few words"),
+        description: optional_field("description", Shape::TEXT).with_about("In more words"),
+        file: optional_field("file", Shape::TEXT).with_about("The file it is about"),
+        category: optional_field("category", Shape::one_of(ObservationCategory::WORDS))
+            .with_about("What it is about"),
+        severity: optional_field("severity", Shape::one_of(Severity::WORDS)).with_about("How bad it is"),
+        action_taken: optional_field("action_taken", Shape::one_of(ActionTaken::WORDS))
+            .with_about("What was done about it"),
+        related_learning_id: optional_field("related_learning_id", Shape::TEXT)
+            .with_about("The learning that came of it"),
     }
 }
 
-pub(super) static CONTEXT: Named = Named::closed("IterationContext", CONTEXT_KEYS);
+pub(super) static CONTEXT: NamedShape = NamedShape::closed_map("IterationContext", CONTEXT_KEYS);
 
 record! {
-    static CONTEXT_KEYS: Context {
-        retry_count: may("retry_count", Shape::COUNT)
-            .about("How often the item had been tried again"),
-        previous_failure_reason: may("previous_failure_reason", Shape::TEXT)
-            .about("Why the attempt before failed"),
-        recovery_action: may("recovery_action", Shape::one_of(RecoveryAction::WORDS))
-            .about("What was decided after that"),
-        recovery_guidance: may("recovery_guidance", Shape::TEXT).about("With what guidance"),
-        dependencies_completed: may("dependencies_completed", TEXTS)
-            .about("Items that were done before"),
-        blocker_verified: may("blocker_verified", Shape::Bool)
-            .about("Whether the claim of a blocker was checked"),
-        blocker_valid: may("blocker_valid", Shape::Bool).about("Whether the claim was true"),
+    static CONTEXT_KEYS: AttemptContext {
+        retry_count: optional_field("retry_count", Shape::COUNT)
+            .with_about("How often the item had been tried again"),
+        previous_failure_reason: optional_field("previous_failure_reason", Shape::TEXT)
+            .with_about("Why the attempt before failed"),
+        recovery_action: optional_field("recovery_action", Shape::one_of(RecoveryAction::WORDS))
+            .with_about("What was decided after that"),
+        recovery_guidance: optional_field("recovery_guidance", Shape::TEXT).with_about("With what guidance"),
+        dependencies_completed: optional_field("dependencies_completed", TEXTS)
+            .with_about("Items that were done before"),
+        blocker_verified: optional_field("blocker_verified", Shape::Bool)
+            .with_about("Whether the claim of a blocker was checked"),
+        blocker_valid: optional_field("blocker_valid", Shape::Bool).with_about("Whether the claim was true"),
     }
 }
 
-pub(super) static LEARNING: Named = Named::closed("Learning", LEARNING_KEYS);
+pub(super) static LEARNING: NamedShape = NamedShape::closed_map("Learning", LEARNING_KEYS);
 
 record! {
     static LEARNING_KEYS: Learning {
-        id: must("id", Shape::Text(Text::Pattern(Pattern::LearningId))).about("Its name"),
-        topic: must("type", Shape::one_of(LearningType::WORDS)).about("What it is about"),
-        content: must("content", Shape::TEXT).about("What to know"),
-        context: may("context", Shape::TEXT).about("Where it applies"),
-        source_item: must("source_prd_id", Shape::TEXT).about("The item that it came from"),
-        source_attempt: may("source_entry_id", Shape::TEXT).about("The attempt that it came from"),
-        learned_at: must("created_at", Shape::DATE_TIME).about("When it was learned"),
-        times_referenced: may("times_referenced", Shape::COUNT).about("How often it was used"),
-        is_valid: may("still_valid", Shape::Bool).about("Whether it is to be followed"),
+        id: required_field("id", Shape::Text(TextShape::Pattern(Pattern::LearningId))).with_about("Its name"),
+        topic: required_field("type", Shape::one_of(LearningType::WORDS)).with_about("What it is about"),
+        content: required_field("content", Shape::TEXT).with_about("What to know"),
+        context: optional_field("context", Shape::TEXT).with_about("Where it applies"),
+        source_item: required_field("source_prd_id", Shape::TEXT).with_about("The item that it came from"),
+        source_attempt: optional_field("source_entry_id", Shape::TEXT).with_about("The attempt that it came from"),
+        learned_at: required_field("created_at", Shape::DATE_TIME).with_about("When it was learned"),
+        times_referenced: optional_field("times_referenced", Shape::COUNT).with_about("How often it was used"),
+        is_valid: optional_field("still_valid", Shape::Bool).with_about("Whether it is to be followed"),
     }
 }
 
-pub(super) static PATTERN: Named = Named::closed("Pattern", PATTERN_KEYS);
+pub(super) static PATTERN: NamedShape = NamedShape::closed_map("Pattern", PATTERN_KEYS);
 
 record! {
-    static PATTERN_KEYS: Habit {
-        id: must("id", Shape::Text(Text::Pattern(Pattern::PatternId))).about("Its name"),
-        title: must("name", Shape::TEXT).about("In a few words"),
-        topic: must("type", Shape::one_of(PatternType::WORDS)).about("What it is about"),
-        content: may("description", Shape::TEXT).about("What it is and how to follow it"),
-        examples: may("examples", TEXTS).about("Paths or snippets that show it"),
-        learned_at: must("discovered_at", Shape::DATE_TIME).about("When it was noticed"),
-        source_item: may("source_prd_id", Shape::TEXT).about("The item that it came from"),
-        confidence: may("confidence", Shape::one_of(Confidence::WORDS)).about("How sure it is"),
+    static PATTERN_KEYS: CodePattern {
+        id: required_field("id", Shape::Text(TextShape::Pattern(Pattern::PatternId))).with_about("Its name"),
+        title: required_field("name", Shape::TEXT).with_about("In a few words"),
+        topic: required_field("type", Shape::one_of(PatternType::WORDS)).with_about("What it is about"),
+        content: optional_field("description", Shape::TEXT).with_about("What it is and how to follow it"),
+        examples: optional_field("examples", TEXTS).with_about("Paths or snippets that show it"),
+        learned_at: required_field("discovered_at", Shape::DATE_TIME).with_about("When it was noticed"),
+        source_item: optional_field("source_prd_id", Shape::TEXT).with_about("The item that it came from"),
+        confidence: optional_field("confidence", Shape::one_of(Confidence::WORDS)).with_about("How sure it is"),
     }
 }
 
@@ -153,39 +155,39 @@ words!(
     Confidence
 );
 
-impl Slot for ObservationKind {
-    fn written(&self, _: &str) -> Option<Written<'_>> {
-        Some(Written::text(self.as_str()))
+impl FieldSlot for ObservationKind {
+    fn value_to_write(&self, _: &str) -> Option<WrittenValue<'_>> {
+        Some(WrittenValue::text(self.as_str()))
     }
 
-    fn read(&mut self, node: &Node, _: &mut At<'_, '_>) -> bool {
+    fn read_value(&mut self, node: &ValueNode, _: &mut ValuePosition<'_, '_>) -> bool {
         let kind = node.as_str().and_then(Self::parse);
         *self = kind.unwrap_or(*self);
         kind.is_some()
     }
 }
 
-impl Optional for Timestamp {
-    fn written(&self) -> Written<'_> {
-        Written::Text(self.to_string().into())
+impl OptionalValue for Timestamp {
+    fn to_written(&self) -> WrittenValue<'_> {
+        WrittenValue::Text(self.to_string().into())
     }
 
-    fn read(node: &Node, _: &mut At<'_, '_>) -> Option<Self> {
-        instant(node.as_str()?)
+    fn read_present(node: &ValueNode, _: &mut ValuePosition<'_, '_>) -> Option<Self> {
+        parse_instant(node.as_str()?)
     }
 }
 
-impl Optional for Vec<Observation> {
-    fn written(&self) -> Written<'_> {
-        let records = self.iter().map(|seen| seen as &dyn Record);
-        Written::Records(records.collect())
+impl OptionalValue for Vec<Observation> {
+    fn to_written(&self) -> WrittenValue<'_> {
+        let records = self.iter().map(|seen| seen as &dyn TableRecord);
+        WrittenValue::Records(records.collect())
     }
 
-    fn read(node: &Node, at: &mut At<'_, '_>) -> Option<Self> {
+    fn read_present(node: &ValueNode, at: &mut ValuePosition<'_, '_>) -> Option<Self> {
         let nodes = node.as_seq()?.iter();
-        let observation = |node: &Node| {
+        let observation = |node: &ValueNode| {
             let mut seen = Observation::bare(ObservationKind::Finding, "");
-            at.fill(&mut seen, node.as_map()?);
+            at.fill_record(&mut seen, node.as_map()?);
             if node.get("title").is_none() {
                 let first = seen
                     .description

@@ -2,16 +2,19 @@
 
 use piton_core::memory::MemoryKind;
 
-use super::{FACE, ROOT_NAME, SHAPE, detect, from_progress_txt, show, take, told_again};
-use crate::face::Shown;
-use crate::format::{Format, Strict, UNNAMED, about};
-use crate::json::ends;
-use crate::merge::rules::{Merge, NamedList, Settled};
-use crate::project_format::{FaceFile, OldFile, PLAIN, ProjectFormat};
+use super::{
+    FACE, ROOT_NAME, SHAPE, detect, import_progress, learnings_of_progress_txt, reimport_row,
+    render_rows,
+};
+use crate::face::ShownRow;
+use crate::format::{Format, StrictCheck, UNNAMED, context_of_source};
+use crate::json::find_list_ends;
+use crate::merge::rules::{ConflictRule, MergeRules, NamedList};
+use crate::project_format::{LegacyFile, PLAIN, ProjectFile, ProjectFormat};
 use crate::ralph_dir::progress_txt;
-use crate::understood::said_of_whole;
+use crate::understood::document_fields;
 
-static MERGE: Merge = Merge {
+static MERGE: MergeRules = MergeRules {
     lists: &[
         NamedList {
             key: "entries",
@@ -31,11 +34,11 @@ static MERGE: Merge = Merge {
         },
     ],
     settled: &[
-        ("project_name", Settled::OursIfAdded),
-        ("created_at", Settled::Least),
-        ("times_referenced", Settled::Greatest),
+        ("project_name", ConflictRule::OursIfAdded),
+        ("created_at", ConflictRule::Least),
+        ("times_referenced", ConflictRule::Greatest),
     ],
-    ..Merge::JSON
+    ..MergeRules::JSON
 };
 
 const PATH: &str = ".ralph/progress.json";
@@ -49,46 +52,48 @@ pub static PROJECT: ProjectFormat = ProjectFormat {
         paths: &[PATH],
         folders: Some(&[".ralph"]),
         detect,
-        read: |source| take(source.text, &about(source)).problems,
-        strict: Strict::Json(&SHAPE, ROOT_NAME),
+        read: |source| import_progress(source.text, &context_of_source(source)).problems,
+        strict: StrictCheck::Json(&SHAPE, ROOT_NAME),
         merge: Some(&MERGE),
         ..UNNAMED
     }],
-    files: &[FaceFile {
+    files: &[ProjectFile {
         face: FACE,
         path: PATH,
         detect,
-        take: |text, _, about| take(text, about),
-        show,
-        told_again,
-        shows,
-        ends: Some(|text| ends(text, "entries")),
+        take: |text, _, about| import_progress(text, about),
+        show: render_rows,
+        told_again: reimport_row,
+        shows: is_shown,
+        ends: Some(|text| find_list_ends(text, "entries")),
         converts: Some("ralph-json"),
         belongs_to: &["prd.json", ".ralph/prd.json", ".ralph/progress.txt"],
         lists_attempts: true,
-        whole: |text| said_of_whole(text, "project_name", &["entries", "learnings", "patterns"]),
+        whole: |text| document_fields(text, "project_name", &["entries", "learnings", "patterns"]),
         ..PLAIN
     }],
-    old_files: &[OldFile {
+    old_files: &[LegacyFile {
         name: "progress.txt",
         folders: &["/", "/.ralph"],
         paths: &[".ralph/progress.txt", "progress.txt"],
         take: |text, now| {
-            if progress_txt::read(text).untouched || text.trim().is_empty() {
+            if progress_txt::parse_progress_txt(text).untouched || text.trim().is_empty() {
                 return Vec::new();
             }
-            from_progress_txt(text, now)
+            learnings_of_progress_txt(text, now)
         },
         target: (FACE, PATH),
     }],
     pictures: None,
 };
 
-fn shows(row: &Shown<'_>) -> bool {
+fn is_shown(row: &ShownRow<'_>) -> bool {
     match row {
         // An entry is not shown, but the first one makes the file.
-        Shown::Attempt(_) | Shown::Entry(_) => true,
-        Shown::Memory(row) => matches!(row.memory.kind, MemoryKind::Learning | MemoryKind::Pattern),
-        Shown::Call(_) => false,
+        ShownRow::Attempt(_) | ShownRow::Entry(_) => true,
+        ShownRow::Memory(row) => {
+            matches!(row.memory.kind, MemoryKind::Learning | MemoryKind::Pattern)
+        }
+        ShownRow::Call(_) => false,
     }
 }

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use piton_core::memory::{LearningType, Memory, MemoryKind};
 use piton_core::prepare::CHARS_MAX;
 
-use crate::markdown::{Doc, Kind};
+use crate::markdown::{Doc, LineKind};
 use crate::ralph_dir::progress_txt;
 
 /// The text as learnings from the item `migration`, the first of them
@@ -15,46 +15,55 @@ use crate::ralph_dir::progress_txt;
 /// told of it is then what is about the matter. Nothing else in the text is told
 /// apart, because it was written for people.
 #[must_use]
-pub fn from_progress_txt(text: &str, created_at: Timestamp) -> Vec<Memory> {
-    let sections = if fits(text) {
+pub fn learnings_of_progress_txt(text: &str, created_at: Timestamp) -> Vec<Memory> {
+    let sections = if is_within_limit(text) {
         vec![text]
     } else {
-        sections(text).into_iter().flat_map(parts).collect()
+        split_sections(text)
+            .into_iter()
+            .flat_map(split_parts)
+            .collect()
     };
     let numbered = sections.into_iter().enumerate();
     let memory = |(nth, content): (usize, &str)| Memory {
-        id: (nth == 0).then(|| MemoryKind::Learning.id(0)),
+        id: (nth == 0).then(|| MemoryKind::Learning.format_id(0)),
         topic: Some(LearningType::CodebasePattern.as_str().to_owned()),
         context: Some("Migrated from progress.txt".to_owned()),
         source_item: Some("migration".to_owned()),
         learned_at: Some(created_at),
-        ..Memory::bare(MemoryKind::Learning, content)
+        ..Memory::new(MemoryKind::Learning, content)
     };
     numbered.map(memory).collect()
 }
 
-fn fits(text: &str) -> bool {
+fn is_within_limit(text: &str) -> bool {
     text.chars().nth(CHARS_MAX).is_none()
 }
 
 /// What stands between headings and rules, with the headings, without sections
 /// that say nothing.
-fn sections(text: &str) -> Vec<&str> {
+fn split_sections(text: &str) -> Vec<&str> {
     let doc = Doc::new(text);
     let mut cuts = vec![0];
     for line in 0..doc.line_count() {
-        match doc.kind(line) {
-            Kind::Heading(_) => cuts.push(doc.start(line)),
+        match doc.kind_of_line(line) {
+            LineKind::Heading(_) => cuts.push(doc.line_start(line)),
             // A rule belongs to neither of its sides.
-            Kind::Rule => cuts.extend([doc.start(line), doc.start(line + 1)]),
-            Kind::Text | Kind::Blank | Kind::Code | Kind::Comment | Kind::Html | Kind::Quote => {}
+            LineKind::Rule => cuts.extend([doc.line_start(line), doc.line_start(line + 1)]),
+            LineKind::Text
+            | LineKind::Blank
+            | LineKind::Code
+            | LineKind::Comment
+            | LineKind::Html
+            | LineKind::Quote => {}
         }
     }
     cuts.push(text.len());
     let found = cuts.windows(2).map(|cut| text[cut[0]..cut[1]].trim());
-    let mut sections: Vec<&str> = found.filter(|section| says_something(section)).collect();
+    let mut sections: Vec<&str> = found.filter(|section| has_words(section)).collect();
     // The words of the template above its first line of dashes.
-    let is_head = |section: &&str| progress_txt::read(&format!("{section}\n---")).untouched;
+    let is_head =
+        |section: &&str| progress_txt::parse_progress_txt(&format!("{section}\n---")).untouched;
     if sections.first().is_some_and(is_head) {
         sections.remove(0);
     }
@@ -62,18 +71,18 @@ fn sections(text: &str) -> Vec<&str> {
 }
 
 /// A heading alone, or a rule, says nothing.
-fn says_something(section: &str) -> bool {
+fn has_words(section: &str) -> bool {
     let doc = Doc::new(section);
     (0..doc.line_count()).any(|line| {
         !matches!(
-            doc.kind(line),
-            Kind::Blank | Kind::Rule | Kind::Heading(_) | Kind::Comment
+            doc.kind_of_line(line),
+            LineKind::Blank | LineKind::Rule | LineKind::Heading(_) | LineKind::Comment
         )
     })
 }
 
 /// A section in parts that fit, cut between its lines where that can be.
-fn parts(section: &str) -> Vec<&str> {
+fn split_parts(section: &str) -> Vec<&str> {
     let mut parts = Vec::new();
     let mut rest = section;
     while !rest.is_empty() {
@@ -100,7 +109,7 @@ mod tests {
     use super::*;
 
     fn contents(text: &str) -> Vec<String> {
-        let memories = from_progress_txt(text, Timestamp::UNIX_EPOCH);
+        let memories = learnings_of_progress_txt(text, Timestamp::UNIX_EPOCH);
         memories.into_iter().map(|memory| memory.content).collect()
     }
 
@@ -115,7 +124,7 @@ mod tests {
         assert_eq!(found.len(), 2, "{found:#?}");
         assert!(found[0].starts_with("## Patterns") && found[0].ends_with("```"));
         assert!(found[1].starts_with("## US-1"));
-        let ids: Vec<bool> = from_progress_txt(&text, Timestamp::UNIX_EPOCH)
+        let ids: Vec<bool> = learnings_of_progress_txt(&text, Timestamp::UNIX_EPOCH)
             .iter()
             .map(|memory| memory.id.is_some())
             .collect();

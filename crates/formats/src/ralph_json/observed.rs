@@ -13,9 +13,9 @@ const BYTES_MAX: usize = 64 << 10;
 
 /// Everything that an agent says that it noticed, in its order.
 #[must_use]
-pub fn observations(text: &str) -> Vec<Observation> {
-    let mut found: Vec<(usize, Observation)> = elements(text);
-    found.extend(numbered(text));
+pub fn parse_observations(text: &str) -> Vec<Observation> {
+    let mut found: Vec<(usize, Observation)> = parse_elements(text);
+    found.extend(parse_numbered(text));
     found.sort_by_key(|(at, _)| *at);
     found.into_iter().map(|(_, seen)| seen).collect()
 }
@@ -31,7 +31,7 @@ pub fn is_actionable(observations: &[Observation]) -> bool {
 
 /// `<observation type="finding"><title>…</title><description>…</description></observation>`,
 /// and the older `<discovery type="bug" severity="high">` with `<detail>` and `<action>`.
-fn elements(text: &str) -> Vec<(usize, Observation)> {
+fn parse_elements(text: &str) -> Vec<(usize, Observation)> {
     let mut found = Vec::new();
     for name in ["observation", "discovery"] {
         let begin = format!("<{name}");
@@ -40,10 +40,10 @@ fn elements(text: &str) -> Vec<(usize, Observation)> {
         while let Some(at) = text[from..].find(&begin) {
             let at = from + at;
             from = at + begin.len();
-            let Some(inner) = element(&text[from..], &begin, &end) else {
+            let Some(inner) = element_content(&text[from..], &begin, &end) else {
                 continue;
             };
-            if let Some(seen) = read(inner) {
+            if let Some(seen) = parse_element(inner) {
                 found.push((at, seen));
                 from += inner.len();
             }
@@ -54,7 +54,7 @@ fn elements(text: &str) -> Vec<(usize, Observation)> {
 
 /// What stands between a name and the end of its element; none when another
 /// one begins before, or no end is near.
-fn element<'t>(rest: &'t str, begin: &str, end: &str) -> Option<&'t str> {
+fn element_content<'t>(rest: &'t str, begin: &str, end: &str) -> Option<&'t str> {
     if !rest.starts_with([' ', '\t', '\r', '\n', '>']) {
         return None;
     }
@@ -68,27 +68,27 @@ fn element<'t>(rest: &'t str, begin: &str, end: &str) -> Option<&'t str> {
     near.split_once(end).map(|(inner, _)| inner)
 }
 
-fn read(inner: &str) -> Option<Observation> {
+fn parse_element(inner: &str) -> Option<Observation> {
     let (attributes, body) = inner.split_once('>')?;
-    let title = part(body, "title")?;
+    let title = child_text(body, "title")?;
     let mut seen = Observation::bare(ObservationKind::Finding, title);
-    if let Some(kind) = attribute(attributes, "type") {
+    if let Some(kind) = attribute_value(attributes, "type") {
         match ObservationKind::parse(kind) {
             Some(kind) => seen.kind = kind,
             // The older form has what it is about for a type.
             None => seen.category = ObservationCategory::parse(kind),
         }
     }
-    let category = attribute(attributes, "category").and_then(ObservationCategory::parse);
+    let category = attribute_value(attributes, "category").and_then(ObservationCategory::parse);
     seen.category = category.or(seen.category);
-    seen.severity = attribute(attributes, "severity").and_then(Severity::parse);
-    seen.file = part(body, "file");
-    seen.description = part(body, "description").or_else(|| part(body, "detail"));
+    seen.severity = attribute_value(attributes, "severity").and_then(Severity::parse);
+    seen.file = child_text(body, "file");
+    seen.description = child_text(body, "description").or_else(|| child_text(body, "detail"));
     // As the key of the file is called, too: agents mix what they were told.
-    let taken = attribute(attributes, "action_taken").map(str::to_owned);
-    let taken = taken.or_else(|| part(body, "action_taken"));
+    let taken = attribute_value(attributes, "action_taken").map(str::to_owned);
+    let taken = taken.or_else(|| child_text(body, "action_taken"));
     let taken = taken.as_deref().and_then(ActionTaken::parse);
-    let action = part(body, "action");
+    let action = child_text(body, "action");
     seen.action_taken = taken.or_else(|| action.as_deref().and_then(ActionTaken::parse));
     if let (Some(action), None) = (action, seen.action_taken) {
         // What it did about it, in its own words.
@@ -99,7 +99,7 @@ fn read(inner: &str) -> Option<Observation> {
 }
 
 /// The value of `name="value"` or `name='value'`.
-fn attribute<'t>(attributes: &'t str, name: &str) -> Option<&'t str> {
+fn attribute_value<'t>(attributes: &'t str, name: &str) -> Option<&'t str> {
     attributes.match_indices(name).find_map(|(at, _)| {
         let is_whole = attributes[..at].ends_with(|c: char| c.is_whitespace());
         let value = attributes[at + name.len()..]
@@ -113,7 +113,7 @@ fn attribute<'t>(attributes: &'t str, name: &str) -> Option<&'t str> {
 }
 
 /// What stands between `<name>` and `</name>`, if it says something.
-fn part(body: &str, name: &str) -> Option<String> {
+fn child_text(body: &str, name: &str) -> Option<String> {
     let (_, rest) = body.split_once(&format!("<{name}>"))?;
     let (words, _) = rest.split_once(&format!("</{name}>"))?;
     let words = words.trim();
@@ -122,7 +122,7 @@ fn part(body: &str, name: &str) -> Option<String> {
 
 /// `**1. [Rule 2 - Bug] The title**` with `- **Issue:**`, `- **Fix:**` and
 /// `- **Files modified:**` below it.
-fn numbered(text: &str) -> Vec<(usize, Observation)> {
+fn parse_numbered(text: &str) -> Vec<(usize, Observation)> {
     let mut found: Vec<(usize, Observation)> = Vec::new();
     let mut at = 0;
     let mut is_open = false;
@@ -130,22 +130,22 @@ fn numbered(text: &str) -> Vec<(usize, Observation)> {
         let start = at;
         at += line.len();
         let line = line.trim();
-        if let Some((rule, title)) = heading(line) {
-            let mut seen = Observation::bare(kind_of(rule), title);
-            seen.category = rule.rsplit(" - ").next().and_then(category_of);
+        if let Some((rule, title)) = parse_heading(line) {
+            let mut seen = Observation::bare(kind_of_words(rule), title);
+            seen.category = rule.rsplit(" - ").next().and_then(category_of_words);
             found.push((start, seen));
             is_open = true;
         } else if line.starts_with('#') || line.starts_with("**") {
             is_open = false;
         } else if let Some((_, seen)) = found.last_mut().filter(|_| is_open) {
-            below(line, seen);
+            apply_line(line, seen);
         }
     }
     found
 }
 
 /// The rule and the title of `**1. [Rule 2 - Bug] The title**`.
-fn heading(line: &str) -> Option<(&str, &str)> {
+fn parse_heading(line: &str) -> Option<(&str, &str)> {
     let rest = line.strip_prefix("**")?.strip_suffix("**")?;
     let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
     let rest = rest[digits..].strip_prefix('.').filter(|_| digits > 0)?;
@@ -154,7 +154,7 @@ fn heading(line: &str) -> Option<(&str, &str)> {
     (!title.is_empty()).then_some((rule.trim(), title))
 }
 
-fn kind_of(words: &str) -> ObservationKind {
+fn kind_of_words(words: &str) -> ObservationKind {
     let words = words.to_lowercase();
     if words.contains("blocker") {
         ObservationKind::Blocker
@@ -166,13 +166,13 @@ fn kind_of(words: &str) -> ObservationKind {
 }
 
 /// `Scope creep` is `scope-creep`.
-fn category_of(words: &str) -> Option<ObservationCategory> {
+fn category_of_words(words: &str) -> Option<ObservationCategory> {
     ObservationCategory::parse(&words.trim().to_lowercase().replace([' ', '_'], "-"))
 }
 
 /// A line below a numbered observation.
-fn below(line: &str, seen: &mut Observation) {
-    if kind_of(line) == ObservationKind::Blocker {
+fn apply_line(line: &str, seen: &mut Observation) {
+    if kind_of_words(line) == ObservationKind::Blocker {
         seen.kind = ObservationKind::Blocker;
     }
     let Some((name, words)) = line
@@ -218,7 +218,7 @@ mod tests {
             <detail>with an error inside</detail><file>src/api.rs</file><action>deferred</action>\
             </discovery> and <observation type=\"completion\" severity=\"low\"><title>Done</title>\
             <detail>before</detail><action>left it as it is</action></observation>";
-        let found = observations(text);
+        let found = parse_observations(text);
         assert_eq!(
             found,
             [
@@ -251,7 +251,7 @@ mod tests {
         let text = "<observation type=\"finding\"><title>Vec<u8> or &str</title>\
             <description>a < b && c > d</description></observation>";
         assert_eq!(
-            observations(text),
+            parse_observations(text),
             [seen(
                 ObservationKind::Finding,
                 "Vec<u8> or &str",
@@ -265,7 +265,10 @@ mod tests {
         let text = "<observation type=\"epiphany\"><title>Tides</title></observation>\
             <observation><title>Moons</title><file></file></observation>";
         let finding = |title| Observation::bare(ObservationKind::Finding, title);
-        assert_eq!(observations(text), [finding("Tides"), finding("Moons")]);
+        assert_eq!(
+            parse_observations(text),
+            [finding("Tides"), finding("Moons")]
+        );
     }
 
     #[test]
@@ -280,11 +283,14 @@ mod tests {
             "**1. A heading without a rule**",
             "**[Rule 1 - Bug] no number**",
         ] {
-            assert_eq!(observations(text), [], "{text}");
+            assert_eq!(parse_observations(text), [], "{text}");
         }
         // One that is never closed does not hide the next one.
         let text = "<observation><title>a</title> <observation><title>b</title></observation>";
-        let titles: Vec<String> = observations(text).into_iter().map(|o| o.title).collect();
+        let titles: Vec<String> = parse_observations(text)
+            .into_iter()
+            .map(|o| o.title)
+            .collect();
         assert_eq!(titles, ["b"]);
     }
 
@@ -295,7 +301,7 @@ mod tests {
             - **Files modified:** `src/date.rs`, src/b.rs\n\n**2. [Rule 3 - Blocking] No tool**\n\
             - **Issue:** a blocker: nothing to build with\n\n## Next\n- **Fix:** not theirs\n";
         assert_eq!(
-            observations(text),
+            parse_observations(text),
             [
                 Observation {
                     file: Some("src/date.rs".to_owned()),
@@ -335,7 +341,7 @@ mod tests {
 
         #[test]
         fn any_text_is_read(text in "(<observation|<discovery|</observation>|</discovery>|type=\"bug\"|>|<title>|</title>|\\*\\*1. \\[|\\]|x| |é|\n){0,60}") {
-            for seen in observations(&text) {
+            for seen in parse_observations(&text) {
                 proptest::prop_assert!(!seen.title.is_empty());
             }
         }

@@ -14,19 +14,23 @@ use piton_core::{AttemptRow, Outcome};
 pub fn recent_observations(attempts: &[AttemptRow], count: usize) -> Vec<&Observation> {
     let over: Vec<&AttemptRow> = attempts.iter().filter(|row| row.report.is_some()).collect();
     let recent = over.iter().skip(over.len().saturating_sub(count));
-    recent.flat_map(|row| observations(row)).collect()
+    recent
+        .flat_map(|row| observations_of_attempt(row))
+        .collect()
 }
 
 /// What was noticed in the attempts at an item.
 #[must_use]
 pub fn observations_by_item<'r>(attempts: &'r [AttemptRow], item: &str) -> Vec<&'r Observation> {
-    at_item(attempts, item).flat_map(observations).collect()
+    attempts_at_item(attempts, item)
+        .flat_map(observations_of_attempt)
+        .collect()
 }
 
 /// Everything that stopped an attempt.
 #[must_use]
-pub fn blockers(attempts: &[AttemptRow]) -> Vec<&Observation> {
-    let all = attempts.iter().flat_map(observations);
+pub fn observed_blockers(attempts: &[AttemptRow]) -> Vec<&Observation> {
+    let all = attempts.iter().flat_map(observations_of_attempt);
     all.filter(|observation| observation.kind == ObservationKind::Blocker)
         .collect()
 }
@@ -34,16 +38,20 @@ pub fn blockers(attempts: &[AttemptRow]) -> Vec<&Observation> {
 /// Learnings of a type that are still to be followed.
 #[must_use]
 pub fn learnings_by_type(memories: &[MemoryRow], topic: LearningType) -> Vec<&MemoryRow> {
-    of_type(memories, MemoryKind::Learning, topic.as_str())
+    memories_of_type(memories, MemoryKind::Learning, topic.as_str())
 }
 
 /// Patterns of a type that are still to be followed.
 #[must_use]
 pub fn patterns_by_type(memories: &[MemoryRow], topic: PatternType) -> Vec<&MemoryRow> {
-    of_type(memories, MemoryKind::Pattern, topic.as_str())
+    memories_of_type(memories, MemoryKind::Pattern, topic.as_str())
 }
 
-fn of_type<'r>(memories: &'r [MemoryRow], kind: MemoryKind, topic: &str) -> Vec<&'r MemoryRow> {
+fn memories_of_type<'r>(
+    memories: &'r [MemoryRow],
+    kind: MemoryKind,
+    topic: &str,
+) -> Vec<&'r MemoryRow> {
     let all = memories.iter().filter(|row| row.retired.is_none());
     all.filter(|row| row.memory.kind == kind && row.memory.topic.as_deref() == Some(topic))
         .collect()
@@ -53,7 +61,8 @@ fn of_type<'r>(memories: &'r [MemoryRow], kind: MemoryKind, topic: &str) -> Vec<
 /// was interrupted says nothing about the item and does not count.
 #[must_use]
 pub fn retry_count(attempts: &[AttemptRow], item: &str) -> usize {
-    let outcomes = at_item(attempts, item).filter_map(|row| Some(row.report.as_ref()?.outcome));
+    let outcomes =
+        attempts_at_item(attempts, item).filter_map(|row| Some(row.report.as_ref()?.outcome));
     let mut count = 0;
     for outcome in outcomes {
         match outcome {
@@ -69,8 +78,8 @@ pub fn retry_count(attempts: &[AttemptRow], item: &str) -> usize {
 
 /// The last attempt at an item that is over.
 #[must_use]
-pub fn last_entry<'r>(attempts: &'r [AttemptRow], item: &str) -> Option<&'r AttemptRow> {
-    at_item(attempts, item)
+pub fn last_finished_attempt<'r>(attempts: &'r [AttemptRow], item: &str) -> Option<&'r AttemptRow> {
+    attempts_at_item(attempts, item)
         .filter(|row| row.report.is_some())
         .last()
 }
@@ -80,7 +89,8 @@ pub fn last_entry<'r>(attempts: &'r [AttemptRow], item: &str) -> Option<&'r Atte
 pub fn failure_categories(attempts: &[AttemptRow]) -> BTreeMap<ObservationCategory, usize> {
     let mut counts = BTreeMap::new();
     for row in attempts.iter().filter(|row| has_failed(row)) {
-        for category in observations(row).filter_map(|observation| observation.category) {
+        for category in observations_of_attempt(row).filter_map(|observation| observation.category)
+        {
             *counts.entry(category).or_default() += 1;
         }
     }
@@ -96,12 +106,15 @@ fn has_failed(row: &AttemptRow) -> bool {
     })
 }
 
-fn observations(row: &AttemptRow) -> impl Iterator<Item = &Observation> {
+fn observations_of_attempt(row: &AttemptRow) -> impl Iterator<Item = &Observation> {
     row.report.iter().flat_map(|report| &report.observations)
 }
 
 /// By the name that the item has in the file, or by its node.
-fn at_item<'r>(attempts: &'r [AttemptRow], item: &str) -> impl Iterator<Item = &'r AttemptRow> {
+fn attempts_at_item<'r>(
+    attempts: &'r [AttemptRow],
+    item: &str,
+) -> impl Iterator<Item = &'r AttemptRow> {
     attempts
         .iter()
         .filter(move |row| row.item.as_deref().unwrap_or(row.node.as_str()) == item)

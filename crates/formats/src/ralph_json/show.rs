@@ -2,20 +2,23 @@
 
 use jiff::Timestamp;
 use piton_core::AttemptRow;
-use piton_core::attempt::{Outcome, Report, ToldAttempt};
-use piton_core::command::Found;
+use piton_core::attempt::{Outcome, Report, ReportedAttempt};
+use piton_core::command::ImportedRecord;
 use piton_core::memory::{LearningType, Memory, MemoryKind, MemoryRow, PatternType};
 use piton_core::name::slug;
 use piton_core::native::Native;
 
-use super::element::{Entry, Habit, Learning};
-use super::take::{name_of, named, remembered, told};
+use super::element::{CodePattern, Learning, RalphEntry};
+use super::take::{attempt_of_entry, memory_of_element, name_of_entry, shape_of_kind};
 use super::{DOCUMENT, ENTRY, FACE, LEARNING, MANUAL, PATTERN, ROOT};
-use crate::face::{About, CannotShow, Shown};
-use crate::record::node_of;
-use crate::shape::{Pattern, Shape, Version};
-use crate::tree::{Key, Map, Node};
-use crate::understood::{Elements, id_of, native_node, on_native, read_back, set, timestamp_of};
+use crate::face::{FileContext, RenderError, ShownRow};
+use crate::record::node_of_record;
+use crate::shape::{FormatVersion, Pattern, Shape};
+use crate::tree::{Map, MapKey, ValueNode};
+use crate::understood::{
+    Elements, id_of_element, merge_on_native, native_node, render_and_parse, set_key,
+    timestamp_of_element,
+};
 
 /// The lists of a progress file, by the key of each.
 const LISTS: [(&str, &Shape); 3] = [
@@ -35,36 +38,43 @@ const LISTS: [(&str, &Shape); 3] = [
 ///
 /// When the text is not JSON, is something else than a progress file, is too
 /// new, or has something else where a list must be.
-pub fn show(
+pub fn render_rows(
     text: Option<&str>,
-    rows: &[Shown<'_>],
-    about: &About<'_>,
-) -> Result<String, CannotShow> {
-    DOCUMENT.show(text, about, |map| show_in(map, rows))
+    rows: &[ShownRow<'_>],
+    about: &FileContext<'_>,
+) -> Result<String, RenderError> {
+    DOCUMENT.render_with(text, about, |map| write_rows(map, rows))
 }
 
-pub(super) fn new_document(about: &About<'_>) -> Map {
+pub(super) fn new_document(about: &FileContext<'_>) -> Map {
     let pairs = [
-        ("version", Node::string(Version::CURRENT.to_string())),
-        ("created_at", Node::string(about.now.to_string())),
-        ("project_name", Node::string(about.project)),
-        ("entries", Node::seq(Vec::new())),
-        ("learnings", Node::seq(Vec::new())),
-        ("patterns", Node::seq(Vec::new())),
+        (
+            "version",
+            ValueNode::string(FormatVersion::CURRENT.to_string()),
+        ),
+        ("created_at", ValueNode::string(about.now.to_string())),
+        ("project_name", ValueNode::string(about.project)),
+        ("entries", ValueNode::seq(Vec::new())),
+        ("learnings", ValueNode::seq(Vec::new())),
+        ("patterns", ValueNode::seq(Vec::new())),
     ];
     Map {
-        pairs: pairs.map(|(key, node)| (Key::new(key), node)).into(),
+        pairs: pairs.map(|(key, node)| (MapKey::new(key), node)).into(),
     }
 }
 
 /// Shows the rows in a document, and says whether that changed anything.
-fn show_in(map: &mut Map, rows: &[Shown<'_>]) -> Result<bool, CannotShow> {
+fn write_rows(map: &mut Map, rows: &[ShownRow<'_>]) -> Result<bool, RenderError> {
     let mut changed = false;
     for (index, (key, shape)) in LISTS.into_iter().enumerate() {
-        let name_of: fn(&Node) -> Option<String> = if index == 0 { name_of } else { id_of };
-        let mut elements = Elements::of(map, key, shape, name_of)?;
+        let name_of: fn(&ValueNode) -> Option<String> = if index == 0 {
+            name_of_entry
+        } else {
+            id_of_element
+        };
+        let mut elements = Elements::from_map(map, key, shape, name_of)?;
         if index == 0 {
-            elements = elements.by_time(timestamp_of);
+            elements = elements.ordered_by_time(timestamp_of_element);
         }
         // First what stands there under its own name: what another thing of that
         // name has written over it is shown at the end, under a name of its own.
@@ -73,15 +83,18 @@ fn show_in(map: &mut Map, rows: &[Shown<'_>]) -> Result<bool, CannotShow> {
             .partition(|row| name_in_file(row).is_some_and(|name| elements.get(name).is_some()));
         for row in there.into_iter().chain(new) {
             match row {
-                Shown::Attempt(row) if index == 0 => show_attempt(&mut elements, row),
-                Shown::Memory(row) if list_of(row.memory.kind) == Some(index) => {
-                    show_memory(&mut elements, row);
+                ShownRow::Attempt(row) if index == 0 => write_attempt(&mut elements, row),
+                ShownRow::Memory(row) if list_index_of_kind(row.memory.kind) == Some(index) => {
+                    write_memory(&mut elements, row);
                 }
-                Shown::Attempt(_) | Shown::Memory(_) | Shown::Entry(_) | Shown::Call(_) => {}
+                ShownRow::Attempt(_)
+                | ShownRow::Memory(_)
+                | ShownRow::Entry(_)
+                | ShownRow::Call(_) => {}
             }
         }
-        if let Some(list) = elements.changed() {
-            set(map, key, list, ROOT);
+        if let Some(list) = elements.into_changed() {
+            set_key(map, key, list, ROOT);
             changed = true;
         }
     }
@@ -89,15 +102,15 @@ fn show_in(map: &mut Map, rows: &[Shown<'_>]) -> Result<bool, CannotShow> {
 }
 
 /// The name that a row would have in the file.
-fn name_in_file<'r>(row: &Shown<'r>) -> Option<&'r str> {
+fn name_in_file<'r>(row: &ShownRow<'r>) -> Option<&'r str> {
     match row {
-        Shown::Attempt(row) => row.name.as_deref(),
-        Shown::Memory(row) => Some(&row.id),
-        Shown::Entry(_) | Shown::Call(_) => None,
+        ShownRow::Attempt(row) => row.name.as_deref(),
+        ShownRow::Memory(row) => Some(&row.id),
+        ShownRow::Entry(_) | ShownRow::Call(_) => None,
     }
 }
 
-fn list_of(kind: MemoryKind) -> Option<usize> {
+fn list_index_of_kind(kind: MemoryKind) -> Option<usize> {
     match kind {
         MemoryKind::Learning => Some(1),
         MemoryKind::Pattern => Some(2),
@@ -105,7 +118,7 @@ fn list_of(kind: MemoryKind) -> Option<usize> {
     }
 }
 
-fn show_attempt(elements: &mut Elements, row: &AttemptRow) {
+fn write_attempt(elements: &mut Elements, row: &AttemptRow) {
     let (Some(name), Some(_)) = (&row.name, &row.report) else {
         return;
     };
@@ -115,10 +128,11 @@ fn show_attempt(elements: &mut Elements, row: &AttemptRow) {
         // It may have been taken from an element whose id another one has.
         let given = native
             .as_ref()
-            .and_then(id_of)
+            .and_then(id_of_element)
             .filter(|given| given != name);
-        let element = node_of(&wanted);
-        if given.is_some_and(|given| elements.is_said_under(&given, native.as_ref(), &element)) {
+        let element = node_of_record(&wanted);
+        if given.is_some_and(|given| elements.has_same_under_id(&given, native.as_ref(), &element))
+        {
             return;
         }
         free_id(elements, &wanted)
@@ -127,29 +141,29 @@ fn show_attempt(elements: &mut Elements, row: &AttemptRow) {
         name.clone()
     };
     wanted.id = Some(id.clone());
-    let wanted = node_of(&wanted);
-    let fresh = on_native(native.as_ref(), &wanted, &ENTRY.shape);
-    elements.show(&id, native.as_ref(), &wanted, fresh);
+    let wanted = node_of_record(&wanted);
+    let fresh = merge_on_native(native.as_ref(), &wanted, &ENTRY.shape);
+    elements.write_element(&id, native.as_ref(), &wanted, fresh);
 }
 
 /// The id itself, or with a number behind it where another item has it.
-fn free_id(elements: &Elements, entry: &Entry) -> String {
+fn free_id(elements: &Elements, entry: &RalphEntry) -> String {
     let id = entry.id.clone().unwrap_or_default();
     let is_free = |id: &str| match elements.get(id) {
         None => true,
-        Some(node) => node.get("prd_id").and_then(Node::as_str) == entry.prd_id.as_deref(),
+        Some(node) => node.get("prd_id").and_then(ValueNode::as_str) == entry.prd_id.as_deref(),
     };
     let later = (2_u64..).map(|nth| format!("{id}-{nth}"));
     let mut all = std::iter::once(id.clone()).chain(later);
     all.find(|id| is_free(id)).unwrap_or(id)
 }
 
-fn show_memory(elements: &mut Elements, row: &MemoryRow) {
+fn write_memory(elements: &mut Elements, row: &MemoryRow) {
     let native = native_node(row.memory.native.as_ref(), FACE);
     let retired = row.retired.is_some();
     let is_there = elements.get(&row.id).is_some();
     // It may have been taken from an element whose id another one has.
-    let given = native.as_ref().and_then(id_of);
+    let given = native.as_ref().and_then(id_of_element);
     let given = given.filter(|given| !is_there && *given != row.id);
     if retired && row.memory.kind == MemoryKind::Pattern && !is_there {
         // The format cannot say that a pattern is not to be followed.
@@ -167,24 +181,24 @@ fn show_memory(elements: &mut Elements, row: &MemoryRow) {
         ..row.memory.clone()
     };
     let wanted = memory_element(&memory, Some(row.learned_at()), valid);
-    if given.is_some_and(|given| elements.is_said_under(&given, native.as_ref(), &wanted)) {
+    if given.is_some_and(|given| elements.has_same_under_id(&given, native.as_ref(), &wanted)) {
         return;
     }
-    let Some(named) = named(memory.kind) else {
+    let Some(named) = shape_of_kind(memory.kind) else {
         return;
     };
-    let fresh = on_native(native.as_ref(), &wanted, &named.shape);
-    elements.show(&row.id, native.as_ref(), &wanted, fresh);
+    let fresh = merge_on_native(native.as_ref(), &wanted, &named.shape);
+    elements.write_element(&row.id, native.as_ref(), &wanted, fresh);
 }
 
 /// The entry that shows an attempt; `None` for one that is not over or has no
 /// name.
-fn element_of(row: &AttemptRow) -> Option<Node> {
+fn element_of_attempt(row: &AttemptRow) -> Option<ValueNode> {
     row.report.as_ref()?;
     row.name.as_ref()?;
     let native = native_node(row.native.as_ref(), FACE);
-    let wanted = node_of(&entry_of_row(row, native.as_ref()));
-    Some(on_native(native.as_ref(), &wanted, &ENTRY.shape))
+    let wanted = node_of_record(&entry_of_row(row, native.as_ref()));
+    Some(merge_on_native(native.as_ref(), &wanted, &ENTRY.shape))
 }
 
 /// What [`super::take`] finds where this row is shown.
@@ -193,28 +207,28 @@ fn element_of(row: &AttemptRow) -> Option<Node> {
 /// shown as blocked. Who compares a row with what was found must compare it
 /// with this. `None` for a row that is not shown.
 #[must_use]
-pub fn told_again(row: &Shown<'_>) -> Option<Found> {
+pub fn reimport_row(row: &ShownRow<'_>) -> Option<ImportedRecord> {
     match row {
-        Shown::Entry(_) | Shown::Call(_) => None,
-        Shown::Attempt(row) => {
-            let node = read_back(&element_of(row)?)?;
-            told(&node.0, &node.1).map(|told| Found::Attempt(Box::new(told)))
+        ShownRow::Entry(_) | ShownRow::Call(_) => None,
+        ShownRow::Attempt(row) => {
+            let node = render_and_parse(&element_of_attempt(row)?)?;
+            attempt_of_entry(&node.0, &node.1).map(|told| ImportedRecord::Attempt(Box::new(told)))
         }
-        Shown::Memory(row) => {
-            let named = named(row.memory.kind)?;
+        ShownRow::Memory(row) => {
+            let named = shape_of_kind(row.memory.kind)?;
             let valid = row.retired.is_none();
             let wanted = memory_element(&row.memory, Some(row.learned_at()), Some(valid));
             let native = native_node(row.memory.native.as_ref(), FACE);
-            let node = on_native(native.as_ref(), &wanted, &named.shape);
-            let node = read_back(&node)?;
-            remembered(&node.0, &node.1, row.memory.kind)
+            let node = merge_on_native(native.as_ref(), &wanted, &named.shape);
+            let node = render_and_parse(&node)?;
+            memory_of_element(&node.0, &node.1, row.memory.kind)
         }
     }
 }
 
 /// What an attempt says that was taken from a file: nothing is filled in.
-pub(super) fn entry_of_told(told: &ToldAttempt) -> Entry {
-    Entry {
+pub(super) fn entry_of_reported_attempt(told: &ReportedAttempt) -> RalphEntry {
+    RalphEntry {
         id: Some(told.name.clone().unwrap_or_default()),
         timestamp: told.ended_at,
         prd_id: Some(told.item.clone()),
@@ -225,48 +239,48 @@ pub(super) fn entry_of_told(told: &ToldAttempt) -> Entry {
     }
 }
 
-fn entry_of_row(row: &AttemptRow, native: Option<&Node>) -> Entry {
+fn entry_of_row(row: &AttemptRow, native: Option<&ValueNode>) -> RalphEntry {
     let item = row.item.as_deref().unwrap_or(row.node.as_str());
     let report = row.report.as_ref();
-    Entry {
+    RalphEntry {
         id: Some(allowed_id(row, item, native)),
         timestamp: Some(row.ended_at.unwrap_or(row.started_at)),
         prd_id: Some(item.to_owned()),
         iteration: Some(row.number.max(1).into()),
         duration_s: row.duration_s(),
-        summary: report.and_then(|report| summary(report, row.native.as_ref())),
+        summary: report.and_then(|report| summary_of_report(report, row.native.as_ref())),
         ..report.map(entry_of_report).unwrap_or_default()
     }
 }
 
-fn entry_of_report(report: &Report) -> Entry {
-    Entry {
-        status: Some(status(report.outcome).to_owned()),
+fn entry_of_report(report: &Report) -> RalphEntry {
+    RalphEntry {
+        status: Some(status_of_outcome(report.outcome).to_owned()),
         observations: Some(report.observations.clone()),
         files: report.files.clone(),
         commits: report.commits.clone(),
         context: report.context.clone(),
-        ..Entry::default()
+        ..RalphEntry::default()
     }
 }
 
 /// The name of an attempt, or one made of it that the format allows; a name
 /// that came from such a file stays as it is, or it would not be known again.
-fn allowed_id(row: &AttemptRow, item: &str, native: Option<&Node>) -> String {
+fn allowed_id(row: &AttemptRow, item: &str, native: Option<&ValueNode>) -> String {
     let name = row.name.as_deref().unwrap_or(item);
-    let is_native = native.and_then(id_of).as_deref() == Some(name);
-    if is_native || Pattern::EntryId.matches(name) {
+    let is_native = native.and_then(id_of_element).as_deref() == Some(name);
+    if is_native || Pattern::EntryId.is_match(name) {
         return name.to_owned();
     }
     let name = slug(name);
-    if Pattern::EntryId.matches(&name) {
+    if Pattern::EntryId.is_match(&name) {
         return name;
     }
     format!("{name}-{}", row.number.max(1))
 }
 
 /// What was done; of an attempt that nobody saw ending, that it was interrupted.
-fn summary(report: &Report, native: Option<&Native>) -> Option<String> {
+fn summary_of_report(report: &Report, native: Option<&Native>) -> Option<String> {
     let summary = report.summary.as_ref().or(report.error.as_ref());
     let is_own = native.is_none_or(|native| native.face != FACE);
     if report.outcome != Outcome::Interrupted || !is_own {
@@ -279,7 +293,7 @@ fn summary(report: &Report, native: Option<&Native>) -> Option<String> {
     })
 }
 
-fn status(outcome: Outcome) -> &'static str {
+fn status_of_outcome(outcome: Outcome) -> &'static str {
     match outcome {
         Outcome::Completed => "completed",
         Outcome::Failed | Outcome::Interrupted => "failed",
@@ -293,14 +307,17 @@ pub(super) fn memory_element(
     memory: &Memory,
     learned_at: Option<Timestamp>,
     valid: Option<bool>,
-) -> Node {
+) -> ValueNode {
     if memory.kind == MemoryKind::Pattern {
         return pattern_element(memory, learned_at);
     }
     let source = memory.source_item.as_deref().unwrap_or(MANUAL);
-    node_of(&Learning {
+    node_of_record(&Learning {
         id: memory.id.clone(),
-        topic: Some(topic(memory, LearningType::CodebasePattern.as_str())),
+        topic: Some(topic_of_memory(
+            memory,
+            LearningType::CodebasePattern.as_str(),
+        )),
         content: Some(memory.content.clone()),
         context: memory.context.clone(),
         source_item: Some(source.to_owned()),
@@ -311,15 +328,15 @@ pub(super) fn memory_element(
     })
 }
 
-fn pattern_element(memory: &Memory, learned_at: Option<Timestamp>) -> Node {
+fn pattern_element(memory: &Memory, learned_at: Option<Timestamp>) -> ValueNode {
     let content = Some(&memory.content).filter(|content| !content.is_empty());
     let first = content.and_then(|content| content.lines().next());
     let name = memory.title.as_deref().or(first).or(memory.id.as_deref());
     let examples = Some(&memory.examples).filter(|examples| !examples.is_empty());
-    node_of(&Habit {
+    node_of_record(&CodePattern {
         id: memory.id.clone(),
         title: Some(name.unwrap_or_default().to_owned()),
-        topic: Some(topic(memory, PatternType::FileStructure.as_str())),
+        topic: Some(topic_of_memory(memory, PatternType::FileStructure.as_str())),
         content: content.cloned(),
         examples: examples.cloned(),
         learned_at,
@@ -329,8 +346,8 @@ fn pattern_element(memory: &Memory, learned_at: Option<Timestamp>) -> Node {
 }
 
 /// What it is about; the format demands one of its words.
-fn topic(memory: &Memory, otherwise: &str) -> String {
-    let known = memory.kind.types();
+fn topic_of_memory(memory: &Memory, otherwise: &str) -> String {
+    let known = memory.kind.allowed_topics();
     let topic = memory.topic.as_deref();
     let topic = topic.filter(|topic| known.contains(topic));
     topic.unwrap_or(otherwise).to_owned()

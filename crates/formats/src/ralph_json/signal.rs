@@ -3,7 +3,7 @@
 
 /// A word to the loop.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Signal {
+pub enum RalphMarkerSignal {
     /// It chose an item, by its id.
     Selected(String),
     /// It is done with this iteration.
@@ -13,21 +13,21 @@ pub enum Signal {
     /// The item is done.
     PlanComplete,
     /// It did not succeed.
-    Failed(Failure),
+    Failed(SignalFailure),
 }
 
 /// What did not succeed, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Failure {
+pub struct SignalFailure {
     /// What.
-    pub what: What,
+    pub what: FailureSubject,
     /// What it says of it.
     pub detail: String,
 }
 
 /// What did not succeed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum What {
+pub enum FailureSubject {
     /// A task of the item.
     Task,
     /// The item.
@@ -43,20 +43,23 @@ pub enum What {
 }
 
 /// The failures, in the order in which they count.
-const FAILURES: &[(&str, What)] = &[
-    ("TASK_FAILED", What::Task),
-    ("PLAN_FAILED", What::Plan),
-    ("BLOCKED", What::Blocked),
-    ("BAILOUT", What::Bailout),
-    ("BUILD_FAILED", What::Build),
-    ("TEST_FAILED", What::Test),
+const FAILURES: &[(&str, FailureSubject)] = &[
+    ("TASK_FAILED", FailureSubject::Task),
+    ("PLAN_FAILED", FailureSubject::Plan),
+    ("BLOCKED", FailureSubject::Blocked),
+    ("BAILOUT", FailureSubject::Bailout),
+    ("BUILD_FAILED", FailureSubject::Build),
+    ("TEST_FAILED", FailureSubject::Test),
 ];
 
 /// The words that need no more, in the order in which they count.
-const BARE: &[(&str, Signal)] = &[
-    ("###ITERATION_COMPLETE###", Signal::IterationComplete),
-    ("###RALPH_COMPLETE###", Signal::AllComplete),
-    ("###PLAN_COMPLETE###", Signal::PlanComplete),
+const BARE: &[(&str, RalphMarkerSignal)] = &[
+    (
+        "###ITERATION_COMPLETE###",
+        RalphMarkerSignal::IterationComplete,
+    ),
+    ("###RALPH_COMPLETE###", RalphMarkerSignal::AllComplete),
+    ("###PLAN_COMPLETE###", RalphMarkerSignal::PlanComplete),
 ];
 
 /// What stands before the id of the item that was chosen.
@@ -66,19 +69,19 @@ const SELECTED: &str = "SELECTED_PRD:";
 /// the item that it chose, what is complete, what failed. Of several of one kind
 /// it is the first.
 #[must_use]
-pub fn signals(text: &str) -> Vec<Signal> {
-    let selected = after(text, SELECTED).find_map(|rest| {
+pub fn parse_signals(text: &str) -> Vec<RalphMarkerSignal> {
+    let selected = texts_after(text, SELECTED).find_map(|rest| {
         let rest = rest.trim_start();
-        let end = rest.find(|c| !is_id(c)).unwrap_or(rest.len());
-        (end > 0).then(|| Signal::Selected(rest[..end].to_owned()))
+        let end = rest.find(|c| !is_id_char(c)).unwrap_or(rest.len());
+        (end > 0).then(|| RalphMarkerSignal::Selected(rest[..end].to_owned()))
     });
     let bare = BARE.iter().filter(|(word, _)| text.contains(word));
     let failed = FAILURES.iter().filter_map(|(word, what)| {
-        let detail = after(text, &format!("###{word}:")).find_map(|rest| {
+        let detail = texts_after(text, &format!("###{word}:")).find_map(|rest| {
             let (detail, _) = rest.split_once("###")?;
             (!detail.is_empty() && !detail.contains('#')).then_some(detail)
         })?;
-        Some(Signal::Failed(Failure {
+        Some(RalphMarkerSignal::Failed(SignalFailure {
             what: *what,
             detail: detail.trim().to_owned(),
         }))
@@ -93,21 +96,22 @@ pub fn signals(text: &str) -> Vec<Signal> {
 /// The signal that a line consists of. Talk of a signal within a sentence is
 /// none, and what failed may hold a `#`: the line tells where it ends.
 #[must_use]
-pub fn signal_of_line(line: &str) -> Option<Signal> {
+pub fn signal_of_line(line: &str) -> Option<RalphMarkerSignal> {
     let line = line.trim();
     if let Some((_, signal)) = BARE.iter().find(|(word, _)| *word == line) {
         return Some(signal.clone());
     }
     if let Some(id) = line.strip_prefix(SELECTED) {
         let id = id.trim();
-        return (!id.is_empty() && id.chars().all(is_id)).then(|| Signal::Selected(id.to_owned()));
+        return (!id.is_empty() && id.chars().all(is_id_char))
+            .then(|| RalphMarkerSignal::Selected(id.to_owned()));
     }
     let inner = line.strip_prefix("###")?.strip_suffix("###")?;
     let (said, detail) = inner.split_once(':')?;
     let detail = detail.trim();
     let (_, what) = FAILURES.iter().find(|(word, _)| *word == said)?;
     (!detail.is_empty() && !detail.contains("###")).then(|| {
-        Signal::Failed(Failure {
+        RalphMarkerSignal::Failed(SignalFailure {
             what: *what,
             detail: detail.to_owned(),
         })
@@ -115,12 +119,12 @@ pub fn signal_of_line(line: &str) -> Option<Signal> {
 }
 
 /// Whether an id of an item may hold it.
-fn is_id(c: char) -> bool {
+fn is_id_char(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '_' | '-')
 }
 
 /// What stands behind each place of a word.
-fn after<'t>(text: &'t str, word: &str) -> impl Iterator<Item = &'t str> {
+fn texts_after<'t>(text: &'t str, word: &str) -> impl Iterator<Item = &'t str> {
     let ends: Vec<usize> = text
         .match_indices(word)
         .map(|(at, found)| at + found.len())
@@ -132,8 +136,8 @@ fn after<'t>(text: &'t str, word: &str) -> impl Iterator<Item = &'t str> {
 mod tests {
     use super::*;
 
-    fn failed(what: What, detail: &str) -> Signal {
-        Signal::Failed(Failure {
+    fn failed(what: FailureSubject, detail: &str) -> RalphMarkerSignal {
+        RalphMarkerSignal::Failed(SignalFailure {
             what,
             detail: detail.to_owned(),
         })
@@ -142,40 +146,49 @@ mod tests {
     #[test]
     fn case_8_every_signal_is_read_wherever_it_stands() {
         let cases = [
-            ("###PLAN_COMPLETE###", Signal::PlanComplete),
-            ("###ITERATION_COMPLETE###", Signal::IterationComplete),
-            ("###RALPH_COMPLETE###", Signal::AllComplete),
+            ("###PLAN_COMPLETE###", RalphMarkerSignal::PlanComplete),
+            (
+                "###ITERATION_COMPLETE###",
+                RalphMarkerSignal::IterationComplete,
+            ),
+            ("###RALPH_COMPLETE###", RalphMarkerSignal::AllComplete),
             (
                 "SELECTED_PRD: auth_2-login.",
-                Signal::Selected("auth_2-login".to_owned()),
+                RalphMarkerSignal::Selected("auth_2-login".to_owned()),
             ),
             (
                 "###BAILOUT:the context is full###",
-                failed(What::Bailout, "the context is full"),
+                failed(FailureSubject::Bailout, "the context is full"),
             ),
             (
                 "###PLAN_FAILED:no schema###",
-                failed(What::Plan, "no schema"),
+                failed(FailureSubject::Plan, "no schema"),
             ),
             (
                 "###TASK_FAILED:task 2: no key###",
-                failed(What::Task, "task 2: no key"),
+                failed(FailureSubject::Task, "task 2: no key"),
             ),
             (
                 "###BLOCKED:needs a key###",
-                failed(What::Blocked, "needs a key"),
+                failed(FailureSubject::Blocked, "needs a key"),
             ),
-            ("###BUILD_FAILED:linker###", failed(What::Build, "linker")),
+            (
+                "###BUILD_FAILED:linker###",
+                failed(FailureSubject::Build, "linker"),
+            ),
             (
                 "###TEST_FAILED:login:401###",
-                failed(What::Test, "login:401"),
+                failed(FailureSubject::Test, "login:401"),
             ),
-            ("###TEST_FAILED:login###", failed(What::Test, "login")),
+            (
+                "###TEST_FAILED:login###",
+                failed(FailureSubject::Test, "login"),
+            ),
         ];
         for (said, signal) in cases {
-            assert_eq!(signals(said), std::slice::from_ref(&signal), "{said}");
+            assert_eq!(parse_signals(said), std::slice::from_ref(&signal), "{said}");
             assert_eq!(
-                signals(&format!("I think\n{said}\nso.")),
+                parse_signals(&format!("I think\n{said}\nso.")),
                 [signal],
                 "{said}"
             );
@@ -195,21 +208,27 @@ mod tests {
             "SELECTED_PRD:",
             "SELECTED_PRD: ##",
         ] {
-            assert_eq!(signals(said), [], "{said}");
+            assert_eq!(parse_signals(said), [], "{said}");
         }
     }
 
     #[test]
     fn a_line_is_a_signal_or_none() {
         let some = [
-            ("  ###PLAN_COMPLETE### ", Signal::PlanComplete),
-            ("SELECTED_PRD: p-1", Signal::Selected("p-1".to_owned())),
-            ("###BLOCKED: no key ###", failed(What::Blocked, "no key")),
+            ("  ###PLAN_COMPLETE### ", RalphMarkerSignal::PlanComplete),
+            (
+                "SELECTED_PRD: p-1",
+                RalphMarkerSignal::Selected("p-1".to_owned()),
+            ),
+            (
+                "###BLOCKED: no key ###",
+                failed(FailureSubject::Blocked, "no key"),
+            ),
             (
                 "###BLOCKED:issue #12 is open###",
-                failed(What::Blocked, "issue #12 is open"),
+                failed(FailureSubject::Blocked, "issue #12 is open"),
             ),
-            ("###TEST_FAILED:a:b###", failed(What::Test, "a:b")),
+            ("###TEST_FAILED:a:b###", failed(FailureSubject::Test, "a:b")),
         ];
         for (line, signal) in some {
             assert_eq!(signal_of_line(line), Some(signal), "{line}");
@@ -234,12 +253,12 @@ mod tests {
         let said = "###TEST_FAILED:a###\n###BLOCKED:x # y###\n###BLOCKED:b###\n###BLOCKED:c###\n\
             ###PLAN_COMPLETE###\nSELECTED_PRD: p";
         assert_eq!(
-            signals(said),
+            parse_signals(said),
             [
-                Signal::Selected("p".to_owned()),
-                Signal::PlanComplete,
-                failed(What::Blocked, "b"),
-                failed(What::Test, "a"),
+                RalphMarkerSignal::Selected("p".to_owned()),
+                RalphMarkerSignal::PlanComplete,
+                failed(FailureSubject::Blocked, "b"),
+                failed(FailureSubject::Test, "a"),
             ]
         );
     }

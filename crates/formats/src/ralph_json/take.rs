@@ -2,22 +2,25 @@
 
 use std::collections::HashSet;
 
-use piton_core::attempt::{Outcome, Report, ToldAttempt};
-use piton_core::command::Found;
+use piton_core::attempt::{Outcome, Report, ReportedAttempt};
+use piton_core::command::ImportedRecord;
 use piton_core::id::{Node as Item, RunId};
 use piton_core::memory::{Memory, MemoryKind};
 use piton_core::name::slug;
 
-use super::element::{Entry, Habit, Learning};
-use super::show::{entry_of_told, memory_element};
+use super::element::{CodePattern, Learning, RalphEntry};
+use super::show::{entry_of_reported_attempt, memory_element};
 use super::{DOCUMENT, ENTRY, FACE, LEARNING, MANUAL, PATTERN, ROOT_NAME, SHAPE};
-use crate::face::{About, FILE_AGENT, Took};
-use crate::json::same;
+use crate::face::{FILE_AGENT, FileContents, FileContext};
+use crate::json::is_same_json;
 use crate::problem::Problem;
-use crate::record::{node_of, understand};
-use crate::shape::{Named, Pattern};
-use crate::tree::Node;
-use crate::understood::{attempt_id, digest, id_of, native, repeated_ids, warning, warnings};
+use crate::record::{node_of_record, read_lenient};
+use crate::shape::{NamedShape, Pattern};
+use crate::tree::ValueNode;
+use crate::understood::{
+    attempt_id_of_digest, digest, element_warning, id_of_element, native_of_element,
+    repeated_id_problems, shape_warnings,
+};
 
 /// Greater numbers were not counted.
 const NUMBER_MAX: u64 = 1_000_000_000;
@@ -34,29 +37,29 @@ const LISTS: [&str; 3] = [
 /// What is not as [`SHAPE`] demands is a warning, and what it is about is
 /// taken as far as it can be understood. Errors: the text is not JSON, it is
 /// something else, its version is too new, or what should be a list is none.
-pub fn take(text: &str, about: &About<'_>) -> Took {
-    DOCUMENT.take(text, about, |root| {
-        let mut taking = Taking {
+pub fn import_progress(text: &str, about: &FileContext<'_>) -> FileContents {
+    DOCUMENT.import(text, about, |root| {
+        let mut taking = RalphImporter {
             text,
             file: about.file,
-            took: Took {
+            took: FileContents {
                 found: Vec::new(),
-                problems: problems(root, about.file),
+                problems: collect_problems(root, about.file),
             },
         };
-        taking.all(root);
+        taking.import_lists(root);
         let mut took = taking.took;
         took.problems.sort_by_key(|problem| problem.bytes.start);
         took
     })
 }
 
-fn problems(root: &Node, file: &str) -> Vec<Problem> {
+fn collect_problems(root: &ValueNode, file: &str) -> Vec<Problem> {
     let is_null = |path: &str| {
         let key = path.strip_prefix("progress.").unwrap_or_default();
-        root.get(key).is_some_and(Node::is_null)
+        root.get(key).is_some_and(ValueNode::is_null)
     };
-    let mut problems = warnings(root, &SHAPE, (file, ROOT_NAME), |problem| {
+    let mut problems = shape_warnings(root, &SHAPE, (file, ROOT_NAME), |problem| {
         LISTS.contains(&problem.path.as_str())
             && problem.code == "WRONG_TYPE"
             && !is_null(&problem.path)
@@ -68,34 +71,37 @@ fn problems(root: &Node, file: &str) -> Vec<Problem> {
     ];
     let counted_on: HashSet<usize> = kinds
         .iter()
-        .flat_map(|(key, kind)| elements(root, key).map(move |(_, node)| (node, kind)))
+        .flat_map(|(key, kind)| elements_of_list(root, key).map(move |(_, node)| (node, kind)))
         .filter_map(|(node, kind)| {
             let id = node.get("id")?;
-            kind.number(id.as_str()?).map(|_| id.span.start)
+            kind.parse_number(id.as_str()?).map(|_| id.span.start)
         })
         .collect();
     problems.retain(|problem| {
         problem.code != "INVALID_VALUE" || !counted_on.contains(&problem.bytes.start)
     });
     for (key, path) in ["entries", "learnings", "patterns"].iter().zip(LISTS) {
-        let list = root.get(key).and_then(Node::as_seq).unwrap_or_default();
-        problems.extend(repeated_ids(list, path, file));
+        let list = root
+            .get(key)
+            .and_then(ValueNode::as_seq)
+            .unwrap_or_default();
+        problems.extend(repeated_id_problems(list, path, file));
     }
     problems
 }
 
-struct Taking<'t> {
+struct RalphImporter<'t> {
     text: &'t str,
     file: &'t str,
-    took: Took,
+    took: FileContents,
 }
 
-impl Taking<'_> {
-    fn all(&mut self, root: &Node) {
-        for (index, node) in elements(root, "entries") {
-            match told(self.text, node) {
-                Some(told) => self.found(Found::Attempt(Box::new(told))),
-                None => self.left(node, "entries", index, NAMELESS_ENTRY),
+impl RalphImporter<'_> {
+    fn import_lists(&mut self, root: &ValueNode) {
+        for (index, node) in elements_of_list(root, "entries") {
+            match attempt_of_entry(self.text, node) {
+                Some(told) => self.push_found(ImportedRecord::Attempt(Box::new(told))),
+                None => self.report_not_imported(node, "entries", index, NAMELESS_ENTRY),
             }
         }
         for (key, kind) in [
@@ -103,31 +109,38 @@ impl Taking<'_> {
             ("patterns", MemoryKind::Pattern),
         ] {
             let mut given = HashSet::new();
-            for (index, node) in elements(root, key) {
-                match remembered(self.text, node, kind) {
+            for (index, node) in elements_of_list(root, key) {
+                match memory_of_element(self.text, node, kind) {
                     Some(mut found) => {
-                        if let Found::Memory(memory) | Found::Retired(memory) = &mut found
+                        if let ImportedRecord::Memory(memory) | ImportedRecord::Retired(memory) =
+                            &mut found
                             && !given.insert(memory.id.clone())
                         {
                             // It gets an id of its own in the journal, and is
                             // found again by the one that it has here.
-                            memory.native = native(self.text, node, FACE);
+                            memory.native = native_of_element(self.text, node, FACE);
                         }
-                        self.found(found);
+                        self.push_found(found);
                     }
-                    None => self.left(node, key, index, NAMELESS_MEMORY),
+                    None => self.report_not_imported(node, key, index, NAMELESS_MEMORY),
                 }
             }
         }
     }
 
-    fn found(&mut self, found: Found) {
+    fn push_found(&mut self, found: ImportedRecord) {
         self.took.found.push(found);
     }
 
-    fn left(&mut self, node: &Node, key: &str, index: usize, words: (&str, &str)) {
+    fn report_not_imported(
+        &mut self,
+        node: &ValueNode,
+        key: &str,
+        index: usize,
+        words: (&str, &str),
+    ) {
         let path = format!("{ROOT_NAME}.{key}[{index}]");
-        let problem = warning("NOT_TAKEN", (self.file, path), node.span, words);
+        let problem = element_warning("NOT_TAKEN", (self.file, path), node.span, words);
         self.took.problems.push(problem);
     }
 }
@@ -141,14 +154,20 @@ const NAMELESS_MEMORY: (&str, &str) = (
     "give it an `id` such as \"learning-0007\" or \"pattern-0007\"; it stays in the file as it is",
 );
 
-fn elements<'n>(root: &'n Node, key: &str) -> impl Iterator<Item = (usize, &'n Node)> {
-    let list = root.get(key).and_then(Node::as_seq).unwrap_or_default();
+fn elements_of_list<'n>(
+    root: &'n ValueNode,
+    key: &str,
+) -> impl Iterator<Item = (usize, &'n ValueNode)> {
+    let list = root
+        .get(key)
+        .and_then(ValueNode::as_seq)
+        .unwrap_or_default();
     list.iter().enumerate()
 }
 
-impl Entry {
-    fn of(node: &Node) -> Option<Self> {
-        understand(node, &ENTRY.shape)
+impl RalphEntry {
+    fn from_node(node: &ValueNode) -> Option<Self> {
+        read_lenient(node, &ENTRY.shape)
     }
 
     fn number(&self) -> Option<u32> {
@@ -169,15 +188,15 @@ impl Entry {
 }
 
 /// What an entry is known by.
-pub(super) fn name_of(node: &Node) -> Option<String> {
-    id_of(node)
+pub(super) fn name_of_entry(node: &ValueNode) -> Option<String> {
+    id_of_element(node)
         .filter(|id| !id.is_empty())
-        .or_else(|| Entry::of(node)?.name())
+        .or_else(|| RalphEntry::from_node(node)?.name())
 }
 
 /// The attempt that an entry tells of; `None` when nothing would name it.
-pub(super) fn told(text: &str, node: &Node) -> Option<ToldAttempt> {
-    let entry = Entry::of(node)?;
+pub(super) fn attempt_of_entry(text: &str, node: &ValueNode) -> Option<ReportedAttempt> {
+    let entry = RalphEntry::from_node(node)?;
     let number = entry.number();
     let name = entry.name()?;
     let item = entry.item().cloned();
@@ -188,8 +207,8 @@ pub(super) fn told(text: &str, node: &Node) -> Option<ToldAttempt> {
         Some(_) | None => name.clone(),
     });
     let raw = text.get(node.span.start..node.span.end).unwrap_or_default();
-    let mut told = ToldAttempt {
-        attempt: attempt_id(digest(&[FACE, &name, raw])),
+    let mut told = ReportedAttempt {
+        attempt: attempt_id_of_digest(digest(&[FACE, &name, raw])),
         run: RunId::PROJECT,
         node: Item::child(None, &item, 1),
         item,
@@ -197,21 +216,21 @@ pub(super) fn told(text: &str, node: &Node) -> Option<ToldAttempt> {
         name: Some(name),
         agent: FILE_AGENT.to_owned(),
         ended_at: entry.timestamp,
-        report: Box::new(report(entry)),
+        report: Box::new(report_of_entry(entry)),
         native: None,
     };
     // What the typed form cannot say is kept as it stands, and so is a name
     // that would not be given here.
-    let has_own_form = !Pattern::EntryId.matches(told.name.as_deref().unwrap_or_default());
-    if has_own_form || !same(&node_of(&entry_of_told(&told)), node) {
-        told.native = native(text, node, FACE);
+    let has_own_form = !Pattern::EntryId.is_match(told.name.as_deref().unwrap_or_default());
+    if has_own_form || !is_same_json(&node_of_record(&entry_of_reported_attempt(&told)), node) {
+        told.native = native_of_element(text, node, FACE);
     }
     Some(told)
 }
 
-fn report(entry: Entry) -> Report {
+fn report_of_entry(entry: RalphEntry) -> Report {
     // Nobody knows how an attempt ended whose status is no known word.
-    let outcome = entry.status.as_deref().and_then(outcome);
+    let outcome = entry.status.as_deref().and_then(outcome_of_status);
     Report {
         summary: entry.summary,
         observations: entry.observations.unwrap_or_default(),
@@ -219,11 +238,11 @@ fn report(entry: Entry) -> Report {
         commits: entry.commits,
         context: entry.context,
         duration_s: entry.duration_s,
-        ..Report::bare(outcome.unwrap_or(Outcome::Interrupted))
+        ..Report::with_outcome(outcome.unwrap_or(Outcome::Interrupted))
     }
 }
 
-fn outcome(word: &str) -> Option<Outcome> {
+fn outcome_of_status(word: &str) -> Option<Outcome> {
     let known = [
         Outcome::Completed,
         Outcome::Failed,
@@ -234,31 +253,35 @@ fn outcome(word: &str) -> Option<Outcome> {
 }
 
 /// What is remembered in an element; `None` when it has no id of its kind.
-pub(super) fn remembered(text: &str, node: &Node, kind: MemoryKind) -> Option<Found> {
+pub(super) fn memory_of_element(
+    text: &str,
+    node: &ValueNode,
+    kind: MemoryKind,
+) -> Option<ImportedRecord> {
     let (mut memory, is_valid) = match kind {
-        MemoryKind::Learning => of_learning(understand(node, &LEARNING.shape)?),
-        MemoryKind::Pattern => (of_pattern(understand(node, &PATTERN.shape)?), None),
+        MemoryKind::Learning => memory_of_learning(read_lenient(node, &LEARNING.shape)?),
+        MemoryKind::Pattern => (memory_of_pattern(read_lenient(node, &PATTERN.shape)?), None),
         MemoryKind::Guardrail | MemoryKind::ResolvedBlocker => return None,
     };
-    let number = kind.number(memory.id.as_deref()?);
+    let number = kind.parse_number(memory.id.as_deref()?);
     number.filter(|number| *number <= NUMBER_MAX)?;
     let retired = is_valid == Some(false);
-    if !same(
+    if !is_same_json(
         &memory_element(&memory, memory.learned_at, Some(!retired)),
         node,
     ) {
-        memory.native = native(text, node, FACE);
+        memory.native = native_of_element(text, node, FACE);
     }
     let memory = Box::new(memory);
     Some(if retired {
-        Found::Retired(memory)
+        ImportedRecord::Retired(memory)
     } else {
-        Found::Memory(memory)
+        ImportedRecord::Memory(memory)
     })
 }
 
 /// What a learning holds, and whether it is still valid.
-fn of_learning(learning: Learning) -> (Memory, Option<bool>) {
+fn memory_of_learning(learning: Learning) -> (Memory, Option<bool>) {
     let content = learning.content.unwrap_or_default();
     let memory = Memory {
         id: learning.id,
@@ -268,12 +291,12 @@ fn of_learning(learning: Learning) -> (Memory, Option<bool>) {
         source_attempt: learning.source_attempt,
         learned_at: learning.learned_at,
         times_referenced: learning.times_referenced,
-        ..Memory::bare(MemoryKind::Learning, content)
+        ..Memory::new(MemoryKind::Learning, content)
     };
     (memory, learning.is_valid)
 }
 
-fn of_pattern(pattern: Habit) -> Memory {
+fn memory_of_pattern(pattern: CodePattern) -> Memory {
     Memory {
         id: pattern.id,
         topic: pattern.topic,
@@ -282,12 +305,12 @@ fn of_pattern(pattern: Habit) -> Memory {
         confidence: pattern.confidence,
         source_item: pattern.source_item.filter(|item| item != MANUAL),
         learned_at: pattern.learned_at,
-        ..Memory::bare(MemoryKind::Pattern, pattern.content.unwrap_or_default())
+        ..Memory::new(MemoryKind::Pattern, pattern.content.unwrap_or_default())
     }
 }
 
 /// What an element of that kind must be; there are no guardrails here.
-pub(super) fn named(kind: MemoryKind) -> Option<&'static Named> {
+pub(super) fn shape_of_kind(kind: MemoryKind) -> Option<&'static NamedShape> {
     match kind {
         MemoryKind::Learning => Some(&LEARNING),
         MemoryKind::Pattern => Some(&PATTERN),

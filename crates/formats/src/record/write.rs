@@ -9,24 +9,24 @@ use std::fmt::Write as _;
 use serde::ser::{Error as _, SerializeMap};
 use serde::{Serialize, Serializer};
 
-use super::{Columns, Record, Written};
-use crate::tree::{Key, Map, Node};
+use super::{Columns, TableRecord, WrittenValue};
+use crate::tree::{Map, MapKey, ValueNode};
 use crate::yaml;
 
-type Others<'r> = &'r [(String, Node)];
+type OtherPairs<'r> = &'r [(String, ValueNode)];
 
 /// The pairs of a mapping: what is known, then the rest.
-fn pairs<'r>(
-    record: &'r dyn Record,
-    others: Others<'r>,
-) -> impl Iterator<Item = (&'r str, Written<'r>)> {
-    pairs_of(record.written(), others)
+fn record_pairs<'r>(
+    record: &'r dyn TableRecord,
+    others: OtherPairs<'r>,
+) -> impl Iterator<Item = (&'r str, WrittenValue<'r>)> {
+    chain_pairs(record.written_columns(), others)
 }
 
-fn pairs_of<'r>(
+fn chain_pairs<'r>(
     known: Columns<'r>,
-    others: Others<'r>,
-) -> impl Iterator<Item = (&'r str, Written<'r>)> {
+    others: OtherPairs<'r>,
+) -> impl Iterator<Item = (&'r str, WrittenValue<'r>)> {
     let is_written = |name: &str| {
         let mut known = known.iter();
         known.any(|(key, value)| *key == name && value.is_some())
@@ -34,7 +34,7 @@ fn pairs_of<'r>(
     let others: Vec<_> = others
         .iter()
         .filter(|(key, _)| !is_written(key))
-        .map(|(key, node)| (key.as_str(), Written::Tree(node)))
+        .map(|(key, node)| (key.as_str(), WrittenValue::Tree(node)))
         .collect();
     let known = known
         .into_iter()
@@ -56,11 +56,11 @@ fn number_text(value: f64) -> String {
 /// `inline`: the first key continues a line that is already indented.
 pub(crate) fn push_yaml(
     out: &mut String,
-    (record, others): (&dyn Record, Others<'_>),
+    (record, others): (&dyn TableRecord, OtherPairs<'_>),
     indent: usize,
     inline: bool,
 ) {
-    for (index, (key, value)) in pairs(record, others).enumerate() {
+    for (index, (key, value)) in record_pairs(record, others).enumerate() {
         if index > 0 || !inline {
             yaml::push_indent(out, indent);
         }
@@ -70,18 +70,18 @@ pub(crate) fn push_yaml(
 }
 
 /// Writes what stands behind a key in the column `indent`.
-fn push_value(out: &mut String, value: &Written<'_>, indent: usize) {
+fn push_value(out: &mut String, value: &WrittenValue<'_>, indent: usize) {
     let mut plain = |value: &dyn std::fmt::Display| {
         writeln!(out, " {value}").expect("a string takes everything");
     };
     match value {
-        Written::Text(text) => yaml::push_text(out, text, indent),
-        Written::Flag(flag) => plain(flag),
-        Written::Integer(value) => plain(value),
-        Written::Number(value) => plain(&number_text(*value)),
-        Written::Null => plain(&"null"),
-        Written::Tree(node) => yaml::push_node(out, node, indent, false),
-        Written::Texts(texts) => {
+        WrittenValue::Text(text) => yaml::push_text(out, text, indent),
+        WrittenValue::Flag(flag) => plain(flag),
+        WrittenValue::Integer(value) => plain(value),
+        WrittenValue::Number(value) => plain(&number_text(*value)),
+        WrittenValue::Null => plain(&"null"),
+        WrittenValue::Tree(node) => yaml::push_node(out, node, indent, false),
+        WrittenValue::Texts(texts) => {
             out.push('\n');
             for text in *texts {
                 yaml::push_indent(out, indent + 2);
@@ -89,12 +89,12 @@ fn push_value(out: &mut String, value: &Written<'_>, indent: usize) {
                 yaml::push_text(out, text, indent + 2);
             }
         }
-        Written::Record(record, others) => {
+        WrittenValue::Record(record, others) => {
             out.push('\n');
             push_yaml(out, (*record, others), indent + 2, false);
         }
-        Written::Records(records) if records.is_empty() => out.push_str(" []\n"),
-        Written::Records(records) => {
+        WrittenValue::Records(records) if records.is_empty() => out.push_str(" []\n"),
+        WrittenValue::Records(records) => {
             out.push('\n');
             for record in records {
                 yaml::push_indent(out, indent + 2);
@@ -106,17 +106,21 @@ fn push_value(out: &mut String, value: &Written<'_>, indent: usize) {
 }
 
 /// The tree of a record, with the keys of `present` that piton does not know.
-pub(crate) fn merged(record: &dyn Record, others: Others<'_>, present: Option<&Node>) -> Node {
-    let written = record.written();
+pub(crate) fn merge_record(
+    record: &dyn TableRecord,
+    others: OtherPairs<'_>,
+    present: Option<&ValueNode>,
+) -> ValueNode {
+    let written = record.written_columns();
     let known: Vec<&str> = written.iter().map(|(key, _)| *key).collect();
-    let mut pairs: Vec<(Key, Node)> = pairs_of(written, others)
+    let mut pairs: Vec<(MapKey, ValueNode)> = chain_pairs(written, others)
         .map(|(key, value)| {
             let present = present.and_then(|present| present.get(key));
-            (Key::new(key), value.in_place_of(present))
+            (MapKey::new(key), value.to_node_reusing(present))
         })
         .collect();
     let written = pairs.len();
-    let there = present.and_then(Node::as_map);
+    let there = present.and_then(ValueNode::as_map);
     for (key, node) in there.into_iter().flat_map(Map::iter) {
         let mut before = pairs[..written].iter();
         let is_known = known.contains(&key.text.as_str());
@@ -124,64 +128,63 @@ pub(crate) fn merged(record: &dyn Record, others: Others<'_>, present: Option<&N
             pairs.push((key.clone(), node.clone()));
         }
     }
-    Node::of_map(Map { pairs })
+    ValueNode::from_map(Map { pairs })
 }
 
-impl Written<'_> {
+impl WrittenValue<'_> {
     /// The value as a node: the one that is there if it says the same.
-    pub(crate) fn in_place_of(&self, present: Option<&Node>) -> Node {
-        let keep = |says: &dyn Fn(&Node) -> bool| present.filter(|node| says(node)).cloned();
+    pub(crate) fn to_node_reusing(&self, present: Option<&ValueNode>) -> ValueNode {
+        let keep = |says: &dyn Fn(&ValueNode) -> bool| present.filter(|node| says(node)).cloned();
         match self {
             Self::Text(text) => keep(&|node| !node.is_null() && node.text() == Some(&**text))
-                .unwrap_or_else(|| Node::string(&**text)),
-            Self::Flag(flag) => {
-                keep(&|node| node.as_bool() == Some(*flag)).unwrap_or_else(|| Node::bool(*flag))
-            }
+                .unwrap_or_else(|| ValueNode::string(&**text)),
+            Self::Flag(flag) => keep(&|node| node.as_bool() == Some(*flag))
+                .unwrap_or_else(|| ValueNode::bool(*flag)),
             Self::Integer(value) => keep(&|node| node.as_i64().map(i128::from) == Some(*value))
-                .unwrap_or_else(|| Node::plain(value.to_string())),
+                .unwrap_or_else(|| ValueNode::plain(value.to_string())),
             Self::Number(value) => keep(&|node| node.as_f64() == Some(*value))
-                .unwrap_or_else(|| Node::plain(number_text(*value))),
-            Self::Null => keep(&Node::is_null).unwrap_or_else(|| Node::plain("null")),
+                .unwrap_or_else(|| ValueNode::plain(number_text(*value))),
+            Self::Null => keep(&ValueNode::is_null).unwrap_or_else(|| ValueNode::plain("null")),
             Self::Texts(values) => keep(&|node| {
                 let items = node.as_seq().unwrap_or_default();
                 let values = values.iter().map(|value| Some(value.as_str()));
-                items.iter().map(Node::text).eq(values)
+                items.iter().map(ValueNode::text).eq(values)
             })
-            .unwrap_or_else(|| Node::texts(values)),
+            .unwrap_or_else(|| ValueNode::seq_of_texts(values)),
             Self::Tree(node) => (*node).clone(),
-            Self::Record(record, others) => merged(*record, others, present),
-            Self::Records(records) => merged_list(records, present),
+            Self::Record(record, others) => merge_record(*record, others, present),
+            Self::Records(records) => merge_list(records, present),
         }
     }
 }
 
 /// Records with an id are the same; of several with one id, in turn.
-fn merged_list(records: &[&dyn Record], present: Option<&Node>) -> Node {
-    let there = present.and_then(Node::as_seq).unwrap_or_default();
-    let mut by_id: HashMap<&str, VecDeque<&Node>> = HashMap::new();
+fn merge_list(records: &[&dyn TableRecord], present: Option<&ValueNode>) -> ValueNode {
+    let there = present.and_then(ValueNode::as_seq).unwrap_or_default();
+    let mut by_id: HashMap<&str, VecDeque<&ValueNode>> = HashMap::new();
     for node in there {
-        let id = node.get("id").and_then(Node::text).unwrap_or_default();
+        let id = node.get("id").and_then(ValueNode::text).unwrap_or_default();
         by_id.entry(id).or_default().push_back(node);
     }
-    let mut before = |record: &dyn Record| by_id.get_mut(record.id())?.pop_front();
+    let mut before = |record: &dyn TableRecord| by_id.get_mut(record.id())?.pop_front();
     let nodes = records.iter();
-    Node::seq(
+    ValueNode::seq(
         nodes
-            .map(|record| merged(*record, record.extra(), before(*record)))
+            .map(|record| merge_record(*record, record.extra(), before(*record)))
             .collect(),
     )
 }
 
 /// A record, serialized as a map.
-pub(crate) struct AsJson<'r>(pub(crate) &'r dyn Record);
+pub(crate) struct AsJson<'r>(pub(crate) &'r dyn TableRecord);
 
 impl Serialize for AsJson<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        Written::record(self.0).serialize(serializer)
+        WrittenValue::record(self.0).serialize(serializer)
     }
 }
 
-impl Serialize for Written<'_> {
+impl Serialize for WrittenValue<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             Self::Text(text) => serializer.serialize_str(text),
@@ -196,7 +199,7 @@ impl Serialize for Written<'_> {
             Self::Texts(texts) => texts.serialize(serializer),
             Self::Record(record, others) => {
                 let mut map = serializer.serialize_map(None)?;
-                for (key, value) in pairs(*record, others) {
+                for (key, value) in record_pairs(*record, others) {
                     map.serialize_entry(key, &value)?;
                 }
                 map.end()

@@ -1,23 +1,23 @@
 //! A new run: the `state.json` with which it begins, made of a manifest.
 
 use jiff::Timestamp;
-use piton_core::name::{free, slug};
+use piton_core::name::{free_name, slug};
 
-use super::manifest::read_manifest;
-use super::state::{Phase, PhaseStatus, State, derived_totals};
+use super::manifest::parse_manifest;
+use super::state::{Phase, PhaseStatus, SdlcState, derived_totals};
 use super::to_tree;
 use crate::json;
-use crate::plan_format::{NewRun, RunWish};
-use crate::problem::{Problem, Source};
+use crate::plan_format::{NewRun, NewRunRequest};
+use crate::problem::{Problem, SourceText};
 
 /// The file of a run that nobody has begun, and what is wrong with its manifest; no
 /// file where that cannot be worked with.
-pub(super) fn begin(
-    manifest: Source<'_>,
-    wish: &RunWish<'_>,
+pub(super) fn begin_run(
+    manifest: SourceText<'_>,
+    wish: &NewRunRequest<'_>,
     now: Timestamp,
 ) -> (Option<NewRun>, Vec<Problem>) {
-    let (manifest, mut problems) = read_manifest(manifest);
+    let (manifest, mut problems) = parse_manifest(manifest);
     if manifest
         .as_ref()
         .is_some_and(|manifest| manifest.prd.is_none())
@@ -30,16 +30,20 @@ pub(super) fn begin(
     };
     let first = manifest.repos.first().map(|repo| repo.name.as_str());
     let topic = wish.topic.or(first).unwrap_or_default();
-    let base = format!("{}-{}", now.strftime("%Y-%m-%d"), short(&slug(topic)));
-    let run_id = free(&base, wish.is_taken);
+    let base = format!(
+        "{}-{}",
+        now.strftime("%Y-%m-%d"),
+        shorten_slug(&slug(topic))
+    );
+    let run_id = free_name(&base, wish.is_taken);
     let began = Timestamp::from_second(now.as_second()).unwrap_or(now);
-    let mut state = State {
+    let mut state = SdlcState {
         run_id: Some(run_id.clone()),
         prd_url: Some(wish.requirements.to_owned()),
         phase: Some(Phase::Bootstrap),
         phase_status: Some(PhaseStatus::InProgress),
         updated_at: Some(began.to_string()),
-        ..State::default()
+        ..SdlcState::default()
     };
     state.metrics.started_at = Some(began.to_string());
     state.metrics.totals = derived_totals(&state);
@@ -55,7 +59,7 @@ pub(super) fn begin(
 const SLUG_MAX: usize = 48;
 
 /// The words of a slug that fit.
-fn short(slug: &str) -> &str {
+fn shorten_slug(slug: &str) -> &str {
     let Some(head) = slug.get(..SLUG_MAX) else {
         return slug;
     };
@@ -67,29 +71,29 @@ fn short(slug: &str) -> &str {
 }
 
 /// Where a manifest says that the requirements are.
-pub(super) fn requirements_of(manifest: Source<'_>) -> Option<String> {
-    read_manifest(manifest).0?.prd
+pub(super) fn requirements_of_manifest(manifest: SourceText<'_>) -> Option<String> {
+    parse_manifest(manifest).0?.prd
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::format::{Grade, named};
+    use crate::format::{Grade, format_named};
 
     const MANIFEST: &str = "prd: https://example.org/Orders\nrepos:\n  - {name: shop, path: ., team: Core, language: go}\n";
 
     fn new(manifest: &str, topic: Option<&str>, taken: &[&str]) -> (Option<NewRun>, Vec<Problem>) {
-        let source = Source {
+        let source = SourceText {
             name: "manifest.yaml",
             text: manifest,
         };
-        let wish = RunWish {
+        let wish = NewRunRequest {
             requirements: "https://example.org/Orders",
             topic,
             is_taken: &|name| taken.contains(&name),
         };
         let now = "2026-01-15T10:30:00.5Z".parse().expect("a time");
-        begin(source, &wish, now)
+        begin_run(source, &wish, now)
     }
 
     #[track_caller]
@@ -120,9 +124,9 @@ mod tests {
     fn a_new_run_is_strictly_valid_and_begins_at_the_first_phase() {
         let new = new(MANIFEST, None, &[]).0.expect("a run");
         let name = "state.json";
-        let format = named("sdlc").expect("it is known");
+        let format = format_named("sdlc").expect("it is known");
         let text = &new.text;
-        let problems = format.check(Source { name, text }, Grade::Strict);
+        let problems = format.check(SourceText { name, text }, Grade::Strict);
         assert_eq!(problems, Vec::new(), "{text}");
         assert!(text.contains("\"BOOTSTRAP\""), "{text}");
         assert_eq!(new.repos, ["shop"]);

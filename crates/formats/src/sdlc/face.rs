@@ -8,17 +8,20 @@ use piton_core::policy::Policy;
 use piton_core::{Edit, ItemRow, ItemState, RunId, Tables};
 
 use super::metrics;
-use super::phases::{self, issues};
-use super::plan::{by_id, issue_of, node, of_issue, of_run, planned, run_of, status_of};
-use super::state::{Issue, IssueStatus, State, derived_totals};
-use super::{moves, read, to_tree};
-use crate::face::CannotShow;
+use super::phases::{self, issue_rows};
+use super::plan::{
+    issue_of_item, issues_by_id, native_of_issue, native_of_run, node_of_id, planned_issue,
+    state_of_native, status_of_item,
+};
+use super::state::{IssueStatus, SdlcIssue, SdlcState, derived_totals};
+use super::{moves, parse_state, to_tree};
+use crate::face::RenderError;
 use crate::json;
-use crate::plan_file::{Changed, own_items};
-use crate::problem::{Problem, Source};
-use crate::sprint::Shown;
-use crate::tolerant::span_of;
-use crate::tree::{Node, Span};
+use crate::plan_file::{PlanChanges, file_items};
+use crate::problem::{Problem, SourceText};
+use crate::sprint::ShownRun;
+use crate::tolerant::span_of_key;
+use crate::tree::{Span, ValueNode};
 
 /// The text that shows the run: its statuses, totals as they follow from the
 /// rest, and the time when any of that changed. Without a text, one of what
@@ -27,58 +30,58 @@ use crate::tree::{Node, Span};
 /// # Errors
 ///
 /// When the text is no state, or cannot be changed.
-pub fn show(
+pub fn render_run(
     text: Option<&str>,
     tables: &Tables,
     run: RunId,
     now: Timestamp,
-) -> Result<Option<String>, CannotShow> {
+) -> Result<Option<String>, RenderError> {
     let Some(run_row) = tables.run(run) else {
         return Ok(None);
     };
     let mut state = match text {
-        Some(text) => read(Source { name: "", text })
+        Some(text) => parse_state(SourceText { name: "", text })
             .0
-            .ok_or_else(|| CannotShow("this is not the state of a run".to_owned()))?,
-        None => run_of(run_row.native.as_ref()),
+            .ok_or_else(|| RenderError("this is not the state of a run".to_owned()))?,
+        None => state_of_native(run_row.native.as_ref()),
     };
-    for row in issues(tables, run) {
-        let kept = issue_of(row);
-        let status = status_of(row, tables, kept.status);
-        let iterations = Iterations::of(row);
+    for row in issue_rows(tables, run) {
+        let kept = issue_of_item(row);
+        let status = status_of_item(row, tables, kept.status);
+        let iterations = IssueIterations::of_row(row);
         match state.issues.iter_mut().find(|issue| issue.id == row.id) {
             Some(issue) => {
                 issue.status = status.or(issue.status);
-                moves::put_said(issue, row);
-                iterations.add_to(issue, &kept);
-                put_pull_request(issue, row);
-                put_repository(issue, row, &run_row.policy);
+                moves::write_moves(issue, row);
+                iterations.add_to_issue(issue, &kept);
+                write_pull_request(issue, row);
+                write_repository(issue, row, &run_row.policy);
             }
             // What is finished and not in the file was taken out by a person.
             None if text.is_some() && row.state.is_finished() => {}
             None => {
-                let mut issue = Issue {
+                let mut issue = SdlcIssue {
                     status,
                     ..kept.clone()
                 };
-                iterations.add_to(&mut issue, &kept);
-                put_pull_request(&mut issue, row);
-                put_repository(&mut issue, row, &run_row.policy);
+                iterations.add_to_issue(&mut issue, &kept);
+                write_pull_request(&mut issue, row);
+                write_repository(&mut issue, row, &run_row.policy);
                 state.issues.push(issue);
             }
         }
     }
-    phases::show(&mut state, tables, run_row);
-    metrics::note_invocations(&mut state, tables, run);
+    phases::write_phases(&mut state, tables, run_row);
+    metrics::add_invocations(&mut state, tables, run);
     state.metrics.totals = derived_totals(&state);
     let Some(text) = text else {
         state.updated_at = Some(now.to_string());
         return Ok(Some(json::render(&to_tree(&state, None))));
     };
     let original = json::parse(text).root;
-    let patched = |state: &State| {
+    let patched = |state: &SdlcState| {
         json::patch(text, &to_tree(state, original.as_ref()))
-            .map_err(|why| CannotShow(why.to_string()))
+            .map_err(|why| RenderError(why.to_string()))
     };
     let shown = patched(&state)?;
     if shown == text {
@@ -89,32 +92,36 @@ pub fn show(
 }
 
 /// The pull request in which the work on an issue is; what the file says of others stays.
-fn put_pull_request(issue: &mut Issue, row: &ItemRow) {
-    let Some(known) = row.pull_request().filter(|known| !known.is_untaken()) else {
+fn write_pull_request(issue: &mut SdlcIssue, row: &ItemRow) {
+    let Some(known) = row.pull_request().filter(|known| !known.is_unadopted()) else {
         return;
     };
     if known.number.is_some() && known.url.is_some() {
         issue.pr_number = known.number;
-        issue.pr = known.reference().or_else(|| known.url.clone());
+        issue.pr = known.short_reference().or_else(|| known.url.clone());
     }
 }
 
 /// The repository in which an issue is worked on, unless the file says the same.
-pub(super) fn put_repository(issue: &mut Issue, row: &ItemRow, policy: &Policy) {
+pub(super) fn write_repository(issue: &mut SdlcIssue, row: &ItemRow, policy: &Policy) {
     let Some(known) = &policy.repositories else {
         return;
     };
-    if policy.repository_of(issue.repo.clone()) != row.repository {
+    if policy.resolve_repository(issue.repo.clone()) != row.repository {
         let name = row.repository.as_ref().or(known.own.first());
         issue.repo = name.cloned().or(issue.repo.take());
     }
 }
 
 /// Leaves that out of what the file says, unless somebody changed it.
-fn take_pull_request(issue: &mut Issue, row: &ItemRow, (was, kept): (Option<&Issue>, &Issue)) {
+fn remove_pull_request(
+    issue: &mut SdlcIssue,
+    row: &ItemRow,
+    (was, kept): (Option<&SdlcIssue>, &SdlcIssue),
+) {
     let mut own = kept.clone();
-    put_pull_request(&mut own, row);
-    let of = |issue: &Issue| (issue.pr.clone(), issue.pr_number);
+    write_pull_request(&mut own, row);
+    let of = |issue: &SdlcIssue| (issue.pr.clone(), issue.pr_number);
     let is_own = of(issue) == of(&own) || was.is_some_and(|was| of(was) == of(issue));
     if row.pull_request().is_some() && is_own {
         issue.pr.clone_from(&kept.pr);
@@ -123,13 +130,13 @@ fn take_pull_request(issue: &mut Issue, row: &ItemRow, (was, kept): (Option<&Iss
 }
 
 /// What piton counted of an issue, on top of what the file had when it was taken over.
-struct Iterations {
+struct IssueIterations {
     review: u64,
     human: u64,
 }
 
-impl Iterations {
-    fn of(row: &ItemRow) -> Self {
+impl IssueIterations {
+    fn of_row(row: &ItemRow) -> Self {
         let review = row
             .review
             .as_ref()
@@ -141,7 +148,7 @@ impl Iterations {
     }
 
     /// Where nothing was counted the file's own numbers stay as they are.
-    fn add_to(&self, issue: &mut Issue, kept: &Issue) {
+    fn add_to_issue(&self, issue: &mut SdlcIssue, kept: &SdlcIssue) {
         let add = |number: &mut Option<u64>, kept: Option<u64>, counted: u64| {
             if counted > 0 {
                 *number = Some(kept.unwrap_or(0).saturating_add(counted));
@@ -161,7 +168,11 @@ impl Iterations {
 
     /// Leaves out of what the file says what piton counted, so that it is not counted
     /// twice. Numbers that nobody changed are those that were kept.
-    fn take_from(&self, issue: &mut Issue, (was, kept): (Option<&Issue>, &Issue)) {
+    fn subtract_from_issue(
+        &self,
+        issue: &mut SdlcIssue,
+        (was, kept): (Option<&SdlcIssue>, &SdlcIssue),
+    ) {
         let take = |number: &mut Option<u64>, was: Option<Option<u64>>, kept, counted: u64| {
             if counted > 0 {
                 *number = match was == Some(*number) {
@@ -190,33 +201,37 @@ impl Iterations {
 /// # Errors
 ///
 /// What keeps the file from being read.
-pub fn edits(base: Option<&str>, theirs: &str, shown: Shown<'_>) -> Result<Changed, Vec<Problem>> {
+pub fn collect_edits(
+    base: Option<&str>,
+    theirs: &str,
+    shown: ShownRun<'_>,
+) -> Result<PlanChanges, Vec<Problem>> {
     let name = shown.file;
-    let (state, problems) = read(Source { name, text: theirs });
+    let (state, problems) = parse_state(SourceText { name, text: theirs });
     let root = json::parse(theirs).root;
     let Some(theirs) = state.filter(|_| !problems.iter().any(Problem::is_error)) else {
         return Err(problems);
     };
-    let base = base.and_then(|text| read(Source { name, text }).0);
-    Ok(told(base.as_ref(), (&theirs, root.as_ref()), shown))
+    let base = base.and_then(|text| parse_state(SourceText { name, text }).0);
+    Ok(diff(base.as_ref(), (&theirs, root.as_ref()), shown))
 }
 
 /// Where a mapping has a key.
-fn place(map: Option<&Node>, key: &str) -> Span {
-    let map = map.and_then(Node::as_map);
-    map.map_or(Span::TOP, |map| span_of(map, key))
+fn key_span(map: Option<&ValueNode>, key: &str) -> Span {
+    let map = map.and_then(ValueNode::as_map);
+    map.map_or(Span::TOP, |map| span_of_key(map, key))
 }
 
 /// `root` is where what `theirs` says stands.
-fn told(
-    base: Option<&State>,
-    (theirs, root): (&State, Option<&Node>),
-    shown: Shown<'_>,
-) -> Changed {
-    let rows: Vec<&ItemRow> = issues(shown.tables, shown.run).collect();
+fn diff(
+    base: Option<&SdlcState>,
+    (theirs, root): (&SdlcState, Option<&ValueNode>),
+    shown: ShownRun<'_>,
+) -> PlanChanges {
+    let rows: Vec<&ItemRow> = issue_rows(shown.tables, shown.run).collect();
     let of_id: HashMap<&str, &ItemRow> = rows.iter().map(|row| (row.id.as_str(), *row)).collect();
-    let before = base.map(by_id);
-    let all = || own_items(shown.tables, shown.run);
+    let before = base.map(issues_by_id);
+    let all = || file_items(shown.tables, shown.run);
     let known: HashSet<&str> = theirs
         .issues
         .iter()
@@ -225,31 +240,31 @@ fn told(
         .collect();
     let finished = all().filter(|row| row.state.is_finished());
     let done: HashSet<&str> = finished.map(|row| row.id.as_str()).collect();
-    let mut found = Changed::default();
-    let phases = phases::phases(shown.tables, shown.run);
+    let mut found = PlanChanges::default();
+    let phases = phases::phase_rows(shown.tables, shown.run);
     let mut after = phases.last().map(|(_, row)| row.node.clone());
     for issue in &theirs.issues {
         match of_id.get(issue.id.as_str()) {
-            None => found.edits.push(insert(issue, after, &known, &done)),
+            None => found.edits.push(insert_edit(issue, after, &known, &done)),
             Some(row) => {
                 let was = before
                     .as_ref()
                     .map(|before| before.get(&*issue.id).copied());
-                let written = status_of(row, shown.tables, issue_of(row).status);
-                let change = changes((row, written), was, issue, &known, &done);
+                let written = status_of_item(row, shown.tables, issue_of_item(row).status);
+                let change = issue_edits((row, written), was, issue, &known, &done);
                 found.edits.extend(change);
                 let issues = || root?.get("issues")?.get(&issue.id);
-                let at = (shown.file, place(issues(), "status"));
+                let at = (shown.file, key_span(issues(), "status"));
                 let told = was.flatten().and_then(|was| {
                     let open = || open_blockers(theirs, issue);
-                    written_again(row, (was, issue), open, at)
+                    rewritten_status_problem(row, (was, issue), open, at)
                 });
                 found.problems.extend(told);
             }
         }
-        after = Some(node(&issue.id));
+        after = Some(node_of_id(&issue.id));
     }
-    let there = by_id(theirs);
+    let there = issues_by_id(theirs);
     for row in &rows {
         let id = row.id.as_str();
         let was_there = before.as_ref().is_none_or(|before| before.contains_key(id));
@@ -259,24 +274,24 @@ fn told(
         return found;
     };
     if let Some(base) = base {
-        phases::edits(
+        phases::collect_phase_edits(
             (base, theirs),
             (shown.tables, run),
-            (shown.file, place(root, "phase")),
+            (shown.file, key_span(root, "phase")),
             &mut found,
         );
     }
     // What piton itself wrote is no edit.
-    let native = of_run(theirs);
-    let as_written = |state: &State| {
+    let native = native_of_run(theirs);
+    let as_written = |state: &SdlcState| {
         let mut state = state.clone();
-        phases::show(&mut state, shown.tables, run);
-        metrics::note_invocations(&mut state, shown.tables, shown.run);
-        of_run(&state)
+        phases::write_phases(&mut state, shown.tables, run);
+        metrics::add_invocations(&mut state, shown.tables, shown.run);
+        native_of_run(&state)
     };
     let is_new = match base {
-        Some(base) => of_run(base) != native && as_written(base) != as_written(theirs),
-        None => phases::standing(shown.tables, run).is_none(),
+        Some(base) => native_of_run(base) != native && as_written(base) != as_written(theirs),
+        None => phases::phase_standing(shown.tables, run).is_none(),
     };
     if is_new && run.native.as_ref() != Some(&native) {
         let native = Some(native);
@@ -285,13 +300,13 @@ fn told(
     found
 }
 
-fn insert(
-    issue: &Issue,
+fn insert_edit(
+    issue: &SdlcIssue,
     after: Option<piton_core::Node>,
     known: &HashSet<&str>,
     done: &HashSet<&str>,
 ) -> Edit {
-    let mut item = planned(issue, known, done);
+    let mut item = planned_issue(issue, known, done);
     // What is new cannot have come to anything yet but its end; how others
     // call where it stands is kept as their word.
     if !item.state.is_finished() && item.state != ItemState::Pending {
@@ -306,10 +321,10 @@ fn insert(
 
 /// What was changed of an issue, of which piton writes this status. `was` is none when nobody knows what piton
 /// wrote last, and holds none when the issue was not in it.
-fn changes(
+fn issue_edits(
     (row, written): (&ItemRow, Option<IssueStatus>),
-    was: Option<Option<&Issue>>,
-    issue: &Issue,
+    was: Option<Option<&SdlcIssue>>,
+    issue: &SdlcIssue,
     known: &HashSet<&str>,
     done: &HashSet<&str>,
 ) -> Vec<Edit> {
@@ -318,11 +333,11 @@ fn changes(
     let old_status = was.map(|was| was.and_then(|was| was.status));
     if let Some(old) = old_status
         && old != issue.status
-        && let Some(to) = issue.status.and_then(|status| wanted(row, status))
+        && let Some(to) = issue.status.and_then(|status| wanted_state(row, status))
     {
         edits.push(Edit::SetState { node: node(), to });
     }
-    let item = planned(issue, known, done);
+    let item = planned_issue(issue, known, done);
     let waits_for_others = was
         .flatten()
         .is_some_and(|was| was.blocked_by != issue.blocked_by);
@@ -342,11 +357,12 @@ fn changes(
     let mut kept = issue.clone();
     let is_written = written.is_some() && issue.status == written;
     if is_written || old_status.is_none_or(|old| old == issue.status) {
-        kept.status = issue_of(row).status;
+        kept.status = issue_of_item(row).status;
     }
-    Iterations::of(row).take_from(&mut kept, (was.flatten(), &issue_of(row)));
-    take_pull_request(&mut kept, row, (was.flatten(), &issue_of(row)));
-    let native = of_issue(&kept);
+    IssueIterations::of_row(row)
+        .subtract_from_issue(&mut kept, (was.flatten(), &issue_of_item(row)));
+    remove_pull_request(&mut kept, row, (was.flatten(), &issue_of_item(row)));
+    let native = native_of_issue(&kept);
     if row.native.as_ref() != Some(&native) {
         edits.push(Edit::SetNative {
             node: Some(node()),
@@ -357,7 +373,7 @@ fn changes(
 }
 
 /// The issues that are not done, of those for which one waits.
-fn open_blockers<'s>(state: &State, issue: &'s Issue) -> Vec<&'s str> {
+fn open_blockers<'s>(state: &SdlcState, issue: &'s SdlcIssue) -> Vec<&'s str> {
     let is_open = |id: &&str| {
         let blocker = state.issues.iter().find(|issue| issue.id == *id);
         blocker.is_some_and(|blocker| blocker.status != Some(IssueStatus::Done))
@@ -368,9 +384,9 @@ fn open_blockers<'s>(state: &State, issue: &'s Issue) -> Vec<&'s str> {
 
 /// That a status which somebody wrote follows from what the issue waits for, and is
 /// written again, where that is so.
-fn written_again<'s>(
+fn rewritten_status_problem<'s>(
     row: &ItemRow,
-    (was, issue): (&Issue, &Issue),
+    (was, issue): (&SdlcIssue, &SdlcIssue),
     open: impl Fn() -> Vec<&'s str>,
     (file, span): (&str, Span),
 ) -> Option<Problem> {
@@ -394,12 +410,12 @@ fn written_again<'s>(
         _ => return None,
     };
     let path = format!("issues.{id}.status");
-    Some(Problem::warning("STATUS_FOLLOWS", file, path, span).saying(message, hint))
+    Some(Problem::warning("STATUS_FOLLOWS", file, path, span).with_message(message, hint))
 }
 
 /// The state that a word of the file asks for; none where the core need not,
 /// or cannot, be told: the word itself is kept.
-fn wanted(row: &ItemRow, status: IssueStatus) -> Option<ItemState> {
+fn wanted_state(row: &ItemRow, status: IssueStatus) -> Option<ItemState> {
     match status {
         IssueStatus::Done => Some(ItemState::Done),
         IssueStatus::Ready | IssueStatus::Blocked => {

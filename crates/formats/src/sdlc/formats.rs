@@ -2,23 +2,24 @@
 
 use piton_core::{ItemRow, ItemState, Stage, Tables};
 
-use super::face::put_repository;
-use super::phases::{PHASES, path_from, phase_of};
-use super::plan::{issue_of, status_of};
+use super::face::write_repository;
+use super::phases::{PHASES, path_from_file, phase_of_item};
+use super::plan::{issue_of_item, status_of_item};
 use super::state::IssueStatus;
 use super::{
-    FACE, Layout, SHAPE, begin, convert, detect, edits, import, metrics, own_work, read,
-    read_manifest, review,
+    FACE, SHAPE, StateLayout, begin, collect_edits, convert, detect_layout, metrics, own_work,
+    parse_manifest, parse_state, plan_of_state, review,
 };
-use super::{moves, read_metrics, show, title_of_native};
-use crate::face::Detected;
-use crate::format::{Format, Role, Strict, UNNAMED, has_key};
-use crate::plan_file::About;
+use super::{moves, parse_metrics, render_run, title_of_native};
+use crate::face::Detection;
+use crate::format::{DocumentRole, Format, StrictCheck, UNNAMED, detect_yaml_key};
+use crate::plan_file::PlanFileNotes;
 use crate::plan_format::{
-    Claim, IN_ONE_FILE, IssueWords, Issues, ItemRole, ItemUnit, ListBeside, Phases, PlanFormat,
-    PlanKind, PlanRefusal, PlanText, Stateless, Templates, sound,
+    CompanionList, IN_ONE_FILE, IssueFormat, IssueSummary, ItemRole, ItemUnit, Phases, PlanClaim,
+    PlanFormat, PlanKind, PlanRefusal, PlanText, PromptTemplates, StatelessPlanDocument,
+    reject_broken_plan,
 };
-use crate::problem::{Problem, Source};
+use crate::problem::{Problem, SourceText};
 use crate::ralph_dir::face::detect_words;
 use crate::tree::Span;
 
@@ -40,10 +41,10 @@ pub static PLAN: PlanFormat = PlanFormat {
             about: "the state of an Agentic SDLC run",
             paths: &["state.json"],
             folders: FOLDERS,
-            role: Role::Adopted,
-            detect: detected,
-            read: |source| read(source).1,
-            strict: Strict::Json(&SHAPE, "state"),
+            role: DocumentRole::Adopted,
+            detect: detect_state,
+            read: |source| parse_state(source).1,
+            strict: StrictCheck::Json(&SHAPE, "state"),
             ..UNNAMED
         },
         Format {
@@ -52,8 +53,8 @@ pub static PLAN: PlanFormat = PlanFormat {
             about: "the manifest of an Agentic SDLC run",
             paths: &["manifest.yaml"],
             folders: FOLDERS,
-            detect: |text| has_key(text, "repos"),
-            read: |source| read_manifest(source).1,
+            detect: |text| detect_yaml_key(text, "repos"),
+            read: |source| parse_manifest(source).1,
             ..UNNAMED
         },
         Format {
@@ -68,102 +69,110 @@ pub static PLAN: PlanFormat = PlanFormat {
     ],
     example: Some("a state.json"),
     candidates: &["state.json", ".sdlc/state.json", "orchestrator/state.json"],
-    claim,
+    claim: claim_plan,
     read: |source, of| {
-        let (state, problems) = read(source);
+        let (state, problems) = parse_state(source);
         let plan = state.map(|state| {
             let own = state.run_id.as_deref().filter(|id| !id.is_empty());
-            import(&state, of.run, &of.name.or_own(own), of.source)
+            plan_of_state(&state, of.run, &of.name.resolve(own), of.source)
         });
-        sound((plan, problems))
+        reject_broken_plan((plan, problems))
     },
-    identity: |source| Some(read(source).0?.identity()),
-    document: |_, run| Box::new(Stateless { run, show, edits }),
+    identity: |source| Some(parse_state(source).0?.identity()),
+    document: |_, run| {
+        Box::new(StatelessPlanDocument {
+            run,
+            show: render_run,
+            edits: collect_edits,
+        })
+    },
     without_items: (
         "has no issues, and no phase that comes before them",
         "set `phase` to `PLANNING`, where the work is cut into tasks, or write an issue",
     ),
-    about: |source, _| about(source),
-    templates: |_, source| Templates {
+    about: |source, _| plan_notes(source),
+    templates: |_, source| PromptTemplates {
         header: Some("# Run {{sprint-id}}: {{node}}".to_owned()),
         position: Some("Attempt {{attempt}}.".to_owned()),
         files: Some(format!(
             "Leave `.piton/` alone, and {source} as it stands: piton writes it."
         )),
-        ..Templates::default()
+        ..PromptTemplates::default()
     },
     phases: Some(Phases {
-        role,
+        role: role_of_item,
         role_names,
         fill_prompt: super::phases::fill_prompt,
         own_work: own_work::own_work,
         check_artifact: own_work::check_artifact,
-        artifact: super::phases::artifact,
-        made_of: super::phases::made_of,
-        over_in: super::phases::over_in,
+        artifact: super::phases::artifact_of_item,
+        made_of: super::phases::finished_later_phases,
+        over_in: super::phases::finished_phases_in,
         manifest: own_work::MANIFEST,
-        repository_of: |item| match phase_of(item) {
+        repository_of: |item| match phase_of_item(item) {
             Some(_) => None,
-            None => issue_of(item).repo,
+            None => issue_of_item(item).repo,
         },
-        repositories: own_work::repositories,
-        begin: begin::begin,
-        requirements_of: begin::requirements_of,
-        read_review: review::read_review,
+        repositories: own_work::repositories_of_run,
+        begin: begin::begin_run,
+        requirements_of: begin::requirements_of_manifest,
+        read_review: review::parse_review,
         review_form: review::FORM,
     }),
     conversions: convert::CONVERSIONS,
     title_of_native,
     time_of_text: |text| {
-        let written = read(Source { name: "", text }).0?.updated_at?;
+        let written = parse_state(SourceText { name: "", text }).0?.updated_at?;
         written.parse().ok()
     },
-    list_beside: Some(ListBeside {
+    list_beside: Some(CompanionList {
         name: metrics::NAME,
-        count: metrics::records,
-        with_new: metrics::with_new,
+        count: metrics::record_count,
+        with_new: metrics::append_new_records,
     }),
     shows_attempts: true,
-    issues: Some(Issues {
+    issues: Some(IssueFormat {
         states: IssueStatus::WORDS,
-        words,
-        moves: moves::moves,
-        add: moves::add,
+        words: issue_summary,
+        moves: moves::edits_of_move,
+        add: moves::edits_to_add,
     }),
     ..IN_ONE_FILE
 };
 
-fn detected(text: &str) -> Detected {
-    match detect(text) {
-        Layout::Current => Detected::Ours,
-        Layout::Empty => Detected::Empty,
-        Layout::Unreadable => Detected::Unreadable,
-        layout @ (Layout::LowerCase | Layout::IssueList | Layout::Foreign(_)) => {
-            Detected::Foreign(layout.describe())
+fn detect_state(text: &str) -> Detection {
+    match detect_layout(text) {
+        StateLayout::Current => Detection::Ours,
+        StateLayout::Empty => Detection::Empty,
+        StateLayout::Unreadable => Detection::Unreadable,
+        layout @ (StateLayout::LowerCase | StateLayout::IssueList | StateLayout::Foreign(_)) => {
+            Detection::Foreign(layout.describe())
         }
     }
 }
 
-fn claim(text: &PlanText<'_>) -> Claim {
-    match detect(text.source.text) {
-        Layout::Current => Claim::Plan,
-        layout @ (Layout::LowerCase | Layout::IssueList) => {
-            Claim::Refused(PlanRefusal::foreign(&layout.describe()))
+fn claim_plan(text: &PlanText<'_>) -> PlanClaim {
+    match detect_layout(text.source.text) {
+        StateLayout::Current => PlanClaim::Plan,
+        layout @ (StateLayout::LowerCase | StateLayout::IssueList) => {
+            PlanClaim::Refused(PlanRefusal::foreign(&layout.describe()))
         }
-        Layout::Unreadable if text.is_json() => Claim::Refused(PlanRefusal {
-            problems: Some(read(text.source).1),
+        StateLayout::Unreadable if text.is_json() => PlanClaim::Refused(PlanRefusal {
+            problems: Some(parse_state(text.source).1),
             ..PlanRefusal::new(
                 "plan.unreadable",
                 "is not readable JSON; nothing was changed",
                 "mend the file, then run again",
             )
         }),
-        Layout::Foreign(_) | Layout::Empty | Layout::Unreadable => Claim::NotOurs,
+        StateLayout::Foreign(_) | StateLayout::Empty | StateLayout::Unreadable => {
+            PlanClaim::NotOurs
+        }
     }
 }
 
-fn check_metrics(source: Source<'_>) -> Vec<Problem> {
-    let skipped = read_metrics(source.text).skipped;
+fn check_metrics(source: SourceText<'_>) -> Vec<Problem> {
+    let skipped = parse_metrics(source.text).skipped;
     if skipped == 0 {
         return Vec::new();
     }
@@ -173,7 +182,7 @@ fn check_metrics(source: Source<'_>) -> Vec<Problem> {
         &format!("{skipped} records")
     };
     vec![
-        Problem::warning("RECORDS_SKIPPED", source.name, "", Span::TOP).saying(
+        Problem::warning("RECORDS_SKIPPED", source.name, "", Span::TOP).with_message(
             format!("{records} cannot be read"),
             "look at the file with a reader of JSON",
         ),
@@ -181,12 +190,12 @@ fn check_metrics(source: Source<'_>) -> Vec<Problem> {
 }
 
 /// Who works on an item: each issue is implemented, and reviewed.
-pub(super) fn role(item: &ItemRow) -> Option<ItemRole> {
+pub(super) fn role_of_item(item: &ItemRow) -> Option<ItemRole> {
     let role = match item.stage == Stage::Review {
         true => piton_core::Role::Reviewer,
         false => piton_core::Role::Worker,
     };
-    role_of(item, role)
+    role_for_attempt(item, role)
 }
 
 /// What the roles are called.
@@ -197,8 +206,8 @@ fn role_names() -> Vec<&'static str> {
 }
 
 /// Who works on an item where an agent is started for that.
-pub(super) fn role_of(item: &ItemRow, role: piton_core::Role) -> Option<ItemRole> {
-    match phase_of(item) {
+pub(super) fn role_for_attempt(item: &ItemRow, role: piton_core::Role) -> Option<ItemRole> {
+    match phase_of_item(item) {
         Some(phase) => phase.role,
         None if role == piton_core::Role::Reviewer => Some(REVIEWER),
         None => Some(CODER),
@@ -225,14 +234,14 @@ const CODER: ItemRole = ItemRole {
 
 /// Where the requirements and the scoping document are, seen from where the path of the
 /// file begins.
-fn about(source: Source<'_>) -> About {
-    let state = read(source).0.unwrap_or_default();
+fn plan_notes(source: SourceText<'_>) -> PlanFileNotes {
+    let state = parse_state(source).0.unwrap_or_default();
     let languages = state.languages.iter();
     let languages: Vec<String> = languages
         .map(|(repo, language)| format!("`{repo}` ({language})"))
         .collect();
     let languages = (!languages.is_empty()).then(|| languages.join(", "));
-    let place = |text: Option<String>| text.map(|text| path_from(source.name, &text));
+    let place = |text: Option<String>| text.map(|text| path_from_file(source.name, &text));
     let texts = [
         ("The requirements", place(state.prd_url)),
         ("The scoping document", place(state.scoping_doc)),
@@ -240,19 +249,19 @@ fn about(source: Source<'_>) -> About {
     ];
     let texts = texts.map(|(what, text)| text.map(|text| format!("{what}: {text}")));
     let texts: Vec<String> = texts.into_iter().flatten().collect();
-    About {
+    PlanFileNotes {
         whole: (!texts.is_empty()).then(|| texts.join("\n")),
         details: None,
     }
 }
 
-fn words(tables: &Tables, item: &ItemRow) -> Option<IssueWords> {
-    if phase_of(item).is_some() || item.native.as_ref()?.face != FACE {
+fn issue_summary(tables: &Tables, item: &ItemRow) -> Option<IssueSummary> {
+    if phase_of_item(item).is_some() || item.native.as_ref()?.face != FACE {
         return None;
     }
-    let mut issue = issue_of(item);
+    let mut issue = issue_of_item(item);
     if let Some(run) = tables.run(item.run) {
-        put_repository(&mut issue, item, &run.policy);
+        write_repository(&mut issue, item, &run.policy);
     }
     let status = match item.state {
         ItemState::Skipped | ItemState::Dropped | ItemState::Blocked => None,
@@ -261,9 +270,9 @@ fn words(tables: &Tables, item: &ItemRow) -> Option<IssueWords> {
         | ItemState::Working
         | ItemState::Waiting
         | ItemState::Done
-        | ItemState::Failed => status_of(item, tables, issue.status),
+        | ItemState::Failed => status_of_item(item, tables, issue.status),
     };
-    Some(IssueWords {
+    Some(IssueSummary {
         state: status.map(IssueStatus::as_str),
         title: issue.title,
         repo: issue.repo,

@@ -1,14 +1,14 @@
 //! Which document a file named `state.json` really is.
 
-use crate::document::{Opened, open};
-use crate::tree::{Node, Value};
+use crate::document::{JsonText, parse_json_text};
+use crate::tree::{Value, ValueNode};
 
 use super::shape::STATE_KEYS;
 use super::state::Phase;
 
 /// A document that stands, or may stand, under the name `state.json`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Layout {
+pub enum StateLayout {
     /// The one that piton reads and writes.
     Current,
     /// A later one of the same family, with its phases in lower case.
@@ -23,7 +23,7 @@ pub enum Layout {
     Unreadable,
 }
 
-impl Layout {
+impl StateLayout {
     /// A fragment that says what the document is.
     pub fn describe(&self) -> String {
         match self {
@@ -47,42 +47,45 @@ impl Layout {
 }
 
 /// Tells which document `text` is, by its content.
-pub fn detect(text: &str) -> Layout {
-    match open(text) {
-        Opened::Root(root) => of_root(&root),
-        Opened::Blank => Layout::Empty,
-        Opened::Broken => Layout::Unreadable,
+pub fn detect_layout(text: &str) -> StateLayout {
+    match parse_json_text(text) {
+        JsonText::Root(root) => layout_of_root(&root),
+        JsonText::Blank => StateLayout::Empty,
+        JsonText::Broken => StateLayout::Unreadable,
     }
 }
 
 /// Tells which document this is.
-pub(super) fn of_root(root: &Node) -> Layout {
+pub(super) fn layout_of_root(root: &ValueNode) -> StateLayout {
     const OURS_MIN: usize = 3;
     let Some(map) = root.as_map() else {
-        return Layout::Foreign(vec![root.describe()]);
+        return StateLayout::Foreign(vec![root.describe()]);
     };
     let keys = STATE_KEYS.iter().map(|field| field.key);
     // Files of others have such a time as well.
     let keys = keys.filter(|key| *key != "updated_at");
     let known = keys.filter(|key| map.get(key).is_some()).count();
     let issues = map.get("issues").map(|issues| &issues.value);
-    let phase = map.get("phase").and_then(Node::as_str).unwrap_or_default();
+    let phase = map
+        .get("phase")
+        .and_then(ValueNode::as_str)
+        .unwrap_or_default();
     let is_phase = Phase::parse(phase).is_some();
     if matches!(issues, Some(Value::Seq(_))) && known >= OURS_MIN {
-        return Layout::IssueList;
+        return StateLayout::IssueList;
     }
     let upper = phase.to_ascii_uppercase();
     if !is_phase && (Phase::parse(&upper).is_some() || phase == "init") && known >= OURS_MIN {
-        return Layout::LowerCase;
+        return StateLayout::LowerCase;
     }
     if known >= OURS_MIN || (is_phase && map.get("phase_status").is_some()) {
-        return Layout::Current;
+        return StateLayout::Current;
     }
-    Layout::Foreign(first_keys(root))
+    StateLayout::Foreign(first_keys(root))
 }
 
 /// The first keys of a mapping, to show what it is.
-pub(crate) fn first_keys(root: &Node) -> Vec<String> {
+pub(crate) fn first_keys(root: &ValueNode) -> Vec<String> {
     const KEYS_SHOWN: usize = 3;
     let Some(map) = root.as_map() else {
         return vec![root.describe()];

@@ -2,10 +2,10 @@
 
 use std::collections::HashSet;
 
-use crate::problem::{Problem, Source};
-use crate::report::{Path, Report};
-use crate::shape::{Shape, closed, may, must};
-use crate::tolerant::{Place, Reader, whole};
+use crate::problem::{Problem, SourceText};
+use crate::report::{ProblemReport, ValuePath};
+use crate::shape::{Shape, closed_map, optional_field, required_field};
+use crate::tolerant::{FieldReader, MapPosition, root_without_faults};
 use crate::tree::Map;
 use crate::yaml;
 
@@ -18,12 +18,12 @@ pub struct Manifest {
     /// Where the product requirements are.
     pub prd: Option<String>,
     /// The repositories.
-    pub repos: Vec<Repo>,
+    pub repos: Vec<ManifestRepo>,
 }
 
 /// A repository.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Repo {
+pub struct ManifestRepo {
     /// What it is called everywhere else.
     pub name: String,
     /// Where it is.
@@ -37,23 +37,26 @@ pub struct Repo {
 }
 
 /// The keys of a `manifest.yaml`.
-static SHAPE: Shape = closed(&[must("prd", Shape::TEXT), must("repos", Shape::List(&REPO))]);
-static REPO: Shape = closed(&[
-    must("name", Shape::TEXT),
-    must("path", Shape::TEXT),
-    must("team", Shape::TEXT),
-    may("language", Shape::TEXT),
-    may("skills", Shape::List(&Shape::TEXT)),
+static SHAPE: Shape = closed_map(&[
+    required_field("prd", Shape::TEXT),
+    required_field("repos", Shape::List(&REPO)),
+]);
+static REPO: Shape = closed_map(&[
+    required_field("name", Shape::TEXT),
+    required_field("path", Shape::TEXT),
+    required_field("team", Shape::TEXT),
+    optional_field("language", Shape::TEXT),
+    optional_field("skills", Shape::List(&Shape::TEXT)),
 ]);
 
 /// Reads a `manifest.yaml`. Whether a path exists is not looked at.
 ///
 /// There is no manifest when the file is not YAML, or not a mapping.
-pub fn read_manifest(source: Source<'_>) -> (Option<Manifest>, Vec<Problem>) {
+pub fn parse_manifest(source: SourceText<'_>) -> (Option<Manifest>, Vec<Problem>) {
     let mut problems = Vec::new();
     let parsed = yaml::parse(source.text);
     let is_empty = parsed.root.is_none() && parsed.faults.is_empty();
-    let root = whole(parsed, "MANIFEST_PARSE_ERROR", source.name, &mut problems);
+    let root = root_without_faults(parsed, "MANIFEST_PARSE_ERROR", source.name, &mut problems);
     if root.is_none() && !is_empty {
         return (None, problems);
     }
@@ -63,11 +66,11 @@ pub fn read_manifest(source: Source<'_>) -> (Option<Manifest>, Vec<Problem>) {
         Some(root) if root.is_null() => Some(&nothing),
         Some(root) => root.as_map(),
     };
-    let report = Report {
+    let report = ProblemReport {
         file: source.name,
         problems: &mut problems,
     };
-    let mut reader = Reader { report };
+    let mut reader = FieldReader { report };
     let Some(map) = map else {
         let words = (
             "a manifest is a mapping with `prd` and `repos`".to_owned(),
@@ -76,22 +79,24 @@ pub fn read_manifest(source: Source<'_>) -> (Option<Manifest>, Vec<Problem>) {
         let span = root.as_ref().map(|root| root.span).unwrap_or_default();
         reader
             .report
-            .error("NOT_A_MANIFEST", Path::ROOT, span, words);
+            .error("NOT_A_MANIFEST", ValuePath::ROOT, span, words);
         return (None, problems);
     };
     if let Some(root) = &root {
-        reader.report.unknown_keys(root, &SHAPE);
+        reader.report.warn_unknown_keys(root, &SHAPE);
     }
     let manifest = read_map(&mut reader, map);
     (Some(manifest), problems)
 }
 
-fn read_map(reader: &mut Reader<'_>, map: &Map) -> Manifest {
-    let top = Place {
+fn read_map(reader: &mut FieldReader<'_>, map: &Map) -> Manifest {
+    let top = MapPosition {
         map,
-        path: Path::ROOT,
+        path: ValuePath::ROOT,
     };
-    let prd = reader.text(top, "prd").filter(|prd| !prd.trim().is_empty());
+    let prd = reader
+        .read_text(top, "prd")
+        .filter(|prd| !prd.trim().is_empty());
     let words = match &prd {
         None => Some((
             "there is no `prd`",
@@ -104,12 +109,12 @@ fn read_map(reader: &mut Reader<'_>, map: &Map) -> Manifest {
         Some(_) => None,
     };
     if let Some((message, hint)) = words {
-        reader.warning("PRD_ADDRESS", (top, "prd"), message, hint);
+        reader.report_warning("PRD_ADDRESS", (top, "prd"), message, hint);
     }
     let repos = read_repos(reader, top);
     if repos.is_empty() {
         let hint = "write `repos:` with at least one `- name: …`";
-        reader.error(
+        reader.report_error(
             "NO_REPOS",
             (top, "repos"),
             "there are no repositories",
@@ -119,11 +124,11 @@ fn read_map(reader: &mut Reader<'_>, map: &Map) -> Manifest {
     Manifest { prd, repos }
 }
 
-fn read_repos(reader: &mut Reader<'_>, top: Place<'_>) -> Vec<Repo> {
+fn read_repos(reader: &mut FieldReader<'_>, top: MapPosition<'_>) -> Vec<ManifestRepo> {
     let path = top.path.key("repos");
     let mut names = HashSet::new();
     let mut out = Vec::new();
-    for (index, node) in reader.list(top, "repos").iter().enumerate() {
+    for (index, node) in reader.read_list(top, "repos").iter().enumerate() {
         let path = path.index(index);
         let Some(map) = node.as_map() else {
             let words = (
@@ -133,40 +138,40 @@ fn read_repos(reader: &mut Reader<'_>, top: Place<'_>) -> Vec<Repo> {
             reader.report.error("WRONG_TYPE", path, node.span, words);
             continue;
         };
-        let place = Place { map, path };
+        let place = MapPosition { map, path };
         let repo = read_repo(reader, place);
         if !repo.name.is_empty() && !names.insert(repo.name.clone()) {
             let message = format!("a second repository is called `{}`", repo.name);
             let hint = "give each a name of its own";
-            reader.error(DUPLICATE_REPO, (place, "name"), message, hint);
+            reader.report_error(DUPLICATE_REPO, (place, "name"), message, hint);
         }
         out.push(repo);
     }
     out
 }
 
-fn read_repo(reader: &mut Reader<'_>, place: Place<'_>) -> Repo {
+fn read_repo(reader: &mut FieldReader<'_>, place: MapPosition<'_>) -> ManifestRepo {
     let mut needed = |key: &str| {
-        let text = reader.text(place, key).unwrap_or_default();
+        let text = reader.read_text(place, key).unwrap_or_default();
         if text.trim().is_empty() {
             let message = format!("the repository has no `{key}`");
-            reader.error("MISSING_KEY", (place, key), message, "add it");
+            reader.report_error("MISSING_KEY", (place, key), message, "add it");
         }
         text
     };
     let (name, path, team) = (needed("name"), needed("path"), needed("team"));
-    let language = reader.text(place, "language");
+    let language = reader.read_text(place, "language");
     let is_known = |language: &String| ["go", "typescript", "python"].contains(&language.as_str());
     if let Some(language) = language.as_ref().filter(|language| !is_known(language)) {
         let message = format!("the language `{language}` is none that the original knows");
         let hint = "it is kept; the original knows `go`, `typescript` and `python`";
-        reader.warning("UNKNOWN_LANGUAGE", (place, "language"), message, hint);
+        reader.report_warning("UNKNOWN_LANGUAGE", (place, "language"), message, hint);
     }
-    Repo {
+    ManifestRepo {
         name,
         path,
         team,
         language,
-        skills: reader.texts(place, "skills"),
+        skills: reader.read_texts(place, "skills"),
     }
 }

@@ -8,45 +8,45 @@ use piton_core::attempt::AttemptRow;
 use piton_core::{ItemRow, RunId, Tables};
 use serde_json::json;
 
-use super::formats::role_of;
-use super::phases::{in_words, phase_of};
-use super::plan::issue_of;
-use super::state::{Invocation, State};
+use super::formats::role_for_attempt;
+use super::phases::{format_time, phase_of_item};
+use super::plan::issue_of_item;
+use super::state::{AgentInvocation, SdlcState};
 use crate::json;
-use crate::tolerant::count;
-use crate::tree::Node;
+use crate::tolerant::count_of_node;
+use crate::tree::ValueNode;
 
 /// The name of the list beside the state.
 pub(super) const NAME: &str = "metrics.jsonl";
 
 /// The attempts of agents that are over, in the order in which they began.
-fn ended(tables: &Tables, run: RunId) -> Vec<(&AttemptRow, &ItemRow)> {
+fn ended_attempts(tables: &Tables, run: RunId) -> Vec<(&AttemptRow, &ItemRow)> {
     let attempts = tables.attempts().filter(|row| row.run == run);
     let ended = attempts.filter(|row| row.ended_at.is_some());
     let at = ended.filter_map(|row| Some((row, tables.item(run, &row.node)?)));
     // What piton does itself is the work of no agent.
-    let by_agents = at.filter(|(row, item)| role_of(item, row.role).is_some());
+    let by_agents = at.filter(|(row, item)| role_for_attempt(item, row.role).is_some());
     let mut ended: Vec<_> = by_agents.collect();
     ended.sort_by_key(|(row, _)| (row.started_at, row.id));
     ended
 }
 
 /// How many records a run has.
-pub(super) fn records(tables: &Tables, run: RunId) -> usize {
-    ended(tables, run).len()
+pub(super) fn record_count(tables: &Tables, run: RunId) -> usize {
+    ended_attempts(tables, run).len()
 }
 
-fn invocation((row, item): (&AttemptRow, &ItemRow)) -> Invocation {
-    let issue = phase_of(item).is_none().then(|| issue_of(item));
+fn invocation_of_attempt((row, item): (&AttemptRow, &ItemRow)) -> AgentInvocation {
+    let issue = phase_of_item(item).is_none().then(|| issue_of_item(item));
     let took = row.ended_at.unwrap_or(row.started_at);
     let took = took.as_second() - row.started_at.as_second();
     let usage = row.report.as_ref().map(|report| &report.usage);
-    Invocation {
-        agent: role_of(item, row.role).map(|role| role.name.to_owned()),
+    AgentInvocation {
+        agent: role_for_attempt(item, row.role).map(|role| role.name.to_owned()),
         model: Some(row.model.clone().unwrap_or_else(|| "unknown".to_owned())),
         repo: issue.as_ref().and_then(|issue| issue.repo.clone()),
         issue: issue.map(|issue| issue.id),
-        started_at: Some(in_words(row.started_at)),
+        started_at: Some(format_time(row.started_at)),
         #[expect(clippy::cast_precision_loss, reason = "seconds")]
         duration_s: Some(took.max(0) as f64),
         // The format has no word for what nobody knows.
@@ -58,20 +58,23 @@ fn invocation((row, item): (&AttemptRow, &ItemRow)) -> Invocation {
 /// What tells one invocation from others: who was started on what, and when.
 type InvocationKey = (Option<String>, Option<String>, Option<Timestamp>);
 
-fn key(of: &Invocation) -> InvocationKey {
+fn invocation_key(of: &AgentInvocation) -> InvocationKey {
     let started = of.started_at.as_ref().and_then(|text| text.parse().ok());
     (of.agent.clone(), of.issue.clone(), started)
 }
 
 /// Adds the invocations that the state lacks; those of other tools stay.
-pub(super) fn note_invocations(state: &mut State, tables: &Tables, run: RunId) {
+pub(super) fn add_invocations(state: &mut SdlcState, tables: &Tables, run: RunId) {
     let have = &mut state.metrics.agent_invocations;
     let mut there: BTreeMap<InvocationKey, usize> = BTreeMap::new();
     for one in have.iter() {
-        *there.entry(key(one)).or_default() += 1;
+        *there.entry(invocation_key(one)).or_default() += 1;
     }
-    for one in ended(tables, run).into_iter().map(invocation) {
-        match there.get_mut(&key(&one)) {
+    for one in ended_attempts(tables, run)
+        .into_iter()
+        .map(invocation_of_attempt)
+    {
+        match there.get_mut(&invocation_key(&one)) {
             Some(left) if *left > 0 => *left -= 1,
             _ => have.push(one),
         }
@@ -79,24 +82,24 @@ pub(super) fn note_invocations(state: &mut State, tables: &Tables, run: RunId) {
 }
 
 /// The list with the records that it lacks; none where it lacks nothing.
-pub(super) fn with_new(
+pub(super) fn append_new_records(
     present: Option<&str>,
     tables: &Tables,
     run: RunId,
 ) -> Result<Option<String>, String> {
     let present = present.unwrap_or_default();
-    let there = read_metrics(present).records;
+    let there = parse_metrics(present).records;
     let there: HashSet<&str> = there
         .iter()
         .filter_map(|one| one.agent_id.as_deref())
         .collect();
     let mut text = present.to_owned();
-    for (row, item) in ended(tables, run) {
+    for (row, item) in ended_attempts(tables, run) {
         let id = row.id.to_string();
         if there.contains(id.as_str()) {
             continue;
         }
-        let of = invocation((row, item));
+        let of = invocation_of_attempt((row, item));
         if !text.is_empty() && !text.ends_with('\n') {
             text.push('\n');
         }
@@ -104,7 +107,7 @@ pub(super) fn with_new(
             "agent_id": id,
             "agent_type": of.agent,
             "tokens": {"input": of.tokens_input, "output": of.tokens_output},
-            "timestamp": in_words(row.ended_at.unwrap_or(row.started_at)),
+            "timestamp": format_time(row.ended_at.unwrap_or(row.started_at)),
         });
         text.push_str(&format!("{record}\n"));
     }
@@ -136,11 +139,11 @@ pub struct AgentRecord {
 }
 
 /// Reads a `metrics.jsonl`, whose records may span lines.
-pub fn read_metrics(text: &str) -> MetricsLog {
+pub fn parse_metrics(text: &str) -> MetricsLog {
     let mut log = MetricsLog::default();
     for record in json::parse_stream(text) {
         let node = record.root.filter(|_| record.faults.is_empty());
-        match node.as_ref().and_then(read_record) {
+        match node.as_ref().and_then(read_agent_record) {
             Some(record) => log.records.push(record),
             None => log.skipped += 1,
         }
@@ -149,10 +152,10 @@ pub fn read_metrics(text: &str) -> MetricsLog {
 }
 
 /// A mapping that names an agent.
-fn read_record(node: &Node) -> Option<AgentRecord> {
+fn read_agent_record(node: &ValueNode) -> Option<AgentRecord> {
     node.as_map()?;
-    let text = |key: &str| node.get(key).and_then(Node::as_str).map(str::to_owned);
-    let tokens = |key: &str| node.get("tokens")?.get(key).and_then(count);
+    let text = |key: &str| node.get(key).and_then(ValueNode::as_str).map(str::to_owned);
+    let tokens = |key: &str| node.get("tokens")?.get(key).and_then(count_of_node);
     let record = AgentRecord {
         agent_id: text("agent_id"),
         agent_type: text("agent_type"),

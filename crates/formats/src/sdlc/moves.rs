@@ -8,17 +8,17 @@ use std::collections::HashSet;
 
 use piton_core::{Edit, ItemRow, ItemState, Node, RunId, Tables};
 
-use super::own_work::names;
-use super::phases::{issues, phases};
-use super::plan::{issue_of, of_issue, planned, run_of, status_of};
-use super::state::{Issue, IssueStatus};
+use super::own_work::repository_names;
+use super::phases::{issue_rows, phase_rows};
+use super::plan::{issue_of_item, native_of_issue, planned_issue, state_of_native, status_of_item};
+use super::state::{IssueStatus, SdlcIssue};
 use super::tasks::is_reserved;
-use super::{FACE, read_manifest};
-use crate::plan_file::nodes_of;
+use super::{FACE, parse_manifest};
+use crate::plan_file::nodes_of_ids;
 use crate::plan_format::{IssueMove, IssueRefusal, NewIssue};
-use crate::problem::Source;
+use crate::problem::SourceText;
 
-fn refuse<T>(
+fn refuse_move<T>(
     code: &'static str,
     what: impl Into<String>,
     hint: impl Into<String>,
@@ -32,7 +32,7 @@ fn refuse<T>(
 
 /// The status into which somebody's word brings an issue that is in this one; else
 /// why it does not, and what to type instead, with `ID` for the issue.
-pub(super) fn target(
+pub(super) fn target_status(
     status: IssueStatus,
     what: &IssueMove,
 ) -> Result<IssueStatus, (&'static str, &'static str)> {
@@ -104,7 +104,7 @@ pub(super) fn target(
 }
 
 /// The edits that bring about what somebody says of an issue.
-pub(super) fn moves(
+pub(super) fn edits_of_move(
     tables: &Tables,
     row: &ItemRow,
     what: &IssueMove,
@@ -118,23 +118,23 @@ pub(super) fn moves(
             "follow it with `piton transcript {id} -f`; `piton stop` ends the run and leaves it to you"
         );
         let what = format!("`{id}` is being worked on by {who}");
-        return refuse("item.being_worked_on", what, hint);
+        return refuse_move("item.being_worked_on", what, hint);
     }
     if row.state.is_left_out() || row.state == ItemState::Blocked {
         let what = format!("`{id}` is {}", row.state);
-        return refuse(
+        return refuse_move(
             "item.state",
             what,
             format!("`piton plan retry {id}` takes it up again"),
         );
     }
-    let kept = issue_of(row);
+    let kept = issue_of_item(row);
     let status = match is_working {
         // A runner that is gone left it.
         true => IssueStatus::Ready,
-        false => status_of(row, tables, kept.status).unwrap_or(IssueStatus::Ready),
+        false => status_of_item(row, tables, kept.status).unwrap_or(IssueStatus::Ready),
     };
-    let to = target(status, what).map_err(|(why, hint)| {
+    let to = target_status(status, what).map_err(|(why, hint)| {
         let by = row
             .human
             .as_ref()
@@ -146,15 +146,15 @@ pub(super) fn moves(
             hint: hint.replace("ID", id),
         }
     })?;
-    let before = phases(tables, row.run).find(|(_, phase)| !phase.state.is_finished());
+    let before = phase_rows(tables, row.run).find(|(_, phase)| !phase.state.is_finished());
     if let (Some((_, phase)), ItemState::Pending, IssueStatus::Ready) = (before, row.state, status)
         && !matches!(what, IssueMove::Block { .. })
     {
         let run = tables.run(row.run).map_or("", |run| &*run.name);
         let what = format!("`{id}` waits for `{}`", phase.id);
-        return refuse("item.state", what, format!("go on with `piton run {run}`"));
+        return refuse_move("item.state", what, format!("go on with `piton run {run}`"));
     }
-    let mut issue = Issue {
+    let mut issue = SdlcIssue {
         status: Some(to),
         ..kept
     };
@@ -182,7 +182,7 @@ pub(super) fn moves(
         }
         IssueMove::Review { pr } => {
             if let Some(pr) = pr {
-                issue.pr_number = Some(number_of(pr)?);
+                issue.pr_number = Some(parse_pull_request_number(pr)?);
                 issue.pr = Some(pr.clone());
             }
             edits.push(set(ItemState::Waiting));
@@ -190,7 +190,7 @@ pub(super) fn moves(
         IssueMove::Done => edits.push(set(ItemState::Done)),
         IssueMove::Fail => edits.push(set(ItemState::Failed)),
         IssueMove::Block { on } => {
-            let blocker = may_block(tables, row, &issue, on)?;
+            let blocker = check_blocker(tables, row, &issue, on)?;
             issue.blocked_by.push(on.clone());
             let mut depends_on = row.depends_on.clone();
             depends_on.push(blocker);
@@ -203,9 +203,9 @@ pub(super) fn moves(
             }
         }
         IssueMove::Unblock { on } => {
-            let on = blocker_meant(tables, row, &issue, on.as_deref())?;
+            let on = find_blocker(tables, row, &issue, on.as_deref())?;
             issue.blocked_by.retain(|id| *id != on);
-            let gone = super::plan::node(&on);
+            let gone = super::plan::node_of_id(&on);
             let mut depends_on = row.depends_on.clone();
             depends_on.retain(|node| *node != gone);
             if issue
@@ -223,13 +223,13 @@ pub(super) fn moves(
     }
     edits.push(Edit::SetNative {
         node: Some(node),
-        native: Some(of_issue(&issue)),
+        native: Some(native_of_issue(&issue)),
     });
     Ok(edits)
 }
 
 /// The number of a pull request that is named as `org/repo#7`.
-fn number_of(pr: &str) -> Result<u64, IssueRefusal> {
+fn parse_pull_request_number(pr: &str) -> Result<u64, IssueRefusal> {
     let parts = pr.split_once('#').and_then(|(repo, number)| {
         let (owner, name) = repo.split_once('/')?;
         let is_name = |part: &str| !part.is_empty() && !part.contains(['/', '#', ' ']);
@@ -238,7 +238,7 @@ fn number_of(pr: &str) -> Result<u64, IssueRefusal> {
     });
     match parts {
         Some(number) => Ok(number),
-        None => refuse(
+        None => refuse_move(
             "usage",
             format!("`{pr}` names no pull request"),
             "write it as `org/repo#7`",
@@ -246,16 +246,16 @@ fn number_of(pr: &str) -> Result<u64, IssueRefusal> {
     }
 }
 
-fn issue_named<'t>(tables: &'t Tables, run: RunId, id: &str) -> Option<&'t ItemRow> {
-    issues(tables, run).find(|row| row.id == id)
+fn find_issue<'t>(tables: &'t Tables, run: RunId, id: &str) -> Option<&'t ItemRow> {
+    issue_rows(tables, run).find(|row| row.id == id)
 }
 
 fn is_open(tables: &Tables, run: RunId, id: &str) -> bool {
-    issue_named(tables, run, id).is_some_and(|row| !row.state.is_finished())
+    find_issue(tables, run, id).is_some_and(|row| !row.state.is_finished())
 }
 
-fn unknown<T>(id: &str) -> Result<T, IssueRefusal> {
-    refuse(
+fn refuse_unknown_issue<T>(id: &str) -> Result<T, IssueRefusal> {
+    refuse_move(
         "item.unknown",
         format!("the run has no issue `{id}`"),
         "see the issues with `piton issue list`",
@@ -263,19 +263,19 @@ fn unknown<T>(id: &str) -> Result<T, IssueRefusal> {
 }
 
 /// The item of an issue for which another is to wait.
-fn may_block(
+fn check_blocker(
     tables: &Tables,
     row: &ItemRow,
-    issue: &Issue,
+    issue: &SdlcIssue,
     on: &str,
 ) -> Result<Node, IssueRefusal> {
     let id = row.id.as_str();
-    let Some(blocker) = issue_named(tables, row.run, on) else {
-        return unknown(on);
+    let Some(blocker) = find_issue(tables, row.run, on) else {
+        return refuse_unknown_issue(on);
     };
     if issue.blocked_by.iter().any(|have| have == on) {
         let what = format!("`{id}` waits for `{on}` already");
-        return refuse(
+        return refuse_move(
             "usage",
             what,
             format!("see it with `piton issue show {id}`"),
@@ -283,7 +283,7 @@ fn may_block(
     }
     if blocker.state.is_finished() {
         let what = format!("`{on}` is {}: there is nothing to wait for", blocker.state);
-        return refuse(
+        return refuse_move(
             "item.state",
             what,
             format!("`piton plan retry {on}` has it done again"),
@@ -295,7 +295,7 @@ fn may_block(
         if one.node == row.node {
             let what = format!("`{on}` waits for `{id}`: they would wait for each other");
             let hint = format!("see what it waits for with `piton issue show {on}`");
-            return refuse("usage", what, hint);
+            return refuse_move("usage", what, hint);
         }
         if seen.insert(&one.node) {
             let on = one.depends_on.iter();
@@ -306,10 +306,10 @@ fn may_block(
 }
 
 /// The issue for which another is to wait no longer.
-fn blocker_meant(
+fn find_blocker(
     tables: &Tables,
     row: &ItemRow,
-    issue: &Issue,
+    issue: &SdlcIssue,
     on: Option<&str>,
 ) -> Result<String, IssueRefusal> {
     let id = row.id.as_str();
@@ -321,14 +321,14 @@ fn blocker_meant(
     let hint = || format!("name one of them with `--on`: {}", open.join(", "));
     match (on, open.as_slice()) {
         (Some(on), _) if issue.blocked_by.iter().any(|have| have == on) => Ok(on.to_owned()),
-        (Some(on), _) => refuse("usage", format!("`{id}` does not wait for `{on}`"), hint()),
+        (Some(on), _) => refuse_move("usage", format!("`{id}` does not wait for `{on}`"), hint()),
         (None, [one]) => Ok((*one).to_owned()),
-        (None, _) => refuse("usage", format!("`{id}` waits for several issues"), hint()),
+        (None, _) => refuse_move("usage", format!("`{id}` waits for several issues"), hint()),
     }
 }
 
 /// The edits that add an issue.
-pub(super) fn add(
+pub(super) fn edits_to_add(
     tables: &Tables,
     run: RunId,
     manifest: Option<&str>,
@@ -336,37 +336,39 @@ pub(super) fn add(
 ) -> Result<Vec<Edit>, IssueRefusal> {
     let id = new.id.trim();
     if id.is_empty() || new.title.trim().is_empty() {
-        return refuse(
+        return refuse_move(
             "usage",
             "an issue has an id and a title",
             "see `piton issue add --help`",
         );
     }
     if is_reserved(id) {
-        return refuse(
+        return refuse_move(
             "usage",
             format!("`{id}` is the name of a phase"),
             "give the issue another id",
         );
     }
-    if issue_named(tables, run, id).is_some() {
+    if find_issue(tables, run, id).is_some() {
         let what = format!("there is an issue `{id}` already");
-        return refuse(
+        return refuse_move(
             "usage",
             what,
             format!("see it with `piton issue show {id}`"),
         );
     }
     for on in &new.blocked_by {
-        if issue_named(tables, run, on).is_none() {
-            return unknown(on);
+        if find_issue(tables, run, on).is_none() {
+            return refuse_unknown_issue(on);
         }
     }
-    let mut state = run_of(tables.run(run).and_then(|row| row.native.as_ref()));
-    state.issues.extend(issues(tables, run).map(issue_of));
+    let mut state = state_of_native(tables.run(run).and_then(|row| row.native.as_ref()));
+    state
+        .issues
+        .extend(issue_rows(tables, run).map(issue_of_item));
     let name = super::own_work::MANIFEST;
-    let manifest = manifest.and_then(|text| read_manifest(Source { name, text }).0);
-    let known = names(manifest.as_ref(), &state);
+    let manifest = manifest.and_then(|text| parse_manifest(SourceText { name, text }).0);
+    let known = repository_names(manifest.as_ref(), &state);
     let repo = match (&new.repo, known.as_slice()) {
         (Some(repo), []) => repo.clone(),
         (Some(repo), known) if known.contains(repo) => repo.clone(),
@@ -380,11 +382,11 @@ pub(super) fn add(
                 [] => "NAME".to_owned(),
                 known => known.join(", or "),
             };
-            return refuse("usage", what, format!("name it with `--repo {known}`"));
+            return refuse_move("usage", what, format!("name it with `--repo {known}`"));
         }
     };
     let is_blocked = new.blocked_by.iter().any(|on| is_open(tables, run, on));
-    let issue = Issue {
+    let issue = SdlcIssue {
         id: id.to_owned(),
         repo: Some(repo),
         title: Some(new.title.trim().to_owned()),
@@ -395,15 +397,15 @@ pub(super) fn add(
         blocked_by: new.blocked_by.clone(),
         review_iterations: Some(0),
         human_iterations: Some(0),
-        ..Issue::default()
+        ..SdlcIssue::default()
     };
-    let rows = || issues(tables, run).chain(phases(tables, run).map(|(_, row)| row));
+    let rows = || issue_rows(tables, run).chain(phase_rows(tables, run).map(|(_, row)| row));
     let there: HashSet<&str> = rows().map(|row| row.id.as_str()).collect();
     let done = rows().filter(|row| row.state.is_finished());
     let done: HashSet<&str> = done.map(|row| row.id.as_str()).collect();
     let last = rows().max_by(|a, b| a.place.cmp(&b.place));
     let description = new.description.as_deref().map(str::trim);
-    let mut item = planned(&issue, &there, &done);
+    let mut item = planned_issue(&issue, &there, &done);
     if let Some(text) = description.filter(|text| !text.is_empty()) {
         item.prompt = Some(format!("{}\n\n{text}", new.title.trim()));
     }
@@ -416,13 +418,13 @@ pub(super) fn add(
 
 /// Writes into an issue of the file what was said of it since: its pull request, what
 /// it waits for, and how often others wanted it otherwise.
-pub(super) fn put_said(issue: &mut Issue, row: &ItemRow) {
+pub(super) fn write_moves(issue: &mut SdlcIssue, row: &ItemRow) {
     if row.native.as_ref().is_none_or(|native| native.face != FACE) {
         return;
     }
-    let kept = issue_of(row);
+    let kept = issue_of_item(row);
     // What a person is asked about is not what it waits for.
-    let on: HashSet<Node> = nodes_of(kept.blocked_by.iter()).into_iter().collect();
+    let on: HashSet<Node> = nodes_of_ids(kept.blocked_by.iter()).into_iter().collect();
     let is_in_force = on.iter().all(|on| row.depends_on.contains(on))
         && row
             .depends_on
@@ -477,7 +479,7 @@ mod tests {
             let from = IssueStatus::parse(status).expect("a status");
             for (word, expected) in words.iter().zip(row) {
                 let verb = word.verb();
-                match target(from, word) {
+                match target_status(from, word) {
                     Ok(to) => assert_eq!(to.as_str(), expected, "{status} {verb}"),
                     Err((why, hint)) => {
                         assert_eq!(expected, "-", "{status} {verb}: {why}");
@@ -490,7 +492,7 @@ mod tests {
 
     #[test]
     fn a_pull_request_is_named_by_its_repository_and_number() {
-        assert_eq!(number_of("ada/shop#7"), Ok(7));
+        assert_eq!(parse_pull_request_number("ada/shop#7"), Ok(7));
         for wrong in [
             "7",
             "#7",
@@ -500,7 +502,7 @@ mod tests {
             "a/b/c#1",
             "https://x/y#1",
         ] {
-            assert!(number_of(wrong).is_err(), "{wrong}");
+            assert!(parse_pull_request_number(wrong).is_err(), "{wrong}");
         }
     }
 }

@@ -6,13 +6,13 @@ use std::collections::BTreeMap;
 use piton_core::{Edit, ItemRow, ItemState};
 
 use super::manifest::DUPLICATE_REPO;
-use super::phases::{TASKS, issues, phase_of};
-use super::plan::{issue_of, of_run, run_of};
-use super::state::{Issue, IssueStatus, Phase, State};
-use super::tasks::{issues_of, read_tasks};
-use super::{Manifest, phases, read, read_manifest};
-use crate::plan_format::{OwnWork, RunRepo, RunRepos, Surroundings};
-use crate::problem::{Problem, Severity, Source};
+use super::phases::{TASKS, issue_rows, phase_of_item};
+use super::plan::{issue_of_item, native_of_run, state_of_native};
+use super::state::{IssueStatus, Phase, SdlcIssue, SdlcState};
+use super::tasks::{edits_of_tasks, parse_tasks};
+use super::{Manifest, parse_manifest, parse_state, phases};
+use crate::plan_format::{OwnWork, RunContext, RunRepo, RunRepos};
+use crate::problem::{Problem, Severity, SourceText};
 
 /// The file that names the repositories of a run, beside its own.
 pub(super) const MANIFEST: &str = "manifest.yaml";
@@ -25,23 +25,25 @@ const MARKERS: &[(&str, &str)] = &[
     ("setup.py", "python"),
 ];
 
-fn manifest(around: &Surroundings<'_>) -> Option<Manifest> {
+fn manifest_of_run(around: &RunContext<'_>) -> Option<Manifest> {
     let text = (around.beside)(MANIFEST)?;
     let name = MANIFEST;
-    read_manifest(Source { name, text: &text }).0
+    parse_manifest(SourceText { name, text: &text }).0
 }
 
 /// The state that the journal keeps, with the issues as they are.
-fn state_of(around: &Surroundings<'_>) -> State {
+fn state_of_run(around: &RunContext<'_>) -> SdlcState {
     let run = around.tables.run(around.run);
-    State {
-        issues: issues(around.tables, around.run).map(issue_of).collect(),
-        ..run_of(run.and_then(|run| run.native.as_ref()))
+    SdlcState {
+        issues: issue_rows(around.tables, around.run)
+            .map(issue_of_item)
+            .collect(),
+        ..state_of_native(run.and_then(|run| run.native.as_ref()))
     }
 }
 
 /// The names of the repositories of a run, as far as a manifest or its issues have any.
-pub(super) fn names(manifest: Option<&Manifest>, state: &State) -> Vec<String> {
+pub(super) fn repository_names(manifest: Option<&Manifest>, state: &SdlcState) -> Vec<String> {
     if let Some(manifest) = manifest {
         return manifest
             .repos
@@ -57,22 +59,19 @@ pub(super) fn names(manifest: Option<&Manifest>, state: &State) -> Vec<String> {
 }
 
 /// What comes of an item that no agent works on; none of one that an agent does.
-pub(super) fn own_work(
-    row: &ItemRow,
-    around: &Surroundings<'_>,
-) -> Option<Result<OwnWork, String>> {
-    match phase_of(row)?.phase {
-        Phase::Bootstrap => Some(Ok(bootstrap(around))),
-        Phase::Tracking => Some(tracking(around)),
+pub(super) fn own_work(row: &ItemRow, around: &RunContext<'_>) -> Option<Result<OwnWork, String>> {
+    match phase_of_item(row)?.phase {
+        Phase::Bootstrap => Some(Ok(detect_languages(around))),
+        Phase::Tracking => Some(create_issues(around)),
         Phase::Design | Phase::Planning | Phase::Executing | Phase::Completed => None,
     }
 }
 
 /// Finds out the language of each repository of which nobody has said it.
-fn bootstrap(around: &Surroundings<'_>) -> OwnWork {
-    let mut state = state_of(around);
-    let manifest = manifest(around);
-    let mut repos = names(manifest.as_ref(), &state);
+fn detect_languages(around: &RunContext<'_>) -> OwnWork {
+    let mut state = state_of_run(around);
+    let manifest = manifest_of_run(around);
+    let mut repos = repository_names(manifest.as_ref(), &state);
     if repos.is_empty() && state.languages.is_empty() {
         repos.push(around.tree_name.to_owned());
     }
@@ -101,7 +100,7 @@ fn bootstrap(around: &Surroundings<'_>) -> OwnWork {
         [] => "no language is known".to_owned(),
         words => words.join(", "),
     };
-    let native = Some(of_run(&state));
+    let native = Some(native_of_run(&state));
     OwnWork {
         edits: vec![Edit::SetNative { node: None, native }],
         summary,
@@ -109,9 +108,9 @@ fn bootstrap(around: &Surroundings<'_>) -> OwnWork {
 }
 
 /// Makes an issue of each task that has none.
-fn tracking(around: &Surroundings<'_>) -> Result<OwnWork, String> {
-    let state = state_of(around);
-    let mut phases = phases::phases(around.tables, around.run);
+fn create_issues(around: &RunContext<'_>) -> Result<OwnWork, String> {
+    let state = state_of_run(around);
+    let mut phases = phases::phase_rows(around.tables, around.run);
     let planning = phases.find(|(item, _)| item.phase == Phase::Planning);
     let is_left_out = planning.is_some_and(|(_, at)| at.state != ItemState::Done);
     if is_left_out && state.issues.is_empty() {
@@ -137,18 +136,18 @@ fn tracking(around: &Surroundings<'_>) -> Result<OwnWork, String> {
         };
     };
     let name = TASKS;
-    let repos = names(manifest(around).as_ref(), &state);
-    let (tasks, problems) = read_tasks(Source { name, text: &text }, &repos);
-    refuse(&problems).map_err(|why| {
+    let repos = repository_names(manifest_of_run(around).as_ref(), &state);
+    let (tasks, problems) = parse_tasks(SourceText { name, text: &text }, &repos);
+    refuse_errors(&problems).map_err(|why| {
         format!(
             "no issues can be made of {TASKS}: mend it and try again, or `piton plan retry PLANNING` has it planned anew\n{why}"
         )
     })?;
-    let rows = phases::phases(around.tables, around.run).map(|(_, row)| row);
-    let rows = rows.chain(issues(around.tables, around.run));
+    let rows = phases::phase_rows(around.tables, around.run).map(|(_, row)| row);
+    let rows = rows.chain(issue_rows(around.tables, around.run));
     let last = rows.max_by(|a, b| a.place.cmp(&b.place));
-    let there: Vec<&ItemRow> = issues(around.tables, around.run).collect();
-    let edits = issues_of(&tasks, &there, last.map(|row| row.node.clone()));
+    let there: Vec<&ItemRow> = issue_rows(around.tables, around.run).collect();
+    let edits = edits_of_tasks(&tasks, &there, last.map(|row| row.node.clone()));
     let made = edits.iter();
     let made = made.filter(|edit| matches!(edit, Edit::Insert { .. }));
     let summary = match made.count() {
@@ -159,7 +158,7 @@ fn tracking(around: &Surroundings<'_>) -> Result<OwnWork, String> {
 }
 
 /// What keeps a file that an agent wrote from being worked with, a line each.
-fn refuse(problems: &[Problem]) -> Result<(), String> {
+fn refuse_errors(problems: &[Problem]) -> Result<(), String> {
     let errors = problems.iter().filter(|problem| problem.is_error());
     let lines: Vec<String> = errors
         .map(|problem| {
@@ -181,12 +180,12 @@ fn refuse(problems: &[Problem]) -> Result<(), String> {
 }
 
 /// Whether what an agent was to write is there, and can be worked with.
-pub(super) fn check_artifact(row: &ItemRow, around: &Surroundings<'_>) -> Result<(), String> {
-    let Some(phase) = phase_of(row) else {
+pub(super) fn check_artifact(row: &ItemRow, around: &RunContext<'_>) -> Result<(), String> {
+    let Some(phase) = phase_of_item(row) else {
         return Ok(());
     };
     let run = around.tables.run(around.run);
-    let Some(name) = run.and_then(|run| phases::artifact(run, row)) else {
+    let Some(name) = run.and_then(|run| phases::artifact_of_item(run, row)) else {
         return Ok(());
     };
     let name = name.as_str();
@@ -197,15 +196,15 @@ pub(super) fn check_artifact(row: &ItemRow, around: &Surroundings<'_>) -> Result
     if phase.phase != Phase::Planning {
         return Ok(());
     }
-    let state = state_of(around);
-    let repos = names(manifest(around).as_ref(), &state);
-    refuse(&read_tasks(Source { name, text: &text }, &repos).1)
+    let state = state_of_run(around);
+    let repos = repository_names(manifest_of_run(around).as_ref(), &state);
+    refuse_errors(&parse_tasks(SourceText { name, text: &text }, &repos).1)
 }
 
 /// The repositories in which a run is to be worked on that has such a file.
-pub(super) fn repositories(text: &str, manifest: Option<&str>) -> RunRepos {
+pub(super) fn repositories_of_run(text: &str, manifest: Option<&str>) -> RunRepos {
     let name = MANIFEST;
-    let read_file = manifest.map(|text| read_manifest(Source { name, text }));
+    let read_file = manifest.map(|text| parse_manifest(SourceText { name, text }));
     let (manifest, problems) = read_file.unwrap_or_default();
     let has_none = manifest.is_none();
     // Other keys are no reason not to begin.
@@ -214,17 +213,19 @@ pub(super) fn repositories(text: &str, manifest: Option<&str>) -> RunRepos {
         let is_unclear = has_none || is_place || found.code == DUPLICATE_REPO;
         found.severity == Severity::Error && is_unclear
     };
-    let state = read(Source { name: "", text }).0.unwrap_or_default();
+    let state = parse_state(SourceText { name: "", text })
+        .0
+        .unwrap_or_default();
     let named = || manifest.iter().flat_map(|manifest| &manifest.repos);
     let mut open: BTreeMap<&str, usize> = named().map(|repo| (&*repo.name, 0)).collect();
-    let is_open = |issue: &&Issue| issue.status != Some(IssueStatus::Done);
+    let is_open = |issue: &&SdlcIssue| issue.status != Some(IssueStatus::Done);
     let of_issues = state.issues.iter().filter(is_open);
     let of_issues = of_issues.filter_map(|issue| issue.repo.as_deref());
     for name in of_issues.filter(|name| !name.is_empty()) {
         *open.entry(name).or_default() += 1;
     }
     // Whatever is planned may come to be in any of them.
-    let is_planned = phases::first_open(&state).is_some();
+    let is_planned = phases::first_open_phase(&state).is_some();
     let repos = open.iter().map(|(name, issues)| RunRepo {
         name: (*name).to_owned(),
         path: named()

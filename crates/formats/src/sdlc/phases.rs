@@ -6,18 +6,18 @@ use std::collections::HashSet;
 use jiff::Timestamp;
 use piton_core::attempt::HumanNeeded;
 use piton_core::evidence::{ClaimOverrides, Worth};
-use piton_core::plan::{Past, PlannedItem};
+use piton_core::plan::{ImportedItemHistory, PlannedItem};
 use piton_core::{DecisionKind, Edit, ItemRow, ItemState, Node, RunId, RunRow, RunState, Tables};
 use serde::{Deserialize, Serialize};
 
 use super::FACE;
-use super::plan::{node, run_of};
-use super::read;
-use super::state::{Phase, PhaseStatus, PhaseTimes, State};
+use super::parse_state;
+use super::plan::{node_of_id, state_of_native};
+use super::state::{Phase, PhaseStatus, PhaseTimes, SdlcState};
 use crate::native::pack;
-use crate::plan_file::{Changed, own_items, planned_item};
+use crate::plan_file::{PlanChanges, file_items, planned_item};
 use crate::plan_format::ItemRole;
-use crate::problem::{Problem, Source};
+use crate::problem::{Problem, SourceText};
 use crate::tree::Span;
 
 /// Where the scoping document is written, beside the file of the run.
@@ -32,7 +32,7 @@ pub(super) struct PhaseItem {
     pub(super) role: Option<ItemRole>,
     /// What is done there, in a few words.
     title: &'static str,
-    /// What an agent is told, with holes for [`Holes`].
+    /// What an agent is told, with holes for [`PromptValues`].
     prompt: &'static str,
 }
 
@@ -94,7 +94,7 @@ A person reads the tasks, and approves them before they become issues.",
 ];
 
 /// The item of a phase; none of one that has none.
-pub(super) fn item_of(phase: Phase) -> Option<&'static PhaseItem> {
+pub(super) fn item_of_phase(phase: Phase) -> Option<&'static PhaseItem> {
     PHASES.iter().find(|item| item.phase == phase)
 }
 
@@ -106,88 +106,93 @@ struct PhaseNative {
 }
 
 /// The phase that an item is; none of an issue.
-pub(super) fn phase_of(row: &ItemRow) -> Option<&'static PhaseItem> {
-    let item = item_of(Phase::parse(&row.id)?)?;
+pub(super) fn phase_of_item(row: &ItemRow) -> Option<&'static PhaseItem> {
+    let item = item_of_phase(Phase::parse(&row.id)?)?;
     let native: Option<PhaseNative> = crate::native::unpack(row.native.as_ref(), FACE);
     native.is_some_and(|native| native.is_phase).then_some(item)
 }
 
 /// The phase from which on a state has items: that in which it is. None where its
 /// issues are worked on already; what is over is not made up.
-pub(super) fn first_open(state: &State) -> Option<Phase> {
+pub(super) fn first_open_phase(state: &SdlcState) -> Option<Phase> {
     let is_begun = !state.issues.is_empty();
     let mut phase = state.phase.or((!is_begun).then_some(Phase::Bootstrap))?;
     if state.phase_status == Some(PhaseStatus::Completed) {
         phase = Phase::ALL.iter().copied().find(|next| *next > phase)?;
     }
-    item_of(phase).map(|item| item.phase)
+    item_of_phase(phase).map(|item| item.phase)
 }
 
 /// Whether a text is a path from the folder of the file.
-fn is_path(text: &str) -> bool {
+fn is_relative_path(text: &str) -> bool {
     let is_elsewhere = text.starts_with(['/', '~']) || text.contains("://");
     !is_elsewhere && !text.is_empty() && !text.contains(char::is_whitespace)
 }
 
 /// Where an agent writes what comes of a phase: where the file of the run says, if that
 /// is a path beside it.
-fn written_to(item: &PhaseItem, state: &State) -> Option<String> {
+fn output_path(item: &PhaseItem, state: &SdlcState) -> Option<String> {
     let usual = item.role.as_ref()?.artifact?;
     let named = state.scoping_doc.as_deref().map(str::trim);
     let named = named.filter(|_| item.phase == Phase::Design);
-    let is_beside = |path: &&str| is_path(path) && !path.split('/').any(|part| part == "..");
+    let is_beside =
+        |path: &&str| is_relative_path(path) && !path.split('/').any(|part| part == "..");
     Some(named.filter(is_beside).unwrap_or(usual).to_owned())
 }
 
 /// Where that lies. What the file of the run names is meant as long as no agent has
 /// worked on the phase.
-fn place_of(item: &PhaseItem, state: &State, attempts: u32) -> Option<String> {
+fn artifact_path(item: &PhaseItem, state: &SdlcState, attempts: u32) -> Option<String> {
     let named = match item.phase {
         Phase::Design => state.scoping_doc.as_ref(),
         Phase::Planning => state.pert.as_ref(),
         Phase::Bootstrap | Phase::Tracking | Phase::Executing | Phase::Completed => None,
     };
     let named = named.filter(|text| attempts == 0 && !text.trim().is_empty());
-    named.cloned().or_else(|| written_to(item, state))
+    named.cloned().or_else(|| output_path(item, state))
 }
 
 /// Where what comes of an item lies; none where it is no phase that writes something.
-pub(super) fn artifact(run: &RunRow, row: &ItemRow) -> Option<String> {
-    place_of(phase_of(row)?, &run_of(run.native.as_ref()), row.attempts)
+pub(super) fn artifact_of_item(run: &RunRow, row: &ItemRow) -> Option<String> {
+    artifact_path(
+        phase_of_item(row)?,
+        &state_of_native(run.native.as_ref()),
+        row.attempts,
+    )
 }
 
 /// A text of a file as a path from where the path of that file begins, if it is one.
-pub(super) fn path_from(file: &str, text: &str) -> String {
-    path_below(folder_of(file), text)
+pub(super) fn path_from_file(file: &str, text: &str) -> String {
+    path_below(folder_of_source(file), text)
 }
 
 fn path_below(folder: &str, text: &str) -> String {
     match folder {
         "" => text.to_owned(),
-        _ if !is_path(text) => text.to_owned(),
+        _ if !is_relative_path(text) => text.to_owned(),
         folder => format!("{folder}/{text}"),
     }
 }
 
 /// What stands for what in the prompt of a phase. Paths are those from the root of the
 /// work tree, where the agent is.
-struct Holes {
+struct PromptValues {
     requirements: String,
     design: String,
     scoping_doc: String,
     tasks: String,
 }
 
-impl Holes {
+impl PromptValues {
     /// What a state says, where its file lies in `folder`.
-    fn of(state: &State, folder: &str) -> Self {
+    fn of_state(state: &SdlcState, folder: &str) -> Self {
         let path = |text: &str| path_below(folder, text);
         let named = |text: &Option<String>| {
             let text = text.as_deref().map(str::trim);
             let text = text.filter(|text| !text.is_empty());
             text.map(|text| format!("`{}`", path(text)))
         };
-        let scoping_doc = item_of(Phase::Design).and_then(|item| written_to(item, state));
+        let scoping_doc = item_of_phase(Phase::Design).and_then(|item| output_path(item, state));
         let scoping_doc = path(scoping_doc.as_deref().unwrap_or(SCOPING_DOC));
         let requirements = named(&state.prd_url);
         let own = format!("`{scoping_doc}`");
@@ -215,36 +220,36 @@ impl Holes {
 
 /// Fills the holes of a text that a project has in the place of a prompt.
 pub(super) fn fill_prompt(run: &RunRow, text: &str) -> String {
-    let state = run_of(run.native.as_ref());
-    Holes::of(&state, folder_of(&run.source)).fill(text)
+    let state = state_of_native(run.native.as_ref());
+    PromptValues::of_state(&state, folder_of_source(&run.source)).fill(text)
 }
 
 /// The folder of the file of a run; empty where that is the project itself.
-fn folder_of(source: &str) -> &str {
+fn folder_of_source(source: &str) -> &str {
     source.rsplit_once('/').map_or("", |(folder, _)| folder)
 }
 
 /// The phases that are over in a text, as items.
-pub(super) fn over_in(text: &str) -> Vec<Node> {
-    let Some(state) = read(Source { name: "", text }).0 else {
+pub(super) fn finished_phases_in(text: &str) -> Vec<Node> {
+    let Some(state) = parse_state(SourceText { name: "", text }).0 else {
         return Vec::new();
     };
-    let first = first_open(&state);
+    let first = first_open_phase(&state);
     let over = PHASES.iter();
     let over = over.filter(|item| first.is_none_or(|first| item.phase < first));
-    over.map(|item| node(item.phase.as_str())).collect()
+    over.map(|item| node_of_id(item.phase.as_str())).collect()
 }
 
 /// The phases that are not over, as items. `source` is the path of the file.
-pub(super) fn planned(state: &State, source: &str) -> Vec<PlannedItem> {
-    let Some(first) = first_open(state) else {
+pub(super) fn planned_phases(state: &SdlcState, source: &str) -> Vec<PlannedItem> {
+    let Some(first) = first_open_phase(state) else {
         return Vec::new();
     };
-    let holes = Holes::of(state, folder_of(source));
+    let holes = PromptValues::of_state(state, folder_of_source(source));
     let open = PHASES.iter().filter(|item| item.phase >= first);
     let mut before = None;
     open.map(|item| {
-        let depends_on = before.replace(node(item.phase.as_str()));
+        let depends_on = before.replace(node_of_id(item.phase.as_str()));
         PlannedItem {
             depends_on: depends_on.into_iter().collect(),
             ..planned_phase(item, state, &holes)
@@ -253,9 +258,9 @@ pub(super) fn planned(state: &State, source: &str) -> Vec<PlannedItem> {
     .collect()
 }
 
-fn planned_phase(item: &PhaseItem, state: &State, holes: &Holes) -> PlannedItem {
+fn planned_phase(item: &PhaseItem, state: &SdlcState, holes: &PromptValues) -> PlannedItem {
     let name = item.phase.as_str();
-    let is_first = Some(item.phase) == first_open(state);
+    let is_first = Some(item.phase) == first_open_phase(state);
     let is_own = is_first && state.phase == Some(item.phase);
     let has_gate = item.role.is_some();
     let status = state.phase_status.filter(|_| is_own);
@@ -287,37 +292,37 @@ fn planned_phase(item: &PhaseItem, state: &State, holes: &Holes) -> PlannedItem 
             weakened: None,
         },
         native: Some(pack(FACE, &native)),
-        past: Past {
+        past: ImportedItemHistory {
             human,
             started_at: began,
-            ..Past::default()
+            ..ImportedItemHistory::default()
         },
         ..planned_item(name, item_state)
     }
 }
 
 /// How a run stands, in the words of the file.
-pub(super) type Standing = (Phase, PhaseStatus);
+pub(super) type PhaseStanding = (Phase, PhaseStatus);
 
 /// The items of a run that are issues.
-pub(super) fn issues(tables: &Tables, run: RunId) -> impl Iterator<Item = &ItemRow> {
-    own_items(tables, run).filter(|row| phase_of(row).is_none())
+pub(super) fn issue_rows(tables: &Tables, run: RunId) -> impl Iterator<Item = &ItemRow> {
+    file_items(tables, run).filter(|row| phase_of_item(row).is_none())
 }
 
 /// The phases of a run that are items.
-pub(super) fn phases(
+pub(super) fn phase_rows(
     tables: &Tables,
     run: RunId,
 ) -> impl Iterator<Item = (&'static PhaseItem, &ItemRow)> {
-    own_items(tables, run).filter_map(|row| Some((phase_of(row)?, row)))
+    file_items(tables, run).filter_map(|row| Some((phase_of_item(row)?, row)))
 }
 
 /// The phases behind one that came to something or to nothing, the last first.
-pub(super) fn made_of(tables: &Tables, row: &ItemRow) -> Vec<Node> {
-    let Some(first) = phase_of(row) else {
+pub(super) fn finished_later_phases(tables: &Tables, row: &ItemRow) -> Vec<Node> {
+    let Some(first) = phase_of_item(row) else {
         return Vec::new();
     };
-    let after = phases(tables, row.run).filter(|(item, _)| item.phase > first.phase);
+    let after = phase_rows(tables, row.run).filter(|(item, _)| item.phase > first.phase);
     let is_over = |at: &ItemRow| {
         let waits = at.state == ItemState::Waiting && at.human.is_some();
         waits || at.state.is_finished() || at.state.is_broken()
@@ -330,21 +335,21 @@ pub(super) fn made_of(tables: &Tables, row: &ItemRow) -> Vec<Node> {
 
 /// How a run stands; none as long as nobody has worked on it here, nothing keeps
 /// anybody from it, and its file alone says so.
-pub(super) fn standing(tables: &Tables, row: &RunRow) -> Option<Standing> {
+pub(super) fn phase_standing(tables: &Tables, row: &RunRow) -> Option<PhaseStanding> {
     let run = row.id;
     let mut has_phases = false;
-    for (item, at) in phases(tables, run) {
+    for (item, at) in phase_rows(tables, run) {
         has_phases = true;
         if !at.state.is_finished() {
-            return Some((item.phase, status_of(tables, at)));
+            return Some((item.phase, phase_status_of(tables, at)));
         }
     }
     if !has_phases && row.invocations == 0 && row.state == RunState::New {
         return None;
     }
-    let mut open = issues(tables, run).filter(|row| !row.state.is_finished());
+    let mut open = issue_rows(tables, run).filter(|row| !row.state.is_finished());
     let Some(first) = open.next() else {
-        let is_over = issues(tables, run).next().is_some();
+        let is_over = issue_rows(tables, run).next().is_some();
         return Some(match is_over {
             true => (Phase::Completed, PhaseStatus::Completed),
             false => (Phase::Executing, PhaseStatus::InProgress),
@@ -364,7 +369,7 @@ pub(super) fn standing(tables: &Tables, row: &RunRow) -> Option<Standing> {
     Some((Phase::Executing, status))
 }
 
-fn status_of(tables: &Tables, row: &ItemRow) -> PhaseStatus {
+fn phase_status_of(tables: &Tables, row: &ItemRow) -> PhaseStatus {
     let mut open = tables.open_decisions(row.run);
     let is_asked = |kind: DecisionKind| kind == DecisionKind::Approval;
     let is_approval = open.any(|one| is_asked(one.kind) && one.node.as_ref() == Some(&row.node));
@@ -383,32 +388,32 @@ fn status_of(tables: &Tables, row: &ItemRow) -> PhaseStatus {
 
 /// Writes into a state what follows from where the items stand: the phase, what
 /// the phases made, and how long they took.
-pub(super) fn show(state: &mut State, tables: &Tables, row: &RunRow) {
-    let Some((phase, status)) = standing(tables, row) else {
+pub(super) fn write_phases(state: &mut SdlcState, tables: &Tables, row: &RunRow) {
+    let Some((phase, status)) = phase_standing(tables, row) else {
         return;
     };
     state.phase = Some(phase);
     state.phase_status = Some(status);
     let run = row.id;
-    let found = phases(tables, run)
+    let found = phase_rows(tables, run)
         .next()
         .is_some_and(|(_, first)| first.state.is_finished());
     if found {
         // What piton found out stands in the journal first.
-        for (repo, language) in run_of(row.native.as_ref()).languages {
+        for (repo, language) in state_of_native(row.native.as_ref()).languages {
             if !state.languages.iter().any(|(have, _)| *have == repo) {
                 state.languages.push((repo, language));
             }
         }
     }
     if state.metrics.started_at.is_none() {
-        state.metrics.started_at = row.started_at.map(in_words);
+        state.metrics.started_at = row.started_at.map(format_time);
     }
     let mut began = None;
-    for (item, at) in phases(tables, run) {
+    for (item, at) in phase_rows(tables, run) {
         let is_made = at.state == ItemState::Done
             || (item.phase == phase && status == PhaseStatus::AwaitingApproval);
-        let artifact = place_of(item, state, at.attempts);
+        let artifact = artifact_path(item, state, at.attempts);
         let path = match item.phase {
             Phase::Design => Some(&mut state.scoping_doc),
             Phase::Planning => Some(&mut state.pert),
@@ -418,30 +423,36 @@ pub(super) fn show(state: &mut State, tables: &Tables, row: &RunRow) {
             *path = Some(artifact);
         }
         let ended = at.completed_at.filter(|_| at.state.is_finished());
-        note_times(state, item.phase, (at.started_at.or(ended), ended));
+        note_phase_times(state, item.phase, (at.started_at.or(ended), ended));
         began = ended;
     }
     if phase < Phase::Executing {
         return;
     }
-    let has_phases = phases(tables, run).next().is_some();
+    let has_phases = phase_rows(tables, run).next().is_some();
     let began = if has_phases { began } else { row.started_at };
-    let last = issues(tables, run).filter_map(|row| row.completed_at).max();
+    let last = issue_rows(tables, run)
+        .filter_map(|row| row.completed_at)
+        .max();
     let ended = last.filter(|_| phase == Phase::Completed);
-    note_times(state, Phase::Executing, (began, ended));
+    note_phase_times(state, Phase::Executing, (began, ended));
 }
 
 /// Notes when a phase began and ended. When it began stays as it stands there.
-fn note_times(state: &mut State, phase: Phase, at: (Option<Timestamp>, Option<Timestamp>)) {
+fn note_phase_times(
+    state: &mut SdlcState,
+    phase: Phase,
+    at: (Option<Timestamp>, Option<Timestamp>),
+) {
     let (began, ended) = at;
     let have = state.metrics.phases.iter().position(|(of, _)| *of == phase);
     let before = have.and_then(|at| state.metrics.phases[at].1.started_at.clone());
-    let Some(started_at) = before.or(began.map(in_words)) else {
+    let Some(started_at) = before.or(began.map(format_time)) else {
         return;
     };
     let mut times = PhaseTimes {
         started_at: Some(started_at),
-        ended_at: ended.map(in_words),
+        ended_at: ended.map(format_time),
         duration_s: None,
     };
     times.duration_s = times.ended_at.as_ref().and(times.seconds());
@@ -452,25 +463,25 @@ fn note_times(state: &mut State, phase: Phase, at: (Option<Timestamp>, Option<Ti
 }
 
 /// A time to the second, as such files have it.
-pub(super) fn in_words(time: Timestamp) -> String {
+pub(super) fn format_time(time: Timestamp) -> String {
     let whole = Timestamp::from_second(time.as_second());
     whole.unwrap_or(time).to_string()
 }
 
 /// What somebody meant who changed the phase since piton wrote `base`.
-pub(super) fn edits(
-    (base, theirs): (&State, &State),
+pub(super) fn collect_phase_edits(
+    (base, theirs): (&SdlcState, &SdlcState),
     (tables, row): (&Tables, &RunRow),
     (file, span): (&str, Span),
-    found: &mut Changed,
+    found: &mut PlanChanges,
 ) {
     let now = (theirs.phase, theirs.phase_status);
-    let is_so =
-        standing(tables, row).is_none_or(|(phase, status)| now == (Some(phase), Some(status)));
+    let is_so = phase_standing(tables, row)
+        .is_none_or(|(phase, status)| now == (Some(phase), Some(status)));
     if now == (base.phase, base.phase_status) || is_so {
         return;
     }
-    let at = |phase: Phase| phases(tables, row.id).find(|(item, _)| item.phase == phase);
+    let at = |phase: Phase| phase_rows(tables, row.id).find(|(item, _)| item.phase == phase);
     if let (Some(from), Some(to)) = (base.phase, theirs.phase) {
         // What waits for a person is over when a person says so.
         let waits = [PhaseStatus::AwaitingApproval, PhaseStatus::AwaitingHuman];
@@ -478,10 +489,10 @@ pub(super) fn edits(
         let is_next = Phase::ALL.iter().find(|phase| **phase > from) == Some(&to);
         let is_over = to == from && theirs.phase_status == Some(PhaseStatus::Completed);
         if let Some((_, gate)) = gate.filter(|_| is_next || is_over) {
-            return found.edits.push(set_state(gate, ItemState::Done));
+            return found.edits.push(set_state_edit(gate, ItemState::Done));
         }
         if let Some((_, again)) = at(to).filter(|(_, at)| to < from && at.state.is_finished()) {
-            let after = made_of(tables, again);
+            let after = finished_later_phases(tables, again);
             let nodes = after.into_iter().chain([again.node.clone()]);
             let to = ItemState::Pending;
             return found
@@ -502,10 +513,10 @@ pub(super) fn edits(
         "approve what waits with `piton decide`, or leave an issue out with `piton plan skip ID`";
     found
         .problems
-        .push(Problem::warning("PHASE_FOLLOWS", file, "phase", span).saying(message, hint));
+        .push(Problem::warning("PHASE_FOLLOWS", file, "phase", span).with_message(message, hint));
 }
 
-fn set_state(row: &ItemRow, to: ItemState) -> Edit {
+fn set_state_edit(row: &ItemRow, to: ItemState) -> Edit {
     Edit::SetState {
         node: row.node.clone(),
         to,
@@ -513,7 +524,7 @@ fn set_state(row: &ItemRow, to: ItemState) -> Edit {
 }
 
 /// What an issue waits for beside other issues, where the run has that.
-pub(super) fn before_issues(known: &HashSet<&str>) -> Option<Node> {
+pub(super) fn node_before_issues(known: &HashSet<&str>) -> Option<Node> {
     let name = Phase::Tracking.as_str();
-    known.contains(name).then(|| node(name))
+    known.contains(name).then(|| node_of_id(name))
 }

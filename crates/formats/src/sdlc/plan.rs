@@ -5,18 +5,18 @@ use std::collections::{HashMap, HashSet};
 
 use piton_core::attempt::HumanNeeded;
 use piton_core::native::Native;
-use piton_core::plan::{Past, Plan, PlannedItem, RunPast};
+use piton_core::plan::{ImportedItemHistory, ImportedRunHistory, Plan, PlannedItem};
 use piton_core::policy::Policy;
 use piton_core::review::ReviewPolicy;
-use piton_core::{DecisionKind, ItemRow, ItemState, Node, Place, RunId, Stage, Tables};
+use piton_core::{DecisionKind, ItemRow, ItemState, Node, RunId, Stage, Tables, TreePosition};
 
-use super::phases::{self, before_issues};
-use super::state::{Issue, IssueStatus, State, Totals};
-use super::{read, to_tree};
+use super::phases::{self, node_before_issues};
+use super::state::{IssueStatus, SdlcIssue, SdlcState, Totals};
+use super::{parse_state, to_tree};
 use crate::json;
-use crate::native::{body, of_body, unpack};
-use crate::plan_file::{nodes_of, plan_of, planned_item};
-use crate::problem::Source;
+use crate::native::{native_body, native_of_body, unpack};
+use crate::plan_file::{nodes_of_ids, plan_of_items, planned_item};
+use crate::problem::SourceText;
 
 /// The name of this format.
 pub const FACE: &str = "sdlc";
@@ -27,8 +27,8 @@ const REVIEW_ROUNDS_MAX: u32 = 3;
 /// The plan that a state describes, for a run of this id and name. `source` is
 /// the path of the file, as the journal keeps it.
 #[must_use]
-pub fn import(state: &State, run: RunId, name: &str, source: &str) -> Plan {
-    let phases = phases::planned(state, source);
+pub fn plan_of_state(state: &SdlcState, run: RunId, name: &str, source: &str) -> Plan {
+    let phases = phases::planned_phases(state, source);
     let review = ReviewPolicy {
         rounds_max: REVIEW_ROUNDS_MAX,
         except: phases.iter().map(|item| item.node.clone()).collect(),
@@ -43,46 +43,52 @@ pub fn import(state: &State, run: RunId, name: &str, source: &str) -> Plan {
         .map(|issue| issue.id.as_str())
         .collect();
     let issues = state.issues.iter();
-    let issues: Vec<PlannedItem> = issues.map(|issue| planned(issue, &known, &done)).collect();
+    let issues: Vec<PlannedItem> = issues
+        .map(|issue| planned_issue(issue, &known, &done))
+        .collect();
     let items = phases.into_iter().chain(issues).zip(0..);
     let items = items.map(|(item, index)| PlannedItem {
-        place: Place::default().child(index),
+        place: TreePosition::default().child(index),
         ..item
     });
-    let plan = plan_of(FACE, (run, name, source), items.collect());
+    let plan = plan_of_items(FACE, (run, name, source), items.collect());
     Plan {
         policy: Policy {
             review: Some(review),
             ..Policy::default()
         },
-        native: Some(of_run(state)),
-        past: plan.past.clone().or_else(|| standstill(&plan.items)),
+        native: Some(native_of_run(state)),
+        past: plan.past.clone().or_else(|| find_standstill(&plan.items)),
         ..plan
     }
 }
 
 /// That a run whose items all wait for people, or for others that do, stands still.
-fn standstill(items: &[PlannedItem]) -> Option<RunPast> {
+fn find_standstill(items: &[PlannedItem]) -> Option<ImportedRunHistory> {
     // One with a pull request may be merged by now.
     let is_open =
         |item: &PlannedItem| item.state == ItemState::Ready || item.past.pull_request.is_some();
     let stands = |item: &&PlannedItem| item.state == ItemState::Waiting || item.state.is_broken();
     let at = items.iter().find(stands)?;
-    (!items.iter().any(is_open)).then(|| RunPast {
+    (!items.iter().any(is_open)).then(|| ImportedRunHistory {
         stuck: Some(at.node.clone()),
         waits: at.state == ItemState::Waiting,
-        ..RunPast::default()
+        ..ImportedRunHistory::default()
     })
 }
 
-pub(super) fn node(id: &str) -> Node {
+pub(super) fn node_of_id(id: &str) -> Node {
     Node::child(None, id, 1)
 }
 
 /// An issue as it is planned. Of what it waits for only what is `known` counts.
-pub(super) fn planned(issue: &Issue, known: &HashSet<&str>, done: &HashSet<&str>) -> PlannedItem {
+pub(super) fn planned_issue(
+    issue: &SdlcIssue,
+    known: &HashSet<&str>,
+    done: &HashSet<&str>,
+) -> PlannedItem {
     let needs = || issue.blocked_by.iter().filter(|id| known.contains(&***id));
-    let before = before_issues(known);
+    let before = node_before_issues(known);
     let is_held = before
         .as_ref()
         .is_some_and(|node| !done.contains(node.as_str()));
@@ -117,46 +123,46 @@ pub(super) fn planned(issue: &Issue, known: &HashSet<&str>, done: &HashSet<&str>
     });
     PlannedItem {
         prompt: Some(issue.title.clone().unwrap_or_else(|| issue.id.clone())),
-        depends_on: nodes_of(needs()).into_iter().chain(before).collect(),
-        native: Some(of_issue(issue)),
+        depends_on: nodes_of_ids(needs()).into_iter().chain(before).collect(),
+        native: Some(native_of_issue(issue)),
         repository: issue.repo.clone(),
-        past: Past {
+        past: ImportedItemHistory {
             human,
             pull_request: issue.pr_number.filter(|_| state != ItemState::Done),
             pull_request_name: issue.pr.clone().filter(|_| state != ItemState::Done),
-            ..Past::default()
+            ..ImportedItemHistory::default()
         },
         ..planned_item(&issue.id, state)
     }
 }
 
 /// Everything of a state but its issues and what follows from the rest.
-pub(super) fn of_run(state: &State) -> Native {
-    let mut rest = State {
+pub(super) fn native_of_run(state: &SdlcState) -> Native {
+    let mut rest = SdlcState {
         issues: Vec::new(),
         updated_at: None,
         ..state.clone()
     };
     rest.metrics.totals = Totals::default();
-    of_body(FACE, json::render(&to_tree(&rest, None)))
+    native_of_body(FACE, json::render(&to_tree(&rest, None)))
 }
 
 /// The object of an issue.
-pub(super) fn of_issue(issue: &Issue) -> Native {
-    let alone = State {
+pub(super) fn native_of_issue(issue: &SdlcIssue) -> Native {
+    let alone = SdlcState {
         issues: vec![issue.clone()],
-        ..State::default()
+        ..SdlcState::default()
     };
     let tree = to_tree(&alone, None);
     let object = tree.get("issues").and_then(|issues| issues.get(&issue.id));
-    of_body(FACE, object.map(json::render).unwrap_or_default())
+    native_of_body(FACE, object.map(json::render).unwrap_or_default())
 }
 
-/// The state that [`of_run`] kept.
-pub(super) fn run_of(native: Option<&Native>) -> State {
+/// The state that [`native_of_run`] kept.
+pub(super) fn state_of_native(native: Option<&Native>) -> SdlcState {
     let name = "journal";
-    let text = body(native, FACE);
-    let state = text.and_then(|text| read(Source { name, text }).0);
+    let text = native_body(native, FACE);
+    let state = text.and_then(|text| parse_state(SourceText { name, text }).0);
     state.unwrap_or_default()
 }
 
@@ -166,24 +172,24 @@ pub(crate) fn title_of_native(native: &Native) -> Option<String> {
     Some(object.get("title")?.as_str()?.to_owned())
 }
 
-/// The issue that [`of_issue`] kept.
-pub(super) fn issue_of(row: &ItemRow) -> Issue {
-    let issue = body(row.native.as_ref(), FACE).and_then(|object| {
+/// The issue that [`native_of_issue`] kept.
+pub(super) fn issue_of_item(row: &ItemRow) -> SdlcIssue {
+    let issue = native_body(row.native.as_ref(), FACE).and_then(|object| {
         let id = serde_json::to_string(&row.id).ok()?;
         let text = format!("{{\"run_id\": null, \"phase\": null, \"issues\": {{{id}: {object}}}}}");
         let name = "journal";
-        let state = read(Source { name, text: &text }).0?;
+        let state = parse_state(SourceText { name, text: &text }).0?;
         state.issues.into_iter().next()
     });
-    issue.unwrap_or_else(|| Issue {
+    issue.unwrap_or_else(|| SdlcIssue {
         id: row.id.clone(),
-        ..Issue::default()
+        ..SdlcIssue::default()
     })
 }
 
 /// The word for where an item stands: that of the file as long as it says no
 /// less. None where the format has no word.
-pub(super) fn status_of(
+pub(super) fn status_of_item(
     row: &ItemRow,
     tables: &Tables,
     said: Option<IssueStatus>,
@@ -195,9 +201,9 @@ pub(super) fn status_of(
     );
     match row.state {
         ItemState::Pending | ItemState::Ready if by_others && row.started_at.is_none() => said,
-        ItemState::Pending => Some(pending(row, tables)),
+        ItemState::Pending => Some(pending_status(row, tables)),
         ItemState::Ready => Some(Ready),
-        ItemState::Waiting if is_in_hand(row, tables) => Some(match said {
+        ItemState::Waiting if is_worked_on_elsewhere(row, tables) => Some(match said {
             Some(Reviewing) => Reviewing,
             _ => Implementing,
         }),
@@ -216,18 +222,18 @@ pub(super) fn status_of(
 }
 
 /// Whether somebody works on an item outside of piton.
-pub(super) fn is_in_hand(row: &ItemRow, tables: &Tables) -> bool {
+pub(super) fn is_worked_on_elsewhere(row: &ItemRow, tables: &Tables) -> bool {
     let mut open = tables.open_decisions(row.run);
     open.any(|one| one.kind == DecisionKind::InHand && one.node.as_ref() == Some(&row.node))
 }
 
 /// The word for an issue that waits: for others, for the pieces into which it was
 /// split, or for what comes before all issues.
-fn pending(row: &ItemRow, tables: &Tables) -> IssueStatus {
+fn pending_status(row: &ItemRow, tables: &Tables) -> IssueStatus {
     let on = row.depends_on.iter();
     let on = on.filter_map(|on| tables.item(row.run, on));
     let open: Vec<&ItemRow> = on.filter(|on| !on.state.is_finished()).collect();
-    let is_issue = |on: &&ItemRow| on.piece_of.is_none() && phases::phase_of(on).is_none();
+    let is_issue = |on: &&ItemRow| on.piece_of.is_none() && phases::phase_of_item(on).is_none();
     match (open.iter().any(is_issue), row.attempts) {
         (true, _) => IssueStatus::Blocked,
         (false, 0) => IssueStatus::Ready,
@@ -236,7 +242,7 @@ fn pending(row: &ItemRow, tables: &Tables) -> IssueStatus {
 }
 
 /// The issues by their ids.
-pub(super) fn by_id(state: &State) -> HashMap<&str, &Issue> {
+pub(super) fn issues_by_id(state: &SdlcState) -> HashMap<&str, &SdlcIssue> {
     let issues = state.issues.iter();
     issues.map(|issue| (issue.id.as_str(), issue)).collect()
 }

@@ -3,18 +3,19 @@
 use std::collections::HashMap;
 
 use super::SHAPE;
-use super::layout::{self, Layout};
+use super::layout::{self, StateLayout};
 use super::shape::{ISSUE_KEYS, STATE_KEYS};
 use super::state::{
-    Invocation, Issue, IssueStatus, Metrics, Phase, PhaseTimes, State, Totals, derived_totals,
+    AgentInvocation, IssueStatus, Metrics, Phase, PhaseTimes, SdlcIssue, SdlcState, Totals,
+    derived_totals,
 };
 use super::tasks::is_reserved;
-use crate::graph::cycles;
-use crate::problem::{Problem, Source};
-use crate::report::{Path, Report};
-use crate::shape::Field;
-use crate::tolerant::{Place, Reader, read_json, span_of};
-use crate::tree::{Key, Map, Node, Span};
+use crate::graph::find_cycles;
+use crate::problem::{Problem, SourceText};
+use crate::report::{ProblemReport, ValuePath};
+use crate::shape::FieldShape;
+use crate::tolerant::{FieldReader, MapPosition, parse_json_with, span_of_key};
+use crate::tree::{Map, MapKey, Span, ValueNode};
 
 /// Reads a `state.json`.
 ///
@@ -22,61 +23,61 @@ use crate::tree::{Key, Map, Node, Span};
 /// error beside a state means that something in it could not be understood: it
 /// may be shown, but not be worked on. Times are not compared with each other;
 /// those of real files were often invented.
-pub fn read(source: Source<'_>) -> (Option<State>, Vec<Problem>) {
-    read_json("STATE_PARSE_ERROR", source, |reader, root| {
-        let layout = layout::of_root(root);
-        if let (Layout::Current, Some(map)) = (&layout, root.as_map()) {
-            reader.report.unknown_keys(root, &SHAPE);
+pub fn parse_state(source: SourceText<'_>) -> (Option<SdlcState>, Vec<Problem>) {
+    parse_json_with("STATE_PARSE_ERROR", source, |reader, root| {
+        let layout = layout::layout_of_root(root);
+        if let (StateLayout::Current, Some(map)) = (&layout, root.as_map()) {
+            reader.report.warn_unknown_keys(root, &SHAPE);
             return Some(read_state(reader, map));
         }
         let words = (format!("this is {}", layout.describe()), NOT_OURS_HINT);
         let report = &mut reader.report;
-        report.error("NOT_A_STATE_FILE", Path::ROOT, root.span, words);
+        report.error("NOT_A_STATE_FILE", ValuePath::ROOT, root.span, words);
         None
     })
 }
 
 const NOT_OURS_HINT: &str = "keep the file, and name the state of the run that you mean";
 
-fn extra(map: &Map, known: &[Field]) -> Vec<(String, Node)> {
-    let is_known = |key: &Key| known.iter().any(|field| field.key == key.text);
+fn extra_pairs(map: &Map, known: &[FieldShape]) -> Vec<(String, ValueNode)> {
+    let is_known = |key: &MapKey| known.iter().any(|field| field.key == key.text);
     let pairs = map.iter().filter(|(key, _)| !is_known(key));
     pairs
         .map(|(key, node)| (key.text.clone(), node.clone()))
         .collect()
 }
 
-fn read_state(reader: &mut Reader<'_>, map: &Map) -> State {
-    let path = Path::ROOT;
-    let top = Place { map, path };
-    let mut state = State {
-        run_id: reader.text(top, "run_id"),
-        prd_url: reader.text(top, "prd_url"),
-        phase: reader.get(top, "phase"),
-        phase_status: reader.get(top, "phase_status"),
-        updated_at: reader.text(top, "updated_at"),
-        extra: extra(map, STATE_KEYS),
-        ..State::default()
+fn read_state(reader: &mut FieldReader<'_>, map: &Map) -> SdlcState {
+    let path = ValuePath::ROOT;
+    let top = MapPosition { map, path };
+    let mut state = SdlcState {
+        run_id: reader.read_text(top, "run_id"),
+        prd_url: reader.read_text(top, "prd_url"),
+        phase: reader.read_value(top, "phase"),
+        phase_status: reader.read_value(top, "phase_status"),
+        updated_at: reader.read_text(top, "updated_at"),
+        extra: extra_pairs(map, STATE_KEYS),
+        ..SdlcState::default()
     };
     read_bootstrap(reader, top, &mut state);
-    let artifacts = reader.child(&top, "artifacts");
-    state.scoping_doc = reader.text(artifacts, "scoping_doc");
-    state.pert = reader.text(artifacts, "pert");
-    let issues = reader.child(&top, "issues");
+    let artifacts = reader.read_child(&top, "artifacts");
+    state.scoping_doc = reader.read_text(artifacts, "scoping_doc");
+    state.pert = reader.read_text(artifacts, "pert");
+    let issues = reader.read_child(&top, "issues");
     state.issues = read_issues(reader, issues);
     check_graph(reader, issues, &state.issues);
-    let metrics = reader.child(&top, "metrics");
+    let metrics = reader.read_child(&top, "metrics");
     state.metrics = read_metrics(reader, metrics);
     check_totals(reader, metrics, &state);
     state
 }
 
-fn read_bootstrap(reader: &mut Reader<'_>, top: Place<'_>, state: &mut State) {
-    let bootstrap = reader.child(&top, "bootstrap");
-    let each = |reader: &mut Reader<'_>, key: &str| -> Vec<(String, Option<String>)> {
-        let place = reader.child(&bootstrap, key);
+fn read_bootstrap(reader: &mut FieldReader<'_>, top: MapPosition<'_>, state: &mut SdlcState) {
+    let bootstrap = reader.read_child(&top, "bootstrap");
+    let each = |reader: &mut FieldReader<'_>, key: &str| -> Vec<(String, Option<String>)> {
+        let place = reader.read_child(&bootstrap, key);
         let keys = place.map.iter().map(|(key, _)| key.text.clone());
-        let texts = keys.map(|key| (reader.text(place, &key), key));
+        let texts = keys.map(|key| (reader.read_text(place, &key), key));
         texts.map(|(text, key)| (key, text)).collect()
     };
     state.languages = each(reader, "languages")
@@ -86,11 +87,11 @@ fn read_bootstrap(reader: &mut Reader<'_>, top: Place<'_>, state: &mut State) {
     state.docs_generated = each(reader, "docs_generated");
 }
 
-fn read_issues(reader: &mut Reader<'_>, issues: Place<'_>) -> Vec<Issue> {
+fn read_issues(reader: &mut FieldReader<'_>, issues: MapPosition<'_>) -> Vec<SdlcIssue> {
     let mut out = Vec::new();
     for (key, _) in issues.map.iter() {
         // Whatever else stands there is told, and is no issue.
-        let Some(map) = reader.map(issues, &key.text) else {
+        let Some(map) = reader.read_map(issues, &key.text) else {
             continue;
         };
         let path = issues.path.key(&key.text);
@@ -99,43 +100,43 @@ fn read_issues(reader: &mut Reader<'_>, issues: Place<'_>) -> Vec<Issue> {
             let words = (message, "give the issue another id");
             reader.report.error("RESERVED_ID", path, key.span, words);
         }
-        let place = Place { map, path };
-        let status = reader.get(place, "status");
-        if map.get("status").is_none_or(Node::is_null) {
+        let place = MapPosition { map, path };
+        let status = reader.read_value(place, "status");
+        if map.get("status").is_none_or(ValueNode::is_null) {
             let message = format!("the issue `{}` has no status", key.text);
             let words = (message, "write one; `ready` lets it be begun");
             let path = path.key("status");
             reader.report.error("MISSING_KEY", path, key.span, words);
         }
-        out.push(Issue {
+        out.push(SdlcIssue {
             id: key.text.clone(),
-            repo: reader.text(place, "repo"),
-            title: reader.text(place, "title"),
+            repo: reader.read_text(place, "repo"),
+            title: reader.read_text(place, "title"),
             status,
-            pr: reader.text(place, "pr"),
-            pr_number: reader.count(place, "pr_number"),
-            blocked_by: reader.texts(place, "blocked_by"),
-            review_iterations: reader.count(place, "review_iterations"),
-            human_iterations: reader.count(place, "human_iterations"),
-            extra: extra(map, ISSUE_KEYS),
+            pr: reader.read_text(place, "pr"),
+            pr_number: reader.read_count(place, "pr_number"),
+            blocked_by: reader.read_texts(place, "blocked_by"),
+            review_iterations: reader.read_count(place, "review_iterations"),
+            human_iterations: reader.read_count(place, "human_iterations"),
+            extra: extra_pairs(map, ISSUE_KEYS),
         });
     }
     out
 }
 
 /// Checks what issues say of each other.
-fn check_graph(reader: &mut Reader<'_>, place: Place<'_>, issues: &[Issue]) {
-    let index = |(index, issue): (usize, &'_ Issue)| (issue.id.clone(), index);
+fn check_graph(reader: &mut FieldReader<'_>, place: MapPosition<'_>, issues: &[SdlcIssue]) {
+    let index = |(index, issue): (usize, &'_ SdlcIssue)| (issue.id.clone(), index);
     let places: HashMap<String, usize> = issues.iter().enumerate().map(index).collect();
     let spans: HashMap<&str, Span> = place
         .map
         .iter()
         .map(|(key, node)| {
-            let of = node.as_map().map(|map| span_of(map, "blocked_by"));
+            let of = node.as_map().map(|map| span_of_key(map, "blocked_by"));
             (key.text.as_str(), of.unwrap_or(key.span))
         })
         .collect();
-    let span = |issue: &Issue| spans.get(issue.id.as_str()).copied().unwrap_or_default();
+    let span = |issue: &SdlcIssue| spans.get(issue.id.as_str()).copied().unwrap_or_default();
     let mut edges = Vec::new();
     for issue in issues {
         let path = place.path.key(&issue.id);
@@ -170,7 +171,7 @@ fn check_graph(reader: &mut Reader<'_>, place: Place<'_>, issues: &[Issue]) {
         }
         edges.push(known);
     }
-    for cycle in cycles(&edges) {
+    for cycle in find_cycles(&edges) {
         let Some(first) = cycle.first().map(|index| &issues[*index]) else {
             continue;
         };
@@ -189,29 +190,34 @@ fn check_graph(reader: &mut Reader<'_>, place: Place<'_>, issues: &[Issue]) {
     }
 }
 
-fn read_metrics(reader: &mut Reader<'_>, place: Place<'_>) -> Metrics {
-    let phases = reader.child(&place, "phases");
+fn read_metrics(reader: &mut FieldReader<'_>, place: MapPosition<'_>) -> Metrics {
+    let phases = reader.read_child(&place, "phases");
     let mut metrics = Metrics {
-        started_at: reader.text(place, "started_at"),
+        started_at: reader.read_text(place, "started_at"),
         ..Metrics::default()
     };
     for (key, _) in phases.map.iter() {
-        let (Some(phase), Some(map)) = (Phase::parse(&key.text), reader.map(phases, &key.text))
+        let (Some(phase), Some(map)) =
+            (Phase::parse(&key.text), reader.read_map(phases, &key.text))
         else {
             continue;
         };
         let path = phases.path.key(&key.text);
-        let place = Place { map, path };
+        let place = MapPosition { map, path };
         let times = PhaseTimes {
-            started_at: reader.text(place, "started_at"),
-            ended_at: reader.text(place, "ended_at"),
-            duration_s: reader.number(place, "duration_s"),
+            started_at: reader.read_text(place, "started_at"),
+            ended_at: reader.read_text(place, "ended_at"),
+            duration_s: reader.read_number(place, "duration_s"),
         };
         metrics.phases.push((phase, times));
     }
     let nothing = Map::default();
     let path = place.path.key("agent_invocations");
-    for (index, node) in reader.list(place, "agent_invocations").iter().enumerate() {
+    for (index, node) in reader
+        .read_list(place, "agent_invocations")
+        .iter()
+        .enumerate()
+    {
         let path = path.index(index);
         let map = node.as_map().unwrap_or(&nothing);
         if node.as_map().is_none() {
@@ -221,54 +227,54 @@ fn read_metrics(reader: &mut Reader<'_>, place: Place<'_>) -> Metrics {
             );
             reader.report.error("WRONG_TYPE", path, node.span, words);
         }
-        let invocation = read_invocation(reader, Place { map, path });
+        let invocation = read_invocation(reader, MapPosition { map, path });
         metrics.agent_invocations.push(invocation);
     }
     metrics.totals = read_totals(reader, place);
     metrics
 }
 
-fn read_invocation(reader: &mut Reader<'_>, place: Place<'_>) -> Invocation {
-    let tokens = reader.child(&place, "tokens");
-    Invocation {
-        agent: reader.text(place, "agent"),
-        model: reader.text(place, "model"),
-        repo: reader.text(place, "repo"),
-        issue: reader.text(place, "issue"),
-        started_at: reader.text(place, "started_at"),
-        duration_s: reader.number(place, "duration_s"),
-        tokens_input: reader.count(tokens, "input"),
-        tokens_output: reader.count(tokens, "output"),
+fn read_invocation(reader: &mut FieldReader<'_>, place: MapPosition<'_>) -> AgentInvocation {
+    let tokens = reader.read_child(&place, "tokens");
+    AgentInvocation {
+        agent: reader.read_text(place, "agent"),
+        model: reader.read_text(place, "model"),
+        repo: reader.read_text(place, "repo"),
+        issue: reader.read_text(place, "issue"),
+        started_at: reader.read_text(place, "started_at"),
+        duration_s: reader.read_number(place, "duration_s"),
+        tokens_input: reader.read_count(tokens, "input"),
+        tokens_output: reader.read_count(tokens, "output"),
     }
 }
 
-fn read_totals(reader: &mut Reader<'_>, metrics: Place<'_>) -> Totals {
-    let place = reader.child(&metrics, "totals");
-    let reviews = reader.child(&place, "review_iterations");
+fn read_totals(reader: &mut FieldReader<'_>, metrics: MapPosition<'_>) -> Totals {
+    let place = reader.read_child(&metrics, "totals");
+    let reviews = reader.read_child(&place, "review_iterations");
     Totals {
-        duration_s: reader.number(place, "duration_s"),
-        agent_spawns: reader.count(place, "agent_spawns"),
-        review_iterations_agent: reader.count(reviews, "agent"),
-        review_iterations_human: reader.count(reviews, "human"),
-        issues_created: reader.count(place, "issues_created"),
-        prs_created: reader.count(place, "prs_created"),
-        prs_merged: reader.count(place, "prs_merged"),
+        duration_s: reader.read_number(place, "duration_s"),
+        agent_spawns: reader.read_count(place, "agent_spawns"),
+        review_iterations_agent: reader.read_count(reviews, "agent"),
+        review_iterations_human: reader.read_count(reviews, "human"),
+        issues_created: reader.read_count(place, "issues_created"),
+        prs_created: reader.read_count(place, "prs_created"),
+        prs_merged: reader.read_count(place, "prs_merged"),
     }
 }
 
 /// Warns of totals that are not what can be counted.
-fn check_totals(reader: &mut Reader<'_>, metrics: Place<'_>, state: &State) {
+fn check_totals(reader: &mut FieldReader<'_>, metrics: MapPosition<'_>, state: &SdlcState) {
     // What is wrong with them was told when they were read.
     let mut quiet = Vec::new();
-    let report = Report {
+    let report = ProblemReport {
         file: "",
         problems: &mut quiet,
     };
-    let mut unheard = Reader { report };
+    let mut unheard = FieldReader { report };
     let (have, want) = (&state.metrics.totals, derived_totals(state));
-    let totals = unheard.child(&metrics, "totals");
-    let reviews = unheard.child(&totals, "review_iterations");
-    let mut compare = |place, key, have, want| compare(reader, place, key, (have, want));
+    let totals = unheard.read_child(&metrics, "totals");
+    let reviews = unheard.read_child(&totals, "review_iterations");
+    let mut compare = |place, key, have, want| compare_total(reader, place, key, (have, want));
     compare(totals, "duration_s", have.duration_s, want.duration_s);
     let counts = |totals: &Totals| {
         [
@@ -290,19 +296,19 @@ fn check_totals(reader: &mut Reader<'_>, metrics: Place<'_>, state: &State) {
     ];
     let counts = counts(have).into_iter().zip(counts(&want));
     for ((place, key), (have, want)) in keys.into_iter().zip(counts) {
-        compare(place, key, have.map(approximate), want.map(approximate));
+        compare(place, key, have.map(to_f64), want.map(to_f64));
     }
 }
 
 /// Exact up to a number of agents that nobody starts.
 #[expect(clippy::cast_precision_loss, reason = "only compared and shown")]
-fn approximate(count: u64) -> f64 {
+fn to_f64(count: u64) -> f64 {
     count as f64
 }
 
-fn compare(
-    reader: &mut Reader<'_>,
-    place: Place<'_>,
+fn compare_total(
+    reader: &mut FieldReader<'_>,
+    place: MapPosition<'_>,
     key: &str,
     (have, want): (Option<f64>, Option<f64>),
 ) {
@@ -315,5 +321,5 @@ fn compare(
     }
     let message = format!("`{key}` is {have}, but the file itself gives {want}");
     let hint = "nothing need be done; the counted one is used";
-    reader.warning("TOTAL_DISAGREES", (place, key), message, hint);
+    reader.report_warning("TOTAL_DISAGREES", (place, key), message, hint);
 }

@@ -30,8 +30,8 @@ VERDICT is `APPROVE` or `REQUEST_CHANGES`. `severity` is `error`, `warning` or `
 /// # Errors
 ///
 /// Why there is none.
-pub(super) fn read_review(output: &str) -> Result<AgentReview, String> {
-    let (object, after) = last_verdict(output)
+pub(super) fn parse_review(output: &str) -> Result<AgentReview, String> {
+    let (object, after) = find_last_verdict(output)
         .ok_or_else(|| "what it printed holds no JSON object with a `verdict`".to_owned())?;
     // One before it may be an example, or what an earlier review came to.
     if after.contains("\"verdict\"") {
@@ -51,15 +51,18 @@ pub(super) fn read_review(output: &str) -> Result<AgentReview, String> {
     };
     let observations = object.get("observations").or(object.get("comments"));
     let observations = observations.and_then(Value::as_array);
-    let observations = observations.into_iter().flatten().filter_map(observation);
+    let observations = observations
+        .into_iter()
+        .flatten()
+        .filter_map(read_observation);
     Ok(AgentReview {
         verdict,
-        summary: object.get("summary").and_then(text),
+        summary: object.get("summary").and_then(trimmed_text),
         observations: observations.take(OBSERVATIONS_MAX).collect(),
     })
 }
 
-fn text(value: &Value) -> Option<String> {
+fn trimmed_text(value: &Value) -> Option<String> {
     let text: String = value
         .as_str()?
         .trim()
@@ -70,21 +73,21 @@ fn text(value: &Value) -> Option<String> {
 }
 
 /// One observation; a bare text is one as well.
-fn observation(value: &Value) -> Option<ReviewObservation> {
-    let message = text(value).or_else(|| text(value.get("message")?))?;
+fn read_observation(value: &Value) -> Option<ReviewObservation> {
+    let message = trimmed_text(value).or_else(|| trimmed_text(value.get("message")?))?;
     let line = value.get("line");
     let digits = || line.and_then(Value::as_str)?.trim().parse().ok();
     Some(ReviewObservation {
-        file: value.get("file").and_then(text),
+        file: value.get("file").and_then(trimmed_text),
         line: line.and_then(Value::as_u64).or_else(digits),
-        severity: value.get("severity").and_then(text),
+        severity: value.get("severity").and_then(trimmed_text),
         message,
     })
 }
 
 /// The last object of an output that has a verdict and stands in no other one, and what
 /// follows it.
-fn last_verdict(output: &str) -> Option<(Value, &str)> {
+fn find_last_verdict(output: &str) -> Option<(Value, &str)> {
     let mut from = output.len().saturating_sub(OUTPUT_BYTES_MAX);
     while !output.is_char_boundary(from) {
         from += 1;
@@ -118,10 +121,10 @@ mod tests {
 
     #[track_caller]
     fn check(output: &str, expect: Result<(ReviewVerdict, Option<&str>), &str>) {
-        let read = read_review(output);
+        let read = parse_review(output);
         let words = read
             .as_ref()
-            .map(|review| (review.verdict, review.in_words()));
+            .map(|review| (review.verdict, review.describe_review()));
         match (words, expect) {
             (Ok((verdict, words)), Ok(expect)) => {
                 assert_eq!((verdict, words.as_deref()), expect);

@@ -1,127 +1,137 @@
 //! What a `state.json` must be, strictly.
 
 use super::state::{IssueStatus, Phase, PhaseStatus};
-use crate::shape::{Field, Named, Pattern, Shape, Text, closed, may, must};
+use crate::shape::{
+    FieldShape, NamedShape, Pattern, Shape, TextShape, closed_map, optional_field, required_field,
+};
 
 const TEXT_OR_NULL: Shape = Shape::Either(&[Shape::TEXT, Shape::Null]);
 const TIME_OR_NULL: Shape = Shape::Either(&[Shape::DATE_TIME, Shape::Null]);
 const AMOUNT: Shape = Shape::Number { min: Some(0) };
 const AMOUNT_OR_NULL: Shape = Shape::Either(&[AMOUNT, Shape::Null]);
 const PR: Shape = Shape::Either(&[
-    Shape::Text(Text::Pattern(Pattern::PullRequest)),
+    Shape::Text(TextShape::Pattern(Pattern::PullRequest)),
     Shape::Null,
 ]);
 const PR_NUMBER: Shape = Shape::Either(&[Shape::Integer { min: Some(1) }, Shape::Null]);
 
 /// A `state.json` as it is written.
-pub static SHAPE: Shape = closed(STATE_KEYS);
+pub static SHAPE: Shape = closed_map(STATE_KEYS);
 
-pub(super) static STATE_KEYS: &[Field] = &[
-    must("run_id", Shape::Text(Text::Pattern(Pattern::RunId)))
-        .about("The date and a slug; a second run of a day and slug gets -2"),
-    must("prd_url", Shape::TEXT).about("Where the product requirements are"),
-    must("phase", Shape::one_of(Phase::WORDS)),
-    must("phase_status", Shape::one_of(PhaseStatus::WORDS)).about("How far the current phase is"),
-    must("bootstrap", Shape::Named(&BOOTSTRAP)),
-    must("artifacts", Shape::Named(&ARTIFACTS)),
-    must("issues", Shape::Each(&Shape::Named(&ISSUE))).about("Issues by their id"),
-    must("updated_at", Shape::DATE_TIME).about("When the file was written last"),
-    must("metrics", Shape::Named(&METRICS)),
+pub(super) static STATE_KEYS: &[FieldShape] = &[
+    required_field("run_id", Shape::Text(TextShape::Pattern(Pattern::RunId)))
+        .with_about("The date and a slug; a second run of a day and slug gets -2"),
+    required_field("prd_url", Shape::TEXT).with_about("Where the product requirements are"),
+    required_field("phase", Shape::one_of(Phase::WORDS)),
+    required_field("phase_status", Shape::one_of(PhaseStatus::WORDS))
+        .with_about("How far the current phase is"),
+    required_field("bootstrap", Shape::Named(&BOOTSTRAP)),
+    required_field("artifacts", Shape::Named(&ARTIFACTS)),
+    required_field("issues", Shape::Each(&Shape::Named(&ISSUE))).with_about("Issues by their id"),
+    required_field("updated_at", Shape::DATE_TIME).with_about("When the file was written last"),
+    required_field("metrics", Shape::Named(&METRICS)),
 ];
 
-static BOOTSTRAP: Named = Named::closed(
+static BOOTSTRAP: NamedShape = NamedShape::closed_map(
     "Bootstrap",
     &[
-        must(
+        required_field(
             "languages",
             Shape::Each(&Shape::one_of(&["go", "typescript", "python"])),
         )
-        .about("The language of each repository"),
-        must("docs_generated", Shape::Each(&TEXT_OR_NULL))
-            .about("The pull request with documents for each repository"),
+        .with_about("The language of each repository"),
+        required_field("docs_generated", Shape::Each(&TEXT_OR_NULL))
+            .with_about("The pull request with documents for each repository"),
     ],
 );
 
-static ARTIFACTS: Named = Named::closed(
+static ARTIFACTS: NamedShape = NamedShape::closed_map(
     "Artifacts",
     &[
-        must("scoping_doc", TEXT_OR_NULL),
-        must("pert", TEXT_OR_NULL),
+        required_field("scoping_doc", TEXT_OR_NULL),
+        required_field("pert", TEXT_OR_NULL),
     ],
 );
 
-static ISSUE: Named = Named::closed("Issue", ISSUE_KEYS);
+static ISSUE: NamedShape = NamedShape::closed_map("Issue", ISSUE_KEYS);
 
-pub(super) static ISSUE_KEYS: &[Field] = &[
-    must("repo", Shape::TEXT).about("The repository, by its name in the manifest"),
-    must("title", Shape::TEXT),
-    must("status", Shape::one_of(IssueStatus::WORDS)),
-    must("pr", PR).about("The pull request, as org/repo#N"),
-    must("pr_number", PR_NUMBER),
-    must("blocked_by", Shape::List(&Shape::TEXT)).about("The issues that must be done before"),
-    must("review_iterations", Shape::COUNT).about("Reviews by an agent"),
-    must("human_iterations", Shape::COUNT).about("Reviews by a person"),
+pub(super) static ISSUE_KEYS: &[FieldShape] = &[
+    required_field("repo", Shape::TEXT).with_about("The repository, by its name in the manifest"),
+    required_field("title", Shape::TEXT),
+    required_field("status", Shape::one_of(IssueStatus::WORDS)),
+    required_field("pr", PR).with_about("The pull request, as org/repo#N"),
+    required_field("pr_number", PR_NUMBER),
+    required_field("blocked_by", Shape::List(&Shape::TEXT))
+        .with_about("The issues that must be done before"),
+    required_field("review_iterations", Shape::COUNT).with_about("Reviews by an agent"),
+    required_field("human_iterations", Shape::COUNT).with_about("Reviews by a person"),
 ];
 
-static METRICS: Named = Named::closed(
+static METRICS: NamedShape = NamedShape::closed_map(
     "Metrics",
     &[
-        must("started_at", Shape::DATE_TIME),
-        must("phases", Shape::Named(&PHASES)),
-        must("agent_invocations", Shape::List(&Shape::Named(&INVOCATION))),
-        must("totals", Shape::Named(&TOTALS)),
+        required_field("started_at", Shape::DATE_TIME),
+        required_field("phases", Shape::Named(&PHASES)),
+        required_field("agent_invocations", Shape::List(&Shape::Named(&INVOCATION))),
+        required_field("totals", Shape::Named(&TOTALS)),
     ],
 );
 
-static PHASES: Named = Named::closed(
+static PHASES: NamedShape = NamedShape::closed_map(
     "Phases",
     &[
-        may("BOOTSTRAP", Shape::Named(&TIMES)),
-        may("DESIGN", Shape::Named(&TIMES)),
-        may("PLANNING", Shape::Named(&TIMES)),
-        may("TRACKING", Shape::Named(&TIMES)),
-        may("EXECUTING", Shape::Named(&TIMES)),
-        may("COMPLETED", Shape::Named(&TIMES)),
+        optional_field("BOOTSTRAP", Shape::Named(&TIMES)),
+        optional_field("DESIGN", Shape::Named(&TIMES)),
+        optional_field("PLANNING", Shape::Named(&TIMES)),
+        optional_field("TRACKING", Shape::Named(&TIMES)),
+        optional_field("EXECUTING", Shape::Named(&TIMES)),
+        optional_field("COMPLETED", Shape::Named(&TIMES)),
     ],
 );
 
-static TIMES: Named = Named::closed(
+static TIMES: NamedShape = NamedShape::closed_map(
     "Times",
     &[
-        must("started_at", Shape::DATE_TIME),
-        must("ended_at", TIME_OR_NULL),
-        must("duration_s", AMOUNT_OR_NULL),
+        required_field("started_at", Shape::DATE_TIME),
+        required_field("ended_at", TIME_OR_NULL),
+        required_field("duration_s", AMOUNT_OR_NULL),
     ],
 );
 
-static INVOCATION: Named = Named::closed(
+static INVOCATION: NamedShape = NamedShape::closed_map(
     "Invocation",
     &[
-        must("agent", Shape::TEXT),
+        required_field("agent", Shape::TEXT),
         // The names of models change more often than a format may.
-        must("model", Shape::TEXT).about("Such as sonnet or opus"),
-        must("repo", TEXT_OR_NULL),
-        must("issue", TEXT_OR_NULL),
-        must("started_at", Shape::DATE_TIME),
-        must("duration_s", AMOUNT),
-        must(
+        required_field("model", Shape::TEXT).with_about("Such as sonnet or opus"),
+        required_field("repo", TEXT_OR_NULL),
+        required_field("issue", TEXT_OR_NULL),
+        required_field("started_at", Shape::DATE_TIME),
+        required_field("duration_s", AMOUNT),
+        required_field(
             "tokens",
-            closed(&[must("input", Shape::COUNT), must("output", Shape::COUNT)]),
+            closed_map(&[
+                required_field("input", Shape::COUNT),
+                required_field("output", Shape::COUNT),
+            ]),
         ),
     ],
 );
 
-static TOTALS: Named = Named::closed(
+static TOTALS: NamedShape = NamedShape::closed_map(
     "Totals",
     &[
-        must("duration_s", AMOUNT),
-        must("agent_spawns", Shape::COUNT),
-        must(
+        required_field("duration_s", AMOUNT),
+        required_field("agent_spawns", Shape::COUNT),
+        required_field(
             "review_iterations",
-            closed(&[must("agent", Shape::COUNT), must("human", Shape::COUNT)]),
+            closed_map(&[
+                required_field("agent", Shape::COUNT),
+                required_field("human", Shape::COUNT),
+            ]),
         ),
-        must("issues_created", Shape::COUNT),
-        must("prs_created", Shape::COUNT),
-        must("prs_merged", Shape::COUNT),
+        required_field("issues_created", Shape::COUNT),
+        required_field("prs_created", Shape::COUNT),
+        required_field("prs_merged", Shape::COUNT),
     ],
 );

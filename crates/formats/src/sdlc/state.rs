@@ -5,7 +5,7 @@ use piton_core::words;
 
 use crate::plan_identity::PlanIdentity;
 use crate::record;
-use crate::tree::Node;
+use crate::tree::ValueNode;
 
 words! {
     /// A macro phase, in the order in which they come.
@@ -64,7 +64,7 @@ record::words!(Phase, PhaseStatus, IssueStatus);
 /// A run. What is absent, null or unreadable in the file is `None` or empty
 /// here; [`super::to_tree`] leaves it as it stands there.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct State {
+pub struct SdlcState {
     /// The name of the run: the date and a slug.
     pub run_id: Option<String>,
     /// Where the product requirements are.
@@ -82,16 +82,16 @@ pub struct State {
     /// Where the plan is.
     pub pert: Option<String>,
     /// The issues, in the order of the file.
-    pub issues: Vec<Issue>,
+    pub issues: Vec<SdlcIssue>,
     /// When the file was written last.
     pub updated_at: Option<String>,
     /// What was measured.
     pub metrics: Metrics,
     /// Top-level keys that the format does not have.
-    pub extra: Vec<(String, Node)>,
+    pub extra: Vec<(String, ValueNode)>,
 }
 
-impl State {
+impl SdlcState {
     /// What the graph is known by: the name of its run, its requirements, and
     /// what its issues are called.
     #[must_use]
@@ -105,7 +105,7 @@ impl State {
 
 /// A piece of work.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Issue {
+pub struct SdlcIssue {
     /// Its name, the key under which it stands.
     pub id: String,
     /// The repository, by its name in the manifest.
@@ -125,7 +125,7 @@ pub struct Issue {
     /// How often a person did.
     pub human_iterations: Option<u64>,
     /// Keys that the format does not have.
-    pub extra: Vec<(String, Node)>,
+    pub extra: Vec<(String, ValueNode)>,
 }
 
 /// What was measured of a run.
@@ -136,7 +136,7 @@ pub struct Metrics {
     /// The phases that began, in the order of the file.
     pub phases: Vec<(Phase, PhaseTimes)>,
     /// The agents that were started.
-    pub agent_invocations: Vec<Invocation>,
+    pub agent_invocations: Vec<AgentInvocation>,
     /// The totals as they stand in the file.
     pub totals: Totals,
 }
@@ -154,7 +154,7 @@ pub struct PhaseTimes {
 
 /// One agent that was started.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Invocation {
+pub struct AgentInvocation {
     /// The agent's name.
     pub agent: Option<String>,
     /// Its model.
@@ -192,7 +192,7 @@ pub struct Totals {
     pub prs_merged: Option<u64>,
 }
 
-impl Issue {
+impl SdlcIssue {
     /// Whether it has a pull request.
     pub fn has_pr(&self) -> bool {
         self.pr.is_some() || self.pr_number.is_some()
@@ -211,11 +211,12 @@ impl PhaseTimes {
 }
 
 /// The totals, counted from what the state itself says. All are there.
-pub fn derived_totals(state: &State) -> Totals {
+pub fn derived_totals(state: &SdlcState) -> Totals {
     let issues = || state.issues.iter();
-    let sum =
-        |of: fn(&Issue) -> Option<u64>| issues().filter_map(of).fold(0_u64, u64::saturating_add);
-    let is_merged = |issue: &&Issue| issue.status == Some(IssueStatus::Done) && issue.has_pr();
+    let sum = |of: fn(&SdlcIssue) -> Option<u64>| {
+        issues().filter_map(of).fold(0_u64, u64::saturating_add)
+    };
+    let is_merged = |issue: &&SdlcIssue| issue.status == Some(IssueStatus::Done) && issue.has_pr();
     let phases = state.metrics.phases.iter();
     Totals {
         duration_s: Some(
@@ -223,15 +224,15 @@ pub fn derived_totals(state: &State) -> Totals {
                 .filter_map(|(_, times)| times.seconds())
                 .fold(0.0, |a, b| a + b),
         ),
-        agent_spawns: Some(amount(state.metrics.agent_invocations.len())),
+        agent_spawns: Some(to_u64(state.metrics.agent_invocations.len())),
         review_iterations_agent: Some(sum(|issue| issue.review_iterations)),
         review_iterations_human: Some(sum(|issue| issue.human_iterations)),
-        issues_created: Some(amount(state.issues.len())),
-        prs_created: Some(amount(issues().filter(|issue| issue.has_pr()).count())),
-        prs_merged: Some(amount(issues().filter(is_merged).count())),
+        issues_created: Some(to_u64(state.issues.len())),
+        prs_created: Some(to_u64(issues().filter(|issue| issue.has_pr()).count())),
+        prs_merged: Some(to_u64(issues().filter(is_merged).count())),
     }
 }
 
-fn amount(count: usize) -> u64 {
+fn to_u64(count: usize) -> u64 {
     u64::try_from(count).unwrap_or(u64::MAX)
 }

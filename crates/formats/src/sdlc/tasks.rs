@@ -6,17 +6,17 @@ use std::collections::{HashMap, HashSet};
 use piton_core::plan::PlannedItem;
 use piton_core::{Edit, ItemRow, ItemState, Node};
 
-use super::plan::{issue_of, node, of_issue, planned};
-use super::state::{Issue, IssueStatus, Phase};
-use crate::graph::cycles;
-use crate::problem::{Problem, Source};
-use crate::report::Path;
-use crate::tolerant::{Place, Reader, read_json, span_of};
+use super::plan::{issue_of_item, native_of_issue, node_of_id, planned_issue};
+use super::state::{IssueStatus, Phase, SdlcIssue};
+use crate::graph::find_cycles;
+use crate::problem::{Problem, SourceText};
+use crate::report::ValuePath;
+use crate::tolerant::{FieldReader, MapPosition, parse_json_with, span_of_key};
 use crate::tree::Span;
 
 /// A piece of the work.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Task {
+pub(super) struct SdlcTask {
     id: String,
     repo: String,
     title: String,
@@ -26,22 +26,25 @@ pub(super) struct Task {
 
 /// Reads the tasks. Of the repositories that they name each must be in `repos`;
 /// where nobody has named any, all tasks are of one.
-pub(super) fn read_tasks(source: Source<'_>, repos: &[String]) -> (Vec<Task>, Vec<Problem>) {
-    let (tasks, problems) = read_json("TASKS_PARSE_ERROR", source, |reader, root| {
+pub(super) fn parse_tasks(
+    source: SourceText<'_>,
+    repos: &[String],
+) -> (Vec<SdlcTask>, Vec<Problem>) {
+    let (tasks, problems) = parse_json_with("TASKS_PARSE_ERROR", source, |reader, root| {
         let (list, path) = match root.as_map() {
             Some(map) => {
-                let top = Place {
+                let top = MapPosition {
                     map,
-                    path: Path::ROOT,
+                    path: ValuePath::ROOT,
                 };
                 if map.get("tasks").is_none() {
                     let message = "there is no list `tasks`";
                     let hint = "write `{\"tasks\": [...]}`";
-                    reader.error("MISSING_KEY", (top, "tasks"), message, hint);
+                    reader.report_error("MISSING_KEY", (top, "tasks"), message, hint);
                 }
-                (reader.list(top, "tasks"), Path::ROOT)
+                (reader.read_list(top, "tasks"), ValuePath::ROOT)
             }
-            None => (root.as_seq().unwrap_or_default(), Path::ROOT),
+            None => (root.as_seq().unwrap_or_default(), ValuePath::ROOT),
         };
         let path = path.key("tasks");
         let mut tasks = Vec::new();
@@ -56,7 +59,7 @@ pub(super) fn read_tasks(source: Source<'_>, repos: &[String]) -> (Vec<Task>, Ve
                 reader.report.error("WRONG_TYPE", path, node.span, words);
                 continue;
             };
-            tasks.push(read_task(reader, Place { map, path }));
+            tasks.push(read_task(reader, MapPosition { map, path }));
             places.push(map);
         }
         if list.is_empty() {
@@ -66,7 +69,7 @@ pub(super) fn read_tasks(source: Source<'_>, repos: &[String]) -> (Vec<Task>, Ve
             );
             reader.report.error("NO_TASKS", path, root.span, words);
         }
-        let at = |index: usize, key: &str| span_of(places[index], key);
+        let at = |index: usize, key: &str| span_of_key(places[index], key);
         check_ids(reader, &tasks, repos, &at);
         check_graph(reader, &tasks, &at);
         Some(tasks)
@@ -74,32 +77,32 @@ pub(super) fn read_tasks(source: Source<'_>, repos: &[String]) -> (Vec<Task>, Ve
     (tasks.unwrap_or_default(), problems)
 }
 
-fn read_task(reader: &mut Reader<'_>, place: Place<'_>) -> Task {
+fn read_task(reader: &mut FieldReader<'_>, place: MapPosition<'_>) -> SdlcTask {
     let mut must = |key: &'static str| {
-        let text = reader.text(place, key);
+        let text = reader.read_text(place, key);
         let text = text.map(|text| text.trim().to_owned()).unwrap_or_default();
         // What is no text was reported when it was read.
         let is_read = place.map.get(key).is_none_or(|node| node.text().is_some());
         if text.is_empty() && is_read {
             let message = format!("the task has no `{key}`");
-            reader.error("MISSING_KEY", (place, key), message, "write one");
+            reader.report_error("MISSING_KEY", (place, key), message, "write one");
         }
         text
     };
     let (id, repo, title) = (must("id"), must("repo"), must("title"));
-    Task {
+    SdlcTask {
         id,
         repo,
         title,
-        description: reader.text(place, "description"),
-        blocked_by: reader.texts(place, "blocked_by"),
+        description: reader.read_text(place, "description"),
+        blocked_by: reader.read_texts(place, "blocked_by"),
     }
 }
 
 /// Checks what each task is called and where it belongs.
 fn check_ids(
-    reader: &mut Reader<'_>,
-    tasks: &[Task],
+    reader: &mut FieldReader<'_>,
+    tasks: &[SdlcTask],
     repos: &[String],
     at: &dyn Fn(usize, &str) -> Span,
 ) {
@@ -109,7 +112,7 @@ fn check_ids(
         [] => only.as_slice(),
         repos => repos,
     };
-    let root = Path::ROOT.key("tasks");
+    let root = ValuePath::ROOT.key("tasks");
     for (index, task) in tasks.iter().enumerate() {
         let path = root.index(index);
         let mut error = |code, key, message: String, hint| {
@@ -144,15 +147,15 @@ fn check_ids(
 
 /// Whether an issue cannot be called so: it is the name of a phase that is an item.
 pub(super) fn is_reserved(id: &str) -> bool {
-    Phase::parse(id).is_some_and(|phase| super::phases::item_of(phase).is_some())
+    Phase::parse(id).is_some_and(|phase| super::phases::item_of_phase(phase).is_some())
 }
 
 /// Checks what tasks say of each other.
-fn check_graph(reader: &mut Reader<'_>, tasks: &[Task], at: &dyn Fn(usize, &str) -> Span) {
+fn check_graph(reader: &mut FieldReader<'_>, tasks: &[SdlcTask], at: &dyn Fn(usize, &str) -> Span) {
     // Of those of one name the first is meant.
     let ids = tasks.iter().enumerate().rev();
     let index: HashMap<&str, usize> = ids.map(|(index, task)| (&*task.id, index)).collect();
-    let root = Path::ROOT.key("tasks");
+    let root = ValuePath::ROOT.key("tasks");
     let mut edges = Vec::new();
     for (from, task) in tasks.iter().enumerate() {
         let path = root.index(from);
@@ -173,7 +176,7 @@ fn check_graph(reader: &mut Reader<'_>, tasks: &[Task], at: &dyn Fn(usize, &str)
         }
         edges.push(on);
     }
-    for cycle in cycles(&edges) {
+    for cycle in find_cycles(&edges) {
         let Some(first) = cycle.first().copied() else {
             continue;
         };
@@ -193,10 +196,15 @@ fn check_graph(reader: &mut Reader<'_>, tasks: &[Task], at: &dyn Fn(usize, &str)
 /// `after`. A task has one that is called as it is, or has its title: a tracker may
 /// have given that its own id. Such an issue that nobody has begun waits for what its
 /// task waits for, also where whoever made it did not get to write that.
-pub(super) fn issues_of(tasks: &[Task], rows: &[&ItemRow], after: Option<Node>) -> Vec<Edit> {
-    let there: Vec<(Issue, &ItemRow)> = rows.iter().map(|row| (issue_of(row), *row)).collect();
-    let of_task = |task: &Task| {
-        let title = |issue: &Issue| issue.title.as_deref().map(str::trim).map(str::to_owned);
+pub(super) fn edits_of_tasks(
+    tasks: &[SdlcTask],
+    rows: &[&ItemRow],
+    after: Option<Node>,
+) -> Vec<Edit> {
+    let there: Vec<(SdlcIssue, &ItemRow)> =
+        rows.iter().map(|row| (issue_of_item(row), *row)).collect();
+    let of_task = |task: &SdlcTask| {
+        let title = |issue: &SdlcIssue| issue.title.as_deref().map(str::trim).map(str::to_owned);
         let by_id = there.iter().find(|(issue, _)| issue.id == task.id);
         by_id.or_else(|| {
             let mut there = there.iter();
@@ -232,7 +240,7 @@ pub(super) fn issues_of(tasks: &[Task], rows: &[&ItemRow], after: Option<Node>) 
             .map(|id| (*id).to_owned())
             .collect();
         if let Some((issue, row)) = of_task(task) {
-            waits.extend(more_blockers(row, issue, blocked_by));
+            waits.extend(blocker_edits(row, issue, blocked_by));
             continue;
         }
         let is_open = |id: &String| !done.contains(id.as_str());
@@ -240,7 +248,7 @@ pub(super) fn issues_of(tasks: &[Task], rows: &[&ItemRow], after: Option<Node>) 
             true => IssueStatus::Blocked,
             false => IssueStatus::Ready,
         };
-        let issue = Issue {
+        let issue = SdlcIssue {
             id: task.id.clone(),
             repo: Some(task.repo.clone()),
             title: Some(task.title.clone()),
@@ -248,15 +256,15 @@ pub(super) fn issues_of(tasks: &[Task], rows: &[&ItemRow], after: Option<Node>) 
             blocked_by,
             review_iterations: Some(0),
             human_iterations: Some(0),
-            ..Issue::default()
+            ..SdlcIssue::default()
         };
         let item = PlannedItem {
-            prompt: Some(prompt(task)),
-            ..planned(&issue, &known, &done)
+            prompt: Some(prompt_of_task(task)),
+            ..planned_issue(&issue, &known, &done)
         };
         edits.push(Edit::Insert {
             parent: None,
-            after: after.replace(node(&task.id)),
+            after: after.replace(node_of_id(&task.id)),
             items: vec![item],
         });
     }
@@ -266,16 +274,16 @@ pub(super) fn issues_of(tasks: &[Task], rows: &[&ItemRow], after: Option<Node>) 
 
 /// That an issue which is there waits for what its task waits for as well, and that its
 /// file says so.
-fn more_blockers(row: &ItemRow, issue: &Issue, blocked_by: Vec<String>) -> Vec<Edit> {
+fn blocker_edits(row: &ItemRow, issue: &SdlcIssue, blocked_by: Vec<String>) -> Vec<Edit> {
     let is_open = matches!(row.state, ItemState::Pending | ItemState::Ready);
     let is_new = |id: &String| !issue.blocked_by.contains(id);
     let more: Vec<String> = blocked_by.into_iter().filter(is_new).collect();
     if !is_open || row.attempts > 0 || more.is_empty() {
         return Vec::new();
     }
-    let on = more.iter().map(|id| node(id));
+    let on = more.iter().map(|id| node_of_id(id));
     let depends_on = row.depends_on.iter().cloned().chain(on).collect();
-    let issue = Issue {
+    let issue = SdlcIssue {
         blocked_by: issue.blocked_by.iter().cloned().chain(more).collect(),
         ..issue.clone()
     };
@@ -287,13 +295,13 @@ fn more_blockers(row: &ItemRow, issue: &Issue, blocked_by: Vec<String>) -> Vec<E
         },
         Edit::SetNative {
             node: Some(node),
-            native: Some(of_issue(&issue)),
+            native: Some(native_of_issue(&issue)),
         },
     ]
 }
 
 /// What an agent is told of a task.
-fn prompt(task: &Task) -> String {
+fn prompt_of_task(task: &SdlcTask) -> String {
     let description = task.description.as_deref().map(str::trim);
     match description.filter(|text| !text.is_empty()) {
         Some(text) => format!("{}\n\n{text}", task.title),

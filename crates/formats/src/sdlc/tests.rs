@@ -1,6 +1,6 @@
 use super::*;
 use crate::json;
-use crate::problem::Source;
+use crate::problem::SourceText;
 use crate::shape;
 
 /// A state with something of everything, as an engine of the family writes it.
@@ -54,7 +54,7 @@ const STATE: &str = r#"{
 }"#;
 
 fn told(text: &str) -> String {
-    let (_, problems) = read(Source {
+    let (_, problems) = parse_state(SourceText {
         name: "state.json",
         text,
     });
@@ -66,8 +66,8 @@ fn told(text: &str) -> String {
 }
 
 #[track_caller]
-fn state(text: &str) -> State {
-    read(Source {
+fn state(text: &str) -> SdlcState {
+    parse_state(SourceText {
         name: "state.json",
         text,
     })
@@ -76,7 +76,7 @@ fn state(text: &str) -> State {
 }
 
 #[track_caller]
-fn rewritten(text: &str, state: &State) -> String {
+fn rewritten(text: &str, state: &SdlcState) -> String {
     let root = json::parse(text).root.expect("a document");
     json::patch(text, &to_tree(state, Some(&root))).expect("can be changed")
 }
@@ -167,20 +167,20 @@ fn case_47_case_51_all_that_is_wrong_is_told() {
 #[test]
 fn case_53_each_document_of_this_name_is_told_by_its_content() {
     let cases = [
-        (STATE, Layout::Current),
-        ("", Layout::Empty),
-        ("{", Layout::Unreadable),
+        (STATE, StateLayout::Current),
+        ("", StateLayout::Empty),
+        ("{", StateLayout::Unreadable),
         (
             r#"{"run_id": "x", "prd": "y", "phase": "", "phase_status": "", "issues": []}"#,
-            Layout::IssueList,
+            StateLayout::IssueList,
         ),
         (
             r#"{"run_id": "x", "phase": "executing", "phase_status": "running", "issues": {}}"#,
-            Layout::LowerCase,
+            StateLayout::LowerCase,
         ),
         (
             r#"{"currentPhase": 3, "inFlight": [], "lastEvent": "", "phase": "SPEC"}"#,
-            Layout::Foreign(vec![
+            StateLayout::Foreign(vec![
                 "`currentPhase`".to_owned(),
                 "`inFlight`".to_owned(),
                 "`lastEvent`".to_owned(),
@@ -188,7 +188,7 @@ fn case_53_each_document_of_this_name_is_told_by_its_content() {
         ),
     ];
     for (text, layout) in cases {
-        assert_eq!(detect(text), layout, "{text}");
+        assert_eq!(detect_layout(text), layout, "{text}");
         assert!(!layout.describe().is_empty());
     }
     assert!(told("{\"a\": 1}").contains("NOT_A_STATE_FILE"));
@@ -197,17 +197,17 @@ fn case_53_each_document_of_this_name_is_told_by_its_content() {
 #[test]
 fn a_manifest_is_read_and_all_that_it_lacks_is_told() {
     let text = "prd: https://example.org/prd\nrepos:\n  - {name: shop, path: ../shop, team: Core, language: go, skills: [sql]}\n";
-    let source = |text| Source {
+    let source = |text| SourceText {
         name: "manifest.yaml",
         text,
     };
-    let (manifest, problems) = read_manifest(source(text));
+    let (manifest, problems) = parse_manifest(source(text));
     assert!(problems.is_empty(), "{problems:#?}");
     let repos = manifest.expect("a manifest").repos;
     assert_eq!((repos[0].name.as_str(), repos[0].skills.len()), ("shop", 1));
 
     let text = "repos:\n  - {name: shop, path: x, team: t}\n  - {name: shop, language: rust, team: 5}\n  - x\n";
-    let problems = read_manifest(source(text)).1;
+    let problems = parse_manifest(source(text)).1;
     let codes: Vec<&str> = problems
         .iter()
         .map(|problem| problem.code.as_ref())
@@ -223,17 +223,17 @@ fn a_manifest_is_read_and_all_that_it_lacks_is_told() {
             "WRONG_TYPE"
         ]
     );
-    let of_nothing = read_manifest(source("")).1;
+    let of_nothing = parse_manifest(source("")).1;
     assert_eq!(of_nothing.len(), 2);
     // A place that is no place helps nobody; fuzzing found it.
     assert!(of_nothing.iter().all(|problem| problem.line == 1));
-    assert!(read_manifest(source("- a\n")).0.is_none());
+    assert!(parse_manifest(source("- a\n")).0.is_none());
 }
 
 #[test]
 fn case_52_metrics_that_span_lines_are_read_and_malformed_ones_counted() {
     let text = "{\"agent_id\": \"a1\", \"agent_type\": \"coder\", \"tokens\": {\n  \"input\": 0,\n  \"output\": 7\n}, \"timestamp\": \"2026-01-15T10:00:00Z\"}\n{\"agent_id\": \"a2\", \"agent_type\": \"co\"der\"}\n[]\n{\"agent_id\": \"a3\"}\n";
-    let log = read_metrics(text);
+    let log = parse_metrics(text);
     let ids: Vec<_> = log
         .records
         .iter()

@@ -3,14 +3,14 @@
 use std::fmt;
 
 use super::check::is_kind;
-use super::{Field, Rest, Shape};
+use super::{FieldShape, OtherKeys, Shape};
 use crate::problem::Problem;
-use crate::report::{Path, closest};
-use crate::tree::{Key, Map, Node, Span, Value};
+use crate::report::{ValuePath, closest_word};
+use crate::tree::{Map, MapKey, Span, Value, ValueNode};
 
 /// The keys of a document.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Keys {
+pub struct KeyComparison {
     /// How many are known.
     pub known: usize,
     /// Those that are not, in the order of the file.
@@ -33,10 +33,10 @@ pub struct UnknownKey {
 impl UnknownKey {
     /// The warning about it.
     #[must_use]
-    pub fn problem(&self, file: &str) -> Problem {
+    pub fn to_problem(&self, file: &str) -> Problem {
         let hint = "nothing reads it; it is kept as it stands";
         let problem = Problem::warning("UNKNOWN_KEY", file, &*self.path, self.span);
-        problem.saying(self.to_string(), hint)
+        problem.with_message(self.to_string(), hint)
     }
 }
 
@@ -56,76 +56,76 @@ impl fmt::Display for UnknownKey {
 ///
 /// Below a value that is not of its shape, nothing is compared. Where any key is
 /// read, only a slip of the finger counts as unknown.
-pub fn keys(root: &Node, shape: &'static Shape) -> Keys {
-    let mut found = Finder::default();
-    found.value(root, shape, Path::ROOT);
+pub fn compare_keys(root: &ValueNode, shape: &'static Shape) -> KeyComparison {
+    let mut found = UnknownKeyFinder::default();
+    found.visit_value(root, shape, ValuePath::ROOT);
     found.keys.unknown.sort_by_key(|key| key.span.start);
     found.keys
 }
 
 #[derive(Default)]
-struct Finder {
-    keys: Keys,
+struct UnknownKeyFinder {
+    keys: KeyComparison,
 }
 
-impl Finder {
-    fn value(&mut self, node: &Node, shape: &'static Shape, path: Path<'_>) {
+impl UnknownKeyFinder {
+    fn visit_value(&mut self, node: &ValueNode, shape: &'static Shape, path: ValuePath<'_>) {
         match (shape, &node.value) {
-            (Shape::Named(named), _) => self.value(node, &named.shape, path),
+            (Shape::Named(named), _) => self.visit_value(node, &named.shape, path),
             (Shape::Map(fields, rest), Value::Map(map)) => {
                 for (key, value) in map.iter() {
-                    self.pair((key, value), (fields, *rest), path);
+                    self.visit_pair((key, value), (fields, *rest), path);
                 }
             }
             // A document may be the list that another has under a key.
             (Shape::Map(fields, _), Value::Seq(items)) => {
                 let lists = fields.iter().map(|field| &field.shape);
                 if let Some(list) = lists.into_iter().find(|shape| is_list_of_maps(shape)) {
-                    self.items(items, list, path);
+                    self.visit_items(items, list, path);
                 }
             }
-            (Shape::List(_), Value::Seq(items)) => self.items(items, shape, path),
-            (Shape::Each(values), Value::Map(map)) => self.each(map, values, path),
+            (Shape::List(_), Value::Seq(items)) => self.visit_items(items, shape, path),
+            (Shape::Each(values), Value::Map(map)) => self.visit_each(map, values, path),
             (Shape::Either(shapes), Value::Map(_) | Value::Seq(_)) => {
                 if let Some(meant) = shapes.iter().find(|shape| is_kind(node, shape)) {
-                    self.value(node, meant, path);
+                    self.visit_value(node, meant, path);
                 }
             }
             _ => {}
         }
     }
 
-    fn items(&mut self, items: &[Node], list: &'static Shape, path: Path<'_>) {
+    fn visit_items(&mut self, items: &[ValueNode], list: &'static Shape, path: ValuePath<'_>) {
         let Shape::List(shape) = list else { return };
         for (index, item) in items.iter().enumerate() {
-            self.value(item, shape, path.index(index));
+            self.visit_value(item, shape, path.index(index));
         }
     }
 
-    fn each(&mut self, map: &Map, values: &'static Shape, path: Path<'_>) {
+    fn visit_each(&mut self, map: &Map, values: &'static Shape, path: ValuePath<'_>) {
         for (key, value) in map.iter() {
-            self.value(value, values, path.key(&key.text));
+            self.visit_value(value, values, path.key(&key.text));
         }
     }
 
-    fn pair(
+    fn visit_pair(
         &mut self,
-        (key, value): (&Key, &Node),
-        (fields, rest): (&'static [Field], Rest),
-        path: Path<'_>,
+        (key, value): (&MapKey, &ValueNode),
+        (fields, rest): (&'static [FieldShape], OtherKeys),
+        path: ValuePath<'_>,
     ) {
         let path = path.key(&key.text);
         if let Some(field) = fields.iter().find(|field| field.key == key.text) {
             self.keys.known += 1;
-            return self.value(value, &field.shape, path);
+            return self.visit_value(value, &field.shape, path);
         }
         let known = || fields.iter().filter(|field| !field.tolerated);
         let known: Vec<&'static str> = known().map(|field| field.key).collect();
         let nearest = match rest {
-            Rest::Closed | Rest::Unread => nearest(&key.text, &known),
-            Rest::Open => closest(&key.text, &known),
+            OtherKeys::Closed | OtherKeys::Unread => nearest_key(&key.text, &known),
+            OtherKeys::Open => closest_word(&key.text, &known),
         };
-        if rest == Rest::Open && nearest.is_none() {
+        if rest == OtherKeys::Open && nearest.is_none() {
             self.keys.known += 1;
             return;
         }
@@ -149,7 +149,7 @@ fn is_map(shape: &Shape) -> bool {
 /// The known key that `word` is most likely meant to be: one that is a slip of
 /// the finger away, one that is spelt in another manner, or one that begins or
 /// ends alike.
-fn nearest(word: &str, known: &[&'static str]) -> Option<&'static str> {
+fn nearest_key(word: &str, known: &[&'static str]) -> Option<&'static str> {
     /// So many letters must be alike at the beginning.
     const ALIKE_MIN: usize = 4;
     let bare = |word: &str| -> String {
@@ -160,7 +160,7 @@ fn nearest(word: &str, known: &[&'static str]) -> Option<&'static str> {
     if let Some(same) = known.iter().find(|known| bare(known) == found) {
         return Some(same);
     }
-    if let Some(slip) = closest(word, known) {
+    if let Some(slip) = closest_word(word, known) {
         return Some(slip);
     }
     let alike = |known: &str| -> usize {
@@ -186,40 +186,46 @@ fn nearest(word: &str, known: &[&'static str]) -> Option<&'static str> {
 mod tests {
     use super::*;
     use crate::json;
-    use crate::shape::Named;
+    use crate::shape::NamedShape;
 
-    static ITEM: Named = Named {
+    static ITEM: NamedShape = NamedShape {
         name: "Item",
         shape: Shape::Map(
             &[
-                Field::required("id", Shape::TEXT),
-                Field::optional("verification", Shape::TEXT),
-                Field::optional("test_command", Shape::TEXT),
-                Field::tolerated("criteria", Shape::TEXT),
-                Field::optional(
+                FieldShape::required("id", Shape::TEXT),
+                FieldShape::optional("verification", Shape::TEXT),
+                FieldShape::optional("test_command", Shape::TEXT),
+                FieldShape::tolerated("criteria", Shape::TEXT),
+                FieldShape::optional(
                     "data",
-                    Shape::Map(&[Field::optional("files", Shape::Any)], Rest::Open),
+                    Shape::Map(
+                        &[FieldShape::optional("files", Shape::Any)],
+                        OtherKeys::Open,
+                    ),
                 ),
-                Field::optional(
+                FieldShape::optional(
                     "meta",
-                    Shape::Map(&[Field::optional("total", Shape::Any)], Rest::Unread),
+                    Shape::Map(
+                        &[FieldShape::optional("total", Shape::Any)],
+                        OtherKeys::Unread,
+                    ),
                 ),
             ],
-            Rest::Closed,
+            OtherKeys::Closed,
         ),
     };
     static SHAPE: Shape = Shape::Map(
         &[
-            Field::required("items", Shape::List(&Shape::Named(&ITEM))),
-            Field::optional("by", Shape::Each(&Shape::Named(&ITEM))),
+            FieldShape::required("items", Shape::List(&Shape::Named(&ITEM))),
+            FieldShape::optional("by", Shape::Each(&Shape::Named(&ITEM))),
         ],
-        Rest::Closed,
+        OtherKeys::Closed,
     );
 
     #[track_caller]
     fn check(text: &str, known: usize, unknown: &[&str]) {
         let root = json::parse(text).root.expect("JSON");
-        let keys = keys(&root, &SHAPE);
+        let keys = compare_keys(&root, &SHAPE);
         let told: Vec<String> = keys
             .unknown
             .iter()
@@ -275,7 +281,7 @@ mod tests {
             ("colour", None),
             ("x", None),
         ] {
-            assert_eq!(nearest(word, &known), meant, "{word}");
+            assert_eq!(nearest_key(word, &known), meant, "{word}");
         }
     }
 }

@@ -58,7 +58,7 @@ impl Pattern {
     }
 
     /// Whether `text` fits.
-    pub fn matches(self, text: &str) -> bool {
+    pub fn is_match(self, text: &str) -> bool {
         match self {
             Self::Version => text
                 .split_once('.')

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Field, Rest, Shape, Text};
+use super::{FieldShape, OtherKeys, Shape, TextShape};
 
 /// Prints `shape` as a JSON Schema called `title`, to be found at `id`.
 pub fn json_schema(shape: &Shape, id: &str, title: &str) -> Value {
@@ -61,7 +61,7 @@ impl Printer {
         }
     }
 
-    fn print_map(&mut self, fields: &[Field], rest: Rest) -> Value {
+    fn print_map(&mut self, fields: &[FieldShape], rest: OtherKeys) -> Value {
         let mut properties = Map::new();
         for field in fields.iter().filter(|field| !field.tolerated) {
             let mut printed = Map::new();
@@ -81,7 +81,7 @@ impl Printer {
         if !required.is_empty() {
             out.insert("required".to_owned(), json!(required));
         }
-        if rest == Rest::Closed {
+        if rest == OtherKeys::Closed {
             out.insert("additionalProperties".to_owned(), json!(false));
         }
         out.insert("properties".to_owned(), Value::Object(properties));
@@ -108,13 +108,13 @@ impl Printer {
     }
 }
 
-fn print_text(text: Text) -> Value {
+fn print_text(text: TextShape) -> Value {
     match text {
-        Text::Any => json!({"type": "string"}),
-        Text::NotEmpty => json!({"type": "string", "minLength": 1}),
-        Text::OneOf(words) => json!({"type": "string", "enum": words}),
-        Text::Pattern(pattern) => json!({"type": "string", "pattern": pattern.regex()}),
-        Text::DateTime => json!({"type": "string", "format": "date-time"}),
+        TextShape::Any => json!({"type": "string"}),
+        TextShape::NotEmpty => json!({"type": "string", "minLength": 1}),
+        TextShape::OneOf(words) => json!({"type": "string", "enum": words}),
+        TextShape::Pattern(pattern) => json!({"type": "string", "pattern": pattern.regex()}),
+        TextShape::DateTime => json!({"type": "string", "format": "date-time"}),
     }
 }
 

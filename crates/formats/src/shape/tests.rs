@@ -1,36 +1,36 @@
 use super::*;
-use crate::tree::Node;
+use crate::tree::ValueNode;
 
-static PART: Named = Named {
+static PART: NamedShape = NamedShape {
     name: "Part",
     shape: Shape::Map(
         &[
-            Field::required("kind", Shape::one_of(&["blocker", "finding", "completion"])),
-            Field::optional("parts", Shape::List(&Shape::Named(&PART))),
+            FieldShape::required("kind", Shape::one_of(&["blocker", "finding", "completion"])),
+            FieldShape::optional("parts", Shape::List(&Shape::Named(&PART))),
         ],
-        Rest::Closed,
+        OtherKeys::Closed,
     ),
 };
 
 static WHOLE: Shape = Shape::Map(
     &[
-        Field::required("version", Shape::Text(Text::Pattern(Pattern::Version)))
-            .about("The version of the format"),
-        Field::optional("at", Shape::DATE_TIME),
-        Field::optional("count", Shape::Integer { min: Some(1) }),
-        Field::optional("share", Shape::Number { min: None }),
-        Field::optional("ready", Shape::Bool),
-        Field::optional(
+        FieldShape::required("version", Shape::Text(TextShape::Pattern(Pattern::Version)))
+            .with_about("The version of the format"),
+        FieldShape::optional("at", Shape::DATE_TIME),
+        FieldShape::optional("count", Shape::Integer { min: Some(1) }),
+        FieldShape::optional("share", Shape::Number { min: None }),
+        FieldShape::optional("ready", Shape::Bool),
+        FieldShape::optional(
             "name",
-            Shape::Either(&[Shape::Text(Text::NotEmpty), Shape::Null]),
+            Shape::Either(&[Shape::Text(TextShape::NotEmpty), Shape::Null]),
         ),
-        Field::optional("parts", Shape::List(&Shape::Named(&PART))),
-        Field::optional("repos", Shape::Each(&Shape::Map(&[], Rest::Open))),
+        FieldShape::optional("parts", Shape::List(&Shape::Named(&PART))),
+        FieldShape::optional("repos", Shape::Each(&Shape::Map(&[], OtherKeys::Open))),
     ],
-    Rest::Closed,
+    OtherKeys::Closed,
 );
 
-fn told(root: &Node) -> String {
+fn told(root: &ValueNode) -> String {
     let lines: Vec<String> = check(root, &WHOLE, "f", "whole")
         .into_iter()
         .map(|p| {
@@ -44,7 +44,7 @@ fn told(root: &Node) -> String {
 }
 
 #[track_caller]
-fn json(text: &str) -> Node {
+fn json(text: &str) -> ValueNode {
     crate::json::parse(text).root.expect("a document")
 }
 
@@ -110,14 +110,14 @@ fn a_time_has_a_zone() {
 
 #[test]
 fn versions_compare_as_numbers() {
-    let version = |text: &str| Version::parse(text).expect("a version");
+    let version = |text: &str| FormatVersion::parse(text).expect("a version");
     assert!(version("10.0") > version("2.0"));
-    assert!(version("1.10").readable().is_ok());
-    assert!(version("2.0").readable().is_err());
-    assert!(version("99999999999999999999.0").readable().is_err());
-    assert_eq!(version("1"), Version::CURRENT);
+    assert!(version("1.10").check_readable().is_ok());
+    assert!(version("2.0").check_readable().is_err());
+    assert!(version("99999999999999999999.0").check_readable().is_err());
+    assert_eq!(version("1"), FormatVersion::CURRENT);
     for text in ["", "1.", ".1", "v1", "1.x", "-1.0", "1.0.beta"] {
-        assert_eq!(Version::parse(text), None, "{text}");
+        assert_eq!(FormatVersion::parse(text), None, "{text}");
     }
 }
 
@@ -140,7 +140,7 @@ fn a_pattern_and_its_expression_say_the_same() {
         "\n",
     ];
     for pattern in Pattern::ALL {
-        assert!(pattern.matches(pattern.example()));
+        assert!(pattern.is_match(pattern.example()));
         let schema = serde_json::json!({"pattern": pattern.regex()});
         let validator = jsonschema::validator_for(&schema).expect("a schema");
         for a in pieces {
@@ -150,7 +150,7 @@ fn a_pattern_and_its_expression_say_the_same() {
                         let text = format!("{a}{b}{c}{d}");
                         let value = serde_json::Value::String(text.clone());
                         assert_eq!(
-                            pattern.matches(&text),
+                            pattern.is_match(&text),
                             validator.is_valid(&value),
                             "{text:?}"
                         );

@@ -4,14 +4,14 @@ use std::fmt;
 
 /// The version of a format. Versions compare as numbers: 10.0 is newer than 2.0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Version {
+pub struct FormatVersion {
     /// Grows when older readers would misunderstand.
     pub major: u64,
     /// Grows when keys are added.
     pub minor: u64,
 }
 
-impl Version {
+impl FormatVersion {
     /// The version that piton writes of every format that has one.
     pub const CURRENT: Self = Self { major: 1, minor: 0 };
 
@@ -37,8 +37,8 @@ impl Version {
     ///
     /// # Errors
     ///
-    /// A sentence, when the major version is newer than [`Version::CURRENT`].
-    pub fn readable(self) -> Result<(), String> {
+    /// A sentence, when the major version is newer than [`FormatVersion::CURRENT`].
+    pub fn check_readable(self) -> Result<(), String> {
         let newest = Self::CURRENT.major;
         if self.major <= newest {
             return Ok(());
@@ -49,7 +49,7 @@ impl Version {
     }
 }
 
-impl fmt::Display for Version {
+impl fmt::Display for FormatVersion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}.{}", self.major, self.minor)
     }

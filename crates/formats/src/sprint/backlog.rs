@@ -5,19 +5,22 @@
 use piton_core::request::{Priority, WorkRequest};
 use piton_core::{DecisionRow, RunId, Tables, Verb};
 
-use super::import::show_time;
+use super::import::render_time;
 use super::requests::{created_at, discovered_in};
-use crate::yaml::{self, Node};
+use crate::yaml::{self, ValueNode};
 
 /// The name of the file, beside `PROGRESS.yaml`.
 pub(super) const NAME: &str = "BACKLOG.yaml";
 
 /// How many requests of a run were kept for people.
-pub(super) fn count(tables: &Tables, run: RunId) -> usize {
-    kept(tables, run).count()
+pub(super) fn count_backlog_requests(tables: &Tables, run: RunId) -> usize {
+    backlog_requests(tables, run).count()
 }
 
-fn kept(tables: &Tables, run: RunId) -> impl Iterator<Item = (&DecisionRow, &WorkRequest)> {
+fn backlog_requests(
+    tables: &Tables,
+    run: RunId,
+) -> impl Iterator<Item = (&DecisionRow, &WorkRequest)> {
     let of_run = tables.decisions().filter(move |row| row.run == run);
     let kept = of_run.filter(|row| {
         let verdict = row.verdict.as_ref();
@@ -31,7 +34,7 @@ fn kept(tables: &Tables, run: RunId) -> impl Iterator<Item = (&DecisionRow, &Wor
 /// # Errors
 ///
 /// Why what is there is no backlog: then it stays as it is.
-pub(super) fn with_new(
+pub(super) fn with_new_items(
     present: Option<&str>,
     tables: &Tables,
     run: RunId,
@@ -58,32 +61,34 @@ pub(super) fn with_new(
         let id = request.id.as_deref();
         let mut ids = before
             .iter()
-            .map(|item| item.get("id").and_then(Node::text));
+            .map(|item| item.get("id").and_then(ValueNode::text));
         ids.any(|known| known == id)
     };
-    let mut new: Vec<_> = kept(tables, run)
+    let mut new: Vec<_> = backlog_requests(tables, run)
         .filter(|(_, request)| !is_there(request))
         .collect();
     if new.is_empty() {
         return Ok(None);
     }
     new.sort_by_key(|(row, _)| row.number);
-    let new = new.into_iter().map(|(row, request)| item(row, request));
-    let items = Node::seq(before.iter().cloned().chain(new).collect());
-    let keys = root.as_ref().and_then(Node::as_map).into_iter();
+    let new = new
+        .into_iter()
+        .map(|(row, request)| item_of_request(row, request));
+    let items = ValueNode::seq(before.iter().cloned().chain(new).collect());
+    let keys = root.as_ref().and_then(ValueNode::as_map).into_iter();
     let keys = keys.flat_map(|map| map.iter());
     let keys = keys.filter(|(key, _)| key.text != "items");
     let keys = keys.map(|(key, node)| (key.text.clone(), node.clone()));
-    let wanted = Node::map(keys.chain([("items".to_owned(), items)]));
+    let wanted = ValueNode::map(keys.chain([("items".to_owned(), items)]));
     let Some(text) = present else {
-        return Ok(Some(yaml::emit(&wanted)));
+        return Ok(Some(yaml::render(&wanted)));
     };
     // Comments alone hold no document that could be changed in place.
     if root.is_none() {
         return Ok(Some(format!(
             "{}\n{}",
             text.trim_end(),
-            yaml::emit(&wanted)
+            yaml::render(&wanted)
         )));
     }
     let patched = yaml::patch(text, &wanted);
@@ -92,7 +97,7 @@ pub(super) fn with_new(
         .map_err(|_| "it cannot be changed in place".to_owned())
 }
 
-fn item(row: &DecisionRow, request: &WorkRequest) -> Node {
+fn item_of_request(row: &DecisionRow, request: &WorkRequest) -> ValueNode {
     let id = request.id.as_deref().unwrap_or_default();
     let description = request.description().unwrap_or_default();
     let category = match request.category() {
@@ -107,20 +112,23 @@ fn item(row: &DecisionRow, request: &WorkRequest) -> Node {
     let verdict = row.verdict.as_ref();
     let why = verdict.and_then(|verdict| verdict.why.as_deref());
     let decided = verdict.map_or(row.opened_at, |verdict| verdict.at);
-    let source = Node::map([
-        ("request-id", Node::string(id)),
-        ("discovered-in", Node::string(discovered_in(row, request))),
-        ("discovered-at", Node::string(created_at(row, request))),
+    let source = ValueNode::map([
+        ("request-id", ValueNode::string(id)),
+        (
+            "discovered-in",
+            ValueNode::string(discovered_in(row, request)),
+        ),
+        ("discovered-at", ValueNode::string(created_at(row, request))),
     ]);
-    Node::map([
-        ("id", Node::string(id)),
-        ("title", Node::string(&request.title)),
-        ("description", Node::string(description)),
-        ("category", Node::string(category)),
-        ("suggested-priority", Node::string(priority)),
-        ("operator-notes", Node::string(why.unwrap_or_default())),
+    ValueNode::map([
+        ("id", ValueNode::string(id)),
+        ("title", ValueNode::string(&request.title)),
+        ("description", ValueNode::string(description)),
+        ("category", ValueNode::string(category)),
+        ("suggested-priority", ValueNode::string(priority)),
+        ("operator-notes", ValueNode::string(why.unwrap_or_default())),
         ("source", source),
-        ("created-at", Node::string(show_time(decided))),
-        ("status", Node::string("pending-review")),
+        ("created-at", ValueNode::string(render_time(decided))),
+        ("status", ValueNode::string("pending-review")),
     ])
 }

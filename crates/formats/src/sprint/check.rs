@@ -2,38 +2,44 @@
 //!
 //! The codes, and what gets which, are the original compiler's. It checks in
 //! stages and stops behind the first stage that finds something; the stages
-//! are [`sprint`], [`workflow`] of the main workflow, [`collections_exist`],
-//! and [`workflow`] of those that it names. Within a stage everything is told.
+//! are [`check_sprint`], [`check_workflow`] of the main workflow, [`check_collections_exist`],
+//! and [`check_workflow`] of those that it names. Within a stage everything is told.
 
 use std::collections::HashSet;
 
-use super::checker::Checker;
+use super::checker::NodeChecker;
 use super::elapsed::parse_elapsed;
-use super::field::{Path, Report, filled, first_line, found, is_object, is_truthy, span_of};
+use super::field::{
+    ProblemReport, ValuePath, describe_found, first_key_span, is_object, is_truthy, non_empty_text,
+    span_of_key,
+};
 use super::shape::{MODELS, RETRY_CATEGORIES};
 use super::{SPRINT_SHAPE, WORKFLOW_SHAPE, dependencies, wait, worktree};
 use crate::problem::Severity;
-use crate::tolerant::Place;
-use crate::yaml::{Kind, Node, Span, Value};
+use crate::tolerant::MapPosition;
+use crate::yaml::{ScalarKind, Span, Value, ValueNode};
 
 /// Checks `SPRINT.yaml` on its own.
-pub(super) fn sprint(root: &Node, report: &mut Report<'_>) {
-    let mut top = Checker::new(root, Path::ROOT, report);
+pub(super) fn check_sprint(root: &ValueNode, report: &mut ProblemReport<'_>) {
+    let mut top = NodeChecker::new(root, ValuePath::ROOT, report);
     let hint = "begin with `workflow:` and `collections:`";
     if !top.is_mapping("INVALID_SPRINT", "a sprint is a mapping", hint) {
         return;
     }
-    if filled(root, "workflow").is_none() {
+    if non_empty_text(root, "workflow").is_none() {
         top.error(
             "MISSING_WORKFLOW",
             "workflow",
-            format!("the sprint names no workflow{}", found(root, "workflow")),
+            format!(
+                "the sprint names no workflow{}",
+                describe_found(root, "workflow")
+            ),
             "add `workflow: NAME`, the name of a file in the folder of workflows",
         );
     }
-    model(&mut top, Severity::Error);
+    check_model(&mut top, Severity::Error);
     if let Some(node) = root.get("collections") {
-        collections(node, span_of(root, "collections"), top.report);
+        check_collections(node, span_of_key(root, "collections"), top.report);
         if root.get("steps").is_some() {
             // The older form beside the newer one, which alone is read.
             top.warning(
@@ -44,25 +50,25 @@ pub(super) fn sprint(root: &Node, report: &mut Report<'_>) {
             );
         }
     }
-    worktree::check_sprint(root, report);
-    limits(root, report);
-    retry(root, report);
-    report.unknown_keys(root, &SPRINT_SHAPE);
+    worktree::check_sprint_worktree(root, report);
+    check_limits(root, report);
+    check_retry(root, report);
+    report.warn_unknown_keys(root, &SPRINT_SHAPE);
 }
 
 /// Tells that there is no `collections` at all.
-pub(super) fn missing_collections(root: &Node, report: &mut Report<'_>) {
+pub(super) fn report_missing_collections(root: &ValueNode, report: &mut ProblemReport<'_>) {
     let hint = if root.get("steps").is_some() {
         "this is the older form: write `collections:`, indent `steps:` below it and call it `step:`"
     } else {
         "add `collections:` with one list, as in `step:` with `- prompt: …` below it"
     };
     let span = root.as_map().and_then(|map| map.entry("steps"));
-    let span = span.map_or_else(|| first_line(root), |(key, _)| key.span);
+    let span = span.map_or_else(|| first_key_span(root), |(key, _)| key.span);
     let words = ("the sprint has no collections".to_owned(), hint);
     report.error(
         "MISSING_COLLECTIONS",
-        Path::ROOT.key("collections"),
+        ValuePath::ROOT.key("collections"),
         span,
         words,
     );
@@ -70,7 +76,7 @@ pub(super) fn missing_collections(root: &Node, report: &mut Report<'_>) {
 
 /// Which workflow of a sprint is checked.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Standing {
+pub(super) enum WorkflowLevel {
     /// The one that the sprint names.
     Main,
     /// One that a phase or an item names. Nothing reads its model.
@@ -78,7 +84,7 @@ pub(super) enum Standing {
 }
 
 /// Checks that `model` is one of the three. One that nothing reads stops nothing.
-fn model(at: &mut Checker<'_, '_>, severity: Severity) {
+fn check_model(at: &mut NodeChecker<'_, '_>, severity: Severity) {
     let Some(model) = at.node.get("model").filter(|model| !model.is_null()) else {
         return;
     };
@@ -98,15 +104,15 @@ fn model(at: &mut Checker<'_, '_>, severity: Severity) {
     }
 }
 
-fn collections(node: &Node, span: Span, report: &mut Report<'_>) {
-    let path = Path::ROOT.key("collections");
+fn check_collections(node: &ValueNode, span: Span, report: &mut ProblemReport<'_>) {
+    let path = ValuePath::ROOT.key("collections");
     if !is_object(node) {
         let message = format!("`collections` must be a mapping, not {}", node.describe());
         let hint = "write a name such as `step:` below it, and a list below that";
         return report.error("INVALID_COLLECTIONS", path, span, (message, hint));
     }
     let mut unfit: Vec<String> = Vec::new();
-    for (name, span, list) in entries(node) {
+    for (name, span, list) in entries_of_node(node) {
         let Some(items) = list.as_seq() else {
             let list = list.describe();
             let message = format!("the collection `{name}` must be a list, not {list}");
@@ -117,12 +123,12 @@ fn collections(node: &Node, span: Span, report: &mut Report<'_>) {
         let collection_path = path.key(&name);
         let mut ids = HashSet::new();
         for (index, entry) in items.iter().enumerate() {
-            let mut at = Checker::new(entry, collection_path.index(index), report);
-            if !item(&mut at) {
+            let mut at = NodeChecker::new(entry, collection_path.index(index), report);
+            if !check_item(&mut at) {
                 unfit.push(format!("{name}["));
             }
-            if filled(entry, "id").is_some_and(|id| !ids.insert(id)) {
-                let id = filled(entry, "id").unwrap_or_default();
+            if non_empty_text(entry, "id").is_some_and(|id| !ids.insert(id)) {
+                let id = non_empty_text(entry, "id").unwrap_or_default();
                 at.warning(
                     "DUPLICATE_ITEM_ID",
                     "id",
@@ -139,7 +145,7 @@ fn collections(node: &Node, span: Span, report: &mut Report<'_>) {
 }
 
 /// The pairs of a mapping; of a list, its elements under their numbers.
-pub(super) fn entries(node: &Node) -> Vec<(String, Span, &Node)> {
+pub(super) fn entries_of_node(node: &ValueNode) -> Vec<(String, Span, &ValueNode)> {
     match &node.value {
         Value::Map(map) => map
             .iter()
@@ -163,7 +169,7 @@ pub(super) fn entries(node: &Node) -> Vec<(String, Span, &Node)> {
 
 /// Checks what an item waits for. A text under that key is a variable of the prompts,
 /// as it was before items could wait.
-fn item_wait(at: &mut Checker<'_, '_>) {
+fn check_item_wait(at: &mut NodeChecker<'_, '_>) {
     let Some(wait) = at.node.get("wait").filter(|wait| !wait.is_null()) else {
         return;
     };
@@ -176,23 +182,23 @@ fn item_wait(at: &mut Checker<'_, '_>) {
         return at.warning("WAIT_IGNORED", "wait", message, hint);
     }
     if let Some(map) = at.node.as_map() {
-        wait::read_in(Place { map, path: at.path }, at.report);
+        wait::check_wait(MapPosition { map, path: at.path }, at.report);
     }
 }
 
 /// Checks one item; false when nothing can be said about its dependencies.
-fn item(at: &mut Checker<'_, '_>) -> bool {
+fn check_item(at: &mut NodeChecker<'_, '_>) -> bool {
     let item = at.node;
     let hint = "write `- prompt: …`";
     if !at.is_mapping("INVALID_COLLECTION_ITEM", "an item must be a mapping", hint) {
         return false;
     }
-    item_wait(at);
-    match filled(item, "prompt") {
+    check_item_wait(at);
+    match non_empty_text(item, "prompt") {
         None => at.error(
             "MISSING_ITEM_PROMPT",
             "prompt",
-            format!("the item has no prompt{}", found(item, "prompt")),
+            format!("the item has no prompt{}", describe_found(item, "prompt")),
             prompt_hint(item, "add `prompt:` with what is to be done"),
         ),
         Some(prompt) if prompt.trim().is_empty() => at.error(
@@ -205,7 +211,7 @@ fn item(at: &mut Checker<'_, '_>) -> bool {
     }
     let workflow = item.get("workflow");
     if workflow.is_some_and(|node| node.as_str().is_none()) {
-        let found = found(item, "workflow");
+        let found = describe_found(item, "workflow");
         at.error(
             "INVALID_ITEM_WORKFLOW",
             "workflow",
@@ -213,18 +219,20 @@ fn item(at: &mut Checker<'_, '_>) -> bool {
             "write the name of a workflow, in quotes if it looks like a number",
         );
     }
-    model(at, Severity::Error);
-    dependencies::check_form(at)
+    check_model(at, Severity::Error);
+    dependencies::check_depends_on(at)
 }
 
 /// What to say about a prompt that is not there, or that is a mapping because
 /// nobody quoted its braces.
-fn prompt_hint(node: &Node, otherwise: &'static str) -> &'static str {
+fn prompt_hint(node: &ValueNode, otherwise: &'static str) -> &'static str {
     match node.get("prompt").map(|prompt| &prompt.value) {
         Some(Value::Map(map)) if map.iter().any(|(key, _)| key.is_collection) => {
             "a text that begins with `{{` must stand in quotes"
         }
-        Some(Value::Scalar(scalar)) if scalar.kind() != Kind::Null && !scalar.text.is_empty() => {
+        Some(Value::Scalar(scalar))
+            if scalar.kind() != ScalarKind::Null && !scalar.text.is_empty() =>
+        {
             "put the text in quotes"
         }
         Some(_) | None => otherwise,
@@ -232,10 +240,17 @@ fn prompt_hint(node: &Node, otherwise: &'static str) -> &'static str {
 }
 
 /// Checks that the collections that the phases of a workflow go through exist.
-pub(super) fn collections_exist(root: &Node, workflow: &Node, report: &mut Report<'_>) {
-    let collections = root.get("collections").map(entries).unwrap_or_default();
+pub(super) fn check_collections_exist(
+    root: &ValueNode,
+    workflow: &ValueNode,
+    report: &mut ProblemReport<'_>,
+) {
+    let collections = root
+        .get("collections")
+        .map(entries_of_node)
+        .unwrap_or_default();
     if collections.is_empty() {
-        return Checker::new(root, Path::ROOT, report).error(
+        return NodeChecker::new(root, ValuePath::ROOT, report).error(
             "EMPTY_COLLECTIONS",
             "collections",
             "there is no collection in `collections`",
@@ -245,46 +260,49 @@ pub(super) fn collections_exist(root: &Node, workflow: &Node, report: &mut Repor
     let names: HashSet<&str> = collections.iter().map(|(name, ..)| name.as_str()).collect();
     for phase in workflow
         .get("phases")
-        .and_then(Node::as_seq)
+        .and_then(ValueNode::as_seq)
         .unwrap_or_default()
     {
-        let Some(name) = collection_of(phase) else {
+        let Some(name) = collection_of_phase(phase) else {
             continue;
         };
         if !names.contains(name) {
-            let span = span_of(root, "collections");
-            collection_not_found(name, phase, span, &collections, report);
+            let span = span_of_key(root, "collections");
+            report_unknown_collection(name, phase, span, &collections, report);
         }
     }
 }
 
 /// The name of the collection that a phase goes through.
-pub(super) fn collection_of(phase: &Node) -> Option<&str> {
-    let kind = filled(phase, "for-each")?;
+pub(super) fn collection_of_phase(phase: &ValueNode) -> Option<&str> {
+    let kind = non_empty_text(phase, "for-each")?;
     Some(
         phase
             .get("collection")
-            .and_then(Node::as_str)
+            .and_then(ValueNode::as_str)
             .unwrap_or(kind),
     )
 }
 
 /// Tells that a phase goes through a collection that is not there.
-pub(super) fn collection_not_found(
+pub(super) fn report_unknown_collection(
     name: &str,
-    phase: &Node,
+    phase: &ValueNode,
     span: Span,
-    have: &[(String, Span, &Node)],
-    report: &mut Report<'_>,
+    have: &[(String, Span, &ValueNode)],
+    report: &mut ProblemReport<'_>,
 ) {
     let names: Vec<String> = have.iter().map(|(name, ..)| format!("`{name}`")).collect();
-    let id = phase.get("id").and_then(Node::text).unwrap_or_default();
+    let id = phase
+        .get("id")
+        .and_then(ValueNode::text)
+        .unwrap_or_default();
     let message = format!(
         "the phase `{id}` goes through the collection `{name}`, which is not here; here is {}",
         names.join(", ")
     );
     let hint = "add the collection, or name another one at the phase with `collection:`";
-    let path = Path::ROOT.key("collections");
+    let path = ValuePath::ROOT.key("collections");
     report.error(
         "COLLECTION_NOT_FOUND",
         path.key(name),
@@ -294,17 +312,21 @@ pub(super) fn collection_not_found(
 }
 
 /// Checks a workflow on its own.
-pub(super) fn workflow(root: Option<&Node>, standing: Standing, report: &mut Report<'_>) {
+pub(super) fn check_workflow(
+    root: Option<&ValueNode>,
+    standing: WorkflowLevel,
+    report: &mut ProblemReport<'_>,
+) {
     let Some(root) = root.filter(|root| is_object(root)) else {
         let span = root.map_or(Span::TOP, |root| root.span);
-        let what = root.map_or_else(|| "nothing".to_owned(), Node::describe);
+        let what = root.map_or_else(|| "nothing".to_owned(), ValueNode::describe);
         let message = format!("a workflow is a mapping, not {what}");
         let words = (message, "begin with `name:` and `phases:`");
-        return report.error("INVALID_WORKFLOW", Path::ROOT, span, words);
+        return report.error("INVALID_WORKFLOW", ValuePath::ROOT, span, words);
     };
-    let mut top = Checker::new(root, Path::ROOT, report);
-    if filled(root, "name").is_none() {
-        let message = format!("the workflow has no name{}", found(root, "name"));
+    let mut top = NodeChecker::new(root, ValuePath::ROOT, report);
+    if non_empty_text(root, "name").is_none() {
+        let message = format!("the workflow has no name{}", describe_found(root, "name"));
         top.error(
             "MISSING_WORKFLOW_NAME",
             "name",
@@ -312,21 +334,21 @@ pub(super) fn workflow(root: Option<&Node>, standing: Standing, report: &mut Rep
             "add `name:` with a few words",
         );
     }
-    worktree::check_workflow(root, top.report);
+    worktree::check_workflow_worktree(root, top.report);
     let severity = match standing {
-        Standing::Main => Severity::Error,
-        Standing::Inner => Severity::Warning,
+        WorkflowLevel::Main => Severity::Error,
+        WorkflowLevel::Inner => Severity::Warning,
     };
-    model(&mut top, severity);
-    match root.get("phases").and_then(Node::as_seq) {
+    check_model(&mut top, severity);
+    match root.get("phases").and_then(ValueNode::as_seq) {
         None => top.error(
             "MISSING_PHASES",
             "phases",
             format!(
                 "the workflow has no list of phases{}",
-                found(root, "phases")
+                describe_found(root, "phases")
             ),
-            if root.get("mode").and_then(Node::as_str) == Some("ralph") {
+            if root.get("mode").and_then(ValueNode::as_str) == Some("ralph") {
                 "`mode: ralph` is no longer a kind of workflow: write the work as phases"
             } else {
                 "add `phases:` with a list of `- id: …` and `prompt: …`"
@@ -339,20 +361,20 @@ pub(super) fn workflow(root: Option<&Node>, standing: Standing, report: &mut Rep
             "add at least one phase with `id` and `prompt`",
         ),
         Some(phases) => {
-            let path = Path::ROOT.key("phases");
+            let path = ValuePath::ROOT.key("phases");
             let mut ids = HashSet::new();
             for (index, node) in phases.iter().enumerate() {
-                phase(node, &mut ids, path.index(index), report);
+                check_phase(node, &mut ids, path.index(index), report);
             }
         }
     }
-    report.unknown_keys(root, &WORKFLOW_SHAPE);
+    report.warn_unknown_keys(root, &WORKFLOW_SHAPE);
 }
 
 /// Warns of a workflow that does not say which version of the format it is in.
-pub(super) fn schema_version(root: &Node, report: &mut Report<'_>) {
+pub(super) fn check_schema_version(root: &ValueNode, report: &mut ProblemReport<'_>) {
     let version = root.get("schema-version").filter(|node| is_truthy(node));
-    let (message, hint) = match version.and_then(Node::text) {
+    let (message, hint) = match version.and_then(ValueNode::text) {
         Some("2.0" | "2") => return,
         None => (
             "the workflow does not say in which version of the format it is written".to_owned(),
@@ -363,21 +385,26 @@ pub(super) fn schema_version(root: &Node, report: &mut Report<'_>) {
             "check it against 2.0 and write `schema-version: \"2.0\"`",
         ),
     };
-    let mut top = Checker::new(root, Path::ROOT, report);
+    let mut top = NodeChecker::new(root, ValuePath::ROOT, report);
     top.warning("SCHEMA_VERSION", "schema-version", message, hint);
 }
 
-fn phase<'n>(node: &'n Node, ids: &mut HashSet<&'n str>, path: Path<'_>, report: &mut Report<'_>) {
-    let mut at = Checker::new(node, path, report);
+fn check_phase<'n>(
+    node: &'n ValueNode,
+    ids: &mut HashSet<&'n str>,
+    path: ValuePath<'_>,
+    report: &mut ProblemReport<'_>,
+) {
+    let mut at = NodeChecker::new(node, path, report);
     let hint = "write `- id: …` with `prompt: …` below it";
     if !at.is_mapping("INVALID_PHASE", "a phase must be a mapping", hint) {
         return;
     }
-    match filled(node, "id") {
+    match non_empty_text(node, "id") {
         None => at.error(
             "MISSING_PHASE_ID",
             "id",
-            format!("the phase has no id{}", found(node, "id")),
+            format!("the phase has no id{}", describe_found(node, "id")),
             "add `id:` with a short name, in quotes if it looks like a number or a date",
         ),
         Some(id) if !ids.insert(id) => at.error(
@@ -388,13 +415,13 @@ fn phase<'n>(node: &'n Node, ids: &mut HashSet<&'n str>, path: Path<'_>, report:
         ),
         Some(_) => {}
     }
-    action(&mut at);
-    for_each(&mut at);
-    boolean(&mut at, "parallel", "INVALID_PARALLEL");
-    boolean(&mut at, "wait-for-parallel", "INVALID_WAIT_FOR_PARALLEL");
-    let parallel = node.get("parallel").and_then(Node::as_bool) == Some(true);
+    check_action(&mut at);
+    check_for_each(&mut at);
+    check_boolean(&mut at, "parallel", "INVALID_PARALLEL");
+    check_boolean(&mut at, "wait-for-parallel", "INVALID_WAIT_FOR_PARALLEL");
+    let parallel = node.get("parallel").and_then(ValueNode::as_bool) == Some(true);
     if parallel && node.get("for-each").is_some_and(is_truthy) {
-        at.error_of_whole(
+        at.error_at_node(
             "PARALLEL_FOREACH_WARNING",
             "parallel",
             "a phase with `for-each` cannot be `parallel` as a whole",
@@ -403,28 +430,35 @@ fn phase<'n>(node: &'n Node, ids: &mut HashSet<&'n str>, path: Path<'_>, report:
     }
     // Where other phases stand in for it, theirs count.
     let stands_in = ["for-each", "workflow"];
-    let stands_in = stands_in.iter().any(|key| filled(node, key).is_some());
+    let stands_in = stands_in
+        .iter()
+        .any(|key| non_empty_text(node, key).is_some());
     let severity = match stands_in {
         true => Severity::Warning,
         false => Severity::Error,
     };
-    model(&mut at, severity);
-    boolean(&mut at, "break", "INVALID_BREAK");
+    check_model(&mut at, severity);
+    check_boolean(&mut at, "break", "INVALID_BREAK");
     if let Some(gate_node) = node.get("gate") {
-        gate(gate_node, span_of(node, "gate"), path.key("gate"), report);
+        check_gate(
+            gate_node,
+            span_of_key(node, "gate"),
+            path.key("gate"),
+            report,
+        );
     }
     if let Some(map) = node.as_map() {
-        report.reader().claims(Place { map, path });
-        wait::read_in(Place { map, path }, report);
+        report.field_reader().read_claims(MapPosition { map, path });
+        wait::check_wait(MapPosition { map, path }, report);
     }
 }
 
 /// Checks that a phase says what to do, and not two things.
-fn action(at: &mut Checker<'_, '_>) {
-    let has = |key| filled(at.node, key).is_some();
+fn check_action(at: &mut NodeChecker<'_, '_>) {
+    let has = |key| non_empty_text(at.node, key).is_some();
     let (prompt, for_each, workflow) = (has("prompt"), has("for-each"), has("workflow"));
     if prompt && workflow {
-        at.error_of_whole(
+        at.error_at_node(
             "PROMPT_WORKFLOW_MUTUAL_EXCLUSIVE",
             "workflow",
             "the phase has both a prompt and a workflow",
@@ -432,7 +466,7 @@ fn action(at: &mut Checker<'_, '_>) {
         );
     }
     if !prompt && !for_each && !workflow {
-        at.error_of_whole(
+        at.error_at_node(
             "PHASE_MISSING_ACTION",
             "prompt",
             "the phase does not say what to do",
@@ -441,7 +475,7 @@ fn action(at: &mut Checker<'_, '_>) {
     }
 }
 
-fn for_each(at: &mut Checker<'_, '_>) {
+fn check_for_each(at: &mut NodeChecker<'_, '_>) {
     for (key, wrong_type, empty, example) in [
         (
             "for-each",
@@ -456,14 +490,14 @@ fn for_each(at: &mut Checker<'_, '_>) {
             "write the name of a collection, or leave `collection` out",
         ),
     ] {
-        let text = at.string(wrong_type, key, &format!("`{key}`"), example);
+        let text = at.expect_string(wrong_type, key, &format!("`{key}`"), example);
         if text.is_some_and(|text| text.trim().is_empty()) {
             at.error(empty, key, format!("`{key}` is empty"), example);
         }
     }
 }
 
-fn boolean(at: &mut Checker<'_, '_>, key: &str, code: &'static str) {
+fn check_boolean(at: &mut NodeChecker<'_, '_>, key: &str, code: &'static str) {
     let Some(value) = at.node.get(key) else {
         return;
     };
@@ -478,14 +512,14 @@ fn boolean(at: &mut Checker<'_, '_>, key: &str, code: &'static str) {
     }
 }
 
-fn gate(gate: &Node, span: Span, path: Path<'_>, report: &mut Report<'_>) {
+fn check_gate(gate: &ValueNode, span: Span, path: ValuePath<'_>, report: &mut ProblemReport<'_>) {
     if !is_object(gate) {
         let message = format!("a gate must be a mapping, not {}", gate.describe());
         let words = (message, "write `script:` and `on-fail:` below it");
         return report.error("INVALID_GATE", path, span, words);
     }
-    let mut at = Checker::new(gate, path, report);
-    required_text(
+    let mut at = NodeChecker::new(gate, path, report);
+    check_required_text(
         &mut at,
         "script",
         ["GATE_MISSING_SCRIPT", "GATE_EMPTY_SCRIPT"],
@@ -494,7 +528,7 @@ fn gate(gate: &Node, span: Span, path: Path<'_>, report: &mut Report<'_>) {
     );
     match gate.get("on-fail").filter(|node| is_object(node)) {
         None => {
-            let found = found(gate, "on-fail");
+            let found = describe_found(gate, "on-fail");
             at.error(
                 "GATE_MISSING_ON_FAIL",
                 "on-fail",
@@ -503,19 +537,19 @@ fn gate(gate: &Node, span: Span, path: Path<'_>, report: &mut Report<'_>) {
             );
         }
         Some(on_fail) => {
-            let mut on_fail = Checker::new(on_fail, path.key("on-fail"), at.report);
-            required_text(
+            let mut on_fail = NodeChecker::new(on_fail, path.key("on-fail"), at.report);
+            check_required_text(
                 &mut on_fail,
                 "prompt",
                 ["GATE_MISSING_ON_FAIL_PROMPT", "GATE_EMPTY_ON_FAIL_PROMPT"],
                 "`on-fail` has no prompt",
                 "add `prompt:` with what the agent is to mend",
             );
-            max_retries(&mut on_fail);
+            check_max_retries(&mut on_fail);
         }
     }
     // Not a number is not positive either.
-    let is_positive = |node: &Node| node.as_f64().is_some_and(|seconds| seconds > 0.0);
+    let is_positive = |node: &ValueNode| node.as_f64().is_some_and(|seconds| seconds > 0.0);
     if let Some(timeout) = gate.get("timeout").filter(|node| !is_positive(node)) {
         let found = timeout.describe();
         at.error(
@@ -528,16 +562,16 @@ fn gate(gate: &Node, span: Span, path: Path<'_>, report: &mut Report<'_>) {
 }
 
 /// Checks a text that must be there (first code) and not be blank (second).
-fn required_text(
-    at: &mut Checker<'_, '_>,
+fn check_required_text(
+    at: &mut NodeChecker<'_, '_>,
     key: &str,
     codes: [&'static str; 2],
     missing: &str,
     hint: &str,
 ) {
-    match at.node.get(key).and_then(Node::as_str) {
+    match at.node.get(key).and_then(ValueNode::as_str) {
         None => {
-            let message = format!("{missing}{}", found(at.node, key));
+            let message = format!("{missing}{}", describe_found(at.node, key));
             at.error(codes[0], key, message, hint);
         }
         Some(text) if text.trim().is_empty() => {
@@ -547,11 +581,11 @@ fn required_text(
     }
 }
 
-fn max_retries(on_fail: &mut Checker<'_, '_>) {
+fn check_max_retries(on_fail: &mut NodeChecker<'_, '_>) {
     let Some(value) = on_fail.node.get("max-retries") else {
         return;
     };
-    if whole_number(value).is_none_or(|count| count < 1) {
+    if as_whole_number(value).is_none_or(|count| count < 1) {
         let found = value.describe();
         on_fail.error(
             "GATE_INVALID_MAX_RETRIES",
@@ -567,13 +601,20 @@ fn max_retries(on_fail: &mut Checker<'_, '_>) {
     clippy::cast_possible_truncation,
     reason = "a float converts by saturating, and beyond the range any count will do"
 )]
-pub(super) fn whole_number(node: &Node) -> Option<i64> {
+pub(super) fn as_whole_number(node: &ValueNode) -> Option<i64> {
     match node.kind() {
-        Some(Kind::Int(value)) => Some(value),
-        Some(Kind::Float(value)) if value.is_finite() && value.fract() == 0.0 => Some(value as i64),
-        Some(Kind::Float(_) | Kind::Null | Kind::Bool(_) | Kind::Timestamp | Kind::Text) | None => {
-            None
+        Some(ScalarKind::Int(value)) => Some(value),
+        Some(ScalarKind::Float(value)) if value.is_finite() && value.fract() == 0.0 => {
+            Some(value as i64)
         }
+        Some(
+            ScalarKind::Float(_)
+            | ScalarKind::Null
+            | ScalarKind::Bool(_)
+            | ScalarKind::Timestamp
+            | ScalarKind::Text,
+        )
+        | None => None,
     }
 }
 
@@ -591,14 +632,14 @@ impl Settings {
     /// does not fit.
     fn check(
         &self,
-        root: &Node,
-        report: &mut Report<'_>,
-        wanted: impl Fn(&str, &Node) -> Option<&'static str>,
+        root: &ValueNode,
+        report: &mut ProblemReport<'_>,
+        wanted: impl Fn(&str, &ValueNode) -> Option<&'static str>,
     ) {
         let Some(settings) = root.get(self.key).filter(|node| !node.is_null()) else {
             return;
         };
-        let path = Path::ROOT.key(self.key);
+        let path = ValuePath::ROOT.key(self.key);
         let Some(map) = settings.as_map() else {
             let message = format!(
                 "`{}` must be a mapping, not {}",
@@ -618,7 +659,7 @@ impl Settings {
     }
 }
 
-fn limits(root: &Node, report: &mut Report<'_>) {
+fn check_limits(root: &ValueNode, report: &mut ProblemReport<'_>) {
     let config = Settings {
         key: "config",
         code: "INVALID_CONFIG",
@@ -642,17 +683,17 @@ fn limits(root: &Node, report: &mut Report<'_>) {
     });
 }
 
-fn retry(root: &Node, report: &mut Report<'_>) {
+fn check_retry(root: &ValueNode, report: &mut ProblemReport<'_>) {
     let retry = Settings {
         key: "retry",
         code: "INVALID_RETRY",
         hint: "write `maxAttempts`, `backoffMs` and `retryOn` below it",
         hint_of_one: "correct the value; as it stands the rule does not hold",
     };
-    let all = |value: &Node, fits: fn(&Node) -> bool| {
+    let all = |value: &ValueNode, fits: fn(&ValueNode) -> bool| {
         value.as_seq().is_some_and(|list| list.iter().all(fits))
     };
-    let is_category = |node: &Node| {
+    let is_category = |node: &ValueNode| {
         node.as_str()
             .is_some_and(|name| RETRY_CATEGORIES.contains(&name))
     };

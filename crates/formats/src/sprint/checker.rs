@@ -1,18 +1,22 @@
 //! A node of a sprint or a workflow that is checked.
 
-use super::field::{is_object, span_of};
-use crate::report::{Path, Report};
-use crate::yaml::Node;
+use super::field::{is_object, span_of_key};
+use crate::report::{ProblemReport, ValuePath};
+use crate::yaml::ValueNode;
 
 /// A node that is checked, the way to it, and where its problems go.
-pub(super) struct Checker<'c, 'r> {
-    pub(super) node: &'c Node,
-    pub(super) path: Path<'c>,
-    pub(super) report: &'c mut Report<'r>,
+pub(super) struct NodeChecker<'c, 'r> {
+    pub(super) node: &'c ValueNode,
+    pub(super) path: ValuePath<'c>,
+    pub(super) report: &'c mut ProblemReport<'r>,
 }
 
-impl<'c, 'r> Checker<'c, 'r> {
-    pub(super) fn new(node: &'c Node, path: Path<'c>, report: &'c mut Report<'r>) -> Self {
+impl<'c, 'r> NodeChecker<'c, 'r> {
+    pub(super) fn new(
+        node: &'c ValueNode,
+        path: ValuePath<'c>,
+        report: &'c mut ProblemReport<'r>,
+    ) -> Self {
         Self { node, path, report }
     }
 
@@ -24,7 +28,7 @@ impl<'c, 'r> Checker<'c, 'r> {
         message: impl Into<String>,
         hint: &str,
     ) {
-        let (path, span) = (self.path.key(key), span_of(self.node, key));
+        let (path, span) = (self.path.key(key), span_of_key(self.node, key));
         self.report.error(code, path, span, (message.into(), hint));
     }
 
@@ -36,20 +40,20 @@ impl<'c, 'r> Checker<'c, 'r> {
         message: impl Into<String>,
         hint: &str,
     ) {
-        let (path, span) = (self.path.key(key), span_of(self.node, key));
+        let (path, span) = (self.path.key(key), span_of_key(self.node, key));
         self.report
             .warning(code, path, span, (message.into(), hint));
     }
 
     /// An error of the node as a whole, of which `key` is shown.
-    pub(super) fn error_of_whole(
+    pub(super) fn error_at_node(
         &mut self,
         code: &'static str,
         key: &str,
         message: &str,
         hint: &str,
     ) {
-        let (path, span) = (self.path, span_of(self.node, key));
+        let (path, span) = (self.path, span_of_key(self.node, key));
         self.report
             .error(code, path, span, (message.to_owned(), hint));
     }
@@ -67,7 +71,7 @@ impl<'c, 'r> Checker<'c, 'r> {
 
     /// The text under `key`; an error that calls it `name` where something else
     /// stands there.
-    pub(super) fn string(
+    pub(super) fn expect_string(
         &mut self,
         code: &'static str,
         key: &str,

@@ -1,32 +1,36 @@
-//! From `SPRINT.yaml` and workflows to a [`Progress`].
+//! From `SPRINT.yaml` and workflows to a [`SprintProgress`].
 
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
-use super::check::{self, Standing};
+use super::check::{self, WorkflowLevel};
 use super::expand::Expander;
-use super::field::{Path, Report, Words, is_object, is_truthy, span_of, to_text};
-use super::progress::{Children, Current, PhaseNode, Progress, Stats};
-use super::workflow::{Found, Library, Referrer, Workflow, syntax_problems};
-use super::worktree::{self, Names, leading_date};
-use super::{Source, dependencies};
+use super::field::{
+    ProblemReport, ProblemWords, ValuePath, is_object, is_truthy, span_of_key, to_text,
+};
+use super::progress::{Children, NodePointer, PhaseNode, SprintProgress, Stats};
+use super::workflow::{
+    LoadedWorkflow, Referrer, Workflow, WorkflowLibrary, report_syntax_problems,
+};
+use super::worktree::{self, WorktreePlaceholders, leading_date};
+use super::{SourceText, dependencies};
 use crate::problem::Problem;
-use crate::yaml::{self, Node, Value};
+use crate::yaml::{self, Value, ValueNode};
 
 /// How deep workflows may refer to workflows.
 pub(super) const DEPTH_MAX: usize = 5;
 
 /// Gives the workflows that a sprint names.
-pub trait Workflows {
+pub trait WorkflowSource {
     /// Looks for `<name>.yaml`, `<name>.yml` and `<name>`, in this order.
     ///
     /// Asked at most once a name in one compilation.
-    fn read(&self, name: &str) -> Lookup;
+    fn read_workflow(&self, name: &str) -> WorkflowLookup;
 }
 
 /// What came of looking for a workflow.
 #[derive(Clone, Debug)]
-pub enum Lookup {
+pub enum WorkflowLookup {
     /// It is here.
     Found {
         /// The name of the file, to show.
@@ -48,7 +52,7 @@ pub enum Lookup {
 
 /// How to compile.
 #[derive(Clone, Copy, Debug)]
-pub struct Options<'a> {
+pub struct CompileOptions<'a> {
     /// Makes variables that nothing fills in an error.
     pub strict: bool,
     /// Today, as `YYYY-MM-DD`: put before the name of a folder that does not
@@ -60,7 +64,7 @@ pub struct Options<'a> {
 #[derive(Clone, Debug)]
 pub struct Compilation {
     /// The compiled sprint; `None` when there is an error among the problems.
-    pub progress: Option<Progress>,
+    pub progress: Option<SprintProgress>,
     /// What is wrong, errors and warnings.
     pub problems: Vec<Problem>,
 }
@@ -71,16 +75,16 @@ pub struct Compilation {
 /// has none. Each stage of checks tells everything that it finds; a later
 /// stage, which builds on an earlier one, is left out when that found errors.
 pub fn compile(
-    sprint: Source<'_>,
+    sprint: SourceText<'_>,
     dir_name: &str,
-    workflows: &dyn Workflows,
-    options: Options<'_>,
+    workflows: &dyn WorkflowSource,
+    options: CompileOptions<'_>,
 ) -> Compilation {
     let mut compiler = Compiler {
         sprint,
         dir_name,
         options,
-        library: Library::new(workflows),
+        library: WorkflowLibrary::new(workflows),
         problems: Vec::new(),
     };
     let progress = compiler.run();
@@ -92,127 +96,138 @@ pub fn compile(
 }
 
 struct Compiler<'c> {
-    sprint: Source<'c>,
+    sprint: SourceText<'c>,
     dir_name: &'c str,
-    options: Options<'c>,
-    library: Library<'c>,
+    options: CompileOptions<'c>,
+    library: WorkflowLibrary<'c>,
     problems: Vec<Problem>,
 }
 
 impl<'c> Compiler<'c> {
     /// The stages; `None` as soon as one finds an error.
-    fn run(&mut self) -> Option<Progress> {
+    fn run(&mut self) -> Option<SprintProgress> {
         let root = self.load_sprint()?;
-        let (name, main) = self.load_main(&root)?;
-        self.stage(|compiler| {
-            let report = &mut compiler.report(&main.file);
-            check::workflow(main.root.as_ref(), Standing::Main, report);
+        let (name, main) = self.load_main_workflow(&root)?;
+        self.run_stage(|compiler| {
+            let report = &mut compiler.report_for_file(&main.file);
+            check::check_workflow(main.root.as_ref(), WorkflowLevel::Main, report);
         })?;
         let workflow = main.root.as_ref()?;
         // That there are none has been told when the sprint was checked.
         root.get("collections")?;
-        self.stage(|compiler| {
-            check::collections_exist(&root, workflow, &mut compiler.report(compiler.sprint.name));
+        self.run_stage(|compiler| {
+            check::check_collections_exist(
+                &root,
+                workflow,
+                &mut compiler.report_for_file(compiler.sprint.name),
+            );
         })?;
-        let mut referenced = Referenced::default();
-        self.stage(|compiler| compiler.resolve(&main, &mut vec![name.clone()], &mut referenced))?;
-        self.stage(|compiler| compiler.check_referenced(&referenced))?;
+        let mut referenced = ReferencedWorkflows::default();
+        self.run_stage(|compiler| {
+            compiler.collect_referenced(&main, &mut vec![name.clone()], &mut referenced)
+        })?;
+        self.run_stage(|compiler| compiler.check_referenced(&referenced))?;
         self.check_versions(&main, &referenced);
 
         let sprint_id = self.sprint_id(&root);
-        let phases = self.expand(&root, &name, &main, &sprint_id, &referenced)?;
-        Some(self.assemble(&root, workflow, &name, sprint_id, phases))
+        let phases = self.expand_phases(&root, &name, &main, &sprint_id, &referenced)?;
+        Some(self.build_progress(&root, workflow, &name, sprint_id, phases))
     }
 
-    fn report<'s>(&'s mut self, file: &'s str) -> Report<'s> {
-        Report {
+    fn report_for_file<'s>(&'s mut self, file: &'s str) -> ProblemReport<'s> {
+        ProblemReport {
             file,
             problems: &mut self.problems,
         }
     }
 
     /// Runs a stage; `None` when it found an error.
-    fn stage(&mut self, run: impl FnOnce(&mut Self)) -> Option<()> {
+    fn run_stage(&mut self, run: impl FnOnce(&mut Self)) -> Option<()> {
         let before = self.problems.len();
         run(self);
         let found = self.problems[before..].iter().any(Problem::is_error);
         (!found).then_some(())
     }
 
-    fn load_sprint(&mut self) -> Option<Node> {
+    fn load_sprint(&mut self) -> Option<ValueNode> {
         let parsed = yaml::parse(self.sprint.text);
         if !parsed.faults.is_empty() {
             let file = self.sprint.name;
-            syntax_problems("SPRINT_LOAD_ERROR", file, parsed.faults, &mut self.problems);
+            report_syntax_problems("SPRINT_LOAD_ERROR", file, parsed.faults, &mut self.problems);
             return None;
         }
-        let root = parsed.root.unwrap_or_else(|| Node {
+        let root = parsed.root.unwrap_or_else(|| ValueNode {
             span: yaml::Span::TOP,
-            ..Node::plain("null")
+            ..ValueNode::plain("null")
         });
-        let sound =
-            self.stage(|compiler| check::sprint(&root, &mut compiler.report(compiler.sprint.name)));
+        let sound = self.run_stage(|compiler| {
+            check::check_sprint(&root, &mut compiler.report_for_file(compiler.sprint.name))
+        });
         // The original asks for collections only once the main workflow is
         // sound. Told now, it saves a round; it does not end the stage, so
         // that what the original tells is told as well.
         if is_object(&root) && root.get("collections").is_none() {
-            check::missing_collections(&root, &mut self.report(self.sprint.name));
+            check::report_missing_collections(&root, &mut self.report_for_file(self.sprint.name));
         }
         sound.map(|()| root)
     }
 
-    fn load_main(&mut self, root: &Node) -> Option<(String, Rc<Workflow>)> {
-        let name = root.get("workflow").and_then(Node::as_str)?.to_owned();
+    fn load_main_workflow(&mut self, root: &ValueNode) -> Option<(String, Rc<Workflow>)> {
+        let name = root.get("workflow").and_then(ValueNode::as_str)?.to_owned();
         let referrer = Referrer {
             file: self.sprint.name,
-            path: Path::ROOT.key("workflow"),
-            span: span_of(root, "workflow"),
+            path: ValuePath::ROOT.key("workflow"),
+            span: span_of_key(root, "workflow"),
         };
         match self.library.get(&name, &referrer, &mut self.problems) {
-            Found::Workflow(workflow) => Some((name, workflow)),
-            Found::Broken => None,
-            Found::Missing(looked_for) => {
-                let words = not_found(&name, &looked_for);
-                self.refer("MAIN_WORKFLOW_NOT_FOUND", &referrer, words);
+            LoadedWorkflow::Workflow(workflow) => Some((name, workflow)),
+            LoadedWorkflow::Broken => None,
+            LoadedWorkflow::Missing(looked_for) => {
+                let words = describe_missing_workflow(&name, &looked_for);
+                self.error_at_referrer("MAIN_WORKFLOW_NOT_FOUND", &referrer, words);
                 None
             }
         }
     }
 
     /// Finds all workflows that phases refer to, directly and not.
-    fn resolve(
+    fn collect_referenced(
         &mut self,
         workflow: &Workflow,
         trail: &mut Vec<String>,
-        referenced: &mut Referenced,
+        referenced: &mut ReferencedWorkflows,
     ) {
         let depth = trail.len() - 1;
-        let phases_path = Path::ROOT.key("phases");
+        let phases_path = ValuePath::ROOT.key("phases");
         for (index, phase) in workflow.phases().iter().enumerate() {
-            let Some(name) = reference(phase) else {
+            let Some(name) = workflow_of_phase(phase) else {
                 continue;
             };
             let phase_path = phases_path.index(index);
             let referrer = Referrer {
                 file: &workflow.file,
                 path: phase_path.key("workflow"),
-                span: span_of(phase, "workflow"),
+                span: span_of_key(phase, "workflow"),
             };
             if trail.contains(&name) {
-                self.cycle(trail, &name, &referrer);
+                self.report_cycle(trail, &name, &referrer);
             } else if depth >= DEPTH_MAX {
-                self.refer("MAX_DEPTH_EXCEEDED", &referrer, too_deep(&name));
-            } else if referenced.is_new(&name, depth) {
+                self.error_at_referrer(
+                    "MAX_DEPTH_EXCEEDED",
+                    &referrer,
+                    describe_nesting_too_deep(&name),
+                );
+            } else if referenced.should_follow(&name, depth) {
                 match self.library.get(&name, &referrer, &mut self.problems) {
-                    Found::Broken => {}
-                    Found::Missing(looked_for) => {
-                        let words = not_found(&name, &looked_for);
-                        self.refer("WORKFLOW_NOT_FOUND", &referrer, words);
+                    LoadedWorkflow::Broken => {}
+                    LoadedWorkflow::Missing(looked_for) => {
+                        let words = describe_missing_workflow(&name, &looked_for);
+                        self.error_at_referrer("WORKFLOW_NOT_FOUND", &referrer, words);
                     }
-                    Found::Workflow(found) => {
+                    LoadedWorkflow::Workflow(found) => {
                         referenced.add(&name, &found);
                         trail.push(name);
-                        self.resolve(&found, trail, referenced);
+                        self.collect_referenced(&found, trail, referenced);
                         trail.pop();
                     }
                 }
@@ -220,39 +235,44 @@ impl<'c> Compiler<'c> {
         }
     }
 
-    fn cycle(&mut self, trail: &[String], name: &str, referrer: &Referrer<'_>) {
+    fn report_cycle(&mut self, trail: &[String], name: &str, referrer: &Referrer<'_>) {
         let mut names = trail.to_vec();
         names.push(name.to_owned());
         let message = format!("workflows that contain each other: {}", names.join(" → "));
         let hint = "let this phase use another workflow, or write its work as a prompt";
-        self.refer("CYCLE_DETECTED", referrer, (message, hint));
+        self.error_at_referrer("CYCLE_DETECTED", referrer, (message, hint));
     }
 
     /// An error at what refers to a workflow.
-    fn refer(&mut self, code: &'static str, referrer: &Referrer<'_>, words: Words<'_>) {
-        let mut report = self.report(referrer.file);
+    fn error_at_referrer(
+        &mut self,
+        code: &'static str,
+        referrer: &Referrer<'_>,
+        words: ProblemWords<'_>,
+    ) {
+        let mut report = self.report_for_file(referrer.file);
         report.error(code, referrer.path, referrer.span, words);
     }
 
-    fn check_referenced(&mut self, referenced: &Referenced) {
+    fn check_referenced(&mut self, referenced: &ReferencedWorkflows) {
         for (_, workflow) in &referenced.workflows {
-            let report = &mut self.report(&workflow.file);
-            check::workflow(workflow.root.as_ref(), Standing::Inner, report);
+            let report = &mut self.report_for_file(&workflow.file);
+            check::check_workflow(workflow.root.as_ref(), WorkflowLevel::Inner, report);
         }
     }
 
-    fn check_versions(&mut self, main: &Workflow, referenced: &Referenced) {
+    fn check_versions(&mut self, main: &Workflow, referenced: &ReferencedWorkflows) {
         let others = referenced.workflows.iter().map(|(_, workflow)| &**workflow);
         for workflow in std::iter::once(main).chain(others) {
             if let Some(root) = &workflow.root {
-                check::schema_version(root, &mut self.report(&workflow.file));
+                check::check_schema_version(root, &mut self.report_for_file(&workflow.file));
             }
         }
     }
 
-    fn sprint_id(&self, root: &Node) -> String {
+    fn sprint_id(&self, root: &ValueNode) -> String {
         let own = root.get("sprint-id").filter(|node| is_truthy(node));
-        if let Some(id) = own.and_then(Node::text) {
+        if let Some(id) = own.and_then(ValueNode::text) {
             return id.to_owned();
         }
         let dated = leading_date(self.dir_name)
@@ -264,13 +284,13 @@ impl<'c> Compiler<'c> {
         }
     }
 
-    fn expand(
+    fn expand_phases(
         &mut self,
-        root: &Node,
+        root: &ValueNode,
         name: &str,
         main: &Rc<Workflow>,
         sprint_id: &str,
-        referenced: &Referenced,
+        referenced: &ReferencedWorkflows,
     ) -> Option<Vec<PhaseNode>> {
         let sprint_name = root.get("name").filter(|node| is_truthy(node)).map(to_text);
         let mut expander = Expander::new(
@@ -287,42 +307,42 @@ impl<'c> Compiler<'c> {
         expander.expand(name, main)
     }
 
-    fn assemble(
+    fn build_progress(
         &mut self,
-        root: &Node,
-        workflow: &Node,
+        root: &ValueNode,
+        workflow: &ValueNode,
         name: &str,
         sprint_id: String,
         phases: Vec<PhaseNode>,
-    ) -> Progress {
-        let names = Names {
+    ) -> SprintProgress {
+        let names = WorktreePlaceholders {
             sprint_id: &sprint_id,
             workflow: name,
             today: self.options.date,
         };
-        let worktree = worktree::resolve(root, workflow, &names);
-        let orchestration = orchestration(workflow);
+        let worktree = worktree::resolve_worktree(root, workflow, &names);
+        let orchestration = orchestration_of_workflow(workflow);
         let proposes = orchestration
             .as_ref()
-            .is_some_and(|node| node.get("enabled").and_then(Node::as_bool) == Some(true));
-        let hooks = self.hooks(root, workflow);
+            .is_some_and(|node| node.get("enabled").and_then(ValueNode::as_bool) == Some(true));
+        let hooks = self.apply_hook_switches(root, workflow);
         let given = |key: &str| root.get(key).filter(|node| !node.is_null()).cloned();
-        let mut progress = Progress {
+        let mut progress = SprintProgress {
             sprint_id,
-            current: start_of(&phases),
+            current: pointer_to_first_node(&phases),
             dependency_graph: dependency_graph(&phases),
             phases,
-            parallel_tasks: Some(Node::seq(Vec::new())),
+            parallel_tasks: Some(ValueNode::seq(Vec::new())),
             orchestration,
-            step_queue: proposes.then(|| Node::seq(Vec::new())),
+            step_queue: proposes.then(|| ValueNode::seq(Vec::new())),
             prompts: root.get("prompts").filter(|node| is_truthy(node)).cloned(),
             worktree,
-            hook_tasks: hooks.is_some().then(|| Node::seq(Vec::new())),
+            hook_tasks: hooks.is_some().then(|| ValueNode::seq(Vec::new())),
             per_iteration_hooks: hooks,
             retry: given("retry"),
             config: given("config"),
             parallel_execution: given("parallel-execution"),
-            ..Progress::default()
+            ..SprintProgress::default()
         };
         progress.stats = Stats {
             ..progress.derived_stats()
@@ -331,37 +351,41 @@ impl<'c> Compiler<'c> {
     }
 
     /// The hooks of the workflow, switched on and off as the sprint says.
-    fn hooks(&mut self, root: &Node, workflow: &Node) -> Option<Node> {
+    fn apply_hook_switches(&mut self, root: &ValueNode, workflow: &ValueNode) -> Option<ValueNode> {
         let mut hooks = workflow
             .get("per-iteration-hooks")
             .filter(|hooks| hooks.as_seq().is_some_and(|list| !list.is_empty()))?
             .clone();
-        let switches = root.get("per-iteration-hooks").and_then(Node::as_map);
+        let switches = root.get("per-iteration-hooks").and_then(ValueNode::as_map);
         let mut used = HashSet::new();
         if let Value::Seq(list) = &mut hooks.value {
             for hook in list {
-                let id = hook.get("id").and_then(Node::text).unwrap_or_default();
+                let id = hook.get("id").and_then(ValueNode::text).unwrap_or_default();
                 let switch = switches
                     .and_then(|map| map.get(id))
                     .and_then(|node| node.get("enabled"))
                     .cloned();
                 used.insert(id.to_owned());
                 if let Some(enabled) = switch {
-                    set(hook, "enabled", enabled);
+                    set_key(hook, "enabled", enabled);
                 }
             }
         }
         let file = self.sprint.name;
         for (key, _) in switches.into_iter().flat_map(yaml::Map::iter) {
             if !used.contains(&key.text) {
-                let path = Path::ROOT.key("per-iteration-hooks");
+                let path = ValuePath::ROOT.key("per-iteration-hooks");
                 let message = format!("the workflow has no hook `{}`", key.text);
                 let words = (
                     message,
                     "name a hook of the workflow, or leave this one out",
                 );
-                self.report(file)
-                    .warning("UNKNOWN_HOOK", path.key(&key.text), key.span, words);
+                self.report_for_file(file).warning(
+                    "UNKNOWN_HOOK",
+                    path.key(&key.text),
+                    key.span,
+                    words,
+                );
             }
         }
         Some(hooks)
@@ -370,7 +394,7 @@ impl<'c> Compiler<'c> {
 
 /// Workflows that were found, in the order in which they were found.
 #[derive(Default)]
-struct Referenced {
+struct ReferencedWorkflows {
     workflows: Vec<(String, Rc<Workflow>)>,
     names: HashSet<String>,
     /// The greatest depth at which each name was followed. Following it again
@@ -378,8 +402,8 @@ struct Referenced {
     followed: HashMap<String, usize>,
 }
 
-impl Referenced {
-    fn is_new(&mut self, name: &str, depth: usize) -> bool {
+impl ReferencedWorkflows {
+    fn should_follow(&mut self, name: &str, depth: usize) -> bool {
         let known = self.followed.get(name).is_some_and(|have| *have >= depth);
         if !known {
             self.followed.insert(name.to_owned(), depth);
@@ -399,7 +423,7 @@ impl Referenced {
 }
 
 /// The workflow that a phase names. Numbers name files too.
-pub(super) fn reference(phase: &Node) -> Option<String> {
+pub(super) fn workflow_of_phase(phase: &ValueNode) -> Option<String> {
     phase
         .get("workflow")
         .filter(|node| is_truthy(node))
@@ -407,7 +431,10 @@ pub(super) fn reference(phase: &Node) -> Option<String> {
 }
 
 /// Words for a workflow that is not there.
-pub(super) fn not_found(name: &str, looked_for: &[String]) -> (String, &'static str) {
+pub(super) fn describe_missing_workflow(
+    name: &str,
+    looked_for: &[String],
+) -> (String, &'static str) {
     let places = if looked_for.is_empty() {
         String::new()
     } else {
@@ -420,7 +447,7 @@ pub(super) fn not_found(name: &str, looked_for: &[String]) -> (String, &'static 
 }
 
 /// Words for a workflow that is nested too deep.
-pub(super) fn too_deep(name: &str) -> (String, &'static str) {
+pub(super) fn describe_nesting_too_deep(name: &str) -> (String, &'static str) {
     (
         format!("the workflow `{name}` would be nested deeper than {DEPTH_MAX} levels"),
         "put the phases of one of the workflows directly into the one that uses it",
@@ -428,47 +455,47 @@ pub(super) fn too_deep(name: &str) -> (String, &'static str) {
 }
 
 /// `orchestration` with what it leaves out.
-fn orchestration(workflow: &Node) -> Option<Node> {
+fn orchestration_of_workflow(workflow: &ValueNode) -> Option<ValueNode> {
     let own = workflow
         .get("orchestration")
         .filter(|node| is_truthy(node))?;
     let given = |key| own.get(key).filter(|node| !node.is_null()).cloned();
     let given_or = |key, default| Some((key, given(key).unwrap_or(default)));
     let pairs = [
-        given_or("enabled", Node::bool(false)),
+        given_or("enabled", ValueNode::bool(false)),
         given("prompt").map(|prompt| ("prompt", prompt)),
-        given_or("insertStrategy", Node::string("after-current")),
-        given_or("autoApprove", Node::bool(false)),
+        given_or("insertStrategy", ValueNode::string("after-current")),
+        given_or("autoApprove", ValueNode::bool(false)),
     ];
-    Some(Node::map(pairs.into_iter().flatten()))
+    Some(ValueNode::map(pairs.into_iter().flatten()))
 }
 
-fn set(node: &mut Node, key: &str, value: Node) {
+fn set_key(node: &mut ValueNode, key: &str, value: ValueNode) {
     let Value::Map(map) = &mut node.value else {
         return;
     };
     match map.pairs.iter_mut().find(|(have, _)| have.text == key) {
         Some((_, have)) => *have = value,
-        None => map.pairs.push((yaml::Key::new(key), value)),
+        None => map.pairs.push((yaml::MapKey::new(key), value)),
     }
 }
 
 /// The pointer to the first node that has work in it.
-fn start_of(phases: &[PhaseNode]) -> Current {
+fn pointer_to_first_node(phases: &[PhaseNode]) -> NodePointer {
     let has_steps = phases.first().is_some_and(
         |phase| matches!(&phase.children, Children::Steps(steps) if !steps.is_empty()),
     );
-    Current {
+    NodePointer {
         phase: 0,
         step: has_steps.then_some(0),
         sub_phase: has_steps.then_some(0),
     }
 }
 
-fn dependency_graph(phases: &[PhaseNode]) -> Option<Node> {
-    let graphs: Vec<Node> = phases
+fn dependency_graph(phases: &[PhaseNode]) -> Option<ValueNode> {
+    let graphs: Vec<ValueNode> = phases
         .iter()
-        .filter_map(|phase| dependencies::graph(&phase.id, phase.children.as_slice()))
+        .filter_map(|phase| dependencies::graph_of_phase(&phase.id, phase.children.as_slice()))
         .collect();
-    (!graphs.is_empty()).then(|| Node::seq(graphs))
+    (!graphs.is_empty()).then(|| ValueNode::seq(graphs))
 }

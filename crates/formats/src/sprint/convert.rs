@@ -5,16 +5,16 @@ use piton_core::plan::{Plan, PlannedItem};
 
 use super::native::NodeRest;
 use super::progress::PhaseStatus;
-use super::{Exporter, FACE, parse_progress, render_progress};
-use crate::plan_convert::{AtWork, Outline, Words, tables};
+use super::{FACE, SprintExporter, parse_progress, render_progress};
+use crate::plan_convert::{ItemWords, Outline, OutsideWork, tables_of_plan};
 use crate::plan_format::Conversion;
-use crate::problem::Source;
-use crate::tree::Node;
+use crate::problem::SourceText;
+use crate::tree::ValueNode;
 
 pub(super) const CONVERSIONS: &[Conversion] = &[Conversion {
     name: "sprint-progress",
-    write,
-    words,
+    write: render_outline,
+    words: mark_items_at_work,
     judged: &[
         "status",
         "stats",
@@ -39,8 +39,8 @@ pub(super) const CONVERSIONS: &[Conversion] = &[Conversion {
 }];
 
 /// Which nodes are under way: their agents are gone.
-fn words(text: &str, outline: &mut Outline) {
-    let Some(sprint) = parse_progress(Source { name: "", text }).0 else {
+fn mark_items_at_work(text: &str, outline: &mut Outline) {
+    let Some(sprint) = parse_progress(SourceText { name: "", text }).0 else {
         return;
     };
     outline.whole.project = Some(sprint.sprint_id).filter(|id| !id.is_empty());
@@ -48,15 +48,15 @@ fn words(text: &str, outline: &mut Outline) {
     for (item, words) in items.zip(&mut outline.words) {
         let rest = NodeRest::unpack(item.native.as_ref());
         let is_at_work = rest.status.as_deref() == Some(PhaseStatus::InProgress.as_str());
-        words.at_work = is_at_work.then_some(AtWork::Implementing);
+        words.at_work = is_at_work.then_some(OutsideWork::Implementing);
     }
 }
 
 /// The progress that a plan makes.
-fn write(outline: &Outline, now: Timestamp) -> String {
-    let plan = &nodes_of(outline);
-    let tables = tables(plan, FACE, now);
-    let progress = Exporter::new(&tables, plan.run).export(&tables, now);
+fn render_outline(outline: &Outline, now: Timestamp) -> String {
+    let plan = &plan_of_outline(outline);
+    let tables = tables_of_plan(plan, FACE, now);
+    let progress = SprintExporter::new(&tables, plan.run).export(&tables, now);
     let text = progress.map(|mut progress| {
         if progress.sprint_id.is_empty() {
             let name = outline.whole.project.as_ref().unwrap_or(&plan.name);
@@ -68,8 +68,8 @@ fn write(outline: &Outline, now: Timestamp) -> String {
             .iterations_max
             .filter(|_| progress.config.is_none())
         {
-            let limit = Node::plain(limit.to_string());
-            progress.config = Some(Node::map([("max-iterations", limit)]));
+            let limit = ValueNode::plain(limit.to_string());
+            progress.config = Some(ValueNode::map([("max-iterations", limit)]));
         }
         progress.last_activity = None;
         render_progress(&progress)
@@ -78,8 +78,8 @@ fn write(outline: &Outline, now: Timestamp) -> String {
 }
 
 /// The plan with what others work on as under way.
-fn nodes_of(outline: &Outline) -> Plan {
-    let node = |(item, words): (&PlannedItem, &Words)| {
+fn plan_of_outline(outline: &Outline) -> Plan {
+    let node = |(item, words): (&PlannedItem, &ItemWords)| {
         let is_own = |item: &PlannedItem| {
             item.native
                 .as_ref()

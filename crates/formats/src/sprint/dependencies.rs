@@ -3,37 +3,39 @@
 use std::collections::HashMap;
 use std::fmt;
 
-use super::checker::Checker;
-use super::field::{Path, Report, to_text};
-use crate::yaml::{Kind, Node, Value};
+use super::checker::NodeChecker;
+use super::field::{ProblemReport, ValuePath, to_text};
+use crate::yaml::{ScalarKind, Value, ValueNode};
 
 /// An id as the original compares it: `7` and `"7"` are two ids.
 #[derive(Clone, PartialEq, Eq, Hash)]
-enum Id {
+enum DependencyId {
     Text(String),
     Other(String),
     /// A list or mapping equals only itself.
     Unique(usize),
 }
 
-impl Id {
-    fn of(node: &Node) -> Self {
+impl DependencyId {
+    fn from_node(node: &ValueNode) -> Self {
         match &node.value {
-            Value::Scalar(scalar) if scalar.kind() == Kind::Text => Self::Text(scalar.text.clone()),
+            Value::Scalar(scalar) if scalar.kind() == ScalarKind::Text => {
+                Self::Text(scalar.text.clone())
+            }
             Value::Scalar(_) => Self::Other(to_text(node)),
             Value::Seq(_) | Value::Map(_) => Self::Unique(node.span.start),
         }
     }
 
-    fn of_item(item: &Node, collection: &str, index: usize) -> Self {
+    fn from_item(item: &ValueNode, collection: &str, index: usize) -> Self {
         match item.get("id").filter(|id| !id.is_null()) {
-            Some(id) => Self::of(id),
+            Some(id) => Self::from_node(id),
             None => Self::Text(format!("{collection}-{index}")),
         }
     }
 }
 
-impl fmt::Display for Id {
+impl fmt::Display for DependencyId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Text(text) | Self::Other(text) => text,
@@ -42,14 +44,14 @@ impl fmt::Display for Id {
     }
 }
 
-fn elements(item: &Node) -> &[Node] {
+fn dependencies_of_item(item: &ValueNode) -> &[ValueNode] {
     item.get("depends-on")
-        .and_then(Node::as_seq)
+        .and_then(ValueNode::as_seq)
         .unwrap_or_default()
 }
 
 /// Checks the form of one item's `depends-on`; false when it is no list.
-pub(super) fn check_form(item: &mut Checker<'_, '_>) -> bool {
+pub(super) fn check_depends_on(item: &mut NodeChecker<'_, '_>) -> bool {
     const KEY: &str = "depends-on";
     let depends_on = item.node.get(KEY).filter(|node| !node.is_null());
     let Some(depends_on) = depends_on else {
@@ -92,22 +94,25 @@ pub(super) fn check_form(item: &mut Checker<'_, '_>) -> bool {
 
 /// Checks that all dependencies of a collection exist and none runs in a circle.
 pub(super) fn check_graph(
-    items: &[Node],
+    items: &[ValueNode],
     collection: &str,
-    path: Path<'_>,
-    report: &mut Report<'_>,
+    path: ValuePath<'_>,
+    report: &mut ProblemReport<'_>,
 ) {
-    if items.iter().all(|item| elements(item).is_empty()) {
+    if items
+        .iter()
+        .all(|item| dependencies_of_item(item).is_empty())
+    {
         return;
     }
-    let mut index_of: HashMap<Id, usize> = HashMap::new();
+    let mut index_of: HashMap<DependencyId, usize> = HashMap::new();
     for (index, item) in items.iter().enumerate() {
-        index_of.insert(Id::of_item(item, collection, index), index);
+        index_of.insert(DependencyId::from_item(item, collection, index), index);
     }
     for (index, item) in items.iter().enumerate() {
-        let own = Id::of_item(item, collection, index);
-        for element in elements(item) {
-            let id = Id::of(element);
+        let own = DependencyId::from_item(item, collection, index);
+        for element in dependencies_of_item(item) {
+            let id = DependencyId::from_node(element);
             let item_path = path.index(index);
             let (code, words) = if id == own {
                 (
@@ -129,13 +134,13 @@ pub(super) fn check_graph(
             report.error(code, item_path.key("depends-on"), element.span, words);
         }
     }
-    for cycle in cycles(items, collection, &index_of) {
+    for cycle in find_cycles(items, collection, &index_of) {
         let last = cycle[cycle.len() - 1];
         let ids = cycle.iter().chain(cycle.first());
         let names: Vec<String> = ids
-            .map(|index| Id::of_item(&items[*index], collection, *index).to_string())
+            .map(|index| DependencyId::from_item(&items[*index], collection, *index).to_string())
             .collect();
-        Checker::new(&items[last], path.index(last), report).error(
+        NodeChecker::new(&items[last], path.index(last), report).error(
             "DEPENDENCY_CIRCULAR",
             "depends-on",
             format!("items that wait for each other: {}", names.join(" → ")),
@@ -145,7 +150,7 @@ pub(super) fn check_graph(
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Mark {
+enum VisitState {
     New,
     Open,
     Done,
@@ -154,43 +159,47 @@ enum Mark {
 /// Each circle that a walk along the dependencies closes.
 ///
 /// The walk keeps its own stack: a chain of ten thousand items is legal.
-fn cycles(items: &[Node], collection: &str, index_of: &HashMap<Id, usize>) -> Vec<Vec<usize>> {
+fn find_cycles(
+    items: &[ValueNode],
+    collection: &str,
+    index_of: &HashMap<DependencyId, usize>,
+) -> Vec<Vec<usize>> {
     let targets: Vec<Vec<usize>> = items
         .iter()
         .enumerate()
         .map(|(index, item)| {
-            let own = Id::of_item(item, collection, index);
-            elements(item)
+            let own = DependencyId::from_item(item, collection, index);
+            dependencies_of_item(item)
                 .iter()
-                .map(Id::of)
+                .map(DependencyId::from_node)
                 .filter(|id| *id != own)
                 .filter_map(|id| index_of.get(&id).copied())
                 .collect()
         })
         .collect();
-    let mut marks = vec![Mark::New; items.len()];
+    let mut marks = vec![VisitState::New; items.len()];
     let mut found = Vec::new();
     for start in 0..items.len() {
-        if marks[start] != Mark::New {
+        if marks[start] != VisitState::New {
             continue;
         }
-        marks[start] = Mark::Open;
+        marks[start] = VisitState::Open;
         let mut trail: Vec<(usize, usize)> = vec![(start, 0)];
         while let Some((node, next)) = trail.last_mut() {
             let node = *node;
             let Some(target) = targets[node].get(*next).copied() else {
-                marks[node] = Mark::Done;
+                marks[node] = VisitState::Done;
                 trail.pop();
                 continue;
             };
             *next += 1;
             match marks[target] {
-                Mark::Done => {}
-                Mark::New => {
-                    marks[target] = Mark::Open;
+                VisitState::Done => {}
+                VisitState::New => {
+                    marks[target] = VisitState::Open;
                     trail.push((target, 0));
                 }
-                Mark::Open => {
+                VisitState::Open => {
                     let from = trail.iter().position(|(node, _)| *node == target);
                     let from = from.unwrap_or_default();
                     found.push(trail[from..].iter().map(|(node, _)| *node).collect());
@@ -203,35 +212,40 @@ fn cycles(items: &[Node], collection: &str, index_of: &HashMap<Id, usize>) -> Ve
 
 /// The entry of one phase in `dependency-graph`; `None` when no step of the
 /// phase waits for another.
-pub(super) fn graph(phase_id: &str, steps: &[super::PhaseNode]) -> Option<Node> {
+pub(super) fn graph_of_phase(phase_id: &str, steps: &[super::PhaseNode]) -> Option<ValueNode> {
     if steps.iter().all(|step| step.depends_on.is_empty()) {
         return None;
     }
     let nodes = steps
         .iter()
         .map(|step| {
-            let ids = || Node::texts(&step.depends_on);
-            Node::map([
-                ("id", Node::string(&step.id)),
+            let ids = || ValueNode::seq_of_texts(&step.depends_on);
+            ValueNode::map([
+                ("id", ValueNode::string(&step.id)),
                 ("depends-on", ids()),
                 ("blocked-by", ids()),
             ])
         })
         .collect();
-    Some(Node::map([
-        ("phase-id", Node::string(phase_id)),
-        ("nodes", Node::seq(nodes)),
+    Some(ValueNode::map([
+        ("phase-id", ValueNode::string(phase_id)),
+        ("nodes", ValueNode::seq(nodes)),
     ]))
 }
 
 /// Which item of the collection an element of `depends-on` names.
-pub(super) fn resolve(items: &[Node], collection: &str) -> impl Fn(&Node) -> Option<usize> {
-    let any = items.iter().any(|item| !elements(item).is_empty());
-    let index_of: HashMap<Id, usize> = items
+pub(super) fn dependency_resolver(
+    items: &[ValueNode],
+    collection: &str,
+) -> impl Fn(&ValueNode) -> Option<usize> {
+    let any = items
+        .iter()
+        .any(|item| !dependencies_of_item(item).is_empty());
+    let index_of: HashMap<DependencyId, usize> = items
         .iter()
         .enumerate()
         .filter(|_| any)
-        .map(|(index, item)| (Id::of_item(item, collection, index), index))
+        .map(|(index, item)| (DependencyId::from_item(item, collection, index), index))
         .collect();
-    move |element| index_of.get(&Id::of(element)).copied()
+    move |element| index_of.get(&DependencyId::from_node(element)).copied()
 }

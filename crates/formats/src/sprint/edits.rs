@@ -9,24 +9,28 @@ use std::collections::{BTreeSet, HashMap, VecDeque};
 
 use piton_core::request::RequestKind;
 use piton_core::scope::FileScope;
-use piton_core::{Edit, ItemRow, ItemState, Node, Place, RunState};
+use piton_core::{Edit, ItemRow, ItemState, Node, RunState, TreePosition};
 
-use super::import::{self, Inherited, plant};
+use super::import::{self, ParentContext, push_planned_items};
 use super::native::{self, NodeRest};
-use super::progress::{PhaseNode, PhaseStatus, Progress, SprintStatus};
+use super::progress::{PhaseNode, PhaseStatus, SprintProgress, SprintStatus};
 use super::requests;
 use super::shape::STATS;
 use super::wait;
-use crate::plan_file::{Changed, Shown};
+use crate::plan_file::{PlanChanges, ShownRun};
 use crate::problem::Problem;
-use crate::record::Record;
+use crate::record::TableRecord;
 use crate::yaml;
 
 /// What somebody changed since piton wrote `base`; what cannot be taken from a
 /// file stands in the problems.
 #[must_use]
-pub fn edits(base: &Progress, theirs: &Progress, shown: Shown<'_>) -> Changed {
-    Differ::new(shown, true).told(base, theirs)
+pub fn collect_edits(
+    base: &SprintProgress,
+    theirs: &SprintProgress,
+    shown: ShownRun<'_>,
+) -> PlanChanges {
+    SprintDiffer::new(shown, true).diff(base, theirs)
 }
 
 /// What somebody added to a file of which nobody knows what piton last wrote:
@@ -34,13 +38,17 @@ pub fn edits(base: &Progress, theirs: &Progress, shown: Shown<'_>) -> Changed {
 /// may only be old, such as a state, is not taken. `ours` is what piton would
 /// write now.
 #[must_use]
-pub fn edits_without_base(ours: &Progress, theirs: &Progress, shown: Shown<'_>) -> Changed {
-    Differ::new(shown, false).told(ours, theirs)
+pub fn collect_edits_without_base(
+    ours: &SprintProgress,
+    theirs: &SprintProgress,
+    shown: ShownRun<'_>,
+) -> PlanChanges {
+    SprintDiffer::new(shown, false).diff(ours, theirs)
 }
 
 /// The edits, in the order in which they are to be tried.
 #[derive(Default)]
-struct Found {
+struct SprintEdits {
     inserts: Vec<Edit>,
     orders: Vec<Edit>,
     words: Vec<Edit>,
@@ -50,19 +58,19 @@ struct Found {
     requests: Vec<Edit>,
 }
 
-struct Differ<'a> {
-    shown: Shown<'a>,
+struct SprintDiffer<'a> {
+    shown: ShownRun<'a>,
     /// Whether `base` is what piton wrote.
     has_base: bool,
     rows: HashMap<Option<Node>, Vec<&'a ItemRow>>,
-    found: Found,
+    found: SprintEdits,
     problems: Vec<Problem>,
     removed: Vec<Node>,
     returned: Vec<Node>,
 }
 
-impl<'a> Differ<'a> {
-    fn new(shown: Shown<'a>, has_base: bool) -> Self {
+impl<'a> SprintDiffer<'a> {
+    fn new(shown: ShownRun<'a>, has_base: bool) -> Self {
         let mut rows: HashMap<Option<Node>, Vec<&ItemRow>> = HashMap::new();
         for row in shown.tables.tree(shown.run) {
             rows.entry(row.node.parent()).or_default().push(row);
@@ -71,20 +79,20 @@ impl<'a> Differ<'a> {
             shown,
             has_base,
             rows,
-            found: Found::default(),
+            found: SprintEdits::default(),
             problems: Vec::new(),
             removed: Vec::new(),
             returned: Vec::new(),
         }
     }
 
-    fn told(mut self, base: &Progress, theirs: &Progress) -> Changed {
-        self.level(None, &base.phases, &theirs.phases);
-        self.sprint_keys(base, theirs);
+    fn diff(mut self, base: &SprintProgress, theirs: &SprintProgress) -> PlanChanges {
+        self.diff_children(None, &base.phases, &theirs.phases);
+        self.diff_sprint_keys(base, theirs);
         if self.has_base {
-            self.derived(base, theirs);
+            self.warn_derived_of_sprint(base, theirs);
         }
-        let Found {
+        let SprintEdits {
             inserts,
             orders,
             words,
@@ -98,10 +106,10 @@ impl<'a> Differ<'a> {
             edits.extend(more);
         }
         if self.has_base && base.status != theirs.status {
-            let to = run_state(theirs.status);
+            let to = state_of_sprint_status(theirs.status);
             edits.push(Edit::SetRunState { to });
         }
-        Changed {
+        PlanChanges {
             edits,
             problems: self.problems,
             removed: self.removed,
@@ -109,17 +117,17 @@ impl<'a> Differ<'a> {
         }
     }
 
-    fn warn(&mut self, path: String, message: String, hint: &str) {
+    fn warn_edit_ignored(&mut self, path: String, message: String, hint: &str) {
         let problem = Problem::warning("EDIT_IGNORED", self.shown.file, path, yaml::Span::TOP);
-        self.problems.push(problem.saying(message, hint));
+        self.problems.push(problem.with_message(message, hint));
     }
 
     // Nodes.
 
-    fn level(&mut self, parent: Option<&Node>, base: &[PhaseNode], theirs: &[PhaseNode]) {
+    fn diff_children(&mut self, parent: Option<&Node>, base: &[PhaseNode], theirs: &[PhaseNode]) {
         let rows = self.rows.get(&parent.cloned()).cloned().unwrap_or_default();
-        let base_of = in_turn(&rows, base);
-        let their_rows = alike(&self.rows, &rows, theirs);
+        let base_of = match_rows_in_order(&rows, base);
+        let their_rows = match_rows_by_content(&self.rows, &rows, theirs);
         let mut names: Vec<Node> = Vec::with_capacity(theirs.len());
         let mut taken: BTreeSet<Node> = rows.iter().map(|row| row.node.clone()).collect();
         for (node, row) in theirs.iter().zip(&their_rows) {
@@ -130,23 +138,23 @@ impl<'a> Differ<'a> {
             let Some(name) = free_name(&taken, parent, &node.id) else {
                 continue;
             };
-            self.insert(parent, names.last(), node, &name, theirs);
+            self.insert_node(parent, names.last(), node, &name, theirs);
             taken.insert(name.clone());
             names.push(name);
         }
-        self.order(parent, &rows, (base, &base_of), names);
+        self.diff_order(parent, &rows, (base, &base_of), names);
         for (node, row) in theirs.iter().zip(&their_rows) {
             let Some(row) = row else { continue };
             let before = base_of.iter().position(|at| *at == Some(&row.node));
             if let Some(before) = before.and_then(|at| base.get(at)) {
-                self.node(row, before, node);
+                self.diff_node(row, before, node);
                 let (old, new) = (before.children.as_slice(), node.children.as_slice());
-                self.level(Some(&row.node), old, new);
+                self.diff_children(Some(&row.node), old, new);
             } else {
                 if self.has_base {
                     self.returned.push(row.node.clone());
                 }
-                self.level(Some(&row.node), &[], node.children.as_slice());
+                self.diff_children(Some(&row.node), &[], node.children.as_slice());
             }
         }
         for gone in base_of.iter().flatten() {
@@ -157,7 +165,7 @@ impl<'a> Differ<'a> {
         }
     }
 
-    fn insert(
+    fn insert_node(
         &mut self,
         parent: Option<&Node>,
         after: Option<&Node>,
@@ -166,13 +174,13 @@ impl<'a> Differ<'a> {
         siblings: &[PhaseNode],
     ) {
         let depth = parent.map_or(0, |parent| 1 + parent.ancestors().count());
-        let above = Inherited {
+        let above = ParentContext {
             siblings,
-            ..Inherited::default()
+            ..ParentContext::default()
         };
         let mut items = Vec::new();
-        let place = Place(vec![0; depth]).child(0);
-        plant(&mut items, node, name, &place, &above);
+        let place = TreePosition(vec![0; depth]).child(0);
+        push_planned_items(&mut items, node, name, &place, &above);
         self.found.inserts.push(Edit::Insert {
             parent: parent.cloned(),
             after: after.cloned(),
@@ -182,7 +190,7 @@ impl<'a> Differ<'a> {
 
     /// An order is changed where those that were there before stand otherwise
     /// than before.
-    fn order(
+    fn diff_order(
         &mut self,
         parent: Option<&Node>,
         rows: &[&ItemRow],
@@ -206,12 +214,12 @@ impl<'a> Differ<'a> {
         }
     }
 
-    fn node(&mut self, row: &ItemRow, base: &PhaseNode, theirs: &PhaseNode) {
-        self.words(row, base, theirs);
+    fn diff_node(&mut self, row: &ItemRow, base: &PhaseNode, theirs: &PhaseNode) {
+        self.diff_plan_fields(row, base, theirs);
         let node = || row.node.clone();
         let skips = base.status == PhaseStatus::Pending && theirs.status == PhaseStatus::Skipped;
         if base.status != theirs.status && (self.has_base || skips) {
-            let to = item_state(theirs.status);
+            let to = state_of_phase_status(theirs.status);
             self.found.states.push(Edit::SetState { node: node(), to });
         }
         if self.has_base {
@@ -234,10 +242,10 @@ impl<'a> Differ<'a> {
                     .words
                     .push(Edit::SetDependsOn { node, depends_on });
             }
-            self.derived_of_node(row, base, theirs);
+            self.warn_derived_of_node(row, base, theirs);
         }
         let old = NodeRest::unpack(row.native.as_ref());
-        let new = self.rest(old.clone(), base, theirs);
+        let new = self.merge_node_rest(old.clone(), base, theirs);
         if new != old {
             let native = new.pack();
             let node = Some(node());
@@ -246,7 +254,7 @@ impl<'a> Differ<'a> {
     }
 
     /// What the plan says of a node.
-    fn words(&mut self, row: &ItemRow, base: &PhaseNode, theirs: &PhaseNode) {
+    fn diff_plan_fields(&mut self, row: &ItemRow, base: &PhaseNode, theirs: &PhaseNode) {
         let node = || row.node.clone();
         // Without a base what is missing may never have been there.
         let counts = |is_there: bool| self.has_base || is_there;
@@ -265,7 +273,7 @@ impl<'a> Differ<'a> {
                 model,
             });
         }
-        let gate = |node: &PhaseNode| node.gate.as_ref().map(import::gate);
+        let gate = |node: &PhaseNode| node.gate.as_ref().map(import::import_gate);
         if gate(base) != gate(theirs) && counts(theirs.gate.is_some()) {
             let gate = gate(theirs);
             words.push(Edit::SetGate { node: node(), gate });
@@ -284,7 +292,7 @@ impl<'a> Differ<'a> {
                 scope,
             });
         }
-        let wait = |node: &PhaseNode| node.wait.as_ref().map(wait::imported);
+        let wait = |node: &PhaseNode| node.wait.as_ref().map(wait::import_wait);
         if wait(base) != wait(theirs) && counts(theirs.wait.is_some()) {
             let wait = wait(theirs);
             words.push(Edit::SetWait { node: node(), wait });
@@ -300,12 +308,17 @@ impl<'a> Differ<'a> {
     }
 
     /// What only the native file has of a node, as the file has it now.
-    fn rest(&self, mut rest: NodeRest, base: &PhaseNode, theirs: &PhaseNode) -> NodeRest {
-        let (old, new) = (NodeRest::of(base), NodeRest::of(theirs));
+    fn merge_node_rest(
+        &self,
+        mut rest: NodeRest,
+        base: &PhaseNode,
+        theirs: &PhaseNode,
+    ) -> NodeRest {
+        let (old, new) = (NodeRest::from_node(base), NodeRest::from_node(theirs));
         if !self.has_base {
-            let more = added(&base.extra, &theirs.extra);
+            let more = with_added_keys(&base.extra, &theirs.extra);
             if more.len() > base.extra.len() {
-                rest.extra = native::keys(&more);
+                rest.extra = native::pack_keys(&more);
             }
             return rest;
         }
@@ -336,7 +349,7 @@ impl<'a> Differ<'a> {
         rest
     }
 
-    fn derived_of_node(&mut self, row: &ItemRow, base: &PhaseNode, theirs: &PhaseNode) {
+    fn warn_derived_of_node(&mut self, row: &ItemRow, base: &PhaseNode, theirs: &PhaseNode) {
         const DERIVED: [&str; 8] = [
             "started-at",
             "completed-at",
@@ -349,18 +362,18 @@ impl<'a> Differ<'a> {
         ];
         // Who sets a status by hand tidies up beside it.
         if base.status == theirs.status {
-            self.ignored(&row.node.to_string(), &changed(base, theirs, &DERIVED));
+            self.warn_ignored_keys(&row.node.to_string(), &changed_keys(base, theirs, &DERIVED));
         }
     }
 
-    fn ignored(&mut self, of: &str, changed: &[&str]) {
+    fn warn_ignored_keys(&mut self, of: &str, changed: &[&str]) {
         for key in changed {
             let path = if of.is_empty() {
                 (*key).to_owned()
             } else {
                 format!("{of}.{key}")
             };
-            self.warn(
+            self.warn_edit_ignored(
                 path,
                 format!("`{key}` was changed; piton knows it from what happened"),
                 "nothing to do: piton writes it again",
@@ -370,7 +383,7 @@ impl<'a> Differ<'a> {
 
     // The whole sprint.
 
-    fn derived(&mut self, base: &Progress, theirs: &Progress) {
+    fn warn_derived_of_sprint(&mut self, base: &SprintProgress, theirs: &SprintProgress) {
         const OF_STATE: [&str; 6] = [
             "pause-reason",
             "error",
@@ -380,25 +393,25 @@ impl<'a> Differ<'a> {
             "interrupted-at",
         ];
         let stats: Vec<&str> = STATS.iter().map(|field| field.key).collect();
-        self.ignored("stats", &changed(&base.stats, &theirs.stats, &stats));
-        self.ignored("", &changed(base, theirs, &["sprint-id"]));
+        self.warn_ignored_keys("stats", &changed_keys(&base.stats, &theirs.stats, &stats));
+        self.warn_ignored_keys("", &changed_keys(base, theirs, &["sprint-id"]));
         if base.current != theirs.current {
-            self.ignored("", &["current"]);
+            self.warn_ignored_keys("", &["current"]);
         }
         const OF_RUN: [&str; 3] = ["last-activity", "hook-tasks", "parallel-tasks"];
-        self.ignored("", &changed(base, theirs, &OF_RUN));
+        self.warn_ignored_keys("", &changed_keys(base, theirs, &OF_RUN));
         if base.status == theirs.status {
-            self.ignored("", &changed(base, theirs, &OF_STATE));
+            self.warn_ignored_keys("", &changed_keys(base, theirs, &OF_STATE));
         }
     }
 
     /// What the core has no words for, and the rules that follow from it.
-    fn sprint_keys(&mut self, base: &Progress, theirs: &Progress) {
+    fn diff_sprint_keys(&mut self, base: &SprintProgress, theirs: &SprintProgress) {
         let row = self.shown.tables.run(self.shown.run);
         let Some(kept) = row.and_then(|row| row.native.as_ref()) else {
             return;
         };
-        let mut sprint = native::sprint(Some(kept));
+        let mut sprint = native::sprint_of_native(Some(kept));
         if self.has_base {
             macro_rules! take {
                 ($($field:ident),*) => {
@@ -420,39 +433,44 @@ impl<'a> Differ<'a> {
                 current_extra,
                 extra
             );
-            self.requests(&mut sprint, base, theirs);
+            self.diff_requests(&mut sprint, base, theirs);
             if base.stats.extra != theirs.stats.extra {
                 sprint.stats.extra.clone_from(&theirs.stats.extra);
             }
         } else {
-            sprint.extra = added(&sprint.extra, &theirs.extra);
+            sprint.extra = with_added_keys(&sprint.extra, &theirs.extra);
         }
-        if sprint == native::sprint(Some(kept)) {
+        if sprint == native::sprint_of_native(Some(kept)) {
             return;
         }
-        let native = Some(native::of_sprint(&sprint));
+        let native = Some(native::native_of_sprint(&sprint));
         self.found
             .natives
             .push(Edit::SetNative { node: None, native });
-        let is_same = |of: fn(&Progress) -> &Option<yaml::Node>| of(base) == of(&sprint);
-        let rules: [fn(&Progress) -> &Option<yaml::Node>; 4] = [
+        let is_same = |of: fn(&SprintProgress) -> &Option<yaml::ValueNode>| of(base) == of(&sprint);
+        let rules: [fn(&SprintProgress) -> &Option<yaml::ValueNode>; 4] = [
             |sprint| &sprint.retry,
             |sprint| &sprint.config,
             |sprint| &sprint.per_iteration_hooks,
             |sprint| &sprint.orchestration,
         ];
         if !rules.into_iter().all(is_same) {
-            let policy = Box::new(import::policy(&sprint));
+            let policy = Box::new(import::policy_of_sprint(&sprint));
             self.found.natives.push(Edit::SetPolicy(policy));
         }
     }
 }
 
-impl Differ<'_> {
+impl SprintDiffer<'_> {
     /// What was added to the queues, and what was decided in them.
-    fn requests(&mut self, sprint: &mut Progress, base: &Progress, theirs: &Progress) {
-        type Queue = fn(&mut Progress) -> &mut Option<yaml::Node>;
-        let queues: [(RequestKind, Queue, _, _); 2] = [
+    fn diff_requests(
+        &mut self,
+        sprint: &mut SprintProgress,
+        base: &SprintProgress,
+        theirs: &SprintProgress,
+    ) {
+        type QueueField = fn(&mut SprintProgress) -> &mut Option<yaml::ValueNode>;
+        let queues: [(RequestKind, QueueField, _, _); 2] = [
             (
                 RequestKind::Discovery,
                 |sprint| &mut sprint.operator_queue,
@@ -470,41 +488,45 @@ impl Differ<'_> {
             if base == theirs {
                 continue;
             }
-            let list = |queue: &Option<yaml::Node>| {
-                let entries = queue.as_ref().and_then(yaml::Node::as_seq);
+            let list = |queue: &Option<yaml::ValueNode>| {
+                let entries = queue.as_ref().and_then(yaml::ValueNode::as_seq);
                 entries.unwrap_or_default().to_vec()
             };
-            let found = requests::changes(self.shown, kind, &list(base), &list(theirs));
+            let found = requests::diff_queue(self.shown, kind, &list(base), &list(theirs));
             self.found.requests.extend(found.edits);
             if let Some(kept) = found.kept {
-                *own(sprint) = Some(yaml::Node::seq(kept));
+                *own(sprint) = Some(yaml::ValueNode::seq(kept));
             }
             let ignored: Vec<&str> = found.ignored.iter().map(String::as_str).collect();
             let of = match kind {
                 RequestKind::Discovery => "operator-queue",
                 RequestKind::Step => "step-queue",
             };
-            self.ignored(of, &ignored);
+            self.warn_ignored_keys(of, &ignored);
         }
     }
 }
 
 /// Those of `keys` under which two records do not say the same.
-fn changed<'k>(base: &dyn Record, theirs: &dyn Record, keys: &[&'k str]) -> Vec<&'k str> {
-    let says = |record: &dyn Record, key: &str| {
-        let mut columns = record.written().into_iter();
+fn changed_keys<'k>(
+    base: &dyn TableRecord,
+    theirs: &dyn TableRecord,
+    keys: &[&'k str],
+) -> Vec<&'k str> {
+    let says = |record: &dyn TableRecord, key: &str| {
+        let mut columns = record.written_columns().into_iter();
         let (_, value) = columns.find(|(name, _)| *name == key)?;
-        value.map(|value| value.in_place_of(None))
+        value.map(|value| value.to_node_reusing(None))
     };
     let differ = |key: &&&str| says(base, key) != says(theirs, key);
     keys.iter().filter(differ).copied().collect()
 }
 
 /// Keys, with those of `theirs` that are not among them.
-fn added(
-    ours: &[(String, yaml::Node)],
-    theirs: &[(String, yaml::Node)],
-) -> Vec<(String, yaml::Node)> {
+fn with_added_keys(
+    ours: &[(String, yaml::ValueNode)],
+    theirs: &[(String, yaml::ValueNode)],
+) -> Vec<(String, yaml::ValueNode)> {
     let mut all = ours.to_vec();
     for (key, node) in theirs {
         if !all.iter().any(|(have, _)| have == key) {
@@ -522,7 +544,7 @@ fn free_name(taken: &BTreeSet<Node>, parent: Option<&Node>, id: &str) -> Option<
 }
 
 /// The rows of a list that piton wrote: of those that share an id, in turn.
-fn in_turn<'r>(rows: &[&'r ItemRow], nodes: &[PhaseNode]) -> Vec<Option<&'r Node>> {
+fn match_rows_in_order<'r>(rows: &[&'r ItemRow], nodes: &[PhaseNode]) -> Vec<Option<&'r Node>> {
     let mut by_id: HashMap<&str, VecDeque<&'r ItemRow>> = HashMap::new();
     for row in rows {
         by_id.entry(&row.id).or_default().push_back(row);
@@ -537,7 +559,7 @@ fn in_turn<'r>(rows: &[&'r ItemRow], nodes: &[PhaseNode]) -> Vec<Option<&'r Node
 /// The rows of a list that a person may have changed. Of those that share an
 /// id, what says the same as a row, with the same ids below it, is that row;
 /// then what says the same; the others come in turn.
-fn alike<'r>(
+fn match_rows_by_content<'r>(
     all: &HashMap<Option<Node>, Vec<&'r ItemRow>>,
     rows: &[&'r ItemRow],
     nodes: &[PhaseNode],
@@ -569,7 +591,7 @@ fn alike<'r>(
     out
 }
 
-fn item_state(status: PhaseStatus) -> ItemState {
+fn state_of_phase_status(status: PhaseStatus) -> ItemState {
     match status {
         PhaseStatus::Pending => ItemState::Pending,
         PhaseStatus::InProgress => ItemState::Working,
@@ -580,7 +602,7 @@ fn item_state(status: PhaseStatus) -> ItemState {
     }
 }
 
-fn run_state(status: SprintStatus) -> RunState {
+fn state_of_sprint_status(status: SprintStatus) -> RunState {
     match status {
         SprintStatus::NotStarted => RunState::New,
         SprintStatus::InProgress => RunState::Running,

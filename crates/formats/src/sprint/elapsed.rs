@@ -7,11 +7,11 @@ use std::time::Duration;
 pub fn parse_elapsed(text: &str) -> Option<Duration> {
     let text = text.trim();
     let seconds = if text.contains(':') {
-        clock(text)?
+        parse_clock(text)?
     } else if text.bytes().all(|b| b.is_ascii_digit()) {
         text.parse().ok()?
     } else {
-        units(text)?
+        parse_units(text)?
     };
     Some(Duration::from_secs(seconds))
 }
@@ -28,7 +28,7 @@ pub fn format_elapsed(duration: Duration) -> String {
     )
 }
 
-fn clock(text: &str) -> Option<u64> {
+fn parse_clock(text: &str) -> Option<u64> {
     let mut parts = text.split(':');
     let (hours, minutes, seconds) = (parts.next()?, parts.next()?, parts.next()?);
     if parts.next().is_some() || minutes.len() != 2 || seconds.len() < 2 {
@@ -36,7 +36,7 @@ fn clock(text: &str) -> Option<u64> {
     }
     // A fraction of a second is dropped, as every writer drops it.
     let seconds = seconds.split('.').next()?;
-    let [hours, minutes, seconds] = [hours, minutes, seconds].map(whole);
+    let [hours, minutes, seconds] = [hours, minutes, seconds].map(parse_digits);
     let (minutes, seconds) = (minutes?, seconds?);
     if minutes > 59 || seconds > 59 {
         return None;
@@ -46,20 +46,20 @@ fn clock(text: &str) -> Option<u64> {
         .checked_add(minutes * 60 + seconds)
 }
 
-fn whole(digits: &str) -> Option<u64> {
+fn parse_digits(digits: &str) -> Option<u64> {
     let all_digits = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
     all_digits.then(|| digits.parse().ok()).flatten()
 }
 
 /// Numbers with units, largest first, each unit once.
-fn units(text: &str) -> Option<u64> {
+fn parse_units(text: &str) -> Option<u64> {
     const UNITS: [(char, u64); 4] = [('d', 86_400), ('h', 3600), ('m', 60), ('s', 1)];
     let mut total: u64 = 0;
     let mut next_unit = 0;
     let mut rest = text;
     while !rest.is_empty() {
         let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
-        let value = whole(&rest[..digits])?;
+        let value = parse_digits(&rest[..digits])?;
         let unit = rest[digits..].chars().next()?;
         let found = UNITS.iter().position(|(name, _)| *name == unit)?;
         if found < next_unit {

@@ -11,37 +11,37 @@ use piton_core::run::Pause;
 use piton_core::{ItemRow, ItemState, RunId, RunRow, RunState, Tables};
 
 use super::format_elapsed;
-use super::import::{list_of, show_time, status_of};
-use super::native::{self, NodeRest, unkeys};
+use super::import::{children_at_depth, render_time, status_of_state};
+use super::native::{self, NodeRest, unpack_keys};
 use super::progress::{
-    Children, Current, Gate, GateStatus, GateTracking, HumanNeeded, PhaseNode, PhaseStatus,
-    Progress, SprintStatus, Stats,
+    Children, GateStatus, GateTracking, NodePointer, PhaseNode, PhaseStatus, SprintGate,
+    SprintHumanNeeded, SprintProgress, SprintStatus, Stats,
 };
 use super::requests;
 use super::wait;
-use crate::yaml::Node;
+use crate::yaml::ValueNode;
 
 /// Makes the document of a run, again and again.
 ///
 /// What only the native file has is read once, and again when it changed.
 #[derive(Debug)]
-pub struct Exporter {
+pub struct SprintExporter {
     run: RunId,
     native: Option<Native>,
-    sprint: Progress,
+    sprint: SprintProgress,
     rests: HashMap<piton_core::Node, (Option<Native>, NodeRest)>,
     /// Of an item that has nothing of its own in the native file.
     no_rest: NodeRest,
 }
 
-impl Exporter {
+impl SprintExporter {
     /// An exporter for the run of that id.
     #[must_use]
     pub fn new(tables: &Tables, run: RunId) -> Self {
         let native = tables.run(run).and_then(|row| row.native.clone());
         Self {
             run,
-            sprint: native::sprint(native.as_ref()),
+            sprint: native::sprint_of_native(native.as_ref()),
             native,
             rests: HashMap::new(),
             no_rest: NodeRest::default(),
@@ -50,40 +50,40 @@ impl Exporter {
 
     /// The document as of `tables`, with `heartbeat` as the last sign of life.
     /// None when the run is not in the tables.
-    pub fn export(&mut self, tables: &Tables, heartbeat: Timestamp) -> Option<Progress> {
+    pub fn export(&mut self, tables: &Tables, heartbeat: Timestamp) -> Option<SprintProgress> {
         let run = tables.run(self.run)?.clone();
         if run.native != self.native {
             self.native.clone_from(&run.native);
-            self.sprint = native::sprint(run.native.as_ref());
+            self.sprint = native::sprint_of_native(run.native.as_ref());
         }
         let mut progress = self.sprint.clone();
         let mut stack: Vec<(usize, PhaseNode, Vec<PhaseNode>, bool)> = Vec::new();
         let mut roots = Vec::new();
         let mut background = Vec::new();
         for item in tables.tree(self.run) {
-            close(&mut stack, &mut roots, item.place.depth());
-            let rest = self.rest(item);
+            close_nodes(&mut stack, &mut roots, item.place.depth());
+            let rest = self.rest_of_item(item);
             if rest.parallel == Some(true) {
-                background.extend(parallel_task(tables, item));
+                background.extend(parallel_task_of_item(tables, item));
             }
             let keeps_list = item.children > 0 || rest.empty_list;
-            let node = node(item, rest);
+            let node = node_of_item(item, rest);
             let children = Vec::with_capacity(item.children as usize);
             stack.push((item.place.depth(), node, children, keeps_list));
         }
-        close(&mut stack, &mut roots, 0);
+        close_nodes(&mut stack, &mut roots, 0);
         progress.phases = roots;
-        parallel_tasks(&mut progress, background);
-        hook_tasks(&mut progress, tables, self.run);
-        requests::show(&mut progress, tables, self.run);
-        progress.current = current(tables, self.run);
-        state(&mut progress, &run, tables);
-        stats(&mut progress, &run);
-        progress.last_activity = Some(show_time(heartbeat));
+        append_parallel_tasks(&mut progress, background);
+        append_hook_tasks(&mut progress, tables, self.run);
+        requests::export_requests(&mut progress, tables, self.run);
+        progress.current = current_pointer(tables, self.run);
+        set_state(&mut progress, &run, tables);
+        set_stats(&mut progress, &run);
+        progress.last_activity = Some(render_time(heartbeat));
         Some(progress)
     }
 
-    fn rest(&mut self, item: &ItemRow) -> &NodeRest {
+    fn rest_of_item(&mut self, item: &ItemRow) -> &NodeRest {
         if item.native.is_none() {
             self.rests.remove(&item.node);
             return &self.no_rest;
@@ -98,7 +98,7 @@ impl Exporter {
 }
 
 /// Hands every node of at least `depth` to its parent.
-fn close(
+fn close_nodes(
     stack: &mut Vec<(usize, PhaseNode, Vec<PhaseNode>, bool)>,
     roots: &mut Vec<PhaseNode>,
     depth: usize,
@@ -108,7 +108,7 @@ fn close(
             return;
         };
         if keeps_list {
-            node.children = list_of(at, children);
+            node.children = children_at_depth(at, children);
         } else {
             node.children = Children::None;
         }
@@ -119,54 +119,54 @@ fn close(
     }
 }
 
-fn current(tables: &Tables, run: RunId) -> Current {
+fn current_pointer(tables: &Tables, run: RunId) -> NodePointer {
     let place = tables
-        .pointer(run)
+        .current_item(run)
         .map(|item| item.place.0.clone())
         .unwrap_or_default();
     let at = |level: usize| place.get(level).map(|index| *index as usize);
-    Current {
+    NodePointer {
         phase: at(0).unwrap_or(0),
         step: at(1),
         sub_phase: at(2),
     }
 }
 
-fn node(item: &ItemRow, rest: &NodeRest) -> PhaseNode {
+fn node_of_item(item: &ItemRow, rest: &NodeRest) -> PhaseNode {
     let same_status = rest
         .status
         .as_deref()
         .and_then(PhaseStatus::parse)
-        .filter(|status| is_as_taken_over(item) && is_same(*status, item));
+        .filter(|status| is_untouched_since_import(item) && is_imported_status(*status, item));
     let show = |time: Option<Timestamp>, kept: &Option<String>| match (time, kept) {
         (Some(time), Some(text)) if text.parse().ok() == Some(time) => Some(text.clone()),
-        (Some(time), _) => Some(show_time(time)),
-        (None, Some(text)) if is_as_taken_over(item) => Some(text.clone()),
+        (Some(time), _) => Some(render_time(time)),
+        (None, Some(text)) if is_untouched_since_import(item) => Some(text.clone()),
         (None, _) => None,
     };
     PhaseNode {
         id: item.id.clone(),
-        status: same_status.unwrap_or_else(|| status_of(item.state)),
+        status: same_status.unwrap_or_else(|| status_of_state(item.state)),
         prompt: item.prompt.clone(),
         children: Children::None,
         parallel: rest.parallel,
         wait_for_parallel: rest.wait_for_parallel,
         model: item.model.clone(),
         break_after: item.breakpoint.then_some(true).or(rest.break_after),
-        gate: item.gate.as_ref().map(|gate| Gate {
+        gate: item.gate.as_ref().map(|gate| SprintGate {
             script: gate.script.clone(),
             on_fail_prompt: gate.on_fail_prompt.clone(),
             max_retries: u64::from(gate.runs_max),
             timeout_s: rest.gate_timeout.unwrap_or(gate.timeout_s as f64),
-            extra: unkeys(rest.gate_extra.as_deref()),
+            extra: unpack_keys(rest.gate_extra.as_deref()),
         }),
         // A gate that only the agent's word had to stand up to is none of the file's.
         gate_tracking: item
             .gate_runs
             .as_ref()
             .filter(|_| item.claim_gate.is_none())
-            .map(|runs| tracking(item, runs)),
-        wait: item.wait.as_ref().map(|it| wait::exported(it, rest)),
+            .map(|runs| gate_tracking(item, runs)),
+        wait: item.wait.as_ref().map(|it| wait::export_wait(it, rest)),
         claims: item.claims,
         files: item.scope.0.clone(),
         // What it waits for with those above it, the file says of those.
@@ -174,34 +174,38 @@ fn node(item: &ItemRow, rest: &NodeRest) -> PhaseNode {
             .depends_on
             .iter()
             .filter(|on| on.parent() == item.node.parent())
-            .map(|on| own_id(on.as_str()))
+            .map(|on| last_id_of_path(on.as_str()))
             .collect(),
         injected: rest.injected.or(item.injected.map(|_| true)),
         injected_at: rest
             .injected_at
             .clone()
-            .or_else(|| item.injected.map(show_time)),
+            .or_else(|| item.injected.map(render_time)),
         started_at: show(item.started_at, &rest.started_at),
         completed_at: show(item.completed_at, &rest.completed_at),
-        elapsed: elapsed(item.started_at, item.completed_at).or_else(|| rest.elapsed.clone()),
+        elapsed: elapsed_between(item.started_at, item.completed_at)
+            .or_else(|| rest.elapsed.clone()),
         summary: item.summary.clone(),
         error: item.error.clone(),
         retry_count: (item.retries > 0).then_some(u64::from(item.retries)),
-        next_retry_at: item.until.filter(|_| !item.waits_by_plan()).map(show_time),
-        human_needed: item.human.as_ref().map(|human| HumanNeeded {
+        next_retry_at: item
+            .until
+            .filter(|_| !item.is_waiting_by_plan())
+            .map(render_time),
+        human_needed: item.human.as_ref().map(|human| SprintHumanNeeded {
             reason: human.reason.clone(),
             details: human.details.clone(),
-            extra: unkeys(rest.human_extra.as_deref()),
+            extra: unpack_keys(rest.human_extra.as_deref()),
         }),
-        commit: commit(item).or_else(|| rest.commit.clone()),
-        extra: unkeys(rest.extra.as_deref()),
+        commit: commit_of_item(item).or_else(|| rest.commit.clone()),
+        extra: unpack_keys(rest.extra.as_deref()),
     }
-    .waiting_for_a_time(item)
+    .with_wait_as_pending(item)
 }
 
 impl PhaseNode {
     /// A node that waits for a time or a command is pending in the words of this format.
-    fn waiting_for_a_time(mut self, item: &ItemRow) -> Self {
+    fn with_wait_as_pending(mut self, item: &ItemRow) -> Self {
         if item.state == ItemState::Waiting && item.human.is_none() {
             self.status = PhaseStatus::Pending;
         }
@@ -211,7 +215,7 @@ impl PhaseNode {
 
 /// Whether an item that had this status when it was taken over may have the
 /// state that it has now from that.
-fn is_same(status: PhaseStatus, item: &ItemRow) -> bool {
+fn is_imported_status(status: PhaseStatus, item: &ItemRow) -> bool {
     match status {
         PhaseStatus::InProgress => matches!(item.state, ItemState::Ready | ItemState::Pending),
         // One without any work was skipped when it was taken over, and says so.
@@ -227,24 +231,24 @@ fn is_same(status: PhaseStatus, item: &ItemRow) -> bool {
 }
 
 /// Whether nothing has happened to the item since it was taken over.
-fn is_as_taken_over(item: &ItemRow) -> bool {
+fn is_untouched_since_import(item: &ItemRow) -> bool {
     item.attempts == 0 && !matches!(item.state, ItemState::Working)
 }
 
-fn own_id(path: &str) -> String {
+fn last_id_of_path(path: &str) -> String {
     let last = path.rsplit('/').next().unwrap_or(path);
     last.replace("%2F", "/").replace("%25", "%")
 }
 
-fn commit(item: &ItemRow) -> Option<String> {
+fn commit_of_item(item: &ItemRow) -> Option<String> {
     item.evidence
         .iter()
         .rev()
-        .find_map(Evidence::commit)
+        .find_map(Evidence::commit_id)
         .cloned()
 }
 
-fn tracking(item: &ItemRow, runs: &GateRuns) -> GateTracking {
+fn gate_tracking(item: &ItemRow, runs: &GateRuns) -> GateTracking {
     let status = match (runs.open, runs.passed, item.state) {
         (true, _, _) => GateStatus::Running,
         (false, true, _) => GateStatus::Passed,
@@ -262,13 +266,13 @@ fn tracking(item: &ItemRow, runs: &GateRuns) -> GateTracking {
     }
 }
 
-fn elapsed(from: Option<Timestamp>, to: Option<Timestamp>) -> Option<String> {
+fn elapsed_between(from: Option<Timestamp>, to: Option<Timestamp>) -> Option<String> {
     let span = to?.duration_since(from?);
     std::time::Duration::try_from(span).ok().map(format_elapsed)
 }
 
 /// What stands at the top: only what belongs to the present state.
-fn state(progress: &mut Progress, run: &RunRow, tables: &Tables) {
+fn set_state(progress: &mut SprintProgress, run: &RunRow, tables: &Tables) {
     progress.pause_reason = None;
     progress.breakpoint_phase_id = None;
     progress.error = None;
@@ -277,15 +281,15 @@ fn state(progress: &mut Progress, run: &RunRow, tables: &Tables) {
     progress.human_needed = None;
     progress.interrupted_at = None;
     progress.interrupted_signal = None;
-    let since = show_time(run.since);
+    let since = render_time(run.since);
     progress.status = match run.state {
         RunState::New => SprintStatus::NotStarted,
         RunState::Running => SprintStatus::InProgress,
         RunState::Done => SprintStatus::Completed,
         RunState::Waiting => match &run.pause {
             Some(pause @ Pause::Breakpoint { node }) => {
-                progress.pause_reason = Some(pause.reason());
-                progress.breakpoint_phase_id = Some(own_id(node.as_str()));
+                progress.pause_reason = Some(pause.describe_reason());
+                progress.breakpoint_phase_id = Some(last_id_of_path(node.as_str()));
                 SprintStatus::PausedAtBreakpoint
             }
             Some(Pause::Person { .. } | Pause::File | Pause::Limit { .. }) | None => {
@@ -303,12 +307,12 @@ fn state(progress: &mut Progress, run: &RunRow, tables: &Tables) {
         }
         RunState::Blocked => {
             progress.error = run.reason.clone().or_else(|| stuck_error(run, tables));
-            progress.failed_phase = stuck_at(run, tables).map(|item| item.id.clone());
+            progress.failed_phase = stuck_item(run, tables).map(|item| item.id.clone());
             progress.blocked_at = Some(since);
             SprintStatus::Blocked
         }
         RunState::Paused => {
-            progress.pause_reason = run.pause.as_ref().map(Pause::reason);
+            progress.pause_reason = run.pause.as_ref().map(Pause::describe_reason);
             SprintStatus::Paused
         }
     };
@@ -316,15 +320,15 @@ fn state(progress: &mut Progress, run: &RunRow, tables: &Tables) {
 
 /// The sub-phases that began in the background, behind those that had when the file
 /// was taken over. As in the original they stay when they are over.
-fn parallel_tasks(progress: &mut Progress, mut begun: Vec<(Timestamp, Node)>) {
+fn append_parallel_tasks(progress: &mut SprintProgress, mut begun: Vec<(Timestamp, ValueNode)>) {
     if begun.is_empty() {
         return;
     }
     begun.sort_by_key(|(began, _)| *began);
-    let before = progress.parallel_tasks.as_ref().and_then(Node::as_seq);
+    let before = progress.parallel_tasks.as_ref().and_then(ValueNode::as_seq);
     let mut tasks = before.unwrap_or_default().to_vec();
     tasks.extend(begun.into_iter().map(|(_, task)| task));
-    progress.parallel_tasks = Some(Node::seq(tasks));
+    progress.parallel_tasks = Some(ValueNode::seq(tasks));
 }
 
 /// How deep the sub-phase of a step stands: only these are tasks in the original.
@@ -332,7 +336,7 @@ const SUB_PHASE_DEPTH: usize = 3;
 
 /// A sub-phase that began in the background, and when. The number of its process
 /// and its log are not known here.
-fn parallel_task(tables: &Tables, item: &ItemRow) -> Option<(Timestamp, Node)> {
+fn parallel_task_of_item(tables: &Tables, item: &ItemRow) -> Option<(Timestamp, ValueNode)> {
     let began = item.started_at.filter(|_| item.attempts > 0)?;
     let step = tables.item(item.run, &item.node.parent()?)?;
     if item.place.depth() != SUB_PHASE_DEPTH {
@@ -349,26 +353,26 @@ fn parallel_task(tables: &Tables, item: &ItemRow) -> Option<(Timestamp, Node)> {
         }
     };
     let mut pairs = vec![
-        ("id", Node::string(format!("{step}-{phase}-{second}"))),
-        ("step-id", Node::string(step)),
-        ("phase-id", Node::string(phase)),
-        ("status", Node::string(status)),
-        ("spawned-at", Node::string(show_time(began))),
+        ("id", ValueNode::string(format!("{step}-{phase}-{second}"))),
+        ("step-id", ValueNode::string(step)),
+        ("phase-id", ValueNode::string(phase)),
+        ("status", ValueNode::string(status)),
+        ("spawned-at", ValueNode::string(render_time(began))),
     ];
     let ended = item
         .completed_at
-        .map(|time| ("completed-at", Node::string(show_time(time))));
+        .map(|time| ("completed-at", ValueNode::string(render_time(time))));
     pairs.extend(ended);
     if item.state == ItemState::Done {
-        pairs.push(("exit-code", Node::plain("0")));
+        pairs.push(("exit-code", ValueNode::plain("0")));
     }
     let error = item.error.as_ref().filter(|_| item.state.is_broken());
-    pairs.extend(error.map(|error| ("error", Node::string(error))));
-    Some((began, Node::map(pairs)))
+    pairs.extend(error.map(|error| ("error", ValueNode::string(error))));
+    Some((began, ValueNode::map(pairs)))
 }
 
 /// The hooks that ran since the file was taken over, behind those that ran before.
-fn hook_tasks(progress: &mut Progress, tables: &Tables, run: RunId) {
+fn append_hook_tasks(progress: &mut SprintProgress, tables: &Tables, run: RunId) {
     let mut runs: Vec<&IterationHookRun> = tables
         .tree(run)
         .flat_map(|item| item.hook_runs.iter())
@@ -377,52 +381,52 @@ fn hook_tasks(progress: &mut Progress, tables: &Tables, run: RunId) {
         return;
     }
     runs.sort_by_key(|run| run.started_at);
-    let before = progress.hook_tasks.as_ref().and_then(Node::as_seq);
+    let before = progress.hook_tasks.as_ref().and_then(ValueNode::as_seq);
     let mut tasks = before.unwrap_or_default().to_vec();
-    tasks.extend(runs.into_iter().map(hook_task));
-    progress.hook_tasks = Some(Node::seq(tasks));
+    tasks.extend(runs.into_iter().map(hook_task_of_run));
+    progress.hook_tasks = Some(ValueNode::seq(tasks));
 }
 
-fn hook_task(run: &IterationHookRun) -> Node {
+fn hook_task_of_run(run: &IterationHookRun) -> ValueNode {
     let status = match &run.end {
         None => "running",
         Some(end) if end.completed => "completed",
         Some(_) => "failed",
     };
     let mut pairs = vec![
-        ("iteration", Node::plain(run.iteration.to_string())),
-        ("hook-id", Node::string(&run.id)),
-        ("status", Node::string(status)),
-        ("spawned-at", Node::string(show_time(run.started_at))),
+        ("iteration", ValueNode::plain(run.iteration.to_string())),
+        ("hook-id", ValueNode::string(&run.id)),
+        ("status", ValueNode::string(status)),
+        ("spawned-at", ValueNode::string(render_time(run.started_at))),
     ];
     if let Some(end) = &run.end {
-        pairs.push(("completed-at", Node::string(show_time(end.at))));
+        pairs.push(("completed-at", ValueNode::string(render_time(end.at))));
         let exit = end
             .exit
-            .map(|exit| ("exit-code", Node::plain(exit.to_string())));
+            .map(|exit| ("exit-code", ValueNode::plain(exit.to_string())));
         pairs.extend(exit);
         let transcript = end.transcript.as_ref();
-        pairs.extend(transcript.map(|path| ("transcript", Node::string(path))));
+        pairs.extend(transcript.map(|path| ("transcript", ValueNode::string(path))));
     }
-    Node::map(pairs)
+    ValueNode::map(pairs)
 }
 
 fn stuck_error(run: &RunRow, tables: &Tables) -> Option<String> {
-    stuck_at(run, tables)?.error.clone()
+    stuck_item(run, tables)?.error.clone()
 }
 
 /// The item at which the run is stuck.
-fn stuck_at<'t>(run: &RunRow, tables: &'t Tables) -> Option<&'t ItemRow> {
+fn stuck_item<'t>(run: &RunRow, tables: &'t Tables) -> Option<&'t ItemRow> {
     tables.item(run.id, run.at.as_ref()?)
 }
 
-fn stats(progress: &mut Progress, run: &RunRow) {
+fn set_stats(progress: &mut SprintProgress, run: &RunRow) {
     let started_at = run.started_at.filter(|time| *time != Timestamp::UNIX_EPOCH);
     let counted = progress.derived_stats();
     progress.stats = Stats {
-        started_at: started_at.map(show_time),
-        completed_at: run.completed_at.map(show_time),
-        elapsed: elapsed(started_at, run.completed_at).or(progress.stats.elapsed.take()),
+        started_at: started_at.map(render_time),
+        completed_at: run.completed_at.map(render_time),
+        elapsed: elapsed_between(started_at, run.completed_at).or(progress.stats.elapsed.take()),
         current_iteration: (run.iterations_total > 0).then_some(u64::from(run.iterations_total)),
         max_iterations: run.limits.iterations_max.map(u64::from),
         ..counted

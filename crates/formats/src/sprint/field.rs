@@ -4,22 +4,22 @@
 //! codes a mistake gets follows from the language's idea of truth and type.
 //! Those ideas are written down here once.
 
-use crate::yaml::{Kind, Node, Span, Value};
+use crate::yaml::{ScalarKind, Span, Value, ValueNode};
 
-pub(super) use crate::report::{Path, Report, Words};
+pub(super) use crate::report::{ProblemReport, ProblemWords, ValuePath};
 
 /// The place of the value under `key`: of the key itself when the value is
 /// nothing, of the mapping when there is no such key.
-pub(super) fn span_of(node: &Node, key: &str) -> Span {
+pub(super) fn span_of_key(node: &ValueNode, key: &str) -> Span {
     match node.as_map().and_then(|map| map.entry(key)) {
         Some((key, value)) if value.is_null() => key.span,
         Some((_, value)) => value.span,
-        None => first_line(node),
+        None => first_key_span(node),
     }
 }
 
 /// The place of a mapping that lacks something: its first key.
-pub(super) fn first_line(node: &Node) -> Span {
+pub(super) fn first_key_span(node: &ValueNode) -> Span {
     match &node.value {
         Value::Map(map) => map.pairs.first().map_or(node.span, |(key, _)| key.span),
         Value::Scalar(_) | Value::Seq(_) => node.span,
@@ -27,7 +27,7 @@ pub(super) fn first_line(node: &Node) -> Span {
 }
 
 /// `; found <what stands under key>`, or nothing when there is no such key.
-pub(super) fn found(node: &Node, key: &str) -> String {
+pub(super) fn describe_found(node: &ValueNode, key: &str) -> String {
     match node.get(key) {
         Some(value) => format!("; found {}", value.describe()),
         None => String::new(),
@@ -35,30 +35,36 @@ pub(super) fn found(node: &Node, key: &str) -> String {
 }
 
 /// JavaScript: `!!value`.
-pub(super) fn is_truthy(node: &Node) -> bool {
+pub(super) fn is_truthy(node: &ValueNode) -> bool {
     match node.kind() {
-        Some(Kind::Null) => false,
-        Some(Kind::Bool(value)) => value,
-        Some(Kind::Int(value)) => value != 0,
-        Some(Kind::Float(value)) => value != 0.0 && !value.is_nan(),
-        Some(Kind::Text) => node.as_str() != Some(""),
-        Some(Kind::Timestamp) | None => true,
+        Some(ScalarKind::Null) => false,
+        Some(ScalarKind::Bool(value)) => value,
+        Some(ScalarKind::Int(value)) => value != 0,
+        Some(ScalarKind::Float(value)) => value != 0.0 && !value.is_nan(),
+        Some(ScalarKind::Text) => node.as_str() != Some(""),
+        Some(ScalarKind::Timestamp) | None => true,
     }
 }
 
 /// JavaScript: `value && typeof value === 'object'`. Lists are objects there,
 /// and so are dates that nobody quoted.
-pub(super) fn is_object(node: &Node) -> bool {
+pub(super) fn is_object(node: &ValueNode) -> bool {
     match node.kind() {
-        Some(Kind::Timestamp) | None => true,
-        Some(Kind::Null | Kind::Bool(_) | Kind::Int(_) | Kind::Float(_) | Kind::Text) => false,
+        Some(ScalarKind::Timestamp) | None => true,
+        Some(
+            ScalarKind::Null
+            | ScalarKind::Bool(_)
+            | ScalarKind::Int(_)
+            | ScalarKind::Float(_)
+            | ScalarKind::Text,
+        ) => false,
     }
 }
 
 /// The value under `key`, if it is a string that is not empty.
-pub(super) fn filled<'n>(node: &'n Node, key: &str) -> Option<&'n str> {
+pub(super) fn non_empty_text<'n>(node: &'n ValueNode, key: &str) -> Option<&'n str> {
     node.get(key)
-        .and_then(Node::as_str)
+        .and_then(ValueNode::as_str)
         .filter(|text| !text.is_empty())
 }
 
@@ -66,14 +72,17 @@ pub(super) fn filled<'n>(node: &'n Node, key: &str) -> Option<&'n str> {
 /// that it was written with: a date, which comes out in the time zone of the
 /// machine; a number with an exponent, as `6673e79` is a commit more often than
 /// a number; and one of so many digits that the last would change.
-pub(super) fn to_text(node: &Node) -> String {
+pub(super) fn to_text(node: &ValueNode) -> String {
     match &node.value {
         Value::Scalar(scalar) => match scalar.kind() {
-            Kind::Null => "null".to_owned(),
-            Kind::Bool(value) => value.to_string(),
-            Kind::Int(value) if value.unsigned_abs() <= EXACT_MAX => value.to_string(),
-            Kind::Float(value) if is_kept_exact(&scalar.text, value) => float_text(value),
-            Kind::Int(_) | Kind::Float(_) | Kind::Timestamp | Kind::Text => scalar.text.clone(),
+            ScalarKind::Null => "null".to_owned(),
+            ScalarKind::Bool(value) => value.to_string(),
+            ScalarKind::Int(value) if value.unsigned_abs() <= EXACT_MAX => value.to_string(),
+            ScalarKind::Float(value) if is_exact_in_js(&scalar.text, value) => float_text(value),
+            ScalarKind::Int(_)
+            | ScalarKind::Float(_)
+            | ScalarKind::Timestamp
+            | ScalarKind::Text => scalar.text.clone(),
         },
         Value::Seq(items) => {
             let texts: Vec<String> = items
@@ -96,7 +105,7 @@ pub(super) fn to_text(node: &Node) -> String {
 const EXACT_MAX: u64 = 1 << 53;
 
 /// Whether a number that is written as `text` is the same in JavaScript's words.
-fn is_kept_exact(text: &str, value: f64) -> bool {
+fn is_exact_in_js(text: &str, value: f64) -> bool {
     #[expect(clippy::cast_precision_loss, reason = "a power of two")]
     let is_small = value.abs() <= EXACT_MAX as f64;
     let is_plain = !text.contains(['e', 'E']);
@@ -120,7 +129,7 @@ mod tests {
 
     #[track_caller]
     fn check(written: &str, expect: &str) {
-        assert_eq!(to_text(&Node::plain(written)), expect, "{written}");
+        assert_eq!(to_text(&ValueNode::plain(written)), expect, "{written}");
     }
 
     #[test]

@@ -5,20 +5,23 @@ use piton_core::Tables;
 
 use super::backlog;
 use super::{
-    Exporter, FACE, Layout, PROGRESS_SHAPE, PhaseNode, Progress, SPRINT_SHAPE, WORKFLOW_SHAPE,
-    convert, detect_layout, edits, edits_without_base, import, name_of_node, native,
-    parse_progress, render_progress, update_progress, worktree,
+    FACE, PROGRESS_SHAPE, PhaseNode, SPRINT_SHAPE, SprintExporter, SprintLayout, SprintProgress,
+    WORKFLOW_SHAPE, collect_edits, collect_edits_without_base, convert, detect_layout,
+    name_of_native, native, parse_progress, plan_of_progress, render_progress, update_progress,
+    worktree,
 };
-use crate::face::{CannotShow, Detected};
-use crate::format::{ANYWHERE, Format, Role, Strict, UNNAMED, faults_of_yaml, has_key};
-use crate::merge::rules::{Count, Merge, Settled, Syntax};
-use crate::plan_file::{Changed, Shown};
+use crate::face::{Detection, RenderError};
+use crate::format::{
+    ANYWHERE, DocumentRole, Format, StrictCheck, UNNAMED, detect_yaml_key, yaml_problems,
+};
+use crate::merge::rules::{ConflictRule, CountedValue, MergeRules, Syntax};
+use crate::plan_file::{PlanChanges, ShownRun};
 use crate::plan_format::{
-    IN_ONE_FILE, ItemUnit, ListBeside, PlanDocument, PlanFormat, PlanKind, PlanPlace, Templates,
-    sound,
+    CompanionList, IN_ONE_FILE, ItemUnit, PlanDocument, PlanFormat, PlanKind, PlanPlace,
+    PromptTemplates, reject_broken_plan,
 };
-use crate::problem::{Problem, Source};
-use crate::yaml::Node;
+use crate::problem::{Problem, SourceText};
+use crate::yaml::ValueNode;
 
 /// Which files agents leave alone.
 pub(crate) const FILES: &str = "Leave `.piton/`, `PROGRESS.yaml` and `SPRINT.yaml` alone.";
@@ -35,10 +38,10 @@ pub static PLAN: PlanFormat = PlanFormat {
             about: "the progress of a sprint",
             paths: &["PROGRESS.yaml"],
             folders: ANYWHERE,
-            role: Role::Progress,
-            detect: detected,
+            role: DocumentRole::Progress,
+            detect: detect_progress,
             read: |source| parse_progress(source).1,
-            strict: Strict::Yaml(&PROGRESS_SHAPE, "progress"),
+            strict: StrictCheck::Yaml(&PROGRESS_SHAPE, "progress"),
             merge: Some(&MERGE),
             ..UNNAMED
         },
@@ -48,10 +51,10 @@ pub static PLAN: PlanFormat = PlanFormat {
             about: "the definition of a sprint",
             paths: &["SPRINT.yaml"],
             folders: ANYWHERE,
-            role: Role::Definition,
-            detect: |text| has_key(text, "workflow"),
-            read: faults_of_yaml,
-            strict: Strict::Yaml(&SPRINT_SHAPE, "sprint"),
+            role: DocumentRole::Definition,
+            detect: |text| detect_yaml_key(text, "workflow"),
+            read: yaml_problems,
+            strict: StrictCheck::Yaml(&SPRINT_SHAPE, "sprint"),
             ..UNNAMED
         },
         Format {
@@ -59,9 +62,9 @@ pub static PLAN: PlanFormat = PlanFormat {
             face: FACE,
             about: "a workflow of sprints",
             paths: &[".yaml", ".yml"],
-            detect: is_workflow,
-            read: faults_of_yaml,
-            strict: Strict::Yaml(&WORKFLOW_SHAPE, "workflow"),
+            detect: detect_workflow,
+            read: yaml_problems,
+            strict: StrictCheck::Yaml(&WORKFLOW_SHAPE, "workflow"),
             ..UNNAMED
         },
     ],
@@ -70,21 +73,21 @@ pub static PLAN: PlanFormat = PlanFormat {
     read: |source, of| {
         let (progress, problems) = parse_progress(source);
         let plan = progress.map(|progress| {
-            let name = of.name.or_own(Some(&progress.sprint_id));
-            import(&progress, of.run, &name, of.source)
+            let name = of.name.resolve(Some(&progress.sprint_id));
+            plan_of_progress(&progress, of.run, &name, of.source)
         });
-        sound((plan, problems))
+        reject_broken_plan((plan, problems))
     },
-    document: |tables, run| Box::new(Exporter::new(tables, run)),
-    templates: |native, _| templates(&native::sprint(native)),
-    title: |row| native::sprint(row.native.as_ref()).sprint_id,
-    worktree: |native| worktree::settings(&native::sprint(native)),
+    document: |tables, run| Box::new(SprintExporter::new(tables, run)),
+    templates: |native, _| templates_of_sprint(&native::sprint_of_native(native)),
+    title: |row| native::sprint_of_native(row.native.as_ref()).sprint_id,
+    worktree: |native| worktree::worktree_settings(&native::sprint_of_native(native)),
     conversions: convert::CONVERSIONS,
-    title_of_native: name_of_node,
-    list_beside: Some(ListBeside {
+    title_of_native: name_of_native,
+    list_beside: Some(CompanionList {
         name: backlog::NAME,
-        count: backlog::count,
-        with_new: backlog::with_new,
+        count: backlog::count_backlog_requests,
+        with_new: backlog::with_new_items,
     }),
     ..IN_ONE_FILE
 };
@@ -101,34 +104,34 @@ const ON_THE_WAY: &[&str] = &[
 ];
 
 /// Phases and steps are known by their `id`.
-static MERGE: Merge = Merge {
+static MERGE: MergeRules = MergeRules {
     syntax: Syntax::Yaml,
     settled: &[
-        ("status", Settled::Overtaken(ON_THE_WAY)),
-        ("current", Settled::Greatest),
-        ("last-activity", Settled::Greatest),
-        ("started-at", Settled::Least),
-        ("completed-at", Settled::Greatest),
-        ("elapsed", Settled::Greatest),
-        ("stats.total-phases", Settled::Ours),
-        ("stats.completed-phases", Settled::Ours),
-        ("stats.total-steps", Settled::Ours),
-        ("stats.completed-steps", Settled::Ours),
-        ("stats.current-iteration", Settled::Greatest),
-        ("stats.max-iterations", Settled::Ours),
+        ("status", ConflictRule::Overtaken(ON_THE_WAY)),
+        ("current", ConflictRule::Greatest),
+        ("last-activity", ConflictRule::Greatest),
+        ("started-at", ConflictRule::Least),
+        ("completed-at", ConflictRule::Greatest),
+        ("elapsed", ConflictRule::Greatest),
+        ("stats.total-phases", ConflictRule::Ours),
+        ("stats.completed-phases", ConflictRule::Ours),
+        ("stats.total-steps", ConflictRule::Ours),
+        ("stats.completed-steps", ConflictRule::Ours),
+        ("stats.current-iteration", ConflictRule::Greatest),
+        ("stats.max-iterations", ConflictRule::Ours),
         // Why a run stands still is written anew by the run.
-        ("pause-reason", Settled::Ours),
-        ("breakpoint-phase-id", Settled::Ours),
-        ("interrupted-at", Settled::Ours),
-        ("interrupted-signal", Settled::Ours),
+        ("pause-reason", ConflictRule::Ours),
+        ("breakpoint-phase-id", ConflictRule::Ours),
+        ("interrupted-at", ConflictRule::Ours),
+        ("interrupted-signal", ConflictRule::Ours),
     ],
-    recount,
-    ..Merge::JSON
+    recount: recount_stats,
+    ..MergeRules::JSON
 };
 
 /// The counters of a text as they must be.
-fn recount(text: &str) -> Vec<Count> {
-    let Some(progress) = parse_progress(Source { name: "", text }).0 else {
+fn recount_stats(text: &str) -> Vec<CountedValue> {
+    let Some(progress) = parse_progress(SourceText { name: "", text }).0 else {
         return Vec::new();
     };
     let real = progress.derived_stats();
@@ -140,29 +143,30 @@ fn recount(text: &str) -> Vec<Count> {
     ];
     let counts = counts.into_iter();
     counts
-        .filter_map(|(key, count)| Some((vec!["stats", key], Node::plain(count?.to_string()))))
+        .filter_map(|(key, count)| Some((vec!["stats", key], ValueNode::plain(count?.to_string()))))
         .collect()
 }
 
-fn detected(text: &str) -> Detected {
+fn detect_progress(text: &str) -> Detection {
     match detect_layout(text) {
-        Layout::Current => Detected::Ours,
-        Layout::Empty => Detected::Empty,
-        Layout::Unreadable => Detected::Unreadable,
-        layout @ (Layout::TaskQueue | Layout::GoalDriven | Layout::Foreign(_)) => {
-            Detected::Foreign(layout.describe())
+        SprintLayout::Current => Detection::Ours,
+        SprintLayout::Empty => Detection::Empty,
+        SprintLayout::Unreadable => Detection::Unreadable,
+        layout
+        @ (SprintLayout::TaskQueue | SprintLayout::GoalDriven | SprintLayout::Foreign(_)) => {
+            Detection::Foreign(layout.describe())
         }
     }
 }
 
-fn is_workflow(text: &str) -> Detected {
-    if has_key(text, "sprint-id") == Detected::Ours {
-        return Detected::Foreign("the progress of a sprint".to_owned());
+fn detect_workflow(text: &str) -> Detection {
+    if detect_yaml_key(text, "sprint-id") == Detection::Ours {
+        return Detection::Foreign("the progress of a sprint".to_owned());
     }
-    has_key(text, "phases")
+    detect_yaml_key(text, "phases")
 }
 
-fn templates(settings: &Progress) -> Templates {
+fn templates_of_sprint(settings: &SprintProgress) -> PromptTemplates {
     let get = |key: &str| {
         let prompts = settings.prompts.as_ref()?;
         prompts
@@ -170,25 +174,25 @@ fn templates(settings: &Progress) -> Templates {
             .and_then(|node| node.as_str())
             .map(str::to_owned)
     };
-    Templates {
+    PromptTemplates {
         header: get("header"),
         position: get("position"),
         retry_warning: get("retry-warning"),
         instructions: get("instructions"),
         result_reporting: get("result-reporting"),
-        ..Templates::default()
+        ..PromptTemplates::default()
     }
 }
 
-pub(super) fn is_enabled(node: Option<&Node>) -> bool {
+pub(super) fn is_enabled(node: Option<&ValueNode>) -> bool {
     node.and_then(|node| node.get("enabled"))
-        .and_then(Node::as_bool)
+        .and_then(ValueNode::as_bool)
         == Some(true)
 }
 
 /// The keys by which a sprint allows more than one thing after another.
 #[must_use]
-pub fn done_in_turn(progress: &Progress) -> Vec<&'static str> {
+pub fn parallel_keys(progress: &SprintProgress) -> Vec<&'static str> {
     let mut keys = Vec::new();
     let mut nodes: Vec<&PhaseNode> = progress.phases.iter().collect();
     while let Some(node) = nodes.pop() {
@@ -197,7 +201,8 @@ pub fn done_in_turn(progress: &Progress) -> Vec<&'static str> {
         keys.extend((!node.depends_on.is_empty()).then_some("depends-on"));
         nodes.extend(node.children.as_slice());
     }
-    let is_parallel = |hook: &Node| hook.get("parallel").and_then(Node::as_bool) == Some(true);
+    let is_parallel =
+        |hook: &ValueNode| hook.get("parallel").and_then(ValueNode::as_bool) == Some(true);
     keys.extend(
         progress
             .enabled_hooks()
@@ -210,13 +215,13 @@ pub fn done_in_turn(progress: &Progress) -> Vec<&'static str> {
     keys
 }
 
-impl PlanDocument for Exporter {
-    fn show(
+impl PlanDocument for SprintExporter {
+    fn render(
         &mut self,
         present: Option<&str>,
         tables: &Tables,
         now: Timestamp,
-    ) -> Result<Option<String>, CannotShow> {
+    ) -> Result<Option<String>, RenderError> {
         let progress = self.export(tables, now);
         Ok(progress.map(|progress| match present {
             Some(present) => update_progress(present, progress),
@@ -224,15 +229,15 @@ impl PlanDocument for Exporter {
         }))
     }
 
-    fn edits(
+    fn collect_edits(
         &mut self,
         base: Option<&str>,
         theirs: &str,
-        shown: Shown<'_>,
+        shown: ShownRun<'_>,
         now: Timestamp,
-    ) -> Result<Changed, Vec<Problem>> {
+    ) -> Result<PlanChanges, Vec<Problem>> {
         let read = |text| {
-            parse_progress(Source {
+            parse_progress(SourceText {
                 name: shown.file,
                 text,
             })
@@ -244,9 +249,9 @@ impl PlanDocument for Exporter {
         let base = base.and_then(|base| read(base).0);
         let ours = self.export(shown.tables, now);
         let mut changed = match (base, ours) {
-            (Some(base), _) => edits(&base, &theirs, shown),
-            (None, Some(ours)) => edits_without_base(&ours, &theirs, shown),
-            (None, None) => Changed::default(),
+            (Some(base), _) => collect_edits(&base, &theirs, shown),
+            (None, Some(ours)) => collect_edits_without_base(&ours, &theirs, shown),
+            (None, None) => PlanChanges::default(),
         };
         problems.append(&mut changed.problems);
         changed.problems = problems;

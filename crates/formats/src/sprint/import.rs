@@ -6,45 +6,47 @@ use std::collections::{HashMap, HashSet};
 
 use jiff::Timestamp;
 use piton_core::attempt::HumanNeeded;
-use piton_core::classify::Category;
+use piton_core::classify::FailureCategory;
 use piton_core::iteration_hook::IterationHook;
-use piton_core::plan::{Order, Past, Plan, PlannedItem, RunPast, Turn};
-use piton_core::policy::{self, OnDependencyFailure, Policy, Retry};
-use piton_core::request::{Position, Proposals};
+use piton_core::plan::{
+    ImportedItemHistory, ImportedRunHistory, ItemTurn, Order, Plan, PlannedItem,
+};
+use piton_core::policy::{self, OnDependencyFailure, Policy, RetryPolicy};
+use piton_core::request::{InsertPosition, Proposals};
 use piton_core::run::Pause;
 use piton_core::scope::FileScope;
-use piton_core::{ItemState, Node, Place, RunId};
+use piton_core::{ItemState, Node, RunId, TreePosition};
 
 use super::elapsed::parse_elapsed;
-use super::field::filled;
+use super::field::non_empty_text;
 use super::native::{self, FACE, NodeRest};
 use super::requests;
 use super::wait;
-use crate::tree::Node as TreeNode;
+use crate::tree::ValueNode as TreeNode;
 
-use super::progress::{Children, PhaseNode, PhaseStatus, Progress, SprintStatus};
+use super::progress::{Children, PhaseNode, PhaseStatus, SprintProgress, SprintStatus};
 
 /// The plan that `progress` describes, for a run of this id and name.
 ///
 /// `source` is the path of the sprint, as the journal keeps it. What the
 /// sprint went through before stands in the plan's past.
 #[must_use]
-pub fn import(progress: &Progress, run: RunId, name: &str, source: &str) -> Plan {
-    let progress = &with_trouble_on_its_node(progress);
+pub fn plan_of_progress(progress: &SprintProgress, run: RunId, name: &str, source: &str) -> Plan {
+    let progress = &with_failure_on_current_node(progress);
     let mut items = Vec::new();
     let finished = progress.status == SprintStatus::Completed;
-    for (node, index, id) in siblings(&progress.phases, None) {
-        let above = Inherited {
+    for (node, index, id) in nodes_with_paths(&progress.phases, None) {
+        let above = ParentContext {
             siblings: &progress.phases,
             finished,
             is_parallel: is_parallel(progress),
-            ..Inherited::default()
+            ..ParentContext::default()
         };
-        plant(
+        push_planned_items(
             &mut items,
             node,
             &id,
-            &Place::default().child(index),
+            &TreePosition::default().child(index),
             &above,
         );
     }
@@ -54,10 +56,10 @@ pub fn import(progress: &Progress, run: RunId, name: &str, source: &str) -> Plan
         name: name.to_owned(),
         face: FACE.to_owned(),
         source: source.to_owned(),
-        policy: policy(progress),
+        policy: policy_of_sprint(progress),
         order: Order::InTurn,
-        native: Some(native::of_sprint(progress)),
-        past: past(progress, &items),
+        native: Some(native::native_of_sprint(progress)),
+        past: past_of_sprint(progress, &items),
         items,
     }
 }
@@ -65,7 +67,7 @@ pub fn import(progress: &Progress, run: RunId, name: &str, source: &str) -> Plan
 /// The sprint with its trouble on the node that has it: the schema shows it
 /// there, the original tool writes what a person is needed for, and what went
 /// wrong with a phase without steps, at the top alone.
-fn with_trouble_on_its_node(progress: &Progress) -> Cow<'_, Progress> {
+fn with_failure_on_current_node(progress: &SprintProgress) -> Cow<'_, SprintProgress> {
     let node = progress.current_node();
     let has_human = node.is_some_and(|node| node.human_needed.is_some());
     let is_told = has_human || progress.phases.iter().any(is_broken);
@@ -105,7 +107,7 @@ fn with_trouble_on_its_node(progress: &Progress) -> Cow<'_, Progress> {
 const LIMIT_REACHED: &str = "Maximum iteration limit reached";
 
 /// The nodes of a list, each with its index and its path.
-fn siblings<'a>(
+fn nodes_with_paths<'a>(
     nodes: &'a [PhaseNode],
     parent: Option<&'a Node>,
 ) -> impl Iterator<Item = (&'a PhaseNode, u32, Node)> {
@@ -119,7 +121,7 @@ fn siblings<'a>(
 
 /// What an item takes over from those above it.
 #[derive(Default)]
-pub(super) struct Inherited<'a> {
+pub(super) struct ParentContext<'a> {
     /// The list that it stands in.
     pub(super) siblings: &'a [PhaseNode],
     /// Whether the whole sprint is finished, whatever its nodes say.
@@ -136,7 +138,7 @@ pub(super) struct Inherited<'a> {
 }
 
 /// Whether `parallel-execution` is on.
-fn is_parallel(progress: &Progress) -> bool {
+fn is_parallel(progress: &SprintProgress) -> bool {
     let config = progress.parallel_execution.as_ref();
     let enabled = config.and_then(|config| config.get("enabled"));
     enabled.and_then(TreeNode::as_bool) == Some(true)
@@ -147,12 +149,12 @@ pub(super) fn has_graph(siblings: &[PhaseNode]) -> bool {
     siblings.iter().any(|node| !node.depends_on.is_empty())
 }
 
-pub(super) fn plant(
+pub(super) fn push_planned_items(
     items: &mut Vec<PlannedItem>,
     node: &PhaseNode,
     path: &Node,
-    place: &Place,
-    above: &Inherited<'_>,
+    place: &TreePosition,
+    above: &ParentContext<'_>,
 ) {
     let children = node.children.as_slice();
     let parent = path.parent();
@@ -165,10 +167,10 @@ pub(super) fn plant(
         || !node
             .depends_on
             .iter()
-            .all(|id| is_finished(above.siblings, id));
-    let state = state(node, children, above, waits);
-    let mut rest = NodeRest::of(node);
-    let past = past_of(node, state, &mut rest);
+            .all(|id| is_sibling_finished(above.siblings, id));
+    let state = state_of_node(node, children, above, waits);
+    let mut rest = NodeRest::from_node(node);
+    let past = past_of_node(node, state, &mut rest);
     items.push(PlannedItem {
         node: path.clone(),
         id: node.id.clone(),
@@ -176,10 +178,10 @@ pub(super) fn plant(
         state,
         prompt: node.prompt.clone(),
         model: node.model.clone(),
-        gate: node.gate.as_ref().map(gate),
+        gate: node.gate.as_ref().map(import_gate),
         breakpoint: node.break_after == Some(true),
         approval: false,
-        turn: Turn {
+        turn: ItemTurn {
             parallel: node.parallel == Some(true) || above.side_by_side,
             waits_for_parallel: node.wait_for_parallel == Some(true),
             gives_way: false,
@@ -192,9 +194,9 @@ pub(super) fn plant(
         claims: node.claims,
         scope: FileScope(node.files.clone()),
         repository: None,
-        wait: node.wait.as_ref().map(wait::imported),
+        wait: node.wait.as_ref().map(wait::import_wait),
     });
-    let below = Inherited {
+    let below = ParentContext {
         siblings: children,
         finished: above.finished,
         closed: above.closed || state.is_finished(),
@@ -202,12 +204,12 @@ pub(super) fn plant(
         side_by_side: above.is_parallel && has_graph(children),
         is_parallel: above.is_parallel,
     };
-    for (child, index, id) in siblings(children, Some(path)) {
-        plant(items, child, &id, &place.child(index), &below);
+    for (child, index, id) in nodes_with_paths(children, Some(path)) {
+        push_planned_items(items, child, &id, &place.child(index), &below);
     }
 }
 
-fn is_finished(siblings: &[PhaseNode], id: &str) -> bool {
+fn is_sibling_finished(siblings: &[PhaseNode], id: &str) -> bool {
     let finished =
         |node: &&PhaseNode| matches!(node.status, PhaseStatus::Completed | PhaseStatus::Skipped);
     siblings
@@ -216,10 +218,10 @@ fn is_finished(siblings: &[PhaseNode], id: &str) -> bool {
         .is_some_and(|node| finished(&node))
 }
 
-fn state(
+fn state_of_node(
     node: &PhaseNode,
     children: &[PhaseNode],
-    above: &Inherited<'_>,
+    above: &ParentContext<'_>,
     waits: bool,
 ) -> ItemState {
     let untouched = if waits {
@@ -270,16 +272,16 @@ fn is_touched(node: &PhaseNode) -> bool {
     node.status != PhaseStatus::Pending || node.children.as_slice().iter().any(is_touched)
 }
 
-fn past_of(node: &PhaseNode, state: ItemState, rest: &mut NodeRest) -> Past {
-    let started_at = time(node.started_at.as_deref(), &mut rest.started_at);
-    let completed_at = time(node.completed_at.as_deref(), &mut rest.completed_at);
+fn past_of_node(node: &PhaseNode, state: ItemState, rest: &mut NodeRest) -> ImportedItemHistory {
+    let started_at = parse_time(node.started_at.as_deref(), &mut rest.started_at);
+    let completed_at = parse_time(node.completed_at.as_deref(), &mut rest.completed_at);
     if started_at.is_some() && completed_at.is_some() {
         rest.elapsed = None;
     }
-    if status_of(state) != node.status {
+    if status_of_state(state) != node.status {
         rest.status = Some(node.status.as_str().to_owned());
     }
-    Past {
+    ImportedItemHistory {
         started_at,
         completed_at,
         summary: node.summary.clone(),
@@ -295,10 +297,10 @@ fn past_of(node: &PhaseNode, state: ItemState, rest: &mut NodeRest) -> Past {
 }
 
 /// A time; its text is kept where piton would write it otherwise.
-fn time(text: Option<&str>, keep: &mut Option<String>) -> Option<Timestamp> {
+fn parse_time(text: Option<&str>, keep: &mut Option<String>) -> Option<Timestamp> {
     let text = text?;
     let time = text.parse::<Timestamp>().ok();
-    if time.map(show_time).as_deref() != Some(text) {
+    if time.map(render_time).as_deref() != Some(text) {
         *keep = Some(text.to_owned());
     }
     time
@@ -306,13 +308,13 @@ fn time(text: Option<&str>, keep: &mut Option<String>) -> Option<Timestamp> {
 
 /// A time as piton writes it: RFC 3339, UTC, milliseconds where there are any.
 #[must_use]
-pub(super) fn show_time(time: Timestamp) -> String {
+pub(super) fn render_time(time: Timestamp) -> String {
     let millis = Timestamp::from_millisecond(time.as_millisecond()).unwrap_or(time);
     format!("{millis:.3}")
 }
 
 /// The word for an item's state.
-pub(super) fn status_of(state: ItemState) -> PhaseStatus {
+pub(super) fn status_of_state(state: ItemState) -> PhaseStatus {
     match state {
         ItemState::Pending | ItemState::Ready => PhaseStatus::Pending,
         ItemState::Working => PhaseStatus::InProgress,
@@ -323,7 +325,7 @@ pub(super) fn status_of(state: ItemState) -> PhaseStatus {
     }
 }
 
-pub(super) fn gate(gate: &super::Gate) -> piton_core::gate::Gate {
+pub(super) fn import_gate(gate: &super::SprintGate) -> piton_core::gate::Gate {
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -339,13 +341,13 @@ pub(super) fn gate(gate: &super::Gate) -> piton_core::gate::Gate {
 }
 
 /// The rules in `config` and `retry`; what is mistyped there counts as not given.
-pub(super) fn policy(progress: &Progress) -> Policy {
+pub(super) fn policy_of_sprint(progress: &SprintProgress) -> Policy {
     let get = |key| progress.config.as_ref().and_then(|config| config.get(key));
-    let count = |key| get(key).and_then(TreeNode::as_u64).map(small);
+    let count = |key| get(key).and_then(TreeNode::as_u64).map(saturating_u32);
     let time_box = get("time-box").and_then(TreeNode::text);
     Policy {
         repositories: None,
-        retry: retry(progress.retry.as_ref()),
+        retry: parse_retry(progress.retry.as_ref()),
         limits: policy::Limits {
             iterations_max: count("max-iterations"),
             tasks_max: count("max-tasks"),
@@ -354,26 +356,26 @@ pub(super) fn policy(progress: &Progress) -> Policy {
         },
         auto_commit: get("auto-commit").and_then(TreeNode::as_bool) == Some(true),
         iteration_hooks: iteration_hooks(progress),
-        proposals: proposals(progress.orchestration.as_ref()),
-        concurrency_max: parallel(progress, "maxConcurrency")
+        proposals: parse_proposals(progress.orchestration.as_ref()),
+        concurrency_max: parallel_setting(progress, "maxConcurrency")
             .and_then(TreeNode::as_u64)
-            .map(small),
-        on_dependency_failure: parallel(progress, "onDependencyFailure")
+            .map(saturating_u32),
+        on_dependency_failure: parallel_setting(progress, "onDependencyFailure")
             .and_then(TreeNode::as_str)
-            .and_then(strategy),
+            .and_then(parse_failure_strategy),
         review: None,
     }
 }
 
 /// What `parallel-execution` says, where it is on.
-fn parallel<'a>(progress: &'a Progress, key: &str) -> Option<&'a TreeNode> {
+fn parallel_setting<'a>(progress: &'a SprintProgress, key: &str) -> Option<&'a TreeNode> {
     let config = progress.parallel_execution.as_ref();
     config
         .filter(|_| is_parallel(progress))
         .and_then(|config| config.get(key))
 }
 
-fn strategy(word: &str) -> Option<OnDependencyFailure> {
+fn parse_failure_strategy(word: &str) -> Option<OnDependencyFailure> {
     match word {
         "skip-dependents" => Some(OnDependencyFailure::SkipDependents),
         "fail-phase" => Some(OnDependencyFailure::FailPhase),
@@ -383,7 +385,7 @@ fn strategy(word: &str) -> Option<OnDependencyFailure> {
 }
 
 /// How proposed steps are taken in; none where the sprint does not want any.
-fn proposals(orchestration: Option<&TreeNode>) -> Option<Proposals> {
+fn parse_proposals(orchestration: Option<&TreeNode>) -> Option<Proposals> {
     let get = |key| orchestration.and_then(|config| config.get(key));
     let is_on = |key| get(key).and_then(TreeNode::as_bool) == Some(true);
     if !is_on("enabled") {
@@ -392,8 +394,8 @@ fn proposals(orchestration: Option<&TreeNode>) -> Option<Proposals> {
     let insert = match get("insertStrategy").and_then(TreeNode::as_str) {
         // Each step says where it belongs.
         Some("custom") => None,
-        Some("after-current") => Some(Position::AfterCurrent),
-        Some(_) | None => Some(Position::EndOfPhase(None)),
+        Some("after-current") => Some(InsertPosition::AfterCurrent),
+        Some(_) | None => Some(InsertPosition::EndOfPhase(None)),
     };
     Some(Proposals {
         insert,
@@ -403,13 +405,13 @@ fn proposals(orchestration: Option<&TreeNode>) -> Option<Proposals> {
 
 /// The hooks that are on and say what to do: first those that the original
 /// waits for, then those that it lets run beside what comes next.
-fn iteration_hooks(progress: &Progress) -> Vec<IterationHook> {
+fn iteration_hooks(progress: &SprintProgress) -> Vec<IterationHook> {
     let mut on: Vec<&TreeNode> = progress.enabled_hooks().collect();
     on.sort_by_key(|hook| hook.get("parallel").and_then(TreeNode::as_bool) == Some(true));
     let mut seen = HashSet::new();
     let hooks = on.into_iter().filter_map(|hook| {
-        let prompt = filled(hook, "prompt").map(str::to_owned);
-        let follows = || filled(hook, "workflow").map(prompt_of_workflow);
+        let prompt = non_empty_text(hook, "prompt").map(str::to_owned);
+        let follows = || non_empty_text(hook, "workflow").map(prompt_of_workflow);
         Some(IterationHook {
             id: hook.get("id").and_then(TreeNode::text)?.to_owned(),
             prompt: prompt.or_else(follows)?,
@@ -425,12 +427,12 @@ fn prompt_of_workflow(name: &str) -> String {
     )
 }
 
-fn small(count: u64) -> u32 {
+fn saturating_u32(count: u64) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }
 
-fn retry(rules: Option<&TreeNode>) -> Retry {
-    let default = Retry::default();
+fn parse_retry(rules: Option<&TreeNode>) -> RetryPolicy {
+    let default = RetryPolicy::default();
     let Some(rules) = rules.filter(|rules| rules.as_map().is_some()) else {
         return default;
     };
@@ -449,28 +451,28 @@ fn retry(rules: Option<&TreeNode>) -> Retry {
     }
     let attempts_max = rules.get("maxAttempts").and_then(TreeNode::as_u64);
     let categories = list("retryOn").iter().filter_map(TreeNode::as_str);
-    Retry {
-        retries_max: attempts_max.map_or(default.retries_max, small),
+    RetryPolicy {
+        retries_max: attempts_max.map_or(default.retries_max, saturating_u32),
         backoff_ms,
-        categories: categories.filter_map(Category::parse).collect(),
+        categories: categories.filter_map(FailureCategory::parse).collect(),
         // Who says what is tried again means nothing else.
         at_once_max: 0,
     }
 }
 
-fn past(progress: &Progress, items: &[PlannedItem]) -> Option<RunPast> {
+fn past_of_sprint(progress: &SprintProgress, items: &[PlannedItem]) -> Option<ImportedRunHistory> {
     if progress.status == SprintStatus::NotStarted && !progress.phases.iter().any(is_touched) {
         return None;
     }
-    let pause = pause(progress, items);
+    let pause = pause_of_sprint(progress, items);
     let done = progress.status == SprintStatus::Completed;
-    let stuck = stuck(items).filter(|_| pause.is_none() && !done);
+    let stuck = find_stuck_item(items).filter(|_| pause.is_none() && !done);
     let time = |text: &Option<String>| text.as_deref().and_then(|text| text.parse().ok());
     let iterations = progress
         .stats
         .current_iteration
         .and_then(|count| u32::try_from(count).ok());
-    Some(RunPast {
+    Some(ImportedRunHistory {
         // A sprint that was touched has been started, whether or not it says when.
         started_at: time(&progress.stats.started_at)
             .or(Some(Timestamp::UNIX_EPOCH))
@@ -489,7 +491,7 @@ fn past(progress: &Progress, items: &[PlannedItem]) -> Option<RunPast> {
 
 /// The deepest node that failed or waits for a person: the run goes on when
 /// somebody has said what is to become of it.
-fn stuck(items: &[PlannedItem]) -> Option<&PlannedItem> {
+fn find_stuck_item(items: &[PlannedItem]) -> Option<&PlannedItem> {
     let broken = |item: &&PlannedItem| item.state.is_broken() || item.state == ItemState::Waiting;
     let first = items.iter().find(broken)?;
     items
@@ -499,7 +501,7 @@ fn stuck(items: &[PlannedItem]) -> Option<&PlannedItem> {
         .max_by_key(|item| item.place.depth())
 }
 
-fn pause(progress: &Progress, items: &[PlannedItem]) -> Option<Pause> {
+fn pause_of_sprint(progress: &SprintProgress, items: &[PlannedItem]) -> Option<Pause> {
     let reason = progress.pause_reason.clone().unwrap_or_default();
     match progress.status {
         SprintStatus::PausedAtBreakpoint => {
@@ -531,7 +533,7 @@ fn pause(progress: &Progress, items: &[PlannedItem]) -> Option<Pause> {
 }
 
 /// Whether a node holds a list, be it empty.
-pub(super) fn list_of(depth: usize, nodes: Vec<PhaseNode>) -> Children {
+pub(super) fn children_at_depth(depth: usize, nodes: Vec<PhaseNode>) -> Children {
     if depth == 1 {
         Children::Steps(nodes)
     } else {

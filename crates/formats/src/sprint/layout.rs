@@ -1,10 +1,10 @@
 //! Which document a file named `PROGRESS.yaml` really is.
 
-use crate::yaml::{self, Node};
+use crate::yaml::{self, ValueNode};
 
 /// A document that stands, or may stand, under the name `PROGRESS.yaml`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Layout {
+pub enum SprintLayout {
     /// The one that piton reads and writes.
     Current,
     /// The first one, of January 2026: a queue of tasks.
@@ -19,7 +19,7 @@ pub enum Layout {
     Unreadable,
 }
 
-impl Layout {
+impl SprintLayout {
     /// A sentence that says what the document is.
     pub fn describe(&self) -> String {
         match self {
@@ -46,17 +46,17 @@ impl Layout {
 }
 
 /// Tells which document `text` is, by its content.
-pub fn detect_layout(text: &str) -> Layout {
+pub fn detect_layout(text: &str) -> SprintLayout {
     let parsed = yaml::parse(text);
     match parsed.root {
-        None if parsed.faults.is_empty() => Layout::Empty,
-        None => Layout::Unreadable,
+        None if parsed.faults.is_empty() => SprintLayout::Empty,
+        None => SprintLayout::Unreadable,
         // Half a document may look like anything.
         Some(root) => {
-            let layout = of_root(&root);
-            let is_foreign = matches!(layout, Layout::Foreign(_));
+            let layout = layout_of_root(&root);
+            let is_foreign = matches!(layout, SprintLayout::Foreign(_));
             if is_foreign && !parsed.faults.is_empty() {
-                Layout::Unreadable
+                SprintLayout::Unreadable
             } else {
                 layout
             }
@@ -65,28 +65,30 @@ pub fn detect_layout(text: &str) -> Layout {
 }
 
 /// Tells which document this is.
-pub(super) fn of_root(root: &Node) -> Layout {
+pub(super) fn layout_of_root(root: &ValueNode) -> SprintLayout {
     const KEYS_SHOWN: usize = 3;
     if root.is_null() {
-        return Layout::Empty;
+        return SprintLayout::Empty;
     }
     let Some(map) = root.as_map() else {
-        return Layout::Foreign(vec![root.describe()]);
+        return SprintLayout::Foreign(vec![root.describe()]);
     };
     let has = |key: &str| map.get(key).is_some();
-    if map.get("mode").and_then(Node::as_str) == Some("ralph") || has("ralph") || has("ralph-exit")
+    if map.get("mode").and_then(ValueNode::as_str) == Some("ralph")
+        || has("ralph")
+        || has("ralph-exit")
     {
-        return Layout::GoalDriven;
+        return SprintLayout::GoalDriven;
     }
     if !has("phases") && has("queue") && (has("completed") || has("current-task")) {
-        return Layout::TaskQueue;
+        return SprintLayout::TaskQueue;
     }
     let is_ours = (has("sprint-id") && (has("phases") || has("current") || has("stats")))
         || (has("phases") && has("current") && has("stats"));
     if is_ours {
-        return Layout::Current;
+        return SprintLayout::Current;
     }
-    Layout::Foreign(
+    SprintLayout::Foreign(
         map.iter()
             .take(KEYS_SHOWN)
             .map(|(key, _)| key.text.clone())
@@ -101,19 +103,22 @@ mod tests {
     #[test]
     fn each_layout_is_told_by_its_content() {
         let cases = [
-            ("sprint-id: a\nphases: []\n", Layout::Current),
+            ("sprint-id: a\nphases: []\n", SprintLayout::Current),
             (
                 "sprint-id: a\ncurrent-task: null\nqueue: []\ncompleted: []\n",
-                Layout::TaskQueue,
+                SprintLayout::TaskQueue,
             ),
-            ("sprint-id: a\nmode: ralph\ngoal: x\n", Layout::GoalDriven),
+            (
+                "sprint-id: a\nmode: ralph\ngoal: x\n",
+                SprintLayout::GoalDriven,
+            ),
             (
                 "current_phase: 1\nblockers: []\n",
-                Layout::Foreign(vec!["current_phase".to_owned(), "blockers".to_owned()]),
+                SprintLayout::Foreign(vec!["current_phase".to_owned(), "blockers".to_owned()]),
             ),
-            ("# nothing\n", Layout::Empty),
-            ("a: [\n", Layout::Unreadable),
-            ("\tsprint-id: a\n", Layout::Unreadable),
+            ("# nothing\n", SprintLayout::Empty),
+            ("a: [\n", SprintLayout::Unreadable),
+            ("\tsprint-id: a\n", SprintLayout::Unreadable),
         ];
         for (text, layout) in cases {
             assert_eq!(detect_layout(text), layout, "{text}");

@@ -3,31 +3,31 @@
 use piton_core::native::Native;
 use serde::{Deserialize, Serialize};
 
-use super::progress::{Children, PhaseNode, Progress};
+use super::progress::{Children, PhaseNode, SprintProgress};
 use super::wait;
-use super::{Source, parse_progress, render_progress};
-use crate::native::{body, of_body, pack, unpack};
-use crate::yaml::{Node, emit, parse};
+use super::{SourceText, parse_progress, render_progress};
+use crate::native::{native_body, native_of_body, pack, unpack};
+use crate::yaml::{ValueNode, parse, render};
 
 /// The name of this format.
 pub const FACE: &str = "sprint-yaml";
 
 /// What of a sprint only this format has: everything but phases, state and
 /// counters, as a document of its own.
-pub(super) fn of_sprint(progress: &Progress) -> Native {
-    let rest = Progress {
+pub(super) fn native_of_sprint(progress: &SprintProgress) -> Native {
+    let rest = SprintProgress {
         phases: Vec::new(),
         last_activity: None,
         ..progress.clone()
     };
-    of_body(FACE, render_progress(&rest))
+    native_of_body(FACE, render_progress(&rest))
 }
 
-/// The sprint that [`of_sprint`] kept; an empty one for another format.
-pub(super) fn sprint(native: Option<&Native>) -> Progress {
-    let progress = body(native, FACE).and_then(|text| {
+/// The sprint that [`native_of_sprint`] kept; an empty one for another format.
+pub(super) fn sprint_of_native(native: Option<&Native>) -> SprintProgress {
+    let progress = native_body(native, FACE).and_then(|text| {
         let name = "journal";
-        parse_progress(Source { name, text }).0
+        parse_progress(SourceText { name, text }).0
     });
     progress.unwrap_or_default()
 }
@@ -82,11 +82,11 @@ pub(super) struct NodeRest {
 }
 
 impl NodeRest {
-    pub(super) fn of(node: &PhaseNode) -> Self {
+    pub(super) fn from_node(node: &PhaseNode) -> Self {
         let empty_list =
             !matches!(node.children, Children::None) && node.children.as_slice().is_empty();
         let timeout = node.gate.as_ref().map(|gate| gate.timeout_s);
-        let wait = node.wait.as_ref().map(wait::kept_words);
+        let wait = node.wait.as_ref().map(wait::original_wait_texts);
         let (wait_every, wait_until) = wait.unwrap_or_default();
         Self {
             parallel: node.parallel,
@@ -103,13 +103,13 @@ impl NodeRest {
             gate_timeout: timeout.filter(|timeout| timeout.fract() != 0.0),
             wait_every,
             wait_until,
-            extra: keys(&node.extra),
-            gate_extra: node.gate.as_ref().and_then(|gate| keys(&gate.extra)),
+            extra: pack_keys(&node.extra),
+            gate_extra: node.gate.as_ref().and_then(|gate| pack_keys(&gate.extra)),
             gate_tracking: None,
             human_extra: node
                 .human_needed
                 .as_ref()
-                .and_then(|human| keys(&human.extra)),
+                .and_then(|human| pack_keys(&human.extra)),
         }
     }
 
@@ -123,9 +123,9 @@ impl NodeRest {
 }
 
 /// The name that a phase, step or sub-phase has beside its id.
-pub(crate) fn name_of_node(native: &Native) -> Option<String> {
+pub(crate) fn name_of_native(native: &Native) -> Option<String> {
     let rest = NodeRest::unpack(Some(native));
-    let extra = unkeys(rest.extra.as_deref());
+    let extra = unpack_keys(rest.extra.as_deref());
     let of_key = |key: &str| {
         let found = extra.iter().find(|(name, _)| name == key)?;
         found.1.as_str().map(str::to_owned)
@@ -134,9 +134,9 @@ pub(crate) fn name_of_node(native: &Native) -> Option<String> {
 }
 
 /// Unknown keys as the text of a YAML map.
-pub(super) fn keys(extra: &[(String, Node)]) -> Option<String> {
+pub(super) fn pack_keys(extra: &[(String, ValueNode)]) -> Option<String> {
     (!extra.is_empty()).then(|| {
-        emit(&Node::map(
+        render(&ValueNode::map(
             extra
                 .iter()
                 .map(|(key, value)| (key.clone(), value.clone())),
@@ -145,7 +145,7 @@ pub(super) fn keys(extra: &[(String, Node)]) -> Option<String> {
 }
 
 /// The unknown keys of such a text.
-pub(super) fn unkeys(text: Option<&str>) -> Vec<(String, Node)> {
+pub(super) fn unpack_keys(text: Option<&str>) -> Vec<(String, ValueNode)> {
     let Some(node) = text.and_then(|text| parse(text).root) else {
         return Vec::new();
     };

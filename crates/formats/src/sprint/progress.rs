@@ -10,11 +10,11 @@
 use piton_core::evidence::ClaimOverrides;
 use piton_core::words;
 
-use crate::yaml::Node;
+use crate::yaml::ValueNode;
 
 /// A sprint under way.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Progress {
+pub struct SprintProgress {
     /// The id of the sprint.
     pub sprint_id: String,
     /// Where the sprint stands.
@@ -22,35 +22,35 @@ pub struct Progress {
     /// The top-level phases.
     pub phases: Vec<PhaseNode>,
     /// Which node is next, or the last one when all is done.
-    pub current: Current,
+    pub current: NodePointer,
     /// Other keys within `current`, in their order.
-    pub current_extra: Vec<(String, Node)>,
+    pub current_extra: Vec<(String, ValueNode)>,
     /// Times and counters.
     pub stats: Stats,
     /// Background tasks (`parallel-tasks`).
-    pub parallel_tasks: Option<Node>,
+    pub parallel_tasks: Option<ValueNode>,
     /// How proposed steps are taken in (`orchestration`).
-    pub orchestration: Option<Node>,
+    pub orchestration: Option<ValueNode>,
     /// Proposed steps that wait (`step-queue`).
-    pub step_queue: Option<Node>,
+    pub step_queue: Option<ValueNode>,
     /// Prompt templates of the sprint (`prompts`).
-    pub prompts: Option<Node>,
+    pub prompts: Option<ValueNode>,
     /// The worktree to work in (`worktree`).
-    pub worktree: Option<Node>,
+    pub worktree: Option<ValueNode>,
     /// Which steps wait for which (`dependency-graph`).
-    pub dependency_graph: Option<Node>,
+    pub dependency_graph: Option<ValueNode>,
     /// What runs after each iteration (`per-iteration-hooks`).
-    pub per_iteration_hooks: Option<Node>,
+    pub per_iteration_hooks: Option<ValueNode>,
     /// Hooks that ran (`hook-tasks`).
-    pub hook_tasks: Option<Node>,
+    pub hook_tasks: Option<ValueNode>,
     /// The retry rules of the sprint (`retry`).
-    pub retry: Option<Node>,
+    pub retry: Option<ValueNode>,
     /// The limits of the sprint (`config`).
-    pub config: Option<Node>,
+    pub config: Option<ValueNode>,
     /// Parallel execution of steps (`parallel-execution`).
-    pub parallel_execution: Option<Node>,
+    pub parallel_execution: Option<ValueNode>,
     /// Requests of agents to the operator (`operator-queue`).
-    pub operator_queue: Option<Node>,
+    pub operator_queue: Option<ValueNode>,
     /// The last sign of life (`last-activity`).
     pub last_activity: Option<String>,
     /// Why the sprint is paused (`pause-reason`).
@@ -64,7 +64,7 @@ pub struct Progress {
     /// When it was blocked (`blocked-at`).
     pub blocked_at: Option<String>,
     /// What a person is needed for (`human-needed`).
-    pub human_needed: Option<HumanNeeded>,
+    pub human_needed: Option<SprintHumanNeeded>,
     /// What came of the sprint (`summary`).
     pub summary: Option<String>,
     /// When it was interrupted (`interrupted-at`).
@@ -72,7 +72,7 @@ pub struct Progress {
     /// By which signal (`interrupted-signal`).
     pub interrupted_signal: Option<String>,
     /// Other keys, in their order.
-    pub extra: Vec<(String, Node)>,
+    pub extra: Vec<(String, ValueNode)>,
 }
 
 words! {
@@ -159,11 +159,11 @@ pub struct PhaseNode {
     /// Stops the sprint when it is done (`break`).
     pub break_after: Option<bool>,
     /// The check to pass before it is done.
-    pub gate: Option<Gate>,
+    pub gate: Option<SprintGate>,
     /// How the check went (`gate-tracking`).
     pub gate_tracking: Option<GateTracking>,
     /// What it waits for before it begins.
-    pub wait: Option<Wait>,
+    pub wait: Option<SprintWait>,
     /// What proof is worth for it.
     pub claims: ClaimOverrides,
     /// The files or folders that it is about.
@@ -178,7 +178,7 @@ pub struct PhaseNode {
     pub started_at: Option<String>,
     /// When it ended (`completed-at`).
     pub completed_at: Option<String>,
-    /// How long it took; see [`parse_elapsed`].
+    /// How long it took; see [`super::elapsed::parse_elapsed`].
     pub elapsed: Option<String>,
     /// What came of it.
     pub summary: Option<String>,
@@ -189,11 +189,11 @@ pub struct PhaseNode {
     /// When it will be tried again (`next-retry-at`).
     pub next_retry_at: Option<String>,
     /// What a person is needed for (`human-needed`).
-    pub human_needed: Option<HumanNeeded>,
+    pub human_needed: Option<SprintHumanNeeded>,
     /// The commit that holds its work.
     pub commit: Option<String>,
     /// Other keys, in their order.
-    pub extra: Vec<(String, Node)>,
+    pub extra: Vec<(String, ValueNode)>,
 }
 
 /// What is inside a node.
@@ -228,7 +228,7 @@ impl Children {
 
 /// A script that must succeed, and what to do when it does not.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Gate {
+pub struct SprintGate {
     /// Run with `sh -c`.
     pub script: String,
     /// What the agent is asked when the script fails (`on-fail-prompt`).
@@ -238,12 +238,12 @@ pub struct Gate {
     /// How many seconds it may take (`timeout`).
     pub timeout_s: f64,
     /// Other keys, in their order.
-    pub extra: Vec<(String, Node)>,
+    pub extra: Vec<(String, ValueNode)>,
 }
 
 /// What a node waits for before it begins: a command, a time, or both.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Wait {
+pub struct SprintWait {
     /// Run with `sh -c`; it may begin when this ends with 0.
     pub command: Option<String>,
     /// How often the command is asked.
@@ -266,23 +266,23 @@ pub struct GateTracking {
     /// What went wrong.
     pub error: Option<String>,
     /// Other keys, in their order.
-    pub extra: Vec<(String, Node)>,
+    pub extra: Vec<(String, ValueNode)>,
 }
 
 /// What a person is needed for.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct HumanNeeded {
+pub struct SprintHumanNeeded {
     /// In a sentence.
     pub reason: String,
     /// At length.
     pub details: Option<String>,
     /// Other keys, in their order.
-    pub extra: Vec<(String, Node)>,
+    pub extra: Vec<(String, ValueNode)>,
 }
 
 /// The pointer to a node, counted from 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Current {
+pub struct NodePointer {
     /// Which top-level phase.
     pub phase: usize,
     /// Which of its steps; `None` for a phase without steps.
@@ -306,43 +306,46 @@ pub struct Stats {
     pub total_steps: Option<u64>,
     /// How many of them have the status completed.
     pub completed_steps: Option<u64>,
-    /// How long the sprint took; see [`parse_elapsed`].
+    /// How long the sprint took; see [`super::elapsed::parse_elapsed`].
     pub elapsed: Option<String>,
     /// How many agents were started.
     pub current_iteration: Option<u64>,
     /// How many may be started.
     pub max_iterations: Option<u64>,
     /// Other keys, in their order.
-    pub extra: Vec<(String, Node)>,
+    pub extra: Vec<(String, ValueNode)>,
 }
 
-impl Progress {
+impl SprintProgress {
     /// The counters as they really are: top-level phases, steps, and how many
     /// of each have the status completed. Everything else as it stands.
     pub fn derived_stats(&self) -> Stats {
-        let steps = || self.phases.iter().flat_map(steps_of);
-        let total_steps = count(steps());
+        let steps = || self.phases.iter().flat_map(steps_of_phase);
+        let total_steps = count_nodes(steps());
         let completed = |node: &&PhaseNode| node.status == PhaseStatus::Completed;
         Stats {
-            total_phases: count(self.phases.iter()),
-            completed_phases: count(self.phases.iter().filter(completed)),
+            total_phases: count_nodes(self.phases.iter()),
+            completed_phases: count_nodes(self.phases.iter().filter(completed)),
             total_steps: (total_steps > 0).then_some(total_steps),
-            completed_steps: (total_steps > 0).then(|| count(steps().filter(completed))),
+            completed_steps: (total_steps > 0).then(|| count_nodes(steps().filter(completed))),
             ..self.stats.clone()
         }
     }
 
     /// The hooks that run after each iteration.
-    pub(super) fn enabled_hooks(&self) -> impl Iterator<Item = &Node> {
-        let hooks = self.per_iteration_hooks.as_ref().and_then(Node::as_seq);
+    pub(super) fn enabled_hooks(&self) -> impl Iterator<Item = &ValueNode> {
+        let hooks = self
+            .per_iteration_hooks
+            .as_ref()
+            .and_then(ValueNode::as_seq);
         let hooks = hooks.unwrap_or_default().iter();
-        hooks.filter(|hook| hook.get("enabled").and_then(Node::as_bool) == Some(true))
+        hooks.filter(|hook| hook.get("enabled").and_then(ValueNode::as_bool) == Some(true))
     }
 
     /// The node that `current` names, if there is one.
     pub fn current_node(&self) -> Option<&PhaseNode> {
         let mut node = self.phases.get(self.current.phase)?;
-        for index in self.current.below() {
+        for index in self.current.indexes_below_phase() {
             match node.children.as_slice() {
                 // Old writers point at step 0 of a phase that has none.
                 [] => break,
@@ -355,7 +358,7 @@ impl Progress {
     /// The same, to be changed.
     pub(super) fn current_node_mut(&mut self) -> Option<&mut PhaseNode> {
         let mut node = self.phases.get_mut(self.current.phase)?;
-        for index in self.current.below() {
+        for index in self.current.indexes_below_phase() {
             if node.children.as_slice().is_empty() {
                 break;
             }
@@ -365,20 +368,20 @@ impl Progress {
     }
 }
 
-impl Current {
+impl NodePointer {
     /// The indexes below the phase, as far as there are any.
-    fn below(self) -> impl Iterator<Item = usize> {
+    fn indexes_below_phase(self) -> impl Iterator<Item = usize> {
         [self.step, self.sub_phase].into_iter().flatten()
     }
 }
 
-fn steps_of(phase: &PhaseNode) -> &[PhaseNode] {
+fn steps_of_phase(phase: &PhaseNode) -> &[PhaseNode] {
     match &phase.children {
         Children::Steps(steps) => steps,
         Children::None | Children::Phases(_) => &[],
     }
 }
 
-fn count<'n>(nodes: impl Iterator<Item = &'n PhaseNode>) -> u64 {
+fn count_nodes<'n>(nodes: impl Iterator<Item = &'n PhaseNode>) -> u64 {
     u64::try_from(nodes.count()).unwrap_or(u64::MAX)
 }

@@ -3,32 +3,34 @@
 //! A value of the wrong type is told and kept in `extra`; a counter that is
 //! wrong is a warning, because it can be counted again.
 
-use super::Source;
+use super::SourceText;
 use super::elapsed::parse_elapsed;
-use super::field::{Path, Report, first_line};
-use super::layout::{self, Layout};
+use super::field::{ProblemReport, ValuePath, first_key_span};
+use super::layout::{self, SprintLayout};
 use super::progress::{
-    Children, Current, Gate, GateStatus, HumanNeeded, PhaseNode, PhaseStatus, Progress,
-    SprintStatus, Stats,
+    Children, GateStatus, NodePointer, PhaseNode, PhaseStatus, SprintGate, SprintHumanNeeded,
+    SprintProgress, SprintStatus, Stats,
 };
 use super::shape::{CURRENT, GATE, NODE, PROGRESS};
-use super::workflow::syntax_problems;
+use super::workflow::report_syntax_problems;
 use crate::problem::Problem;
-use crate::record::{At, Manner, Record, Slot, Written, fill, others};
-use crate::shape::Field;
-use crate::tolerant::Place;
-use crate::yaml::{Map, Node, Span, parse};
+use crate::record::{
+    FieldSlot, ReadMode, TableRecord, ValuePosition, WrittenValue, extra_pairs, fill_record,
+};
+use crate::shape::FieldShape;
+use crate::tolerant::MapPosition;
+use crate::yaml::{Map, Span, ValueNode, parse};
 
 /// Reads a `PROGRESS.yaml`.
 ///
 /// There is no document when the file is not YAML, or is not the progress of a
 /// sprint. An error beside a document means that something in it could not be
 /// understood: it may be shown, but should not be written over.
-pub fn parse_progress(source: Source<'_>) -> (Option<Progress>, Vec<Problem>) {
+pub fn parse_progress(source: SourceText<'_>) -> (Option<SprintProgress>, Vec<Problem>) {
     let mut problems = Vec::new();
     let parsed = parse(source.text);
     let broken = !parsed.faults.is_empty();
-    syntax_problems(
+    report_syntax_problems(
         "PROGRESS_PARSE_ERROR",
         source.name,
         parsed.faults,
@@ -37,69 +39,80 @@ pub fn parse_progress(source: Source<'_>) -> (Option<Progress>, Vec<Problem>) {
     if broken && parsed.root.is_none() {
         return (None, problems);
     }
-    let mut report = Report {
+    let mut report = ProblemReport {
         file: source.name,
         problems: &mut problems,
     };
-    let layout = parsed.root.as_ref().map_or(Layout::Empty, layout::of_root);
+    let layout = parsed
+        .root
+        .as_ref()
+        .map_or(SprintLayout::Empty, layout::layout_of_root);
     match (layout, parsed.root) {
-        (Layout::Current, Some(root)) => {
+        (SprintLayout::Current, Some(root)) => {
             // What the values mean is told when all of the text is YAML: most of
             // it would only follow from the fault.
             let mut untold = Vec::new();
             if broken {
                 report.problems = &mut untold;
             }
-            let progress = progress(&root, &mut report);
+            let progress = parse_root(&root, &mut report);
             (Some(progress), problems)
         }
         (layout, _) => {
             let (code, hint) = match layout {
-                Layout::TaskQueue | Layout::GoalDriven => (
+                SprintLayout::TaskQueue | SprintLayout::GoalDriven => (
                     "LEGACY_LAYOUT",
                     "compile the sprint anew from its SPRINT.yaml; this file stays as it is",
                 ),
-                Layout::Current | Layout::Foreign(_) | Layout::Empty | Layout::Unreadable => (
+                SprintLayout::Current
+                | SprintLayout::Foreign(_)
+                | SprintLayout::Empty
+                | SprintLayout::Unreadable => (
                     "NOT_A_PROGRESS_FILE",
                     "keep the file, and name the folder of the sprint that you mean",
                 ),
             };
             let message = format!("this is {}", layout.describe());
-            report.error(code, Path::ROOT, Span::TOP, (message, hint));
+            report.error(code, ValuePath::ROOT, Span::TOP, (message, hint));
             (None, problems)
         }
     }
 }
 
-fn progress(root: &Node, report: &mut Report<'_>) -> Progress {
-    let mut progress = Progress::default();
+fn parse_root(root: &ValueNode, report: &mut ProblemReport<'_>) -> SprintProgress {
+    let mut progress = SprintProgress::default();
     let empty = Map::default();
     let map = root.as_map().unwrap_or(&empty);
-    let path = Path::ROOT;
-    fill(&mut progress, Place { map, path }, report, Manner::Literal);
+    let path = ValuePath::ROOT;
+    fill_record(
+        &mut progress,
+        MapPosition { map, path },
+        report,
+        ReadMode::Literal,
+    );
     if let Some(current) = map.get("current") {
-        progress.current_extra = others(current, CURRENT);
+        progress.current_extra = extra_pairs(current, CURRENT);
     }
-    missing(report, root, (PROGRESS, Path::ROOT), |key| {
+    warn_missing_keys(report, root, (PROGRESS, ValuePath::ROOT), |key| {
         let hint = "piton adds it when it next writes the file";
         (format!("the document has no `{key}`"), hint)
     });
-    check_whole(report, map, &progress);
+    check_document(report, map, &progress);
     progress
 }
 
 /// Gives a status its place in a file: one that is always written.
 macro_rules! statuses {
     ($($status:ty),*) => {
-        $(impl Slot for $status {
-            fn written(&self, _: &str) -> Option<Written<'_>> {
-                Some(Written::text(self.as_str()))
+        $(impl FieldSlot for $status {
+            fn value_to_write(&self, _: &str) -> Option<WrittenValue<'_>> {
+                Some(WrittenValue::text(self.as_str()))
             }
 
-            fn read(&mut self, node: &Node, at: &mut At<'_, '_>) -> bool {
+            fn read_value(&mut self, node: &ValueNode, at: &mut ValuePosition<'_, '_>) -> bool {
                 let status = node.as_str().and_then(Self::parse);
                 if status.is_none() {
-                    unknown_status(Self::WORDS, node, at);
+                    report_unknown_status(Self::WORDS, node, at);
                 }
                 *self = status.unwrap_or_default();
                 true
@@ -110,7 +123,7 @@ macro_rules! statuses {
 
 statuses!(SprintStatus, PhaseStatus, GateStatus);
 
-fn unknown_status(words: &[&str], node: &Node, at: &mut At<'_, '_>) {
+fn report_unknown_status(words: &[&str], node: &ValueNode, at: &mut ValuePosition<'_, '_>) {
     if node.is_null() {
         let path = at.place.path.key("status");
         let message = "the status is empty; it counts as not begun".to_owned();
@@ -119,23 +132,23 @@ fn unknown_status(words: &[&str], node: &Node, at: &mut At<'_, '_>) {
     }
     let message = format!("there is no status {}", node.describe());
     let hint = format!("write one of `{}`", words.join("`, `"));
-    at.error("UNKNOWN_STATUS", node, (message, &hint));
+    at.report_error("UNKNOWN_STATUS", node, (message, &hint));
 }
 
-impl Slot for Vec<PhaseNode> {
-    fn written(&self, _: &str) -> Option<Written<'_>> {
-        let records = self.iter().map(|node| node as &dyn Record);
-        Some(Written::Records(records.collect()))
+impl FieldSlot for Vec<PhaseNode> {
+    fn value_to_write(&self, _: &str) -> Option<WrittenValue<'_>> {
+        let records = self.iter().map(|node| node as &dyn TableRecord);
+        Some(WrittenValue::Records(records.collect()))
     }
 
-    fn read(&mut self, node: &Node, at: &mut At<'_, '_>) -> bool {
+    fn read_value(&mut self, node: &ValueNode, at: &mut ValuePosition<'_, '_>) -> bool {
         if node.is_null() {
             return true;
         }
         let key = &at.key.text;
         let Some(items) = node.as_seq() else {
             let message = format!("`{key}` must be a list, not {}", node.describe());
-            at.error(
+            at.report_error(
                 "WRONG_TYPE",
                 node,
                 (message, "begin each element with `- id: …`"),
@@ -145,13 +158,17 @@ impl Slot for Vec<PhaseNode> {
         let path = at.place.path.key(key);
         let items = items.iter().enumerate();
         *self = items
-            .filter_map(|(index, item)| phase(item, path.index(index), at.report))
+            .filter_map(|(index, item)| parse_phase(item, path.index(index), at.report))
             .collect();
         true
     }
 }
 
-fn phase(item: &Node, path: Path<'_>, report: &mut Report<'_>) -> Option<PhaseNode> {
+fn parse_phase(
+    item: &ValueNode,
+    path: ValuePath<'_>,
+    report: &mut ProblemReport<'_>,
+) -> Option<PhaseNode> {
     let Some(map) = item.as_map() else {
         let message = format!("a phase must be a mapping, not {}", item.describe());
         let words = (message, "write `- id: …` with `status: …` below it");
@@ -159,22 +176,29 @@ fn phase(item: &Node, path: Path<'_>, report: &mut Report<'_>) -> Option<PhaseNo
         return None;
     };
     let mut node = PhaseNode::default();
-    fill(&mut node, Place { map, path }, report, Manner::Literal);
-    missing(report, item, (NODE, path), |key| {
+    fill_record(
+        &mut node,
+        MapPosition { map, path },
+        report,
+        ReadMode::Literal,
+    );
+    warn_missing_keys(report, item, (NODE, path), |key| {
         (format!("the phase has no `{key}`"), "add it")
     });
     Some(node)
 }
 
-impl Slot for Children {
-    fn written(&self, key: &str) -> Option<Written<'_>> {
+impl FieldSlot for Children {
+    fn value_to_write(&self, key: &str) -> Option<WrittenValue<'_>> {
         match (self, key) {
-            (Self::Steps(nodes), "steps") | (Self::Phases(nodes), "phases") => nodes.written(key),
+            (Self::Steps(nodes), "steps") | (Self::Phases(nodes), "phases") => {
+                nodes.value_to_write(key)
+            }
             (Self::None | Self::Steps(_) | Self::Phases(_), _) => None,
         }
     }
 
-    fn read(&mut self, node: &Node, at: &mut At<'_, '_>) -> bool {
+    fn read_value(&mut self, node: &ValueNode, at: &mut ValuePosition<'_, '_>) -> bool {
         if node.is_null() {
             return false;
         }
@@ -187,11 +211,11 @@ impl Slot for Children {
             return false;
         }
         if node.as_seq().is_none() {
-            at.mistyped(node, "a list");
+            at.report_mistyped(node, "a list");
             return false;
         }
         let mut nodes = Vec::new();
-        nodes.read(node, at);
+        nodes.read_value(node, at);
         *self = if at.key.text == "steps" {
             Self::Steps(nodes)
         } else {
@@ -201,38 +225,41 @@ impl Slot for Children {
     }
 }
 
-pub(super) fn read_gate(node: &Node, at: &mut At<'_, '_>) -> Option<Gate> {
-    let text = |key| node.get(key).and_then(Node::text).map(str::to_owned);
+pub(super) fn parse_gate(node: &ValueNode, at: &mut ValuePosition<'_, '_>) -> Option<SprintGate> {
+    let text = |key| node.get(key).and_then(ValueNode::text).map(str::to_owned);
     let gate = text("script").and_then(|script| {
-        Some(Gate {
+        Some(SprintGate {
             script,
             on_fail_prompt: text("on-fail-prompt")?,
-            max_retries: node.get("max-retries").map_or(Some(3), Node::as_u64)?,
-            timeout_s: node.get("timeout").map_or(Some(60.0), Node::as_f64)?,
-            extra: others(node, GATE),
+            max_retries: node.get("max-retries").map_or(Some(3), ValueNode::as_u64)?,
+            timeout_s: node.get("timeout").map_or(Some(60.0), ValueNode::as_f64)?,
+            extra: extra_pairs(node, GATE),
         })
     });
     if gate.is_none() {
-        at.mistyped(node, "a mapping with `script` and `on-fail-prompt`");
+        at.report_mistyped(node, "a mapping with `script` and `on-fail-prompt`");
     }
     gate
 }
 
-pub(super) fn read_human_needed(node: &Node, at: &mut At<'_, '_>) -> Option<HumanNeeded> {
-    let Some(reason) = node.get("reason").and_then(Node::text) else {
-        at.mistyped(node, "a mapping with `reason`");
+pub(super) fn parse_human_needed(
+    node: &ValueNode,
+    at: &mut ValuePosition<'_, '_>,
+) -> Option<SprintHumanNeeded> {
+    let Some(reason) = node.get("reason").and_then(ValueNode::text) else {
+        at.report_mistyped(node, "a mapping with `reason`");
         return None;
     };
     let details = node.get("details").filter(|details| !details.is_null());
-    let details = details.and_then(Node::text).map(str::to_owned);
-    let mut extra = others(node, &[]);
+    let details = details.and_then(ValueNode::text).map(str::to_owned);
+    let mut extra = extra_pairs(node, &[]);
     extra.retain(|(key, _)| match key.as_str() {
         "reason" => false,
         // What is no text is kept as it stands.
         "details" => details.is_none(),
         _ => true,
     });
-    Some(HumanNeeded {
+    Some(SprintHumanNeeded {
         reason: reason.to_owned(),
         details,
         extra,
@@ -242,38 +269,38 @@ pub(super) fn read_human_needed(node: &Node, at: &mut At<'_, '_>) -> Option<Huma
 /// Gives mappings that are always there their place in a file.
 macro_rules! mappings {
     ($($record:ty),*) => {
-        $(impl Slot for $record {
-            fn written(&self, _: &str) -> Option<Written<'_>> {
-                Some(Written::record(self))
+        $(impl FieldSlot for $record {
+            fn value_to_write(&self, _: &str) -> Option<WrittenValue<'_>> {
+                Some(WrittenValue::record(self))
             }
 
-            fn read(&mut self, node: &Node, at: &mut At<'_, '_>) -> bool {
-                *self = <Self as Record>::read(node, at).unwrap_or_default();
+            fn read_value(&mut self, node: &ValueNode, at: &mut ValuePosition<'_, '_>) -> bool {
+                *self = <Self as TableRecord>::read_record(node, at).unwrap_or_default();
                 true
             }
         })*
     };
 }
 
-mappings!(Current, Stats);
+mappings!(NodePointer, Stats);
 
 /// Warns of the keys that must be there and are not.
-fn missing(
-    report: &mut Report<'_>,
-    node: &Node,
-    (fields, path): (&[Field], Path<'_>),
+fn warn_missing_keys(
+    report: &mut ProblemReport<'_>,
+    node: &ValueNode,
+    (fields, path): (&[FieldShape], ValuePath<'_>),
     words: impl Fn(&str) -> (String, &'static str),
 ) {
-    for Field { key, .. } in fields.iter().filter(|field| field.required) {
+    for FieldShape { key, .. } in fields.iter().filter(|field| field.required) {
         if node.get(key).is_none() {
-            let span = first_line(node);
+            let span = first_key_span(node);
             report.warning("MISSING_KEY", path.key(key), span, words(key));
         }
     }
 }
 
 /// What only shows when the whole document has been read.
-fn check_whole(report: &mut Report<'_>, map: &Map, progress: &Progress) {
+fn check_document(report: &mut ProblemReport<'_>, map: &Map, progress: &SprintProgress) {
     check_counters(report, map, progress);
     check_pointer(report, map, progress);
     let stats = map.get("stats");
@@ -282,7 +309,7 @@ fn check_whole(report: &mut Report<'_>, map: &Map, progress: &Progress) {
     };
     let text = value.text().filter(|_| !value.is_null());
     if text.is_some_and(|text| parse_elapsed(text).is_none()) {
-        let path = Path::ROOT.key("stats");
+        let path = ValuePath::ROOT.key("stats");
         let message = format!("{} is no duration", value.describe());
         let words = (message, "write it as HH:MM:SS");
         let path = path.key("elapsed");
@@ -290,8 +317,8 @@ fn check_whole(report: &mut Report<'_>, map: &Map, progress: &Progress) {
     }
 }
 
-fn check_counters(report: &mut Report<'_>, map: &Map, progress: &Progress) {
-    let Some(stats) = map.get("stats").and_then(Node::as_map) else {
+fn check_counters(report: &mut ProblemReport<'_>, map: &Map, progress: &SprintProgress) {
+    let Some(stats) = map.get("stats").and_then(ValueNode::as_map) else {
         return;
     };
     let (have, real) = (&progress.stats, progress.derived_stats());
@@ -314,7 +341,7 @@ fn check_counters(report: &mut Report<'_>, map: &Map, progress: &Progress) {
             continue;
         };
         if have != real && !node.is_null() {
-            let path = Path::ROOT.key("stats");
+            let path = ValuePath::ROOT.key("stats");
             let message = format!("`{key}` is {have}; counted, it is {real}");
             let hint = "nothing to do: piton counts again when it next writes the file";
             let words = (message, hint);
@@ -324,7 +351,7 @@ fn check_counters(report: &mut Report<'_>, map: &Map, progress: &Progress) {
 }
 
 /// The pointer may stand behind the last phase when all is done.
-fn check_pointer(report: &mut Report<'_>, map: &Map, progress: &Progress) {
+fn check_pointer(report: &mut ProblemReport<'_>, map: &Map, progress: &SprintProgress) {
     let Some((key, _)) = map.entry("current") else {
         return;
     };
@@ -334,7 +361,7 @@ fn check_pointer(report: &mut Report<'_>, map: &Map, progress: &Progress) {
         let message = "`current` names no phase that exists".to_owned();
         let hint = "point it at the phase to go on with; without that piton takes the first \
             that is not done";
-        let path = Path::ROOT.key("current");
+        let path = ValuePath::ROOT.key("current");
         report.warning("POINTER_OUT_OF_RANGE", path, key.span, (message, hint));
     }
 }

@@ -7,15 +7,15 @@
 use std::collections::HashMap;
 
 use piton_core::request::{
-    Deferral, Injection, Position, RequestAnswer, RequestKind, Ruling, Until, WorkRequest,
+    Deferral, Injection, InsertPosition, RequestAnswer, RequestKind, Ruling, Until, WorkRequest,
 };
 use piton_core::{DecisionRow, Edit, RunId, Tables, Verb};
 use serde_json::{Map, Value};
 
-use super::import::show_time;
-use super::progress::Progress;
-use crate::plan_file::Shown;
-use crate::yaml::Node;
+use super::import::render_time;
+use super::progress::SprintProgress;
+use crate::plan_file::ShownRun;
+use crate::yaml::ValueNode;
 
 /// Keys of a request that piton writes itself.
 const OWN_KEYS: [&str; 9] = [
@@ -34,7 +34,7 @@ const OWN_KEYS: [&str; 9] = [
 const OWN_STEP_KEYS: [&str; 4] = ["id", "prompt", "proposedBy", "proposedAt"];
 
 /// Shows the requests of a run in its file.
-pub(super) fn show(progress: &mut Progress, tables: &Tables, run: RunId) {
+pub(super) fn export_requests(progress: &mut SprintProgress, tables: &Tables, run: RunId) {
     let decisions = tables.decisions().filter(|row| row.run == run);
     let mut rows: Vec<(&DecisionRow, &WorkRequest)> = decisions
         .filter_map(|row| Some((row, row.request.as_deref()?)))
@@ -44,29 +44,32 @@ pub(super) fn show(progress: &mut Progress, tables: &Tables, run: RunId) {
         .into_iter()
         .partition(|(_, request)| request.kind == RequestKind::Discovery);
     let shown = |(row, request): &(&DecisionRow, &WorkRequest)| Some(request_node(row, request));
-    progress.operator_queue = queue(progress.operator_queue.take(), &found, shown);
+    progress.operator_queue = merge_queue(progress.operator_queue.take(), &found, shown);
     // The original keeps what is decided out of this one.
     let shown = |(row, request): &(&DecisionRow, &WorkRequest)| {
         row.verdict.is_none().then(|| step_node(row, request))
     };
-    progress.step_queue = queue(progress.step_queue.take(), &steps, shown);
+    progress.step_queue = merge_queue(progress.step_queue.take(), &steps, shown);
 }
 
 /// The entries that are there, each as it is now, and those that are new.
-fn queue<'r>(
-    before: Option<Node>,
+fn merge_queue<'r>(
+    before: Option<ValueNode>,
     rows: &[(&'r DecisionRow, &'r WorkRequest)],
-    shown: impl Fn(&(&'r DecisionRow, &'r WorkRequest)) -> Option<Node>,
-) -> Option<Node> {
+    shown: impl Fn(&(&'r DecisionRow, &'r WorkRequest)) -> Option<ValueNode>,
+) -> Option<ValueNode> {
     if rows.is_empty() {
         return before;
     }
-    let is_id = |node: &Node, request: &WorkRequest| {
-        let id = node.get("id").and_then(Node::text);
+    let is_id = |node: &ValueNode, request: &WorkRequest| {
+        let id = node.get("id").and_then(ValueNode::text);
         id.is_some() && id == request.id.as_deref()
     };
-    let kept = before.as_ref().and_then(Node::as_seq).unwrap_or_default();
-    let mut all: Vec<Node> = Vec::new();
+    let kept = before
+        .as_ref()
+        .and_then(ValueNode::as_seq)
+        .unwrap_or_default();
+    let mut all: Vec<ValueNode> = Vec::new();
     for node in kept {
         match rows.iter().find(|(_, request)| is_id(node, request)) {
             Some(row) => all.extend(shown(row)),
@@ -75,11 +78,11 @@ fn queue<'r>(
     }
     let is_new = |(_, request): &&(_, &WorkRequest)| !kept.iter().any(|node| is_id(node, request));
     all.extend(rows.iter().filter(is_new).filter_map(shown));
-    Some(Node::seq(all))
+    Some(ValueNode::seq(all))
 }
 
-fn request_node(row: &DecisionRow, request: &WorkRequest) -> Node {
-    let string = |text: &str| Node::string(text);
+fn request_node(row: &DecisionRow, request: &WorkRequest) -> ValueNode {
+    let string = |text: &str| ValueNode::string(text);
     let mut pairs = vec![
         (
             "id".to_owned(),
@@ -87,22 +90,22 @@ fn request_node(row: &DecisionRow, request: &WorkRequest) -> Node {
         ),
         ("title".to_owned(), string(&request.title)),
     ];
-    pairs.extend(fields(request, &OWN_KEYS));
+    pairs.extend(fields_except(request, &OWN_KEYS));
     let (created, discovered) = (created_at(row, request), discovered_in(row, request));
-    let mut push = |key: &str, value: Node| pairs.push((key.to_owned(), value));
-    push("status", string(status(row)));
+    let mut push = |key: &str, value: ValueNode| pairs.push((key.to_owned(), value));
+    push("status", string(status_of_decision(row)));
     push("created-at", string(&created));
     push("discovered-in", string(&discovered));
     if let Some(Deferral { until, why, at, .. }) = row.deferred.as_deref() {
-        push("decided-at", string(&show_time(*at)));
+        push("decided-at", string(&render_time(*at)));
         let more = [("deferredUntil", Some(string(until.as_str())))];
         push("decision", decision_node("defer", why.as_deref(), more));
         push("deferred-until", string(until.as_str()));
     }
     let Some(verdict) = &row.verdict else {
-        return Node::map(pairs);
+        return ValueNode::map(pairs);
     };
-    push("decided-at", string(&show_time(verdict.at)));
+    push("decided-at", string(&render_time(verdict.at)));
     let why = verdict.why.as_deref();
     match (verdict.verb, verdict.answer.as_deref()) {
         (Verb::Approve, Some(RequestAnswer::Approve(injection))) => {
@@ -119,20 +122,20 @@ fn request_node(row: &DecisionRow, request: &WorkRequest) -> Node {
         }
         (Verb::Answer, _) => push("decision", decision_node("answer", why, [])),
         (_, _) => {
-            let more = [("rejectionReason", why.map(Node::string))];
+            let more = [("rejectionReason", why.map(ValueNode::string))];
             push("decision", decision_node("reject", why, more));
             if let Some(why) = why {
                 push("rejection-reason", string(why));
             }
         }
     }
-    Node::map(pairs)
+    ValueNode::map(pairs)
 }
 
 /// When a request was made.
 pub(super) fn created_at(row: &DecisionRow, request: &WorkRequest) -> String {
     let own = request.fields.get("created-at").and_then(Value::as_str);
-    own.map_or_else(|| show_time(row.opened_at), str::to_owned)
+    own.map_or_else(|| render_time(row.opened_at), str::to_owned)
 }
 
 /// Where it was discovered: `a > b > c`.
@@ -141,7 +144,7 @@ pub(super) fn discovered_in(row: &DecisionRow, request: &WorkRequest) -> String 
     let node = row
         .node
         .as_ref()
-        .map(piton_core::Node::in_words)
+        .map(piton_core::Node::display_path)
         .unwrap_or_default();
     own.map_or(node, str::to_owned)
 }
@@ -149,32 +152,32 @@ pub(super) fn discovered_in(row: &DecisionRow, request: &WorkRequest) -> String 
 fn decision_node<const N: usize>(
     word: &str,
     why: Option<&str>,
-    more: [(&str, Option<Node>); N],
-) -> Node {
+    more: [(&str, Option<ValueNode>); N],
+) -> ValueNode {
     let mut pairs = vec![
-        ("decision", Node::string(word)),
-        ("reasoning", Node::string(why.unwrap_or_default())),
+        ("decision", ValueNode::string(word)),
+        ("reasoning", ValueNode::string(why.unwrap_or_default())),
     ];
     let more = more.into_iter();
     pairs.extend(more.filter_map(|(key, node)| Some((key, node?))));
-    Node::map(pairs)
+    ValueNode::map(pairs)
 }
 
-fn injection_node(injection: &Injection) -> Node {
+fn injection_node(injection: &Injection) -> ValueNode {
     let position = injection.position.clone().unwrap_or_default();
     let of = match &position {
-        Position::EndOfPhase(_) => "phaseId",
-        Position::AfterCurrent
-        | Position::EndOfWorkflow
-        | Position::After(_)
-        | Position::Before(_) => "stepId",
+        InsertPosition::EndOfPhase(_) => "phaseId",
+        InsertPosition::AfterCurrent
+        | InsertPosition::EndOfWorkflow
+        | InsertPosition::After(_)
+        | InsertPosition::Before(_) => "stepId",
     };
-    let place = Node::known([
-        ("type", Some(Node::string(position.as_str()))),
-        (of, position.named().map(Node::string)),
+    let place = ValueNode::map_of_present([
+        ("type", Some(ValueNode::string(position.as_str()))),
+        (of, position.reference_item().map(ValueNode::string)),
     ]);
-    let text = |text: &Option<String>| text.as_deref().map(Node::string);
-    Node::known([
+    let text = |text: &Option<String>| text.as_deref().map(ValueNode::string);
+    ValueNode::map_of_present([
         ("position", Some(place)),
         ("prompt", text(&injection.prompt)),
         ("idPrefix", text(&injection.id_prefix)),
@@ -182,7 +185,7 @@ fn injection_node(injection: &Injection) -> Node {
     ])
 }
 
-fn status(row: &DecisionRow) -> &'static str {
+fn status_of_decision(row: &DecisionRow) -> &'static str {
     match row.verdict.as_ref().map(|verdict| verdict.verb) {
         None if row.deferred.is_some() => "deferred",
         None => "pending",
@@ -203,47 +206,47 @@ fn status(row: &DecisionRow) -> &'static str {
     }
 }
 
-fn step_node(row: &DecisionRow, request: &WorkRequest) -> Node {
+fn step_node(row: &DecisionRow, request: &WorkRequest) -> ValueNode {
     let own = |key: &str| request.fields.get(key).and_then(Value::as_str);
     let by = match (own("proposedBy"), &row.node) {
         (Some(text), _) => text.to_owned(),
-        (None, Some(node)) => node.in_words(),
+        (None, Some(node)) => node.display_path(),
         (None, None) => String::new(),
     };
     let at = own("proposedAt").map(str::to_owned);
-    let at = at.unwrap_or_else(|| show_time(row.opened_at));
-    let prompt = request.prompt().unwrap_or_default();
+    let at = at.unwrap_or_else(|| render_time(row.opened_at));
+    let prompt = request.prompt_text().unwrap_or_default();
     let id = request.id.as_deref().unwrap_or_default();
     let mut pairs = vec![
-        ("id".to_owned(), Node::string(id)),
-        ("prompt".to_owned(), Node::string(prompt)),
-        ("proposedBy".to_owned(), Node::string(by)),
-        ("proposedAt".to_owned(), Node::string(at)),
+        ("id".to_owned(), ValueNode::string(id)),
+        ("prompt".to_owned(), ValueNode::string(prompt)),
+        ("proposedBy".to_owned(), ValueNode::string(by)),
+        ("proposedAt".to_owned(), ValueNode::string(at)),
     ];
-    pairs.extend(fields(request, &OWN_STEP_KEYS));
-    Node::map(pairs)
+    pairs.extend(fields_except(request, &OWN_STEP_KEYS));
+    ValueNode::map(pairs)
 }
 
 /// What the agent wrote, but for these keys.
-fn fields<'r>(
+fn fields_except<'r>(
     request: &'r WorkRequest,
     but: &'r [&str],
-) -> impl Iterator<Item = (String, Node)> + 'r {
+) -> impl Iterator<Item = (String, ValueNode)> + 'r {
     let fields = request.fields.iter();
     let fields = fields.filter(|(key, _)| !but.contains(&key.as_str()));
-    fields.map(|(key, value)| (key.clone(), node_of(value)))
+    fields.map(|(key, value)| (key.clone(), node_of_value(value)))
 }
 
-fn node_of(value: &Value) -> Node {
+fn node_of_value(value: &Value) -> ValueNode {
     match value {
-        Value::Null => Node::plain("null"),
-        Value::Bool(value) => Node::bool(*value),
-        Value::Number(number) => Node::plain(number.to_string()),
-        Value::String(text) => Node::string(text),
-        Value::Array(values) => Node::seq(values.iter().map(node_of).collect()),
+        Value::Null => ValueNode::plain("null"),
+        Value::Bool(value) => ValueNode::bool(*value),
+        Value::Number(number) => ValueNode::plain(number.to_string()),
+        Value::String(text) => ValueNode::string(text),
+        Value::Array(values) => ValueNode::seq(values.iter().map(node_of_value).collect()),
         Value::Object(fields) => {
             let pairs = fields.iter();
-            Node::map(pairs.map(|(key, value)| (key.clone(), node_of(value))))
+            ValueNode::map(pairs.map(|(key, value)| (key.clone(), node_of_value(value))))
         }
     }
 }
@@ -253,19 +256,19 @@ fn node_of(value: &Value) -> Node {
 pub(super) struct QueueChanges {
     pub(super) edits: Vec<Edit>,
     /// All entries, where one changed that no decision is about.
-    pub(super) kept: Option<Vec<Node>>,
+    pub(super) kept: Option<Vec<ValueNode>>,
     /// The names of what was changed and is known from decisions.
     pub(super) ignored: Vec<String>,
 }
 
 /// What changed in a queue since piton wrote it.
-pub(super) fn changes(
-    shown: Shown<'_>,
+pub(super) fn diff_queue(
+    shown: ShownRun<'_>,
     kind: RequestKind,
-    base: &[Node],
-    theirs: &[Node],
+    base: &[ValueNode],
+    theirs: &[ValueNode],
 ) -> QueueChanges {
-    let id_of = |node: &Node| node.get("id").and_then(Node::text).map(str::to_owned);
+    let id_of = |node: &ValueNode| node.get("id").and_then(ValueNode::text).map(str::to_owned);
     let decisions = shown.tables.decisions().filter(|row| row.run == shown.run);
     let known: HashMap<&str, &DecisionRow> = decisions
         .filter_map(|row| Some((row.request.as_ref()?.id.as_deref()?, row)))
@@ -280,15 +283,19 @@ pub(super) fn changes(
         }
         let row = id.as_deref().and_then(|id| known.get(id));
         let (Some(id), Some(row)) = (&id, row) else {
-            match open_request(kind, entry).filter(|_| before.is_none()) {
+            match parse_open_request(kind, entry).filter(|_| before.is_none()) {
                 Some(request) => found.edits.push(Edit::AddRequest(Box::new(request))),
                 None => kept_changed = true,
             }
             continue;
         };
-        let status = |node: &Node| node.get("status").and_then(Node::text).map(str::to_owned);
+        let status = |node: &ValueNode| {
+            node.get("status")
+                .and_then(ValueNode::text)
+                .map(str::to_owned)
+        };
         let is_decided = before.map(status) != Some(status(entry));
-        match answer_of(entry).filter(|_| is_decided && row.verdict.is_none()) {
+        match answer_of_entry(entry).filter(|_| is_decided && row.verdict.is_none()) {
             Some((answer, why)) => found.edits.push(Edit::AnswerRequest {
                 id: id.clone(),
                 answer,
@@ -312,7 +319,7 @@ pub(super) fn changes(
             });
         }
     }
-    let is_gone = |node: &&Node| {
+    let is_gone = |node: &&ValueNode| {
         let id = id_of(node);
         let is_known = id.as_deref().is_some_and(|id| known.contains_key(id));
         !is_known
@@ -326,8 +333,8 @@ pub(super) fn changes(
 }
 
 /// What an entry says became of it, and why.
-fn answer_of(entry: &Node) -> Option<(RequestAnswer, Option<String>)> {
-    let text = |node: Option<&Node>, key: &str| {
+fn answer_of_entry(entry: &ValueNode) -> Option<(RequestAnswer, Option<String>)> {
+    let text = |node: Option<&ValueNode>, key: &str| {
         let text = node?.get(key)?.text()?;
         (!text.is_empty()).then(|| text.to_owned())
     };
@@ -339,7 +346,7 @@ fn answer_of(entry: &Node) -> Option<(RequestAnswer, Option<String>)> {
             let of = text(place, "stepId").or_else(|| text(place, "phaseId"));
             let word = text(place, "type");
             RequestAnswer::Approve(Box::new(Injection {
-                position: word.and_then(|word| Position::parse(&word, of.as_deref())),
+                position: word.and_then(|word| InsertPosition::parse(&word, of.as_deref())),
                 prompt: text(said, "prompt"),
                 model: text(said, "model"),
                 id_prefix: text(said, "idPrefix"),
@@ -361,29 +368,29 @@ fn answer_of(entry: &Node) -> Option<(RequestAnswer, Option<String>)> {
 }
 
 /// What of the queues of a file is to be decided still.
-pub(super) fn open_requests(progress: &Progress) -> Vec<WorkRequest> {
+pub(super) fn open_requests(progress: &SprintProgress) -> Vec<WorkRequest> {
     let queues = [
         (RequestKind::Discovery, &progress.operator_queue),
         (RequestKind::Step, &progress.step_queue),
     ];
     let entries = queues.into_iter().flat_map(|(kind, queue)| {
-        let entries = queue.as_ref().and_then(Node::as_seq);
+        let entries = queue.as_ref().and_then(ValueNode::as_seq);
         let entries = entries.unwrap_or_default().iter();
         entries.map(move |entry| (kind, entry))
     });
     entries
-        .filter_map(|(kind, entry)| open_request(kind, entry))
+        .filter_map(|(kind, entry)| parse_open_request(kind, entry))
         .collect()
 }
 
 /// A request that stands in a file and is open; it needs an id to be known by.
-pub(super) fn open_request(kind: RequestKind, entry: &Node) -> Option<WorkRequest> {
-    let id = entry.get("id").and_then(Node::text)?.to_owned();
-    let status = entry.get("status").and_then(Node::text);
+pub(super) fn parse_open_request(kind: RequestKind, entry: &ValueNode) -> Option<WorkRequest> {
+    let id = entry.get("id").and_then(ValueNode::text)?.to_owned();
+    let status = entry.get("status").and_then(ValueNode::text);
     let until = match status {
         None | Some("pending") => None,
         Some("deferred") => {
-            let until = entry.get("deferred-until").and_then(Node::text);
+            let until = entry.get("deferred-until").and_then(ValueNode::text);
             Some(until.and_then(Until::parse).unwrap_or(Until::EndOfPhase))
         }
         Some(_) => return None,

@@ -1,21 +1,23 @@
 //! What `PROGRESS.yaml`, `SPRINT.yaml` and workflows must be, strictly.
 
 use super::progress::{
-    Children, Current, Gate, GateStatus, GateTracking, HumanNeeded, PhaseNode, PhaseStatus,
-    Progress, SprintStatus, Stats,
+    Children, GateStatus, GateTracking, NodePointer, PhaseNode, PhaseStatus, SprintGate,
+    SprintHumanNeeded, SprintProgress, SprintStatus, Stats,
 };
-use super::read::{read_gate, read_human_needed};
+use super::read::{parse_gate, parse_human_needed};
 use super::wait::WAIT_SHAPE;
 use super::worktree::CLEANUP_MODES;
-use crate::record::{At, Columns, Written, record};
-use crate::shape::{Field, Named, Rest, Shape, Text, closed, may, must};
-use crate::yaml::Node;
+use crate::record::{Columns, ValuePosition, WrittenValue, record};
+use crate::shape::{
+    FieldShape, NamedShape, OtherKeys, Shape, TextShape, closed_map, optional_field, required_field,
+};
+use crate::yaml::ValueNode;
 
 const TEXT: Shape = Shape::TEXT;
 const COUNT: Shape = Shape::COUNT;
 const TIME: Shape = Shape::DATE_TIME;
 const TEXTS: Shape = Shape::List(&Shape::TEXT);
-const ID: Shape = Shape::Text(Text::NotEmpty);
+const ID: Shape = Shape::Text(TextShape::NotEmpty);
 const MODEL: Shape = Shape::one_of(MODELS);
 pub(super) const MODELS: &[&str] = &["sonnet", "opus", "haiku"];
 const PHASE_STATUS: Shape = Shape::one_of(PhaseStatus::WORDS);
@@ -29,44 +31,44 @@ const INDEX_OR_NULL: Shape = Shape::Either(&[COUNT, Shape::Null]);
 const TIME_OR_NULL: Shape = Shape::Either(&[TIME, Shape::Null]);
 
 /// A `PROGRESS.yaml`.
-pub static PROGRESS_SHAPE: Shape = closed(PROGRESS);
+pub static PROGRESS_SHAPE: Shape = closed_map(PROGRESS);
 
 record! {
-    static PROGRESS: Progress {
-        sprint_id: must("sprint-id", ID).about("The id of the sprint"),
-        status: must("status", SPRINT_STATUS).about("Where the sprint stands"),
-        phases: must("phases", Shape::List(&Shape::Named(&PHASE))),
-        current: must("current", closed(CURRENT)).about("The node to go on with, counted from 0"),
-        stats: must("stats", Shape::Named(&STATS_SHAPE)),
-        parallel_tasks: may("parallel-tasks", Shape::List(&Shape::Named(&PARALLEL_TASK))),
-        orchestration: may("orchestration", Shape::Named(&ORCHESTRATION)),
-        step_queue: may("step-queue", Shape::List(&Shape::Named(&QUEUED_STEP))),
-        prompts: may("prompts", PROMPTS),
-        worktree: may("worktree", WORKTREE),
-        dependency_graph: may("dependency-graph", Shape::List(&DEPENDENCIES)),
-        per_iteration_hooks: may("per-iteration-hooks", Shape::List(&Shape::Named(&HOOK))),
-        hook_tasks: may("hook-tasks", Shape::List(&Shape::Named(&HOOK_TASK))),
+    static PROGRESS: SprintProgress {
+        sprint_id: required_field("sprint-id", ID).with_about("The id of the sprint"),
+        status: required_field("status", SPRINT_STATUS).with_about("Where the sprint stands"),
+        phases: required_field("phases", Shape::List(&Shape::Named(&PHASE))),
+        current: required_field("current", closed_map(CURRENT)).with_about("The node to go on with, counted from 0"),
+        stats: required_field("stats", Shape::Named(&STATS_SHAPE)),
+        parallel_tasks: optional_field("parallel-tasks", Shape::List(&Shape::Named(&PARALLEL_TASK))),
+        orchestration: optional_field("orchestration", Shape::Named(&ORCHESTRATION)),
+        step_queue: optional_field("step-queue", Shape::List(&Shape::Named(&QUEUED_STEP))),
+        prompts: optional_field("prompts", PROMPTS),
+        worktree: optional_field("worktree", WORKTREE),
+        dependency_graph: optional_field("dependency-graph", Shape::List(&DEPENDENCIES)),
+        per_iteration_hooks: optional_field("per-iteration-hooks", Shape::List(&Shape::Named(&HOOK))),
+        hook_tasks: optional_field("hook-tasks", Shape::List(&Shape::Named(&HOOK_TASK))),
         retry: RETRY,
         config: CONFIG,
         parallel_execution: PARALLEL_EXECUTION,
-        operator_queue: may("operator-queue", Shape::List(&Shape::Named(&REQUEST))),
-        last_activity: may("last-activity", TIME).about("The last sign of life"),
-        pause_reason: may("pause-reason", TEXT),
-        breakpoint_phase_id: may("breakpoint-phase-id", TEXT),
-        error: may("error", TEXT),
-        failed_phase: may("failed-phase", TEXT),
-        blocked_at: may("blocked-at", TIME),
-        human_needed: may("human-needed", closed(HUMAN_NEEDED)),
-        summary: may("summary", TEXT),
-        interrupted_at: may("interrupted-at", TIME),
-        interrupted_signal: may("interrupted-signal", TEXT),
+        operator_queue: optional_field("operator-queue", Shape::List(&Shape::Named(&REQUEST))),
+        last_activity: optional_field("last-activity", TIME).with_about("The last sign of life"),
+        pause_reason: optional_field("pause-reason", TEXT),
+        breakpoint_phase_id: optional_field("breakpoint-phase-id", TEXT),
+        error: optional_field("error", TEXT),
+        failed_phase: optional_field("failed-phase", TEXT),
+        blocked_at: optional_field("blocked-at", TIME),
+        human_needed: optional_field("human-needed", closed_map(HUMAN_NEEDED)),
+        summary: optional_field("summary", TEXT),
+        interrupted_at: optional_field("interrupted-at", TIME),
+        interrupted_signal: optional_field("interrupted-signal", TEXT),
         ..extra
     }
 
-    fn written(&self) -> Columns<'_> {
+    fn written_columns(&self) -> Columns<'_> {
         let mut columns = self.columns();
         if let Some((_, current)) = columns.iter_mut().find(|(key, _)| *key == "current") {
-            *current = Some(Written::Record(&self.current, &self.current_extra));
+            *current = Some(WrittenValue::Record(&self.current, &self.current_extra));
         }
         columns
     }
@@ -76,36 +78,36 @@ record! {
 // in the first five keys.
 record! {
     static NODE: PhaseNode {
-        id: must("id", ID),
-        status: must("status", PHASE_STATUS),
-        prompt: may("prompt", TEXT),
-        children: may("steps", Shape::List(&Shape::Named(&STEP))),
-        children: may("phases", Shape::List(&Shape::Named(&SUB_PHASE))),
-        parallel: may("parallel", Shape::Bool),
-        wait_for_parallel: may("wait-for-parallel", Shape::Bool),
-        model: may("model", MODEL),
-        break_after: may("break", Shape::Bool),
-        gate: may("gate", Shape::Named(&COMPILED_GATE)),
-        gate_tracking: may("gate-tracking", Shape::Named(&TRACKING_SHAPE)),
+        id: required_field("id", ID),
+        status: required_field("status", PHASE_STATUS),
+        prompt: optional_field("prompt", TEXT),
+        children: optional_field("steps", Shape::List(&Shape::Named(&STEP))),
+        children: optional_field("phases", Shape::List(&Shape::Named(&SUB_PHASE))),
+        parallel: optional_field("parallel", Shape::Bool),
+        wait_for_parallel: optional_field("wait-for-parallel", Shape::Bool),
+        model: optional_field("model", MODEL),
+        break_after: optional_field("break", Shape::Bool),
+        gate: optional_field("gate", Shape::Named(&COMPILED_GATE)),
+        gate_tracking: optional_field("gate-tracking", Shape::Named(&TRACKING_SHAPE)),
         wait: WAIT,
         claims: CLAIMS,
-        files: may("files", TEXTS).about("The files or folders that it is about"),
-        depends_on: may("depends-on", TEXTS).about("Siblings that must be done before"),
-        injected: may("injected", Shape::Bool).about("Put in while the sprint ran"),
-        injected_at: may("injected-at", TIME),
-        started_at: may("started-at", TIME),
-        completed_at: may("completed-at", TIME),
-        elapsed: may("elapsed", TEXT).about("HH:MM:SS"),
-        summary: may("summary", TEXT),
-        error: may("error", TEXT),
-        retry_count: may("retry-count", COUNT),
-        next_retry_at: may("next-retry-at", TIME),
-        human_needed: may("human-needed", closed(HUMAN_NEEDED)),
-        commit: may("commit", TEXT),
+        files: optional_field("files", TEXTS).with_about("The files or folders that it is about"),
+        depends_on: optional_field("depends-on", TEXTS).with_about("Siblings that must be done before"),
+        injected: optional_field("injected", Shape::Bool).with_about("Put in while the sprint ran"),
+        injected_at: optional_field("injected-at", TIME),
+        started_at: optional_field("started-at", TIME),
+        completed_at: optional_field("completed-at", TIME),
+        elapsed: optional_field("elapsed", TEXT).with_about("HH:MM:SS"),
+        summary: optional_field("summary", TEXT),
+        error: optional_field("error", TEXT),
+        retry_count: optional_field("retry-count", COUNT),
+        next_retry_at: optional_field("next-retry-at", TIME),
+        human_needed: optional_field("human-needed", closed_map(HUMAN_NEEDED)),
+        commit: optional_field("commit", TEXT),
         ..extra
     }
 
-    fn written(&self) -> Columns<'_> {
+    fn written_columns(&self) -> Columns<'_> {
         let mut columns = self.columns();
         let at = |name| columns.iter().position(|(key, _)| *key == name);
         // A step has them the other way round.
@@ -123,7 +125,10 @@ record! {
 }
 
 /// The keys of a kind of node: its own ones, and those that all kinds have.
-const fn node<const N: usize>(own: &[Field], all_kinds: &[Field]) -> [Field; N] {
+const fn node_fields<const N: usize>(
+    own: &[FieldShape],
+    all_kinds: &[FieldShape],
+) -> [FieldShape; N] {
     // Behind `id`, `status`, `prompt`, `steps` and `phases`.
     const SHARED_FROM: usize = 5;
     let mut all = [own[0]; N];
@@ -139,249 +144,249 @@ const fn node<const N: usize>(own: &[Field], all_kinds: &[Field]) -> [Field; N] 
     all
 }
 
-static PHASE: Named = Named::closed("Phase", &PHASE_KEYS);
+static PHASE: NamedShape = NamedShape::closed_map("Phase", &PHASE_KEYS);
 
-static PHASE_KEYS: [Field; 25] = {
+static PHASE_KEYS: [FieldShape; 25] = {
     let own = [
-        must("id", ID),
-        must("status", PHASE_STATUS),
-        may("prompt", TEXT).about("Of a phase without steps"),
-        may("steps", Shape::List(&Shape::Named(&STEP))),
+        required_field("id", ID),
+        required_field("status", PHASE_STATUS),
+        optional_field("prompt", TEXT).with_about("Of a phase without steps"),
+        optional_field("steps", Shape::List(&Shape::Named(&STEP))),
     ];
-    let mut fields = node(&own, NODE);
+    let mut fields = node_fields(&own, NODE);
     // The key `break`.
-    fields[7] = fields[7].about("Whether the sprint stops behind it");
+    fields[7] = fields[7].with_about("Whether the sprint stops behind it");
     fields
 };
 
-static STEP: Named = Named::closed("Step", &STEP_KEYS);
+static STEP: NamedShape = NamedShape::closed_map("Step", &STEP_KEYS);
 
-static STEP_KEYS: [Field; 25] = {
+static STEP_KEYS: [FieldShape; 25] = {
     let own = [
-        must("id", ID),
-        must("prompt", TEXT),
-        must("status", PHASE_STATUS),
-        must("phases", Shape::List(&Shape::Named(&SUB_PHASE))),
+        required_field("id", ID),
+        required_field("prompt", TEXT),
+        required_field("status", PHASE_STATUS),
+        required_field("phases", Shape::List(&Shape::Named(&SUB_PHASE))),
     ];
-    node(&own, NODE)
+    node_fields(&own, NODE)
 };
 
-static SUB_PHASE: Named = Named::closed("SubPhase", &SUB_PHASE_KEYS);
+static SUB_PHASE: NamedShape = NamedShape::closed_map("SubPhase", &SUB_PHASE_KEYS);
 
-static SUB_PHASE_KEYS: [Field; 24] = {
+static SUB_PHASE_KEYS: [FieldShape; 24] = {
     let own = [
-        must("id", ID),
-        must("status", PHASE_STATUS),
-        must("prompt", TEXT),
+        required_field("id", ID),
+        required_field("status", PHASE_STATUS),
+        required_field("prompt", TEXT),
     ];
-    node(&own, NODE)
+    node_fields(&own, NODE)
 };
 
-const WAIT: Field =
-    may("wait", Shape::Named(&WAIT_SHAPE)).about("What it waits for before it begins");
+const WAIT: FieldShape = optional_field("wait", Shape::Named(&WAIT_SHAPE))
+    .with_about("What it waits for before it begins");
 
-const CLAIMS: Field =
-    may("claims", Shape::CLAIMS).about("What little proof is worth, as in piton's `[claims]`");
+const CLAIMS: FieldShape = optional_field("claims", Shape::CLAIMS)
+    .with_about("What little proof is worth, as in piton's `[claims]`");
 
 record! {
-    static HUMAN_NEEDED: HumanNeeded {
-        reason: must("reason", TEXT),
-        details: may("details", TEXT),
+    static HUMAN_NEEDED: SprintHumanNeeded {
+        reason: required_field("reason", TEXT),
+        details: optional_field("details", TEXT),
         ..extra
     }
 
-    fn read(node: &Node, at: &mut At<'_, '_>) -> Option<Self> {
-        read_human_needed(node, at)
+    fn read_record(node: &ValueNode, at: &mut ValuePosition<'_, '_>) -> Option<Self> {
+        parse_human_needed(node, at)
     }
 }
 
-static COMPILED_GATE: Named = Named::closed("Gate", GATE);
+static COMPILED_GATE: NamedShape = NamedShape::closed_map("Gate", GATE);
 
 record! {
-    static GATE: Gate {
-        script: must("script", ID),
-        on_fail_prompt: must("on-fail-prompt", ID),
-        max_retries: must("max-retries", COUNT).about("How often the script runs in all"),
-        timeout_s: must("timeout", Shape::Number { min: Some(0) }).about("Seconds"),
+    static GATE: SprintGate {
+        script: required_field("script", ID),
+        on_fail_prompt: required_field("on-fail-prompt", ID),
+        max_retries: required_field("max-retries", COUNT).with_about("How often the script runs in all"),
+        timeout_s: required_field("timeout", Shape::Number { min: Some(0) }).with_about("Seconds"),
         ..extra
     }
 
     /// A gate in which something is missing is none.
-    fn read(node: &Node, at: &mut At<'_, '_>) -> Option<Self> {
-        read_gate(node, at)
+    fn read_record(node: &ValueNode, at: &mut ValuePosition<'_, '_>) -> Option<Self> {
+        parse_gate(node, at)
     }
 }
 
-static TRACKING_SHAPE: Named = Named::closed("GateTracking", TRACKING);
+static TRACKING_SHAPE: NamedShape = NamedShape::closed_map("GateTracking", TRACKING);
 
 record! {
     static TRACKING: GateTracking {
-        attempts: must("attempts", COUNT),
-        status: must("status", Shape::one_of(GateStatus::WORDS)),
-        last_output: may("last-output", TEXT),
-        last_exit_code: may("last-exit-code", Shape::Integer { min: None }),
-        error: may("error", TEXT),
+        attempts: required_field("attempts", COUNT),
+        status: required_field("status", Shape::one_of(GateStatus::WORDS)),
+        last_output: optional_field("last-output", TEXT),
+        last_exit_code: optional_field("last-exit-code", Shape::Integer { min: None }),
+        error: optional_field("error", TEXT),
         ..extra
     }
 }
 
 record! {
-    static CURRENT: Current {
-        phase: must("phase", COUNT),
-        step: must("step", INDEX_OR_NULL),
-        sub_phase: must("sub-phase", INDEX_OR_NULL),
+    static CURRENT: NodePointer {
+        phase: required_field("phase", COUNT),
+        step: required_field("step", INDEX_OR_NULL),
+        sub_phase: required_field("sub-phase", INDEX_OR_NULL),
     }
 }
 
-static STATS_SHAPE: Named = Named::closed("Stats", STATS);
+static STATS_SHAPE: NamedShape = NamedShape::closed_map("Stats", STATS);
 
 record! {
     static STATS: Stats {
-        started_at: must("started-at", TIME_OR_NULL),
-        completed_at: may("completed-at", TIME_OR_NULL),
-        total_phases: must("total-phases", COUNT).about("Top-level phases"),
-        completed_phases: must("completed-phases", COUNT),
-        total_steps: may("total-steps", COUNT),
-        completed_steps: may("completed-steps", COUNT),
-        elapsed: may("elapsed", TEXT),
-        current_iteration: may("current-iteration", COUNT),
-        max_iterations: may("max-iterations", COUNT),
+        started_at: required_field("started-at", TIME_OR_NULL),
+        completed_at: optional_field("completed-at", TIME_OR_NULL),
+        total_phases: required_field("total-phases", COUNT).with_about("Top-level phases"),
+        completed_phases: required_field("completed-phases", COUNT),
+        total_steps: optional_field("total-steps", COUNT),
+        completed_steps: optional_field("completed-steps", COUNT),
+        elapsed: optional_field("elapsed", TEXT),
+        current_iteration: optional_field("current-iteration", COUNT),
+        max_iterations: optional_field("max-iterations", COUNT),
         ..extra
     }
 }
 
-static PARALLEL_TASK: Named = Named::closed(
+static PARALLEL_TASK: NamedShape = NamedShape::closed_map(
     "ParallelTask",
     &[
-        must("id", ID),
-        may("step-id", TEXT),
-        may("phase-id", TEXT),
-        must(
+        required_field("id", ID),
+        optional_field("step-id", TEXT),
+        optional_field("phase-id", TEXT),
+        required_field(
             "status",
             Shape::one_of(&["spawned", "running", "completed", "failed"]),
         ),
-        may("pid", COUNT),
-        may("log-file", TEXT),
-        may("spawned-at", TIME),
-        may("completed-at", TIME),
-        may("exit-code", Shape::Integer { min: None }),
-        may("error", TEXT),
+        optional_field("pid", COUNT),
+        optional_field("log-file", TEXT),
+        optional_field("spawned-at", TIME),
+        optional_field("completed-at", TIME),
+        optional_field("exit-code", Shape::Integer { min: None }),
+        optional_field("error", TEXT),
     ],
 );
 
-static ORCHESTRATION: Named = Named::closed(
+static ORCHESTRATION: NamedShape = NamedShape::closed_map(
     "Orchestration",
     &[
-        must("enabled", Shape::Bool),
-        may("prompt", TEXT),
-        may(
+        required_field("enabled", Shape::Bool),
+        optional_field("prompt", TEXT),
+        optional_field(
             "insertStrategy",
             Shape::one_of(&["after-current", "end-of-phase", "custom"]),
         ),
-        may("autoApprove", Shape::Bool),
+        optional_field("autoApprove", Shape::Bool),
     ],
 );
 
-static QUEUED_STEP: Named = Named::closed(
+static QUEUED_STEP: NamedShape = NamedShape::closed_map(
     "QueuedStep",
     &[
-        must("id", ID),
-        must("prompt", TEXT),
-        must("proposedBy", TEXT),
-        must("proposedAt", TIME),
-        may("reasoning", TEXT),
-        must("priority", PRIORITY),
-        may("depends-on", TEXTS),
+        required_field("id", ID),
+        required_field("prompt", TEXT),
+        required_field("proposedBy", TEXT),
+        required_field("proposedAt", TIME),
+        optional_field("reasoning", TEXT),
+        required_field("priority", PRIORITY),
+        optional_field("depends-on", TEXTS),
     ],
 );
 
-const DEPENDENCIES: Shape = closed(&[
-    must("phase-id", TEXT),
-    must(
+const DEPENDENCIES: Shape = closed_map(&[
+    required_field("phase-id", TEXT),
+    required_field(
         "nodes",
-        Shape::List(&closed(&[
-            must("id", ID),
-            must("depends-on", TEXTS),
-            must("blocked-by", TEXTS),
+        Shape::List(&closed_map(&[
+            required_field("id", ID),
+            required_field("depends-on", TEXTS),
+            required_field("blocked-by", TEXTS),
         ])),
     ),
 ]);
 
-static HOOK: Named = Named::closed(
+static HOOK: NamedShape = NamedShape::closed_map(
     "Hook",
     &[
-        must("id", ID),
-        may("workflow", TEXT),
-        may("prompt", TEXT),
-        may("parallel", Shape::Bool),
-        may("enabled", Shape::Bool),
+        required_field("id", ID),
+        optional_field("workflow", TEXT),
+        optional_field("prompt", TEXT),
+        optional_field("parallel", Shape::Bool),
+        optional_field("enabled", Shape::Bool),
     ],
 );
 
-static HOOK_TASK: Named = Named::closed(
+static HOOK_TASK: NamedShape = NamedShape::closed_map(
     "HookTask",
     &[
-        must("iteration", COUNT),
-        must("hook-id", TEXT),
-        must("status", TEXT),
-        may("spawned-at", TIME),
-        may("completed-at", TIME),
-        may("exit-code", Shape::Integer { min: None }),
-        may("transcript", TEXT),
+        required_field("iteration", COUNT),
+        required_field("hook-id", TEXT),
+        required_field("status", TEXT),
+        optional_field("spawned-at", TIME),
+        optional_field("completed-at", TIME),
+        optional_field("exit-code", Shape::Integer { min: None }),
+        optional_field("transcript", TEXT),
     ],
 );
 
-static REQUEST: Named = Named::closed(
+static REQUEST: NamedShape = NamedShape::closed_map(
     "Request",
     &[
-        must("id", ID),
-        must("title", TEXT),
-        must("description", TEXT),
-        must("priority", PRIORITY),
-        must(
+        required_field("id", ID),
+        required_field("title", TEXT),
+        required_field("description", TEXT),
+        required_field("priority", PRIORITY),
+        required_field(
             "type",
             Shape::one_of(&["bug", "improvement", "refactor", "test", "docs", "security"]),
         ),
-        must(
+        required_field(
             "status",
             Shape::one_of(&["pending", "approved", "rejected", "deferred", "backlog"]),
         ),
-        must("created-at", TIME),
-        must("discovered-in", TEXT).about("The path of the node: a > b > c"),
-        may("decided-at", TIME),
-        may("decision", Shape::Named(&DECISION)),
-        may("rejection-reason", TEXT),
-        may("deferred-until", DEFERRED),
-        may("context", Shape::Map(&[], Rest::Open)),
+        required_field("created-at", TIME),
+        required_field("discovered-in", TEXT).with_about("The path of the node: a > b > c"),
+        optional_field("decided-at", TIME),
+        optional_field("decision", Shape::Named(&DECISION)),
+        optional_field("rejection-reason", TEXT),
+        optional_field("deferred-until", DEFERRED),
+        optional_field("context", Shape::Map(&[], OtherKeys::Open)),
     ],
 );
 
 const DEFERRED: Shape = Shape::one_of(&["end-of-phase", "end-of-sprint", "next-sprint"]);
 
-static DECISION: Named = Named::closed(
+static DECISION: NamedShape = NamedShape::closed_map(
     "Decision",
     &[
-        must(
+        required_field(
             "decision",
             Shape::one_of(&["approve", "reject", "defer", "backlog"]),
         ),
-        must("reasoning", TEXT),
-        may(
+        required_field("reasoning", TEXT),
+        optional_field(
             "injection",
-            closed(&[
-                must("position", POSITION),
-                must("prompt", TEXT),
-                may("idPrefix", TEXT),
-                may("model", MODEL),
+            closed_map(&[
+                required_field("position", POSITION),
+                required_field("prompt", TEXT),
+                optional_field("idPrefix", TEXT),
+                optional_field("model", MODEL),
             ]),
         ),
-        may("deferredUntil", DEFERRED),
-        may("rejectionReason", TEXT),
+        optional_field("deferredUntil", DEFERRED),
+        optional_field("rejectionReason", TEXT),
     ],
 );
 
 const POSITION: Shape = Shape::Map(
-    &[must(
+    &[required_field(
         "type",
         Shape::one_of(&[
             "after-current",
@@ -391,49 +396,49 @@ const POSITION: Shape = Shape::Map(
             "end-of-workflow",
         ]),
     )],
-    Rest::Open,
+    OtherKeys::Open,
 );
 
-const PROMPTS: Shape = closed(&[
-    may("header", TEXT),
-    may("position", TEXT),
-    may("retry-warning", TEXT),
-    may("instructions", TEXT),
-    may("result-reporting", TEXT),
+const PROMPTS: Shape = closed_map(&[
+    optional_field("header", TEXT),
+    optional_field("position", TEXT),
+    optional_field("retry-warning", TEXT),
+    optional_field("instructions", TEXT),
+    optional_field("result-reporting", TEXT),
 ]);
 
-const WORKTREE: Shape = closed(&[
-    must("enabled", Shape::Bool),
-    may("branch", ID),
-    may("path", ID),
-    may("cleanup", CLEANUP),
+const WORKTREE: Shape = closed_map(&[
+    required_field("enabled", Shape::Bool),
+    optional_field("branch", ID),
+    optional_field("path", ID),
+    optional_field("cleanup", CLEANUP),
 ]);
 
-const RETRY: Field = may(
+const RETRY: FieldShape = optional_field(
     "retry",
-    closed(&[
-        may("maxAttempts", COUNT),
-        may("backoffMs", Shape::List(&COUNT)),
-        may("retryOn", CATEGORIES),
+    closed_map(&[
+        optional_field("maxAttempts", COUNT),
+        optional_field("backoffMs", Shape::List(&COUNT)),
+        optional_field("retryOn", CATEGORIES),
     ]),
 );
 
-const CONFIG: Field = may(
+const CONFIG: FieldShape = optional_field(
     "config",
-    closed(&[
-        may("max-tasks", COUNT),
-        may("max-iterations", COUNT),
-        may("time-box", TEXT).about("90s, 45m, 1h30m"),
-        may("auto-commit", Shape::Bool),
+    closed_map(&[
+        optional_field("max-tasks", COUNT),
+        optional_field("max-iterations", COUNT),
+        optional_field("time-box", TEXT).with_about("90s, 45m, 1h30m"),
+        optional_field("auto-commit", Shape::Bool),
     ]),
 );
 
-const PARALLEL_EXECUTION: Field = may(
+const PARALLEL_EXECUTION: FieldShape = optional_field(
     "parallel-execution",
-    closed(&[
-        may("enabled", Shape::Bool),
-        may("maxConcurrency", COUNT),
-        may(
+    closed_map(&[
+        optional_field("enabled", Shape::Bool),
+        optional_field("maxConcurrency", COUNT),
+        optional_field(
             "onDependencyFailure",
             Shape::one_of(&["skip-dependents", "fail-phase", "continue"]),
         ),
@@ -441,96 +446,99 @@ const PARALLEL_EXECUTION: Field = may(
 );
 
 /// A `SPRINT.yaml`.
-pub static SPRINT_SHAPE: Shape = closed(&[
-    must("workflow", ID).about("A file in .claude/workflows"),
-    may(
+pub static SPRINT_SHAPE: Shape = closed_map(&[
+    required_field("workflow", ID).with_about("A file in .claude/workflows"),
+    optional_field(
         "collections",
         Shape::Each(&Shape::List(&Shape::Named(&ITEM))),
     )
-    .about("What the phases with for-each go through"),
-    may("sprint-id", ID),
-    may("name", TEXT),
-    may("created", TEXT),
-    may("owner", TEXT),
-    may("model", MODEL),
+    .with_about("What the phases with for-each go through"),
+    optional_field("sprint-id", ID),
+    optional_field("name", TEXT),
+    optional_field("created", TEXT),
+    optional_field("owner", TEXT),
+    optional_field("model", MODEL),
     CONFIG,
     RETRY,
-    may("prompts", PROMPTS),
-    may("worktree", WORKTREE),
-    may(
+    optional_field("prompts", PROMPTS),
+    optional_field("worktree", WORKTREE),
+    optional_field(
         "per-iteration-hooks",
-        Shape::Each(&closed(&[may("enabled", Shape::Bool)])),
+        Shape::Each(&closed_map(&[optional_field("enabled", Shape::Bool)])),
     ),
     PARALLEL_EXECUTION,
     // Of older forms, each of which is told of by name.
-    Field::tolerated("steps", Shape::Any),
-    Field::tolerated("goal", TEXT),
+    FieldShape::tolerated("steps", Shape::Any),
+    FieldShape::tolerated("goal", TEXT),
 ]);
 
-static ITEM: Named = Named {
+static ITEM: NamedShape = NamedShape {
     name: "Item",
     shape: Shape::Map(
         &[
-            must("prompt", ID),
-            may("id", ID),
-            may("workflow", ID),
-            may("model", MODEL),
-            may("depends-on", Shape::List(&ID)),
+            required_field("prompt", ID),
+            optional_field("id", ID),
+            optional_field("workflow", ID),
+            optional_field("model", MODEL),
+            optional_field("depends-on", Shape::List(&ID)),
             WAIT,
         ],
         // Any other key is a variable of the prompts.
-        Rest::Open,
+        OtherKeys::Open,
     ),
 };
 
 /// A workflow.
-pub static WORKFLOW_SHAPE: Shape = closed(&[
-    must("name", ID),
-    may("description", TEXT),
-    may("schema-version", TEXT),
-    must("phases", Shape::List(&Shape::Named(&WORKFLOW_PHASE))),
-    may("model", MODEL),
-    may("orchestration", Shape::Named(&ORCHESTRATION)),
-    may(
+pub static WORKFLOW_SHAPE: Shape = closed_map(&[
+    required_field("name", ID),
+    optional_field("description", TEXT),
+    optional_field("schema-version", TEXT),
+    required_field("phases", Shape::List(&Shape::Named(&WORKFLOW_PHASE))),
+    optional_field("model", MODEL),
+    optional_field("orchestration", Shape::Named(&ORCHESTRATION)),
+    optional_field(
         "worktree",
-        closed(&[
-            must("enabled", Shape::Bool),
-            may("branch-prefix", TEXT),
-            may("path-prefix", TEXT),
-            may("cleanup", CLEANUP),
+        closed_map(&[
+            required_field("enabled", Shape::Bool),
+            optional_field("branch-prefix", TEXT),
+            optional_field("path-prefix", TEXT),
+            optional_field("cleanup", CLEANUP),
         ]),
     ),
-    may("per-iteration-hooks", Shape::List(&Shape::Named(&HOOK))),
-    Field::tolerated("mode", TEXT),
+    optional_field("per-iteration-hooks", Shape::List(&Shape::Named(&HOOK))),
+    FieldShape::tolerated("mode", TEXT),
 ]);
 
-static WORKFLOW_PHASE: Named = Named::closed(
+static WORKFLOW_PHASE: NamedShape = NamedShape::closed_map(
     "WorkflowPhase",
     &[
-        must("id", ID),
-        may("prompt", ID),
-        may("for-each", ID),
-        may("workflow", ID),
-        may("collection", ID),
-        may("parallel", Shape::Bool),
-        may("wait-for-parallel", Shape::Bool),
-        may("model", MODEL),
-        may("break", Shape::Bool),
+        required_field("id", ID),
+        optional_field("prompt", ID),
+        optional_field("for-each", ID),
+        optional_field("workflow", ID),
+        optional_field("collection", ID),
+        optional_field("parallel", Shape::Bool),
+        optional_field("wait-for-parallel", Shape::Bool),
+        optional_field("model", MODEL),
+        optional_field("break", Shape::Bool),
         CLAIMS,
         WAIT,
-        may(
+        optional_field(
             "gate",
-            closed(&[
-                must("script", ID),
-                must(
+            closed_map(&[
+                required_field("script", ID),
+                required_field(
                     "on-fail",
-                    closed(&[must("prompt", ID), may("max-retries", COUNT)]),
+                    closed_map(&[
+                        required_field("prompt", ID),
+                        optional_field("max-retries", COUNT),
+                    ]),
                 ),
-                may("timeout", Shape::Number { min: Some(0) }),
+                optional_field("timeout", Shape::Number { min: Some(0) }),
             ]),
         ),
         // Words for people.
-        Field::tolerated("name", TEXT),
-        Field::tolerated("description", TEXT),
+        FieldShape::tolerated("name", TEXT),
+        FieldShape::tolerated("description", TEXT),
     ],
 );

@@ -5,7 +5,7 @@
 //! the prompt of an item may itself name `{{phase.id}}`.
 
 use super::field::to_text;
-use crate::yaml::Node;
+use crate::yaml::ValueNode;
 
 /// What the variables stand for.
 #[derive(Clone, Copy)]
@@ -20,7 +20,7 @@ pub(super) struct Scope<'s> {
 /// An element of a collection.
 #[derive(Clone, Copy)]
 pub(super) struct ItemScope<'s> {
-    pub(super) node: &'s Node,
+    pub(super) node: &'s ValueNode,
     pub(super) id: &'s str,
     pub(super) index: usize,
     /// The word after `for-each`.
@@ -45,19 +45,19 @@ impl ItemScope<'_> {
 pub(super) fn substitute(template: &str, scope: &Scope<'_>) -> String {
     let mut text = template.to_owned();
     if let Some(item) = &scope.item {
-        text = replace(text, "item", |name| Some(item.property(name)));
+        text = replace_variables(text, "item", |name| Some(item.property(name)));
         if item.kind != "item" {
-            text = replace(text, item.kind, |name| Some(item.property(name)));
+            text = replace_variables(text, item.kind, |name| Some(item.property(name)));
         }
     }
     if let Some((id, index)) = scope.phase {
-        text = replace(text, "phase", |name| match name {
+        text = replace_variables(text, "phase", |name| match name {
             "id" => Some(id.to_owned()),
             "index" => Some(index.to_string()),
             _ => None,
         });
     }
-    replace(text, "sprint", |name| match name {
+    replace_variables(text, "sprint", |name| match name {
         "id" => Some(scope.sprint_id.to_owned()),
         "name" => scope.sprint_name.map(str::to_owned),
         _ => None,
@@ -65,14 +65,14 @@ pub(super) fn substitute(template: &str, scope: &Scope<'_>) -> String {
 }
 
 /// Replaces each `{{<owner>.<word>}}` for which there is a value.
-fn replace(text: String, owner: &str, value: impl Fn(&str) -> Option<String>) -> String {
+fn replace_variables(text: String, owner: &str, value: impl Fn(&str) -> Option<String>) -> String {
     let mut out = String::new();
     let mut copied = 0;
     let mut at = 0;
     while let Some(found) = text[at..].find("{{") {
         at += found;
         let replacement =
-            variable(&text[at..], owner).and_then(|(word, len)| Some((value(word)?, len)));
+            parse_variable(&text[at..], owner).and_then(|(word, len)| Some((value(word)?, len)));
         match replacement {
             Some((value, len)) => {
                 out.push_str(&text[copied..at]);
@@ -92,7 +92,7 @@ fn replace(text: String, owner: &str, value: impl Fn(&str) -> Option<String>) ->
 }
 
 /// The word of a variable at the start of `text`, and its length in all.
-fn variable<'t>(text: &'t str, owner: &str) -> Option<(&'t str, usize)> {
+fn parse_variable<'t>(text: &'t str, owner: &str) -> Option<(&'t str, usize)> {
     let rest = text.strip_prefix("{{")?.strip_prefix(owner)?;
     let rest = rest.strip_prefix('.')?;
     let len = rest
@@ -104,7 +104,7 @@ fn variable<'t>(text: &'t str, owner: &str) -> Option<(&'t str, usize)> {
 }
 
 /// The variables that nothing filled in, as they stand in the text.
-pub(super) fn unresolved(text: &str) -> Vec<&str> {
+pub(super) fn unresolved_variables(text: &str) -> Vec<&str> {
     let mut out = Vec::new();
     let mut at = 0;
     while let Some(found) = text[at..].find("{{") {
@@ -125,15 +125,18 @@ pub(super) fn unresolved(text: &str) -> Vec<&str> {
 mod tests {
     use super::*;
 
-    fn node() -> Node {
-        Node::map([
-            ("prompt", Node::string("do {{phase.id}} for {{sprint.id}}")),
+    fn node() -> ValueNode {
+        ValueNode::map([
+            (
+                "prompt",
+                ValueNode::string("do {{phase.id}} for {{sprint.id}}"),
+            ),
             (
                 "tags",
-                Node::seq(vec![Node::string("a"), Node::string("b")]),
+                ValueNode::seq(vec![ValueNode::string("a"), ValueNode::string("b")]),
             ),
-            ("done", Node::plain("True")),
-            ("commit", Node::plain("6673e79")),
+            ("done", ValueNode::plain("True")),
+            ("commit", ValueNode::plain("6673e79")),
         ])
     }
 
@@ -182,9 +185,9 @@ mod tests {
     #[test]
     fn what_is_left_over_is_found() {
         assert_eq!(
-            unresolved("a {{x.y}} {{}} {{ z\n}} {{{w}} {{v}"),
+            unresolved_variables("a {{x.y}} {{}} {{ z\n}} {{{w}} {{v}"),
             ["{{x.y}}", "{{ z\n}}", "{{{w}}"]
         );
-        assert!(unresolved("plain").is_empty());
+        assert!(unresolved_variables("plain").is_empty());
     }
 }

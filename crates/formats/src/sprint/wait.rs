@@ -1,52 +1,53 @@
 //! What a phase, a step or a sub-phase waits for before it begins (`wait`).
 
 use jiff::Timestamp;
-use piton_core::amount::{parse_duration, typed};
+use piton_core::amount::{format_duration_flag, parse_duration};
 
-use super::import::show_time;
+use super::import::render_time;
 use super::native::NodeRest;
-use super::progress::Wait;
-use crate::record::{At, record};
-use crate::report::{Path, Report, closest};
-use crate::shape::{Named, Shape, Text, closed, may, must};
-use crate::tolerant::Place;
-use crate::yaml::{Node, Span};
+use super::progress::SprintWait;
+use crate::record::{ValuePosition, record};
+use crate::report::{ProblemReport, ValuePath, closest_word};
+use crate::shape::{NamedShape, Shape, TextShape, closed_map, optional_field, required_field};
+use crate::tolerant::MapPosition;
+use crate::yaml::{Span, ValueNode};
 
-const COMMAND: Shape = Shape::Text(Text::NotEmpty);
+const COMMAND: Shape = Shape::Text(TextShape::NotEmpty);
 
 record! {
-    static WAIT: Wait {
-        command: may("command", COMMAND),
-        every: may("every", Shape::TEXT),
-        until: may("until", Shape::DATE_TIME),
+    static WAIT: SprintWait {
+        command: optional_field("command", COMMAND),
+        every: optional_field("every", Shape::TEXT),
+        until: optional_field("until", Shape::DATE_TIME),
     }
 
-    fn read(node: &Node, at: &mut At<'_, '_>) -> Option<Self> {
-        read_wait(node, at)
+    fn read_record(node: &ValueNode, at: &mut ValuePosition<'_, '_>) -> Option<Self> {
+        parse_wait(node, at)
     }
 }
 
 /// A command, with or without a time, or a time alone.
-pub(super) static WAIT_SHAPE: Named = Named {
+pub(super) static WAIT_SHAPE: NamedShape = NamedShape {
     name: "Wait",
     shape: Shape::Either(&[
-        closed(&[
-            must("command", COMMAND).about("It begins when this ends with 0"),
-            may("every", Shape::TEXT).about("How often it is asked: 90s, 45m, 1h30m"),
-            may("until", Shape::DATE_TIME).about("A person is asked then"),
+        closed_map(&[
+            required_field("command", COMMAND).with_about("It begins when this ends with 0"),
+            optional_field("every", Shape::TEXT)
+                .with_about("How often it is asked: 90s, 45m, 1h30m"),
+            optional_field("until", Shape::DATE_TIME).with_about("A person is asked then"),
         ]),
-        closed(&[must("until", Shape::DATE_TIME).about("It begins then")]),
+        closed_map(&[required_field("until", Shape::DATE_TIME).with_about("It begins then")]),
     ]),
 };
 
 /// A wait of which nothing is missing and nothing is unknown. A slip of the pen would
 /// let a step begin at once, or never.
-fn read_wait(node: &Node, at: &mut At<'_, '_>) -> Option<Wait> {
+fn parse_wait(node: &ValueNode, at: &mut ValuePosition<'_, '_>) -> Option<SprintWait> {
     let Some(map) = node.as_map() else {
-        at.mistyped(node, "a mapping with `command`, `until` or both");
+        at.report_mistyped(node, "a mapping with `command`, `until` or both");
         return None;
     };
-    let mut wait = Wait::default();
+    let mut wait = SprintWait::default();
     let mut is_sound = true;
     let parent = at.place.path.key(&at.key.text);
     let report = &mut *at.report;
@@ -93,7 +94,7 @@ fn read_wait(node: &Node, at: &mut At<'_, '_>) -> Option<Wait> {
             ),
             _ => {
                 let known: Vec<&str> = WAIT.iter().map(|field| field.key).collect();
-                let hint = match closest(name, &known) {
+                let hint = match closest_word(name, &known) {
                     Some(meant) => format!("write `{meant}`"),
                     None => "a wait has `command`, `every` and `until`".to_owned(),
                 };
@@ -122,56 +123,59 @@ fn read_wait(node: &Node, at: &mut At<'_, '_>) -> Option<Wait> {
 }
 
 /// The `wait` of a mapping, and what is wrong with it.
-pub(super) fn read_in(place: Place<'_>, report: &mut Report<'_>) -> Option<Wait> {
-    report.reader().get(place, "wait")
+pub(super) fn check_wait(
+    place: MapPosition<'_>,
+    report: &mut ProblemReport<'_>,
+) -> Option<SprintWait> {
+    report.field_reader().read_value(place, "wait")
 }
 
 /// The `wait` of a mapping that was checked before.
-pub(super) fn wait_of(node: &Node) -> Option<Wait> {
+pub(super) fn wait_of_node(node: &ValueNode) -> Option<SprintWait> {
     let map = node.as_map()?;
-    let mut report = Report {
+    let mut report = ProblemReport {
         file: "",
         problems: &mut Vec::new(),
     };
-    let path = Path::ROOT;
-    read_in(Place { map, path }, &mut report)
+    let path = ValuePath::ROOT;
+    check_wait(MapPosition { map, path }, &mut report)
 }
 
 /// A wait as the core knows it.
-pub(super) fn imported(wait: &Wait) -> piton_core::wait::Wait {
+pub(super) fn import_wait(wait: &SprintWait) -> piton_core::wait::Wait {
     piton_core::wait::Wait {
         command: wait.command.clone(),
-        every_s: wait.every.as_deref().and_then(every_s),
-        until: wait.until.as_deref().and_then(until),
+        every_s: wait.every.as_deref().and_then(parse_every_s),
+        until: wait.until.as_deref().and_then(parse_until),
     }
 }
 
 /// The same as the file has it: in the words in which it was written, where they still
 /// say the same.
-pub(super) fn exported(wait: &piton_core::wait::Wait, rest: &NodeRest) -> Wait {
+pub(super) fn export_wait(wait: &piton_core::wait::Wait, rest: &NodeRest) -> SprintWait {
     let kept_every = rest.wait_every.clone();
-    let kept_every = kept_every.filter(|text| every_s(text) == wait.every_s);
+    let kept_every = kept_every.filter(|text| parse_every_s(text) == wait.every_s);
     let kept_until = rest.wait_until.clone();
-    let kept_until = kept_until.filter(|text| until(text) == wait.until);
-    Wait {
+    let kept_until = kept_until.filter(|text| parse_until(text) == wait.until);
+    SprintWait {
         command: wait.command.clone(),
-        every: kept_every.or_else(|| wait.every_s.map(typed)),
-        until: kept_until.or_else(|| wait.until.map(show_time)),
+        every: kept_every.or_else(|| wait.every_s.map(format_duration_flag)),
+        until: kept_until.or_else(|| wait.until.map(render_time)),
     }
 }
 
 /// Durations and times as they were written, where piton would write them otherwise.
-pub(super) fn kept_words(wait: &Wait) -> (Option<String>, Option<String>) {
-    let own = exported(&imported(wait), &NodeRest::default());
+pub(super) fn original_wait_texts(wait: &SprintWait) -> (Option<String>, Option<String>) {
+    let own = export_wait(&import_wait(wait), &NodeRest::default());
     let every = wait.every.clone().filter(|_| wait.every != own.every);
     let until = wait.until.clone().filter(|_| wait.until != own.until);
     (every, until)
 }
 
-fn every_s(text: &str) -> Option<u64> {
+fn parse_every_s(text: &str) -> Option<u64> {
     parse_duration(text).ok()
 }
 
-fn until(text: &str) -> Option<Timestamp> {
+fn parse_until(text: &str) -> Option<Timestamp> {
     text.parse().ok()
 }

@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use super::compile::{Lookup, Workflows};
-use super::field::{Path, Report};
+use super::compile::{WorkflowLookup, WorkflowSource};
+use super::field::{ProblemReport, ValuePath};
 use crate::problem::Problem;
-use crate::yaml::{self, Node, Span};
+use crate::yaml::{self, Span, ValueNode};
 
 /// A workflow that was read.
 pub(super) struct Workflow {
@@ -15,22 +15,22 @@ pub(super) struct Workflow {
     /// The content of its file.
     pub(super) text: String,
     /// What stands in it; `None` for an empty file.
-    pub(super) root: Option<Node>,
+    pub(super) root: Option<ValueNode>,
 }
 
 impl Workflow {
-    pub(super) fn phases(&self) -> &[Node] {
+    pub(super) fn phases(&self) -> &[ValueNode] {
         self.root
             .as_ref()
             .and_then(|root| root.get("phases"))
-            .and_then(Node::as_seq)
+            .and_then(ValueNode::as_seq)
             .unwrap_or_default()
     }
 }
 
 /// What came of asking for a workflow.
 #[derive(Clone)]
-pub(super) enum Found {
+pub(super) enum LoadedWorkflow {
     Workflow(Rc<Workflow>),
     /// Where it was looked for.
     Missing(Vec<String>),
@@ -41,18 +41,18 @@ pub(super) enum Found {
 /// Where a workflow is referred to, for the problem when it cannot be read.
 pub(super) struct Referrer<'r> {
     pub(super) file: &'r str,
-    pub(super) path: Path<'r>,
+    pub(super) path: ValuePath<'r>,
     pub(super) span: Span,
 }
 
 /// The workflows of one compilation.
-pub(super) struct Library<'w> {
-    workflows: &'w dyn Workflows,
-    known: HashMap<String, Found>,
+pub(super) struct WorkflowLibrary<'w> {
+    workflows: &'w dyn WorkflowSource,
+    known: HashMap<String, LoadedWorkflow>,
 }
 
-impl<'w> Library<'w> {
-    pub(super) fn new(workflows: &'w dyn Workflows) -> Self {
+impl<'w> WorkflowLibrary<'w> {
+    pub(super) fn new(workflows: &'w dyn WorkflowSource) -> Self {
         Self {
             workflows,
             known: HashMap::new(),
@@ -65,49 +65,58 @@ impl<'w> Library<'w> {
         name: &str,
         referrer: &Referrer<'_>,
         problems: &mut Vec<Problem>,
-    ) -> Found {
+    ) -> LoadedWorkflow {
         if let Some(found) = self.known.get(name) {
             return found.clone();
         }
-        let found = self.load(name, referrer, problems);
+        let found = self.load_workflow(name, referrer, problems);
         self.known.insert(name.to_owned(), found.clone());
         found
     }
 
-    fn load(&self, name: &str, referrer: &Referrer<'_>, problems: &mut Vec<Problem>) -> Found {
-        let (file, text) = match self.workflows.read(name) {
-            Lookup::Found { name, text } => (name, text),
-            Lookup::Missing { looked_for } => return Found::Missing(looked_for),
-            Lookup::Unreadable { why } => {
-                let mut report = Report {
+    fn load_workflow(
+        &self,
+        name: &str,
+        referrer: &Referrer<'_>,
+        problems: &mut Vec<Problem>,
+    ) -> LoadedWorkflow {
+        let (file, text) = match self.workflows.read_workflow(name) {
+            WorkflowLookup::Found { name, text } => (name, text),
+            WorkflowLookup::Missing { looked_for } => return LoadedWorkflow::Missing(looked_for),
+            WorkflowLookup::Unreadable { why } => {
+                let mut report = ProblemReport {
                     file: referrer.file,
                     problems,
                 };
                 let message = format!("the workflow `{name}` cannot be read: {why}");
                 let words = (message, "check the file and its permissions");
                 report.error("WORKFLOW_PARSE_ERROR", referrer.path, referrer.span, words);
-                return Found::Broken;
+                return LoadedWorkflow::Broken;
             }
         };
         let parsed = yaml::parse(&text);
         if parsed.faults.is_empty() {
-            return Found::Workflow(Rc::new(Workflow {
+            return LoadedWorkflow::Workflow(Rc::new(Workflow {
                 file,
                 text,
                 root: parsed.root,
             }));
         }
-        syntax_problems("WORKFLOW_PARSE_ERROR", &file, parsed.faults, problems);
-        Found::Broken
+        report_syntax_problems("WORKFLOW_PARSE_ERROR", &file, parsed.faults, problems);
+        LoadedWorkflow::Broken
     }
 }
 
 /// Tells what is wrong with the syntax of a file.
-pub(super) fn syntax_problems(
+pub(super) fn report_syntax_problems(
     code: &'static str,
     file: &str,
-    faults: Vec<yaml::Fault>,
+    faults: Vec<yaml::SyntaxFault>,
     problems: &mut Vec<Problem>,
 ) {
-    problems.extend(faults.into_iter().map(|fault| fault.problem(code, file)));
+    problems.extend(
+        faults
+            .into_iter()
+            .map(|fault| fault.into_problem(code, file)),
+    );
 }

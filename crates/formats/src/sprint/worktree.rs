@@ -1,17 +1,17 @@
 //! The worktree of a sprint: checks, and names filled in.
 
-use super::Progress;
-use super::checker::Checker;
-use super::field::{Path, Report, found};
+use super::SprintProgress;
+use super::checker::NodeChecker;
+use super::field::{ProblemReport, ValuePath, describe_found};
 use super::formats::is_enabled;
 use crate::plan_format::{WorktreeCleanup, WorktreeSettings};
-use crate::yaml::Node;
+use crate::yaml::ValueNode;
 
 pub(super) const CLEANUP_MODES: &[&str] = &["never", "on-complete", "on-merge"];
 const CLEANUP_HINT: &str = "write `never`, `on-complete` or `on-merge`";
 
 /// The codes that differ between a sprint's and a workflow's `worktree`.
-struct Codes {
+struct WorktreeCodes {
     not_a_mapping: &'static str,
     missing_enabled: &'static str,
     invalid_enabled: &'static str,
@@ -19,7 +19,7 @@ struct Codes {
     invalid_cleanup_mode: &'static str,
 }
 
-const SPRINT: Codes = Codes {
+const SPRINT: WorktreeCodes = WorktreeCodes {
     not_a_mapping: "INVALID_WORKTREE_CONFIG",
     missing_enabled: "WORKTREE_MISSING_ENABLED",
     invalid_enabled: "WORKTREE_INVALID_ENABLED",
@@ -27,7 +27,7 @@ const SPRINT: Codes = Codes {
     invalid_cleanup_mode: "WORKTREE_INVALID_CLEANUP_MODE",
 };
 
-const WORKFLOW: Codes = Codes {
+const WORKFLOW: WorktreeCodes = WorktreeCodes {
     not_a_mapping: "INVALID_WORKFLOW_WORKTREE",
     missing_enabled: "WORKFLOW_WORKTREE_MISSING_ENABLED",
     invalid_enabled: "WORKFLOW_WORKTREE_INVALID_ENABLED",
@@ -36,10 +36,11 @@ const WORKFLOW: Codes = Codes {
 };
 
 /// Checks the `worktree` of `SPRINT.yaml`.
-pub(super) fn check_sprint(root: &Node, report: &mut Report<'_>) {
+pub(super) fn check_sprint_worktree(root: &ValueNode, report: &mut ProblemReport<'_>) {
     const QUOTES: &str = "put it in quotes";
-    check(root, &SPRINT, report, |worktree| {
-        let branch = worktree.string("WORKTREE_INVALID_BRANCH", "branch", "the branch", QUOTES);
+    check_worktree(root, &SPRINT, report, |worktree| {
+        let branch =
+            worktree.expect_string("WORKTREE_INVALID_BRANCH", "branch", "the branch", QUOTES);
         match branch {
             Some(branch) if branch.trim().is_empty() => worktree.error(
                 "WORKTREE_EMPTY_BRANCH",
@@ -55,7 +56,7 @@ pub(super) fn check_sprint(root: &Node, report: &mut Report<'_>) {
             ),
             Some(_) | None => {}
         }
-        let path = worktree.string("WORKTREE_INVALID_PATH", "path", "the path", QUOTES);
+        let path = worktree.expect_string("WORKTREE_INVALID_PATH", "path", "the path", QUOTES);
         if path.is_some_and(|path| path.trim().is_empty()) {
             worktree.error(
                 "WORKTREE_EMPTY_PATH",
@@ -63,7 +64,7 @@ pub(super) fn check_sprint(root: &Node, report: &mut Report<'_>) {
                 "the path is empty",
                 PATH_HINT,
             );
-        } else if let Some(what) = path.and_then(unfit_path) {
+        } else if let Some(what) = path.and_then(describe_unfit_path) {
             let message = format!("the path names {what}");
             worktree.error("WORKTREE_INVALID_PATH", "path", message, PATH_HINT);
         }
@@ -74,7 +75,7 @@ const PATH_HINT: &str =
     "name a folder of its own, or leave `path` out for `../{sprint-id}-worktree`";
 
 /// What a path names that can be no worktree, seen from the folder of the project.
-fn unfit_path(path: &str) -> Option<&'static str> {
+fn describe_unfit_path(path: &str) -> Option<&'static str> {
     let mut folders = Vec::new();
     for part in path.split('/') {
         match part {
@@ -91,28 +92,28 @@ fn unfit_path(path: &str) -> Option<&'static str> {
 }
 
 /// Checks the `worktree` of a workflow.
-pub(super) fn check_workflow(root: &Node, report: &mut Report<'_>) {
-    check(root, &WORKFLOW, report, |worktree| {
+pub(super) fn check_workflow_worktree(root: &ValueNode, report: &mut ProblemReport<'_>) {
+    check_worktree(root, &WORKFLOW, report, |worktree| {
         for (key, code) in [
             ("branch-prefix", "WORKFLOW_WORKTREE_INVALID_BRANCH_PREFIX"),
             ("path-prefix", "WORKFLOW_WORKTREE_INVALID_PATH_PREFIX"),
         ] {
-            worktree.string(code, key, &format!("`{key}`"), "put it in quotes");
+            worktree.expect_string(code, key, &format!("`{key}`"), "put it in quotes");
         }
     });
 }
 
 /// Checks what both have, and between that what only one of them has.
-fn check(
-    root: &Node,
-    codes: &Codes,
-    report: &mut Report<'_>,
-    check_names: impl FnOnce(&mut Checker<'_, '_>),
+fn check_worktree(
+    root: &ValueNode,
+    codes: &WorktreeCodes,
+    report: &mut ProblemReport<'_>,
+    check_names: impl FnOnce(&mut NodeChecker<'_, '_>),
 ) {
     let Some(node) = root.get("worktree").filter(|node| !node.is_null()) else {
         return;
     };
-    let mut worktree = Checker::new(node, Path::ROOT.key("worktree"), report);
+    let mut worktree = NodeChecker::new(node, ValuePath::ROOT.key("worktree"), report);
     let hint = "write `enabled: true` or `enabled: false` below it";
     if !worktree.is_mapping(codes.not_a_mapping, "`worktree` must be a mapping", hint) {
         return;
@@ -127,14 +128,17 @@ fn check(
         Some(enabled) if enabled.as_bool().is_none() => worktree.error(
             codes.invalid_enabled,
             "enabled",
-            format!("`enabled` must be true or false{}", found(node, "enabled")),
+            format!(
+                "`enabled` must be true or false{}",
+                describe_found(node, "enabled")
+            ),
             "write `true` or `false`, without quotes",
         ),
         Some(_) => {}
     }
     check_names(&mut worktree);
     let (code, hint) = (codes.invalid_cleanup, CLEANUP_HINT);
-    let mode = worktree.string(code, "cleanup", "`cleanup`", hint);
+    let mode = worktree.expect_string(code, "cleanup", "`cleanup`", hint);
     if let Some(mode) = mode.filter(|mode| !CLEANUP_MODES.contains(mode)) {
         let message = format!("there is no cleanup `{mode}`");
         worktree.error(codes.invalid_cleanup_mode, "cleanup", message, hint);
@@ -186,7 +190,7 @@ fn without_placeholders(text: &str) -> String {
 }
 
 /// What placeholders stand for.
-pub(super) struct Names<'n> {
+pub(super) struct WorktreePlaceholders<'n> {
     pub(super) sprint_id: &'n str,
     /// The name of the workflow, as the sprint refers to it.
     pub(super) workflow: &'n str,
@@ -194,8 +198,8 @@ pub(super) struct Names<'n> {
     pub(super) today: &'n str,
 }
 
-impl Names<'_> {
-    fn fill(&self, template: &str) -> String {
+impl WorktreePlaceholders<'_> {
+    fn fill_template(&self, template: &str) -> String {
         template
             .replace("{sprint-id}", self.sprint_id)
             .replace("{sprint-name}", self.sprint_name())
@@ -233,57 +237,67 @@ const PATH: &str = "../{sprint-id}-worktree";
 
 /// The `worktree` of `PROGRESS.yaml`; `None` when there is to be none. What
 /// the sprint says goes before what its workflow says.
-pub(super) fn resolve(sprint: &Node, workflow: &Node, names: &Names<'_>) -> Option<Node> {
+pub(super) fn resolve_worktree(
+    sprint: &ValueNode,
+    workflow: &ValueNode,
+    names: &WorktreePlaceholders<'_>,
+) -> Option<ValueNode> {
     let own = sprint.get("worktree").filter(|node| !node.is_null());
     let defaults = workflow.get("worktree").filter(|node| !node.is_null());
     let enabled = own
         .or(defaults)
         .and_then(|node| node.get("enabled"))
-        .and_then(Node::as_bool);
+        .and_then(ValueNode::as_bool);
     if enabled != Some(true) {
         return None;
     }
-    let own = |key| own.and_then(|node| node.get(key)).and_then(Node::as_str);
+    let own = |key| {
+        own.and_then(|node| node.get(key))
+            .and_then(ValueNode::as_str)
+    };
     let default = |key| {
         defaults
             .and_then(|node| node.get(key))
-            .and_then(Node::as_str)
+            .and_then(ValueNode::as_str)
             .filter(|text| !text.is_empty())
     };
     let place = |key, prefix_key, otherwise: &str| match (own(key), default(prefix_key)) {
-        (Some(template), _) => names.fill(template),
+        (Some(template), _) => names.fill_template(template),
         (None, Some(prefix)) => format!("{prefix}{}", names.sprint_id),
-        (None, None) => names.fill(otherwise),
+        (None, None) => names.fill_template(otherwise),
     };
     let cleanup = own("cleanup")
         .or(default("cleanup"))
         .unwrap_or("on-complete");
-    Some(Node::map([
-        ("enabled", Node::bool(true)),
+    Some(ValueNode::map([
+        ("enabled", ValueNode::bool(true)),
         (
             "branch",
-            Node::string(place("branch", "branch-prefix", BRANCH)),
+            ValueNode::string(place("branch", "branch-prefix", BRANCH)),
         ),
-        ("path", Node::string(place("path", "path-prefix", PATH))),
-        ("cleanup", Node::string(cleanup)),
+        (
+            "path",
+            ValueNode::string(place("path", "path-prefix", PATH)),
+        ),
+        ("cleanup", ValueNode::string(cleanup)),
     ]))
 }
 
 /// The worktree that a sprint enables. What `PROGRESS.yaml` does not say is as if
 /// `SPRINT.yaml` had not said it.
-pub(super) fn settings(progress: &Progress) -> Option<WorktreeSettings> {
+pub(super) fn worktree_settings(progress: &SprintProgress) -> Option<WorktreeSettings> {
     let node = progress.worktree.as_ref();
     if !is_enabled(node) {
         return None;
     }
-    let names = Names {
+    let names = WorktreePlaceholders {
         sprint_id: &progress.sprint_id,
         workflow: "",
         today: "",
     };
     let text = |key: &str, otherwise: &str| {
         let said = node.and_then(|node| node.get(key)?.as_str());
-        names.fill(
+        names.fill_template(
             said.filter(|said| !said.trim().is_empty())
                 .unwrap_or(otherwise),
         )
@@ -322,12 +336,12 @@ mod tests {
         let text = format!(
             "sprint-id: 2026-01-15_a\nstatus: not-started\nphases: []\nworktree: {worktree}\n"
         );
-        let source = crate::problem::Source {
+        let source = crate::problem::SourceText {
             name: "PROGRESS.yaml",
             text: &text,
         };
         let progress = super::super::parse_progress(source).0.expect("a sprint");
-        let found = settings(&progress);
+        let found = worktree_settings(&progress);
         let found = found.as_ref();
         let found = found.map(|found| (&*found.branch, &*found.path, found.cleanup));
         assert_eq!(found, expected, "{worktree}");
@@ -351,13 +365,13 @@ mod tests {
 
     #[test]
     fn placeholders_are_filled_in() {
-        let names = Names {
+        let names = WorktreePlaceholders {
             sprint_id: "2026-01-15_two_parts",
             workflow: "w",
             today: "1999-01-01",
         };
         assert_eq!(
-            names.fill("{date}/{sprint-name}/{sprint-id}/{workflow}/{other}"),
+            names.fill_template("{date}/{sprint-name}/{sprint-id}/{workflow}/{other}"),
             "2026-01-15/two_parts/2026-01-15_two_parts/w/{other}"
         );
     }

@@ -3,53 +3,53 @@
 use std::collections::{HashMap, HashSet};
 
 use super::{Criterion, ids};
-use crate::markdown::{Doc, Kind, ListItem, count, indent_of, marker};
+use crate::markdown::{Doc, LineKind, ListItem, indent_columns, parse_marker, to_u32};
 
 /// A list item that is open above a line.
-struct Open {
+struct OpenItem {
     indent: usize,
     criterion: Option<usize>,
 }
 
-pub(super) fn criteria(doc: &Doc<'_>, head: usize) -> Vec<Criterion> {
+pub(super) fn find_criteria(doc: &Doc<'_>, head: usize) -> Vec<Criterion> {
     let mut found: Vec<Criterion> = Vec::new();
-    let mut open: Vec<Open> = Vec::new();
+    let mut open: Vec<OpenItem> = Vec::new();
     let mut headings = doc.headings.iter().peekable();
     let mut section = None;
     for line in 0..doc.line_count() {
-        if doc.start(line) < head {
+        if doc.line_start(line) < head {
             continue;
         }
         while let Some(heading) = headings.next_if(|heading| heading.line <= line) {
-            if doc.start(heading.line) >= head {
+            if doc.line_start(heading.line) >= head {
                 section = Some(doc.heading_text(heading).to_owned());
                 open.clear();
             }
         }
-        if doc.kind(line) != Kind::Text {
+        if doc.kind_of_line(line) != LineKind::Text {
             continue;
         }
         let text = doc.line(line);
-        if let Some(mark) = marker(text) {
+        if let Some(mark) = parse_marker(text) {
             // One space more is the same list; so is a tab against two spaces.
             while open
                 .pop_if(|above| mark.indent < above.indent + 2)
                 .is_some()
             {}
-            let criterion = criterion(doc, line, &open).map(|mut criterion| {
+            let criterion = parse_criterion(doc, line, &open).map(|mut criterion| {
                 criterion.section.clone_from(&section);
                 found.push(criterion);
                 found.len() - 1
             });
-            open.push(Open {
+            open.push(OpenItem {
                 indent: mark.indent,
                 criterion,
             });
-        } else if indent_of(text) == 0 && follows_blank(doc, line) {
+        } else if indent_columns(text) == 0 && is_after_blank(doc, line) {
             open.clear();
         }
     }
-    name(&mut found);
+    assign_ids(&mut found);
     found
 }
 
@@ -58,21 +58,21 @@ pub(crate) fn is_ticked(line: &str) -> bool {
     find_box(line).is_some_and(|found| found.ticked)
 }
 
-fn follows_blank(doc: &Doc<'_>, line: usize) -> bool {
-    line == 0 || doc.kind(line - 1) == Kind::Blank
+fn is_after_blank(doc: &Doc<'_>, line: usize) -> bool {
+    line == 0 || doc.kind_of_line(line - 1) == LineKind::Blank
 }
 
-fn criterion(doc: &Doc<'_>, line: usize, open: &[Open]) -> Option<Criterion> {
+fn parse_criterion(doc: &Doc<'_>, line: usize, open: &[OpenItem]) -> Option<Criterion> {
     let text = doc.line(line);
     let found = find_box(text)?;
-    let start = doc.start(line);
+    let start = doc.line_start(line);
     let item = ListItem {
-        marker: marker(text)?,
+        marker: parse_marker(text)?,
         lines: line..paragraph_end(doc, line),
     };
     let words = doc.item_text(&item, found.words);
-    let (words, group) = without_group(&words);
-    let (words, bracketed) = ids::without_bracketed(&words);
+    let (words, group) = split_group(&words);
+    let (words, bracketed) = ids::split_bracketed(&words);
     let mut above = open.iter().filter_map(|above| above.criterion);
     Some(Criterion {
         id: bracketed.clone().unwrap_or_default(),
@@ -84,13 +84,13 @@ fn criterion(doc: &Doc<'_>, line: usize, open: &[Open]) -> Option<Criterion> {
         level: above.clone().count(),
         parent: above.next_back(),
         group,
-        line: count(line + 1),
+        line: to_u32(line + 1),
         tick: start + found.tick..start + found.tick + 1,
         span: doc.line_span(line),
     })
 }
 
-struct Found {
+struct FoundBox {
     number: Option<u64>,
     ticked: bool,
     /// Bytes into the line: what is between the brackets, and the words.
@@ -99,11 +99,11 @@ struct Found {
 }
 
 /// A box behind the mark of a list item, or behind several: `- 1. [ ] x`.
-fn find_box(line: &str) -> Option<Found> {
+fn find_box(line: &str) -> Option<FoundBox> {
     let mut at = 0;
     let mut number = None;
     loop {
-        let mark = marker(&line[at..])?;
+        let mark = parse_marker(&line[at..])?;
         number = mark.number.or(number);
         at += mark.content;
         let ticked = match line.as_bytes().get(at..at + 3) {
@@ -112,7 +112,7 @@ fn find_box(line: &str) -> Option<Found> {
             _ => continue,
         };
         let rest = &line[at + 3..];
-        let found = Found {
+        let found = FoundBox {
             number,
             ticked,
             tick: at + 1,
@@ -128,13 +128,13 @@ pub(super) fn paragraph_end(doc: &Doc<'_>, line: usize) -> usize {
         .find(|next| {
             let text = doc.line(*next);
             let is_tag = text.trim_start().starts_with('<');
-            doc.kind(*next) != Kind::Text || is_tag || marker(text).is_some()
+            doc.kind_of_line(*next) != LineKind::Text || is_tag || parse_marker(text).is_some()
         })
         .unwrap_or(doc.line_count())
 }
 
 /// The text without `<!-- group: N -->`, and N.
-fn without_group(text: &str) -> (String, Option<u64>) {
+fn split_group(text: &str) -> (String, Option<u64>) {
     let mut from = 0;
     while let Some(found) = text[from..].find("<!--") {
         let open = from + found;
@@ -155,15 +155,15 @@ fn without_group(text: &str) -> (String, Option<u64>) {
 }
 
 /// Gives every criterion its id and its number.
-fn name(criteria: &mut [Criterion]) {
-    let mut ids = ids::Ids::default();
+fn assign_ids(criteria: &mut [Criterion]) {
+    let mut ids = ids::UniqueIds::default();
     let mut written: HashMap<u64, usize> = HashMap::new();
     for criterion in &mut *criteria {
         let wish = match criterion.id.as_str() {
-            "" => ids::of_text(&criterion.text),
-            bracketed => ids::slug(bracketed),
+            "" => ids::id_of_text(&criterion.text),
+            bracketed => ids::slugify(bracketed),
         };
-        criterion.id = ids.unique(wish);
+        criterion.id = ids.make_unique(wish);
         if let Some(number) = criterion.written_number {
             *written.entry(number).or_default() += 1;
         }

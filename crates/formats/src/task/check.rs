@@ -2,16 +2,16 @@
 
 use std::collections::HashMap;
 
-use super::{Criterion, Front, Task, front, read};
+use super::{Criterion, FrontMatter, TaskFile, front, parse_task};
 use crate::problem::Problem;
-use crate::sprint::Source;
+use crate::sprint::SourceText;
 use crate::tree::Span;
 
 const TASK_CHARS_MAX: usize = 100;
 
 /// Everything in which a task file is not what the format demands.
-pub fn check(source: Source<'_>) -> Vec<Problem> {
-    let (task, mut problems) = read(source);
+pub fn check(source: SourceText<'_>) -> Vec<Problem> {
+    let (task, mut problems) = parse_task(source);
     // What is tolerated for work is not what the format says.
     for problem in &mut problems {
         problem.severity = crate::problem::Severity::Error;
@@ -22,24 +22,24 @@ pub fn check(source: Source<'_>) -> Vec<Problem> {
     problems
 }
 
-fn front_problems(source: Source<'_>, front: Option<&Front>) -> Vec<Problem> {
+fn front_problems(source: SourceText<'_>, front: Option<&FrontMatter>) -> Vec<Problem> {
     let Some(front) = front else {
         return vec![
-            Problem::error("MISSING_FRONT_MATTER", source.name, "", Span::TOP).saying(
+            Problem::error("MISSING_FRONT_MATTER", source.name, "", Span::TOP).with_message(
                 "there is no front matter",
                 "begin the file with `---`, `task: …`, `test_command: …`, `---`",
             ),
         ];
     };
     // A value of the wrong type was told of, and is not missing as well.
-    let told: Vec<String> = front::read(source)
+    let told: Vec<String> = front::parse_front_matter(source)
         .2
         .into_iter()
         .map(|problem| problem.path)
         .collect();
     let missing = |key: &str, value: &Option<String>| {
         (value.is_none() && !told.iter().any(|path| path == key)).then(|| {
-            Problem::error("MISSING_KEY", source.name, key, front.span).saying(
+            Problem::error("MISSING_KEY", source.name, key, front.span).with_message(
                 format!("`{key}` is missing"),
                 format!("add `{key}: …` to the front matter"),
             )
@@ -52,7 +52,7 @@ fn front_problems(source: Source<'_>, front: Option<&Front>) -> Vec<Problem> {
     let length = front.task.as_ref().map(|task| task.trim().chars().count());
     if let Some(length) = length.filter(|length| !(1..=TASK_CHARS_MAX).contains(length)) {
         problems.push(
-            Problem::error("TASK_LENGTH", source.name, "task", front.span).saying(
+            Problem::error("TASK_LENGTH", source.name, "task", front.span).with_message(
                 format!("`task` has {length} characters, not 1 to {TASK_CHARS_MAX}"),
                 "say in `task` what it is about, and the rest below the front matter",
             ),
@@ -61,7 +61,7 @@ fn front_problems(source: Source<'_>, front: Option<&Front>) -> Vec<Problem> {
     problems
 }
 
-fn number_problems(source: Source<'_>, task: &Task) -> Vec<Problem> {
+fn number_problems(source: SourceText<'_>, task: &TaskFile) -> Vec<Problem> {
     let mut problems = Vec::new();
     let mut seen: HashMap<u64, u32> = HashMap::new();
     let mut expected = 1;
@@ -73,7 +73,7 @@ fn number_problems(source: Source<'_>, task: &Task) -> Vec<Problem> {
     for (at, criterion) in outer.enumerate() {
         let problem = |code, message: String, hint: &str| {
             Problem::error(code, source.name, format!("criteria[{at}]"), criterion.span)
-                .saying(message, hint)
+                .with_message(message, hint)
         };
         let Some(number) = criterion.written_number else {
             problems.push(problem(
@@ -102,14 +102,17 @@ fn number_problems(source: Source<'_>, task: &Task) -> Vec<Problem> {
 }
 
 /// A file without boxes is not done: it is not a task file.
-pub(super) fn no_criteria(source: Source<'_>) -> Problem {
-    Problem::warning("NO_CRITERIA", source.name, "criteria", Span::TOP).saying(
+pub(super) fn no_criteria_problem(source: SourceText<'_>) -> Problem {
+    Problem::warning("NO_CRITERIA", source.name, "criteria", Span::TOP).with_message(
         "there is no criterion in this file, so it is never complete",
         "write at least one: `1. [ ] what is to be true`",
     )
 }
 
-pub(super) fn empty_criteria(source: Source<'_>, criteria: &[Criterion]) -> Vec<Problem> {
+pub(super) fn empty_criteria_problems(
+    source: SourceText<'_>,
+    criteria: &[Criterion],
+) -> Vec<Problem> {
     let empty = |(at, criterion): (usize, &Criterion)| {
         criterion.text.is_empty().then(|| {
             Problem::warning(
@@ -118,7 +121,7 @@ pub(super) fn empty_criteria(source: Source<'_>, criteria: &[Criterion]) -> Vec<
                 format!("criteria[{at}]"),
                 criterion.span,
             )
-            .saying(
+            .with_message(
                 "this box has no text, so nobody can tell when to tick it",
                 "say behind the box what is to be true",
             )

@@ -5,17 +5,17 @@ use piton_core::ItemState;
 use piton_core::plan::PlannedItem;
 
 use super::ids::is_name;
-use super::{Task, read};
-use crate::plan_convert::{Outline, Words, in_a_line};
+use super::{TaskFile, parse_task};
+use crate::plan_convert::{ItemWords, Outline, first_line};
 use crate::plan_format::Conversion;
-use crate::problem::Source;
-use crate::tree::Node;
+use crate::problem::SourceText;
+use crate::tree::ValueNode;
 
 pub(super) const CONVERSIONS: &[Conversion] = &[Conversion {
     name: "task-file",
-    write,
+    write: render_outline,
     words: |text, outline| {
-        let task = read(Source { name: "", text }).0;
+        let task = parse_task(SourceText { name: "", text }).0;
         let front = task.front.unwrap_or_default();
         let name = front.task.or(task.title);
         outline.whole.project = name.filter(|name| !name.trim().is_empty());
@@ -26,7 +26,7 @@ pub(super) const CONVERSIONS: &[Conversion] = &[Conversion {
 
 /// The lines at which the criteria begin.
 pub(super) fn lines_of_items(text: &str) -> Vec<usize> {
-    let (task, _) = read(Source { name: "", text });
+    let (task, _) = parse_task(SourceText { name: "", text });
     let lines = task.criteria.iter().map(|criterion| criterion.line);
     lines
         .map(|line| usize::try_from(line).unwrap_or(usize::MAX))
@@ -35,46 +35,46 @@ pub(super) fn lines_of_items(text: &str) -> Vec<usize> {
 
 /// The task file that a plan makes: what is said of an item beyond its line
 /// stands below it, as long as nothing there is taken for a criterion.
-fn write(outline: &Outline, _: Timestamp) -> String {
-    let whole = written(outline, true);
-    let (task, _) = read(Source {
+fn render_outline(outline: &Outline, _: Timestamp) -> String {
+    let whole = render_task(outline, true);
+    let (task, _) = parse_task(SourceText {
         name: "",
         text: &whole,
     });
-    if is_of(&task, outline) {
+    if has_all_items(&task, outline) {
         whole
     } else {
-        written(outline, false)
+        render_task(outline, false)
     }
 }
 
 /// Whether a task has a criterion for each item, as far as that.
-fn is_of(task: &Task, outline: &Outline) -> bool {
+fn has_all_items(task: &TaskFile, outline: &Outline) -> bool {
     let ticked = task.criteria.iter().map(|criterion| criterion.ticked);
     let done = outline.plan.items.iter();
     ticked.eq(done.map(|item| item.state == ItemState::Done))
 }
 
-fn written(outline: &Outline, with_details: bool) -> String {
+fn render_task(outline: &Outline, with_details: bool) -> String {
     let plan = &outline.plan;
     let whole = &outline.whole;
-    let name = in_a_line(whole.project.as_deref().unwrap_or(&plan.name));
+    let name = first_line(whole.project.as_deref().unwrap_or(&plan.name));
     let limit = plan.policy.limits.iterations_max;
-    let front = Node::known([
-        ("task", Some(Node::string(&name))),
+    let front = ValueNode::map_of_present([
+        ("task", Some(ValueNode::string(&name))),
         (
             "test_command",
             outline
                 .common_check()
-                .map(|check| Node::string(check.trim())),
+                .map(|check| ValueNode::string(check.trim())),
         ),
         (
             "max_iterations",
-            limit.map(|limit| Node::plain(limit.to_string())),
+            limit.map(|limit| ValueNode::plain(limit.to_string())),
         ),
-        ("model", common_model(outline).map(Node::string)),
+        ("model", common_model(outline).map(ValueNode::string)),
     ]);
-    let mut text = format!("---\n{}---\n\n# {name}\n\n", crate::yaml::emit(&front));
+    let mut text = format!("---\n{}---\n\n# {name}\n\n", crate::yaml::render(&front));
     if with_details {
         let branch = whole
             .branch
@@ -94,11 +94,11 @@ fn written(outline: &Outline, with_details: bool) -> String {
         } else {
             ' '
         };
-        let id = id_before(item, words);
-        let line = words.line(item);
+        let id = id_prefix(item, words);
+        let line = words.headline(item);
         text.push_str(&format!("{indent}{number}. [{tick}] {id}{line}\n"));
         if with_details {
-            for block in words.blocks(item) {
+            for block in words.body_blocks(item) {
                 push_block(&mut text, &block, &format!("{indent}   "));
             }
         }
@@ -107,8 +107,8 @@ fn written(outline: &Outline, with_details: bool) -> String {
 }
 
 /// The id of an item, where its words do not make it.
-fn id_before(item: &PlannedItem, words: &Words) -> String {
-    let is_made = super::ids::of_text(&words.line(item)) == item.id;
+fn id_prefix(item: &PlannedItem, words: &ItemWords) -> String {
+    let is_made = super::ids::id_of_text(&words.headline(item)) == item.id;
     if is_made
         || item
             .native

@@ -3,23 +3,23 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use piton_core::{Edit, ItemRow, ItemState, Node, Place, RunId, Tables};
+use piton_core::{Edit, ItemRow, ItemState, Node, RunId, Tables, TreePosition};
 
-use super::plan::{Groups, Kept, planned, policy};
-use super::{Criterion, Task, match_criteria, read};
-use crate::plan_file::{Changed, Marked, Planned, own_items};
-use crate::problem::{Problem, Source};
-use crate::sprint::Shown;
+use super::plan::{CriterionGroups, StoredCriterion, planned_criterion, policy_of_task};
+use super::{Criterion, TaskFile, match_criteria, parse_task};
+use crate::plan_file::{MarkChange, PlanChanges, PlannedChange, file_items};
+use crate::problem::{Problem, SourceText};
+use crate::sprint::ShownRun;
 
 /// The same text with the box of every criterion ticked that is done, and of
 /// no other. What is skipped stays as it stands there. One byte differs for
 /// each box that does.
 #[must_use]
-pub fn show(text: &str, tables: &Tables, run: RunId) -> String {
-    let (task, _) = read(Source { name: "", text });
-    let rows: Vec<&ItemRow> = own_items(tables, run).collect();
+pub fn render_run(text: &str, tables: &Tables, run: RunId) -> String {
+    let (task, _) = parse_task(SourceText { name: "", text });
+    let rows: Vec<&ItemRow> = file_items(tables, run).collect();
     let mut out = text.to_owned();
-    for (criterion, row) in task.criteria.iter().zip(found(&rows, &task)) {
+    for (criterion, row) in task.criteria.iter().zip(match_rows(&rows, &task)) {
         let Some(row) = row else { continue };
         let ticked = row.state == ItemState::Done;
         if ticked == criterion.ticked || row.state.is_left_out() {
@@ -31,16 +31,16 @@ pub fn show(text: &str, tables: &Tables, run: RunId) -> String {
 }
 
 /// For each criterion of a file, the item that it is.
-fn found<'r>(rows: &[&'r ItemRow], task: &Task) -> Vec<Option<&'r ItemRow>> {
-    let known = Task {
+fn match_rows<'r>(rows: &[&'r ItemRow], task: &TaskFile) -> Vec<Option<&'r ItemRow>> {
+    let known = TaskFile {
         criteria: rows
             .iter()
             .map(|row| Criterion {
                 ticked: row.state == ItemState::Done,
-                ..Kept::unpack(row).criterion()
+                ..StoredCriterion::unpack(row).to_criterion()
             })
             .collect(),
-        ..Task::default()
+        ..TaskFile::default()
     };
     match_criteria(&known, task)
         .into_iter()
@@ -50,11 +50,15 @@ fn found<'r>(rows: &[&'r ItemRow], task: &Task) -> Vec<Option<&'r ItemRow>> {
 
 /// Takes back that a criterion is an item which the version before had no more,
 /// where only some of their words are the same: it is a new one.
-fn forget_alike(of_theirs: &mut [Option<&ItemRow>], theirs: &Task, before: &[Option<&ItemRow>]) {
+fn forget_similar(
+    of_theirs: &mut [Option<&ItemRow>],
+    theirs: &TaskFile,
+    before: &[Option<&ItemRow>],
+) {
     let were_there: BTreeSet<&Node> = before.iter().flatten().map(|row| &row.node).collect();
     for (criterion, row) in theirs.criteria.iter().zip(of_theirs) {
         let is_alike_only = row.is_some_and(|row| {
-            let known = Kept::unpack(row).criterion();
+            let known = StoredCriterion::unpack(row).to_criterion();
             let is_same = known.id == criterion.id || known.text == criterion.text;
             !is_same && !were_there.contains(&row.node)
         });
@@ -69,19 +73,23 @@ fn forget_alike(of_theirs: &mut [Option<&ItemRow>], theirs: &Task, before: &[Opt
 /// # Errors
 ///
 /// What keeps the file from being read.
-pub fn edits(base: Option<&str>, theirs: &str, shown: Shown<'_>) -> Result<Changed, Vec<Problem>> {
+pub fn collect_edits(
+    base: Option<&str>,
+    theirs: &str,
+    shown: ShownRun<'_>,
+) -> Result<PlanChanges, Vec<Problem>> {
     let name = shown.file;
-    let (theirs, problems) = read(Source { name, text: theirs });
+    let (theirs, problems) = parse_task(SourceText { name, text: theirs });
     if problems.iter().any(Problem::is_error) {
         return Err(problems);
     }
-    let base = base.map(|text| read(Source { name, text }).0);
-    let rows: Vec<&ItemRow> = own_items(shown.tables, shown.run).collect();
-    let mut of_theirs = found(&rows, &theirs);
+    let base = base.map(|text| parse_task(SourceText { name, text }).0);
+    let rows: Vec<&ItemRow> = file_items(shown.tables, shown.run).collect();
+    let mut of_theirs = match_rows(&rows, &theirs);
     if let Some(base) = &base {
-        forget_alike(&mut of_theirs, &theirs, &found(&rows, base));
+        forget_similar(&mut of_theirs, &theirs, &match_rows(&rows, base));
     }
-    let differ = Differ {
+    let differ = TaskDiffer {
         shown,
         // A file that lost its name is known by the run.
         source: shown
@@ -91,26 +99,26 @@ pub fn edits(base: Option<&str>, theirs: &str, shown: Shown<'_>) -> Result<Chang
         theirs: &theirs,
         of_theirs,
         rows,
-        found: Changed::default(),
+        found: PlanChanges::default(),
     };
-    Ok(differ.told(base.as_ref()))
+    Ok(differ.diff(base.as_ref()))
 }
 
-struct Differ<'a> {
-    shown: Shown<'a>,
+struct TaskDiffer<'a> {
+    shown: ShownRun<'a>,
     source: &'a str,
-    theirs: &'a Task,
+    theirs: &'a TaskFile,
     /// The item of each of their criteria.
     of_theirs: Vec<Option<&'a ItemRow>>,
     rows: Vec<&'a ItemRow>,
-    found: Changed,
+    found: PlanChanges,
 }
 
-impl Differ<'_> {
-    fn told(mut self, base: Option<&Task>) -> Changed {
-        let of_base = base.map(|base| found(&self.rows, base));
-        let names = self.inserts();
-        self.orders(of_base.as_deref(), &names);
+impl TaskDiffer<'_> {
+    fn diff(mut self, base: Option<&TaskFile>) -> PlanChanges {
+        let of_base = base.map(|base| match_rows(&self.rows, base));
+        let names = self.push_inserts();
+        self.push_orders(of_base.as_deref(), &names);
         let before = |node: &Node| {
             let (base, of_base) = (base?, of_base.as_ref()?);
             let at = of_base
@@ -118,13 +126,13 @@ impl Differ<'_> {
                 .position(|row| row.is_some_and(|row| row.node == *node))?;
             Some((base, at))
         };
-        let groups = Groups::of(self.theirs);
+        let groups = CriterionGroups::of_task(self.theirs);
         let mut natives = Vec::new();
         for (at, row) in self.of_theirs.iter().enumerate() {
             let Some(row) = row else { continue };
             let criterion = &self.theirs.criteria[at];
             let was = before(&row.node);
-            let marked = Marked {
+            let marked = MarkChange {
                 before: base
                     .is_some()
                     .then(|| was.is_some_and(|(base, at)| base.criteria[at].ticked)),
@@ -132,22 +140,22 @@ impl Differ<'_> {
                 now: criterion.ticked,
                 row,
             };
-            marked.means(&mut self.found);
-            let said = Planned {
-                before: was.map(|(base, at)| planned(base, at, self.source)),
-                now: planned(self.theirs, at, self.source),
+            marked.push_edit(&mut self.found);
+            let said = PlannedChange {
+                before: was.map(|(base, at)| planned_criterion(base, at, self.source)),
+                now: planned_criterion(self.theirs, at, self.source),
             };
-            said.words(row, &mut self.found);
+            said.push_word_edits(row, &mut self.found);
             let is_regrouped =
                 was.is_some_and(|(base, at)| base.criteria[at].group != criterion.group);
-            let depends_on = groups.before(at, &names);
+            let depends_on = groups.nodes_before(at, &names);
             if is_regrouped && !row.state.is_finished() && row.depends_on != depends_on {
                 self.found.edits.push(Edit::SetDependsOn {
                     node: row.node.clone(),
                     depends_on,
                 });
             }
-            let native = Kept::of(self.theirs, criterion).pack();
+            let native = StoredCriterion::new(self.theirs, criterion).pack();
             if row.native.as_ref() != Some(&native) {
                 natives.push(Edit::SetNative {
                     node: Some(row.node.clone()),
@@ -156,7 +164,7 @@ impl Differ<'_> {
             }
         }
         self.found.edits.extend(natives);
-        self.policy(base);
+        self.push_policy(base);
         for row in &self.rows {
             let is_there = self
                 .of_theirs
@@ -169,7 +177,7 @@ impl Differ<'_> {
     }
 
     /// Tells of what is new, and gives the name of every criterion.
-    fn inserts(&mut self) -> Vec<Node> {
+    fn push_inserts(&mut self) -> Vec<Node> {
         let rows = self.shown.tables.tree(self.shown.run);
         let mut taken: BTreeSet<Node> = rows.map(|row| row.node.clone()).collect();
         let mut names: Vec<Node> = Vec::with_capacity(self.theirs.criteria.len());
@@ -193,7 +201,7 @@ impl Differ<'_> {
             };
             if self.of_theirs[at].is_none() {
                 taken.insert(name.clone());
-                let mut item = planned(self.theirs, at, self.source);
+                let mut item = planned_criterion(self.theirs, at, self.source);
                 item.node = name.clone();
                 let above = criterion
                     .parent
@@ -212,7 +220,7 @@ impl Differ<'_> {
                     }
                     _ => {
                         let depth = name.ancestors().count();
-                        item.place = Place(vec![0; depth]).child(0);
+                        item.place = TreePosition(vec![0; depth]).child(0);
                         part_of.insert(at, inserts.len());
                         inserts.push(Edit::Insert {
                             parent: parent.clone(),
@@ -228,7 +236,7 @@ impl Differ<'_> {
         // What is inserted later cannot be waited for yet.
         let rows = self.rows.iter().map(|row| &row.node);
         let mut there: BTreeSet<Node> = rows.cloned().collect();
-        let groups = Groups::of(self.theirs);
+        let groups = CriterionGroups::of_task(self.theirs);
         for insert in &mut inserts {
             let Edit::Insert { items, .. } = insert else {
                 continue;
@@ -236,7 +244,7 @@ impl Differ<'_> {
             there.extend(items.iter().map(|item| item.node.clone()));
             for item in items {
                 let at = names.iter().position(|name| *name == item.node);
-                let before = at.map(|at| groups.before(at, &names));
+                let before = at.map(|at| groups.nodes_before(at, &names));
                 let before = before.into_iter().flatten();
                 item.depends_on = before.filter(|node| there.contains(node)).collect();
             }
@@ -247,7 +255,7 @@ impl Differ<'_> {
 
     /// An order is changed where those that were there before stand otherwise
     /// than before.
-    fn orders(&mut self, of_base: Option<&[Option<&ItemRow>]>, names: &[Node]) {
+    fn push_orders(&mut self, of_base: Option<&[Option<&ItemRow>]>, names: &[Node]) {
         let rows: Vec<&Node> = match of_base {
             Some(of_base) => of_base.iter().flatten().map(|row| &row.node).collect(),
             None => self.rows.iter().map(|row| &row.node).collect(),
@@ -271,14 +279,14 @@ impl Differ<'_> {
     }
 
     /// What stands at the head of the file.
-    fn policy(&mut self, base: Option<&Task>) {
+    fn push_policy(&mut self, base: Option<&TaskFile>) {
         let Some(run) = self.shown.tables.run(self.shown.run) else {
             return;
         };
         let mut rules = run.policy.clone();
-        let said = policy(self.theirs).limits.iterations_max;
+        let said = policy_of_task(self.theirs).limits.iterations_max;
         rules.limits.iterations_max = said;
-        let is_new = base.is_none_or(|base| policy(base).limits.iterations_max != said);
+        let is_new = base.is_none_or(|base| policy_of_task(base).limits.iterations_max != said);
         if is_new && rules != run.policy {
             self.found.edits.push(Edit::SetPolicy(Box::new(rules)));
         }

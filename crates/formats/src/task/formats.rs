@@ -2,17 +2,19 @@
 
 use std::collections::BTreeSet;
 
-use super::{FACE, Task, about, check, convert, edits, front_keys, import, is_ticked};
-use super::{front, given_name, read, screenshot_of_native, show, words_of_native};
-use crate::adoption::{Count, Left, What};
-use crate::format::{ANYWHERE, Format, Role, Strict};
-use crate::markdown::{Doc, Kind};
-use crate::merge::rules::{BLOCKS, Merge, NamedList};
-use crate::plan_format::{
-    Claim, IN_ONE_FILE, ItemUnit, PlanFormat, PlanKind, PlanRefusal, PlanText, Stateless,
-    Templates, sound,
+use super::{
+    FACE, TaskFile, check, collect_edits, convert, front_keys, is_ticked, plan_of_task, task_notes,
 };
-use crate::problem::Source;
+use super::{find_given_id, front, parse_task, render_run, screenshot_of_native, words_of_native};
+use crate::adoption::{AdoptionCount, CountedKind, SkippedEntry};
+use crate::format::{ANYWHERE, DocumentRole, Format, StrictCheck};
+use crate::markdown::{Doc, LineKind};
+use crate::merge::rules::{BLOCKS, MergeRules, NamedList};
+use crate::plan_format::{
+    IN_ONE_FILE, ItemUnit, PlanClaim, PlanFormat, PlanKind, PlanRefusal, PlanText, PromptTemplates,
+    StatelessPlanDocument, reject_broken_plan,
+};
+use crate::problem::SourceText;
 use crate::ralph_dir::face::detect_words;
 
 /// Task files.
@@ -29,39 +31,39 @@ pub static PLAN: PlanFormat = PlanFormat {
         about: "a task with criteria",
         paths: &["RALPH_TASK.md", ".md"],
         folders: ANYWHERE,
-        role: Role::Plan,
+        role: DocumentRole::Plan,
         detect: detect_words,
-        read: |source| read(source).1,
-        strict: Strict::Headed(check, front_keys),
-        counts,
+        read: |source| parse_task(source).1,
+        strict: StrictCheck::Headed(check, front_keys),
+        counts: count_ticked_boxes,
         merge: Some(&MERGE),
     }],
     example: Some("a task file"),
     candidates: &["RALPH_TASK.md"],
-    claim,
+    claim: claim_plan,
     read: |source, of| {
-        let (task, problems) = read(source);
-        let name = of.name.or_own(Some(title(&task)));
-        let plan = import(&task, of.run, &name, of.source);
-        sound((Some(plan), problems))
+        let (task, problems) = parse_task(source);
+        let name = of.name.resolve(Some(title_of_task(&task)));
+        let plan = plan_of_task(&task, of.run, &name, of.source);
+        reject_broken_plan((Some(plan), problems))
     },
-    identity: |source| Some(read(source).0.identity()),
+    identity: |source| Some(parse_task(source).0.identity()),
     without_items: (
         "has no criteria, so that nothing says when it is complete",
         "write what is to be true in the end as lines that begin with `- [ ]`",
     ),
     document: |_, run| {
-        Box::new(Stateless {
+        Box::new(StatelessPlanDocument {
             run,
             show: |present, tables, run, _| {
                 // What people wrote cannot be made anew.
-                Ok(present.map(|present| show(present, tables, run)))
+                Ok(present.map(|present| render_run(present, tables, run)))
             },
-            edits,
+            edits: collect_edits,
         })
     },
-    about,
-    templates: |_, source| Templates {
+    about: task_notes,
+    templates: |_, source| PromptTemplates {
         header: Some(format!("# The task in {source}: {{{{node}}}}")),
         position: Some("You work on one criterion of it. Attempt {{attempt}}.".to_owned()),
         files: Some(format!(
@@ -69,7 +71,7 @@ pub static PLAN: PlanFormat = PlanFormat {
         )),
         result_reporting: Some(REPORTING.to_owned()),
         reporting_by_tool: Some(REPORTING_BY_TOOL.to_owned()),
-        ..Templates::default()
+        ..PromptTemplates::default()
     },
     companions: &["ralph-dir"],
     conversions: convert::CONVERSIONS,
@@ -81,14 +83,14 @@ pub static PLAN: PlanFormat = PlanFormat {
     ..IN_ONE_FILE
 };
 
-static MERGE: Merge = Merge {
+static MERGE: MergeRules = MergeRules {
     lists: &[NamedList {
         unique: Some("number"),
         ..BLOCKS
     }],
-    head: |text| front::read(Source { name: "", text }).1,
-    item_name: given_name,
-    ..Merge::MARKDOWN
+    head: |text| front::parse_front_matter(SourceText { name: "", text }).1,
+    item_name: find_given_id,
+    ..MergeRules::MARKDOWN
 };
 
 // No signal stands here as it is printed: an agent that repeats its prompt has
@@ -101,14 +103,14 @@ const REPORTING_BY_TOOL: &str = "## When you are finished
 
 Call the tool `record` of piton once, and end. Only if you have no such tool, say in a sentence or two what you did or what stands in the way, and end with one line `<ralph>WORD</ralph>`. WORD is `COMPLETE`, `BLOCKED` when something stands in the way that you cannot move, or `GUTTER` when the same thing fails again and again.";
 
-fn claim(text: &PlanText<'_>) -> Claim {
+fn claim_plan(text: &PlanText<'_>) -> PlanClaim {
     if text.is_json() {
-        return Claim::NotOurs;
+        return PlanClaim::NotOurs;
     }
-    if text.has_ending(&["md", "markdown"]) || !read(text.source).0.criteria.is_empty() {
-        return Claim::Plan;
+    if text.has_ending(&["md", "markdown"]) || !parse_task(text.source).0.criteria.is_empty() {
+        return PlanClaim::Plan;
     }
-    Claim::Unknown(PlanRefusal::new(
+    PlanClaim::Unknown(PlanRefusal::new(
         "plan.none",
         "is a file, and not a plan",
         "name a folder with a SPRINT.yaml, a prd.json, a state.json or a task file with criteria",
@@ -116,18 +118,24 @@ fn claim(text: &PlanText<'_>) -> Claim {
 }
 
 /// The boxes that are ticked; those of criteria are taken.
-fn counts(source: Source<'_>) -> Vec<Count> {
-    let criteria = read(source).0.criteria;
+fn count_ticked_boxes(source: SourceText<'_>) -> Vec<AdoptionCount> {
+    let criteria = parse_task(source).0.criteria;
     let taken: BTreeSet<u32> = criteria.iter().map(|criterion| criterion.line).collect();
     let doc = Doc::new(source.text);
     let lines = 0..doc.line_count();
-    let ticked = lines.filter(|line| doc.kind(*line) == Kind::Text && is_ticked(doc.line(*line)));
-    let ticked = ticked.map(|line| Left::new(doc.line_span(line).line, doc.line(line)));
-    let (taken, left): (Vec<Left>, Vec<Left>) = ticked.partition(|one| taken.contains(&one.line));
-    vec![Count::new(What::TickedBoxes, taken.len(), left)]
+    let ticked = lines
+        .filter(|line| doc.kind_of_line(*line) == LineKind::Text && is_ticked(doc.line(*line)));
+    let ticked = ticked.map(|line| SkippedEntry::new(doc.line_span(line).line, doc.line(line)));
+    let (taken, left): (Vec<SkippedEntry>, Vec<SkippedEntry>) =
+        ticked.partition(|one| taken.contains(&one.line));
+    vec![AdoptionCount::new(
+        CountedKind::TickedBoxes,
+        taken.len(),
+        left,
+    )]
 }
 
-fn title(task: &Task) -> &str {
+fn title_of_task(task: &TaskFile) -> &str {
     let front = task.front.as_ref().and_then(|front| front.task.as_deref());
     front.or(task.title.as_deref()).unwrap_or("task")
 }

@@ -7,7 +7,7 @@ const CHARS_MAX: usize = 40;
 
 /// Splits `**[3]** text` (or `[3] text`, `**3** text` is none) into the text
 /// and what stands in the brackets.
-pub(super) fn without_bracketed(text: &str) -> (String, Option<String>) {
+pub(super) fn split_bracketed(text: &str) -> (String, Option<String>) {
     let parts = text
         .strip_prefix("**[")
         .and_then(|rest| rest.split_once("]**"));
@@ -21,21 +21,21 @@ pub(super) fn without_bracketed(text: &str) -> (String, Option<String>) {
 }
 
 /// The id that a text begins with, if any.
-pub(super) fn given_name(text: &str) -> Option<String> {
-    let (_, bracketed) = without_bracketed(text);
-    bracketed.or_else(|| leading(text).map(slug))
+pub(super) fn find_given_id(text: &str) -> Option<String> {
+    let (_, bracketed) = split_bracketed(text);
+    bracketed.or_else(|| leading_id(text).map(slugify))
 }
 
 /// The id that a text begins with, else one made of its words.
-pub(super) fn of_text(text: &str) -> String {
-    match leading(text) {
-        Some(id) => slug(id),
-        None => slug(text),
+pub(super) fn id_of_text(text: &str) -> String {
+    match leading_id(text) {
+        Some(id) => slugify(id),
+        None => slugify(text),
     }
 }
 
 /// `WD-01` of `WD-01: text`, `AC-3` of `AC-3 - text`, `T7` of `**T7**: text`.
-fn leading(text: &str) -> Option<&str> {
+fn leading_id(text: &str) -> Option<&str> {
     let bare = text.trim_start_matches(['*', '`', '[']);
     let end = bare
         .find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.')))
@@ -61,7 +61,7 @@ pub(super) fn is_name(id: &str) -> bool {
 
 /// Lower-case ASCII letters and digits with `-` between; for a text that has
 /// none, a name made of a hash, which a line put in above does not change.
-pub(super) fn slug(text: &str) -> String {
+pub(super) fn slugify(text: &str) -> String {
     let mut out = String::new();
     for c in text.chars() {
         if out.len() >= CHARS_MAX {
@@ -89,15 +89,15 @@ fn hash(text: &str) -> u32 {
 
 /// The names that are given already.
 #[derive(Default)]
-pub(super) struct Ids {
+pub(super) struct UniqueIds {
     taken: HashSet<String>,
     /// How often a name was wished for, so that a thousand of one kind do not
     /// ask for each number in turn.
     wishes: HashMap<String, usize>,
 }
 
-impl Ids {
-    pub(super) fn unique(&mut self, wish: String) -> String {
+impl UniqueIds {
+    pub(super) fn make_unique(&mut self, wish: String) -> String {
         if self.taken.insert(wish.clone()) {
             return wish;
         }

@@ -2,15 +2,15 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
-use super::{Criterion, Task};
+use super::{Criterion, TaskFile};
 
 /// For each criterion of `new`, the index of the one of `old` that it is.
 ///
 /// The same id, else the same text, else the same place between others that
 /// are known with a text that shares half of its words. Each old one is given
 /// once.
-pub fn match_criteria(old: &Task, new: &Task) -> Vec<Option<usize>> {
-    let mut pairing = Pairing {
+pub fn match_criteria(old: &TaskFile, new: &TaskFile) -> Vec<Option<usize>> {
+    let mut pairing = CriterionPairing {
         old: &old.criteria,
         new: &new.criteria,
         found: vec![None; new.criteria.len()],
@@ -18,22 +18,22 @@ pub fn match_criteria(old: &Task, new: &Task) -> Vec<Option<usize>> {
     };
     // An id made of a text may have gone to another criterion of the same
     // beginning; where the texts agree as well there is no doubt.
-    pairing.by(|criterion| (criterion.id.clone(), criterion.text.clone()));
-    pairing.by(|criterion| (criterion.id.clone(), String::new()));
-    pairing.by(|criterion| (String::new(), criterion.text.clone()));
-    pairing.by_place();
+    pairing.pair_by_key(|criterion| (criterion.id.clone(), criterion.text.clone()));
+    pairing.pair_by_key(|criterion| (criterion.id.clone(), String::new()));
+    pairing.pair_by_key(|criterion| (String::new(), criterion.text.clone()));
+    pairing.pair_by_place();
     pairing.found
 }
 
-struct Pairing<'a> {
+struct CriterionPairing<'a> {
     old: &'a [Criterion],
     new: &'a [Criterion],
     found: Vec<Option<usize>>,
     taken: Vec<bool>,
 }
 
-impl Pairing<'_> {
-    fn by(&mut self, key: impl Fn(&Criterion) -> (String, String)) {
+impl CriterionPairing<'_> {
+    fn pair_by_key(&mut self, key: impl Fn(&Criterion) -> (String, String)) {
         let mut waiting: HashMap<(String, String), VecDeque<usize>> = HashMap::new();
         for (at, criterion) in self.old.iter().enumerate() {
             if !self.taken[at] {
@@ -46,12 +46,12 @@ impl Pairing<'_> {
                     .get_mut(&key(criterion))
                     .and_then(VecDeque::pop_front)
             {
-                self.take(at, old);
+                self.set_pair(at, old);
             }
         }
     }
 
-    fn by_place(&mut self) {
+    fn pair_by_place(&mut self) {
         for at in 0..self.new.len() {
             if self.found[at].is_some() {
                 continue;
@@ -70,16 +70,16 @@ impl Pairing<'_> {
             let candidate = [behind_last, before_next, Some(at)]
                 .into_iter()
                 .flatten()
-                .find(|old| self.fits(at, *old));
+                .find(|old| self.can_pair(at, *old));
             if let Some(old) = candidate {
-                self.take(at, old);
+                self.set_pair(at, old);
             }
         }
     }
 
     /// What is done and what is open with other words are two criteria: nothing
     /// that is to be done is done by words that it shares.
-    fn fits(&self, new: usize, old: usize) -> bool {
+    fn can_pair(&self, new: usize, old: usize) -> bool {
         let (Some(false), Some(known)) = (self.taken.get(old), self.old.get(old)) else {
             return false;
         };
@@ -87,7 +87,7 @@ impl Pairing<'_> {
         (new.ticked || !known.ticked) && is_similar(&known.text, &new.text)
     }
 
-    fn take(&mut self, new: usize, old: usize) {
+    fn set_pair(&mut self, new: usize, old: usize) {
         self.found[new] = Some(old);
         self.taken[old] = true;
     }

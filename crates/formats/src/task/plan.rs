@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use piton_core::native::Native;
 use piton_core::plan::{Plan, PlannedItem};
 use piton_core::policy::{Limits, Policy};
-use piton_core::{ItemRow, ItemState, Node, Place, RunId};
+use piton_core::{ItemRow, ItemState, Node, RunId, TreePosition};
 use serde::{Deserialize, Serialize};
 
-use super::{Criterion, Front, Task};
+use super::{Criterion, FrontMatter, TaskFile};
 use crate::native::{pack, unpack};
-use crate::plan_file::{gate, plan_of, planned_item};
+use crate::plan_file::{gate_of_commands, plan_of_items, planned_item};
 use crate::tree::Span;
 
 /// The name of this format.
@@ -20,9 +20,9 @@ pub const FACE: &str = "task-file";
 /// `source` is the path of the file, as the journal keeps it.
 ///
 /// A criterion with others nested in it is done when they are. One of a group
-/// waits for all of the group before it, as [`Groups`] says.
+/// waits for all of the group before it, as [`CriterionGroups`] says.
 #[must_use]
-pub fn import(task: &Task, run: RunId, name: &str, source: &str) -> Plan {
+pub fn plan_of_task(task: &TaskFile, run: RunId, name: &str, source: &str) -> Plan {
     let mut items: Vec<PlannedItem> = Vec::with_capacity(task.criteria.len());
     let mut counts = vec![0_u32; task.criteria.len()];
     let mut roots = 0;
@@ -34,39 +34,39 @@ pub fn import(task: &Task, run: RunId, name: &str, source: &str) -> Plan {
         };
         let place = above
             .as_ref()
-            .map_or_else(Place::default, |above| above.place.clone());
+            .map_or_else(TreePosition::default, |above| above.place.clone());
         let above = above.map(|above| above.node);
         items.push(PlannedItem {
             node: Node::child(above.as_ref(), &criterion.id, 1),
             place: place.child(*index),
-            ..planned(task, at, source)
+            ..planned_criterion(task, at, source)
         });
         *index += 1;
     }
     let names: Vec<Node> = items.iter().map(|item| item.node.clone()).collect();
-    let groups = Groups::of(task);
+    let groups = CriterionGroups::of_task(task);
     for (at, item) in items.iter_mut().enumerate() {
-        item.depends_on = groups.before(at, &names);
-        if item.state == ItemState::Ready && groups.waits(task, at) {
+        item.depends_on = groups.nodes_before(at, &names);
+        if item.state == ItemState::Ready && groups.is_waiting(task, at) {
             item.state = ItemState::Pending;
         }
     }
     Plan {
-        policy: policy(task),
-        ..plan_of(FACE, (run, name, source), items)
+        policy: policy_of_task(task),
+        ..plan_of_items(FACE, (run, name, source), items)
     }
 }
 
 /// In which order the criteria of a file are worked on, by their groups: among
 /// those that stand side by side all of a group come before those of the next
 /// one, and those without a group come last. In a group the order says nothing.
-pub(super) struct Groups {
+pub(super) struct CriterionGroups {
     /// For each criterion those that it waits for.
     before: Vec<Vec<usize>>,
 }
 
-impl Groups {
-    pub(super) fn of(task: &Task) -> Self {
+impl CriterionGroups {
+    pub(super) fn of_task(task: &TaskFile) -> Self {
         let mut sides: BTreeMap<Option<usize>, BTreeMap<u64, Vec<usize>>> = BTreeMap::new();
         for (at, criterion) in task.criteria.iter().enumerate() {
             let groups = sides.entry(criterion.parent).or_default();
@@ -86,22 +86,22 @@ impl Groups {
     }
 
     /// The names of those that a criterion waits for.
-    pub(super) fn before(&self, at: usize, names: &[Node]) -> Vec<Node> {
+    pub(super) fn nodes_before(&self, at: usize, names: &[Node]) -> Vec<Node> {
         let before = self.before[at].iter();
         before.map(|before| names[*before].clone()).collect()
     }
 
     /// Whether something that the criterion, or one that it is nested in, waits for
     /// is not done yet.
-    fn waits(&self, task: &Task, at: usize) -> bool {
+    fn is_waiting(&self, task: &TaskFile, at: usize) -> bool {
         let line = std::iter::successors(Some(at), |at| task.criteria[*at].parent);
         let mut before = line.flat_map(|at| &self.before[at]);
-        before.any(|before| state(task, *before) != ItemState::Done)
+        before.any(|before| state_of_criterion(task, *before) != ItemState::Done)
     }
 }
 
 /// What the file says of retries and limits.
-pub(super) fn policy(task: &Task) -> Policy {
+pub(super) fn policy_of_task(task: &TaskFile) -> Policy {
     let front = task.front.as_ref();
     let iterations_max = front.and_then(|front| front.max_iterations);
     Policy {
@@ -114,37 +114,40 @@ pub(super) fn policy(task: &Task) -> Policy {
 }
 
 /// A criterion as it is planned, as if it stood alone.
-pub(super) fn planned(task: &Task, at: usize, source: &str) -> PlannedItem {
+pub(super) fn planned_criterion(task: &TaskFile, at: usize, source: &str) -> PlannedItem {
     let criterion = &task.criteria[at];
     let holds_others = has_children(task, at);
     let front = task.front.as_ref();
-    let title = title(task, source);
-    let text = of_a_front(front, |front| front.test_command.as_ref());
+    let title = title_of_task(task, source);
+    let text = front_text(front, |front| front.test_command.as_ref());
     let commands: Vec<&str> = text.into_iter().collect();
-    let gate = gate(
+    let gate = gate_of_commands(
         &commands,
         format!(
             "It checks this criterion of “{title}”: **{}**. Mend what it found, in the work and not in the check.",
-            words(criterion)
+            words_of_criterion(criterion)
         ),
     );
     PlannedItem {
-        prompt: (!holds_others).then(|| prompt(task, criterion, &title)),
-        model: of_a_front(front, |front| front.model.as_ref()).map(str::to_owned),
+        prompt: (!holds_others).then(|| prompt_of_criterion(task, criterion, &title)),
+        model: front_text(front, |front| front.model.as_ref()).map(str::to_owned),
         gate: gate.filter(|_| !holds_others),
-        native: Some(Kept::of(task, criterion).pack()),
-        ..planned_item(&criterion.id, state(task, at))
+        native: Some(StoredCriterion::new(task, criterion).pack()),
+        ..planned_item(&criterion.id, state_of_criterion(task, at))
     }
 }
 
-fn of_a_front(front: Option<&Front>, of: fn(&Front) -> Option<&String>) -> Option<&str> {
+fn front_text(
+    front: Option<&FrontMatter>,
+    of: fn(&FrontMatter) -> Option<&String>,
+) -> Option<&str> {
     let text = front.and_then(of).map(|text| text.trim());
     text.filter(|text| !text.is_empty())
 }
 
 /// What the whole is called.
-fn title(task: &Task, source: &str) -> String {
-    let front = of_a_front(task.front.as_ref(), |front| front.task.as_ref());
+fn title_of_task(task: &TaskFile, source: &str) -> String {
+    let front = front_text(task.front.as_ref(), |front| front.task.as_ref());
     let title = front.or(task.title.as_deref()).map(str::trim);
     let title = title.filter(|title| !title.is_empty());
     title.unwrap_or(source).to_owned()
@@ -152,30 +155,30 @@ fn title(task: &Task, source: &str) -> String {
 
 /// The words of the criterion that an item keeps.
 pub(crate) fn words_of_native(native: &Native) -> Option<String> {
-    unpack(Some(native), FACE).map(|kept: Kept| kept.text)
+    unpack(Some(native), FACE).map(|kept: StoredCriterion| kept.text)
 }
 
-fn words(criterion: &Criterion) -> &str {
+fn words_of_criterion(criterion: &Criterion) -> &str {
     match criterion.text.trim() {
         "" => &criterion.id,
         text => text,
     }
 }
 
-fn has_children(task: &Task, at: usize) -> bool {
+fn has_children(task: &TaskFile, at: usize) -> bool {
     let next = task.criteria.get(at + 1);
     next.is_some_and(|next| next.parent == Some(at))
 }
 
 /// The criteria within that of this index, and within those.
-fn below(task: &Task, at: usize) -> impl Iterator<Item = usize> {
+fn indexes_below(task: &TaskFile, at: usize) -> impl Iterator<Item = usize> {
     let level = task.criteria[at].level;
     let rest = task.criteria.iter().enumerate().skip(at + 1);
     rest.take_while(move |(_, criterion)| criterion.level > level)
         .map(|(index, _)| index)
 }
 
-fn state(task: &Task, at: usize) -> ItemState {
+fn state_of_criterion(task: &TaskFile, at: usize) -> ItemState {
     if !has_children(task, at) {
         return if task.criteria[at].ticked {
             ItemState::Done
@@ -184,7 +187,7 @@ fn state(task: &Task, at: usize) -> ItemState {
         };
     }
     let is_done = |index: &usize| task.criteria[*index].ticked;
-    let leaves: Vec<usize> = below(task, at)
+    let leaves: Vec<usize> = indexes_below(task, at)
         .filter(|index| !has_children(task, *index))
         .collect();
     if leaves.iter().all(is_done) {
@@ -196,17 +199,17 @@ fn state(task: &Task, at: usize) -> ItemState {
     }
 }
 
-fn prompt(task: &Task, criterion: &Criterion, title: &str) -> String {
+fn prompt_of_criterion(task: &TaskFile, criterion: &Criterion, title: &str) -> String {
     let mut text = format!(
         "The task: {title}\n\nMake this criterion true: **{}**",
-        words(criterion)
+        words_of_criterion(criterion)
     );
     let mut parts = Vec::new();
     if let Some(section) = criterion.section.as_deref() {
         parts.push(format!("It stands under “{}”.", section.trim()));
     }
     if let Some(above) = criterion.parent.and_then(|above| task.criteria.get(above)) {
-        parts.push(format!("It is a part of “{}”.", words(above)));
+        parts.push(format!("It is a part of “{}”.", words_of_criterion(above)));
     }
     if let Some(front) = task
         .front
@@ -219,7 +222,7 @@ fn prompt(task: &Task, criterion: &Criterion, title: &str) -> String {
             .map_or_else(String::new, |url| format!(", at {url}"));
         parts.push(format!(
             "Look at the outcome in a browser{at}, and save a screenshot of it as `{SCREENSHOTS}/{}.png`.",
-            screenshot(criterion)
+            screenshot_stem(criterion)
         ));
     }
     if !parts.is_empty() {
@@ -233,7 +236,7 @@ pub(crate) const SCREENSHOTS: &str = ".ralph/screenshots";
 
 /// What the picture of a criterion is called, without its ending: by its number
 /// where the file gives it one, which stays with it.
-fn screenshot(criterion: &Criterion) -> String {
+fn screenshot_stem(criterion: &Criterion) -> String {
     match criterion.written_number {
         Some(_) => format!("criterion-{}", criterion.number),
         None => format!("criterion-{}", criterion.id),
@@ -243,7 +246,7 @@ fn screenshot(criterion: &Criterion) -> String {
 /// What the picture of an item is to be called, without its ending; none where the
 /// plan asks for none.
 pub(crate) fn screenshot_of_native(native: &Native) -> Option<String> {
-    let kept: Kept = unpack(Some(native), FACE)?;
+    let kept: StoredCriterion = unpack(Some(native), FACE)?;
     let name = kept.screenshot?;
     Some(format!("{SCREENSHOTS}/{name}"))
 }
@@ -251,7 +254,7 @@ pub(crate) fn screenshot_of_native(native: &Native) -> Option<String> {
 /// What of a criterion only this format has, as the file had it last: it tells
 /// which criterion of a changed file an item is.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Kept {
+pub(super) struct StoredCriterion {
     /// Its id in the file.
     pub(super) id: String,
     pub(super) number: u64,
@@ -263,12 +266,12 @@ pub(super) struct Kept {
     screenshot: Option<String>,
 }
 
-impl Kept {
-    pub(super) fn of(task: &Task, criterion: &Criterion) -> Self {
+impl StoredCriterion {
+    pub(super) fn new(task: &TaskFile, criterion: &Criterion) -> Self {
         let front = task.front.as_ref();
         let is_shown = front.and_then(|front| front.browser_validation) == Some(true);
         Self {
-            screenshot: is_shown.then(|| screenshot(criterion)),
+            screenshot: is_shown.then(|| screenshot_stem(criterion)),
             id: criterion.id.clone(),
             number: criterion.number,
             text: criterion.text.clone(),
@@ -288,7 +291,7 @@ impl Kept {
     }
 
     /// The criterion, as far as it must be known to find it again.
-    pub(super) fn criterion(&self) -> Criterion {
+    pub(super) fn to_criterion(&self) -> Criterion {
         Criterion {
             id: self.id.clone(),
             number: self.number,

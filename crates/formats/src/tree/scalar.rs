@@ -7,7 +7,7 @@ use super::{Scalar, Style};
 
 /// The type and, where it has one, the value of a scalar.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Kind {
+pub enum ScalarKind {
     /// `null`, `~`, or nothing.
     Null,
     /// `true`, `false` and their capitalised forms; not `yes` or `on`.
@@ -23,34 +23,34 @@ pub enum Kind {
 }
 
 /// The type of `scalar`.
-pub(crate) fn kind(scalar: &Scalar) -> Kind {
+pub(crate) fn kind_of_scalar(scalar: &Scalar) -> ScalarKind {
     match scalar.tag.as_deref() {
         None if scalar.style == Style::Plain => plain_kind(&scalar.text),
-        None | Some("!" | "tag:yaml.org,2002:str") => Kind::Text,
+        None | Some("!" | "tag:yaml.org,2002:str") => ScalarKind::Text,
         // An explicit tag asks for the type that the plain text would have.
         Some(_) => plain_kind(&scalar.text),
     }
 }
 
 /// The type that `text` has when it is written without quotes.
-pub(crate) fn plain_kind(text: &str) -> Kind {
+pub(crate) fn plain_kind(text: &str) -> ScalarKind {
     match text {
-        "" | "~" | "null" | "Null" | "NULL" => return Kind::Null,
-        "true" | "True" | "TRUE" => return Kind::Bool(true),
-        "false" | "False" | "FALSE" => return Kind::Bool(false),
+        "" | "~" | "null" | "Null" | "NULL" => return ScalarKind::Null,
+        "true" | "True" | "TRUE" => return ScalarKind::Bool(true),
+        "false" | "False" | "FALSE" => return ScalarKind::Bool(false),
         _ => {}
     }
     // Every number and every timestamp starts with one of these.
     if !text.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '+' | '-' | '.')) {
-        return Kind::Text;
+        return ScalarKind::Text;
     }
-    integer(text)
-        .or_else(|| float(text).map(Kind::Float))
-        .or_else(|| is_timestamp(text).then_some(Kind::Timestamp))
-        .unwrap_or(Kind::Text)
+    parse_integer(text)
+        .or_else(|| parse_float(text).map(ScalarKind::Float))
+        .or_else(|| is_timestamp(text).then_some(ScalarKind::Timestamp))
+        .unwrap_or(ScalarKind::Text)
 }
 
-fn integer(text: &str) -> Option<Kind> {
+fn parse_integer(text: &str) -> Option<ScalarKind> {
     let (negative, digits) = match text.as_bytes().first()? {
         b'-' => (true, &text[1..]),
         b'+' => (false, &text[1..]),
@@ -83,14 +83,14 @@ fn integer(text: &str) -> Option<Kind> {
         return None;
     }
     Some(match exact {
-        Some(value) => Kind::Int(if negative { -value } else { value }),
+        Some(value) => ScalarKind::Int(if negative { -value } else { value }),
         // Summed up digit by digit, a long decimal would be rounded each time.
-        None if radix == 10 => Kind::Float(text.replace('_', "").parse().ok()?),
-        None => Kind::Float(if negative { -value } else { value }),
+        None if radix == 10 => ScalarKind::Float(text.replace('_', "").parse().ok()?),
+        None => ScalarKind::Float(if negative { -value } else { value }),
     })
 }
 
-fn float(text: &str) -> Option<f64> {
+fn parse_float(text: &str) -> Option<f64> {
     match text {
         ".inf" | ".Inf" | ".INF" | "+.inf" | "+.Inf" | "+.INF" => return Some(f64::INFINITY),
         "-.inf" | "-.Inf" | "-.INF" => return Some(f64::NEG_INFINITY),
@@ -147,15 +147,15 @@ fn has_float_shape(text: &[u8]) -> bool {
 /// `YYYY-MM-DD`, or a date and a time as YAML 1.1 writes them.
 pub(crate) fn is_timestamp(text: &str) -> bool {
     let mut rest = Digits(text.as_bytes());
-    let date = rest.count(4, 4) && rest.byte(b'-');
+    let date = rest.eat_digits(4, 4) && rest.eat_byte(b'-');
     if !date {
         return false;
     }
-    let month = rest.run();
-    if !(1..=2).contains(&month) || !rest.byte(b'-') {
+    let month = rest.skip_digits();
+    if !(1..=2).contains(&month) || !rest.eat_byte(b'-') {
         return false;
     }
-    let day = rest.run();
+    let day = rest.skip_digits();
     if !(1..=2).contains(&day) {
         return false;
     }
@@ -163,52 +163,52 @@ pub(crate) fn is_timestamp(text: &str) -> bool {
         // The short form wants all its digits.
         return month == 2 && day == 2;
     }
-    if !(rest.byte(b'T') || rest.byte(b't') || rest.blanks() > 0) {
+    if !(rest.eat_byte(b'T') || rest.eat_byte(b't') || rest.skip_blanks() > 0) {
         return false;
     }
-    let time = rest.count(1, 2)
-        && rest.byte(b':')
-        && rest.count(2, 2)
-        && rest.byte(b':')
-        && rest.count(2, 2);
+    let time = rest.eat_digits(1, 2)
+        && rest.eat_byte(b':')
+        && rest.eat_digits(2, 2)
+        && rest.eat_byte(b':')
+        && rest.eat_digits(2, 2);
     if !time {
         return false;
     }
-    if rest.byte(b'.') {
-        rest.run();
+    if rest.eat_byte(b'.') {
+        rest.skip_digits();
     }
     if rest.0.is_empty() {
         return true;
     }
-    rest.blanks();
-    if rest.byte(b'Z') {
+    rest.skip_blanks();
+    if rest.eat_byte(b'Z') {
         return rest.0.is_empty();
     }
-    if !(rest.byte(b'+') || rest.byte(b'-')) || !rest.count(1, 2) {
+    if !(rest.eat_byte(b'+') || rest.eat_byte(b'-')) || !rest.eat_digits(1, 2) {
         return false;
     }
     if rest.0.is_empty() {
         return true;
     }
-    rest.byte(b':');
-    rest.count(2, 2) && rest.0.is_empty()
+    rest.eat_byte(b':');
+    rest.eat_digits(2, 2) && rest.0.is_empty()
 }
 
 /// What is left of a text that is taken apart from the front.
 struct Digits<'t>(&'t [u8]);
 
 impl Digits<'_> {
-    fn run(&mut self) -> usize {
+    fn skip_digits(&mut self) -> usize {
         let len = self.0.iter().take_while(|b| b.is_ascii_digit()).count();
         self.0 = &self.0[len..];
         len
     }
 
-    fn count(&mut self, min: usize, max: usize) -> bool {
-        (min..=max).contains(&self.run())
+    fn eat_digits(&mut self, min: usize, max: usize) -> bool {
+        (min..=max).contains(&self.skip_digits())
     }
 
-    fn byte(&mut self, want: u8) -> bool {
+    fn eat_byte(&mut self, want: u8) -> bool {
         let found = self.0.first() == Some(&want);
         if found {
             self.0 = &self.0[1..];
@@ -216,7 +216,7 @@ impl Digits<'_> {
         found
     }
 
-    fn blanks(&mut self) -> usize {
+    fn skip_blanks(&mut self) -> usize {
         let len = self
             .0
             .iter()
@@ -230,7 +230,7 @@ impl Digits<'_> {
 /// Whether some YAML reader takes `text`, written plain, for something else
 /// than a string: YAML 1.2 as above, or YAML 1.1 as `PyYAML` reads it.
 pub(crate) fn is_misread_plain(text: &str) -> bool {
-    plain_kind(text) != Kind::Text || is_yaml_1_1_word(text) || is_yaml_1_1_number(text)
+    plain_kind(text) != ScalarKind::Text || is_yaml_1_1_word(text) || is_yaml_1_1_number(text)
 }
 
 fn is_yaml_1_1_word(text: &str) -> bool {
@@ -251,11 +251,11 @@ fn is_yaml_1_1_number(text: &str) -> bool {
         && digits.bytes().all(|b| {
             b.is_ascii_digit() || matches!(b, b'_' | b':' | b'.' | b'e' | b'E' | b'+' | b'-')
         })
-        && !looks_like_a_date_id(digits)
+        && !is_date_like_id(digits)
 }
 
 /// `1.2-3` or `2026-01` are strings everywhere; only exponents sign inside.
-fn looks_like_a_date_id(digits: &str) -> bool {
+fn is_date_like_id(digits: &str) -> bool {
     let sign = digits.find(['+', '-']);
     sign.is_some_and(|at| !digits[..at].ends_with(['e', 'E']))
 }
@@ -265,41 +265,41 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(text: &str, expect: Kind) {
+    fn check(text: &str, expect: ScalarKind) {
         assert_eq!(plain_kind(text), expect, "{text}");
     }
 
     #[test]
     fn plain_scalars_have_the_types_that_js_yaml_gives_them() {
-        check("", Kind::Null);
-        check("~", Kind::Null);
-        check("True", Kind::Bool(true));
-        check("yes", Kind::Text);
-        check("on", Kind::Text);
-        check("12", Kind::Int(12));
-        check("-1", Kind::Int(-1));
-        check("+1_000", Kind::Int(1000));
-        check("0x1F", Kind::Int(31));
-        check("0b11", Kind::Int(3));
-        check("0o17", Kind::Int(15));
-        check("007", Kind::Int(7));
-        check("_1", Kind::Text);
-        check("1_", Kind::Text);
-        check("1.5", Kind::Float(1.5));
-        check("1e3", Kind::Float(1000.0));
-        check("6673e79", Kind::Float(6673e79));
-        check(".5", Kind::Float(0.5));
-        check(".", Kind::Text);
-        check("-.inf", Kind::Float(f64::NEG_INFINITY));
-        check("1.2.3", Kind::Text);
-        check("00:02:20", Kind::Text);
-        check("2026-01-15", Kind::Timestamp);
-        check("2026-01-15T00:25:00Z", Kind::Timestamp);
-        check("2026-1-5 0:25:00.5 +02:00", Kind::Timestamp);
-        check("2026-1-5", Kind::Text);
-        check("2026-01-15_case", Kind::Text);
-        check("-", Kind::Text);
-        check("78cc286", Kind::Text);
+        check("", ScalarKind::Null);
+        check("~", ScalarKind::Null);
+        check("True", ScalarKind::Bool(true));
+        check("yes", ScalarKind::Text);
+        check("on", ScalarKind::Text);
+        check("12", ScalarKind::Int(12));
+        check("-1", ScalarKind::Int(-1));
+        check("+1_000", ScalarKind::Int(1000));
+        check("0x1F", ScalarKind::Int(31));
+        check("0b11", ScalarKind::Int(3));
+        check("0o17", ScalarKind::Int(15));
+        check("007", ScalarKind::Int(7));
+        check("_1", ScalarKind::Text);
+        check("1_", ScalarKind::Text);
+        check("1.5", ScalarKind::Float(1.5));
+        check("1e3", ScalarKind::Float(1000.0));
+        check("6673e79", ScalarKind::Float(6673e79));
+        check(".5", ScalarKind::Float(0.5));
+        check(".", ScalarKind::Text);
+        check("-.inf", ScalarKind::Float(f64::NEG_INFINITY));
+        check("1.2.3", ScalarKind::Text);
+        check("00:02:20", ScalarKind::Text);
+        check("2026-01-15", ScalarKind::Timestamp);
+        check("2026-01-15T00:25:00Z", ScalarKind::Timestamp);
+        check("2026-1-5 0:25:00.5 +02:00", ScalarKind::Timestamp);
+        check("2026-1-5", ScalarKind::Text);
+        check("2026-01-15_case", ScalarKind::Text);
+        check("-", ScalarKind::Text);
+        check("78cc286", ScalarKind::Text);
     }
 
     #[test]

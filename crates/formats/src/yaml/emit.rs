@@ -9,21 +9,21 @@
 use std::fmt::Write as _;
 
 use crate::tree::scalar;
-use crate::tree::{Map, Node, Scalar, Style, Value};
+use crate::tree::{Map, Scalar, Style, Value, ValueNode};
 
 /// Longest key that a reader must accept without a leading `?`.
 const KEY_CHARS_MAX: usize = 1000;
 
 /// Writes a whole document.
-pub fn emit(node: &Node) -> String {
+pub fn render(node: &ValueNode) -> String {
     let mut out = String::new();
     match &node.value {
         // A block scalar has no parent here to be indented against.
         Value::Scalar(scalar) => push_scalar(&mut out, scalar, None),
         Value::Seq(items) if items.is_empty() => out.push_str("[]"),
         Value::Map(map) if map.pairs.is_empty() => out.push_str("{}"),
-        Value::Seq(items) => push_items(&mut out, items, Place::whole(0), true),
-        Value::Map(map) => push_pairs(&mut out, map, Place::whole(0), true),
+        Value::Seq(items) => push_items(&mut out, items, YamlPosition::at_indent(0), true),
+        Value::Map(map) => push_pairs(&mut out, map, YamlPosition::at_indent(0), true),
     }
     if !out.ends_with('\n') {
         out.push('\n');
@@ -54,38 +54,38 @@ pub(crate) fn push_key(out: &mut String, key: &str, indent: usize) {
 /// Writes a node as the value of a key, or as the element of a list, whose
 /// collection is indented by `indent`; begins with the blank or line break
 /// that separates it, ends with a line break.
-pub(crate) fn push_node(out: &mut String, node: &Node, indent: usize, in_list: bool) {
-    push_at(out, node, Place::whole(indent), in_list);
+pub(crate) fn push_node(out: &mut String, node: &ValueNode, indent: usize, in_list: bool) {
+    push_node_at(out, node, YamlPosition::at_indent(indent), in_list);
 }
 
 /// Writes a node as [`push_node`] does, into a text that goes on behind it:
 /// blank lines that follow do not become part of it.
-pub(super) fn push_part(out: &mut String, node: &Node, indent: usize, in_list: bool) {
-    let place = Place {
+pub(super) fn push_part(out: &mut String, node: &ValueNode, indent: usize, in_list: bool) {
+    let place = YamlPosition {
         indent,
         blank_ends: false,
     };
-    push_at(out, node, place, in_list);
+    push_node_at(out, node, place, in_list);
 }
 
 /// Where something is written.
 #[derive(Clone, Copy)]
-struct Place {
+struct YamlPosition {
     /// The indentation of the collection around it.
     indent: usize,
     /// Whether a block may end in blank lines.
     blank_ends: bool,
 }
 
-impl Place {
-    fn whole(indent: usize) -> Self {
+impl YamlPosition {
+    fn at_indent(indent: usize) -> Self {
         Self {
             indent,
             blank_ends: true,
         }
     }
 
-    fn deeper(self) -> Self {
+    fn nested(self) -> Self {
         Self {
             indent: self.indent + 2,
             ..self
@@ -93,16 +93,16 @@ impl Place {
     }
 
     /// The indentation for a block of that text, if it may be one.
-    fn block(self, text: &str) -> Option<usize> {
+    fn block_indent(self, text: &str) -> Option<usize> {
         (self.blank_ends || !text.ends_with("\n\n")).then_some(self.indent)
     }
 }
 
-fn push_at(out: &mut String, node: &Node, place: Place, in_list: bool) {
+fn push_node_at(out: &mut String, node: &ValueNode, place: YamlPosition, in_list: bool) {
     match &node.value {
         Value::Scalar(scalar) => {
             out.push(' ');
-            push_scalar(out, scalar, place.block(&scalar.text));
+            push_scalar(out, scalar, place.block_indent(&scalar.text));
             if !out.ends_with('\n') {
                 out.push('\n');
             }
@@ -111,11 +111,11 @@ fn push_at(out: &mut String, node: &Node, place: Place, in_list: bool) {
         Value::Map(map) if map.pairs.is_empty() => out.push_str(" {}\n"),
         Value::Seq(items) => {
             out.push(if in_list { ' ' } else { '\n' });
-            push_items(out, items, place.deeper(), in_list);
+            push_items(out, items, place.nested(), in_list);
         }
         Value::Map(map) => {
             out.push(if in_list { ' ' } else { '\n' });
-            push_pairs(out, map, place.deeper(), in_list);
+            push_pairs(out, map, place.nested(), in_list);
         }
     }
 }
@@ -135,23 +135,23 @@ pub(crate) fn push_indent(out: &mut String, indent: usize) {
     }
 }
 
-fn push_items(out: &mut String, items: &[Node], place: Place, inline: bool) {
+fn push_items(out: &mut String, items: &[ValueNode], place: YamlPosition, inline: bool) {
     for (index, item) in items.iter().enumerate() {
         if index > 0 || !inline {
             push_indent(out, place.indent);
         }
         out.push('-');
-        push_at(out, item, place, true);
+        push_node_at(out, item, place, true);
     }
 }
 
-fn push_pairs(out: &mut String, map: &Map, place: Place, inline: bool) {
+fn push_pairs(out: &mut String, map: &Map, place: YamlPosition, inline: bool) {
     for (index, (key, node)) in map.iter().enumerate() {
         if index > 0 || !inline {
             push_indent(out, place.indent);
         }
         push_key(out, &key.text, place.indent);
-        push_at(out, node, place, false);
+        push_node_at(out, node, place, false);
     }
 }
 
@@ -165,7 +165,7 @@ fn push_scalar(out: &mut String, scalar: &Scalar, indent: Option<usize>) {
     }
     // A number, a date or `null` that was plain stays plain, to the letter.
     if scalar.style == Style::Plain && is_plain_syntax(&scalar.text) {
-        let means_string = scalar.kind() == scalar::Kind::Text;
+        let means_string = scalar.kind() == scalar::ScalarKind::Text;
         if !means_string || !scalar::is_misread_plain(&scalar.text) {
             out.push_str(&scalar.text);
             return;
@@ -203,7 +203,7 @@ pub(super) fn push_value(
     indent: Option<usize>,
 ) {
     let is_text = scalar.tag.is_none()
-        && (scalar.style != Style::Plain || scalar.kind() == scalar::Kind::Text);
+        && (scalar.style != Style::Plain || scalar.kind() == scalar::ScalarKind::Text);
     let multi_line = scalar.text.contains('\n');
     // Blank lines behind a block that ends in some would become part of it.
     let indent = indent.filter(|_| !scalar.text.ends_with("\n\n"));
@@ -246,7 +246,7 @@ pub(super) fn push_literal_at(
 }
 
 /// Writes a node within brackets.
-pub(super) fn push_flow(out: &mut String, node: &Node) {
+pub(super) fn push_flow(out: &mut String, node: &ValueNode) {
     match &node.value {
         Value::Scalar(scalar) => push_flow_scalar(out, scalar),
         Value::Seq(items) => {
@@ -360,13 +360,13 @@ fn is_readable(c: char) -> bool {
         | '\u{e000}'..='\u{fefe}' | '\u{ff00}'..='\u{fffd}' | '\u{10000}'..='\u{10ffff}')
 }
 
-fn all_readable(text: &str) -> bool {
+fn is_all_readable(text: &str) -> bool {
     // Most text is ASCII, where a byte tells enough.
     text.bytes().all(|b| matches!(b, b' '..=b'~')) || text.chars().all(is_readable)
 }
 
 fn is_single_quotable(text: &str) -> bool {
-    all_readable(text)
+    is_all_readable(text)
 }
 
 /// Whether a literal block gives the text back in every reader.
@@ -374,14 +374,14 @@ fn is_literal_safe(text: &str) -> bool {
     let has_text = text.bytes().any(|b| b != b'\n' && b != b' ');
     has_text
         && text.split('\n').all(|line| {
-            all_readable_or_tab(line)
+            is_readable_or_tab(line)
                 // A line of blanks only, or a tab where indentation ends, is
                 // read in different ways.
                 && !(line.starts_with('\t') || (!line.is_empty() && line.trim().is_empty()))
         })
 }
 
-fn all_readable_or_tab(line: &str) -> bool {
+fn is_readable_or_tab(line: &str) -> bool {
     line.bytes().all(|b| matches!(b, b' '..=b'~' | b'\t'))
         || line.chars().all(|c| c == '\t' || is_readable(c))
 }
@@ -415,7 +415,9 @@ fn is_plain_syntax(text: &str) -> bool {
         before = *byte;
     }
     // `---` and `...` would be document marks in the first column.
-    !text.starts_with("---") && !text.starts_with("...") && (text.is_ascii() || all_readable(text))
+    !text.starts_with("---")
+        && !text.starts_with("...")
+        && (text.is_ascii() || is_all_readable(text))
 }
 
 fn is_plain_start(first: u8, second: Option<&u8>) -> bool {
@@ -439,8 +441,8 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, expect: &str) {
-        let node = Node::map([("k", Node::string(text))]);
-        let out = emit(&node);
+        let node = ValueNode::map([("k", ValueNode::string(text))]);
+        let out = render(&node);
         assert_eq!(out, expect);
         assert_eq!(parse(&out).root, Some(node), "{out}");
     }
@@ -500,9 +502,9 @@ mod tests {
             "0x1F",
             "true",
         ] {
-            let node = Node::map([("k", Node::plain(text))]);
-            assert_eq!(emit(&node), format!("k: {text}\n"));
-            assert_eq!(parse(&emit(&node)).root, Some(node));
+            let node = ValueNode::map([("k", ValueNode::plain(text))]);
+            assert_eq!(render(&node), format!("k: {text}\n"));
+            assert_eq!(parse(&render(&node)).root, Some(node));
         }
     }
 
@@ -512,23 +514,23 @@ mod tests {
             let parsed = parse(text);
             assert_eq!(parsed.faults, []);
             let root = parsed.root.expect("a document");
-            assert_eq!(parse(&emit(&root)).root, Some(root), "{text}");
+            assert_eq!(parse(&render(&root)).root, Some(root), "{text}");
         }
     }
 
     #[test]
     fn collections_are_nested_as_the_original_nests_them() {
-        let node = Node::map([
-            ("empty", Node::seq(vec![])),
+        let node = ValueNode::map([
+            ("empty", ValueNode::seq(vec![])),
             (
                 "list",
-                Node::seq(vec![
-                    Node::map([("id", Node::string("a")), ("n", Node::plain("1"))]),
-                    Node::seq(vec![Node::string("x"), Node::string("y\nz\n")]),
+                ValueNode::seq(vec![
+                    ValueNode::map([("id", ValueNode::string("a")), ("n", ValueNode::plain("1"))]),
+                    ValueNode::seq(vec![ValueNode::string("x"), ValueNode::string("y\nz\n")]),
                 ]),
             ),
         ]);
-        insta::assert_snapshot!(emit(&node), @r#"
+        insta::assert_snapshot!(render(&node), @r#"
     empty: []
     list:
       - id: a
@@ -538,6 +540,6 @@ mod tests {
           y
           z
     "#);
-        assert_eq!(parse(&emit(&node)).root, Some(node));
+        assert_eq!(parse(&render(&node)).root, Some(node));
     }
 }

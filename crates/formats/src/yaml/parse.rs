@@ -7,7 +7,8 @@ use granit_parser::{ErrorKind, Event, Parser, ScalarStyle, ScanError, StructureS
 use super::shallow;
 use crate::conflict;
 use crate::tree::{
-    DEPTH_MAX, FAULTS_MAX, Fault, Key, Map, Node, Parsed, Scalar, Span, Style, Value,
+    DEPTH_MAX, FAULTS_MAX, Map, MapKey, ParsedTree, Scalar, Span, Style, SyntaxFault, Value,
+    ValueNode,
 };
 
 /// How many nodes, and bytes of text, aliases may add to a document.
@@ -27,23 +28,23 @@ const KEYS_SEARCHED_MAX: usize = 16;
 /// A leading byte order mark and CRLF are accepted. A duplicate key, an
 /// unknown tag or a second document is a fault, and reading goes on; a syntax
 /// error ends it. The size of `text` is the caller's to bound.
-pub fn parse(text: &str) -> Parsed {
-    if let Some(fault) = unprintable(text) {
-        return Parsed {
+pub fn parse(text: &str) -> ParsedTree {
+    if let Some(fault) = find_unprintable(text) {
+        return ParsedTree {
             root: None,
             faults: vec![fault],
         };
     }
-    let (parsed, shallow) = attempt(text);
+    let (parsed, shallow) = try_parse(text);
     let parsed = shallow
-        .and_then(|at| shallow::parse(text, at))
+        .and_then(|at| shallow::parse_indented(text, at))
         .unwrap_or(parsed);
-    conflict::blamed(parsed, text)
+    conflict::with_conflict_fault(parsed, text)
 }
 
 /// Reads `text`; when it failed at a line of a quoted text that is not
 /// indented deeper than its key, tells where that line is.
-pub(super) fn attempt(text: &str) -> (Parsed, Option<usize>) {
+pub(super) fn try_parse(text: &str) -> (ParsedTree, Option<usize>) {
     let mut builder = Builder::new(text);
     let mut shallow = None;
     let options = granit_parser::options! {
@@ -52,13 +53,13 @@ pub(super) fn attempt(text: &str) -> (Parsed, Option<usize>) {
     };
     for next in Parser::new_from_str_with_options(text, options) {
         match next {
-            Ok((event, span)) => builder.event(event, convert(span)),
+            Ok((event, span)) => builder.handle_event(event, convert_span(span)),
             Err(error) => {
                 let fault = syntax_fault(text, &error);
                 if *error.kind() == ErrorKind::InvalidQuotedScalarIndent {
                     shallow = Some(fault.span.start);
                 }
-                if !builder.explains(&fault) {
+                if !builder.has_explanation_for(&fault) {
                     builder.faults.push(fault);
                 }
                 builder.stopped = true;
@@ -71,40 +72,40 @@ pub(super) fn attempt(text: &str) -> (Parsed, Option<usize>) {
     }
     let mut faults = builder.faults;
     faults.sort_by_key(|fault| fault.span.start);
-    let parsed = Parsed {
+    let parsed = ParsedTree {
         root: builder.root,
         faults,
     };
     (parsed, shallow)
 }
 
-fn convert(span: granit_parser::Span) -> Span {
+fn convert_span(span: granit_parser::Span) -> Span {
     Span {
         start: span.start.byte_offset().unwrap_or_default(),
         end: span.end.byte_offset().unwrap_or_default(),
-        line: count(span.start.line()),
-        column: count(span.start.col() + 1),
+        line: to_u32(span.start.line()),
+        column: to_u32(span.start.col() + 1),
     }
 }
 
-fn count(value: usize) -> u32 {
+fn to_u32(value: usize) -> u32 {
     u32::try_from(value).unwrap_or(u32::MAX)
 }
 
 /// The place of one byte.
-fn point(text: &str, at: usize) -> Span {
+fn span_at(text: &str, at: usize) -> Span {
     let before = &text[..at];
     let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
     Span {
         start: at,
         end: text[at..].chars().next().map_or(at, |c| at + c.len_utf8()),
-        line: count(before.matches('\n').count() + 1),
-        column: count(before[line_start..].chars().count() + 1),
+        line: to_u32(before.matches('\n').count() + 1),
+        column: to_u32(before[line_start..].chars().count() + 1),
     }
 }
 
 /// The first character that YAML does not allow anywhere.
-fn unprintable(text: &str) -> Option<Fault> {
+fn find_unprintable(text: &str) -> Option<SyntaxFault> {
     let bad = |c: char| {
         matches!(c,
             '\0'..='\x08' | '\x0b' | '\x0c' | '\x0e'..='\x1f' | '\x7f'..='\u{84}'
@@ -118,15 +119,15 @@ fn unprintable(text: &str) -> Option<Fault> {
         return None;
     }
     let (at, c) = text.char_indices().find(|(_, c)| bad(*c))?;
-    Some(Fault {
-        span: point(text, at),
+    Some(SyntaxFault {
+        span: span_at(text, at),
         message: format!("the control character U+{:04X}", u32::from(c)),
         hint: "write it as an escape within double quotes, or check that this is a text file"
             .to_owned(),
     })
 }
 
-fn syntax_fault(text: &str, error: &ScanError) -> Fault {
+fn syntax_fault(text: &str, error: &ScanError) -> SyntaxFault {
     let marker = error.marker();
     let start = marker.byte_offset().unwrap_or(text.len()).min(text.len());
     let span = Span {
@@ -135,26 +136,26 @@ fn syntax_fault(text: &str, error: &ScanError) -> Fault {
             .get(start..)
             .and_then(|rest| rest.chars().next())
             .map_or(start, |c| start + c.len_utf8()),
-        line: count(marker.line()),
-        column: count(marker.col() + 1),
+        line: to_u32(marker.line()),
+        column: to_u32(marker.col() + 1),
     };
     let kind = format!("{:?}", error.kind());
     let name = kind.split([' ', '(', '{']).next().unwrap_or_default();
-    let tab = leading_tab(text, start);
+    let tab = find_leading_tab(text, start);
     let (message, hint) = if tab.is_some() || name.contains("Tab") {
         (TAB.to_owned(), TAB_HINT)
     } else {
-        explain(name)
+        explain_error(name)
     };
-    Fault {
-        span: tab.map_or(span, |at| point(text, at)),
+    SyntaxFault {
+        span: tab.map_or(span, |at| span_at(text, at)),
         message,
         hint: hint.to_owned(),
     }
 }
 
 /// Words for a syntax error, from its name in the parser.
-fn explain(name: &str) -> (String, &'static str) {
+fn explain_error(name: &str) -> (String, &'static str) {
     match name {
         "RecursionLimitExceeded" => (
             format!("nested deeper than {DEPTH_MAX} levels"),
@@ -212,14 +213,14 @@ fn explain(name: &str) -> (String, &'static str) {
             "align the line with its neighbours of the same level",
         ),
         _ => (
-            format!("not YAML: {}", words(name)),
+            format!("not YAML: {}", split_camel_case(name)),
             "correct the syntax at this place",
         ),
     }
 }
 
 /// The first tab in the indentation of the line of a byte.
-fn leading_tab(text: &str, at: usize) -> Option<usize> {
+fn find_leading_tab(text: &str, at: usize) -> Option<usize> {
     let before = text.get(..at)?;
     let start = before.rfind('\n').map_or(0, |newline| newline + 1);
     let blanks = text[start..]
@@ -232,7 +233,7 @@ fn leading_tab(text: &str, at: usize) -> Option<usize> {
 }
 
 /// `InvalidTagEscape` as `invalid tag escape`.
-fn words(name: &str) -> String {
+fn split_camel_case(name: &str) -> String {
     let mut out = String::with_capacity(name.len() + 8);
     for c in name.chars() {
         if c.is_ascii_uppercase() && !out.is_empty() {
@@ -244,7 +245,7 @@ fn words(name: &str) -> String {
 }
 
 /// A collection that is still open.
-struct Open {
+struct OpenYamlCollection {
     anchor: usize,
     span: Span,
     is_block: bool,
@@ -252,9 +253,9 @@ struct Open {
 }
 
 enum Content {
-    Seq(Vec<Node>),
+    Seq(Vec<ValueNode>),
     Map {
-        pairs: Vec<(Key, Node)>,
+        pairs: Vec<(MapKey, ValueNode)>,
         /// Keys seen, once there are too many to search.
         seen: HashSet<String>,
         /// Keys that came from a `<<` and may still be set by the mapping itself.
@@ -264,25 +265,25 @@ enum Content {
 }
 
 struct PendingKey {
-    key: Key,
+    key: MapKey,
     is_merge: bool,
 }
 
-struct Anchored {
-    node: Node,
+struct AnchoredNode {
+    node: ValueNode,
     nodes: usize,
     bytes: usize,
 }
 
 struct Builder<'t> {
     text: &'t str,
-    open: Vec<Open>,
-    anchors: HashMap<usize, Anchored>,
-    root: Option<Node>,
+    open: Vec<OpenYamlCollection>,
+    anchors: HashMap<usize, AnchoredNode>,
+    root: Option<ValueNode>,
     documents: usize,
     alias_nodes: usize,
     alias_bytes: usize,
-    faults: Vec<Fault>,
+    faults: Vec<SyntaxFault>,
     stopped: bool,
 }
 
@@ -305,11 +306,11 @@ impl<'t> Builder<'t> {
         clippy::wildcard_enum_match_arm,
         reason = "the events that are left carry no data"
     )]
-    fn event(&mut self, event: Event<'_>, span: Span) {
+    fn handle_event(&mut self, event: Event<'_>, span: Span) {
         match event {
-            Event::DocumentStart(..) => self.document(span),
+            Event::DocumentStart(..) => self.start_document(span),
             Event::Scalar(text, style, anchor, tag) => {
-                let tag = self.tag(tag.as_deref(), span);
+                let tag = self.resolve_tag(tag.as_deref(), span);
                 // The parser gives `~` for a value that is not there.
                 let is_absent = style == ScalarStyle::Plain && span.start == span.end;
                 let scalar = Scalar {
@@ -318,19 +319,19 @@ impl<'t> Builder<'t> {
                     } else {
                         text.into_owned()
                     },
-                    style: style_of(style),
+                    style: style_of_scalar(style),
                     tag,
                 };
                 self.check_tagged(&scalar, span);
-                let node = Node {
+                let node = ValueNode {
                     value: Value::Scalar(scalar),
                     span,
                 };
-                self.finish(node, anchor);
+                self.place_node(node, anchor);
             }
             Event::SequenceStart(style, anchor, tag) => {
-                self.tag(tag.as_deref(), span);
-                self.open.push(Open {
+                self.resolve_tag(tag.as_deref(), span);
+                self.open.push(OpenYamlCollection {
                     anchor,
                     span,
                     is_block: style == StructureStyle::Block,
@@ -338,8 +339,8 @@ impl<'t> Builder<'t> {
                 });
             }
             Event::MappingStart(style, anchor, tag) => {
-                self.tag(tag.as_deref(), span);
-                self.open.push(Open {
+                self.resolve_tag(tag.as_deref(), span);
+                self.open.push(OpenYamlCollection {
                     anchor,
                     span,
                     is_block: style == StructureStyle::Block,
@@ -351,16 +352,16 @@ impl<'t> Builder<'t> {
                     },
                 });
             }
-            Event::SequenceEnd | Event::MappingEnd => self.close(span),
-            Event::Alias(anchor) => self.alias(anchor, span),
+            Event::SequenceEnd | Event::MappingEnd => self.close_collection(span),
+            Event::Alias(anchor) => self.resolve_alias(anchor, span),
             _ => {}
         }
     }
 
-    fn document(&mut self, span: Span) {
+    fn start_document(&mut self, span: Span) {
         self.documents += 1;
         if self.documents == 2 {
-            self.fault(
+            self.push_fault(
                 span,
                 "a second document in the same file".to_owned(),
                 "keep one document; a `---` within text belongs in quotes or a `|` block",
@@ -370,7 +371,7 @@ impl<'t> Builder<'t> {
         }
     }
 
-    fn close(&mut self, end: Span) {
+    fn close_collection(&mut self, end: Span) {
         let Some(open) = self.open.pop() else { return };
         // A large document is thousands of small mappings.
         let value = match open.content {
@@ -387,16 +388,16 @@ impl<'t> Builder<'t> {
             end: end.end.max(open.span.end),
             ..open.span
         };
-        self.finish(Node { value, span }, open.anchor);
+        self.place_node(ValueNode { value, span }, open.anchor);
     }
 
     /// Puts a complete node where it belongs.
-    fn finish(&mut self, node: Node, anchor: usize) {
+    fn place_node(&mut self, node: ValueNode, anchor: usize) {
         if anchor != 0 {
-            let (nodes, bytes) = weight(&node);
+            let (nodes, bytes) = node_weight(&node);
             self.anchors.insert(
                 anchor,
-                Anchored {
+                AnchoredNode {
                     node: node.clone(),
                     nodes,
                     bytes,
@@ -419,7 +420,7 @@ impl<'t> Builder<'t> {
             Content::Seq(items) => items.push(node),
             Content::Map { key: slot, .. } => match slot.take() {
                 None => *slot = Some(pending_key(node)),
-                Some(pending) => self.pair(pending, node),
+                Some(pending) => self.push_pair(pending, node),
             },
         }
     }
@@ -427,8 +428,8 @@ impl<'t> Builder<'t> {
     /// Checks how the line begins on which a key or an element stands. Some
     /// readers take a tab there for indentation and a missing key for `null`,
     /// the one that these files are written for does neither.
-    fn check_line(&mut self, node: &Node) {
-        let Some(Open { content, .. }) = self.open.last() else {
+    fn check_line(&mut self, node: &ValueNode) {
+        let Some(OpenYamlCollection { content, .. }) = self.open.last() else {
             return;
         };
         let is_key = match content {
@@ -456,11 +457,15 @@ impl<'t> Builder<'t> {
                 .map_or("", |(indentation, _)| indentation)
         };
         if let Some(at) = indentation.find('\t') {
-            return self.fault(point(self.text, line_start + at), TAB.to_owned(), TAB_HINT);
+            return self.push_fault(
+                span_at(self.text, line_start + at),
+                TAB.to_owned(),
+                TAB_HINT,
+            );
         }
         let is_absent = node.text() == Some("") && node.span.start == node.span.end;
         if is_key && is_absent && !lead.contains('?') {
-            self.fault(
+            self.push_fault(
                 node.span,
                 "a `:` without a key before it".to_owned(),
                 "write the key, or quote the text if its `:` is meant literally",
@@ -468,12 +473,12 @@ impl<'t> Builder<'t> {
         }
     }
 
-    fn pair(&mut self, pending: PendingKey, node: Node) {
+    fn push_pair(&mut self, pending: PendingKey, node: ValueNode) {
         if pending.is_merge {
-            return self.merge(pending.key.span, &node);
+            return self.merge_mappings(pending.key.span, &node);
         }
         let key = pending.key;
-        let Some(Open {
+        let Some(OpenYamlCollection {
             content:
                 Content::Map {
                     pairs,
@@ -508,7 +513,7 @@ impl<'t> Builder<'t> {
             .iter()
             .find(|(have, _)| *have == key)
             .map_or_else(Span::default, |(have, _)| have.span);
-        self.fault(
+        self.push_fault(
             key.span,
             format!(
                 "the key `{}` stands here a second time; the first is in line {}, column {}",
@@ -518,21 +523,21 @@ impl<'t> Builder<'t> {
         );
     }
 
-    fn merge(&mut self, span: Span, node: &Node) {
-        let sources: Vec<&Node> = match &node.value {
+    fn merge_mappings(&mut self, span: Span, node: &ValueNode) {
+        let sources: Vec<&ValueNode> = match &node.value {
             Value::Map(_) => vec![node],
             Value::Seq(items) => items.iter().collect(),
             Value::Scalar(_) => Vec::new(),
         };
         let all_maps = sources.iter().all(|source| source.as_map().is_some());
         if sources.is_empty() || !all_maps {
-            return self.fault(
+            return self.push_fault(
                 span,
                 format!("`<<` merges mappings, not {}", node.describe()),
                 "give it an alias to a mapping, or quote the key if it is meant literally",
             );
         }
-        let Some(Open {
+        let Some(OpenYamlCollection {
             content: Content::Map { pairs, merged, .. },
             ..
         }) = self.open.last_mut()
@@ -551,19 +556,19 @@ impl<'t> Builder<'t> {
         }
     }
 
-    fn alias(&mut self, anchor: usize, span: Span) {
+    fn resolve_alias(&mut self, anchor: usize, span: Span) {
         let Some(anchored) = self.anchors.get(&anchor) else {
-            self.fault(
+            self.push_fault(
                 span,
                 "an alias inside the very node that it names".to_owned(),
                 "repeat the value instead of the alias",
             );
-            return self.finish(Node::plain("null"), 0);
+            return self.place_node(ValueNode::plain("null"), 0);
         };
         self.alias_nodes += anchored.nodes;
         self.alias_bytes += anchored.bytes;
         if self.alias_nodes > ALIAS_NODES_MAX || self.alias_bytes > ALIAS_BYTES_MAX {
-            self.fault(
+            self.push_fault(
                 span,
                 format!("aliases that add more than {ALIAS_NODES_MAX} values to the document"),
                 "write the values out, or use fewer aliases",
@@ -572,11 +577,11 @@ impl<'t> Builder<'t> {
             return;
         }
         let node = anchored.node.clone();
-        self.finish(node, 0);
+        self.place_node(node, 0);
     }
 
     /// The full name of a tag; a fault when no reader knows it.
-    fn tag(&mut self, tag: Option<&Tag>, span: Span) -> Option<String> {
+    fn resolve_tag(&mut self, tag: Option<&Tag>, span: Span) -> Option<String> {
         const KNOWN: [&str; 13] = [
             "str",
             "int",
@@ -598,7 +603,7 @@ impl<'t> Builder<'t> {
             .strip_prefix("tag:yaml.org,2002:")
             .is_some_and(|suffix| KNOWN.contains(&suffix));
         if !known && name != "!" {
-            self.fault(
+            self.push_fault(
                 span,
                 format!("the tag `{name}`, which is not known here"),
                 "remove the tag, or quote the text if its `!` is meant literally",
@@ -609,26 +614,26 @@ impl<'t> Builder<'t> {
 
     /// Whether a fault that was found before is why the parser gave up: one on
     /// the same line or the line above, or a document that should not be there.
-    fn explains(&self, end: &Fault) -> bool {
-        let is_near = |fault: &Fault| fault.span.line.saturating_add(1) >= end.span.line;
+    fn has_explanation_for(&self, end: &SyntaxFault) -> bool {
+        let is_near = |fault: &SyntaxFault| fault.span.line.saturating_add(1) >= end.span.line;
         self.documents > 1 || self.faults.last().is_some_and(is_near)
     }
 
     fn check_tagged(&mut self, scalar: &Scalar, span: Span) {
-        use crate::tree::Kind;
+        use crate::tree::ScalarKind;
         let Some(tag) = &scalar.tag else { return };
         let kind = scalar.kind();
         let fits = match tag.strip_prefix("tag:yaml.org,2002:") {
-            Some("int") => matches!(kind, Kind::Int(_)),
-            Some("float") => matches!(kind, Kind::Int(_) | Kind::Float(_)),
-            Some("bool") => matches!(kind, Kind::Bool(_)),
-            Some("null") => kind == Kind::Null,
-            Some("timestamp") => kind == Kind::Timestamp,
-            Some("seq" | "map" | "set" | "omap" | "pairs") => kind == Kind::Null,
+            Some("int") => matches!(kind, ScalarKind::Int(_)),
+            Some("float") => matches!(kind, ScalarKind::Int(_) | ScalarKind::Float(_)),
+            Some("bool") => matches!(kind, ScalarKind::Bool(_)),
+            Some("null") => kind == ScalarKind::Null,
+            Some("timestamp") => kind == ScalarKind::Timestamp,
+            Some("seq" | "map" | "set" | "omap" | "pairs") => kind == ScalarKind::Null,
             Some(_) | None => true,
         };
         if !fits {
-            self.fault(
+            self.push_fault(
                 span,
                 format!(
                     "`{}` does not have the type of its tag `{tag}`",
@@ -639,9 +644,9 @@ impl<'t> Builder<'t> {
         }
     }
 
-    fn fault(&mut self, span: Span, message: String, hint: &str) {
+    fn push_fault(&mut self, span: Span, message: String, hint: &str) {
         if self.faults.len() < FAULTS_MAX {
-            self.faults.push(Fault {
+            self.faults.push(SyntaxFault {
                 span,
                 message,
                 hint: hint.to_owned(),
@@ -650,7 +655,7 @@ impl<'t> Builder<'t> {
     }
 }
 
-fn style_of(style: ScalarStyle) -> Style {
+fn style_of_scalar(style: ScalarStyle) -> Style {
     match style {
         ScalarStyle::Plain => Style::Plain,
         ScalarStyle::SingleQuoted | ScalarStyle::DoubleQuoted => Style::Quoted,
@@ -658,7 +663,7 @@ fn style_of(style: ScalarStyle) -> Style {
     }
 }
 
-fn pending_key(node: Node) -> PendingKey {
+fn pending_key(node: ValueNode) -> PendingKey {
     let span = node.span;
     match node.value {
         Value::Scalar(scalar) => {
@@ -667,7 +672,7 @@ fn pending_key(node: Node) -> PendingKey {
                 Some(tag) => tag == "tag:yaml.org,2002:merge",
             };
             PendingKey {
-                key: Key {
+                key: MapKey {
                     text: key_text(scalar),
                     span,
                     is_collection: false,
@@ -676,7 +681,7 @@ fn pending_key(node: Node) -> PendingKey {
             }
         }
         Value::Seq(_) | Value::Map(_) => PendingKey {
-            key: Key {
+            key: MapKey {
                 text: collection_text(&node.value),
                 span,
                 is_collection: true,
@@ -712,19 +717,19 @@ fn key_text(scalar: Scalar) -> String {
 }
 
 /// The number of nodes and of bytes of text in a tree.
-fn weight(node: &Node) -> (usize, usize) {
+fn node_weight(node: &ValueNode) -> (usize, usize) {
     match &node.value {
         Value::Scalar(scalar) => (1, scalar.text.len()),
         Value::Seq(items) => items
             .iter()
-            .fold((1, 0), |sum, item| add(sum, weight(item))),
+            .fold((1, 0), |sum, item| add_weights(sum, node_weight(item))),
         Value::Map(map) => map.iter().fold((1, 0), |sum, (key, node)| {
-            add(add(sum, (0, key.text.len())), weight(node))
+            add_weights(add_weights(sum, (0, key.text.len())), node_weight(node))
         }),
     }
 }
 
-fn add(a: (usize, usize), b: (usize, usize)) -> (usize, usize) {
+fn add_weights(a: (usize, usize), b: (usize, usize)) -> (usize, usize) {
     (a.0 + b.0, a.1 + b.1)
 }
 
@@ -789,8 +794,8 @@ mod tests {
         assert!(parsed.faults.is_empty(), "{:?}", parsed.faults);
         let root = parsed.root.expect("a document");
         let used = root.get("use").expect("present");
-        assert_eq!(used.get("x").and_then(Node::as_i64), Some(1));
-        assert_eq!(used.get("y").and_then(Node::as_i64), Some(3));
+        assert_eq!(used.get("x").and_then(ValueNode::as_i64), Some(1));
+        assert_eq!(used.get("y").and_then(ValueNode::as_i64), Some(3));
         assert_eq!(used.as_map().map(|map| map.pairs.len()), Some(2));
     }
 
@@ -824,8 +829,8 @@ mod tests {
         let parsed = parse("\u{feff}a: 1\r\nb: |\r\n  x\r\n  y\r\n");
         assert!(parsed.faults.is_empty(), "{:?}", parsed.faults);
         let root = parsed.root.expect("a document");
-        assert_eq!(root.get("a").and_then(Node::as_i64), Some(1));
-        assert_eq!(root.get("b").and_then(Node::as_str), Some("x\ny\n"));
+        assert_eq!(root.get("a").and_then(ValueNode::as_i64), Some(1));
+        assert_eq!(root.get("b").and_then(ValueNode::as_str), Some("x\ny\n"));
     }
 
     #[test]
@@ -841,7 +846,7 @@ mod tests {
         let root = parsed.root.expect("js-yaml reads it too");
         let prompt = root
             .get("prompt")
-            .and_then(Node::as_map)
+            .and_then(ValueNode::as_map)
             .expect("a mapping");
         assert!(prompt.pairs[0].0.is_collection);
     }

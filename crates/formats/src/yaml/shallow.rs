@@ -6,8 +6,8 @@
 //! start of a line of quoted text mean nothing, and what is found in the copy
 //! is put back to its place in the source.
 
-use super::parse::attempt;
-use crate::tree::{Node, Parsed, Span, Value};
+use super::parse::try_parse;
+use crate::tree::{ParsedTree, Span, Value, ValueNode};
 
 /// How many lines are indented before the text is given up: each costs a pass.
 const LINES_MAX: usize = 64;
@@ -17,9 +17,9 @@ const BLANKS: usize = 256;
 
 /// Reads `text`, of which a line of quoted text at `at` lacks indentation.
 /// `None` when indenting does not help.
-pub(super) fn parse(text: &str, at: usize) -> Option<Parsed> {
+pub(super) fn parse_indented(text: &str, at: usize) -> Option<ParsedTree> {
     let mut at = at;
-    let mut indented = Indented {
+    let mut indented = IndentedCopy {
         copy: text.to_owned(),
         starts: Vec::new(),
     };
@@ -30,11 +30,11 @@ pub(super) fn parse(text: &str, at: usize) -> Option<Parsed> {
         }
         indented.copy.insert_str(start, &" ".repeat(BLANKS));
         indented.starts.push(start);
-        let (mut parsed, shallow) = attempt(&indented.copy);
+        let (mut parsed, shallow) = try_parse(&indented.copy);
         match shallow {
             Some(next) => at = next,
             None => {
-                indented.put_back(&mut parsed);
+                indented.restore_spans(&mut parsed);
                 return Some(parsed);
             }
         }
@@ -43,49 +43,49 @@ pub(super) fn parse(text: &str, at: usize) -> Option<Parsed> {
 }
 
 /// A copy with some of its lines indented.
-struct Indented {
+struct IndentedCopy {
     copy: String,
     /// Where these lines start.
     starts: Vec<usize>,
 }
 
-impl Indented {
-    fn put_back(&self, parsed: &mut Parsed) {
+impl IndentedCopy {
+    fn restore_spans(&self, parsed: &mut ParsedTree) {
         for fault in &mut parsed.faults {
-            self.span(&mut fault.span);
+            self.restore_span(&mut fault.span);
         }
         if let Some(root) = &mut parsed.root {
-            self.node(root);
+            self.restore_node(root);
         }
     }
 
-    fn node(&self, node: &mut Node) {
-        self.span(&mut node.span);
+    fn restore_node(&self, node: &mut ValueNode) {
+        self.restore_span(&mut node.span);
         match &mut node.value {
             Value::Scalar(_) => {}
-            Value::Seq(items) => items.iter_mut().for_each(|item| self.node(item)),
+            Value::Seq(items) => items.iter_mut().for_each(|item| self.restore_node(item)),
             Value::Map(map) => {
                 for (key, value) in &mut map.pairs {
-                    self.span(&mut key.span);
-                    self.node(value);
+                    self.restore_span(&mut key.span);
+                    self.restore_node(value);
                 }
             }
         }
     }
 
-    fn span(&self, span: &mut Span) {
+    fn restore_span(&self, span: &mut Span) {
         if let Some((_, start)) = self.line_before(span.start)
             && !self.copy[start..span.start].contains('\n')
         {
             let blanks = u32::try_from(BLANKS).unwrap_or_default();
             span.column = span.column.saturating_sub(blanks).max(1);
         }
-        span.start = self.position(span.start);
-        span.end = self.position(span.end);
+        span.start = self.source_position(span.start);
+        span.end = self.source_position(span.end);
     }
 
     /// The place in the source of a place in the copy.
-    fn position(&self, at: usize) -> usize {
+    fn source_position(&self, at: usize) -> usize {
         self.line_before(at).map_or(at, |(lines, start)| {
             at - lines * BLANKS - BLANKS.min(at - start)
         })
@@ -105,7 +105,7 @@ impl Indented {
 #[cfg(test)]
 mod tests {
     use super::super::parse;
-    use crate::yaml::Node;
+    use crate::yaml::ValueNode;
 
     #[test]
     fn quoted_text_may_go_on_without_indentation() {
@@ -115,7 +115,7 @@ mod tests {
         let root = parsed.root.expect("a document");
         let inner = root.get("a").expect("present");
         assert_eq!(
-            inner.get("b").and_then(Node::as_str),
+            inner.get("b").and_then(ValueNode::as_str),
             Some("one two\nthree")
         );
         let c = inner.get("c").expect("present");

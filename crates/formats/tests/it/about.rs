@@ -1,18 +1,18 @@
 //! What the file of a plan says beside its items.
 
 use piton_core::{ItemRow, RunId};
-use piton_formats::plan_file::About;
-use piton_formats::problem::Source;
+use piton_formats::plan_file::PlanFileNotes;
+use piton_formats::problem::SourceText;
 use piton_formats::{prd, task};
 
 #[track_caller]
-fn about(face: &str, text: &str, id: &str) -> About {
+fn about(face: &str, text: &str, id: &str) -> PlanFileNotes {
     let row: ItemRow = serde_json::from_value(serde_json::json!({
         "run": RunId::PROJECT, "node": id, "id": id, "place": [0], "state": "ready",
     }))
     .expect("an item");
     let name = "plan";
-    About::read(face, Source { name, text }, &row)
+    PlanFileNotes::parse(face, SourceText { name, text }, &row)
 }
 
 const TASK: &str = "\
@@ -84,5 +84,5 @@ fn of_a_list_its_project_and_description_are_told() {
     let whole = about(prd::FACE, list, "US-1").whole;
     assert_eq!(whole.as_deref(), Some("Shop\n\nSells boats."));
     let bare = r#"{"features": [{"id": "a", "description": "b", "steps": [], "passes": false}]}"#;
-    assert_eq!(about(prd::FACE, bare, "a"), About::default());
+    assert_eq!(about(prd::FACE, bare, "a"), PlanFileNotes::default());
 }

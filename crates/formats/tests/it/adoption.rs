@@ -1,24 +1,24 @@
 //! What the report of adoption counts, against a count by hand.
 
-use piton_formats::adoption::{Adoption, What};
-use piton_formats::format::{Grade, named};
-use piton_formats::problem::Source;
+use piton_formats::adoption::{Adoption, CountedKind};
+use piton_formats::format::{Grade, format_named};
+use piton_formats::problem::SourceText;
 
 fn adoption(format: &str, text: &str) -> Adoption {
-    let format = named(format).expect("a format");
-    format.adoption(Source { name: "f", text })
+    let format = format_named(format).expect("a format");
+    format.adoption(SourceText { name: "f", text })
 }
 
 /// `WHAT TAKEN/LEFT: LINE TEXT -> NEAREST, …` of each kind of thing.
 fn told(format: &str, text: &str) -> Vec<String> {
     let counts = adoption(format, text).counts;
-    let line = |count: &piton_formats::adoption::Count| {
+    let line = |count: &piton_formats::adoption::AdoptionCount| {
         let first = count.first.iter().map(|left| {
             let nearest = left.nearest.map(|nearest| format!(" -> {nearest}"));
             format!("{} {}{}", left.line, left.text, nearest.unwrap_or_default())
         });
         let first: Vec<String> = first.collect();
-        let what = count.what.words(2);
+        let what = count.what.noun(2);
         let first = first.join(", ");
         let line = format!("{what} {}/{}: {first}", count.taken, count.left);
         line.trim_end_matches([':', ' ']).to_owned()
@@ -42,7 +42,7 @@ fn ticked_boxes_that_nothing_took_are_counted() {
     let boxes = boxes
         .counts
         .iter()
-        .find(|count| count.what == What::TickedBoxes);
+        .find(|count| count.what == CountedKind::TickedBoxes);
     assert!(boxes.is_some_and(|count| count.hint.is_some()));
 }
 
@@ -133,8 +133,8 @@ fn an_unknown_key_is_a_warning_in_each_format_with_a_table() {
             "worktree",
         ),
     ] {
-        let format = named(format).expect("a format");
-        let problems = format.check(Source { name: "f", text }, Grade::Tolerant);
+        let format = format_named(format).expect("a format");
+        let problems = format.check(SourceText { name: "f", text }, Grade::Tolerant);
         let found = problems
             .iter()
             .find(|problem| problem.code == "UNKNOWN_KEY" && problem.line == line);
@@ -165,9 +165,9 @@ fn an_unresolved_merge_is_the_one_problem_of_a_file() {
         ("agent-os", json, 2),
         ("sdlc", json, 2),
     ] {
-        let known = named(format).expect("a format");
+        let known = format_named(format).expect("a format");
         for grade in [Grade::Tolerant, Grade::Strict] {
-            let problems = known.check(Source { name: "f", text }, grade);
+            let problems = known.check(SourceText { name: "f", text }, grade);
             let [problem] = problems.as_slice() else {
                 panic!("{format}: {problems:#?}");
             };

@@ -1,14 +1,14 @@
 //! `.agent-os/progress/`: the numbered cases of its conformance, and what holds for any rows.
 
 use crate::logs::{Row, about, in_every_style, logged, mutated, now, rows, shared, shown, time};
-use piton_core::command::Found;
+use piton_core::command::ImportedRecord;
 use piton_core::entry::{ENTRY_TYPES, Entry, EntryType};
 use piton_formats::agent_os::{
-    ROOT_NAME, SHAPE, archive, detect, markdown, merge_archive, show, take, take_archive,
-    told_again,
+    ROOT_NAME, SHAPE, archive_old_entries, detect, import_archive, import_log, merge_archive,
+    reimport_row, render_markdown, render_rows,
 };
-use piton_formats::face::{Detected, Took};
-use piton_formats::json::{Node, parse};
+use piton_formats::face::{Detection, FileContents};
+use piton_formats::json::{ValueNode, parse};
 use piton_formats::shape::{check, json_schema};
 use piton_simkit::seed::cases;
 use proptest::collection::{btree_map, vec};
@@ -23,14 +23,14 @@ const RALPH: &str = include_str!("../corpus/logs/ralph-full.json");
 const FILE: &str = ".agent-os/progress/progress.json";
 
 #[track_caller]
-fn took(text: &str) -> Took {
-    let took = take(text, &about(FILE));
+fn took(text: &str) -> FileContents {
+    let took = import_log(text, &about(FILE));
     assert!(took.is_readable(), "{:#?}", took.problems);
     took
 }
 
 #[track_caller]
-fn read(text: &str) -> Node {
+fn read(text: &str) -> ValueNode {
     let parsed = parse(text);
     assert!(parsed.faults.is_empty(), "{text}");
     parsed.root.unwrap()
@@ -44,14 +44,14 @@ fn strict(text: &str) {
 
 #[track_caller]
 fn written(text: Option<&str>, rows: &[Row]) -> String {
-    show(text, &shown(rows), &about(FILE)).unwrap()
+    render_rows(text, &shown(rows), &about(FILE)).unwrap()
 }
 
 fn entry(name: &str, at: &str) -> Row {
     let entry = Entry {
         name: Some(name.to_owned()),
         at: Some(at.to_owned()),
-        ..Entry::bare(EntryType::TaskCompleted).saying("description", "done")
+        ..Entry::with_type(EntryType::TaskCompleted).with_text("description", "done")
     };
     Row::Entry(Box::new(logged(0, &entry)))
 }
@@ -105,7 +105,7 @@ fn a_full_document_is_strict_and_showing_its_own_rows_changes_no_byte() {
     assert_eq!(took.problems, []);
     for found in &took.found {
         assert!(
-            matches!(found, Found::Entry(entry) if entry.native.is_none()),
+            matches!(found, ImportedRecord::Entry(entry) if entry.native.is_none()),
             "{found:?}"
         );
     }
@@ -131,7 +131,7 @@ fn case_37_the_file_of_the_installer_is_taken() {
     strict(INSTALLER);
     let took = took(INSTALLER);
     assert_eq!(took.problems, []);
-    let Some(Found::Entry(first)) = took.found.first() else {
+    let Some(ImportedRecord::Entry(first)) = took.found.first() else {
         panic!("an entry")
     };
     assert_eq!(first.name.as_deref(), Some("entry-init-001"));
@@ -150,7 +150,7 @@ fn case_37_the_file_of_the_installer_is_taken() {
 #[test]
 fn case_38_null_is_kept_where_a_spec_and_a_task_would_be() {
     let took = took(WILD);
-    let Found::Entry(first) = &took.found[0] else {
+    let ImportedRecord::Entry(first) = &took.found[0] else {
         panic!("an entry")
     };
     assert_eq!((&first.spec, &first.task_id), (&None, &None));
@@ -163,15 +163,15 @@ fn case_38_null_is_kept_where_a_spec_and_a_task_would_be() {
 #[test]
 fn case_39_a_type_that_nobody_listed_is_kept_in_its_word() {
     let took = took(WILD);
-    let Found::Entry(second) = &took.found[1] else {
+    let ImportedRecord::Entry(second) = &took.found[1] else {
         panic!("an entry")
     };
     assert_eq!(second.kind, EntryType::Other);
-    assert_eq!(second.type_word(), "interrupted");
+    assert_eq!(second.type_name(), "interrupted");
     let anew = written(None, &rows(&took));
     assert!(anew.contains("\"type\": \"interrupted\"") && anew.contains("\"branch\": \"main\""));
     assert!(
-        markdown(&anew)
+        render_markdown(&anew)
             .unwrap()
             .contains("### 09:00 - 📝 interrupted\n")
     );
@@ -180,8 +180,8 @@ fn case_39_a_type_that_nobody_listed_is_kept_in_its_word() {
 #[test]
 fn case_41_archiving_twice_loses_nothing_and_doubles_nothing() {
     let log = log_of(1_000);
-    assert_eq!(archive(&log, now(), 1_001, 30), None);
-    let parted = archive(&log, now(), 500, 30).unwrap();
+    assert_eq!(archive_old_entries(&log, now(), 1_001, 30), None);
+    let parted = archive_old_entries(&log, now(), 500, 30).unwrap();
     let months: Vec<&str> = parted.months.keys().map(String::as_str).collect();
     assert_eq!(months, ["2026-01"]);
     assert_eq!(counted(&parted.keep, "archived_through"), "2026-01-30");
@@ -200,15 +200,15 @@ fn case_41_archiving_twice_loses_nothing_and_doubles_nothing() {
         counted(&parted.keep, "total_entries")
     );
     // The crash came between the archive and the log: both are done again.
-    let again = archive(&log, now(), 500, 30).unwrap();
+    let again = archive_old_entries(&log, now(), 500, 30).unwrap();
     assert_eq!(again, parted);
     assert_eq!(
         merge_archive(Some(&month), &again.months["2026-01"]).unwrap(),
         month
     );
     // Nothing is old any more.
-    assert_eq!(archive(&parted.keep, now(), 0, 30), None);
-    let took = take_archive(&month, &about("archive/2026-01.json"));
+    assert_eq!(archive_old_entries(&parted.keep, now(), 0, 30), None);
+    let took = import_archive(&month, &about("archive/2026-01.json"));
     assert_eq!(took.problems, []);
     assert_eq!(took.found.len(), moved.len());
 }
@@ -222,7 +222,7 @@ fn case_41_an_archive_keeps_what_else_stands_in_it() {
     assert_eq!(shared(month, &out), month.len(), "{out}");
     for broken in ["{", "[]", "{\"entries\": {}}"] {
         merge_archive(Some(broken), new.as_seq().unwrap()).unwrap_err();
-        assert!(!take_archive(broken, &about("a")).is_readable());
+        assert!(!import_archive(broken, &about("a")).is_readable());
     }
 }
 
@@ -236,13 +236,13 @@ fn case_42_the_count_is_true_and_so_is_the_number_of_headings() {
     assert_eq!(counted(&out, "total_entries"), "6");
     assert_eq!(counted(&out, "oldest_entry"), "2026-02-01T00:00:00Z");
     assert_eq!(counted(&out, "last_updated"), "2026-02-04T07:15:00.000Z");
-    assert_eq!(headings(&markdown(&out).unwrap()), 6);
+    assert_eq!(headings(&render_markdown(&out).unwrap()), 6);
     strict(&out);
 }
 
 #[test]
 fn a_log_is_rendered_newest_first() {
-    insta::assert_snapshot!(markdown(FULL).unwrap(), @r#"
+    insta::assert_snapshot!(render_markdown(FULL).unwrap(), @r#"
     # Agent OS Progress Log
 
     *Project: tide-tables*
@@ -293,7 +293,7 @@ fn what_is_met_in_the_wild_is_rendered_too() {
         "\"oldest_entry\":false",
         "\"archived_through\":\"2026-01-01\"",
     );
-    insta::assert_snapshot!(markdown(&archived).unwrap(), @r#"
+    insta::assert_snapshot!(render_markdown(&archived).unwrap(), @r#"
     # Agent OS Progress Log
 
     *Project: tide "tables"*
@@ -345,16 +345,16 @@ fn what_is_met_in_the_wild_is_rendered_too() {
 fn case_44_ten_thousand_entries_are_shown_taken_and_rendered_in_one_pass() {
     let log = log_of(10_000);
     assert_eq!(took(&log).found.len(), 10_000);
-    assert_eq!(headings(&markdown(&log).unwrap()), 10_000);
+    assert_eq!(headings(&render_markdown(&log).unwrap()), 10_000);
     let out = written(Some(&log), &[entry("entry-last", "2030-01-01T00:00:00Z")]);
     assert_eq!(counted(&out, "total_entries"), "10001");
-    assert!(archive(&log, now(), 500, 30).is_some());
+    assert!(archive_old_entries(&log, now(), 500, 30).is_some());
 }
 
 #[test]
 fn case_46_an_entry_without_data_is_an_entry() {
     let took = took(WILD);
-    let Found::Entry(without) = &took.found[1] else {
+    let ImportedRecord::Entry(without) = &took.found[1] else {
         panic!("an entry")
     };
     assert!(without.data.is_empty());
@@ -402,8 +402,11 @@ fn what_is_met_in_the_wild_is_taken_with_warnings_and_stays_as_it_is() {
     assert_eq!(took.found.len(), 6);
     // What has no name, or no time, is known by all that it says.
     let marked = took.found.iter().map(|found| match found {
-        Found::Entry(entry) => entry.mark.is_some(),
-        Found::Attempt(_) | Found::Memory(_) | Found::Retired(_) | Found::Removed(_) => false,
+        ImportedRecord::Entry(entry) => entry.mark.is_some(),
+        ImportedRecord::Attempt(_)
+        | ImportedRecord::Memory(_)
+        | ImportedRecord::Retired(_)
+        | ImportedRecord::Removed(_) => false,
     });
     assert_eq!(
         marked.collect::<Vec<_>>(),
@@ -425,33 +428,33 @@ fn rows_of(text: &str) -> Vec<Row> {
 fn versions_compare_as_numbers() {
     for newer in ["2.0", "10.0"] {
         let text = FULL.replacen("1.0", newer, 1);
-        assert!(!take(&text, &about(FILE)).is_readable());
-        show(Some(&text), &[], &about(FILE)).unwrap_err();
-        markdown(&text).unwrap_err();
+        assert!(!import_log(&text, &about(FILE)).is_readable());
+        render_rows(Some(&text), &[], &about(FILE)).unwrap_err();
+        render_markdown(&text).unwrap_err();
     }
     assert!(took(&FULL.replacen("1.0", "1.4", 1)).problems.is_empty());
 }
 
 #[test]
 fn what_else_stands_at_the_path_is_named() {
-    assert_eq!(detect(FULL), Detected::Ours);
-    assert_eq!(detect(INSTALLER), Detected::Ours);
-    assert_eq!(detect(WILD), Detected::Ours);
+    assert_eq!(detect(FULL), Detection::Ours);
+    assert_eq!(detect(INSTALLER), Detection::Ours);
+    assert_eq!(detect(WILD), Detection::Ours);
     assert_eq!(
         detect(RALPH),
-        Detected::Foreign("a Ralph progress file, not an Agent OS log".to_owned())
+        Detection::Foreign("a Ralph progress file, not an Agent OS log".to_owned())
     );
     for (text, detected) in [
-        ("", Detected::Empty),
-        ("{}\n", Detected::Empty),
-        ("{\"entries\": [", Detected::Unreadable),
+        ("", Detection::Empty),
+        ("{}\n", Detection::Empty),
+        ("{\"entries\": [", Detection::Unreadable),
     ] {
         assert_eq!(detect(text), detected);
     }
     for text in [RALPH, "[]", "{\"tasks\": []}"] {
-        assert!(matches!(detect(text), Detected::Foreign(_)));
-        assert!(!take(text, &about(FILE)).is_readable());
-        show(Some(text), &[], &about(FILE)).unwrap_err();
+        assert!(matches!(detect(text), Detection::Foreign(_)));
+        assert!(!import_log(text, &about(FILE)).is_readable());
+        render_rows(Some(text), &[], &about(FILE)).unwrap_err();
     }
     strict(&written(Some("{}"), &rows_of(FULL)));
     strict(&written(None, &[]));
@@ -459,7 +462,7 @@ fn what_else_stands_at_the_path_is_named() {
 
 #[test]
 fn an_entry_without_a_name_is_not_shown() {
-    let mut row = logged(0, &Entry::bare(EntryType::SessionEnded));
+    let mut row = logged(0, &Entry::with_type(EntryType::SessionEnded));
     row.entry.name = None;
     assert_eq!(written(Some(FULL), &[Row::Entry(Box::new(row))]), FULL);
 }
@@ -472,21 +475,21 @@ fn nothing_that_happens_to_a_file_makes_it_panic() {
     for round in 0..10_000 {
         let text = mutated([FULL, WILD, INSTALLER][round % 3], &mut seed);
         let detected = detect(&text);
-        let took = take(&text, &about(FILE));
+        let took = import_log(&text, &about(FILE));
         assert!(
-            detected == Detected::Ours || took.found.is_empty(),
+            detected == Detection::Ours || took.found.is_empty(),
             "{text}"
         );
-        if let Ok(markdown) = markdown(&text) {
+        if let Ok(markdown) = render_markdown(&text) {
             let root = read(&text);
-            let entries = root.get("entries").and_then(Node::as_seq);
+            let entries = root.get("entries").and_then(ValueNode::as_seq);
             assert_eq!(
                 headings(&markdown),
                 entries.unwrap_or_default().len(),
                 "{text}"
             );
         }
-        let parted = archive(&text, now(), 1, 25);
+        let parted = archive_old_entries(&text, now(), 1, 25);
         if let Some(parted) = parted.filter(|_| round % 8 == 0) {
             for entries in parted.months.values() {
                 let once = merge_archive(None, entries).unwrap();
@@ -495,10 +498,10 @@ fn nothing_that_happens_to_a_file_makes_it_panic() {
         }
         drop((
             merge_archive(Some(&text), &[]),
-            take_archive(&text, &about(FILE)),
+            import_archive(&text, &about(FILE)),
         ));
         let rows = if round % 2 == 0 { &own } else { &wild };
-        let Ok(out) = show(Some(&text), &shown(rows), &about(FILE)) else {
+        let Ok(out) = render_rows(Some(&text), &shown(rows), &about(FILE)) else {
             continue;
         };
         if round % 8 < 2 {
@@ -548,7 +551,7 @@ fn some_rows() -> impl Strategy<Value = Vec<Row>> {
                 spec,
                 task_id,
                 data,
-                ..Entry::bare(kind)
+                ..Entry::with_type(kind)
             };
             Row::Entry(Box::new(logged(at, &entry)))
         })
@@ -577,7 +580,7 @@ proptest! {
         by_time.sort_by_key(|(time, _)| *time);
         prop_assert_eq!(said(&rows_of(&text)), by_time);
         for row in &want {
-            let again = Took { found: vec![told_again(&row.shown()).unwrap()], problems: Vec::new() };
+            let again = FileContents { found: vec![reimport_row(&row.shown()).unwrap()], problems: Vec::new() };
             let Row::Entry(row) = row else { continue };
             let Some(Row::Entry(again)) = rows(&again).pop() else { panic!("an entry") };
             prop_assert_eq!(&again.entry, &row.entry);
@@ -607,7 +610,7 @@ proptest! {
     #[test]
     fn there_are_as_many_headings_as_entries_whatever_they_say(rows in some_rows()) {
         let text = written(None, &rows);
-        let markdown = markdown(&text).unwrap();
+        let markdown = render_markdown(&text).unwrap();
         prop_assert_eq!(headings(&markdown), rows.len());
         for line in markdown.lines().filter(|line| line.starts_with('#')) {
             prop_assert!(["# A", "## 1", "## 2", "### "].iter().any(|start| line.starts_with(start)));

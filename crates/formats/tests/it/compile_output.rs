@@ -2,8 +2,8 @@
 
 use crate::shelf::{Shelf, compile_on};
 use piton_core::RunId;
-use piton_formats::problem::Source;
-use piton_formats::sprint::{import, parse_progress, render_progress};
+use piton_formats::problem::SourceText;
+use piton_formats::sprint::{parse_progress, plan_of_progress, render_progress};
 
 const ITEMS: &str = "workflow: main\ncollections:\n  step:\n    - prompt: first\n    - prompt: second\n      id: two\n";
 
@@ -261,13 +261,13 @@ fn the_files_of_an_item_are_those_of_its_step() {
     )]);
     let sprint = "workflow: main\ncollections:\n  step:\n    - {prompt: a, files: [src/a.rs, docs]}\n    - {prompt: b, files: src}\n    - {prompt: c}\n";
     let text = compiled(&shelf, sprint);
-    let progress = parse_progress(Source {
+    let progress = parse_progress(SourceText {
         name: "",
         text: &text,
     })
     .0
     .expect("a sprint");
-    let plan = import(&progress, RunId::PROJECT, "a", "");
+    let plan = plan_of_progress(&progress, RunId::PROJECT, "a", "");
     let steps = plan.items.iter().filter(|item| item.place.depth() == 2);
     let files: Vec<&[String]> = steps.map(|item| &*item.scope.0).collect();
     assert_eq!(files, [&["src/a.rs", "docs"][..], &["src"], &[]]);
@@ -292,12 +292,12 @@ fn waits_of_phases_and_items_are_those_of_what_they_become() {
     ]);
     let sprint = "workflow: main\ncollections:\n  step:\n    - {prompt: a, wait: {command: gh pr checks 7, until: '2026-11-26T21:00:00Z'}}\n";
     let text = compiled(&shelf, sprint);
-    let source = Source {
+    let source = SourceText {
         name: "",
         text: &text,
     };
     let progress = parse_progress(source).0.expect("a sprint");
-    let plan = import(&progress, RunId::PROJECT, "a", "");
+    let plan = plan_of_progress(&progress, RunId::PROJECT, "a", "");
     let waits = plan.items.iter().map(|item| {
         let wait = item.wait.as_ref().map(ToString::to_string);
         (item.node.as_str(), wait.unwrap_or_default())
@@ -409,11 +409,11 @@ fn the_most_particular_model_wins() {
 fn a_sprint_without_an_id_takes_the_name_of_its_folder() {
     let shelf = Shelf::new([("main.yaml", "name: W\nphases:\n  - {id: a, prompt: x}\n")]);
     let id = |dir: &str| {
-        let source = piton_formats::sprint::Source {
+        let source = piton_formats::sprint::SourceText {
             name: "SPRINT.yaml",
             text: ITEMS,
         };
-        let options = piton_formats::sprint::Options {
+        let options = piton_formats::sprint::CompileOptions {
             strict: false,
             date: "2026-03-04",
         };

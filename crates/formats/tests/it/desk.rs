@@ -3,19 +3,20 @@
 
 use jiff::{SignedDuration, Timestamp};
 use piton_core::attempt::Report;
-use piton_core::evidence::Claims;
-use piton_core::journal::Stamp;
-use piton_core::name::{FreeNumbers, Naming};
+use piton_core::evidence::ClaimSettings;
+use piton_core::journal::EventStamp;
+use piton_core::name::{FreeNumbers, NameRange};
 use piton_core::policy::Limits;
-use piton_core::standing::Standings;
+use piton_core::standing::StandingCounts;
 use piton_core::{
-    Actor, AttemptId, Command, DecisionId, Edit, EventId, Facts, HolderKnown, Node, Outcome,
-    Refusal, Role, Rows, RunId, Tables, decide,
+    Actor, AttemptId, CallerFacts, Command, DecisionId, Edit, EventId, HolderLiveness, Node,
+    Outcome, Refusal, Role, Rows, RunId, Tables, decide,
 };
-use piton_formats::plan_file::Changed;
+use piton_formats::plan_file::PlanChanges;
 use piton_formats::problem::Problem;
 use piton_formats::sprint::{
-    Exporter, Progress, Shown, Source, edits, import, parse_progress, update_progress,
+    ShownRun, SourceText, SprintExporter, SprintProgress, collect_edits, parse_progress,
+    plan_of_progress, update_progress,
 };
 use uuid::Uuid;
 
@@ -24,9 +25,9 @@ pub(crate) const FILE: &str = "sprints/x/PROGRESS.yaml";
 pub(crate) struct Desk {
     pub(crate) run: RunId,
     pub(crate) tables: Tables,
-    pub(crate) exporter: Exporter,
+    pub(crate) exporter: SprintExporter,
     /// What piton last wrote.
-    pub(crate) base: Progress,
+    pub(crate) base: SprintProgress,
     /// The file.
     pub(crate) text: String,
     pub(crate) problems: Vec<Problem>,
@@ -34,8 +35,8 @@ pub(crate) struct Desk {
     ids: u128,
 }
 
-pub(crate) fn read(text: &str) -> Option<Progress> {
-    parse_progress(Source { name: FILE, text }).0
+pub(crate) fn read(text: &str) -> Option<SprintProgress> {
+    parse_progress(SourceText { name: FILE, text }).0
 }
 
 impl Desk {
@@ -46,16 +47,16 @@ impl Desk {
         let mut desk = Self {
             run,
             tables: Tables::default(),
-            exporter: Exporter::new(&Tables::default(), run),
+            exporter: SprintExporter::new(&Tables::default(), run),
             base: progress.clone(),
             text: text.to_owned(),
             problems: Vec::new(),
             now: Timestamp::from_second(1_800_000_000).expect("in range"),
             ids: 10,
         };
-        let plan = import(&progress, run, "x", "sprints/x");
+        let plan = plan_of_progress(&progress, run, "x", "sprints/x");
         desk.commit(&Command::PlanRun(Box::new(plan))).ok()?;
-        desk.exporter = Exporter::new(&desk.tables, run);
+        desk.exporter = SprintExporter::new(&desk.tables, run);
         desk.show();
         Some(desk)
     }
@@ -67,23 +68,23 @@ impl Desk {
 
     pub(crate) fn commit(&mut self, command: &Command) -> Result<(), Refusal> {
         self.now += SignedDuration::from_secs(1);
-        let facts = Facts {
+        let facts = CallerFacts {
             actor: Actor::File(FILE.to_owned()),
             decision: DecisionId(self.id()),
-            holder: HolderKnown::Alive,
+            holder: HolderLiveness::Alive,
             checkout: None,
         };
         let rows = Rows {
             tables: self.tables.clone(),
             now: self.now,
-            next_decision: self.tables.next_decision(),
+            next_decision: self.tables.next_decision_number(),
             leases: std::collections::BTreeMap::new(),
-            free_numbers: [FreeNumbers::all_from(1); piton_core::memory::KINDS],
-            naming: Naming::ALONE,
-            standings: Some(Standings::of_items(self.tables.tree(self.run))),
+            free_numbers: [FreeNumbers::free_from(1); piton_core::memory::KINDS],
+            naming: NameRange::ALONE,
+            standings: Some(StandingCounts::count_items(self.tables.tree(self.run))),
         };
         for draft in decide(&rows, command, &facts)? {
-            let stamp = Stamp {
+            let stamp = EventStamp {
                 id: EventId(self.id()),
                 position: 0,
                 time: self.now,
@@ -107,14 +108,14 @@ impl Desk {
         let Some(theirs) = read(&self.text) else {
             return Vec::new();
         };
-        let shown = Shown {
+        let shown = ShownRun {
             file: FILE,
             tables: &self.tables,
             run: self.run,
         };
-        let Changed {
+        let PlanChanges {
             edits, problems, ..
-        } = edits(&self.base, &theirs, shown);
+        } = collect_edits(&self.base, &theirs, shown);
         self.problems = problems;
         edits
     }
@@ -128,7 +129,7 @@ impl Desk {
             token: None,
             file,
             edits: edits.clone(),
-            word: piton_core::command::Word::File,
+            word: piton_core::command::EditAuthor::File,
         })
         .expect("the run is there");
         self.show();
@@ -155,7 +156,7 @@ impl Desk {
             run: self.run,
             owner: "me".to_owned(),
             limits: Limits::default(),
-            claims: Claims::default(),
+            claims: ClaimSettings::default(),
             flags: Box::default(),
             settles: false,
             notify: false,
@@ -169,7 +170,9 @@ impl Desk {
     }
 
     pub(crate) fn next(&self) -> Option<Node> {
-        self.tables.next(self.run).map(|item| item.node.clone())
+        self.tables
+            .next_actionable_item(self.run)
+            .map(|item| item.node.clone())
     }
 
     pub(crate) fn begin(&mut self, node: &Node) -> AttemptId {
@@ -199,7 +202,7 @@ impl Desk {
             attempt,
             node: node.clone(),
             fence: self.tables.item(run, node).expect("it is there").fence,
-            report: Box::new(Report::bare(outcome)),
+            report: Box::new(Report::with_outcome(outcome)),
             recovery: None,
             claimed: Vec::new(),
         })

@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 
 use piton_formats::ralph_dir::guardrails::{self, FieldName, NewSign};
-use piton_formats::ralph_dir::progress::{self, At, Completed};
-use piton_formats::task::{self, Source};
+use piton_formats::ralph_dir::progress::{self, CriterionRecord, SessionRef};
+use piton_formats::task::{self, SourceText};
 
-const AT: At<'_> = At {
+const AT: SessionRef<'_> = SessionRef {
     number: 1,
     date: "2025-03-01",
 };
@@ -30,8 +30,8 @@ pub(crate) fn only_adds<E>(old: &str, made: Result<String, E>) -> Option<String>
     Some(new)
 }
 
-fn completed() -> Completed {
-    Completed {
+fn completed() -> CriterionRecord {
+    CriterionRecord {
         number: Some(3),
         text: "# a <!-- b".to_owned(),
         commit: Some("abc".to_owned()),
@@ -73,8 +73,8 @@ fn focus_keeps_all_else(text: &str) {
     let Ok(new) = progress::set_focus(text, AT, "- x") else {
         return;
     };
-    let read = progress::read(Source { name: "", text }).0;
-    let focus = read.section(AT).and_then(|have| have.focus.clone());
+    let read = progress::parse_progress_md(SourceText { name: "", text }).0;
+    let focus = read.find_section(AT).and_then(|have| have.focus.clone());
     match focus {
         None => assert_eq!(taken_out(text, &new), b"", "{text:?}\n{new:?}"),
         // Whatever stands before the focus and behind its paragraph stays.
@@ -107,16 +107,18 @@ fn signs_keep_all_else(text: &str) {
         added_after: "a".to_owned(),
     };
     only_adds(text, guardrails::add_sign(text, &sign));
-    let all = guardrails::read(Source { name: "", text }).0;
+    let all = guardrails::parse_guardrails(SourceText { name: "", text }).0;
     for sign in all.signs.iter().take(3) {
         let moved = guardrails::resolve_sign(text, &sign.name, "why", "2025-01-01");
         // Of several of that name it is the one that holds.
-        let held = all.sign(&sign.name).expect("it was just read");
-        if let (Ok(new), guardrails::Form::Line) = (&moved, held.form) {
+        let held = all.find_sign(&sign.name).expect("it was just read");
+        if let (Ok(new), guardrails::RuleForm::Line) = (&moved, held.form) {
             let words = &text[held.fields[0].bytes.clone()];
             assert!(new.contains(words), "{text:?}\n{new:?}");
         } else if let Ok(new) = moved {
-            let held = all.sign(&sign.name).map(|sign| &text[sign.bytes.clone()]);
+            let held = all
+                .find_sign(&sign.name)
+                .map(|sign| &text[sign.bytes.clone()]);
             assert!(
                 held.is_some_and(|bytes| new.contains(bytes)),
                 "{text:?}\n{new:?}"
@@ -134,12 +136,12 @@ fn signs_keep_all_else(text: &str) {
     }
 }
 
-fn field_keeps_all_else(text: &str, sign: &guardrails::Sign, name: FieldName) {
-    let all = guardrails::read(Source { name: "", text }).0;
-    let Ok(new) = guardrails::change_sign(text, &sign.name, name, "a\nb") else {
+fn field_keeps_all_else(text: &str, sign: &guardrails::GuardrailSign, name: FieldName) {
+    let all = guardrails::parse_guardrails(SourceText { name: "", text }).0;
+    let Ok(new) = guardrails::set_sign_field(text, &sign.name, name, "a\nb") else {
         return;
     };
-    let sign = all.sign(&sign.name).expect("it was just changed");
+    let sign = all.find_sign(&sign.name).expect("it was just changed");
     let field = sign
         .fields
         .iter()
@@ -154,19 +156,19 @@ fn field_keeps_all_else(text: &str, sign: &guardrails::Sign, name: FieldName) {
 }
 
 fn ticks_keep_all_else(text: &str) {
-    let (read, _) = task::read(Source { name: "", text });
+    let (read, _) = task::parse_task(SourceText { name: "", text });
     for criterion in read.criteria.iter().take(3) {
         let new = task::set_ticked(text, &criterion.id, !criterion.ticked);
         let new = new.expect("this id was just read");
         assert_eq!(new.len(), text.len());
         assert_eq!(taken_out(text, &new).len(), 1);
-        let again = task::read(Source {
+        let again = task::parse_task(SourceText {
             name: "",
             text: &new,
         })
         .0;
         assert_ne!(
-            again.criterion(&criterion.id).map(|c| c.ticked),
+            again.find_criterion(&criterion.id).map(|c| c.ticked),
             Some(criterion.ticked)
         );
     }

@@ -5,15 +5,15 @@ use piton_core::attempt::Report;
 use piton_core::entry::{Entry, EntryRow, EntryType};
 use piton_core::memory::{Memory, MemoryKind, MemoryRow};
 use piton_core::{AttemptRow, Outcome};
-use piton_formats::face::{About, Shown};
-use piton_formats::project_format::FaceFile;
-use piton_formats::registry::face_files;
+use piton_formats::face::{FileContext, ShownRow};
+use piton_formats::project_format::ProjectFile;
+use piton_formats::registry::project_files;
 use serde_json::{Value, json};
 
 static UTC: jiff::tz::TimeZone = jiff::tz::TimeZone::UTC;
 
-fn about(is_part: bool) -> About<'static> {
-    About {
+fn about(is_part: bool) -> FileContext<'static> {
+    FileContext {
         file: "f",
         project: "yard",
         now: "2026-01-15T10:30:00Z".parse().unwrap(),
@@ -45,7 +45,7 @@ fn happened(nth: u64) -> Happened {
         EntryType::DebugResolved,
         EntryType::SessionEnded,
     ];
-    let mut entry = Entry::bare(kinds[usize::try_from(nth).unwrap() % kinds.len()]);
+    let mut entry = Entry::with_type(kinds[usize::try_from(nth).unwrap() % kinds.len()]);
     entry.task_id = Some(format!("T-{}", nth % 40));
     entry.name = Some(format!("entry-{}-{nth}", at.strftime("%Y%m%d-%H%M%S")));
     let data = json!({"description": format!("The {nth}th plank\nof oak"), "resolution": "nails"});
@@ -64,7 +64,7 @@ fn happened(nth: u64) -> Happened {
     let report = Report {
         summary: Some(format!("planked {nth}")),
         error: Some(format!("a \"split\" plank: {}", "no nail ".repeat(20))),
-        ..Report::bare(outcome)
+        ..Report::with_outcome(outcome)
     };
     let attempt = json!({
         "id": id, "run": id, "node": format!("US-{nth}"), "number": 1, "iteration": nth + 1,
@@ -74,7 +74,7 @@ fn happened(nth: u64) -> Happened {
     let sign = Memory {
         title: Some(format!("Sign {nth}")),
         context: Some("when planking".to_owned()),
-        ..Memory::bare(MemoryKind::Guardrail, format!("Use nail {nth}"))
+        ..Memory::new(MemoryKind::Guardrail, format!("Use nail {nth}"))
     };
     let sign = with(
         json!(sign),
@@ -88,29 +88,29 @@ fn happened(nth: u64) -> Happened {
 }
 
 impl Happened {
-    fn shown(&self, file: &FaceFile) -> Vec<Shown<'_>> {
+    fn shown(&self, file: &ProjectFile) -> Vec<ShownRow<'_>> {
         let all = [
-            Shown::Entry(&self.entry),
-            Shown::Attempt(&self.attempt),
-            Shown::Memory(&self.sign),
+            ShownRow::Entry(&self.entry),
+            ShownRow::Attempt(&self.attempt),
+            ShownRow::Memory(&self.sign),
         ];
         all.into_iter().filter(|row| (file.shows)(row)).collect()
     }
 }
 
-fn show(file: &FaceFile, text: Option<&str>, rows: &[Shown<'_>], is_part: bool) -> String {
+fn show(file: &ProjectFile, text: Option<&str>, rows: &[ShownRow<'_>], is_part: bool) -> String {
     (file.show)(text, rows, &about(is_part)).unwrap()
 }
 
 #[test]
 fn what_is_new_is_shown_at_the_ends_as_it_is_in_the_whole() {
-    let with_ends = || face_files().filter(|file| file.ends.is_some());
+    let with_ends = || project_files().filter(|file| file.ends.is_some());
     let paths: Vec<&str> = with_ends().map(|file| file.path).collect();
     assert_eq!(paths.len(), 6, "{paths:?}");
     let before: Vec<Happened> = (0..520).map(happened).collect();
     let after: Vec<Happened> = (520..544).map(happened).collect();
     for file in with_ends() {
-        let rows: Vec<Shown<'_>> = before.iter().flat_map(|one| one.shown(file)).collect();
+        let rows: Vec<ShownRow<'_>> = before.iter().flat_map(|one| one.shown(file)).collect();
         let mut text = show(file, None, &rows, false);
         assert!(text.len() > 32 << 10, "{}: {}", file.path, text.len());
         let (mut in_part, mut read) = (0, 0);
@@ -118,7 +118,7 @@ fn what_is_new_is_shown_at_the_ends_as_it_is_in_the_whole() {
             let rows = one.shown(file);
             let whole = show(file, Some(&text), &rows, false);
             let ends = (file.ends.unwrap())(&text).unwrap();
-            let abridged = ends.abridged(&text);
+            let abridged = ends.abridge(&text);
             let shown = show(file, Some(&abridged), &rows, true);
             read = read.max(abridged.len());
             let is_open = ends.open.iter().any(|task| {

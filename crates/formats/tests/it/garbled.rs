@@ -4,9 +4,10 @@
 use std::path::Path;
 
 use piton_formats::sprint::{
-    Shown, Source, edits, edits_without_base, parse_progress, update_progress,
+    ShownRun, SourceText, collect_edits, collect_edits_without_base, parse_progress,
+    update_progress,
 };
-use piton_formats::yaml::{Node, Value, parse, patch};
+use piton_formats::yaml::{Value, ValueNode, parse, patch};
 use piton_simkit::seed::salted;
 
 use crate::desk::{Desk, FILE, read};
@@ -119,15 +120,15 @@ fn mutated(text: &str, rng: &mut Rng) -> String {
 }
 
 /// The tree with one value changed, taken out or put in.
-fn changed(node: &Node, rng: &mut Rng) -> Node {
+fn changed(node: &ValueNode, rng: &mut Rng) -> ValueNode {
     let mut node = node.clone();
     let fresh = |rng: &mut Rng| match rng.below(6) {
-        0 => Node::string("a\nb\n"),
-        1 => Node::string("it's: #1"),
-        2 => Node::plain("7"),
-        3 => Node::seq(vec![Node::string("x")]),
-        4 => Node::map([("id", Node::string("n"))]),
-        _ => Node::seq(vec![]),
+        0 => ValueNode::string("a\nb\n"),
+        1 => ValueNode::string("it's: #1"),
+        2 => ValueNode::plain("7"),
+        3 => ValueNode::seq(vec![ValueNode::string("x")]),
+        4 => ValueNode::map([("id", ValueNode::string("n"))]),
+        _ => ValueNode::seq(vec![]),
     };
     match &mut node.value {
         Value::Scalar(_) => return fresh(rng),
@@ -148,7 +149,7 @@ fn changed(node: &Node, rng: &mut Rng) -> Node {
             let at = rng.below(map.pairs.len());
             match rng.below(6) {
                 0 if map.get("new").is_none() => {
-                    let key = piton_formats::yaml::Key::new("new");
+                    let key = piton_formats::yaml::MapKey::new("new");
                     map.pairs.insert(at, (key, fresh(rng)));
                 }
                 1 if !map.pairs.is_empty() => drop(map.pairs.remove(at)),
@@ -185,14 +186,14 @@ fn nothing_that_somebody_does_to_a_file_makes_us_panic() {
                 Err(_) => refused += 1,
             }
         }
-        let (progress, _) = parse_progress(Source {
+        let (progress, _) = parse_progress(SourceText {
             name: "P",
             text: &text,
         });
         let (Some(theirs), Some(desk)) = (progress, desks[which].as_ref()) else {
             continue;
         };
-        let shown = Shown {
+        let shown = ShownRun {
             file: FILE,
             tables: &desk.tables,
             run: desk.run,
@@ -200,8 +201,8 @@ fn nothing_that_somebody_does_to_a_file_makes_us_panic() {
         if !parsed.faults.is_empty() && seed % 4 != 0 {
             continue;
         }
-        drop(edits(&desk.base, &theirs, shown));
-        drop(edits_without_base(&desk.base, &theirs, shown));
+        drop(collect_edits(&desk.base, &theirs, shown));
+        drop(collect_edits_without_base(&desk.base, &theirs, shown));
         let out = update_progress(&text, desk.base.clone());
         if seed % 4 != 0 {
             continue;

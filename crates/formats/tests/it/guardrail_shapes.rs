@@ -1,18 +1,18 @@
 //! Rules as real files write them: each is taken once, in its own form, and
 //! what cannot be taken is not lost.
 
-use piton_core::command::Found;
+use piton_core::command::ImportedRecord;
 use piton_core::memory::{Memory, MemoryRow};
-use piton_formats::face::{About, Shown};
-use piton_formats::ralph_dir::Source;
+use piton_formats::face::{FileContext, ShownRow};
+use piton_formats::ralph_dir::SourceText;
 use piton_formats::ralph_dir::face::guardrails_md;
-use piton_formats::ralph_dir::guardrails::{Form, Guardrails, read, resolve_sign};
+use piton_formats::ralph_dir::guardrails::{Guardrails, RuleForm, parse_guardrails, resolve_sign};
 use serde_json::json;
 
 static UTC: jiff::tz::TimeZone = jiff::tz::TimeZone::UTC;
 
-fn about() -> About<'static> {
-    About {
+fn about() -> FileContext<'static> {
+    FileContext {
         file: "g",
         project: "yard",
         now: "2026-01-15T10:30:00Z".parse().unwrap(),
@@ -23,15 +23,18 @@ fn about() -> About<'static> {
 }
 
 fn rules(text: &str) -> Guardrails {
-    read(Source { name: "g", text }).0
+    parse_guardrails(SourceText { name: "g", text }).0
 }
 
 fn taken(text: &str) -> Vec<Memory> {
-    let took = guardrails_md::take(text, None, &about());
+    let took = guardrails_md::import_changes(text, None, &about());
     assert!(took.is_readable());
     let memories = took.found.into_iter().map(|found| match found {
-        Found::Memory(memory) => *memory,
-        Found::Retired(_) | Found::Removed(_) | Found::Entry(_) | Found::Attempt(_) => {
+        ImportedRecord::Memory(memory) => *memory,
+        ImportedRecord::Retired(_)
+        | ImportedRecord::Removed(_)
+        | ImportedRecord::Entry(_)
+        | ImportedRecord::Attempt(_) => {
             panic!("{found:?}")
         }
     });
@@ -175,16 +178,16 @@ fn a_rule_that_is_known_is_not_written_again() {
         .iter()
         .map(|memory| row(memory, false))
         .collect();
-    let shown: Vec<Shown<'_>> = rows.iter().map(Shown::Memory).collect();
+    let shown: Vec<ShownRow<'_>> = rows.iter().map(ShownRow::Memory).collect();
     assert_eq!(
-        guardrails_md::show(Some(text), &shown, &about()).unwrap(),
+        guardrails_md::render_rows(Some(text), &shown, &about()).unwrap(),
         text
     );
     // One whose line is gone is not made a sign of.
     let without = "# Rules\n";
-    let line = [Shown::Memory(&rows[0])];
+    let line = [ShownRow::Memory(&rows[0])];
     assert_eq!(
-        guardrails_md::show(Some(without), &line, &about()).unwrap(),
+        guardrails_md::render_rows(Some(without), &line, &about()).unwrap(),
         without
     );
 }
@@ -205,23 +208,29 @@ fn a_line_is_resolved_where_signs_are_and_says_why() {
     ] {
         let memory = taken_named(text, name);
         let row = row(&memory, true);
-        let shown = guardrails_md::show(Some(text), &[Shown::Memory(&row)], &about()).unwrap();
+        let shown =
+            guardrails_md::render_rows(Some(text), &[ShownRow::Memory(&row)], &about()).unwrap();
         assert_eq!(shown, expect);
         let after = rules(&shown);
-        let sign = after.sign(name).unwrap();
-        assert!(sign.resolved && sign.form == Form::Line);
+        let sign = after.find_sign(name).unwrap();
+        assert!(sign.resolved && sign.form == RuleForm::Line);
         assert_eq!(
-            guardrails_md::show(Some(&shown), &[Shown::Memory(&row)], &about()).unwrap(),
+            guardrails_md::render_rows(Some(&shown), &[ShownRow::Memory(&row)], &about()).unwrap(),
             shown
         );
     }
 }
 
 fn taken_named(text: &str, name: &str) -> Memory {
-    let found = guardrails_md::take(text, None, &about()).found.into_iter();
+    let found = guardrails_md::import_changes(text, None, &about())
+        .found
+        .into_iter();
     let mut memories = found.filter_map(|found| match found {
-        Found::Memory(memory) => Some(*memory),
-        Found::Retired(_) | Found::Removed(_) | Found::Entry(_) | Found::Attempt(_) => None,
+        ImportedRecord::Memory(memory) => Some(*memory),
+        ImportedRecord::Retired(_)
+        | ImportedRecord::Removed(_)
+        | ImportedRecord::Entry(_)
+        | ImportedRecord::Attempt(_) => None,
     });
     memories
         .find(|memory| memory.title.as_deref() == Some(name))
@@ -237,6 +246,6 @@ fn a_titled_rule_is_resolved_with_every_byte() {
         "### G1: Look\n- **Pattern**: a\n- **Fix**: b\n- **Resolved**: 2026-01-16 - no more\n"
     ));
     let after = rules(&new);
-    assert!(after.sign("G1: Look").unwrap().resolved);
-    assert!(!after.sign("G2: Ask").unwrap().resolved);
+    assert!(after.find_sign("G1: Look").unwrap().resolved);
+    assert!(!after.find_sign("G2: Ask").unwrap().resolved);
 }

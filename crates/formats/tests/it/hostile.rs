@@ -1,17 +1,17 @@
 //! Input that nobody should write, and somebody will.
 
 use crate::shelf::{Shelf, compile_on};
-use piton_formats::sprint::{Source, detect_layout, parse_progress};
+use piton_formats::sprint::{SourceText, detect_layout, parse_progress};
 use piton_formats::yaml;
 
 fn feed(text: &str) {
     let parsed = yaml::parse(text);
     if let Some(root) = &parsed.root {
-        let written = yaml::emit(root);
+        let written = yaml::render(root);
         assert_eq!(yaml::parse(&written).root.as_ref(), Some(root), "{written}");
     }
     detect_layout(text);
-    parse_progress(Source { name: "P", text });
+    parse_progress(SourceText { name: "P", text });
     let good = "name: W\nphases:\n  - {id: a, for-each: step, workflow: w}\n";
     compile_on(
         &Shelf::new([("main.yaml", good), ("w.yaml", text)]),

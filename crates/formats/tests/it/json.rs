@@ -1,46 +1,50 @@
 //! JSON that is changed in place, for any text and any change.
 
-use piton_formats::json::{Node, Value, ends, parse, parse_stream, patch, render, same};
+use piton_formats::json::{
+    Value, ValueNode, find_list_ends, is_same_json, parse, parse_stream, patch, render,
+};
 use piton_simkit::seed::cases;
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
 use proptest::sample::select;
 
-fn scalar() -> BoxedStrategy<Node> {
+fn scalar() -> BoxedStrategy<ValueNode> {
     prop_oneof![
-        "[ -~]{0,6}".prop_map(Node::string),
-        any::<String>().prop_map(Node::string),
+        "[ -~]{0,6}".prop_map(ValueNode::string),
+        any::<String>().prop_map(ValueNode::string),
         select(vec![
             "1", "1.0", "1.00", "-0", "1e400", "-1.5E-3", "true", "false", "null"
         ])
-        .prop_map(Node::plain),
+        .prop_map(ValueNode::plain),
     ]
     .boxed()
 }
 
 /// Few keys and few ids, so that two documents have some in common.
-fn document() -> BoxedStrategy<Node> {
+fn document() -> BoxedStrategy<ValueNode> {
     scalar()
         .prop_recursive(4, 40, 5, |inner| {
             let ids = (btree_map(0..6_u8, inner.clone(), 0..5), any::<bool>());
             prop_oneof![
-                vec(inner.clone(), 0..5).prop_map(Node::seq),
-                btree_map("[abcd]", inner, 0..5).prop_map(Node::map),
+                vec(inner.clone(), 0..5).prop_map(ValueNode::seq),
+                btree_map("[abcd]", inner, 0..5).prop_map(ValueNode::map),
                 ids.prop_map(|(items, reverse)| by_id(items, reverse)),
             ]
         })
         .boxed()
 }
 
-fn by_id(items: std::collections::BTreeMap<u8, Node>, reverse: bool) -> Node {
-    let mut items: Vec<Node> = items
+fn by_id(items: std::collections::BTreeMap<u8, ValueNode>, reverse: bool) -> ValueNode {
+    let mut items: Vec<ValueNode> = items
         .into_iter()
-        .map(|(id, node)| Node::map([("id", Node::string(format!("e{id}"))), ("n", node)]))
+        .map(|(id, node)| {
+            ValueNode::map([("id", ValueNode::string(format!("e{id}"))), ("n", node)])
+        })
         .collect();
     if reverse {
         items.reverse();
     }
-    Node::seq(items)
+    ValueNode::seq(items)
 }
 
 /// How a file of somebody else is written.
@@ -78,12 +82,12 @@ fn look() -> impl Strategy<Value = Look> {
 }
 
 impl Look {
-    fn write(&self, node: &Node) -> String {
+    fn write(&self, node: &ValueNode) -> String {
         let bom = if self.bom { "\u{feff}" } else { "" };
         format!("{bom}{}{}", self.value(node, 0), self.end)
     }
 
-    fn value(&self, node: &Node, depth: usize) -> String {
+    fn value(&self, node: &ValueNode, depth: usize) -> String {
         match &node.value {
             Value::Scalar(_) => render(node).trim_end_matches('\n').to_owned(),
             Value::Seq(items) => {
@@ -92,7 +96,7 @@ impl Look {
             }
             Value::Map(map) => {
                 let pairs = map.iter().map(|(key, value)| {
-                    let key = render(&Node::string(&key.text));
+                    let key = render(&ValueNode::string(&key.text));
                     let value = self.value(value, depth + 1);
                     format!("{}{}{value}", key.trim_end_matches('\n'), self.colon)
                 });
@@ -112,7 +116,7 @@ impl Look {
     }
 }
 
-fn read(text: &str) -> Node {
+fn read(text: &str) -> ValueNode {
     let parsed = parse(text);
     assert!(parsed.faults.is_empty(), "{text}\n{:?}", parsed.faults);
     parsed.root.unwrap()
@@ -143,7 +147,7 @@ proptest! {
         let text = look.write(&have);
         prop_assert_eq!(&patch(&text, &read(&text)).unwrap(), &text);
         let patched = patch(&text, &want).unwrap();
-        prop_assert!(same(&read(&patched), &want), "{}\n{}", text, patched);
+        prop_assert!(is_same_json(&read(&patched), &want), "{}\n{}", text, patched);
         prop_assert_eq!(patched.starts_with('\u{feff}'), look.bom);
         prop_assert!(patched.ends_with(look.end));
         if look.newline == "\r\n" && look.inline_below > 0 && text.contains('\n') {
@@ -158,13 +162,13 @@ proptest! {
         behind in document(),
         look in look(),
     ) {
-        let with = |node: &Node| Node::map([
+        let with = |node: &ValueNode| ValueNode::map([
             ("before", before.clone()),
-            ("x", Node::seq(vec![before.clone(), node.clone(), behind.clone()])),
+            ("x", ValueNode::seq(vec![before.clone(), node.clone(), behind.clone()])),
             ("behind", behind.clone()),
         ]);
         let text = look.write(&with(&old));
-        let span = read(&text).get("x").and_then(Node::as_seq).unwrap()[1].span;
+        let span = read(&text).get("x").and_then(ValueNode::as_seq).unwrap()[1].span;
         let patched = patch(&text, &with(&new)).unwrap();
         let (front, back) = shared(&text, &patched);
         prop_assert!(front >= span.start || patched == text);
@@ -181,9 +185,9 @@ proptest! {
         let text = look.write(&list);
         let mut wanted = list.as_seq().unwrap().to_vec();
         let at = at.min(wanted.len());
-        let added = Node::map([("id", Node::string("new")), ("n", Node::plain("1"))]);
+        let added = ValueNode::map([("id", ValueNode::string("new")), ("n", ValueNode::plain("1"))]);
         wanted.insert(at, added);
-        let patched = patch(&text, &Node::seq(wanted)).unwrap();
+        let patched = patch(&text, &ValueNode::seq(wanted)).unwrap();
         let (front, back) = shared(&text, &patched);
         prop_assert_eq!(front + back, text.len(), "{}\n{}", text, patched);
     }
@@ -194,8 +198,8 @@ fn a_large_file_is_skimmed_read_and_patched_in_one_pass() {
     let entry = "    {\"id\": \"e\", \"list\": [1, 2, {\"x\": \"y \\\" ]\"}]}";
     let entries = vec![entry; 60_000].join(",\n");
     let text = format!("{{\n  \"v\": 1,\n  \"entries\": [\n{entries}\n  ],\n  \"z\": 2\n}}\n");
-    let ends = ends(&text, "entries").unwrap();
-    let abridged = ends.abridged(&text);
+    let ends = find_list_ends(&text, "entries").unwrap();
+    let abridged = ends.abridge(&text);
     assert!(abridged.ends_with("\n  ],\n  \"z\": 2\n}\n"));
     assert!(abridged.len() < 9_000);
     read(&abridged);

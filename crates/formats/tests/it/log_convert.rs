@@ -1,10 +1,10 @@
 //! A log in the form of another: what it says is there, or is told of.
 
-use piton_formats::face::About;
-use piton_formats::log_convert::{convert, names};
-use piton_formats::plan_convert::Lost;
-use piton_formats::project_format::FaceFile;
-use piton_formats::registry::face_files;
+use piton_formats::face::FileContext;
+use piton_formats::log_convert::{convert, log_format_names};
+use piton_formats::plan_convert::ConversionLoss;
+use piton_formats::project_format::ProjectFile;
+use piton_formats::registry::project_files;
 use serde_json::Value;
 
 static UTC: jiff::tz::TimeZone = jiff::tz::TimeZone::UTC;
@@ -58,8 +58,8 @@ const SOURCES: [(&str, &str); 3] = [
     ("ralph-progress", PROGRESS),
 ];
 
-fn about() -> About<'static> {
-    About {
+fn about() -> FileContext<'static> {
+    FileContext {
         file: "f",
         project: "a-folder",
         now: "2026-02-01T10:30:00Z".parse().unwrap(),
@@ -69,12 +69,12 @@ fn about() -> About<'static> {
     }
 }
 
-fn file(name: &str) -> &'static FaceFile {
-    let mut files = face_files();
+fn file(name: &str) -> &'static ProjectFile {
+    let mut files = project_files();
     files.find(|file| file.converts == Some(name)).unwrap()
 }
 
-fn converted(from: &str, to: &str, text: &str) -> (String, Vec<Lost>) {
+fn converted(from: &str, to: &str, text: &str) -> (String, Vec<ConversionLoss>) {
     let from = file(from);
     let found = (from.take)(text, None, &about()).found;
     convert((from, text, found), file(to), &about()).unwrap()
@@ -90,10 +90,10 @@ fn lost(from: &str, to: &str, text: &str) -> String {
 
 #[test]
 fn what_has_no_place_is_counted_for_each_pair_of_logs() {
-    assert_eq!(names(), SOURCES.map(|(name, _)| name));
+    assert_eq!(log_format_names(), SOURCES.map(|(name, _)| name));
     let mut table = String::new();
     for (from, text) in SOURCES {
-        for to in names() {
+        for to in log_format_names() {
             table.push_str(&format!("{from} to {to}: {}\n", lost(from, to, text)));
         }
     }

@@ -1,12 +1,12 @@
 //! What the tests of the logs share: rows, as the read tables hold them.
 
 use jiff::Timestamp;
-use piton_core::attempt::{Role, ToldAttempt};
-use piton_core::command::Found;
+use piton_core::attempt::{ReportedAttempt, Role};
+use piton_core::command::ImportedRecord;
 use piton_core::entry::{Entry, EntryRow};
 use piton_core::memory::{Memory, MemoryRow, Retirement};
 use piton_core::{AttemptRow, Node as Item};
-use piton_formats::face::{About, Shown, Took};
+use piton_formats::face::{FileContents, FileContext, ShownRow};
 
 /// A row of any kind.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,16 +17,16 @@ pub(crate) enum Row {
 }
 
 impl Row {
-    pub(crate) fn shown(&self) -> Shown<'_> {
+    pub(crate) fn shown(&self) -> ShownRow<'_> {
         match self {
-            Self::Attempt(row) => Shown::Attempt(row),
-            Self::Memory(row) => Shown::Memory(row),
-            Self::Entry(row) => Shown::Entry(row),
+            Self::Attempt(row) => ShownRow::Attempt(row),
+            Self::Memory(row) => ShownRow::Memory(row),
+            Self::Entry(row) => ShownRow::Entry(row),
         }
     }
 }
 
-pub(crate) fn shown(rows: &[Row]) -> Vec<Shown<'_>> {
+pub(crate) fn shown(rows: &[Row]) -> Vec<ShownRow<'_>> {
     rows.iter().map(Row::shown).collect()
 }
 
@@ -41,8 +41,8 @@ pub(crate) fn time(text: &str) -> Timestamp {
     text.parse().unwrap()
 }
 
-pub(crate) fn about(file: &str) -> About<'_> {
-    About {
+pub(crate) fn about(file: &str) -> FileContext<'_> {
+    FileContext {
         file,
         project: "tide-tables",
         now: now(),
@@ -53,7 +53,7 @@ pub(crate) fn about(file: &str) -> About<'_> {
 }
 
 /// What the journal makes of what was found: of a name that is taken, another.
-pub(crate) fn rows(took: &Took) -> Vec<Row> {
+pub(crate) fn rows(took: &FileContents) -> Vec<Row> {
     let rows = took.found.iter().enumerate();
     let mut rows: Vec<Row> = rows.map(|(at, found)| row(at, found)).collect();
     let mut taken = std::collections::BTreeSet::new();
@@ -63,25 +63,26 @@ pub(crate) fn rows(took: &Took) -> Vec<Row> {
             Row::Entry(row) => &mut row.entry.name,
             Row::Memory(_) => continue,
         };
-        let free = piton_core::name::free(name.as_deref().unwrap(), |name| taken.contains(name));
+        let free =
+            piton_core::name::free_name(name.as_deref().unwrap(), |name| taken.contains(name));
         taken.insert(free.clone());
         *name = Some(free);
     }
     rows
 }
 
-fn row(at: usize, found: &Found) -> Row {
+fn row(at: usize, found: &ImportedRecord) -> Row {
     match found {
-        Found::Attempt(told) => Row::Attempt(Box::new(attempt(told))),
-        Found::Memory(memory) => Row::Memory(Box::new(remembered(memory, false))),
-        Found::Retired(memory) | Found::Removed(memory) => {
+        ImportedRecord::Attempt(told) => Row::Attempt(Box::new(attempt(told))),
+        ImportedRecord::Memory(memory) => Row::Memory(Box::new(remembered(memory, false))),
+        ImportedRecord::Retired(memory) | ImportedRecord::Removed(memory) => {
             Row::Memory(Box::new(remembered(memory, true)))
         }
-        Found::Entry(entry) => Row::Entry(Box::new(logged(at, entry))),
+        ImportedRecord::Entry(entry) => Row::Entry(Box::new(logged(at, entry))),
     }
 }
 
-pub(crate) fn attempt(told: &ToldAttempt) -> AttemptRow {
+pub(crate) fn attempt(told: &ReportedAttempt) -> AttemptRow {
     let ended_at = told.ended_at.unwrap_or_else(now);
     AttemptRow {
         id: told.attempt,
@@ -115,7 +116,7 @@ pub(crate) fn remembered(memory: &Memory, retired: bool) -> MemoryRow {
             at: now(),
             superseded_by: None,
         }),
-        ..MemoryRow::bare(id, memory.clone(), (1, now(), "cli:test".to_owned()))
+        ..MemoryRow::new(id, memory.clone(), (1, now(), "cli:test".to_owned()))
     }
 }
 

@@ -3,22 +3,22 @@
 
 use std::collections::BTreeSet;
 
-use piton_formats::format::{self, Grade, Recognised};
+use piton_formats::format::{self, Grade, RecognisedFile};
 use piton_formats::json;
-use piton_formats::merge::{Marks, Merged, Versions, merge, with_additions};
-use piton_formats::problem::Source;
+use piton_formats::merge::{ConflictMarks, MergeVersions, MergedText, merge, merge_additions};
+use piton_formats::problem::SourceText;
 use piton_simkit::seed::salted;
 
 use crate::chance::Chance;
 
-const MARKS: Marks<'_> = Marks {
+const MARKS: ConflictMarks<'_> = ConflictMarks {
     ours: "ours",
     theirs: "theirs",
     size: 7,
 };
 
-fn merged(path: &str, [base, ours, theirs]: [&str; 3]) -> Merged {
-    merge(path, Versions { base, ours, theirs }, MARKS)
+fn merged(path: &str, [base, ours, theirs]: [&str; 3]) -> MergedText {
+    merge(path, MergeVersions { base, ours, theirs }, MARKS)
 }
 
 /// The merged text, without a contradiction and right to the letter.
@@ -31,8 +31,8 @@ fn clean(path: &str, versions: [&str; 3]) -> String {
         "{}",
         merged.text
     );
-    let source = |text| Source { name: path, text };
-    let Ok(Recognised::Format(format)) = format::recognise(path, &merged.text) else {
+    let source = |text| SourceText { name: path, text };
+    let Ok(RecognisedFile::Format(format)) = format::recognise_file(path, &merged.text) else {
         panic!("not recognised: {}", merged.text);
     };
     let problems = format.check(source(&merged.text), Grade::Strict);
@@ -64,7 +64,7 @@ mod additions {
 
     #[track_caller]
     fn check(path: &str, [base, ours, theirs]: [&str; 3], expect: Option<&str>) {
-        let text = with_additions(path, Versions { base, ours, theirs });
+        let text = merge_additions(path, MergeVersions { base, ours, theirs });
         assert_eq!(text.as_deref(), expect);
     }
 
@@ -92,9 +92,9 @@ mod additions {
         let path = ".ralph/progress.md";
         let (base, cut) = (log(&["one", "two"]), log(&["three"]));
         check(path, [&base, &base, ""], Some(&base));
-        let text = with_additions(
+        let text = merge_additions(
             path,
-            Versions {
+            MergeVersions {
                 base: &base,
                 ours: &base,
                 theirs: &cut,

@@ -1,8 +1,8 @@
 //! Files that were cut, spliced and garbled at random; nothing may panic.
 
 use crate::chance::Chance;
-use piton_formats::json::{self, Node, ends, patch, same};
-use piton_formats::problem::Source;
+use piton_formats::json::{self, ValueNode, find_list_ends, is_same_json, patch};
+use piton_formats::problem::SourceText;
 use piton_formats::{prd, sdlc, shape};
 use piton_simkit::seed::salted;
 
@@ -67,7 +67,7 @@ fn mutate(chance: &mut Chance, bytes: &mut Vec<u8>) {
 }
 
 /// Feeds `text` to every reader, and checks what holds for any text.
-fn feed(text: &str, wanted: &Node) {
+fn feed(text: &str, wanted: &ValueNode) {
     let parsed = json::parse(text);
     assert!(parsed.root.is_some() || !parsed.faults.is_empty());
     for fault in &parsed.faults {
@@ -77,10 +77,10 @@ fn feed(text: &str, wanted: &Node) {
         );
     }
     json::parse_stream(text);
-    sdlc::read_metrics(text);
-    let source = Source { name: "f", text };
-    let (state, _) = sdlc::read(source);
-    prd::read(source);
+    sdlc::parse_metrics(text);
+    let source = SourceText { name: "f", text };
+    let (state, _) = sdlc::parse_state(source);
+    prd::parse_prd(source);
     drop(prd::set_passes(text, "US-1", true));
     if let Some(root) = &parsed.root {
         shape::check(root, &sdlc::SHAPE, "f", "state");
@@ -88,20 +88,20 @@ fn feed(text: &str, wanted: &Node) {
     }
     if let (Some(state), Some(root)) = (state, &parsed.root) {
         let again = sdlc::to_tree(&state, Some(root));
-        assert!(same(root, &again), "{text}");
+        assert!(is_same_json(root, &again), "{text}");
     }
-    if let Some(ends) = ends(text, "features") {
-        let abridged = json::parse(&ends.abridged(text));
+    if let Some(ends) = find_list_ends(text, "features") {
+        let abridged = json::parse(&ends.abridge(text));
         assert_eq!(parsed.faults.is_empty(), abridged.faults.is_empty());
     }
     if let Ok(patched) = patch(text, wanted) {
-        assert!(same(&json::parse(&patched).root.unwrap(), wanted));
+        assert!(is_same_json(&json::parse(&patched).root.unwrap(), wanted));
     }
 }
 
 #[test]
 fn twenty_thousand_garbled_files_make_nothing_panic() {
-    let wanted: Vec<Node> = CORPUS
+    let wanted: Vec<ValueNode> = CORPUS
         .iter()
         .filter_map(|text| json::parse_stream(text).into_iter().next()?.root)
         .collect();
@@ -123,7 +123,7 @@ fn twenty_thousand_garbled_files_make_nothing_panic() {
 #[test]
 fn the_corpus_itself_is_read_in_any_line_ends() {
     for text in CORPUS {
-        let wanted = Node::seq(Vec::new());
+        let wanted = ValueNode::seq(Vec::new());
         feed(text, &wanted);
         feed(&text.replace('\n', "\r\n"), &wanted);
         feed(&format!("\u{feff}{text}"), &wanted);
@@ -132,7 +132,7 @@ fn the_corpus_itself_is_read_in_any_line_ends() {
 
 #[test]
 fn depth_is_bounded_in_every_reader() {
-    let wanted = Node::plain("1");
+    let wanted = ValueNode::plain("1");
     for text in [
         "[".repeat(10_000),
         "{\"a\":".repeat(10_000),
@@ -148,12 +148,12 @@ fn depth_is_bounded_in_every_reader() {
     }
 }
 
-fn feed_deep(text: &str, wanted: &Node) {
+fn feed_deep(text: &str, wanted: &ValueNode) {
     assert!(json::parse(text).root.is_none());
     json::parse_stream(text);
     assert!(patch(text, wanted).is_err());
-    ends(text, "features");
-    let source = Source { name: "f", text };
-    assert!(sdlc::read(source).0.is_none());
-    assert!(prd::read(source).0.is_none());
+    find_list_ends(text, "features");
+    let source = SourceText { name: "f", text };
+    assert!(sdlc::parse_state(source).0.is_none());
+    assert!(prd::parse_prd(source).0.is_none());
 }

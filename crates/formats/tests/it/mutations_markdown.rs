@@ -2,7 +2,7 @@
 //! is made leaves what it does not mean alone.
 
 use piton_formats::ralph_dir::{guardrails, iteration, logs, progress, progress_txt, signals};
-use piton_formats::task::{self, Source};
+use piton_formats::task::{self, SourceText};
 use piton_simkit::seed::salted;
 
 use crate::{edits, ralph_dir_faces};
@@ -94,17 +94,17 @@ fn mutate(chance: &mut Chance) -> String {
 }
 
 fn feed(text: &str) {
-    let source = Source { name: "", text };
-    let (read, _) = task::read(source);
+    let source = SourceText { name: "", text };
+    let (read, _) = task::parse_task(source);
     task::check(source);
     let itself = task::match_criteria(&read, &read);
     assert!(itself.iter().enumerate().all(|(at, old)| *old == Some(at)));
-    progress::read(source);
-    guardrails::check(source);
-    logs::read(text);
-    iteration::read(source);
-    signals::signals(text);
-    progress_txt::read(text);
+    progress::parse_progress_md(source);
+    guardrails::check_guardrails(source);
+    logs::parse_log(text);
+    iteration::parse_iteration(source);
+    signals::parse_signals(text);
+    progress_txt::parse_progress_txt(text);
     edits::keep_all_else(text);
     ralph_dir_faces::keep_all_else(text);
 }
@@ -172,15 +172,15 @@ fn depth_and_length_cost_no_more_than_their_size() {
         "(resolved".repeat(many),
         deep_indent,
     ] {
-        let source = Source {
+        let source = SourceText {
             name: "",
             text: &text,
         };
         task::check(source);
-        progress::read(source);
-        guardrails::check(source);
-        logs::read(&text);
-        signals::signals(&text);
+        progress::parse_progress_md(source);
+        guardrails::check_guardrails(source);
+        logs::parse_log(&text);
+        signals::parse_signals(&text);
         ralph_dir_faces::keep_all_else(&text);
     }
 }

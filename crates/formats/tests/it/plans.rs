@@ -3,23 +3,23 @@
 
 use jiff::{SignedDuration, Timestamp};
 use piton_core::attempt::Report;
-use piton_core::evidence::Claims;
+use piton_core::evidence::ClaimSettings;
 use piton_core::gate::GateReport;
-use piton_core::journal::Stamp;
-use piton_core::name::{FreeNumbers, Naming};
+use piton_core::journal::EventStamp;
+use piton_core::name::{FreeNumbers, NameRange};
 use piton_core::plan::Plan;
 use piton_core::policy::Limits;
 use piton_core::review::{AgentReview, ReviewVerdict};
-use piton_core::standing::Standings;
+use piton_core::standing::StandingCounts;
 use piton_core::{
-    Actor, AttemptId, Command, DecisionId, Edit, EventId, Facts, HolderKnown, ItemRow, ItemState,
-    Node, Outcome, Refusal, Role, Rows, RunId, Stage, Tables, decide,
+    Actor, AttemptId, CallerFacts, Command, DecisionId, Edit, EventId, HolderLiveness, ItemRow,
+    ItemState, Node, Outcome, Refusal, Role, Rows, RunId, Stage, Tables, decide,
 };
-use piton_formats::format::{Grade, named};
-use piton_formats::plan_file::{PlanFile, Shown};
-use piton_formats::plan_format::Surroundings;
+use piton_formats::format::{Grade, format_named};
+use piton_formats::plan_file::{PlanFile, ShownRun};
+use piton_formats::plan_format::RunContext;
 use piton_formats::problem::Problem;
-use piton_formats::sprint::Source;
+use piton_formats::sprint::SourceText;
 use piton_formats::{prd, sdlc, task};
 use piton_simkit::seed::cases;
 use proptest::prelude::*;
@@ -44,30 +44,30 @@ struct Desk {
 }
 
 fn prd_plan(text: &str) -> Plan {
-    let (prd, problems) = prd::read(Source {
+    let (prd, problems) = prd::parse_prd(SourceText {
         name: "prd.json",
         text,
     });
     assert!(!problems.iter().any(Problem::is_error), "{problems:?}");
-    prd::import(&prd.expect("a list"), RUN, "prd", "prd.json")
+    prd::plan_of_prd(&prd.expect("a list"), RUN, "prd", "prd.json")
 }
 
 fn task_plan(text: &str) -> Plan {
-    let (task, problems) = task::read(Source {
+    let (task, problems) = task::parse_task(SourceText {
         name: "TASK.md",
         text,
     });
     assert!(!problems.iter().any(Problem::is_error), "{problems:?}");
-    task::import(&task, RUN, "task", "TASK.md")
+    task::plan_of_task(&task, RUN, "task", "TASK.md")
 }
 
 fn sdlc_plan(text: &str) -> Plan {
-    let (state, problems) = sdlc::read(Source {
+    let (state, problems) = sdlc::parse_state(SourceText {
         name: "state.json",
         text,
     });
     assert!(!problems.iter().any(Problem::is_error), "{problems:?}");
-    sdlc::import(&state.expect("a state"), RUN, "state", "state.json")
+    sdlc::plan_of_state(&state.expect("a state"), RUN, "state", "state.json")
 }
 
 impl Desk {
@@ -84,7 +84,7 @@ impl Desk {
         };
         desk.commit(&Command::PlanRun(Box::new(plan)))
             .expect("a plan");
-        desk.face = PlanFile::of(&desk.tables, RUN).expect("a plan of a file");
+        desk.face = PlanFile::of_run(&desk.tables, RUN).expect("a plan of a file");
         desk
     }
 
@@ -95,23 +95,23 @@ impl Desk {
 
     fn commit(&mut self, command: &Command) -> Result<(), Refusal> {
         self.now += SignedDuration::from_secs(1);
-        let facts = Facts {
+        let facts = CallerFacts {
             actor: Actor::File("the file".to_owned()),
             decision: DecisionId(self.id()),
-            holder: HolderKnown::Alive,
+            holder: HolderLiveness::Alive,
             checkout: None,
         };
         let rows = Rows {
             tables: self.tables.clone(),
             now: self.now,
-            next_decision: self.tables.next_decision(),
+            next_decision: self.tables.next_decision_number(),
             leases: std::collections::BTreeMap::new(),
-            free_numbers: [FreeNumbers::all_from(1); piton_core::memory::KINDS],
-            naming: Naming::ALONE,
-            standings: Some(Standings::of_items(self.tables.tree(RUN))),
+            free_numbers: [FreeNumbers::free_from(1); piton_core::memory::KINDS],
+            naming: NameRange::ALONE,
+            standings: Some(StandingCounts::count_items(self.tables.tree(RUN))),
         };
         for draft in decide(&rows, command, &facts)? {
-            let stamp = Stamp {
+            let stamp = EventStamp {
                 id: EventId(self.id()),
                 position: 0,
                 time: self.now,
@@ -129,11 +129,11 @@ impl Desk {
     /// The file as it would be shown now is what its format strictly wants.
     #[track_caller]
     fn check_strictly(&mut self) {
-        let shown = self.face.show(Some(&self.text), &self.tables, self.now);
+        let shown = self.face.render(Some(&self.text), &self.tables, self.now);
         let text = shown.expect("it can be shown").expect("the run is there");
-        let format = named(self.face.format().formats[0].name).expect("it is known");
+        let format = format_named(self.face.format().formats[0].name).expect("it is known");
         let name = "the file";
-        let problems = format.check(Source { name, text: &text }, Grade::Strict);
+        let problems = format.check(SourceText { name, text: &text }, Grade::Strict);
         assert!(problems.is_empty(), "{problems:#?}\n{text}");
     }
 
@@ -142,7 +142,7 @@ impl Desk {
     fn show(&mut self) {
         let show = |desk: &mut Self, text: &str| {
             let now = desk.now + SignedDuration::from_secs(desk.ids.try_into().unwrap_or(9));
-            let shown = desk.face.show(Some(text), &desk.tables, now);
+            let shown = desk.face.render(Some(text), &desk.tables, now);
             shown.expect("it can be shown").expect("the run is there")
         };
         let text = self.text.clone();
@@ -154,14 +154,14 @@ impl Desk {
     }
 
     fn found(&mut self) -> Vec<Edit> {
-        let shown = Shown {
+        let shown = ShownRun {
             file: "the file",
             tables: &self.tables,
             run: RUN,
         };
         let changed = self
             .face
-            .edits(Some(&self.base), &self.text, shown, self.now);
+            .collect_edits(Some(&self.base), &self.text, shown, self.now);
         let changed = changed.expect("it can be read");
         self.problems = changed.problems;
         changed.edits
@@ -170,13 +170,13 @@ impl Desk {
     /// Takes in what somebody changed; the problems are kept.
     #[track_caller]
     fn take_in(&mut self) -> Vec<Edit> {
-        self.take_in_as(piton_core::command::Word::File)
+        self.take_in_as(piton_core::command::EditAuthor::File)
     }
 
     /// The same, while the agent of an attempt may have written the file.
     #[track_caller]
     fn take_in_from_agent(&mut self, attempt: AttemptId) -> Vec<Edit> {
-        self.take_in_as(piton_core::command::Word::MaybeAgent {
+        self.take_in_as(piton_core::command::EditAuthor::MaybeAgent {
             attempt,
             criteria: true,
             in_lane: false,
@@ -184,7 +184,7 @@ impl Desk {
     }
 
     #[track_caller]
-    fn take_in_as(&mut self, word: piton_core::command::Word) -> Vec<Edit> {
+    fn take_in_as(&mut self, word: piton_core::command::EditAuthor) -> Vec<Edit> {
         let edits = self.found();
         self.commit(&Command::TakeEdits {
             run: RUN,
@@ -217,7 +217,7 @@ impl Desk {
             run: RUN,
             owner: "me".to_owned(),
             limits: Limits::default(),
-            claims: Claims::default(),
+            claims: ClaimSettings::default(),
             flags: Box::default(),
             settles: false,
             notify: false,
@@ -231,7 +231,10 @@ impl Desk {
 
     #[track_caller]
     fn begin(&mut self) -> (Node, AttemptId) {
-        let next = self.tables.next(RUN).expect("something is left");
+        let next = self
+            .tables
+            .next_actionable_item(RUN)
+            .expect("something is left");
         self.begin_as(Role::Worker, next.node.clone())
     }
 
@@ -254,7 +257,7 @@ impl Desk {
     }
 
     fn end(&mut self, begun: &(Node, AttemptId), outcome: Outcome) {
-        self.end_with(begun, Report::bare(outcome));
+        self.end_with(begun, Report::with_outcome(outcome));
     }
 
     fn end_with(&mut self, (node, attempt): &(Node, AttemptId), report: Report) {
@@ -313,7 +316,7 @@ impl Desk {
             };
             let report = Report {
                 review: Some(Box::new(review)),
-                ..Report::bare(Outcome::Completed)
+                ..Report::with_outcome(Outcome::Completed)
             };
             self.end_with(&reviewer, report);
         }
@@ -323,7 +326,7 @@ impl Desk {
 
     #[track_caller]
     fn item(&self, node: &str) -> &ItemRow {
-        let node = Node::named(node);
+        let node = Node::from_text(node);
         self.tables.item(RUN, &node).expect("it is there")
     }
 
@@ -360,7 +363,7 @@ mod lists {
                 ("US-5", ItemState::Pending),
             ]
         );
-        assert_eq!(plan.items[4].depends_on, [Node::named("US-4")]);
+        assert_eq!(plan.items[4].depends_on, [Node::from_text("US-4")]);
         let gate = plan.items[0].gate.as_ref().expect("it is verified");
         assert_eq!(
             gate.script,
@@ -502,12 +505,12 @@ mod lists {
         desk.work();
         let edits = |desk: &mut Desk, text: &str| {
             let (tables, now) = (desk.tables.clone(), desk.now);
-            let shown = Shown {
+            let shown = ShownRun {
                 file: "the file",
                 tables: &tables,
                 run: RUN,
             };
-            let changed = desk.face.edits(None, text, shown, now);
+            let changed = desk.face.collect_edits(None, text, shown, now);
             changed.expect("it can be read").edits
         };
         assert_eq!(edits(&mut desk, STORIES), [], "an old version");
@@ -549,7 +552,7 @@ mod tasks {
     /// The items in the order in which they are worked on.
     fn worked_on(desk: &mut Desk) -> Vec<String> {
         let mut order = Vec::new();
-        while let Some(next) = desk.tables.next(RUN) {
+        while let Some(next) = desk.tables.next_actionable_item(RUN) {
             order.push(next.node.to_string());
             desk.work();
         }
@@ -592,7 +595,7 @@ mod tasks {
             .push_str("- [ ] late <!-- group: 7 -->\n- [ ] early <!-- group: 1 -->\n");
         desk.take_in();
         assert_eq!(desk.left(), Vec::<String>::new());
-        let late = desk.tables.item(RUN, &Node::named("late"));
+        let late = desk.tables.item(RUN, &Node::from_text("late"));
         let on: Vec<&str> = late
             .expect("an item")
             .depends_on
@@ -725,7 +728,7 @@ mod tasks {
             ]
         );
         assert!(
-            task::read(Source {
+            task::parse_task(SourceText {
                 name: "",
                 text: &desk.text
             })
@@ -773,11 +776,11 @@ mod tasks {
             desk.show();
             let bare = |text: &str| text.replace("[x]", "[ ]");
             prop_assert_eq!(bare(&desk.text), bare(&text));
-            if desk.tables.next(RUN).is_some() {
+            if desk.tables.next_actionable_item(RUN).is_some() {
                 desk.start();
             }
             for _ in 0..works {
-                if desk.tables.next(RUN).is_none() {
+                if desk.tables.next_actionable_item(RUN).is_none() {
                     break;
                 }
                 desk.work();
@@ -785,7 +788,7 @@ mod tasks {
                 prop_assert_eq!(desk.found(), []);
             }
             if works >= shape.len() {
-                let (task, _) = task::read(Source { name: "", text: &desk.text });
+                let (task, _) = task::parse_task(SourceText { name: "", text: &desk.text });
                 prop_assert!(task.is_complete(), "{}", desk.text);
             }
         }
@@ -951,7 +954,7 @@ mod issues {
                 file.map(|(_, text)| (*text).to_owned())
             };
             let in_tree = |_: Option<&str>, path: &str| beside(path).is_some();
-            let around = Surroundings {
+            let around = RunContext {
                 tables: &self.tables,
                 run: RUN,
                 beside: &beside,
@@ -964,7 +967,7 @@ mod issues {
                 token: Some(self.token()),
                 file: "the file".to_owned(),
                 edits: done.edits,
-                word: piton_core::command::Word::File,
+                word: piton_core::command::EditAuthor::File,
             })
             .expect("the run is there");
             assert_eq!(self.left(), Vec::<String>::new());
@@ -1076,7 +1079,7 @@ mod issues {
         assert_eq!(desk.work(), "shop#2");
         assert_eq!(desk.words(), phase("COMPLETED", "completed"));
         assert_eq!(desk.found(), []);
-        let (state, _) = sdlc::read(Source {
+        let (state, _) = sdlc::parse_state(SourceText {
             name: "",
             text: &desk.text,
         });
@@ -1122,7 +1125,7 @@ mod issues {
             let case = format!("{at} {status}");
             assert_eq!(desk.state(node), state, "{case}");
             assert_eq!(desk.tables.open_decisions(RUN).count(), asked, "{case}");
-            let before = Node::named("BOOTSTRAP");
+            let before = Node::from_text("BOOTSTRAP");
             let has_before = desk.tables.item(RUN, &before).is_some();
             assert_eq!(
                 has_before,
@@ -1230,7 +1233,7 @@ mod issues {
 
     #[test]
     fn case_48_a_phase_that_a_person_changes_approves_a_gate_and_nothing_else() {
-        let person = || piton_core::command::Word::Hand {
+        let person = || piton_core::command::EditAuthor::Hand {
             by: "ada".to_owned(),
             brought: Vec::new(),
         };
@@ -1265,7 +1268,7 @@ mod issues {
     #[test]
     fn an_issue_that_is_called_as_a_phase_is_refused_with_its_place() {
         let text = STATE.replace("\"A-3\"", "\"DESIGN\"");
-        let (_, problems) = sdlc::read(Source {
+        let (_, problems) = sdlc::parse_state(SourceText {
             name: "state.json",
             text: &text,
         });
@@ -1294,9 +1297,9 @@ mod issues {
     fn a_state_that_is_gone_is_written_anew() {
         let mut desk = desk();
         let now = desk.now;
-        let text = desk.face.show(None, &desk.tables, now);
+        let text = desk.face.render(None, &desk.tables, now);
         let text = text.expect("it can be made").expect("the run is there");
-        let (state, problems) = sdlc::read(Source {
+        let (state, problems) = sdlc::parse_state(SourceText {
             name: "",
             text: &text,
         });

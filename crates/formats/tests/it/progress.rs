@@ -5,12 +5,12 @@ use std::time::Duration;
 use crate::shelf::lines;
 use piton_formats::problem::Problem;
 use piton_formats::sprint::{
-    Children, PhaseStatus, Progress, Source, SprintStatus, parse_elapsed, parse_progress,
+    Children, PhaseStatus, SourceText, SprintProgress, SprintStatus, parse_elapsed, parse_progress,
     render_progress,
 };
 
-fn read(text: &str) -> (Progress, Vec<Problem>) {
-    let source = Source {
+fn read(text: &str) -> (SprintProgress, Vec<Problem>) {
+    let source = SourceText {
         name: "PROGRESS.yaml",
         text,
     };
@@ -229,7 +229,7 @@ fn older_and_foreign_documents_are_named() {
         ("", "NOT_A_PROGRESS_FILE", "empty file"),
         ("a: [\n", "PROGRESS_PARSE_ERROR", "`[` or `{`"),
     ] {
-        let (progress, problems) = parse_progress(Source { name: "P", text });
+        let (progress, problems) = parse_progress(SourceText { name: "P", text });
         assert!(progress.is_none());
         assert_eq!(problems[0].code, code);
         assert!(problems[0].message.contains(words), "{problems:?}");
@@ -250,7 +250,7 @@ fn ten_thousand_steps_are_written_in_far_less_than_a_second() {
 #[test]
 fn a_fault_of_the_yaml_is_all_that_is_told() {
     let text = "sprint-id: a\nsprint-id: b\nstatus: !odd x\nphases: []\n";
-    let source = Source {
+    let source = SourceText {
         name: "PROGRESS.yaml",
         text,
     };

@@ -4,7 +4,8 @@ use piton_core::evidence::WeakenedProof;
 use piton_core::{Command, Edit, Outcome, RunState, Verb};
 use piton_formats::plan_file::PlanFile;
 use piton_formats::sprint::{
-    Children, PhaseNode, PhaseStatus, Progress, Shown, edits_without_base, update_progress,
+    Children, PhaseNode, PhaseStatus, ShownRun, SprintProgress, collect_edits_without_base,
+    update_progress,
 };
 use piton_simkit::seed::salted;
 
@@ -115,7 +116,7 @@ fn case_16_a_hand_edit_of_a_running_sprint_is_in_effect_and_in_the_file_at_the_e
     assert_eq!(order, ["test/one", "test/two", "lint/all", "release"]);
     let row = desk
         .tables
-        .item(desk.run, &piton_core::Node::named("test/two"))
+        .item(desk.run, &piton_core::Node::from_text("test/two"))
         .expect("there");
     assert_eq!(row.prompt.as_deref(), Some("test two, twice"));
     for part in [
@@ -147,7 +148,7 @@ fn what_proof_is_worth_is_taken_in_and_stays_in_the_file() {
     desk.replace("        prompt: test two\n", said);
     desk.take_in();
     assert_eq!(desk.left(), Vec::<String>::new());
-    let two = piton_core::Node::named("test/two");
+    let two = piton_core::Node::from_text("test/two");
     let claims = desk.tables.item(desk.run, &two).expect("there").claims;
     assert_eq!(claims.weakened, Some(WeakenedProof::Note));
     desk.work(Outcome::Completed);
@@ -165,7 +166,7 @@ fn the_files_of_a_step_are_taken_in_and_stay_as_they_are_written() {
     desk.replace("        prompt: test two\n", said);
     desk.take_in();
     assert_eq!(desk.left(), Vec::<String>::new());
-    let two = piton_core::Node::named("test/two");
+    let two = piton_core::Node::from_text("test/two");
     let scope = &desk.tables.item(desk.run, &two).expect("there").scope;
     assert_eq!(scope.0, ["./src/", "docs"]);
     desk.work(Outcome::Completed);
@@ -179,7 +180,7 @@ fn a_wait_is_taken_in_and_stays_as_it_is_written() {
     let mut desk = desk();
     desk.start();
     assert_eq!(desk.work(Outcome::Completed), "build");
-    let two = piton_core::Node::named("test/two");
+    let two = piton_core::Node::from_text("test/two");
     let wait = |desk: &Desk| {
         let item = desk.tables.item(desk.run, &two).expect("there");
         item.wait.as_ref().map(ToString::to_string)
@@ -222,7 +223,7 @@ fn how_a_wait_stands_is_in_the_file_in_its_own_words() {
     let said = "    prompt: build it\n    wait: {command: up, until: 2026-11-26T22:00:00Z}\n";
     let mut desk = Desk::of(&TEXT.replace("    prompt: build it\n", said)).expect("a sprint");
     desk.start();
-    let build = piton_core::Node::named("build");
+    let build = piton_core::Node::from_text("build");
     let step = |desk: &mut Desk, what: WaitChange| {
         let item = desk.tables.item(desk.run, &build).expect("there");
         let wait = item.wait.as_deref().cloned().expect("it waits");
@@ -306,7 +307,7 @@ fn what_goes_on_in_the_background_stands_in_parallel_tasks() {
         status: running
         spawned-at: '2027-01-15T08:00:05.000Z'
     ");
-    let other = piton_core::Node::named("build/one/print");
+    let other = piton_core::Node::from_text("build/one/print");
     let second = desk.begin(&other);
     desk.end(&proof, first, Outcome::Completed);
     desk.end(&other, second, Outcome::Blocked);
@@ -471,7 +472,7 @@ fn limits_and_unknown_keys_anywhere_are_taken() {
     let run = desk.tables.run(desk.run).expect("there");
     assert_eq!(run.policy.limits.tasks_max, Some(2));
     let run = desk.run;
-    let fresh = piton_formats::sprint::Exporter::new(&desk.tables, run)
+    let fresh = piton_formats::sprint::SprintExporter::new(&desk.tables, run)
         .export(&desk.tables, jiff::Timestamp::UNIX_EPOCH)
         .expect("there");
     assert_eq!(fresh.extra[0].0, "x-last");
@@ -517,12 +518,12 @@ fn without_a_base_only_what_was_added_is_taken() {
             "  - id: release\n",
             "  - id: more\n    status: pending\n    prompt: more\n  - id: release\n",
         );
-    let shown = Shown {
+    let shown = ShownRun {
         file: FILE,
         tables: &desk.tables,
         run: desk.run,
     };
-    let edits = edits_without_base(&desk.base, &read(&old).expect("a sprint"), shown).edits;
+    let edits = collect_edits_without_base(&desk.base, &read(&old).expect("a sprint"), shown).edits;
     let told: Vec<String> = edits.iter().map(ToString::to_string).collect();
     assert_eq!(
         told,
@@ -605,9 +606,10 @@ fn meddle(nodes: &mut Vec<PhaseNode>, rng: &mut Rng, depth: usize) {
         0 | 1 => nodes[at].status = status,
         2 => nodes[at].prompt = Some(format!("by hand {}", rng.below(100))),
         3 => nodes.reverse(),
-        4 if nodes[at].extra.is_empty() => nodes[at]
-            .extra
-            .push(("x-hand".to_owned(), piton_formats::yaml::Node::plain("1"))),
+        4 if nodes[at].extra.is_empty() => nodes[at].extra.push((
+            "x-hand".to_owned(),
+            piton_formats::yaml::ValueNode::plain("1"),
+        )),
         5 => nodes[at].retry_count = Some(2),
         6 => nodes[at].break_after = Some(true),
         7 if depth < 3 => {
@@ -659,7 +661,7 @@ fn any_edit_at_any_time_is_in_effect_or_asked_about_and_the_file_comes_to_rest()
         for _ in 0..12 {
             let state = desk.tables.run(desk.run).expect("there").state;
             if rng.below(2) == 0 {
-                let mut theirs: Progress = read(&desk.text).expect("a sprint");
+                let mut theirs: SprintProgress = read(&desk.text).expect("a sprint");
                 meddle(&mut theirs.phases, &mut rng, 0);
                 desk.text = update_progress(&desk.text, theirs.clone());
                 // Keys that stood at an id stay there, also where another took it.
@@ -705,14 +707,14 @@ fn a_version_shows_the_run_whenever_it_was_written_and_not_what_has_changed_sinc
     let mut desk = desk();
     desk.start();
     desk.show();
-    let mut plan = PlanFile::of(&desk.tables, desk.run).expect("a plan of a file");
+    let mut plan = PlanFile::of_run(&desk.tables, desk.run).expect("a plan of a file");
     let now = "2030-05-06T07:08:09Z".parse().expect("a time");
-    assert!(plan.is_shown_in(&desk.text, &desk.tables, now));
+    assert!(plan.is_current_in(&desk.text, &desk.tables, now));
     let edited = desk.text.replacen("status: pending", "status: skipped", 1);
     assert_ne!(edited, desk.text);
-    assert!(!plan.is_shown_in(&edited, &desk.tables, now));
+    assert!(!plan.is_current_in(&edited, &desk.tables, now));
     let before = desk.text.clone();
     desk.work(Outcome::Completed);
-    let mut plan = PlanFile::of(&desk.tables, desk.run).expect("a plan of a file");
-    assert!(!plan.is_shown_in(&before, &desk.tables, now));
+    let mut plan = PlanFile::of_run(&desk.tables, desk.run).expect("a plan of a file");
+    assert!(!plan.is_current_in(&before, &desk.tables, now));
 }

@@ -1,14 +1,16 @@
 //! The `.ralph/` directory, seen from outside.
 
 use piton_formats::ralph_dir::guardrails::{
-    self, FieldName, NewSign, add_sign, change_sign, resolve_sign,
+    self, FieldName, NewSign, add_sign, resolve_sign, set_sign_field,
 };
-use piton_formats::ralph_dir::logs::{self, Colour, Item, When, activity_line, error_line};
+use piton_formats::ralph_dir::logs::{
+    self, Colour, LogItem, LogTime, render_activity_line, render_error_line,
+};
 use piton_formats::ralph_dir::progress::{
-    self, At, Completed, Dialect, How, Progress, add_blocker, add_completed, add_validation,
-    end_session, resolve_blocker, set_focus, start_session,
+    self, CriterionRecord, Dialect, RalphProgress, SessionEndReason, SessionRef, add_blocker,
+    add_completed, add_validation, end_session, resolve_blocker, set_focus, start_session,
 };
-use piton_formats::ralph_dir::{EditError, Source, iteration};
+use piton_formats::ralph_dir::{EditError, SourceText, iteration};
 
 const SEED: &str = include_str!("../corpus/markdown/progress_seed.md");
 const LOOP: &str = include_str!("../corpus/markdown/progress_loop.md");
@@ -17,25 +19,25 @@ const SIGNS: &str = include_str!("../corpus/markdown/guardrails_seed.md");
 const LEARNED: &str = include_str!("../corpus/markdown/guardrails_loop.md");
 const LOG: &str = include_str!("../corpus/markdown/activity.log.md");
 
-const ONE: At<'_> = At {
+const ONE: SessionRef<'_> = SessionRef {
     number: 1,
     date: "2025-03-01",
 };
-const TWO: At<'_> = At {
+const TWO: SessionRef<'_> = SessionRef {
     number: 2,
     date: "2025-03-02",
 };
 
-fn progress(text: &str) -> Progress {
-    progress::read(Source { name: "p", text }).0
+fn progress(text: &str) -> RalphProgress {
+    progress::parse_progress_md(SourceText { name: "p", text }).0
 }
 
-fn done(number: u64, text: &str) -> Completed {
-    Completed {
+fn done(number: u64, text: &str) -> CriterionRecord {
+    CriterionRecord {
         number: Some(number),
         text: text.to_owned(),
         commit: Some("c0ffee1".to_owned()),
-        ..Completed::default()
+        ..CriterionRecord::default()
     }
 }
 
@@ -63,7 +65,7 @@ fn inserted(before: &str, after: &str) -> String {
 
 #[test]
 fn a_file_of_the_format_is_read_in_full() {
-    let (progress, problems) = progress::read(Source {
+    let (progress, problems) = progress::parse_progress_md(SourceText {
         name: "p",
         text: SEED,
     });
@@ -121,18 +123,26 @@ fn case_29_loop_lines_under_a_foreign_heading_are_read_and_kept() {
     assert_eq!(
         rows,
         [
-            (1, Some("08:00:00"), Some("tern-2"), Some(How::Rotation)),
+            (
+                1,
+                Some("08:00:00"),
+                Some("tern-2"),
+                Some(SessionEndReason::Rotation)
+            ),
             (
                 2,
                 Some("08:30:02"),
                 Some("auto (picked later)"),
-                Some(How::Natural(Some(5)))
+                Some(SessionEndReason::Natural(Some(5)))
             ),
         ]
     );
-    assert_eq!(progress.loop_ends[0].how, How::MaxIterations(Some(2)));
+    assert_eq!(
+        progress.loop_ends[0].how,
+        SessionEndReason::MaxIterations(Some(2))
+    );
     assert_eq!(progress.highest_session(), 2);
-    let three = At {
+    let three = SessionRef {
         number: 3,
         date: "2025-04-06",
     };
@@ -159,7 +169,7 @@ fn case_29_additions_go_into_their_own_section_before_what_a_loop_appended() {
         inserted(&text, &new).trim(),
         "- [x] Criterion 4 - Step the mast\n  - Commit: c0ffee1"
     );
-    assert_eq!(progress(&new).section(TWO).unwrap().completed.len(), 2);
+    assert_eq!(progress(&new).find_section(TWO).unwrap().completed.len(), 2);
     let ended = end_session(&text, TWO, "done for today").unwrap();
     assert_eq!(
         inserted(&text, &ended).trim(),
@@ -170,20 +180,20 @@ fn case_29_additions_go_into_their_own_section_before_what_a_loop_appended() {
 
 #[test]
 fn case_33_a_block_to_keep_stays_and_one_without_an_end_is_told() {
-    let (_, problems) = progress::read(Source {
+    let (_, problems) = progress::parse_progress_md(SourceText {
         name: "p",
         text: LOOP,
     });
     assert_eq!(problems, []);
     let cut = LOOP.replace("<!-- RALPH_COMPACT_KEEP_END -->", "");
-    let (_, problems) = progress::read(Source {
+    let (_, problems) = progress::parse_progress_md(SourceText {
         name: "p",
         text: &cut,
     });
     assert_eq!(problems[0].code, "KEEP_NOT_CLOSED");
     let new = start_session(
         LOOP,
-        At {
+        SessionRef {
             number: 3,
             date: "2025-04-06",
         },
@@ -273,7 +283,7 @@ fn the_focus_is_exchanged_and_nothing_else() {
 #[test]
 fn words_cannot_break_the_file() {
     let nasty = "# Session 9\n## Session 8 (2025-01-01)\n---\n```\n<!-- never\n**Session 7 ended** - x\n- [ ] y";
-    let what = Completed {
+    let what = CriterionRecord {
         number: None,
         text: nasty.to_owned(),
         commit: Some("a\nb".to_owned()),
@@ -317,7 +327,7 @@ fn a_loop_ends_its_own_session_and_not_the_section_of_that_number() {
     };
     assert_eq!(
         by_loop.ended.as_ref().map(|ended| ended.how),
-        Some(How::Gutter)
+        Some(SessionEndReason::Gutter)
     );
     assert_eq!(section.ended, None);
 }
@@ -325,7 +335,7 @@ fn a_loop_ends_its_own_session_and_not_the_section_of_that_number() {
 #[test]
 fn an_open_fence_at_the_end_refuses_what_would_vanish_in_it() {
     let text = format!("{SEED}\n```\nnever closed\n");
-    let three = At {
+    let three = SessionRef {
         number: 3,
         date: "2025-03-03",
     };
@@ -334,7 +344,7 @@ fn an_open_fence_at_the_end_refuses_what_would_vanish_in_it() {
 }
 
 fn signs(text: &str) -> guardrails::Guardrails {
-    guardrails::read(Source { name: "g", text }).0
+    guardrails::parse_guardrails(SourceText { name: "g", text }).0
 }
 
 fn new_sign() -> NewSign {
@@ -349,11 +359,11 @@ fn new_sign() -> NewSign {
 
 #[test]
 fn case_30_an_instruction_of_many_lines_is_kept() {
-    let (all, problems) = guardrails::read(Source {
+    let (all, problems) = guardrails::parse_guardrails(SourceText {
         name: "g",
         text: SIGNS,
     });
-    let sign = all.sign("Measure twice").unwrap();
+    let sign = all.find_sign("Measure twice").unwrap();
     assert_eq!(
         sign.get(FieldName::Instruction),
         Some(
@@ -369,7 +379,7 @@ fn case_30_an_instruction_of_many_lines_is_kept() {
     let told: Vec<_> = problems.iter().map(|p| (p.line, p.code.as_ref())).collect();
     assert_eq!(told, [(23, "MISSING_FIELD"), (23, "MISSING_FIELD")]);
     assert!(
-        guardrails::check(Source {
+        guardrails::check_guardrails(SourceText {
             name: "g",
             text: SIGNS
         })
@@ -389,7 +399,7 @@ fn a_sign_is_added_where_signs_hold() {
         let new = add_sign(text, &new_sign()).unwrap();
         inserted(text, &new);
         let all = signs(&new);
-        let sign = all.sign("Count the ribs").unwrap();
+        let sign = all.find_sign("Count the ribs").unwrap();
         assert_eq!(sign.section.as_deref(), Some(section));
         assert_eq!(
             sign.get(FieldName::Instruction),
@@ -436,7 +446,7 @@ fn a_new_file_gets_the_head_of_the_format() {
 fn a_resolved_sign_moves_with_every_byte() {
     for (text, name) in [(SIGNS, "Measure twice"), (LEARNED, "Look before you write")] {
         let before = signs(text);
-        let sign = before.sign(name).unwrap();
+        let sign = before.find_sign(name).unwrap();
         let new = resolve_sign(text, name, "a jig does it", "2025-05-01").unwrap();
         let bytes = &text[sign.bytes.clone()];
         assert!(
@@ -446,7 +456,7 @@ fn a_resolved_sign_moves_with_every_byte() {
             "{new}"
         );
         let after = signs(&new);
-        let moved = after.sign(name).unwrap();
+        let moved = after.find_sign(name).unwrap();
         assert!(moved.resolved);
         assert_eq!(moved.section.as_deref(), Some("Resolved Guardrails"));
         assert!(matches!(
@@ -458,9 +468,9 @@ fn a_resolved_sign_moves_with_every_byte() {
 
 #[test]
 fn a_field_of_a_sign_is_exchanged_or_added() {
-    let new = change_sign(SIGNS, "Measure twice", FieldName::Trigger, "Before any cut").unwrap();
+    let new = set_sign_field(SIGNS, "Measure twice", FieldName::Trigger, "Before any cut").unwrap();
     assert_eq!(new, SIGNS.replace("Before a cut", "Before any cut"));
-    let new = change_sign(SIGNS, "Ask the smith", FieldName::Instruction, "Ask\nhim").unwrap();
+    let new = set_sign_field(SIGNS, "Ask the smith", FieldName::Instruction, "Ask\nhim").unwrap();
     assert_eq!(
         inserted(SIGNS, &new).trim(),
         "- **Instruction**: Ask\n  him"
@@ -469,7 +479,7 @@ fn a_field_of_a_sign_is_exchanged_or_added() {
 
 #[test]
 fn case_31_lines_without_a_date_stay_in_the_order_of_the_file() {
-    let entries = logs::read(LOG);
+    let entries = logs::parse_log(LOG);
     let known: Vec<String> = entries
         .iter()
         .map(|entry| format!("{}: {:?} {:?}", entry.span.line, entry.when, entry.item))
@@ -480,8 +490,8 @@ fn case_31_lines_without_a_date_stay_in_the_order_of_the_file() {
     4: Unknown Banner { date: "Sat Apr  5 23:58:00 CET 2025" }
     5: Unknown Other("═══════════════════════════")
     6: Time("23:58:01") SessionStart { model: "tern-2" }
-    7: Time("23:58:09") Read(File { path: "/yard/plan (v2).txt", lines: Some(12), size: Some("~.3KB") })
-    8: Time("23:59:59") Write(File { path: "hull.rs", lines: Some(40), size: Some("2KB") })
+    7: Time("23:58:09") Read(LoggedFile { path: "/yard/plan (v2).txt", lines: Some(12), size: Some("~.3KB") })
+    8: Time("23:59:59") Write(LoggedFile { path: "hull.rs", lines: Some(40), size: Some("2KB") })
     9: Time("00:00:03") Shell { command: "for x in a b; do\n  echo $x\ndone", exit: Some(0), output_chars: Some(4) }
     12: Time("00:00:09") Tokens { used: 70000, limit: 80000, note: Some("approaching limit [read:1KB write:2KB]") }
     13: Time("00:00:10") Warn { tokens: Some((70000, 70000)) }
@@ -501,51 +511,52 @@ fn case_31_lines_without_a_date_stay_in_the_order_of_the_file() {
 #[test]
 fn a_command_without_an_end_does_not_swallow_the_log() {
     let log = "[10:00:00] 🟢 SHELL cat <<X\nline\n[10:00:01] 🟢 READ a (1 lines, ~1KB)\n";
-    let items: Vec<Item> = logs::read(log)
+    let items: Vec<LogItem> = logs::parse_log(log)
         .into_iter()
         .map(|entry| entry.item)
         .collect();
     assert_eq!(items.len(), 3);
-    assert_eq!(items[1], Item::Other("line".to_owned()));
-    assert!(matches!(items[2], Item::Read(_)));
+    assert_eq!(items[1], LogItem::Other("line".to_owned()));
+    assert!(matches!(items[2], LogItem::Read(_)));
 }
 
 #[test]
 fn what_is_logged_is_one_line_and_read_back() {
     let at = "2025-04-06 00:00:12";
-    for entry in logs::read(LOG) {
-        let activity = activity_line(at, Colour::of(10, 100), &entry.item);
+    for entry in logs::parse_log(LOG) {
+        let activity = render_activity_line(at, Colour::from_usage(10, 100), &entry.item);
         assert_eq!(activity.matches('\n').count(), 1);
-        let back = logs::read(&activity);
+        let back = logs::parse_log(&activity);
         assert_eq!(back.len(), 1, "{activity}");
-        assert_eq!(back[0].when, When::DateTime(at.to_owned()));
-        let error = logs::read(&error_line(at, &entry.item));
+        assert_eq!(back[0].when, LogTime::DateTime(at.to_owned()));
+        let error = logs::parse_log(&render_error_line(at, &entry.item));
         assert_eq!(error.len(), 1);
-        let flattens = matches!(&entry.item, Item::Shell { command, .. } if command.contains('\n'));
-        if !flattens && !matches!(entry.item, Item::Other(_)) {
+        let flattens =
+            matches!(&entry.item, LogItem::Shell { command, .. } if command.contains('\n'));
+        if !flattens && !matches!(entry.item, LogItem::Other(_)) {
             assert_eq!(back[0].item, entry.item);
             assert_eq!(error[0].item, entry.item);
         }
     }
-    let end = Item::SessionEnd {
+    let end = LogItem::SessionEnd {
         duration_ms: Some(5),
         tokens: None,
     };
     assert_eq!(
-        activity_line(at, Colour::Green, &end),
+        render_activity_line(at, Colour::Green, &end),
         "[2025-04-06 00:00:12] 🟢 SESSION END: 5ms\n"
     );
 }
 
 #[test]
 fn case_32_an_iteration_file_is_a_number_or_nothing() {
-    let number = |text| iteration::read(Source { name: "i", text });
+    let number = |text| iteration::parse_iteration(SourceText { name: "i", text });
     assert_eq!(number("").0, None);
     assert_eq!(number("0").0, Some(0));
     assert_eq!(number("30\n").0, Some(30));
     let (none, problems) = number("thirty\n");
     assert_eq!(none, None);
     assert_eq!(problems[0].code, "NOT_A_NUMBER");
-    assert_eq!(iteration::write(Some("30\n"), 31), "31\n");
-    assert_eq!(iteration::write(Some("30"), 31), "31");
+    assert_eq!(iteration::render_iteration(Some("30\n"), 31), "31\n");
+    assert_eq!(iteration::render_iteration(Some("30"), 31), "31");
 }

@@ -1,17 +1,17 @@
 //! The files of `.ralph/` as faces: shown once however often, taken once
 //! however often, and nothing of others is touched.
 
-use piton_core::command::Found;
+use piton_core::command::ImportedRecord;
 use piton_core::entry::{Entry, EntryRow, EntryType};
 use piton_core::memory::{Memory, MemoryKind, MemoryRow};
 use piton_core::{AttemptRow, Outcome};
-use piton_formats::face::{About, CannotShow, Detected, Shown, Took};
+use piton_formats::face::{Detection, FileContents, FileContext, RenderError, ShownRow};
 use piton_formats::ralph_dir::face::{
     activity_log, errors_log, guardrails_md, iteration, progress_md,
 };
 use piton_formats::ralph_dir::guardrails::FieldName;
-use piton_formats::ralph_dir::progress::Progress;
-use piton_formats::ralph_dir::{Source, guardrails, progress};
+use piton_formats::ralph_dir::progress::RalphProgress;
+use piton_formats::ralph_dir::{SourceText, guardrails, progress};
 use piton_simkit::seed::cases;
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -26,8 +26,8 @@ const LEARNED: &str = include_str!("../corpus/markdown/guardrails_loop.md");
 
 static UTC: jiff::tz::TimeZone = jiff::tz::TimeZone::UTC;
 
-fn about(iteration: Option<u64>) -> About<'static> {
-    About {
+fn about(iteration: Option<u64>) -> FileContext<'static> {
+    FileContext {
         file: "f",
         project: "yard",
         now: "2026-01-15T10:30:00Z".parse().unwrap(),
@@ -39,7 +39,7 @@ fn about(iteration: Option<u64>) -> About<'static> {
 
 /// The `nth` row of the sessions, a minute after the one before.
 fn entry(nth: u64, kind: EntryType, task: Option<&str>, data: &Value) -> EntryRow {
-    let mut entry = Entry::bare(kind);
+    let mut entry = Entry::with_type(kind);
     entry.task_id = task.map(str::to_owned);
     let (hour, minute) = (10 + nth / 60, nth % 60);
     entry.name = Some(format!("entry-20260115-{hour:02}{minute:02}00-{nth}"));
@@ -51,12 +51,12 @@ fn entry(nth: u64, kind: EntryType, task: Option<&str>, data: &Value) -> EntryRo
     serde_json::from_value(row).unwrap()
 }
 
-fn entries(rows: &[EntryRow]) -> Vec<Shown<'_>> {
-    rows.iter().map(Shown::Entry).collect()
+fn entries(rows: &[EntryRow]) -> Vec<ShownRow<'_>> {
+    rows.iter().map(ShownRow::Entry).collect()
 }
 
 fn show_progress(text: Option<&str>, rows: &[EntryRow]) -> String {
-    progress_md::show(text, &entries(rows), &about(None)).unwrap()
+    progress_md::render_rows(text, &entries(rows), &about(None)).unwrap()
 }
 
 /// What others wrote.
@@ -74,11 +74,14 @@ fn take_own(text: &str, base: Option<&str>) -> Vec<Entry> {
 }
 
 fn take_all(text: &str, base: Option<&str>) -> Vec<Entry> {
-    let took = progress_md::take(text, base, &about(None));
+    let took = progress_md::import_changes(text, base, &about(None));
     assert!(took.is_readable());
     let entries = took.found.into_iter().map(|found| match found {
-        Found::Entry(entry) => *entry,
-        Found::Attempt(_) | Found::Memory(_) | Found::Retired(_) | Found::Removed(_) => {
+        ImportedRecord::Entry(entry) => *entry,
+        ImportedRecord::Attempt(_)
+        | ImportedRecord::Memory(_)
+        | ImportedRecord::Retired(_)
+        | ImportedRecord::Removed(_) => {
             panic!("{found:?}")
         }
     });
@@ -90,8 +93,8 @@ fn marks(entries: &[Entry]) -> Vec<&str> {
     marks.collect()
 }
 
-fn read(text: &str) -> Progress {
-    progress::read(Source { name: "", text }).0
+fn read(text: &str) -> RalphProgress {
+    progress::parse_progress_md(SourceText { name: "", text }).0
 }
 
 /// A session of everything that the file has a word for.
@@ -195,7 +198,7 @@ fn a_day_is_shown_in_the_words_of_the_format() {
 #[test]
 fn what_piton_shows_is_strictly_of_the_format() {
     let text = show_progress(None, &a_day());
-    let (progress, problems) = progress::read(Source {
+    let (progress, problems) = progress::parse_progress_md(SourceText {
         name: "",
         text: &text,
     });
@@ -225,8 +228,8 @@ fn an_entry_says_what_the_report_of_its_attempt_says_as_well() {
     report.commits = Some(vec!["c0ffee1".to_owned()]);
     report.screenshots = vec!["a.png".to_owned()];
     report.validations = vec!["It floats".to_owned()];
-    let rows = [Shown::Entry(&rows[0]), Shown::Attempt(&attempt)];
-    let text = progress_md::show(None, &rows, &about(None)).unwrap();
+    let rows = [ShownRow::Entry(&rows[0]), ShownRow::Attempt(&attempt)];
+    let text = progress_md::render_rows(None, &rows, &about(None)).unwrap();
     let session = &read(&text).sessions[0];
     assert_eq!(session.completed[0].what.commit.as_deref(), Some("c0ffee1"));
     assert_eq!(
@@ -240,30 +243,33 @@ fn an_entry_says_what_the_report_of_its_attempt_says_as_well() {
 fn no_rows_leave_every_text_as_it_is() {
     let other = attempt("completed");
     for text in [SEED, LOOP, CRLF, "x", ""] {
-        let rows = [Shown::Attempt(&other)];
+        let rows = [ShownRow::Attempt(&other)];
         assert_eq!(
-            progress_md::show(Some(text), &rows, &about(None)).unwrap(),
+            progress_md::render_rows(Some(text), &rows, &about(None)).unwrap(),
             text
         );
         assert_eq!(
-            guardrails_md::show(Some(text), &rows, &about(None)).unwrap(),
+            guardrails_md::render_rows(Some(text), &rows, &about(None)).unwrap(),
             text
         );
         assert_eq!(
-            activity_log::show(Some(text), &[], &about(None)).unwrap(),
+            activity_log::render_rows(Some(text), &[], &about(None)).unwrap(),
             text
         );
         assert_eq!(
-            errors_log::show(Some(text), &rows, &about(None)).unwrap(),
+            errors_log::render_rows(Some(text), &rows, &about(None)).unwrap(),
             text
         );
         assert_eq!(
-            iteration::show(Some(text), &[], &about(None)).unwrap(),
+            iteration::render_rows(Some(text), &[], &about(None)).unwrap(),
             text
         );
     }
     assert_eq!(show_progress(None, &[]), "");
-    assert_eq!(guardrails_md::show(None, &[], &about(None)).unwrap(), "");
+    assert_eq!(
+        guardrails_md::render_rows(None, &[], &about(None)).unwrap(),
+        ""
+    );
 }
 
 #[test]
@@ -298,7 +304,7 @@ fn as_row(entry: Entry) -> EntryRow {
 fn what_piton_shows_is_known_again_where_only_the_file_is_left() {
     let mut rows = a_day();
     // Not shown: an override without a focus, and nothing of an end.
-    rows.retain(|row| row.entry.text("description") != Some("left out"));
+    rows.retain(|row| row.entry.text_field("description") != Some("left out"));
     for row in &mut rows[1..5] {
         row.entry.spec = Some("a spec, -- of two".to_owned());
     }
@@ -314,7 +320,7 @@ fn what_piton_shows_is_known_again_where_only_the_file_is_left() {
     assert_eq!(found, expected);
     // Each once: a clone that took it shows nothing more.
     assert_eq!(show_progress(Some(&text), &again), text);
-    let said = |at: usize, key: &str| again[at].entry.text(key).unwrap_or_default();
+    let said = |at: usize, key: &str| again[at].entry.text_field(key).unwrap_or_default();
     assert_eq!(said(1, "description"), "Lay it");
     assert_eq!(said(1, "notes"), "Oak.\nNot pine.");
     assert_eq!(said(1, "commit"), "c0ffee1");
@@ -338,8 +344,8 @@ fn the_words_of_a_criterion_are_not_those_of_its_attempt() {
         assert!(text.contains("It floats <!--"), "{text}");
         let again = take_own(&text, None).remove(0);
         assert_eq!(again.task_id.as_deref(), Some(task));
-        assert_eq!(again.text("description"), Some("Caulked it"));
-        assert_eq!(again.text("notes"), Some("Twice."));
+        assert_eq!(again.text_field("description"), Some("Caulked it"));
+        assert_eq!(again.text_field("notes"), Some("Twice."));
     }
 }
 
@@ -374,7 +380,7 @@ fn what_was_taken_from_the_file_is_not_shown_in_it() {
 fn both_dialects_are_taken() {
     let seed: Vec<_> = take_progress(SEED, None)
         .iter()
-        .map(|entry| (entry.kind, entry.task_id.clone(), entry.title()))
+        .map(|entry| (entry.kind, entry.task_id.clone(), entry.one_line_title()))
         .map(|(kind, task, title)| format!("{} {task:?} {title}", kind.as_str()))
         .collect();
     insta::assert_snapshot!(seed.join("\n"), @r#"
@@ -392,7 +398,9 @@ fn both_dialects_are_taken() {
         .iter()
         .map(|entry| {
             // What the file says, in the zone of whoever reads it: here UTC.
-            let said = entry.text("date").map(|date| date.replace(' ', "T") + "Z");
+            let said = entry
+                .text_field("date")
+                .map(|date| date.replace(' ', "T") + "Z");
             assert_eq!(entry.at, said);
             let data = serde_json::to_string(&entry.data).unwrap();
             format!("{} {data}", entry.kind.as_str())
@@ -420,7 +428,12 @@ fn only_what_is_new_is_taken_and_always_under_the_same_mark() {
     let found = take_progress(&text, Some(&base));
     let said: Vec<_> = found
         .iter()
-        .map(|entry| (entry.kind, entry.text("description").unwrap_or_default()))
+        .map(|entry| {
+            (
+                entry.kind,
+                entry.text_field("description").unwrap_or_default(),
+            )
+        })
         .collect();
     assert_eq!(
         said,
@@ -430,8 +443,8 @@ fn only_what_is_new_is_taken_and_always_under_the_same_mark() {
             (EntryType::TaskCompleted, "Flag"),
         ]
     );
-    assert_eq!(found[0].text("resolution"), Some("oiled"));
-    assert_eq!(found[2].text("commit"), Some("abc"));
+    assert_eq!(found[0].text_field("resolution"), Some("oiled"));
+    assert_eq!(found[2].text_field("commit"), Some("abc"));
     // A crash forgets the version before; what is known has the marks it had.
     let all = take_progress(&text, None);
     let again = marks(&all);
@@ -457,7 +470,7 @@ fn another_focus_is_taken_also_where_the_note_of_piton_stayed() {
     let text = base.replace("the keel", "the rudder");
     let found = take_progress(&text, Some(&base));
     assert_eq!(found.len(), 1);
-    assert_eq!(found[0].text("focus"), Some("the rudder"));
+    assert_eq!(found[0].text_field("focus"), Some("the rudder"));
     // It is not set back to what was worked on before.
     let mut taken = entry(50, EntryType::ScopeOverride, None, &json!({}));
     taken.entry = found[0].clone();
@@ -516,8 +529,8 @@ fn a_task_that_is_blocked_again_in_the_same_words_is_blocked_again() {
 
 #[test]
 fn a_fence_that_is_never_closed_is_said_and_the_text_stays() {
-    let shown = progress_md::show(Some("```\n"), &entries(&a_day()), &about(None));
-    assert!(matches!(shown, Err(CannotShow(_))));
+    let shown = progress_md::render_rows(Some("```\n"), &entries(&a_day()), &about(None));
+    assert!(matches!(shown, Err(RenderError(_))));
 }
 
 #[test]
@@ -549,7 +562,7 @@ fn ten_thousand_entries_are_shown_in_a_few_passes() {
 fn sign(id: u64, title: &str, content: &str) -> MemoryRow {
     let mut memory = serde_json::to_value(Memory {
         title: Some(title.to_owned()),
-        ..Memory::bare(MemoryKind::Guardrail, content)
+        ..Memory::new(MemoryKind::Guardrail, content)
     })
     .unwrap();
     memory["id"] = json!(format!("sign-{id:04}"));
@@ -570,20 +583,20 @@ fn retired(row: &MemoryRow) -> MemoryRow {
 }
 
 fn show_signs(text: Option<&str>, rows: &[MemoryRow]) -> String {
-    let rows: Vec<_> = rows.iter().map(Shown::Memory).collect();
-    guardrails_md::show(text, &rows, &about(None)).unwrap()
+    let rows: Vec<_> = rows.iter().map(ShownRow::Memory).collect();
+    guardrails_md::render_rows(text, &rows, &about(None)).unwrap()
 }
 
-fn take_signs(text: &str, base: Option<&str>) -> Vec<Found> {
-    let took: Took = guardrails_md::take(text, base, &about(None));
+fn take_signs(text: &str, base: Option<&str>) -> Vec<ImportedRecord> {
+    let took: FileContents = guardrails_md::import_changes(text, base, &about(None));
     took.found
 }
 
-fn said(found: &Found) -> (bool, &Memory) {
+fn said(found: &ImportedRecord) -> (bool, &Memory) {
     match found {
-        Found::Memory(memory) => (false, memory),
-        Found::Retired(memory) | Found::Removed(memory) => (true, memory),
-        Found::Entry(_) | Found::Attempt(_) => panic!("{found:?}"),
+        ImportedRecord::Memory(memory) => (false, memory),
+        ImportedRecord::Retired(memory) | ImportedRecord::Removed(memory) => (true, memory),
+        ImportedRecord::Entry(_) | ImportedRecord::Attempt(_) => panic!("{found:?}"),
     }
 }
 
@@ -610,7 +623,7 @@ fn signs_of_both_dialects_are_memory() {
 fn a_sign_is_retired_and_changed_in_its_place() {
     let row = sign(1, "Ask", "Ask first.");
     let text = show_signs(Some(SIGNS), std::slice::from_ref(&row));
-    assert!(only_adds(SIGNS, Ok::<_, CannotShow>(text.clone())).is_some());
+    assert!(only_adds(SIGNS, Ok::<_, RenderError>(text.clone())).is_some());
     let mut revised = row.clone();
     revised.memory.content = "Ask twice.".to_owned();
     let changed = show_signs(Some(&text), &[revised.clone()]);
@@ -627,13 +640,13 @@ fn a_sign_is_retired_and_changed_in_its_place() {
     let both = [retired(&revised), again];
     let text = show_signs(Some(&moved), &both);
     assert_eq!(show_signs(Some(&text), &both), text);
-    let all = guardrails::read(Source {
+    let all = guardrails::parse_guardrails(SourceText {
         name: "",
         text: &text,
     })
     .0;
     assert_eq!(
-        all.sign("Ask").unwrap().get(FieldName::Instruction),
+        all.find_sign("Ask").unwrap().get(FieldName::Instruction),
         Some("Ask anybody.")
     );
     assert_eq!(show_signs(None, &[retired(&row)]), "");
@@ -688,11 +701,11 @@ fn attempt(outcome: &str) -> AttemptRow {
     .unwrap()
 }
 
-type Log = fn(Option<&str>, &[Shown<'_>], &About<'_>) -> Result<String, CannotShow>;
+type Log = fn(Option<&str>, &[ShownRow<'_>], &FileContext<'_>) -> Result<String, RenderError>;
 
 #[track_caller]
 fn log(show: Log, text: Option<&str>, rows: &[&AttemptRow]) -> String {
-    let rows: Vec<_> = rows.iter().map(|row| Shown::Attempt(row)).collect();
+    let rows: Vec<_> = rows.iter().map(|row| ShownRow::Attempt(row)).collect();
     let once = show(text, &rows, &about(None)).unwrap();
     assert_eq!(show(Some(&once), &rows, &about(None)).unwrap(), once);
     once
@@ -706,22 +719,22 @@ fn the_logs_say_once_what_ran_and_what_failed() {
     let mut told = attempt("completed");
     told.iteration = 0;
     let rows = [&failed, &exited, &told];
-    insta::assert_snapshot!(log(activity_log::show, None, &rows), @r#"
+    insta::assert_snapshot!(log(activity_log::render_rows, None, &rows), @r#"
     # Activity Log
 
     [2026-01-15 10:30:00] 🟢 SESSION START: model=tern-2
     [2026-01-15 10:31:01] 🟢 SESSION END: 61500ms, ~1200 tokens used
     "#);
-    insta::assert_snapshot!(log(errors_log::show, None, &rows), @r#"
+    insta::assert_snapshot!(log(errors_log::render_rows, None, &rows), @r#"
     # Error Log
 
     [2026-01-15 10:31:01] ERROR: it split
     [2026-01-15 10:31:01] SHELL FAIL: adze → exit 2 (attempt 2)
     "#);
-    assert_eq!(log(activity_log::show, None, &[&told]), "");
-    assert_eq!(log(errors_log::show, None, &[&told]), "");
+    assert_eq!(log(activity_log::render_rows, None, &[&told]), "");
+    assert_eq!(log(errors_log::render_rows, None, &[&told]), "");
     let text = "[10:00:00] SHELL a\r\nb";
-    let shown = log(errors_log::show, Some(text), &rows);
+    let shown = log(errors_log::render_rows, Some(text), &rows);
     assert!(shown.starts_with("[10:00:00] SHELL a\r\nb\r\n[2026-01-15 10:31:01] ERROR:"));
     assert!(shown.ends_with("\r\n"));
 }
@@ -732,19 +745,22 @@ fn two_attempts_that_began_in_one_second_are_two() {
     let mut second = attempt("completed");
     second.ended_at = Some("2026-01-15T10:31:07Z".parse().unwrap());
     // One after the other, and both at once.
-    let text = log(activity_log::show, None, &[&first]);
-    let text = log(activity_log::show, Some(&text), &[&second]);
+    let text = log(activity_log::render_rows, None, &[&first]);
+    let text = log(activity_log::render_rows, Some(&text), &[&second]);
     assert_eq!(text.matches("SESSION START").count(), 2, "{text}");
-    assert_eq!(log(activity_log::show, None, &[&first, &second]), text);
     assert_eq!(
-        log(activity_log::show, Some(&text), &[&first, &second]),
+        log(activity_log::render_rows, None, &[&first, &second]),
+        text
+    );
+    assert_eq!(
+        log(activity_log::render_rows, Some(&text), &[&first, &second]),
         text
     );
 }
 
 #[test]
 fn the_iteration_is_written_where_it_moved() {
-    let show = |text, n| iteration::show(text, &[], &about(n)).unwrap();
+    let show = |text, n| iteration::render_rows(text, &[], &about(n)).unwrap();
     assert_eq!(show(None, Some(3)), "3\n");
     assert_eq!(show(Some("3"), Some(3)), "3");
     assert_eq!(show(Some("3"), Some(4)), "4");
@@ -753,13 +769,13 @@ fn the_iteration_is_written_where_it_moved() {
     assert_eq!(show(Some("banana\n"), Some(4)), "banana\n");
     assert_eq!(show(Some("\n"), Some(4)), "4\n");
     assert_eq!(show(None, None), "");
-    let took = iteration::take("x", None, &about(None));
+    let took = iteration::import_changes("x", None, &about(None));
     assert!(took.is_readable() && took.problems.len() == 1 && took.found.is_empty());
 }
 
 #[test]
 fn what_machines_made_is_foreign_to_each() {
-    let all: [fn(&str) -> Detected; 5] = [
+    let all: [fn(&str) -> Detection; 5] = [
         progress_md::detect,
         guardrails_md::detect,
         activity_log::detect,
@@ -767,9 +783,9 @@ fn what_machines_made_is_foreign_to_each() {
         iteration::detect,
     ];
     for detect in all {
-        assert_eq!(detect("\n"), Detected::Empty);
-        assert_eq!(detect("3\n"), Detected::Ours);
-        assert!(matches!(detect("{\"status\": 1}"), Detected::Foreign(_)));
+        assert_eq!(detect("\n"), Detection::Empty);
+        assert_eq!(detect("3\n"), Detection::Ours);
+        assert!(matches!(detect("{\"status\": 1}"), Detection::Foreign(_)));
     }
 }
 
@@ -777,8 +793,8 @@ fn what_machines_made_is_foreign_to_each() {
 pub(crate) fn keep_all_else(text: &str) {
     let rows = a_day();
     let rows = entries(&rows);
-    if let Ok(shown) = progress_md::show(Some(text), &rows, &about(None)) {
-        let again = progress_md::show(Some(&shown), &rows, &about(None));
+    if let Ok(shown) = progress_md::render_rows(Some(text), &rows, &about(None)) {
+        let again = progress_md::render_rows(Some(&shown), &rows, &about(None));
         assert_eq!(again.as_deref(), Ok(shown.as_str()), "{text:?}");
         // `- None` gives way, and one paragraph of a focus.
         let before = read(text);
@@ -799,26 +815,29 @@ pub(crate) fn keep_all_else(text: &str) {
         sign(1, "x", "a\n```\nb"),
         retired(&sign(2, "Ask the smith", "c")),
     ];
-    let rows: Vec<_> = signs.iter().map(Shown::Memory).collect();
-    if let Ok(shown) = guardrails_md::show(Some(text), &rows, &about(None)) {
-        let again = guardrails_md::show(Some(&shown), &rows, &about(None));
+    let rows: Vec<_> = signs.iter().map(ShownRow::Memory).collect();
+    if let Ok(shown) = guardrails_md::render_rows(Some(text), &rows, &about(None)) {
+        let again = guardrails_md::render_rows(Some(&shown), &rows, &about(None));
         assert_eq!(again.as_deref(), Ok(shown.as_str()), "{text:?}");
     }
     let failed = attempt("failed");
-    for show in [activity_log::show as Log, errors_log::show] {
+    for show in [activity_log::render_rows as Log, errors_log::render_rows] {
         let shown = log(show, Some(text), &[&failed]);
         assert!(shown.starts_with(text));
     }
     for base in [None, Some(""), Some(text)] {
-        drop(progress_md::take(text, base, &about(None)));
-        drop(guardrails_md::take(text, base, &about(None)));
+        drop(progress_md::import_changes(text, base, &about(None)));
+        drop(guardrails_md::import_changes(text, base, &about(None)));
     }
-    assert_eq!(progress_md::take(text, Some(text), &about(None)).found, []);
     assert_eq!(
-        guardrails_md::take(text, Some(text), &about(None)).found,
+        progress_md::import_changes(text, Some(text), &about(None)).found,
         []
     );
-    drop(iteration::take(text, None, &about(None)));
+    assert_eq!(
+        guardrails_md::import_changes(text, Some(text), &about(None)).found,
+        []
+    );
+    drop(iteration::import_changes(text, None, &about(None)));
     drop(progress_md::detect(text));
 }
 
@@ -882,10 +901,10 @@ proptest! {
     fn a_second_showing_changes_nothing(text in text(), rows in rows(), cut in 0..14_usize) {
         let cut = cut.min(rows.len());
         // Some first, then the rest, as they come about.
-        let Ok(first) = progress_md::show(text, &entries(&rows[..cut]), &about(None)) else {
+        let Ok(first) = progress_md::render_rows(text, &entries(&rows[..cut]), &about(None)) else {
             return Ok(());
         };
-        let shown = progress_md::show(Some(&first), &entries(&rows[cut..]), &about(None));
+        let shown = progress_md::render_rows(Some(&first), &entries(&rows[cut..]), &about(None));
         let Ok(shown) = shown else { return Ok(()) };
         // A crash between the file and its stamp shows the rest again.
         prop_assert_eq!(&show_progress(Some(&shown), &rows[cut..]), &shown);
@@ -951,7 +970,7 @@ fn how_an_attempt_ended_decides_whether_it_is_an_error() {
         (Outcome::NeedsHuman, false),
         (Outcome::Interrupted, false),
     ] {
-        let text = log(errors_log::show, None, &[&attempt(outcome.as_str())]);
+        let text = log(errors_log::render_rows, None, &[&attempt(outcome.as_str())]);
         assert_eq!(!text.is_empty(), is_shown, "{outcome:?}");
     }
 }
@@ -986,16 +1005,16 @@ fn many_sessions(count: usize) -> String {
 /// again in the same text.
 #[expect(clippy::disallowed_methods, reason = "a budget is measured")]
 fn time_to_adopt(path: &str, text: &str) -> std::time::Duration {
-    let file = piton_formats::registry::face_file_at(path).unwrap();
-    let format = piton_formats::format::at(path).unwrap();
+    let file = piton_formats::registry::project_file_at(path).unwrap();
+    let format = piton_formats::format::format_at_path(path).unwrap();
     let once = || {
         let begun = std::time::Instant::now();
-        let adoption = format.adoption(Source { name: "f", text });
+        let adoption = format.adoption(SourceText { name: "f", text });
         let mut took = (file.take)(text, None, &about(None));
         let took_it = begun.elapsed();
-        assert!(adoption.is_whole(), "{adoption:?}");
+        assert!(adoption.is_complete(), "{adoption:?}");
         for (found, nth) in took.found.iter_mut().zip(1..) {
-            if let Found::Memory(memory) = found {
+            if let ImportedRecord::Memory(memory) = found {
                 memory.id = Some(format!("guardrail-{nth}"));
             }
         }

@@ -3,18 +3,19 @@
 use crate::logs::{
     Row, about, attempt, in_every_style, mutated, now, remembered, rows, shared, shown, time,
 };
-use piton_core::attempt::{Context, Outcome, RecoveryAction, Report, ToldAttempt};
-use piton_core::command::Found;
+use piton_core::attempt::{AttemptContext, Outcome, RecoveryAction, Report, ReportedAttempt};
+use piton_core::command::ImportedRecord;
 use piton_core::id::{AttemptId, Node as Item, RunId};
 use piton_core::memory::{Confidence, LearningType, Memory, MemoryKind, PatternType};
 use piton_core::observation::{
     ActionTaken, Observation, ObservationCategory, ObservationKind, Severity,
 };
-use piton_formats::face::{Detected, Shown, Took};
-use piton_formats::json::{parse, patch, render, same};
+use piton_formats::face::{Detection, FileContents, ShownRow};
+use piton_formats::json::{is_same_json, parse, patch, render};
 use piton_formats::problem::Problem;
 use piton_formats::ralph_json::{
-    ROOT_NAME, SHAPE, detect, from_progress_txt, queries, show, take, told_again,
+    ROOT_NAME, SHAPE, detect, import_progress, learnings_of_progress_txt, queries, reimport_row,
+    render_rows,
 };
 use piton_formats::shape::{check, json_schema};
 use piton_simkit::seed::cases;
@@ -32,8 +33,8 @@ const AGENT: &str = include_str!("../corpus/logs/agent-full.json");
 const FILE: &str = ".ralph/progress.json";
 
 #[track_caller]
-fn took(text: &str) -> Took {
-    let took = take(text, &about(FILE));
+fn took(text: &str) -> FileContents {
+    let took = import_progress(text, &about(FILE));
     assert!(took.is_readable(), "{:#?}", took.problems);
     took
 }
@@ -48,7 +49,7 @@ fn strict(text: &str) {
 
 #[track_caller]
 fn written(text: Option<&str>, rows: &[Row]) -> String {
-    show(text, &shown(rows), &about(FILE)).unwrap()
+    render_rows(text, &shown(rows), &about(FILE)).unwrap()
 }
 
 #[track_caller]
@@ -69,8 +70,8 @@ fn is_version_8(id: &str) -> bool {
     id.chars().nth(14) == Some('8') && id[19..20].contains(['8', '9', 'a', 'b'])
 }
 
-fn told(name: &str, item: &str, number: u32, report: Report) -> ToldAttempt {
-    ToldAttempt {
+fn told(name: &str, item: &str, number: u32, report: Report) -> ReportedAttempt {
+    ReportedAttempt {
         attempt: id(number),
         run: RunId::PROJECT,
         node: Item::child(None, item, 1),
@@ -102,7 +103,7 @@ fn case_1_a_full_document_is_strict_and_showing_its_own_rows_changes_no_byte() {
     let (again, full) = (parse(&again).root.unwrap(), parse(FULL).root.unwrap());
     for key in ["entries", "learnings", "patterns"] {
         assert!(
-            same(again.get(key).unwrap(), full.get(key).unwrap()),
+            is_same_json(again.get(key).unwrap(), full.get(key).unwrap()),
             "{key}"
         );
     }
@@ -112,11 +113,11 @@ fn case_1_a_full_document_is_strict_and_showing_its_own_rows_changes_no_byte() {
 fn case_1_what_the_typed_form_can_say_is_not_kept_twice() {
     for found in took(FULL).found {
         let native = match found {
-            Found::Attempt(told) => told.native,
-            Found::Memory(memory) | Found::Retired(memory) | Found::Removed(memory) => {
-                memory.native
-            }
-            Found::Entry(entry) => entry.native,
+            ImportedRecord::Attempt(told) => told.native,
+            ImportedRecord::Memory(memory)
+            | ImportedRecord::Retired(memory)
+            | ImportedRecord::Removed(memory) => memory.native,
+            ImportedRecord::Entry(entry) => entry.native,
         };
         assert_eq!(native, None);
     }
@@ -160,16 +161,19 @@ fn case_2_false_and_zero_are_not_absent() {
 fn case_3_versions_compare_as_numbers() {
     let with = |version: &str| FULL.replacen("\"1.0\"", version, 1);
     for fine in ["\"1.0\"", "\"1.9\"", "\"0.9\"", "1.0", "\"one\"", "null"] {
-        assert!(take(&with(fine), &about(FILE)).is_readable(), "{fine}");
+        assert!(
+            import_progress(&with(fine), &about(FILE)).is_readable(),
+            "{fine}"
+        );
     }
     for newer in ["\"2.0\"", "\"2.1\"", "\"10.0\"", "2"] {
         let text = with(newer);
-        let took = take(&text, &about(FILE));
+        let took = import_progress(&text, &about(FILE));
         let told: Vec<String> = took.problems.iter().map(ToString::to_string).collect();
         assert_eq!(took.problems.len(), 1, "{newer}: {told:?}");
         assert!(told[0].contains("newer than this piton"), "{told:?}");
         assert!(took.found.is_empty());
-        show(Some(&text), &[], &about(FILE)).unwrap_err();
+        render_rows(Some(&text), &[], &about(FILE)).unwrap_err();
     }
 }
 
@@ -190,7 +194,7 @@ fn case_4_an_unknown_key_of_a_minor_version_is_kept() {
 
 #[test]
 fn case_9_a_heartbeat_is_named_as_such_also_when_it_is_no_json() {
-    let heartbeat = Detected::Foreign("a ralph-claude-code heartbeat, not a progress file".into());
+    let heartbeat = Detection::Foreign("a ralph-claude-code heartbeat, not a progress file".into());
     for text in [
         HEARTBEAT,
         BROKEN,
@@ -199,8 +203,8 @@ fn case_9_a_heartbeat_is_named_as_such_also_when_it_is_no_json() {
         "{\"status\": \"timed_out_productive\", \"files_changed\": 3, \"timestamp\": \"x\"}",
     ] {
         assert_eq!(detect(text), heartbeat, "{text}");
-        assert!(!take(text, &about(FILE)).is_readable());
-        show(Some(text), &[], &about(FILE)).unwrap_err();
+        assert!(!import_progress(text, &about(FILE)).is_readable());
+        render_rows(Some(text), &[], &about(FILE)).unwrap_err();
     }
     assert!(parse(HEARTBEAT).faults.is_empty());
     assert!(!parse(BROKEN).faults.is_empty());
@@ -209,8 +213,8 @@ fn case_9_a_heartbeat_is_named_as_such_also_when_it_is_no_json() {
 #[test]
 fn what_else_stands_at_the_path_is_named() {
     let foreign = |text: &str| match detect(text) {
-        Detected::Foreign(what) => what,
-        detected @ (Detected::Ours | Detected::Empty | Detected::Unreadable) => {
+        Detection::Foreign(what) => what,
+        detected @ (Detection::Ours | Detection::Empty | Detection::Unreadable) => {
             format!("{detected:?}")
         }
     };
@@ -221,19 +225,19 @@ fn what_else_stands_at_the_path_is_named() {
     insta::assert_snapshot!(foreign("[]"), @"a list, not a progress file");
     insta::assert_snapshot!(foreign("{\"version\": \"1.0\", "), @"Unreadable");
     for nothing in ["", " \n", "\u{feff}\n", "{}"] {
-        assert_eq!(detect(nothing), Detected::Empty);
+        assert_eq!(detect(nothing), Detection::Empty);
         assert_eq!(took(nothing).found, []);
         strict(&written(Some(nothing), &rows(&took(FULL))));
     }
     assert_eq!(written(Some("{}"), &[]), "{}");
     for ours in [FULL, WILD] {
-        assert_eq!(detect(ours), Detected::Ours);
+        assert_eq!(detect(ours), Detection::Ours);
     }
 }
 
 #[test]
 fn case_10_a_text_of_earlier_times_becomes_one_learning() {
-    let memories = from_progress_txt("# Progress\n- did this\n", now());
+    let memories = learnings_of_progress_txt("# Progress\n- did this\n", now());
     let [memory] = memories.as_slice() else {
         panic!("one learning: {memories:?}");
     };
@@ -241,7 +245,10 @@ fn case_10_a_text_of_earlier_times_becomes_one_learning() {
     let text = written(None, &rows);
     strict(&text);
     assert!(text.contains("\"learning-0000\"") && text.contains("\"migration\""));
-    assert_eq!(took(&text).found, [Found::Memory(Box::new(memory.clone()))]);
+    assert_eq!(
+        took(&text).found,
+        [ImportedRecord::Memory(Box::new(memory.clone()))]
+    );
 }
 
 #[test]
@@ -326,14 +333,14 @@ fn what_cannot_be_a_list_is_an_error() {
     for key in ["entries", "learnings", "patterns"] {
         let text = format!("{{\"version\": \"1.0\", \"entries\": [], \"{key}\": {{}}}}");
         let text = text.replace("\"entries\": [], \"entries\"", "\"entries\"");
-        let took = take(&text, &about(FILE));
+        let took = import_progress(&text, &about(FILE));
         let errors: Vec<&Problem> = took.problems.iter().filter(|p| p.is_error()).collect();
         assert_eq!(errors.len(), 1, "{:?}", took.problems);
         assert_eq!(errors[0].path, format!("progress.{key}"));
-        let row = one("a-1", "a", 1, Report::bare(Outcome::Failed));
-        assert!(show(Some(&text), &[row.shown()], &about(FILE)).is_err());
+        let row = one("a-1", "a", 1, Report::with_outcome(Outcome::Failed));
+        assert!(render_rows(Some(&text), &[row.shown()], &about(FILE)).is_err());
         let nothing = text.replace("{}", "null");
-        assert!(take(&nothing, &about(FILE)).is_readable());
+        assert!(import_progress(&nothing, &about(FILE)).is_readable());
         written(Some(&nothing), &[row]);
     }
 }
@@ -343,8 +350,11 @@ fn the_same_entry_has_the_same_id_whenever_it_is_taken() {
     let ids = |text: &str| -> Vec<AttemptId> {
         let found = took(text).found;
         let attempts = found.into_iter().filter_map(|found| match found {
-            Found::Attempt(told) => Some(told.attempt),
-            Found::Memory(_) | Found::Retired(_) | Found::Removed(_) | Found::Entry(_) => None,
+            ImportedRecord::Attempt(told) => Some(told.attempt),
+            ImportedRecord::Memory(_)
+            | ImportedRecord::Retired(_)
+            | ImportedRecord::Removed(_)
+            | ImportedRecord::Entry(_) => None,
         });
         attempts.collect()
     };
@@ -357,7 +367,7 @@ fn the_same_entry_has_the_same_id_whenever_it_is_taken() {
 fn words_that_the_format_lacks_become_the_nearest_it_has() {
     let says = |outcome, summary: Option<&str>| Report {
         summary: summary.map(str::to_owned),
-        ..Report::bare(outcome)
+        ..Report::with_outcome(outcome)
     };
     let rows = [
         one("a-1", "a", 1, says(Outcome::NeedsHuman, None)),
@@ -403,12 +413,12 @@ fn words_that_the_format_lacks_become_the_nearest_it_has() {
     assert_eq!(said("id"), ["a-1", "a-2", "a-3", "a-4", "a-b-c-5"]);
     assert_eq!(written(Some(&text), &rows), text);
     for row in &rows {
-        let Some(Found::Attempt(again)) = told_again(&row.shown()) else {
+        let Some(ImportedRecord::Attempt(again)) = reimport_row(&row.shown()) else {
             panic!("an attempt")
         };
         let found = took(&text).found;
         assert!(found.iter().any(
-            |found| matches!(found, Found::Attempt(told) if told.report == again.report && told.name == again.name)
+            |found| matches!(found, ImportedRecord::Attempt(told) if told.report == again.report && told.name == again.name)
         ));
     }
 }
@@ -461,10 +471,10 @@ fn only_what_a_row_knows_and_says_otherwise_is_changed() {
 fn a_thing_that_shares_its_name_with_another_is_shown_once() {
     // In the journal the second `buoy-1` is called `buoy-1-2`.
     let found = took(WILD).found;
-    let Some(Found::Attempt(second)) = found.get(2) else {
+    let Some(ImportedRecord::Attempt(second)) = found.get(2) else {
         panic!("an attempt")
     };
-    let renamed = ToldAttempt {
+    let renamed = ReportedAttempt {
         name: Some("buoy-1-2".to_owned()),
         ..(**second).clone()
     };
@@ -496,7 +506,7 @@ fn every_question_of_the_seed_has_an_answer() {
         2
     );
     assert_eq!(
-        titles(queries::blockers(&attempts)),
+        titles(queries::observed_blockers(&attempts)),
         ["GAUGE_KEY is not set"]
     );
     let learnings = |topic| queries::learnings_by_type(&memories, topic).len();
@@ -512,13 +522,13 @@ fn every_question_of_the_seed_has_an_answer() {
         "moon-phase-2",
         "moon-phase",
         2,
-        Report::bare(Outcome::Interrupted),
+        Report::with_outcome(Outcome::Interrupted),
     );
     attempts.push(attempt(&interrupted));
     assert_eq!(queries::retry_count(&attempts, "moon-phase"), 1);
-    let last = queries::last_entry(&attempts, "harbour-list").unwrap();
+    let last = queries::last_finished_attempt(&attempts, "harbour-list").unwrap();
     assert_eq!(last.name.as_deref(), Some("harbour-list-2"));
-    assert!(queries::last_entry(&attempts, "none").is_none());
+    assert!(queries::last_finished_attempt(&attempts, "none").is_none());
     let categories = queries::failure_categories(&attempts);
     assert_eq!(categories.len(), 3);
     assert_eq!(categories[&ObservationCategory::ToolingFriction], 1);
@@ -533,13 +543,13 @@ fn nothing_that_happens_to_a_file_makes_it_panic() {
         let base = [FULL, WILD, HEARTBEAT, IMPLEMENTED][round % 4];
         let text = mutated(base, &mut seed);
         let detected = detect(&text);
-        let took = take(&text, &about(FILE));
+        let took = import_progress(&text, &about(FILE));
         assert!(
-            detected == Detected::Ours || took.found.is_empty(),
+            detected == Detection::Ours || took.found.is_empty(),
             "{text}"
         );
         let rows = if round % 2 == 0 { &own } else { &wild };
-        let Ok(out) = show(Some(&text), &shown(rows), &about(FILE)) else {
+        let Ok(out) = render_rows(Some(&text), &shown(rows), &about(FILE)) else {
             continue;
         };
         if round % 8 < 2 {
@@ -578,7 +588,7 @@ fn observation() -> impl Strategy<Value = Observation> {
         })
 }
 
-fn context() -> impl Strategy<Value = Context> {
+fn context() -> impl Strategy<Value = AttemptContext> {
     (
         option::of(0..9_u64),
         option::of(text()),
@@ -586,7 +596,7 @@ fn context() -> impl Strategy<Value = Context> {
         option::of(vec(text(), 0..3)),
         option::of(any::<bool>()),
     )
-        .prop_map(|(count, reason, action, done, valid)| Context {
+        .prop_map(|(count, reason, action, done, valid)| AttemptContext {
             retry_count: count,
             previous_failure_reason: reason.clone(),
             recovery_action: action,
@@ -632,7 +642,7 @@ fn report() -> impl Strategy<Value = Report> {
                 commits,
                 context,
                 duration_s,
-                ..Report::bare(outcome)
+                ..Report::with_outcome(outcome)
             },
         )
 }
@@ -641,7 +651,7 @@ fn some_rows() -> impl Strategy<Value = Vec<Row>> {
     let attempts = vec((report(), instant(), "[a-z]{1,6}"), 0..4).prop_map(|reports| {
         let rows = reports.into_iter().zip(1_u32..);
         rows.map(|((report, ended_at, item), number)| {
-            let told = ToldAttempt {
+            let told = ReportedAttempt {
                 ended_at: Some(ended_at),
                 ..told(&format!("{item}-{number}"), &item, number, report)
             };
@@ -662,25 +672,25 @@ fn some_rows() -> impl Strategy<Value = Vec<Row>> {
     (attempts, learnings, patterns).prop_map(|(mut rows, learnings, patterns)| {
         for ((content, context, learned_at, retired), number) in learnings.into_iter().zip(1..) {
             let memory = Memory {
-                id: Some(MemoryKind::Learning.id(number)),
+                id: Some(MemoryKind::Learning.format_id(number)),
                 topic: Some(LearningType::ToolUsage.to_string()),
                 source_attempt: context.clone(),
                 times_referenced: retired.then_some(number),
                 context,
                 learned_at: Some(learned_at),
-                ..Memory::bare(MemoryKind::Learning, content)
+                ..Memory::new(MemoryKind::Learning, content)
             };
             rows.push(Row::Memory(Box::new(remembered(&memory, retired))));
         }
         for ((title, content, learned_at, confidence), number) in patterns.into_iter().zip(1..) {
             let memory = Memory {
-                id: Some(MemoryKind::Pattern.id(number)),
+                id: Some(MemoryKind::Pattern.format_id(number)),
                 topic: Some(PatternType::ApiPattern.to_string()),
                 title: Some(title),
                 examples: confidence.iter().map(ToString::to_string).collect(),
                 confidence,
                 learned_at: Some(learned_at),
-                ..Memory::bare(MemoryKind::Pattern, content)
+                ..Memory::new(MemoryKind::Pattern, content)
             };
             rows.push(Row::Memory(Box::new(remembered(&memory, false))));
         }
@@ -715,8 +725,8 @@ proptest! {
         });
         prop_assert_eq!(comparable(&rows(&took(&text))), by_time);
         for row in &want {
-            let again = told_again(&row.shown()).unwrap();
-            let took = Took { found: vec![again], problems: Vec::new() };
+            let again = reimport_row(&row.shown()).unwrap();
+            let took = FileContents { found: vec![again], problems: Vec::new() };
             prop_assert_eq!(comparable(&rows(&took)), comparable(std::slice::from_ref(row)));
         }
     }
@@ -727,7 +737,7 @@ proptest! {
         let once = written(Some(text), &rows);
         prop_assert_eq!(&written(Some(&once), &rows), &once);
         strict(&once);
-        let all: Vec<Shown<'_>> = shown(&rows);
+        let all: Vec<ShownRow<'_>> = shown(&rows);
         prop_assert_eq!(all.len(), rows.len());
     }
 
@@ -744,9 +754,9 @@ proptest! {
     #[test]
     fn what_others_add_stays_when_an_entry_is_changed(summary in text(), key in "[a-z]{3,8}x") {
         let mut root = parse(FULL).root.unwrap();
-        root = piton_formats::json::Node::map(
+        root = piton_formats::json::ValueNode::map(
             root.as_map().unwrap().iter().map(|(k, v)| (k.text.clone(), v.clone()))
-                .chain([(key.clone(), piton_formats::json::Node::string(&summary))]),
+                .chain([(key.clone(), piton_formats::json::ValueNode::string(&summary))]),
         );
         let text = patch(FULL, &root).unwrap();
         let mut changed = rows(&took(&text));

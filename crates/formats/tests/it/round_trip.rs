@@ -1,10 +1,11 @@
 //! What is written is read back the same.
 
 use piton_formats::sprint::{
-    Children, Current, Gate, GateStatus, GateTracking, HumanNeeded, PhaseNode, PhaseStatus,
-    Progress, Source, SprintStatus, Stats, parse_progress, render_progress, update_progress,
+    Children, GateStatus, GateTracking, NodePointer, PhaseNode, PhaseStatus, SourceText,
+    SprintGate, SprintHumanNeeded, SprintProgress, SprintStatus, Stats, parse_progress,
+    render_progress, update_progress,
 };
-use piton_formats::yaml::{Node, emit, parse};
+use piton_formats::yaml::{ValueNode, parse, render};
 use piton_simkit::seed::cases;
 use proptest::collection::{btree_map, vec};
 use proptest::option::of;
@@ -64,21 +65,21 @@ fn text() -> BoxedStrategy<String> {
     .boxed()
 }
 
-fn tree() -> BoxedStrategy<Node> {
+fn tree() -> BoxedStrategy<ValueNode> {
     let leaf = prop_oneof![
-        3 => text().prop_map(Node::string),
-        1 => select(vec!["null", "true", "5", "-1.5", "6673e79", "2026-01-15"]).prop_map(Node::plain),
+        3 => text().prop_map(ValueNode::string),
+        1 => select(vec!["null", "true", "5", "-1.5", "6673e79", "2026-01-15"]).prop_map(ValueNode::plain),
     ];
     leaf.prop_recursive(4, 40, 5, |inner| {
         prop_oneof![
-            vec(inner.clone(), 0..5).prop_map(Node::seq),
-            btree_map(text(), inner, 0..5).prop_map(Node::map),
+            vec(inner.clone(), 0..5).prop_map(ValueNode::seq),
+            btree_map(text(), inner, 0..5).prop_map(ValueNode::map),
         ]
     })
     .boxed()
 }
 
-fn extra() -> BoxedStrategy<Vec<(String, Node)>> {
+fn extra() -> BoxedStrategy<Vec<(String, ValueNode)>> {
     btree_map("x-[a-z]{1,5}", tree(), 0..3)
         .prop_map(|map| map.into_iter().collect())
         .boxed()
@@ -91,8 +92,8 @@ prop_compose! {
         max_retries in 0..9_u64,
         timeout_s in select(vec![1.0, 60.0, 0.5, 1e30, f64::INFINITY]),
         extra in extra(),
-    ) -> Gate {
-        Gate { script, on_fail_prompt, max_retries, timeout_s, extra }
+    ) -> SprintGate {
+        SprintGate { script, on_fail_prompt, max_retries, timeout_s, extra }
     }
 }
 
@@ -110,8 +111,8 @@ prop_compose! {
 }
 
 prop_compose! {
-    fn human_needed()(reason in text(), details in of(text()), extra in extra()) -> HumanNeeded {
-        HumanNeeded { reason, details, extra }
+    fn human_needed()(reason in text(), details in of(text()), extra in extra()) -> SprintHumanNeeded {
+        SprintHumanNeeded { reason, details, extra }
     }
 }
 
@@ -187,7 +188,7 @@ prop_compose! {
 }
 
 /// An opaque part that is there is not null; null is kept in `extra`.
-fn part() -> impl Strategy<Value = Option<Node>> {
+fn part() -> impl Strategy<Value = Option<ValueNode>> {
     of(tree().prop_filter("null is kept elsewhere", |node| !node.is_null()))
 }
 
@@ -201,25 +202,25 @@ prop_compose! {
         (step_queue, prompts, retry, operator_queue) in (part(), part(), part(), part()),
         (pause_reason, error, summary, last_activity) in (of(text()), of(text()), of(text()), of(text())),
         human_needed in of(human_needed().boxed()),
-    ) -> Progress {
-        Progress {
+    ) -> SprintProgress {
+        SprintProgress {
             sprint_id, status, phases,
-            current: Current { phase, step, sub_phase },
+            current: NodePointer { phase, step, sub_phase },
             current_extra, stats, extra, step_queue, prompts, retry, operator_queue,
             pause_reason, error, summary, last_activity, human_needed,
-            ..Progress::default()
+            ..SprintProgress::default()
         }
     }
 }
 
-fn only(extra: &mut Vec<(String, Node)>, wanted: &[(String, Node)]) {
+fn only(extra: &mut Vec<(String, ValueNode)>, wanted: &[(String, ValueNode)]) {
     extra.retain(|(key, _)| wanted.iter().any(|(have, _)| have == key));
     extra.sort_by_key(|(key, _)| wanted.iter().position(|(have, _)| have == key));
 }
 
 /// Takes out the unknown keys that the text had before, which stay in it.
-fn forget_what_only_stood_there(read: &mut Progress, wanted: &Progress) {
-    fn human(read: &mut Option<HumanNeeded>, wanted: Option<&HumanNeeded>) {
+fn forget_what_only_stood_there(read: &mut SprintProgress, wanted: &SprintProgress) {
+    fn human(read: &mut Option<SprintHumanNeeded>, wanted: Option<&SprintHumanNeeded>) {
         if let (Some(read), Some(wanted)) = (read, wanted) {
             only(&mut read.extra, &wanted.extra);
         }
@@ -251,19 +252,19 @@ proptest! {
 
     #[test]
     fn any_string_is_read_back_from_any_place(text in text()) {
-        let node = Node::map([
-            ("key", Node::string(&text)),
-            ("list", Node::seq(vec![Node::string(&text), Node::seq(vec![Node::string(&text)])])),
+        let node = ValueNode::map([
+            ("key", ValueNode::string(&text)),
+            ("list", ValueNode::seq(vec![ValueNode::string(&text), ValueNode::seq(vec![ValueNode::string(&text)])])),
         ]);
-        let out = emit(&node);
+        let out = render(&node);
         prop_assert_eq!(parse(&out).root, Some(node), "{}", out);
-        let whole = Node::string(&text);
-        prop_assert_eq!(parse(&emit(&whole)).root, Some(whole));
+        let whole = ValueNode::string(&text);
+        prop_assert_eq!(parse(&render(&whole)).root, Some(whole));
     }
 
     #[test]
     fn any_tree_is_read_back(tree in tree()) {
-        let out = emit(&tree);
+        let out = render(&tree);
         let parsed = parse(&out);
         prop_assert!(parsed.faults.is_empty(), "{:?}\n{}", parsed.faults, out);
         prop_assert_eq!(parsed.root, Some(tree), "{}", out);
@@ -272,7 +273,7 @@ proptest! {
     #[test]
     fn any_progress_is_read_back(progress in progress()) {
         let out = render_progress(&progress);
-        let (read, problems) = parse_progress(Source { name: "P", text: &out });
+        let (read, problems) = parse_progress(SourceText { name: "P", text: &out });
         prop_assert_eq!(read.as_ref(), Some(&progress), "{:?}\n{}", problems, out);
     }
 
@@ -280,7 +281,7 @@ proptest! {
     fn any_progress_becomes_any_other_in_place(before in progress(), after in progress()) {
         let text = render_progress(&before);
         let out = update_progress(&text, after.clone());
-        let (read, problems) = parse_progress(Source { name: "P", text: &out });
+        let (read, problems) = parse_progress(SourceText { name: "P", text: &out });
         let mut read = read.expect("a document");
         forget_what_only_stood_there(&mut read, &after);
         prop_assert_eq!(&read, &after, "{:?}\n{}", problems, out);

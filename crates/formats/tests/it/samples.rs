@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use piton_formats::face::{About, CannotShow, Detected, Shown, Took};
+use piton_formats::face::{Detection, FileContents, FileContext, RenderError, ShownRow};
 use piton_formats::problem::Problem;
 use piton_formats::ralph_dir::{guardrails, logs, progress};
 use piton_formats::sprint::{
-    Layout, Source, detect_layout, parse_progress, render_progress, update_progress,
+    SourceText, SprintLayout, detect_layout, parse_progress, render_progress, update_progress,
 };
 use piton_formats::{agent_os, json, prd, ralph_json, sdlc, task, yaml};
 
@@ -50,13 +50,13 @@ fn files_of_others_are_read_and_written_back() {
         let name = path.display().to_string();
         let parsed = yaml::parse(&text);
         if let (true, Some(root)) = (parsed.faults.is_empty(), &parsed.root) {
-            let again = yaml::parse(&yaml::emit(root)).root;
+            let again = yaml::parse(&yaml::render(root)).root;
             assert_eq!(again.as_ref(), Some(root), "{name}");
         }
-        if detect_layout(&text) != Layout::Current {
+        if detect_layout(&text) != SprintLayout::Current {
             continue;
         }
-        let source = Source {
+        let source = SourceText {
             name: &name,
             text: &text,
         };
@@ -64,7 +64,7 @@ fn files_of_others_are_read_and_written_back() {
         assert!(!problems.iter().any(Problem::is_error), "{problems:#?}");
         let progress = progress.unwrap();
         let written = render_progress(&progress);
-        let source = Source {
+        let source = SourceText {
             name: &name,
             text: &written,
         };
@@ -83,14 +83,14 @@ fn markdown_of_others_is_read_and_edits_leave_the_rest_alone() {
     for path in paths {
         let text = std::fs::read_to_string(&path).unwrap();
         let name = path.display().to_string();
-        let source = Source {
+        let source = SourceText {
             name: &name,
             text: &text,
         };
-        let criteria = task::read(source).0.criteria.len();
-        let sessions = progress::read(source).0.sessions.len();
-        let signs = guardrails::read(source).0.signs.len();
-        let entries = logs::read(&text).len();
+        let criteria = task::parse_task(source).0.criteria.len();
+        let sessions = progress::parse_progress_md(source).0.sessions.len();
+        let signs = guardrails::parse_guardrails(source).0.signs.len();
+        let entries = logs::parse_log(&text).len();
         eprintln!(
             "{name}: {criteria} criteria, {sessions} sessions, {signs} signs, {entries} log lines"
         );
@@ -119,21 +119,21 @@ fn json_of_others_is_read_and_keeps_every_byte() {
             continue;
         };
         assert_eq!(json::patch(&text, &root).unwrap(), text, "{name}");
-        let source = Source {
+        let source = SourceText {
             name: &name,
             text: &text,
         };
-        if sdlc::detect(&text) == sdlc::Layout::Current {
-            let (state, problems) = sdlc::read(source);
+        if sdlc::detect_layout(&text) == sdlc::StateLayout::Current {
+            let (state, problems) = sdlc::parse_state(source);
             assert!(!problems.iter().any(Problem::is_error), "{problems:#?}");
             let tree = sdlc::to_tree(&state.unwrap(), Some(&root));
             assert_eq!(json::patch(&text, &tree).unwrap(), text, "{name}");
         }
         if matches!(
-            prd::detect(&text),
-            prd::Layout::Features | prd::Layout::UserStories
+            prd::detect_layout(&text),
+            prd::PrdLayout::Features | prd::PrdLayout::UserStories
         ) {
-            let problems = prd::read(source).1;
+            let problems = prd::parse_prd(source).1;
             assert!(!problems.iter().any(Problem::is_error), "{problems:#?}");
         }
     }
@@ -150,7 +150,7 @@ fn files_of_others_are_changed_in_place() {
     for path in paths {
         let text = std::fs::read_to_string(&path).unwrap();
         let name = path.display().to_string();
-        let source = Source {
+        let source = SourceText {
             name: &name,
             text: &text,
         };
@@ -168,7 +168,7 @@ fn files_of_others_are_changed_in_place() {
             phase.summary = Some("by hand".to_owned());
         }
         let out = update_progress(&shown, progress.clone());
-        let read = parse_progress(Source {
+        let read = parse_progress(SourceText {
             name: &name,
             text: &out,
         });
@@ -180,14 +180,22 @@ fn files_of_others_are_changed_in_place() {
 }
 
 type Read = (
-    fn(&str) -> Detected,
-    fn(&str, &About<'_>) -> Took,
-    fn(Option<&str>, &[Shown<'_>], &About<'_>) -> Result<String, CannotShow>,
+    fn(&str) -> Detection,
+    fn(&str, &FileContext<'_>) -> FileContents,
+    fn(Option<&str>, &[ShownRow<'_>], &FileContext<'_>) -> Result<String, RenderError>,
 );
 
 const LOGS: [Read; 2] = [
-    (ralph_json::detect, ralph_json::take, ralph_json::show),
-    (agent_os::detect, agent_os::take, agent_os::show),
+    (
+        ralph_json::detect,
+        ralph_json::import_progress,
+        ralph_json::render_rows,
+    ),
+    (
+        agent_os::detect,
+        agent_os::import_log,
+        agent_os::render_rows,
+    ),
 ];
 
 #[test]
@@ -206,7 +214,7 @@ fn logs_of_others_are_taken_and_stay_as_they_are() {
         let about = crate::logs::about(&name);
         for (detect, take, show) in LOGS {
             let took = take(&text, &about);
-            let is_ours = detect(&text) == Detected::Ours;
+            let is_ours = detect(&text) == Detection::Ours;
             assert_eq!(took.is_readable(), is_ours, "{name}: {:?}", took.problems);
             if is_ours {
                 assert_eq!(show(Some(&text), &[], &about).as_ref(), Ok(&text));

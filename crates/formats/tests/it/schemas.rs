@@ -1,7 +1,7 @@
 //! The printed schemas and the checker say the same of any document.
 
 use crate::chance::Chance;
-use piton_formats::problem::Source;
+use piton_formats::problem::SourceText;
 use piton_formats::shape::{Shape, check, json_schema};
 use piton_formats::{agent_os, json, prd, ralph_json, sdlc};
 use piton_simkit::seed::salted;
@@ -106,13 +106,13 @@ fn what_is_strictly_valid_is_read_without_an_error_of_type() {
             if !fits || !check(&root, shape, "f", "f").is_empty() {
                 continue;
             }
-            let source = Source {
+            let source = SourceText {
                 name: "f",
                 text: &text,
             };
             let problems = match root.get("run_id") {
-                Some(_) => sdlc::read(source).1,
-                None => prd::read(source).1,
+                Some(_) => sdlc::parse_state(source).1,
+                None => prd::parse_prd(source).1,
             };
             let codes = ["WRONG_TYPE", "INVALID_VALUE", "UNKNOWN_KEY", "MISSING_KEY"];
             for problem in problems {

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use piton_formats::problem::Problem;
-use piton_formats::sprint::{Compilation, Lookup, Options, Source, Workflows, compile};
+use piton_formats::sprint::{
+    Compilation, CompileOptions, SourceText, WorkflowLookup, WorkflowSource, compile,
+};
 
 /// Workflows by file name.
 #[derive(Default)]
@@ -24,8 +26,8 @@ impl Shelf {
     }
 }
 
-impl Workflows for Shelf {
-    fn read(&self, name: &str) -> Lookup {
+impl WorkflowSource for Shelf {
+    fn read_workflow(&self, name: &str) -> WorkflowLookup {
         let looked_for = vec![
             format!("{name}.yaml"),
             format!("{name}.yml"),
@@ -33,22 +35,22 @@ impl Workflows for Shelf {
         ];
         for file in &looked_for {
             if let Some(text) = self.0.get(file) {
-                return Lookup::Found {
+                return WorkflowLookup::Found {
                     name: file.clone(),
                     text: text.clone(),
                 };
             }
         }
-        Lookup::Missing { looked_for }
+        WorkflowLookup::Missing { looked_for }
     }
 }
 
 pub(crate) fn compile_on(shelf: &Shelf, sprint: &str, strict: bool) -> Compilation {
-    let source = Source {
+    let source = SourceText {
         name: "SPRINT.yaml",
         text: sprint,
     };
-    let options = Options {
+    let options = CompileOptions {
         strict,
         date: "2026-03-04",
     };

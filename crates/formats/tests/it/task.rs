@@ -1,10 +1,10 @@
 //! The task file, seen from outside.
 
 use piton_formats::problem::Problem;
-use piton_formats::task::{Source, Task, check, match_criteria, read, set_ticked};
+use piton_formats::task::{SourceText, TaskFile, check, match_criteria, parse_task, set_ticked};
 
-fn task(text: &str) -> Task {
-    read(Source { name: "T.md", text }).0
+fn task(text: &str) -> TaskFile {
+    parse_task(SourceText { name: "T.md", text }).0
 }
 
 #[track_caller]
@@ -74,7 +74,7 @@ fn case_26_what_is_code_comment_quote_or_table_is_no_criterion() {
 #[test]
 fn case_27_zero_criteria_is_not_complete() {
     for text in ["", "# Task\n\nDo it.\n", "---\ntask: x\n---\n"] {
-        let (task, problems) = read(Source { name: "T.md", text });
+        let (task, problems) = parse_task(SourceText { name: "T.md", text });
         assert!(!task.is_complete());
         assert_eq!(codes(&problems), ["1:1 NO_CRITERIA"], "{text}");
     }
@@ -116,7 +116,7 @@ fn front_matter_is_typed_and_foreign_keys_stay() {
 #[test]
 fn a_wrong_type_is_told_with_its_place() {
     let text = "---\ntask: [a]\nmax_iterations: many\nmodel:\n---\n- [ ] a\n";
-    let (task, problems) = read(Source { name: "T.md", text });
+    let (task, problems) = parse_task(SourceText { name: "T.md", text });
     assert_eq!(codes(&problems), ["2:7 WRONG_TYPE", "3:17 WRONG_TYPE"]);
     assert_eq!(&text[problems[1].bytes.clone()], "many");
     assert_eq!(task.criteria.len(), 1);
@@ -146,7 +146,7 @@ fn a_number_that_is_written_once_is_the_number() {
     assert_eq!(numbers("- [ ] **[4]** a\n- [ ] b\n"), [4, 2]);
     assert_eq!(numbers("1. [ ] a\n1. [ ] b\n"), [1, 2]);
     assert_eq!(numbers("2. [ ] a\n- [ ] b\n"), [2, 3]);
-    assert!(task("1. [ ] a\n").numbered(1).is_some());
+    assert!(task("1. [ ] a\n").find_by_number(1).is_some());
 }
 
 #[test]
@@ -177,7 +177,7 @@ fn ticking_changes_one_byte() {
 
 #[test]
 fn the_letter_of_the_format_is_checked() {
-    let strict = |text: &str| codes(&check(Source { name: "T.md", text }));
+    let strict = |text: &str| codes(&check(SourceText { name: "T.md", text }));
     assert_eq!(
         strict("---\ntask: a\ntest_command: b\n---\n1. [ ] a\n2. [x] b\n"),
         Vec::<String>::new()

@@ -1,6 +1,6 @@
 //! A text changed in place: what was meant changes, and nothing else.
 
-use piton_formats::yaml::{Node, parse, patch};
+use piton_formats::yaml::{ValueNode, parse, patch};
 use piton_simkit::seed::cases;
 use proptest::prelude::*;
 
@@ -156,13 +156,19 @@ fn what_hangs_on_an_alias_is_refused_or_right() {
             assert_eq!(parse(&out).root, Some(wanted));
         }
     }
-    assert!(patch("a: 1\na: 2\n", &Node::map([("a", Node::plain("1"))])).is_err());
-    assert!(patch("", &Node::map([("a", Node::plain("1"))])).is_err());
+    assert!(
+        patch(
+            "a: 1\na: 2\n",
+            &ValueNode::map([("a", ValueNode::plain("1"))])
+        )
+        .is_err()
+    );
+    assert!(patch("", &ValueNode::map([("a", ValueNode::plain("1"))])).is_err());
 }
 
 /// A document in a person's style: some comment wherever one may stand.
-fn written(node: &Node, style: u8) -> String {
-    let plain = piton_formats::yaml::emit(node);
+fn written(node: &ValueNode, style: u8) -> String {
+    let plain = piton_formats::yaml::render(node);
     let mut out = String::new();
     if style & 1 != 0 {
         out.push_str("# the top\n");
@@ -213,34 +219,34 @@ fn written(node: &Node, style: u8) -> String {
     out
 }
 
-fn scalar() -> BoxedStrategy<Node> {
+fn scalar() -> BoxedStrategy<ValueNode> {
     prop_oneof![
-        4 => "[a-z]{1,6}".prop_map(Node::string),
-        1 => prop::sample::select(vec!["a b", "no", "5", "x: y", "it's", "- z", "a #b", "", "é\"ü"]).prop_map(Node::string),
-        1 => prop::sample::select(vec!["p\nq\n", "p\n\n  q", "p\nq", "x\n\n", " x\ny\n"]).prop_map(Node::string),
-        1 => prop::sample::select(vec!["null", "true", "5", "6673e79"]).prop_map(Node::plain),
+        4 => "[a-z]{1,6}".prop_map(ValueNode::string),
+        1 => prop::sample::select(vec!["a b", "no", "5", "x: y", "it's", "- z", "a #b", "", "é\"ü"]).prop_map(ValueNode::string),
+        1 => prop::sample::select(vec!["p\nq\n", "p\n\n  q", "p\nq", "x\n\n", " x\ny\n"]).prop_map(ValueNode::string),
+        1 => prop::sample::select(vec!["null", "true", "5", "6673e79"]).prop_map(ValueNode::plain),
     ]
     .boxed()
 }
 
-fn tree() -> BoxedStrategy<Node> {
+fn tree() -> BoxedStrategy<ValueNode> {
     scalar()
         .prop_recursive(4, 40, 5, |inner| {
             let element = (0..9_u8, inner.clone()).prop_map(|(id, node)| {
-                Node::map([("id", Node::string(format!("e{id}"))), ("v", node)])
+                ValueNode::map([("id", ValueNode::string(format!("e{id}"))), ("v", node)])
             });
             prop_oneof![
-                prop::collection::vec(inner.clone(), 0..4).prop_map(Node::seq),
-                prop::collection::vec(element, 0..5).prop_map(Node::seq),
-                prop::collection::btree_map("[a-f]", inner, 0..5).prop_map(Node::map),
+                prop::collection::vec(inner.clone(), 0..4).prop_map(ValueNode::seq),
+                prop::collection::vec(element, 0..5).prop_map(ValueNode::seq),
+                prop::collection::btree_map("[a-f]", inner, 0..5).prop_map(ValueNode::map),
             ]
         })
         .boxed()
 }
 
-fn document() -> BoxedStrategy<Node> {
+fn document() -> BoxedStrategy<ValueNode> {
     prop::collection::btree_map("[a-h]", tree(), 1..6)
-        .prop_map(Node::map)
+        .prop_map(ValueNode::map)
         .boxed()
 }
 
@@ -271,7 +277,7 @@ proptest! {
         prop_assume!(parsed.faults.is_empty() && parsed.root.as_ref() == Some(&from));
         let mut wanted = from.clone();
         if let piton_formats::yaml::Value::Map(map) = &mut wanted.value {
-            map.pairs.push((piton_formats::yaml::Key::new("zz"), Node::string("new")));
+            map.pairs.push((piton_formats::yaml::MapKey::new("zz"), ValueNode::string("new")));
         }
         let out = patch(&text, &wanted);
         prop_assert!(out.is_ok(), "{:?}\n{}", out, text);
@@ -302,7 +308,7 @@ fn refusals_are_rare() {
             refused += 1;
             eprintln!(
                 "{error}\n--- from\n{text}--- to\n{}",
-                piton_formats::yaml::emit(&to)
+                piton_formats::yaml::render(&to)
             );
         }
     }

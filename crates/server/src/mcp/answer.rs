@@ -10,7 +10,7 @@ pub(super) const CHARS_MAX: usize = 8_000;
 
 /// What a tool answers.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Answer {
+pub(super) struct ToolAnswer {
     pub(super) text: String,
     pub(super) data: Option<Value>,
     pub(super) is_error: bool,
@@ -18,9 +18,9 @@ pub(super) struct Answer {
     pub(super) whole: String,
 }
 
-impl Answer {
+impl ToolAnswer {
     /// Words alone.
-    pub(super) fn of(text: impl Into<String>) -> Self {
+    pub(super) fn from_text(text: impl Into<String>) -> Self {
         Self {
             text: text.into(),
             ..Self::default()
@@ -28,7 +28,7 @@ impl Answer {
     }
 
     /// The same, as data too.
-    pub(super) fn with(self, data: &impl Serialize) -> Self {
+    pub(super) fn with_data(self, data: &impl Serialize) -> Self {
         Self {
             data: serde_json::to_value(data).ok().filter(Value::is_object),
             ..self
@@ -36,7 +36,7 @@ impl Answer {
     }
 
     /// The same, of which `command` shows all.
-    pub(super) fn whole(self, command: impl Into<String>) -> Self {
+    pub(super) fn with_full_command(self, command: impl Into<String>) -> Self {
         Self {
             whole: command.into(),
             ..self
@@ -44,7 +44,7 @@ impl Answer {
     }
 
     /// What could not be done: what happened, why, and what to do.
-    pub(super) fn of_failure(failure: &Failure) -> Self {
+    pub(super) fn from_failure(failure: &Failure) -> Self {
         let mut text = format!("error: {} [{}]", failure.message, failure.code);
         for cause in failure.causes() {
             text.push_str(&format!("\nbecause: {cause}"));
@@ -59,23 +59,23 @@ impl Answer {
         }});
         Self {
             is_error: true,
-            ..Self::of(text).with(&data)
+            ..Self::from_text(text).with_data(&data)
         }
     }
 
     /// No longer than an agent can read. What is left out is said; data that
     /// would be longer is left out whole, since half of it would mislead.
-    pub(super) fn bounded(self) -> Self {
+    pub(super) fn shorten_to_limit(self) -> Self {
         let is_short = |data: &Value| data.to_string().chars().count() <= CHARS_MAX;
         Self {
-            text: bounded(self.text, &self.whole),
+            text: shorten_text(self.text, &self.whole),
             data: self.data.filter(is_short),
             ..self
         }
     }
 }
 
-fn bounded(text: String, whole: &str) -> String {
+fn shorten_text(text: String, whole: &str) -> String {
     let length = text.chars().count();
     if length <= CHARS_MAX {
         return text;
@@ -106,10 +106,11 @@ mod tests {
             CHARS_MAX + 1,
             10 * CHARS_MAX,
         ] {
-            let answer = Answer::of("ä".repeat(length)).whole("piton status");
+            let answer =
+                ToolAnswer::from_text("ä".repeat(length)).with_full_command("piton status");
             let answer = answer
-                .with(&json!({ "text": "x".repeat(length) }))
-                .bounded();
+                .with_data(&json!({ "text": "x".repeat(length) }))
+                .shorten_to_limit();
             assert!(answer.text.chars().count() <= CHARS_MAX, "{length}");
             let is_cut = answer.text.contains("left out; all of it: `piton status`");
             assert_eq!(is_cut, length > CHARS_MAX, "{length}");
@@ -119,8 +120,8 @@ mod tests {
 
     #[test]
     fn a_failure_says_what_happened_its_code_and_what_to_do() {
-        let failure = Failure::new("item.unknown", "no run has a node `x`").hint("look again");
-        let answer = Answer::of_failure(&failure);
+        let failure = Failure::new("item.unknown", "no run has a node `x`").with_hint("look again");
+        let answer = ToolAnswer::from_failure(&failure);
         assert!(answer.is_error);
         assert_eq!(
             answer.text,

@@ -14,7 +14,7 @@ const ITEMS_MAX: usize = 100;
 
 /// What a field holds.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Shape {
+pub(super) enum ArgumentShape {
     /// Text that is kept: it has a longest length.
     Text,
     /// Text that is only looked at, such as what a tool printed.
@@ -28,21 +28,25 @@ pub(super) enum Shape {
     /// An object of texts.
     Named,
     /// A list of objects with these fields.
-    Objects(&'static [Field]),
+    Objects(&'static [ArgumentField]),
 }
 
 /// One argument.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Field {
+pub(super) struct ArgumentField {
     pub(super) name: &'static str,
-    pub(super) shape: Shape,
+    pub(super) shape: ArgumentShape,
     pub(super) is_required: bool,
     /// What it is, in a few words.
     pub(super) about: &'static str,
 }
 
-impl Field {
-    pub(super) const fn required(name: &'static str, shape: Shape, about: &'static str) -> Self {
+impl ArgumentField {
+    pub(super) const fn required(
+        name: &'static str,
+        shape: ArgumentShape,
+        about: &'static str,
+    ) -> Self {
         Self {
             name,
             shape,
@@ -51,7 +55,11 @@ impl Field {
         }
     }
 
-    pub(super) const fn optional(name: &'static str, shape: Shape, about: &'static str) -> Self {
+    pub(super) const fn optional(
+        name: &'static str,
+        shape: ArgumentShape,
+        about: &'static str,
+    ) -> Self {
         Self {
             is_required: false,
             ..Self::required(name, shape, about)
@@ -59,8 +67,8 @@ impl Field {
     }
 }
 
-impl Shape {
-    fn words(self) -> Vec<&'static str> {
+impl ArgumentShape {
+    fn allowed_words(self) -> Vec<&'static str> {
         let mut words = Vec::new();
         let all = match self {
             Self::OneOf(one) => vec![one],
@@ -77,7 +85,7 @@ impl Shape {
 
     /// In JSON Schema, without what some clients do not understand: no
     /// references, no alternatives.
-    fn schema(self) -> Map<String, Value> {
+    fn json_schema(self) -> Map<String, Value> {
         let kind = match self {
             Self::Text | Self::Output | Self::OneOf(_) | Self::OneOfAll(_) => "string",
             Self::Texts | Self::Objects(_) => "array",
@@ -86,21 +94,23 @@ impl Shape {
         let text = || json!({ "type": "string" });
         let mut rest = match self {
             Self::Text | Self::Output => Map::new(),
-            Self::OneOf(_) | Self::OneOfAll(_) => one("enum", self.words()),
-            Self::Texts => one("items", text()),
-            Self::Objects(fields) => one("items", schema(fields)),
-            Self::Named => one("additionalProperties", text()),
+            Self::OneOf(_) | Self::OneOfAll(_) => single_entry("enum", self.allowed_words()),
+            Self::Texts => single_entry("items", text()),
+            Self::Objects(fields) => single_entry("items", object_schema(fields)),
+            Self::Named => single_entry("additionalProperties", text()),
         };
-        let mut whole = one("type", kind);
+        let mut whole = single_entry("type", kind);
         whole.append(&mut rest);
         whole
     }
 
     /// What would fit, in words.
-    fn wants(self) -> String {
+    fn describe_expected(self) -> String {
         match self {
             Self::Text | Self::Output => "a text".to_owned(),
-            Self::OneOf(_) | Self::OneOfAll(_) => format!("one of {}", self.words().join(", ")),
+            Self::OneOf(_) | Self::OneOfAll(_) => {
+                format!("one of {}", self.allowed_words().join(", "))
+            }
             Self::Texts => "a list of texts".to_owned(),
             Self::Named => "an object of texts".to_owned(),
             Self::Objects(_) => "a list of objects".to_owned(),
@@ -108,10 +118,13 @@ impl Shape {
     }
 
     /// What does not fit in a value at `path`; none when all does.
-    fn misfit(self, path: &str, value: &Value) -> Option<String> {
+    fn find_misfit(self, path: &str, value: &Value) -> Option<String> {
         let wants = || {
             let shown: String = value.to_string().chars().take(200).collect();
-            Some(format!("`{path}` must be {}, not {shown}", self.wants()))
+            Some(format!(
+                "`{path}` must be {}, not {shown}",
+                self.describe_expected()
+            ))
         };
         match (self, value) {
             (Self::Texts | Self::Objects(_), Value::Array(items)) if items.len() > ITEMS_MAX => {
@@ -128,23 +141,23 @@ impl Shape {
                 })
             }
             (Self::OneOf(_) | Self::OneOfAll(_), Value::String(word)) => {
-                let fits = self.words().contains(&word.as_str());
+                let fits = self.allowed_words().contains(&word.as_str());
                 if fits { None } else { wants() }
             }
             (Self::Texts, Value::Array(items)) => items
                 .iter()
                 .enumerate()
-                .find_map(|(at, item)| Self::Text.misfit(&format!("{path}[{at}]"), item)),
+                .find_map(|(at, item)| Self::Text.find_misfit(&format!("{path}[{at}]"), item)),
             (Self::Named, Value::Object(map)) => map
                 .iter()
-                .find_map(|(key, item)| Self::Text.misfit(&format!("{path}.{key}"), item)),
+                .find_map(|(key, item)| Self::Text.find_misfit(&format!("{path}.{key}"), item)),
             (Self::Objects(fields), Value::Array(items)) => {
                 items.iter().enumerate().find_map(|(at, item)| {
                     let path = format!("{path}[{at}]");
                     let Value::Object(map) = item else {
                         return Some(format!("`{path}` must be an object, not {item}"));
                     };
-                    misfit(fields, map, &format!("{path}."))
+                    find_field_misfit(fields, map, &format!("{path}."))
                 })
             }
             _ => wants(),
@@ -153,16 +166,16 @@ impl Shape {
 }
 
 /// An object with one key.
-fn one(key: &str, value: impl Into<Value>) -> Map<String, Value> {
+fn single_entry(key: &str, value: impl Into<Value>) -> Map<String, Value> {
     std::iter::once((key.to_owned(), value.into())).collect()
 }
 
 /// The schema of an object with these fields and no others.
-pub(super) fn schema(fields: &[Field]) -> Map<String, Value> {
+pub(super) fn object_schema(fields: &[ArgumentField]) -> Map<String, Value> {
     let properties: Map<String, Value> = fields
         .iter()
         .map(|field| {
-            let mut schema = field.shape.schema();
+            let mut schema = field.shape.json_schema();
             schema.insert("description".to_owned(), field.about.into());
             (field.name.to_owned(), Value::Object(schema))
         })
@@ -172,7 +185,7 @@ pub(super) fn schema(fields: &[Field]) -> Map<String, Value> {
         .filter(|field| field.is_required)
         .map(|field| field.name)
         .collect();
-    let mut schema = one("type", "object");
+    let mut schema = single_entry("type", "object");
     schema.insert("properties".to_owned(), properties.into());
     if !required.is_empty() {
         schema.insert("required".to_owned(), required.into());
@@ -182,7 +195,11 @@ pub(super) fn schema(fields: &[Field]) -> Map<String, Value> {
 }
 
 /// The first thing that does not fit.
-fn misfit(fields: &[Field], map: &Map<String, Value>, path: &str) -> Option<String> {
+fn find_field_misfit(
+    fields: &[ArgumentField],
+    map: &Map<String, Value>,
+    path: &str,
+) -> Option<String> {
     let known = |key: &String| fields.iter().any(|field| field.name == key);
     if let Some(key) = map.keys().find(|key| !known(key)) {
         let names: Vec<&str> = fields.iter().map(|field| field.name).collect();
@@ -201,32 +218,32 @@ fn misfit(fields: &[Field], map: &Map<String, Value>, path: &str) -> Option<Stri
             Some(Value::String(text)) if field.is_required && text.trim().is_empty() => {
                 Some(format!("`{path}` is empty: {}", field.about))
             }
-            Some(value) => field.shape.misfit(&path, value),
+            Some(value) => field.shape.find_misfit(&path, value),
         }
     })
 }
 
 /// Arguments that were checked.
 #[derive(Clone, Debug)]
-pub(super) struct Arguments(Map<String, Value>);
+pub(super) struct ToolArguments(Map<String, Value>);
 
-impl Arguments {
+impl ToolArguments {
     /// What was sent, if it fits.
     ///
     /// # Errors
     ///
     /// With the name of the field that does not fit, and an example.
-    pub(super) fn checked(
+    pub(super) fn parse_checked(
         sent: Map<String, Value>,
-        fields: &[Field],
+        fields: &[ArgumentField],
         example: &str,
     ) -> Result<Self, Failure> {
-        match misfit(fields, &sent, "") {
+        match find_field_misfit(fields, &sent, "") {
             None => Ok(Self(sent)),
             Some(wrong) => {
                 // Whatever an agent sends by mistake need not come back whole.
                 let wrong: String = wrong.chars().take(500).collect();
-                Err(Failure::new("usage", wrong).hint(format!("for example {example}")))
+                Err(Failure::new("usage", wrong).with_hint(format!("for example {example}")))
             }
         }
     }
@@ -245,7 +262,7 @@ impl Arguments {
     }
 
     /// An object of texts.
-    pub(super) fn named(&self, name: &str) -> Map<String, Value> {
+    pub(super) fn string_map(&self, name: &str) -> Map<String, Value> {
         let map = self.0.get(name).and_then(Value::as_object);
         map.cloned().unwrap_or_default()
     }
@@ -265,15 +282,15 @@ impl Arguments {
 mod tests {
     use super::*;
 
-    static INNER: [Field; 2] = [
-        Field::required("title", Shape::Text, "in a few words"),
-        Field::optional("kind", Shape::OneOf(&["a", "b"]), "which"),
+    static INNER: [ArgumentField; 2] = [
+        ArgumentField::required("title", ArgumentShape::Text, "in a few words"),
+        ArgumentField::optional("kind", ArgumentShape::OneOf(&["a", "b"]), "which"),
     ];
-    static FIELDS: [Field; 4] = [
-        Field::required("text", Shape::Text, "what to say"),
-        Field::optional("list", Shape::Texts, "more"),
-        Field::optional("data", Shape::Named, "further keys"),
-        Field::optional("seen", Shape::Objects(&INNER), "what was noticed"),
+    static FIELDS: [ArgumentField; 4] = [
+        ArgumentField::required("text", ArgumentShape::Text, "what to say"),
+        ArgumentField::optional("list", ArgumentShape::Texts, "more"),
+        ArgumentField::optional("data", ArgumentShape::Named, "further keys"),
+        ArgumentField::optional("seen", ArgumentShape::Objects(&INNER), "what was noticed"),
     ];
 
     #[track_caller]
@@ -281,7 +298,7 @@ mod tests {
         let Value::Object(sent) = sent else {
             panic!("arguments are an object")
         };
-        let checked = Arguments::checked(sent, &FIELDS, r#"{"text": "hello"}"#);
+        let checked = ToolArguments::parse_checked(sent, &FIELDS, r#"{"text": "hello"}"#);
         let wrong = checked.err().map(|failure| failure.message);
         assert_eq!(wrong.as_deref(), expected);
     }
@@ -328,7 +345,8 @@ mod tests {
         let Value::Object(sent) = sent else {
             unreachable!()
         };
-        let failure = Arguments::checked(sent, &FIELDS, "{}").expect_err("it does not fit");
+        let failure =
+            ToolArguments::parse_checked(sent, &FIELDS, "{}").expect_err("it does not fit");
         assert!(failure.message.chars().count() <= 500);
     }
 }

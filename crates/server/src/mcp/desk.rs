@@ -1,21 +1,21 @@
 //! Where a client sits: the world, and what it holds.
 
-use piton_engine::held::{Held, held};
+use piton_engine::held::{HeldItem, find_held_item};
 use piton_engine::{Failure, World};
 
 /// Where a client sits.
 #[derive(Debug)]
-pub(super) struct Desk {
+pub(super) struct ClientSession {
     pub(super) world: World,
     /// The item, as it was named when the server was started.
     pub(super) item: Option<String>,
 }
 
-impl Desk {
+impl ClientSession {
     /// What is held, if anything is. Looked up for each call: an attempt ends,
     /// and an item may come to be known.
-    pub(super) fn held(&self) -> Result<Option<Held>, Failure> {
-        held(&self.world, self.item.as_deref())
+    pub(super) fn held_item(&self) -> Result<Option<HeldItem>, Failure> {
+        find_held_item(&self.world, self.item.as_deref())
     }
 
     /// What is held by a caller that wants to write.
@@ -23,16 +23,16 @@ impl Desk {
     /// # Errors
     ///
     /// When nothing is held, or the attempt is over.
-    pub(super) fn held_to_write(&self) -> Result<Held, Failure> {
-        let held = self.held()?.ok_or_else(nothing_held)?;
+    pub(super) fn item_to_write(&self) -> Result<HeldItem, Failure> {
+        let held = self.held_item()?.ok_or_else(no_item_failure)?;
         held.open_attempt()?;
         Ok(held)
     }
 }
 
 /// Nobody said what is worked on.
-pub(super) fn nothing_held() -> Failure {
-    Failure::new("usage", "this server was started without an item, and may only read").hint(
+pub(super) fn no_item_failure() -> Failure {
+    Failure::new("usage", "this server was started without an item, and may only read").with_hint(
         "start it with an item to write about: `piton mcp --item ITEM`, or set PITON_ITEM; `piton run` does so for the agents that it starts",
     )
 }

@@ -2,11 +2,11 @@
 
 use piton_core::memory::{MemoryKind, MemoryRow};
 use piton_engine::Failure;
-use piton_engine::verbs::learn::{self, Filter};
+use piton_engine::verbs::learn::{self, MemoryFilter};
 use piton_engine::verbs::{prepare, status};
 
-use super::answer::Answer;
-use super::desk::{Desk, nothing_held};
+use super::answer::ToolAnswer;
+use super::desk::{ClientSession, no_item_failure};
 use super::reading::TOKENS_MAX;
 use super::words;
 
@@ -18,7 +18,7 @@ pub(super) struct Resource {
     pub(super) uri: &'static str,
     name: &'static str,
     about: &'static str,
-    pub(super) read: fn(&Desk) -> Result<Answer, Failure>,
+    pub(super) read: fn(&ClientSession) -> Result<ToolAnswer, Failure>,
 }
 
 /// The resources, in the order in which they are listed.
@@ -27,52 +27,54 @@ pub(super) static RESOURCES: [Resource; 3] = [
         uri: "piton://item",
         name: "item",
         about: "What to know of the item that is worked on",
-        read: item,
+        read: read_item,
     },
     Resource {
         uri: "piton://guardrails",
         name: "guardrails",
         about: "What to keep to, whatever happens",
-        read: guardrails,
+        read: read_guardrails,
     },
     Resource {
         uri: "piton://progress",
         name: "progress",
         about: "Where everything stands",
-        read: progress,
+        read: read_progress,
     },
 ];
 
 impl Resource {
     /// As it is listed.
-    pub(super) fn listed(&self) -> rmcp::model::Resource {
+    pub(super) fn protocol_resource(&self) -> rmcp::model::Resource {
         rmcp::model::Resource::new(self.uri, self.name)
             .with_description(self.about)
             .with_mime_type(MARKDOWN)
     }
 }
 
-fn item(desk: &Desk) -> Result<Answer, Failure> {
-    let held = desk.held()?.ok_or_else(nothing_held)?;
+fn read_item(desk: &ClientSession) -> Result<ToolAnswer, Failure> {
+    let held = desk.held_item()?.ok_or_else(no_item_failure)?;
     let prepared = prepare::prepare_held(&desk.world, &held.item, Some(TOKENS_MAX))?;
-    Ok(Answer::of(prepared.in_markdown()).whole(format!("piton prepare {}", held.item)))
+    Ok(ToolAnswer::from_text(prepared.render_markdown())
+        .with_full_command(format!("piton prepare {}", held.item)))
 }
 
-fn guardrails(desk: &Desk) -> Result<Answer, Failure> {
-    let filter = Filter {
+fn read_guardrails(desk: &ClientSession) -> Result<ToolAnswer, Failure> {
+    let filter = MemoryFilter {
         kind: Some(MemoryKind::Guardrail),
-        ..Filter::default()
+        ..MemoryFilter::default()
     };
     let rows = learn::list(&desk.world, &filter)?;
     if rows.is_empty() {
-        return Ok(Answer::of("There are no guardrails.\n"));
+        return Ok(ToolAnswer::from_text("There are no guardrails.\n"));
     }
     // Where they do not all fit, the latest are told, as in prompts.
-    let told: String = rows.iter().rev().map(guardrail).collect();
-    Ok(Answer::of(format!("# Guardrails\n{told}")).whole("piton learn list --kind guardrail"))
+    let told: String = rows.iter().rev().map(render_guardrail).collect();
+    Ok(ToolAnswer::from_text(format!("# Guardrails\n{told}"))
+        .with_full_command("piton learn list --kind guardrail"))
 }
 
-fn guardrail(row: &MemoryRow) -> String {
+fn render_guardrail(row: &MemoryRow) -> String {
     let memory = &row.memory;
     let title = memory.title.as_deref().unwrap_or(&row.id);
     let when = memory
@@ -86,7 +88,10 @@ fn guardrail(row: &MemoryRow) -> String {
     )
 }
 
-fn progress(desk: &Desk) -> Result<Answer, Failure> {
+fn read_progress(desk: &ClientSession) -> Result<ToolAnswer, Failure> {
     let status = status::status(&desk.world, None)?;
-    Ok(Answer::of(format!("# Progress\n\n{}\n", words::status(&status))).whole("piton status"))
+    Ok(
+        ToolAnswer::from_text(format!("# Progress\n\n{}\n", words::render_status(&status)))
+            .with_full_command("piton status"),
+    )
 }

@@ -8,14 +8,14 @@ use piton_engine::Failure;
 use rmcp::model::ToolAnnotations;
 use serde_json::{Map, Value};
 
-use super::answer::Answer;
-use super::arguments::{Arguments, Field, Shape, schema};
-use super::desk::Desk;
+use super::answer::ToolAnswer;
+use super::arguments::{ArgumentField, ArgumentShape, ToolArguments, object_schema};
+use super::desk::ClientSession;
 use super::{reading, writing};
 
 /// Whether a tool changes anything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Access {
+pub(super) enum ToolAccess {
     /// It does not.
     Reads,
     /// It adds something about what is held; nothing is ever taken away.
@@ -23,9 +23,9 @@ pub(super) enum Access {
 }
 
 /// One call: where it came from, what was sent, and by which client.
-pub(super) struct Call<'c> {
-    pub(super) desk: &'c Desk,
-    pub(super) given: &'c Arguments,
+pub(super) struct ToolCall<'c> {
+    pub(super) desk: &'c ClientSession,
+    pub(super) given: &'c ToolArguments,
     pub(super) client: Option<&'c str>,
 }
 
@@ -33,36 +33,40 @@ pub(super) struct Call<'c> {
 pub(super) struct Tool {
     pub(super) name: &'static str,
     about: &'static str,
-    access: Access,
-    fields: &'static [Field],
+    access: ToolAccess,
+    fields: &'static [ArgumentField],
     example: &'static str,
-    verb: fn(&Call<'_>) -> Result<Answer, Failure>,
+    verb: fn(&ToolCall<'_>) -> Result<ToolAnswer, Failure>,
 }
 
-const RUN: Field = Field::optional(
+const RUN: ArgumentField = ArgumentField::optional(
     "run",
-    Shape::Text,
+    ArgumentShape::Text,
     "a run by its name; all that are meant without it",
 );
 
-static OBSERVATION: [Field; 7] = [
-    Field::required(
+static OBSERVATION: [ArgumentField; 7] = [
+    ArgumentField::required(
         "type",
-        Shape::OneOf(ObservationKind::WORDS),
+        ArgumentShape::OneOf(ObservationKind::WORDS),
         "what kind it is",
     ),
-    Field::required("title", Shape::Text, "in a few words"),
-    Field::optional("description", Shape::Text, "in more words"),
-    Field::optional("file", Shape::Text, "the file it is about"),
-    Field::optional(
+    ArgumentField::required("title", ArgumentShape::Text, "in a few words"),
+    ArgumentField::optional("description", ArgumentShape::Text, "in more words"),
+    ArgumentField::optional("file", ArgumentShape::Text, "the file it is about"),
+    ArgumentField::optional(
         "category",
-        Shape::OneOf(ObservationCategory::WORDS),
+        ArgumentShape::OneOf(ObservationCategory::WORDS),
         "what it is about",
     ),
-    Field::optional("severity", Shape::OneOf(Severity::WORDS), "how bad it is"),
-    Field::optional(
+    ArgumentField::optional(
+        "severity",
+        ArgumentShape::OneOf(Severity::WORDS),
+        "how bad it is",
+    ),
+    ArgumentField::optional(
         "action_taken",
-        Shape::OneOf(ActionTaken::WORDS),
+        ArgumentShape::OneOf(ActionTaken::WORDS),
         "what was done about it",
     ),
 ];
@@ -72,83 +76,87 @@ pub(super) static TOOLS: [Tool; 8] = [
     Tool {
         name: "status",
         about: "Where everything stands: runs, nodes, questions.",
-        access: Access::Reads,
+        access: ToolAccess::Reads,
         fields: &[RUN],
         example: r#"{"run": "2026-01-15_auth"}"#,
-        verb: reading::status,
+        verb: reading::show_status,
     },
     Tool {
         name: "next",
         about: "What can be worked on, what waits for what, what is stuck and why.",
-        access: Access::Reads,
+        access: ToolAccess::Reads,
         fields: &[RUN],
         example: r#"{"run": "2026-01-15_auth"}"#,
-        verb: reading::next,
+        verb: reading::show_next,
     },
     Tool {
         name: "prepare",
         about: "What to know before you begin with an item: what was tried, what helps, what holds.",
-        access: Access::Reads,
-        fields: &[Field::optional(
+        access: ToolAccess::Reads,
+        fields: &[ArgumentField::optional(
             "item",
-            Shape::Text,
+            ArgumentShape::Text,
             "[RUN:]NODE; your own item without it",
         )],
         example: r#"{"item": "auth-login"}"#,
-        verb: reading::prepare,
+        verb: reading::prepare_item,
     },
     Tool {
         name: "recall",
         about: "What is remembered that helps with an error message or a task.",
-        access: Access::Reads,
-        fields: &[Field::required(
+        access: ToolAccess::Reads,
+        fields: &[ArgumentField::required(
             "text",
-            Shape::Output,
+            ArgumentShape::Output,
             "the error message, or what you are about to do",
         )],
         example: r#"{"text": "error: linking with cc failed: exit status 1"}"#,
-        verb: reading::recall,
+        verb: reading::recall_memory,
     },
     Tool {
         name: "record",
         about: "Say what came of your work at your item: when you are done, or cannot go on. The last call counts.",
-        access: Access::Writes,
+        access: ToolAccess::Writes,
         fields: &[
-            Field::required(
+            ArgumentField::required(
                 "status",
-                Shape::OneOf(&["completed", "failed", "blocked", "needs-human"]),
+                ArgumentShape::OneOf(&["completed", "failed", "blocked", "needs-human"]),
                 "how it ended",
             ),
-            Field::optional("summary", Shape::Text, "what was done"),
-            Field::optional(
+            ArgumentField::optional("summary", ArgumentShape::Text, "what was done"),
+            ArgumentField::optional(
                 "evidence",
-                Shape::Text,
+                ArgumentShape::Text,
                 "the command that you ran, and what it said",
             ),
-            Field::optional("error", Shape::Text, "with failed or blocked: why"),
-            Field::optional("question", Shape::Text, "with needs-human: the question"),
-            Field::optional(
+            ArgumentField::optional("error", ArgumentShape::Text, "with failed or blocked: why"),
+            ArgumentField::optional(
+                "question",
+                ArgumentShape::Text,
+                "with needs-human: the question",
+            ),
+            ArgumentField::optional(
                 "details",
-                Shape::Text,
+                ArgumentShape::Text,
                 "with needs-human: what one must know to answer it",
             ),
-            Field::optional(
+            ArgumentField::optional(
                 "observations",
-                Shape::Objects(&OBSERVATION),
+                ArgumentShape::Objects(&OBSERVATION),
                 "what you noticed",
             ),
         ],
         example: r#"{"status": "completed", "summary": "the login works", "observations": [{"type": "finding", "title": "the tests need make gen", "action_taken": "documented"}]}"#,
-        verb: writing::record,
+        verb: writing::record_result,
     },
     Tool {
         name: "log",
         about: "Keep a session event about your item.",
-        access: Access::Writes,
+        access: ToolAccess::Writes,
         fields: &[
-            Field::required(
+            ArgumentField::required(
                 "type",
-                Shape::OneOf(&[
+                ArgumentShape::OneOf(&[
                     "session_started",
                     "session_ended",
                     "task_completed",
@@ -159,86 +167,90 @@ pub(super) static TOOLS: [Tool; 8] = [
                 ]),
                 "what kind of event it is",
             ),
-            Field::required("description", Shape::Text, "what happened"),
-            Field::optional("notes", Shape::Text, "more about it"),
-            Field::optional(
+            ArgumentField::required("description", ArgumentShape::Text, "what happened"),
+            ArgumentField::optional("notes", ArgumentShape::Text, "more about it"),
+            ArgumentField::optional(
                 "data",
-                Shape::Named,
+                ArgumentShape::Named,
                 "further keys, such as issue, resolution, owner",
             ),
         ],
         example: r#"{"type": "debug_resolved", "description": "the port was taken", "data": {"resolution": "use 5433"}}"#,
-        verb: writing::log,
+        verb: writing::log_entry,
     },
     Tool {
         name: "learn",
         about: "Remember something for whoever comes next. What is known already is not kept twice.",
-        access: Access::Writes,
+        access: ToolAccess::Writes,
         fields: &[
-            Field::required("content", Shape::Text, "what to know"),
-            Field::required(
+            ArgumentField::required("content", ArgumentShape::Text, "what to know"),
+            ArgumentField::required(
                 "type",
-                Shape::OneOfAll(&[LearningType::WORDS, PatternType::WORDS]),
+                ArgumentShape::OneOfAll(&[LearningType::WORDS, PatternType::WORDS]),
                 "what it is about",
             ),
-            Field::optional(
+            ArgumentField::optional(
                 "kind",
-                Shape::OneOf(&["learning", "pattern"]),
+                ArgumentShape::OneOf(&["learning", "pattern"]),
                 "learning, unless it is how this code base does things",
             ),
-            Field::optional("title", Shape::Text, "the name of a pattern"),
-            Field::optional("context", Shape::Text, "where it applies"),
-            Field::optional("evidence", Shape::Text, "what shows that it is so"),
-            Field::optional(
+            ArgumentField::optional("title", ArgumentShape::Text, "the name of a pattern"),
+            ArgumentField::optional("context", ArgumentShape::Text, "where it applies"),
+            ArgumentField::optional("evidence", ArgumentShape::Text, "what shows that it is so"),
+            ArgumentField::optional(
                 "examples",
-                Shape::Texts,
+                ArgumentShape::Texts,
                 "paths or snippets that show a pattern",
             ),
         ],
         example: r#"{"content": "run make gen before the tests", "type": "build-command"}"#,
-        verb: writing::learn,
+        verb: writing::record_learning,
     },
     Tool {
         name: "ask",
         about: "Ask a person something about your item that can wait. To stop for an answer, record needs-human instead.",
-        access: Access::Writes,
+        access: ToolAccess::Writes,
         fields: &[
-            Field::required("question", Shape::Text, "in one line"),
-            Field::optional("details", Shape::Text, "what one must know to answer it"),
+            ArgumentField::required("question", ArgumentShape::Text, "in one line"),
+            ArgumentField::optional(
+                "details",
+                ArgumentShape::Text,
+                "what one must know to answer it",
+            ),
         ],
         example: r#"{"question": "Do we keep the old endpoint?"}"#,
-        verb: writing::ask,
+        verb: writing::ask_question,
     },
 ];
 
 impl Tool {
     /// As it is listed.
-    pub(super) fn listed(&self) -> rmcp::model::Tool {
-        let writes = self.access == Access::Writes;
+    pub(super) fn protocol_tool(&self) -> rmcp::model::Tool {
+        let writes = self.access == ToolAccess::Writes;
         let hints = ToolAnnotations::new()
             .read_only(!writes)
             .destructive(false)
             .open_world(false);
-        rmcp::model::Tool::new(self.name, self.about, Arc::new(schema(self.fields)))
+        rmcp::model::Tool::new(self.name, self.about, Arc::new(object_schema(self.fields)))
             .with_annotations(hints)
     }
 
     /// What it answers to what was sent.
-    pub(super) fn answer(
+    pub(super) fn call(
         &self,
-        desk: &Desk,
+        desk: &ClientSession,
         sent: Map<String, Value>,
         client: Option<&str>,
-    ) -> Answer {
-        let given = Arguments::checked(sent, self.fields, self.example);
+    ) -> ToolAnswer {
+        let given = ToolArguments::parse_checked(sent, self.fields, self.example);
         let answer = given.and_then(|given| {
-            (self.verb)(&Call {
+            (self.verb)(&ToolCall {
                 desk,
                 given: &given,
                 client,
             })
         });
-        answer.unwrap_or_else(|failure| Answer::of_failure(&failure))
+        answer.unwrap_or_else(|failure| ToolAnswer::from_failure(&failure))
     }
 }
 
@@ -252,7 +264,7 @@ mod tests {
     fn every_example_fits() {
         for tool in &TOOLS {
             let sent: Map<String, Value> = serde_json::from_str(tool.example).expect(tool.name);
-            let checked = Arguments::checked(sent, tool.fields, tool.example);
+            let checked = ToolArguments::parse_checked(sent, tool.fields, tool.example);
             assert!(checked.is_ok(), "{}: {checked:?}", tool.name);
         }
     }
@@ -269,7 +281,7 @@ mod tests {
         };
         for (kind, _) in ENTRY_TYPES {
             assert!(
-                Arguments::checked(sent(kind), log.fields, "").is_ok(),
+                ToolArguments::parse_checked(sent(kind), log.fields, "").is_ok(),
                 "{kind}"
             );
         }
@@ -277,7 +289,7 @@ mod tests {
 
     #[test]
     fn an_agent_reads_all_of_them_in_few_words() {
-        let listed: Vec<_> = TOOLS.iter().map(Tool::listed).collect();
+        let listed: Vec<_> = TOOLS.iter().map(Tool::protocol_tool).collect();
         let text = serde_json::to_string(&listed).expect("they can be said in JSON");
         assert!(text.len() < 8_000, "{} bytes", text.len());
     }

@@ -1,10 +1,10 @@
 //! What is known, in plain words for an agent: no colours, no columns.
 
 use piton_core::ItemState;
-use piton_engine::item_view::{ItemView, WaitsFor};
-use piton_engine::recalling::Recalled;
-use piton_engine::verbs::next::{Next, RunNext};
-use piton_engine::verbs::status::{Report, Status, sentence};
+use piton_engine::item_view::{ItemView, ItemWaitKind};
+use piton_engine::recalling::RecallResults;
+use piton_engine::verbs::next::{NextWork, RunNext};
+use piton_engine::verbs::status::{RunReport, StatusReport, explain_state};
 
 /// So many results are told.
 const RECALLED_MAX: usize = 5;
@@ -12,13 +12,13 @@ const RECALLED_MAX: usize = 5;
 const NOTHING: &str = "Nothing has been run here yet.";
 
 /// Where everything stands.
-pub(super) fn status(status: &Status) -> String {
+pub(super) fn render_status(status: &StatusReport) -> String {
     if status.runs.is_empty() {
         return NOTHING.to_owned();
     }
     let mut lines = Vec::new();
     if let Some(run) = &status.run {
-        lines.extend(report(run));
+        lines.extend(render_run_report(run));
     }
     let shown = status.run.as_ref().map(|run| run.line.id);
     let others = status.runs.iter().filter(|line| Some(line.id) != shown);
@@ -39,15 +39,15 @@ pub(super) fn status(status: &Status) -> String {
     lines.join("\n")
 }
 
-fn report(run: &Report) -> Vec<String> {
+fn render_run_report(run: &RunReport) -> Vec<String> {
     let counters = &run.counters;
     let mut lines = vec![
-        sentence(run).message,
+        explain_state(run).message,
         format!(
             "{} of {} {} done",
             counters.nodes_done,
             counters.nodes,
-            counters.unit.word(counters.nodes)
+            counters.unit.noun(counters.nodes)
         ),
     ];
     lines.extend(
@@ -71,11 +71,11 @@ fn report(run: &Report) -> Vec<String> {
             .iter()
             .map(|next| format!("a person goes on with: {next}")),
     );
-    lines.extend(run.nodes.iter().map(node));
+    lines.extend(run.nodes.iter().map(render_node));
     lines
 }
 
-fn node(node: &ItemView) -> String {
+fn render_node(node: &ItemView) -> String {
     let mark = match node.state {
         ItemState::Done => "[x]",
         ItemState::Skipped | ItemState::Dropped => "[~]",
@@ -92,20 +92,20 @@ fn node(node: &ItemView) -> String {
         "{mark} {} {}{}{}",
         node.node,
         node.state,
-        titled(node),
+        quoted_title(node),
         error.unwrap_or_default()
     )
 }
 
 /// What an item is called, behind its path.
-fn titled(item: &ItemView) -> String {
+fn quoted_title(item: &ItemView) -> String {
     let title = item.title.as_deref().map(first_line);
     title.map_or_else(String::new, |title| format!(" “{title}”"))
 }
 
 /// What is next.
-pub(super) fn next(next: &Next) -> String {
-    let mut lines: Vec<String> = next.runs.iter().flat_map(of_run).collect();
+pub(super) fn render_next(next: &NextWork) -> String {
+    let mut lines: Vec<String> = next.runs.iter().flat_map(render_next_of_run).collect();
     if lines.is_empty() {
         lines.push("Nothing is under way.".to_owned());
     }
@@ -125,7 +125,7 @@ pub(super) fn next(next: &Next) -> String {
     lines.join("\n")
 }
 
-fn of_run(run: &RunNext) -> Vec<String> {
+fn render_next_of_run(run: &RunNext) -> Vec<String> {
     let mut lines = vec![format!("run {} is {}", run.run, run.state)];
     lines.extend(run.held_up.iter().map(|why| format!("held up: {why}")));
     lines.extend(run.stuck.iter().map(|stuck| {
@@ -135,16 +135,16 @@ fn of_run(run: &RunNext) -> Vec<String> {
         format!(
             "stuck: {}{} {}{}{}",
             stuck.node,
-            titled(stuck),
+            quoted_title(stuck),
             stuck.state,
             why.unwrap_or_default(),
             asked.unwrap_or_default()
         )
     }));
-    let one = |word: &str, item: &ItemView| format!("{word}: {}{}", item.node, titled(item));
+    let one = |word: &str, item: &ItemView| format!("{word}: {}{}", item.node, quoted_title(item));
     lines.extend(run.working.iter().map(|item| one("working", item)));
     lines.extend(run.ready.iter().map(|item| one("ready", item)));
-    lines.extend(run.waiting.iter().map(waiting));
+    lines.extend(run.waiting.iter().map(render_waiting));
     if run.left_out > 0 {
         lines.push(format!("and {} more", run.left_out));
     }
@@ -156,29 +156,29 @@ fn of_run(run: &RunNext) -> Vec<String> {
     lines
 }
 
-fn waiting(item: &ItemView) -> String {
+fn render_waiting(item: &ItemView) -> String {
     let Some(waits) = &item.waits else {
         return format!("waits: {}", item.node);
     };
     let why = waits.why.as_deref().unwrap_or_default();
-    let node = format!("{}{}", item.node, titled(item));
+    let node = format!("{}{}", item.node, quoted_title(item));
     let asked = item.decision.as_deref().map(|id| format!(" ({id})"));
     let asked = asked.unwrap_or_default();
     match (waits.what, item.until) {
-        (WaitsFor::Person, _) => format!("waits for a person: {node}: {why}{asked}"),
-        (WaitsFor::Command, _) => format!("waits {why}: {node}"),
-        (WaitsFor::Time, Some(until)) => format!("waits until {until}: {node}"),
-        (WaitsFor::Time, None) => format!("waits for a time: {node}"),
-        (WaitsFor::Dependency, _) if why.is_empty() => {
+        (ItemWaitKind::Person, _) => format!("waits for a person: {node}: {why}{asked}"),
+        (ItemWaitKind::Command, _) => format!("waits {why}: {node}"),
+        (ItemWaitKind::Time, Some(until)) => format!("waits until {until}: {node}"),
+        (ItemWaitKind::Time, None) => format!("waits for a time: {node}"),
+        (ItemWaitKind::Dependency, _) if why.is_empty() => {
             format!("waits for what it is part of: {node}")
         }
-        (WaitsFor::Dependency | WaitsFor::Files, _) => format!("waits: {node} for {why}"),
-        (WaitsFor::Breakpoint, _) => format!("done, and to be looked at: {node}{asked}"),
+        (ItemWaitKind::Dependency | ItemWaitKind::Files, _) => format!("waits: {node} for {why}"),
+        (ItemWaitKind::Breakpoint, _) => format!("done, and to be looked at: {node}{asked}"),
     }
 }
 
 /// What the memory has to say; that it has nothing, where nothing helps.
-pub(super) fn recalled(recalled: &Recalled) -> String {
+pub(super) fn render_recalled(recalled: &RecallResults) -> String {
     if !recalled.advise {
         return "Nothing that is recorded helps with this.".to_owned();
     }

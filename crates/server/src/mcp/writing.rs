@@ -8,23 +8,23 @@ use piton_core::observation::Observation;
 use piton_engine::verbs::inbox::{self, Question};
 use piton_engine::verbs::learn;
 use piton_engine::verbs::log;
-use piton_engine::verbs::record::{self, Account, Request};
+use piton_engine::verbs::record::{self, AttemptAccount, RecordRequest};
 use piton_engine::{Failure, Notice};
 use serde_json::{Value, json};
 
-use super::answer::Answer;
-use super::arguments::Arguments;
-use super::tools::Call;
+use super::answer::ToolAnswer;
+use super::arguments::ToolArguments;
+use super::tools::ToolCall;
 
 /// Who is said to have made an attempt, where the client does not say its name.
 const SOMEBODY: &str = "agent";
 
 /// What a verb tells while it works, kept for the answer.
 #[derive(Default)]
-struct Heard(Vec<String>);
+struct CollectedNotices(Vec<String>);
 
-impl Heard {
-    fn hear(&mut self, notice: &Notice<'_>) {
+impl CollectedNotices {
+    fn collect_notice(&mut self, notice: &Notice<'_>) {
         match notice {
             Notice::Said(text) => self.0.push((*text).to_owned()),
             Notice::Warning(text) => self.0.push(format!("warning: {text}")),
@@ -32,52 +32,52 @@ impl Heard {
         }
     }
 
-    fn after(self, text: impl Into<String>) -> Answer {
+    fn answer_after(self, text: impl Into<String>) -> ToolAnswer {
         let text = std::iter::once(text.into()).chain(self.0);
-        Answer::of(text.collect::<Vec<_>>().join("\n"))
+        ToolAnswer::from_text(text.collect::<Vec<_>>().join("\n"))
     }
 }
 
-pub(super) fn record(call: &Call<'_>) -> Result<Answer, Failure> {
-    let report = report(call.given)?;
-    let held = call.desk.held_to_write()?;
+pub(super) fn record_result(call: &ToolCall<'_>) -> Result<ToolAnswer, Failure> {
+    let report = parse_report(call.given)?;
+    let held = call.desk.item_to_write()?;
     let world = &call.desk.world;
     let outcome = report.outcome;
     let data = json!({ "item": held.item, "status": outcome.as_str() });
     if let Some(attempt) = held.open_attempt()? {
-        record::answer(world, attempt, report)?;
+        record::answer_attempt(world, attempt, report)?;
         let text = format!(
             "noted for attempt {} at {}: {}; it counts when you end",
             attempt.number,
             held.item,
             outcome.as_str()
         );
-        return Ok(Answer::of(text).with(&data));
+        return Ok(ToolAnswer::from_text(text).with_data(&data));
     }
-    let mut heard = Heard::default();
+    let mut heard = CollectedNotices::default();
     let client = call.client.unwrap_or(SOMEBODY);
-    let request = Request {
-        typed: Account {
+    let request = RecordRequest {
+        typed: AttemptAccount {
             item: Some(held.item.clone()),
             outcome: Some(outcome),
             agent: Some(client.to_owned()),
-            report: told(report),
-            ..Account::default()
+            report: report_for_ended_attempt(report),
+            ..AttemptAccount::default()
         },
-        ..Request::default()
+        ..RecordRequest::default()
     };
-    let recorded = record::record(world, request, &mut |notice| heard.hear(&notice))?;
+    let recorded = record::record(world, request, &mut |notice| heard.collect_notice(&notice))?;
     let text = format!(
         "recorded attempt {} at {}: {}",
         recorded.number,
         held.item,
         outcome.as_str()
     );
-    Ok(heard.after(text).with(&recorded))
+    Ok(heard.answer_after(text).with_data(&recorded))
 }
 
 /// What an agent says came of it, in the words of its JSON answer.
-fn report(given: &Arguments) -> Result<Report, Failure> {
+fn parse_report(given: &ToolArguments) -> Result<Report, Failure> {
     let status = given.text("status").unwrap_or_default();
     let outcome = match status.as_str() {
         "completed" => Outcome::Completed,
@@ -89,8 +89,8 @@ fn report(given: &Arguments) -> Result<Report, Failure> {
         summary: given.text("summary"),
         error: given.text("error"),
         checked: given.text("evidence"),
-        observations: observations(given.objects("observations"))?,
-        ..Report::bare(outcome)
+        observations: parse_observations(given.objects("observations"))?,
+        ..Report::with_outcome(outcome)
     };
     match outcome {
         Outcome::NeedsHuman => {
@@ -99,7 +99,9 @@ fn report(given: &Arguments) -> Result<Report, Failure> {
                     "usage",
                     "`question` is missing: with needs-human a person is asked",
                 )
-                .hint(r#"for example {"status": "needs-human", "question": "Which port is free?"}"#)
+                .with_hint(
+                    r#"for example {"status": "needs-human", "question": "Which port is free?"}"#,
+                )
             })?;
             report.human = Some(HumanNeeded {
                 reason,
@@ -113,7 +115,9 @@ fn report(given: &Arguments) -> Result<Report, Failure> {
                     "usage",
                     format!("`error` is missing: say why it is {status}"),
                 )
-                .hint(r#"for example {"status": "failed", "error": "two tests do not pass"}"#));
+                .with_hint(
+                    r#"for example {"status": "failed", "error": "two tests do not pass"}"#,
+                ));
             }
         }
         Outcome::Completed | Outcome::Partial | Outcome::Interrupted => {}
@@ -121,17 +125,17 @@ fn report(given: &Arguments) -> Result<Report, Failure> {
     Ok(report)
 }
 
-fn observations(sent: Vec<Value>) -> Result<Vec<Observation>, Failure> {
+fn parse_observations(sent: Vec<Value>) -> Result<Vec<Observation>, Failure> {
     serde_json::from_value(Value::Array(sent)).map_err(|error| {
         Failure::new("usage", "`observations` cannot be understood")
-            .hint(r#"for example [{"type": "finding", "title": "the tests need make gen"}]"#)
-            .because(error)
+            .with_hint(r#"for example [{"type": "finding", "title": "the tests need make gen"}]"#)
+            .with_source(error)
     })
 }
 
 /// The same for the verb that records an attempt which is over: it tells the
 /// question from the summary and the notes.
-fn told(report: Report) -> Report {
+fn report_for_ended_attempt(report: Report) -> Report {
     match report.human.clone() {
         Some(human) => Report {
             summary: Some(human.reason),
@@ -142,30 +146,30 @@ fn told(report: Report) -> Report {
     }
 }
 
-pub(super) fn log(call: &Call<'_>) -> Result<Answer, Failure> {
-    let held = call.desk.held_to_write()?;
+pub(super) fn log_entry(call: &ToolCall<'_>) -> Result<ToolAnswer, Failure> {
+    let held = call.desk.item_to_write()?;
     let world = &call.desk.world;
-    let kind = log::entry_type(&call.given.text("type").unwrap_or_default())?;
+    let kind = log::parse_entry_type(&call.given.text("type").unwrap_or_default())?;
     let mut entry = Entry {
-        data: call.given.named("data"),
-        ..held.about(Entry::bare(kind))
+        data: call.given.string_map("data"),
+        ..held.tag_entry(Entry::with_type(kind))
     };
     for key in ["description", "notes"] {
         if let Some(text) = call.given.text(key) {
-            entry = entry.saying(key, text);
+            entry = entry.with_text(key, text);
         }
     }
-    let mut heard = Heard::default();
-    let logged = log::log(world, entry, &mut |notice| heard.hear(&notice))?;
+    let mut heard = CollectedNotices::default();
+    let logged = log::log(world, entry, &mut |notice| heard.collect_notice(&notice))?;
     let text = format!(
         "logged {}: {}",
-        logged.entry.type_word(),
-        logged.entry.title()
+        logged.entry.type_name(),
+        logged.entry.one_line_title()
     );
-    Ok(heard.after(text).with(&logged))
+    Ok(heard.answer_after(text).with_data(&logged))
 }
 
-pub(super) fn learn(call: &Call<'_>) -> Result<Answer, Failure> {
+pub(super) fn record_learning(call: &ToolCall<'_>) -> Result<ToolAnswer, Failure> {
     let given = call.given;
     let kind = match given.text("kind").as_deref() {
         Some("pattern") => MemoryKind::Pattern,
@@ -173,7 +177,7 @@ pub(super) fn learn(call: &Call<'_>) -> Result<Answer, Failure> {
     };
     // The verb says so too, in the words of the command line.
     if kind == MemoryKind::Pattern && given.text("title").is_none() {
-        return Err(Failure::new("usage", "`title` is missing: a pattern has a name").hint(
+        return Err(Failure::new("usage", "`title` is missing: a pattern has a name").with_hint(
             r#"for example {"kind": "pattern", "type": "error-handling", "title": "Wrapped errors", "content": "errors carry a context of their own"}"#,
         ));
     }
@@ -183,9 +187,9 @@ pub(super) fn learn(call: &Call<'_>) -> Result<Answer, Failure> {
             "usage",
             "`title` and `examples` belong to a pattern, and this is a learning",
         )
-        .hint(r#"leave them out, or add "kind": "pattern""#));
+        .with_hint(r#"leave them out, or add "kind": "pattern""#));
     }
-    let held = call.desk.held_to_write()?;
+    let held = call.desk.item_to_write()?;
     let world = &call.desk.world;
     let attempt = held.attempt.as_ref();
     let memory = Memory {
@@ -196,22 +200,24 @@ pub(super) fn learn(call: &Call<'_>) -> Result<Answer, Failure> {
         examples: given.texts("examples"),
         source_item: Some(held.node.as_str().to_owned()),
         source_attempt: attempt.and_then(|row| row.name.clone()),
-        ..Memory::bare(kind, given.text("content").unwrap_or_default())
+        ..Memory::new(kind, given.text("content").unwrap_or_default())
     };
     let carried = attempt.map(|row| row.memories.clone()).unwrap_or_default();
-    let mut heard = Heard::default();
-    let noticed = learn::notice(world, memory, carried, &mut |notice| heard.hear(&notice))?;
+    let mut heard = CollectedNotices::default();
+    let noticed = learn::add_noticed(world, memory, carried, &mut |notice| {
+        heard.collect_notice(&notice)
+    })?;
     let text = match (&noticed.id, noticed.was_known) {
         (Some(id), false) => format!("remembered as {id}"),
         (Some(id), true) => format!("known already as {id}; you are one more source of it"),
         (None, _) => "known already: your prompt says so".to_owned(),
     };
     let data = json!({ "id": noticed.id, "was_known": noticed.was_known });
-    Ok(heard.after(text).with(&data))
+    Ok(heard.answer_after(text).with_data(&data))
 }
 
-pub(super) fn ask(call: &Call<'_>) -> Result<Answer, Failure> {
-    let held = call.desk.held_to_write()?;
+pub(super) fn ask_question(call: &ToolCall<'_>) -> Result<ToolAnswer, Failure> {
+    let held = call.desk.item_to_write()?;
     let world = &call.desk.world;
     let question = Question {
         text: call.given.text("question").unwrap_or_default(),
@@ -219,11 +225,11 @@ pub(super) fn ask(call: &Call<'_>) -> Result<Answer, Failure> {
         item: Some(held.item),
         is_held: true,
     };
-    let mut heard = Heard::default();
-    let open = inbox::ask(world, question, &mut |notice| heard.hear(&notice))?;
+    let mut heard = CollectedNotices::default();
+    let open = inbox::ask(world, question, &mut |notice| heard.collect_notice(&notice))?;
     let text = format!(
         "asked as {}: go on with what does not need the answer",
         open.id
     );
-    Ok(heard.after(text).with(&open))
+    Ok(heard.answer_after(text).with_data(&open))
 }

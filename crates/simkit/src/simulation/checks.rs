@@ -3,10 +3,10 @@
 
 use std::collections::BTreeSet;
 
-use piton_core::command::Word;
+use piton_core::command::EditAuthor;
 use piton_core::evidence::{Evidence, Level, level_of_evidence};
 use piton_core::gate::Gate;
-use piton_core::merge::{MadeMerge, MergeReturn, MergeRow, MergeStep};
+use piton_core::merge::{MergeCommit, MergeReturn, MergeRow, MergeStep};
 use piton_core::{Command, Edit, Event, ItemRow, ItemState, Node, Role};
 
 use super::{Rng, Sim};
@@ -85,7 +85,7 @@ impl Sim {
             token: None,
             file: "PROGRESS.yaml".to_owned(),
             edits: vec![Edit::SetGate { node, gate }],
-            word: Word::File,
+            word: EditAuthor::File,
         });
     }
 
@@ -99,7 +99,7 @@ impl Sim {
     pub(super) fn with_checks(&mut self, unit: &ItemRow, step: MergeStep) -> MergeStep {
         match step {
             MergeStep::Nothing { at } if unit.needs_check() => {
-                let made = MadeMerge {
+                let made = MergeCommit {
                     onto: at.clone(),
                     tree: format!("tree-{at}"),
                     commit: at,
@@ -108,7 +108,7 @@ impl Sim {
                 MergeStep::Start { made, is_checked }
             }
             MergeStep::Start { made, is_checked } => {
-                let is_checked = is_checked && !unit.lacks_check();
+                let is_checked = is_checked && !unit.is_missing_check();
                 if is_checked {
                     self.checks.seen_in_lane.insert(made.commit.clone());
                 }
@@ -123,8 +123,10 @@ impl Sim {
     fn run_checks(&mut self, unit: &ItemRow) -> MergeStep {
         let made = unit.merge().and_then(|merge| merge.made.as_ref());
         let is_seen = made.is_some_and(|made| self.checks.seen_in_lane.contains(&made.commit));
-        let scripts = unit.checks().map(|check| check.script.clone());
-        let scripts: Vec<String> = scripts.filter(|_| !is_seen || unit.lacks_check()).collect();
+        let scripts = unit.required_checks().map(|check| check.script.clone());
+        let scripts: Vec<String> = scripts
+            .filter(|_| !is_seen || unit.is_missing_check())
+            .collect();
         let returned = self.count(
             |event| matches!(event, Event::MergeReturned { node, .. } if *node == unit.node),
         );
@@ -181,7 +183,12 @@ impl Sim {
                         item.node,
                         gate.script
                     );
-                    assert!(!item.lacks_check(), "{}: {:?}", item.node, item.evidence);
+                    assert!(
+                        !item.is_missing_check(),
+                        "{}: {:?}",
+                        item.node,
+                        item.evidence
+                    );
                 }
                 _ => {}
             }

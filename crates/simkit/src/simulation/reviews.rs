@@ -29,16 +29,16 @@ pub(super) fn report(number: u64, turn: usize) -> Report {
                 ..ReviewObservation::default()
             }],
         })),
-        ..Report::bare(Outcome::Completed)
+        ..Report::with_outcome(Outcome::Completed)
     };
     match number {
         _ if turn >= 6 => said(ReviewVerdict::Approve),
         0..=9 => Report {
             error: Some("it broke".to_owned()),
-            ..Report::bare(Outcome::Failed)
+            ..Report::with_outcome(Outcome::Failed)
         },
         // It says something, and no verdict.
-        10..=19 => Report::bare(Outcome::Completed),
+        10..=19 => Report::with_outcome(Outcome::Completed),
         20..=54 => said(ReviewVerdict::RequestChanges),
         _ => said(ReviewVerdict::Approve),
     }
@@ -66,7 +66,7 @@ impl Sim {
         let run = self.world.run_row();
         let is_reviewed = |node: &Node| {
             let item = self.world.tables.item(run.id, node);
-            item.is_some_and(|item| run.policy.reviews(item))
+            item.is_some_and(|item| run.policy.is_reviewed(item))
         };
         let mut approved: BTreeSet<Node> = BTreeSet::new();
         let mut reviewers = BTreeSet::new();

@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use piton_core::merge::MergeState;
 use piton_core::pull_request::{
-    PullRequestLook, PullRequestRow, PullRequestState, PullRequestWords, TakenPullRequest,
-    branch_of,
+    AdoptedPullRequest, PullRequestRemark, PullRequestRow, PullRequestSnapshot, PullRequestState,
+    branch_of_unit,
 };
-use piton_core::run_loop::{Input, OpeningEnd};
+use piton_core::run_loop::{Input, PullRequestOpenEnd};
 use piton_core::{DecisionKind, Event, ItemState, Node, Verb};
 
 use super::{ANY_ORDER, Crash, Rng, Script, Sim};
@@ -29,7 +29,7 @@ pub(super) fn with_left(plan: &str, seed: u32) -> String {
             .get(at + 1)
             .is_none_or(|next| depth(next) <= depth(line));
         let is_unit = is_leaf && depth(line) <= 2 && *line != ANY_ORDER.trim_end();
-        let drawn = script.number("left", &Node::named(line.trim()), at);
+        let drawn = script.number("left", &Node::from_text(line.trim()), at);
         if !is_unit || drawn >= 33 {
             return format!("{line}\n");
         }
@@ -45,7 +45,7 @@ struct PullRequest {
     head: String,
     state: PullRequestState,
     merge_commit: Option<String>,
-    words: Vec<PullRequestWords>,
+    words: Vec<PullRequestRemark>,
 }
 
 /// What is pushed, and what is open.
@@ -194,10 +194,10 @@ impl Sim {
     pub(super) fn take_pull_request(&mut self, node: Node, number: u64) -> Result<Input, Crash> {
         let service = self.service.as_mut().expect("there is one");
         let end = match service.is_unkind(10) {
-            true => OpeningEnd::Failed("no network".to_owned()),
+            true => PullRequestOpenEnd::Failed("no network".to_owned()),
             false => {
                 let one = service.at(number);
-                OpeningEnd::Found(TakenPullRequest {
+                PullRequestOpenEnd::Found(AdoptedPullRequest {
                     number,
                     url: format!("https://example.org/pull/{number}"),
                     head: one.head.clone(),
@@ -235,9 +235,9 @@ impl Sim {
         };
         // It may have been taken back meanwhile.
         let Some(known) = self.known_of(node) else {
-            return ended(OpeningEnd::Stopped);
+            return ended(PullRequestOpenEnd::Stopped);
         };
-        let failed = || OpeningEnd::Failed("no network".to_owned());
+        let failed = || PullRequestOpenEnd::Failed("no network".to_owned());
         let service = self.service.as_mut().expect("there is one");
         if service.is_unkind(10) {
             return ended(failed());
@@ -245,7 +245,7 @@ impl Sim {
         let repo = self.repo.as_mut().expect("it is worked on in lanes");
         if !service.push(&known, repo) {
             let why = "somebody else pushed what contradicts the work".to_owned();
-            return ended(OpeningEnd::Refused(why));
+            return ended(PullRequestOpenEnd::Refused(why));
         }
         self.may_crash()?;
         self.people_act();
@@ -261,7 +261,7 @@ impl Sim {
         if fails {
             return ended(failed());
         }
-        ended(OpeningEnd::Opened {
+        ended(PullRequestOpenEnd::Opened {
             head: known.head,
             number,
             url: format!("https://example.org/pull/{number}"),
@@ -277,7 +277,7 @@ impl Sim {
                 let one = service.at(number);
                 let repo = self.repo.as_ref().expect("it is worked on in lanes");
                 let has_work = known.is_some_and(|it| repo.is_built_on(&one.head, &it.head));
-                Ok(PullRequestLook {
+                Ok(PullRequestSnapshot {
                     state: one.state,
                     merge_commit: one.merge_commit.clone(),
                     head: Some(one.head.clone()),
@@ -305,7 +305,7 @@ impl Sim {
         match (one.state, is_unkind) {
             (PullRequestState::Open, true) if closes => one.state = PullRequestState::Closed,
             (PullRequestState::Open | PullRequestState::Closed, true) => {
-                one.words.push(PullRequestWords {
+                one.words.push(PullRequestRemark {
                     id: format!("c{value}"),
                     by: "ann".to_owned(),
                     text: "otherwise".to_owned(),
@@ -434,7 +434,7 @@ impl Sim {
             .world
             .tables
             .items(row.id)
-            .map(|item| branch_of(&row.name, &item.node))
+            .map(|item| branch_of_unit(&row.name, &item.node))
             .collect();
         let is_known = |branch: &String| names.contains(branch) || branch.starts_with(OTHERS);
         assert!(service.branches.keys().all(is_known));
@@ -447,7 +447,7 @@ impl Sim {
         };
         let mut left = service.left.iter();
         let left = left.find(|(_, of)| *of == node);
-        let own = branch_of(&self.world.run_row().name, node);
+        let own = branch_of_unit(&self.world.run_row().name, node);
         let branches = [
             Some(own),
             left.map(|(number, _)| format!("{OTHERS}{number}")),

@@ -7,8 +7,8 @@
 use std::collections::VecDeque;
 
 use jiff::{SignedDuration, Timestamp};
-use piton_core::run_loop::{Effect, Options, RunLoop};
-use piton_core::{Command, HolderKnown, Node, Outcome, RunState};
+use piton_core::run_loop::{Effect, RunLoop, RunLoopOptions};
+use piton_core::{Command, HolderLiveness, Node, Outcome, RunState};
 
 use super::waits::AskedWaits;
 use super::{BTreeMap, Crash, Report, Sim, Work, WorkFor};
@@ -122,7 +122,7 @@ impl Sim {
             return;
         }
         let token = self.world.run_row().fence;
-        let options = Options {
+        let options = RunLoopOptions {
             workers: self.workers(),
             wait: false,
             once: false,
@@ -151,7 +151,7 @@ impl Sim {
                 && dies
             {
                 agent.alive = false;
-                agent.report = Report::bare(Outcome::Interrupted);
+                agent.report = Report::with_outcome(Outcome::Interrupted);
             }
         }
     }
@@ -172,8 +172,8 @@ impl Sim {
         };
         // One that exists and does not move is lost when its lease is.
         let known = |of: u64| match exists(of) {
-            true => HolderKnown::Nothing,
-            false => HolderKnown::Gone(of),
+            true => HolderLiveness::Nothing,
+            false => HolderLiveness::Gone(of),
         };
         let is_joined = row.joined.iter().any(|joined| joined.token == token);
         let mut commands = Vec::new();

@@ -4,9 +4,9 @@
 use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
-use piton_core::command::Word;
+use piton_core::command::EditAuthor;
 use piton_core::run_loop::{ASKED_AT_ONCE, Input, WaitAnswer};
-use piton_core::wait::{Wait, Waited};
+use piton_core::wait::{Wait, WaitProgress};
 use piton_core::{Command, Edit, ItemRow, Node};
 
 use super::{Rng, Script, Sim};
@@ -25,8 +25,8 @@ pub(super) fn with_waits(plan: &str, seed: u32) -> String {
     }
     let script = Script(u64::from(seed));
     let with_wait = |(at, line): (usize, &str)| {
-        let number = script.number("waits", &Node::named(line), at);
-        let until = 100 + script.number("until", &Node::named(line), at) * 10;
+        let number = script.number("waits", &Node::from_text(line), at);
+        let until = 100 + script.number("until", &Node::from_text(line), at) * 10;
         let wait = match number {
             0..=9 => format!(" wait={until}"),
             10..=19 => format!(" wait={SOON}"),
@@ -74,7 +74,7 @@ impl Sim {
     pub fn count_waits(&self) -> (usize, usize) {
         let tree = || self.world.tables.tree(self.world.run);
         let waits = tree().filter(|item| item.wait.is_some());
-        let said_yes = tree().filter(|item| item.waited == Some(Waited::Command));
+        let said_yes = tree().filter(|item| item.waited == Some(WaitProgress::Command));
         (waits.count(), said_yes.count())
     }
 
@@ -88,7 +88,7 @@ impl Sim {
         *left -= 1;
         let waits = rng.percent(60);
         let items = self.world.tables.tree(self.world.run);
-        let items = items.filter(|item| !waits || item.waits_by_plan());
+        let items = items.filter(|item| !waits || item.is_waiting_by_plan());
         let nodes: Vec<Node> = items.map(|item| item.node.clone()).collect();
         if nodes.is_empty() {
             return;
@@ -107,7 +107,7 @@ impl Sim {
             token: None,
             file: "PROGRESS.yaml".to_owned(),
             edits: vec![Edit::SetWait { node, wait }],
-            word: Word::File,
+            word: EditAuthor::File,
         });
     }
 
@@ -134,7 +134,7 @@ impl Sim {
         let since = self.world.now.as_second() - 1_000_000;
         let soon = i64::try_from(self.script.number("soon", &node, 0)).expect("below 100");
         let yes = match wait.command.as_deref() {
-            Some(LATE) => item.waited == Some(Waited::AskedOn),
+            Some(LATE) => item.waited == Some(WaitProgress::AskedOn),
             _ => since > soon * 10,
         };
         let answer = match yes {

@@ -8,68 +8,68 @@ use piton_core::recall::TableIndex;
 use piton_core::{ItemRow, Key, Need, Tables};
 
 /// The rows of `all` that `wanted` asks for.
-pub(super) fn pick(all: &Tables, wanted: &[Need], now: Timestamp) -> Tables {
-    let mut picked = Picked {
+pub(super) fn select_rows(all: &Tables, wanted: &[Need], now: Timestamp) -> Tables {
+    let mut picked = RowSelection {
         all,
         rows: Tables::default(),
         now,
     };
-    wanted.iter().for_each(|need| picked.need(need));
+    wanted.iter().for_each(|need| picked.add_need(need));
     picked.rows
 }
 
-struct Picked<'t> {
+struct RowSelection<'t> {
     all: &'t Tables,
     rows: Tables,
     now: Timestamp,
 }
 
-impl Picked<'_> {
-    fn key(&mut self, key: &Key) {
+impl RowSelection<'_> {
+    fn add_key(&mut self, key: &Key) {
         if let Some(row) = self.all.get(key) {
-            self.rows.put(row.clone());
+            self.rows.insert(row.clone());
         }
     }
 
-    fn keys(&mut self, keys: impl IntoIterator<Item = Key>) {
-        keys.into_iter().for_each(|key| self.key(&key));
+    fn add_keys(&mut self, keys: impl IntoIterator<Item = Key>) {
+        keys.into_iter().for_each(|key| self.add_key(&key));
     }
 
-    fn need(&mut self, need: &Need) {
+    fn add_need(&mut self, need: &Need) {
         let all = self.all;
         match need {
-            Need::Run(run) => self.key(&Key::Run(*run)),
-            Need::Runs => self.keys(all.runs().map(|run| Key::Run(run.id))),
-            Need::RunNamed(name) => self.keys(
+            Need::Run(run) => self.add_key(&Key::Run(*run)),
+            Need::Runs => self.add_keys(all.runs().map(|run| Key::Run(run.id))),
+            Need::RunNamed(name) => self.add_keys(
                 all.runs()
                     .filter(|run| run.name == *name)
                     .map(|run| Key::Run(run.id)),
             ),
             Need::Line(run, node) => {
-                self.key(&Key::Item(*run, node.clone()));
-                self.keys(node.ancestors().map(|node| Key::Item(*run, node)));
+                self.add_key(&Key::Item(*run, node.clone()));
+                self.add_keys(node.ancestors().map(|node| Key::Item(*run, node)));
             }
-            Need::Subtree(run, node) => self.subtree(*run, node),
-            Need::Tree(run) => self.keys(
+            Need::Subtree(run, node) => self.add_subtree(*run, node),
+            Need::Tree(run) => self.add_keys(
                 all.tree(*run)
                     .map(|item| Key::Item(*run, item.node.clone())),
             ),
             Need::FailureTree(run) => {
-                self.key(&Key::Run(*run));
+                self.add_key(&Key::Run(*run));
                 let policy = all.run(*run).map(|row| &row.policy);
                 if policy.is_some_and(|policy| policy.on_dependency_failure.is_some()) {
-                    self.need(&Need::Tree(*run));
+                    self.add_need(&Need::Tree(*run));
                 }
             }
-            Need::Dependents(run, node) => self.dependents(*run, node),
-            Need::Successors(run, node) => self.successors(*run, node),
+            Need::Dependents(run, node) => self.add_dependents(*run, node),
+            Need::Successors(run, node) => self.add_successors(*run, node),
             Need::Standings(run) => {
                 let first = all.first_in_trouble(*run);
-                self.keys(first.map(|item| Key::Item(*run, item.node.clone())));
+                self.add_keys(first.map(|item| Key::Item(*run, item.node.clone())));
             }
-            Need::Attempt(attempt) => self.key(&Key::Attempt(*attempt)),
+            Need::Attempt(attempt) => self.add_key(&Key::Attempt(*attempt)),
             Need::OpenAttempts(run) => {
-                self.keys(
+                self.add_keys(
                     all.open_attempts()
                         .filter(|row| run.is_none_or(|run| row.run == run))
                         .map(|row| Key::Attempt(row.id)),
@@ -79,15 +79,15 @@ impl Picked<'_> {
                 let at = all
                     .attempts()
                     .filter(|row| row.run == *run && row.node == *node);
-                self.keys(at.map(|row| Key::Attempt(row.id)));
+                self.add_keys(at.map(|row| Key::Attempt(row.id)));
             }
             Need::AttemptsOf(run) => {
                 let of_run = all.attempts().filter(|row| row.run == *run);
-                self.keys(of_run.map(|row| Key::Attempt(row.id)));
+                self.add_keys(of_run.map(|row| Key::Attempt(row.id)));
             }
-            Need::Decision(decision) => self.key(&Key::Decision(*decision)),
+            Need::Decision(decision) => self.add_key(&Key::Decision(*decision)),
             Need::DecisionNumbered(number) => {
-                self.keys(
+                self.add_keys(
                     all.decisions()
                         .filter(|row| row.number == *number)
                         .map(|row| Key::Decision(row.id)),
@@ -95,15 +95,15 @@ impl Picked<'_> {
             }
             Need::Decisions(run) => {
                 let of_run = all.decisions().filter(|row| row.run == *run);
-                self.keys(of_run.map(|row| Key::Decision(row.id)));
+                self.add_keys(of_run.map(|row| Key::Decision(row.id)));
             }
             Need::OpenDecisions(run) => {
                 let open = all
                     .decisions()
                     .filter(|row| row.verdict.is_none() && run.is_none_or(|run| row.run == run));
-                self.keys(open.map(|row| Key::Decision(row.id)));
+                self.add_keys(open.map(|row| Key::Decision(row.id)));
             }
-            Need::RecentEntries(limit) => self.keys(
+            Need::RecentEntries(limit) => self.add_keys(
                 all.entries_by_time()
                     .into_iter()
                     .rev()
@@ -113,98 +113,98 @@ impl Picked<'_> {
             Need::LastEntry(kind) => {
                 let entries = all.entries_by_time();
                 let last = entries.iter().rfind(|row| row.entry.kind == *kind);
-                self.keys(last.map(|row| Key::Entry(row.position)));
+                self.add_keys(last.map(|row| Key::Entry(row.position)));
             }
             Need::Blocker { spec, task_id } => {
-                self.key(&Key::Blocker(spec.clone(), task_id.clone()))
+                self.add_key(&Key::Blocker(spec.clone(), task_id.clone()))
             }
-            Need::Blockers => self.keys(
+            Need::Blockers => self.add_keys(
                 all.blockers()
                     .map(|row| Key::Blocker(row.spec.clone(), row.task_id.clone())),
             ),
             Need::Name(space, name) => {
-                let row = all.named(*space, name);
-                self.keys(
+                let row = all.find_name(*space, name);
+                self.add_keys(
                     row.into_iter()
-                        .flat_map(|row| [Key::Name(row.space, row.name.clone()), row.of_key()]),
+                        .flat_map(|row| [Key::Name(row.space, row.name.clone()), row.target_key()]),
                 );
             }
-            Need::NamesFrom(space, start) => self.names_from(*space, start),
+            Need::NamesFrom(space, start) => self.add_names_from(*space, start),
             Need::NamedFrom(space, start) => {
-                let fits = all.names_from(*space, start);
-                self.keys(
-                    fits.flat_map(|row| [Key::Name(row.space, row.name.clone()), row.of_key()]),
+                let fits = all.names_with_prefix(*space, start);
+                self.add_keys(
+                    fits.flat_map(|row| [Key::Name(row.space, row.name.clone()), row.target_key()]),
                 );
             }
-            Need::EntryNames => self.names_from(Space::Entry, &entry_prefix(self.now)),
-            Need::Memory(id) => self.key(&Key::Memory(id.clone())),
+            Need::EntryNames => self.add_names_from(Space::Entry, &entry_prefix(self.now)),
+            Need::Memory(id) => self.add_key(&Key::Memory(id.clone())),
             Need::Memories(kind) => {
                 let fits = all
-                    .memory()
+                    .memories()
                     .filter(|row| kind.is_none_or(|kind| row.memory.kind == kind));
-                self.keys(fits.map(|row| Key::Memory(row.id.clone())));
+                self.add_keys(fits.map(|row| Key::Memory(row.id.clone())));
             }
             Need::MemoriesNear(tokens) => {
-                let near = TableIndex::of(all).near(tokens);
-                self.keys(near.into_iter().map(Key::Memory));
+                let near = TableIndex::from_tables(all).nearest_memories(tokens);
+                self.add_keys(near.into_iter().map(Key::Memory));
             }
             Need::RecentAttempts(limit) => {
                 let attempts = all.attempts_by_time();
                 let over = attempts.into_iter().rev().filter(|row| !row.is_open());
-                self.keys(over.take(*limit).map(|row| Key::Attempt(row.id)));
+                self.add_keys(over.take(*limit).map(|row| Key::Attempt(row.id)));
             }
-            Need::Faces => self.keys(all.faces().map(|row| Key::Face(row.path.clone()))),
-            Need::Face(path) => self.key(&Key::Face(path.clone())),
+            Need::Faces => self.add_keys(all.native_files().map(|row| Key::Face(row.path.clone()))),
+            Need::Face(path) => self.add_key(&Key::Face(path.clone())),
             Need::LastItem(run) => {
                 let last = all.tree(*run).last();
                 for node in last.into_iter().flat_map(|last| {
                     std::iter::once(last.node.clone()).chain(last.node.ancestors())
                 }) {
-                    self.key(&Key::Item(*run, node));
+                    self.add_key(&Key::Item(*run, node));
                 }
             }
-            Need::Entry(position) => self.key(&Key::Entry(*position)),
+            Need::Entry(position) => self.add_key(&Key::Entry(*position)),
             Need::NextDecision | Need::Leases(_) | Need::FreeNumbers => {}
         }
     }
 
-    fn names_from(&mut self, space: Space, start: &str) {
+    fn add_names_from(&mut self, space: Space, start: &str) {
         let all = self.all;
-        let fits = all.names_from(space, start);
-        self.keys(fits.map(|row| Key::Name(row.space, row.name.clone())));
+        let fits = all.names_with_prefix(space, start);
+        self.add_keys(fits.map(|row| Key::Name(row.space, row.name.clone())));
     }
 
-    fn subtree(&mut self, run: RunId, node: &Node) {
+    fn add_subtree(&mut self, run: RunId, node: &Node) {
         if let Some(top) = self.all.item(run, node) {
             let all = self.all;
-            self.keys(
+            self.add_keys(
                 all.subtree(run, &top.place)
                     .map(|item| Key::Item(run, item.node.clone())),
             );
         }
     }
 
-    fn dependents(&mut self, run: RunId, node: &Node) {
+    fn add_dependents(&mut self, run: RunId, node: &Node) {
         let all = self.all;
-        for item in all.tree(run).filter(|item| waits_for_line(item, node)) {
-            self.subtree(run, &item.node);
-            self.keys(item.depends_on.iter().map(|on| Key::Item(run, on.clone())));
+        for item in all.tree(run).filter(|item| depends_on_line(item, node)) {
+            self.add_subtree(run, &item.node);
+            self.add_keys(item.depends_on.iter().map(|on| Key::Item(run, on.clone())));
         }
     }
 
-    fn successors(&mut self, run: RunId, node: &Node) {
+    fn add_successors(&mut self, run: RunId, node: &Node) {
         let all = self.all;
-        for item in all.tree(run).filter(|item| waits_for_line(item, node)) {
+        for item in all.tree(run).filter(|item| depends_on_line(item, node)) {
             let needed = item.node.ancestors();
-            let needed = needed.chain(all.beside(run, &item.node));
+            let needed = needed.chain(all.open_items_beside(run, &item.node));
             let needed = needed.chain([item.node.clone()]);
-            self.keys(needed.map(|on| Key::Item(run, on)));
+            self.add_keys(needed.map(|on| Key::Item(run, on)));
         }
-        let beside = all.beside(run, node);
-        self.keys(beside.iter().map(|node| Key::Item(run, node.clone())));
+        let beside = all.open_items_beside(run, node);
+        self.add_keys(beside.iter().map(|node| Key::Item(run, node.clone())));
         let mut needed: Vec<Node> = beside;
         needed.retain(|other| !node.is_within(other));
-        needed.iter().for_each(|other| self.subtree(run, other));
+        needed.iter().for_each(|other| self.add_subtree(run, other));
         let line = std::iter::once(node.clone()).chain(node.ancestors());
         let line = line.filter_map(|node| all.item(run, &node));
         let below = needed.iter().filter_map(|other| all.item(run, other));
@@ -213,11 +213,11 @@ impl Picked<'_> {
             .chain(below)
             .flat_map(|row| row.depends_on.iter().cloned())
             .collect();
-        self.keys(on.into_iter().map(|on| Key::Item(run, on)));
+        self.add_keys(on.into_iter().map(|on| Key::Item(run, on)));
     }
 }
 
 /// Whether an item depends on one, or on one above it.
-fn waits_for_line(item: &ItemRow, node: &Node) -> bool {
+fn depends_on_line(item: &ItemRow, node: &Node) -> bool {
     item.depends_on.iter().any(|on| node.is_within(on))
 }

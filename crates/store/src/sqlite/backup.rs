@@ -10,13 +10,13 @@ use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, OpenFlags};
 use uuid::Uuid;
 
-use super::fault::{fault, io_fault};
-use super::place::{Place, Queue, put_in_place, refuse_network, sync_dir};
-use super::schema::{check_version, connect, flush, fresh_name, sweep};
+use super::fault::{io_fault, sqlite_fault};
+use super::place::{StorePaths, WriterQueue, link_without_replacing, refuse_network_fs, sync_dir};
+use super::schema::{check_version, connect, flush_file, remove_leftovers, temporary_path};
 use super::{SqliteStore, verify};
 use crate::clock::{Clock, SystemClock};
 use crate::fail;
-use crate::store::{Fault, FaultKind, Verdict};
+use crate::store::{FaultKind, StoreFault, VerifyReport};
 
 /// How large a store is, and what it is made of.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,11 +45,11 @@ pub struct StoreInfo {
 
 /// What [`SqliteStore::restore`] did.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Restored {
+pub struct RestoreReport {
     /// Where the store that was there before is kept; none when there was none.
     pub kept: Option<PathBuf>,
     /// What was found in the backup.
-    pub verdict: Verdict,
+    pub verdict: VerifyReport,
 }
 
 impl SqliteStore {
@@ -58,23 +58,23 @@ impl SqliteStore {
     /// # Errors
     ///
     /// When it cannot be read.
-    pub fn info(&self) -> Result<StoreInfo, Fault> {
+    pub fn info(&self) -> Result<StoreInfo, StoreFault> {
         let size = |path: &Path| fs::metadata(path).map_or(0, |meta| meta.len());
-        let counted = self.read(|connection| {
+        let counted = self.read_in_transaction(|connection| {
             let sql = "SELECT (SELECT ifnull(sum(count), 0) FROM streams), (SELECT count(*) FROM streams), \
                        (SELECT count(*) FROM runs), (SELECT count(*) FROM entries)";
             connection.query_row(sql, [], |row| Ok([0, 1, 2, 3].map(|column| row.get::<_, i64>(column))))
         })?;
         let mut numbers = [0; 4];
         for (number, counted) in numbers.iter_mut().zip(counted) {
-            let counted = counted.map_err(|error| fault("read", &self.place.db, error))?;
+            let counted = counted.map_err(|error| sqlite_fault("read", &self.place.db, error))?;
             *number = u64::try_from(counted).unwrap_or(0);
         }
         let [events, streams, runs, entries] = numbers;
         Ok(StoreInfo {
             path: self.place.db.clone(),
             bytes: size(&self.place.db),
-            wal_bytes: size(&self.place.wal()),
+            wal_bytes: size(&self.place.wal_path()),
             schema_version: super::SCHEMA_VERSION,
             sqlite_version: rusqlite::version().to_owned(),
             events,
@@ -94,10 +94,10 @@ impl SqliteStore {
     /// # Errors
     ///
     /// When `to` is there already, or cannot be written.
-    pub fn backup(&self, to: &Path) -> Result<Verdict, Fault> {
-        self.check_place()?;
+    pub fn backup(&self, to: &Path) -> Result<VerifyReport, StoreFault> {
+        self.check_identity()?;
         let taken = || {
-            Fault::bare(
+            StoreFault::without_source(
                 FaultKind::Io,
                 format!("there is a file at {} already", to.display()),
             )
@@ -110,12 +110,12 @@ impl SqliteStore {
             Some(_) | None => Path::new("."),
         };
         let new = dir.join(format!(".journal-{}.new", Uuid::now_v7()));
-        let made = copy_database(&self.db(), &new).and_then(|()| {
-            let verdict = verify_file(&new)?;
+        let made = copy_database(&self.database_path(), &new).and_then(|()| {
+            let verdict = verify_database_file(&new)?;
             fail::point("backup.copied");
-            flush(&new)?;
+            flush_file(&new)?;
             fail::point("backup.before-link");
-            if !put_in_place(&new, to)? {
+            if !link_without_replacing(&new, to)? {
                 return Err(taken());
             }
             fail::point("backup.linked");
@@ -123,7 +123,7 @@ impl SqliteStore {
             Ok(verdict)
         });
         if made.is_err() {
-            remove(&new);
+            remove_database_files(&new);
         }
         made
     }
@@ -137,34 +137,38 @@ impl SqliteStore {
     ///
     /// When the backup is damaged or no backup, when any process has the store
     /// open, or when the folder cannot be written. Nothing is changed then.
-    pub fn restore(from: &Path, dir: &Path) -> Result<Restored, Fault> {
-        let place = Place::new(dir);
-        refuse_network(&place.dir)?;
-        let queue = Queue::open(&place)?;
-        let Some(turn) = queue.turn_now()? else {
-            return Err(in_use(&place));
+    pub fn restore(from: &Path, dir: &Path) -> Result<RestoreReport, StoreFault> {
+        let place = StorePaths::new(dir);
+        refuse_network_fs(&place.dir)?;
+        let queue = WriterQueue::open(&place)?;
+        let Some(turn) = queue.try_turn()? else {
+            return Err(in_use_fault(&place));
         };
-        sweep(&place);
-        let new = fresh_name(&place);
-        let done = restore_turn(from, &place, &new);
+        remove_leftovers(&place);
+        let new = temporary_path(&place);
+        let done = restore_locked(from, &place, &new);
         if done.is_err() {
-            remove(&new);
+            remove_database_files(&new);
         }
         drop(turn);
         done
     }
 }
 
-fn restore_turn(from: &Path, place: &Place, new: &Path) -> Result<Restored, Fault> {
+fn restore_locked(
+    from: &Path,
+    place: &StorePaths,
+    new: &Path,
+) -> Result<RestoreReport, StoreFault> {
     if !from.exists() {
-        return Err(Fault::bare(
+        return Err(StoreFault::without_source(
             FaultKind::Missing,
             format!("there is no backup at {}", from.display()),
         ));
     }
     copy_database(from, new)?;
     fail::point("restore.copied");
-    let verdict = verify_file(new)?;
+    let verdict = verify_database_file(new)?;
     if let Some(damage) = verdict.damage.first() {
         let what = format!(
             "the backup {} is damaged ({}: {})",
@@ -172,15 +176,15 @@ fn restore_turn(from: &Path, place: &Place, new: &Path) -> Result<Restored, Faul
             damage.place,
             damage.what
         );
-        return Err(Fault::bare(FaultKind::Damaged, what));
+        return Err(StoreFault::without_source(FaultKind::Damaged, what));
     }
-    flush(new)?;
+    flush_file(new)?;
     fail::point("restore.verified");
-    let present = close_present(place)?;
+    let present = close_current_store(place)?;
     let kept = match &present {
-        Present::None => None,
-        Present::Whole(_) => Some(keep(place)?),
-        Present::Damaged => Some(keep_with_log(place)?),
+        CurrentStore::None => None,
+        CurrentStore::Whole(_) => Some(retain_replaced(place)?),
+        CurrentStore::Damaged => Some(retain_replaced_with_log(place)?),
     };
     // The old log must be gone for good before its name belongs to another
     // database, which it would ruin.
@@ -190,22 +194,22 @@ fn restore_turn(from: &Path, place: &Place, new: &Path) -> Result<Restored, Faul
     drop(fs::remove_file(place.dir.join("journal.db-shm")));
     fail::point("restore.renamed");
     place.sync_dir()?;
-    if let Present::Whole(connection) = present {
+    if let CurrentStore::Whole(connection) = present {
         // Only now may others open what lies there.
         drop(connection);
     }
-    Ok(Restored { kept, verdict })
+    Ok(RestoreReport { kept, verdict })
 }
 
-fn in_use(place: &Place) -> Fault {
-    Fault::bare(
+fn in_use_fault(place: &StorePaths) -> StoreFault {
+    StoreFault::without_source(
         FaultKind::Io,
         format!("{} is in use by another process", place.db.display()),
     )
 }
 
 /// The store that is to be replaced.
-enum Present {
+enum CurrentStore {
     /// There is none.
     None,
     /// Its log is written back, and nobody else can open it while this is held.
@@ -215,9 +219,9 @@ enum Present {
 }
 
 /// Writes the log of the present store back into it, and shuts others out.
-fn close_present(place: &Place) -> Result<Present, Fault> {
-    if place.identity()?.is_none() {
-        return Ok(Present::None);
+fn close_current_store(place: &StorePaths) -> Result<CurrentStore, StoreFault> {
+    if place.file_identity()?.is_none() {
+        return Ok(CurrentStore::None);
     }
     let close = || {
         let connected = connect(&place.db, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
@@ -233,25 +237,25 @@ fn close_present(place: &Place) -> Result<Present, Fault> {
             connection.execute_batch("BEGIN EXCLUSIVE")?;
             Ok(mode)
         };
-        let mode = run().map_err(|error| fault("close", &place.db, error))?;
+        let mode = run().map_err(|error| sqlite_fault("close", &place.db, error))?;
         if mode == "delete" {
             Ok(connection)
         } else {
-            Err(in_use(place))
+            Err(in_use_fault(place))
         }
     };
     match close() {
-        Ok(connection) => Ok(Present::Whole(connection)),
-        Err(fault) if fault.kind == FaultKind::Damaged => Ok(Present::Damaged),
-        Err(fault) if is_busy(&fault) => Err(Fault {
+        Ok(connection) => Ok(CurrentStore::Whole(connection)),
+        Err(fault) if fault.kind == FaultKind::Damaged => Ok(CurrentStore::Damaged),
+        Err(fault) if is_busy(&fault) => Err(StoreFault {
             source: fault.source,
-            ..in_use(place)
+            ..in_use_fault(place)
         }),
         Err(fault) => Err(fault),
     }
 }
 
-fn is_busy(fault: &Fault) -> bool {
+fn is_busy(fault: &StoreFault) -> bool {
     let error = fault
         .source
         .as_ref()
@@ -264,7 +268,7 @@ fn is_busy(fault: &Fault) -> bool {
 }
 
 /// Gives the present database a second name, which it keeps.
-fn keep(place: &Place) -> Result<PathBuf, Fault> {
+fn retain_replaced(place: &StorePaths) -> Result<PathBuf, StoreFault> {
     let now: Timestamp = SystemClock.now();
     let stem = format!("journal.db.replaced-{}", now.strftime("%Y%m%dT%H%M%SZ"));
     for nth in 1..100 {
@@ -279,26 +283,26 @@ fn keep(place: &Place) -> Result<PathBuf, Fault> {
             Err(error) => return Err(io_fault("keep", &place.db, error)),
         }
     }
-    Err(Fault::bare(
+    Err(StoreFault::without_source(
         FaultKind::Io,
         format!("cannot keep {}: all names are taken", place.db.display()),
     ))
 }
 
 /// The same for one whose log could not be written back: the log goes along.
-fn keep_with_log(place: &Place) -> Result<PathBuf, Fault> {
-    let kept = keep(place)?;
+fn retain_replaced_with_log(place: &StorePaths) -> Result<PathBuf, StoreFault> {
+    let kept = retain_replaced(place)?;
     let mut log = kept.clone().into_os_string();
     log.push("-wal");
-    match fs::rename(place.wal(), log) {
+    match fs::rename(place.wal_path(), log) {
         Ok(()) => Ok(kept),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(kept),
-        Err(error) => Err(io_fault("keep", &place.wal(), error)),
+        Err(error) => Err(io_fault("keep", &place.wal_path(), error)),
     }
 }
 
 /// Copies a database, as of one moment, into a new file without a log.
-fn copy_database(from: &Path, new: &Path) -> Result<(), Fault> {
+fn copy_database(from: &Path, new: &Path) -> Result<(), StoreFault> {
     let source = connect(from, OpenFlags::SQLITE_OPEN_READ_ONLY)?.connection;
     check_version(&source, from)?;
     let copy = || {
@@ -316,16 +320,16 @@ fn copy_database(from: &Path, new: &Path) -> Result<(), Fault> {
         target.pragma_update_and_check(None, "journal_mode", "DELETE", |_| Ok(()))?;
         target.close().map_err(|(_, error)| error)
     };
-    copy().map_err(|error| fault("copy", from, error))
+    copy().map_err(|error| sqlite_fault("copy", from, error))
 }
 
-fn verify_file(db: &Path) -> Result<Verdict, Fault> {
+fn verify_database_file(db: &Path) -> Result<VerifyReport, StoreFault> {
     let connected = connect(db, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
     check_version(&connected.connection, db)?;
-    verify::verify(&connected.connection, db)
+    verify::verify_database(&connected.connection, db)
 }
 
-fn remove(new: &Path) {
+fn remove_database_files(new: &Path) {
     for end in ["", "-wal", "-shm", "-journal"] {
         let mut name = new.as_os_str().to_owned();
         name.push(end);

@@ -5,23 +5,23 @@ use std::path::Path;
 
 use rusqlite::ErrorCode;
 
-use crate::store::{Fault, FaultKind};
+use crate::store::{FaultKind, StoreFault};
 
 /// A fault of SQLite, while `what` was tried on `path`.
-pub(super) fn fault(what: &str, path: &Path, error: rusqlite::Error) -> Fault {
-    let (kind, why) = judge(&error);
+pub(super) fn sqlite_fault(what: &str, path: &Path, error: rusqlite::Error) -> StoreFault {
+    let (kind, why) = classify_error(&error);
     let place = path.display();
-    Fault::new(kind, format!("cannot {what} {place}{why}"), error)
+    StoreFault::new(kind, format!("cannot {what} {place}{why}"), error)
 }
 
 /// A fault of the file system.
-pub(super) fn io_fault(what: &str, path: &Path, error: io::Error) -> Fault {
+pub(super) fn io_fault(what: &str, path: &Path, error: io::Error) -> StoreFault {
     let kind = if error.kind() == io::ErrorKind::NotFound {
         FaultKind::Missing
     } else {
         FaultKind::Io
     };
-    Fault::new(kind, format!("cannot {what} {}", path.display()), error)
+    StoreFault::new(kind, format!("cannot {what} {}", path.display()), error)
 }
 
 /// Whether what was just written is in doubt: the flush, or the writing before
@@ -31,7 +31,7 @@ pub(super) fn is_in_doubt(error: &rusqlite::Error) -> bool {
 }
 
 /// Whether the folder, rather than what is in it, is the trouble.
-pub(super) fn is_about_access(fault: &Fault) -> bool {
+pub(super) fn is_access_fault(fault: &StoreFault) -> bool {
     let error = fault
         .source
         .as_ref()
@@ -47,7 +47,7 @@ pub(super) fn is_about_access(fault: &Fault) -> bool {
     )
 }
 
-fn judge(error: &rusqlite::Error) -> (FaultKind, &'static str) {
+fn classify_error(error: &rusqlite::Error) -> (FaultKind, &'static str) {
     use rusqlite::Error as E;
     if let Some(code) = error.sqlite_error_code() {
         let known = CODES.iter().find(|(known, ..)| *known == code);

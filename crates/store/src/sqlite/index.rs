@@ -9,12 +9,13 @@ use jiff::Timestamp;
 use piton_core::Row;
 use piton_core::memory::MemoryRow;
 use piton_core::recall::{
-    Candidates, Document, Indexed, NEAR_MAX, Postings, Query, choose, choose_alike, statistics,
+    CandidateSet, IndexedMemory, MemoryDocument, NEAR_MAX, Postings, Query, choose_candidates,
+    choose_similar, query_statistics,
 };
 use rusqlite::types::FromSqlError;
 use rusqlite::{Connection, OptionalExtension as _, Result, params};
 
-use super::rows::{number, parse};
+use super::rows::{parse_row, to_sqlite_integer};
 
 /// The last holders of a token; of `0 + ?` see `load::LAST_OF_KIND`.
 pub(super) const HOLDERS: &str = "SELECT position FROM postings \
@@ -22,25 +23,27 @@ pub(super) const HOLDERS: &str = "SELECT position FROM postings \
     ORDER BY position DESC LIMIT 0 + ?2";
 
 /// Brings the index from `before` to `after`, of one row.
-pub(super) fn change(
+pub(super) fn update_index(
     connection: &Connection,
     before: Option<&Row>,
     after: Option<&Row>,
 ) -> Result<()> {
-    let (old, new) = (followed(before), followed(after));
+    let (old, new) = (as_followed_memory(before), as_followed_memory(after));
     match (old, new) {
         (None, None) => Ok(()),
-        (Some(old), None) => take_out(connection, old.position),
-        (None, Some(new)) => put_in(connection, new),
-        (Some(old), Some(new)) if says(old) == says(new) => mark(connection, new),
+        (Some(old), None) => remove_document(connection, old.position),
+        (None, Some(new)) => insert_document(connection, new),
+        (Some(old), Some(new)) if document_texts(old) == document_texts(new) => {
+            update_document(connection, new)
+        }
         (Some(old), Some(new)) => {
-            take_out(connection, old.position)?;
-            put_in(connection, new)
+            remove_document(connection, old.position)?;
+            insert_document(connection, new)
         }
     }
 }
 
-fn followed(row: Option<&Row>) -> Option<&MemoryRow> {
+fn as_followed_memory(row: Option<&Row>) -> Option<&MemoryRow> {
     match row {
         Some(Row::Memory(row)) => Some(&**row).filter(|row| row.is_followed()),
         _ => None,
@@ -48,7 +51,7 @@ fn followed(row: Option<&Row>) -> Option<&MemoryRow> {
 }
 
 /// What its document is made of.
-fn says(row: &MemoryRow) -> (Option<&str>, &str, Option<&str>) {
+fn document_texts(row: &MemoryRow) -> (Option<&str>, &str, Option<&str>) {
     let memory = &row.memory;
     (
         memory.title.as_deref(),
@@ -58,23 +61,32 @@ fn says(row: &MemoryRow) -> (Option<&str>, &str, Option<&str>) {
 }
 
 /// The columns that change without a change of words.
-fn standing(row: &MemoryRow) -> (i64, i64, i64) {
+fn recency_and_uses(row: &MemoryRow) -> (i64, i64, i64) {
     let learned = row.learned_at().as_microsecond();
-    (learned, number(row.uses.helped), number(row.uses.failed))
+    (
+        learned,
+        to_sqlite_integer(row.uses.helped),
+        to_sqlite_integer(row.uses.failed),
+    )
 }
 
-fn mark(connection: &Connection, row: &MemoryRow) -> Result<()> {
-    let (learned, helped, failed) = standing(row);
+fn update_document(connection: &Connection, row: &MemoryRow) -> Result<()> {
+    let (learned, helped, failed) = recency_and_uses(row);
     let sql = "UPDATE documents SET learned = ?2, helped = ?3, failed = ?4 WHERE position = ?1";
     let mut statement = connection.prepare_cached(sql)?;
-    statement.execute(params![number(row.position), learned, helped, failed])?;
+    statement.execute(params![
+        to_sqlite_integer(row.position),
+        learned,
+        helped,
+        failed
+    ])?;
     Ok(())
 }
 
-fn put_in(connection: &Connection, row: &MemoryRow) -> Result<()> {
-    let document = Document::of_memory(&row.memory);
-    let position = number(row.position);
-    let (learned, helped, failed) = standing(row);
+fn insert_document(connection: &Connection, row: &MemoryRow) -> Result<()> {
+    let document = MemoryDocument::from_memory(&row.memory);
+    let position = to_sqlite_integer(row.position);
+    let (learned, helped, failed) = recency_and_uses(row);
     let sql = "INSERT INTO documents (position, id, learned, helped, failed, body) \
                VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
     connection.prepare_cached(sql)?.execute(params![
@@ -94,17 +106,22 @@ fn put_in(connection: &Connection, row: &MemoryRow) -> Result<()> {
         let id: i64 = hold.query_row([token], |row| row.get(0))?;
         post.execute([id, position])?;
     }
-    count(connection, 1, number(document.tenths()))
+    adjust_totals(
+        connection,
+        1,
+        to_sqlite_integer(document.length_in_tenths()),
+    )
 }
 
-fn take_out(connection: &Connection, position: u64) -> Result<()> {
-    let position = number(position);
+fn remove_document(connection: &Connection, position: u64) -> Result<()> {
+    let position = to_sqlite_integer(position);
     let sql = "SELECT body FROM documents WHERE position = ?1";
     let body: Option<String> = connection
         .prepare_cached(sql)?
         .query_row([position], |row| row.get(0))
         .optional()?;
-    let Some(document) = body.and_then(|body| Document::of_text(&body, |_| true)) else {
+    let Some(document) = body.and_then(|body| MemoryDocument::parse_with_tokens(&body, |_| true))
+    else {
         return Ok(());
     };
     // By what was stored, whatever a document would be made of today.
@@ -121,10 +138,14 @@ fn take_out(connection: &Connection, position: u64) -> Result<()> {
     connection
         .prepare_cached("DELETE FROM documents WHERE position = ?1")?
         .execute([position])?;
-    count(connection, -1, -number(document.tenths()))
+    adjust_totals(
+        connection,
+        -1,
+        -to_sqlite_integer(document.length_in_tenths()),
+    )
 }
 
-fn count(connection: &Connection, documents: i64, tenths: i64) -> Result<()> {
+fn adjust_totals(connection: &Connection, documents: i64, tenths: i64) -> Result<()> {
     let sql = "UPDATE totals SET documents = documents + ?1, tenths = tenths + ?2";
     connection
         .prepare_cached(sql)?
@@ -133,7 +154,7 @@ fn count(connection: &Connection, documents: i64, tenths: i64) -> Result<()> {
 }
 
 /// Makes the index of all rows that there are, anew.
-pub(super) fn rebuild(connection: &Connection) -> Result<()> {
+pub(super) fn rebuild_index(connection: &Connection) -> Result<()> {
     connection.execute_batch(
         "DELETE FROM postings; DELETE FROM tokens; DELETE FROM documents; \
          UPDATE totals SET documents = 0, tenths = 0",
@@ -141,97 +162,99 @@ pub(super) fn rebuild(connection: &Connection) -> Result<()> {
     let mut statement = connection.prepare("SELECT body FROM memory ORDER BY kind, number")?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
-        let row = parse("memory", row.get_ref(0)?.as_str()?).map_err(FromSqlError::other)?;
-        change(connection, None, Some(&row))?;
+        let row = parse_row("memory", row.get_ref(0)?.as_str()?).map_err(FromSqlError::other)?;
+        update_index(connection, None, Some(&row))?;
     }
     Ok(())
 }
 
 /// The index, as the core asks it.
-pub(super) struct Index<'c> {
+pub(super) struct SqliteIndex<'c> {
     pub(super) connection: &'c Connection,
 }
 
-impl Postings for Index<'_> {
+impl Postings for SqliteIndex<'_> {
     type Error = rusqlite::Error;
 
-    fn totals(&mut self) -> Result<(u64, u64)> {
+    fn memory_totals(&mut self) -> Result<(u64, u64)> {
         let sql = "SELECT documents, tenths FROM totals";
         let mut statement = self.connection.prepare_cached(sql)?;
-        statement.query_row([], |row| Ok((unsigned(row.get(0)?), unsigned(row.get(1)?))))
+        statement.query_row([], |row| {
+            Ok((to_unsigned(row.get(0)?), to_unsigned(row.get(1)?)))
+        })
     }
 
-    fn holding(&mut self, token: &str) -> Result<u64> {
+    fn document_frequency(&mut self, token: &str) -> Result<u64> {
         let sql = "SELECT holding FROM tokens WHERE token = ?1";
         let mut statement = self.connection.prepare_cached(sql)?;
         let holding = statement.query_row([token], |row| row.get(0)).optional()?;
-        Ok(holding.map_or(0, unsigned))
+        Ok(holding.map_or(0, to_unsigned))
     }
 
-    fn holders(&mut self, token: &str, most: usize) -> Result<Vec<u64>> {
+    fn memories_with_token(&mut self, token: &str, most: usize) -> Result<Vec<u64>> {
         let most = i64::try_from(most).unwrap_or(i64::MAX);
         let mut statement = self.connection.prepare_cached(HOLDERS)?;
-        let found = statement.query_map(params![token, most], |row| row.get(0).map(unsigned))?;
+        let found = statement.query_map(params![token, most], |row| row.get(0).map(to_unsigned))?;
         found.collect()
     }
 }
 
 /// Counts and positions are never below 0.
-fn unsigned(value: i64) -> u64 {
+fn to_unsigned(value: i64) -> u64 {
     u64::try_from(value).unwrap_or(0)
 }
 
 /// What the index has to say to a query.
-pub(super) fn candidates(connection: &Connection, query: &Query) -> Result<Candidates> {
-    let mut index = Index { connection };
-    let statistics = statistics(query, &mut index)?;
-    let chosen = choose(query, &statistics, &mut index)?;
+pub(super) fn find_candidates(connection: &Connection, query: &Query) -> Result<CandidateSet> {
+    let mut index = SqliteIndex { connection };
+    let statistics = query_statistics(query, &mut index)?;
+    let chosen = choose_candidates(query, &statistics, &mut index)?;
     let asked: HashSet<&str> = query.tokens().collect();
     let sql = "SELECT id, learned, helped, failed, body FROM documents WHERE position = ?1";
     let mut statement = connection.prepare_cached(sql)?;
     let mut found = Vec::with_capacity(chosen.len());
     for position in chosen {
-        let mut rows = statement.query([number(position)])?;
+        let mut rows = statement.query([to_sqlite_integer(position)])?;
         let Some(row) = rows.next()? else {
             continue;
         };
         let body = row.get_ref(4)?.as_str()?;
-        let document = Document::of_text(body, |token| asked.contains(token));
+        let document = MemoryDocument::parse_with_tokens(body, |token| asked.contains(token));
         let no_document = || FromSqlError::InvalidType;
-        found.push(Indexed {
+        found.push(IndexedMemory {
             id: row.get(0)?,
             learned_at: Timestamp::from_microsecond(row.get(1)?).map_err(FromSqlError::other)?,
-            helped: unsigned(row.get(2)?),
-            failed: unsigned(row.get(3)?),
+            helped: to_unsigned(row.get(2)?),
+            failed: to_unsigned(row.get(3)?),
             document: document.ok_or_else(no_document)?,
         });
     }
-    Ok(Candidates { statistics, found })
+    Ok(CandidateSet { statistics, found })
 }
 
 /// The ids of the memories that share most with these tokens.
-pub(super) fn near(connection: &Connection, tokens: &[String]) -> Result<Vec<String>> {
-    let chosen = choose_alike(tokens, &mut Index { connection }, NEAR_MAX)?;
+pub(super) fn find_similar(connection: &Connection, tokens: &[String]) -> Result<Vec<String>> {
+    let chosen = choose_similar(tokens, &mut SqliteIndex { connection }, NEAR_MAX)?;
     let sql = "SELECT id FROM documents WHERE position = ?1";
     let mut statement = connection.prepare_cached(sql)?;
     chosen
         .into_iter()
-        .map(|position| statement.query_row([number(position)], |row| row.get(0)))
+        .map(|position| statement.query_row([to_sqlite_integer(position)], |row| row.get(0)))
         .collect()
 }
 
 /// What the index must hold, as `verify` learns it from the rows.
 #[derive(Default)]
-pub(super) struct Expected {
+pub(super) struct ExpectedIndex {
     documents: i64,
     tenths: i64,
     /// Of each token, how many hold it, and the sum of their positions.
     tokens: HashMap<String, (i64, i64)>,
 }
 
-impl Expected {
+impl ExpectedIndex {
     /// Takes a row in, and says what is wrong with its document.
-    pub(super) fn row(
+    pub(super) fn check_row(
         &mut self,
         connection: &Connection,
         row: &MemoryRow,
@@ -239,10 +262,10 @@ impl Expected {
         if !row.is_followed() {
             return Ok(None);
         }
-        let document = Document::of_memory(&row.memory);
-        let position = number(row.position);
+        let document = MemoryDocument::from_memory(&row.memory);
+        let position = to_sqlite_integer(row.position);
         self.documents += 1;
-        self.tenths += number(document.tenths());
+        self.tenths += to_sqlite_integer(document.length_in_tenths());
         for token in document.tokens() {
             let (holding, sum) = self.tokens.entry(token.to_owned()).or_default();
             *holding += 1;
@@ -259,12 +282,13 @@ impl Expected {
             ))
         });
         let kept = kept.optional()?;
-        let is_as_it_should_be = kept == Some((document.to_text(), row.id.clone(), standing(row)));
+        let is_as_it_should_be =
+            kept == Some((document.to_text(), row.id.clone(), recency_and_uses(row)));
         Ok((!is_as_it_should_be).then(|| format!("memory {} is not found as it reads", row.id)))
     }
 
     /// What is wrong with the rest of the index.
-    pub(super) fn rest(self, connection: &Connection) -> Result<Vec<String>> {
+    pub(super) fn check_rest(self, connection: &Connection) -> Result<Vec<String>> {
         let mut wrong = Vec::new();
         let (documents, tenths): (i64, i64) =
             connection.query_row("SELECT documents, tenths FROM totals", [], |row| {

@@ -7,15 +7,15 @@ use jiff::Timestamp;
 use piton_core::Actor;
 use piton_core::checkout::Checkout;
 use piton_core::id::{CommandId, EventId, StreamId};
-use piton_core::journal::{Record, Stamp};
+use piton_core::journal::{EventStamp, Record};
 use rusqlite::types::FromSqlError;
 use rusqlite::{Connection, OptionalExtension, Result, Row, params};
 use uuid::Uuid;
 
-use super::rows::number;
-use crate::store::{Cursor, Head};
+use super::rows::to_sqlite_integer;
+use crate::store::{Cursor, StreamHead};
 
-/// What a statement selects for [`record`], of `events` and of `streams` as `s`.
+/// What a statement selects for [`parse_record`], of `events` and of `streams` as `s`.
 macro_rules! record_columns {
     () => {
         "events.position, events.id, events.time, actor, kind, version, body, command, events.hash"
@@ -23,50 +23,57 @@ macro_rules! record_columns {
 }
 
 /// The number of a stream, and its head.
-pub(super) fn head(connection: &Connection, stream: &StreamId) -> Result<Option<(i64, Head)>> {
+pub(super) fn find_head(
+    connection: &Connection,
+    stream: &StreamId,
+) -> Result<Option<(i64, StreamHead)>> {
     let mut statement =
         connection.prepare_cached("SELECT id, count, hash, time FROM streams WHERE name = ?1")?;
     statement
         .query_row([stream.as_str()], |row| {
-            Ok((row.get(0)?, head_of(stream.clone(), row)?))
+            Ok((row.get(0)?, parse_head(stream.clone(), row)?))
         })
         .optional()
 }
 
-fn head_of(stream: StreamId, row: &Row<'_>) -> Result<Head> {
-    Ok(Head {
+fn parse_head(stream: StreamId, row: &Row<'_>) -> Result<StreamHead> {
+    Ok(StreamHead {
         stream,
-        count: unsigned(row, 1)?,
+        count: unsigned_column(row, 1)?,
         hash: row.get(2)?,
-        time: time(row, 3)?,
+        time: time_column(row, 3)?,
     })
 }
 
 /// All heads, by name.
-pub(super) fn heads(connection: &Connection) -> Result<Vec<(i64, Head)>> {
+pub(super) fn read_heads(connection: &Connection) -> Result<Vec<(i64, StreamHead)>> {
     let mut statement = connection
         .prepare_cached("SELECT id, count, hash, time, name FROM streams ORDER BY name")?;
     let heads = statement.query_map([], |row| {
         Ok((
             row.get(0)?,
-            head_of(StreamId::named(row.get::<_, String>(4)?), row)?,
+            parse_head(StreamId::from_stored(row.get::<_, String>(4)?), row)?,
         ))
     })?;
     heads.collect()
 }
 
 /// How many events a stream has.
-pub(super) fn position(connection: &Connection, stream: &StreamId) -> Result<u64> {
+pub(super) fn count_events(connection: &Connection, stream: &StreamId) -> Result<u64> {
     let mut statement = connection.prepare_cached("SELECT count FROM streams WHERE name = ?1")?;
     let count = statement
-        .query_row([stream.as_str()], |row| unsigned(row, 0))
+        .query_row([stream.as_str()], |row| unsigned_column(row, 0))
         .optional()?;
     Ok(count.unwrap_or(0))
 }
 
 /// Stores a head, and gives its number.
-pub(super) fn put_head(connection: &Connection, id: Option<i64>, head: &Head) -> Result<i64> {
-    let (count, time) = (number(head.count), head.time.as_microsecond());
+pub(super) fn upsert_head(
+    connection: &Connection,
+    id: Option<i64>,
+    head: &StreamHead,
+) -> Result<i64> {
+    let (count, time) = (to_sqlite_integer(head.count), head.time.as_microsecond());
     match id {
         Some(id) => {
             let mut update = connection.prepare_cached(
@@ -85,12 +92,12 @@ pub(super) fn put_head(connection: &Connection, id: Option<i64>, head: &Head) ->
 }
 
 /// Appends an event to the stream of that number.
-pub(super) fn append(connection: &Connection, stream: i64, record: &Record) -> Result<()> {
+pub(super) fn append_event(connection: &Connection, stream: i64, record: &Record) -> Result<()> {
     let sql = "INSERT INTO events (stream, position, id, time, actor, kind, version, body, command, hash) \
                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
     connection.prepare_cached(sql)?.execute(params![
         stream,
-        number(record.stamp.position),
+        to_sqlite_integer(record.stamp.position),
         record.stamp.id.0.as_bytes().as_slice(),
         record.stamp.time.as_microsecond(),
         record.stamp.actor.to_string(),
@@ -104,7 +111,7 @@ pub(super) fn append(connection: &Connection, stream: i64, record: &Record) -> R
 }
 
 /// Reads the columns of [`record_columns`].
-pub(super) fn record(stream: StreamId, row: &Row<'_>) -> Result<Record> {
+pub(super) fn parse_record(stream: StreamId, row: &Row<'_>) -> Result<Record> {
     let actor = row.get_ref(3)?.as_str()?;
     let parsed = Actor::parse(actor);
     if parsed.to_string() != actor {
@@ -113,31 +120,31 @@ pub(super) fn record(stream: StreamId, row: &Row<'_>) -> Result<Record> {
     let body: String = row.get(6)?;
     Ok(Record {
         stream,
-        stamp: Stamp {
-            id: EventId(uuid(row, 1)?),
-            position: unsigned(row, 0)?,
-            time: time(row, 2)?,
+        stamp: EventStamp {
+            id: EventId(uuid_column(row, 1)?),
+            position: unsigned_column(row, 0)?,
+            time: time_column(row, 2)?,
             actor: parsed,
-            checkout: Checkout::in_body(&body),
+            checkout: Checkout::parse_stored_body(&body),
         },
         kind: row.get(4)?,
         version: row.get(5)?,
         body,
-        command: CommandId(uuid(row, 7)?),
+        command: CommandId(uuid_column(row, 7)?),
         hash: row.get(8)?,
     })
 }
 
-fn uuid(row: &Row<'_>, column: usize) -> Result<Uuid> {
+fn uuid_column(row: &Row<'_>, column: usize) -> Result<Uuid> {
     Ok(Uuid::from_bytes(row.get(column)?))
 }
 
-fn unsigned(row: &Row<'_>, column: usize) -> Result<u64> {
+fn unsigned_column(row: &Row<'_>, column: usize) -> Result<u64> {
     let value: i64 = row.get(column)?;
     u64::try_from(value).map_err(|error| FromSqlError::other(error).into())
 }
 
-fn time(row: &Row<'_>, column: usize) -> Result<Timestamp> {
+fn time_column(row: &Row<'_>, column: usize) -> Result<Timestamp> {
     Timestamp::from_microsecond(row.get(column)?).map_err(|error| FromSqlError::other(error).into())
 }
 
@@ -149,10 +156,13 @@ pub(super) const OF_COMMAND: &str = concat!(
 );
 
 /// The events that a command caused, in the order in which they were stored.
-pub(super) fn of_command(connection: &Connection, command: CommandId) -> Result<Vec<Record>> {
+pub(super) fn events_of_command(
+    connection: &Connection,
+    command: CommandId,
+) -> Result<Vec<Record>> {
     let mut statement = connection.prepare_cached(OF_COMMAND)?;
     let records = statement.query_map([command.0.as_bytes().as_slice()], |row| {
-        record(StreamId::named(row.get::<_, String>(9)?), row)
+        parse_record(StreamId::from_stored(row.get::<_, String>(9)?), row)
     })?;
     records.collect()
 }
@@ -165,19 +175,19 @@ pub(super) const STREAM: &str = concat!(
 );
 
 /// Up to `limit` events of one stream after a position.
-pub(super) fn stream(
+pub(super) fn read_stream(
     connection: &Connection,
     stream: &StreamId,
     after: u64,
     limit: usize,
 ) -> Result<Vec<Record>> {
-    let Some((id, _)) = head(connection, stream)? else {
+    let Some((id, _)) = find_head(connection, stream)? else {
         return Ok(Vec::new());
     };
     let mut statement = connection.prepare_cached(STREAM)?;
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-    let records = statement.query_map(params![id, number(after), limit], |row| {
-        record(stream.clone(), row)
+    let records = statement.query_map(params![id, to_sqlite_integer(after), limit], |row| {
+        parse_record(stream.clone(), row)
     })?;
     records.collect()
 }
@@ -201,22 +211,22 @@ pub(super) const AT: &str = concat!(
 /// No index has this order: within a stream time never runs backwards, so that
 /// the streams, each in its own order, are merged as they are read. The price
 /// is a look at each stream that goes on after the cursor, and no commit pays.
-pub(super) fn merged(
+pub(super) fn read_merged_streams(
     connection: &Connection,
     after: Option<&Cursor>,
     limit: usize,
 ) -> Result<Vec<Record>> {
-    let heads = heads(connection)?;
-    let mut merge = Merge {
+    let heads = read_heads(connection)?;
+    let mut merge = StreamMerge {
         connection,
         next: BinaryHeap::new(),
     };
     for (nth, (id, head)) in heads.iter().enumerate() {
         let from = match after {
-            Some(after) => first_after(connection, *id, head, after)?,
+            Some(after) => first_position_after(connection, *id, head, after)?,
             None => 1,
         };
-        merge.push(nth, *id, from)?;
+        merge.push_next(nth, *id, from)?;
     }
     let mut records = Vec::new();
     while records.len() < limit {
@@ -226,49 +236,56 @@ pub(super) fn merged(
             break;
         };
         let (id, head) = &heads[nth];
-        records.push(merge.read(*id, &head.stream, position)?);
-        merge.push(nth, *id, position + 1)?;
+        records.push(merge.read_record(*id, &head.stream, position)?);
+        merge.push_next(nth, *id, position + 1)?;
     }
     Ok(records)
 }
 
-struct Merge<'c> {
+struct StreamMerge<'c> {
     connection: &'c Connection,
     /// The next event of each stream: its time, the stream's index, its position.
     next: BinaryHeap<Reverse<(i64, usize, u64)>>,
 }
 
-impl Merge<'_> {
-    fn push(&mut self, nth: usize, id: i64, position: u64) -> Result<()> {
-        if let Some(time) = time_at(self.connection, id, position)? {
+impl StreamMerge<'_> {
+    fn push_next(&mut self, nth: usize, id: i64, position: u64) -> Result<()> {
+        if let Some(time) = time_of_event(self.connection, id, position)? {
             self.next.push(Reverse((time, nth, position)));
         }
         Ok(())
     }
 
-    fn read(&self, id: i64, stream: &StreamId, position: u64) -> Result<Record> {
+    fn read_record(&self, id: i64, stream: &StreamId, position: u64) -> Result<Record> {
         let sql = concat!(
             "SELECT ",
             record_columns!(),
             " FROM events WHERE stream = ?1 AND position = ?2"
         );
         let mut statement = self.connection.prepare_cached(sql)?;
-        statement.query_row(params![id, number(position)], |row| {
-            record(stream.clone(), row)
+        statement.query_row(params![id, to_sqlite_integer(position)], |row| {
+            parse_record(stream.clone(), row)
         })
     }
 }
 
-fn time_at(connection: &Connection, stream: i64, position: u64) -> Result<Option<i64>> {
+fn time_of_event(connection: &Connection, stream: i64, position: u64) -> Result<Option<i64>> {
     let mut statement =
         connection.prepare_cached("SELECT time FROM events WHERE stream = ?1 AND position = ?2")?;
     statement
-        .query_row(params![stream, number(position)], |row| row.get(0))
+        .query_row(params![stream, to_sqlite_integer(position)], |row| {
+            row.get(0)
+        })
         .optional()
 }
 
 /// The first position of a stream that comes after the cursor, by bisection.
-fn first_after(connection: &Connection, id: i64, head: &Head, after: &Cursor) -> Result<u64> {
+fn first_position_after(
+    connection: &Connection,
+    id: i64,
+    head: &StreamHead,
+    after: &Cursor,
+) -> Result<u64> {
     let end = Cursor {
         time: head.time,
         stream: head.stream.clone(),
@@ -280,7 +297,7 @@ fn first_after(connection: &Connection, id: i64, head: &Head, after: &Cursor) ->
     }
     while low < high {
         let middle = low + (high - low) / 2;
-        let Some(micros) = time_at(connection, id, middle)? else {
+        let Some(micros) = time_of_event(connection, id, middle)? else {
             return Ok(high);
         };
         let time = Timestamp::from_microsecond(micros).map_err(FromSqlError::other)?;

@@ -3,17 +3,17 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
-use piton_core::id::{Node, Place, RunId};
+use piton_core::id::{Node, RunId, TreePosition};
 use piton_core::memory::{KINDS, MemoryKind};
-use piton_core::name::{FreeNumbers, Naming, Space, entry_prefix};
-use piton_core::plan::Turn;
-use piton_core::standing::{Standing, Standings};
+use piton_core::name::{FreeNumbers, NameRange, Space, entry_prefix};
+use piton_core::plan::ItemTurn;
+use piton_core::standing::{ItemStanding, StandingCounts};
 use piton_core::tables::HOLDING_MAX;
 use piton_core::{ItemRow, Key, Need, Row, Rows, Tables};
 use rusqlite::{Connection, OptionalExtension, Params, Result, params};
 
 use super::index;
-use super::rows::{get, number, parse_column};
+use super::rows::{find_row, parse_column, to_sqlite_integer};
 
 // SQLite prepares a statement again whenever a value is bound that may change its
 // plan: that of a LIMIT, and those of equalities where there is an order. It does
@@ -40,18 +40,18 @@ const OPEN_CHILDREN_OF_LAST: &str = "SELECT body FROM items WHERE run = +?1 AND 
     AND standing <> 4 AND length(place) = ?4 ORDER BY place";
 
 /// Loads what is asked for, within the transaction that is open.
-pub(super) fn load(connection: &Connection, wanted: &[Need], now: Timestamp) -> Result<Rows> {
+pub(super) fn load_rows(connection: &Connection, wanted: &[Need], now: Timestamp) -> Result<Rows> {
     let mut loader = Loader {
         connection,
         tables: Tables::default(),
         leases: BTreeMap::new(),
-        free_numbers: [FreeNumbers::all_from(1); KINDS],
-        naming: Naming::ALONE,
+        free_numbers: [FreeNumbers::free_from(1); KINDS],
+        naming: NameRange::ALONE,
         standings: None,
         now,
     };
     for need in wanted {
-        loader.need(need)?;
+        loader.load_need(need)?;
     }
     // Always: a decision that forgot to ask would give a number out twice.
     let last: Option<u64> = connection
@@ -77,146 +77,148 @@ struct Loader<'c> {
     tables: Tables,
     leases: BTreeMap<u64, Timestamp>,
     free_numbers: [FreeNumbers; KINDS],
-    naming: Naming,
-    standings: Option<Standings>,
+    naming: NameRange,
+    standings: Option<StandingCounts>,
     now: Timestamp,
 }
 
 impl Loader<'_> {
-    fn need(&mut self, need: &Need) -> Result<()> {
+    fn load_need(&mut self, need: &Need) -> Result<()> {
         match need {
-            Need::Run(run) => self.key(&Key::Run(*run)),
-            Need::Runs => self.rows("runs", "SELECT body FROM runs", []),
+            Need::Run(run) => self.load_key(&Key::Run(*run)),
+            Need::Runs => self.load_query("runs", "SELECT body FROM runs", []),
             Need::RunNamed(name) => {
-                self.rows("runs", "SELECT body FROM runs WHERE name = ?1", [name])
+                self.load_query("runs", "SELECT body FROM runs WHERE name = ?1", [name])
             }
-            Need::Line(run, node) => self.line(*run, node),
-            Need::Subtree(run, node) => self.subtree(*run, node),
-            Need::Tree(run) => {
-                self.rows("items", "SELECT body FROM items WHERE run = ?1", [id(run)])
-            }
-            Need::FailureTree(run) => self.failure_tree(*run),
-            Need::Dependents(run, node) => self.dependents(*run, node),
-            Need::Successors(run, node) => self.successors(*run, node),
-            Need::Standings(run) => self.standings(*run),
-            Need::Attempt(attempt) => self.key(&Key::Attempt(*attempt)),
+            Need::Line(run, node) => self.load_line(*run, node),
+            Need::Subtree(run, node) => self.load_subtree(*run, node),
+            Need::Tree(run) => self.load_query(
+                "items",
+                "SELECT body FROM items WHERE run = ?1",
+                [run_id_bytes(run)],
+            ),
+            Need::FailureTree(run) => self.load_failure_tree(*run),
+            Need::Dependents(run, node) => self.load_dependents(*run, node),
+            Need::Successors(run, node) => self.load_successors(*run, node),
+            Need::Standings(run) => self.load_standings(*run),
+            Need::Attempt(attempt) => self.load_key(&Key::Attempt(*attempt)),
             Need::OpenAttempts(None) => {
-                self.rows("attempts", "SELECT body FROM attempts WHERE open", [])
+                self.load_query("attempts", "SELECT body FROM attempts WHERE open", [])
             }
-            Need::OpenAttempts(Some(run)) => self.rows(
+            Need::OpenAttempts(Some(run)) => self.load_query(
                 "attempts",
                 "SELECT body FROM attempts WHERE run = ?1 AND open",
-                [id(run)],
+                [run_id_bytes(run)],
             ),
-            Need::AttemptsAt(run, node) => self.rows(
+            Need::AttemptsAt(run, node) => self.load_query(
                 "attempts",
                 "SELECT body FROM attempts WHERE run = ?1 AND node = ?2",
-                params![id(run), node.as_str()],
+                params![run_id_bytes(run), node.as_str()],
             ),
-            Need::AttemptsOf(run) => self.rows(
+            Need::AttemptsOf(run) => self.load_query(
                 "attempts",
                 "SELECT body FROM attempts WHERE run = ?1",
-                [id(run)],
+                [run_id_bytes(run)],
             ),
-            Need::Decision(decision) => self.key(&Key::Decision(*decision)),
-            Need::DecisionNumbered(wanted) => self.rows(
+            Need::Decision(decision) => self.load_key(&Key::Decision(*decision)),
+            Need::DecisionNumbered(wanted) => self.load_query(
                 "decisions",
                 "SELECT body FROM decisions WHERE number = ?1",
-                [number(*wanted)],
+                [to_sqlite_integer(*wanted)],
             ),
-            Need::OpenDecisions(Some(run)) => self.rows(
+            Need::OpenDecisions(Some(run)) => self.load_query(
                 "decisions",
                 "SELECT body FROM decisions WHERE run = ?1 AND open",
-                [id(run)],
+                [run_id_bytes(run)],
             ),
-            Need::Decisions(run) => self.rows(
+            Need::Decisions(run) => self.load_query(
                 "decisions",
                 "SELECT body FROM decisions WHERE run = ?1",
-                [id(run)],
+                [run_id_bytes(run)],
             ),
             Need::OpenDecisions(None) => {
-                self.rows("decisions", "SELECT body FROM decisions WHERE open", [])
+                self.load_query("decisions", "SELECT body FROM decisions WHERE open", [])
             }
             Need::RecentEntries(limit) => {
                 let limit = i64::try_from(*limit).unwrap_or(i64::MAX);
-                self.rows("entries", RECENT_ENTRIES, [limit])
+                self.load_query("entries", RECENT_ENTRIES, [limit])
             }
-            Need::LastEntry(kind) => self.rows("entries", LAST_ENTRY, [kind.as_str()]),
+            Need::LastEntry(kind) => self.load_query("entries", LAST_ENTRY, [kind.as_str()]),
             Need::Blocker { spec, task_id } => {
-                self.key(&Key::Blocker(spec.clone(), task_id.clone()))
+                self.load_key(&Key::Blocker(spec.clone(), task_id.clone()))
             }
-            Need::Blockers => self.rows("blockers", "SELECT body FROM blockers", []),
+            Need::Blockers => self.load_query("blockers", "SELECT body FROM blockers", []),
             Need::NextDecision => Ok(()),
             Need::Leases(run) => self.load_leases(*run),
-            Need::Name(space, name) => self.name(*space, name),
-            Need::NamesFrom(space, start) => self.names_from(*space, start),
-            Need::NamedFrom(space, start) => self.named_from(*space, start),
-            Need::EntryNames => self.names_from(Space::Entry, &entry_prefix(self.now)),
-            Need::Memory(id) => self.key(&Key::Memory(id.clone())),
+            Need::Name(space, name) => self.load_name(*space, name),
+            Need::NamesFrom(space, start) => self.load_names_from(*space, start),
+            Need::NamedFrom(space, start) => self.load_named_from(*space, start),
+            Need::EntryNames => self.load_names_from(Space::Entry, &entry_prefix(self.now)),
+            Need::Memory(id) => self.load_key(&Key::Memory(id.clone())),
             Need::Memories(Some(kind)) => {
                 let sql = "SELECT body FROM memory WHERE kind = ?1";
-                self.rows("memory", sql, [kind.as_str()])
+                self.load_query("memory", sql, [kind.as_str()])
             }
-            Need::Memories(None) => self.rows("memory", "SELECT body FROM memory", []),
+            Need::Memories(None) => self.load_query("memory", "SELECT body FROM memory", []),
             Need::MemoriesNear(tokens) => {
-                let near = index::near(self.connection, tokens)?;
+                let near = index::find_similar(self.connection, tokens)?;
                 let mut near = near.into_iter();
-                near.try_for_each(|id| self.key(&Key::Memory(id)))
+                near.try_for_each(|id| self.load_key(&Key::Memory(id)))
             }
-            Need::FreeNumbers => self.free_numbers(),
+            Need::FreeNumbers => self.load_free_numbers(),
             Need::RecentAttempts(limit) => {
                 let limit = i64::try_from(*limit).unwrap_or(i64::MAX);
-                self.rows("attempts", RECENT_ATTEMPTS, [limit])
+                self.load_query("attempts", RECENT_ATTEMPTS, [limit])
             }
-            Need::Faces => self.rows("faces", "SELECT body FROM faces", []),
-            Need::Face(path) => self.key(&Key::Face(path.clone())),
-            Need::LastItem(run) => self.last_item(*run),
-            Need::Entry(position) => self.key(&Key::Entry(*position)),
+            Need::Faces => self.load_query("faces", "SELECT body FROM faces", []),
+            Need::Face(path) => self.load_key(&Key::Face(path.clone())),
+            Need::LastItem(run) => self.load_last_item(*run),
+            Need::Entry(position) => self.load_key(&Key::Entry(*position)),
         }
     }
 
     /// A name, and what it names.
-    fn name(&mut self, space: Space, name: &str) -> Result<()> {
+    fn load_name(&mut self, space: Space, name: &str) -> Result<()> {
         let key = Key::Name(space, name.to_owned());
-        self.key(&key)?;
+        self.load_key(&key)?;
         let Some(Row::Name(row)) = self.tables.get(&key) else {
             return Ok(());
         };
-        let of = row.of_key();
-        self.key(&of)
+        let of = row.target_key();
+        self.load_key(&of)
     }
 
-    fn names_from(&mut self, space: Space, start: &str) -> Result<()> {
+    fn load_names_from(&mut self, space: Space, start: &str) -> Result<()> {
         // No text that begins with it comes after it with the last character of all.
         let end = format!("{start}{}", char::MAX);
-        self.rows(
+        self.load_query(
             "names",
             "SELECT body FROM names WHERE space = ?1 AND name >= ?2 AND name <= ?3",
             params![space.as_str(), start, end],
         )?;
         if space == Space::Attempt {
-            self.numbers()?;
+            self.load_next_numbers()?;
         }
         Ok(())
     }
 
-    fn named_from(&mut self, space: Space, start: &str) -> Result<()> {
-        self.names_from(space, start)?;
-        let names = self.tables.names_from(space, start);
-        let named: Vec<Key> = names.map(piton_core::name::NameRow::of_key).collect();
-        named.iter().try_for_each(|key| self.key(key))
+    fn load_named_from(&mut self, space: Space, start: &str) -> Result<()> {
+        self.load_names_from(space, start)?;
+        let names = self.tables.names_with_prefix(space, start);
+        let named: Vec<Key> = names.map(piton_core::name::NameRow::target_key).collect();
+        named.iter().try_for_each(|key| self.load_key(key))
     }
 
-    fn free_numbers(&mut self) -> Result<()> {
-        for (kind, next) in self.numbers()? {
-            self.free_numbers[kind as usize] = self.free_from(kind, next)?;
+    fn load_free_numbers(&mut self) -> Result<()> {
+        for (kind, next) in self.load_next_numbers()? {
+            self.free_numbers[kind as usize] = self.free_numbers_from(kind, next)?;
         }
         Ok(())
     }
 
     /// The next number of each kind, unless somebody else has given it out; it
     /// also says where names begin.
-    fn numbers(&mut self) -> Result<Vec<(MemoryKind, u64)>> {
+    fn load_next_numbers(&mut self) -> Result<Vec<(MemoryKind, u64)>> {
         let mut statement = self.connection.prepare_cached(NUMBERS)?;
         let mut rows = statement.query([])?;
         let mut numbers = Vec::new();
@@ -229,8 +231,8 @@ impl Loader<'_> {
         Ok(numbers)
     }
 
-    fn free_from(&self, kind: MemoryKind, next: u64) -> Result<FreeNumbers> {
-        let mut free = FreeNumbers::all_from(next);
+    fn free_numbers_from(&self, kind: MemoryKind, next: u64) -> Result<FreeNumbers> {
+        let mut free = FreeNumbers::free_from(next);
         let mut statement = self.connection.prepare_cached(NUMBERS_FROM)?;
         let mut rows = statement.query(params![kind.as_str(), next.cast_signed()])?;
         while let Some(row) = rows.next()? {
@@ -250,114 +252,114 @@ impl Loader<'_> {
         Ok(free)
     }
 
-    fn last_item(&mut self, run: RunId) -> Result<()> {
+    fn load_last_item(&mut self, run: RunId) -> Result<()> {
         let mut statement = self.connection.prepare_cached(LAST_ITEM)?;
         let last: Option<String> = statement
-            .query_row([id(&run)], |row| row.get(0))
+            .query_row([run_id_bytes(&run)], |row| row.get(0))
             .optional()?;
-        last.map_or(Ok(()), |node| self.line(run, &Node::named(node)))
+        last.map_or(Ok(()), |node| self.load_line(run, &Node::from_text(node)))
     }
 
-    fn key(&mut self, key: &Key) -> Result<()> {
+    fn load_key(&mut self, key: &Key) -> Result<()> {
         if self.tables.get(key).is_none()
-            && let Some(row) = get(self.connection, key)?
+            && let Some(row) = find_row(self.connection, key)?
         {
-            self.tables.put(row);
+            self.tables.insert(row);
         }
         Ok(())
     }
 
-    fn rows(&mut self, table: &str, sql: &str, params: impl Params) -> Result<()> {
+    fn load_query(&mut self, table: &str, sql: &str, params: impl Params) -> Result<()> {
         let mut statement = self.connection.prepare_cached(sql)?;
         let mut rows = statement.query(params)?;
         while let Some(row) = rows.next()? {
             self.tables
-                .put(parse_column(table, row.get_ref(0)?.as_str()?)?);
+                .insert(parse_column(table, row.get_ref(0)?.as_str()?)?);
         }
         Ok(())
     }
 
-    fn line(&mut self, run: RunId, node: &Node) -> Result<()> {
-        self.key(&Key::Item(run, node.clone()))?;
+    fn load_line(&mut self, run: RunId, node: &Node) -> Result<()> {
+        self.load_key(&Key::Item(run, node.clone()))?;
         node.ancestors()
-            .try_for_each(|node| self.key(&Key::Item(run, node)))
+            .try_for_each(|node| self.load_key(&Key::Item(run, node)))
     }
 
-    fn subtree(&mut self, run: RunId, node: &Node) -> Result<()> {
+    fn load_subtree(&mut self, run: RunId, node: &Node) -> Result<()> {
         let key = Key::Item(run, node.clone());
-        self.key(&key)?;
+        self.load_key(&key)?;
         let Some(Row::Item(top)) = self.tables.get(&key) else {
             return Ok(());
         };
-        let (from, to) = below(&top.place);
+        let (from, to) = subtree_key_range(&top.place);
         match to {
             Some(to) => {
                 let sql = "SELECT body FROM items WHERE run = ?1 AND place >= ?2 AND place < ?3";
-                self.rows("items", sql, params![id(&run), from, to])
+                self.load_query("items", sql, params![run_id_bytes(&run), from, to])
             }
-            None => self.rows(
+            None => self.load_query(
                 "items",
                 "SELECT body FROM items WHERE run = ?1 AND place >= ?2",
-                params![id(&run), from],
+                params![run_id_bytes(&run), from],
             ),
         }
     }
 
-    fn failure_tree(&mut self, run: RunId) -> Result<()> {
-        self.need(&Need::Run(run))?;
+    fn load_failure_tree(&mut self, run: RunId) -> Result<()> {
+        self.load_need(&Need::Run(run))?;
         let policy = self.tables.run(run).map(|row| &row.policy);
         match policy.and_then(|policy| policy.on_dependency_failure) {
-            Some(_) => self.need(&Need::Tree(run)),
+            Some(_) => self.load_need(&Need::Tree(run)),
             None => Ok(()),
         }
     }
 
-    fn dependents(&mut self, run: RunId, node: &Node) -> Result<()> {
-        for node in self.waiting_for(run, node)? {
-            self.subtree(run, &node)?;
+    fn load_dependents(&mut self, run: RunId, node: &Node) -> Result<()> {
+        for node in self.items_waiting_for(run, node)? {
+            self.load_subtree(run, &node)?;
             let Some(Row::Item(item)) = self.tables.get(&Key::Item(run, node)) else {
                 continue;
             };
             for on in item.depends_on.clone() {
-                self.key(&Key::Item(run, on))?;
+                self.load_key(&Key::Item(run, on))?;
             }
         }
         Ok(())
     }
 
     /// The items that depend on one, or on one above it.
-    fn waiting_for(&self, run: RunId, node: &Node) -> Result<BTreeSet<Node>> {
+    fn items_waiting_for(&self, run: RunId, node: &Node) -> Result<BTreeSet<Node>> {
         let mut found = BTreeSet::new();
         let mut statement = self
             .connection
             .prepare_cached("SELECT node FROM dependencies WHERE run = ?1 AND on_node = ?2")?;
         for on in std::iter::once(node.clone()).chain(node.ancestors()) {
-            let nodes = statement.query_map(params![id(&run), on.as_str()], |row| {
+            let nodes = statement.query_map(params![run_id_bytes(&run), on.as_str()], |row| {
                 row.get::<_, String>(0)
             })?;
             for node in nodes {
-                found.insert(Node::named(node?));
+                found.insert(Node::from_text(node?));
             }
         }
         Ok(found)
     }
 
-    fn successors(&mut self, run: RunId, node: &Node) -> Result<()> {
+    fn load_successors(&mut self, run: RunId, node: &Node) -> Result<()> {
         let Some(Row::Item(item)) = self.tables.get(&Key::Item(run, node.clone())) else {
             return Ok(());
         };
         let place = item.place.clone();
-        for waiting in self.waiting_for(run, node)? {
-            self.line(run, &waiting)?;
+        for waiting in self.items_waiting_for(run, node)? {
+            self.load_line(run, &waiting)?;
             if let Some(Row::Item(item)) = self.tables.get(&Key::Item(run, waiting)) {
                 let place = item.place.clone();
-                self.beside(run, &place)?;
+                self.open_siblings_along_path(run, &place)?;
             }
         }
-        let mut needed: Vec<Node> = self.beside(run, &place)?;
+        let mut needed: Vec<Node> = self.open_siblings_along_path(run, &place)?;
         needed.retain(|other| !node.is_within(other));
         for other in &needed {
-            self.subtree(run, other)?;
+            self.load_subtree(run, other)?;
         }
         needed.push(node.clone());
         needed.extend(node.ancestors());
@@ -366,21 +368,21 @@ impl Loader<'_> {
         let within = |row: &&ItemRow| needed.iter().any(|top| row.node.is_within(top));
         let on: Vec<Node> = tables.tree(run).filter(within).flat_map(on).collect();
         on.into_iter()
-            .try_for_each(|on| self.key(&Key::Item(run, on)))
+            .try_for_each(|on| self.load_key(&Key::Item(run, on)))
     }
 
     /// The items beside the one at a place, and beside each of those above it:
-    /// see [`Tables::beside`].
-    fn beside(&mut self, run: RunId, place: &Place) -> Result<Vec<Node>> {
+    /// see [`Tables::open_items_beside`].
+    fn open_siblings_along_path(&mut self, run: RunId, place: &TreePosition) -> Result<Vec<Node>> {
         let mut found = Vec::new();
         for depth in (0..place.depth()).rev() {
-            found.extend(self.open_children(run, &Place(place.0[..depth].to_vec()))?);
+            found.extend(self.open_children(run, &TreePosition(place.0[..depth].to_vec()))?);
         }
         Ok(found)
     }
 
-    fn open_children(&mut self, run: RunId, above: &Place) -> Result<Vec<Node>> {
-        let (from, to) = below(above);
+    fn open_children(&mut self, run: RunId, above: &TreePosition) -> Result<Vec<Node>> {
+        let (from, to) = subtree_key_range(above);
         let level = i64::try_from(above.child(0).to_key().len()).unwrap_or(i64::MAX);
         let sql = if to.is_some() {
             OPEN_CHILDREN
@@ -388,16 +390,16 @@ impl Loader<'_> {
             OPEN_CHILDREN_OF_LAST
         };
         let mut statement = self.connection.prepare_cached(sql)?;
-        let mut rows = statement.query(params![id(&run), from, to, level])?;
+        let mut rows = statement.query(params![run_id_bytes(&run), from, to, level])?;
         let (mut found, mut holding) = (Vec::new(), 0);
         while let Some(row) = rows.next()? {
             let row = parse_column("items", row.get_ref(0)?.as_str()?)?;
             if let Row::Item(item) = &row {
                 found.push(item.node.clone());
-                holding += u32::from(item.turn.holds(Turn::default()));
+                holding += u32::from(item.turn.is_blocking(ItemTurn::default()));
             }
             if self.tables.get(&row.key()).is_none() {
-                self.tables.put(row);
+                self.tables.insert(row);
             }
             if holding == HOLDING_MAX {
                 break;
@@ -406,25 +408,25 @@ impl Loader<'_> {
         Ok(found)
     }
 
-    fn standings(&mut self, run: RunId) -> Result<()> {
-        let count = |standing: Standing| -> Result<u64> {
+    fn load_standings(&mut self, run: RunId) -> Result<()> {
+        let count = |standing: ItemStanding| -> Result<u64> {
             let mut statement = self.connection.prepare_cached(COUNT_OF_STANDING)?;
-            let found = params![id(&run), standing.number()];
+            let found = params![run_id_bytes(&run), standing.column_value()];
             let count: i64 = statement.query_row(found, |row| row.get(0))?;
             Ok(u64::try_from(count).unwrap_or(0))
         };
-        let standings = Standings {
-            active: count(Standing::Active)?,
-            asking: count(Standing::Asking)?,
-            broken: count(Standing::Broken)?,
+        let standings = StandingCounts {
+            active: count(ItemStanding::Active)?,
+            asking: count(ItemStanding::Asking)?,
+            broken: count(ItemStanding::Broken)?,
         };
         let first_of = [
-            (Standing::Asking, standings.asking),
-            (Standing::Broken, standings.broken),
+            (ItemStanding::Asking, standings.asking),
+            (ItemStanding::Broken, standings.broken),
         ];
         for (standing, _) in first_of.into_iter().filter(|(_, count)| *count > 0) {
-            let found = params![id(&run), standing.number()];
-            self.rows("items", FIRST_OF_STANDING, found)?;
+            let found = params![run_id_bytes(&run), standing.column_value()];
+            self.load_query("items", FIRST_OF_STANDING, found)?;
         }
         self.standings = Some(standings);
         Ok(())
@@ -434,7 +436,7 @@ impl Loader<'_> {
         let mut statement = self
             .connection
             .prepare_cached("SELECT token, expires FROM leases WHERE run = ?1")?;
-        let found = statement.query_map([id(&run)], |row| {
+        let found = statement.query_map([run_id_bytes(&run)], |row| {
             Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?))
         })?;
         for lease in found {
@@ -447,13 +449,13 @@ impl Loader<'_> {
     }
 }
 
-fn id(run: &RunId) -> &[u8] {
+fn run_id_bytes(run: &RunId) -> &[u8] {
     run.0.as_bytes()
 }
 
 /// The keys of a place and of all below it: from this one, to before that one;
 /// to the end where there is none.
-fn below(place: &Place) -> (Vec<u8>, Option<Vec<u8>>) {
+fn subtree_key_range(place: &TreePosition) -> (Vec<u8>, Option<Vec<u8>>) {
     let from = place.to_key();
     let mut to = from.clone();
     while to.last() == Some(&u8::MAX) {
@@ -510,17 +512,17 @@ mod tests {
 
     #[test]
     fn a_range_of_keys_holds_a_place_and_what_lies_below_it_and_nothing_else() {
-        let place = Place(vec![1, u32::MAX]);
-        let (from, to) = below(&place);
+        let place = TreePosition(vec![1, u32::MAX]);
+        let (from, to) = subtree_key_range(&place);
         let to = to.expect("there is something after it");
-        let holds = |place: &Place| (&from..&to).contains(&&place.to_key());
+        let holds = |place: &TreePosition| (&from..&to).contains(&&place.to_key());
         assert!(holds(&place));
         assert!(holds(&place.child(0)) && holds(&place.child(u32::MAX)));
         assert!(
-            !holds(&Place(vec![1]))
-                && !holds(&Place(vec![2]))
-                && !holds(&Place(vec![1, u32::MAX - 1]))
+            !holds(&TreePosition(vec![1]))
+                && !holds(&TreePosition(vec![2]))
+                && !holds(&TreePosition(vec![1, u32::MAX - 1]))
         );
-        assert_eq!(below(&Place(vec![u32::MAX])).1, None);
+        assert_eq!(subtree_key_range(&TreePosition(vec![u32::MAX])).1, None);
     }
 }

@@ -5,11 +5,11 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::fault::io_fault;
-use crate::store::{Fault, FaultKind};
+use crate::store::{FaultKind, StoreFault};
 
 /// The files of a store.
 #[derive(Clone, Debug)]
-pub(super) struct Place {
+pub(super) struct StorePaths {
     /// The folder.
     pub(super) dir: PathBuf,
     /// The database.
@@ -17,9 +17,9 @@ pub(super) struct Place {
 }
 
 /// Which file a path names just now: device and inode.
-pub(super) type Identity = (u64, u64);
+pub(super) type FileIdentity = (u64, u64);
 
-impl Place {
+impl StorePaths {
     pub(super) fn new(dir: &Path) -> Self {
         // A bare relative path could be taken for a URI by SQLite.
         let dir = if dir.is_absolute() {
@@ -34,7 +34,7 @@ impl Place {
     }
 
     /// The write-ahead log, as SQLite names it.
-    pub(super) fn wal(&self) -> PathBuf {
+    pub(super) fn wal_path(&self) -> PathBuf {
         self.dir.join("journal.db-wal")
     }
 
@@ -43,8 +43,8 @@ impl Place {
     ///
     /// Who finds something in the log knows that this was done by whoever put
     /// it there, so that it costs every later process one look.
-    pub(super) fn ensure_log(&self) -> Result<(), Fault> {
-        let wal = self.wal();
+    pub(super) fn ensure_log(&self) -> Result<(), StoreFault> {
+        let wal = self.wal_path();
         if fs::metadata(&wal).is_ok_and(|meta| meta.len() > 0) {
             return Ok(());
         }
@@ -61,7 +61,7 @@ impl Place {
     ///
     /// Never opens it: closing a second handle would give up the locks that
     /// SQLite holds on it in this process.
-    pub(super) fn identity(&self) -> Result<Option<Identity>, Fault> {
+    pub(super) fn file_identity(&self) -> Result<Option<FileIdentity>, StoreFault> {
         match fs::metadata(&self.db) {
             Ok(meta) => Ok(Some((meta.dev(), meta.ino()))),
             Err(error)
@@ -77,21 +77,21 @@ impl Place {
     }
 
     /// The fault of a store that is not there.
-    pub(super) fn missing(&self) -> Fault {
-        Fault::bare(
+    pub(super) fn missing_fault(&self) -> StoreFault {
+        StoreFault::without_source(
             FaultKind::Missing,
             format!("there is no journal at {}", self.db.display()),
         )
     }
 
     /// Makes what was done to the names in the folder durable.
-    pub(super) fn sync_dir(&self) -> Result<(), Fault> {
+    pub(super) fn sync_dir(&self) -> Result<(), StoreFault> {
         sync_dir(&self.dir)
     }
 }
 
 /// Gives a finished file its own name; false when that name is taken.
-pub(super) fn put_in_place(new: &Path, to: &Path) -> Result<bool, Fault> {
+pub(super) fn link_without_replacing(new: &Path, to: &Path) -> Result<bool, StoreFault> {
     use std::io::ErrorKind;
     let linked = match fs::hard_link(new, to) {
         Ok(()) => Ok(()),
@@ -109,7 +109,7 @@ pub(super) fn put_in_place(new: &Path, to: &Path) -> Result<bool, Fault> {
             drop(fs::remove_file(new));
             Ok(false)
         }
-        Err(error) => Err(Fault::new(
+        Err(error) => Err(StoreFault::new(
             FaultKind::Io,
             format!("cannot create {}", to.display()),
             error,
@@ -129,7 +129,7 @@ fn rename_without_replacing(new: &Path, to: &Path) -> std::io::Result<()> {
 }
 
 /// Makes what was done to the names in a folder durable.
-pub(super) fn sync_dir(dir: &Path) -> Result<(), Fault> {
+pub(super) fn sync_dir(dir: &Path) -> Result<(), StoreFault> {
     File::open(dir)
         .and_then(|dir| dir.sync_all())
         .map_err(|error| io_fault("flush the folder", dir, error))
@@ -144,7 +144,7 @@ pub(super) fn sync_dir(dir: &Path) -> Result<(), Fault> {
 /// waits for the lock holds the gate: the next one behind the gate moves up
 /// while the one before it works, and nobody is overtaken.
 #[derive(Debug)]
-pub(super) struct Queue {
+pub(super) struct WriterQueue {
     gate: File,
     lock: File,
     path: PathBuf,
@@ -152,11 +152,11 @@ pub(super) struct Queue {
 
 /// A writer's turn; over when this is dropped.
 #[derive(Debug)]
-pub(super) struct Turn<'q>(&'q File);
+pub(super) struct WriterTurn<'q>(&'q File);
 
-impl Queue {
+impl WriterQueue {
     /// Opens the two files, and makes them where there are none.
-    pub(super) fn open(place: &Place) -> Result<Self, Fault> {
+    pub(super) fn open(place: &StorePaths) -> Result<Self, StoreFault> {
         let open = |path: &Path| {
             let file = OpenOptions::new()
                 .read(true)
@@ -164,7 +164,7 @@ impl Queue {
                 .create(true)
                 .open(path);
             file.map_err(|error| {
-                Fault::new(
+                StoreFault::new(
                     FaultKind::Io,
                     format!("cannot open the lock {}", path.display()),
                     error,
@@ -180,21 +180,21 @@ impl Queue {
     }
 
     /// Waits for a turn to write.
-    pub(super) fn turn(&self) -> Result<Turn<'_>, Fault> {
+    pub(super) fn wait_for_turn(&self) -> Result<WriterTurn<'_>, StoreFault> {
         let failed = |error| io_fault("lock", &self.path, error);
         self.gate.lock().map_err(failed)?;
         let locked = self.lock.lock();
         let opened = self.gate.unlock();
         locked.map_err(failed)?;
-        let turn = Turn(&self.lock);
+        let turn = WriterTurn(&self.lock);
         opened.map_err(failed)?;
         Ok(turn)
     }
 
     /// A turn to write if nobody else has one now.
-    pub(super) fn turn_now(&self) -> Result<Option<Turn<'_>>, Fault> {
+    pub(super) fn try_turn(&self) -> Result<Option<WriterTurn<'_>>, StoreFault> {
         match self.lock.try_lock() {
-            Ok(()) => Ok(Some(Turn(&self.lock))),
+            Ok(()) => Ok(Some(WriterTurn(&self.lock))),
             Err(TryLockError::WouldBlock) => Ok(None),
             Err(TryLockError::Error(error)) => Err(io_fault("lock", &self.path, error)),
         }
@@ -203,11 +203,11 @@ impl Queue {
 
 /// Keeps writers out of a store that cannot be written from here. Without a
 /// lock file, which nobody then has, there are none.
-pub(super) struct KeptOut(Option<File>);
+pub(super) struct WriterBarrier(Option<File>);
 
-impl KeptOut {
+impl WriterBarrier {
     /// Waits for the writer whose turn it is, and keeps the next one waiting.
-    pub(super) fn writers(place: &Place) -> Result<Self, Fault> {
+    pub(super) fn lock_out_writers(place: &StorePaths) -> Result<Self, StoreFault> {
         let path = place.lock_path();
         let Ok(lock) = File::open(&path) else {
             return Ok(Self(None));
@@ -218,13 +218,13 @@ impl KeptOut {
     }
 }
 
-impl Drop for KeptOut {
+impl Drop for WriterBarrier {
     fn drop(&mut self) {
         drop(self.0.take().map(|lock| lock.unlock()));
     }
 }
 
-impl Drop for Turn<'_> {
+impl Drop for WriterTurn<'_> {
     fn drop(&mut self) {
         // It also ends when the file is closed, so that a failure here, for
         // which no reason is known, delays others and harms nothing.
@@ -234,14 +234,14 @@ impl Drop for Turn<'_> {
 
 /// Refuses a folder on a file system whose locks do not hold between machines.
 #[cfg(target_os = "linux")]
-pub(super) fn refuse_network(dir: &Path) -> Result<(), Fault> {
+pub(super) fn refuse_network_fs(dir: &Path) -> Result<(), StoreFault> {
     let Ok(found) = rustix::fs::statfs(dir) else {
         return Ok(());
     };
     let magic = (found.f_type as u64) & 0xFFFF_FFFF;
     let kind = if magic == FUSE { fuse_kind(dir) } else { None };
-    match network_name(magic, kind.as_deref()) {
-        Some(name) => Err(Fault::bare(
+    match network_fs_name(magic, kind.as_deref()) {
+        Some(name) => Err(StoreFault::without_source(
             FaultKind::NetworkFileSystem,
             format!(
                 "{} lies on a network file system ({name}), on which locks do not hold: keep the journal on a local disk, or in PostgreSQL",
@@ -254,7 +254,7 @@ pub(super) fn refuse_network(dir: &Path) -> Result<(), Fault> {
 
 /// Refuses a folder on a file system whose locks do not hold between machines.
 #[cfg(not(target_os = "linux"))]
-pub(super) fn refuse_network(_dir: &Path) -> Result<(), Fault> {
+pub(super) fn refuse_network_fs(_dir: &Path) -> Result<(), StoreFault> {
     Ok(())
 }
 
@@ -264,7 +264,7 @@ const FUSE: u64 = 0x6573_5546;
 /// The name of a network file system, by the number that Linux gives it
 /// (statfs(2)) and, for those that run outside the kernel, by its kind.
 #[cfg(target_os = "linux")]
-fn network_name(magic: u64, fuse_kind: Option<&str>) -> Option<&'static str> {
+fn network_fs_name(magic: u64, fuse_kind: Option<&str>) -> Option<&'static str> {
     const FUSE_KINDS: [&str; 9] = [
         "sshfs",
         "glusterfs",
@@ -312,7 +312,7 @@ mod tests {
 
     #[track_caller]
     fn check(magic: u64, fuse_kind: Option<&str>, expect: Option<&str>) {
-        assert_eq!(network_name(magic, fuse_kind), expect);
+        assert_eq!(network_fs_name(magic, fuse_kind), expect);
     }
 
     #[test]
@@ -334,6 +334,6 @@ mod tests {
 
     #[test]
     fn this_very_folder_will_do() {
-        refuse_network(Path::new(".")).expect("sources are built on a local disk");
+        refuse_network_fs(Path::new(".")).expect("sources are built on a local disk");
     }
 }

@@ -8,15 +8,15 @@ use piton_core::Tables;
 use piton_core::id::StreamId;
 use rusqlite::{Connection, Result, Row};
 
-use super::journal::{ALL, record};
-use super::rows::{TABLES, change};
+use super::journal::{ALL, parse_record};
+use super::rows::{TABLES, update_row};
 
 /// Folds the whole journal into the tables of the views.
 ///
 /// Where an event cannot be understood the rows stay as they are: they know
 /// what it said, and `verify` names it.
-pub(super) fn refold(connection: &Connection) -> Result<()> {
-    let Some(fold) = fold(connection)? else {
+pub(super) fn refold_views(connection: &Connection) -> Result<()> {
+    let Some(fold) = fold_journal(connection)? else {
         return Ok(());
     };
     for table in &TABLES {
@@ -27,17 +27,17 @@ pub(super) fn refold(connection: &Connection) -> Result<()> {
          DELETE FROM documents; UPDATE totals SET documents = 0, tenths = 0",
     )?;
     for (key, row) in fold.iter() {
-        change(connection, key, None, Some(row))?;
+        update_row(connection, key, None, Some(row))?;
     }
     Ok(())
 }
 
-fn fold(connection: &Connection) -> Result<Option<Tables>> {
+fn fold_journal(connection: &Connection) -> Result<Option<Tables>> {
     let mut fold = Tables::default();
     let mut statement = connection.prepare(ALL)?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
-        if !take(&mut fold, row) {
+        if !fold_event(&mut fold, row) {
             return Ok(None);
         }
     }
@@ -45,13 +45,13 @@ fn fold(connection: &Connection) -> Result<Option<Tables>> {
 }
 
 /// Folds one event; whether it could be understood.
-fn take(fold: &mut Tables, row: &Row<'_>) -> bool {
+fn fold_event(fold: &mut Tables, row: &Row<'_>) -> bool {
     let stream = row.get::<_, String>(9);
-    let read = stream.and_then(|stream| record(StreamId::named(stream), row));
+    let read = stream.and_then(|stream| parse_record(StreamId::from_stored(stream), row));
     let Ok(record) = read else {
         return false;
     };
-    let Ok(event) = record.event() else {
+    let Ok(event) = record.decode_event() else {
         return false;
     };
     fold.fold(&event, &record.stamp);

@@ -1,7 +1,7 @@
 //! Rows of the views, as columns and back.
 //!
 //! `body` is the whole row as JSON; the other columns repeat what is asked
-//! for, and are made from the row by [`columns`] alone, so that `verify` can
+//! for, and are made from the row by [`columns_of_row`] alone, so that `verify` can
 //! say whether they agree.
 
 use piton_core::{Key, Row};
@@ -15,7 +15,7 @@ use super::index;
 /// A table of a view.
 pub(super) struct Table {
     pub(super) name: &'static str,
-    /// Its columns except `body`, in the order of [`columns`].
+    /// Its columns except `body`, in the order of [`columns_of_row`].
     pub(super) columns: &'static str,
     /// How many of these form the key.
     keys: usize,
@@ -65,7 +65,7 @@ pub(super) const TABLES: [Table; 9] = [
     RUNS, ITEMS, ATTEMPTS, DECISIONS, ENTRIES, BLOCKERS, MEMORY, NAMES, FACES,
 ];
 
-fn table(key: &Key) -> &'static Table {
+fn table_of_key(key: &Key) -> &'static Table {
     match key {
         Key::Run(_) => &RUNS,
         Key::Item(..) => &ITEMS,
@@ -79,24 +79,24 @@ fn table(key: &Key) -> &'static Table {
     }
 }
 
-fn blob(id: uuid::Uuid) -> Value {
+fn blob_value(id: uuid::Uuid) -> Value {
     Value::Blob(id.as_bytes().to_vec())
 }
 
 /// A number of ours as SQLite keeps it: there are no others above 2^63.
-pub(super) fn number(value: u64) -> i64 {
+pub(super) fn to_sqlite_integer(value: u64) -> i64 {
     i64::try_from(value).unwrap_or(i64::MAX)
 }
 
 /// The columns that form the key of a row.
 fn key_columns(key: &Key) -> Vec<Value> {
     match key {
-        Key::Run(run) => vec![blob(run.0)],
-        Key::Item(run, node) => vec![blob(run.0), Value::Text(node.as_str().to_owned())],
-        Key::Attempt(attempt) => vec![blob(attempt.0)],
-        Key::Decision(decision) => vec![blob(decision.0)],
-        Key::Entry(position) => vec![Value::Integer(number(*position))],
-        Key::Blocker(spec, task) => vec![Value::Text(json(&(spec, task)))],
+        Key::Run(run) => vec![blob_value(run.0)],
+        Key::Item(run, node) => vec![blob_value(run.0), Value::Text(node.as_str().to_owned())],
+        Key::Attempt(attempt) => vec![blob_value(attempt.0)],
+        Key::Decision(decision) => vec![blob_value(decision.0)],
+        Key::Entry(position) => vec![Value::Integer(to_sqlite_integer(*position))],
+        Key::Blocker(spec, task) => vec![Value::Text(to_json(&(spec, task)))],
         Key::Memory(id) => vec![Value::Text(id.clone())],
         Key::Name(space, name) => vec![
             Value::Text(space.as_str().to_owned()),
@@ -107,23 +107,23 @@ fn key_columns(key: &Key) -> Vec<Value> {
 }
 
 /// All columns of a row but its body, the key first.
-pub(super) fn columns(row: &Row) -> Vec<Value> {
+pub(super) fn columns_of_row(row: &Row) -> Vec<Value> {
     let mut columns = key_columns(&row.key());
     match row {
         Row::Run(run) => columns.push(Value::Text(run.name.clone())),
         Row::Item(item) => {
             columns.push(Value::Blob(item.place.to_key()));
-            columns.push(Value::Integer(item.standing().number()));
+            columns.push(Value::Integer(item.standing().column_value()));
         }
         Row::Attempt(attempt) => {
-            columns.push(blob(attempt.run.0));
+            columns.push(blob_value(attempt.run.0));
             columns.push(Value::Text(attempt.node.as_str().to_owned()));
             columns.push(Value::Integer(i64::from(attempt.is_open())));
-            columns.push(Value::Integer(attempt.time().as_microsecond()));
+            columns.push(Value::Integer(attempt.happened_at().as_microsecond()));
         }
         Row::Decision(decision) => {
-            columns.push(Value::Integer(number(decision.number)));
-            columns.push(blob(decision.run.0));
+            columns.push(Value::Integer(to_sqlite_integer(decision.number)));
+            columns.push(blob_value(decision.run.0));
             columns.push(Value::Integer(i64::from(decision.verdict.is_none())));
         }
         Row::Entry(entry) => {
@@ -132,57 +132,57 @@ pub(super) fn columns(row: &Row) -> Vec<Value> {
         }
         Row::Memory(memory) => {
             columns.push(Value::Text(memory.memory.kind.as_str().to_owned()));
-            columns.push(Value::Integer(number(memory.number)));
+            columns.push(Value::Integer(to_sqlite_integer(memory.number)));
         }
         Row::Blocker(_) | Row::Name(_) | Row::Face(_) => {}
     }
     columns
 }
 
-fn json(value: &impl Serialize) -> String {
+fn to_json(value: &impl Serialize) -> String {
     serde_json::to_string(value).expect("a row holds nothing that JSON cannot say")
 }
 
-fn body(row: &Row) -> String {
+fn body_of_row(row: &Row) -> String {
     match row {
-        Row::Run(row) => json(row),
-        Row::Item(row) => json(row),
-        Row::Attempt(row) => json(row),
-        Row::Decision(row) => json(row),
-        Row::Entry(row) => json(row),
-        Row::Blocker(row) => json(row),
-        Row::Memory(row) => json(row),
-        Row::Name(row) => json(row),
-        Row::Face(row) => json(row),
+        Row::Run(row) => to_json(row),
+        Row::Item(row) => to_json(row),
+        Row::Attempt(row) => to_json(row),
+        Row::Decision(row) => to_json(row),
+        Row::Entry(row) => to_json(row),
+        Row::Blocker(row) => to_json(row),
+        Row::Memory(row) => to_json(row),
+        Row::Name(row) => to_json(row),
+        Row::Face(row) => to_json(row),
     }
 }
 
 /// The row of that table that a body stands for.
-pub(super) fn parse(table: &str, body: &str) -> serde_json::Result<Row> {
-    fn read<T: DeserializeOwned>(body: &str) -> serde_json::Result<Box<T>> {
+pub(super) fn parse_row(table: &str, body: &str) -> serde_json::Result<Row> {
+    fn parse_boxed<T: DeserializeOwned>(body: &str) -> serde_json::Result<Box<T>> {
         serde_json::from_str(body).map(Box::new)
     }
     Ok(match table {
-        "runs" => Row::Run(read(body)?),
-        "items" => Row::Item(read(body)?),
-        "attempts" => Row::Attempt(read(body)?),
-        "decisions" => Row::Decision(read(body)?),
-        "entries" => Row::Entry(read(body)?),
-        "blockers" => Row::Blocker(read(body)?),
-        "memory" => Row::Memory(read(body)?),
-        "names" => Row::Name(read(body)?),
-        _ => Row::Face(read(body)?),
+        "runs" => Row::Run(parse_boxed(body)?),
+        "items" => Row::Item(parse_boxed(body)?),
+        "attempts" => Row::Attempt(parse_boxed(body)?),
+        "decisions" => Row::Decision(parse_boxed(body)?),
+        "entries" => Row::Entry(parse_boxed(body)?),
+        "blockers" => Row::Blocker(parse_boxed(body)?),
+        "memory" => Row::Memory(parse_boxed(body)?),
+        "names" => Row::Name(parse_boxed(body)?),
+        _ => Row::Face(parse_boxed(body)?),
     })
 }
 
-/// [`parse`], with its error as one of SQLite's.
+/// [`parse_row`], with its error as one of SQLite's.
 pub(super) fn parse_column(table: &str, body: &str) -> Result<Row> {
-    parse(table, body).map_err(|error| FromSqlError::other(error).into())
+    parse_row(table, body).map_err(|error| FromSqlError::other(error).into())
 }
 
 /// The row of that key.
-pub(super) fn get(connection: &Connection, key: &Key) -> Result<Option<Row>> {
-    let table = table(key);
+pub(super) fn find_row(connection: &Connection, key: &Key) -> Result<Option<Row>> {
+    let table = table_of_key(key);
     let mut statement = connection.prepare_cached(table.get)?;
     let found = statement.query_row(params_from_iter(key_columns(key)), |row| {
         parse_column(table.name, row.get_ref(0)?.as_str()?)
@@ -191,13 +191,13 @@ pub(super) fn get(connection: &Connection, key: &Key) -> Result<Option<Row>> {
 }
 
 /// Brings the stored row of `key` from `before` to `after`.
-pub(super) fn change(
+pub(super) fn update_row(
     connection: &Connection,
     key: &Key,
     before: Option<&Row>,
     after: Option<&Row>,
 ) -> Result<()> {
-    let table = table(key);
+    let table = table_of_key(key);
     match (before, after) {
         (None, None) => return Ok(()),
         (Some(_), None) => {
@@ -206,26 +206,26 @@ pub(super) fn change(
                 .execute(params_from_iter(key_columns(key)))?;
         }
         (before, Some(after)) => {
-            let columns = columns(after);
+            let columns = columns_of_row(after);
             // An update of the body alone leaves the indexes in peace.
-            let alone = before.is_some_and(|before| self::columns(before) == columns);
+            let alone = before.is_some_and(|before| self::columns_of_row(before) == columns);
             let sql = if alone { table.set_body } else { table.insert };
             let kept = if alone { table.keys } else { columns.len() };
-            let values =
-                std::iter::once(Value::Text(body(after))).chain(columns.into_iter().take(kept));
+            let values = std::iter::once(Value::Text(body_of_row(after)))
+                .chain(columns.into_iter().take(kept));
             connection
                 .prepare_cached(sql)?
                 .execute(params_from_iter(values))?;
         }
     }
     if let Key::Memory(_) = key {
-        index::change(connection, before, after)?;
+        index::update_index(connection, before, after)?;
     }
-    change_dependencies(connection, before, after)
+    update_dependencies(connection, before, after)
 }
 
 /// Keeps the table that leads from a node to those that depend on it.
-fn change_dependencies(
+fn update_dependencies(
     connection: &Connection,
     before: Option<&Row>,
     after: Option<&Row>,

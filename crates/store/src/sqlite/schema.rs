@@ -7,17 +7,17 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use piton_core::memory::MemoryKind;
-use piton_core::name::Naming;
+use piton_core::name::NameRange;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior, params};
 use uuid::Uuid;
 
-use super::fault::{fault, io_fault};
+use super::fault::{io_fault, sqlite_fault};
 use super::index;
-use super::place::{Place, Queue, put_in_place, refuse_network};
+use super::place::{StorePaths, WriterQueue, link_without_replacing, refuse_network_fs};
 use super::refold;
 use crate::fail;
-use crate::store::{Fault, FaultKind};
+use crate::store::{FaultKind, StoreFault};
 
 /// The version of the tables that this program reads and writes.
 pub const SCHEMA_VERSION: u32 = 10;
@@ -60,7 +60,7 @@ const APPLICATION_ID: u32 = 0x5049_544E;
 pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A connection, and how many pages the log held at its last commit.
-pub(super) struct Connected {
+pub(super) struct OpenDatabase {
     pub(super) connection: Connection,
     pub(super) wal_pages: Arc<AtomicU32>,
 }
@@ -68,8 +68,8 @@ pub(super) struct Connected {
 /// Connects to a database that is there, and looks at what it is.
 ///
 /// `flags` say whether for reading only.
-pub(super) fn connect(db: &Path, flags: OpenFlags) -> Result<Connected, Fault> {
-    let open = |error| fault("open", db, error);
+pub(super) fn connect(db: &Path, flags: OpenFlags) -> Result<OpenDatabase, StoreFault> {
+    let open = |error| sqlite_fault("open", db, error);
     let mut connection =
         Connection::open_with_flags(db, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX).map_err(open)?;
     // The last one to close would write the whole log back, and every short
@@ -100,37 +100,37 @@ pub(super) fn connect(db: &Path, flags: OpenFlags) -> Result<Connected, Fault> {
             Ok(())
         }))
         .map_err(open)?;
-    Ok(Connected {
+    Ok(OpenDatabase {
         connection,
         wal_pages,
     })
 }
 
 /// The version of the tables; a fault when it is no journal, or a newer one.
-pub(super) fn check_version(connection: &Connection, db: &Path) -> Result<u32, Fault> {
+pub(super) fn check_version(connection: &Connection, db: &Path) -> Result<u32, StoreFault> {
     let number = |name: &str| {
         let value = connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
-        value.map_err(|error| fault("open", db, error))
+        value.map_err(|error| sqlite_fault("open", db, error))
     };
     let (application, version) = (number("application_id")?, number("user_version")?);
     let place = db.display();
     if application != i64::from(APPLICATION_ID) {
         let tables: i64 = connection
             .query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))
-            .map_err(|error| fault("open", db, error))?;
+            .map_err(|error| sqlite_fault("open", db, error))?;
         let what = if tables == 0 {
             "is empty"
         } else {
             "is the database of another program"
         };
-        return Err(Fault::bare(
+        return Err(StoreFault::without_source(
             FaultKind::Damaged,
             format!("{place} {what}, not a journal of piton"),
         ));
     }
     let version = u32::try_from(version).unwrap_or(0);
     if version > SCHEMA_VERSION {
-        return Err(Fault::bare(
+        return Err(StoreFault::without_source(
             FaultKind::Newer,
             format!(
                 "a newer piton wrote {place} (version {version}; this one knows versions up to {SCHEMA_VERSION})"
@@ -141,7 +141,7 @@ pub(super) fn check_version(connection: &Connection, db: &Path) -> Result<u32, F
 }
 
 /// Brings the tables up to date, all steps or none.
-pub(super) fn migrate(connection: &mut Connection, db: &Path) -> Result<(), Fault> {
+pub(super) fn migrate(connection: &mut Connection, db: &Path) -> Result<(), StoreFault> {
     let run = |connection: &mut Connection| {
         let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         // Somebody else may have done it while this one waited.
@@ -150,27 +150,27 @@ pub(super) fn migrate(connection: &mut Connection, db: &Path) -> Result<(), Faul
             tx.execute_batch(step)?;
         }
         if version < FOLDED_SINCE {
-            refold::refold(&tx)?;
+            refold::refold_views(&tx)?;
         }
         if version < INDEXED_SINCE {
-            index::rebuild(&tx)?;
+            index::rebuild_index(&tx)?;
         }
         tx.pragma_update(None, "user_version", SCHEMA_VERSION)?;
         tx.commit()
     };
-    run(connection).map_err(|error| fault("bring up to date", db, error))
+    run(connection).map_err(|error| sqlite_fault("bring up to date", db, error))
 }
 
 /// Sees to it that a database that is written has a log: one that was put back
 /// from a backup has none.
-pub(super) fn use_wal(connection: &Connection, db: &Path) -> Result<(), Fault> {
+pub(super) fn ensure_wal(connection: &Connection, db: &Path) -> Result<(), StoreFault> {
     let mode: String = connection
         .pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0))
-        .map_err(|error| fault("open", db, error))?;
+        .map_err(|error| sqlite_fault("open", db, error))?;
     if mode == "wal" {
         return Ok(());
     }
-    Err(Fault::bare(
+    Err(StoreFault::without_source(
         FaultKind::Io,
         format!(
             "cannot keep a write-ahead log beside {} (it stays in mode {mode})",
@@ -183,7 +183,7 @@ const NEW_PREFIX: &str = ".journal-";
 const NEW_SUFFIX: &str = ".new";
 
 /// A fresh name beside the database, for a file that is not yet in its place.
-pub(super) fn fresh_name(place: &Place) -> std::path::PathBuf {
+pub(super) fn temporary_path(place: &StorePaths) -> std::path::PathBuf {
     place
         .dir
         .join(format!("{NEW_PREFIX}{}{NEW_SUFFIX}", Uuid::now_v7()))
@@ -193,44 +193,44 @@ pub(super) fn fresh_name(place: &Place) -> std::path::PathBuf {
 ///
 /// It is made under another name, flushed, and given its own name only when
 /// it is whole: whoever finds it finds all of it.
-pub(super) fn create_if_missing(place: &Place, naming: Naming) -> Result<bool, Fault> {
-    if place.identity()?.is_some() {
+pub(super) fn create_if_missing(place: &StorePaths, naming: NameRange) -> Result<bool, StoreFault> {
+    if place.file_identity()?.is_some() {
         return Ok(false);
     }
-    refuse_network(&place.dir)?;
-    let queue = Queue::open(place)?;
-    let turn = queue.turn()?;
-    if place.identity()?.is_some() {
+    refuse_network_fs(&place.dir)?;
+    let queue = WriterQueue::open(place)?;
+    let turn = queue.wait_for_turn()?;
+    if place.file_identity()?.is_some() {
         return Ok(false);
     }
     fail::point("create.begun");
-    sweep(place);
-    set_orphans_aside(place)?;
-    let new = fresh_name(place);
-    fill(&new, naming)?;
+    remove_leftovers(place);
+    set_aside_orphan_log(place)?;
+    let new = temporary_path(place);
+    create_database(&new, naming)?;
     fail::point("create.before-link");
-    put_in_place(&new, &place.db)?;
+    link_without_replacing(&new, &place.db)?;
     fail::point("create.linked");
     place.sync_dir()?;
     drop(turn);
     Ok(true)
 }
 
-fn fill(new: &Path, naming: Naming) -> Result<(), Fault> {
-    let create = |error| fault("create", new, error);
+fn create_database(new: &Path, naming: NameRange) -> Result<(), StoreFault> {
+    let create = |error| sqlite_fault("create", new, error);
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
         | OpenFlags::SQLITE_OPEN_CREATE
         | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = Connection::open_with_flags(new, flags).map_err(create)?;
-    make_tables(&mut connection, naming).map_err(create)?;
-    use_wal(&connection, new)?;
+    create_tables(&mut connection, naming).map_err(create)?;
+    ensure_wal(&connection, new)?;
     fail::point("create.filled");
     connection.close().map_err(|(_, error)| create(error))?;
-    flush(new)
+    flush_file(new)
 }
 
 /// Makes all tables in an empty database that nobody else knows of yet.
-fn make_tables(connection: &mut Connection, naming: Naming) -> rusqlite::Result<()> {
+fn create_tables(connection: &mut Connection, naming: NameRange) -> rusqlite::Result<()> {
     // Whoever finds it half made sweeps it away: it is flushed once it is whole.
     connection.pragma_update(None, "synchronous", "OFF")?;
     connection.pragma_update_and_check(None, "journal_mode", "OFF", |_| Ok(()))?;
@@ -246,7 +246,7 @@ fn make_tables(connection: &mut Connection, naming: Naming) -> rusqlite::Result<
 }
 
 /// Flushes a finished file that no connection has open.
-pub(super) fn flush(new: &Path) -> Result<(), Fault> {
+pub(super) fn flush_file(new: &Path) -> Result<(), StoreFault> {
     fs::File::open(new)
         .and_then(|file| file.sync_all())
         .map_err(|error| io_fault("flush", new, error))
@@ -256,7 +256,7 @@ pub(super) fn flush(new: &Path) -> Result<(), Fault> {
 ///
 /// Only the one who holds the lock makes such files, so that all that are
 /// there belong to the dead.
-pub(super) fn sweep(place: &Place) {
+pub(super) fn remove_leftovers(place: &StorePaths) {
     let Ok(files) = fs::read_dir(&place.dir) else {
         return;
     };
@@ -278,8 +278,8 @@ pub(super) fn sweep(place: &Place) {
 
 /// A log without its database would be taken for that of the new one, and
 /// would ruin it; but it may be all that somebody has left.
-fn set_orphans_aside(place: &Place) -> Result<(), Fault> {
-    let wal = place.wal();
+fn set_aside_orphan_log(place: &StorePaths) -> Result<(), StoreFault> {
+    let wal = place.wal_path();
     let aside = place
         .dir
         .join(format!("journal.db-wal.orphan-{}", Uuid::now_v7()));
@@ -330,7 +330,7 @@ mod tests {
     fn a_new_store_has_the_tables_that_an_old_one_is_given() {
         let open = || Connection::open_in_memory().expect("a store in memory");
         let (mut made, mut migrated) = (open(), open());
-        make_tables(&mut made, Naming::ALONE).expect("made");
+        create_tables(&mut made, NameRange::ALONE).expect("made");
         migrate(&mut migrated, Path::new("memory")).expect("migrated");
         let made = shape(&made);
         assert!(made.len() > 60, "{made:?}");

@@ -8,59 +8,64 @@ use piton_core::id::StreamId;
 use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::fault::fault;
+use super::fault::sqlite_fault;
 use super::index;
-use super::journal::{ALL, AT, heads, record};
-use super::rows::{TABLES, Table, columns, number, parse};
-use crate::audit::{Audit, name_of};
-use crate::store::{Damage, Fault, Head, Verdict};
+use super::journal::{ALL, AT, parse_record, read_heads};
+use super::rows::{TABLES, Table, columns_of_row, parse_row, to_sqlite_integer};
+use crate::audit::{Audit, describe_key};
+use crate::store::{Damage, StoreFault, StreamHead, VerifyReport};
 
 /// Checks everything, as of one moment.
-pub(super) fn verify(connection: &Connection, db: &Path) -> Result<Verdict, Fault> {
+pub(super) fn verify_database(
+    connection: &Connection,
+    db: &Path,
+) -> Result<VerifyReport, StoreFault> {
     let tx = connection
         .unchecked_transaction()
-        .map_err(|error| fault("read", db, error))?;
+        .map_err(|error| sqlite_fault("read", db, error))?;
     let mut audit = Audit::default();
-    let kept = heads(&tx).unwrap_or_else(|error| {
-        audit.damage("streams", format!("cannot be read: {error}"));
+    let kept = read_heads(&tx).unwrap_or_else(|error| {
+        audit.report_damage("streams", format!("cannot be read: {error}"));
         Vec::new()
     });
-    let kept: Vec<Head> = kept.into_iter().map(|(_, head)| head).collect();
+    let kept: Vec<StreamHead> = kept.into_iter().map(|(_, head)| head).collect();
     let expected: u64 = kept.iter().map(|head| head.count).sum();
-    events(&tx, expected, &mut audit);
-    audit.heads(&kept);
+    audit_events(&tx, expected, &mut audit);
+    audit.check_heads(&kept);
     let mut dependencies = BTreeSet::new();
-    let mut index = index::Expected::default();
+    let mut index = index::ExpectedIndex::default();
     for table in &TABLES {
-        if let Err(error) = rows(&tx, table, (&mut dependencies, &mut index), &mut audit) {
-            audit.damage(table.name, format!("cannot be read to its end: {error}"));
+        if let Err(error) = audit_rows(&tx, table, (&mut dependencies, &mut index), &mut audit) {
+            audit.report_damage(table.name, format!("cannot be read to its end: {error}"));
         }
     }
-    if let Err(error) = compare_dependencies(&tx, &dependencies, &mut audit) {
-        audit.damage(
+    if let Err(error) = audit_dependencies(&tx, &dependencies, &mut audit) {
+        audit.report_damage(
             "dependencies",
             format!("cannot be read to its end: {error}"),
         );
     }
-    match index.rest(&tx) {
+    match index.check_rest(&tx) {
         Ok(wrong) => wrong
             .into_iter()
-            .for_each(|what| audit.damage("documents", what)),
-        Err(error) => audit.damage("documents", format!("cannot be read to its end: {error}")),
+            .for_each(|what| audit.report_damage("documents", what)),
+        Err(error) => {
+            audit.report_damage("documents", format!("cannot be read to its end: {error}"))
+        }
     }
-    if let Err(error) = integrity(&tx, &mut audit) {
-        audit.damage("file", format!("cannot be checked: {error}"));
+    if let Err(error) = check_integrity(&tx, &mut audit) {
+        audit.report_damage("file", format!("cannot be checked: {error}"));
     }
     Ok(audit.finish())
 }
 
 /// Reads the events in their order; where that breaks off, one by one.
-fn events(connection: &Connection, expected: u64, audit: &mut Audit) {
+fn audit_events(connection: &Connection, expected: u64, audit: &mut Audit) {
     let mut last = 0;
-    let Err(error) = scan(connection, &mut last, audit) else {
+    let Err(error) = scan_events(connection, &mut last, audit) else {
         return;
     };
-    audit.damage(
+    audit.report_damage(
         "events",
         format!("cannot be read in order after number {last}: {error}"),
     );
@@ -68,8 +73,8 @@ fn events(connection: &Connection, expected: u64, audit: &mut Audit) {
     for seq in last + 1..=expected {
         let read = connection.prepare_cached(AT).and_then(|mut statement| {
             statement
-                .query_row([number(seq)], |row| {
-                    event(row, audit);
+                .query_row([to_sqlite_integer(seq)], |row| {
+                    audit_event(row, audit);
                     Ok(())
                 })
                 .optional()
@@ -78,18 +83,18 @@ fn events(connection: &Connection, expected: u64, audit: &mut Audit) {
             (Ok(_), _) => {}
             (Err(_), Some((_, end, _))) if *end + 1 == seq => *end = seq,
             (Err(error), _) => {
-                report_range(unreadable.take(), audit);
+                report_unreadable_range(unreadable.take(), audit);
                 unreadable = Some((seq, seq, error.to_string()));
             }
         }
     }
-    report_range(unreadable, audit);
+    report_unreadable_range(unreadable, audit);
 }
 
-fn report_range(range: Option<(u64, u64, String)>, audit: &mut Audit) {
+fn report_unreadable_range(range: Option<(u64, u64, String)>, audit: &mut Audit) {
     if let Some((from, to, why)) = range {
         let what = format!("numbers {from} to {to} cannot be read: {why}");
-        audit.unreadable(Damage {
+        audit.report_unreadable(Damage {
             place: "events".to_owned(),
             position: None,
             kind: None,
@@ -98,7 +103,7 @@ fn report_range(range: Option<(u64, u64, String)>, audit: &mut Audit) {
     }
 }
 
-fn scan(connection: &Connection, last: &mut u64, audit: &mut Audit) -> rusqlite::Result<()> {
+fn scan_events(connection: &Connection, last: &mut u64, audit: &mut Audit) -> rusqlite::Result<()> {
     let mut statement = connection.prepare(ALL)?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
@@ -108,27 +113,27 @@ fn scan(connection: &Connection, last: &mut u64, audit: &mut Audit) -> rusqlite:
             .and_then(|seq| u64::try_from(seq).ok())
             .unwrap_or(*last + 1);
         if seq > *last + 1 {
-            audit.damage(
+            audit.report_damage(
                 "events",
                 format!("numbers {} to {} are missing", *last + 1, seq - 1),
             );
         }
         *last = seq;
-        event(row, audit);
+        audit_event(row, audit);
     }
     Ok(())
 }
 
 /// Hands one event over, or what is wrong with it.
-fn event(row: &rusqlite::Row<'_>, audit: &mut Audit) {
+fn audit_event(row: &rusqlite::Row<'_>, audit: &mut Audit) {
     let stream = row.get::<_, String>(9);
-    let read = stream.and_then(|stream| record(StreamId::named(stream), row));
+    let read = stream.and_then(|stream| parse_record(StreamId::from_stored(stream), row));
     match read {
-        Ok(record) => audit.record(&record),
+        Ok(record) => audit.check_record(&record),
         Err(error) => {
             let stream = row.get::<_, String>(9);
             let known = stream.is_ok();
-            audit.unreadable(Damage {
+            audit.report_unreadable(Damage {
                 place: stream.unwrap_or_else(|_| "events".to_owned()),
                 position: row
                     .get::<_, i64>(0)
@@ -148,10 +153,10 @@ fn event(row: &rusqlite::Row<'_>, audit: &mut Audit) {
 
 type Dependency = (Vec<u8>, String, String);
 
-fn rows(
+fn audit_rows(
     connection: &Connection,
     table: &Table,
-    (dependencies, index): (&mut BTreeSet<Dependency>, &mut index::Expected),
+    (dependencies, index): (&mut BTreeSet<Dependency>, &mut index::ExpectedIndex),
     audit: &mut Audit,
 ) -> rusqlite::Result<()> {
     let mut statement = connection.prepare(&format!(
@@ -168,11 +173,11 @@ fn rows(
             }
         };
         let row = match body
-            .and_then(|body| parse(table.name, body).map_err(|error| error.to_string()))
+            .and_then(|body| parse_row(table.name, body).map_err(|error| error.to_string()))
         {
             Ok(row) => row,
             Err(error) => {
-                audit.damage(
+                audit.report_damage(
                     table.name,
                     format!("the body of a row cannot be read: {error}"),
                 );
@@ -182,12 +187,12 @@ fn rows(
         let kept: Vec<Value> = (1..width)
             .map(|column| found.get(column))
             .collect::<rusqlite::Result<_>>()?;
-        if kept != columns(&row) {
-            audit.damage(
+        if kept != columns_of_row(&row) {
+            audit.report_damage(
                 table.name,
                 format!(
                     "the columns of {} are not those of its body",
-                    name_of(&row.key())
+                    describe_key(&row.key())
                 ),
             );
         }
@@ -202,16 +207,16 @@ fn rows(
             dependencies.extend(item.depends_on.iter().map(of));
         }
         if let Row::Memory(memory) = &row
-            && let Some(wrong) = index.row(connection, memory)?
+            && let Some(wrong) = index.check_row(connection, memory)?
         {
-            audit.damage("documents", wrong);
+            audit.report_damage("documents", wrong);
         }
-        audit.row(&row);
+        audit.check_row(&row);
     }
     Ok(())
 }
 
-fn compare_dependencies(
+fn audit_dependencies(
     connection: &Connection,
     expected: &BTreeSet<Dependency>,
     audit: &mut Audit,
@@ -221,13 +226,13 @@ fn compare_dependencies(
         statement.query_map(params![], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
     let found: BTreeSet<Dependency> = found.collect::<rusqlite::Result<_>>()?;
     for (_, on, node) in expected.difference(&found) {
-        audit.damage(
+        audit.report_damage(
             "dependencies",
             format!("`{node}` depends on `{on}`, which is not noted"),
         );
     }
     for (_, on, node) in found.difference(expected) {
-        audit.damage(
+        audit.report_damage(
             "dependencies",
             format!("`{node}` is noted to depend on `{on}` and does not"),
         );
@@ -236,13 +241,13 @@ fn compare_dependencies(
 }
 
 /// What SQLite itself finds wrong with its pages and indexes.
-fn integrity(connection: &Connection, audit: &mut Audit) -> rusqlite::Result<()> {
+fn check_integrity(connection: &Connection, audit: &mut Audit) -> rusqlite::Result<()> {
     let mut statement = connection.prepare("PRAGMA integrity_check(20)")?;
     let findings = statement.query_map([], |row| row.get::<_, String>(0))?;
     for finding in findings {
         let finding = finding?;
         if finding != "ok" {
-            audit.damage("file", finding);
+            audit.report_damage("file", finding);
         }
     }
     Ok(())

@@ -1,20 +1,20 @@
 //! Both stores say the same of any sequence of commands: the one that is easy
 //! to understand vouches for the one that is fast.
 
-use piton_core::attempt::{Piece, RecoveryAction, Report};
-use piton_core::classify::Category;
+use piton_core::attempt::{RecoveryAction, Report, SplitPiece};
+use piton_core::classify::FailureCategory;
 use piton_core::gate::{Gate, GateReport};
 
 use piton_core::id::{DecisionId, RunId};
 
-use piton_core::evidence::Claims;
-use piton_core::plan::{Past, PlannedItem};
-use piton_core::policy::{Limits, Policy, Retry};
+use piton_core::evidence::ClaimSettings;
+use piton_core::plan::{ImportedItemHistory, PlannedItem};
+use piton_core::policy::{Limits, Policy, RetryPolicy};
 use piton_core::recover::{Recovery, Rule};
 use piton_core::run::Pause;
 use piton_core::{
-    AttemptId, Command, Edit, Facts, HolderKnown, ItemState, Need, Node, Outcome, Place, Role,
-    Rows, Stage, Tables, Verb,
+    AttemptId, CallerFacts, Command, Edit, HolderLiveness, ItemState, Need, Node, Outcome, Role,
+    Rows, Stage, Tables, TreePosition, Verb,
 };
 use piton_simkit::seed::cases;
 use piton_simkit::world::iteration_hooks;
@@ -61,9 +61,9 @@ impl Pair {
         let mut plan = plan(run, "auth", NODES);
         plan.policy = Policy {
             on_dependency_failure: Some(piton_core::policy::OnDependencyFailure::FailPhase),
-            retry: Retry {
-                categories: vec![Category::Network, Category::Validation],
-                ..Retry::default()
+            retry: RetryPolicy {
+                categories: vec![FailureCategory::Network, FailureCategory::Validation],
+                ..RetryPolicy::default()
             },
             auto_commit: choice.is_multiple_of(3),
             iteration_hooks: iteration_hooks(u32::from(choice % 5 / 3)),
@@ -85,12 +85,12 @@ impl Pair {
     /// Commits on both, which must answer alike.
     fn commit(&mut self, command: &Command) {
         self.opened += 1;
-        let facts = Facts {
+        let facts = CallerFacts {
             decision: DecisionId(Uuid::from_u128(1_000 + self.opened)),
             holder: if self.holder_gone {
-                HolderKnown::Excluded
+                HolderLiveness::Excluded
             } else {
-                HolderKnown::Nothing
+                HolderLiveness::Nothing
             },
             ..facts()
         };
@@ -109,8 +109,8 @@ impl Pair {
     /// All that both know of the run; they must know the same.
     fn rows(&self) -> Rows {
         let wanted: Vec<Need> = self.wanted().collect();
-        let one = self.memory.store.load(&wanted).expect("readable");
-        let other = self.sqlite.store.load(&wanted).expect("readable");
+        let one = self.memory.store.load_rows(&wanted).expect("readable");
+        let other = self.sqlite.store.load_rows(&wanted).expect("readable");
         assert_eq!(one.tables, other.tables);
         assert_eq!(one.next_decision, other.next_decision);
         assert_eq!(one.leases, other.leases);
@@ -122,7 +122,7 @@ impl Pair {
         let decisions = (1..=u64::try_from(self.opened).expect("few")).map(Need::DecisionNumbered);
         let attempts = NODES
             .iter()
-            .map(move |(node, _)| Need::AttemptsAt(run, Node::named(*node)));
+            .map(move |(node, _)| Need::AttemptsAt(run, Node::from_text(*node)));
         [
             Need::Runs,
             Need::Tree(run),
@@ -149,17 +149,17 @@ impl Pair {
         .chain(
             NODES
                 .iter()
-                .map(|(node, _)| Need::Dependents(run, Node::named(*node))),
+                .map(|(node, _)| Need::Dependents(run, Node::from_text(*node))),
         ) {
             let one = self
                 .memory
                 .store
-                .load(std::slice::from_ref(&need))
+                .load_rows(std::slice::from_ref(&need))
                 .expect("readable");
             let other = self
                 .sqlite
                 .store
-                .load(std::slice::from_ref(&need))
+                .load_rows(std::slice::from_ref(&need))
                 .expect("readable");
             assert_eq!(one.tables, other.tables, "{need:?}");
         }
@@ -180,15 +180,15 @@ fn report(by: u16) -> Report {
     };
     Report {
         category: (outcome == Outcome::Failed)
-            .then_some([Category::Network, Category::Logic][usize::from(by / 7 % 2)]),
+            .then_some([FailureCategory::Network, FailureCategory::Logic][usize::from(by / 7 % 2)]),
         pieces: pieces(by),
-        ..Report::bare(outcome)
+        ..Report::with_outcome(outcome)
     }
 }
 
 /// Into what an item is split, should the agent be asked.
-fn pieces(by: u16) -> Vec<Piece> {
-    let piece = |title: &str| Piece {
+fn pieces(by: u16) -> Vec<SplitPiece> {
+    let piece = |title: &str| SplitPiece {
         title: title.to_owned(),
         prompt: String::new(),
     };
@@ -250,7 +250,7 @@ fn proper(pair: &Pair, tables: &Tables, by: u16) -> Option<Command> {
             claimed: Vec::new(),
         });
     }
-    let item = tables.next(run)?;
+    let item = tables.next_actionable_item(run)?;
     let (node, fence) = (item.node.clone(), item.fence);
     let attempt = AttemptId(Uuid::from_u128(9_000 + pair.opened));
     let begin = |role| Command::StartAttempt {
@@ -322,7 +322,7 @@ fn start(run: RunId) -> Command {
         run,
         owner: "host, process 7".to_owned(),
         limits: Limits::default(),
-        claims: Claims::default(),
+        claims: ClaimSettings::default(),
         flags: Box::default(),
         settles: false,
         notify: false,
@@ -335,7 +335,7 @@ fn hand_edit(run: RunId, node: &Node, a: u16, b: u16) -> Command {
     let item = PlannedItem {
         node: Node::child(parent.as_ref(), "new", 1),
         id: "new".to_owned(),
-        place: Place(vec![0; usize::from(parent.is_some()) + 1]),
+        place: TreePosition(vec![0; usize::from(parent.is_some()) + 1]),
         state: ItemState::Ready,
         prompt: Some("do it".to_owned()),
         model: None,
@@ -344,11 +344,11 @@ fn hand_edit(run: RunId, node: &Node, a: u16, b: u16) -> Command {
         approval: false,
         depends_on: Vec::new(),
         native: None,
-        past: Past::default(),
+        past: ImportedItemHistory::default(),
         piece_of: None,
         injected: None,
         claims: piton_core::evidence::ClaimOverrides::default(),
-        turn: piton_core::plan::Turn::default(),
+        turn: piton_core::plan::ItemTurn::default(),
         scope: piton_core::scope::FileScope::default(),
         repository: a.is_multiple_of(3).then(|| "web".to_owned()),
         wait: None,
@@ -364,7 +364,7 @@ fn hand_edit(run: RunId, node: &Node, a: u16, b: u16) -> Command {
         },
         2 => Edit::Order {
             parent: None,
-            nodes: vec![Node::named("c"), Node::named("a")],
+            nodes: vec![Node::from_text("c"), Node::from_text("a")],
         },
         _ => Edit::Insert {
             parent,
@@ -377,7 +377,7 @@ fn hand_edit(run: RunId, node: &Node, a: u16, b: u16) -> Command {
         token: None,
         file: "PROGRESS.yaml".to_owned(),
         edits: vec![edit],
-        word: piton_core::command::Word::File,
+        word: piton_core::command::EditAuthor::File,
     }
 }
 
@@ -385,7 +385,7 @@ fn act(pair: &mut Pair, (what, a, b): Act) {
     let tables = pair.rows().tables;
     let (run, token) = (pair.run, tables.run(pair.run).map_or(0, |row| row.fence));
     let (at, _) = pick(NODES, a).expect("there are some");
-    let node = Node::named(at);
+    let node = Node::from_text(at);
     let command = match what % 26 {
         24 | 25 => hand_edit(run, &node, a, b),
         0 => Command::ReleaseRun { run, token },
@@ -465,7 +465,7 @@ proptest! {
         acts.into_iter().for_each(|one| act(&mut pair, one));
         pair.compare_wishes();
         prop_assert_eq!(pair.memory.journal(), pair.sqlite.journal());
-        prop_assert_eq!(pair.memory.store.heads().expect("readable"), pair.sqlite.store.heads().expect("readable"));
+        prop_assert_eq!(pair.memory.store.stream_heads().expect("readable"), pair.sqlite.store.stream_heads().expect("readable"));
         pair.memory.assert_whole();
         pair.sqlite.assert_whole();
     }

@@ -5,7 +5,7 @@ use std::fs;
 use piton_core::entry::EntryType;
 use piton_core::id::StreamId;
 use piton_core::redact::Redactor;
-use piton_store::{FaultKind, Options, SqliteStore, Store};
+use piton_store::{FaultKind, SqliteStore, Store, StoreOptions};
 use piton_testkit::chance::{Ids, TestClock};
 use piton_testkit::scratch::{scratch, sqlite_in};
 use piton_testkit::sketch::{entry, facts, log};
@@ -21,7 +21,7 @@ fn write(store: &SqliteStore, ids: &mut Ids, words: &str) {
 }
 
 fn position(store: &SqliteStore) -> u64 {
-    store.position(&StreamId::sessions()).expect("readable")
+    store.event_count(&StreamId::sessions()).expect("readable")
 }
 
 #[test]
@@ -37,8 +37,8 @@ fn a_backup_is_one_file_that_opens_as_a_store() {
     assert_eq!((verdict.events, verdict.damage), (40, vec![]));
     write(&store, &mut ids, "after it");
     assert_eq!(fs::read_dir(other.path()).expect("readable").count(), 1);
-    let copy =
-        SqliteStore::open(other.path(), Options::new(Redactor::rules_only())).expect("it is whole");
+    let copy = SqliteStore::open(other.path(), StoreOptions::new(Redactor::rules_only()))
+        .expect("it is whole");
     assert_eq!((position(&copy), position(&store)), (40, 41));
     write(&copy, &mut ids, "goes on from here");
     assert_eq!(copy.verify().expect("readable").damage, []);
@@ -113,7 +113,7 @@ fn nothing_is_put_in_the_place_of_a_store_that_is_open() {
     write(&store, &mut ids, "and it goes on");
     assert_eq!(position(&store), 2);
     drop(store);
-    let reader = SqliteStore::open(dir.path(), Options::read_only()).expect("it is there");
+    let reader = SqliteStore::open(dir.path(), StoreOptions::read_only()).expect("it is there");
     assert_eq!(position(&reader), 2);
     assert!(
         SqliteStore::restore(&copy, dir.path()).is_err(),

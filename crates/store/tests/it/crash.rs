@@ -9,10 +9,10 @@ use std::time::Duration;
 use piton_core::EventId;
 use piton_core::entry::EntryType;
 use piton_core::id::{RunId, StreamId};
-use piton_core::name::Naming;
+use piton_core::name::NameRange;
 use piton_core::redact::Redactor;
 use piton_simkit::seed::salted;
-use piton_store::{Committed, Options, SqliteStore, Store, fail};
+use piton_store::{CommitOutcome, SqliteStore, Store, StoreOptions, fail};
 use piton_testkit::append::{Append, append};
 use piton_testkit::chance::{Chance, Ids, TestClock};
 use piton_testkit::child::{command, orders, said};
@@ -39,7 +39,7 @@ fn child_that_does_everything() {
     };
     let dir = orders.append.dir.clone();
     let mut ids = Ids::seeded(9);
-    let mut acknowledge = |committed: Committed| {
+    let mut acknowledge = |committed: CommitOutcome| {
         for event in committed.events {
             let line = format!("ack {}\n", event.record.stamp.id);
             orders
@@ -48,9 +48,9 @@ fn child_that_does_everything() {
                 .expect("the file can be written");
         }
     };
-    SqliteStore::create_if_missing(&dir, Naming::ALONE).expect("it can be made");
-    let store =
-        SqliteStore::open(&dir, Options::new(Redactor::rules_only())).expect("it can be opened");
+    SqliteStore::create_if_missing(&dir, NameRange::ALONE).expect("it can be made");
+    let store = SqliteStore::open(&dir, StoreOptions::new(Redactor::rules_only()))
+        .expect("it can be opened");
     acknowledge(
         store
             .commit(ids.command(), &keep(plan(RUN, "auth", PLAN)), &facts())
@@ -84,7 +84,7 @@ fn child_that_appends() {
 fn check_what_is_left(dir: &Path, said_file: &Path, what: &str) {
     let store = sqlite_in(dir, TestClock::seeded(1));
     assert_eq!(store.verify().expect("readable").damage, [], "{what}");
-    let stored = store.journal(None, usize::MAX).expect("readable");
+    let stored = store.read_journal(None, usize::MAX).expect("readable");
     let stored: Vec<EventId> = stored.iter().map(|record| record.stamp.id).collect();
     let acknowledged = said(said_file).acknowledged;
     let lost: Vec<_> = acknowledged
@@ -92,7 +92,7 @@ fn check_what_is_left(dir: &Path, said_file: &Path, what: &str) {
         .filter(|id| !stored.contains(id))
         .collect();
     assert!(lost.is_empty(), "{what}: lost {lost:?}");
-    let planned = store.position(&StreamId::run(RUN)).expect("readable");
+    let planned = store.event_count(&StreamId::of_run(RUN)).expect("readable");
     assert!(
         [0, 1 + PLAN.len() as u64].contains(&planned),
         "{what}: {planned} events of a plan"
@@ -188,7 +188,7 @@ fn check_what_is_left_of_rounds(dir: &Path, said_file: &Path, round: u32) {
         [],
         "round {round}"
     );
-    let stored = store.journal(None, usize::MAX).expect("readable");
+    let stored = store.read_journal(None, usize::MAX).expect("readable");
     let stored: std::collections::BTreeSet<EventId> =
         stored.iter().map(|record| record.stamp.id).collect();
     for id in said(said_file).acknowledged {

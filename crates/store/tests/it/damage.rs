@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use piton_core::entry::EntryType;
 use piton_core::id::RunId;
 use piton_simkit::seed::salted;
-use piton_store::{Damage, FaultKind, Options, SqliteStore, Store};
+use piton_store::{Damage, FaultKind, SqliteStore, Store, StoreOptions};
 use piton_testkit::chance::{Chance, Ids, TestClock};
 use piton_testkit::scratch::{scratch, sqlite_in};
 use piton_testkit::sketch::{entry_of, facts, keep, log, plan};
@@ -77,7 +77,7 @@ impl Victim {
     }
 
     fn damage(&self) -> Vec<Damage> {
-        let store = SqliteStore::open(self.path(), Options::read_only()).expect("it opens");
+        let store = SqliteStore::open(self.path(), StoreOptions::read_only()).expect("it opens");
         store.verify().expect("damage is an answer").damage
     }
 
@@ -192,7 +192,7 @@ fn a_page_of_noise_anywhere_is_found_and_the_rest_is_read() {
             *byte = chance.number().to_be_bytes()[0];
         }
         fs::write(victim.db(), &noisy).expect("writable");
-        match SqliteStore::open(victim.path(), Options::read_only()) {
+        match SqliteStore::open(victim.path(), StoreOptions::read_only()) {
             Ok(store) => match store.verify() {
                 Ok(verdict) => assert_ne!(verdict.damage, [], "page {page}"),
                 Err(fault) => assert_eq!(fault.kind, FaultKind::Damaged, "page {page}"),
@@ -216,7 +216,7 @@ fn a_file_that_was_cut_off_is_found() {
         17,
     ] {
         fs::write(victim.db(), &whole[..kept]).expect("writable");
-        match SqliteStore::open(victim.path(), Options::read_only()) {
+        match SqliteStore::open(victim.path(), StoreOptions::read_only()) {
             Ok(store) => match store.verify() {
                 Ok(verdict) => assert_ne!(verdict.damage, [], "{kept} bytes"),
                 Err(fault) => assert_eq!(fault.kind, FaultKind::Damaged, "{kept} bytes"),
@@ -426,7 +426,7 @@ fn future_record(time: i64, previous: &[u8; 32]) -> piton_core::journal::Record 
     use piton_core::id::{CommandId, EventId, StreamId};
     let mut record = piton_core::journal::Record {
         stream: StreamId::sessions(),
-        stamp: piton_core::journal::Stamp {
+        stamp: piton_core::journal::EventStamp {
             id: EventId(Uuid::from_u128(13)),
             position: 13,
             time: jiff::Timestamp::from_microsecond(time).expect("in range"),

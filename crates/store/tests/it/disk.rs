@@ -56,7 +56,7 @@ fn fill_and_go_on(dir: &std::path::Path) {
     assert_eq!(fault.kind, FaultKind::Io, "{fault:?}");
     assert!(fault.to_string().contains("the disk is full"), "{fault}");
     assert_eq!(
-        store.position(&StreamId::sessions()).expect("readable"),
+        store.event_count(&StreamId::sessions()).expect("readable"),
         stored
     );
     assert_eq!(store.verify().expect("readable").damage, []);
@@ -71,7 +71,7 @@ fn fill_and_go_on(dir: &std::path::Path) {
         .commit(ids.command(), &more, &facts())
         .expect("and by another one");
     assert_eq!(
-        store.position(&StreamId::sessions()).expect("readable"),
+        store.event_count(&StreamId::sessions()).expect("readable"),
         stored + 2
     );
     assert_eq!(store.verify().expect("readable").damage, []);

@@ -55,7 +55,7 @@ fn check(processes: u64, events: u64) {
     assert_eq!(acknowledged.len() as u64, processes * events);
     let store: SqliteStore = sqlite_in(dir.path(), TestClock::seeded(1));
     let stored = store
-        .stream(&StreamId::sessions(), 0, usize::MAX)
+        .read_stream(&StreamId::sessions(), 0, usize::MAX)
         .expect("readable");
     let stored: Vec<EventId> = stored.iter().map(|record| record.stamp.id).collect();
     assert_eq!(stored.len() as u64, processes * events);

@@ -72,7 +72,7 @@ impl Model {
     fn compare(&self, subject: &Subject) {
         let rows = subject
             .store
-            .load(&[Need::RecentEntries(1_000), Need::Blockers, Need::Runs])
+            .load_rows(&[Need::RecentEntries(1_000), Need::Blockers, Need::Runs])
             .expect("readable");
         let entries = rows
             .tables
@@ -105,14 +105,17 @@ impl Model {
             .tables
             .runs()
             .map(|run| {
-                let tree = subject.store.load(&[Need::Tree(run.id)]).expect("readable");
+                let tree = subject
+                    .store
+                    .load_rows(&[Need::Tree(run.id)])
+                    .expect("readable");
                 (run.name.clone(), tree.tables.tree(run.id).count())
             })
             .collect();
         assert_eq!(self.runs, runs);
         let logged = subject
             .store
-            .position(&StreamId::sessions())
+            .event_count(&StreamId::sessions())
             .expect("readable");
         assert_eq!(logged, self.entries.len() as u64);
     }

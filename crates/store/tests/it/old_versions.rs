@@ -6,15 +6,15 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use piton_core::attempt::{Report, ToldAttempt, Usage};
-use piton_core::command::{Found, KnownThings, TakenFile};
+use piton_core::attempt::{Report, ReportedAttempt, Usage};
+use piton_core::command::{ImportPolicy, ImportedFile, ImportedRecord};
 use piton_core::entry::EntryType;
-use piton_core::evidence::Claims;
+use piton_core::evidence::ClaimSettings;
 use piton_core::id::{RunId, StreamId};
 use piton_core::policy::Limits;
 use piton_core::redact::Redactor;
 use piton_core::{AttemptId, Command, Need, Node, Outcome, Role};
-use piton_store::{Access, FaultKind, Options, SqliteStore, Store};
+use piton_store::{FaultKind, SqliteStore, Store, StoreAccess, StoreOptions};
 use piton_testkit::chance::{Ids, TestClock};
 use piton_testkit::scratch::{scratch, sqlite_in};
 use piton_testkit::sketch::{entry, entry_of, facts, keep, log, plan};
@@ -62,13 +62,13 @@ fn write_a_fixture() {
 /// know of beyond version 1.
 fn worked() -> Vec<Command> {
     let attempt = AttemptId(Uuid::from_u128(0x0192_0000_0000_7000_8000_0000_0000_0a01));
-    let (run, token, node) = (RUN, 1, Node::named("design"));
-    let told = |id: u128, run, item: &str, summary: &str, cost_usd| ToldAttempt {
+    let (run, token, node) = (RUN, 1, Node::from_text("design"));
+    let told = |id: u128, run, item: &str, summary: &str, cost_usd| ReportedAttempt {
         attempt: AttemptId(Uuid::from_u128(
             0x0192_0000_0000_7000_8000_0000_0000_0b00 + id,
         )),
         run,
-        node: Node::named(item),
+        node: Node::from_text(item),
         item: item.to_owned(),
         number: None,
         name: Some(format!("{item}-1")),
@@ -86,7 +86,7 @@ fn worked() -> Vec<Command> {
             run,
             owner: "host, process 1".to_owned(),
             limits: Limits::default(),
-            claims: Claims::default(),
+            claims: ClaimSettings::default(),
             flags: Box::default(),
             settles: true,
             notify: false,
@@ -128,13 +128,13 @@ fn worked() -> Vec<Command> {
             Some(1.5),
         ))),
         // A file says nothing of what was used.
-        Command::TakeFile(Box::new(TakenFile {
+        Command::TakeFile(Box::new(ImportedFile {
             path: ".ralph/progress.json".to_owned(),
-            found: vec![Found::Attempt(Box::new(lost))],
-            known: KnownThings::Take,
+            found: vec![ImportedRecord::Attempt(Box::new(lost))],
+            known: ImportPolicy::Take,
             written: Vec::new(),
         })),
-        Command::TellAttempt(Box::new(ToldAttempt {
+        Command::TellAttempt(Box::new(ReportedAttempt {
             report: Box::new(used(None, None)),
             ..told(3, RunId::PROJECT, "mail", "", None)
         })),
@@ -148,7 +148,7 @@ fn used(input_tokens: Option<u64>, cost_usd: Option<f64>) -> Report {
             cost_usd,
             ..Usage::default()
         },
-        ..Report::bare(Outcome::Completed)
+        ..Report::with_outcome(Outcome::Completed)
     }
 }
 
@@ -156,13 +156,13 @@ fn used(input_tokens: Option<u64>, cost_usd: Option<f64>) -> Report {
 fn what_was_used_before_anybody_summed_it_is_summed() {
     let dir = scratch();
     fs::copy(fixture(3), dir.path().join("journal.db")).expect("the fixture is there");
-    let summed = |options: Options| {
+    let summed = |options: StoreOptions| {
         let store = SqliteStore::open(dir.path(), options).expect("it can be opened");
         assert_eq!(store.verify().expect("readable").damage, []);
         let needs = [Need::Runs, Need::Tree(RUN)];
-        let tables = store.load(&needs).expect("readable").tables;
+        let tables = store.load_rows(&needs).expect("readable").tables;
         let run = |run| tables.run(run).map(|row| row.spend.clone());
-        let design = tables.item(RUN, &Node::named("design"));
+        let design = tables.item(RUN, &Node::from_text("design"));
         let all = [
             run(RUN),
             run(RunId::PROJECT),
@@ -170,7 +170,7 @@ fn what_was_used_before_anybody_summed_it_is_summed() {
         ];
         all.map(|spend| {
             let spend = spend.expect("it is there");
-            (spend.attempts, spend.tokens(), spend.cost_in_words())
+            (spend.attempts, spend.budget_tokens(), spend.describe_cost())
         })
     };
     let said = |words: &str| Some(words.to_owned());
@@ -179,10 +179,10 @@ fn what_was_used_before_anybody_summed_it_is_summed() {
         (2, Some(300), said("$1.50 said, 1 attempt unknown")),
         (1, Some(1_200), said("$0.42 said")),
     ];
-    assert_eq!(summed(Options::read_only()), expect);
-    assert_eq!(summed(Options::new(Redactor::rules_only())), expect);
+    assert_eq!(summed(StoreOptions::read_only()), expect);
+    assert_eq!(summed(StoreOptions::new(Redactor::rules_only())), expect);
     // Whoever comes later finds what the first one made of it.
-    assert_eq!(summed(Options::read_only()), expect);
+    assert_eq!(summed(StoreOptions::read_only()), expect);
 }
 
 #[track_caller]
@@ -190,13 +190,13 @@ fn check(version: u32) {
     let dir = scratch();
     fs::copy(fixture(version), dir.path().join("journal.db")).expect("the fixture is there");
     let reader =
-        SqliteStore::open(dir.path(), Options::read_only()).expect("old stores can be read");
+        SqliteStore::open(dir.path(), StoreOptions::read_only()).expect("old stores can be read");
     assert_eq!(reader.verify().expect("readable").damage, []);
     drop(reader);
-    let store = SqliteStore::open(dir.path(), Options::new(Redactor::rules_only()))
+    let store = SqliteStore::open(dir.path(), StoreOptions::new(Redactor::rules_only()))
         .expect("old stores can be written");
     let rows = store
-        .load(&[Need::Tree(RUN), Need::Run(RUN), Need::Blockers])
+        .load_rows(&[Need::Tree(RUN), Need::Run(RUN), Need::Blockers])
         .expect("readable");
     assert_eq!(rows.tables.tree(RUN).count(), 4);
     assert_eq!(
@@ -204,12 +204,12 @@ fn check(version: u32) {
         Some("auth")
     );
     assert_eq!(rows.tables.blockers().count(), 1);
-    let sessions = store.position(&StreamId::sessions()).expect("readable");
+    let sessions = store.event_count(&StreamId::sessions()).expect("readable");
     let more = log(entry(EntryType::SessionEnded, "enough"));
     store
         .commit(Ids::seeded(9).command(), &more, &facts())
         .expect("writable");
-    let now = store.position(&StreamId::sessions()).expect("readable");
+    let now = store.event_count(&StreamId::sessions()).expect("readable");
     assert_eq!(now, sessions + 1);
     assert_eq!(store.verify().expect("readable").damage, []);
 }
@@ -239,12 +239,13 @@ fn the_journal_of_a_newer_store_can_still_be_read_and_nothing_else() {
         .execute_batch("PRAGMA user_version = 99; ALTER TABLE runs RENAME TO renamed;")
         .expect("writable");
     drop(newer);
-    let options = |access| Options {
+    let options = |access| StoreOptions {
         access,
-        ..Options::read_only()
+        ..StoreOptions::read_only()
     };
-    let refused = SqliteStore::open(dir.path(), options(Access::ReadOnly)).expect_err("newer");
+    let refused = SqliteStore::open(dir.path(), options(StoreAccess::ReadOnly)).expect_err("newer");
     assert_eq!(refused.kind, FaultKind::Newer);
-    let journal = SqliteStore::open(dir.path(), options(Access::JournalOnly)).expect("readable");
-    assert_eq!(journal.journal(None, 100).expect("readable").len(), 7);
+    let journal =
+        SqliteStore::open(dir.path(), options(StoreAccess::JournalOnly)).expect("readable");
+    assert_eq!(journal.read_journal(None, 100).expect("readable").len(), 7);
 }

@@ -5,18 +5,18 @@ use std::path::Path;
 
 use piton_core::entry::EntryType;
 use piton_core::id::StreamId;
-use piton_core::name::Naming;
+use piton_core::name::NameRange;
 use piton_core::redact::Redactor;
-use piton_store::{Fault, FaultKind, Options, SCHEMA_VERSION, SqliteStore, Store};
+use piton_store::{FaultKind, SCHEMA_VERSION, SqliteStore, Store, StoreFault, StoreOptions};
 use piton_testkit::chance::{Ids, TestClock};
 use piton_testkit::scratch::{scratch, sqlite_in};
 use piton_testkit::sketch::{entry, facts, log};
 use rusqlite::Connection;
 
-fn open_both_ways(dir: &Path) -> [Result<SqliteStore, Fault>; 2] {
+fn open_both_ways(dir: &Path) -> [Result<SqliteStore, StoreFault>; 2] {
     [
-        SqliteStore::open(dir, Options::new(Redactor::rules_only())),
-        SqliteStore::open(dir, Options::read_only()),
+        SqliteStore::open(dir, StoreOptions::new(Redactor::rules_only())),
+        SqliteStore::open(dir, StoreOptions::read_only()),
     ]
 }
 
@@ -44,8 +44,8 @@ fn a_missing_store_is_not_made_by_opening() {
 #[test]
 fn a_store_is_made_once() {
     let dir = scratch();
-    assert!(SqliteStore::create_if_missing(dir.path(), Naming::ALONE).expect("writable"));
-    assert!(!SqliteStore::create_if_missing(dir.path(), Naming::ALONE).expect("writable"));
+    assert!(SqliteStore::create_if_missing(dir.path(), NameRange::ALONE).expect("writable"));
+    assert!(!SqliteStore::create_if_missing(dir.path(), NameRange::ALONE).expect("writable"));
     let store = sqlite_in(dir.path(), TestClock::seeded(1));
     let info = store.info().expect("readable");
     assert_eq!(
@@ -71,7 +71,7 @@ fn what_a_dead_creator_left_is_swept_and_nothing_else() {
         fs::write(dir.path().join(other), "mine").expect("writable");
     }
     check_fault(dir.path(), FaultKind::Missing, "there is no journal at");
-    assert!(SqliteStore::create_if_missing(dir.path(), Naming::ALONE).expect("writable"));
+    assert!(SqliteStore::create_if_missing(dir.path(), NameRange::ALONE).expect("writable"));
     for end in ["", "-wal", "-shm", "-journal"] {
         assert!(!dir.path().join(format!("{left}{end}")).exists(), "{end}");
     }
@@ -92,7 +92,10 @@ fn a_log_without_its_database_is_set_aside_and_not_taken_for_the_new_ones() {
     fs::remove_file(dir.path().join("journal.db")).expect("it is there");
     let store = sqlite_in(dir.path(), TestClock::seeded(2));
     assert_eq!(store.verify().expect("readable").damage, []);
-    assert_eq!(store.position(&StreamId::sessions()).expect("readable"), 0);
+    assert_eq!(
+        store.event_count(&StreamId::sessions()).expect("readable"),
+        0
+    );
     let names = fs::read_dir(dir.path())
         .expect("readable")
         .flatten()
@@ -135,7 +138,9 @@ fn the_database_of_another_program_is_named_as_such_and_left_alone() {
         FaultKind::Damaged,
         "is the database of another program",
     );
-    assert!(!SqliteStore::create_if_missing(dir.path(), Naming::ALONE).expect("there is a file"));
+    assert!(
+        !SqliteStore::create_if_missing(dir.path(), NameRange::ALONE).expect("there is a file")
+    );
     assert_eq!(fs::read(&path).expect("readable"), before);
 }
 
@@ -166,7 +171,7 @@ fn a_store_that_is_replaced_while_open_is_not_written() {
     assert!(gone.is_err());
     assert!(
         store
-            .position(&StreamId::sessions())
+            .event_count(&StreamId::sessions())
             .is_err_and(|fault| fault.kind == FaultKind::Gone)
     );
     assert!(!dir.path().join("journal.db").exists());
@@ -176,7 +181,7 @@ fn a_store_that_is_replaced_while_open_is_not_written() {
 fn a_store_that_is_open_for_reading_is_not_written() {
     let dir = scratch();
     drop(sqlite_in(dir.path(), TestClock::seeded(1)));
-    let store = SqliteStore::open(dir.path(), Options::read_only()).expect("it is there");
+    let store = SqliteStore::open(dir.path(), StoreOptions::read_only()).expect("it is there");
     let command = log(entry(EntryType::MilestoneReached, "no"));
     let refused = store
         .commit(Ids::seeded(1).command(), &command, &facts())

@@ -8,7 +8,7 @@ use std::process::Command;
 use piton_core::entry::EntryType;
 use piton_core::id::StreamId;
 use piton_core::{Need, RunId};
-use piton_store::{Options, SqliteStore, Store};
+use piton_store::{SqliteStore, Store, StoreOptions};
 use piton_testkit::chance::{Ids, TestClock};
 use piton_testkit::scratch::{scratch, sqlite_in};
 use piton_testkit::sketch::{entry, facts, log};
@@ -39,21 +39,21 @@ fn bytes(dir: &Path) -> BTreeMap<String, Vec<u8>> {
 fn read_everything(store: &SqliteStore) -> u64 {
     let run = RunId(uuid::Uuid::from_u128(1));
     store
-        .load(&[
+        .load_rows(&[
             Need::RecentEntries(10),
             Need::Blockers,
             Need::Runs,
             Need::Tree(run),
         ])
         .expect("readable");
-    store.heads().expect("readable");
-    store.journal(None, 100).expect("readable");
+    store.stream_heads().expect("readable");
+    store.read_journal(None, 100).expect("readable");
     store
-        .stream(&StreamId::sessions(), 0, 100)
+        .read_stream(&StreamId::sessions(), 0, 100)
         .expect("readable");
     store.info().expect("readable");
     assert_eq!(store.verify().expect("readable").damage, []);
-    store.position(&StreamId::sessions()).expect("readable")
+    store.event_count(&StreamId::sessions()).expect("readable")
 }
 
 #[test]
@@ -65,7 +65,7 @@ fn reading_changes_no_byte_of_the_database_or_its_log() {
         before.contains_key("journal.db-wal"),
         "a log is left for others to read"
     );
-    let store = SqliteStore::open(dir.path(), Options::read_only()).expect("it is there");
+    let store = SqliteStore::open(dir.path(), StoreOptions::read_only()).expect("it is there");
     assert_eq!(read_everything(&store), 30);
     drop(store);
     assert_eq!(bytes(dir.path()), before);
@@ -79,13 +79,16 @@ fn reading_changes_no_byte_of_the_database_or_its_log() {
 fn a_reader_sees_what_was_committed_after_it_opened() {
     let dir = scratch();
     fill(dir.path(), 1);
-    let reader = SqliteStore::open(dir.path(), Options::read_only()).expect("it is there");
+    let reader = SqliteStore::open(dir.path(), StoreOptions::read_only()).expect("it is there");
     let writer = sqlite_in(dir.path(), TestClock::seeded(1));
     let command = log(entry(EntryType::TaskBlocked, "later"));
     writer
         .commit(Ids::seeded(9).command(), &command, &facts())
         .expect("writable");
-    assert_eq!(reader.position(&StreamId::sessions()).expect("readable"), 2);
+    assert_eq!(
+        reader.event_count(&StreamId::sessions()).expect("readable"),
+        2
+    );
 }
 
 #[test]
@@ -114,7 +117,7 @@ fn a_folder_that_cannot_be_written_is_read_from_a_copy() {
             .arg(dir.path())
             .status();
         let before = bytes(dir.path());
-        let store = SqliteStore::open(dir.path(), Options::read_only());
+        let store = SqliteStore::open(dir.path(), StoreOptions::read_only());
         let found = store.map(|store| {
             (
                 read_everything(&store),

@@ -3,10 +3,10 @@
 
 use piton_core::Command;
 use piton_core::memory::{Memory, MemoryKind};
-use piton_core::recall::{Candidates, Query};
+use piton_core::recall::{CandidateSet, Query};
 use piton_core::redact::Redactor;
 use piton_simkit::seed::salted;
-use piton_store::{Options, SqliteStore, Store};
+use piton_store::{SqliteStore, Store, StoreOptions};
 use piton_testkit::chance::{Chance, Ids, TestClock};
 use piton_testkit::contract::{self, Subject};
 use piton_testkit::scratch::{scratch, sqlite_in};
@@ -44,7 +44,7 @@ fn memory(chance: &mut Chance) -> Memory {
         title: Some(format!("{} {}", words(chance, 3), chance.below(1 << 30))),
         context: Some(words(chance, 4)),
         external_id: Some(format!("ext-{}", chance.below(20))),
-        ..Memory::bare(kind, words(chance, 12))
+        ..Memory::new(kind, words(chance, 12))
     }
 }
 
@@ -64,7 +64,7 @@ fn act(chance: &mut Chance, known: &mut Vec<String>, subjects: &mut [&mut Subjec
     };
     let [one, other] = subjects.each_mut().map(|subject| subject.commit(&command));
     let (one, other) = (one.map_err(drop), other.map_err(drop));
-    let events = |done: &Result<piton_store::Committed, ()>| {
+    let events = |done: &Result<piton_store::CommitOutcome, ()>| {
         let done = done.as_ref().ok();
         done.map(|done| {
             done.events
@@ -83,8 +83,8 @@ fn act(chance: &mut Chance, known: &mut Vec<String>, subjects: &mut [&mut Subjec
 }
 
 fn said(store: &dyn Store, text: &str) -> (u64, String, Vec<(String, f64)>) {
-    let query = Query::of(text);
-    let Candidates { statistics, found } = store.candidates(&query).expect("readable");
+    let query = Query::parse(text);
+    let CandidateSet { statistics, found } = store.recall_candidates(&query).expect("readable");
     let asked: Vec<&str> = query.tokens().collect();
     let found = found.iter().map(|indexed| {
         // One store keeps the tokens that are not asked for, too.
@@ -95,7 +95,7 @@ fn said(store: &dyn Store, text: &str) -> (u64, String, Vec<(String, f64)>) {
         });
         (
             indexed.id.clone(),
-            asked.count() as f64 + indexed.document.length(),
+            asked.count() as f64 + indexed.document.length_in_words(),
         )
     });
     let holding = format!("{:?}", statistics.holding);
@@ -162,10 +162,10 @@ fn a_store_without_an_index_gets_one_when_it_is_opened() {
         )
         .expect("good SQL");
     drop(older);
-    let read = SqliteStore::open(dir.path(), Options::read_only()).expect("it is read");
+    let read = SqliteStore::open(dir.path(), StoreOptions::read_only()).expect("it is read");
     assert_eq!(said(&read, QUERY), before);
     drop(read);
-    let options = Options::new(Redactor::rules_only());
+    let options = StoreOptions::new(Redactor::rules_only());
     let store = SqliteStore::open(dir.path(), options).expect("it is written");
     assert_eq!(said(&store, QUERY), before);
     assert_eq!(store.verify().expect("readable").damage, []);
@@ -191,7 +191,7 @@ fn an_index_that_is_not_that_of_the_rows_is_found() {
             "{damage}"
         );
         drop(by_hand);
-        let store = SqliteStore::open(dir.path(), Options::read_only()).expect("it opens");
+        let store = SqliteStore::open(dir.path(), StoreOptions::read_only()).expect("it opens");
         let found = store.verify().expect("damage is an answer").damage;
         assert!(
             found.iter().any(|one| one.place == "documents"),

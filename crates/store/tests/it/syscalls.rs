@@ -8,7 +8,7 @@ use std::process::{Command, ExitStatus, Stdio};
 
 use piton_core::EventId;
 use piton_core::redact::Redactor;
-use piton_store::{Options, SqliteStore, Store};
+use piton_store::{SqliteStore, Store, StoreOptions};
 use piton_testkit::append::{Append, append};
 use piton_testkit::chance::TestClock;
 use piton_testkit::child::{command, orders, said};
@@ -60,7 +60,7 @@ fn run(calls: &str, inject: &str) -> Option<(TempDir, ExitStatus)> {
 fn check_what_is_left(dir: &TempDir, inject: &str) -> u64 {
     let store = sqlite_in(dir.path(), TestClock::seeded(1));
     assert_eq!(store.verify().expect("readable").damage, [], "{inject}");
-    let stored = store.journal(None, usize::MAX).expect("readable");
+    let stored = store.read_journal(None, usize::MAX).expect("readable");
     let stored: Vec<EventId> = stored.iter().map(|record| record.stamp.id).collect();
     let acknowledged = said(&dir.path().join("said")).acknowledged;
     for id in &acknowledged {
@@ -170,6 +170,7 @@ fn after_a_failed_flush_nothing_is_done_until_the_store_is_opened_again() {
         &mut fs::File::create(dir.path().join("more")).expect("writable"),
     )
     .expect("opened again");
-    let store = SqliteStore::open(dir.path(), Options::new(Redactor::rules_only())).expect("whole");
-    assert_eq!(store.heads().expect("readable")[0].count, stored + 3);
+    let store =
+        SqliteStore::open(dir.path(), StoreOptions::new(Redactor::rules_only())).expect("whole");
+    assert_eq!(store.stream_heads().expect("readable")[0].count, stored + 3);
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
 use std::time::{Duration, Instant};
 
-use piton_formats::sprint::{Progress, Source, parse_progress};
+use piton_formats::sprint::{SourceText, SprintProgress, parse_progress};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use serde_json::Value;
 
@@ -465,12 +465,12 @@ impl Trial {
     }
 
     /// The native file, if there is one. One that cannot be read is a failure.
-    pub(super) fn progress(&self) -> Option<(String, Progress)> {
+    pub(super) fn progress(&self) -> Option<(String, SprintProgress)> {
         if !self.scratch.has("sprint/PROGRESS.yaml") {
             return None;
         }
         let text = self.scratch.read("sprint/PROGRESS.yaml");
-        let (progress, problems) = parse_progress(Source {
+        let (progress, problems) = parse_progress(SourceText {
             name: "PROGRESS.yaml",
             text: &text,
         });

@@ -1,6 +1,6 @@
 //! An edit, as the difference between what is in force and what the file says.
 
-use super::super::story::Story;
+use super::super::story::EventBuffer;
 use crate::edit::Edit;
 use crate::gate::Gate;
 use crate::id::{Node, RunId};
@@ -12,23 +12,25 @@ use crate::wait::Wait;
 const VALUE_CHARS_MAX: usize = 160;
 
 /// What is in force and what the file says, in one line.
-pub(super) fn difference(story: &Story<'_>, run: RunId, edit: &Edit) -> String {
-    let row = edit.about().and_then(|node| story.tables.item(run, node));
+pub(super) fn describe_difference(story: &EventBuffer<'_>, run: RunId, edit: &Edit) -> String {
+    let row = edit
+        .target_node()
+        .and_then(|node| story.tables.item(run, node));
     match (edit, row) {
         (Edit::SetPolicy(policy), _) => match story.tables.run(run) {
-            Some(row) => policies(&row.policy, policy),
+            Some(row) => describe_policy_difference(&row.policy, policy),
             None => edit.to_string(),
         },
         (Edit::SetRunState { to }, _) => match story.tables.run(run) {
             Some(row) => format!("the run: {} → {to}", row.state),
             None => edit.to_string(),
         },
-        (edit, Some(row)) => of_item(edit, row),
+        (edit, Some(row)) => describe_item_difference(edit, row),
         (edit, None) => edit.to_string(),
     }
 }
 
-fn of_item(edit: &Edit, row: &ItemRow) -> String {
+fn describe_item_difference(edit: &Edit, row: &ItemRow) -> String {
     let node = &row.node;
     match edit {
         Edit::SetState { to, .. } => format!("`{node}`: {} → {to}", row.state),
@@ -38,19 +40,19 @@ fn of_item(edit: &Edit, row: &ItemRow) -> String {
         Edit::SetGate { gate, .. } => {
             format!(
                 "`{node}`: check {}",
-                gates(row.gate.as_ref(), gate.as_ref())
+                describe_gate_difference(row.gate.as_ref(), gate.as_ref())
             )
         }
         Edit::SetBreakpoint { .. } => format!("`{node}`: break → no break"),
         Edit::SetDependsOn { depends_on, .. } => format!(
             "`{node}`: waits for {} → {}",
-            nodes(&row.depends_on),
-            nodes(depends_on)
+            list_nodes(&row.depends_on),
+            list_nodes(depends_on)
         ),
         Edit::SetPrompt { prompt, .. } => {
             let (was, now) = (row.prompt.as_deref(), prompt.as_deref());
-            let all = |lines: Vec<&str>| value(&lines.join("; "));
-            match (lost_lines(was, now), lost_lines(now, was)) {
+            let all = |lines: Vec<&str>| quote_value(&lines.join("; "));
+            match (find_lost_lines(was, now), find_lost_lines(now, was)) {
                 (gone, _) if gone.is_empty() => format!("`{node}`: another prompt"),
                 (gone, new) if new.is_empty() => format!("`{node}`: without {}", all(gone)),
                 (gone, new) => format!("`{node}`: {} → {}", all(gone), all(new)),
@@ -60,8 +62,8 @@ fn of_item(edit: &Edit, row: &ItemRow) -> String {
         Edit::SetPresent { .. } => format!("`{node}` → not in the file any more"),
         Edit::SetWait { wait, .. } => format!(
             "`{node}`: waits {} → {}",
-            waits(row.wait.as_deref()),
-            waits(wait.as_ref())
+            describe_wait(row.wait.as_deref()),
+            describe_wait(wait.as_ref())
         ),
         Edit::SetModel { .. }
         | Edit::SetScope { .. }
@@ -78,7 +80,7 @@ fn of_item(edit: &Edit, row: &ItemRow) -> String {
 }
 
 /// A text on one line, cut where it is long.
-fn value(text: &str) -> String {
+fn quote_value(text: &str) -> String {
     let line = text.lines().collect::<Vec<_>>().join("; ");
     if line.chars().count() <= VALUE_CHARS_MAX {
         return format!("`{line}`");
@@ -87,12 +89,12 @@ fn value(text: &str) -> String {
     format!("`{cut}…`")
 }
 
-fn gates(was: Option<&Gate>, now: Option<&Gate>) -> String {
-    let script = |gate: &Gate| value(&gate.script);
+fn describe_gate_difference(was: Option<&Gate>, now: Option<&Gate>) -> String {
+    let script = |gate: &Gate| quote_value(&gate.script);
     match (was, now) {
         (Some(was), Some(now)) if was.script == now.script => {
             let limits = |gate: &Gate| format!("{} × {} s", gate.runs_max, gate.timeout_s);
-            let told = |gate: &Gate| value(&gate.on_fail_prompt);
+            let told = |gate: &Gate| quote_value(&gate.on_fail_prompt);
             let differences = [
                 ("runs at most ", limits(was), limits(now)),
                 ("where it fails, the agent is told ", told(was), told(now)),
@@ -109,11 +111,11 @@ fn gates(was: Option<&Gate>, now: Option<&Gate>) -> String {
     }
 }
 
-fn waits(wait: Option<&Wait>) -> String {
+fn describe_wait(wait: Option<&Wait>) -> String {
     wait.map_or_else(|| "for nothing".to_owned(), Wait::to_string)
 }
 
-fn nodes(nodes: &[Node]) -> String {
+fn list_nodes(nodes: &[Node]) -> String {
     if nodes.is_empty() {
         return "nothing".to_owned();
     }
@@ -121,7 +123,7 @@ fn nodes(nodes: &[Node]) -> String {
     names.join(", ")
 }
 
-fn policies(was: &Policy, now: &Policy) -> String {
+fn describe_policy_difference(was: &Policy, now: &Policy) -> String {
     let limits = |policy: &Policy| {
         let Limits {
             iterations_max,
@@ -144,7 +146,10 @@ fn policies(was: &Policy, now: &Policy) -> String {
             ("project-tokens", number(*project_tokens)),
             ("retries", Some(policy.retry.retries_max.to_string())),
             ("auto-commit", Some(policy.auto_commit.to_string())),
-            ("approves-steps", Some(policy.approves_steps().to_string())),
+            (
+                "approves-steps",
+                Some(policy.is_auto_approving().to_string()),
+            ),
             ("hooks", Some(policy.iteration_hooks.len().to_string())),
         ]
     };
@@ -164,7 +169,7 @@ fn policies(was: &Policy, now: &Policy) -> String {
 }
 
 /// The lines of a prompt that another one does not have.
-fn lost_lines<'t>(was: Option<&'t str>, now: Option<&str>) -> Vec<&'t str> {
+fn find_lost_lines<'t>(was: Option<&'t str>, now: Option<&str>) -> Vec<&'t str> {
     let lines = |text: Option<&'t str>| text.into_iter().flat_map(str::lines).map(str::trim);
     let now: Vec<&str> = now
         .into_iter()
@@ -177,6 +182,6 @@ fn lost_lines<'t>(was: Option<&'t str>, now: Option<&str>) -> Vec<&'t str> {
 }
 
 /// Whether a line of a prompt is gone: a criterion may have stood there.
-pub(super) fn loses_line(was: Option<&str>, now: Option<&str>) -> bool {
-    !lost_lines(was, now).is_empty()
+pub(super) fn has_lost_lines(was: Option<&str>, now: Option<&str>) -> bool {
+    !find_lost_lines(was, now).is_empty()
 }

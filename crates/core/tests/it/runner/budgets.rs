@@ -1,9 +1,9 @@
 //! What a run, and the project, may use: before an agent and while one works.
 
 use piton_core::attempt::{Report, Usage};
-use piton_core::budget::{Left, Spent};
+use piton_core::budget::{BudgetLeft, BudgetUse};
 use piton_core::policy::Limits;
-use piton_core::run_loop::{Effect, Input, Options};
+use piton_core::run_loop::{Effect, Input, RunLoopOptions};
 use piton_core::{ItemState, Outcome};
 
 use super::{Bench, limit_of, over, stop};
@@ -19,7 +19,7 @@ fn cost(usd: f64) -> Usage {
 fn used(outcome: Outcome, usage: Usage) -> Report {
     Report {
         usage,
-        ..Report::bare(outcome)
+        ..Report::with_outcome(outcome)
     }
 }
 
@@ -31,11 +31,11 @@ fn five_dollars() -> Limits {
 }
 
 fn bench(text: &str, limits: Limits) -> Bench {
-    Bench::over(World::planned(text), limits, Options::default())
+    Bench::over(World::planned(text), limits, RunLoopOptions::default())
 }
 
 fn elsewhere(usd: &str) -> Input {
-    Input::Elsewhere(Spent {
+    Input::Elsewhere(BudgetUse {
         usd: usd.parse().expect("an amount"),
         tokens: 0,
     })
@@ -59,14 +59,14 @@ fn no_agent_is_started_on_a_budget_that_is_used_up_in_this_invocation_or_the_nex
         (effect, limit_of(&bench)),
         (over(), "budget ($5.00)".to_owned())
     );
-    let mut again = Bench::over(bench.world, five_dollars(), Options::default());
+    let mut again = Bench::over(bench.world, five_dollars(), RunLoopOptions::default());
     assert_eq!(again.first(), over());
     assert_eq!(limit_of(&again), "budget ($5.00)");
     let more = Limits {
         budget_usd: "6".parse().ok(),
         ..Limits::default()
     };
-    let mut again = Bench::over(again.world, more, Options::default());
+    let mut again = Bench::over(again.world, more, RunLoopOptions::default());
     let effect = again.first();
     again.agent_on(effect, "c");
 }
@@ -84,22 +84,25 @@ fn the_agent_that_uses_the_budget_up_is_stopped_once_and_what_it_used_is_kept() 
     let mut bench = bench("a", five_dollars());
     let effect = bench.first();
     assert_eq!(bench.step(spent(4.9)), []);
-    let left = Left {
+    let left = BudgetLeft {
         usd: "0.1".parse().ok(),
         tokens: None,
     };
-    assert_eq!(bench.runner.left(), left);
+    assert_eq!(bench.runner.budget_left(), left);
     assert_eq!(bench.step(spent(5.1)), [stop("a")]);
-    assert_eq!(bench.runner.used_up(&node("a")), Some("budget ($5.00)"));
+    assert_eq!(
+        bench.runner.exhausted_budget_of(&node("a")),
+        Some("budget ($5.00)")
+    );
     assert_eq!(bench.step(spent(5.2)), []);
     // A program that is stopped says nothing of what it used.
-    let effect = bench.ends(effect, Report::bare(Outcome::Interrupted));
+    let effect = bench.ends(effect, Report::with_outcome(Outcome::Interrupted));
     assert_eq!(
         (effect, limit_of(&bench)),
         (over(), "budget ($5.00)".to_owned())
     );
     let run = bench.world.run_row();
-    assert_eq!(run.spend.cost_in_words().as_deref(), Some("$5.20 said"));
+    assert_eq!(run.spend.describe_cost().as_deref(), Some("$5.20 said"));
     assert_eq!(bench.world.item("a").state, ItemState::Ready);
     let mut attempts = bench.world.tables.attempts();
     let report = attempts.next().and_then(|row| row.report.as_ref());
@@ -118,7 +121,7 @@ fn an_agent_that_completes_although_it_was_to_stop_has_completed() {
     assert_eq!(bench.world.item("a").state, ItemState::Done);
     assert_eq!(limit_of(&bench), "budget ($5.00)");
     let spend = &bench.world.run_row().spend;
-    assert_eq!(spend.cost_in_words().as_deref(), Some("$6.50 said"));
+    assert_eq!(spend.describe_cost().as_deref(), Some("$6.50 said"));
 }
 
 #[test]
@@ -132,7 +135,7 @@ fn what_other_runs_use_counts_for_the_budget_of_the_project() {
     let effect = bench.first();
     assert_eq!(bench.step(spent(1.5)), []);
     assert_eq!(bench.step(elsewhere("18.5")), [stop("a")]);
-    let effect = bench.ends(effect, Report::bare(Outcome::Interrupted));
+    let effect = bench.ends(effect, Report::with_outcome(Outcome::Interrupted));
     assert_eq!(effect, over());
     assert_eq!(limit_of(&bench), "project budget ($20.00)");
 }
@@ -153,7 +156,7 @@ fn a_cost_that_nobody_knows_stops_nothing_and_is_warned_of() {
     let effect = bench.completes(effect);
     bench.agent_on(effect, "b");
     assert_eq!(
-        bench.runner.budget_warning().as_deref(),
+        bench.runner.describe_unknown_spend().as_deref(),
         Some("what 1 attempt cost is not known, and does not count for the budget in dollars")
     );
 }

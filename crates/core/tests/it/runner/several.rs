@@ -7,16 +7,16 @@ use piton_core::attempt::{Report, Usage};
 use piton_core::gate::GateReport;
 use piton_core::policy::Limits;
 use piton_core::run::Pause;
-use piton_core::run_loop::{Effect, Ending, Input, Options};
+use piton_core::run_loop::{Effect, Input, RunLoopEnding, RunLoopOptions};
 use piton_core::{Command, ItemState, Outcome, Refusal, RunState};
 
 use super::{Bench, gate_ended, limit_of, over, stop};
 use crate::world::{ANY_ORDER, World, failure, node, skip_item};
 
 fn two_at_once(plan: &str, limits: Limits) -> Bench {
-    let options = Options {
+    let options = RunLoopOptions {
         workers: NonZeroUsize::MIN.saturating_add(1),
-        ..Options::default()
+        ..RunLoopOptions::default()
     };
     let world = World::planned(&format!("{ANY_ORDER}{plan}"));
     Bench::over(world, limits, options)
@@ -59,7 +59,7 @@ fn ended(effect: &Effect, outcome: Outcome) -> Input {
     Input::AgentEnded {
         attempt: *attempt,
         node: node.clone(),
-        report: Box::new(Report::bare(outcome)),
+        report: Box::new(Report::with_outcome(outcome)),
         recovery: None,
     }
 }
@@ -147,7 +147,10 @@ fn a_limit_of_tasks_counts_what_failed_for_none() {
             _ => panic!("{begun:?}"),
         },
         node: node("b"),
-        report: Box::new(failure(piton_core::classify::Category::Logic, "it broke")),
+        report: Box::new(failure(
+            piton_core::classify::FailureCategory::Logic,
+            "it broke",
+        )),
         recovery: None,
     });
     let next = settle(&mut bench, effects);
@@ -190,8 +193,11 @@ fn a_stop_and_a_used_up_budget_end_all_agents() {
         },
     };
     assert_eq!(bench.step(spent("a", 600)), []);
-    assert_eq!(bench.runner.left().tokens, Some(400));
-    assert_eq!(bench.runner.left_at_start(&node("a")).tokens, Some(1_000));
+    assert_eq!(bench.runner.budget_left().tokens, Some(400));
+    assert_eq!(
+        bench.runner.budget_left_at_start(&node("a")).tokens,
+        Some(1_000)
+    );
     assert_eq!(bench.step(spent("b", 500)), [stop("a"), stop("b")]);
     assert_eq!(bench.step(spent("b", 700)), []);
     assert_eq!(ends(&mut bench, &begun[0], Outcome::Interrupted), []);
@@ -237,7 +243,7 @@ fn a_runner_that_lost_its_run_ends_what_it_started_before_it_is_over() {
     bench.world.start();
     let effects = bench.step(ended(&begun[0], Outcome::Completed));
     assert_eq!(settle(&mut bench, effects), [stop("b")]);
-    let fenced = [Effect::Finish(Ending::Fenced)];
+    let fenced = [Effect::Finish(RunLoopEnding::Fenced)];
     assert_eq!(ends(&mut bench, &begun[1], Outcome::Interrupted), fenced);
     // What became of them is for the runner that has the run now.
     assert_eq!(bench.world.tables.open_attempts().count(), 2);

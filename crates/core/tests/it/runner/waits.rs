@@ -3,13 +3,13 @@
 use jiff::{SignedDuration, Timestamp};
 use piton_core::policy::Limits;
 use piton_core::run::Pause;
-use piton_core::run_loop::{ASKED_AT_ONCE, Effect, Input, Options, WaitAnswer};
+use piton_core::run_loop::{ASKED_AT_ONCE, Effect, Input, RunLoopOptions, WaitAnswer};
 use piton_core::wait::Wait;
 use piton_core::{Command, Edit, ItemState, Node, RunState, Verb};
 
 use super::{Bench, over};
 use crate::world::{World, a_wait, node};
-use piton_core::command::Word;
+use piton_core::command::EditAuthor;
 
 /// What the loop wants until it rests: the commands that it asks, agents that it
 /// starts, and when it is to be woken last.
@@ -123,7 +123,7 @@ fn a_time_that_is_long_over_ends_a_wait_at_once() {
     assert_eq!(time(&mut bench, later).agents, [node("a")]);
     let mut world = World::planned("a wait=600");
     world.pass(1_000);
-    let mut bench = Bench::over(world, Limits::default(), Options::default());
+    let mut bench = Bench::over(world, Limits::default(), RunLoopOptions::default());
     assert_eq!(first(&mut bench).agents, [node("a")]);
 }
 
@@ -171,7 +171,7 @@ fn a_command_with_a_time_is_asked_a_last_time_and_then_a_person() {
     bench.world.decide(Verb::Retry, None);
 
     let world = std::mem::replace(&mut bench.world, World::empty());
-    let mut bench = Bench::over(world, Limits::default(), Options::default());
+    let mut bench = Bench::over(world, Limits::default(), RunLoopOptions::default());
     assert_eq!(first(&mut bench).asked(), ["a"]);
     let next = after(&bench, 30);
     assert_eq!(
@@ -196,7 +196,7 @@ fn a_runner_that_takes_over_asks_at_once() {
     first(&mut bench);
     says(&mut bench, "a", no());
     let world = std::mem::replace(&mut bench.world, World::empty());
-    let mut bench = Bench::over(world, Limits::default(), Options::default());
+    let mut bench = Bench::over(world, Limits::default(), RunLoopOptions::default());
     assert_eq!(first(&mut bench).asked(), ["a"]);
 }
 
@@ -269,7 +269,7 @@ fn a_thousand_waits_have_one_timer() {
         .collect();
     let mut world = World::planned(&text);
     world.thorough = false;
-    let mut bench = Bench::over(world, Limits::default(), Options::default());
+    let mut bench = Bench::over(world, Limits::default(), RunLoopOptions::default());
     let end = after(&bench, 600);
     let before = bench.world.journal.len();
     let attempt = bench.world.fresh_attempt();
@@ -320,7 +320,7 @@ fn the_time_box_bounds_a_wait() {
     };
     for wait in ["600", "ok"] {
         let world = World::planned(&format!("a wait={wait}"));
-        let mut bench = Bench::over(world, limits.clone(), Options::default());
+        let mut bench = Bench::over(world, limits.clone(), RunLoopOptions::default());
         let end = after(&bench, 300);
         first(&mut bench);
         bench.world.now = after(&bench, 290);
@@ -392,7 +392,7 @@ fn an_answer_to_a_command_that_was_changed_meanwhile_is_dropped() {
         token: None,
         file: "PROGRESS.yaml".to_owned(),
         edits,
-        word: Word::File,
+        word: EditAuthor::File,
     });
     let input = Input::Changed(bench.news());
     let effects = bench.step(input);

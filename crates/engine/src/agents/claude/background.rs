@@ -17,7 +17,7 @@ const GOES_ON: &[&str] = &["pending", "running", "in_progress", "paused"];
 
 /// A task that has not ended.
 #[derive(Debug)]
-struct Task {
+struct BackgroundTask {
     description: String,
     /// The call that began it.
     call: String,
@@ -25,16 +25,18 @@ struct Task {
 
 /// The tasks that have begun and not ended, by id.
 #[derive(Debug, Default)]
-pub(super) struct Background {
-    tasks: BTreeMap<String, Task>,
+pub(super) struct BackgroundTasks {
+    tasks: BTreeMap<String, BackgroundTask>,
 }
 
-impl Background {
+impl BackgroundTasks {
     /// Takes a line of the type `system` in.
-    pub(super) fn system(&mut self, event: &Value) {
+    pub(super) fn handle_system(&mut self, event: &Value) {
         let text = |key: &str| event[key].as_str().unwrap_or("");
         match text("subtype") {
-            "task_started" => self.begin(text("task_id"), text("description"), text("tool_use_id")),
+            "task_started" => {
+                self.add_task(text("task_id"), text("description"), text("tool_use_id"))
+            }
             "task_notification" => {
                 self.tasks.remove(text("task_id"));
             }
@@ -45,18 +47,18 @@ impl Background {
                 }
             }
             // What the program itself keeps as the tasks that go on.
-            "background_tasks_changed" => self.replace(&event["tasks"]),
+            "background_tasks_changed" => self.replace_tasks(&event["tasks"]),
             _ => {}
         }
     }
 
     /// Takes the result of a call in: a task that was not moved to the
     /// background is over with the call that began it.
-    pub(super) fn returned(&mut self, call: &str, result: &Value) {
+    pub(super) fn handle_call_result(&mut self, call: &str, result: &Value) {
         let background = result["backgroundTaskId"].as_str();
         if let Some(id) = background {
             if !self.tasks.contains_key(id) {
-                self.begin(id, "a command", call);
+                self.add_task(id, "a command", call);
             }
             return;
         }
@@ -69,7 +71,7 @@ impl Background {
 
     /// What has not ended, in the words of the agent; the first ones and how
     /// many more.
-    pub(super) fn pending(&self) -> Vec<String> {
+    pub(super) fn pending_tasks(&self) -> Vec<String> {
         let tasks = self.tasks.values();
         let mut named: Vec<String> = tasks
             .take(NAMED_MAX)
@@ -86,20 +88,20 @@ impl Background {
         self.tasks.is_empty()
     }
 
-    fn begin(&mut self, id: &str, description: &str, call: &str) {
+    fn add_task(&mut self, id: &str, description: &str, call: &str) {
         if id.is_empty() {
             return;
         }
         let line = description.lines().next().unwrap_or_default().trim();
         let line = if line.is_empty() { "a task" } else { line };
-        let task = Task {
+        let task = BackgroundTask {
             description: line.chars().take(DESCRIPTION_CHARS_MAX).collect(),
             call: call.to_owned(),
         };
         self.tasks.insert(id.to_owned(), task);
     }
 
-    fn replace(&mut self, tasks: &Value) {
+    fn replace_tasks(&mut self, tasks: &Value) {
         let Some(tasks) = tasks.as_array() else {
             return;
         };
@@ -112,7 +114,7 @@ impl Background {
                 Some(known) => {
                     self.tasks.insert(id.to_owned(), known);
                 }
-                None => self.begin(id, task["description"].as_str().unwrap_or(""), ""),
+                None => self.add_task(id, task["description"].as_str().unwrap_or(""), ""),
             }
         }
     }
@@ -130,11 +132,11 @@ mod tests {
     }
 
     fn pending(events: &[Value]) -> String {
-        let mut background = Background::default();
+        let mut background = BackgroundTasks::default();
         for event in events {
-            background.system(event);
+            background.handle_system(event);
         }
-        background.pending().join(",")
+        background.pending_tasks().join(",")
     }
 
     #[test]
@@ -150,10 +152,10 @@ mod tests {
     #[test]
     fn a_call_that_returned_leaves_a_task_only_in_the_background() {
         let after = |result: Value| {
-            let mut background = Background::default();
-            background.system(&started("a", "c"));
-            background.returned("c", &result);
-            background.pending().join(",")
+            let mut background = BackgroundTasks::default();
+            background.handle_system(&started("a", "c"));
+            background.handle_call_result("c", &result);
+            background.pending_tasks().join(",")
         };
         assert_eq!(after(json!({"stdout": "done"})), "");
         assert_eq!(after(json!({"backgroundTaskId": "a"})), "task a");

@@ -11,7 +11,7 @@ const BLOCKED: &str = "operation blocked by hook:";
 
 /// Whether a result is that of a session which a hook stopped, or which asked
 /// no model because a hook refused the prompt.
-pub(super) fn has_refused(result: &Value) -> bool {
+pub(super) fn is_hook_refusal(result: &Value) -> bool {
     let models = result["modelUsage"].as_object();
     let asked_nobody = result["num_turns"].as_u64() == Some(0)
         && models.is_none_or(serde_json::Map::is_empty)
@@ -30,7 +30,7 @@ pub(super) fn stop_reason(event: &Value) -> Option<String> {
 /// The hook's words in the text of a result, without the prompt and the command
 /// of the hook that stand there as well. `known` is its reason, where that
 /// was printed elsewhere.
-pub(super) fn words(text: &str, known: Option<&str>) -> String {
+pub(super) fn hook_message(text: &str, known: Option<&str>) -> String {
     let text = text.split(PROMPT).next().unwrap_or_default().trim();
     let words = if let Some(words) = text.strip_prefix(STOPPED) {
         words
@@ -61,12 +61,21 @@ mod tests {
     fn the_words_of_a_hook_are_told_from_the_prompt_and_its_command() {
         let blocked = "UserPromptSubmit operation blocked by hook:\n[check >&2; exit 2]: no prompts \
                        on Fridays\nask the owner\n\n\nOriginal prompt: # Sprint x\nOriginal prompt:";
-        assert_eq!(words(blocked, None), "no prompts on Fridays\nask the owner");
+        assert_eq!(
+            hook_message(blocked, None),
+            "no prompts on Fridays\nask the owner"
+        );
         let by_json = "UserPromptSubmit operation blocked by hook:\nnot now\n\nOriginal prompt: x";
-        assert_eq!(words(by_json, None), "not now");
-        assert_eq!(words("Operation stopped by hook: enough", None), "enough");
-        assert_eq!(words("", Some("the tree is frozen")), "the tree is frozen");
-        assert!(words("", None).contains("its reason was not printed"));
+        assert_eq!(hook_message(by_json, None), "not now");
+        assert_eq!(
+            hook_message("Operation stopped by hook: enough", None),
+            "enough"
+        );
+        assert_eq!(
+            hook_message("", Some("the tree is frozen")),
+            "the tree is frozen"
+        );
+        assert!(hook_message("", None).contains("its reason was not printed"));
     }
 
     #[test]
@@ -80,7 +89,7 @@ mod tests {
 
     #[test]
     fn a_session_that_asked_no_model_was_refused() {
-        let refused = |result: Value| has_refused(&result);
+        let refused = |result: Value| is_hook_refusal(&result);
         assert!(refused(
             json!({"num_turns": 0, "modelUsage": {}, "duration_api_ms": 0})
         ));

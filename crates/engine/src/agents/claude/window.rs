@@ -27,7 +27,7 @@ pub(super) struct UsageWindow {
 
 impl UsageWindow {
     /// Takes `rate_limit_info` in; the last one counts.
-    pub(super) fn limit(&mut self, info: &Value) {
+    pub(super) fn record_limit(&mut self, info: &Value) {
         let kind = info["rateLimitType"].as_str().unwrap_or("five_hour");
         let five_hours = &info["unifiedWindows"]["five_hour"];
         let is_own = kind == "five_hour";
@@ -40,27 +40,27 @@ impl UsageWindow {
         self.used = used;
         self.resets_at = resets_at
             .or_else(|| five_hours["resetsAt"].as_i64())
-            .and_then(reset::of_epoch);
+            .and_then(reset::timestamp_from_epoch);
         self.is_paid = info["isUsingOverage"].as_bool() == Some(true);
     }
 
     /// Takes a notice of the program to the person in.
-    pub(super) fn notice(&mut self, text: &str) {
-        self.has_noticed |= speaks_of_limit(text);
+    pub(super) fn record_notice(&mut self, text: &str) {
+        self.has_noticed |= has_limit_warning(text);
     }
 
     /// When the window resets, where it is nearly used up; none where it is
     /// not. `words` are the agent's last.
-    pub(super) fn stop(&self, words: &str) -> Option<Option<Timestamp>> {
+    pub(super) fn reset_if_nearly_used(&self, words: &str) -> Option<Option<Timestamp>> {
         let is_full = self.used.is_some_and(|used| used >= NEARLY_USED) && !self.is_paid;
-        let is_announced = self.has_noticed || speaks_of_limit(words);
+        let is_announced = self.has_noticed || has_limit_warning(words);
         (is_full || is_announced).then_some(self.resets_at)
     }
 }
 
 /// Whether a text says that a limit of use comes near: `Approaching your 5-hour
 /// usage limit`, `Usage limit approaching`.
-fn speaks_of_limit(text: &str) -> bool {
+fn has_limit_warning(text: &str) -> bool {
     let text = text.to_lowercase();
     if text.contains("usage limit approaching") {
         return true;
@@ -95,9 +95,9 @@ mod tests {
     fn check(infos: &[Value], words: &str, expect: Option<Option<i64>>) {
         let mut window = UsageWindow::default();
         for info in infos {
-            window.limit(info);
+            window.record_limit(info);
         }
-        let resets_at = window.stop(words);
+        let resets_at = window.reset_if_nearly_used(words);
         let resets_at = resets_at.map(|at| at.map(Timestamp::as_second));
         assert_eq!(resets_at, expect, "{infos:?} {words}");
     }

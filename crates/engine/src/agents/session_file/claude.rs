@@ -6,12 +6,12 @@ use jiff::Timestamp;
 use piton_core::attempt::Usage;
 use serde_json::Value;
 
-use super::{Counter, Part, RecordedUsage, written_at};
-use crate::agents::claude::usage;
+use super::{RecordedUsage, SessionScope, UsageCounter, line_time};
+use crate::agents::claude::parse_usage;
 
 /// What the messages used that were written since an attempt started.
 #[derive(Debug)]
-pub(super) struct Messages {
+pub(super) struct MessageCounter {
     since: Option<Timestamp>,
     sum: MessageSum,
 }
@@ -33,11 +33,11 @@ impl MessageSum {
             return false;
         }
         let before = self.messages.get(id).cloned().unwrap_or_default();
-        let now = before.at_least(used);
+        let now = before.max_of_bounds(used);
         if now == before {
             return false;
         }
-        let more = now.since(&before);
+        let more = now.usage_since(&before);
         self.usage = self.usage.plus(&more);
         if let Some(model) = model.filter(|model| !model.is_empty()) {
             let sum = self.models.entry(model.to_owned()).or_default();
@@ -48,8 +48,8 @@ impl MessageSum {
     }
 }
 
-impl Messages {
-    pub(super) fn new(part: &Part) -> Self {
+impl MessageCounter {
+    pub(super) fn new(part: &SessionScope) -> Self {
         Self {
             since: part.since,
             sum: MessageSum::default(),
@@ -57,16 +57,16 @@ impl Messages {
     }
 }
 
-impl Counter for Messages {
-    fn is_of_interest(&self, line: &str) -> bool {
+impl UsageCounter for MessageCounter {
+    fn is_relevant(&self, line: &str) -> bool {
         line.contains("\"assistant\"") && line.contains("\"usage\"")
     }
 
-    fn count(&mut self, line: &Value) {
+    fn count_line(&mut self, line: &Value) {
         let message = &line["message"];
         let is_answer = line["type"].as_str() == Some("assistant") && message["usage"].is_object();
         let is_own = match self.since {
-            Some(since) => written_at(line).is_some_and(|at| at >= since),
+            Some(since) => line_time(line).is_some_and(|at| at >= since),
             None => true,
         };
         if let Some(id) = message["id"].as_str()
@@ -74,11 +74,11 @@ impl Counter for Messages {
             && is_own
         {
             let model = message["model"].as_str();
-            self.sum.add(id, model, &usage(&message["usage"]));
+            self.sum.add(id, model, &parse_usage(&message["usage"]));
         }
     }
 
-    fn recorded(&self) -> RecordedUsage {
+    fn recorded_usage(&self) -> RecordedUsage {
         RecordedUsage {
             usage: self.sum.usage.clone(),
             models: self.sum.models.clone(),

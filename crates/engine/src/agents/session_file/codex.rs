@@ -6,12 +6,12 @@ use jiff::Timestamp;
 use piton_core::attempt::Usage;
 use serde_json::Value;
 
-use super::{Counter, Part, RecordedUsage, written_at};
-use crate::agents::codex::{fresh, usage};
+use super::{RecordedUsage, SessionScope, UsageCounter, line_time};
+use crate::agents::codex::{parse_usage, without_cached_input};
 
 /// What a thread used, and which part of it one attempt did.
 #[derive(Debug)]
-pub(super) struct Thread {
+pub(super) struct ThreadCounter {
     since: Option<Timestamp>,
     /// What it had used before the attempt.
     before: Usage,
@@ -22,8 +22,8 @@ pub(super) struct Thread {
     models: BTreeMap<String, Usage>,
 }
 
-impl Thread {
-    pub(super) fn new(part: &Part) -> Self {
+impl ThreadCounter {
+    pub(super) fn new(part: &SessionScope) -> Self {
         Self {
             since: part.since,
             before: part.before.clone().unwrap_or_default(),
@@ -33,28 +33,28 @@ impl Thread {
         }
     }
 
-    fn add(&mut self, line: &Value, total: &Usage) {
-        let is_earlier = match (self.since, written_at(line)) {
+    fn add_total(&mut self, line: &Value, total: &Usage) {
+        let is_earlier = match (self.since, line_time(line)) {
             (Some(since), Some(at)) => at < since,
             (Some(_), None) => true,
             (None, _) => false,
         };
         if is_earlier {
-            self.before = self.before.at_least(total);
+            self.before = self.before.max_of_bounds(total);
             return;
         }
         let known = self.total.clone().unwrap_or_else(|| self.before.clone());
-        let now = known.at_least(total);
+        let now = known.max_of_bounds(total);
         if let Some(model) = &self.model {
             let sum = self.models.entry(model.clone()).or_default();
-            *sum = sum.plus(&fresh(now.since(&known)));
+            *sum = sum.plus(&without_cached_input(now.usage_since(&known)));
         }
         self.total = Some(now);
     }
 }
 
-impl Counter for Thread {
-    fn is_of_interest(&self, line: &str) -> bool {
+impl UsageCounter for ThreadCounter {
+    fn is_relevant(&self, line: &str) -> bool {
         [
             "\"token_count\"",
             "\"token_usage_record\"",
@@ -64,7 +64,7 @@ impl Counter for Thread {
         .any(|kind| line.contains(kind))
     }
 
-    fn count(&mut self, line: &Value) {
+    fn count_line(&mut self, line: &Value) {
         let payload = &line["payload"];
         let total = match line["type"].as_str() {
             Some("turn_context") => {
@@ -78,14 +78,17 @@ impl Counter for Thread {
             Some(_) | None => return,
         };
         if total.is_object() {
-            self.add(line, &usage(total));
+            self.add_total(line, &parse_usage(total));
         }
     }
 
-    fn recorded(&self) -> RecordedUsage {
-        let used = self.total.as_ref().map(|total| total.since(&self.before));
+    fn recorded_usage(&self) -> RecordedUsage {
+        let used = self
+            .total
+            .as_ref()
+            .map(|total| total.usage_since(&self.before));
         RecordedUsage {
-            usage: used.map(fresh).unwrap_or_default(),
+            usage: used.map(without_cached_input).unwrap_or_default(),
             models: self.models.clone(),
             total: self.total.clone(),
         }

@@ -8,10 +8,10 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::{Component, Path};
 
 use piton_core::weakening::{
-    CheckEntry, ProofChange, count_tests, entry_text, follow_check_entries, is_counted,
+    CheckEntry, ProofChange, count_tests, entry_text, follow_check_entries, has_countable_tests,
 };
 
-use super::{Asking, FILES_MAX, Missed, Moment, Trees};
+use super::{FILES_MAX, SnapshotError, TimedGit, WorkTreeSnapshot, WorkTreeTracker};
 use crate::process::StopReason;
 use crate::world::World;
 
@@ -26,10 +26,10 @@ const FETCHED_MAX: usize = 10_000;
 #[derive(Clone, Copy, Debug)]
 pub struct ProofSources<'a> {
     /// The earlier moment.
-    pub before: &'a Moment,
+    pub before: &'a WorkTreeSnapshot,
     /// The later one.
-    pub after: &'a Moment,
-    /// What changed between them, as [`Trees::between`] names it.
+    pub after: &'a WorkTreeSnapshot,
+    /// What changed between them, as [`WorkTreeTracker::changes_between`] names it.
     pub files_changed: &'a [String],
     /// The commands of the item's checks.
     pub commands: &'a [String],
@@ -37,12 +37,12 @@ pub struct ProofSources<'a> {
 
 /// A file in the two trees; none where it is not there.
 #[derive(Debug, Default)]
-struct Versions {
+struct ProofFileVersions {
     before: Option<Vec<u8>>,
     after: Option<Vec<u8>>,
 }
 
-impl Trees {
+impl WorkTreeTracker {
     /// How the proof of an item changed; none where git cannot answer in time.
     ///
     /// Costs one call of git, and none where no file that changed holds tests or
@@ -52,41 +52,41 @@ impl Trees {
         if sources.before.tree == sources.after.tree {
             return Some(ProofChange::default());
         }
-        let asking = self.asking(world, "index");
-        let files = self.all_changed(&asking, sources).ok()?;
-        let entries = self.changed_entries(sources.commands, &files);
-        let wanted = self.wanted(&files, &entries);
+        let asking = self.timed_git(world, "index");
+        let files = self.all_changed_files(&asking, sources).ok()?;
+        let entries = self.changed_check_entries(sources.commands, &files);
+        let wanted = self.files_to_fetch(&files, &entries);
         if wanted.is_empty() {
             return Some(ProofChange::default());
         }
-        let versions = fetch(&asking, sources, wanted).ok()?;
-        Some(self.compare(&files, &entries, &versions))
+        let versions = fetch_versions(&asking, sources, wanted).ok()?;
+        Some(self.compare_proof(&files, &entries, &versions))
     }
 
     /// The files that changed, by their paths in the repository. Where too many
     /// did to be named, git is asked for all of them.
-    fn all_changed(
+    fn all_changed_files(
         &self,
-        asking: &Asking<'_>,
+        asking: &TimedGit<'_>,
         sources: &ProofSources<'_>,
-    ) -> Result<Vec<String>, Missed> {
+    ) -> Result<Vec<String>, SnapshotError> {
         if sources.files_changed.len() < FILES_MAX {
             return Ok(sources.files_changed.to_vec());
         }
         let differ = ["diff-tree", "-r", "-z", "--name-only", "--no-renames"];
         let trees = [&sources.before.tree, &sources.after.tree].map(String::as_str);
         let args = [&differ[..], &trees, &["--"]].concat();
-        let said = asking.git(&self.with_specs(&args))?;
+        let said = asking.run_checked(&self.args_with_specs(&args))?;
         let names = said.out.split('\0').filter(|name| !name.is_empty());
         Ok(names.map(str::to_owned).collect())
     }
 
     /// What the checks run of which a file changed.
-    fn changed_entries(&self, commands: &[String], files: &[String]) -> Vec<CheckEntry> {
+    fn changed_check_entries(&self, commands: &[String], files: &[String]) -> Vec<CheckEntry> {
         let changed: HashSet<&str> = files.iter().map(String::as_str).collect();
-        let mut entries = follow_check_entries(commands, &|path| self.read(path));
+        let mut entries = follow_check_entries(commands, &|path| self.read_work_tree_file(path));
         entries.retain(|entry| {
-            let files = entry.files();
+            let files = entry.candidate_files();
             let paths = files
                 .iter()
                 .filter_map(|file| self.path_in_repository(file));
@@ -99,12 +99,15 @@ impl Trees {
 
     /// The files to be fetched: those of checks first, then those that look like
     /// tests, in case that there are too many.
-    fn wanted(&self, files: &[String], entries: &[CheckEntry]) -> Vec<String> {
-        let of_entries = entries.iter().flat_map(CheckEntry::files);
+    fn files_to_fetch(&self, files: &[String], entries: &[CheckEntry]) -> Vec<String> {
+        let of_entries = entries.iter().flat_map(CheckEntry::candidate_files);
         let mut wanted: Vec<String> = of_entries
             .filter_map(|file| self.path_in_repository(&file))
             .collect();
-        let mut counted: Vec<&String> = files.iter().filter(|file| is_counted(file)).collect();
+        let mut counted: Vec<&String> = files
+            .iter()
+            .filter(|file| has_countable_tests(file))
+            .collect();
         counted.sort_by_key(|file| {
             let name = file.to_lowercase();
             !(name.contains("test") || name.contains("spec"))
@@ -118,15 +121,15 @@ impl Trees {
         wanted
     }
 
-    fn compare(
+    fn compare_proof(
         &self,
         files: &[String],
         entries: &[CheckEntry],
-        versions: &BTreeMap<String, Versions>,
+        versions: &BTreeMap<String, ProofFileVersions>,
     ) -> ProofChange {
         let mut change = ProofChange::default();
-        for file in files.iter().filter(|file| is_counted(file)) {
-            if let Some(Versions { before, after }) = versions.get(file)
+        for file in files.iter().filter(|file| has_countable_tests(file)) {
+            if let Some(ProofFileVersions { before, after }) = versions.get(file)
                 && is_countable(before.as_deref())
                 && is_countable(after.as_deref())
             {
@@ -138,7 +141,7 @@ impl Trees {
             }
         }
         for entry in entries {
-            let paths = entry.files();
+            let paths = entry.candidate_files();
             let paths = paths
                 .iter()
                 .filter_map(|path| self.path_in_repository(path));
@@ -146,7 +149,7 @@ impl Trees {
             if !paths.into_iter().all(|path| versions.contains_key(&path)) {
                 continue;
             }
-            let text = |version: fn(&Versions) -> &Option<Vec<u8>>| {
+            let text = |version: fn(&ProofFileVersions) -> &Option<Vec<u8>>| {
                 entry_text(entry, &|path| {
                     let versions = versions.get(&self.path_in_repository(path)?)?;
                     let bytes = version(versions).as_deref()?;
@@ -161,7 +164,7 @@ impl Trees {
 
     /// A file of the work tree as it is now, for what the checks run: that a
     /// target names another script is seen in the target itself.
-    fn read(&self, path: &str) -> Option<String> {
+    fn read_work_tree_file(&self, path: &str) -> Option<String> {
         let path = self.work_tree.join(path);
         let meta = std::fs::symlink_metadata(&path).ok()?;
         let is_readable = meta.is_file() && meta.len() <= ENTRY_BYTES_MAX;
@@ -199,11 +202,11 @@ fn is_countable(bytes: Option<&[u8]>) -> bool {
 
 /// The two versions of each file. Where they are more than a call may print,
 /// those that came before that.
-fn fetch(
-    asking: &Asking<'_>,
+fn fetch_versions(
+    asking: &TimedGit<'_>,
     sources: &ProofSources<'_>,
     wanted: Vec<String>,
-) -> Result<BTreeMap<String, Versions>, Missed> {
+) -> Result<BTreeMap<String, ProofFileVersions>, SnapshotError> {
     let trees = [&sources.before.tree, &sources.after.tree];
     // The trees themselves, too: in one that git does not have every file is missing.
     let mut names = format!("{}\n{}\n", trees[0], trees[1]);
@@ -212,42 +215,42 @@ fn fetch(
             names.extend([tree, ":", path, "\n"]);
         }
     }
-    let output = asking.output(&["cat-file", "--batch", "--buffer"], names.as_bytes())?;
+    let output = asking.run_with_input(&["cat-file", "--batch", "--buffer"], names.as_bytes())?;
     let is_full = output.exit.stopped_by == Some(StopReason::Flood);
-    if !output.exit.success() && !is_full {
-        return Err(asking.missed());
+    if !output.exit.is_success() && !is_full {
+        return Err(asking.snapshot_error());
     }
-    let mut objects = Objects(&output.stdout);
+    let mut objects = CatFileObjects(&output.stdout);
     for _ in trees {
-        objects.next().flatten().ok_or(Missed::Unknown)?;
+        objects.next().flatten().ok_or(SnapshotError::Unknown)?;
     }
     let versions = wanted.into_iter().map_while(|path| {
-        let before = objects.next()?.and_then(Object::into_blob);
-        let after = objects.next()?.and_then(Object::into_blob);
-        Some((path, Versions { before, after }))
+        let before = objects.next()?.and_then(GitObject::into_blob);
+        let after = objects.next()?.and_then(GitObject::into_blob);
+        Some((path, ProofFileVersions { before, after }))
     });
     Ok(versions.collect())
 }
 
 /// What git has under a name.
 #[derive(Debug)]
-struct Object<'a> {
+struct GitObject<'a> {
     kind: &'a str,
     bytes: &'a [u8],
 }
 
-impl Object<'_> {
+impl GitObject<'_> {
     fn into_blob(self) -> Option<Vec<u8>> {
         (self.kind == "blob").then(|| self.bytes.to_vec())
     }
 }
 
 /// What `git cat-file --batch` prints: an answer to each name, in order.
-struct Objects<'a>(&'a [u8]);
+struct CatFileObjects<'a>(&'a [u8]);
 
-impl<'a> Iterator for Objects<'a> {
+impl<'a> Iterator for CatFileObjects<'a> {
     /// None where there is nothing of that name.
-    type Item = Option<Object<'a>>;
+    type Item = Option<GitObject<'a>>;
 
     fn next(&mut self) -> Option<Self::Item> {
         let end = self.0.iter().position(|byte| *byte == b'\n')?;
@@ -262,7 +265,7 @@ impl<'a> Iterator for Objects<'a> {
         let bytes = rest.get(..size)?;
         // A line end follows.
         self.0 = rest.get(size + 1..)?;
-        Some(Some(Object { kind, bytes }))
+        Some(Some(GitObject { kind, bytes }))
     }
 }
 
@@ -272,8 +275,8 @@ mod tests {
 
     #[track_caller]
     fn check(printed: &str, expect: &[Option<&str>]) {
-        let objects: Vec<Option<String>> = Objects(printed.as_bytes())
-            .map(|object| object.and_then(Object::into_blob))
+        let objects: Vec<Option<String>> = CatFileObjects(printed.as_bytes())
+            .map(|object| object.and_then(GitObject::into_blob))
             .map(|bytes| bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
             .collect();
         let expect: Vec<Option<String>> =

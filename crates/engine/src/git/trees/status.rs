@@ -62,10 +62,10 @@ pub(super) fn parse_status(printed: &[u8]) -> Option<WorkTreeStatus> {
                 } else {
                     FIELDS_UNMERGED
                 };
-                status.paths.extend(changed_entry(rest, fields)?);
+                status.paths.extend(parse_changed_entry(rest, fields)?);
                 status.is_staged |= *rest.first()? != b'.';
             }
-            b'?' => status.paths.push(untracked(rest)),
+            b'?' => status.paths.push(untracked_path(rest)),
             _ => return None,
         }
     }
@@ -73,7 +73,7 @@ pub(super) fn parse_status(printed: &[u8]) -> Option<WorkTreeStatus> {
 }
 
 /// `XY SUB ... PATH`; nothing for an entry of which only the index says something.
-fn changed_entry(rest: &[u8], fields: usize) -> Option<Option<DifferingPath>> {
+fn parse_changed_entry(rest: &[u8], fields: usize) -> Option<Option<DifferingPath>> {
     let mut words = rest.splitn(fields, |byte| *byte == b' ');
     let (sides, submodule) = (words.next()?, words.next()?);
     let path = words.nth(fields - 3)?;
@@ -83,24 +83,24 @@ fn changed_entry(rest: &[u8], fields: usize) -> Option<Option<DifferingPath>> {
         _ => PathKind::Tracked,
     };
     Some(in_work_tree.then(|| DifferingPath {
-        path: path_of(path),
+        path: path_from_bytes(path),
         kind,
     }))
 }
 
-fn untracked(path: &[u8]) -> DifferingPath {
+fn untracked_path(path: &[u8]) -> DifferingPath {
     // With all untracked files listed, only a repository is named as a folder.
     let (path, kind) = match path.strip_suffix(b"/") {
         Some(path) => (path, PathKind::Repository),
         None => (path, PathKind::Untracked),
     };
     DifferingPath {
-        path: path_of(path),
+        path: path_from_bytes(path),
         kind,
     }
 }
 
-fn path_of(bytes: &[u8]) -> PathBuf {
+fn path_from_bytes(bytes: &[u8]) -> PathBuf {
     PathBuf::from(OsStr::from_bytes(bytes))
 }
 

@@ -1,13 +1,15 @@
 use super::*;
 
 #[track_caller]
-fn told(json: &str) -> Told {
-    Told::read(json.as_bytes()).expect("an object")
+fn told(json: &str) -> HookEvent {
+    HookEvent::parse(json.as_bytes()).expect("an object")
 }
 
 #[track_caller]
 fn check_call(json: &str, expect: &str) {
-    let call = told(json).call(&Redactor::rules_only()).expect("a call");
+    let call = told(json)
+        .tool_call(&Redactor::rules_only())
+        .expect("a call");
     let line = format!(
         "{} {} `{}` exit {:?} failed {} bytes {:?} ms {:?}",
         call.kind, call.tool, call.what, call.exit, call.failed, call.bytes, call.ms
@@ -48,29 +50,38 @@ fn what_has_another_type_is_as_good_as_absent() {
     let told = told(
         r#"{"session_id":7,"hook_event_name":["Stop"],"source":{},"tool_name":null,"tool_input":"x","tool_response":[1.5,null],"duration_ms":"long","last_assistant_message":5}"#,
     );
-    assert_eq!(told.session(), None);
+    assert_eq!(told.session_name(), None);
     assert_eq!(told.source(), "startup");
-    assert_eq!(told.last_words(), "");
-    assert_eq!(told.call(&Redactor::rules_only()), None);
+    assert_eq!(told.last_message(), "");
+    assert_eq!(told.tool_call(&Redactor::rules_only()), None);
     for text in ["", "nothing", "[1", "{\"a\":", "\u{0}"] {
-        assert!(Told::read(text.as_bytes()).is_err(), "{text}");
+        assert!(HookEvent::parse(text.as_bytes()).is_err(), "{text}");
     }
 }
 
 #[test]
 fn what_was_typed_counts_unless_it_is_not_known() {
     let stop = told(r#"{"hook_event_name":"Stop"}"#);
-    assert_eq!(stop.moment(None), Moment::Stop);
-    assert_eq!(stop.moment(Some("SessionEnd")), Moment::SessionEnd);
-    assert_eq!(stop.moment(Some("PreToolUse")), Moment::Quiet);
-    assert_eq!(stop.moment(Some("TaskCompleted")), Moment::Stop);
-    assert_eq!(told("{}").moment(Some("TaskCompleted")), Moment::Quiet);
-    assert_eq!(told("{}").moment(Some("AfterAgent")), Moment::Stop);
+    assert_eq!(stop.event_kind(None), HookEventKind::Stop);
+    assert_eq!(
+        stop.event_kind(Some("SessionEnd")),
+        HookEventKind::SessionEnd
+    );
+    assert_eq!(stop.event_kind(Some("PreToolUse")), HookEventKind::Quiet);
+    assert_eq!(stop.event_kind(Some("TaskCompleted")), HookEventKind::Stop);
+    assert_eq!(
+        told("{}").event_kind(Some("TaskCompleted")),
+        HookEventKind::Quiet
+    );
+    assert_eq!(
+        told("{}").event_kind(Some("AfterAgent")),
+        HookEventKind::Stop
+    );
 }
 
 #[test]
 fn a_session_has_a_name_that_is_no_path() {
-    let session = |id: &str| told(&format!("{{\"session_id\":{id:?}}}")).session();
+    let session = |id: &str| told(&format!("{{\"session_id\":{id:?}}}")).session_name();
     assert_eq!(session("01a2-b"), Some("01a2-b".to_owned()));
     assert_eq!(session(""), None);
     for odd in ["../../etc", "a b", &"x".repeat(101)] {
@@ -86,6 +97,8 @@ fn half_a_secret_is_none_that_stays() {
         r#"{{"tool_name":"Bash","tool_input":{{"command":"{}KEY={key} ./x"}},"tool_response":""}}"#,
         "y".repeat(270)
     );
-    let call = told(&json).call(&Redactor::rules_only()).expect("a call");
+    let call = told(&json)
+        .tool_call(&Redactor::rules_only())
+        .expect("a call");
     assert!(!call.what.contains("sk-ant"), "{}", call.what);
 }

@@ -7,38 +7,39 @@ use std::io;
 use std::path::PathBuf;
 
 use piton_core::checkout::Checkout;
-use piton_core::command::Word;
+use piton_core::command::EditAuthor;
 use piton_core::gate::Gate;
 use piton_core::{
-    AttemptId, Command, CommandId, DecisionRow, Edit, HolderKnown, ItemState, Need, Node, Recorded,
-    RunId, Tables, Verb, Way,
+    AttemptId, Command, CommandId, DecisionChoice, DecisionRow, DecodedRecord, Edit,
+    HolderLiveness, ItemState, Need, Node, RunId, Tables, Verb,
 };
-use piton_formats::mark_origins::{self, Marks};
-use piton_formats::plan_file::{Changed, PlanFile, Shown};
+use piton_formats::mark_origins::{self, DoneMarks};
+use piton_formats::plan_file::{PlanChanges, PlanFile, ShownRun};
 use piton_formats::problem::Problem;
 use piton_store::CommitError;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::{LaneCopy, STREAM, leave_out_doubts, rows_of_plan, words};
+use super::{LanePlanCopy, STREAM, load_plan_rows, remove_open_agent_edits, words};
 use crate::fail;
 use crate::failure::Failure;
 use crate::git;
-use crate::lies::Rule;
-use crate::native_files::copies::keep_beside;
+use crate::lies::EvidenceRule;
+use crate::native_files::copies::store_timestamped_copy;
 use crate::native_files::exchange::sha256;
-use crate::native_files::merged_marks::{self, Origins};
-use crate::native_files::news::{in_lines, not_utf8};
+use crate::native_files::merged_marks::{self, MarkOrigins};
+use crate::native_files::news::{not_utf8_problem, render_errors};
 use crate::native_files::sync::{
-    self, Fault, Holds, Looked, NativeFile, Standing, changed_meanwhile, facts,
+    self, ConflictWinner, FileWritability, ImportOutcome, NativeFile, SyncFault,
+    changed_meanwhile_failure, facts_of_file,
 };
-use crate::native_files::synced_file::{HeldAbout, Look, SyncedFile};
-use crate::native_files::{News, branches};
+use crate::native_files::synced_file::{HeldConflictDetails, StatFingerprint, SyncedFile};
+use crate::native_files::{FileNotice, branches};
 use crate::session::Session;
-use crate::shell::quote;
+use crate::shell::quote_word;
 
 /// The file of a plan being looked at, under the lock of its stamp.
-pub(super) struct PlanLook<'a, 's> {
+pub(super) struct PlanFileImport<'a, 's> {
     pub(super) session: &'a Session<'s>,
     pub(super) tables: &'a Tables,
     pub(super) run: RunId,
@@ -47,7 +48,7 @@ pub(super) struct PlanLook<'a, 's> {
     /// That of the runner that looks.
     pub(super) token: Option<u64>,
     /// Whose word an edit is.
-    pub(super) word: Word,
+    pub(super) word: EditAuthor,
     /// How many events of the run `tables` know.
     pub(super) position: u64,
     /// What piton wrote last was the file of another branch.
@@ -63,21 +64,21 @@ pub(super) struct PlanLook<'a, 's> {
 
 /// A version that holds another plan, of which nothing is taken in.
 #[derive(Serialize, Deserialize)]
-struct OtherPlan {
+struct OtherPlanVersion {
     /// Its hash.
     seen: String,
     /// The person who wrote it, where that is known.
     by: Option<String>,
 }
 
-impl OtherPlan {
-    fn is_in(&self, bytes: &[u8]) -> bool {
+impl OtherPlanVersion {
+    fn is_same_version(&self, bytes: &[u8]) -> bool {
         self.seen == sha256(bytes)
     }
 }
 
-impl NativeFile for PlanLook<'_, '_> {
-    type Version = Changed;
+impl NativeFile for PlanFileImport<'_, '_> {
+    type Version = PlanChanges;
 
     fn session(&self) -> &Session<'_> {
         self.session
@@ -91,35 +92,39 @@ impl NativeFile for PlanLook<'_, '_> {
         self.run
     }
 
-    fn is_asked(&self) -> bool {
+    fn has_open_question(&self) -> bool {
         let mut open = self.tables.open_decisions(self.run);
         open.any(|row| row.file.as_deref() == Some(self.path))
     }
 
-    fn holder(&self) -> HolderKnown {
+    fn run_holder(&self) -> HolderLiveness {
         match self.token {
-            Some(_) => HolderKnown::Alive,
+            Some(_) => HolderLiveness::Alive,
             None => self
                 .session
-                .holder(self.run)
-                .unwrap_or(HolderKnown::Nothing),
+                .holder_of_run(self.run)
+                .unwrap_or(HolderLiveness::Nothing),
         }
     }
 
-    fn heeds_git(&self) -> bool {
+    fn should_heed_git_lock(&self) -> bool {
         self.heeds_git
     }
 
-    fn was_switched(&self) -> bool {
-        git::checked_out(&self.session.project.work_tree) != self.here
+    fn was_checkout_switched(&self) -> bool {
+        git::read_checkout(&self.session.project.work_tree) != self.here
     }
 
     /// What the file says otherwise than piton does: what a person was asked about
     /// stays in it, and is tried again.
-    fn read(&mut self, file: &SyncedFile, bytes: &[u8]) -> Result<Changed, Vec<Problem>> {
+    fn parse_version(
+        &mut self,
+        file: &SyncedFile,
+        bytes: &[u8],
+    ) -> Result<PlanChanges, Vec<Problem>> {
         match self.is_other_branch {
-            true => self.said_on_other_branch(bytes),
-            false => self.changed(file.base().as_deref(), bytes),
+            true => self.additions_of_other_branch(bytes),
+            false => self.diff_version(file.read_base().as_deref(), bytes),
         }
     }
 
@@ -127,298 +132,321 @@ impl NativeFile for PlanLook<'_, '_> {
     /// plan of another run, and this one pauses: nothing is worked on any more
     /// that its plan may not want. Of one that may be an agent's a person is
     /// asked, and the run goes on with the items that it has.
-    fn leave_other(&mut self, file: &SyncedFile, bytes: &[u8]) -> Result<Option<Looked>, Fault> {
+    fn skip_unrelated_version(
+        &mut self,
+        file: &SyncedFile,
+        bytes: &[u8],
+    ) -> Result<Option<ImportOutcome>, SyncFault> {
         if !self.is_other_plan(file, bytes) {
             return Ok(None);
         }
-        let other: Option<OtherPlan> = file.remembered();
+        let other: Option<OtherPlanVersion> = file.load_remembered();
         let row = self.tables.run(self.run);
-        if let Some(other) = other.filter(|other| other.is_in(bytes)) {
+        if let Some(other) = other.filter(|other| other.is_same_version(bytes)) {
             // A runner has said so, and looks often.
-            let is_at_rest = self.token.is_none() && matches!(self.word, Word::Hand { .. });
+            let is_at_rest = self.token.is_none() && matches!(self.word, EditAuthor::Hand { .. });
             let told = row.filter(|_| other.by.is_some() && is_at_rest);
-            return Ok(Some(Looked {
+            return Ok(Some(ImportOutcome {
                 news: told
-                    .map(|row| words::holds_another_plan(row, self.path))
+                    .map(|row| words::other_plan_notice(row, self.path))
                     .into_iter()
                     .collect(),
-                ..Looked::still_asked()
+                ..ImportOutcome::with_pending_question()
             }));
         }
         let looked = match (&self.word, row) {
-            (Word::MaybeAgent { .. }, _) => {
+            (EditAuthor::MaybeAgent { .. }, _) => {
                 let path = self.path;
                 let question =
                     format!("`{path}` holds another plan, perhaps an agent's: which one holds?");
                 let next = format!(
                     "after `keep-file`, `piton run {}` begins that plan, and this run is kept as it is",
-                    quote(path)
+                    quote_word(path)
                 );
-                let ways = vec![Way::LeftAlone, Way::PitonHolds];
-                sync::ask_about(self, question, Some(next), ways)?
+                let ways = vec![DecisionChoice::LeftAlone, DecisionChoice::PitonHolds];
+                sync::ask_about_file(self, question, Some(next), ways)?
             }
             (_, Some(row)) => {
-                let settled = sync::settle(self, "the file holds another plan")?;
-                let paused = self.pause()?;
-                Looked {
+                let settled = sync::settle_question(self, "the file holds another plan")?;
+                let paused = self.pause_run()?;
+                ImportOutcome {
                     is_passed_over: false,
                     taken: settled.taken || paused,
-                    news: vec![words::holds_another_plan(row, self.path)],
-                    standing: Standing::Asked,
+                    news: vec![words::other_plan_notice(row, self.path)],
+                    standing: FileWritability::Asked,
                 }
             }
-            (_, None) => return Ok(Some(Looked::default())),
+            (_, None) => return Ok(Some(ImportOutcome::default())),
         };
-        file.remember(&OtherPlan {
+        file.store_remembered(&OtherPlanVersion {
             seen: sha256(bytes),
-            by: self.person(),
+            by: self.author_name(),
         });
         Ok(Some(looked))
     }
 
-    fn take(
+    fn import_version(
         &mut self,
         file: &mut SyncedFile,
         bytes: &[u8],
-        mut changed: Changed,
-    ) -> Result<Looked, Fault> {
+        mut changed: PlanChanges,
+    ) -> Result<ImportOutcome, SyncFault> {
         if self.is_as_landed(bytes) {
-            file.accept(bytes)?;
-            return sync::settle(self, "the file says what piton knows");
+            file.accept_version(bytes)?;
+            return sync::settle_question(self, "the file says what piton knows");
         }
         let has_base = self.own_base(file).is_some();
-        let edits = self.with_presence(&changed, has_base);
-        let question = self.session.question_about(self.run, self.path)?;
-        let (mut edits, shown_again) = self.without_put_back(file, edits, question.as_ref());
-        let origins = self.origins_of_marks(file, bytes, &edits);
-        let misplaced = leave_misplaced(&origins, &mut edits);
-        if let Word::Hand { brought, .. } = &mut self.word {
-            *brought = merged_marks::brought(&self.session.project, &origins);
+        let edits = self.edits_with_presence(&changed, has_base);
+        let question = self.session.open_question_about_file(self.run, self.path)?;
+        let (mut edits, shown_again) = self.split_reverted_edits(file, edits, question.as_ref());
+        let origins = self.origins_of_edited_marks(file, bytes, &edits);
+        let misplaced = remove_misplaced_marks(&origins, &mut edits);
+        if let EditAuthor::Hand { brought, .. } = &mut self.word {
+            *brought = merged_marks::items_marked_elsewhere(&self.session.project, &origins);
         }
         // Times and counts that are as old as the file, or that came of a merge, are
         // nobody's edit.
-        let is_nobodys = || branches::is_merged(&self.session.project, self.path, file);
+        let is_nobodys = || branches::is_merge_result(&self.session.project, self.path, file);
         if !changed.problems.is_empty() && (!shown_again.is_empty() || is_nobodys()) {
             changed.problems.clear();
         }
         // A question is not answered by the loss of what piton knew of the file.
-        let is_unknown = file.base().is_none() && !file.is_held();
+        let is_unknown = file.read_base().is_none() && !file.has_held_conflict();
         if is_unknown && question.as_ref().is_some_and(|row| !row.edits.is_empty()) {
-            return Ok(Looked::still_asked());
+            return Ok(ImportOutcome::with_pending_question());
         }
-        let about = file.held_about().cloned().unwrap_or_default();
+        let about = file.held_conflict_details().cloned().unwrap_or_default();
         let is_beginning = about.ends_early;
         let is_same = |row: &DecisionRow| match is_beginning {
-            true => row.way(Verb::KeepFile) == Some(Way::FileHolds),
+            true => row.choice_of_verb(Verb::KeepFile) == Some(DecisionChoice::FileHolds),
             // Without a base nothing tells what of the file is asked about.
-            false => !has_base || names_any(row, &edits),
+            false => !has_base || is_asked_about_any(row, &edits),
         };
-        let known = question.filter(|row| file.holds(bytes) && is_same(row));
+        let known = question.filter(|row| file.is_held_version(bytes) && is_same(row));
         let is_known = known.is_some();
         if let Some(row) = known {
-            let may_be_agent = matches!(self.word, Word::MaybeAgent { .. });
+            let may_be_agent = matches!(self.word, EditAuthor::MaybeAgent { .. });
             // A person wrote it before the agent began: that waits until it has ended.
             let waits = may_be_agent && about.by.is_some();
             // The rest of it was taken, and told, when it was asked about.
-            edits = as_found(row.edits, &edits);
+            edits = refresh_asked_edits(row.edits, &edits);
             changed.problems.clear();
             if !has_base {
-                return Ok(Looked::still_asked());
+                return Ok(ImportOutcome::with_pending_question());
             }
-            if is_beginning || waits || self.fits_nothing(&edits)? {
-                return Ok(Looked::still_asked().held());
+            if is_beginning || waits || self.has_no_fitting_edit(&edits)? {
+                return Ok(ImportOutcome::with_pending_question().into_held());
             }
         }
-        let id = self.id_of(file, (bytes, is_known), &edits);
-        let command = self.take_edits(edits.clone());
-        let committed = self.session.commit_as(id, &command, &facts(self))?;
+        let id = self.import_command_id(file, (bytes, is_known), &edits);
+        let command = self.import_edits_command(edits.clone());
+        let committed = self
+            .session
+            .commit_with_id(id, &command, &facts_of_file(self))?;
         // What is told a second time is known.
         let events = match committed.repeated {
             true => Vec::new(),
             false => committed.events,
         };
         fail::point("plan-sync.edits-taken");
-        let question = self.session.question_about(self.run, self.path)?;
-        let left = question.map(|row| left_of(edits.clone(), &row));
+        let question = self.session.open_question_about_file(self.run, self.path)?;
+        let left = question.map(|row| unimported_edits(edits.clone(), &row));
         let (taken, by_old_checks) = match self.word {
-            Word::MaybeAgent { .. } => (words::took_changes(self.path, &events), None),
-            Word::File
-            | Word::Piton
-            | Word::Hand { .. }
-            | Word::Person { .. }
-            | Word::Typed { .. } => {
+            EditAuthor::MaybeAgent { .. } => {
+                (words::changes_imported_notice(self.path, &events), None)
+            }
+            EditAuthor::File
+            | EditAuthor::Piton
+            | EditAuthor::Hand { .. }
+            | EditAuthor::Person { .. }
+            | EditAuthor::Typed { .. } => {
                 let is_taken = |edit: &&Edit| left.iter().flatten().all(|left| left != *edit);
                 let taken = edits.iter().filter(is_taken);
                 let told = taken.filter(|edit| {
-                    !edit.is_in_force(self.tables, self.run) && !self.follows_words(edit, &edits)
+                    !edit.is_in_force(self.tables, self.run)
+                        && !self.is_implied_by_prompt_edit(edit, &edits)
                 });
                 let told: Vec<Edit> = told.cloned().collect();
                 let row = self.tables.run(self.run);
-                let old = row.map(|row| words::done_by_old_checks(self.session, row, &told));
+                let old =
+                    row.map(|row| words::describe_done_by_old_checks(self.session, row, &told));
                 let old = old.transpose()?.flatten();
-                (words::took_edits(self.path, &told), old.map(News::Left))
+                (
+                    words::edits_imported_notice(self.path, &told),
+                    old.map(FileNotice::Left),
+                )
             }
         };
         let mut looked = if let Some(left) = left {
-            self.hold(file, bytes, (&left, false))?;
-            Looked::asked(self.path, &events).held()
+            self.hold_conflict(file, bytes, (&left, false))?;
+            ImportOutcome::with_question(self.path, &events).into_held()
         } else {
-            file.accept(bytes)?;
-            Looked {
+            file.accept_version(bytes)?;
+            ImportOutcome {
                 taken: !events.is_empty(),
-                ..Looked::default()
+                ..ImportOutcome::default()
             }
         };
         looked.news.extend(taken.into_iter().chain(by_old_checks));
         if !misplaced.is_empty() {
-            let told = merged_marks::told(self.path, &misplaced);
-            looked.news.push(News::Left(told));
+            let told = merged_marks::describe_misplaced_marks(self.path, &misplaced);
+            looked.news.push(FileNotice::Left(told));
         }
         if !shown_again.is_empty() {
-            looked.news.push(words::put_back(self.path, &shown_again));
+            looked
+                .news
+                .push(words::reverted_file_notice(self.path, &shown_again));
         }
-        self.tell(&changed, &events, &mut looked)?;
+        self.report_changes(&changed, &events, &mut looked)?;
         Ok(looked)
     }
 
-    fn lacks(&self, changed: &Changed) -> bool {
-        let edits = self.with_presence(changed, true);
+    fn has_missing_things(&self, changed: &PlanChanges) -> bool {
+        let edits = self.edits_with_presence(changed, true);
         let is_gone = |edit: &Edit| matches!(edit, Edit::SetPresent { present: false, .. });
         edits.iter().any(is_gone)
     }
 
     /// Of what lacks the end of the file nobody knows whether it was taken out: it
     /// stays in the plan until a person says so.
-    fn take_beginning(
+    fn ask_about_truncated(
         &mut self,
         file: &mut SyncedFile,
         bytes: &[u8],
-        changed: Changed,
-    ) -> Result<Looked, Fault> {
-        if !matches!(self.word, Word::Hand { .. }) {
-            return self.take(file, bytes, changed);
+        changed: PlanChanges,
+    ) -> Result<ImportOutcome, SyncFault> {
+        if !matches!(self.word, EditAuthor::Hand { .. }) {
+            return self.import_version(file, bytes, changed);
         }
-        let gone = self.with_presence(&changed, true);
-        let names = gone.iter().filter_map(Edit::about);
+        let gone = self.edits_with_presence(&changed, true);
+        let names = gone.iter().filter_map(Edit::target_node);
         let names: Vec<String> = names.map(|node| format!("`{node}`")).collect();
         let details = names.join(", ");
         let question = format!("`{}` ends early: is what it lacks to go?", self.path);
-        let ways = vec![Way::FileHolds, Way::PitonHolds];
-        let looked = sync::ask_about(self, question, Some(details), ways)?;
-        self.hold(file, bytes, (&[], true))?;
-        Ok(looked.held())
+        let ways = vec![DecisionChoice::FileHolds, DecisionChoice::PitonHolds];
+        let looked = sync::ask_about_file(self, question, Some(details), ways)?;
+        self.hold_conflict(file, bytes, (&[], true))?;
+        Ok(looked.into_held())
     }
 
-    fn question(&mut self, file: &SyncedFile) -> (String, Vec<Way>) {
+    fn unreadable_question(&mut self, file: &SyncedFile) -> (String, Vec<DecisionChoice>) {
         let own = self.own_base(file);
-        let can_write = matches!(self.shown(own.as_deref()), Ok(Some(_)));
+        let can_write = matches!(self.render_file(own.as_deref()), Ok(Some(_)));
         let question = format!("`{}` cannot be read: which version holds?", self.path);
-        let ways = can_write.then_some(Way::PitonHolds);
+        let ways = can_write.then_some(DecisionChoice::PitonHolds);
         (question, ways.into_iter().collect())
     }
 
-    fn may_be_decided(&mut self, file: &SyncedFile, bytes: &[u8], way: Way) -> Result<bool, Fault> {
-        if way == Way::PitonHolds {
+    fn can_be_decided(
+        &mut self,
+        file: &SyncedFile,
+        bytes: &[u8],
+        way: DecisionChoice,
+    ) -> Result<bool, SyncFault> {
+        if way == DecisionChoice::PitonHolds {
             return Ok(true);
         }
-        let other: Option<OtherPlan> = file.remembered();
-        let is_seen = match file.is_held() {
-            true => file.holds(bytes),
-            false => other.is_none_or(|other| other.is_in(bytes)),
+        let other: Option<OtherPlanVersion> = file.load_remembered();
+        let is_seen = match file.has_held_conflict() {
+            true => file.is_held_version(bytes),
+            false => other.is_none_or(|other| other.is_same_version(bytes)),
         };
         if !is_seen {
-            return Err(changed_meanwhile(self.path).into());
+            return Err(changed_meanwhile_failure(self.path).into());
         }
         // Another plan is left as it is, for a run of its own.
         Ok(!self.is_other_plan(file, bytes))
     }
 
-    fn take_as_decided(
+    fn import_as_decided(
         &mut self,
         file: &mut SyncedFile,
         bytes: &[u8],
-        changed: Changed,
-        holds: Holds,
-    ) -> Result<(), Fault> {
+        changed: PlanChanges,
+        holds: ConflictWinner,
+    ) -> Result<(), SyncFault> {
         match holds {
-            Holds::File => {
-                let by_person = self.session.facts_of_run(self.run, self.holder());
+            ConflictWinner::File => {
+                let by_person = self.session.facts_of_run(self.run, self.run_holder());
                 let has_base = self.own_base(file).is_some();
-                let found = self.with_presence(&changed, has_base);
-                let question = self.session.question_about(self.run, self.path)?;
+                let found = self.edits_with_presence(&changed, has_base);
+                let question = self.session.open_question_about_file(self.run, self.path)?;
                 let asked = question.map(|row| row.edits);
                 let edits = match asked.filter(|edits| !edits.is_empty()) {
-                    Some(asked) => as_found(asked, &found),
+                    Some(asked) => refresh_asked_edits(asked, &found),
                     None => found,
                 };
-                let command = self.take_edits(edits);
+                let command = self.import_edits_command(edits);
                 self.session.commit(&command, &by_person)?;
             }
-            Holds::Piton => {
-                self.word = Word::File;
-                self.take(file, bytes, changed)?;
+            ConflictWinner::Piton => {
+                self.word = EditAuthor::File;
+                self.import_version(file, bytes, changed)?;
             }
         }
         Ok(())
     }
 
-    fn put_own(
+    fn overwrite_with_own(
         &mut self,
         file: &mut SyncedFile,
         bytes: &[u8],
-        _: Option<Changed>,
-    ) -> Result<PathBuf, Fault> {
+        _: Option<PlanChanges>,
+    ) -> Result<PathBuf, SyncFault> {
         let theirs = std::str::from_utf8(bytes).ok();
         let base = self.own_base(file);
-        let own = self.shown(base.as_deref().or(theirs))?;
+        let own = self.render_file(base.as_deref().or(theirs))?;
         let Some(own) = own else {
             let path = self.path;
             let message = format!("what piton wrote into {path} last is not known any more");
             let failure = Failure::new("file.conflict", message);
             let hint = format!("mend {path} by hand, then type `piton files sync`");
-            return Err(failure.hint(hint).into());
+            return Err(failure.with_hint(hint).into());
         };
-        let kept = keep_beside(self.session, file.target(), bytes)?;
-        file.accept(bytes)?;
+        let kept = store_timestamped_copy(self.session, file.target_path(), bytes)?;
+        file.accept_version(bytes)?;
         let positions = BTreeMap::from([(STREAM.to_owned(), self.position)]);
-        file.put(own.as_bytes(), positions, None)?;
+        file.write_version(own.as_bytes(), positions, None)?;
         Ok(kept)
     }
 
-    fn leave_alone(&mut self, problems: &[Problem]) -> Result<(), Fault> {
+    fn ignore_version(&mut self, problems: &[Problem]) -> Result<(), SyncFault> {
         match problems {
             [] => Ok(()),
-            problems => Err(self.cannot_take(problems).into()),
+            problems => Err(self.import_failure(problems).into()),
         }
     }
 
-    fn cannot_take(&self, problems: &[Problem]) -> Failure {
+    fn import_failure(&self, problems: &[Problem]) -> Failure {
         let path = self.path;
-        let problems = in_lines(problems);
-        Failure::new("file.conflict", format!("{path} cannot be read: {problems}")).hint(format!(
+        let problems = render_errors(problems);
+        Failure::new("file.conflict", format!("{path} cannot be read: {problems}")).with_hint(format!(
             "mend {path} by hand, then type `piton files sync`; or decide `keep-piton`: what is there now is kept beside it"
         ))
     }
 }
 
-impl PlanLook<'_, '_> {
+impl PlanFileImport<'_, '_> {
     /// Whose word an edit is that is found now: while an attempt of the project
     /// is open, or runs what an agent may have written, it may be an agent's,
     /// else it is a person's.
-    pub(super) fn who(&self, at_work: Option<AttemptId>) -> Result<Word, Fault> {
+    pub(super) fn find_edit_author(
+        &self,
+        at_work: Option<AttemptId>,
+    ) -> Result<EditAuthor, SyncFault> {
         let rows = self.session.load(&[Need::OpenAttempts(None)])?;
-        let holds = !Rule::Marks.is_off(self.session.world);
+        let holds = !EvidenceRule::Marks.is_off(self.session.world);
         let open = rows.tables.open_attempts().filter(|_| holds);
         let last = open.map(|row| row.id).max();
         Ok(match last.or(at_work) {
-            _ if !holds => Word::File,
-            Some(attempt) => Word::MaybeAgent {
+            _ if !holds => EditAuthor::File,
+            Some(attempt) => EditAuthor::MaybeAgent {
                 attempt,
                 criteria: self.plan.format().is_one_file(),
                 in_lane: false,
             },
-            None => Word::Hand {
-                by: self.session.world.user().to_owned(),
+            None => EditAuthor::Hand {
+                by: self.session.world.user_name().to_owned(),
                 brought: Vec::new(),
             },
         })
@@ -426,42 +454,46 @@ impl PlanLook<'_, '_> {
 
     /// Takes in what was changed in the copy of the file in a lane. About what does
     /// not fit nobody is asked: no file goes on saying it.
-    pub(super) fn take_copy(&mut self, copy: &LaneCopy<'_>) -> Result<Looked, Fault> {
+    pub(super) fn import_lane_copy(
+        &mut self,
+        copy: &LanePlanCopy<'_>,
+    ) -> Result<ImportOutcome, SyncFault> {
         let (unit, _) = copy.taken;
         let path = self.path;
         let told = |what: &str| {
             let what = format!("{path} in the lane of {unit} {what}");
-            let news = vec![News::Left(what)];
-            Ok(Looked {
+            let news = vec![FileNotice::Left(what)];
+            Ok(ImportOutcome {
                 news,
                 is_passed_over: true,
-                ..Looked::default()
+                ..ImportOutcome::default()
             })
         };
         let format = self.plan.format();
         if std::str::from_utf8(copy.now).is_ok_and(|now| format.is_replaced(copy.base, now)) {
             return told("holds another plan: nothing of it counts");
         }
-        let changed = match self.changed(Some(copy.base), copy.now) {
+        let changed = match self.diff_version(Some(copy.base), copy.now) {
             Ok(changed) => changed,
             Err(problems) => {
-                let why = in_lines(&problems);
+                let why = render_errors(&problems);
                 return told(&format!("cannot be read, and nothing of it counts: {why}"));
             }
         };
         // Where nobody changed it, what differs from what piton knows is only older.
-        let older = self.changed(Some(copy.base), copy.base.as_bytes());
+        let older = self.diff_version(Some(copy.base), copy.base.as_bytes());
         let older = older.map_or_else(|_| Vec::new(), |older| older.edits);
-        let mut edits = self.with_presence(&changed, true);
+        let mut edits = self.edits_with_presence(&changed, true);
         edits.retain(|edit| !older.contains(edit));
         if edits.is_empty() {
-            return Ok(Looked::default());
+            return Ok(ImportOutcome::default());
         }
-        let command = self.take_edits(edits.clone());
-        let needs = piton_core::needs(&command);
+        let command = self.import_edits_command(edits.clone());
+        let needs = piton_core::needs_of_command(&command);
         let rows = self.session.load(&needs.rows)?;
         let of = (self.run, self.token);
-        let unfit = piton_core::edits_left(&rows, &facts(self), of, path, &edits);
+        let unfit =
+            piton_core::find_inapplicable_edits(&rows, &facts_of_file(self), of, path, &edits);
         let is_unfit = |edit: &&&Edit| matches!(edit, Edit::Insert { .. } | Edit::Order { .. });
         let unfit = unfit.iter().filter(is_unfit).count();
         // A runner that dies before the version is noted as read tells it again.
@@ -469,95 +501,106 @@ impl PlanLook<'_, '_> {
         let told = (self.run.to_string(), copy.taken, versions);
         let id = serde_json::to_vec(&told).map(|told| sha256(&told));
         let id = id.ok().and_then(|id| Uuid::parse_str(&id[..32]).ok());
-        let id = CommandId(id.unwrap_or_else(|| self.session.world.id()));
-        let committed = self.session.commit_as(id, &command, &facts(self))?;
+        let id = CommandId(id.unwrap_or_else(|| self.session.world.new_id()));
+        let committed = self
+            .session
+            .commit_with_id(id, &command, &facts_of_file(self))?;
         if committed.repeated {
-            return Ok(Looked::default());
+            return Ok(ImportOutcome::default());
         }
         fail::point("unit.edits-taken");
         let events = committed.events;
-        let mut looked = Looked {
+        let mut looked = ImportOutcome {
             taken: !events.is_empty(),
-            news: words::took_changes(path, &events).into_iter().collect(),
-            ..Looked::default()
+            news: words::changes_imported_notice(path, &events)
+                .into_iter()
+                .collect(),
+            ..ImportOutcome::default()
         };
         if unfit > 0 {
             let what = format!("{unfit} edits of {path} in the lane of {unit} do not fit the plan");
-            looked.news.push(News::Left(what));
+            looked.news.push(FileNotice::Left(what));
         }
-        self.tell(&changed, &events, &mut looked)?;
+        self.report_changes(&changed, &events, &mut looked)?;
         Ok(looked)
     }
 
     /// What is done in work that nobody committed, and has no mark in the version
     /// that git put here, went along to the branch that was left: its mark is not
     /// written into this one.
-    pub(super) fn note_gone(&mut self, file: &mut SyncedFile) -> Result<(), Fault> {
+    pub(super) fn record_uncommitted_done(
+        &mut self,
+        file: &mut SyncedFile,
+    ) -> Result<(), SyncFault> {
         let done = self.tables.items(self.run).filter(|row| {
             let is_done = row.is_leaf() && row.state == ItemState::Done;
             is_done && row.commits.is_empty()
         });
         let done = done.map(|row| row.node.clone()).collect();
-        self.plan.set_elsewhere(done);
-        let text = fs::read_to_string(file.target()).ok();
+        self.plan.set_done_elsewhere(done);
+        let text = fs::read_to_string(file.target_path()).ok();
         let gone = self.plan.done_elsewhere(self.tables, &[text.as_deref()]);
         let gone = gone.into_iter().filter_map(|node| {
             let since = self.tables.item(self.run, &node)?.completed_at?;
             Some((node.to_string(), since))
         });
-        Ok(file.note_gone(gone.collect())?)
+        Ok(file.record_uncommitted_done(gone.collect())?)
     }
 
     /// Leaves in the file what of a version a person is asked about, and notes what
     /// piton itself would have written by now.
-    fn hold(
+    fn hold_conflict(
         &mut self,
         file: &mut SyncedFile,
         bytes: &[u8],
         (left, ends_early): (&[Edit], bool),
-    ) -> Result<(), Fault> {
+    ) -> Result<(), SyncFault> {
         let own = match self.own_base(file) {
-            Some(base) => self.own_beside(&base, bytes, left)?,
+            Some(base) => self.own_version_beside(&base, bytes, left)?,
             None => None,
         };
-        let about = HeldAbout {
+        let about = HeldConflictDetails {
             ends_early,
-            by: self.person(),
+            by: self.author_name(),
         };
-        Ok(file.hold(bytes, own.as_deref(), about)?)
+        Ok(file.hold_conflict(bytes, own.as_deref(), about)?)
     }
 
     /// What a version is compared with from now on, of which only what is `left` was
     /// not taken: that version as the journal has it. It is the `base` still where the
     /// version lacks more than that, which is to be shown yet, and where what is left
     /// could not be told from it.
-    fn own_beside(
+    fn own_version_beside(
         &mut self,
         base: &str,
         bytes: &[u8],
         left: &[Edit],
-    ) -> Result<Option<String>, Fault> {
+    ) -> Result<Option<String>, SyncFault> {
         let Ok(theirs) = std::str::from_utf8(bytes) else {
             return Ok(None);
         };
-        let tables = rows_of_plan(self.session, self.run, &[])?;
+        let tables = load_plan_rows(self.session, self.run, &[])?;
         let now = self.session.world.now();
-        let shown = Shown {
+        let shown = ShownRun {
             file: self.path,
             tables: &tables,
             run: self.run,
         };
         let own = self
             .plan
-            .show(Some(theirs), shown.tables, now)
+            .render(Some(theirs), shown.tables, now)
             .ok()
             .flatten();
         let differing = own.as_deref().map(|own| {
-            let changed = self.plan.edits(Some(own), theirs, shown, now);
+            let changed = self.plan.collect_edits(Some(own), theirs, shown, now);
             changed.map_or_else(|_| Vec::new(), |changed| changed.edits)
         });
         let differing = differing.unwrap_or_default();
-        let has = |edits: &[Edit], edit: &Edit| edits.iter().any(|other| other.is_like(edit));
+        let has = |edits: &[Edit], edit: &Edit| {
+            edits
+                .iter()
+                .any(|other| other.is_same_kind_and_subject(edit))
+        };
         let is_left = !left.is_empty()
             && left.iter().all(|edit| has(&differing, edit))
             && differing.iter().all(|edit| has(left, edit));
@@ -565,21 +608,21 @@ impl PlanLook<'_, '_> {
     }
 
     /// The person whose word an edit is now.
-    fn person(&self) -> Option<String> {
+    fn author_name(&self) -> Option<String> {
         match &self.word {
-            Word::Hand { by, .. } => Some(by.clone()),
-            Word::File
-            | Word::Piton
-            | Word::Person { .. }
-            | Word::MaybeAgent { .. }
-            | Word::Typed { .. } => None,
+            EditAuthor::Hand { by, .. } => Some(by.clone()),
+            EditAuthor::File
+            | EditAuthor::Piton
+            | EditAuthor::Person { .. }
+            | EditAuthor::MaybeAgent { .. }
+            | EditAuthor::Typed { .. } => None,
         }
     }
 
     /// Pauses the run, or asks its runner to. Whether there was anything to pause.
-    fn pause(&self) -> Result<bool, Fault> {
+    fn pause_run(&self) -> Result<bool, SyncFault> {
         let command = Command::AskPause { run: self.run };
-        match self.session.commit(&command, &facts(self)) {
+        match self.session.commit(&command, &facts_of_file(self)) {
             Ok(_) => Ok(true),
             // It rests already: it waits, or is finished.
             Err(CommitError::Refused(_)) => Ok(false),
@@ -589,8 +632,8 @@ impl PlanLook<'_, '_> {
 
     /// What the file of another branch says that nobody has said yet: more items,
     /// and marks. Its words may be older than those that hold.
-    fn said_on_other_branch(&mut self, bytes: &[u8]) -> Result<Changed, Vec<Problem>> {
-        let mut changed = self.changed(None, bytes)?;
+    fn additions_of_other_branch(&mut self, bytes: &[u8]) -> Result<PlanChanges, Vec<Problem>> {
+        let mut changed = self.diff_version(None, bytes)?;
         changed.edits.retain(|edit| {
             let to_done = matches!(edit, Edit::SetState { to, .. } if *to == ItemState::Done);
             to_done || matches!(edit, Edit::Insert { .. })
@@ -600,19 +643,19 @@ impl PlanLook<'_, '_> {
 
     /// Whether a version is another plan than the one that piton wrote last.
     fn is_other_plan(&self, file: &SyncedFile, bytes: &[u8]) -> bool {
-        let versions = file.base().zip(std::str::from_utf8(bytes).ok());
+        let versions = file.read_base().zip(std::str::from_utf8(bytes).ok());
         versions.is_some_and(|(base, now)| self.plan.format().is_replaced(&base, now))
     }
 
     /// What piton wrote last into the file of this branch.
     fn own_base(&self, file: &SyncedFile) -> Option<String> {
-        file.base().filter(|_| !self.is_other_branch)
+        file.read_base().filter(|_| !self.is_other_branch)
     }
 
     /// The file as the journal has it, made of `present`.
-    fn shown(&mut self, present: Option<&str>) -> io::Result<Option<String>> {
+    fn render_file(&mut self, present: Option<&str>) -> io::Result<Option<String>> {
         let now = self.session.world.now();
-        let shown = self.plan.show(present, self.tables, now);
+        let shown = self.plan.render(present, self.tables, now);
         shown.map_err(io::Error::other)
     }
 
@@ -630,33 +673,38 @@ impl PlanLook<'_, '_> {
         if format.phases.is_some() {
             // What agents write there is no part of their work.
             let project = &self.session.project;
-            let inside = project.in_work_tree(self.path);
-            let landed =
-                inside.and_then(|inside| git::text_of(&project.work_tree, &landed.commit, &inside));
+            let inside = project.path_in_work_tree(self.path);
+            let landed = inside.and_then(|inside| {
+                git::text_in_commit(&project.work_tree, &landed.commit, &inside)
+            });
             return landed.as_deref() == Some(text);
         }
         let now = self.session.world.now();
-        !format.is_one_file() && self.plan.is_shown_in(text, self.tables, now)
+        !format.is_one_file() && self.plan.is_current_in(text, self.tables, now)
     }
 
-    fn changed(&mut self, base: Option<&str>, bytes: &[u8]) -> Result<Changed, Vec<Problem>> {
+    fn diff_version(
+        &mut self,
+        base: Option<&str>,
+        bytes: &[u8],
+    ) -> Result<PlanChanges, Vec<Problem>> {
         let Ok(theirs) = std::str::from_utf8(bytes) else {
-            return Err(vec![not_utf8(self.path, bytes)]);
+            return Err(vec![not_utf8_problem(self.path, bytes)]);
         };
         let now = self.session.world.now();
         let mut tables = Cow::Borrowed(self.tables);
         if !self.shows_doubts {
-            leave_out_doubts(tables.to_mut(), self.run);
+            remove_open_agent_edits(tables.to_mut(), self.run);
         }
-        let shown = Shown {
+        let shown = ShownRun {
             file: self.path,
             tables: &tables,
             run: self.run,
         };
-        self.plan.edits(base, theirs, shown, now)
+        self.plan.collect_edits(base, theirs, shown, now)
     }
 
-    fn take_edits(&self, edits: Vec<Edit>) -> Command {
+    fn import_edits_command(&self, edits: Vec<Edit>) -> Command {
         Command::TakeEdits {
             run: self.run,
             token: self.token,
@@ -669,22 +717,22 @@ impl PlanLook<'_, '_> {
     /// The edits, and apart from them what a file that was put back to the version
     /// which is committed says of how far the work was then: that is shown again. Where
     /// it says nothing else, a person may have taken a mark out.
-    fn without_put_back(
+    fn split_reverted_edits(
         &self,
         file: &SyncedFile,
         edits: Vec<Edit>,
         question: Option<&DecisionRow>,
     ) -> (Vec<Edit>, Vec<Edit>) {
-        let is_asked = |edit: &Edit| question.is_some_and(|row| names(row, edit));
+        let is_asked = |edit: &Edit| question.is_some_and(|row| is_asked_about(row, edit));
         let (old, rest): (Vec<Edit>, Vec<Edit>) = edits
             .iter()
             .cloned()
-            .partition(|edit| edit.is_of_progress() && !is_asked(edit));
+            .partition(|edit| edit.is_progress_edit() && !is_asked(edit));
         let says_more =
-            |edit: &Edit| !edit.is_of_progress() && !matches!(edit, Edit::SetNative { .. });
+            |edit: &Edit| !edit.is_progress_edit() && !matches!(edit, Edit::SetNative { .. });
         let is_put_back = !old.is_empty()
             && rest.iter().any(says_more)
-            && branches::is_put_back(&self.session.project, self.path, file);
+            && branches::is_reverted_to_commit(&self.session.project, self.path, file);
         match is_put_back {
             true => (rest, old),
             false => (edits, Vec::new()),
@@ -693,22 +741,28 @@ impl PlanLook<'_, '_> {
 
     /// Where the marks of a version were set that is compared with what piton wrote last;
     /// nothing where none of them is an edit.
-    fn origins_of_marks(&self, file: &SyncedFile, bytes: &[u8], edits: &[Edit]) -> Origins {
+    fn origins_of_edited_marks(
+        &self,
+        file: &SyncedFile,
+        bytes: &[u8],
+        edits: &[Edit],
+    ) -> MarkOrigins {
         let text = std::str::from_utf8(bytes).ok();
-        let Some(text) = text.filter(|_| edits.iter().any(is_mark)) else {
-            return Origins::new();
+        let Some(text) = text.filter(|_| edits.iter().any(is_done_mark)) else {
+            return MarkOrigins::new();
         };
         let since = Some(&*file.stamp().commit).filter(|since| !since.is_empty());
         let format = self.plan.format();
-        let (project, marks) = (&self.session.project, Marks::read(format, text));
-        merged_marks::origins_of(project, (format, self.path), marks, since)
+        let (project, marks) = (&self.session.project, DoneMarks::parse(format, text));
+        merged_marks::find_mark_origins(project, (format, self.path), marks, since)
     }
 
     /// Whether an edit only follows the words of its item, which are told: what is
     /// asked when its check fails, and how the file spells it.
-    fn follows_words(&self, edit: &Edit, edits: &[Edit]) -> bool {
-        let is_words =
-            |other: &Edit| matches!(other, Edit::SetPrompt { .. }) && other.about() == edit.about();
+    fn is_implied_by_prompt_edit(&self, edit: &Edit, edits: &[Edit]) -> bool {
+        let is_words = |other: &Edit| {
+            matches!(other, Edit::SetPrompt { .. }) && other.target_node() == edit.target_node()
+        };
         let is_same_script = |gate: &Option<Gate>, node: &Node| {
             let row = self.tables.item(self.run, node);
             let script = |gate: &Option<Gate>| gate.as_ref().map(|gate| gate.script.clone());
@@ -724,37 +778,48 @@ impl PlanLook<'_, '_> {
 
     /// The edits, with those about items that stand in the file no more or again.
     /// Where it is not known what stood there, nothing was taken out.
-    fn with_presence(&self, changed: &Changed, has_base: bool) -> Vec<Edit> {
+    fn edits_with_presence(&self, changed: &PlanChanges, has_base: bool) -> Vec<Edit> {
         let mut edits = changed.edits.clone();
         let is_open = |node: &&Node| {
             let row = self.tables.item(self.run, node);
             row.is_some_and(|row| !row.state.is_finished())
         };
         let removed = changed.removed.iter().filter(|_| has_base);
-        edits.extend(removed.filter(is_open).map(|node| presence(node, false)));
+        edits.extend(
+            removed
+                .filter(is_open)
+                .map(|node| presence_edit(node, false)),
+        );
         let is_known_gone = |edit: &Edit| {
             let mut open = self.tables.open_decisions(self.run);
             let row = edit
-                .about()
+                .target_node()
                 .and_then(|node| self.tables.item(self.run, node));
             row.is_some_and(|row| row.state == ItemState::Dropped)
-                || open.any(|row| row.edits.iter().any(|asked| asked.is_like(edit)))
+                || open.any(|row| {
+                    row.edits
+                        .iter()
+                        .any(|asked| asked.is_same_kind_and_subject(edit))
+                })
         };
-        let returned = changed.returned.iter().map(|node| presence(node, true));
+        let returned = changed
+            .returned
+            .iter()
+            .map(|node| presence_edit(node, true));
         edits.extend(returned.filter(is_known_gone));
         edits
     }
 
     /// Says what became of a version beside what was taken: of what was removed, and
     /// of what may be an agent's.
-    fn tell(
+    fn report_changes(
         &self,
-        changed: &Changed,
-        events: &[Recorded],
-        looked: &mut Looked,
-    ) -> Result<(), Fault> {
+        changed: &PlanChanges,
+        events: &[DecodedRecord],
+        looked: &mut ImportOutcome,
+    ) -> Result<(), SyncFault> {
         let problems = changed.problems.iter();
-        let problems = problems.map(|problem| News::Told(problem.to_string()));
+        let problems = problems.map(|problem| FileNotice::Told(problem.to_string()));
         looked.news.extend(problems);
         let removed = changed.removed.iter().cloned();
         let lines: Vec<Need> = removed.map(|node| Need::Line(self.run, node)).collect();
@@ -765,31 +830,38 @@ impl PlanLook<'_, '_> {
             .filter_map(|node| removed.item(self.run, node));
         // A list is a person's, and lacks what they took out.
         let shows_all = !self.plan.format().is_one_file();
-        let said = words::removed(self.path, rows, shows_all, looked.is_asked());
+        let said = words::removed_items_notices(self.path, rows, shows_all, looked.has_question());
         looked.news.extend(said);
-        let claimed: Vec<Need> = events.iter().filter_map(words::claimed_item).collect();
+        let claimed: Vec<Need> = events
+            .iter()
+            .filter_map(words::need_of_claimed_item)
+            .collect();
         let claimed = self.session.load(&claimed)?.tables;
         let claimed = claimed.tree(self.run).filter(|item| item.is_claimed());
-        let claimed = claimed.map(|item| News::Told(words::claimed(item, self.path)));
+        let claimed =
+            claimed.map(|item| FileNotice::Told(words::describe_claimed_item(item, self.path)));
         looked.news.extend(claimed);
-        looked.news.extend(words::doubted(self.path, events));
         looked
             .news
-            .extend(words::settled(self.path, self.tables, events));
-        looked.news.sort_by_key(News::is_warning);
+            .extend(words::doubted_edits_notices(self.path, events));
+        looked
+            .news
+            .extend(words::settled_notices(self.path, self.tables, events));
+        looked.news.sort_by_key(FileNotice::is_warning);
         Ok(())
     }
 
     /// Whether none of what was left of a version can be taken in now either.
-    fn fits_nothing(&self, edits: &[Edit]) -> Result<bool, Fault> {
-        let mut command = self.take_edits(Vec::new());
+    fn has_no_fitting_edit(&self, edits: &[Edit]) -> Result<bool, SyncFault> {
+        let mut command = self.import_edits_command(Vec::new());
         if let Command::TakeEdits { word, .. } = &mut command {
-            *word = Word::File;
+            *word = EditAuthor::File;
         }
-        let needs = piton_core::needs(&command);
+        let needs = piton_core::needs_of_command(&command);
         let rows = self.session.load(&needs.rows)?;
         let of = (self.run, self.token);
-        let left = piton_core::edits_left(&rows, &facts(self), of, self.path, edits);
+        let left =
+            piton_core::find_inapplicable_edits(&rows, &facts_of_file(self), of, self.path, edits);
         Ok(!edits.is_empty() && left.len() == edits.len())
     }
 
@@ -797,7 +869,7 @@ impl PlanLook<'_, '_> {
     /// or when some of what was left fits. Whoever tells them again, because it
     /// is not known that they were, tells nothing: in between a person may have
     /// said something else.
-    fn id_of(
+    fn import_command_id(
         &self,
         file: &SyncedFile,
         (bytes, is_known): (&[u8], bool),
@@ -807,65 +879,71 @@ impl PlanLook<'_, '_> {
             self.run.to_string(),
             &file.stamp().after,
             (sha256(bytes), is_known),
-            Look::at(file.target()),
+            StatFingerprint::of_path(file.target_path()),
             edits,
         );
         let told = serde_json::to_vec(&told).map(|told| sha256(&told));
         let id = told.ok().and_then(|told| Uuid::parse_str(&told[..32]).ok());
-        CommandId(id.unwrap_or_else(|| self.session.world.id()))
+        CommandId(id.unwrap_or_else(|| self.session.world.new_id()))
     }
 }
 
 /// Whether an edit says that an item is done.
-fn is_mark(edit: &Edit) -> bool {
+fn is_done_mark(edit: &Edit) -> bool {
     matches!(edit, Edit::SetState { to, .. } if *to == ItemState::Done)
 }
 
 /// Takes out of the edits the marks that a merge put on other words: nobody has said
 /// that what the file asks for there is done. The items that stay open.
-fn leave_misplaced(origins: &Origins, edits: &mut Vec<Edit>) -> Vec<Node> {
-    let nodes = mark_origins::misplaced(origins);
+fn remove_misplaced_marks(origins: &MarkOrigins, edits: &mut Vec<Edit>) -> Vec<Node> {
+    let nodes = mark_origins::misplaced_marks(origins);
     let holds = |about: &Node| nodes.iter().any(|node| node.is_within(about));
-    let is_misplaced = |edit: &Edit| is_mark(edit) && edit.about().is_some_and(holds);
+    let is_misplaced = |edit: &Edit| is_done_mark(edit) && edit.target_node().is_some_and(holds);
     let (left, taken): (Vec<Edit>, Vec<Edit>) =
         std::mem::take(edits).into_iter().partition(is_misplaced);
     *edits = taken;
-    left.iter().filter_map(Edit::about).cloned().collect()
+    left.iter().filter_map(Edit::target_node).cloned().collect()
 }
 
 /// What is asked about, as the file says it now: its words may be newer than those
 /// of the question.
-fn as_found(asked: Vec<Edit>, found: &[Edit]) -> Vec<Edit> {
+fn refresh_asked_edits(asked: Vec<Edit>, found: &[Edit]) -> Vec<Edit> {
     let newer = |edit: Edit| {
-        let like = found.iter().find(|found| found.is_like(&edit)).cloned();
+        let like = found
+            .iter()
+            .find(|found| found.is_same_kind_and_subject(&edit))
+            .cloned();
         like.unwrap_or(edit)
     };
     asked.into_iter().map(newer).collect()
 }
 
 /// That an item stands in the file, or does not any more.
-fn presence(node: &Node, present: bool) -> Edit {
+fn presence_edit(node: &Node, present: bool) -> Edit {
     let node = node.clone();
     Edit::SetPresent { node, present }
 }
 
 /// Whether a question is about an edit as one that could not be taken.
-fn names(question: &DecisionRow, edit: &Edit) -> bool {
-    question.edits.iter().any(|asked| asked.is_like(edit))
+fn is_asked_about(question: &DecisionRow, edit: &Edit) -> bool {
+    question
+        .edits
+        .iter()
+        .any(|asked| asked.is_same_kind_and_subject(edit))
 }
 
-fn names_any(question: &DecisionRow, edits: &[Edit]) -> bool {
-    edits.iter().any(|edit| names(question, edit))
+fn is_asked_about_any(question: &DecisionRow, edits: &[Edit]) -> bool {
+    edits.iter().any(|edit| is_asked_about(question, edit))
 }
 
 /// Which edits could not be taken, as a question says. One that names none of
 /// them is about another version: all of them are told again.
-fn left_of(edits: Vec<Edit>, question: &DecisionRow) -> Vec<Edit> {
-    if !names_any(question, &edits) {
+fn unimported_edits(edits: Vec<Edit>, question: &DecisionRow) -> Vec<Edit> {
+    if !is_asked_about_any(question, &edits) {
         return edits;
     }
     edits
         .into_iter()
-        .filter(|edit| names(question, edit))
+        .filter(|edit| is_asked_about(question, edit))
         .collect()
 }

@@ -12,20 +12,20 @@ const TIMES: i32 = 10;
 
 /// When a file was written last, and how long that took.
 #[derive(Debug, Default)]
-pub(super) struct Pace {
+pub(super) struct WritePace {
     began: Option<Timestamp>,
     took: SignedDuration,
 }
 
-impl Pace {
+impl WritePace {
     /// A write begins.
-    pub(super) fn begin(&mut self, now: Timestamp) {
+    pub(super) fn record_begin(&mut self, now: Timestamp) {
         self.began = Some(now);
     }
 
     /// What was to be done from `began` on is over; where that was no write, it says
     /// nothing of how long one takes.
-    pub(super) fn end(&mut self, began: Timestamp, now: Timestamp) {
+    pub(super) fn record_end(&mut self, began: Timestamp, now: Timestamp) {
         if self.began == Some(began) {
             self.took = now.duration_since(began);
         }
@@ -49,15 +49,15 @@ mod tests {
 
     #[test]
     fn a_large_file_is_written_again_after_ten_times_what_a_write_takes() {
-        let mut pace = Pace::default();
+        let mut pace = WritePace::default();
         let large = 6 << 20;
         assert!(pace.is_due(large, at(0)));
-        pace.begin(at(0));
-        pace.end(at(0), at(200));
+        pace.record_begin(at(0));
+        pace.record_end(at(0), at(200));
         // Looks at which nothing is written, in between, take no time.
         for look in [250, 400, 1_900] {
             assert!(!pace.is_due(large, at(look)), "at {look}");
-            pace.end(at(look), at(look));
+            pace.record_end(at(look), at(look));
         }
         assert!(pace.is_due(large, at(2_000)));
         assert!(pace.is_due(10_000, at(201)), "a small one follows at once");

@@ -2,22 +2,22 @@
 
 use std::collections::BTreeSet;
 
-use piton_core::event::Change;
+use piton_core::event::ItemChange;
 use piton_core::{
-    DecisionKind, Edit, Event, ItemRow, ItemState, Need, Node, Recorded, RunRow, RunState, Tables,
-    Verb,
+    DecisionKind, DecodedRecord, Edit, Event, ItemRow, ItemState, Need, Node, RunRow, RunState,
+    Tables, Verb,
 };
 
 use crate::failure::Failure;
-use crate::native_files::News;
+use crate::native_files::FileNotice;
 use crate::session::Session;
-use crate::shell::quote;
+use crate::shell::quote_word;
 
 /// That a person put another plan into the file of a run, and what to type.
-pub(super) fn holds_another_plan(row: &RunRow, file: &str) -> News {
-    let (name, run) = (&row.name, quote(&row.name));
-    let begin = format!("begin that one with `piton run {}`", quote(file));
-    News::Left(if row.state == RunState::Done {
+pub(super) fn other_plan_notice(row: &RunRow, file: &str) -> FileNotice {
+    let (name, run) = (&row.name, quote_word(&row.name));
+    let begin = format!("begin that one with `piton run {}`", quote_word(file));
+    FileNotice::Left(if row.state == RunState::Done {
         format!("{file} holds another plan than run `{name}`, which is finished; {begin}")
     } else {
         format!(
@@ -30,13 +30,17 @@ pub(super) fn holds_another_plan(row: &RunRow, file: &str) -> News {
 const NAMED_MAX: usize = 3;
 
 /// That these edits were taken, by field; none where none was.
-pub(super) fn took_edits(file: &str, taken: &[Edit]) -> Option<News> {
-    took(file, taken.len(), &format!(": {}", fields(taken)))
+pub(super) fn edits_imported_notice(file: &str, taken: &[Edit]) -> Option<FileNotice> {
+    import_count_notice(
+        file,
+        taken.len(),
+        &format!(": {}", describe_edited_fields(taken)),
+    )
 }
 
 /// That items were done by the checks that they had before these edits were taken, and
 /// what to type to have one done again.
-pub(crate) fn done_by_old_checks(
+pub(crate) fn describe_done_by_old_checks(
     session: &Session<'_>,
     run: &RunRow,
     taken: &[Edit],
@@ -44,7 +48,7 @@ pub(crate) fn done_by_old_checks(
     let checks = taken
         .iter()
         .filter(|edit| matches!(edit, Edit::SetGate { .. }));
-    let nodes: BTreeSet<&Node> = checks.filter_map(Edit::about).collect();
+    let nodes: BTreeSet<&Node> = checks.filter_map(Edit::target_node).collect();
     let needs = nodes.iter().map(|node| Need::Line(run.id, (*node).clone()));
     let rows = session.load(&needs.collect::<Vec<_>>())?;
     let items = nodes
@@ -55,22 +59,25 @@ pub(crate) fn done_by_old_checks(
         return Ok(None);
     };
     let names: Vec<String> = done.iter().map(|item| format!("`{}`", item.node)).collect();
-    let (name, all) = (quote(&run.name), names.join(", "));
+    let (name, all) = (quote_word(&run.name), names.join(", "));
     let again = format!("{}:{}", run.name, first.node);
-    let again = quote(&again);
+    let again = quote_word(&again);
     Ok(Some(format!(
         "done before that, by the old check: {all}; to have one done again, type `piton plan retry {again}` and `piton run {name}`"
     )))
 }
 
 /// What edits are about, by field.
-fn fields(edits: &[Edit]) -> String {
+fn describe_edited_fields(edits: &[Edit]) -> String {
     let mut fields: Vec<(&str, Vec<String>)> = Vec::new();
     for edit in edits {
-        let name = edit.about().map(|node| format!("`{node}`"));
-        match fields.iter_mut().find(|(field, _)| *field == edit.field()) {
+        let name = edit.target_node().map(|node| format!("`{node}`"));
+        match fields
+            .iter_mut()
+            .find(|(field, _)| *field == edit.field_name())
+        {
             Some((_, names)) => names.extend(name),
-            None => fields.push((edit.field(), name.into_iter().collect())),
+            None => fields.push((edit.field_name(), name.into_iter().collect())),
         }
     }
     let fields = fields.into_iter().map(|(field, mut names)| {
@@ -87,7 +94,11 @@ fn fields(edits: &[Edit]) -> String {
 
 /// What is asked no more about edits that may be an agent's, by questions that stood
 /// `before`.
-pub(super) fn settled(file: &str, before: &Tables, events: &[Recorded]) -> Vec<News> {
+pub(super) fn settled_notices(
+    file: &str,
+    before: &Tables,
+    events: &[DecodedRecord],
+) -> Vec<FileNotice> {
     let said = events.iter().filter_map(|one| {
         let (decision, left, becomes) = if let Event::DecisionMade {
             decision,
@@ -105,34 +116,34 @@ pub(super) fn settled(file: &str, before: &Tables, events: &[Recorded]) -> Vec<N
             return None;
         };
         let row = before.decision(*decision)?;
-        let is_gone = |edit: &&Edit| !left.iter().any(|left| left.is_like(edit));
+        let is_gone = |edit: &&Edit| !left.iter().any(|left| left.is_same_kind_and_subject(edit));
         let gone: Vec<Edit> = row.edits.iter().filter(is_gone).cloned().collect();
         let is_told = row.kind == DecisionKind::AgentEdit && !gone.is_empty();
-        let (number, gone) = (row.number, fields(&gone));
+        let (number, gone) = (row.number, describe_edited_fields(&gone));
         is_told.then(|| {
             format!(
                 "{file} does not say any more what may be an agent's: {gone}; d{number} {becomes}"
             )
         })
     });
-    said.map(News::Told).collect()
+    said.map(FileNotice::Told).collect()
 }
 
 /// That a file was put back to what is committed, and shows again what was done since.
-pub(super) fn put_back(file: &str, shown_again: &[Edit]) -> News {
-    let fields = fields(shown_again);
-    News::Told(format!(
+pub(super) fn reverted_file_notice(file: &str, shown_again: &[Edit]) -> FileNotice {
+    let fields = describe_edited_fields(shown_again);
+    FileNotice::Told(format!(
         "{file} is as it is committed; it shows again what piton has since: {fields}"
     ))
 }
 
 /// That so many edits were taken that may be an agent's; none where none was.
-pub(super) fn took_changes(file: &str, events: &[Recorded]) -> Option<News> {
-    took(file, plan_changes(events), "")
+pub(super) fn changes_imported_notice(file: &str, events: &[DecodedRecord]) -> Option<FileNotice> {
+    import_count_notice(file, count_plan_changes(events), "")
 }
 
-fn took(file: &str, count: usize, fields: &str) -> Option<News> {
-    Some(News::Told(match count {
+fn import_count_notice(file: &str, count: usize, fields: &str) -> Option<FileNotice> {
+    Some(FileNotice::Told(match count {
         0 => return None,
         1 => format!("took 1 edit of {file} in{fields}"),
         several => format!("took {several} edits of {file} in{fields}"),
@@ -141,9 +152,9 @@ fn took(file: &str, count: usize, fields: &str) -> Option<News> {
 
 /// How many events say that the plan is another one. What only the format has goes
 /// with what is asked about, and with what was taken: it counts where it is alone.
-fn plan_changes(events: &[Recorded]) -> usize {
+fn count_plan_changes(events: &[DecodedRecord]) -> usize {
     let is_of_format = |event: &Event| {
-        matches!(event, Event::ItemChanged(changed) if matches!(changed.change, Change::Native(_)))
+        matches!(event, Event::ItemChanged(changed) if matches!(changed.change, ItemChange::Native(_)))
             || matches!(event, Event::RunChanged(changed) if changed.policy.is_none())
     };
     let is_change = |event: &Event| {
@@ -173,12 +184,12 @@ fn plan_changes(events: &[Recorded]) -> usize {
 
 /// What became of items that stand in the file no more. `shows_all` is whether the
 /// file tells of every item of its run.
-pub(super) fn removed<'t>(
+pub(super) fn removed_items_notices<'t>(
     file: &str,
     rows: impl Iterator<Item = &'t ItemRow>,
     shows_all: bool,
     is_asked: bool,
-) -> Vec<News> {
+) -> Vec<FileNotice> {
     let (dropped, others): (Vec<&ItemRow>, Vec<&ItemRow>) =
         rows.partition(|row| row.state == ItemState::Dropped);
     let (finished, stay): (Vec<&ItemRow>, Vec<&ItemRow>) =
@@ -206,11 +217,11 @@ pub(super) fn removed<'t>(
             names(&stay)
         ));
     }
-    said.into_iter().map(News::Told).collect()
+    said.into_iter().map(FileNotice::Told).collect()
 }
 
 /// The item that an event says was claimed.
-pub(super) fn claimed_item(recorded: &Recorded) -> Option<Need> {
+pub(super) fn need_of_claimed_item(recorded: &DecodedRecord) -> Option<Need> {
     let Event::ItemClaimed { run, node, .. } = &recorded.event else {
         return None;
     };
@@ -218,13 +229,13 @@ pub(super) fn claimed_item(recorded: &Recorded) -> Option<Need> {
 }
 
 /// That an attempt at another item marked an item as done, and what to do.
-pub(crate) fn claimed(item: &ItemRow, file: &str) -> String {
-    let (node, check) = (&item.node, item.check_in_words());
+pub(crate) fn describe_claimed_item(item: &ItemRow, file: &str) -> String {
+    let (node, check) = (&item.node, item.describe_check());
     format!("{node} was ticked in {file}, {check}; to skip it: piton plan skip {node}")
 }
 
 /// That edits may be an agent's and are not in force.
-pub(super) fn doubted(file: &str, events: &[Recorded]) -> Vec<News> {
+pub(super) fn doubted_edits_notices(file: &str, events: &[DecodedRecord]) -> Vec<FileNotice> {
     let counts = events.iter().filter_map(|one| {
         let Event::DecisionOpened {
             decision_kind: DecisionKind::AgentEdit,
@@ -242,5 +253,5 @@ pub(super) fn doubted(file: &str, events: &[Recorded]) -> Vec<News> {
             "{count} edits of {file} may be an agent's and are not in force; see `piton inbox`"
         ),
     });
-    said.map(News::Asked).collect()
+    said.map(FileNotice::Asked).collect()
 }

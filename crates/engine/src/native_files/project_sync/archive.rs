@@ -8,20 +8,20 @@ use std::io;
 use std::path::Path;
 
 use piton_formats::problem::Problem;
-use piton_formats::project_format::{Archive, FaceFile};
+use piton_formats::project_format::{Archive, ProjectFile};
 
 use crate::config::Config;
 use crate::fail;
 use crate::failure::Failure;
-use crate::native_files::exchange::{leftovers, stage, sync_folder};
-use crate::native_files::news::not_utf8;
+use crate::native_files::exchange::{find_leftovers, stage, sync_folder};
+use crate::native_files::news::not_utf8_problem;
 use crate::session::Session;
 
 /// The text without what is old enough to be archived, which is in the archive
 /// by then.
-pub(super) fn part(
+pub(super) fn split_off_archived(
     session: &Session<'_>,
-    file: &FaceFile,
+    file: &ProjectFile,
     text: String,
 ) -> Result<String, Failure> {
     let Some(archive) = file.archive else {
@@ -46,7 +46,12 @@ pub(super) fn part(
 
 /// Whether there is something to be parted by what the text, or its ends, tells, if
 /// one waits so many days longer.
-pub(super) fn is_due(session: &Session<'_>, file: &FaceFile, text: &str, rest: u32) -> bool {
+pub(super) fn is_archiving_due(
+    session: &Session<'_>,
+    file: &ProjectFile,
+    text: &str,
+    rest: u32,
+) -> bool {
     let settings = Config::load(&session.project).map(|config| config.archive);
     let Some((archive, settings)) = file.archive.zip(settings.ok()) else {
         return false;
@@ -59,9 +64,9 @@ pub(super) fn is_due(session: &Session<'_>, file: &FaceFile, text: &str, rest: u
 pub(super) type MonthText = Result<String, Problem>;
 
 /// The texts of the archive, by where each is; none for a file without one.
-pub(super) fn texts(
+pub(super) fn read_archive_texts(
     session: &Session<'_>,
-    file: &FaceFile,
+    file: &ProjectFile,
 ) -> io::Result<Vec<(String, MonthText)>> {
     let Some(archive) = file.archive else {
         return Ok(Vec::new());
@@ -75,9 +80,9 @@ pub(super) fn texts(
     for entry in listed {
         let path = entry?.path();
         if path.extension().is_some_and(|end| end == "json") {
-            let shown = session.project.relative(&path);
+            let shown = session.project.relative_path(&path);
             let text = String::from_utf8(fs::read(&path)?);
-            let text = text.map_err(|error| not_utf8(&shown, error.as_bytes()));
+            let text = text.map_err(|error| not_utf8_problem(&shown, error.as_bytes()));
             texts.push((shown, text));
         }
     }
@@ -88,7 +93,7 @@ pub(super) fn texts(
 fn write_month(
     archive: Archive,
     path: &Path,
-    entries: &[piton_formats::tree::Node],
+    entries: &[piton_formats::tree::ValueNode],
 ) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(folder)?;
@@ -100,7 +105,7 @@ fn write_month(
     let after = (archive.merge)(before.as_deref(), entries).map_err(io::Error::other)?;
     if before.as_ref() != Some(&after) {
         // What a crash left here was never the only copy of anything.
-        for left in leftovers(path)? {
+        for left in find_leftovers(path)? {
             fs::remove_file(left.path)?;
         }
         // Nobody but piton writes it: what comes out is not looked at.

@@ -2,13 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use piton_formats::project_format::Derived;
+use piton_formats::project_format::DerivedFile;
 
-use super::Moment;
-use super::{Fault, ProjectSync, key, read_text};
-use crate::native_files::News;
-use crate::native_files::copies::keep_last_copies;
-use crate::native_files::synced_file::{Flush, Look, Present, Put, SyncedFile};
+use super::SyncMoment;
+use super::{ProjectSync, SyncFault, read_text, stamp_key};
+use crate::native_files::FileNotice;
+use crate::native_files::copies::store_rotated_copy;
+use crate::native_files::synced_file::{
+    FlushScope, PresentFile, StatFingerprint, SyncedFile, WriteOutcome,
+};
 
 /// Up to this size what is made of a file follows every change, else when the
 /// project comes to rest: nothing of it can be left as it is.
@@ -16,44 +18,44 @@ const PAGE_BYTES: u64 = 256 << 10;
 
 impl ProjectSync<'_, '_> {
     /// The page, with its stamp.
-    fn open_page(&self, path: &str) -> Result<SyncedFile, Fault> {
+    fn open_page(&self, path: &str) -> Result<SyncedFile, SyncFault> {
         let project = &self.session.project;
         let target = project.root.join(path);
         Ok(SyncedFile::open(
             &project.home,
-            &key(path),
+            &stamp_key(path),
             &target,
-            Flush::Nothing,
+            FlushScope::Nothing,
         )?)
     }
 
     /// What is made of a large file follows at rest.
-    pub(super) fn derive_at_rest(
+    pub(super) fn write_page_at_rest(
         &self,
         synced: &SyncedFile,
-        news: &mut Vec<News>,
-    ) -> Result<(), Fault> {
-        let (Some(path), Moment::Rest) = (self.file.derived_path(), self.moment) else {
+        news: &mut Vec<FileNotice>,
+    ) -> Result<(), SyncFault> {
+        let (Some(path), SyncMoment::Rest) = (self.file.derived_path(), self.moment) else {
             return Ok(());
         };
         let positions = &synced.stamp().positions;
         let is_behind = self.open_page(path)?.stamp().positions != *positions;
-        if !is_behind || !synced.target().is_file() {
+        if !is_behind || !synced.target_path().is_file() {
             return Ok(());
         }
-        let text = read_text(synced.target())?;
-        self.derive((None, &text), positions, news)
+        let text = read_text(synced.target_path())?;
+        self.write_page((None, &text), positions, news)
     }
 
     /// Writes what is made of the file for people to read. `before` is the file as
     /// it stood: what is made of that is piton's, also where another branch has it.
-    pub(super) fn derive(
+    pub(super) fn write_page(
         &self,
         (before, text): (Option<&str>, &str),
         positions: &BTreeMap<String, u64>,
-        news: &mut Vec<News>,
-    ) -> Result<(), Fault> {
-        let Some(Derived { path, render, .. }) = self.file.derived else {
+        news: &mut Vec<FileNotice>,
+    ) -> Result<(), SyncFault> {
+        let Some(DerivedFile { path, render, .. }) = self.file.derived else {
             return Ok(());
         };
         let Ok(text) = render(text) else {
@@ -61,48 +63,48 @@ impl ProjectSync<'_, '_> {
         };
         let target = self.session.project.root.join(path);
         let mut synced = self.open_page(path)?;
-        synced.locked::<_, Fault>(|synced| {
+        synced.with_lock::<_, SyncFault>(|synced| {
             // Nobody reads the page but people: what they wrote there is kept for them.
-            let keep = |bytes: &[u8], news: &mut Vec<News>| {
-                let copy = keep_last_copies(&target, bytes)?;
+            let keep = |bytes: &[u8], news: &mut Vec<FileNotice>| {
+                let copy = store_rotated_copy(&target, bytes)?;
                 let copy = copy.file_name().unwrap_or_default().to_string_lossy();
-                news.push(News::Left(format!(
+                news.push(FileNotice::Left(format!(
                     "{path} is made of {}: what somebody wrote there is kept beside it as {copy}, \
                      and is not taken in; record it with `piton log`",
                     self.file.path
                 )));
-                Ok::<_, Fault>(())
+                Ok::<_, SyncFault>(())
             };
             // What a crash left.
-            synced.tidy(|left| keep(left, news).map(|()| true))?;
+            synced.remove_leftovers(|left| keep(left, news).map(|()| true))?;
             // What was merged may have entries of one minute in another order: that
             // is seen to with the next one.
             if std::fs::read_to_string(&target).is_ok_and(|there| has_same_lines(&there, &text)) {
-                return Ok(synced.note(positions.clone())?);
+                return Ok(synced.record_positions(positions.clone())?);
             }
             let is_own = |bytes: &[u8]| {
                 let own = before.and_then(|before| render(before).ok());
                 own.is_some_and(|own| own.as_bytes() == bytes)
             };
-            if let Present::Foreign(bytes) = synced.present()? {
+            if let PresentFile::Foreign(bytes) = synced.read_present()? {
                 if !is_own(&bytes) {
                     keep(&bytes, news)?;
                 }
-                synced.accept(&bytes)?;
+                synced.accept_version(&bytes)?;
             }
-            synced.put(text.as_bytes(), positions.clone(), None)?;
+            synced.write_version(text.as_bytes(), positions.clone(), None)?;
             Ok(())
         })
     }
 
     /// Brings what is made of the file up to date, given its ends before and
     /// afterwards. Not where somebody else wrote there: that takes the whole.
-    pub(super) fn derive_more(
+    pub(super) fn extend_page(
         &self,
         ends: [&str; 2],
         positions: &BTreeMap<String, u64>,
-    ) -> Result<bool, Fault> {
-        let Some(Derived {
+    ) -> Result<bool, SyncFault> {
+        let Some(DerivedFile {
             path,
             render,
             extend,
@@ -112,19 +114,19 @@ impl ProjectSync<'_, '_> {
             return Ok(true);
         };
         let target = self.session.project.root.join(path);
-        if Look::at(&target).is_some_and(|page| page.bytes() > PAGE_BYTES) {
+        if StatFingerprint::of_path(&target).is_some_and(|page| page.size_bytes() > PAGE_BYTES) {
             return Ok(true);
         }
         let mut synced = self.open_page(path)?;
-        synced.locked::<_, Fault>(|synced| {
+        synced.with_lock::<_, SyncFault>(|synced| {
             let ([Ok(before), Ok(after)], false) = (ends.map(render), synced.may_be_foreign())
             else {
                 return Ok(false);
             };
             let page = read_text(&target)?;
             let page = extend([&before, &page, &after]);
-            let put = synced.put(page.as_bytes(), positions.clone(), None)?;
-            Ok(put == Put::Done)
+            let put = synced.write_version(page.as_bytes(), positions.clone(), None)?;
+            Ok(put == WriteOutcome::Done)
         })
     }
 }

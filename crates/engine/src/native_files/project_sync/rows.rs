@@ -2,19 +2,19 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use piton_core::call::Call;
+use piton_core::call::AgentCall;
 use piton_core::checkout::Checkout;
 use piton_core::entry::EntryRow;
 use piton_core::memory::{MemoryKind, MemoryRow};
 use piton_core::{AttemptRow, Event, Need, Node, RunId, StreamId, Tables};
-use piton_formats::face::{CRITERION, Shown};
+use piton_formats::face::{CRITERION, ShownRow};
 use piton_formats::plan_format::PlanKind;
-use piton_formats::project_format::FaceFile;
+use piton_formats::project_format::ProjectFile;
 use piton_formats::registry::plan_kind;
 use piton_formats::title::criteria_of_item;
 use piton_store::Store as _;
 
-use crate::config::{Attempts, Config};
+use crate::config::{Config, ShownAttempts};
 use crate::failure::Failure;
 use crate::session::Session;
 
@@ -26,8 +26,8 @@ const CALLS_SHOWN: usize = 1_000;
 
 /// The rows that a file does not show yet, and how far it shows the streams
 /// when it does.
-pub(super) struct Behind {
-    pub(super) rows: Vec<Fresh>,
+pub(super) struct PendingRows {
+    pub(super) rows: Vec<PendingRow>,
     /// The names of those that may stand in the file already, and changed since.
     pub(super) changed: BTreeSet<String>,
     pub(super) positions: BTreeMap<String, u64>,
@@ -36,20 +36,20 @@ pub(super) struct Behind {
 }
 
 /// A row that is to be shown.
-pub(super) enum Fresh {
+pub(super) enum PendingRow {
     Entry(Box<EntryRow>),
     Attempt(Box<AttemptRow>),
     Memory(Box<MemoryRow>),
-    Call(Box<Call>),
+    Call(Box<AgentCall>),
 }
 
-impl Behind {
-    pub(super) fn shown(&self) -> Vec<Shown<'_>> {
-        self.rows.iter().map(Fresh::shown).collect()
+impl PendingRows {
+    pub(super) fn shown_rows(&self) -> Vec<ShownRow<'_>> {
+        self.rows.iter().map(PendingRow::as_shown).collect()
     }
 }
 
-impl Fresh {
+impl PendingRow {
     /// Whether it came about where no branch was checked out.
     pub(super) fn is_of_no_branch(&self) -> bool {
         self.checkout().is_some_and(|there| there.branch.is_none())
@@ -83,12 +83,12 @@ impl Fresh {
         }
     }
 
-    pub(super) fn shown(&self) -> Shown<'_> {
+    pub(super) fn as_shown(&self) -> ShownRow<'_> {
         match self {
-            Self::Entry(row) => Shown::Entry(row),
-            Self::Attempt(row) => Shown::Attempt(row),
-            Self::Memory(row) => Shown::Memory(row),
-            Self::Call(call) => Shown::Call(call),
+            Self::Entry(row) => ShownRow::Entry(row),
+            Self::Attempt(row) => ShownRow::Attempt(row),
+            Self::Memory(row) => ShownRow::Memory(row),
+            Self::Call(call) => ShownRow::Call(call),
         }
     }
 }
@@ -96,18 +96,18 @@ impl Fresh {
 /// What moved since a file showed the streams up to `positions`; everything
 /// when it shows none. Calls are rows only for a file that shows them, and so
 /// are the words of criteria.
-pub(super) fn behind(
+pub(super) fn load_pending_rows(
     session: &Session<'_>,
     positions: &BTreeMap<String, u64>,
-    file: &FaceFile,
-) -> Result<Behind, Failure> {
+    file: &ProjectFile,
+) -> Result<PendingRows, Failure> {
     let with_calls = file.calls;
     let mut now = BTreeMap::new();
-    let mut wanted = Wanted {
+    let mut wanted = ChangedRowKeys {
         with_calls,
-        ..Wanted::default()
+        ..ChangedRowKeys::default()
     };
-    for head in session.store.heads()? {
+    for head in session.store.stream_heads()? {
         let name = head.stream.as_str().to_owned();
         if head.stream == StreamId::files() {
             continue;
@@ -116,7 +116,7 @@ pub(super) fn behind(
         // Calls stand in no table: whoever shows all of them reads the journal.
         let calls = with_calls && head.stream == StreamId::sessions();
         if head.count > seen && (calls || !positions.is_empty()) {
-            wanted.read(session, &head.stream, seen, head.count)?;
+            wanted.read_stream(session, &head.stream, seen, head.count)?;
         }
         now.insert(name, head.count);
     }
@@ -130,19 +130,19 @@ pub(super) fn behind(
             Need::Runs,
         ]
     } else {
-        wanted.needs()
+        wanted.row_needs()
     };
     let rows = session.load(&needs)?;
     let attempts = Config::load(&session.project)?.faces.attempts;
-    let mut fresh = fresh(&rows.tables, attempts, calls);
-    fresh.retain(|row| (file.shows)(&row.shown()));
+    let mut fresh = collect_pending_rows(&rows.tables, attempts, calls);
+    fresh.retain(|row| (file.shows)(&row.as_shown()));
     let changed = fresh.iter().filter(|row| wanted.has_changed(row));
     let changed = changed.map(|row| row.name().unwrap_or_default().to_owned());
     let changed = changed.collect();
     if file.criteria {
-        say_criteria(session, &mut fresh)?;
+        fill_in_criteria(session, &mut fresh)?;
     }
-    Ok(Behind {
+    Ok(PendingRows {
         rows: fresh,
         changed,
         positions: now,
@@ -152,7 +152,7 @@ pub(super) fn behind(
 
 /// Says in each entry about a criterion of a task file what its words are: its
 /// node is only made of them.
-fn say_criteria(session: &Session<'_>, fresh: &mut [Fresh]) -> Result<(), Failure> {
+fn fill_in_criteria(session: &Session<'_>, fresh: &mut [PendingRow]) -> Result<(), Failure> {
     let runs = session.runs()?;
     let task_files = runs
         .iter()
@@ -160,17 +160,19 @@ fn say_criteria(session: &Session<'_>, fresh: &mut [Fresh]) -> Result<(), Failur
     let by_name: BTreeMap<&str, RunId> = task_files.map(|run| (&*run.name, run.id)).collect();
     let item = |row: &EntryRow| -> Option<(RunId, Node)> {
         let run = by_name.get(row.entry.spec.as_deref()?)?;
-        Some((*run, Node::named(row.entry.task_id.as_deref()?)))
+        Some((*run, Node::from_text(row.entry.task_id.as_deref()?)))
     };
     let entries = fresh.iter().filter_map(|one| match one {
-        Fresh::Entry(row) => item(row),
-        Fresh::Attempt(_) | Fresh::Memory(_) | Fresh::Call(_) => None,
+        PendingRow::Entry(row) => item(row),
+        PendingRow::Attempt(_) | PendingRow::Memory(_) | PendingRow::Call(_) => None,
     });
     let wanted: BTreeSet<(RunId, Node)> = entries.collect();
     let needs = wanted.into_iter().map(|(run, node)| Need::Line(run, node));
     let rows = session.load(&needs.collect::<Vec<_>>())?;
     for one in fresh {
-        let Fresh::Entry(row) = one else { continue };
+        let PendingRow::Entry(row) = one else {
+            continue;
+        };
         let found = item(row).and_then(|(run, node)| rows.tables.item(run, &node));
         let words = found.and_then(|item| criteria_of_item(item).into_iter().next());
         if let Some(words) = words {
@@ -190,47 +192,54 @@ fn latest_iteration(tables: &Tables) -> Option<u64> {
 
 /// Rows in the order in which they came about: entries, attempts and calls by time,
 /// what is remembered by its number.
-fn fresh(tables: &Tables, attempts: Attempts, calls: VecDeque<Call>) -> Vec<Fresh> {
-    let mut fresh: Vec<(jiff::Timestamp, Fresh)> = Vec::new();
+fn collect_pending_rows(
+    tables: &Tables,
+    attempts: ShownAttempts,
+    calls: VecDeque<AgentCall>,
+) -> Vec<PendingRow> {
+    let mut fresh: Vec<(jiff::Timestamp, PendingRow)> = Vec::new();
     for row in tables.entries() {
-        fresh.push((row.timestamp, Fresh::Entry(Box::new(row.clone()))));
+        fresh.push((row.timestamp, PendingRow::Entry(Box::new(row.clone()))));
     }
-    let is_shown = |row: &&AttemptRow| attempts == Attempts::All || row.run == RunId::PROJECT;
+    let is_shown = |row: &&AttemptRow| attempts == ShownAttempts::All || row.run == RunId::PROJECT;
     // One whose outcome waits for a check is still under way there.
     let is_over = |row: &&AttemptRow| row.report.is_some();
     for row in tables.attempts().filter(is_shown).filter(is_over) {
         if let Some(ended) = row.ended_at {
-            fresh.push((ended, Fresh::Attempt(Box::new(row.clone()))));
+            fresh.push((ended, PendingRow::Attempt(Box::new(row.clone()))));
         }
     }
     for call in calls {
-        fresh.push((call.at.unwrap_or_default(), Fresh::Call(Box::new(call))));
+        fresh.push((
+            call.at.unwrap_or_default(),
+            PendingRow::Call(Box::new(call)),
+        ));
     }
     fresh.sort_by_key(|(time, _)| *time);
-    let mut fresh: Vec<Fresh> = fresh.into_iter().map(|(_, row)| row).collect();
-    let mut memory: Vec<&MemoryRow> = tables.memory().collect();
+    let mut fresh: Vec<PendingRow> = fresh.into_iter().map(|(_, row)| row).collect();
+    let mut memory: Vec<&MemoryRow> = tables.memories().collect();
     memory.sort_by_key(|row| (row.memory.kind, row.number));
     fresh.extend(
         memory
             .into_iter()
-            .map(|row| Fresh::Memory(Box::new(row.clone()))),
+            .map(|row| PendingRow::Memory(Box::new(row.clone()))),
     );
     fresh
 }
 
 /// The rows that some events changed, and of which of them they are the first.
 #[derive(Default)]
-struct Wanted {
+struct ChangedRowKeys {
     entries: BTreeMap<u64, bool>,
     attempts: BTreeMap<piton_core::AttemptId, bool>,
     memory: BTreeMap<String, bool>,
     runs: BTreeSet<RunId>,
     with_calls: bool,
-    calls: VecDeque<Call>,
+    calls: VecDeque<AgentCall>,
 }
 
-impl Wanted {
-    fn read(
+impl ChangedRowKeys {
+    fn read_stream(
         &mut self,
         session: &Session<'_>,
         stream: &StreamId,
@@ -239,13 +248,13 @@ impl Wanted {
     ) -> Result<(), Failure> {
         let mut at = seen;
         while at < count {
-            let page = session.store.stream(stream, at, PAGE)?;
+            let page = session.store.read_stream(stream, at, PAGE)?;
             let Some(last) = page.last() else { break };
             at = last.stamp.position;
             for record in &page {
-                match record.event() {
-                    Ok(Event::CallNoted(noted)) => self.call(noted.call, record.stamp.time),
-                    Ok(event) => self.event(&event, record.stamp.position),
+                match record.decode_event() {
+                    Ok(Event::CallNoted(noted)) => self.add_call(noted.call, record.stamp.time),
+                    Ok(event) => self.add_event(&event, record.stamp.position),
                     Err(_) => {}
                 }
             }
@@ -253,7 +262,7 @@ impl Wanted {
         Ok(())
     }
 
-    fn call(&mut self, mut call: Call, noted: jiff::Timestamp) {
+    fn add_call(&mut self, mut call: AgentCall, noted: jiff::Timestamp) {
         if !self.with_calls {
             return;
         }
@@ -264,25 +273,25 @@ impl Wanted {
         self.calls.push_back(call);
     }
 
-    fn event(&mut self, event: &Event, position: u64) {
+    fn add_event(&mut self, event: &Event, position: u64) {
         match event {
-            Event::EntryLogged(_) => note(&mut self.entries, position, true),
-            Event::EntryRevised { position, .. } => note(&mut self.entries, *position, false),
+            Event::EntryLogged(_) => record_row(&mut self.entries, position, true),
+            Event::EntryRevised { position, .. } => record_row(&mut self.entries, *position, false),
             // One whose outcome waited for its check was not shown before.
             Event::AttemptEnded { attempt, run, .. }
             | Event::AttemptJudged { attempt, run, .. } => {
-                note(&mut self.attempts, *attempt, true);
+                record_row(&mut self.attempts, *attempt, true);
                 self.runs.insert(*run);
             }
-            Event::AttemptTold(told) => note(&mut self.attempts, told.attempt, true),
-            Event::AttemptRevised(told) => note(&mut self.attempts, told.attempt, false),
-            Event::MemoryAdded(memory) => self.memory(memory.id.iter(), true),
-            Event::MemoryRevised(memory) => self.memory(memory.id.iter(), false),
+            Event::AttemptTold(told) => record_row(&mut self.attempts, told.attempt, true),
+            Event::AttemptRevised(told) => record_row(&mut self.attempts, told.attempt, false),
+            Event::MemoryAdded(memory) => self.add_memory(memory.id.iter(), true),
+            Event::MemoryRevised(memory) => self.add_memory(memory.id.iter(), false),
             Event::MemoryRetired { id, .. } | Event::MemoryConfirmed { id, .. } => {
-                self.memory([id], false);
+                self.add_memory([id], false);
             }
             // How often it was used is shown; what came of it is not.
-            Event::MemoryUsed { ids, .. } => self.memory(ids, false),
+            Event::MemoryUsed { ids, .. } => self.add_memory(ids, false),
             Event::MemoryJudged { .. } => {}
             Event::RunPlanned(_)
             | Event::ItemPlanned(_)
@@ -333,23 +342,23 @@ impl Wanted {
         }
     }
 
-    fn memory<'i>(&mut self, ids: impl IntoIterator<Item = &'i String>, is_new: bool) {
+    fn add_memory<'i>(&mut self, ids: impl IntoIterator<Item = &'i String>, is_new: bool) {
         let ids = ids.into_iter().cloned();
-        ids.for_each(|id| note(&mut self.memory, id, is_new));
+        ids.for_each(|id| record_row(&mut self.memory, id, is_new));
     }
 
     /// Whether the events changed a row that was there before them.
-    fn has_changed(&self, row: &Fresh) -> bool {
+    fn has_changed(&self, row: &PendingRow) -> bool {
         let is_new = match row {
-            Fresh::Entry(row) => self.entries.get(&row.position),
-            Fresh::Attempt(row) => self.attempts.get(&row.id),
-            Fresh::Memory(row) => self.memory.get(&row.id),
-            Fresh::Call(_) => None,
+            PendingRow::Entry(row) => self.entries.get(&row.position),
+            PendingRow::Attempt(row) => self.attempts.get(&row.id),
+            PendingRow::Memory(row) => self.memory.get(&row.id),
+            PendingRow::Call(_) => None,
         };
         is_new == Some(&false)
     }
 
-    fn needs(&self) -> Vec<Need> {
+    fn row_needs(&self) -> Vec<Need> {
         let entries = self.entries.keys().copied().map(Need::Entry);
         let attempts = self.attempts.keys().copied().map(Need::Attempt);
         let memory = self.memory.keys().cloned().map(Need::Memory);
@@ -359,6 +368,6 @@ impl Wanted {
 }
 
 /// Notes a row that an event changed, or is the first of.
-fn note<K: Ord>(rows: &mut BTreeMap<K, bool>, key: K, is_new: bool) {
+fn record_row<K: Ord>(rows: &mut BTreeMap<K, bool>, key: K, is_new: bool) {
     *rows.entry(key).or_default() |= is_new;
 }

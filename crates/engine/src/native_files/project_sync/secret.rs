@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, VecDeque};
 /// A text that was made of `redacted`, with the lines of `written` that
 /// redacting changed as they were. Where redacting joined lines, nothing can be
 /// told apart, and the text stays as it is.
-pub(super) fn put_back(text: &str, written: &str, redacted: &str) -> String {
+pub(super) fn restore_secrets(text: &str, written: &str, redacted: &str) -> String {
     let lines = || {
         written
             .split_inclusive('\n')
@@ -38,7 +38,7 @@ mod tests {
         let redacted = "# a\nkey [redacted]\nkey [redacted]\n";
         let shown = "# b\nkey [redacted]\nnew\nkey [redacted]\nkey [redacted]\n";
         assert_eq!(
-            put_back(shown, written, redacted),
+            restore_secrets(shown, written, redacted),
             "# b\nkey hunter2\nnew\nkey hunter3\nkey [redacted]\n"
         );
     }
@@ -46,7 +46,7 @@ mod tests {
     #[test]
     fn lines_that_were_joined_are_left_redacted() {
         assert_eq!(
-            put_back("[redacted]\nx\n", "a\nb\n", "[redacted]\n"),
+            restore_secrets("[redacted]\nx\n", "a\nb\n", "[redacted]\n"),
             "[redacted]\nx\n"
         );
     }

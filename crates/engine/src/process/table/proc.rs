@@ -5,7 +5,7 @@ use std::io::{self, Read as _};
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
-use super::{Boot, Row};
+use super::{BootInfo, ProcessRow};
 
 /// A line of `stat` is shorter.
 const STAT_BYTES: usize = 1 << 10;
@@ -13,39 +13,39 @@ const STAT_BYTES: usize = 1 << 10;
 const ENVIRON_BYTES: usize = 16 << 10;
 
 /// All processes that can be seen.
-pub(in crate::process) fn rows() -> Vec<Row> {
+pub(in crate::process) fn list_processes() -> Vec<ProcessRow> {
     let Ok(entries) = fs::read_dir("/proc") else {
         return Vec::new();
     };
     entries
         .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
-        .filter_map(row)
+        .filter_map(find_process)
         .collect()
 }
 
 /// One process, also when it is a zombie.
-pub(in crate::process) fn row(pid: u32) -> Option<Row> {
+pub(in crate::process) fn find_process(pid: u32) -> Option<ProcessRow> {
     // The name of a program need not be UTF-8.
-    let stat = read(&format!("/proc/{pid}/stat"), STAT_BYTES).ok()?;
-    parse(pid, &String::from_utf8_lossy(&stat))
+    let stat = read_proc_file(&format!("/proc/{pid}/stat"), STAT_BYTES).ok()?;
+    parse_stat(pid, &String::from_utf8_lossy(&stat))
 }
 
 /// Reads a file of `/proc`, with room for so many bytes of it at first. Such
 /// files say that they are empty: to ask for their size first is in vain.
-fn read(path: &str, expected: usize) -> io::Result<Vec<u8>> {
+fn read_proc_file(path: &str, expected: usize) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::with_capacity(expected);
     File::open(path)?.take(u64::MAX).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
-fn parse(pid: u32, stat: &str) -> Option<Row> {
+fn parse_stat(pid: u32, stat: &str) -> Option<ProcessRow> {
     // The name may hold blanks and parentheses; after the last `)` come numbers.
     let (_, rest) = stat.rsplit_once(')')?;
     let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
     let threads: u32 = fields.get(17)?.parse().ok()?;
     // A first thread that ended before the others looks like a zombie.
     let zombie = matches!(*fields.first()?, "Z" | "X" | "x") && threads <= 1;
-    Some(Row {
+    Some(ProcessRow {
         pid,
         parent: fields.get(1)?.parse().ok()?,
         group: fields.get(2)?.parse().ok()?,
@@ -62,7 +62,7 @@ const KILLED: u64 = 1 << 8;
 /// Whether a process was killed or has begun to end, and is not gone yet.
 pub(in crate::process) fn is_ending(pid: u32) -> bool {
     let text = |file: &str| {
-        let bytes = read(&format!("/proc/{pid}/{file}"), STAT_BYTES).unwrap_or_default();
+        let bytes = read_proc_file(&format!("/proc/{pid}/{file}"), STAT_BYTES).unwrap_or_default();
         String::from_utf8_lossy(&bytes).into_owned()
     };
     is_exiting(&text("stat")) || is_killed(&text("status"))
@@ -88,8 +88,8 @@ fn is_killed(status: &str) -> bool {
 }
 
 /// The mark that a process was started with, if its environment may be read.
-pub(in crate::process) fn mark(pid: u32) -> Option<String> {
-    let environ = read(&format!("/proc/{pid}/environ"), ENVIRON_BYTES).ok()?;
+pub(in crate::process) fn mark_of_process(pid: u32) -> Option<String> {
+    let environ = read_proc_file(&format!("/proc/{pid}/environ"), ENVIRON_BYTES).ok()?;
     environ.split(|&byte| byte == 0).find_map(|variable| {
         let value = variable
             .strip_prefix(super::super::MARK.as_bytes())?
@@ -99,18 +99,18 @@ pub(in crate::process) fn mark(pid: u32) -> Option<String> {
 }
 
 /// The folder that a process is in; none where that may not be known.
-pub(in crate::process) fn folder(pid: u32) -> Option<PathBuf> {
+pub(in crate::process) fn folder_of_process(pid: u32) -> Option<PathBuf> {
     fs::read_link(format!("/proc/{pid}/cwd")).ok()
 }
 
 /// The children of this process, those adopted included.
 ///
 /// `None` where the kernel does not say (no `CONFIG_PROC_CHILDREN`).
-pub(in crate::process) fn children() -> Option<Vec<u32>> {
+pub(in crate::process) fn own_children() -> Option<Vec<u32>> {
     // One reading can miss a child while a sibling goes; two that agree will not.
-    let mut last = children_once()?;
+    let mut last = read_children_once()?;
     for _ in 0..3 {
-        let next = children_once()?;
+        let next = read_children_once()?;
         if next == last {
             break;
         }
@@ -119,7 +119,7 @@ pub(in crate::process) fn children() -> Option<Vec<u32>> {
     Some(last)
 }
 
-fn children_once() -> Option<Vec<u32>> {
+fn read_children_once() -> Option<Vec<u32>> {
     let me = std::process::id();
     let mut threads: Vec<u32> = fs::read_dir("/proc/self/task")
         .ok()?
@@ -145,15 +145,15 @@ fn children_once() -> Option<Vec<u32>> {
 }
 
 /// The machine, its boot, and within which numbers pids are unique.
-pub(in crate::process) fn boot() -> &'static Boot {
-    static BOOT: OnceLock<Boot> = OnceLock::new();
+pub(in crate::process) fn boot_info() -> &'static BootInfo {
+    static BOOT: OnceLock<BootInfo> = OnceLock::new();
     BOOT.get_or_init(|| {
         let line = |path: &str| {
             fs::read_to_string(path)
                 .map(|text| text.trim().to_owned())
                 .unwrap_or_default()
         };
-        Boot {
+        BootInfo {
             machine: line("/etc/machine-id"),
             boot_id: line("/proc/sys/kernel/random/boot_id"),
             pid_space: fs::read_link("/proc/self/ns/pid")
@@ -170,7 +170,7 @@ mod tests {
     #[test]
     fn a_name_with_parentheses_and_blanks_does_not_shift_the_fields() {
         let stat = "7 (a) Z 1 (b)) S 5 6 6 0 -1 4194368 199 0 0 0 0 0 0 0 20 0 1 0 124654 17285120";
-        let row = parse(7, stat).expect("a row");
+        let row = parse_stat(7, stat).expect("a row");
         assert_eq!((row.parent, row.group, row.start), (5, 6, 124_654));
         assert!(!row.zombie);
     }
@@ -178,7 +178,7 @@ mod tests {
     #[test]
     fn a_first_thread_that_ended_early_is_no_zombie() {
         let stat = "7 (x) Z 5 6 6 0 -1 4194368 199 0 0 0 0 0 0 0 20 0 3 0 124654 0";
-        assert!(!parse(7, stat).expect("a row").zombie);
+        assert!(!parse_stat(7, stat).expect("a row").zombie);
     }
 
     #[test]
@@ -200,15 +200,15 @@ mod tests {
 
     #[test]
     fn a_truncated_line_is_nobody() {
-        assert_eq!(parse(7, "7 (x) S 5"), None);
-        assert_eq!(parse(7, ""), None);
+        assert_eq!(parse_stat(7, "7 (x) S 5"), None);
+        assert_eq!(parse_stat(7, ""), None);
     }
 
     #[test]
     fn this_process_is_seen() {
         let me = std::process::id();
-        let row = row(me).expect("this process");
-        assert!(rows().contains(&row));
-        assert!(children().is_some());
+        let row = find_process(me).expect("this process");
+        assert!(list_processes().contains(&row));
+        assert!(own_children().is_some());
     }
 }

@@ -5,46 +5,46 @@
 use std::path::PathBuf;
 
 use piton_core::RunId;
-use piton_formats::face::About;
-pub use piton_formats::plan_convert::Lost;
-use piton_formats::problem::{Problem, Source};
+use piton_formats::face::FileContext;
+pub use piton_formats::plan_convert::ConversionLoss;
+use piton_formats::problem::{Problem, SourceText};
 use piton_formats::{format, log_convert, plan_convert};
 
-use crate::failure::{Failure, Findings, unreadable};
+use crate::failure::{Failure, Findings, unreadable_file};
 use crate::input;
-use crate::native_files::project_sync::{FaceFile, face_files};
+use crate::native_files::project_sync::{ProjectFile, project_files};
 use crate::project::Project;
 use crate::world::World;
 
 /// What a file became.
 #[derive(Clone, Debug)]
-pub struct Converted {
+pub struct ConvertedFile {
     /// The text in the other format.
     pub text: String,
     /// What the other format has no place for.
-    pub lost: Vec<Lost>,
+    pub lost: Vec<ConversionLoss>,
     /// What was wrong with the file.
     pub findings: Findings,
 }
 
 /// What a format holds. A file becomes one of the same sort.
 #[derive(Clone, Copy)]
-enum Sort {
+enum FormatSort {
     /// What happened.
-    Log(&'static FaceFile),
+    Log(&'static ProjectFile),
     /// What is to be done.
     Plan,
 }
 
-impl Sort {
-    fn of(name: &str) -> Option<Self> {
-        let log = face_files().find(|file| file.converts == Some(name));
-        let is_plan = plan_convert::names().contains(&name);
+impl FormatSort {
+    fn parse(name: &str) -> Option<Self> {
+        let log = project_files().find(|file| file.converts == Some(name));
+        let is_plan = plan_convert::plan_format_names().contains(&name);
         log.map(Self::Log).or(is_plan.then_some(Self::Plan))
     }
 
     /// What is said of a format of this sort.
-    fn says(self) -> &'static str {
+    fn describe(self) -> &'static str {
         match self {
             Self::Log(_) => "keeps a log",
             Self::Plan => "is a plan",
@@ -52,20 +52,20 @@ impl Sort {
     }
 
     /// The formats of this sort.
-    fn names(self) -> Vec<&'static str> {
+    fn format_names(self) -> Vec<&'static str> {
         match self {
-            Self::Log(_) => log_convert::names(),
-            Self::Plan => plan_convert::names(),
+            Self::Log(_) => log_convert::log_format_names(),
+            Self::Plan => plan_convert::plan_format_names(),
         }
     }
 }
 
-fn sort(name: &str) -> Result<Sort, Failure> {
-    Sort::of(name).ok_or_else(|| {
-        Failure::new("usage", format!("`{name}` cannot be converted")).hint(format!(
+fn parse_sort(name: &str) -> Result<FormatSort, Failure> {
+    FormatSort::parse(name).ok_or_else(|| {
+        Failure::new("usage", format!("`{name}` cannot be converted")).with_hint(format!(
             "the logs are: {}; the plans are: {}",
-            log_convert::names().join(", "),
-            plan_convert::names().join(", ")
+            log_convert::log_format_names().join(", "),
+            plan_convert::plan_format_names().join(", ")
         ))
     })
 }
@@ -80,25 +80,28 @@ pub fn convert(
     from: &str,
     to: &str,
     input: Option<&PathBuf>,
-) -> Result<Converted, Failure> {
-    let (from, to) = match (sort(from)?, sort(to)?) {
-        (Sort::Plan, Sort::Plan) => return convert_plan(world, from, to, input),
-        (Sort::Log(from), Sort::Log(to)) => (from, to),
+) -> Result<ConvertedFile, Failure> {
+    let (from, to) = match (parse_sort(from)?, parse_sort(to)?) {
+        (FormatSort::Plan, FormatSort::Plan) => return convert_plan(world, from, to, input),
+        (FormatSort::Log(from), FormatSort::Log(to)) => (from, to),
         (one, other) => {
             let message = format!(
                 "`{from}` {}, and `{to}` {}: a plan becomes a plan, a log a log",
-                one.says(),
-                other.says()
+                one.describe(),
+                other.describe()
             );
-            return Err(Failure::new("usage", message).hint(format!(
+            return Err(Failure::new("usage", message).with_hint(format!(
                 "`{from}` can become one of: {}",
-                one.names().join(", ")
+                one.format_names().join(", ")
             )));
         }
     };
     let project = Project::find(world, &world.cwd);
-    let path = input.map_or_else(|| project.root.join(from.path), |input| world.path(input));
-    let text = input::read_text(&path).map_err(|error| unreadable(&path, error))?;
+    let path = input.map_or_else(
+        || project.root.join(from.path),
+        |input| world.resolve_path(input),
+    );
+    let text = input::read_text(&path).map_err(|error| unreadable_file(&path, error))?;
     let shown = path.display().to_string();
     let name = project
         .root
@@ -106,11 +109,11 @@ pub fn convert(
         .unwrap_or_default()
         .to_string_lossy()
         .into_owned();
-    let about = About {
+    let about = FileContext {
         file: &shown,
         project: &name,
         now: world.now(),
-        zone: world.zone(),
+        zone: world.time_zone(),
         iteration: None,
         is_part: false,
     };
@@ -120,7 +123,7 @@ pub fn convert(
         sources: [(shown.clone(), text)].into(),
     };
     if findings.problems.iter().any(Problem::is_error) {
-        return Err(cannot_read(&shown, findings));
+        return Err(unreadable_failure(&shown, findings));
     }
     let text = &findings.sources[&shown];
     let (text, mut lost) = log_convert::convert((from, text, took.found), to, &about)
@@ -131,9 +134,9 @@ pub fn convert(
         .count();
     if count > 0 && from.path != to.path {
         let what = "elements that cannot be read".to_owned();
-        lost.push(Lost { what, count });
+        lost.push(ConversionLoss { what, count });
     }
-    Ok(Converted {
+    Ok(ConvertedFile {
         text,
         lost,
         findings,
@@ -146,40 +149,40 @@ fn convert_plan(
     from: &str,
     to: &str,
     input: Option<&PathBuf>,
-) -> Result<Converted, Failure> {
+) -> Result<ConvertedFile, Failure> {
     let project = Project::find(world, &world.cwd);
-    let usual = format::named(from).and_then(|format| format.paths.first());
+    let usual = format::format_named(from).and_then(|format| format.paths.first());
     let path = match (input, usual) {
-        (Some(input), _) => world.path(input),
+        (Some(input), _) => world.resolve_path(input),
         (None, Some(usual)) => project.root.join(usual),
         (None, None) => project.root.clone(),
     };
-    let text = input::read_text(&path).map_err(|error| unreadable(&path, error))?;
+    let text = input::read_text(&path).map_err(|error| unreadable_file(&path, error))?;
     let shown = path.display().to_string();
-    let source = Source {
+    let source = SourceText {
         name: &shown,
         text: &text,
     };
-    let (plan, problems) = plan_convert::read(from, source, RunId(world.id()));
+    let (plan, problems) = plan_convert::parse_plan(from, source, RunId(world.new_id()));
     let findings = Findings {
         problems,
         sources: [(shown.clone(), text.clone())].into(),
     };
     let Some(plan) = plan else {
-        return Err(cannot_read(&shown, findings));
+        return Err(unreadable_failure(&shown, findings));
     };
     let (text, lost) = plan_convert::convert((from, &text, &plan), to, world.now());
-    Ok(Converted {
+    Ok(ConvertedFile {
         text,
         lost,
         findings,
     })
 }
 
-fn cannot_read(shown: &str, findings: Findings) -> Failure {
+fn unreadable_failure(shown: &str, findings: Findings) -> Failure {
     Failure::new("file.unreadable", format!("{shown} cannot be read"))
-        .hint(format!(
+        .with_hint(format!(
             "see what is wrong with `piton files check {shown}`"
         ))
-        .finding(findings)
+        .with_findings(findings)
 }

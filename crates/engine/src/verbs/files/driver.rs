@@ -6,14 +6,14 @@ use std::fs;
 use std::path::Path;
 
 use piton_formats::merge::attributes::{install, uninstall};
-use piton_formats::merge::{Marks, Merged, Versions, merge};
+use piton_formats::merge::{ConflictMarks, MergeVersions, MergedText, merge};
 
-use crate::failure::{Failure, unreadable, unwritable};
+use crate::failure::{Failure, unreadable_file, unwritable_file};
 use crate::git;
-use crate::hook::settings::piton;
+use crate::hook::settings::piton_command;
 use crate::input;
 use crate::text_change::TextChange;
-use crate::verbs::hook::settings::Wish;
+use crate::verbs::hook::settings::InstallAction;
 use crate::world::World;
 
 const NAME: &str = "merge.piton.name";
@@ -29,14 +29,14 @@ const COMMAND: &str = " files merge-driver run %O %A %B %L %P";
 pub struct DriverChange {
     /// `.gitattributes` in the root of the work tree.
     pub attributes: TextChange,
-    settings: Vec<Setting>,
+    settings: Vec<DriverSetting>,
     /// The change, for people.
     pub shown: String,
 }
 
 /// A setting of the repository's own configuration that changes.
 #[derive(Clone, Debug)]
-struct Setting {
+struct DriverSetting {
     key: &'static str,
     old: Option<String>,
     new: Option<String>,
@@ -56,12 +56,14 @@ impl DriverChange {
 ///
 /// Outside of a git work tree; when the attributes cannot be read; when another
 /// driver is called piton.
-pub fn look_at_driver(world: &World, wish: Wish) -> Result<DriverChange, Failure> {
-    let root = git::root(&world.cwd)?;
-    let attributes = TextChange::look(root.join(".gitattributes"), |text| {
+pub fn plan_driver_change(world: &World, wish: InstallAction) -> Result<DriverChange, Failure> {
+    let root = git::work_tree_root(&world.cwd)?;
+    let attributes = TextChange::compute(root.join(".gitattributes"), |text| {
         Ok(match wish {
-            Wish::Install => Some(install(text)).filter(|new| text.is_some() || !new.is_empty()),
-            Wish::Uninstall => text.and_then(uninstall),
+            InstallAction::Install => {
+                Some(install(text)).filter(|new| text.is_some() || !new.is_empty())
+            }
+            InstallAction::Uninstall => text.and_then(uninstall),
         })
     })?;
     let get = |key| git::local_setting(&root, key);
@@ -69,25 +71,25 @@ pub fn look_at_driver(world: &World, wish: Wish) -> Result<DriverChange, Failure
     let is_own = driver
         .as_ref()
         .is_none_or(|driver| driver.ends_with(COMMAND));
-    if wish == Wish::Install && !is_own {
+    if wish == InstallAction::Install && !is_own {
         let message =
             "another merge driver is called `piton` in the configuration of this repository";
         return Err(Failure::new("file.conflict", message)
-            .hint("see it with `git config --local --get-regexp '^merge[.]piton[.]'`, and give it another name"));
+            .with_hint("see it with `git config --local --get-regexp '^merge[.]piton[.]'`, and give it another name"));
     }
-    let command = format!("{}{COMMAND}", piton(world).replace('%', "%%"));
+    let command = format!("{}{COMMAND}", piton_command(world).replace('%', "%%"));
     // A title that a person gave the driver stays.
     let (title, command) = match wish {
-        Wish::Install => (name.clone().or(Some(TITLE.to_owned())), Some(command)),
-        Wish::Uninstall => (name.clone().filter(|name| name != TITLE), None),
+        InstallAction::Install => (name.clone().or(Some(TITLE.to_owned())), Some(command)),
+        InstallAction::Uninstall => (name.clone().filter(|name| name != TITLE), None),
     };
     let new = [(NAME, name, title), (DRIVER, driver, command)];
     let settings = new.into_iter().filter(|_| is_own);
-    let settings: Vec<Setting> = settings
+    let settings: Vec<DriverSetting> = settings
         .filter(|(_, old, new)| old != new)
-        .map(|(key, old, new)| Setting { key, old, new })
+        .map(|(key, old, new)| DriverSetting { key, old, new })
         .collect();
-    let shown = shown(&attributes, &settings);
+    let shown = render_change(&attributes, &settings);
     Ok(DriverChange {
         attributes,
         settings,
@@ -95,7 +97,7 @@ pub fn look_at_driver(world: &World, wish: Wish) -> Result<DriverChange, Failure
     })
 }
 
-fn shown(attributes: &TextChange, settings: &[Setting]) -> String {
+fn render_change(attributes: &TextChange, settings: &[DriverSetting]) -> String {
     let mut text = String::new();
     if attributes.is_needed() {
         text.push_str("--- .gitattributes\n+++ .gitattributes\n");
@@ -114,19 +116,19 @@ fn shown(attributes: &TextChange, settings: &[Setting]) -> String {
     text
 }
 
-/// Does what [`look_at_driver`] has shown.
+/// Does what [`plan_driver_change`] has shown.
 ///
 /// # Errors
 ///
 /// When the attributes or the configuration cannot be written, or
 /// another program changed the attributes since.
-pub fn apply_driver(world: &World, change: &DriverChange) -> Result<(), Failure> {
+pub fn apply_driver_change(world: &World, change: &DriverChange) -> Result<(), Failure> {
     if change.attributes.is_needed() {
         change.attributes.apply()?;
     }
-    let root = git::root(&world.cwd)?;
+    let root = git::work_tree_root(&world.cwd)?;
     for setting in &change.settings {
-        git::set_local(&root, setting.key, setting.new.as_deref())?;
+        git::set_local_setting(&root, setting.key, setting.new.as_deref())?;
     }
     Ok(())
 }
@@ -152,13 +154,13 @@ pub struct DriverFiles<'a> {
 ///
 /// When a version cannot be read, or holds no text: ours is left alone then, so
 /// that git keeps all three.
-pub fn merge_files(world: &World, files: DriverFiles<'_>) -> Result<Merged, Failure> {
+pub fn merge_files(world: &World, files: DriverFiles<'_>) -> Result<MergedText, Failure> {
     let read = |path: &Path| {
-        let path = world.path(path);
-        input::read(&path).map_err(|error| unreadable(&path, error))
+        let path = world.resolve_path(path);
+        input::read_bytes(&path).map_err(|error| unreadable_file(&path, error))
     };
     let bytes = [read(files.base)?, read(files.ours)?, read(files.theirs)?];
-    let marks = Marks {
+    let marks = ConflictMarks {
         ours: "ours",
         theirs: "theirs",
         size: files.marker_size.max(1),
@@ -168,18 +170,18 @@ pub fn merge_files(world: &World, files: DriverFiles<'_>) -> Result<Merged, Fail
         let text = String::from_utf8(bytes).map_err(|error| {
             let message = format!("{} is no UTF-8 text in one of its versions", files.path);
             Failure::new("file.unreadable", message)
-                .because(error)
-                .hint("save its versions as UTF-8, or write by hand what holds of them, then `git add` it")
+                .with_source(error)
+                .with_hint("save its versions as UTF-8, or write by hand what holds of them, then `git add` it")
         })?;
         texts.push(text);
     }
-    let versions = Versions {
+    let versions = MergeVersions {
         base: &texts[0],
         ours: &texts[1],
         theirs: &texts[2],
     };
     let merged = merge(files.path, versions, marks);
-    let target = world.path(files.ours);
-    fs::write(&target, &merged.text).map_err(|error| unwritable(&target, error))?;
+    let target = world.resolve_path(files.ours);
+    fs::write(&target, &merged.text).map_err(|error| unwritable_file(&target, error))?;
     Ok(merged)
 }

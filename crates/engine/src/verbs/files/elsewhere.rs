@@ -6,13 +6,13 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
-use super::look::look_for;
-use super::{Adoption, Listed, Standing};
+use super::look::collect_native_paths;
+use super::{Adoption, FileStanding, ListedFile};
 use crate::project::Project;
 
 /// Two work trees: the one whose files are kept, and that which somebody is in.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Elsewhere {
+pub struct SecondWorktree {
     /// The folder whose native files are kept up to date.
     pub kept: PathBuf,
     /// The present work tree, whose files are not.
@@ -22,7 +22,7 @@ pub struct Elsewhere {
 }
 
 /// The work tree whose files are kept; none where it is the present one.
-pub fn elsewhere(project: &Project) -> Option<Elsewhere> {
+pub fn find_second_worktree(project: &Project) -> Option<SecondWorktree> {
     let Project {
         root, work_tree, ..
     } = project;
@@ -30,22 +30,22 @@ pub fn elsewhere(project: &Project) -> Option<Elsewhere> {
     if root.starts_with(work_tree) {
         return None;
     }
-    Some(Elsewhere {
+    Some(SecondWorktree {
         kept: root.clone(),
         here: work_tree.clone(),
-        files: look_for(project, work_tree),
+        files: collect_native_paths(project, work_tree),
     })
 }
 
-impl Elsewhere {
+impl SecondWorktree {
     /// The files of this work tree, as they are listed.
-    pub(super) fn listed(&self) -> impl Iterator<Item = Listed> {
+    pub(super) fn list_files(&self) -> impl Iterator<Item = ListedFile> {
         let files = self.files.iter();
-        files.map(|path| Listed {
+        files.map(|path| ListedFile {
             path: self.here.join(path).display().to_string(),
             format: None,
             about: format!("of a second work tree; {} is kept", self.kept.display()),
-            standing: Standing::Elsewhere,
+            standing: FileStanding::Elsewhere,
             run: None,
             link: None,
             errors: 0,
@@ -55,7 +55,7 @@ impl Elsewhere {
     }
 }
 
-impl fmt::Display for Elsewhere {
+impl fmt::Display for SecondWorktree {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (kept, here) = (self.kept.display(), self.here.display());
         match &*self.files {

@@ -14,14 +14,15 @@ const DEPTH_MAX: usize = 4;
 const PASSED_OVER: [&str; 6] = [".git", ".piton", "node_modules", "target", "dist", ".venv"];
 
 /// Whether a native file lies at this path, seen from the project.
-fn is_place(path: &str) -> bool {
+fn is_native_path(path: &str) -> bool {
     let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
     let fits = |place: &&str| match place.strip_prefix('/') {
         Some(place) => folder == place,
         None => Path::new(folder).ends_with(place),
     };
-    let formats = format::all().filter_map(|format| Some((format.file_name(), format.folders?)));
-    let old = registry::old_files().map(|file| (file.name, file.folders));
+    let formats =
+        format::all_formats().filter_map(|format| Some((format.file_name(), format.folders?)));
+    let old = registry::legacy_files().map(|file| (file.name, file.folders));
     formats
         .chain(old)
         .filter(|(known, _)| *known == name)
@@ -30,39 +31,39 @@ fn is_place(path: &str) -> bool {
 
 /// What lies in a folder where native files do, seen from that folder, whatever
 /// it is: folders, pipes and links as well. Sorted.
-pub(crate) fn look_for(project: &Project, root: &Path) -> Vec<String> {
+pub(crate) fn collect_native_paths(project: &Project, root: &Path) -> Vec<String> {
     let mut found = Vec::new();
     let seen_from = Project {
         root: root.to_owned(),
         ..project.clone()
     };
-    look_in(&seen_from, root, DEPTH_MAX, &mut found);
+    collect_in_folder(&seen_from, root, DEPTH_MAX, &mut found);
     // What is made of another file is nobody's to look at.
-    found.retain(|path| registry::face_files().all(|file| file.derived_path() != Some(&**path)));
+    found.retain(|path| registry::project_files().all(|file| file.derived_path() != Some(&**path)));
     found.sort();
     found
 }
 
-fn look_in(project: &Project, folder: &Path, depth: usize, found: &mut Vec<String>) {
+fn collect_in_folder(project: &Project, folder: &Path, depth: usize, found: &mut Vec<String>) {
     let Ok(entries) = fs::read_dir(folder) else {
         return;
     };
     for entry in entries.flatten() {
-        let path = project.relative(&entry.path());
-        if is_place(&path) {
+        let path = project.relative_path(&entry.path());
+        if is_native_path(&path) {
             found.push(path);
             continue;
         }
         let name = entry.file_name();
         let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
         if is_folder && depth > 0 && !PASSED_OVER.contains(&&*name.to_string_lossy()) {
-            look_in(project, &entry.path(), depth - 1, found);
+            collect_in_folder(project, &entry.path(), depth - 1, found);
         }
     }
 }
 
 /// What is at a path.
-pub(crate) enum There {
+pub(crate) enum PathContent {
     /// Nothing at all.
     Nothing,
     /// A text.
@@ -72,21 +73,21 @@ pub(crate) enum There {
 }
 
 /// Looks at what is there.
-pub(crate) fn there(path: &Path) -> There {
+pub(crate) fn read_content(path: &Path) -> PathContent {
     if fs::symlink_metadata(path).is_err() {
-        return There::Nothing;
+        return PathContent::Nothing;
     }
-    if let Some(what) = leads_nowhere(path) {
-        return There::Unfit(what);
+    if let Some(what) = describe_dangling_link(path) {
+        return PathContent::Unfit(what);
     }
     match input::read_text(path) {
-        Ok(text) => There::Text(text),
-        Err(error) => There::Unfit(error.to_string()),
+        Ok(text) => PathContent::Text(text),
+        Err(error) => PathContent::Unfit(error.to_string()),
     }
 }
 
-fn leads_nowhere(path: &Path) -> Option<String> {
-    let to = link(path).filter(|_| !path.exists())?;
+fn describe_dangling_link(path: &Path) -> Option<String> {
+    let to = link_target(path).filter(|_| !path.exists())?;
     Some(format!(
         "it is a link to {}, where nothing is",
         to.display()
@@ -94,15 +95,15 @@ fn leads_nowhere(path: &Path) -> Option<String> {
 }
 
 /// Why there can be no file at this path; none where there is one, or nothing.
-pub(crate) fn blocked(path: &Path) -> Option<String> {
+pub(crate) fn blocked_reason(path: &Path) -> Option<String> {
     let found = fs::metadata(path).ok();
     let other = found.filter(|found| !found.is_file());
-    let other = other.and_then(|found| input::unfit(&found));
-    other.or_else(|| leads_nowhere(path))
+    let other = other.and_then(|found| input::unreadable_reason(&found));
+    other.or_else(|| describe_dangling_link(path))
 }
 
 /// Where a link leads, as it says; none for what is no link.
-pub(crate) fn link(path: &Path) -> Option<PathBuf> {
+pub(crate) fn link_target(path: &Path) -> Option<PathBuf> {
     fs::read_link(path).ok()
 }
 
@@ -128,7 +129,7 @@ mod tests {
             ("a/b/prd.json", true),
             ("prd.json.bak", false),
         ] {
-            assert_eq!(is_place(path), lies, "{path}");
+            assert_eq!(is_native_path(path), lies, "{path}");
         }
     }
 }

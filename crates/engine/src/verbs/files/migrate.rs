@@ -8,15 +8,15 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use piton_core::command::{Found, KnownThings, TakenFile};
+use piton_core::command::{ImportPolicy, ImportedFile, ImportedRecord};
 use piton_core::memory::{Memory, MemoryKind};
-use piton_core::{Actor, Command, Facts, HolderKnown, Need};
-use piton_formats::project_format::OldFile;
+use piton_core::{Actor, CallerFacts, Command, HolderLiveness, Need};
+use piton_formats::project_format::LegacyFile;
 use piton_formats::registry;
 use serde::Serialize;
 
 use crate::fail;
-use crate::failure::{Failure, unreadable, unwritable};
+use crate::failure::{Failure, unreadable_file, unwritable_file};
 use crate::input;
 use crate::native_files;
 use crate::native_files::exchange::sync_folder;
@@ -27,7 +27,7 @@ use crate::world::World;
 
 /// A file that was taken over.
 #[derive(Clone, Debug, Serialize)]
-pub struct Migrated {
+pub struct MigratedFile {
     /// The old file.
     pub from: String,
     /// The face that shows what it said.
@@ -47,65 +47,66 @@ pub struct Migrated {
 /// # Errors
 ///
 /// When a file cannot be read or written, or the store fails.
-pub fn migrate(world: &World, told: &mut dyn FnMut(&str)) -> Result<Vec<Migrated>, Failure> {
+pub fn migrate(world: &World, told: &mut dyn FnMut(&str)) -> Result<Vec<MigratedFile>, Failure> {
     let project = Project::find(world, &world.cwd);
     let mut migrated = Vec::new();
-    for old in registry::old_files() {
+    for old in registry::legacy_files() {
         for place in old.paths {
             if project.root.join(place).is_file() {
-                migrated.push(migrate_text(world, &project, (old, place), told)?);
+                migrated.push(migrate_file(world, &project, (old, place), told)?);
             }
         }
     }
     Ok(migrated)
 }
 
-fn migrate_text(
+fn migrate_file(
     world: &World,
     project: &Project,
-    (old, place): (&OldFile, &str),
+    (old, place): (&LegacyFile, &str),
     told: &mut dyn FnMut(&str),
-) -> Result<Migrated, Failure> {
+) -> Result<MigratedFile, Failure> {
     let path = &project.root.join(place);
     let (face, target) = old.target;
-    let bytes = input::read(path).map_err(|error| unreadable(path, error))?;
-    let text = String::from_utf8(bytes).map_err(|error| not_text(place, error.as_bytes()))?;
+    let bytes = input::read_bytes(path).map_err(|error| unreadable_file(path, error))?;
+    let text =
+        String::from_utf8(bytes).map_err(|error| not_utf8_failure(place, error.as_bytes()))?;
     let memories = (old.take)(&text, world.now());
     let learnings = memories.len();
     let said_something = learnings > 0;
-    let session = Session::create(world, project.clone(), told)?;
+    let session = Session::open_or_create(world, project.clone(), told)?;
     if said_something {
         for memory in &memories {
-            refuse_other(&session, place, memory)?;
+            refuse_conflict(&session, place, memory)?;
         }
-        let command = Command::TakeFile(Box::new(TakenFile {
+        let command = Command::TakeFile(Box::new(ImportedFile {
             path: place.to_owned(),
-            found: not_known(&session, memories)?,
-            known: KnownThings::Keep,
+            found: new_memories(&session, memories)?,
+            known: ImportPolicy::Keep,
             written: Vec::new(),
         }));
-        let facts = Facts {
+        let facts = CallerFacts {
             actor: Actor::File(place.to_owned()),
-            ..session.facts(HolderKnown::Nothing)
+            ..session.facts_of_caller(HolderLiveness::Nothing)
         };
         session.commit(&command, &facts)?;
     }
     fail::point("migrate.taken");
-    session.tell(&Command::TurnFace {
+    session.execute_command(&Command::TurnFace {
         path: target.to_owned(),
         face: face.to_owned(),
         on: true,
     })?;
-    let said = project_sync::follow(&session)
+    let said = project_sync::sync_files(&session)
         .iter()
         .map(ToString::to_string)
         .collect();
     fail::point("migrate.shown");
-    let kept = set_aside(path).map_err(|error| unwritable(path, error))?;
-    Ok(Migrated {
+    let kept = rename_to_backup(path).map_err(|error| unwritable_file(path, error))?;
+    Ok(MigratedFile {
         from: place.to_owned(),
         to: target,
-        kept: project.relative(&kept),
+        kept: project.relative_path(&kept),
         said_something,
         learnings,
         said,
@@ -114,40 +115,45 @@ fn migrate_text(
 
 /// That a text cannot be taken over, and where it stops being one: a character
 /// in place of what cannot be read would be kept for ever.
-fn not_text(place: &str, bytes: &[u8]) -> Failure {
-    let problem = native_files::not_utf8(place, bytes);
+fn not_utf8_failure(place: &str, bytes: &[u8]) -> Failure {
+    let problem = native_files::not_utf8_problem(place, bytes);
     let line = problem.line;
     Failure::new(
         "file.unreadable",
         format!("{place} is not UTF-8 text: see line {line}; nothing was taken over"),
     )
-    .hint(format!(
+    .with_hint(format!(
         "save it as UTF-8, then run `piton files migrate` again; `iconv -f LATIN1 -t UTF-8 {place}` shows it converted"
     ))
 }
 
 /// Without those that were taken over already, by a migration that died.
-fn not_known(session: &Session<'_>, memories: Vec<Memory>) -> Result<Vec<Found>, Failure> {
+fn new_memories(
+    session: &Session<'_>,
+    memories: Vec<Memory>,
+) -> Result<Vec<ImportedRecord>, Failure> {
     let rows = session.load(&[Need::Memories(Some(MemoryKind::Learning))])?;
     let redactor = session.world.redactor();
     let is_known = |memory: &Memory| {
         let content = redactor.redact(&memory.content);
-        rows.tables.memory().any(|row| {
+        rows.tables.memories().any(|row| {
             row.memory.source_item == memory.source_item
                 && row.memory.content.trim() == content.trim()
         })
     };
     let new = memories.into_iter().filter(|memory| !is_known(memory));
-    Ok(new.map(|memory| Found::Memory(Box::new(memory))).collect())
+    Ok(new
+        .map(|memory| ImportedRecord::Memory(Box::new(memory)))
+        .collect())
 }
 
 /// Refuses a text that has no place: another one was taken over before it.
-fn refuse_other(session: &Session<'_>, place: &str, memory: &Memory) -> Result<(), Failure> {
+fn refuse_conflict(session: &Session<'_>, place: &str, memory: &Memory) -> Result<(), Failure> {
     let Some(id) = &memory.id else {
         return Ok(());
     };
     let rows = session.load(&[Need::Memory(id.clone())])?;
-    let Some(known) = rows.tables.remembered(id) else {
+    let Some(known) = rows.tables.find_memory(id) else {
         return Ok(());
     };
     let redactor = session.world.redactor();
@@ -158,11 +164,11 @@ fn refuse_other(session: &Session<'_>, place: &str, memory: &Memory) -> Result<(
     let hint = format!(
         "compare it with `piton learn show {id}`, and add what is new with `piton learn add`"
     );
-    Err(Failure::new("file.conflict", message).hint(hint))
+    Err(Failure::new("file.conflict", message).with_hint(hint))
 }
 
 /// Gives the file the name `progress.txt.backup`, or the next that is free.
-fn set_aside(path: &Path) -> io::Result<PathBuf> {
+fn rename_to_backup(path: &Path) -> io::Result<PathBuf> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     for nth in 1_u32.. {
         let number = if nth == 1 {

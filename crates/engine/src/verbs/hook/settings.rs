@@ -2,16 +2,16 @@
 
 use std::path::Path;
 
-use piton_formats::agent_hooks::{CannotHook, fresh, install, uninstall};
+use piton_formats::agent_hooks::{HookSettingsError, install, render_new_settings, uninstall};
 
 use crate::failure::Failure;
-use crate::hook::settings::{Program, Whose, piton};
+use crate::hook::settings::{HookProgram, SettingsScope, piton_command};
 use crate::text_change::TextChange;
 use crate::world::World;
 
 /// What is to be done with the hooks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wish {
+pub enum InstallAction {
     /// They are to be there.
     Install,
     /// They are to be gone.
@@ -20,9 +20,9 @@ pub enum Wish {
 
 /// What would be done to the settings of a program. Nothing is done yet.
 #[derive(Clone, Debug)]
-pub struct Change {
+pub struct HookSettingsChange {
     /// The program.
-    pub program: Program,
+    pub program: HookProgram,
     /// The file of its settings.
     pub text: TextChange,
     /// The change, for people, secrets taken out.
@@ -34,30 +34,35 @@ pub struct Change {
 /// # Errors
 ///
 /// When the settings cannot be read, or are not such as their program reads.
-pub fn look(world: &World, program: Program, whose: Whose, wish: Wish) -> Result<Change, Failure> {
-    let file = program.file(world, whose)?;
-    let hooks = program.hooks(&piton(world));
-    let text = TextChange::look(file.clone(), |old| {
+pub fn plan_change(
+    world: &World,
+    program: HookProgram,
+    whose: SettingsScope,
+    wish: InstallAction,
+) -> Result<HookSettingsChange, Failure> {
+    let file = program.settings_file(world, whose)?;
+    let hooks = program.hooks(&piton_command(world));
+    let text = TextChange::compute(file.clone(), |old| {
         let new = match (wish, old) {
-            (Wish::Install, None) => Ok(Some(fresh(&hooks))),
-            (Wish::Install, Some(text)) => install(text, &hooks).map(Some),
-            (Wish::Uninstall, None) => Ok(None),
-            (Wish::Uninstall, Some(text)) => uninstall(text, &hooks),
+            (InstallAction::Install, None) => Ok(Some(render_new_settings(&hooks))),
+            (InstallAction::Install, Some(text)) => install(text, &hooks).map(Some),
+            (InstallAction::Uninstall, None) => Ok(None),
+            (InstallAction::Uninstall, Some(text)) => uninstall(text, &hooks),
         };
-        new.map_err(|cannot| damaged(&file, &cannot))
+        new.map_err(|cannot| settings_failure(&file, &cannot))
     })?;
     let shown = world.redactor().redact(&text.diff()).into_owned();
-    Ok(Change {
+    Ok(HookSettingsChange {
         program,
         text,
         shown,
     })
 }
 
-fn damaged(file: &Path, cannot: &CannotHook) -> Failure {
+fn settings_failure(file: &Path, cannot: &HookSettingsError) -> Failure {
     Failure::new(
         "file.unreadable",
         format!("{} cannot be changed: {cannot}", file.display()),
     )
-    .hint("mend it there; it must be JSON without comments")
+    .with_hint("mend it there; it must be JSON without comments")
 }

@@ -4,14 +4,14 @@
 use std::path::Path;
 
 use piton_core::plan::Plan;
-use piton_core::{Command, HolderKnown, Refusal, RunId};
-use piton_formats::format::{self, Recognised};
-use piton_formats::plan_format::{PlanName, PlanOf};
-use piton_formats::problem::Source;
+use piton_core::{Command, HolderLiveness, Refusal, RunId};
+use piton_formats::format::{self, RecognisedFile};
+use piton_formats::plan_format::{PlanContext, PlanName};
+use piton_formats::problem::SourceText;
 use piton_formats::registry::plan_format;
 use piton_store::CommitError;
 
-use crate::failure::{Failure, unreadable, unwritable};
+use crate::failure::{Failure, unreadable_file, unwritable_file};
 use crate::input;
 use crate::native_files::exchange::sha256;
 use crate::native_files::plan_sync;
@@ -23,35 +23,35 @@ use crate::session::Session;
 /// # Errors
 ///
 /// When the file cannot be read, or the store fails.
-pub(super) fn adopt(session: &Session<'_>, source: &str) -> Result<bool, Failure> {
-    let path = session.project.absolute(source);
-    let bytes = input::read(&path).map_err(|error| unreadable(&path, error))?;
+pub(super) fn adopt_plan(session: &Session<'_>, source: &str) -> Result<bool, Failure> {
+    let path = session.project.absolute_path(source);
+    let bytes = input::read_bytes(&path).map_err(|error| unreadable_file(&path, error))?;
     let Ok(text) = std::str::from_utf8(&bytes) else {
         return Ok(false);
     };
-    let Ok(Recognised::Format(found)) = format::recognise(source, text) else {
+    let Ok(RecognisedFile::Format(found)) = format::recognise_file(source, text) else {
         return Ok(false);
     };
     let Some(format) = plan_format(found.face) else {
         return Ok(false);
     };
-    let run = RunId(session.world.id());
+    let run = RunId(session.world.new_id());
     let folder = path.parent().and_then(Path::file_name);
     let folder = folder.map_or_else(
         || "issues".to_owned(),
         |name| name.to_string_lossy().into_owned(),
     );
-    let of = PlanOf {
+    let of = PlanContext {
         run,
         name: PlanName::Own(&folder),
         source,
     };
-    let Some(plan) = (format.read)(Source { name: source, text }, of).0 else {
+    let Some(plan) = (format.read)(SourceText { name: source, text }, of).0 else {
         return Ok(false);
     };
     // A crash in between leaves a stamp too many, and nothing else.
-    plan_sync::adopt(&session.project.home, run, &path, &bytes)
-        .map_err(|error| unwritable(&session.project.home, error))?;
+    plan_sync::adopt_plan_file(&session.project.home, run, &path, &bytes)
+        .map_err(|error| unwritable_file(&session.project.home, error))?;
     loop {
         let runs = session.runs()?;
         if runs.iter().any(|run| run.source == source) {
@@ -64,7 +64,7 @@ pub(super) fn adopt(session: &Session<'_>, source: &str) -> Result<bool, Failure
             name,
             ..plan.clone()
         }));
-        let facts = session.facts(HolderKnown::Nothing);
+        let facts = session.facts_of_caller(HolderLiveness::Nothing);
         match session.commit(&command, &facts) {
             // Somebody took the name since the runs were looked at.
             Err(CommitError::Refused(Refusal::NameTaken(_))) => {}

@@ -5,12 +5,12 @@ use piton_formats::plan_format::PlanFormat;
 use piton_formats::registry::plan_format;
 use serde_json::Value;
 
-use super::unknown::unknown_item;
+use super::unknown::unknown_item_failure;
 use crate::failure::Failure;
 use crate::session::{Session, open_runs, runs_of_plans};
 use crate::verbs::run::plan_path::PlanPath;
 
-use crate::verbs::one_line;
+use crate::verbs::require_one_line;
 
 /// Names longer than this are no names.
 const LENGTH_MAX: usize = 200;
@@ -19,7 +19,7 @@ const OWN: &str = "project";
 
 /// The item that somebody means.
 #[derive(Clone, Debug)]
-pub(crate) struct Meant {
+pub(crate) struct ResolvedItem {
     /// Its run.
     pub(crate) run: RunId,
     /// The name of its run; none for an item of no plan.
@@ -38,37 +38,37 @@ pub(crate) struct Meant {
 
 /// The item that `text`, `[RUN:]NODE`, names: a node of a run, an item of its
 /// file by number, or else an item of the project's own run.
-pub(crate) fn meant(session: &Session<'_>, text: &str) -> Result<Meant, Failure> {
-    let text = checked(text)?;
+pub(crate) fn resolve_item(session: &Session<'_>, text: &str) -> Result<ResolvedItem, Failure> {
+    let text = check_item_name(text)?;
     let own = Node::child(None, text, 1);
     let rows = session.load(&[Need::Runs, Need::Line(RunId::PROJECT, own)])?;
     let runs = runs_of_plans(&rows);
-    if let Some(own) = own_name(&runs, text) {
-        return own_item(session, own);
+    if let Some(own) = project_item_name(&runs, text) {
+        return project_item(session, own);
     }
     if let Some((run, node)) = session.find_item(&runs, text)? {
-        return known(session, run, node);
+        return load_item(session, run, node);
     }
     let named = text
         .split_once(':')
-        .and_then(|(run, node)| Some((session.run_among(&runs, run).ok()?, node)));
+        .and_then(|(run, node)| Some((session.resolve_run_among(&runs, run).ok()?, node)));
     let (among, number) = match &named {
         Some((run, node)) => (vec![*run], *node),
         None => (open_runs(&runs).collect(), text),
     };
-    if let Some(meant) = numbered(session, &among, number)? {
+    if let Some(meant) = find_by_number(session, &among, number)? {
         return Ok(meant);
     }
     match named {
         Some((run, node)) => Err(Failure {
             message: format!("run `{}` has no node `{node}`", run.name),
-            ..unknown_item(session, text)?
+            ..unknown_item_failure(session, text)?
         }
-        .hint(format!("see its nodes with `piton status {}`", run.name))),
+        .with_hint(format!("see its nodes with `piton status {}`", run.name))),
         None => {
-            let own = own_among(&rows, text);
-            let has_plan = || !runs.is_empty() || plan_to_begin(session).is_some();
-            Ok(Meant {
+            let own = project_item_in_rows(&rows, text);
+            let has_plan = || !runs.is_empty() || plan_at_root(session).is_some();
+            Ok(ResolvedItem {
                 is_beside_plans: own.is_new && has_plan(),
                 ..own
             })
@@ -77,49 +77,51 @@ pub(crate) fn meant(session: &Session<'_>, text: &str) -> Result<Meant, Failure>
 }
 
 /// The name of an item, in one line and not too long.
-pub(crate) fn checked(text: &str) -> Result<&str, Failure> {
+pub(crate) fn check_item_name(text: &str) -> Result<&str, Failure> {
     let text = text.trim();
     if text.is_empty() {
         return Err(Failure::new("usage", "the item has no name")
-            .hint("name what was worked on: `piton record auth-login --summary TEXT`"));
+            .with_hint("name what was worked on: `piton record auth-login --summary TEXT`"));
     }
-    one_line("the name of an item", text)?;
+    require_one_line("the name of an item", text)?;
     if text.chars().count() > LENGTH_MAX {
         return Err(Failure::new(
             "usage",
             format!("the name of an item has at most {LENGTH_MAX} characters"),
         )
-        .hint("name the item shortly, and say the rest with `--summary TEXT` or `--notes TEXT`"));
+        .with_hint(
+            "name the item shortly, and say the rest with `--summary TEXT` or `--notes TEXT`",
+        ));
     }
     Ok(text)
 }
 
 /// What stands after `project:`, unless a plan has that name.
-fn own_name<'t>(runs: &[RunRow], text: &'t str) -> Option<&'t str> {
+fn project_item_name<'t>(runs: &[RunRow], text: &'t str) -> Option<&'t str> {
     let (_, name) = text.split_once(':').filter(|(run, _)| *run == OWN)?;
     let taken = runs.iter().any(|run| run.name == OWN);
     (!taken).then_some(name)
 }
 
-fn own_item(session: &Session<'_>, text: &str) -> Result<Meant, Failure> {
-    let text = checked(text)?;
+fn project_item(session: &Session<'_>, text: &str) -> Result<ResolvedItem, Failure> {
+    let text = check_item_name(text)?;
     let rows = session.load(&[Need::Line(RunId::PROJECT, Node::child(None, text, 1))])?;
-    Ok(own_among(&rows, text))
+    Ok(project_item_in_rows(&rows, text))
 }
 
 /// A plan at the root of the work tree, as it is typed.
-pub(super) fn plan_to_begin(session: &Session<'_>) -> Option<String> {
+pub(super) fn plan_at_root(session: &Session<'_>) -> Option<String> {
     let root = &session.project.work_tree;
-    let plan = PlanPath::among(session.world, root)
+    let plan = PlanPath::collect_in_folder(session.world, root)
         .into_iter()
         .find(PlanPath::is_plan)?;
-    Some(session.project.relative(&plan.file))
+    Some(session.project.relative_path(&plan.file))
 }
 
-fn own_among(rows: &Rows, text: &str) -> Meant {
+fn project_item_in_rows(rows: &Rows, text: &str) -> ResolvedItem {
     let run = RunId::PROJECT;
     let node = Node::child(None, text, 1);
-    Meant {
+    ResolvedItem {
         is_new: rows.tables.item(run, &node).is_none(),
         run,
         run_name: None,
@@ -132,15 +134,18 @@ fn own_among(rows: &Rows, text: &str) -> Meant {
 
 /// The item that `text` names, as it was recorded or, where nothing was recorded
 /// under that name, as it is shown: with `%2F` for a `/`.
-pub(crate) fn asked_about(session: &Session<'_>, text: &str) -> Result<Meant, Failure> {
-    let typed = meant(session, text)?;
+pub(crate) fn resolve_recorded_item(
+    session: &Session<'_>,
+    text: &str,
+) -> Result<ResolvedItem, Failure> {
+    let typed = resolve_item(session, text)?;
     if !typed.is_new {
         return Ok(typed);
     }
-    let node = Node::named(typed.item.clone());
+    let node = Node::from_text(typed.item.clone());
     let rows = session.load(&[Need::Line(typed.run, node.clone())])?;
     match rows.tables.item(typed.run, &node) {
-        Some(_) => Ok(Meant {
+        Some(_) => Ok(ResolvedItem {
             node,
             is_new: false,
             ..typed
@@ -149,10 +154,10 @@ pub(crate) fn asked_about(session: &Session<'_>, text: &str) -> Result<Meant, Fa
     }
 }
 
-fn known(session: &Session<'_>, run: RunId, node: Node) -> Result<Meant, Failure> {
+fn load_item(session: &Session<'_>, run: RunId, node: Node) -> Result<ResolvedItem, Failure> {
     let rows = session.load(&[Need::Run(run), Need::Line(run, node.clone())])?;
-    let number = rows.tables.item(run, &node).and_then(number_of);
-    Ok(Meant {
+    let number = rows.tables.item(run, &node).and_then(number_of_item);
+    Ok(ResolvedItem {
         run,
         run_name: rows.tables.run(run).map(|row| row.name.clone()),
         item: node.as_str().to_owned(),
@@ -169,11 +174,11 @@ fn has_numbers(run: &&&RunRow) -> bool {
 }
 
 /// The item that a file gives this number, in one of these runs.
-fn numbered(
+fn find_by_number(
     session: &Session<'_>,
     among: &[&RunRow],
     text: &str,
-) -> Result<Option<Meant>, Failure> {
+) -> Result<Option<ResolvedItem>, Failure> {
     let Ok(number) = text.parse::<u64>() else {
         return Ok(None);
     };
@@ -181,13 +186,13 @@ fn numbered(
     for run in among.iter().filter(has_numbers) {
         let rows = session.load(&[Need::Tree(run.id)])?;
         let mut items = rows.tables.tree(run.id);
-        if let Some(item) = items.find(|item| number_of(item) == Some(number)) {
+        if let Some(item) = items.find(|item| number_of_item(item) == Some(number)) {
             found.push((*run, item.node.clone()));
         }
     }
     match found.as_slice() {
         [] => Ok(None),
-        [(run, node)] => known(session, run.id, node.clone()).map(Some),
+        [(run, node)] => load_item(session, run.id, node.clone()).map(Some),
         several => {
             let names: Vec<String> = several
                 .iter()
@@ -195,14 +200,14 @@ fn numbered(
                 .collect();
             Err(
                 Failure::new("usage", format!("more than one run has an item {number}"))
-                    .hint(format!("name one of: {}", names.join(", "))),
+                    .with_hint(format!("name one of: {}", names.join(", "))),
             )
         }
     }
 }
 
 /// The number that its file gives an item.
-fn number_of(item: &ItemRow) -> Option<u64> {
+fn number_of_item(item: &ItemRow) -> Option<u64> {
     let native = item.native.as_ref()?;
     let body: Value = serde_json::from_str(&native.body).ok()?;
     body.get("number")?.as_u64()

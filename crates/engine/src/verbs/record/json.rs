@@ -4,16 +4,16 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use piton_core::Outcome;
-use piton_core::attempt::{Context, RecoveryAction, Report, Usage};
+use piton_core::attempt::{AttemptContext, RecoveryAction, Report, Usage};
 use piton_core::observation::{
     ActionTaken, Observation, ObservationCategory, ObservationKind, Severity,
 };
 use piton_formats::json;
 use piton_formats::problem::Problem;
-use piton_formats::shape::{Field, Named, Rest, Shape, Text, check};
+use piton_formats::shape::{FieldShape, NamedShape, OtherKeys, Shape, TextShape, check};
 use serde::Deserialize;
 
-use super::Account;
+use super::AttemptAccount;
 use crate::failure::{Failure, Findings};
 use crate::world::World;
 
@@ -27,83 +27,83 @@ const OUTCOMES: &[&str] = &[
     "interrupted",
 ];
 
-const NAME: Shape = Shape::Text(Text::NotEmpty);
+const NAME: Shape = Shape::Text(TextShape::NotEmpty);
 const TEXTS: Shape = Shape::List(&Shape::TEXT);
 
-static OBSERVATION: Named = Named {
+static OBSERVATION: NamedShape = NamedShape {
     name: "Observation",
     shape: Shape::Map(
         &[
-            Field::required("type", Shape::one_of(ObservationKind::WORDS)),
-            Field::required("title", NAME),
-            Field::optional("description", Shape::TEXT),
-            Field::optional("file", Shape::TEXT),
-            Field::optional("category", Shape::one_of(ObservationCategory::WORDS)),
-            Field::optional("severity", Shape::one_of(Severity::WORDS)),
-            Field::optional("action_taken", Shape::one_of(ActionTaken::WORDS)),
-            Field::optional("related_learning_id", Shape::TEXT),
+            FieldShape::required("type", Shape::one_of(ObservationKind::WORDS)),
+            FieldShape::required("title", NAME),
+            FieldShape::optional("description", Shape::TEXT),
+            FieldShape::optional("file", Shape::TEXT),
+            FieldShape::optional("category", Shape::one_of(ObservationCategory::WORDS)),
+            FieldShape::optional("severity", Shape::one_of(Severity::WORDS)),
+            FieldShape::optional("action_taken", Shape::one_of(ActionTaken::WORDS)),
+            FieldShape::optional("related_learning_id", Shape::TEXT),
         ],
-        Rest::Closed,
+        OtherKeys::Closed,
     ),
 };
 
-static CONTEXT: Named = Named {
+static CONTEXT: NamedShape = NamedShape {
     name: "Context",
     shape: Shape::Map(
         &[
-            Field::optional("retry_count", Shape::COUNT),
-            Field::optional("previous_failure_reason", Shape::TEXT),
-            Field::optional("recovery_action", Shape::one_of(RecoveryAction::WORDS)),
-            Field::optional("recovery_guidance", Shape::TEXT),
-            Field::optional("dependencies_completed", TEXTS),
-            Field::optional("blocker_verified", Shape::Bool),
-            Field::optional("blocker_valid", Shape::Bool),
+            FieldShape::optional("retry_count", Shape::COUNT),
+            FieldShape::optional("previous_failure_reason", Shape::TEXT),
+            FieldShape::optional("recovery_action", Shape::one_of(RecoveryAction::WORDS)),
+            FieldShape::optional("recovery_guidance", Shape::TEXT),
+            FieldShape::optional("dependencies_completed", TEXTS),
+            FieldShape::optional("blocker_verified", Shape::Bool),
+            FieldShape::optional("blocker_valid", Shape::Bool),
         ],
-        Rest::Closed,
+        OtherKeys::Closed,
     ),
 };
 
-static USAGE: Named = Named {
+static USAGE: NamedShape = NamedShape {
     name: "Usage",
     shape: Shape::Map(
         &[
-            Field::optional("input_tokens", Shape::COUNT),
-            Field::optional("output_tokens", Shape::COUNT),
-            Field::optional("cache_read_tokens", Shape::COUNT),
-            Field::optional("cache_write_tokens", Shape::COUNT),
-            Field::optional("reasoning_tokens", Shape::COUNT),
-            Field::optional("cost_usd", Shape::Number { min: Some(0) }),
+            FieldShape::optional("input_tokens", Shape::COUNT),
+            FieldShape::optional("output_tokens", Shape::COUNT),
+            FieldShape::optional("cache_read_tokens", Shape::COUNT),
+            FieldShape::optional("cache_write_tokens", Shape::COUNT),
+            FieldShape::optional("reasoning_tokens", Shape::COUNT),
+            FieldShape::optional("cost_usd", Shape::Number { min: Some(0) }),
         ],
-        Rest::Closed,
+        OtherKeys::Closed,
     ),
 };
 
 /// What an object must look like.
 static ENTRY: Shape = Shape::Map(
     &[
-        Field::optional("prd_id", NAME),
-        Field::optional("timestamp", Shape::DATE_TIME),
-        Field::optional("iteration", Shape::Integer { min: Some(1) }),
-        Field::optional("status", Shape::one_of(OUTCOMES)),
-        Field::optional("duration_seconds", Shape::COUNT),
-        Field::optional("summary", Shape::TEXT),
-        Field::optional("observations", Shape::List(&Shape::Named(&OBSERVATION))),
-        Field::optional("files_modified", TEXTS),
-        Field::optional("git_commits", TEXTS),
-        Field::optional("context", Shape::Named(&CONTEXT)),
+        FieldShape::optional("prd_id", NAME),
+        FieldShape::optional("timestamp", Shape::DATE_TIME),
+        FieldShape::optional("iteration", Shape::Integer { min: Some(1) }),
+        FieldShape::optional("status", Shape::one_of(OUTCOMES)),
+        FieldShape::optional("duration_seconds", Shape::COUNT),
+        FieldShape::optional("summary", Shape::TEXT),
+        FieldShape::optional("observations", Shape::List(&Shape::Named(&OBSERVATION))),
+        FieldShape::optional("files_modified", TEXTS),
+        FieldShape::optional("git_commits", TEXTS),
+        FieldShape::optional("context", Shape::Named(&CONTEXT)),
         // What the file has no word for.
-        Field::optional("error", Shape::TEXT),
-        Field::optional("notes", Shape::TEXT),
-        Field::optional("agent", Shape::TEXT),
-        Field::optional("validations", TEXTS),
-        Field::optional("usage", Shape::Named(&USAGE)),
+        FieldShape::optional("error", Shape::TEXT),
+        FieldShape::optional("notes", Shape::TEXT),
+        FieldShape::optional("agent", Shape::TEXT),
+        FieldShape::optional("validations", TEXTS),
+        FieldShape::optional("usage", Shape::Named(&USAGE)),
     ],
-    Rest::Closed,
+    OtherKeys::Closed,
 );
 
 /// The same, to be read once it is known to fit.
 #[derive(Deserialize)]
-struct Entry {
+struct AttemptEntry {
     prd_id: Option<String>,
     timestamp: Option<Timestamp>,
     iteration: Option<u32>,
@@ -114,7 +114,7 @@ struct Entry {
     observations: Vec<Observation>,
     files_modified: Option<Vec<String>>,
     git_commits: Option<Vec<String>>,
-    context: Option<Context>,
+    context: Option<AttemptContext>,
     error: Option<String>,
     notes: Option<String>,
     agent: Option<String>,
@@ -125,28 +125,32 @@ struct Entry {
 }
 
 /// Reads what `file` says of an attempt; all that is wrong is told at once.
-pub(super) fn read(world: &World, file: &str, text: &str) -> Result<Account, Failure> {
+pub(super) fn parse_account(
+    world: &World,
+    file: &str,
+    text: &str,
+) -> Result<AttemptAccount, Failure> {
     let parsed = json::parse(text);
     let mut problems: Vec<Problem> = parsed
         .faults
         .iter()
         .map(|fault| {
             Problem::error("SYNTAX", file, "", fault.span)
-                .saying(fault.message.clone(), fault.hint.clone())
+                .with_message(fault.message.clone(), fault.hint.clone())
         })
         .collect();
     if let Some(root) = &parsed.root {
         problems.extend(check(root, &ENTRY, file, ""));
     }
     if !problems.is_empty() {
-        return Err(refused(world, file, text, problems));
+        return Err(problems_failure(world, file, text, problems));
     }
-    let entry: Entry = serde_json::from_str(text).map_err(|error| {
+    let entry: AttemptEntry = serde_json::from_str(text).map_err(|error| {
         Failure::new("record.problems", format!("{file} is no attempt"))
-            .hint("see what it may say with `piton record --help`")
-            .because(error)
+            .with_hint("see what it may say with `piton record --help`")
+            .with_source(error)
     })?;
-    Ok(Account {
+    Ok(AttemptAccount {
         item: entry.prd_id,
         outcome: entry.status,
         agent: entry.agent,
@@ -163,12 +167,12 @@ pub(super) fn read(world: &World, file: &str, text: &str) -> Result<Account, Fai
             notes: entry.notes,
             validations: entry.validations,
             usage: entry.usage,
-            ..Report::bare(Outcome::Completed)
+            ..Report::with_outcome(Outcome::Completed)
         },
     })
 }
 
-fn refused(world: &World, file: &str, text: &str, problems: Vec<Problem>) -> Failure {
+fn problems_failure(world: &World, file: &str, text: &str, problems: Vec<Problem>) -> Failure {
     let count = match problems.len() {
         1 => "1 problem".to_owned(),
         more => format!("{more} problems"),
@@ -185,6 +189,6 @@ fn refused(world: &World, file: &str, text: &str, problems: Vec<Problem>) -> Fai
         "record.problems",
         format!("{file} has {count}; nothing was recorded"),
     )
-    .hint("see what it may say with `piton record --help`")
-    .finding(Findings { problems, sources })
+    .with_hint("see what it may say with `piton record --help`")
+    .with_findings(Findings { problems, sources })
 }

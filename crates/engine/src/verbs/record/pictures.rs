@@ -8,13 +8,15 @@ use std::path::{Path, PathBuf};
 use piton_core::name::slug;
 use piton_core::{Need, Outcome};
 use piton_formats::registry::project_formats;
-use piton_formats::screenshots::{Image, Shows, name_for, read_name};
+use piton_formats::screenshots::{
+    ImageFormat, ScreenshotSubject, parse_screenshot_name, screenshot_name,
+};
 
-use super::item::Meant;
-use crate::failure::{Failure, unreadable, unwritable};
+use super::item::ResolvedItem;
+use crate::failure::{Failure, unreadable_file, unwritable_file};
 use crate::native_files::exchange::sync_folder;
 use crate::session::Session;
-use crate::verbs::shown;
+use crate::verbs::display_path;
 use crate::world::World;
 
 /// So many bytes tell what a picture is.
@@ -24,16 +26,16 @@ const MAGIC: u64 = 12;
 pub(super) struct Picture {
     file: File,
     path: PathBuf,
-    image: Image,
+    image: ImageFormat,
 }
 
 /// Opens a picture and sees that it is one.
-pub(super) fn look(world: &World, path: &Path) -> Result<Picture, Failure> {
-    let path = world.path(path);
-    let cannot = |error| unreadable(&path, error);
+pub(super) fn open_picture(world: &World, path: &Path) -> Result<Picture, Failure> {
+    let path = world.resolve_path(path);
+    let cannot = |error| unreadable_file(&path, error);
     let mut file = File::open(&path).map_err(cannot)?;
     if !file.metadata().map_err(cannot)?.is_file() {
-        return Err(no_image(&path));
+        return Err(not_an_image_failure(&path));
     }
     let mut magic = Vec::new();
     (&file)
@@ -41,64 +43,71 @@ pub(super) fn look(world: &World, path: &Path) -> Result<Picture, Failure> {
         .read_to_end(&mut magic)
         .map_err(cannot)?;
     file.rewind().map_err(cannot)?;
-    let image = Image::detect(&magic).ok_or_else(|| no_image(&path))?;
+    let image = ImageFormat::detect(&magic).ok_or_else(|| not_an_image_failure(&path))?;
     Ok(Picture { file, path, image })
 }
 
-fn no_image(path: &Path) -> Failure {
+fn not_an_image_failure(path: &Path) -> Failure {
     Failure::new(
         "file.not_an_image",
         format!("{} is no PNG, JPEG, GIF or WebP image", path.display()),
     )
-    .hint("name an image with `--screenshot FILE`, and any other file with `--file FILE`")
+    .with_hint("name an image with `--screenshot FILE`, and any other file with `--file FILE`")
 }
 
 /// Pictures that were kept for an attempt; taken back when it is not recorded.
-pub(super) struct Kept(Vec<PathBuf>);
+pub(super) struct StoredPictures(Vec<PathBuf>);
 
-impl Kept {
+impl StoredPictures {
     /// Keeps pictures of what came of an attempt at an item.
-    pub(super) fn keep(
+    pub(super) fn copy_all(
         session: &Session<'_>,
         pictures: Vec<Picture>,
-        meant: &Meant,
+        meant: &ResolvedItem,
         outcome: Outcome,
     ) -> Result<Self, Failure> {
         let mut kept = Self(Vec::new());
         if pictures.is_empty() {
             return Ok(kept);
         }
-        let folder = folder(session)?;
-        fs::create_dir_all(&folder).map_err(|error| unwritable(&folder, error))?;
+        let folder = pictures_folder(session)?;
+        fs::create_dir_all(&folder).map_err(|error| unwritable_file(&folder, error))?;
         for picture in pictures {
-            match copy(&folder, picture, meant, outcome) {
+            match copy_picture(&folder, picture, meant, outcome) {
                 Ok(path) => kept.0.push(path),
                 Err(error) => {
-                    kept.take_back();
-                    return Err(unwritable(&folder, error));
+                    kept.remove_all();
+                    return Err(unwritable_file(&folder, error));
                 }
             }
         }
-        sync_folder(&folder).map_err(|error| unwritable(&folder, error))?;
+        sync_folder(&folder).map_err(|error| unwritable_file(&folder, error))?;
         Ok(kept)
     }
 
     /// Their paths, as the journal keeps them.
     pub(super) fn paths(&self, session: &Session<'_>) -> Vec<String> {
-        self.0.iter().map(|path| shown(session, path)).collect()
+        self.0
+            .iter()
+            .map(|path| display_path(session, path))
+            .collect()
     }
 
     /// The attempt was not recorded: they are copies that nobody knows of.
-    pub(super) fn take_back(self) {
+    pub(super) fn remove_all(self) {
         for path in self.0 {
             fs::remove_file(path).ok();
         }
     }
 }
 
-fn folder(session: &Session<'_>) -> Result<PathBuf, Failure> {
+fn pictures_folder(session: &Session<'_>) -> Result<PathBuf, Failure> {
     let rows = session.load(&[Need::Faces])?;
-    let is_on = |face: &str| rows.tables.faces().any(|row| row.on && row.face == face);
+    let is_on = |face: &str| {
+        rows.tables
+            .native_files()
+            .any(|row| row.on && row.face == face)
+    };
     let folder = project_formats().iter().find_map(|family| {
         let kept = family.files.iter().any(|file| is_on(file.face));
         family.pictures.filter(|_| kept)
@@ -110,10 +119,10 @@ fn folder(session: &Session<'_>) -> Result<PathBuf, Failure> {
 }
 
 /// Copies a picture under a name that nobody else gets meanwhile.
-fn copy(
+fn copy_picture(
     folder: &Path,
     mut picture: Picture,
-    meant: &Meant,
+    meant: &ResolvedItem,
     outcome: Outcome,
 ) -> io::Result<PathBuf> {
     let mut copy = tempfile::NamedTempFile::new_in(folder)?;
@@ -123,7 +132,7 @@ fn copy(
     copy.as_file_mut().flush()?;
     copy.as_file().sync_all()?;
     loop {
-        let path = folder.join(name(folder, &picture, meant, outcome)?);
+        let path = folder.join(free_picture_name(folder, &picture, meant, outcome)?);
         match copy.persist_noclobber(&path) {
             Ok(_) => return Ok(path),
             Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => copy = error.file,
@@ -134,7 +143,12 @@ fn copy(
 
 /// `criterion-3-login.png` where the item has a number, `error-001.png` where
 /// something went wrong, else a name made of the item's.
-fn name(folder: &Path, picture: &Picture, meant: &Meant, outcome: Outcome) -> io::Result<String> {
+fn free_picture_name(
+    folder: &Path,
+    picture: &Picture,
+    meant: &ResolvedItem,
+    outcome: Outcome,
+) -> io::Result<String> {
     let mut names = Vec::new();
     for entry in fs::read_dir(folder)? {
         names.push(entry?.file_name().to_string_lossy().into_owned());
@@ -142,14 +156,14 @@ fn name(folder: &Path, picture: &Picture, meant: &Meant, outcome: Outcome) -> io
     let taken: Vec<&str> = names.iter().map(String::as_str).collect();
     let given = picture.path.file_name().map(|name| name.to_string_lossy());
     let given = given.as_deref().unwrap_or_default();
-    let description = match read_name(given) {
+    let description = match parse_screenshot_name(given) {
         Some((_, description)) => description,
         None => given.rsplit_once('.').map_or(given, |(stem, _)| stem),
     };
     Ok(match (outcome, meant.number) {
         (Outcome::Completed | Outcome::Partial, Some(number)) => {
-            let shows = Shows::Criterion(number);
-            name_for(shows, description, picture.image, &taken)
+            let shows = ScreenshotSubject::Criterion(number);
+            screenshot_name(shows, description, picture.image, &taken)
         }
         (Outcome::Completed | Outcome::Partial, None) => {
             let stem: String = slug(&meant.item).chars().take(60).collect();
@@ -170,7 +184,7 @@ fn name(folder: &Path, picture: &Picture, meant: &Meant, outcome: Outcome) -> io
             format!("{stem}.{}", picture.image.extension())
         }
         (Outcome::Failed | Outcome::Blocked | Outcome::NeedsHuman | Outcome::Interrupted, _) => {
-            name_for(Shows::Error, "", picture.image, &taken)
+            screenshot_name(ScreenshotSubject::Error, "", picture.image, &taken)
         }
     })
 }

@@ -9,15 +9,15 @@ use crate::session::Session;
 
 /// A blocked task.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Blocker {
+pub struct BlockedTask {
     /// Its spec.
     pub spec: Option<String>,
     /// The task.
     pub task_id: Option<String>,
 }
 
-impl Blocker {
-    fn of(row: &BlockerRow) -> Self {
+impl BlockedTask {
+    fn of_row(row: &BlockerRow) -> Self {
         Self {
             spec: row.spec.clone(),
             task_id: row.task_id.clone(),
@@ -25,7 +25,7 @@ impl Blocker {
     }
 }
 
-impl std::fmt::Display for Blocker {
+impl std::fmt::Display for BlockedTask {
     /// As it is typed: `SPEC:TASK`, or one of the two.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match (&self.spec, &self.task_id) {
@@ -38,17 +38,17 @@ impl std::fmt::Display for Blocker {
 
 /// The blocker that `text` names: a task, `SPEC:TASK`, the name of an entry
 /// that says so, or a decision such as `d3` about the task's node.
-pub(super) fn blocker(session: &Session<'_>, text: &str) -> Result<Blocker, Failure> {
+pub(super) fn find_blocker(session: &Session<'_>, text: &str) -> Result<BlockedTask, Failure> {
     let text = text.trim();
     let rows = session.load(&[Need::Blockers])?;
     let blockers: Vec<&BlockerRow> = rows.tables.blockers().collect();
-    let named = |fits: &dyn Fn(&BlockerRow) -> bool| -> Vec<Blocker> {
+    let named = |fits: &dyn Fn(&BlockerRow) -> bool| -> Vec<BlockedTask> {
         let fitting = blockers.iter().filter(|row| fits(row));
-        fitting.map(|row| Blocker::of(row)).collect()
+        fitting.map(|row| BlockedTask::of_row(row)).collect()
     };
     let mut found = named(&|row| row.task_id.as_deref() == Some(text));
     if found.is_empty() {
-        found = named(&|row| Blocker::of(row).to_string() == text);
+        found = named(&|row| BlockedTask::of_row(row).to_string() == text);
     }
     if found.is_empty() {
         let of = |row: &BlockerRow| {
@@ -58,7 +58,7 @@ pub(super) fn blocker(session: &Session<'_>, text: &str) -> Result<Blocker, Fail
         found = named(&of);
     }
     if found.is_empty()
-        && let Some((spec, task)) = decided(session, text)?
+        && let Some((spec, task)) = task_of_decision(session, text)?
     {
         found = named(&|row| row.spec == spec && row.task_id.as_ref() == Some(&task));
     }
@@ -71,13 +71,16 @@ pub(super) fn blocker(session: &Session<'_>, text: &str) -> Result<Blocker, Fail
                 "usage",
                 format!("more than one spec has a blocked task `{text}`"),
             )
-            .hint(format!("name one of: {}", names.join(", "))))
+            .with_hint(format!("name one of: {}", names.join(", "))))
         }
     }
 }
 
 /// The spec and the task that the decision of that number is about.
-fn decided(session: &Session<'_>, text: &str) -> Result<Option<(Option<String>, String)>, Failure> {
+fn task_of_decision(
+    session: &Session<'_>,
+    text: &str,
+) -> Result<Option<(Option<String>, String)>, Failure> {
     let number = text.strip_prefix('d').and_then(|text| text.parse().ok());
     let Some(number) = number else {
         return Ok(None);

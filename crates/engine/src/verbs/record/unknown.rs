@@ -2,10 +2,10 @@
 
 use piton_core::{Need, RunRow};
 
-use super::item::{Meant, asked_about, plan_to_begin};
+use super::item::{ResolvedItem, plan_at_root, resolve_recorded_item};
 use crate::failure::Failure;
 use crate::session::{Session, open_runs};
-use crate::shell::quote;
+use crate::shell::quote_word;
 
 /// So many near names are offered.
 const NEAR_MAX: usize = 3;
@@ -15,12 +15,15 @@ const NEAR_MAX: usize = 3;
 /// # Errors
 ///
 /// When none does, or the store cannot be read.
-pub(crate) fn known_item(session: &Session<'_>, text: &str) -> Result<Meant, Failure> {
-    let meant = asked_about(session, text)?;
+pub(crate) fn resolve_known_item(
+    session: &Session<'_>,
+    text: &str,
+) -> Result<ResolvedItem, Failure> {
+    let meant = resolve_recorded_item(session, text)?;
     if !meant.is_new || is_logged(session, &meant.item)? {
         return Ok(meant);
     }
-    Err(unknown_item(session, text)?)
+    Err(unknown_item_failure(session, text)?)
 }
 
 /// Whether a log entry is about a task of this name.
@@ -35,7 +38,7 @@ fn is_logged(session: &Session<'_>, task: &str) -> Result<bool, Failure> {
 /// # Errors
 ///
 /// When the store cannot be read.
-pub(crate) fn unknown_item(session: &Session<'_>, text: &str) -> Result<Failure, Failure> {
+pub(crate) fn unknown_item_failure(session: &Session<'_>, text: &str) -> Result<Failure, Failure> {
     let runs = session.runs()?;
     let open: Vec<&RunRow> = open_runs(&runs).collect();
     let among = if open.is_empty() {
@@ -47,11 +50,11 @@ pub(crate) fn unknown_item(session: &Session<'_>, text: &str) -> Result<Failure,
     for run in &among {
         let rows = session.load(&[Need::Tree(run.id)])?;
         let names = rows.tables.tree(run.id).map(|item| item.node.to_string());
-        near.extend(names.filter_map(|name| Some((distance(text, &name)?, name))));
+        near.extend(names.filter_map(|name| Some((name_distance(text, &name)?, name))));
     }
     near.sort();
     near.dedup();
-    Ok(refusal(text, &near, &among))
+    Ok(near_names_failure(text, &near, &among))
 }
 
 /// Refuses an item that would be new where the project has a plan: nobody could
@@ -61,36 +64,45 @@ pub(crate) fn unknown_item(session: &Session<'_>, text: &str) -> Result<Failure,
 /// # Errors
 ///
 /// When it is such an item, or the store cannot be read.
-pub(super) fn refuse_new(session: &Session<'_>, meant: &Meant, text: &str) -> Result<(), Failure> {
+pub(super) fn refuse_new_item(
+    session: &Session<'_>,
+    meant: &ResolvedItem,
+    text: &str,
+) -> Result<(), Failure> {
     if !meant.is_new || !meant.is_beside_plans || is_logged(session, &meant.item)? {
         return Ok(());
     }
     let has_runs = !session.runs()?.is_empty();
-    let near = match plan_to_begin(session).filter(|_| !has_runs) {
+    let near = match plan_at_root(session).filter(|_| !has_runs) {
         Some(plan) => format!(
             "begin the plan that is here with `piton run {}`",
-            quote(&plan)
+            quote_word(&plan)
         ),
-        None => unknown_item(session, text)?.hint.unwrap_or_default(),
+        None => unknown_item_failure(session, text)?
+            .hint
+            .unwrap_or_default(),
     };
     Err(Failure::new(
         "item.not_planned",
         format!("no plan here has an item `{text}`; nothing was recorded"),
     )
-    .hint(format!(
+    .with_hint(format!(
         "{near}; for work of no plan type `piton record {}`",
-        quote(&format!("project:{text}"))
+        quote_word(&format!("project:{text}"))
     )))
 }
 
-fn refusal(text: &str, near: &[(usize, String)], among: &[&RunRow]) -> Failure {
+fn near_names_failure(text: &str, near: &[(usize, String)], among: &[&RunRow]) -> Failure {
     let see = match among {
         [] => "see what is recorded with `piton recent`".to_owned(),
-        [run] => format!("see the nodes with `piton status {}`", quote(&run.name)),
+        [run] => format!(
+            "see the nodes with `piton status {}`",
+            quote_word(&run.name)
+        ),
         several => {
             let names: Vec<String> = several
                 .iter()
-                .map(|run| format!("`piton status {}`", quote(&run.name)))
+                .map(|run| format!("`piton status {}`", quote_word(&run.name)))
                 .collect();
             format!("see the nodes with {}", names.join(" or "))
         }
@@ -105,17 +117,17 @@ fn refusal(text: &str, near: &[(usize, String)], among: &[&RunRow]) -> Failure {
     } else {
         format!("near to it: {}; {see}", names.join(", "))
     };
-    Failure::new("item.unknown", format!("there is no item `{text}`")).hint(hint)
+    Failure::new("item.unknown", format!("there is no item `{text}`")).with_hint(hint)
 }
 
 /// How far a name is from what was typed; none where it is something else. The
 /// last part of a path may stand for the whole.
-fn distance(typed: &str, name: &str) -> Option<usize> {
+fn name_distance(typed: &str, name: &str) -> Option<usize> {
     let typed = typed.rsplit_once(':').map_or(typed, |(_, node)| node);
     let typed = typed.to_lowercase();
     let name = name.to_lowercase();
     let last = name.rsplit('/').next().unwrap_or(&name);
-    let edits = edits(&typed, &name).min(edits(&typed, last));
+    let edits = edit_distance(&typed, &name).min(edit_distance(&typed, last));
     let longest = (typed.chars().count() + 1) / 3;
     let is_part = typed.chars().count() >= 3 && name.contains(&typed);
     (edits <= longest)
@@ -124,7 +136,7 @@ fn distance(typed: &str, name: &str) -> Option<usize> {
 }
 
 /// How many letters are to be added, left out or replaced to make one of the other.
-fn edits(one: &str, other: &str) -> usize {
+fn edit_distance(one: &str, other: &str) -> usize {
     let other: Vec<char> = other.chars().collect();
     let mut row: Vec<usize> = (0..=other.len()).collect();
     for (at, letter) in one.chars().enumerate() {
@@ -154,8 +166,12 @@ mod tests {
             ("NOPE", "build", false),
             ("x", "build", false),
         ] {
-            assert_eq!(distance(typed, name).is_some(), is_near, "{typed}, {name}");
+            assert_eq!(
+                name_distance(typed, name).is_some(),
+                is_near,
+                "{typed}, {name}"
+            );
         }
-        assert_eq!(edits("kitten", "sitting"), 3);
+        assert_eq!(edit_distance("kitten", "sitting"), 3);
     }
 }

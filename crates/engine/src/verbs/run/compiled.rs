@@ -5,11 +5,11 @@ use std::num::NonZeroU32;
 
 use piton_core::RunId;
 use piton_core::plan::Plan;
-use piton_formats::sprint::{Progress, done_in_turn, import};
+use piton_formats::sprint::{SprintProgress, parallel_keys, plan_of_progress};
 
 use super::super::compile::{SprintPath, check_sprint};
-use super::{Request, takeover};
-use crate::failure::{Failure, Findings, unreadable};
+use super::{RunRequest, takeover};
+use crate::failure::{Failure, Findings, unreadable_file};
 use crate::input;
 use crate::notice::Notice;
 use crate::world::World;
@@ -20,42 +20,42 @@ use crate::world::World;
 /// # Errors
 ///
 /// When there are mistakes in it, or piton cannot do what it enables.
-pub(super) fn plan(
+pub(super) fn plan_of_sprint(
     world: &World,
-    request: &Request,
+    request: &RunRequest,
     sprint: &SprintPath,
     (run, source): (RunId, &str),
     tell: &mut dyn FnMut(Notice<'_>),
 ) -> Result<(Plan, Option<String>), Failure> {
     let (progress, taken_over) = if let Some(from) = &request.from {
-        let path = world.path(from);
-        let text = input::read_text(&path).map_err(|error| unreadable(&path, error))?;
-        (takeover::take_over(&path, &text)?, Some(text))
+        let path = world.resolve_path(from);
+        let text = input::read_text(&path).map_err(|error| unreadable_file(&path, error))?;
+        (takeover::import_progress(&path, &text)?, Some(text))
     } else if request.recompile {
-        (compile(world, request, sprint, tell)?, None)
+        (compile_progress(world, request, sprint, tell)?, None)
     } else {
-        match takeover::present(sprint, tell)? {
+        match takeover::read_progress(sprint, tell)? {
             Some((progress, text)) => (progress, Some(text)),
-            None => (compile(world, request, sprint, tell)?, None),
+            None => (compile_progress(world, request, sprint, tell)?, None),
         }
     };
-    let mut plan = import(&progress, run, &progress.sprint_id, source);
+    let mut plan = plan_of_progress(&progress, run, &progress.sprint_id, source);
     let has_flag = request
         .workers
         .is_some_and(|workers| workers > NonZeroU32::MIN);
     if !has_flag && plan.policy.concurrency_max.is_none() {
         warn_sequential(&progress, tell);
     }
-    plan.policy = plan.policy.without(&request.ignore);
+    plan.policy = plan.policy.without_ignored_keys(&request.ignore);
     Ok((plan, taken_over))
 }
 
-fn compile(
+fn compile_progress(
     world: &World,
-    request: &Request,
+    request: &RunRequest,
     sprint: &SprintPath,
     tell: &mut dyn FnMut(Notice<'_>),
-) -> Result<Progress, Failure> {
+) -> Result<SprintProgress, Failure> {
     let compiled = check_sprint(world, sprint, request.workflows.as_deref(), false);
     match compiled.progress {
         Some(progress) => {
@@ -64,13 +64,13 @@ fn compile(
             }
             Ok(progress)
         }
-        None => Err(problems(sprint, compiled.findings)),
+        None => Err(problems_failure(sprint, compiled.findings)),
     }
 }
 
 /// What is wrong with a plan, as a failure.
-fn problems(sprint: &SprintPath, findings: Findings) -> Failure {
-    let errors = findings.errors();
+fn problems_failure(sprint: &SprintPath, findings: Findings) -> Failure {
+    let errors = findings.error_count();
     let count = if errors == 1 {
         "1 error".to_owned()
     } else {
@@ -83,16 +83,16 @@ fn problems(sprint: &SprintPath, findings: Findings) -> Failure {
             sprint.shown.display()
         ),
     )
-    .hint(format!(
+    .with_hint(format!(
         "mend the plan, and look again with `piton plan check {}`",
         sprint.shown.display()
     ))
-    .finding(findings)
+    .with_findings(findings)
 }
 
 /// Says what is done one after another although the plan allows more.
-fn warn_sequential(progress: &Progress, tell: &mut dyn FnMut(Notice<'_>)) {
-    let keys = done_in_turn(progress);
+fn warn_sequential(progress: &SprintProgress, tell: &mut dyn FnMut(Notice<'_>)) {
+    let keys = parallel_keys(progress);
     if !keys.is_empty() {
         tell(Notice::Warning(&format!(
             "{}: done one after another, in an order that the dependencies allow",

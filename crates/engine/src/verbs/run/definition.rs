@@ -14,14 +14,14 @@ fn note_path(home: &Path, run: RunId) -> PathBuf {
     home.join("mirrors").join(format!("{run}.definition"))
 }
 
-fn hash(sprint: &SprintPath) -> Option<String> {
+fn hash_definition(sprint: &SprintPath) -> Option<String> {
     fs::read(&sprint.file).ok().map(|bytes| sha256(&bytes))
 }
 
 /// Notes what a run was planned from.
-pub(super) fn note(home: &Path, run: RunId, sprint: &SprintPath) {
+pub(super) fn note_definition(home: &Path, run: RunId, sprint: &SprintPath) {
     let path = note_path(home, run);
-    if let (Some(hash), Some(folder)) = (hash(sprint), path.parent()) {
+    if let (Some(hash), Some(folder)) = (hash_definition(sprint), path.parent()) {
         fs::create_dir_all(folder)
             .and_then(|()| fs::write(&path, hash))
             .ok();
@@ -31,5 +31,5 @@ pub(super) fn note(home: &Path, run: RunId, sprint: &SprintPath) {
 /// Whether the definition is another one now. What is not known has not changed.
 pub(super) fn has_changed(home: &Path, run: RunId, sprint: &SprintPath) -> bool {
     let noted = fs::read_to_string(note_path(home, run)).ok();
-    noted.is_some_and(|noted| hash(sprint).is_some_and(|hash| hash != noted))
+    noted.is_some_and(|noted| hash_definition(sprint).is_some_and(|hash| hash != noted))
 }

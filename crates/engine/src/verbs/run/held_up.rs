@@ -2,24 +2,24 @@
 
 use std::collections::{HashMap, HashSet};
 
-use piton_core::plan::{Order, Turn};
-use piton_core::standing::Standing;
+use piton_core::plan::{ItemTurn, Order};
+use piton_core::standing::ItemStanding;
 use piton_core::{ItemRow, ItemState, Node, RunId, Tables};
 
 /// The open items that wait for a person or have failed, and those that stand
 /// behind one of them.
-pub(super) fn held_up(tables: &Tables, run: RunId) -> HashSet<Node> {
+pub(super) fn held_up_items(tables: &Tables, run: RunId) -> HashSet<Node> {
     let is_in_turn = tables.run(run).map(|row| row.order) == Some(Order::InTurn);
-    let mut found = HeldUp {
+    let mut found = HeldUpFinder {
         is_in_turn,
-        ..HeldUp::default()
+        ..HeldUpFinder::default()
     };
     // An item may depend on one that comes later.
     loop {
         let before = found.held.len();
         found.before.clear();
         let open = tables.tree(run).filter(|row| !row.state.is_finished());
-        open.for_each(|row| found.look_at(tables, row));
+        open.for_each(|row| found.visit_item(tables, row));
         if found.held.len() == before {
             return found.held;
         }
@@ -27,21 +27,21 @@ pub(super) fn held_up(tables: &Tables, run: RunId) -> HashSet<Node> {
 }
 
 #[derive(Default)]
-struct HeldUp {
+struct HeldUpFinder {
     is_in_turn: bool,
     held: HashSet<Node>,
     /// Those, and all that one of them is part of.
     unfinishable: HashSet<Node>,
     /// What stands before the item at which the look is, by what it is part of:
     /// the turns of those that cannot be finished.
-    before: HashMap<Option<Node>, Vec<Turn>>,
+    before: HashMap<Option<Node>, Vec<ItemTurn>>,
 }
 
-impl HeldUp {
+impl HeldUpFinder {
     /// Looks at an item, after all that stand before it.
-    fn look_at(&mut self, tables: &Tables, row: &ItemRow) {
-        let in_trouble = matches!(row.standing(), Standing::Asking | Standing::Broken);
-        let waits = row.state == ItemState::Pending && self.is_behind(row);
+    fn visit_item(&mut self, tables: &Tables, row: &ItemRow) {
+        let in_trouble = matches!(row.standing(), ItemStanding::Asking | ItemStanding::Broken);
+        let waits = row.state == ItemState::Pending && self.is_held_by_others(row);
         if in_trouble || waits {
             self.held.insert(row.node.clone());
             self.unfinishable.insert(row.node.clone());
@@ -60,14 +60,14 @@ impl HeldUp {
         }
     }
 
-    fn is_behind(&self, row: &ItemRow) -> bool {
+    fn is_held_by_others(&self, row: &ItemRow) -> bool {
         let parent = row.node.parent();
         let with_parent = parent
             .as_ref()
             .is_some_and(|parent| self.held.contains(parent));
         let needs = |on: &Node| self.unfinishable.contains(on);
         let turns = self.before.get(&parent);
-        let holds = |turn: &Turn| turn.holds(row.turn);
+        let holds = |turn: &ItemTurn| turn.is_blocking(row.turn);
         let in_turn = self.is_in_turn && row.depends_on.is_empty();
         with_parent
             || row.depends_on.iter().any(needs)

@@ -6,11 +6,13 @@ use std::path::{Path, PathBuf};
 use piton_core::RunId;
 use piton_core::plan::Plan;
 use piton_formats::conflict;
-use piton_formats::plan_format::{Claim, PlanFormat, PlanName, PlanOf, PlanRefusal, PlanText};
-use piton_formats::problem::{Problem, Source};
+use piton_formats::plan_format::{
+    PlanClaim, PlanContext, PlanFormat, PlanName, PlanRefusal, PlanText,
+};
+use piton_formats::problem::{Problem, SourceText};
 use piton_formats::registry::plan_formats;
 
-use crate::failure::{Failure, Findings, unreadable};
+use crate::failure::{Failure, Findings, unreadable_file};
 use crate::input;
 use crate::notice::Notice;
 use crate::world::World;
@@ -26,9 +28,9 @@ pub(crate) struct PlanPath {
 
 impl PlanPath {
     /// The file at a path as typed, unless it is one of YAML or none.
-    pub(crate) fn at(world: &World, typed: &Path) -> Option<Self> {
-        let file = fs::canonicalize(world.path(typed)).ok()?;
-        let is_yaml = has_ending(&file, &["yaml", "yml"]);
+    pub(crate) fn resolve(world: &World, typed: &Path) -> Option<Self> {
+        let file = fs::canonicalize(world.resolve_path(typed)).ok()?;
+        let is_yaml = has_extension(&file, &["yaml", "yml"]);
         (file.is_file() && !is_yaml).then(|| Self {
             file,
             shown: typed.to_owned(),
@@ -44,17 +46,17 @@ impl PlanPath {
     ///
     /// # Errors
     ///
-    /// As [`Self::read`].
+    /// As [`Self::read_plan`].
     pub(crate) fn check(&self) -> Result<(), Failure> {
-        self.read(RunId::PROJECT, "", "").map(drop)
+        self.read_plan(RunId::PROJECT, "", "").map(drop)
     }
 
     /// The plans in one file that lie in a folder.
-    pub(crate) fn among(world: &World, folder: &Path) -> Vec<Self> {
+    pub(crate) fn collect_in_folder(world: &World, folder: &Path) -> Vec<Self> {
         let formats = plan_formats().iter();
         let found = formats.flat_map(|format| {
             let names = format.candidates.iter().map(|name| folder.join(name));
-            let files = names.filter_map(|path| Self::at(world, &path));
+            let files = names.filter_map(|path| Self::resolve(world, &path));
             // Other tools have files of that name as well.
             files.filter(|file| format.issues.is_none() || file.is_plan())
         });
@@ -67,7 +69,7 @@ impl PlanPath {
     }
 
     /// What runs of it are called.
-    pub(super) fn name(&self) -> String {
+    pub(super) fn run_name(&self) -> String {
         let stem = self.file.file_stem().unwrap_or_default();
         stem.to_string_lossy().into_owned()
     }
@@ -79,26 +81,28 @@ impl PlanPath {
     ///
     /// When it is no plan, one that piton cannot work through, or one with
     /// mistakes in it.
-    pub(super) fn read(
+    pub(super) fn read_plan(
         &self,
         run: RunId,
         name: &str,
         source: &str,
     ) -> Result<(Plan, String), Failure> {
-        let bytes = input::read(&self.file).map_err(|error| unreadable(&self.shown, error))?;
+        let bytes =
+            input::read_bytes(&self.file).map_err(|error| unreadable_file(&self.shown, error))?;
         let text = String::from_utf8(bytes).map_err(|error| {
-            Failure::new("plan.unreadable", self.is("is not UTF-8 text")).because(error)
+            Failure::new("plan.unreadable", self.message_about("is not UTF-8 text"))
+                .with_source(error)
         })?;
         let shown = self.shown.to_string_lossy();
-        let read = Source {
+        let read = SourceText {
             name: &shown,
             text: &text,
         };
-        if let Some(problem) = conflict::problem(read) {
-            return Err(self.problems(self.findings(vec![problem], &text)));
+        if let Some(problem) = conflict::find_unresolved_merge(read) {
+            return Err(self.problems_failure(self.findings_in_text(vec![problem], &text)));
         }
-        let format = self.format(&text)?;
-        let of = PlanOf {
+        let format = self.detect_format(&text)?;
+        let of = PlanContext {
             run,
             // A graph of issues says how its run is called.
             name: match format.issues {
@@ -109,21 +113,21 @@ impl PlanPath {
         };
         let (plan, problems) = (format.read)(read, of);
         let Some(plan) = plan else {
-            return Err(self.problems(self.findings(problems, &text)));
+            return Err(self.problems_failure(self.findings_in_text(problems, &text)));
         };
         if plan.items.is_empty() {
             let (what, hint) = format.without_items;
-            return Err(Failure::new("plan.problems", self.is(what)).hint(hint));
+            return Err(Failure::new("plan.problems", self.message_about(what)).with_hint(hint));
         }
         Ok((plan, text))
     }
 
     /// The format that a text is a plan of.
-    fn format(&self, text: &str) -> Result<&'static PlanFormat, Failure> {
+    fn detect_format(&self, text: &str) -> Result<&'static PlanFormat, Failure> {
         let shown = self.shown.to_string_lossy();
         let ending = self.file.extension().unwrap_or_default();
         let plan = PlanText {
-            source: Source { name: &shown, text },
+            source: SourceText { name: &shown, text },
             ending: &ending.to_string_lossy(),
         };
         let (mut refused, mut unknown) = (None, None);
@@ -139,31 +143,32 @@ impl PlanPath {
         let (named, others): (Vec<_>, Vec<_>) = formats.partition(is_named);
         for format in named.into_iter().chain(others) {
             match (format.claim)(&plan) {
-                Claim::Plan => return Ok(format),
-                Claim::NotOurs => {}
-                Claim::Refused(refusal) => drop(refused.get_or_insert(refusal)),
-                Claim::Unknown(refusal) => drop(unknown.get_or_insert(refusal)),
+                PlanClaim::Plan => return Ok(format),
+                PlanClaim::NotOurs => {}
+                PlanClaim::Refused(refusal) => drop(refused.get_or_insert(refusal)),
+                PlanClaim::Unknown(refusal) => drop(unknown.get_or_insert(refusal)),
             }
         }
         let refusal = refused
             .or(unknown)
             .unwrap_or_else(|| PlanRefusal::foreign("a document that piton does not know"));
-        Err(self.refused(refusal, text))
+        Err(self.refusal_failure(refusal, text))
     }
 
-    fn is(&self, what: &str) -> String {
+    fn message_about(&self, what: &str) -> String {
         format!("{} {what}", self.shown.display())
     }
 
-    fn refused(&self, refusal: PlanRefusal, text: &str) -> Failure {
-        let failure = Failure::new(refusal.code, self.is(&refusal.what)).hint(refusal.hint);
+    fn refusal_failure(&self, refusal: PlanRefusal, text: &str) -> Failure {
+        let failure =
+            Failure::new(refusal.code, self.message_about(&refusal.what)).with_hint(refusal.hint);
         match refusal.problems {
-            Some(problems) => failure.finding(self.findings(problems, text)),
+            Some(problems) => failure.with_findings(self.findings_in_text(problems, text)),
             None => failure,
         }
     }
 
-    fn findings(&self, problems: Vec<Problem>, text: &str) -> Findings {
+    fn findings_in_text(&self, problems: Vec<Problem>, text: &str) -> Findings {
         let name = self.shown.to_string_lossy().into_owned();
         Findings {
             problems,
@@ -171,21 +176,21 @@ impl PlanPath {
         }
     }
 
-    fn problems(&self, findings: Findings) -> Failure {
-        let errors = findings.errors();
+    fn problems_failure(&self, findings: Findings) -> Failure {
+        let errors = findings.error_count();
         let count = if errors == 1 {
             "1 error".to_owned()
         } else {
             format!("{errors} errors")
         };
         let what = format!("has {count}; nothing was started");
-        Failure::new("plan.problems", self.is(&what))
-            .hint("mend the file, then run again")
-            .finding(findings)
+        Failure::new("plan.problems", self.message_about(&what))
+            .with_hint("mend the file, then run again")
+            .with_findings(findings)
     }
 }
 
-fn has_ending(path: &Path, endings: &[&str]) -> bool {
+fn has_extension(path: &Path, endings: &[&str]) -> bool {
     let ending = path.extension().and_then(|ending| ending.to_str());
     ending.is_some_and(|ending| {
         endings

@@ -6,27 +6,27 @@ use piton_core::RunRow;
 use piton_core::flags::RunFlags;
 use piton_core::policy::Limits;
 
-use super::{Found, Request, What};
-use crate::config::VerdictBy;
+use super::{RunRequest, RunTarget, TargetPlan};
+use crate::config::VerdictSource;
 use crate::failure::Failure;
 use crate::native_files::plan_sync::run_of_file;
 use crate::project::Project;
 use crate::session::Session;
-use crate::shell::quote;
+use crate::shell::quote_word;
 use crate::world::World;
 
 /// A request with what the invocation before it was given, where it was not
 /// given anything itself.
-pub(super) struct Remembered {
-    pub(super) request: Request,
+pub(super) struct RememberedRequest {
+    pub(super) request: RunRequest,
     /// The flags that nobody typed now, as they would be typed.
     pub(super) taken_over: Vec<String>,
     given: RunFlags,
 }
 
-impl Remembered {
+impl RememberedRequest {
     /// The command that was typed, with one more flag.
-    pub(super) fn typed_with(&self, flag: &str) -> String {
+    pub(super) fn command_with_flag(&self, flag: &str) -> String {
         let mut given = self.given.clone();
         // One that is replaced is not typed twice.
         match flag.split(' ').next().unwrap_or_default() {
@@ -35,12 +35,12 @@ impl Remembered {
             "--workers" => given.workers = None,
             _ => {}
         }
-        format!("{} {flag}", typed_of_request(&self.request, &given))
+        format!("{} {flag}", command_of_request(&self.request, &given))
     }
 
     /// A failure whose hint names flags to add, with the command that they are
     /// added to: of `--recompile`, `piton run demo --recompile`.
-    pub(super) fn with_whole_hint(&self, failure: Failure) -> Failure {
+    pub(super) fn complete_hint(&self, failure: Failure) -> Failure {
         let Some(hint) = &failure.hint else {
             return failure;
         };
@@ -50,14 +50,14 @@ impl Remembered {
             .map(|(at, part)| {
                 let is_flag = at % 2 == 1 && part.starts_with("--");
                 if is_flag {
-                    self.typed_with(part)
+                    self.command_with_flag(part)
                 } else {
                     part.to_owned()
                 }
             })
             .collect();
         let whole = parts.join("`");
-        failure.hint(whole)
+        failure.with_hint(whole)
     }
 }
 
@@ -67,26 +67,26 @@ impl Remembered {
 /// # Errors
 ///
 /// When the store cannot be read.
-pub(super) fn fill_in(
+pub(super) fn fill_in_flags(
     world: &World,
-    request: &Request,
-    target: &Found,
-) -> Result<Remembered, Failure> {
-    let before = match Session::read(world, &target.project.root)? {
-        Some(session) => last_invoked(&session, target)?,
+    request: &RunRequest,
+    target: &RunTarget,
+) -> Result<RememberedRequest, Failure> {
+    let before = match Session::open_read_only(world, &target.project.root)? {
+        Some(session) => last_invoked_run(&session, target)?,
         None => None,
     };
     let before = before.map(|row| row.flags).unwrap_or_default();
     let given = flags_of_request(world, request, &target.project);
-    let now = before.overridden_by(&given);
+    let now = before.with_overrides(&given);
     let workflows = now
         .workflows
         .as_deref()
-        .map(|at| target.project.absolute(at));
-    let verdict = now.verdict.as_deref().and_then(VerdictBy::named);
-    Ok(Remembered {
-        taken_over: typed_of_difference(&given, &now),
-        request: Request {
+        .map(|at| target.project.absolute_path(at));
+    let verdict = now.verdict.as_deref().and_then(VerdictSource::parse);
+    Ok(RememberedRequest {
+        taken_over: added_flags(&given, &now),
+        request: RunRequest {
             agent: now.agent,
             model: now.model,
             verdict,
@@ -104,12 +104,12 @@ pub(super) fn fill_in(
 }
 
 /// The run that is meant, or the last one of its plan, if it was ever worked on.
-fn last_invoked(session: &Session<'_>, target: &Found) -> Result<Option<RunRow>, Failure> {
+fn last_invoked_run(session: &Session<'_>, target: &RunTarget) -> Result<Option<RunRow>, Failure> {
     let source = match &target.what {
         // A name that fits no run is refused where the run is looked up.
-        What::Run(name) => return Ok(session.run_named(name).ok()),
-        What::Sprint(sprint) => target.project.relative(&sprint.folder),
-        What::File(file) => target.project.relative(&file.file),
+        TargetPlan::Run(name) => return Ok(session.resolve_run(name).ok()),
+        TargetPlan::Sprint(sprint) => target.project.relative_path(&sprint.folder),
+        TargetPlan::File(file) => target.project.relative_path(&file.file),
     };
     let runs = session.runs()?;
     let is_another = runs.iter().any(|run| run.source == source)
@@ -120,14 +120,17 @@ fn last_invoked(session: &Session<'_>, target: &Found) -> Result<Option<RunRow>,
 }
 
 /// What a request says of the flags that are remembered.
-pub(super) fn flags_of_request(world: &World, request: &Request, project: &Project) -> RunFlags {
-    let workflows = request.workflows.as_ref().map(|folder| world.path(folder));
+pub(super) fn flags_of_request(world: &World, request: &RunRequest, project: &Project) -> RunFlags {
+    let workflows = request
+        .workflows
+        .as_ref()
+        .map(|folder| world.resolve_path(folder));
     let agent = request.agent.as_ref();
     RunFlags {
         agent: agent.filter(|agent| !agent.trim().is_empty()).cloned(),
         model: request.model.clone(),
         verdict: request.verdict.map(|by| by.as_str().to_owned()),
-        workflows: workflows.map(|folder| project.relative(&folder)),
+        workflows: workflows.map(|folder| project.relative_path(&folder)),
         workers: request.workers,
         ignore: request.ignore.clone(),
         // How an invocation ends is no limit of the next.
@@ -140,7 +143,7 @@ pub(super) fn flags_of_request(world: &World, request: &Request, project: &Proje
 
 /// The flags that are stored. A command that holds a secret is not: without the
 /// secret it would be another command.
-pub(super) fn storable(world: &World, flags: RunFlags) -> RunFlags {
+pub(super) fn without_secrets(world: &World, flags: RunFlags) -> RunFlags {
     let redactor = world.redactor();
     let agent = flags.agent.clone();
     RunFlags {
@@ -150,12 +153,17 @@ pub(super) fn storable(world: &World, flags: RunFlags) -> RunFlags {
 }
 
 /// The command of a request.
-fn typed_of_request(request: &Request, given: &RunFlags) -> String {
+fn command_of_request(request: &RunRequest, given: &RunFlags) -> String {
     let mut words = vec!["piton run".to_owned()];
-    words.extend(request.plan.as_deref().map(|plan| quote(plan).into_owned()));
-    words.extend(typed_of_difference(&RunFlags::default(), given));
+    words.extend(
+        request
+            .plan
+            .as_deref()
+            .map(|plan| quote_word(plan).into_owned()),
+    );
+    words.extend(added_flags(&RunFlags::default(), given));
     let from = request.from.as_ref();
-    words.extend(from.map(|file| format!("--from {}", quote(&file.to_string_lossy()))));
+    words.extend(from.map(|file| format!("--from {}", quote_word(&file.to_string_lossy()))));
     let switches = [
         ("--wait", request.wait),
         ("--once", request.once),
@@ -168,11 +176,11 @@ fn typed_of_request(request: &Request, given: &RunFlags) -> String {
 }
 
 /// What holds now and was not given, as it would be typed.
-fn typed_of_difference(given: &RunFlags, now: &RunFlags) -> Vec<String> {
+fn added_flags(given: &RunFlags, now: &RunFlags) -> Vec<String> {
     let mut typed = Vec::new();
     let mut flag = |name: &str, given: Option<String>, now: Option<String>| {
         if let Some(value) = now.filter(|_| given.is_none()) {
-            typed.push(format!("{name} {}", quote(&value)));
+            typed.push(format!("{name} {}", quote_word(&value)));
         }
     };
     let number = |value: Option<u64>| value.map(|value| value.to_string());
@@ -210,6 +218,6 @@ fn typed_of_difference(given: &RunFlags, now: &RunFlags) -> Vec<String> {
         number(is.budget_tokens),
     );
     let ignored = now.ignore.iter().filter(|key| !given.ignore.contains(key));
-    typed.extend(ignored.map(|key| format!("--ignore {}", quote(key))));
+    typed.extend(ignored.map(|key| format!("--ignore {}", quote_word(key))));
     typed
 }

@@ -14,9 +14,9 @@ pub(super) fn refuse_secrets(
     redactor: &Redactor,
     tell: &mut dyn FnMut(Notice<'_>),
 ) -> Result<(), Failure> {
-    refuse_secrets_of(&plan.items, redactor, tell)?;
+    refuse_secrets_in_items(&plan.items, redactor, tell)?;
     for hook in &plan.policy.iteration_hooks {
-        if let Some(found) = secret_in(&hook.prompt, redactor) {
+        if let Some(found) = find_secret(&hook.prompt, redactor) {
             tell(Notice::Warning(&format!(
                 "the prompt of the hook `{}` holds a secret ({found}); the agent gets it without",
                 hook.id
@@ -27,25 +27,25 @@ pub(super) fn refuse_secrets(
 }
 
 /// The same, of items.
-pub(in crate::verbs) fn refuse_secrets_of(
+pub(in crate::verbs) fn refuse_secrets_in_items(
     items: &[PlannedItem],
     redactor: &Redactor,
     tell: &mut dyn FnMut(Notice<'_>),
 ) -> Result<(), Failure> {
     for item in items {
         let script = item.gate.as_ref().map(|gate| gate.script.as_str());
-        if let Some(found) = script.and_then(|script| secret_in(script, redactor)) {
+        if let Some(found) = script.and_then(|script| find_secret(script, redactor)) {
             return Err(Failure::new(
                 "plan.secret",
                 format!("the gate of `{}` holds a secret ({found})", item.node),
             )
-            .hint("put the secret into an environment variable, and use that in the script"));
+            .with_hint("put the secret into an environment variable, and use that in the script"));
         }
     }
     for item in items {
         let on_fail = item.gate.as_ref().map(|gate| &gate.on_fail_prompt);
         let prompts = item.prompt.iter().chain(on_fail);
-        for found in prompts.filter_map(|prompt| secret_in(prompt, redactor)) {
+        for found in prompts.filter_map(|prompt| find_secret(prompt, redactor)) {
             tell(Notice::Warning(&format!(
                 "the prompt of `{}` holds a secret ({found}); the agent gets it without",
                 item.node
@@ -56,7 +56,7 @@ pub(in crate::verbs) fn refuse_secrets_of(
 }
 
 /// What kind of secret a text holds, if it holds one.
-fn secret_in(text: &str, redactor: &Redactor) -> Option<String> {
+fn find_secret(text: &str, redactor: &Redactor) -> Option<String> {
     let redacted = redactor.redact(text);
     if redacted == text {
         return None;

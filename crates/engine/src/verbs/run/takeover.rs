@@ -8,41 +8,41 @@ use std::path::{Path, PathBuf};
 
 use piton_formats::problem::Problem;
 use piton_formats::sprint::{
-    Layout, Progress, Source, detect_layout, parse_progress, render_progress,
+    SourceText, SprintLayout, SprintProgress, detect_layout, parse_progress, render_progress,
 };
 
 use super::super::compile::SprintPath;
 use crate::fail;
-use crate::failure::{Failure, Findings, unwritable};
+use crate::failure::{Failure, Findings, unwritable_file};
 use crate::native_files::exchange::sha256;
 use crate::notice::Notice;
-use crate::shell::quote;
+use crate::shell::quote_word;
 
 /// The progress that is there to be gone on with; none where there is no file.
 ///
 /// # Errors
 ///
 /// When there is one that cannot be gone on with: its reason, and the way out.
-pub(super) fn present(
+pub(super) fn read_progress(
     sprint: &SprintPath,
     tell: &mut dyn FnMut(Notice<'_>),
-) -> Result<Option<(Progress, String)>, Failure> {
-    let path = sprint.progress();
+) -> Result<Option<(SprintProgress, String)>, Failure> {
+    let path = sprint.progress_file();
     let text = match fs::read(&path) {
         Ok(bytes) => Some(
             String::from_utf8(bytes)
-                .map_err(|error| damaged(sprint, "is not UTF-8 text").because(error))?,
+                .map_err(|error| damaged_failure(sprint, "is not UTF-8 text").with_source(error))?,
         ),
         Err(error) if error.kind() == ErrorKind::NotFound => None,
-        Err(error) => return Err(damaged(sprint, "cannot be read").because(error)),
+        Err(error) => return Err(damaged_failure(sprint, "cannot be read").with_source(error)),
     };
     match text {
         Some(text) if !text.trim().is_empty() => {
             let progress = match detect_layout(&text) {
-                Layout::Current => {
-                    take_over(&path, &text).map_err(|failure| match failure.findings {
+                SprintLayout::Current => {
+                    import_progress(&path, &text).map_err(|failure| match failure.findings {
                         Some(findings) if has_readable_backup(sprint) => {
-                            damaged(sprint, "cannot be understood").finding(*findings)
+                            damaged_failure(sprint, "cannot be understood").with_findings(*findings)
                         }
                         findings => Failure {
                             findings,
@@ -50,21 +50,23 @@ pub(super) fn present(
                         },
                     })?
                 }
-                layout @ (Layout::TaskQueue | Layout::GoalDriven) => {
-                    return Err(legacy(sprint, &layout));
+                layout @ (SprintLayout::TaskQueue | SprintLayout::GoalDriven) => {
+                    return Err(legacy_failure(sprint, &layout));
                 }
-                layout @ Layout::Foreign(_) => return Err(foreign(sprint, &layout)),
-                Layout::Empty | Layout::Unreadable => {
-                    let findings = understand(&path, &text).err().unwrap_or_default();
-                    return Err(damaged(sprint, "is not readable YAML").finding(findings));
+                layout @ SprintLayout::Foreign(_) => return Err(foreign_failure(sprint, &layout)),
+                SprintLayout::Empty | SprintLayout::Unreadable => {
+                    let findings = parse_clean_progress(&path, &text).err().unwrap_or_default();
+                    return Err(
+                        damaged_failure(sprint, "is not readable YAML").with_findings(findings)
+                    );
                 }
             };
-            report_checksum(&path, &text, tell);
+            warn_stale_checksum(&path, &text, tell);
             Ok(Some((progress, text)))
         }
         // What a crash in the middle of somebody's write leaves.
-        Some(_) => Err(damaged(sprint, "is empty")),
-        None if backup(sprint).is_file() => Err(damaged(sprint, "is missing")),
+        Some(_) => Err(damaged_failure(sprint, "is empty")),
+        None if backup_path(sprint).is_file() => Err(damaged_failure(sprint, "is missing")),
         None => Ok(None),
     }
 }
@@ -74,8 +76,8 @@ pub(super) fn present(
 /// # Errors
 ///
 /// When something in it cannot be understood: it may not be written over then.
-pub(super) fn take_over(path: &Path, text: &str) -> Result<Progress, Failure> {
-    understand(path, text).map_err(|findings| {
+pub(super) fn import_progress(path: &Path, text: &str) -> Result<SprintProgress, Failure> {
+    parse_clean_progress(path, text).map_err(|findings| {
         Failure::new(
             "plan.unreadable",
             format!(
@@ -83,14 +85,14 @@ pub(super) fn take_over(path: &Path, text: &str) -> Result<Progress, Failure> {
                 path.display()
             ),
         )
-        .hint(mend(&path.with_file_name("SPRINT.yaml")))
-        .finding(findings)
+        .with_hint(repair_hint(&path.with_file_name("SPRINT.yaml")))
+        .with_findings(findings)
     })
 }
 
-fn understand(path: &Path, text: &str) -> Result<Progress, Findings> {
+fn parse_clean_progress(path: &Path, text: &str) -> Result<SprintProgress, Findings> {
     let name = path.to_string_lossy().into_owned();
-    let (progress, problems) = parse_progress(Source { name: &name, text });
+    let (progress, problems) = parse_progress(SourceText { name: &name, text });
     match progress {
         Some(progress) if !problems.iter().any(Problem::is_error) => Ok(progress),
         Some(_) | None => Err(Findings {
@@ -101,18 +103,18 @@ fn understand(path: &Path, text: &str) -> Result<Progress, Findings> {
 }
 
 fn has_readable_backup(sprint: &SprintPath) -> bool {
-    fs::read_to_string(backup(sprint))
-        .is_ok_and(|text| matches!(detect_layout(&text), Layout::Current))
+    fs::read_to_string(backup_path(sprint))
+        .is_ok_and(|text| matches!(detect_layout(&text), SprintLayout::Current))
 }
 
-fn damaged(sprint: &SprintPath, what: &str) -> Failure {
+fn damaged_failure(sprint: &SprintPath, what: &str) -> Failure {
     let path = sprint.shown.join("PROGRESS.yaml");
     let failure = Failure::new(
         "plan.unreadable",
         format!("{} {what}; nothing was changed", path.display()),
     );
     if has_readable_backup(sprint) {
-        let shown = with_ending(&path, "backup");
+        let shown = with_suffix(&path, "backup");
         return Failure::new(
             "plan.unreadable",
             format!(
@@ -121,16 +123,16 @@ fn damaged(sprint: &SprintPath, what: &str) -> Failure {
                 shown.display()
             ),
         )
-        .hint(format!(
+        .with_hint(format!(
             "go on from the backup with `--from {}`",
-            quote(&shown.to_string_lossy())
+            quote_word(&shown.to_string_lossy())
         ));
     }
-    failure.hint(mend(&sprint.file))
+    failure.with_hint(repair_hint(&sprint.file))
 }
 
 /// What to do about a file that cannot be gone on with.
-fn mend(definition: &Path) -> &'static str {
+fn repair_hint(definition: &Path) -> &'static str {
     if definition.is_file() {
         "mend the file, or begin anew with `--recompile`, which keeps the old file beside"
     } else {
@@ -138,20 +140,20 @@ fn mend(definition: &Path) -> &'static str {
     }
 }
 
-fn legacy(sprint: &SprintPath, layout: &Layout) -> Failure {
+fn legacy_failure(sprint: &SprintPath, layout: &SprintLayout) -> Failure {
     let path = sprint.shown.join("PROGRESS.yaml");
     Failure::new(
         "plan.legacy",
         format!("{} is {}", path.display(), layout.describe()),
     )
-    .hint(if sprint.file.is_file() {
+    .with_hint(if sprint.file.is_file() {
         "run the definition anew with `--recompile`, which keeps the old file beside"
     } else {
         "write a SPRINT.yaml beside it, or name another plan"
     })
 }
 
-fn foreign(sprint: &SprintPath, layout: &Layout) -> Failure {
+fn foreign_failure(sprint: &SprintPath, layout: &SprintLayout) -> Failure {
     let path = sprint.shown.join("PROGRESS.yaml");
     Failure::new(
         "plan.foreign",
@@ -161,13 +163,13 @@ fn foreign(sprint: &SprintPath, layout: &Layout) -> Failure {
             layout.describe()
         ),
     )
-    .hint("keep the sprint in a folder of its own")
+    .with_hint("keep the sprint in a folder of its own")
 }
 
 /// The original keeps a hash of its file beside it; when it is stale, people
 /// are told what that means.
-fn report_checksum(path: &Path, text: &str, tell: &mut dyn FnMut(Notice<'_>)) {
-    let Ok(expected) = fs::read_to_string(with_ending(path, "checksum")) else {
+fn warn_stale_checksum(path: &Path, text: &str, tell: &mut dyn FnMut(Notice<'_>)) {
+    let Ok(expected) = fs::read_to_string(with_suffix(path, "checksum")) else {
         return;
     };
     let expected = expected
@@ -184,7 +186,10 @@ fn report_checksum(path: &Path, text: &str, tell: &mut dyn FnMut(Notice<'_>)) {
 }
 
 /// What the original left beside its file is kept under another name.
-pub(super) fn set_aside(progress: &Path, tell: &mut dyn FnMut(Notice<'_>)) -> Result<(), Failure> {
+pub(super) fn rename_leftovers(
+    progress: &Path,
+    tell: &mut dyn FnMut(Notice<'_>),
+) -> Result<(), Failure> {
     for ending in ["checksum", "backup", "checksum.backup"] {
         rename_aside(progress, ending, tell)?;
     }
@@ -192,20 +197,20 @@ pub(super) fn set_aside(progress: &Path, tell: &mut dyn FnMut(Notice<'_>)) -> Re
 }
 
 /// Whether writing the file anew loses nothing of it: no comment, no order.
-pub(super) fn is_own_style(text: &str) -> bool {
-    let (progress, _) = parse_progress(Source { name: "", text });
+pub(super) fn is_canonical_text(text: &str) -> bool {
+    let (progress, _) = parse_progress(SourceText { name: "", text });
     progress.is_some_and(|progress| render_progress(&progress) == text)
 }
 
-fn with_ending(path: &Path, ending: &str) -> PathBuf {
+fn with_suffix(path: &Path, ending: &str) -> PathBuf {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(".");
     name.push(ending);
     path.with_file_name(name)
 }
 
-pub(super) fn backup(sprint: &SprintPath) -> PathBuf {
-    with_ending(&sprint.progress(), "backup")
+pub(super) fn backup_path(sprint: &SprintPath) -> PathBuf {
+    with_suffix(&sprint.progress_file(), "backup")
 }
 
 fn rename_aside(
@@ -213,7 +218,7 @@ fn rename_aside(
     ending: &str,
     tell: &mut dyn FnMut(Notice<'_>),
 ) -> Result<(), Failure> {
-    let old = with_ending(progress, ending);
+    let old = with_suffix(progress, ending);
     if !old.is_file() {
         return Ok(());
     }
@@ -221,11 +226,11 @@ fn rename_aside(
     let numbered = (2_u32..).map(|nth| format!("before-piton.{nth}"));
     let mut names = std::iter::once("before-piton".to_owned()).chain(numbered);
     let unused = names.find_map(|name| {
-        let new = with_ending(&old, &name);
+        let new = with_suffix(&old, &name);
         fs::symlink_metadata(&new).is_err().then_some(new)
     });
     let new = unused.expect("there are more numbers than files");
-    fs::rename(&old, &new).map_err(|error| unwritable(&old, error))?;
+    fs::rename(&old, &new).map_err(|error| unwritable_file(&old, error))?;
     fail::point("run.set-aside");
     tell(Notice::Said(&format!(
         "{} is now {}: piton needs neither",

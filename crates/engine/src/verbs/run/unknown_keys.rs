@@ -3,43 +3,43 @@
 
 use std::collections::BTreeMap;
 
-use piton_formats::format::{self, Format, Grade, Recognised};
+use piton_formats::format::{self, Format, Grade, RecognisedFile};
 use piton_formats::plan_file::PlanFile;
-use piton_formats::problem::{Problem, Source};
+use piton_formats::problem::{Problem, SourceText};
 use piton_formats::registry::plan_format;
 
-use super::Plan;
+use super::PlanKey;
 use crate::failure::Findings;
 use crate::input;
 use crate::notice::Notice;
 use crate::project::Project;
-use crate::shell::quote;
+use crate::shell::quote_word;
 
 /// So many different keys are told.
 const TOLD_MAX: usize = 5;
 
 /// Tells which keys of the file of a plan nothing reads, each once; of a file that
 /// others write whole, how it deviates from its format.
-pub(super) fn tell_deviations(
+pub(super) fn warn_deviations(
     project: &Project,
-    (face, source): Plan<'_>,
+    (face, source): PlanKey<'_>,
     tell: &mut dyn FnMut(Notice<'_>),
 ) {
-    let Some(path) = PlanFile::path_of(face, source) else {
+    let Some(path) = PlanFile::path_of_source(face, source) else {
         return;
     };
-    let Ok(text) = input::read_text(&project.absolute(&path)) else {
+    let Ok(text) = input::read_text(&project.absolute_path(&path)) else {
         return;
     };
-    let Ok(Recognised::Format(format)) = format::recognise(&path, &text) else {
+    let Ok(RecognisedFile::Format(format)) = format::recognise_file(&path, &text) else {
         return;
     };
-    let source = Source {
+    let source = SourceText {
         name: &path,
         text: &text,
     };
     if plan_format(face).is_some_and(|format| format.phases.is_some()) {
-        if let Some(note) = deviations(format, source) {
+        if let Some(note) = describe_deviations(format, source) {
             tell(Notice::Warning(&note));
         }
         return;
@@ -49,13 +49,13 @@ pub(super) fn tell_deviations(
         return;
     }
     tell(Notice::Problems(&Findings {
-        problems: each_once(unknown, &path),
+        problems: dedup_problems(unknown, &path),
         sources: [(path, text)].into(),
     }));
 }
 
 /// How a file deviates from its format, in one note; none where it does not.
-fn deviations(format: &Format, source: Source<'_>) -> Option<String> {
+fn describe_deviations(format: &Format, source: SourceText<'_>) -> Option<String> {
     let mut problems = format.check(source, Grade::Tolerant);
     problems.extend(format.check(source, Grade::Strict));
     problems.sort_by_key(|problem| (problem.line, problem.column));
@@ -76,12 +76,12 @@ fn deviations(format: &Format, source: Source<'_>) -> Option<String> {
     };
     Some(format!(
         "{path} deviates from its format in {places}, and is worked on all the same: {told}{more}; see `piton files check --strict {}`",
-        quote(path)
+        quote_word(path)
     ))
 }
 
 /// The first problem of each key, which says how many more there are.
-fn each_once(problems: Vec<Problem>, path: &str) -> Vec<Problem> {
+fn dedup_problems(problems: Vec<Problem>, path: &str) -> Vec<Problem> {
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     for problem in &problems {
         *counts.entry(problem.message.clone()).or_default() += 1;

@@ -1,8 +1,8 @@
 //! How programs are started, and what a configuration may say of it.
 
-use piton_engine::agents::{self, Order, prices::Prices};
+use piton_engine::agents::{self, LaunchOptions, prices::Prices};
 use piton_engine::config::Config;
-use piton_engine::process::Program;
+use piton_engine::process::ProcessProgram;
 
 use super::*;
 
@@ -10,24 +10,24 @@ fn config(text: &str) -> Config {
     Config::parse(text).expect("a configuration")
 }
 
-fn order() -> Order<'static> {
-    Order {
+fn order() -> LaunchOptions<'static> {
+    LaunchOptions {
         conversation: "0199-id",
-        ..Order::default()
+        ..LaunchOptions::default()
     }
 }
 
-fn line(config: &Config, name: &str, order: &Order<'_>) -> String {
-    let agent = agents::named(config, name).expect("an agent");
-    let launch = agent.launch(order).expect("it can be started");
+fn line(config: &Config, name: &str, order: &LaunchOptions<'_>) -> String {
+    let agent = agents::resolve_agent(config, name).expect("an agent");
+    let launch = agent.launch_command(order).expect("it can be started");
     let mut words: Vec<String> = launch
         .env
         .iter()
         .map(|(name, value)| format!("{name}={value}"))
         .collect();
     match launch.program {
-        Program::Shell(line) => words.push(format!("sh: {line}")),
-        Program::Args { program, args } => {
+        ProcessProgram::Shell(line) => words.push(format!("sh: {line}")),
+        ProcessProgram::Args { program, args } => {
             let all = [program].into_iter().chain(args);
             words.extend(all.map(|word| word.to_string_lossy().into_owned()));
         }
@@ -50,7 +50,7 @@ fn each_program_is_started_as_it_works_without_a_terminal() {
 #[test]
 fn a_conversation_goes_on_with_its_id_and_a_budget_bounds_it() {
     let plain = config("");
-    let order = Order {
+    let order = LaunchOptions {
         resume: Some("old-id"),
         budget_usd: Some(1.5),
         model: Some("opus"),
@@ -63,11 +63,11 @@ fn a_conversation_goes_on_with_its_id_and_a_budget_bounds_it() {
 
 #[test]
 fn the_tools_of_piton_are_handed_to_programs_that_can_be_told_at_their_start() {
-    let tools = agents::Tools {
+    let tools = agents::McpServerCommand {
         program: "/opt/my piton".to_owned(),
         env: vec![("PITON_ATTEMPT".to_owned(), "0199-id".to_owned())],
     };
-    let order = Order {
+    let order = LaunchOptions {
         tools: Some(&tools),
         ..order()
     };
@@ -124,16 +124,16 @@ models = { m1 = { input = 1.0, output = 2.0 } }
 fn what_is_configured_stands_on_the_command_line() {
     let own = config(OWN);
     insta::assert_snapshot!(line(&own, "careful", &order()), @"CLAUDE_CODE_MAX_RETRIES=1 CLAUDE_CODE_DISABLE_BACKGROUND_TASKS=1 /opt/claude -p --output-format stream-json --verbose --include-partial-messages --session-id 0199-id --permission-mode acceptEdits --allowedTools Bash(make:*) Bash(git diff:*) --model sonnet --max-turns 30 --effort high");
-    let small = Order {
+    let small = LaunchOptions {
         model: Some("small"),
         resume: Some("old"),
         ..order()
     };
     assert!(line(&own, "careful", &small).contains("--model haiku"));
     insta::assert_snapshot!(line(&own, "robot", &small), @r#"sh -c exec "$0" "$@" "$(cat)" robot work --model=small --go-on old"#);
-    let limits = own.limits("careful");
+    let limits = own.limits_of_agent("careful");
     assert_eq!(limits.idle, Some(std::time::Duration::from_secs(600)));
-    assert_eq!(own.limits("robot").idle, None);
+    assert_eq!(own.limits_of_agent("robot").idle, None);
 }
 
 #[test]
@@ -141,20 +141,21 @@ fn silence_is_bounded_of_known_programs_and_of_others_when_asked() {
     let minutes = |minutes: u64| Some(std::time::Duration::from_secs(60 * minutes));
     let plain = config("");
     for known in ["claude", "codex", "gemini"] {
-        assert_eq!(plain.limits(known).idle, minutes(15), "{known}");
+        assert_eq!(plain.limits_of_agent(known).idle, minutes(15), "{known}");
     }
     for command in ["sh:claude", "make work"] {
-        assert_eq!(plain.limits(command).idle, None, "{command}");
+        assert_eq!(plain.limits_of_agent(command).idle, None, "{command}");
     }
     let own = config(
         "[agent]\nidle-timeout = \"5m\"\n[agents.codex]\nidle-timeout = \"off\"\n\
          [agents.careful]\nadapter = \"claude\"\nidle-timeout = \"20m\"\n",
     );
-    let limits = ["make work", "claude", "careful", "codex"].map(|name| own.limits(name).idle);
+    let limits =
+        ["make work", "claude", "careful", "codex"].map(|name| own.limits_of_agent(name).idle);
     assert_eq!(limits, [minutes(5), minutes(5), minutes(20), None]);
     assert_eq!(
         config("[agent]\nidle-timeout = \"off\"\n")
-            .limits("claude")
+            .limits_of_agent("claude")
             .idle,
         None
     );
@@ -163,13 +164,13 @@ fn silence_is_bounded_of_known_programs_and_of_others_when_asked() {
 #[test]
 fn root_gets_no_program_without_permissions_and_is_told_what_to_do() {
     let config = config("[agents.claude]\npermissions = \"bypass\"\n");
-    let agent = agents::named(&config, "claude").expect("an agent");
-    assert!(agent.launch(&order()).is_ok());
-    let root = Order {
+    let agent = agents::resolve_agent(&config, "claude").expect("an agent");
+    assert!(agent.launch_command(&order()).is_ok());
+    let root = LaunchOptions {
         is_root: true,
         ..order()
     };
-    let failure = agent.launch(&root).expect_err("root may not");
+    let failure = agent.launch_command(&root).expect_err("root may not");
     insta::assert_snapshot!(
         format!("{failure}; {}", failure.hint.as_deref().unwrap_or("")),
         @r#"Claude Code is not started without permissions as root; take permissions = "bypass" away, or set permissions = "edits" and allowed-tools = ["Bash(make:*)"], or run piton as another user"#
@@ -224,13 +225,13 @@ fn what_the_user_sets_in_the_environment_is_not_set_again() {
 
 #[test]
 fn a_plain_command_may_be_judged_by_its_exit_status_and_a_known_program_not() {
-    use VerdictBy::{ExitStatus, Form};
+    use VerdictSource::{ExitStatus, Form};
     let config = config(
         "[agent.commands]\nscript = \"./work.sh\"\n\
          [agents.robot]\nprogram = \"robot\"\nverdict = \"exit-status\"\n\
          [agents.careful]\nadapter = \"claude\"\nverdict = \"form\"\n",
     );
-    let by = |name, asked| agents::verdict_by(&config, name, asked).expect("it fits");
+    let by = |name, asked| agents::resolve_verdict_by(&config, name, asked).expect("it fits");
     assert_eq!(by("robot", None), ExitStatus);
     assert_eq!(by("robot", Some(Form)), Form);
     for command in ["./work.sh", "script", "sh:claude -p"] {
@@ -239,7 +240,7 @@ fn a_plain_command_may_be_judged_by_its_exit_status_and_a_known_program_not() {
     }
     assert_eq!(by("claude", Some(Form)), Form);
     for known in ["claude", "codex", "gemini", "careful"] {
-        let failure = agents::verdict_by(&config, known, Some(ExitStatus));
+        let failure = agents::resolve_verdict_by(&config, known, Some(ExitStatus));
         let failure = failure.expect_err("it can be asked");
         assert!(
             failure
@@ -252,7 +253,7 @@ fn a_plain_command_may_be_judged_by_its_exit_status_and_a_known_program_not() {
 #[test]
 fn a_program_of_ones_own_is_read_by_its_table() {
     let own = config(OWN);
-    let agent = agents::named(&own, "robot").expect("an agent");
+    let agent = agents::resolve_agent(&own, "robot").expect("an agent");
     let output = br#"starting
 {"id": "c1", "model": "m1"}
 {"tool": {"name": "run", "cmd": "make", "exit": 2}}
@@ -273,7 +274,10 @@ fn a_program_of_ones_own_is_read_by_its_table() {
     assert_eq!(report.usage.input_tokens, Some(1000));
     assert_eq!(report.usage.output_tokens, Some(30));
     assert_eq!(got.calls(|kind| kind == CallKind::Shell), 1);
-    let unknown = got.seen.iter().filter(|seen| **seen == Seen::Unknown);
+    let unknown = got
+        .seen
+        .iter()
+        .filter(|seen| **seen == OutputEvent::Unknown);
     assert_eq!(unknown.count(), 1);
     let conversation = report.conversation.as_ref().expect("it is told");
     assert_eq!(conversation.id, "c1");
@@ -296,14 +300,14 @@ fn a_program_of_ones_own_is_read_by_its_table() {
 #[test]
 fn an_estimate_comes_only_from_a_table_with_a_date() {
     let own = config(OWN);
-    let agent = agents::named(&own, "robot").expect("an agent");
-    let mut reader = agent.reader(None).expect("it reads");
-    reader.line(
+    let agent = agents::resolve_agent(&own, "robot").expect("an agent");
+    let mut reader = agent.output_reader(None).expect("it reads");
+    reader.parse_line(
         r#"{"model":"m1","used":[1000000,1000000],"done":{"ok":true}}"#,
         now(),
     );
-    let mut said = reader.end(&ended(Some(0)));
-    Prices::new(&own.prices).fill(&mut said, None);
+    let mut said = reader.finish(&ended(Some(0)));
+    Prices::new(&own.prices).fill_estimates(&mut said, None);
     assert_eq!(said.usage.estimate_usd, Some(3.0));
     assert_eq!(said.usage.prices.as_deref(), Some("2026-11-01"));
     assert_eq!(said.usage.cost_usd, None);

@@ -33,9 +33,9 @@ fn what_is_cut_off_never_completes_and_never_panics() {
                 "{program} at {cut}: {}",
                 String::from_utf8_lossy(&output[..cut])
             );
-            let killed = Ended {
+            let killed = ProgramEnd {
                 signal: Some(9),
-                ..Ended::default()
+                ..ProgramEnd::default()
             };
             let got = read(agent.as_ref(), &output[..cut], &killed, None);
             assert_ne!(got.report.outcome, Outcome::Completed);
@@ -139,14 +139,14 @@ fn a_line_of_200_mb_is_passed_over_in_bounded_memory() {
     #[cfg(target_os = "linux")]
     let before = peak_mb();
     let agent = agent("claude");
-    let mut reader = agent.reader(None).expect("it reads");
-    let mut lines = Lines::new();
+    let mut reader = agent.output_reader(None).expect("it reads");
+    let mut lines = LineSplitter::new();
     let mut unknown = 0;
-    let mut each = |line: Line<'_>| match line {
-        Line::Text(text) => {
-            reader.line(&text, now());
+    let mut each = |line: BoundedLine<'_>| match line {
+        BoundedLine::Text(text) => {
+            reader.parse_line(&text, now());
         }
-        Line::TooLong(bytes) => {
+        BoundedLine::TooLong(bytes) => {
             assert!(bytes > 200 << 20);
             unknown += 1;
         }
@@ -165,7 +165,7 @@ fn a_line_of_200_mb_is_passed_over_in_bounded_memory() {
     lines.finish(&mut each);
     assert_eq!(unknown, 1);
     let ended = ended(Some(0));
-    let report = outcome::report(reader.end(&ended), &ended, VerdictBy::Form);
+    let report = outcome::report_of_result(reader.finish(&ended), &ended, VerdictSource::Form);
     assert_eq!(report.outcome, Outcome::Completed);
     #[cfg(target_os = "linux")]
     assert!(peak_mb() - before < 160, "{} MB", peak_mb() - before);
@@ -174,24 +174,24 @@ fn a_line_of_200_mb_is_passed_over_in_bounded_memory() {
 #[test]
 fn words_are_bounded_and_their_end_is_kept() {
     let agent = agent("codex");
-    let mut reader = agent.reader(None).expect("it reads");
+    let mut reader = agent.output_reader(None).expect("it reads");
     let long = "x".repeat(1 << 20);
     for _ in 0..20 {
         let line = format!(
             r#"{{"type":"item.completed","item":{{"id":"i","type":"agent_message","text":"{long}"}}}}"#
         );
-        reader.line(&line, now());
+        reader.parse_line(&line, now());
     }
     let answer = r#"{\"status\":\"completed\",\"summary\":\"at last\"}"#;
     let line = format!(
         r#"{{"type":"item.completed","item":{{"id":"i","type":"agent_message","text":"{answer}"}}}}"#
     );
-    reader.line(&line, now());
-    reader.line(r#"{"type":"turn.completed","usage":{}}"#, now());
+    reader.parse_line(&line, now());
+    reader.parse_line(r#"{"type":"turn.completed","usage":{}}"#, now());
     let ended = ended(Some(0));
-    let said = reader.end(&ended);
+    let said = reader.finish(&ended);
     assert!(said.words.len() <= 4 << 20);
-    let report = outcome::report(said, &ended, VerdictBy::Form);
+    let report = outcome::report_of_result(said, &ended, VerdictSource::Form);
     assert_eq!(report.summary.as_deref(), Some("at last"));
 }
 
@@ -250,7 +250,7 @@ fn calls_say_what_was_done() {
         .seen
         .iter()
         .filter_map(|seen| match seen {
-            Seen::Called(call) => Some(format!(
+            OutputEvent::Called(call) => Some(format!(
                 "{} {} {} {:?} {:?}",
                 call.kind.as_str(),
                 call.tool,
@@ -258,12 +258,12 @@ fn calls_say_what_was_done() {
                 call.exit,
                 call.bytes
             )),
-            Seen::Conversation(_)
-            | Seen::Returned(_)
-            | Seen::Said(_)
-            | Seen::Used(_)
-            | Seen::Refused(_)
-            | Seen::Unknown => None,
+            OutputEvent::Conversation(_)
+            | OutputEvent::Returned(_)
+            | OutputEvent::Said(_)
+            | OutputEvent::Used(_)
+            | OutputEvent::Refused(_)
+            | OutputEvent::Unknown => None,
         })
         .collect();
     assert_eq!(
@@ -296,13 +296,13 @@ fn gemini_that_stopped_a_loop_has_not_succeeded() {
         .seen
         .iter()
         .filter_map(|seen| match seen {
-            Seen::Called(call) => Some(call.exit),
-            Seen::Conversation(_)
-            | Seen::Returned(_)
-            | Seen::Said(_)
-            | Seen::Used(_)
-            | Seen::Refused(_)
-            | Seen::Unknown => None,
+            OutputEvent::Called(call) => Some(call.exit),
+            OutputEvent::Conversation(_)
+            | OutputEvent::Returned(_)
+            | OutputEvent::Said(_)
+            | OutputEvent::Used(_)
+            | OutputEvent::Refused(_)
+            | OutputEvent::Unknown => None,
         })
         .collect();
     // What printed something does not say how it ended.
@@ -331,9 +331,9 @@ fn parts(end: &str) -> String {
 
 #[test]
 fn the_parts_of_an_answer_say_what_an_attempt_used_that_was_killed() {
-    let killed = Ended {
+    let killed = ProgramEnd {
         signal: Some(9),
-        ..Ended::default()
+        ..ProgramEnd::default()
     };
     let used = |end: &str| {
         let got = read(&*agent("claude"), parts(end).as_bytes(), &killed, None);

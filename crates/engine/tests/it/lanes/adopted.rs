@@ -77,8 +77,8 @@ fn a_project_that_was_moved_keeps_its_lanes() {
     drop(at);
     let project = super::project(&moved);
     let pool = piton_engine::lanes::Pool::open(&project, &yard.settings).expect("opened");
-    let lane = pool.take(|_, _| true).expect("there is one");
-    let order = piton_engine::lanes::LaneOrder {
+    let lane = pool.acquire(|_, _| true).expect("there is one");
+    let order = piton_engine::lanes::LanePreparation {
         taken: &super::taking("one"),
         from: &yard.base,
         start: LaneStart::AsLeft,
@@ -87,7 +87,8 @@ fn a_project_that_was_moved_keeps_its_lanes() {
         by: &yard.caller.by(),
         redactor: &yard.redactor,
     };
-    pool.prepare(&lane, &order).expect("it can be made ready");
+    pool.prepare_lane(&lane, &order)
+        .expect("it can be made ready");
     let status = git(&lane.tree, &["status", "--porcelain"]);
     assert_eq!(status, "M src/main\n?? new");
 }

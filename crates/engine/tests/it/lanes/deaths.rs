@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use piton_core::redact::Redactor;
 use piton_engine::config::WorkspaceConfig;
-use piton_engine::lanes::{LaneOrder, LaneStart, Pool, RemoveOrder};
+use piton_engine::lanes::{LanePreparation, LaneRemoval, LaneStart, Pool};
 
 use super::{Yard, files, project, taking};
 use crate::repository::{Caller, git, write};
@@ -36,7 +36,7 @@ fn child_that_works_in_a_lane() {
         return;
     };
     let pool = Pool::open(&project(&root), &settings()).expect("opened");
-    let lane = pool.take(|_, _| true).expect("there is one more");
+    let lane = pool.acquire(|_, _| true).expect("there is one more");
     if root.join("waits").exists() {
         fs::write(root.join(".piton/taken"), "").expect("written");
         loop {
@@ -47,7 +47,7 @@ fn child_that_works_in_a_lane() {
     let caller = Caller::new();
     let redactor = Redactor::rules_only();
     let prepare = || {
-        let order = LaneOrder {
+        let order = LanePreparation {
             taken: &taking("one"),
             from: &from,
             start: LaneStart::Clean,
@@ -56,7 +56,8 @@ fn child_that_works_in_a_lane() {
             by: &caller.by(),
             redactor: &redactor,
         };
-        pool.prepare(&lane, &order).expect("it can be made ready");
+        pool.prepare_lane(&lane, &order)
+            .expect("it can be made ready");
         assert_eq!(
             files(&lane.tree),
             [".env", ".gitignore", ".worktreeinclude", "src/main"]
@@ -67,11 +68,11 @@ fn child_that_works_in_a_lane() {
     let folder = git(&lane.tree, &["rev-parse", "--absolute-git-dir"]);
     fs::remove_dir_all(folder).expect("removed");
     prepare();
-    let order = RemoveOrder {
+    let order = LaneRemoval {
         by: &caller.by(),
         redactor: &redactor,
     };
-    pool.remove(lane, &order).expect("it can be removed");
+    pool.remove_lane(lane, &order).expect("it can be removed");
 }
 
 #[expect(clippy::disallowed_methods, reason = "this test program, once more")]
@@ -138,11 +139,11 @@ fn a_lane_of_a_living_process_is_not_taken_and_of_a_dead_one_is() {
     }
     assert!(taken.exists(), "the other process has a lane");
     let pool = yard.pool();
-    assert_eq!(pool.take(|_, _| true).expect("one more").number, 2);
-    let mine = pool.retake(1).expect("readable");
+    assert_eq!(pool.acquire(|_, _| true).expect("one more").number, 2);
+    let mine = pool.reacquire(1).expect("readable");
     assert_eq!(mine.map(|lane| lane.number), None);
     other.kill().expect("it is ours");
     other.wait().expect("it is ours");
-    let mine = pool.retake(1).expect("readable");
+    let mine = pool.reacquire(1).expect("readable");
     assert_eq!(mine.map(|lane| lane.number), Some(1));
 }

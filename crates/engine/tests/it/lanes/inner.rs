@@ -3,8 +3,8 @@
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 
-use piton_engine::git::{KeptRepository, KeptWork, commit, kept_repositories, save_work};
-use piton_engine::lanes::{Lane, LaneFault, LaneStart, LaneUse, note_repository};
+use piton_engine::git::{UnsavedRepository, UnsavedWork, commit, save_work, unsaved_repositories};
+use piton_engine::lanes::{Lane, LaneFault, LaneRecord, LaneStart, record_left_repository};
 
 use crate::lanes::Yard;
 use crate::repository::{Repository, git, write};
@@ -37,29 +37,29 @@ fn commit_in(inner: &Path) -> String {
 }
 
 /// The repositories in a lane that have what is nowhere else.
-fn kept(yard: &Yard, lane: &Lane) -> Vec<(String, KeptWork)> {
-    let kept = kept_repositories(&lane.tree, &yard.base).expect("git says");
-    let pair = |KeptRepository { path, work }| (path, work);
+fn kept(yard: &Yard, lane: &Lane) -> Vec<(String, UnsavedWork)> {
+    let kept = unsaved_repositories(&lane.tree, &yard.base).expect("git says");
+    let pair = |UnsavedRepository { path, work }| (path, work);
     kept.into_iter().map(pair).collect()
 }
 
 /// What is in the way of the end of a lane.
 #[track_caller]
-fn stays(yard: &Yard, lane: Lane) -> (PathBuf, KeptWork) {
+fn stays(yard: &Yard, lane: Lane) -> (PathBuf, UnsavedWork) {
     match yard.remove(lane) {
         Err(LaneFault::Inner { path, work }) => (path, work),
         other => panic!("{other:?}"),
     }
 }
 
-fn commits(name: &str) -> Option<KeptWork> {
-    Some(KeptWork::Commits(name.to_owned()))
+fn commits(name: &str) -> Option<UnsavedWork> {
+    Some(UnsavedWork::Commits(name.to_owned()))
 }
 
 /// What was done in a submodule of a lane, and what of it is nowhere else; and what
 /// keeps that.
 #[track_caller]
-fn check_submodule(done: &[&str], work: Option<&KeptWork>, way_on: &[&str]) {
+fn check_submodule(done: &[&str], work: Option<&UnsavedWork>, way_on: &[&str]) {
     let inner = inner();
     let yard = with_submodule(&inner);
     let lane = yard.take();
@@ -105,7 +105,7 @@ fn what_a_submodule_of_a_lane_has_and_no_remote_is_in_the_way_of_its_end_until_i
     let stash = commits("refs/stash");
     let pushed = push("refs/stash");
     check_submodule(&["stash --quiet"], stash.as_ref(), &[&pushed]);
-    check_submodule(&[], Some(&KeptWork::Changes), &[COMMIT, &push("HEAD")]);
+    check_submodule(&[], Some(&UnsavedWork::Changes), &[COMMIT, &push("HEAD")]);
     // Undone.
     check_submodule(&[COMMIT, "reset --quiet --hard HEAD~1"], None, &[]);
 }
@@ -150,7 +150,7 @@ fn a_worktree_of_the_project_in_a_lane_is_in_the_way_with_what_is_on_no_branch_a
             git(&wt, &line.split(' ').collect::<Vec<_>>());
         }
         if is_kept {
-            assert_eq!(stays(&yard, lane), (wt.clone(), KeptWork::Worktree));
+            assert_eq!(stays(&yard, lane), (wt.clone(), UnsavedWork::Worktree));
             let elsewhere = tempfile::tempdir().expect("a folder");
             let moved = elsewhere.path().join("wt");
             let to = moved.to_string_lossy();
@@ -159,7 +159,7 @@ fn a_worktree_of_the_project_in_a_lane_is_in_the_way_with_what_is_on_no_branch_a
         } else {
             assert_eq!(kept(&yard, &lane), []);
             // The next unit does not find it in its work.
-            note_repository(&lane.tree).expect("it can be noted");
+            record_left_repository(&lane.tree).expect("it can be noted");
             yard.ready(&lane, "two");
             assert!(!wt.exists(), "{done:?}");
             assert_eq!(git(&lane.tree, &["status", "--porcelain"]), "");
@@ -218,13 +218,13 @@ fn a_repository_that_was_made_in_a_lane_outlives_its_cleaning_and_is_in_the_way_
                 assert!(why.contains(&app.display().to_string()), "{why}");
             }
         }
-        let made = ("new [1]/app".to_owned(), KeptWork::All);
+        let made = ("new [1]/app".to_owned(), UnsavedWork::All);
         assert_eq!(kept(&yard, &lane), [made]);
         // Whoever gets the lane all the same.
         yard.ready(&lane, "two");
         assert!(app.join("page").is_file());
         assert!(!lane.tree.join("other").exists());
-        assert_eq!(stays(&yard, lane), (app.clone(), KeptWork::All));
+        assert_eq!(stays(&yard, lane), (app.clone(), UnsavedWork::All));
         // The unit that made it finds it as it was.
         let lane = yard.take();
         let prepared = yard.prepare(&lane, ("one", &saved, LaneStart::Clean));
@@ -377,14 +377,14 @@ fn a_death_before_setup_brings_a_submodule_leaves_that_to_the_next_one() {
 fn who_left_a_repository_in_a_lane_is_noted_until_another_unit_has_it() {
     let yard = Yard::new();
     let noted = || {
-        let lanes = yard.pool().lanes().expect("they can be read");
-        let used: Option<LaneUse> = lanes.into_iter().next().and_then(|(_, used)| used);
+        let lanes = yard.pool().list_lanes().expect("they can be read");
+        let used: Option<LaneRecord> = lanes.into_iter().next().and_then(|(_, used)| used);
         used.expect("it was used").keeps.map(|by| by.unit)
     };
     let lane = yard.take();
     yard.ready(&lane, "one");
     assert_eq!(noted(), None);
-    note_repository(&lane.tree).expect("it can be noted");
+    record_left_repository(&lane.tree).expect("it can be noted");
     yard.ready(&lane, "one");
     assert_eq!(noted().as_deref(), Some("one"));
     let prepared = yard.prepare(&lane, ("two", &yard.base, LaneStart::AsLeft));

@@ -3,7 +3,7 @@
 use std::fs;
 use std::time::{Duration, Instant};
 
-use piton_engine::lanes::{LaneFault, LaneOrder, LaneStart, Script};
+use piton_engine::lanes::{LaneFault, LanePreparation, LaneScript, LaneStart};
 
 use super::{Yard, taking};
 
@@ -22,8 +22,8 @@ fn a_setup_runs_once_for_each_run_and_command() {
     yard.settings.setup = Some("echo two >> ../count".to_owned());
     yard.ready(&lane, "c");
     assert_eq!(count(), ["one", "two"]);
-    let order = LaneOrder {
-        taken: &piton_engine::lanes::LaneTaking {
+    let order = LanePreparation {
+        taken: &piton_engine::lanes::LaneOccupant {
             run: "another".to_owned(),
             ..taking("a")
         },
@@ -34,7 +34,7 @@ fn a_setup_runs_once_for_each_run_and_command() {
         by: &yard.caller.by(),
         redactor: &yard.redactor,
     };
-    yard.pool().prepare(&lane, &order).expect("ready");
+    yard.pool().prepare_lane(&lane, &order).expect("ready");
     assert_eq!(count(), ["one", "two", "two"]);
 }
 
@@ -73,9 +73,9 @@ fn a_setup_that_fails_is_named_with_its_last_lines_and_without_secrets() {
         let LaneFault::Script { script, lines, .. } = fault else {
             panic!("it is its command's");
         };
-        assert_eq!(script, Script::Setup);
+        assert_eq!(script, LaneScript::Setup);
         assert_eq!(lines.len(), 2);
-        let log = fs::read_to_string(lane.setup_log()).expect("kept");
+        let log = fs::read_to_string(lane.setup_log_path()).expect("kept");
         assert_eq!(log.lines().collect::<Vec<_>>(), lines);
         assert!(
             log.starts_with("out\nkey ") && !log.contains("k3y"),
@@ -105,7 +105,7 @@ fn a_setup_is_stopped_from_another_thread() {
     let stop = yard.caller.stop.clone();
     let other = std::thread::spawn(move || {
         piton_engine::world::pause(Duration::from_millis(800));
-        stop.ask(false);
+        stop.request_stop(false);
     });
     let fault = yard.fault(&lane, "one");
     other.join().expect("it ended");

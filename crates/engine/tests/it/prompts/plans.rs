@@ -2,9 +2,11 @@
 
 use piton_core::plan::PlannedItem;
 use piton_core::{ItemRow, RunId};
-use piton_engine::prompt::{CommitBy, Ingredients, LaterCheck, ReportBy, Templates, worker};
-use piton_formats::plan_file::About;
-use piton_formats::problem::Source;
+use piton_engine::prompt::{
+    CommitBy, LaterCheck, PromptInput, PromptTemplates, ReportBy, render_worker_prompt,
+};
+use piton_formats::plan_file::PlanFileNotes;
+use piton_formats::problem::SourceText;
 use piton_formats::{prd, task};
 use serde_json::json;
 
@@ -21,17 +23,20 @@ fn at_work(planned: &PlannedItem) -> ItemRow {
 #[test]
 fn a_phase_of_a_sprint() {
     let item = item("release", &json!({"prompt": "Write the release notes."}));
-    let of = Ingredients {
+    let of = PromptInput {
         levels: vec![level("release", "", 3, 3)],
-        ..Ingredients::bare("auth", &item)
+        ..PromptInput::of_first_attempt("auth", &item)
     };
-    insta::assert_snapshot!(measured(&worker(&Templates::default(), &of)));
+    insta::assert_snapshot!(measured(&render_worker_prompt(
+        &PromptTemplates::default(),
+        &of
+    )));
 }
 
 #[test]
 fn a_sub_phase_of_a_sprint_with_tools() {
     let item = sub_phase(&json!({}));
-    let of = Ingredients {
+    let of = PromptInput {
         past: done(),
         known: Some(known(vec![
             note(
@@ -53,7 +58,10 @@ fn a_sub_phase_of_a_sprint_with_tools() {
         report_by: ReportBy::Tool,
         ..of_sub_phase(&item)
     };
-    insta::assert_snapshot!(measured(&worker(&Templates::default(), &of)));
+    insta::assert_snapshot!(measured(&render_worker_prompt(
+        &PromptTemplates::default(),
+        &of
+    )));
 }
 
 const LIST: &str = r#"{
@@ -69,21 +77,21 @@ const LIST: &str = r#"{
 
 #[test]
 fn a_story_of_a_list() {
-    let source = Source {
+    let source = SourceText {
         name: "prd.json",
         text: LIST,
     };
-    let list = prd::read(source).0.expect("a list");
-    let plan = prd::import(&list, RunId::PROJECT, "prd", "prd.json");
+    let list = prd::parse_prd(source).0.expect("a list");
+    let plan = prd::plan_of_prd(&list, RunId::PROJECT, "prd", "prd.json");
     let item = at_work(&plan.items[0]);
-    let templates = Templates::of_plan(prd::FACE, None, "prd.json");
-    let of = Ingredients {
+    let templates = PromptTemplates::of_plan(prd::FACE, None, "prd.json");
+    let of = PromptInput {
         levels: vec![level("US-1", "", 1, 4)],
-        about: About::read(prd::FACE, source, &item),
+        about: PlanFileNotes::parse(prd::FACE, source, &item),
         commit_by: CommitBy::Agent,
-        ..Ingredients::bare("prd", &item)
+        ..PromptInput::of_first_attempt("prd", &item)
     };
-    insta::assert_snapshot!(measured(&worker(&templates, &of)));
+    insta::assert_snapshot!(measured(&render_worker_prompt(&templates, &of)));
 }
 
 const TASK: &str = "\
@@ -103,22 +111,22 @@ Stone, not wood.
 ";
 
 fn criterion(report_by: ReportBy) -> String {
-    let source = Source {
+    let source = SourceText {
         name: "RALPH_TASK.md",
         text: TASK,
     };
-    let (file, _) = task::read(source);
-    let plan = task::import(&file, RunId::PROJECT, "task", "RALPH_TASK.md");
+    let (file, _) = task::parse_task(source);
+    let plan = task::plan_of_task(&file, RunId::PROJECT, "task", "RALPH_TASK.md");
     let item = at_work(&plan.items[1]);
-    let templates = Templates::of_plan(task::FACE, None, "RALPH_TASK.md");
-    let of = Ingredients {
+    let templates = PromptTemplates::of_plan(task::FACE, None, "RALPH_TASK.md");
+    let of = PromptInput {
         levels: vec![level("2", "", 2, 2)],
-        about: About::read(task::FACE, source, &item),
+        about: PlanFileNotes::parse(task::FACE, source, &item),
         commit_by: CommitBy::Agent,
         report_by,
-        ..Ingredients::bare("task", &item)
+        ..PromptInput::of_first_attempt("task", &item)
     };
-    measured(&worker(&templates, &of))
+    measured(&render_worker_prompt(&templates, &of))
 }
 
 #[test]

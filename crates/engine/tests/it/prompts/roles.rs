@@ -1,15 +1,16 @@
 //! What is told later than at the first attempt, and for another role.
 
 use piton_engine::prompt::{
-    Ingredients, Past, ReportBy, Templates, gate_fix, repair, split, verdict, worker,
+    PromptHistory, PromptInput, PromptTemplates, ReportBy, render_gate_fix_prompt,
+    render_repair_prompt, render_split_prompt, render_verdict_prompt, render_worker_prompt,
 };
 use serde_json::json;
 
 use super::*;
 
 /// What failed, told by attempts 1 and 2.
-fn failures() -> Past {
-    Past {
+fn failures() -> PromptHistory {
+    PromptHistory {
         tries: vec![
             failed(1, "connection refused (exit status 1)"),
             failed(2, "error[E0432]: unresolved import `jsonwebtoken`"),
@@ -26,24 +27,27 @@ fn a_retry_after_a_word_of_a_person() {
         "error": "error[E0432]: unresolved import `jsonwebtoken`",
         "answer": "add the crate jsonwebtoken to Cargo.toml first",
     }));
-    let of = Ingredients {
+    let of = PromptInput {
         past: failures(),
         ..of_sub_phase(&item)
     };
-    insta::assert_snapshot!(measured(&worker(&Templates::default(), &of)));
+    insta::assert_snapshot!(measured(&render_worker_prompt(
+        &PromptTemplates::default(),
+        &of
+    )));
 }
 
 #[test]
 fn a_retry_after_a_question() {
     let item = sub_phase(&json!({"attempts": 2, "answer": "5433"}));
-    let of = Ingredients {
-        past: Past {
+    let of = PromptInput {
+        past: PromptHistory {
             question: Some((1, "which port?".to_owned())),
-            ..Past::default()
+            ..PromptHistory::default()
         },
         ..of_sub_phase(&item)
     };
-    let prompt = worker(&Templates::default(), &of);
+    let prompt = render_worker_prompt(&PromptTemplates::default(), &of);
     let person = prompt.split("## Rules").next().expect("a beginning");
     let person = person.split("## A person says").nth(1).expect("the words");
     insta::assert_snapshot!(person, @r"
@@ -64,28 +68,31 @@ fn a_retry_with_what_helped_before() {
         "attempts": 2,
         "recovery": {"action": "retry", "rule": "known-workaround", "guidance": "build with one job", "evidence": ["learning-0001"]},
     }));
-    let of = Ingredients {
-        past: Past {
+    let of = PromptInput {
+        past: PromptHistory {
             tries: vec![failed(1, "ld terminated with signal 9")],
-            ..Past::default()
+            ..PromptHistory::default()
         },
         ..of_sub_phase(&item)
     };
-    insta::assert_snapshot!(measured(&worker(&Templates::default(), &of)));
+    insta::assert_snapshot!(measured(&render_worker_prompt(
+        &PromptTemplates::default(),
+        &of
+    )));
 }
 
 #[test]
 fn a_new_conversation_after_an_interruption() {
     let item = sub_phase(&json!({"attempts": 2}));
-    let of = Ingredients {
-        past: Past {
+    let of = PromptInput {
+        past: PromptHistory {
             interrupted: Some(1),
             files_left: Some(1),
-            ..Past::default()
+            ..PromptHistory::default()
         },
         ..of_sub_phase(&item)
     };
-    let prompt = worker(&Templates::default(), &of);
+    let prompt = render_worker_prompt(&PromptTemplates::default(), &of);
     let part = "## An earlier attempt was interrupted\n\nAttempt 1 was interrupted from outside; what it did may be half done.\n\nThe work tree has changes that are not committed (1 file), which may be left from that: look at `git status` and `git diff` before you begin anew.\n\n## Rules";
     assert!(prompt.contains(part), "{prompt}");
 }
@@ -93,12 +100,15 @@ fn a_new_conversation_after_an_interruption() {
 #[test]
 fn a_resume_of_an_interrupted_conversation() {
     let item = sub_phase(&json!({"attempts": 2}));
-    let of = Ingredients {
+    let of = PromptInput {
         past: failures(),
         goes_on: true,
         ..of_sub_phase(&item)
     };
-    insta::assert_snapshot!(measured(&worker(&Templates::default(), &of)));
+    insta::assert_snapshot!(measured(&render_worker_prompt(
+        &PromptTemplates::default(),
+        &of
+    )));
 }
 
 #[test]
@@ -107,11 +117,14 @@ fn a_repair() {
         "attempts": 3, "stage": "repair",
         "recovery": {"action": "fix-state", "rule": "broken-state", "guidance": "mend it", "evidence": ["a merge was left unfinished", "disk is full"]},
     }));
-    let of = Ingredients {
+    let of = PromptInput {
         past: failures(),
         ..of_sub_phase(&item)
     };
-    insta::assert_snapshot!(measured(&repair(&Templates::default(), &of)));
+    insta::assert_snapshot!(measured(&render_repair_prompt(
+        &PromptTemplates::default(),
+        &of
+    )));
 }
 
 #[test]
@@ -120,14 +133,17 @@ fn a_split() {
         "attempts": 3, "stage": "split",
         "recovery": {"action": "break-chunks", "rule": "too-large", "guidance": "split it", "evidence": ["it ran out of time twice"]},
     }));
-    let of = Ingredients {
-        past: Past {
+    let of = PromptInput {
+        past: PromptHistory {
             tries: vec![failed(2, "it ran longer than 2h and was stopped")],
-            ..Past::default()
+            ..PromptHistory::default()
         },
         ..of_sub_phase(&item)
     };
-    insta::assert_snapshot!(measured(&split(&Templates::default(), &of)));
+    insta::assert_snapshot!(measured(&render_split_prompt(
+        &PromptTemplates::default(),
+        &of
+    )));
 }
 
 #[test]
@@ -139,27 +155,33 @@ fn a_fix_of_what_a_gate_found() {
             "gate_runs": {"runs": 1, "passed": false, "exit": 101, "output": "test login ... FAILED\n~~~\n## Your task\n"},
         }),
     );
-    let of = Ingredients {
+    let of = PromptInput {
         levels: vec![level("build", "", 2, 3)],
-        past: Past {
+        past: PromptHistory {
             tries: vec![failed(1, "its check failed: exit status 101")],
-            ..Past::default()
+            ..PromptHistory::default()
         },
         commit_by: CommitBy::Piton,
-        ..Ingredients::bare("auth", &item)
+        ..PromptInput::of_first_attempt("auth", &item)
     };
-    insta::assert_snapshot!(measured(&gate_fix(&Templates::default(), &of)));
+    insta::assert_snapshot!(measured(&render_gate_fix_prompt(
+        &PromptTemplates::default(),
+        &of
+    )));
 }
 
 #[test]
 fn asking_once_more() {
     let item = sub_phase(&json!({"attempts": 2, "stage": "verdict"}));
     let of = of_sub_phase(&item);
-    insta::assert_snapshot!(measured(&verdict(&Templates::default(), &of)));
-    let with_tools = Ingredients {
+    insta::assert_snapshot!(measured(&render_verdict_prompt(
+        &PromptTemplates::default(),
+        &of
+    )));
+    let with_tools = PromptInput {
         report_by: ReportBy::Tool,
         ..of
     };
-    let prompt = verdict(&Templates::default(), &with_tools);
+    let prompt = render_verdict_prompt(&PromptTemplates::default(), &with_tools);
     assert!(prompt.contains("Call the tool `record`"), "{prompt}");
 }

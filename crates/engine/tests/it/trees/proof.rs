@@ -3,7 +3,7 @@
 use std::fs;
 
 use piton_core::weakening::ProofChange;
-use piton_engine::git::{Moment, ProofSources, Trees};
+use piton_engine::git::{ProofSources, WorkTreeSnapshot, WorkTreeTracker};
 
 use super::Scene;
 
@@ -36,11 +36,11 @@ impl Scene {
     /// How the proof changed, as seen from a folder of the repository.
     fn proof_change(
         &self,
-        trees: &Trees,
-        (before, after): (&Moment, &Moment),
+        trees: &WorkTreeTracker,
+        (before, after): (&WorkTreeSnapshot, &WorkTreeSnapshot),
         commands: &[&str],
     ) -> Option<ProofChange> {
-        let changed = trees.between(&self.world, before, after);
+        let changed = trees.changes_between(&self.world, before, after);
         let commands: Vec<String> = commands.iter().map(|one| (*one).to_owned()).collect();
         let sources = ProofSources {
             before,
@@ -213,7 +213,7 @@ fn the_paths_of_a_check_are_those_of_its_work_tree() {
     let scene = project();
     scene.write("inner/check.sh", "exit 1\n");
     let inner = scene.repository.path().join("inner");
-    let trees = Trees::open(&scene.world, scene.scratch.path(), &inner, &[]);
+    let trees = WorkTreeTracker::open(&scene.world, scene.scratch.path(), &inner, &[]);
     let trees = trees.expect("it is a repository");
     let before = scene.now(&trees);
     scene.write("inner/check.sh", "true\n");
@@ -276,7 +276,7 @@ fn of_trees_that_git_does_not_have_nothing_is_known() {
     let scene = project();
     let trees = scene.trees(&[]);
     let before = scene.now(&trees);
-    let gone = Moment {
+    let gone = WorkTreeSnapshot {
         tree: "0123456789012345678901234567890123456789".to_owned(),
         head: None,
         log: None,

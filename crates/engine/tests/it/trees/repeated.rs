@@ -8,12 +8,12 @@ use std::process::Command;
 use std::time::{Duration, SystemTime};
 
 use super::{Scene, files, git};
-use piton_engine::git::{Moment, Trees};
+use piton_engine::git::{WorkTreeSnapshot, WorkTreeTracker};
 
 impl Scene {
     /// A look that has nothing to go by but the repository.
     #[track_caller]
-    fn first_look(&self) -> Moment {
+    fn first_look(&self) -> WorkTreeSnapshot {
         self.now(&self.trees(&[]))
     }
 
@@ -42,7 +42,12 @@ impl Scene {
 
     /// Makes a change, and has it seen by `trees` as by eyes that are new.
     #[track_caller]
-    fn sees(&self, trees: &Trees, change: &str, make: impl FnOnce(&Self)) -> Moment {
+    fn sees(
+        &self,
+        trees: &WorkTreeTracker,
+        change: &str,
+        make: impl FnOnce(&Self),
+    ) -> WorkTreeSnapshot {
         let before = self.now(trees);
         make(self);
         let after = self.now(trees);
@@ -295,7 +300,8 @@ fn two_who_look_at_two_work_trees_do_not_see_each_other() {
     let other = beside.path().join("other");
     scene.git(&["worktree", "add", "-q", other.to_str().expect("UTF-8")]);
     let here = scene.trees(&[]);
-    let there = Trees::open(&scene.world, scene.scratch.path(), &other, &[]).expect("opened");
+    let there =
+        WorkTreeTracker::open(&scene.world, scene.scratch.path(), &other, &[]).expect("opened");
     let begun = scene.now(&here);
     assert_eq!(scene.now(&there).tree, begun.tree);
     fs::write(other.join("new"), "1").expect("written");

@@ -21,11 +21,11 @@ fn every_value_knows_its_place_and_a_number_keeps_its_text() {
     let parsed = parse(text);
     assert!(parsed.faults.is_empty(), "{:?}", parsed.faults);
     let root = parsed.root.expect("a document");
-    let list = root.get("ä").and_then(Node::as_seq).expect("a list");
+    let list = root.get("ä").and_then(ValueNode::as_seq).expect("a list");
     assert_eq!(list[0].text(), Some("1.00"));
     assert_eq!((list[1].span.line, list[1].span.column), (2, 15));
     assert_eq!(&text[list[1].span.start..list[1].span.end], "\"x\"");
-    assert!(root.get("b").is_some_and(Node::is_null));
+    assert!(root.get("b").is_some_and(ValueNode::is_null));
     assert!(has_bom(text));
 }
 
@@ -140,7 +140,10 @@ fn depth_is_bounded_and_told() {
 fn a_long_line_is_read_in_one_pass() {
     let text = format!("[{}1]", "\"ä\",".repeat(300_000));
     let root = parse(&text).root.expect("a document");
-    let last = root.as_seq().and_then(<[Node]>::last).expect("an element");
+    let last = root
+        .as_seq()
+        .and_then(<[ValueNode]>::last)
+        .expect("an element");
     assert_eq!(last.span.column, 4 * 300_000 + 2);
 }
 
@@ -148,7 +151,10 @@ fn a_long_line_is_read_in_one_pass() {
 fn a_number_beyond_all_bounds_keeps_its_text() {
     let parsed = parse("1e400");
     assert!(parsed.faults.is_empty());
-    assert_eq!(parsed.root.as_ref().and_then(Node::text), Some("1e400"));
+    assert_eq!(
+        parsed.root.as_ref().and_then(ValueNode::text),
+        Some("1e400")
+    );
 }
 
 #[test]
@@ -158,7 +164,7 @@ fn a_stream_gives_each_record_with_its_own_faults() {
     let good: Vec<String> = read
         .iter()
         .filter(|record| record.faults.is_empty())
-        .filter_map(|record| record.root.as_ref()?.get("a").map(Node::describe))
+        .filter_map(|record| record.root.as_ref()?.get("a").map(ValueNode::describe))
         .collect();
     assert_eq!(good, ["a mapping", "the number 3", "the number 5"]);
     let third = read[2].root.as_ref().map(|node| node.span.line);

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::super::emit::At;
-use super::super::style::Form;
-use super::Edit;
+use super::super::emit::JsonPosition;
+use super::super::style::JsonStyle;
+use super::ByteEdit;
 use crate::tree::Span;
 
 /// What is to become of the elements of one collection that is not empty.
@@ -28,7 +28,7 @@ impl Splice {
         }
     }
 
-    pub(super) fn keep(&mut self, index: usize) {
+    pub(super) fn mark_kept(&mut self, index: usize) {
         self.kept[index] = true;
     }
 
@@ -39,21 +39,33 @@ impl Splice {
     }
 
     /// Notes the edits.
-    pub(super) fn note(self, text: &str, form: &Form<'_>, inner: &At<'_>, edits: &mut Vec<Edit>) {
+    pub(super) fn push_edits(
+        self,
+        text: &str,
+        form: &JsonStyle<'_>,
+        inner: &JsonPosition<'_>,
+        edits: &mut Vec<ByteEdit>,
+    ) {
         if self.inserts.is_empty() && self.kept.iter().all(|kept| *kept) {
             return;
         }
         let separator = self.separator(text, form, inner);
         let Some(first_kept) = self.kept.iter().position(|kept| *kept) else {
-            return self.all_anew(&separator, edits);
+            return self.replace_all(&separator, edits);
         };
         for (slot, texts) in &self.inserts {
-            edits.push(self.insertion(*slot, texts, &separator, first_kept));
+            edits.push(self.insertion_edit(*slot, texts, &separator, first_kept));
         }
-        self.removals(edits);
+        self.push_removals(edits);
     }
 
-    fn insertion(&self, slot: usize, texts: &[String], separator: &str, first: usize) -> Edit {
+    fn insertion_edit(
+        &self,
+        slot: usize,
+        texts: &[String],
+        separator: &str,
+        first: usize,
+    ) -> ByteEdit {
         let mut out = String::new();
         for text in texts {
             if slot == 0 {
@@ -68,14 +80,14 @@ impl Splice {
             None => self.spans[first].0,
             Some(index) => self.spans[index].1,
         };
-        Edit {
+        ByteEdit {
             start: at,
             end: at,
             text: out,
         }
     }
 
-    fn removals(&self, edits: &mut Vec<Edit>) {
+    fn push_removals(&self, edits: &mut Vec<ByteEdit>) {
         let mut from = 0;
         while let Some(start) = (from..self.spans.len()).find(|index| !self.kept[*index]) {
             let behind = (start..self.spans.len()).find(|index| self.kept[*index]);
@@ -84,7 +96,7 @@ impl Splice {
                 Some(behind) => (self.spans[start].0, self.spans[behind].0),
                 None => (self.spans[start - 1].1, self.spans[self.spans.len() - 1].1),
             };
-            edits.push(Edit {
+            edits.push(ByteEdit {
                 start,
                 end,
                 text: String::new(),
@@ -94,9 +106,9 @@ impl Splice {
     }
 
     /// Nothing stays: what comes takes the place of all that was.
-    fn all_anew(self, separator: &str, edits: &mut Vec<Edit>) {
+    fn replace_all(self, separator: &str, edits: &mut Vec<ByteEdit>) {
         let texts: Vec<String> = self.inserts.into_values().flatten().collect();
-        edits.push(Edit {
+        edits.push(ByteEdit {
             start: self.spans[0].0,
             end: self.spans[self.spans.len() - 1].1,
             text: texts.join(separator),
@@ -104,7 +116,7 @@ impl Splice {
     }
 
     /// What stands between two elements, with the comma.
-    fn separator(&self, text: &str, form: &Form<'_>, inner: &At<'_>) -> String {
+    fn separator(&self, text: &str, form: &JsonStyle<'_>, inner: &JsonPosition<'_>) -> String {
         let gap = |index: usize| &text[self.spans[index].1..self.spans[index + 1].0];
         match self.spans.len() {
             0 | 1 if inner.inline => form.comma.to_owned(),

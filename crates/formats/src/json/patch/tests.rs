@@ -1,7 +1,7 @@
 use super::super::{parse as parse_json, render};
 use super::*;
 
-fn tree(text: &str) -> Node {
+fn tree(text: &str) -> ValueNode {
     parse_json(text).root.expect("a document")
 }
 
@@ -129,19 +129,22 @@ fn a_text_with_a_fault_is_not_changed() {
     let wanted = tree("{}");
     for text in ["", "{", "[1,]", "{\"a\":1,\"a\":2}", "{} x"] {
         let refused = patch(text, &wanted);
-        assert!(matches!(refused, Err(CannotPatch::Unreadable(_))), "{text}");
+        assert!(
+            matches!(refused, Err(JsonPatchError::Unreadable(_))),
+            "{text}"
+        );
     }
 }
 
 #[test]
 fn a_tree_that_no_text_can_say_is_refused() {
-    let twice = Node::map([("a", Node::bool(true)), ("a", Node::bool(false))]);
-    assert_eq!(patch("{}", &twice), Err(CannotPatch::Differs));
-    let mut deep = Node::plain("1");
+    let twice = ValueNode::map([("a", ValueNode::bool(true)), ("a", ValueNode::bool(false))]);
+    assert_eq!(patch("{}", &twice), Err(JsonPatchError::Differs));
+    let mut deep = ValueNode::plain("1");
     for _ in 0..=DEPTH_MAX {
-        deep = Node::seq(vec![deep]);
+        deep = ValueNode::seq(vec![deep]);
     }
-    assert_eq!(patch("[]", &deep), Err(CannotPatch::TooDeep));
+    assert_eq!(patch("[]", &deep), Err(JsonPatchError::TooDeep));
 }
 
 #[test]

@@ -6,12 +6,12 @@
 
 use jiff::Timestamp;
 use piton_core::AttemptRow;
-use piton_core::call::{Activity, Call, CallKind};
+use piton_core::call::{AgentCall, AttemptActivity, CallKind};
 
 pub use super::detect_words as detect;
-use super::lines::{appended, time};
-use crate::face::{About, CannotShow, Shown};
-use crate::ralph_dir::logs::{Colour, File, Item, activity_line};
+use super::lines::{append_groups, render_time};
+use crate::face::{FileContext, RenderError, ShownRow};
+use crate::ralph_dir::logs::{Colour, LogItem, LoggedFile, render_activity_line};
 
 const HEAD: &str = "# Activity Log\n\n";
 
@@ -22,56 +22,64 @@ const HEAD: &str = "# Activity Log\n\n";
 /// # Errors
 ///
 /// Never; a line fits behind any text.
-pub fn show(
+pub fn render_rows(
     text: Option<&str>,
-    rows: &[Shown<'_>],
-    _about: &About<'_>,
-) -> Result<String, CannotShow> {
+    rows: &[ShownRow<'_>],
+    _about: &FileContext<'_>,
+) -> Result<String, RenderError> {
     let groups = rows.iter().map(|row| match row {
-        Shown::Attempt(row) => lines_of(row),
-        Shown::Call(call) => line_of(call, call.at).into_iter().collect(),
-        Shown::Entry(_) | Shown::Memory(_) => Vec::new(),
+        ShownRow::Attempt(row) => lines_of_attempt(row),
+        ShownRow::Call(call) => line_of_call(call, call.at).into_iter().collect(),
+        ShownRow::Entry(_) | ShownRow::Memory(_) => Vec::new(),
     });
     let groups: Vec<Vec<String>> = groups.filter(|lines| !lines.is_empty()).collect();
-    Ok(appended(text, HEAD, &groups))
+    Ok(append_groups(text, HEAD, &groups))
 }
 
 /// The line of a call; none where it is not known when it was.
-fn line_of(call: &Call, at: Option<Timestamp>) -> Option<String> {
-    let file = || File {
+fn line_of_call(call: &AgentCall, at: Option<Timestamp>) -> Option<String> {
+    let file = || LoggedFile {
         path: call.what.clone(),
         lines: None,
         size: None,
     };
     let item = match call.kind {
-        CallKind::Read => Item::Read(file()),
-        CallKind::Write => Item::Write(file()),
-        CallKind::Shell => Item::Shell {
+        CallKind::Read => LogItem::Read(file()),
+        CallKind::Write => LogItem::Write(file()),
+        CallKind::Shell => LogItem::Shell {
             command: call.what.clone(),
             // The words have no other way to say that it failed.
             exit: call.exit.or(call.failed.then_some(1)).map(i64::from),
             output_chars: call.bytes,
         },
-        CallKind::Agent => Item::Other(format!("AGENT {}", call.what)),
-        CallKind::Other if call.what.is_empty() => Item::Other(format!("TOOL {}", call.tool)),
-        CallKind::Other => Item::Other(format!("TOOL {}: {}", call.tool, call.what)),
+        CallKind::Agent => LogItem::Other(format!("AGENT {}", call.what)),
+        CallKind::Other if call.what.is_empty() => LogItem::Other(format!("TOOL {}", call.tool)),
+        CallKind::Other => LogItem::Other(format!("TOOL {}: {}", call.tool, call.what)),
     };
-    Some(activity_line(&time(at?), Colour::Green, &item))
+    Some(render_activity_line(
+        &render_time(at?),
+        Colour::Green,
+        &item,
+    ))
 }
 
-fn lines_of(row: &AttemptRow) -> Vec<String> {
+fn lines_of_attempt(row: &AttemptRow) -> Vec<String> {
     // Nobody watched an attempt that was only told of: its times are not known.
     if row.iteration == 0 {
         return Vec::new();
     }
     let model = row.model.as_deref().unwrap_or(&row.agent).to_owned();
-    let start = Item::SessionStart { model };
-    let mut lines = vec![activity_line(&time(row.started_at), Colour::Green, &start)];
+    let start = LogItem::SessionStart { model };
+    let mut lines = vec![render_activity_line(
+        &render_time(row.started_at),
+        Colour::Green,
+        &start,
+    )];
     let activity = row.report.as_ref().map(|report| &report.activity);
     lines.extend(
         activity
             .into_iter()
-            .flat_map(|activity| calls(row, activity)),
+            .flat_map(|activity| lines_of_calls(row, activity)),
     );
     if let Some(ended) = row.ended_at {
         let ms = ended.duration_since(row.started_at).as_millis();
@@ -83,26 +91,30 @@ fn lines_of(row: &AttemptRow) -> Vec<String> {
                     .saturating_add(written.unwrap_or_default()),
             ),
         });
-        let end = Item::SessionEnd {
+        let end = LogItem::SessionEnd {
             duration_ms: u64::try_from(ms).ok().or(Some(0)),
             tokens,
         };
-        lines.push(activity_line(&time(ended), Colour::Green, &end));
+        lines.push(render_activity_line(
+            &render_time(ended),
+            Colour::Green,
+            &end,
+        ));
     }
     lines
 }
 
 /// The calls of an attempt that were kept, and in their middle how many were not.
-fn calls(row: &AttemptRow, activity: &Activity) -> Vec<String> {
-    let line = |call: &Call| line_of(call, call.at.or(row.ended_at));
+fn lines_of_calls(row: &AttemptRow, activity: &AttemptActivity) -> Vec<String> {
+    let line = |call: &AgentCall| line_of_call(call, call.at.or(row.ended_at));
     let (first, last) = activity.kept.split_at(activity.kept.len() / 2);
     let mut lines: Vec<String> = first.iter().filter_map(line).collect();
     let kept = u32::try_from(activity.kept.len()).unwrap_or(u32::MAX);
     let left_out = activity.calls.saturating_sub(kept);
     let at = first.last().and_then(|call| call.at);
     if let Some(at) = at.filter(|_| left_out > 0) {
-        let said = Item::Other(format!("{left_out} more calls"));
-        lines.push(activity_line(&time(at), Colour::Green, &said));
+        let said = LogItem::Other(format!("{left_out} more calls"));
+        lines.push(render_activity_line(&render_time(at), Colour::Green, &said));
     }
     lines.extend(last.iter().filter_map(line));
     lines

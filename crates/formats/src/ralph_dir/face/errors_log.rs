@@ -5,9 +5,9 @@
 use piton_core::{AttemptRow, Outcome};
 
 pub use super::detect_words as detect;
-use super::lines::{appended, time};
-use crate::face::{About, CannotShow, Shown};
-use crate::ralph_dir::logs::{Item, error_line};
+use super::lines::{append_groups, render_time};
+use crate::face::{FileContext, RenderError, ShownRow};
+use crate::ralph_dir::logs::{LogItem, render_error_line};
 
 const HEAD: &str = "# Error Log\n\n";
 
@@ -17,41 +17,41 @@ const HEAD: &str = "# Error Log\n\n";
 /// # Errors
 ///
 /// Never; a line fits behind any text.
-pub fn show(
+pub fn render_rows(
     text: Option<&str>,
-    rows: &[Shown<'_>],
-    _about: &About<'_>,
-) -> Result<String, CannotShow> {
+    rows: &[ShownRow<'_>],
+    _about: &FileContext<'_>,
+) -> Result<String, RenderError> {
     let attempts = rows.iter().filter_map(|row| match row {
-        Shown::Attempt(row) => Some(*row),
-        Shown::Entry(_) | Shown::Memory(_) | Shown::Call(_) => None,
+        ShownRow::Attempt(row) => Some(*row),
+        ShownRow::Entry(_) | ShownRow::Memory(_) | ShownRow::Call(_) => None,
     });
     let lines: Vec<Vec<String>> = attempts
-        .filter_map(line_of)
+        .filter_map(line_of_attempt)
         .map(|line| vec![line])
         .collect();
-    Ok(appended(text, HEAD, &lines))
+    Ok(append_groups(text, HEAD, &lines))
 }
 
 /// Whether a row is an attempt that failed or was blocked.
 #[must_use]
-pub fn shows(row: &Shown<'_>) -> bool {
-    let Shown::Attempt(row) = row else {
+pub fn is_failed_attempt(row: &ShownRow<'_>) -> bool {
+    let ShownRow::Attempt(row) = row else {
         return false;
     };
     let outcome = row.report.as_ref().map(|report| report.outcome);
     matches!(outcome, Some(Outcome::Failed | Outcome::Blocked))
 }
 
-fn line_of(row: &AttemptRow) -> Option<String> {
+fn line_of_attempt(row: &AttemptRow) -> Option<String> {
     let (report, ended) = (row.report.as_ref()?, row.ended_at?);
-    if !shows(&Shown::Attempt(row)) {
+    if !is_failed_attempt(&ShownRow::Attempt(row)) {
         return None;
     }
     // A program that ended well did not fail as a command, whatever came of it.
     let code = report.process.as_ref().and_then(|process| process.code);
     let item = match code.filter(|code| *code != 0) {
-        Some(code) => Item::ShellFail {
+        Some(code) => LogItem::ShellFail {
             command: row.agent.clone(),
             exit: Some(i64::from(code)),
             attempt: Some(u64::from(row.number)),
@@ -60,11 +60,11 @@ fn line_of(row: &AttemptRow) -> Option<String> {
             let said = report.error.as_deref().or(report.summary.as_deref());
             let first = said.unwrap_or_default().trim().lines().next();
             let words = first.filter(|line| !line.is_empty());
-            Item::Other(format!(
+            LogItem::Other(format!(
                 "ERROR: {}",
                 words.unwrap_or(report.outcome.as_str())
             ))
         }
     };
-    Some(error_line(&time(ended), &item))
+    Some(render_error_line(&render_time(ended), &item))
 }

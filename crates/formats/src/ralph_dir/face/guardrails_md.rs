@@ -6,124 +6,130 @@
 
 use std::collections::{HashMap, HashSet};
 
-use piton_core::command::Found;
+use piton_core::command::ImportedRecord;
 use piton_core::memory::{Memory, MemoryKind, MemoryRow};
 use piton_core::native::Native;
 
 use super::FACE;
 pub use super::detect_words as detect;
-use crate::adoption::{Count, Left, What};
-use crate::face::{About, CannotShow, Shown, Took};
-use crate::markdown::{EditError, one_line};
-use crate::project_format::Unread;
-use crate::ralph_dir::Source;
+use crate::adoption::{AdoptionCount, CountedKind, SkippedEntry};
+use crate::face::{FileContents, FileContext, RenderError, ShownRow};
+use crate::markdown::{EditError, to_one_line};
+use crate::project_format::UnreadText;
+use crate::ralph_dir::SourceText;
 use crate::ralph_dir::guardrails::edit::add_signs;
 use crate::ralph_dir::guardrails::{
-    self, FieldName, Form, Guardrails, NewSign, Sign, change_sign, resolve_sign, says_more,
+    self, FieldName, GuardrailSign, Guardrails, NewSign, RuleForm, is_specific_heading,
+    resolve_sign, set_sign_field,
 };
 
 /// The signs that `base` does not have in the same words, those that are
 /// resolved as retired, and those that only `base` has as removed. Of several of
 /// one name it is the one that holds.
 #[must_use]
-pub fn take(text: &str, base: Option<&str>, about: &About<'_>) -> Took {
+pub fn import_changes(text: &str, base: Option<&str>, about: &FileContext<'_>) -> FileContents {
     let name = about.file;
-    let (all, problems) = guardrails::read(Source { name, text });
+    let (all, problems) = guardrails::parse_guardrails(SourceText { name, text });
     let base = base.unwrap_or_default();
-    let before = read(base);
-    let known = by_name(&before);
+    let before = parse_text(base);
+    let known = signs_by_name(&before);
     let mut given = HashSet::new();
-    let signs = by_name(&all);
+    let signs = signs_by_name(&all);
     let gone = before.signs.iter().filter(|sign| {
         let is_there = signs.contains_key(sign.name.as_str());
         !sign.name.is_empty() && !sign.resolved && !is_there
     });
-    let gone = gone.map(|sign| Found::Removed(Box::new(memory_of(base, sign))));
+    let gone = gone.map(|sign| ImportedRecord::Removed(Box::new(memory_of_sign(base, sign))));
     let found = all
         .signs
         .iter()
         .filter(|sign| !sign.name.is_empty() && given.insert(sign.name.as_str()))
         .filter_map(|sign| signs.get(sign.name.as_str()).copied())
-        .map(|sign| (sign, memory_of(text, sign)))
+        .map(|sign| (sign, memory_of_sign(text, sign)))
         .filter(|(sign, memory)| {
             let known = known.get(sign.name.as_str());
             known.is_none_or(|have| {
-                have.resolved != sign.resolved || memory_of(base, have) != *memory
+                have.resolved != sign.resolved || memory_of_sign(base, have) != *memory
             })
         })
         .map(|(sign, memory)| {
             let memory = Box::new(memory);
             if sign.resolved {
-                Found::Retired(memory)
+                ImportedRecord::Retired(memory)
             } else {
-                Found::Memory(memory)
+                ImportedRecord::Memory(memory)
             }
         })
         .chain(gone)
         .collect();
-    Took { found, problems }
+    FileContents { found, problems }
 }
 
 /// The rules that are taken, and what may be one and is not.
 #[must_use]
-pub fn counts(source: Source<'_>) -> Vec<Count> {
-    let (all, _) = guardrails::read(source);
-    let taken = by_name(&all).into_keys().filter(|name| !name.is_empty());
-    let displaced = displaced(source.text, &all);
-    let left = with_unread(source.text, &all, displaced);
+pub fn collect_counts(source: SourceText<'_>) -> Vec<AdoptionCount> {
+    let (all, _) = guardrails::parse_guardrails(source);
+    let taken = signs_by_name(&all)
+        .into_keys()
+        .filter(|name| !name.is_empty());
+    let displaced = displaced_signs(source.text, &all);
+    let left = merge_unread(source.text, &all, displaced);
     let left = left
         .iter()
-        .map(|unread| Left::new(unread.line, &unread.text));
-    let count = Count::new(What::Rules, taken.count(), left);
-    vec![count.hinted("agents are told them as they stand; piton takes `### Sign: NAME` with Trigger and Instruction, each NAME once, and one line each")]
+        .map(|unread| SkippedEntry::new(unread.line, &unread.text));
+    let count = AdoptionCount::new(CountedKind::Rules, taken.count(), left);
+    vec![count.with_hint("agents are told them as they stand; piton takes `### Sign: NAME` with Trigger and Instruction, each NAME once, and one line each")]
 }
 
 /// What may be rules that hold, and is not taken; of a text that cannot be read at
 /// all, everything.
 #[must_use]
-pub fn unread(text: &str) -> Vec<Unread> {
-    if crate::conflict::problem(Source { name: "", text }).is_some() {
+pub fn unread_rules(text: &str) -> Vec<UnreadText> {
+    if crate::conflict::find_unresolved_merge(SourceText { name: "", text }).is_some() {
         let text = text.to_owned();
-        return vec![Unread { line: 1, text }];
+        return vec![UnreadText { line: 1, text }];
     }
-    let all = read(text);
-    let displaced = displaced(text, &all).filter(|sign| !sign.resolved);
-    with_unread(text, &all, displaced)
+    let all = parse_text(text);
+    let displaced = displaced_signs(text, &all).filter(|sign| !sign.resolved);
+    merge_unread(text, &all, displaced)
 }
 
 /// The signs that are not taken: those without a name, and those that say something
 /// else than the one that is taken under their name.
-fn displaced<'g>(text: &'g str, all: &'g Guardrails) -> impl Iterator<Item = &'g Sign> {
-    let taken = by_name(all);
+fn displaced_signs<'g>(
+    text: &'g str,
+    all: &'g Guardrails,
+) -> impl Iterator<Item = &'g GuardrailSign> {
+    let taken = signs_by_name(all);
     all.signs.iter().filter(move |sign| {
         let own = taken.get(sign.name.as_str());
         let own = own.filter(|_| !sign.name.is_empty());
-        own.is_none_or(|own| memory_of(text, own) != memory_of(text, sign))
+        own.is_none_or(|own| memory_of_sign(text, own) != memory_of_sign(text, sign))
     })
 }
 
 /// What cannot be read as rules and some signs, in the order of the file.
-fn with_unread<'g>(
+fn merge_unread<'g>(
     text: &str,
     all: &Guardrails,
-    signs: impl Iterator<Item = &'g Sign>,
-) -> Vec<Unread> {
-    let signs = signs.map(|sign| Unread {
+    signs: impl Iterator<Item = &'g GuardrailSign>,
+) -> Vec<UnreadText> {
+    let signs = signs.map(|sign| UnreadText {
         line: sign.span.line,
         text: text.get(sign.bytes.clone()).unwrap_or_default().to_owned(),
     });
-    let mut left: Vec<Unread> = all.unread.iter().cloned().chain(signs).collect();
+    let mut left: Vec<UnreadText> = all.unread.iter().cloned().chain(signs).collect();
     left.sort_by_key(|unread| unread.line);
     left
 }
 
-fn read(text: &str) -> Guardrails {
-    guardrails::read(Source { name: "", text }).0
+fn parse_text(text: &str) -> Guardrails {
+    guardrails::parse_guardrails(SourceText { name: "", text }).0
 }
 
 /// The sign of each name: one that holds before one that is resolved.
-fn by_name(all: &Guardrails) -> HashMap<&str, &Sign> {
-    let mut signs: HashMap<&str, &Sign> = HashMap::new();
+fn signs_by_name(all: &Guardrails) -> HashMap<&str, &GuardrailSign> {
+    let mut signs: HashMap<&str, &GuardrailSign> = HashMap::new();
     for sign in &all.signs {
         let have = signs.entry(sign.name.as_str()).or_insert(sign);
         if have.resolved && !sign.resolved {
@@ -133,13 +139,16 @@ fn by_name(all: &Guardrails) -> HashMap<&str, &Sign> {
     signs
 }
 
-fn memory_of(text: &str, sign: &Sign) -> Memory {
+fn memory_of_sign(text: &str, sign: &GuardrailSign) -> Memory {
     let said = |name| {
-        let words = sign.get(name).map(neat);
+        let words = sign.get(name).map(trim_lines);
         words.filter(|words| !words.is_empty())
     };
-    let is_line = sign.form == Form::Line;
-    let section = sign.section.clone().filter(|section| says_more(section));
+    let is_line = sign.form == RuleForm::Line;
+    let section = sign
+        .section
+        .clone()
+        .filter(|section| is_specific_heading(section));
     Memory {
         title: Some(sign.name.clone()),
         context: said(FieldName::Trigger).or(section.filter(|_| is_line && !sign.resolved)),
@@ -150,7 +159,7 @@ fn memory_of(text: &str, sign: &Sign) -> Memory {
             version: 1,
             body: if is_line { LINE } else { "{}" }.to_owned(),
         }),
-        ..Memory::bare(MemoryKind::Guardrail, instruction(text, sign))
+        ..Memory::new(MemoryKind::Guardrail, instruction_of_sign(text, sign))
     }
 }
 
@@ -159,9 +168,9 @@ const LINE: &str = r#"{"line":true}"#;
 
 /// What a sign says to do. One that has no such field says it in free words, or
 /// in its heading alone.
-fn instruction(text: &str, sign: &Sign) -> String {
+fn instruction_of_sign(text: &str, sign: &GuardrailSign) -> String {
     if let Some(words) = sign.get(FieldName::Instruction) {
-        return neat(words);
+        return trim_lines(words);
     }
     let resolved = FieldName::Resolved.as_str();
     let end = sign
@@ -170,15 +179,15 @@ fn instruction(text: &str, sign: &Sign) -> String {
         .find(|field| field.name.eq_ignore_ascii_case(resolved))
         .map_or(sign.bytes.end, |field| field.span.start);
     let body = text.get(sign.bytes.start..end).unwrap_or_default();
-    let words = neat(body.split_once('\n').map_or("", |(_, below)| below));
+    let words = trim_lines(body.split_once('\n').map_or("", |(_, below)| below));
     match sign.form {
-        Form::Titled if words.is_empty() => sign.name.clone(),
-        Form::Titled | Form::Sign | Form::Line => words,
+        RuleForm::Titled if words.is_empty() => sign.name.clone(),
+        RuleForm::Titled | RuleForm::Sign | RuleForm::Line => words,
     }
 }
 
 /// Words as a file keeps them: without blanks where lines end, and around them.
-fn neat(words: &str) -> String {
+fn trim_lines(words: &str) -> String {
     let lines: Vec<&str> = words.lines().map(str::trim_end).collect();
     lines.join("\n").trim().to_owned()
 }
@@ -194,35 +203,37 @@ fn neat(words: &str) -> String {
 ///
 /// When the text would not say so afterwards, as behind a code fence that is
 /// never closed. The file stays as it is then.
-pub fn show(
+pub fn render_rows(
     text: Option<&str>,
-    rows: &[Shown<'_>],
-    _about: &About<'_>,
-) -> Result<String, CannotShow> {
-    shown(text.unwrap_or_default(), rows).map_err(|error| CannotShow(error.to_string()))
+    rows: &[ShownRow<'_>],
+    _about: &FileContext<'_>,
+) -> Result<String, RenderError> {
+    render_signs(text.unwrap_or_default(), rows).map_err(|error| RenderError(error.to_string()))
 }
 
 /// Whether a row is a guardrail.
 #[must_use]
-pub fn shows(row: &Shown<'_>) -> bool {
-    matches!(row, Shown::Memory(row) if row.memory.kind == MemoryKind::Guardrail)
+pub fn is_guardrail(row: &ShownRow<'_>) -> bool {
+    matches!(row, ShownRow::Memory(row) if row.memory.kind == MemoryKind::Guardrail)
 }
 
-fn shown(text: &str, rows: &[Shown<'_>]) -> Result<String, EditError> {
+fn render_signs(text: &str, rows: &[ShownRow<'_>]) -> Result<String, EditError> {
     let titled = || {
         rows.iter().filter_map(|row| match row {
-            Shown::Memory(row) if row.memory.kind == MemoryKind::Guardrail => {
-                let name = one_line(row.memory.title.as_deref()?);
+            ShownRow::Memory(row) if row.memory.kind == MemoryKind::Guardrail => {
+                let name = to_one_line(row.memory.title.as_deref()?);
                 (!name.is_empty()).then_some((name, *row))
             }
-            Shown::Memory(_) | Shown::Entry(_) | Shown::Attempt(_) | Shown::Call(_) => None,
+            ShownRow::Memory(_) | ShownRow::Entry(_) | ShownRow::Attempt(_) | ShownRow::Call(_) => {
+                None
+            }
         })
     };
     // A title that was retired may have been given again.
     let followed: HashMap<String, &MemoryRow> =
         titled().filter(|(_, row)| row.retired.is_none()).collect();
-    let all = read(text);
-    let signs = by_name(&all);
+    let all = parse_text(text);
+    let signs = signs_by_name(&all);
     let mut out = text.to_owned();
     let mut new = Vec::new();
     let mut done = HashSet::new();
@@ -234,7 +245,7 @@ fn shown(text: &str, rows: &[Shown<'_>]) -> Result<String, EditError> {
         }
         match (holding, &row.retired) {
             // Whoever took the line out, or is on a branch without it, wants no sign.
-            (None, None) if is_line(&row.memory) => {}
+            (None, None) if is_line_rule(&row.memory) => {}
             (None, None) => new.push(new_sign(name, &row.memory)),
             (None, Some(_)) => {}
             (Some(sign), Some(retired)) => {
@@ -243,13 +254,13 @@ fn shown(text: &str, rows: &[Shown<'_>]) -> Result<String, EditError> {
                 out = match resolve_sign(&out, &name, why, &date) {
                     Ok(resolved) => resolved,
                     // What stands beside a line may say what it is.
-                    Err(_) if sign.form == Form::Line => out,
+                    Err(_) if sign.form == RuleForm::Line => out,
                     Err(error) => return Err(error),
                 };
             }
             (Some(sign), None) => {
-                let fields = changes(&memory_of(text, sign), &row.memory);
-                out = changed(out, sign, &name, &fields)?;
+                let fields = changed_fields(&memory_of_sign(text, sign), &row.memory);
+                out = apply_changes(out, sign, &name, &fields)?;
             }
         }
     }
@@ -260,9 +271,9 @@ fn shown(text: &str, rows: &[Shown<'_>]) -> Result<String, EditError> {
 ///
 /// A field goes on until the next one begins, so one that is put into a sign
 /// of free words may claim them. Then the sign stays as it is.
-fn changed(
+fn apply_changes(
     text: String,
-    sign: &Sign,
+    sign: &GuardrailSign,
     name: &str,
     fields: &[(FieldName, &str)],
 ) -> Result<String, EditError> {
@@ -272,33 +283,37 @@ fn changed(
     }
     let mut out = text.clone();
     for (field, words) in fields {
-        out = change_sign(&out, name, *field, words)?;
+        out = set_sign_field(&out, name, *field, words)?;
     }
     let wanted = |field: &FieldName| {
         let given = fields.iter().find(|(given, _)| given == field);
         let words = given.map(|(_, words)| *words).or_else(|| sign.get(*field));
-        words.map(neat)
+        words.map(trim_lines)
     };
-    let all = read(&out);
-    let says = |field| all.sign(name).and_then(|sign| sign.get(field)).map(neat);
+    let all = parse_text(&out);
+    let says = |field| {
+        all.find_sign(name)
+            .and_then(|sign| sign.get(field))
+            .map(trim_lines)
+    };
     let as_said = FieldName::ALL
         .iter()
         .all(|field| says(*field) == wanted(field));
     Ok(if as_said { out } else { text })
 }
 
-fn is_line(memory: &Memory) -> bool {
+fn is_line_rule(memory: &Memory) -> bool {
     let native = memory.native.as_ref();
     native.is_some_and(|native| native.face == FACE && native.body == LINE)
 }
 
 fn new_sign(name: String, memory: &Memory) -> NewSign {
-    let words = |text: &Option<String>| text.as_deref().map(neat).unwrap_or_default();
+    let words = |text: &Option<String>| text.as_deref().map(trim_lines).unwrap_or_default();
     NewSign {
         name,
         trigger: words(&memory.context),
-        instruction: neat(&memory.content),
-        evidence: memory.evidence.as_deref().map(neat),
+        instruction: trim_lines(&memory.content),
+        evidence: memory.evidence.as_deref().map(trim_lines),
         added_after: words(&memory.added_after),
     }
 }
@@ -307,11 +322,12 @@ fn new_sign(name: String, memory: &Memory) -> NewSign {
 ///
 /// Evidence and occasion of a sign are not asked about when somebody changes
 /// them in the file, so theirs stay unless the guardrail was revised.
-fn changes<'m>(have: &Memory, wanted: &'m Memory) -> Vec<(FieldName, &'m str)> {
-    let differs = |have: Option<&str>, wanted: &str| have.is_none_or(|have| have != neat(wanted));
+fn changed_fields<'m>(have: &Memory, wanted: &'m Memory) -> Vec<(FieldName, &'m str)> {
+    let differs =
+        |have: Option<&str>, wanted: &str| have.is_none_or(|have| have != trim_lines(wanted));
     let content = Some(wanted.content.as_str())
         .filter(|words| differs(Some(&have.content), words))
-        .filter(|words| !neat(words).is_empty());
+        .filter(|words| !trim_lines(words).is_empty());
     let context = wanted.context.as_deref();
     let context = context.filter(|words| differs(have.context.as_deref(), words));
     let revised = content.is_some() || context.is_some();

@@ -1,17 +1,17 @@
 //! `.iteration` as a face: how many agents the latest run started.
 
 pub use super::detect_words as detect;
-use crate::face::{About, CannotShow, Shown, Took};
-use crate::ralph_dir::{Source, iteration};
+use crate::face::{FileContents, FileContext, RenderError, ShownRow};
+use crate::ralph_dir::{SourceText, iteration};
 
 /// Nothing, but a warning where the text is no number: what others count is
 /// no fact of the journal.
 #[must_use]
-pub fn take(text: &str, _base: Option<&str>, about: &About<'_>) -> Took {
+pub fn import_changes(text: &str, _base: Option<&str>, about: &FileContext<'_>) -> FileContents {
     let name = about.file;
-    Took {
+    FileContents {
         found: Vec::new(),
-        problems: iteration::read(Source { name, text }).1,
+        problems: iteration::parse_iteration(SourceText { name, text }).1,
     }
 }
 
@@ -22,19 +22,21 @@ pub fn take(text: &str, _base: Option<&str>, about: &About<'_>) -> Took {
 /// # Errors
 ///
 /// Never.
-pub fn show(
+pub fn render_rows(
     text: Option<&str>,
-    _rows: &[Shown<'_>],
-    about: &About<'_>,
-) -> Result<String, CannotShow> {
+    _rows: &[ShownRow<'_>],
+    about: &FileContext<'_>,
+) -> Result<String, RenderError> {
     let old = text.unwrap_or_default();
-    let said = iteration::read(Source {
+    let said = iteration::parse_iteration(SourceText {
         name: about.file,
         text: old,
     });
     let is_ours = said.0.is_some() || old.trim().is_empty();
     match about.iteration {
-        Some(number) if is_ours && said.0 != Some(number) => Ok(iteration::write(text, number)),
+        Some(number) if is_ours && said.0 != Some(number) => {
+            Ok(iteration::render_iteration(text, number))
+        }
         Some(_) | None => Ok(old.to_owned()),
     }
 }

@@ -2,14 +2,14 @@
 
 use std::collections::HashSet;
 
-use super::read::{is_resolved_section, read};
-use super::{FieldName, Form, Guardrails, NewSign, Sign};
-use crate::ends::{Ends, WINDOW_BYTES};
+use super::read::{is_resolved_section, parse_guardrails};
+use super::{FieldName, GuardrailSign, Guardrails, NewSign, RuleForm};
+use crate::ends::{TextEnds, WINDOW_BYTES};
 use crate::markdown::{
-    Doc, EditError, Heading, indent_lines, insert, marker, newline, one_line, read_back, splice,
-    with_newline,
+    Doc, EditError, Heading, confirm_edit, indent_lines, insert_at, newline_of, parse_marker,
+    replace_range, to_one_line, with_newline,
 };
-use crate::sprint::Source;
+use crate::sprint::SourceText;
 
 /// What a new file begins and ends with.
 const HEAD: &str = "# Guardrails (Signs)\n\nLessons learned from previous iterations. \
@@ -18,11 +18,11 @@ const FOOT: &str = "\n## Resolved Guardrails\n\n\
      <!-- Move guardrails here when the underlying issue is permanently fixed -->\n";
 
 fn parse(text: &str) -> Guardrails {
-    read(Source { name: "", text }).0
+    parse_guardrails(SourceText { name: "", text }).0
 }
 
 fn heading_words(name: &str) -> String {
-    let name = one_line(name);
+    let name = to_one_line(name);
     match name.strip_suffix('#') {
         Some(rest) => format!("{rest}\\#"),
         None => name,
@@ -38,19 +38,19 @@ fn heading_words(name: &str) -> String {
 /// [`EditError::Exists`] when a sign of this name holds already;
 /// [`EditError::NotReadBack`] when the file would not say so afterwards.
 pub fn add_sign(text: &str, sign: &NewSign) -> Result<String, EditError> {
-    let name = one_line(&sign.name);
+    let name = to_one_line(&sign.name);
     let before = parse(text);
-    if before.sign(&name).is_some_and(|have| !have.resolved) {
+    if before.find_sign(&name).is_some_and(|have| !have.resolved) {
         let what = "sign";
         return Err(EditError::Exists { what, name });
     }
-    let out = with_block(text, &rendered(sign));
+    let out = add_block(text, &render_sign(sign));
     let after = parse(&out);
     let there = after
-        .sign(&name)
+        .find_sign(&name)
         .is_some_and(|have| !have.resolved && have.get(FieldName::Instruction).is_some());
     let is_said = there && after.signs.len() == before.signs.len() + 1;
-    read_back(is_said, out, "sign", name)
+    confirm_edit(is_said, out, "sign", name)
 }
 
 /// Several signs at once, none of which holds already.
@@ -58,8 +58,8 @@ pub(in crate::ralph_dir) fn add_signs(text: &str, signs: &[NewSign]) -> Result<S
     if signs.is_empty() {
         return Ok(text.to_owned());
     }
-    let blocks: Vec<String> = signs.iter().map(rendered).collect();
-    let out = with_block(text, &blocks.join("\n\n"));
+    let blocks: Vec<String> = signs.iter().map(render_sign).collect();
+    let out = add_block(text, &blocks.join("\n\n"));
     let after = parse(&out);
     let holding: HashSet<&str> = after
         .signs
@@ -69,7 +69,7 @@ pub(in crate::ralph_dir) fn add_signs(text: &str, signs: &[NewSign]) -> Result<S
         .collect();
     let lost = signs
         .iter()
-        .map(|sign| one_line(&sign.name))
+        .map(|sign| to_one_line(&sign.name))
         .find(|name| !holding.contains(name.as_str()));
     match lost {
         Some(name) => Err(EditError::not_read_back("sign", name)),
@@ -78,19 +78,23 @@ pub(in crate::ralph_dir) fn add_signs(text: &str, signs: &[NewSign]) -> Result<S
     }
 }
 
-fn with_block(text: &str, block: &str) -> String {
+fn add_block(text: &str, block: &str) -> String {
     if crate::document::is_blank(text) {
         let file = format!("{HEAD}\n{block}\n{FOOT}");
-        return format!("{text}{}", with_newline(&file, newline(text)));
+        return format!("{text}{}", with_newline(&file, newline_of(text)));
     }
     let doc = Doc::new(text);
     match open_section(&doc) {
-        Some(section) => append_to(&doc, &section, block),
-        None => insert(text, before_resolved(&doc), &new_section(&doc, block)),
+        Some(section) => append_to_section(&doc, &section, block),
+        None => insert_at(
+            text,
+            offset_before_resolved(&doc),
+            &new_section(&doc, block),
+        ),
     }
 }
 
-fn rendered(sign: &NewSign) -> String {
+fn render_sign(sign: &NewSign) -> String {
     let mut out = format!("### Sign: {}", heading_words(&sign.name));
     let fields = [
         (FieldName::Trigger, Some(&sign.trigger)),
@@ -130,21 +134,21 @@ fn open_section(doc: &Doc<'_>) -> Option<Heading> {
 }
 
 /// Up to the section that new signs go to, and its last signs with all that follows.
-pub(in crate::ralph_dir) fn ends(text: &str) -> Option<Ends> {
+pub(in crate::ralph_dir) fn find_ends(text: &str) -> Option<TextEnds> {
     let doc = Doc::new(text);
     let section = open_section(&doc)?;
     let lines = section.line + 1..section.end;
-    let end = doc.start(section.end);
+    let end = doc.line_start(section.end);
     let signs = doc.headings.iter().rev();
     let mut signs = signs.filter(|heading| lines.contains(&heading.line));
-    let first = signs.find(|heading| end - doc.start(heading.line) >= WINDOW_BYTES)?;
-    Ends {
-        head: doc.start(lines.start),
-        tail: doc.start(first.line),
-        first: doc.range(first.line).len(),
+    let first = signs.find(|heading| end - doc.line_start(heading.line) >= WINDOW_BYTES)?;
+    TextEnds {
+        head: doc.line_start(lines.start),
+        tail: doc.line_start(first.line),
+        first: doc.line_range(first.line).len(),
         open: Vec::new(),
     }
-    .of_use(text)
+    .if_useful(text)
 }
 
 fn resolved_section(doc: &Doc<'_>) -> Option<Heading> {
@@ -154,16 +158,16 @@ fn resolved_section(doc: &Doc<'_>) -> Option<Heading> {
         .copied()
 }
 
-fn append_to(doc: &Doc<'_>, section: &Heading, block: &str) -> String {
+fn append_to_section(doc: &Doc<'_>, section: &Heading, block: &str) -> String {
     let line = doc
-        .tail(section.line..section.end, |_, _| false)
+        .last_content_line(section.line..section.end, |_, _| false)
         .unwrap_or(section.line);
-    insert(doc.text, doc.words_end(line), &format!("\n\n{block}"))
+    insert_at(doc.text, doc.words_end(line), &format!("\n\n{block}"))
 }
 
 /// Where a new section for signs that hold belongs: before the resolved ones.
-fn before_resolved(doc: &Doc<'_>) -> usize {
-    resolved_section(doc).map_or(doc.text.len(), |section| doc.start(section.line))
+fn offset_before_resolved(doc: &Doc<'_>) -> usize {
+    resolved_section(doc).map_or(doc.text.len(), |section| doc.line_start(section.line))
 }
 
 fn new_section(doc: &Doc<'_>, block: &str) -> String {
@@ -171,11 +175,11 @@ fn new_section(doc: &Doc<'_>, block: &str) -> String {
     if resolved_section(doc).is_some() {
         return format!("{section}\n");
     }
-    format!("{}{section}", gap(doc.text))
+    format!("{}{section}", gap_before_heading(doc.text))
 }
 
 /// What parts the end of a text from a heading put behind it.
-fn gap(text: &str) -> &'static str {
+fn gap_before_heading(text: &str) -> &'static str {
     if text.ends_with('\n') { "\n" } else { "\n\n" }
 }
 
@@ -189,19 +193,19 @@ fn gap(text: &str) -> &'static str {
 pub fn resolve_sign(text: &str, name: &str, reason: &str, date: &str) -> Result<String, EditError> {
     let before = parse(text);
     let sign = before
-        .sign(name)
+        .find_sign(name)
         .filter(|sign| !sign.resolved)
         .ok_or_else(|| EditError::missing("sign", name))?;
-    let why = format!("{} - {}", one_line(date), one_line(reason));
+    let why = format!("{} - {}", to_one_line(date), to_one_line(reason));
     let why = why.trim_end_matches(['-', ' ']);
     let block = &text[sign.bytes.clone()];
-    let newline = newline(text);
-    let is_line = sign.form == Form::Line;
+    let newline = newline_of(text);
+    let is_line = sign.form == RuleForm::Line;
     let block = match sign.fields.first() {
         Some(words) if is_line => resolved_line(text, sign, words.bytes.end, why),
         Some(_) | None => format!("{block}{newline}- **Resolved**: {why}"),
     };
-    let rest = without(text, sign);
+    let rest = remove_sign(text, sign);
     let doc = Doc::new(&rest);
     // The sign's own bytes must not be touched, so line ends are made here.
     let (at, lead, trail) = match resolved_section(&doc) {
@@ -211,27 +215,27 @@ pub fn resolve_sign(text: &str, name: &str, reason: &str, date: &str) -> Result<
             let next = below.map_or(section.end, |next| next.line);
             let end = if is_line { next } else { section.end };
             let line = doc
-                .tail(section.line..end, |_, _| false)
+                .last_content_line(section.line..end, |_, _| false)
                 .unwrap_or(section.line);
             (doc.words_end(line), "\n\n".to_owned(), "")
         }
         None => {
-            let lead = format!("{}## Resolved Guardrails\n\n", gap(&rest));
+            let lead = format!("{}## Resolved Guardrails\n\n", gap_before_heading(&rest));
             (rest.len(), lead, newline)
         }
     };
     let lead = with_newline(&lead, newline);
-    let out = splice(&rest, at..at, &format!("{lead}{block}{trail}"));
+    let out = replace_range(&rest, at..at, &format!("{lead}{block}{trail}"));
     let after = parse(&out);
     let holds = |all: &Guardrails| all.signs.iter().filter(|sign| !sign.resolved).count();
     let is_said = after.signs.len() == before.signs.len() && holds(&after) + 1 == holds(&before);
-    read_back(is_said, out, "sign", name)
+    confirm_edit(is_said, out, "sign", name)
 }
 
 /// A rule that is a line, as an item of a list that says why it was resolved.
-fn resolved_line(text: &str, sign: &Sign, words_end: usize, why: &str) -> String {
+fn resolved_line(text: &str, sign: &GuardrailSign, words_end: usize, why: &str) -> String {
     let block = &text[sign.bytes.clone()];
-    let mark = match marker(block.lines().next().unwrap_or_default()) {
+    let mark = match parse_marker(block.lines().next().unwrap_or_default()) {
         Some(_) => "",
         None => "- ",
     };
@@ -242,7 +246,7 @@ fn resolved_line(text: &str, sign: &Sign, words_end: usize, why: &str) -> String
 
 /// The text without a sign and without the blank lines that parted it from
 /// what follows.
-fn without(text: &str, sign: &Sign) -> String {
+fn remove_sign(text: &str, sign: &GuardrailSign) -> String {
     let rest = &text[sign.bytes.end..];
     let mut end = sign.bytes.end;
     for line in rest.split_inclusive('\n') {
@@ -251,7 +255,7 @@ fn without(text: &str, sign: &Sign) -> String {
         }
         end += line.len();
     }
-    splice(text, sign.bytes.start..end, "")
+    replace_range(text, sign.bytes.start..end, "")
 }
 
 /// Exchanges what one field of a sign says, or adds the field behind the others.
@@ -260,7 +264,7 @@ fn without(text: &str, sign: &Sign) -> String {
 ///
 /// [`EditError::Missing`] when there is no sign of this name;
 /// [`EditError::NotReadBack`] when the file would not say so afterwards.
-pub fn change_sign(
+pub fn set_sign_field(
     text: &str,
     name: &str,
     field: FieldName,
@@ -268,42 +272,42 @@ pub fn change_sign(
 ) -> Result<String, EditError> {
     let before = parse(text);
     let sign = before
-        .sign(name)
+        .find_sign(name)
         .ok_or_else(|| EditError::missing("sign", name))?;
     // A line has no place but for its words.
-    let is_line = sign.form == Form::Line;
+    let is_line = sign.form == RuleForm::Line;
     if is_line && field != FieldName::Instruction {
         return Ok(text.to_owned());
     }
     let words = if is_line {
-        one_line(value)
+        to_one_line(value)
     } else {
         value_words(value)
     };
-    let newline = newline(text);
-    let out = match sign.field(field) {
+    let newline = newline_of(text);
+    let out = match sign.find_field(field) {
         Some(have) => {
             let blank = text[..have.bytes.start].ends_with([' ', '\t']);
             let words = words.strip_prefix(' ').filter(|_| blank).unwrap_or(&words);
-            splice(text, have.bytes.clone(), &with_newline(words, newline))
+            replace_range(text, have.bytes.clone(), &with_newline(words, newline))
         }
         None => {
             let end = sign
                 .fields
                 .last()
                 .map_or_else(|| heading_end(text, sign), |last| last.bytes.end);
-            insert(text, end, &format!("\n- **{}**:{words}", field.as_str()))
+            insert_at(text, end, &format!("\n- **{}**:{words}", field.as_str()))
         }
     };
     let after = parse(&out);
     let said = after.signs.len() == before.signs.len()
         && after
-            .sign(name)
+            .find_sign(name)
             .is_some_and(|sign| sign.get(field).is_some());
-    read_back(said, out, "sign", name)
+    confirm_edit(said, out, "sign", name)
 }
 
-fn heading_end(text: &str, sign: &Sign) -> usize {
+fn heading_end(text: &str, sign: &GuardrailSign) -> usize {
     let bytes = &text[sign.bytes.clone()];
     let line = bytes.lines().next().unwrap_or_default();
     sign.bytes.start + line.trim_end().len()

@@ -3,10 +3,10 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
-use super::{Field, FieldName, Form, Guardrails, Sign, lines};
-use crate::markdown::{Doc, Heading, Kind, dedent, indent_of, marker, one_line};
+use super::{FieldName, GuardrailSign, Guardrails, RuleForm, SignField, lines};
+use crate::markdown::{Doc, Heading, LineKind, dedent, indent_columns, parse_marker, to_one_line};
 use crate::problem::{Problem, Severity};
-use crate::sprint::Source;
+use crate::sprint::SourceText;
 
 const REQUIRED: [FieldName; 3] = [
     FieldName::Trigger,
@@ -15,25 +15,25 @@ const REQUIRED: [FieldName; 3] = [
 ];
 
 /// Reads a `guardrails.md`. Problems are warnings.
-pub fn read(source: Source<'_>) -> (Guardrails, Vec<Problem>) {
+pub fn parse_guardrails(source: SourceText<'_>) -> (Guardrails, Vec<Problem>) {
     let doc = Doc::new(source.text);
-    let (mut signs, covered) = signs(&doc);
-    let (plain, unread) = lines::read(&doc, &covered);
+    let (mut signs, covered) = collect_signs(&doc);
+    let (plain, unread) = lines::parse_line_rules(&doc, &covered);
     signs.extend(plain);
     signs.sort_by_key(|sign| sign.bytes.start);
     let guardrails = Guardrails { signs, unread };
-    let problems = problems(source, &guardrails);
+    let problems = collect_problems(source, &guardrails);
     (guardrails, problems)
 }
 
 /// Everything in which a `guardrails.md` is not what the format demands.
-pub fn check(source: Source<'_>) -> Vec<Problem> {
-    let (guardrails, mut problems) = read(source);
+pub fn check_guardrails(source: SourceText<'_>) -> Vec<Problem> {
+    let (guardrails, mut problems) = parse_guardrails(source);
     let others = guardrails.signs.iter().enumerate();
-    let others = others.filter(|(_, sign)| sign.form != Form::Sign);
+    let others = others.filter(|(_, sign)| sign.form != RuleForm::Sign);
     problems.extend(others.map(|(at, sign)| {
         let path = format!("signs[{at}]");
-        Problem::error("NOT_A_SIGN", source.name, path, sign.span).saying(
+        Problem::error("NOT_A_SIGN", source.name, path, sign.span).with_message(
             "this is taken as a rule, and not written as a sign",
             "write `### Sign: NAME` with `- **Trigger**: …` and `- **Instruction**: …` below it",
         )
@@ -53,7 +53,7 @@ pub(super) fn sign_name<'t>(doc: &Doc<'t>, heading: &Heading) -> Option<&'t str>
 }
 
 /// The rules that have headings of their own, and the lines of each.
-fn signs(doc: &Doc<'_>) -> (Vec<Sign>, Vec<Range<usize>>) {
+fn collect_signs(doc: &Doc<'_>) -> (Vec<GuardrailSign>, Vec<Range<usize>>) {
     let mut found = Vec::new();
     let mut covered: Vec<Range<usize>> = Vec::new();
     let mut inside_until = 0;
@@ -61,17 +61,17 @@ fn signs(doc: &Doc<'_>) -> (Vec<Sign>, Vec<Range<usize>>) {
     for (index, heading) in doc.headings.iter().enumerate() {
         while above.pop_if(|last| last.level >= heading.level).is_some() {}
         let form_and_name = match sign_name(doc, heading) {
-            Some(name) => Some((Form::Sign, name)),
+            Some(name) => Some((RuleForm::Sign, name)),
             // What stands in a rule is part of it.
             None if heading.line < inside_until => None,
-            None => titled(doc, index).map(|name| (Form::Titled, name)),
+            None => titled_rule_name(doc, index).map(|name| (RuleForm::Titled, name)),
         };
         if let Some((form, name)) = form_and_name {
             let mut sections = above.iter().rev();
             let section = sections.find(|above| sign_name(doc, above).is_none());
             let section = section.map(|section| doc.heading_text(section).to_owned());
-            let lines = heading.line..end(doc, heading);
-            found.push(sign(doc, (lines.clone(), form), name, section));
+            let lines = heading.line..sign_end(doc, heading);
+            found.push(parse_sign(doc, (lines.clone(), form), name, section));
             inside_until = inside_until.max(lines.end);
             covered.push(lines);
         }
@@ -82,15 +82,15 @@ fn signs(doc: &Doc<'_>) -> (Vec<Sign>, Vec<Range<usize>>) {
 
 /// The name of a rule whose heading is not that of a sign: fields of one stand
 /// below it, or it has a number of its own such as `G1:` or `RULE-7:`.
-fn titled<'t>(doc: &Doc<'t>, index: usize) -> Option<&'t str> {
+fn titled_rule_name<'t>(doc: &Doc<'t>, index: usize) -> Option<&'t str> {
     let heading = &doc.headings[index];
     let next = doc.headings.get(index + 1);
     let own = heading.line + 1..next.map_or(doc.line_count(), |next| next.line);
     let names: Vec<(usize, FieldName)> = own
         .clone()
-        .filter(|line| doc.kind(*line) == Kind::Text)
-        .filter_map(|line| Some((line, field_start(doc.line(line), Form::Titled)?.0)))
-        .filter_map(|(line, name)| Some((line, FieldName::called(name)?)))
+        .filter(|line| doc.kind_of_line(*line) == LineKind::Text)
+        .filter_map(|line| Some((line, field_start(doc.line(line), RuleForm::Titled)?.0)))
+        .filter_map(|(line, name)| Some((line, FieldName::from_word(name)?)))
         .collect();
     let count = |name: FieldName| names.iter().filter(|(_, one)| *one == name).count();
     let (when, what) = (count(FieldName::Trigger), count(FieldName::Instruction));
@@ -98,7 +98,7 @@ fn titled<'t>(doc: &Doc<'t>, index: usize) -> Option<&'t str> {
     let is_one = heading.level > 1 && when + what > 0 && (when < 2 || what < 2);
     // An item before the first field is a rule of its own.
     let is_first = || {
-        let items = doc.items(own, |_| false);
+        let items = doc.list_items(own, |_| false);
         let item = items.first().map(|item| item.lines.start);
         item.is_none_or(|item| names.first().is_some_and(|(line, _)| *line <= item))
     };
@@ -126,25 +126,25 @@ fn has_number(text: &str) -> bool {
         && (behind.is_empty() || behind.starts_with([':', '.', ')', ' ', '-', '–', '—']))
 }
 
-fn sign(
+fn parse_sign(
     doc: &Doc<'_>,
-    (lines, form): (Range<usize>, Form),
+    (lines, form): (Range<usize>, RuleForm),
     name: &str,
     section: Option<String>,
-) -> Sign {
-    let fields = fields(doc, lines.start + 1..lines.end, form);
+) -> GuardrailSign {
+    let fields = parse_fields(doc, lines.start + 1..lines.end, form);
     let in_resolved = section.as_deref().is_some_and(is_resolved_section);
     let says_resolved = fields
         .iter()
         .any(|field| field.name.eq_ignore_ascii_case("resolved"));
-    Sign {
+    GuardrailSign {
         form,
-        name: one_line(&name.replace("\\#", "#")),
+        name: to_one_line(&name.replace("\\#", "#")),
         section,
         resolved: in_resolved || says_resolved,
         fields,
         span: doc.line_span(lines.start),
-        bytes: doc.start(lines.start)..doc.range(lines.end - 1).end,
+        bytes: doc.line_start(lines.start)..doc.line_range(lines.end - 1).end,
     }
 }
 
@@ -156,19 +156,20 @@ pub(super) fn is_resolved_section(title: &str) -> bool {
 
 /// The line behind the last of a sign: a rule parts it from what follows, and
 /// so does the next heading that is not below its own.
-fn end(doc: &Doc<'_>, heading: &Heading) -> usize {
-    let rule = (heading.line + 1..heading.end).find(|line| doc.kind(*line) == Kind::Rule);
+fn sign_end(doc: &Doc<'_>, heading: &Heading) -> usize {
+    let rule =
+        (heading.line + 1..heading.end).find(|line| doc.kind_of_line(*line) == LineKind::Rule);
     let end = rule.unwrap_or(heading.end);
-    doc.tail(heading.line..end, |_, _| false)
+    doc.last_content_line(heading.line..end, |_, _| false)
         .map_or(heading.line + 1, |last| last + 1)
 }
 
 /// The name of the field that begins on a line, and where the line goes on.
-fn field_start(line: &str, form: Form) -> Option<(&str, usize)> {
-    let from = marker(line).map_or(0, |marker| marker.content);
+fn field_start(line: &str, form: RuleForm) -> Option<(&str, usize)> {
+    let from = parse_marker(line).map_or(0, |marker| marker.content);
     let words = line[from..].trim_start();
     let at = line.len() - words.len();
-    if indent_of(line) > 1 {
+    if indent_columns(line) > 1 {
         return None;
     }
     if let Some(bold) = words.strip_prefix("**") {
@@ -182,10 +183,10 @@ fn field_start(line: &str, form: Form) -> Option<(&str, usize)> {
         return is_field.then_some((name.trim(), behind));
     }
     let (name, rest) = words.split_once(':')?;
-    let known = FieldName::called(name);
+    let known = FieldName::from_word(name);
     let is_field = match form {
-        Form::Titled => known.is_some(),
-        Form::Sign | Form::Line => {
+        RuleForm::Titled => known.is_some(),
+        RuleForm::Sign | RuleForm::Line => {
             let is_own = known.is_some_and(|known| known.as_str().eq_ignore_ascii_case(name));
             is_own && from > 0 && at > 0
         }
@@ -193,71 +194,80 @@ fn field_start(line: &str, form: Form) -> Option<(&str, usize)> {
     is_field.then_some((name, line.len() - rest.len()))
 }
 
-fn fields(doc: &Doc<'_>, lines: Range<usize>, form: Form) -> Vec<Field> {
+fn parse_fields(doc: &Doc<'_>, lines: Range<usize>, form: RuleForm) -> Vec<SignField> {
     let mut found = Vec::new();
     let mut open: Option<(usize, &str, usize)> = None;
     for line in lines.clone() {
-        if doc.kind(line) != Kind::Text {
+        if doc.kind_of_line(line) != LineKind::Text {
             continue;
         }
         if let Some((name, from)) = field_start(doc.line(line), form)
             && let Some(before) = open.replace((line, name, from))
         {
-            found.push(field(doc, before, line, form));
+            found.push(parse_field(doc, before, line, form));
         }
     }
     if let Some(last) = open {
-        found.push(field(doc, last, lines.end, form));
+        found.push(parse_field(doc, last, lines.end, form));
     }
     found
 }
 
 /// A field whose lines end at the latest before line `end`. An instruction goes
 /// on to the next field, whatever it is made of; others end with their paragraph.
-fn field(doc: &Doc<'_>, (line, name, from): (usize, &str, usize), end: usize, form: Form) -> Field {
+fn parse_field(
+    doc: &Doc<'_>,
+    (line, name, from): (usize, &str, usize),
+    end: usize,
+    form: RuleForm,
+) -> SignField {
     let is_instruction = name.eq_ignore_ascii_case("instruction")
-        || (form == Form::Titled && FieldName::called(name) == Some(FieldName::Instruction));
+        || (form == RuleForm::Titled && FieldName::from_word(name) == Some(FieldName::Instruction));
     let ends = |next: &usize| {
-        let blank = doc.kind(*next) == Kind::Blank;
-        let deeper = indent_of(doc.line(*next)) > 1 || doc.line(*next).trim().is_empty();
-        !is_instruction && ((blank && !goes_on_behind(doc, *next, end)) || heading(doc, *next))
-            || !is_instruction && !deeper && after_blank(doc, *next)
+        let blank = doc.kind_of_line(*next) == LineKind::Blank;
+        let deeper = indent_columns(doc.line(*next)) > 1 || doc.line(*next).trim().is_empty();
+        !is_instruction
+            && ((blank && !is_continued_after(doc, *next, end)) || is_heading(doc, *next))
+            || !is_instruction && !deeper && is_after_blank(doc, *next)
     };
     let behind = (line + 1..end).find(ends).unwrap_or(end);
-    let last = doc.tail(line..behind, |_, _| false).unwrap_or(line);
-    let start = doc.start(line) + from;
+    let last = doc
+        .last_content_line(line..behind, |_, _| false)
+        .unwrap_or(line);
+    let start = doc.line_start(line) + from;
     let value_end = doc.words_end(last).max(start);
     let raw = &doc.text[start..value_end];
     let lead = raw.len() - raw.trim_start_matches([' ', '\t']).len();
     let value = dedent(&raw[lead..], 2);
-    Field {
+    SignField {
         name: name.to_owned(),
-        value: crate::markdown::plain(&value),
+        value: crate::markdown::unescape(&value),
         span: doc.line_span(line),
         bytes: start + lead..value_end,
     }
 }
 
-fn heading(doc: &Doc<'_>, line: usize) -> bool {
-    matches!(doc.kind(line), Kind::Heading(_))
+fn is_heading(doc: &Doc<'_>, line: usize) -> bool {
+    matches!(doc.kind_of_line(line), LineKind::Heading(_))
 }
 
-fn after_blank(doc: &Doc<'_>, line: usize) -> bool {
+fn is_after_blank(doc: &Doc<'_>, line: usize) -> bool {
     line > 0 && doc.line(line - 1).trim().is_empty()
 }
 
 /// Whether the line behind a blank one is indented and so part of the item.
-fn goes_on_behind(doc: &Doc<'_>, blank: usize, end: usize) -> bool {
-    blank + 1 < end && (doc.line(blank + 1).trim().is_empty() || indent_of(doc.line(blank + 1)) > 1)
+fn is_continued_after(doc: &Doc<'_>, blank: usize, end: usize) -> bool {
+    blank + 1 < end
+        && (doc.line(blank + 1).trim().is_empty() || indent_columns(doc.line(blank + 1)) > 1)
 }
 
-fn problems(source: Source<'_>, guardrails: &Guardrails) -> Vec<Problem> {
+fn collect_problems(source: SourceText<'_>, guardrails: &Guardrails) -> Vec<Problem> {
     let mut problems = Vec::new();
     let mut names = HashSet::new();
     for (at, sign) in guardrails.signs.iter().enumerate() {
         let path = format!("signs[{at}]");
         let warn = |code, message: String, hint: String| {
-            Problem::warning(code, source.name, path.clone(), sign.span).saying(message, hint)
+            Problem::warning(code, source.name, path.clone(), sign.span).with_message(message, hint)
         };
         if sign.name.is_empty() {
             problems.push(warn(
@@ -265,14 +275,14 @@ fn problems(source: Source<'_>, guardrails: &Guardrails) -> Vec<Problem> {
                 "this sign has no name".to_owned(),
                 "write `### Sign: NAME`".to_owned(),
             ));
-        } else if !sign.resolved && !names.insert(&sign.name) && sign.form != Form::Line {
+        } else if !sign.resolved && !names.insert(&sign.name) && sign.form != RuleForm::Line {
             problems.push(warn(
                 "SIGN_TWICE",
                 format!("there is a sign `{}` already", sign.name),
                 "give one of them another name".to_owned(),
             ));
         }
-        for name in REQUIRED.into_iter().filter(|_| sign.form == Form::Sign) {
+        for name in REQUIRED.into_iter().filter(|_| sign.form == RuleForm::Sign) {
             let said = sign.get(name).is_some_and(|value| !value.is_empty());
             if !said {
                 let name = name.as_str();

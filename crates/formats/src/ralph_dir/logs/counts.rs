@@ -1,28 +1,28 @@
 //! What of a log is counted when it is adopted.
 
-use super::{Entry, Item, When, read};
-use crate::adoption::{Count, Left, What};
-use crate::problem::Source;
+use super::{LogEntry, LogItem, LogTime, parse_log};
+use crate::adoption::{AdoptionCount, CountedKind, SkippedEntry};
+use crate::problem::SourceText;
 
 /// The entries of a log, of which none is taken.
-pub(in crate::ralph_dir) fn counts(source: Source<'_>) -> Vec<Count> {
-    let all = read(source.text);
-    let has_time = |entry: &Entry| entry.when != When::Unknown;
+pub(in crate::ralph_dir) fn collect_counts(source: SourceText<'_>) -> Vec<AdoptionCount> {
+    let all = parse_log(source.text);
+    let has_time = |entry: &LogEntry| entry.when != LogTime::Unknown;
     let has_times = all.iter().any(has_time);
     // Where lines have times, one without belongs to the line above it.
-    let is_part = |entry: &Entry| {
-        let Item::Other(text) = &entry.item else {
-            return matches!(entry.item, Item::Banner { .. });
+    let is_part = |entry: &LogEntry| {
+        let LogItem::Other(text) = &entry.item else {
+            return matches!(entry.item, LogItem::Banner { .. });
         };
         !has_time(entry) && (has_times || is_frame(text))
     };
-    let line = |entry: &Entry| {
+    let line = |entry: &LogEntry| {
         let text = source.text.get(entry.span.start..entry.span.end);
-        Left::new(entry.span.line, text.unwrap_or_default())
+        SkippedEntry::new(entry.span.line, text.unwrap_or_default())
     };
     let left = all.iter().filter(|entry| !is_part(entry)).map(line);
     let hint = "piton adds lines to this log, and takes nothing from it";
-    vec![Count::never_taken(What::Entries, left).hinted(hint)]
+    vec![AdoptionCount::new_write_only(CountedKind::Entries, left).with_hint(hint)]
 }
 
 /// Whether a line says something about the log.
@@ -38,7 +38,7 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, lines: &[u32]) {
-        let counts = counts(Source {
+        let counts = collect_counts(SourceText {
             name: "a.log",
             text,
         });

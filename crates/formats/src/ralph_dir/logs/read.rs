@@ -1,7 +1,7 @@
 //! Reading the logs.
 
-use super::{Colour, Entry, File, Item, When};
-use crate::markdown::{count, starts_with_date};
+use super::{Colour, LogEntry, LogItem, LogTime, LoggedFile};
+use crate::markdown::{has_date_prefix, to_u32};
 use crate::tree::Span;
 
 const ARROW: &str = "→ exit ";
@@ -11,57 +11,57 @@ const ARROW: &str = "→ exit ";
 const COMMAND_LINES_MAX: usize = 1000;
 
 /// Every entry of a log, in the order of the file. Blank lines are none.
-pub fn read(text: &str) -> Vec<Entry> {
+pub fn parse_log(text: &str) -> Vec<LogEntry> {
     let mut entries = Vec::new();
-    let mut pending: Option<Pending> = None;
+    let mut pending: Option<PendingCommand> = None;
     let mut at = 0;
     for (number, full) in text.split_inclusive('\n').enumerate() {
         let start = at;
         at += full.len();
         let line = full.trim_start_matches('\u{feff}').trim_end();
         let lead = full.len() - full.trim_start_matches('\u{feff}').len();
-        let place = Place {
+        let place = LogLinePosition {
             start: start + lead,
             end: start + lead + line.len(),
-            line: count(number + 1),
+            line: to_u32(number + 1),
         };
         if let Some(command) = pending.take() {
-            match command.joined(line, place) {
-                Joined::More(command) => {
+            match command.join_line(line, place) {
+                CommandJoin::More(command) => {
                     pending = Some(command);
                     continue;
                 }
-                Joined::Done(entry) => {
+                CommandJoin::Done(entry) => {
                     entries.push(entry);
                     continue;
                 }
-                Joined::Foreign(parts) => entries.extend(parts),
+                CommandJoin::Foreign(parts) => entries.extend(parts),
             }
         }
         if line.is_empty() {
             continue;
         }
-        let head = head(line);
-        if begins_command(head.rest) && !line.contains(ARROW) {
-            pending = Some(Pending::new(line, place));
+        let head = parse_head(line);
+        if is_command_start(head.rest) && !line.contains(ARROW) {
+            pending = Some(PendingCommand::new(line, place));
         } else {
-            entries.push(entry(line, place));
+            entries.push(parse_entry(line, place));
         }
     }
     if let Some(command) = pending {
-        entries.extend(command.parts());
+        entries.extend(command.into_entries());
     }
     entries
 }
 
 #[derive(Clone, Copy)]
-struct Place {
+struct LogLinePosition {
     start: usize,
     end: usize,
     line: u32,
 }
 
-impl Place {
+impl LogLinePosition {
     fn span(self) -> Span {
         Span {
             start: self.start,
@@ -72,56 +72,56 @@ impl Place {
     }
 }
 
-fn begins_command(rest: &str) -> bool {
+fn is_command_start(rest: &str) -> bool {
     rest.starts_with("SHELL ")
 }
 
 /// A command of which the exit status did not come yet.
-struct Pending {
+struct PendingCommand {
     text: String,
-    lines: Vec<(String, Place)>,
+    lines: Vec<(String, LogLinePosition)>,
 }
 
-enum Joined {
-    More(Pending),
-    Done(Entry),
-    Foreign(Vec<Entry>),
+enum CommandJoin {
+    More(PendingCommand),
+    Done(LogEntry),
+    Foreign(Vec<LogEntry>),
 }
 
-impl Pending {
-    fn new(line: &str, place: Place) -> Self {
+impl PendingCommand {
+    fn new(line: &str, place: LogLinePosition) -> Self {
         Self {
             text: line.to_owned(),
             lines: vec![(line.to_owned(), place)],
         }
     }
 
-    fn joined(mut self, line: &str, place: Place) -> Joined {
-        let foreign = !matches!(head(line).when, When::Unknown)
+    fn join_line(mut self, line: &str, place: LogLinePosition) -> CommandJoin {
+        let foreign = !matches!(parse_head(line).when, LogTime::Unknown)
             || is_banner_part(line)
             || self.lines.len() >= COMMAND_LINES_MAX;
         if foreign {
-            return Joined::Foreign(self.parts());
+            return CommandJoin::Foreign(self.into_entries());
         }
         self.text.push('\n');
         self.text.push_str(line);
         if line.contains(ARROW) {
-            let whole = Place {
+            let whole = LogLinePosition {
                 end: place.end,
                 ..self.lines[0].1
             };
-            return Joined::Done(entry(&self.text, whole));
+            return CommandJoin::Done(parse_entry(&self.text, whole));
         }
         self.lines.push((line.to_owned(), place));
-        Joined::More(self)
+        CommandJoin::More(self)
     }
 
     /// The lines each for itself: the exit status never came.
-    fn parts(self) -> Vec<Entry> {
+    fn into_entries(self) -> Vec<LogEntry> {
         let lines = self.lines.into_iter();
         lines
             .filter(|(line, _)| !line.is_empty())
-            .map(|(line, place)| entry(&line, place))
+            .map(|(line, place)| parse_entry(&line, place))
             .collect()
     }
 }
@@ -131,25 +131,25 @@ fn is_banner_part(line: &str) -> bool {
 }
 
 /// What stands before the words of a line.
-struct Head<'t> {
-    when: When,
+struct LogLineHead<'t> {
+    when: LogTime,
     colour: Option<Colour>,
     rest: &'t str,
 }
 
-fn head(line: &str) -> Head<'_> {
-    let (when, rest) = when(line.trim_start());
+fn parse_head(line: &str) -> LogLineHead<'_> {
+    let (when, rest) = parse_when(line.trim_start());
     let mut rest = rest.trim_start();
     let mut colour = None;
     // A colour may stand before another mark: `🟢 ✅ Agent signaled …`.
-    while let Some((mark, behind)) = mark(rest) {
+    while let Some((mark, behind)) = parse_mark(rest) {
         colour = colour.or(mark);
         rest = behind.trim_start();
     }
-    Head { when, colour, rest }
+    LogLineHead { when, colour, rest }
 }
 
-fn mark(text: &str) -> Option<(Option<Colour>, &str)> {
+fn parse_mark(text: &str) -> Option<(Option<Colour>, &str)> {
     let marks = [
         ("🟢", Some(Colour::Green)),
         ("🟡", Some(Colour::Yellow)),
@@ -167,23 +167,23 @@ fn mark(text: &str) -> Option<(Option<Colour>, &str)> {
         .find_map(|(mark, colour)| Some((colour, text.strip_prefix(mark)?)))
 }
 
-fn when(line: &str) -> (When, &str) {
+fn parse_when(line: &str) -> (LogTime, &str) {
     let bracketed = line
         .strip_prefix('[')
         .and_then(|rest| rest.split_once(']'))
-        .and_then(|(inside, rest)| Some((time(inside)?, rest)));
+        .and_then(|(inside, rest)| Some((parse_time(inside)?, rest)));
     if let Some(found) = bracketed {
         return found;
     }
     // ISO 8601 without brackets, as its own word.
     let word = line.split([' ', '\t']).next().unwrap_or_default();
-    match time(word) {
-        Some(when @ When::DateTime(_)) if word.len() > 10 => (when, &line[word.len()..]),
-        Some(_) | None => (When::Unknown, line),
+    match parse_time(word) {
+        Some(when @ LogTime::DateTime(_)) if word.len() > 10 => (when, &line[word.len()..]),
+        Some(_) | None => (LogTime::Unknown, line),
     }
 }
 
-fn time(text: &str) -> Option<When> {
+fn parse_time(text: &str) -> Option<LogTime> {
     let is_clock = |text: &str| {
         let bytes = text.as_bytes();
         bytes.len() >= 8
@@ -196,18 +196,18 @@ fn time(text: &str) -> Option<When> {
     if text.len() > 40 {
         return None;
     }
-    if starts_with_date(text) {
+    if has_date_prefix(text) {
         let clock = text.get(11..)?;
         let parted = text[10..].starts_with([' ', 'T']);
-        return (parted && is_clock(clock)).then(|| When::DateTime(text.to_owned()));
+        return (parted && is_clock(clock)).then(|| LogTime::DateTime(text.to_owned()));
     }
-    (is_clock(text) && text.len() == 8).then(|| When::Time(text.to_owned()))
+    (is_clock(text) && text.len() == 8).then(|| LogTime::Time(text.to_owned()))
 }
 
-fn entry(line: &str, place: Place) -> Entry {
-    let head = head(line);
-    let item = item(head.rest).unwrap_or_else(|| Item::Other(line.to_owned()));
-    Entry {
+fn parse_entry(line: &str, place: LogLinePosition) -> LogEntry {
+    let head = parse_head(line);
+    let item = parse_item(head.rest).unwrap_or_else(|| LogItem::Other(line.to_owned()));
+    LogEntry {
         when: head.when,
         colour: head.colour,
         item,
@@ -215,67 +215,67 @@ fn entry(line: &str, place: Place) -> Entry {
     }
 }
 
-fn item(text: &str) -> Option<Item> {
+fn parse_item(text: &str) -> Option<LogItem> {
     if let Some(rest) = text.strip_prefix("READ ") {
-        return Some(Item::Read(file(rest)));
+        return Some(LogItem::Read(parse_file(rest)));
     }
     if let Some(rest) = text.strip_prefix("WRITE ") {
-        return Some(Item::Write(file(rest)));
+        return Some(LogItem::Write(parse_file(rest)));
     }
     if let Some(rest) = text.strip_prefix("SHELL FAIL:") {
-        return Some(shell_fail(rest.trim()));
+        return Some(parse_shell_fail(rest.trim()));
     }
     if let Some(rest) = text.strip_prefix("SHELL ") {
-        return Some(shell(rest));
+        return Some(parse_shell(rest));
     }
     if let Some(rest) = text.strip_prefix("TOKENS:") {
-        return tokens(rest.trim());
+        return parse_tokens(rest.trim());
     }
     if let Some(rest) = text.strip_prefix("SESSION START:") {
         let model = rest.trim().strip_prefix("model=")?.to_owned();
-        return Some(Item::SessionStart { model });
+        return Some(LogItem::SessionStart { model });
     }
     if let Some(rest) = text.strip_prefix("SESSION END:") {
-        return session_end(rest.trim());
+        return parse_session_end(rest.trim());
     }
-    said(text)
+    parse_notice(text)
 }
 
-fn said(text: &str) -> Option<Item> {
+fn parse_notice(text: &str) -> Option<LogItem> {
     if let Some(rest) = text.strip_prefix("ROTATE:") {
-        let tokens = threshold(rest);
-        return Some(Item::Rotate { tokens });
+        let tokens = parse_threshold(rest);
+        return Some(LogItem::Rotate { tokens });
     }
     if let Some(rest) = text.strip_prefix("WARN:") {
-        let tokens = threshold(rest);
-        return Some(Item::Warn { tokens });
+        let tokens = parse_threshold(rest);
+        return Some(LogItem::Warn { tokens });
     }
     if let Some(rest) = text.strip_prefix("API ERROR:") {
         let message = rest.trim().to_owned();
-        return Some(Item::ApiError { message });
+        return Some(LogItem::ApiError { message });
     }
     if let Some(rest) = text.strip_prefix("GUTTER:") {
         let failures = number_before(rest, 'x');
-        return Some(Item::Gutter { failures });
+        return Some(LogItem::Gutter { failures });
     }
     if let Some(rest) = text.strip_prefix("THRASHING:") {
         let (path, behind) = rest.rsplit_once(" written ")?;
         let (path, times) = (path.trim().to_owned(), number_before(behind, 'x'));
-        return Some(Item::Thrashing { path, times });
+        return Some(LogItem::Thrashing { path, times });
     }
     if let Some(date) = text.strip_prefix("Ralph Session Started:") {
         let date = date.trim().to_owned();
-        return Some(Item::Banner { date });
+        return Some(LogItem::Banner { date });
     }
     match text.strip_prefix("Agent signaled ")? {
-        rest if rest.starts_with("COMPLETE") => Some(Item::Complete),
-        rest if rest.starts_with("GUTTER") => Some(Item::Gutter { failures: None }),
+        rest if rest.starts_with("COMPLETE") => Some(LogItem::Complete),
+        rest if rest.starts_with("GUTTER") => Some(LogItem::Gutter { failures: None }),
         _ => None,
     }
 }
 
 /// `path (12 lines, ~1.5KB)`.
-fn file(text: &str) -> File {
+fn parse_file(text: &str) -> LoggedFile {
     let parts = text
         .strip_suffix(')')
         .and_then(|text| text.rsplit_once(" ("));
@@ -284,12 +284,12 @@ fn file(text: &str) -> File {
         Some((path, lines.parse().ok()?, size))
     });
     match sized {
-        Some((path, lines, size)) => File {
+        Some((path, lines, size)) => LoggedFile {
             path: path.to_owned(),
             lines: Some(lines),
             size: Some(size.to_owned()),
         },
-        None => File {
+        None => LoggedFile {
             path: text.to_owned(),
             lines: None,
             size: None,
@@ -298,7 +298,7 @@ fn file(text: &str) -> File {
 }
 
 /// The command, its exit status and what stands in the parentheses behind.
-fn exit(text: &str) -> (&str, Option<i64>, &str) {
+fn split_exit(text: &str) -> (&str, Option<i64>, &str) {
     let Some((command, behind)) = text.rsplit_once(ARROW) else {
         return (text, None, "");
     };
@@ -309,26 +309,26 @@ fn exit(text: &str) -> (&str, Option<i64>, &str) {
     }
 }
 
-fn shell(text: &str) -> Item {
-    let (command, exit, rest) = exit(text);
+fn parse_shell(text: &str) -> LogItem {
+    let (command, exit, rest) = split_exit(text);
     let output_chars = rest
         .strip_prefix('(')
         .and_then(|rest| rest.strip_suffix(" chars output)"))
         .and_then(|chars| chars.parse().ok());
-    Item::Shell {
+    LogItem::Shell {
         command: command.to_owned(),
         exit,
         output_chars,
     }
 }
 
-fn shell_fail(text: &str) -> Item {
-    let (command, exit, rest) = exit(text);
+fn parse_shell_fail(text: &str) -> LogItem {
+    let (command, exit, rest) = split_exit(text);
     let attempt = rest
         .strip_prefix("(attempt ")
         .and_then(|rest| rest.strip_suffix(')'))
         .and_then(|number| number.parse().ok());
-    Item::ShellFail {
+    LogItem::ShellFail {
         command: command.to_owned(),
         exit,
         attempt,
@@ -336,12 +336,12 @@ fn shell_fail(text: &str) -> Item {
 }
 
 /// `43620 / 80000 (54%)` and a note.
-fn tokens(text: &str) -> Option<Item> {
+fn parse_tokens(text: &str) -> Option<LogItem> {
     let (used, rest) = text.split_once(" / ")?;
     let (limit, rest) = rest.split_once(" (")?;
     let (_, note) = rest.split_once("%)")?;
     let note = note.trim().trim_start_matches("- ");
-    Some(Item::Tokens {
+    Some(LogItem::Tokens {
         used: used.trim().parse().ok()?,
         limit: limit.trim().parse().ok()?,
         note: Some(note.to_owned()).filter(|note| !note.is_empty()),
@@ -349,7 +349,7 @@ fn tokens(text: &str) -> Option<Item> {
 }
 
 /// `1500ms, ~1200 tokens used`; either may be missing.
-fn session_end(text: &str) -> Option<Item> {
+fn parse_session_end(text: &str) -> Option<LogItem> {
     let (first, rest) = text.split_once(',').unwrap_or((text, ""));
     let duration_ms = first
         .trim()
@@ -360,14 +360,14 @@ fn session_end(text: &str) -> Option<Item> {
         .trim_start_matches('~')
         .strip_suffix(" tokens used")
         .and_then(|tokens| tokens.parse().ok());
-    (duration_ms.is_some() || tokens.is_some()).then_some(Item::SessionEnd {
+    (duration_ms.is_some() || tokens.is_some()).then_some(LogItem::SessionEnd {
         duration_ms,
         tokens,
     })
 }
 
 /// `… (81000 >= 80000)`.
-fn threshold(text: &str) -> Option<(u64, u64)> {
+fn parse_threshold(text: &str) -> Option<(u64, u64)> {
     let (_, inside) = text.strip_suffix(')')?.rsplit_once('(')?;
     let (used, limit) = inside.split_once(" >= ")?;
     Some((used.parse().ok()?, limit.parse().ok()?))

@@ -1,61 +1,68 @@
 //! Writing the logs: one line for one entry, with its date.
 
-use super::{Colour, File, Item, percent};
+use super::{Colour, LogItem, LoggedFile, percent};
 
 /// A line of `activity.log`, with its line end. `at` is `YYYY-MM-DD HH:MM:SS`.
-pub fn activity_line(at: &str, colour: Colour, item: &Item) -> String {
-    format!("[{}] {} {}\n", flat(at), colour.as_str(), words(item))
+pub fn render_activity_line(at: &str, colour: Colour, item: &LogItem) -> String {
+    format!(
+        "[{}] {} {}\n",
+        flatten_line(at),
+        colour.as_str(),
+        render_item(item)
+    )
 }
 
 /// A line of `errors.log`, with its line end. `at` is `YYYY-MM-DD HH:MM:SS`.
-pub fn error_line(at: &str, item: &Item) -> String {
+pub fn render_error_line(at: &str, item: &LogItem) -> String {
     let mark = match item {
-        Item::Gutter { .. } | Item::Thrashing { .. } => "⚠️ ",
-        Item::Read(_)
-        | Item::Write(_)
-        | Item::Shell { .. }
-        | Item::Tokens { .. }
-        | Item::SessionStart { .. }
-        | Item::SessionEnd { .. }
-        | Item::Rotate { .. }
-        | Item::Warn { .. }
-        | Item::Complete
-        | Item::ApiError { .. }
-        | Item::ShellFail { .. }
-        | Item::Banner { .. }
-        | Item::Other(_) => "",
+        LogItem::Gutter { .. } | LogItem::Thrashing { .. } => "⚠️ ",
+        LogItem::Read(_)
+        | LogItem::Write(_)
+        | LogItem::Shell { .. }
+        | LogItem::Tokens { .. }
+        | LogItem::SessionStart { .. }
+        | LogItem::SessionEnd { .. }
+        | LogItem::Rotate { .. }
+        | LogItem::Warn { .. }
+        | LogItem::Complete
+        | LogItem::ApiError { .. }
+        | LogItem::ShellFail { .. }
+        | LogItem::Banner { .. }
+        | LogItem::Other(_) => "",
     };
-    format!("[{}] {mark}{}\n", flat(at), words(item))
+    format!("[{}] {mark}{}\n", flatten_line(at), render_item(item))
 }
 
-fn words(item: &Item) -> String {
+fn render_item(item: &LogItem) -> String {
     match item {
-        Item::Read(read) => format!("READ {}", file(read)),
-        Item::Write(written) => format!("WRITE {}", file(written)),
-        Item::Shell {
+        LogItem::Read(read) => format!("READ {}", render_file(read)),
+        LogItem::Write(written) => format!("WRITE {}", render_file(written)),
+        LogItem::Shell {
             command,
             exit,
             output_chars,
         } => {
             let output = output_chars.map(|chars| format!(" ({chars} chars output)"));
-            ran("SHELL ", command, *exit, &output.unwrap_or_default())
+            render_command("SHELL ", command, *exit, &output.unwrap_or_default())
         }
-        Item::ShellFail {
+        LogItem::ShellFail {
             command,
             exit,
             attempt,
         } => {
             let attempt = attempt.map(|attempt| format!(" (attempt {attempt})"));
-            ran("SHELL FAIL: ", command, *exit, &attempt.unwrap_or_default())
+            render_command("SHELL FAIL: ", command, *exit, &attempt.unwrap_or_default())
         }
-        Item::Tokens { used, limit, note } => {
-            let note = note.as_deref().map(|note| format!(" - {}", flat(note)));
+        LogItem::Tokens { used, limit, note } => {
+            let note = note
+                .as_deref()
+                .map(|note| format!(" - {}", flatten_line(note)));
             let percent = percent(*used, *limit);
             let note = note.unwrap_or_default();
             format!("TOKENS: {used} / {limit} ({percent}%){note}")
         }
-        Item::SessionStart { model } => format!("SESSION START: model={}", flat(model)),
-        Item::SessionEnd {
+        LogItem::SessionStart { model } => format!("SESSION START: model={}", flatten_line(model)),
+        LogItem::SessionEnd {
             duration_ms,
             tokens,
         } => {
@@ -64,37 +71,44 @@ fn words(item: &Item) -> String {
             let parts: Vec<String> = ms.into_iter().chain(tokens).collect();
             format!("SESSION END: {}", parts.join(", "))
         }
-        Item::Rotate { tokens } => threshold("ROTATE: Token threshold reached", *tokens),
-        Item::Warn { tokens } => threshold("WARN: Approaching token limit", *tokens),
-        Item::Complete => "✅ Agent signaled COMPLETE".to_owned(),
-        Item::Gutter { failures: None } => "🚨 Agent signaled GUTTER (stuck)".to_owned(),
-        Item::Gutter {
+        LogItem::Rotate { tokens } => render_threshold("ROTATE: Token threshold reached", *tokens),
+        LogItem::Warn { tokens } => render_threshold("WARN: Approaching token limit", *tokens),
+        LogItem::Complete => "✅ Agent signaled COMPLETE".to_owned(),
+        LogItem::Gutter { failures: None } => "🚨 Agent signaled GUTTER (stuck)".to_owned(),
+        LogItem::Gutter {
             failures: Some(times),
         } => format!("GUTTER: same command failed {times}x"),
-        Item::ApiError { message } => format!("API ERROR: {}", flat(message)),
-        Item::Thrashing { path, times } => {
+        LogItem::ApiError { message } => format!("API ERROR: {}", flatten_line(message)),
+        LogItem::Thrashing { path, times } => {
             let times = times.unwrap_or_default();
-            format!("THRASHING: {} written {times}x in 10 min", flat(path))
+            format!(
+                "THRASHING: {} written {times}x in 10 min",
+                flatten_line(path)
+            )
         }
-        Item::Banner { date } => format!("Ralph Session Started: {}", flat(date)),
-        Item::Other(text) => flat(text),
+        LogItem::Banner { date } => format!("Ralph Session Started: {}", flatten_line(date)),
+        LogItem::Other(text) => flatten_line(text),
     }
 }
 
-fn file(file: &File) -> String {
-    let path = flat(&file.path);
+fn render_file(file: &LoggedFile) -> String {
+    let path = flatten_line(&file.path);
     match (file.lines, &file.size) {
-        (Some(lines), Some(size)) => format!("{path} ({lines} lines, {})", flat(size)),
+        (Some(lines), Some(size)) => format!("{path} ({lines} lines, {})", flatten_line(size)),
         (None, _) | (_, None) => path,
     }
 }
 
-fn ran(word: &str, command: &str, exit: Option<i64>, behind: &str) -> String {
+fn render_command(word: &str, command: &str, exit: Option<i64>, behind: &str) -> String {
     let exit = exit.map(|exit| format!(" → exit {exit}{behind}"));
-    format!("{word}{}{}", flat(command), exit.unwrap_or_default())
+    format!(
+        "{word}{}{}",
+        flatten_line(command),
+        exit.unwrap_or_default()
+    )
 }
 
-fn threshold(words: &str, tokens: Option<(u64, u64)>) -> String {
+fn render_threshold(words: &str, tokens: Option<(u64, u64)>) -> String {
     match tokens {
         Some((used, limit)) => format!("{words} ({used} >= {limit})"),
         None => words.to_owned(),
@@ -103,7 +117,7 @@ fn threshold(words: &str, tokens: Option<(u64, u64)>) -> String {
 
 /// One line stays one line: line ends and other control characters become
 /// spaces.
-fn flat(text: &str) -> String {
+fn flatten_line(text: &str) -> String {
     let text = text.replace("\r\n", "\n");
     text.trim()
         .chars()

@@ -2,23 +2,26 @@
 
 use std::collections::BTreeSet;
 
-use super::read::{is_loop_line, parts, read};
-use super::{Dialect, Progress};
-use crate::adoption::{Count, Left, What};
-use crate::markdown::{Doc, Heading, Kind, starts_with_date};
-use crate::sprint::Source;
+use super::read::{is_loop_line, known_parts, parse_progress_md};
+use super::{Dialect, RalphProgress};
+use crate::adoption::{AdoptionCount, CountedKind, SkippedEntry};
+use crate::markdown::{Doc, Heading, LineKind, has_date_prefix};
+use crate::sprint::SourceText;
 use crate::task::is_ticked;
 
 /// The headings and the ticked boxes of a text.
-pub fn counts(source: Source<'_>) -> Vec<Count> {
+pub fn collect_counts(source: SourceText<'_>) -> Vec<AdoptionCount> {
     let doc = Doc::new(source.text);
-    let (progress, _) = read(source);
-    vec![headings(&doc, &progress), boxes(&doc, &progress)]
+    let (progress, _) = parse_progress_md(source);
+    vec![
+        count_headings(&doc, &progress),
+        count_boxes(&doc, &progress),
+    ]
 }
 
 /// A heading is taken if it is the title, says what stands below it, or holds
 /// something that is taken.
-fn headings(doc: &Doc<'_>, progress: &Progress) -> Count {
+fn count_headings(doc: &Doc<'_>, progress: &RalphProgress) -> AdoptionCount {
     let mut known: BTreeSet<usize> = BTreeSet::new();
     let sections = progress.sessions.iter();
     let sections = sections.filter(|session| session.dialect == Dialect::Section);
@@ -27,8 +30,12 @@ fn headings(doc: &Doc<'_>, progress: &Progress) -> Count {
     let title = title.map(|heading| heading.line);
     for (index, heading) in doc.headings.iter().enumerate() {
         if known.contains(&heading.line) {
-            known.extend(parts(doc, index).into_iter().map(|(_, lines)| lines.start));
-        } else if starts_with_date(doc.heading_text(heading)) && says_loop(doc, heading.line) {
+            known.extend(
+                known_parts(doc, index)
+                    .into_iter()
+                    .map(|(_, lines)| lines.start),
+            );
+        } else if has_date_prefix(doc.heading_text(heading)) && is_loop_heading(doc, heading.line) {
             known.insert(heading.line);
         }
     }
@@ -38,19 +45,19 @@ fn headings(doc: &Doc<'_>, progress: &Progress) -> Count {
         .headings
         .iter()
         .partition(|heading| is_taken(heading.line, heading.end));
-    let left = left.iter().map(|heading| of_line(doc, heading.line));
-    Count::new(What::Headings, taken.len(), left)
-        .hinted("piton takes what stands under `## Session N (DATE)`; the rest stays as it is")
+    let left = left.iter().map(|heading| skipped_line(doc, heading.line));
+    AdoptionCount::new(CountedKind::Headings, taken.len(), left)
+        .with_hint("piton takes what stands under `## Session N (DATE)`; the rest stays as it is")
 }
 
 /// Whether a loop's line follows a heading.
-fn says_loop(doc: &Doc<'_>, heading: usize) -> bool {
+fn is_loop_heading(doc: &Doc<'_>, heading: usize) -> bool {
     let mut below = heading + 1..doc.line_count();
-    let first = below.find(|line| doc.kind(*line) != Kind::Blank);
+    let first = below.find(|line| doc.kind_of_line(*line) != LineKind::Blank);
     first.is_some_and(|line| is_loop_line(doc.line(line)))
 }
 
-fn boxes(doc: &Doc<'_>, progress: &Progress) -> Count {
+fn count_boxes(doc: &Doc<'_>, progress: &RalphProgress) -> AdoptionCount {
     let mut known: BTreeSet<u32> = BTreeSet::new();
     for session in &progress.sessions {
         let done = session.completed.iter().filter(|done| done.ticked);
@@ -58,14 +65,15 @@ fn boxes(doc: &Doc<'_>, progress: &Progress) -> Count {
         known.extend(session.blockers.iter().map(|blocker| blocker.span.line));
     }
     let lines = 0..doc.line_count();
-    let ticked = lines.filter(|line| doc.kind(*line) == Kind::Text && is_ticked(doc.line(*line)));
+    let ticked = lines
+        .filter(|line| doc.kind_of_line(*line) == LineKind::Text && is_ticked(doc.line(*line)));
     let (taken, left): (Vec<_>, Vec<_>) =
         ticked.partition(|line| known.contains(&doc.line_span(*line).line));
-    let left = left.iter().map(|line| of_line(doc, *line));
-    Count::new(What::TickedBoxes, taken.len(), left)
-        .hinted("piton takes those under `### Completed` of `## Session N (DATE)`")
+    let left = left.iter().map(|line| skipped_line(doc, *line));
+    AdoptionCount::new(CountedKind::TickedBoxes, taken.len(), left)
+        .with_hint("piton takes those under `### Completed` of `## Session N (DATE)`")
 }
 
-fn of_line(doc: &Doc<'_>, line: usize) -> Left {
-    Left::new(doc.line_span(line).line, doc.line(line))
+fn skipped_line(doc: &Doc<'_>, line: usize) -> SkippedEntry {
+    SkippedEntry::new(doc.line_span(line).line, doc.line(line))
 }

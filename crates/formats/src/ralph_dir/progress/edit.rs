@@ -3,42 +3,43 @@
 use std::ops::Range;
 
 use super::read::{
-    self, PARTS, focus_lines, is_loop_line, is_none, numbered, parts, without_resolution,
+    self, PARTS, focus_lines, is_loop_line, is_none_item, known_parts, split_number,
+    split_resolution,
 };
-use super::{At, Completed, Dialect, Own, Progress, Session};
+use super::{CriterionRecord, Dialect, PitonNote, RalphProgress, RalphSession, SessionRef};
 use crate::markdown::{
-    Doc, EditError, Kind, block_start, indent_lines, insert, newline, one_line, plain, read_back,
-    splice, with_newline,
+    Doc, EditError, LineKind, confirm_edit, escape_block_start, indent_lines, insert_at,
+    newline_of, replace_range, to_one_line, unescape, with_newline,
 };
-use crate::sprint::Source;
+use crate::sprint::SourceText;
 
 const COMPLETED: usize = 0;
 const VALIDATIONS: usize = 1;
 const FOCUS: usize = 2;
 const BLOCKERS: usize = 3;
 
-fn parse(text: &str) -> Progress {
-    read::read(Source { name: "", text }).0
+fn parse(text: &str) -> RalphProgress {
+    read::parse_progress_md(SourceText { name: "", text }).0
 }
 
 /// A new header at the end of the file, behind a `---` if there are sessions
-/// already. Numbers go on from [`Progress::highest_session`].
+/// already. Numbers go on from [`RalphProgress::highest_session`].
 ///
 /// # Errors
 ///
 /// [`EditError::NotReadBack`], as behind a code fence that is never closed.
-pub fn start_session(text: &str, session: At<'_>) -> Result<String, EditError> {
-    start_noted(text, session, None)
+pub fn start_session(text: &str, session: SessionRef<'_>) -> Result<String, EditError> {
+    start_session_with_note(text, session, None)
 }
 
 /// The same, with a note of piton behind the header.
-pub(in crate::ralph_dir) fn start_noted(
+pub(in crate::ralph_dir) fn start_session_with_note(
     text: &str,
-    session: At<'_>,
-    own: Option<&Own>,
+    session: SessionRef<'_>,
+    own: Option<&PitonNote>,
 ) -> Result<String, EditError> {
     let before = parse(text);
-    let newline = newline(text);
+    let newline = newline_of(text);
     let mut out = text.to_owned();
     if crate::document::is_blank(text) {
         out.push_str("# Progress Log");
@@ -47,25 +48,26 @@ pub(in crate::ralph_dir) fn start_noted(
         out.push_str(newline);
     }
     let doc = Doc::new(text);
-    let last = (0..doc.line_count()).rfind(|line| doc.kind(*line) != Kind::Blank);
-    let ruled = last.is_some_and(|line| doc.kind(line) == Kind::Rule);
+    let last = (0..doc.line_count()).rfind(|line| doc.kind_of_line(*line) != LineKind::Blank);
+    let ruled = last.is_some_and(|line| doc.kind_of_line(line) == LineKind::Rule);
     if !before.sessions.is_empty() && !ruled {
         out.push_str(&format!("{newline}---{newline}"));
     }
-    let date = one_line(session.date);
-    let note = own.map(Own::comment).unwrap_or_default();
+    let date = to_one_line(session.date);
+    let note = own.map(PitonNote::render_comment).unwrap_or_default();
     let head = format!(
         "{newline}## Session {} ({date}){note}{newline}",
         session.number
     );
     out.push_str(&head);
-    let sections = |progress: &Progress| {
+    let sections = |progress: &RalphProgress| {
         let all = progress.sessions.iter();
         all.filter(|have| have.dialect == Dialect::Section).count()
     };
     let after = parse(&out);
-    let is_there = after.section(session).is_some() && sections(&after) == sections(&before) + 1;
-    read_back(is_there, out, "session", session.number.to_string())
+    let is_there =
+        after.find_section(session).is_some() && sections(&after) == sections(&before) + 1;
+    confirm_edit(is_there, out, "session", session.number.to_string())
 }
 
 /// A ticked criterion under `### Completed`, with its lines for commit, notes
@@ -74,7 +76,11 @@ pub(in crate::ralph_dir) fn start_noted(
 /// # Errors
 ///
 /// [`EditError::NotReadBack`] when the file would not say so afterwards.
-pub fn add_completed(text: &str, at: At<'_>, what: &Completed) -> Result<String, EditError> {
+pub fn add_completed(
+    text: &str,
+    at: SessionRef<'_>,
+    what: &CriterionRecord,
+) -> Result<String, EditError> {
     let (lines, said) = completed_item(what, None);
     let out = add_item(text, at, COMPLETED, &lines)?;
     check_added(text, out, at, ("criterion", &said), |session| {
@@ -85,32 +91,32 @@ pub fn add_completed(text: &str, at: At<'_>, what: &Completed) -> Result<String,
 
 /// The item of a criterion, and what is read of its words.
 pub(in crate::ralph_dir) fn completed_item(
-    what: &Completed,
-    own: Option<&Own>,
+    what: &CriterionRecord,
+    own: Option<&PitonNote>,
 ) -> (String, String) {
-    let words = one_line(&what.text);
+    let words = to_one_line(&what.text);
     let head = match what.number {
         Some(number) => format!("Criterion {number} - {words}"),
         None => words,
     };
-    let note = own.map(Own::comment).unwrap_or_default();
+    let note = own.map(PitonNote::render_comment).unwrap_or_default();
     let mut lines = format!("- [x] {}{note}", head.trim_end());
     let fields = [
-        ("Commit", what.commit.as_deref().map(one_line)),
+        ("Commit", what.commit.as_deref().map(to_one_line)),
         (
             "Notes",
             what.notes
                 .as_deref()
                 .map(|notes| indent_lines(notes.trim(), 4)),
         ),
-        ("Screenshot", what.screenshot.as_deref().map(one_line)),
+        ("Screenshot", what.screenshot.as_deref().map(to_one_line)),
     ];
     for (name, value) in fields {
         if let Some(value) = value.filter(|value| !value.is_empty()) {
             lines.push_str(&format!("\n  - {name}: {value}"));
         }
     }
-    let said = plain(numbered(head.trim_end()).1);
+    let said = unescape(split_number(head.trim_end()).1);
     (lines, said)
 }
 
@@ -119,10 +125,14 @@ pub(in crate::ralph_dir) fn completed_item(
 /// # Errors
 ///
 /// [`EditError::NotReadBack`] when the file would not say so afterwards.
-pub fn add_validation(text: &str, at: At<'_>, validation: &str) -> Result<String, EditError> {
+pub fn add_validation(
+    text: &str,
+    at: SessionRef<'_>,
+    validation: &str,
+) -> Result<String, EditError> {
     let words = item_words(validation);
     let out = add_item(text, at, VALIDATIONS, &format!("- {words}"))?;
-    let said = plain(&words);
+    let said = unescape(&words);
     check_added(text, out, at, ("validation", &said), |session| {
         let texts = session.validations.iter().map(|note| &note.text);
         texts.filter(|text| **text == said).count()
@@ -134,10 +144,10 @@ pub fn add_validation(text: &str, at: At<'_>, validation: &str) -> Result<String
 /// # Errors
 ///
 /// [`EditError::NotReadBack`] when the file would not say so afterwards.
-pub fn add_blocker(text: &str, at: At<'_>, blocker: &str) -> Result<String, EditError> {
+pub fn add_blocker(text: &str, at: SessionRef<'_>, blocker: &str) -> Result<String, EditError> {
     let words = blocker_words(blocker);
     let out = add_item(text, at, BLOCKERS, &format!("- {words}"))?;
-    let said = plain(&words);
+    let said = unescape(&words);
     check_added(text, out, at, ("blocker", &said), |session| {
         let open = session.blockers.iter().filter(|have| !have.resolved);
         open.filter(|have| have.text == said).count()
@@ -147,7 +157,7 @@ pub fn add_blocker(text: &str, at: At<'_>, blocker: &str) -> Result<String, Edit
 /// The words of a blocker that is in the way.
 pub(in crate::ralph_dir) fn blocker_words(blocker: &str) -> String {
     let mut words = item_words(blocker);
-    if without_resolution(&words).1.is_some() {
+    if split_resolution(&words).1.is_some() {
         // It is not out of the way just because its text ends like that.
         words.push('.');
     }
@@ -156,7 +166,7 @@ pub(in crate::ralph_dir) fn blocker_words(blocker: &str) -> String {
 
 /// What stands behind a blocker that is out of the way.
 pub(in crate::ralph_dir) fn resolution_words(resolution: &str) -> String {
-    match one_line(resolution).as_str() {
+    match to_one_line(resolution).as_str() {
         "" => " (resolved)".to_owned(),
         how => format!(" (resolved: {how})"),
     }
@@ -165,27 +175,29 @@ pub(in crate::ralph_dir) fn resolution_words(resolution: &str) -> String {
 /// Items of several lines each, already made for their part, put in at once.
 pub(in crate::ralph_dir) fn add_items(
     text: &str,
-    at: At<'_>,
-    part: Part,
+    at: SessionRef<'_>,
+    part: SessionPart,
     items: &[String],
 ) -> Result<String, EditError> {
     if items.is_empty() {
         return Ok(text.to_owned());
     }
     let part = match part {
-        Part::Completed => COMPLETED,
-        Part::Validations => VALIDATIONS,
-        Part::Blockers => BLOCKERS,
+        SessionPart::Completed => COMPLETED,
+        SessionPart::Validations => VALIDATIONS,
+        SessionPart::Blockers => BLOCKERS,
     };
-    let out = add_item(text, at, part, &items.join(gap(part)))?;
+    let out = add_item(text, at, part, &items.join(gap_between_items(part)))?;
     let count = |text: &str| {
-        parse(text).section(at).map_or(0, |session| match part {
-            COMPLETED => session.completed.len(),
-            VALIDATIONS => session.validations.len(),
-            _ => session.blockers.len(),
-        })
+        parse(text)
+            .find_section(at)
+            .map_or(0, |session| match part {
+                COMPLETED => session.completed.len(),
+                VALIDATIONS => session.validations.len(),
+                _ => session.blockers.len(),
+            })
     };
-    read_back(
+    confirm_edit(
         count(&out) == count(text) + items.len(),
         out,
         "items of session",
@@ -195,7 +207,7 @@ pub(in crate::ralph_dir) fn add_items(
 
 /// A part of a session that is a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::ralph_dir) enum Part {
+pub(in crate::ralph_dir) enum SessionPart {
     /// What got done.
     Completed,
     /// What was seen in a browser.
@@ -205,13 +217,13 @@ pub(in crate::ralph_dir) enum Part {
 }
 
 /// Criteria stand apart from each other, notes do not.
-fn gap(part: usize) -> &'static str {
+fn gap_between_items(part: usize) -> &'static str {
     if part == COMPLETED { "\n\n" } else { "\n" }
 }
 
 /// The words of an item; `None` alone would say that there is no item.
 pub(in crate::ralph_dir) fn item_words(text: &str) -> String {
-    let words = block_start(&one_line(text));
+    let words = escape_block_start(&to_one_line(text));
     if words.trim_end_matches('.').eq_ignore_ascii_case("none") {
         return format!("\"{words}\"");
     }
@@ -223,20 +235,23 @@ pub(in crate::ralph_dir) fn item_words(text: &str) -> String {
 /// # Errors
 ///
 /// [`EditError::NotReadBack`] when the file would not say so afterwards.
-pub fn set_focus(text: &str, at: At<'_>, focus: &str) -> Result<String, EditError> {
-    set_noted_focus(text, at, focus, None)
+pub fn set_focus(text: &str, at: SessionRef<'_>, focus: &str) -> Result<String, EditError> {
+    set_focus_with_note(text, at, focus, None)
 }
 
 /// The same, with a note of piton behind the words.
-pub(in crate::ralph_dir) fn set_noted_focus(
+pub(in crate::ralph_dir) fn set_focus_with_note(
     text: &str,
-    at: At<'_>,
+    at: SessionRef<'_>,
     focus: &str,
-    own: Option<&Own>,
+    own: Option<&PitonNote>,
 ) -> Result<String, EditError> {
-    let said_words = block_start(&one_line(focus));
-    let words = format!("{said_words}{}", own.map(Own::comment).unwrap_or_default());
-    let text = &with_section(text, at)?;
+    let said_words = escape_block_start(&to_one_line(focus));
+    let words = format!(
+        "{said_words}{}",
+        own.map(PitonNote::render_comment).unwrap_or_default()
+    );
+    let text = &ensure_section(text, at)?;
     let doc = Doc::new(text);
     let index = heading_index(&doc, at)?;
     let have = part_lines(&doc, index, FOCUS);
@@ -244,20 +259,22 @@ pub(in crate::ralph_dir) fn set_noted_focus(
         None => add_part(&doc, index, FOCUS, &words),
         Some(lines) => match focus_lines(&doc, lines.start + 1..lines.end) {
             Some(old) => {
-                let bytes = doc.start(old.start)..doc.words_end(old.end - 1);
-                splice(text, bytes, &words)
+                let bytes = doc.line_start(old.start)..doc.words_end(old.end - 1);
+                replace_range(text, bytes, &words)
             }
             None => {
-                let behind = behind(&doc, lines.start);
+                let behind = separator_after(&doc, lines.start);
                 let new = format!("\n{words}{behind}");
-                insert(text, doc.words_end(lines.start), &new)
+                insert_at(text, doc.words_end(lines.start), &new)
             }
         },
     };
     let after = parse(&out);
-    let said = after.section(at).and_then(|session| session.focus.as_ref());
-    let is_said = said.is_some_and(|said| said.text == plain(&said_words));
-    read_back(is_said, out, "focus", words)
+    let said = after
+        .find_section(at)
+        .and_then(|session| session.focus.as_ref());
+    let is_said = said.is_some_and(|said| said.text == unescape(&said_words));
+    confirm_edit(is_said, out, "focus", words)
 }
 
 /// ` (resolved: …)` behind the last open blocker of these words.
@@ -266,7 +283,7 @@ pub(in crate::ralph_dir) fn set_noted_focus(
 ///
 /// [`EditError::Missing`] when there is none.
 pub fn resolve_blocker(text: &str, blocker: &str, resolution: &str) -> Result<String, EditError> {
-    let words = plain(&item_words(blocker));
+    let words = unescape(&item_words(blocker));
     let progress = parse(text);
     let open = |text: &str| {
         text == blocker || text == words || text.strip_suffix('.') == Some(words.as_str())
@@ -279,7 +296,7 @@ pub fn resolve_blocker(text: &str, blocker: &str, resolution: &str) -> Result<St
         .find(|have| !have.resolved && open(&have.text))
         .ok_or_else(|| EditError::missing("open blocker", blocker))?;
     let note = resolution_words(resolution);
-    Ok(splice(text, found.words_end..found.words_end, &note))
+    Ok(replace_range(text, found.words_end..found.words_end, &note))
 }
 
 /// `**Session N ended** - HOW` at the end of the session's own section. Said
@@ -289,24 +306,24 @@ pub fn resolve_blocker(text: &str, blocker: &str, resolution: &str) -> Result<St
 ///
 /// [`EditError::Exists`] when it ended in other words;
 /// [`EditError::NotReadBack`] when the file would not say so afterwards.
-pub fn end_session(text: &str, at: At<'_>, how: &str) -> Result<String, EditError> {
-    end_noted(text, at, how, None)
+pub fn end_session(text: &str, at: SessionRef<'_>, how: &str) -> Result<String, EditError> {
+    end_session_with_note(text, at, how, None)
 }
 
 /// The same, with a note of piton behind the words.
-pub(in crate::ralph_dir) fn end_noted(
+pub(in crate::ralph_dir) fn end_session_with_note(
     text: &str,
-    at: At<'_>,
+    at: SessionRef<'_>,
     how: &str,
-    own: Option<&Own>,
+    own: Option<&PitonNote>,
 ) -> Result<String, EditError> {
-    let words = one_line(how);
-    let text = &with_section(text, at)?;
+    let words = to_one_line(how);
+    let text = &ensure_section(text, at)?;
     let doc = Doc::new(text);
     let index = heading_index(&doc, at)?;
     let session = parse(text);
     let session = session
-        .section(at)
+        .find_section(at)
         .ok_or_else(|| EditError::missing("session", at.number.to_string()))?;
     if let Some(ended) = &session.ended {
         let (what, name) = ("end of session", at.number.to_string());
@@ -315,33 +332,35 @@ pub(in crate::ralph_dir) fn end_noted(
             .then(|| text.clone())
             .ok_or(EditError::Exists { what, name });
     }
-    let line = doc.tail(session.lines.clone(), is_foreign_comment);
+    let line = doc.last_content_line(session.lines.clone(), is_foreign_comment);
     let line = line.unwrap_or(doc.headings[index].line);
-    let behind = behind(&doc, line);
-    let own = own.map(Own::comment).unwrap_or_default();
+    let behind = separator_after(&doc, line);
+    let own = own.map(PitonNote::render_comment).unwrap_or_default();
     let how = if words.is_empty() { "" } else { " - " };
     let note = format!(
         "\n\n**Session {} ended**{how}{words}{own}{behind}",
         at.number
     );
-    let out = insert(text, doc.words_end(line), &note);
+    let out = insert_at(text, doc.words_end(line), &note);
     let after = parse(&out);
-    let ended = after.section(at).and_then(|session| session.ended.as_ref());
+    let ended = after
+        .find_section(at)
+        .and_then(|session| session.ended.as_ref());
     let is_said = ended.is_some_and(|ended| ended.words == words);
-    read_back(is_said, out, "end of session", at.number.to_string())
+    confirm_edit(is_said, out, "end of session", at.number.to_string())
 }
 
 /// The text, with a header for the session if it has none.
-fn with_section(text: &str, at: At<'_>) -> Result<String, EditError> {
-    if parse(text).section(at).is_some() {
+fn ensure_section(text: &str, at: SessionRef<'_>) -> Result<String, EditError> {
+    if parse(text).find_section(at).is_some() {
         return Ok(text.to_owned());
     }
     start_session(text, at)
 }
 
-fn heading_index(doc: &Doc<'_>, at: At<'_>) -> Result<usize, EditError> {
+fn heading_index(doc: &Doc<'_>, at: SessionRef<'_>) -> Result<usize, EditError> {
     let progress = parse(doc.text);
-    let line = progress.section(at).map(|session| session.lines.start);
+    let line = progress.find_section(at).map(|session| session.lines.start);
     let index = line.and_then(|line| {
         doc.headings
             .binary_search_by_key(&line, |heading| heading.line)
@@ -351,7 +370,7 @@ fn heading_index(doc: &Doc<'_>, at: At<'_>) -> Result<usize, EditError> {
 }
 
 fn part_lines(doc: &Doc<'_>, index: usize, part: usize) -> Option<Range<usize>> {
-    parts(doc, index)
+    known_parts(doc, index)
         .into_iter()
         .find(|(have, _)| *have == part)
         .map(|(_, lines)| lines)
@@ -360,32 +379,36 @@ fn part_lines(doc: &Doc<'_>, index: usize, part: usize) -> Option<Range<usize>> 
 /// A comment, or a line about a start or an end: what stands behind it would
 /// be torn from it if something were put in between.
 fn is_foreign_comment(doc: &Doc<'_>, line: usize) -> bool {
-    doc.kind(line) == Kind::Comment
+    doc.kind_of_line(line) == LineKind::Comment
 }
 
-fn is_behind_parts(doc: &Doc<'_>, line: usize) -> bool {
+fn is_after_parts(doc: &Doc<'_>, line: usize) -> bool {
     is_foreign_comment(doc, line) || is_loop_line(doc.line(line))
 }
 
-fn add_item(text: &str, at: At<'_>, part: usize, item: &str) -> Result<String, EditError> {
-    let text = &with_section(text, at)?;
+fn add_item(text: &str, at: SessionRef<'_>, part: usize, item: &str) -> Result<String, EditError> {
+    let text = &ensure_section(text, at)?;
     let doc = Doc::new(text);
     let index = heading_index(&doc, at)?;
     let Some(lines) = part_lines(&doc, index, part) else {
         return Ok(add_part(&doc, index, part, item));
     };
-    let items = doc.items(lines.start + 1..lines.end, is_loop_line);
+    let items = doc.list_items(lines.start + 1..lines.end, is_loop_line);
     let Some(last) = items.last() else {
-        let new = format!("\n{item}{}", behind(&doc, lines.start));
-        return Ok(insert(text, doc.words_end(lines.start), &new));
+        let new = format!("\n{item}{}", separator_after(&doc, lines.start));
+        return Ok(insert_at(text, doc.words_end(lines.start), &new));
     };
-    if items.len() == 1 && is_none(&doc, last) {
-        let bytes = doc.start(last.lines.start)..doc.words_end(last.lines.start);
-        return Ok(splice(text, bytes, &with_newline(item, doc.newline())));
+    if items.len() == 1 && is_none_item(&doc, last) {
+        let bytes = doc.line_start(last.lines.start)..doc.words_end(last.lines.start);
+        return Ok(replace_range(
+            text,
+            bytes,
+            &with_newline(item, doc.newline()),
+        ));
     }
-    let gap = gap(part);
+    let gap = gap_between_items(part);
     let end = doc.words_end(last.lines.end - 1);
-    Ok(insert(text, end, &format!("{gap}{item}")))
+    Ok(insert_at(text, end, &format!("{gap}{item}")))
 }
 
 /// A new part of a session, in the order of the format.
@@ -393,28 +416,28 @@ fn add_part(doc: &Doc<'_>, index: usize, part: usize, body: &str) -> String {
     let title = PARTS[part];
     let level = usize::from(doc.headings[index].level) + 1;
     let head = format!("{} {title}", "#".repeat(level));
-    let parts = parts(doc, index);
+    let parts = known_parts(doc, index);
     let later = parts.iter().find(|(have, _)| *have > part);
     let before = parts.iter().rfind(|(have, _)| *have < part);
     if let (None, Some((_, later))) = (before, later) {
-        return insert(
+        return insert_at(
             doc.text,
-            doc.start(later.start),
+            doc.line_start(later.start),
             &format!("{head}\n{body}\n\n"),
         );
     }
     let lines = match before {
         Some((_, lines)) => lines.clone(),
-        None => doc.headings[index].line..own_end(doc, index),
+        None => doc.headings[index].line..own_lines_end(doc, index),
     };
     let line = doc
-        .tail(lines.clone(), is_behind_parts)
+        .last_content_line(lines.clone(), is_after_parts)
         .unwrap_or(lines.start);
-    let new = format!("\n\n{head}\n{body}{}", behind(doc, line));
-    insert(doc.text, doc.words_end(line), &new)
+    let new = format!("\n\n{head}\n{body}{}", separator_after(doc, line));
+    insert_at(doc.text, doc.words_end(line), &new)
 }
 
-fn own_end(doc: &Doc<'_>, index: usize) -> usize {
+fn own_lines_end(doc: &Doc<'_>, index: usize) -> usize {
     let heading = doc.headings[index];
     let next = doc.headings.get(index + 1);
     next.map_or(heading.end, |next| next.line.min(heading.end))
@@ -422,9 +445,9 @@ fn own_end(doc: &Doc<'_>, index: usize) -> usize {
 
 /// What goes behind words that are put in below `line`, so that the line which
 /// follows does not become part of them.
-fn behind(doc: &Doc<'_>, line: usize) -> &'static str {
+fn separator_after(doc: &Doc<'_>, line: usize) -> &'static str {
     let next = line + 1;
-    let adjoins = next < doc.line_count() && doc.kind(next) != Kind::Blank;
+    let adjoins = next < doc.line_count() && doc.kind_of_line(next) != LineKind::Blank;
     if adjoins { "\n" } else { "" }
 }
 
@@ -432,10 +455,10 @@ fn behind(doc: &Doc<'_>, line: usize) -> &'static str {
 fn check_added(
     text: &str,
     out: String,
-    at: At<'_>,
+    at: SessionRef<'_>,
     (what, name): (&'static str, &str),
-    count: impl Fn(&Session) -> usize,
+    count: impl Fn(&RalphSession) -> usize,
 ) -> Result<String, EditError> {
-    let of = |text: &str| parse(text).section(at).map_or(0, &count);
-    read_back(of(&out) == of(text) + 1, out, what, name)
+    let of = |text: &str| parse(text).find_section(at).map_or(0, &count);
+    confirm_edit(of(&out) == of(text) + 1, out, what, name)
 }

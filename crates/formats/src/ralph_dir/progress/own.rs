@@ -23,22 +23,22 @@ const TYPE: &str = "type";
 
 /// What piton noted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Own {
+pub struct PitonNote {
     /// The entry that the words stand for; none where they stand for none, or
     /// where piton only resolved what somebody else wrote.
     pub name: Option<String>,
     /// What else there is to know of that entry.
-    pub beside: Beside,
+    pub beside: NoteDetails,
     /// The entry that resolved a blocker.
     pub resolved_by: Option<String>,
     /// What else there is to know of that one.
-    pub resolved: Beside,
+    pub resolved: NoteDetails,
 }
 
 /// What an entry says that is not to be read from the words for it: a clone
 /// that has only the file knows it from here.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Beside {
+pub struct NoteDetails {
     /// What kind of entry it is, where it is not the usual one.
     pub kind: Option<EntryType>,
     /// When it happened, where its name does not tell.
@@ -49,13 +49,13 @@ pub struct Beside {
     pub task: Option<String>,
 }
 
-impl Beside {
-    fn parts(&self) -> impl Iterator<Item = String> {
+impl NoteDetails {
+    fn render_parts(&self) -> impl Iterator<Item = String> {
         let said = [
             (TYPE, self.kind.map(|kind| kind.as_str().to_owned())),
             (AT, self.at.map(|at| at.to_string())),
-            (SPEC, self.spec.as_deref().map(escaped)),
-            (TASK, self.task.as_deref().map(escaped)),
+            (SPEC, self.spec.as_deref().map(escape_note)),
+            (TASK, self.task.as_deref().map(escape_note)),
         ];
         let part = |(key, value): (&str, Option<String>)| {
             value.map(|value| format!("{key} {value}").trim_end().to_owned())
@@ -64,21 +64,21 @@ impl Beside {
     }
 
     /// Keeps what a part of a note says; a part that nobody knows says nothing.
-    fn read(&mut self, key: &str, value: &str) {
+    fn set_field(&mut self, key: &str, value: &str) {
         match key {
             TYPE => self.kind = EntryType::parse(value),
             AT => self.at = value.parse().ok(),
-            SPEC => self.spec = Some(unescaped(value)),
-            TASK => self.task = Some(unescaped(value)),
+            SPEC => self.spec = Some(unescape_note(value)),
+            TASK => self.task = Some(unescape_note(value)),
             _ => {}
         }
     }
 }
 
-impl Own {
+impl PitonNote {
     /// The note for the entry of that name.
     #[must_use]
-    pub fn named(name: impl Into<String>) -> Self {
+    pub fn for_entry(name: impl Into<String>) -> Self {
         Self {
             name: Some(name.into()),
             ..Self::default()
@@ -87,17 +87,17 @@ impl Own {
 
     /// Whether piton wrote the words; it may only have resolved them.
     #[must_use]
-    pub fn is_writer(&self) -> bool {
+    pub fn is_written_by_piton(&self) -> bool {
         self.name.is_some() || self.resolved_by.is_none()
     }
 
     /// The comment, with a blank before it.
-    pub(in crate::ralph_dir) fn comment(&self) -> String {
+    pub(in crate::ralph_dir) fn render_comment(&self) -> String {
         let resolved = self.resolved_by.as_deref();
-        let resolved = resolved.map(|name| format!("{RESOLVED} {}", escaped(name)));
-        let name = self.name.as_deref().map(escaped);
-        let parts = name.into_iter().chain(self.beside.parts());
-        let parts = parts.chain(resolved).chain(self.resolved.parts());
+        let resolved = resolved.map(|name| format!("{RESOLVED} {}", escape_note(name)));
+        let name = self.name.as_deref().map(escape_note);
+        let parts = name.into_iter().chain(self.beside.render_parts());
+        let parts = parts.chain(resolved).chain(self.resolved.render_parts());
         let parts: Vec<String> = parts.collect();
         if parts.is_empty() {
             return format!(" <!-- {PITON} -->");
@@ -107,7 +107,7 @@ impl Own {
 }
 
 /// A text that ends neither a comment nor a part of one.
-fn escaped(text: &str) -> String {
+fn escape_note(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         let ends = matches!(c, '%' | ',' | '<' | '>') || c.is_whitespace() || c.is_control();
@@ -123,8 +123,8 @@ fn escaped(text: &str) -> String {
     out
 }
 
-/// The text that [`escaped`] wrote.
-fn unescaped(text: &str) -> String {
+/// The text that [`escape_note`] wrote.
+fn unescape_note(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let Some((first, more)) = rest.split_first() {
@@ -145,24 +145,24 @@ fn unescaped(text: &str) -> String {
 }
 
 /// Words without the note behind them, and the note.
-pub(super) fn parted(text: &str) -> (&str, Option<Own>) {
+pub(super) fn split_note(text: &str) -> (&str, Option<PitonNote>) {
     let found = || {
         let bare = text.trim_end().strip_suffix("-->")?;
         let at = bare.rfind("<!--")?;
         let inside = bare[at + 4..].trim().strip_prefix(PITON)?;
-        let mut own = Own::default();
+        let mut own = PitonNote::default();
         if !inside.is_empty() {
             for part in inside.strip_prefix(':')?.split(',').map(str::trim) {
                 let (key, value) = part.split_once(' ').unwrap_or((part, ""));
                 let is_word = [RESOLVED, AT, SPEC, TASK, TYPE].contains(&key);
                 if key == RESOLVED && !value.is_empty() {
-                    own.resolved_by = Some(unescaped(value.trim()));
+                    own.resolved_by = Some(unescape_note(value.trim()));
                 } else if is_word && own.resolved_by.is_some() {
-                    own.resolved.read(key, value.trim());
+                    own.resolved.set_field(key, value.trim());
                 } else if is_word && own.name.is_some() {
-                    own.beside.read(key, value.trim());
+                    own.beside.set_field(key, value.trim());
                 } else {
-                    own.name = Some(unescaped(part));
+                    own.name = Some(unescape_note(part));
                 }
             }
         }
@@ -181,34 +181,34 @@ mod tests {
     #[test]
     fn a_note_is_read_as_it_was_written() {
         for own in [
-            Own::default(),
-            Own::named("entry-1"),
-            Own {
+            PitonNote::default(),
+            PitonNote::for_entry("entry-1"),
+            PitonNote {
                 resolved_by: Some("entry-2".to_owned()),
-                ..Own::named("entry-1")
+                ..PitonNote::for_entry("entry-1")
             },
-            Own {
+            PitonNote {
                 resolved_by: Some("entry-2".to_owned()),
-                ..Own::default()
+                ..PitonNote::default()
             },
-            Own::named("an id, of others -- <so> 100%"),
-            Own {
-                beside: Beside {
+            PitonNote::for_entry("an id, of others -- <so> 100%"),
+            PitonNote {
+                beside: NoteDetails {
                     kind: Some(EntryType::MilestoneReached),
                     at: Some("2026-01-15T10:30:00.5Z".parse().expect("a time")),
                     spec: Some("a spec, of two".to_owned()),
                     task: Some(String::new()),
                 },
                 resolved_by: Some("task".to_owned()),
-                resolved: Beside {
+                resolved: NoteDetails {
                     task: Some("lay--it".to_owned()),
-                    ..Beside::default()
+                    ..NoteDetails::default()
                 },
-                ..Own::named("at")
+                ..PitonNote::for_entry("at")
             },
         ] {
-            let text = format!("words{}", own.comment());
-            assert_eq!(parted(&text), ("words", Some(own)), "{text}");
+            let text = format!("words{}", own.render_comment());
+            assert_eq!(split_note(&text), ("words", Some(own)), "{text}");
         }
     }
 
@@ -221,7 +221,7 @@ mod tests {
             "a -->",
             "<!-- piton: x --> a",
         ] {
-            assert_eq!(parted(text), (text, None));
+            assert_eq!(split_note(text), (text, None));
         }
     }
 }

@@ -3,13 +3,16 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-use super::own::parted;
-use super::{Blocker, Completed, Dialect, Done, Ended, How, Note, Progress, Session};
+use super::own::split_note;
+use super::{
+    CompletedCriterion, CriterionRecord, Dialect, ProgressBlocker, ProgressNote, RalphProgress,
+    RalphSession, RalphSessionEnd, SessionEndReason,
+};
 use crate::markdown::{
-    Doc, Heading, Kind, ListItem, dedent, marker, one_line, plain, starts_with_date,
+    Doc, Heading, LineKind, ListItem, dedent, has_date_prefix, parse_marker, to_one_line, unescape,
 };
 use crate::problem::Problem;
-use crate::sprint::Source;
+use crate::sprint::SourceText;
 
 /// The sections of a session that piton knows, in the order of the format.
 pub(super) const PARTS: [&str; 4] = [
@@ -24,26 +27,26 @@ const KEEP_END: &str = "<!-- RALPH_COMPACT_KEEP_END -->";
 
 /// Reads a `progress.md`. Every problem is a warning: the file is free text,
 /// and nothing in it keeps piton from working.
-pub fn read(source: Source<'_>) -> (Progress, Vec<Problem>) {
+pub fn parse_progress_md(source: SourceText<'_>) -> (RalphProgress, Vec<Problem>) {
     let doc = Doc::new(source.text);
-    let mut reader = Reader {
+    let mut reader = ProgressReader {
         doc: &doc,
         source,
-        progress: Progress::default(),
+        progress: RalphProgress::default(),
         problems: Vec::new(),
         open: HashMap::new(),
         section: None,
     };
-    reader.lines();
-    reader.sections_told();
-    reader.keep_blocks();
+    reader.read_lines();
+    reader.check_sections();
+    reader.check_keep_blocks();
     let (progress, mut problems) = (reader.progress, reader.problems);
     problems.sort_by_key(|problem| problem.line);
     (progress, problems)
 }
 
 /// What a loop's line says.
-enum Said<'t> {
+enum LoopLine<'t> {
     Started(u64, Option<String>),
     Ended(u64, &'t str),
     LoopEnded(&'t str),
@@ -51,18 +54,18 @@ enum Said<'t> {
 
 /// Whether a loop, or piton, says in this line that a session started or ended.
 pub(super) fn is_loop_line(line: &str) -> bool {
-    said(line).is_some()
+    parse_loop_line(line).is_some()
 }
 
 /// Only from the first column on, where loops write: deeper it is a quotation.
-fn said(line: &str) -> Option<Said<'_>> {
+fn parse_loop_line(line: &str) -> Option<LoopLine<'_>> {
     let line = line.trim_end();
     if let Some(rest) = line.strip_prefix("**Loop ended**") {
-        return Some(Said::LoopEnded(words(rest)));
+        return Some(LoopLine::LoopEnded(words_after_dash(rest)));
     }
     let (number, rest) = leading_number(line.strip_prefix("**Session ")?)?;
     if let Some(rest) = rest.strip_prefix(" ended**") {
-        return Some(Said::Ended(number, words(rest)));
+        return Some(LoopLine::Ended(number, words_after_dash(rest)));
     }
     let model = rest.strip_prefix(" started**")?.trim();
     let model = model
@@ -71,10 +74,10 @@ fn said(line: &str) -> Option<Said<'_>> {
         .and_then(|model| model.split_once(':'))
         .filter(|(key, _)| key.starts_with("model"))
         .map(|(_, model)| model.trim().to_owned());
-    Some(Said::Started(number, model))
+    Some(LoopLine::Started(number, model))
 }
 
-fn words(rest: &str) -> &str {
+fn words_after_dash(rest: &str) -> &str {
     let rest = rest.trim();
     rest.strip_prefix('-').unwrap_or(rest).trim()
 }
@@ -86,43 +89,47 @@ fn leading_number(text: &str) -> Option<(u64, &str)> {
 
 /// The lines of a text that say something, each without what only marks it: the
 /// headings of sessions and their parts, boxes, numbers, piton's notes.
-pub fn lines(text: &str) -> Vec<String> {
+pub fn meaningful_lines(text: &str) -> Vec<String> {
     let doc = Doc::new(text);
     let is_head = |text: &str| {
         let part = text.trim_end_matches(':');
         let is_part = |known: &&str| known.eq_ignore_ascii_case(part);
-        session_header(text).is_some()
-            || starts_with_date(text)
+        parse_session_header(text).is_some()
+            || has_date_prefix(text)
             || PARTS.iter().any(&is_part)
             || ["Blockers", "Progress Log"].iter().any(&is_part)
     };
     let bare = |line: usize| {
         let text = doc.line(line);
-        let text = match doc.kind(line) {
-            Kind::Blank | Kind::Rule => return None,
-            Kind::Comment if text.trim_start().starts_with("<!-- piton") => return None,
-            Kind::Text if is_loop_line(text) => return None,
-            Kind::Heading(_) => text.trim_start_matches('#').trim(),
-            Kind::Text | Kind::Code | Kind::Comment | Kind::Html | Kind::Quote => text.trim(),
+        let text = match doc.kind_of_line(line) {
+            LineKind::Blank | LineKind::Rule => return None,
+            LineKind::Comment if text.trim_start().starts_with("<!-- piton") => return None,
+            LineKind::Text if is_loop_line(text) => return None,
+            LineKind::Heading(_) => text.trim_start_matches('#').trim(),
+            LineKind::Text
+            | LineKind::Code
+            | LineKind::Comment
+            | LineKind::Html
+            | LineKind::Quote => text.trim(),
         };
-        let (text, _) = parted(text);
-        let from = marker(text).map_or(0, |marker| marker.content);
-        let (_, text) = unboxed(text.get(from..).unwrap_or_default().trim());
-        let (text, _) = without_resolution(numbered(text).1);
+        let (text, _) = split_note(text);
+        let from = parse_marker(text).map_or(0, |marker| marker.content);
+        let (_, text) = split_checkbox(text.get(from..).unwrap_or_default().trim());
+        let (text, _) = split_resolution(split_number(text).1);
         let is_none = text.trim_end_matches('.').eq_ignore_ascii_case("none");
-        let is_mark = matches!(doc.kind(line), Kind::Heading(_)) && is_head(text);
+        let is_mark = matches!(doc.kind_of_line(line), LineKind::Heading(_)) && is_head(text);
         let field = ["Commit: ", "Notes: ", "Screenshot: "];
         let value = field.iter().find_map(|field| text.strip_prefix(field));
         let said = !text.is_empty() && !is_none && !is_mark;
-        said.then(|| plain(value.unwrap_or(text)))
+        said.then(|| unescape(value.unwrap_or(text)))
     };
     (0..doc.line_count()).filter_map(bare).collect()
 }
 
-struct Reader<'a, 't> {
+struct ProgressReader<'a, 't> {
     doc: &'a Doc<'t>,
-    source: Source<'t>,
-    progress: Progress,
+    source: SourceText<'t>,
+    progress: RalphProgress,
     problems: Vec<Problem>,
     /// The last session of a loop of each number that did not end yet.
     open: HashMap<u64, usize>,
@@ -130,40 +137,44 @@ struct Reader<'a, 't> {
     section: Option<usize>,
 }
 
-impl Reader<'_, '_> {
-    fn lines(&mut self) {
+impl ProgressReader<'_, '_> {
+    fn read_lines(&mut self) {
         let mut next = 0;
         // A heading with a time speaks for the line right below it.
         let mut at: Option<String> = None;
         for line in 0..self.doc.line_count() {
-            match self.doc.kind(line) {
-                Kind::Heading(_) => {
+            match self.doc.kind_of_line(line) {
+                LineKind::Heading(_) => {
                     let heading = self.doc.headings[next];
-                    at = self.heading(next, &heading);
+                    at = self.read_heading(next, &heading);
                     next += 1;
                 }
-                Kind::Text => {
-                    if let Some(said) = said(self.doc.line(line)) {
-                        self.said(line, said, at.take());
+                LineKind::Text => {
+                    if let Some(said) = parse_loop_line(self.doc.line(line)) {
+                        self.apply_loop_line(line, said, at.take());
                     } else {
                         at = None;
                     }
                 }
-                Kind::Blank => {}
-                Kind::Code | Kind::Comment | Kind::Html | Kind::Quote | Kind::Rule => at = None,
+                LineKind::Blank => {}
+                LineKind::Code
+                | LineKind::Comment
+                | LineKind::Html
+                | LineKind::Quote
+                | LineKind::Rule => at = None,
             }
         }
     }
 
     /// Takes a session's header in; gives the time that another heading tells.
-    fn heading(&mut self, index: usize, heading: &Heading) -> Option<String> {
+    fn read_heading(&mut self, index: usize, heading: &Heading) -> Option<String> {
         let text = self.doc.heading_text(heading);
-        if starts_with_date(text) {
+        if has_date_prefix(text) {
             return Some(text.to_owned());
         }
-        let (number, date) = session_header(text)?;
-        let lines = heading.line..own_end(self.doc, index);
-        let mut session = Session {
+        let (number, date) = parse_session_header(text)?;
+        let lines = heading.line..section_end(self.doc, index);
+        let mut session = RalphSession {
             number,
             dialect: Dialect::Section,
             date,
@@ -174,33 +185,33 @@ impl Reader<'_, '_> {
             validations: Vec::new(),
             focus: None,
             blockers: Vec::new(),
-            own: parted(text).1,
+            own: split_note(text).1,
             span: self.doc.line_span(heading.line),
             lines,
         };
-        for (part, lines) in parts(self.doc, index) {
-            fill(self.doc, &mut session, part, lines);
+        for (part, lines) in known_parts(self.doc, index) {
+            fill_part(self.doc, &mut session, part, lines);
         }
         self.section = Some(self.progress.sessions.len());
         self.progress.sessions.push(session);
         None
     }
 
-    fn said(&mut self, line: usize, said: Said<'_>, at: Option<String>) {
+    fn apply_loop_line(&mut self, line: usize, said: LoopLine<'_>, at: Option<String>) {
         let span = self.doc.line_span(line);
         let ended = |words: &str, at| {
-            let (words, own) = parted(words);
-            Ended {
+            let (words, own) = split_note(words);
+            RalphSessionEnd {
                 words: words.to_owned(),
-                how: how(words),
+                how: parse_end_reason(words),
                 at,
                 own,
                 span,
             }
         };
         match said {
-            Said::LoopEnded(words) => self.progress.loop_ends.push(ended(words, at)),
-            Said::Started(number, model) => {
+            LoopLine::LoopEnded(words) => self.progress.loop_ends.push(ended(words, at)),
+            LoopLine::Started(number, model) => {
                 let when = at.as_deref().unwrap_or_default();
                 self.open.insert(number, self.progress.sessions.len());
                 self.progress
@@ -210,9 +221,9 @@ impl Reader<'_, '_> {
                     session.model = model;
                 }
             }
-            Said::Ended(number, words) => {
+            LoopLine::Ended(number, words) => {
                 let ended = ended(words, at);
-                if let Some(open) = self.open_above(number, line) {
+                if let Some(open) = self.find_open_session(number, line) {
                     self.progress.sessions[open].ended = Some(ended);
                     return;
                 }
@@ -220,14 +231,14 @@ impl Reader<'_, '_> {
                 session.ended = Some(ended);
                 self.progress.sessions.push(session);
                 self.warn("SESSION_NOT_STARTED", span, "sessions")
-                    .saying_of(&format!("session {number} ended and never started"));
+                    .set_message(&format!("session {number} ended and never started"));
             }
         }
     }
 
     /// The session that a line about an end is about: the one in whose own
     /// section it stands, else the last that a loop started.
-    fn open_above(&mut self, number: u64, line: usize) -> Option<usize> {
+    fn find_open_session(&mut self, number: u64, line: usize) -> Option<usize> {
         let own = self.section.filter(|section| {
             let session = &self.progress.sessions[*section];
             session.number == number && session.ended.is_none() && session.lines.contains(&line)
@@ -235,14 +246,19 @@ impl Reader<'_, '_> {
         own.or_else(|| self.open.remove(&number))
     }
 
-    fn warn(&mut self, code: &'static str, span: crate::tree::Span, path: &str) -> Told<'_> {
+    fn warn(
+        &mut self,
+        code: &'static str,
+        span: crate::tree::Span,
+        path: &str,
+    ) -> PendingProblem<'_> {
         self.problems
             .push(Problem::warning(code, self.source.name, path, span));
-        Told(self.problems.last_mut())
+        PendingProblem(self.problems.last_mut())
     }
 
     /// What the rules of the format ask of sections.
-    fn sections_told(&mut self) {
+    fn check_sections(&mut self) {
         let sessions = std::mem::take(&mut self.progress.sessions);
         let mut numbers = HashSet::new();
         let sections = sessions
@@ -253,7 +269,7 @@ impl Reader<'_, '_> {
             let path = format!("sessions[{at}]");
             if session.date.is_none() {
                 self.warn("SESSION_WITHOUT_DATE", session.span, &path)
-                    .saying_of("this session has no date: `## Session N (YYYY-MM-DD)`");
+                    .set_message("this session has no date: `## Session N (YYYY-MM-DD)`");
             }
             // Two clones count on from the same number; what piton noted tells
             // their sessions apart.
@@ -261,44 +277,44 @@ impl Reader<'_, '_> {
             let is_named = own.is_some_and(|own| own.name.is_some());
             if !is_named && !numbers.insert(session.number) {
                 self.warn("SESSION_NUMBER_TWICE", session.span, &path)
-                    .saying_of(&format!("there is a session {} already", session.number));
+                    .set_message(&format!("there is a session {} already", session.number));
             }
             for done in &session.completed {
                 if !done.ticked {
                     self.warn("COMPLETED_NOT_TICKED", done.span, &path)
-                        .saying_of("this stands under `Completed`, and its box is not ticked");
+                        .set_message("this stands under `Completed`, and its box is not ticked");
                 }
                 if done.what.commit.is_none() {
                     self.warn("COMPLETED_WITHOUT_COMMIT", done.span, &path)
-                        .saying_of("this criterion has no line `  - Commit: HASH`");
+                        .set_message("this criterion has no line `  - Commit: HASH`");
                 }
             }
         }
         self.progress.sessions = sessions;
     }
 
-    fn keep_blocks(&mut self) {
+    fn check_keep_blocks(&mut self) {
         let mut open = None;
         for line in 0..self.doc.line_count() {
             match self.doc.line(line).trim() {
-                KEEP_START if self.doc.kind(line) == Kind::Comment => open = Some(line),
-                KEEP_END if self.doc.kind(line) == Kind::Comment => open = None,
+                KEEP_START if self.doc.kind_of_line(line) == LineKind::Comment => open = Some(line),
+                KEEP_END if self.doc.kind_of_line(line) == LineKind::Comment => open = None,
                 _ => {}
             }
         }
         if let Some(line) = open {
             let span = self.doc.line_span(line);
             self.warn("KEEP_NOT_CLOSED", span, "")
-                .saying_of("this block to keep has no end");
+                .set_message("this block to keep has no end");
         }
     }
 }
 
 /// A problem that was just told of and waits for its words.
-struct Told<'a>(Option<&'a mut Problem>);
+struct PendingProblem<'a>(Option<&'a mut Problem>);
 
-impl Told<'_> {
-    fn saying_of(self, message: &str) {
+impl PendingProblem<'_> {
+    fn set_message(self, message: &str) {
         if let Some(problem) = self.0 {
             message.clone_into(&mut problem.message);
             "mend the line; nothing is lost if it stays".clone_into(&mut problem.hint);
@@ -306,7 +322,7 @@ impl Told<'_> {
     }
 }
 
-fn loop_session(number: u64, when: &str, span: crate::tree::Span, line: usize) -> Session {
+fn loop_session(number: u64, when: &str, span: crate::tree::Span, line: usize) -> RalphSession {
     let (date, time) = match when.split_once([' ', 'T']) {
         Some((date, time)) if time.starts_with(|c: char| c.is_ascii_digit()) => {
             (Some(date), Some(time.trim().to_owned()))
@@ -314,7 +330,7 @@ fn loop_session(number: u64, when: &str, span: crate::tree::Span, line: usize) -
         Some((date, _)) => (Some(date), None),
         None => (Some(when).filter(|when| !when.is_empty()), None),
     };
-    Session {
+    RalphSession {
         number,
         dialect: Dialect::Loop,
         date: date.map(str::to_owned),
@@ -331,57 +347,57 @@ fn loop_session(number: u64, when: &str, span: crate::tree::Span, line: usize) -
     }
 }
 
-fn how(words: &str) -> How {
+fn parse_end_reason(words: &str) -> SessionEndReason {
     let number = || {
         let from = words.find('(')? + 1;
         leading_number(&words[from..]).map(|(number, _)| number)
     };
     let known = [
-        ("TASK COMPLETE", How::Complete),
-        ("Context rotation", How::Rotation),
-        ("GUTTER", How::Gutter),
-        ("DEFERRED", How::Deferred),
-        ("signaled complete but", How::ClaimedComplete),
-        ("finished naturally", How::Natural(None)),
-        ("Max iterations", How::MaxIterations(None)),
+        ("TASK COMPLETE", SessionEndReason::Complete),
+        ("Context rotation", SessionEndReason::Rotation),
+        ("GUTTER", SessionEndReason::Gutter),
+        ("DEFERRED", SessionEndReason::Deferred),
+        ("signaled complete but", SessionEndReason::ClaimedComplete),
+        ("finished naturally", SessionEndReason::Natural(None)),
+        ("Max iterations", SessionEndReason::MaxIterations(None)),
     ];
     match known.iter().find(|(part, _)| words.contains(part)) {
-        Some((_, How::Natural(_))) => How::Natural(number()),
-        Some((_, How::MaxIterations(_))) => How::MaxIterations(number()),
+        Some((_, SessionEndReason::Natural(_))) => SessionEndReason::Natural(number()),
+        Some((_, SessionEndReason::MaxIterations(_))) => SessionEndReason::MaxIterations(number()),
         Some((_, how)) => *how,
-        None => How::Other,
+        None => SessionEndReason::Other,
     }
 }
 
 /// The number and the date of `Session 3 (2026-01-31)`.
-fn session_header(text: &str) -> Option<(u64, Option<String>)> {
+fn parse_session_header(text: &str) -> Option<(u64, Option<String>)> {
     let (number, rest) = leading_number(text.strip_prefix("Session ")?)?;
     if rest.starts_with(|c: char| c.is_alphanumeric() || c == '.') {
         return None;
     }
     let rest = rest.trim_start_matches([' ', '(', '-', ':', '–', '—']);
-    let date = starts_with_date(rest).then(|| rest[..10].to_owned());
+    let date = has_date_prefix(rest).then(|| rest[..10].to_owned());
     Some((number, date))
 }
 
 /// Where the part of a session's section ends that is its own: at the next
 /// session, or where a loop began to write below a time.
-fn own_end(doc: &Doc<'_>, index: usize) -> usize {
+fn section_end(doc: &Doc<'_>, index: usize) -> usize {
     let heading = doc.headings[index];
     let inner = doc.headings[index + 1..]
         .iter()
         .take_while(|inner| inner.line < heading.end)
         .find(|inner| {
             let text = doc.heading_text(inner);
-            starts_with_date(text) || session_header(text).is_some()
+            has_date_prefix(text) || parse_session_header(text).is_some()
         });
     inner.map_or(heading.end, |inner| inner.line)
 }
 
 /// The known parts of the session whose heading has this index, each with its
 /// heading's line and those below it.
-pub(super) fn parts(doc: &Doc<'_>, index: usize) -> Vec<(usize, Range<usize>)> {
-    let end = own_end(doc, index);
+pub(super) fn known_parts(doc: &Doc<'_>, index: usize) -> Vec<(usize, Range<usize>)> {
+    let end = section_end(doc, index);
     let level = doc.headings[index].level;
     doc.headings[index + 1..]
         .iter()
@@ -398,49 +414,55 @@ pub(super) fn parts(doc: &Doc<'_>, index: usize) -> Vec<(usize, Range<usize>)> {
         .collect()
 }
 
-fn fill(doc: &Doc<'_>, session: &mut Session, part: usize, lines: Range<usize>) {
+fn fill_part(doc: &Doc<'_>, session: &mut RalphSession, part: usize, lines: Range<usize>) {
     let below = lines.start + 1..lines.end;
     match part {
-        0 => session
-            .completed
-            .extend(entries(doc, below).iter().map(|item| done(doc, item))),
-        1 => session
-            .validations
-            .extend(entries(doc, below).iter().map(|item| note(doc, item))),
-        2 => session.focus = focus(doc, below).or(session.focus.take()),
-        _ => session
-            .blockers
-            .extend(entries(doc, below).iter().map(|item| blocker(doc, item))),
+        0 => session.completed.extend(
+            list_items(doc, below)
+                .iter()
+                .map(|item| parse_criterion(doc, item)),
+        ),
+        1 => session.validations.extend(
+            list_items(doc, below)
+                .iter()
+                .map(|item| parse_note(doc, item)),
+        ),
+        2 => session.focus = parse_focus(doc, below).or(session.focus.take()),
+        _ => session.blockers.extend(
+            list_items(doc, below)
+                .iter()
+                .map(|item| parse_blocker(doc, item)),
+        ),
     }
 }
 
 /// The items of a part, without the one that says that there is none.
-fn entries(doc: &Doc<'_>, lines: Range<usize>) -> Vec<ListItem> {
-    let mut items = doc.items(lines, is_loop_line);
-    items.retain(|item| !is_none(doc, item));
+fn list_items(doc: &Doc<'_>, lines: Range<usize>) -> Vec<ListItem> {
+    let mut items = doc.list_items(lines, is_loop_line);
+    items.retain(|item| !is_none_item(doc, item));
     items
 }
 
 /// Whether an item only says that there is nothing to say.
-pub(super) fn is_none(doc: &Doc<'_>, item: &ListItem) -> bool {
+pub(super) fn is_none_item(doc: &Doc<'_>, item: &ListItem) -> bool {
     let text = doc.item_text(item, item.marker.content);
     item.lines.len() == 1 && text.trim_end_matches('.').eq_ignore_ascii_case("none")
 }
 
-fn done(doc: &Doc<'_>, item: &ListItem) -> Done {
+fn parse_criterion(doc: &Doc<'_>, item: &ListItem) -> CompletedCriterion {
     let text = doc.item_text(item, item.marker.content);
-    let (text, own) = parted(&text);
-    let (ticked, text) = unboxed(text);
-    let (number, text) = numbered(text);
-    let mut what = Completed {
+    let (text, own) = split_note(&text);
+    let (ticked, text) = split_checkbox(text);
+    let (number, text) = split_number(text);
+    let mut what = CriterionRecord {
         number,
-        text: plain(text),
-        ..Completed::default()
+        text: unescape(text),
+        ..CriterionRecord::default()
     };
-    let below = doc.own_words(item).end..item.lines.end;
-    for field in doc.items(below, is_loop_line) {
+    let below = doc.own_lines(item).end..item.lines.end;
+    for field in doc.list_items(below, is_loop_line) {
         let lines = &field.lines;
-        let from = doc.start(lines.start) + field.marker.content;
+        let from = doc.line_start(lines.start) + field.marker.content;
         let value = &doc.text[from..doc.words_end(lines.end - 1).max(from)];
         let Some((name, value)) = value.split_once(':') else {
             continue;
@@ -457,7 +479,7 @@ fn done(doc: &Doc<'_>, item: &ListItem) -> Done {
         };
         *slot = Some(value).filter(|value| !value.is_empty());
     }
-    Done {
+    CompletedCriterion {
         what,
         ticked: ticked.unwrap_or(true),
         own,
@@ -466,7 +488,7 @@ fn done(doc: &Doc<'_>, item: &ListItem) -> Done {
 }
 
 /// The text without its box, and whether that is ticked.
-fn unboxed(text: &str) -> (Option<bool>, &str) {
+fn split_checkbox(text: &str) -> (Option<bool>, &str) {
     let ticked = match text.get(..3) {
         Some("[ ]") => false,
         Some("[x]" | "[X]") => true,
@@ -476,7 +498,7 @@ fn unboxed(text: &str) -> (Option<bool>, &str) {
 }
 
 /// The text without `Criterion 3 - ` or `**[3]** `, and the number.
-pub(super) fn numbered(text: &str) -> (Option<u64>, &str) {
+pub(super) fn split_number(text: &str) -> (Option<u64>, &str) {
     let bracketed = text.strip_prefix("**[").and_then(leading_number);
     if let Some((number, rest)) = bracketed
         && let Some(rest) = rest.strip_prefix("]**")
@@ -496,11 +518,11 @@ pub(super) fn numbered(text: &str) -> (Option<u64>, &str) {
     (None, text)
 }
 
-fn note(doc: &Doc<'_>, item: &ListItem) -> Note {
+fn parse_note(doc: &Doc<'_>, item: &ListItem) -> ProgressNote {
     let text = doc.item_text(item, item.marker.content);
-    let (text, own) = parted(&text);
-    Note {
-        text: plain(text),
+    let (text, own) = split_note(&text);
+    ProgressNote {
+        text: unescape(text),
         own,
         span: doc.line_span(item.lines.start),
     }
@@ -508,39 +530,42 @@ fn note(doc: &Doc<'_>, item: &ListItem) -> Note {
 
 /// The first paragraph, or the first lines of a list.
 pub(super) fn focus_lines(doc: &Doc<'_>, lines: Range<usize>) -> Option<Range<usize>> {
-    let is_words = |line: &usize| doc.kind(*line) == Kind::Text && !is_loop_line(doc.line(*line));
-    let first = lines.clone().find(|line| doc.kind(*line) != Kind::Blank)?;
+    let is_words =
+        |line: &usize| doc.kind_of_line(*line) == LineKind::Text && !is_loop_line(doc.line(*line));
+    let first = lines
+        .clone()
+        .find(|line| doc.kind_of_line(*line) != LineKind::Blank)?;
     let end = (first..lines.end).find(|line| !is_words(line));
     let end = end.unwrap_or(lines.end);
     (end > first).then_some(first..end)
 }
 
-fn focus(doc: &Doc<'_>, lines: Range<usize>) -> Option<Note> {
+fn parse_focus(doc: &Doc<'_>, lines: Range<usize>) -> Option<ProgressNote> {
     let lines = focus_lines(doc, lines)?;
-    let text = &doc.text[doc.start(lines.start)..doc.words_end(lines.end - 1)];
+    let text = &doc.text[doc.line_start(lines.start)..doc.words_end(lines.end - 1)];
     let text = text.trim();
-    let from = marker(text).map_or(0, |marker| marker.content);
-    let (text, own) = parted(&text[from..]);
-    Some(Note {
-        text: plain(&one_line(text)),
+    let from = parse_marker(text).map_or(0, |marker| marker.content);
+    let (text, own) = split_note(&text[from..]);
+    Some(ProgressNote {
+        text: unescape(&to_one_line(text)),
         own,
         span: doc.line_span(lines.start),
     })
 }
 
-fn blocker(doc: &Doc<'_>, item: &ListItem) -> Blocker {
+fn parse_blocker(doc: &Doc<'_>, item: &ListItem) -> ProgressBlocker {
     let text = doc.item_text(item, item.marker.content);
-    let (text, own) = parted(&text);
-    let (ticked, text) = unboxed(text);
-    let (text, resolution) = without_resolution(text);
-    let last = doc.own_words(item).end - 1;
+    let (text, own) = split_note(&text);
+    let (ticked, text) = split_checkbox(text);
+    let (text, resolution) = split_resolution(text);
+    let last = doc.own_lines(item).end - 1;
     let line_end = doc.words_end(last);
-    let (bare, _) = parted(&doc.text[doc.start(last)..line_end]);
-    let words_end = doc.start(last) + bare.len();
-    Blocker {
-        text: plain(text),
+    let (bare, _) = split_note(&doc.text[doc.line_start(last)..line_end]);
+    let words_end = doc.line_start(last) + bare.len();
+    ProgressBlocker {
+        text: unescape(text),
         resolved: resolution.is_some() || ticked == Some(true),
-        resolution: resolution.filter(|words| !words.is_empty()).map(plain),
+        resolution: resolution.filter(|words| !words.is_empty()).map(unescape),
         span: doc.line_span(item.lines.start),
         own,
         words_end,
@@ -549,7 +574,7 @@ fn blocker(doc: &Doc<'_>, item: &ListItem) -> Blocker {
 }
 
 /// `text` of `text (resolved: how)`, and `how`, which may be empty.
-pub(in crate::ralph_dir) fn without_resolution(text: &str) -> (&str, Option<&str>) {
+pub(in crate::ralph_dir) fn split_resolution(text: &str) -> (&str, Option<&str>) {
     const RESOLVED: &str = "(resolved";
     let Some(inside) = text.strip_suffix(')') else {
         return (text, None);

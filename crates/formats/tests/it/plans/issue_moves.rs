@@ -31,8 +31,8 @@ const STATUSES: [&str; 7] = [
     "failed",
 ];
 
-fn by_person() -> piton_core::command::Word {
-    piton_core::command::Word::Hand {
+fn by_person() -> piton_core::command::EditAuthor {
+    piton_core::command::EditAuthor::Hand {
         by: "ada".to_owned(),
         brought: Vec::new(),
     }
@@ -150,7 +150,7 @@ fn case_49_what_becomes_of_each_change_of_a_status_by_a_person() {
             desk.take_in_as(by_person());
             let effect = effect(&mut desk, &before);
             desk.show();
-            let (state, _) = sdlc::read(Source {
+            let (state, _) = sdlc::parse_state(SourceText {
                 name: "",
                 text: &desk.text,
             });

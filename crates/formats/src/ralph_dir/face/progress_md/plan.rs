@@ -14,31 +14,31 @@ use piton_core::name::entry_time;
 use serde_json::Value;
 
 use super::MARK;
-use super::take::{Thing, Told, things};
-use crate::face::{CRITERION, Shown};
-use crate::markdown::plain;
+use super::take::{ProgressFact, TaskWords, collect_facts};
+use crate::face::{CRITERION, ShownRow};
+use crate::markdown::unescape;
 use crate::ralph_dir::face::FACE;
 use crate::ralph_dir::progress::edit::{
     blocker_words, completed_item, item_words, resolution_words,
 };
-use crate::ralph_dir::progress::{Beside, Completed, Dialect, Own, Progress};
+use crate::ralph_dir::progress::{CriterionRecord, Dialect, NoteDetails, PitonNote, RalphProgress};
 
 /// What is to be done to a text.
 #[derive(Default)]
-pub(super) struct Plan {
+pub(super) struct ProgressFilePlan {
     /// Bytes of the text as it is, and what comes in their place.
     pub(super) splices: Vec<(Range<usize>, String)>,
     /// What each session gets: the last one of the text first, then new ones.
-    pub(super) sessions: Vec<Batch>,
+    pub(super) sessions: Vec<SessionBatch>,
     /// Every name that stands in the text afterwards.
     pub(super) names: Vec<String>,
 }
 
 /// What one session gets.
 #[derive(Default)]
-pub(super) struct Batch {
+pub(super) struct SessionBatch {
     /// The entry that began it, if that is not in the text yet.
-    pub(super) start: Option<Own>,
+    pub(super) start: Option<PitonNote>,
     /// The day of its first entry: for a header, should it need one.
     pub(super) date: String,
     /// Items, ready to be put in.
@@ -48,12 +48,12 @@ pub(super) struct Batch {
     /// What stood in the way.
     pub(super) blockers: Vec<NewBlocker>,
     /// What is worked on.
-    pub(super) focus: Option<(Own, String)>,
+    pub(super) focus: Option<(PitonNote, String)>,
     /// How it ended.
-    pub(super) end: Option<(Own, String)>,
+    pub(super) end: Option<(PitonNote, String)>,
 }
 
-impl Batch {
+impl SessionBatch {
     pub(super) fn is_empty(&self) -> bool {
         self.start.is_none()
             && self.completed.is_empty()
@@ -66,62 +66,62 @@ impl Batch {
 
 /// A blocker that is not in the text yet.
 pub(super) struct NewBlocker {
-    own: Own,
+    own: PitonNote,
     words: String,
     resolution: Option<String>,
 }
 
 impl NewBlocker {
     /// The item.
-    pub(super) fn item(&self) -> String {
+    pub(super) fn render_item(&self) -> String {
         let how = self.resolution.as_deref().map(resolution_words);
         let how = how.unwrap_or_default();
-        format!("- {}{how}{}", self.words, self.own.comment())
+        format!("- {}{how}{}", self.words, self.own.render_comment())
     }
 }
 
 /// What is to be done to a text that says `progress`, so that it shows `rows`.
-pub(super) fn plan(progress: &Progress, rows: &[Shown<'_>]) -> Plan {
-    let mut planning = Planning::new(progress, rows);
+pub(super) fn plan_edits(progress: &RalphProgress, rows: &[ShownRow<'_>]) -> ProgressFilePlan {
+    let mut planning = ProgressPlanner::new(progress, rows);
     for (at, row) in rows.iter().enumerate() {
-        if let Shown::Entry(row) = row {
-            planning.entry(at, row);
+        if let ShownRow::Entry(row) = row {
+            planning.plan_entry(at, row);
         }
     }
-    planning.finished()
+    planning.into_plan()
 }
 
 /// What an entry is called in the file. One from before entries had names is
 /// called by its position.
-fn name_of(row: &EntryRow) -> String {
+fn name_of_row(row: &EntryRow) -> String {
     let name = row.entry.name.as_ref().filter(|name| !name.is_empty());
-    name.cloned().unwrap_or_else(|| old_name_of(row))
+    name.cloned().unwrap_or_else(|| legacy_name_of_row(row))
 }
 
 /// What an entry was called whose name could end a comment, before names were
 /// written otherwise there.
-fn old_name_of(row: &EntryRow) -> String {
+fn legacy_name_of_row(row: &EntryRow) -> String {
     format!("event-{}", row.position)
 }
 
 /// What an entry says that is not read from the words for it: these name its
 /// task before `between`, or by a number.
-fn beside(
+fn note_details_of_row(
     row: &EntryRow,
     kind: EntryType,
     (text, between, number): (&str, &str, Option<u64>),
-) -> Beside {
+) -> NoteDetails {
     let entry = &row.entry;
     let seconds = |at: &Timestamp| at.as_second();
-    let told = entry_time(&name_of(row));
+    let told = entry_time(&name_of_row(row));
     let is_told = told.as_ref().map(seconds) == Some(row.timestamp.as_second());
-    let mut beside = Beside {
+    let mut beside = NoteDetails {
         kind: Some(entry.kind).filter(|own| *own != kind),
         at: (!is_told).then_some(row.timestamp),
         spec: entry.spec.clone(),
         task: None,
     };
-    let told = Told::of(text, between, number, Some(&beside)).task;
+    let told = TaskWords::parse(text, between, number, Some(&beside)).task;
     if told != entry.task_id {
         beside.task = Some(entry.task_id.clone().unwrap_or_default());
     }
@@ -129,15 +129,15 @@ fn beside(
 }
 
 /// The note for an entry of whose task its words say nothing.
-fn own_of(row: &EntryRow, kind: EntryType) -> Own {
-    let beside = beside(row, kind, ("", "", None));
-    Own {
+fn note_of_row(row: &EntryRow, kind: EntryType) -> PitonNote {
+    let beside = note_details_of_row(row, kind, ("", "", None));
+    PitonNote {
         beside,
-        ..Own::named(name_of(row))
+        ..PitonNote::for_entry(name_of_row(row))
     }
 }
 
-fn is_from_here(entry: &Entry) -> bool {
+fn is_from_progress_md(entry: &Entry) -> bool {
     entry
         .native
         .as_ref()
@@ -149,57 +149,57 @@ fn is_from_here(entry: &Entry) -> bool {
 }
 
 /// The task that the words of a blocker begin with.
-pub(super) fn task_of(words: &str) -> &str {
+pub(super) fn task_of_blocker(words: &str) -> &str {
     words.split_once(": ").map_or(words, |(task, _)| task)
 }
 
 /// A blocker of the text that is in the way.
-struct Open<'p> {
-    thing: Thing<'p>,
+struct OpenProgressBlocker<'p> {
+    thing: ProgressFact<'p>,
     /// Where the entry that it stands for comes in the rows.
     row: Option<usize>,
 }
 
-struct Planning<'p, 'r> {
-    progress: &'p Progress,
+struct ProgressPlanner<'p, 'r> {
+    progress: &'p RalphProgress,
     /// What the text says, by name or mark: in which session.
     known: HashMap<String, usize>,
     /// The open blockers of the text, by the task they begin with.
-    open: HashMap<&'p str, Vec<Open<'p>>>,
+    open: HashMap<&'p str, Vec<OpenProgressBlocker<'p>>>,
     /// Attempts by item and end: an entry says less than the report it is of.
     attempts: HashMap<(&'r str, Timestamp), &'r AttemptRow>,
     /// The last section of the text.
     last: Option<usize>,
     /// Whether the rows have come as far as the last session.
     at_last: bool,
-    batch: Batch,
+    batch: SessionBatch,
     /// Open blockers of the batches, by the task they begin with: batch, index.
     pending: HashMap<String, Vec<(usize, usize)>>,
-    plan: Plan,
+    plan: ProgressFilePlan,
 }
 
-impl<'p, 'r> Planning<'p, 'r> {
-    fn new(progress: &'p Progress, rows: &[Shown<'r>]) -> Self {
+impl<'p, 'r> ProgressPlanner<'p, 'r> {
+    fn new(progress: &'p RalphProgress, rows: &[ShownRow<'r>]) -> Self {
         let mut places = HashMap::new();
         let mut attempts = HashMap::new();
         for (at, row) in rows.iter().enumerate() {
             match row {
-                Shown::Entry(row) => {
-                    places.insert(name_of(row), at);
+                ShownRow::Entry(row) => {
+                    places.insert(name_of_row(row), at);
                     places.extend(row.entry.mark.clone().map(|mark| (mark, at)));
                 }
-                Shown::Attempt(row) => {
+                ShownRow::Attempt(row) => {
                     let key = |ended| ((row.node.as_str(), ended), *row);
                     attempts.extend(row.ended_at.map(key));
                 }
-                Shown::Memory(_) | Shown::Call(_) => {}
+                ShownRow::Memory(_) | ShownRow::Call(_) => {}
             }
         }
         let is_section = |at: &usize| progress.sessions[*at].dialect == Dialect::Section;
         let last = (0..progress.sessions.len()).rev().find(is_section);
         let mut known = HashMap::new();
-        let mut open: HashMap<&str, Vec<Open<'_>>> = HashMap::new();
-        for thing in things(progress) {
+        let mut open: HashMap<&str, Vec<OpenProgressBlocker<'_>>> = HashMap::new();
+        for thing in collect_facts(progress) {
             known.extend(thing.name.map(|name| (name.to_owned(), thing.session)));
             known.insert(thing.mark.clone(), thing.session);
             let Some(blocker) = thing.blocker.filter(|blocker| !blocker.resolved) else {
@@ -210,8 +210,10 @@ impl<'p, 'r> Planning<'p, 'r> {
                 None => places.get(&thing.mark),
             };
             let row = row.copied();
-            let task = task_of(&blocker.text);
-            open.entry(task).or_default().push(Open { thing, row });
+            let task = task_of_blocker(&blocker.text);
+            open.entry(task)
+                .or_default()
+                .push(OpenProgressBlocker { thing, row });
         }
         let mut planning = Self {
             progress,
@@ -220,20 +222,20 @@ impl<'p, 'r> Planning<'p, 'r> {
             attempts,
             last,
             at_last: true,
-            batch: Batch::default(),
+            batch: SessionBatch::default(),
             pending: HashMap::new(),
-            plan: Plan::default(),
+            plan: ProgressFilePlan::default(),
         };
-        planning.at_last = planning.begins_at_last(rows);
+        planning.at_last = planning.is_at_last_session(rows);
         planning
     }
 
     /// Whether the first of the rows belong to the last session of the text.
     /// When some of them are shown already, the first of those tells.
-    fn begins_at_last(&self, rows: &[Shown<'_>]) -> bool {
+    fn is_at_last_session(&self, rows: &[ShownRow<'_>]) -> bool {
         let first = rows.iter().find_map(|row| match row {
-            Shown::Entry(row) => Some((self.session_of(row)?, row.entry.kind)),
-            Shown::Attempt(_) | Shown::Memory(_) | Shown::Call(_) => None,
+            ShownRow::Entry(row) => Some((self.session_of_row(row)?, row.entry.kind)),
+            ShownRow::Attempt(_) | ShownRow::Memory(_) | ShownRow::Call(_) => None,
         });
         first.is_none_or(|(session, kind)| {
             Some(session) == self.last && kind != EntryType::SessionStarted
@@ -241,23 +243,23 @@ impl<'p, 'r> Planning<'p, 'r> {
     }
 
     /// Which session of the text says what the row says.
-    fn session_of(&self, row: &EntryRow) -> Option<usize> {
-        let by_name = self.known.get(&name_of(row));
+    fn session_of_row(&self, row: &EntryRow) -> Option<usize> {
+        let by_name = self.known.get(&name_of_row(row));
         let by_mark = || self.known.get(row.entry.mark.as_ref()?);
         let fits = |name: &String| {
             let allowed = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
             name.chars().all(allowed) && !name.contains("--")
         };
         let is_odd = row.entry.name.as_ref().is_some_and(|name| !fits(name));
-        let by_old_name = || self.known.get(&old_name_of(row)).filter(|_| is_odd);
+        let by_old_name = || self.known.get(&legacy_name_of_row(row)).filter(|_| is_odd);
         by_name.or_else(by_mark).or_else(by_old_name).copied()
     }
 
-    fn entry(&mut self, at: usize, row: &EntryRow) {
+    fn plan_entry(&mut self, at: usize, row: &EntryRow) {
         let is_start = row.entry.kind == EntryType::SessionStarted;
-        let is_focus = row.entry.text("focus").is_some();
-        let known = self.session_of(row);
-        if known.is_some() || is_from_here(&row.entry) {
+        let is_focus = row.entry.text_field("focus").is_some();
+        let known = self.session_of_row(row);
+        if known.is_some() || is_from_progress_md(&row.entry) {
             if let Some(session) = known {
                 self.at_last = self.plan.sessions.is_empty()
                     && self.batch.start.is_none()
@@ -273,41 +275,41 @@ impl<'p, 'r> Planning<'p, 'r> {
             self.batch.date = row.timestamp.strftime("%Y-%m-%d").to_string();
         }
         match row.entry.kind {
-            EntryType::SessionStarted => self.started(row),
-            EntryType::SessionEnded => self.ended(row),
+            EntryType::SessionStarted => self.plan_start(row),
+            EntryType::SessionEnded => self.plan_end(row),
             EntryType::TaskCompleted => {
-                self.completed(row);
-                let how = format!("completed{}", in_commit(&row.entry));
-                self.resolve(at, row, &how);
+                self.plan_completed(row);
+                let how = format!("completed{}", describe_commits(&row.entry));
+                self.resolve_blockers(at, row, &how);
             }
-            EntryType::MilestoneReached => self.completed(row),
-            EntryType::TaskBlocked => self.blocked(row),
+            EntryType::MilestoneReached => self.plan_completed(row),
+            EntryType::TaskBlocked => self.plan_blocked(row),
             EntryType::DebugResolved => {
-                if let Some(how) = row.entry.text("resolution") {
-                    self.resolve(at, row, how);
+                if let Some(how) = row.entry.text_field("resolution") {
+                    self.resolve_blockers(at, row, how);
                 }
             }
             EntryType::ScopeOverride => {
-                let own = own_of(row, EntryType::ScopeOverride);
-                self.focus(row.entry.text("focus"), own);
+                let own = note_of_row(row, EntryType::ScopeOverride);
+                self.plan_focus(row.entry.text_field("focus"), own);
             }
             EntryType::Other => {}
         }
     }
 
-    fn started(&mut self, row: &EntryRow) {
-        let own = own_of(row, EntryType::SessionStarted);
-        self.put_by();
+    fn plan_start(&mut self, row: &EntryRow) {
+        let own = note_of_row(row, EntryType::SessionStarted);
+        self.finish_batch();
         self.at_last = true;
         self.plan.names.extend(own.name.clone());
         self.batch.date = row.timestamp.strftime("%Y-%m-%d").to_string();
         self.batch.start = Some(own);
-        let focus = row.entry.text("focus_task");
-        let own = Own::named(name_of(row));
-        self.focus(focus.or(row.entry.text("focus")), own);
+        let focus = row.entry.text_field("focus_task");
+        let own = PitonNote::for_entry(name_of_row(row));
+        self.plan_focus(focus.or(row.entry.text_field("focus")), own);
     }
 
-    fn ended(&mut self, row: &EntryRow) {
+    fn plan_end(&mut self, row: &EntryRow) {
         // An attempt that was interrupted ends without a line that says so.
         if row.entry.task_id.is_some() || !self.at_last || self.batch.end.is_some() {
             return;
@@ -319,13 +321,16 @@ impl<'p, 'r> Planning<'p, 'r> {
         if ended {
             return;
         }
-        let words = row.entry.text("notes").or(row.entry.text("description"));
-        let own = own_of(row, EntryType::SessionEnded);
+        let words = row
+            .entry
+            .text_field("notes")
+            .or(row.entry.text_field("description"));
+        let own = note_of_row(row, EntryType::SessionEnded);
         self.plan.names.extend(own.name.clone());
         self.batch.end = Some((own, words.unwrap_or_default().to_owned()));
     }
 
-    fn focus(&mut self, focus: Option<&str>, own: Own) {
+    fn plan_focus(&mut self, focus: Option<&str>, own: PitonNote) {
         let Some(focus) = focus.filter(|focus| !focus.trim().is_empty()) else {
             return;
         };
@@ -334,7 +339,7 @@ impl<'p, 'r> Planning<'p, 'r> {
         }
     }
 
-    fn completed(&mut self, row: &EntryRow) {
+    fn plan_completed(&mut self, row: &EntryRow) {
         let entry = &row.entry;
         let task = entry.task_id.as_deref();
         let report = task
@@ -349,18 +354,20 @@ impl<'p, 'r> Planning<'p, 'r> {
             Some(_) => None,
             None => task.or(entry.spec.as_deref()),
         };
-        let what = description(entry).unwrap_or("completed");
-        let commits = texts(entry, &["commit", "commits"])
+        let what = non_empty_description(entry).unwrap_or("completed");
+        let commits = texts_under_keys(entry, &["commit", "commits"])
             .or_else(|| report?.commits.clone().filter(|all| !all.is_empty()));
-        let pictures = texts(entry, &["screenshot", "screenshots"])
+        let pictures = texts_under_keys(entry, &["screenshot", "screenshots"])
             .or_else(|| Some(report?.screenshots.clone()).filter(|all| !all.is_empty()));
-        let notes = entry.text("notes").or_else(|| report?.notes.as_deref());
+        let notes = entry
+            .text_field("notes")
+            .or_else(|| report?.notes.as_deref());
         // Where the words of the criterion are known they stand in its line, and
         // what was said of it below.
-        let words = entry.text(CRITERION);
-        let said = words.and(description(entry));
+        let words = entry.text_field(CRITERION);
+        let said = words.and(non_empty_description(entry));
         let notes: Vec<&str> = said.into_iter().chain(notes).collect();
-        let what = Completed {
+        let what = CriterionRecord {
             number,
             text: match (words, about) {
                 (Some(words), _) => words.to_owned(),
@@ -371,7 +378,7 @@ impl<'p, 'r> Planning<'p, 'r> {
             notes: (!notes.is_empty()).then(|| notes.join("\n")),
             screenshot: pictures.map(|all| all.join(", ")),
         };
-        let seen = texts(entry, &["validations"])
+        let seen = texts_under_keys(entry, &["validations"])
             .or_else(|| Some(report?.validations.clone()))
             .unwrap_or_default();
         let seen = seen.iter().map(|text| item_words(text));
@@ -380,9 +387,9 @@ impl<'p, 'r> Planning<'p, 'r> {
                 .map(|words| format!("- {words}")),
         );
         let said = completed_item(&what, None).1;
-        let mut own = Own {
-            beside: beside(row, EntryType::TaskCompleted, (&said, " - ", number)),
-            ..Own::named(name_of(row))
+        let mut own = PitonNote {
+            beside: note_details_of_row(row, EntryType::TaskCompleted, (&said, " - ", number)),
+            ..PitonNote::for_entry(name_of_row(row))
         };
         // Words of a criterion that name the task as others do are told apart
         // from those by the note.
@@ -395,20 +402,24 @@ impl<'p, 'r> Planning<'p, 'r> {
             .push(completed_item(&what, Some(&own)).0);
     }
 
-    fn blocked(&mut self, row: &EntryRow) {
-        let what = description(&row.entry).unwrap_or("blocked");
+    fn plan_blocked(&mut self, row: &EntryRow) {
+        let what = non_empty_description(&row.entry).unwrap_or("blocked");
         let text = match row.entry.task_id.as_deref().or(row.entry.spec.as_deref()) {
             Some(about) => format!("{about}: {what}"),
             None => what.to_owned(),
         };
         let words = blocker_words(&text);
-        let own = Own {
-            beside: beside(row, EntryType::TaskBlocked, (&plain(&words), ": ", None)),
-            ..Own::named(name_of(row))
+        let own = PitonNote {
+            beside: note_details_of_row(
+                row,
+                EntryType::TaskBlocked,
+                (&unescape(&words), ": ", None),
+            ),
+            ..PitonNote::for_entry(name_of_row(row))
         };
         self.plan.names.extend(own.name.clone());
         let place = (self.plan.sessions.len(), self.batch.blockers.len());
-        let task = task_of(&text).to_owned();
+        let task = task_of_blocker(&text).to_owned();
         self.pending.entry(task).or_default().push(place);
         self.batch.blockers.push(NewBlocker {
             own,
@@ -418,21 +429,21 @@ impl<'p, 'r> Planning<'p, 'r> {
     }
 
     /// Marks what stood in the way of a task before this row as resolved.
-    fn resolve(&mut self, at: usize, row: &EntryRow, how: &str) {
+    fn resolve_blockers(&mut self, at: usize, row: &EntryRow, how: &str) {
         let Some(task) = row.entry.task_id.as_deref() else {
             return;
         };
-        let name = name_of(row);
+        let name = name_of_row(row);
         // What is completed has a note of its own.
         let resolved = if row.entry.kind == EntryType::DebugResolved {
-            let beside = own_of(row, EntryType::DebugResolved).beside;
+            let beside = note_of_row(row, EntryType::DebugResolved).beside;
             // It is that of what it resolved.
-            Beside {
+            NoteDetails {
                 task: None,
                 ..beside
             }
         } else {
-            Beside::default()
+            NoteDetails::default()
         };
         let mut any = false;
         for (batch, index) in self.pending.remove(task).unwrap_or_default() {
@@ -450,7 +461,7 @@ impl<'p, 'r> Planning<'p, 'r> {
         if let Some(open) = self.open.get_mut(task) {
             for blocker in open.extract_if(.., |open| open.row.is_none_or(|row| row < at)) {
                 let by = (name.as_str(), resolved.clone());
-                any |= splice_in(&mut self.plan, &blocker.thing, by, how);
+                any |= splice_resolution(&mut self.plan, &blocker.thing, by, how);
             }
         }
         if any {
@@ -458,13 +469,13 @@ impl<'p, 'r> Planning<'p, 'r> {
         }
     }
 
-    fn put_by(&mut self) {
+    fn finish_batch(&mut self) {
         let batch = std::mem::take(&mut self.batch);
         self.plan.sessions.push(batch);
     }
 
-    fn finished(mut self) -> Plan {
-        self.put_by();
+    fn into_plan(mut self) -> ProgressFilePlan {
+        self.finish_batch();
         // A completed criterion may stand for a resolution as well.
         let mut seen = HashSet::new();
         self.plan.names.retain(|name| seen.insert(name.clone()));
@@ -472,39 +483,39 @@ impl<'p, 'r> Planning<'p, 'r> {
     }
 }
 
-fn splice_in(
-    plan: &mut Plan,
-    thing: &Thing<'_>,
-    (name, resolved): (&str, Beside),
+fn splice_resolution(
+    plan: &mut ProgressFilePlan,
+    thing: &ProgressFact<'_>,
+    (name, resolved): (&str, NoteDetails),
     how: &str,
 ) -> bool {
     let Some(blocker) = thing.blocker else {
         return false;
     };
-    let own = Own {
+    let own = PitonNote {
         resolved_by: Some(name.to_owned()),
         resolved,
         ..blocker.own.clone().unwrap_or_default()
     };
-    let new = format!("{}{}", resolution_words(how), own.comment());
+    let new = format!("{}{}", resolution_words(how), own.render_comment());
     plan.splices
         .push((blocker.words_end..blocker.line_end, new));
     true
 }
 
-fn description(entry: &Entry) -> Option<&str> {
-    let text = entry.text("description");
+fn non_empty_description(entry: &Entry) -> Option<&str> {
+    let text = entry.text_field("description");
     text.filter(|text| !text.trim().is_empty())
 }
 
-fn in_commit(entry: &Entry) -> String {
-    texts(entry, &["commit", "commits"])
+fn describe_commits(entry: &Entry) -> String {
+    texts_under_keys(entry, &["commit", "commits"])
         .map(|commits| format!(" in {}", commits.join(", ")))
         .unwrap_or_default()
 }
 
 /// The texts under the first of the keys that has any: one, or a list.
-fn texts(entry: &Entry, keys: &[&str]) -> Option<Vec<String>> {
+fn texts_under_keys(entry: &Entry, keys: &[&str]) -> Option<Vec<String>> {
     keys.iter().find_map(|key| {
         let texts: Vec<String> = match entry.data.get(*key)? {
             Value::String(text) => vec![text.clone()],

@@ -2,14 +2,16 @@
 
 use std::collections::HashSet;
 
-use super::plan::{Batch, NewBlocker, Plan, plan, task_of};
-use super::read;
-use super::take::things;
-use crate::ends::{Ends, WINDOW_BYTES};
-use crate::face::{About, CannotShow, Shown};
-use crate::markdown::{EditError, block_start, one_line, plain};
-use crate::ralph_dir::progress::edit::{Part, add_items, end_noted, set_noted_focus, start_noted};
-use crate::ralph_dir::progress::{At, Dialect, Own, Session};
+use super::parse_text;
+use super::plan::{NewBlocker, ProgressFilePlan, SessionBatch, plan_edits, task_of_blocker};
+use super::take::collect_facts;
+use crate::ends::{TextEnds, WINDOW_BYTES};
+use crate::face::{FileContext, RenderError, ShownRow};
+use crate::markdown::{EditError, escape_block_start, to_one_line, unescape};
+use crate::ralph_dir::progress::edit::{
+    SessionPart, add_items, end_session_with_note, set_focus_with_note, start_session_with_note,
+};
+use crate::ralph_dir::progress::{Dialect, PitonNote, RalphSession, SessionRef};
 
 /// The text with what the rows say, each under the name of its entry. What is
 /// there already stays as it is; an entry that was taken from this file is
@@ -19,40 +21,40 @@ use crate::ralph_dir::progress::{At, Dialect, Own, Session};
 ///
 /// When the text would not say so afterwards, as behind a code fence that is
 /// never closed. The file stays as it is then.
-pub fn show(
+pub fn render_rows(
     text: Option<&str>,
-    rows: &[Shown<'_>],
-    _about: &About<'_>,
-) -> Result<String, CannotShow> {
+    rows: &[ShownRow<'_>],
+    _about: &FileContext<'_>,
+) -> Result<String, RenderError> {
     let text = text.unwrap_or_default();
-    let plan = plan(&read(text), rows);
-    let out = carried_out(text, &plan).map_err(|error| CannotShow(error.to_string()))?;
+    let plan = plan_edits(&parse_text(text), rows);
+    let out = apply_plan(text, &plan).map_err(|error| RenderError(error.to_string()))?;
     if out != text {
-        read_back(&out, &plan)?;
+        check_read_back(&out, &plan)?;
     }
     Ok(out)
 }
 
 /// The last sessions. What is open in those before is told by its task: it may be
 /// resolved there.
-pub fn ends(text: &str) -> Option<Ends> {
-    let progress = read(text);
-    let sections: Vec<&Session> = progress
+pub fn find_ends(text: &str) -> Option<TextEnds> {
+    let progress = parse_text(text);
+    let sections: Vec<&RalphSession> = progress
         .sessions
         .iter()
         .filter(|session| session.dialect == Dialect::Section)
         .collect();
-    let start_of = |session: &Session| line_start(text, session.span.start);
-    let is_far = |session: &&&Session| text.len() - start_of(session) >= WINDOW_BYTES;
+    let start_of = |session: &RalphSession| line_start(text, session.span.start);
+    let is_far = |session: &&&RalphSession| text.len() - start_of(session) >= WINDOW_BYTES;
     let first = sections.iter().rev().find(is_far)?;
     let last = sections.last()?;
     let tail = start_of(first);
-    let open = things(&progress).into_iter().filter_map(|thing| {
+    let open = collect_facts(&progress).into_iter().filter_map(|thing| {
         let blocker = thing.blocker.filter(|blocker| !blocker.resolved)?;
         let is_left_out = blocker.line_end <= tail;
-        is_left_out.then(|| task_of(&blocker.text).to_owned())
+        is_left_out.then(|| task_of_blocker(&blocker.text).to_owned())
     });
-    let ends = Ends {
+    let ends = TextEnds {
         head: 0,
         tail,
         first: text[tail..].lines().next().map_or(0, str::len),
@@ -60,7 +62,7 @@ pub fn ends(text: &str) -> Option<Ends> {
     };
     // The next one is numbered after the last.
     let counts_on = last.number == progress.highest_session();
-    ends.of_use(text).filter(|_| counts_on)
+    ends.if_useful(text).filter(|_| counts_on)
 }
 
 /// Where the line begins in which a byte stands.
@@ -68,16 +70,16 @@ fn line_start(text: &str, at: usize) -> usize {
     text[..at].rfind('\n').map_or(0, |at| at + 1)
 }
 
-fn carried_out(text: &str, plan: &Plan) -> Result<String, EditError> {
-    let mut page = Page::of(&spliced(text, plan));
+fn apply_plan(text: &str, plan: &ProgressFilePlan) -> Result<String, EditError> {
+    let mut page = ProgressTail::from_text(&apply_splices(text, plan));
     for batch in plan.sessions.iter().filter(|batch| !batch.is_empty()) {
-        page.add(batch)?;
+        page.add_batch(batch)?;
     }
     Ok(page.before + &page.tail)
 }
 
 /// The text with every splice, in one pass.
-fn spliced(text: &str, plan: &Plan) -> String {
+fn apply_splices(text: &str, plan: &ProgressFilePlan) -> String {
     let mut splices: Vec<_> = plan.splices.iter().collect();
     splices.sort_by_key(|(bytes, _)| bytes.start);
     let mut out = String::with_capacity(text.len());
@@ -92,16 +94,16 @@ fn spliced(text: &str, plan: &Plan) -> String {
 }
 
 /// Whether the text says everything that was to be shown.
-fn read_back(out: &str, plan: &Plan) -> Result<(), CannotShow> {
-    let progress = read(out);
-    let said: HashSet<&str> = things(&progress)
+fn check_read_back(out: &str, plan: &ProgressFilePlan) -> Result<(), RenderError> {
+    let progress = parse_text(out);
+    let said: HashSet<&str> = collect_facts(&progress)
         .into_iter()
         .filter_map(|thing| thing.name)
         .collect();
     let lost = plan.names.iter().find(|name| !said.contains(name.as_str()));
     match lost {
         None => Ok(()),
-        Some(name) => Err(CannotShow(format!(
+        Some(name) => Err(RenderError(format!(
             "`{name}` would not be read back from this file"
         ))),
     }
@@ -109,7 +111,7 @@ fn read_back(out: &str, plan: &Plan) -> Result<(), CannotShow> {
 
 /// A text, cut before its last session: only that is read and changed, so that
 /// each new one costs its own size and not that of the file.
-struct Page {
+struct ProgressTail {
     before: String,
     tail: String,
     /// Its last session.
@@ -118,21 +120,21 @@ struct Page {
     highest: u64,
 }
 
-impl Page {
-    fn of(text: &str) -> Self {
+impl ProgressTail {
+    fn from_text(text: &str) -> Self {
         let mut page = Self {
             before: String::new(),
             tail: text.to_owned(),
             current: None,
-            highest: read(text).highest_session(),
+            highest: parse_text(text).highest_session(),
         };
-        page.cut();
+        page.cut_before_last_session();
         page
     }
 
     /// Parts what stands before the last session from it.
-    fn cut(&mut self) {
-        let progress = read(&self.tail);
+    fn cut_before_last_session(&mut self) {
+        let progress = parse_text(&self.tail);
         let Some(last) = last_section(&progress.sessions) else {
             return;
         };
@@ -144,51 +146,53 @@ impl Page {
         self.tail = tail;
     }
 
-    fn start(&mut self, own: &Own, date: &str) -> Result<(), EditError> {
+    fn start_session(&mut self, own: &PitonNote, date: &str) -> Result<(), EditError> {
         self.highest = self.highest.saturating_add(1);
         let number = self.highest;
-        self.tail = start_noted(&self.tail, At { number, date }, Some(own))?;
-        self.cut();
+        self.tail = start_session_with_note(&self.tail, SessionRef { number, date }, Some(own))?;
+        self.cut_before_last_session();
         Ok(())
     }
 
-    fn add(&mut self, batch: &Batch) -> Result<(), EditError> {
+    fn add_batch(&mut self, batch: &SessionBatch) -> Result<(), EditError> {
         match &batch.start {
-            Some(own) => self.start(own, &batch.date)?,
-            None if self.current.is_none() => self.start(&Own::default(), &batch.date)?,
+            Some(own) => self.start_session(own, &batch.date)?,
+            None if self.current.is_none() => {
+                self.start_session(&PitonNote::default(), &batch.date)?
+            }
             None => {}
         }
         let (number, date) = self.current.clone().unwrap_or_default();
-        let at = At {
+        let at = SessionRef {
             number,
             date: &date,
         };
-        let blockers: Vec<String> = batch.blockers.iter().map(NewBlocker::item).collect();
+        let blockers: Vec<String> = batch.blockers.iter().map(NewBlocker::render_item).collect();
         let parts = [
-            (Part::Completed, &batch.completed),
-            (Part::Validations, &batch.validations),
-            (Part::Blockers, &blockers),
+            (SessionPart::Completed, &batch.completed),
+            (SessionPart::Validations, &batch.validations),
+            (SessionPart::Blockers, &blockers),
         ];
         for (part, items) in parts {
             self.tail = add_items(&self.tail, at, part, items)?;
         }
-        let progress = read(&self.tail);
-        let session = progress.section(at);
+        let progress = parse_text(&self.tail);
+        let session = progress.find_section(at);
         if let Some((own, focus)) = &batch.focus {
             let have = session.and_then(|session| session.focus.as_ref());
-            let said = plain(&block_start(&one_line(focus)));
+            let said = unescape(&escape_block_start(&to_one_line(focus)));
             if have.is_none_or(|have| have.text != said) {
-                self.tail = set_noted_focus(&self.tail, at, focus, Some(own))?;
+                self.tail = set_focus_with_note(&self.tail, at, focus, Some(own))?;
             }
         }
         if let Some((own, how)) = &batch.end {
-            self.tail = end_noted(&self.tail, at, how, Some(own))?;
+            self.tail = end_session_with_note(&self.tail, at, how, Some(own))?;
         }
         Ok(())
     }
 }
 
-fn last_section(sessions: &[Session]) -> Option<&Session> {
+fn last_section(sessions: &[RalphSession]) -> Option<&RalphSession> {
     let mut sections = sessions.iter().rev();
     sections.find(|session| session.dialect == Dialect::Section)
 }

@@ -5,18 +5,21 @@ use std::collections::{HashMap, HashSet};
 use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
-use piton_core::command::Found;
+use piton_core::command::ImportedRecord;
 use piton_core::entry::{Entry, EntryType};
 use piton_core::name::entry_time;
 use piton_core::native::Native;
 use sha2::{Digest as _, Sha256};
 
-use super::{MARK, read};
-use crate::face::{About, Took};
-use crate::ralph_dir::Source;
+use super::{MARK, parse_text};
+use crate::face::{FileContents, FileContext};
+use crate::ralph_dir::SourceText;
 use crate::ralph_dir::face::FACE;
-use crate::ralph_dir::progress::{self, Beside, Blocker, Dialect, Done, Own, Progress, Session};
-use crate::understood::instant;
+use crate::ralph_dir::progress::{
+    self, CompletedCriterion, Dialect, NoteDetails, PitonNote, ProgressBlocker, RalphProgress,
+    RalphSession,
+};
+use crate::understood::parse_instant;
 
 /// What stands in the text and not in `base`: sessions of both dialects, ticked
 /// criteria, blockers and how they were resolved, and what is worked on.
@@ -26,11 +29,11 @@ use crate::understood::instant;
 /// a zone: they are meant where the file is read, and kept as words as well, under
 /// `date`.
 #[must_use]
-pub fn take(text: &str, base: Option<&str>, about: &About<'_>) -> Took {
+pub fn import_changes(text: &str, base: Option<&str>, about: &FileContext<'_>) -> FileContents {
     let name = about.file;
-    let (progress, problems) = progress::read(Source { name, text });
-    let base = base.map(read).unwrap_or_default();
-    let before = things(&base);
+    let (progress, problems) = progress::parse_progress_md(SourceText { name, text });
+    let base = base.map(parse_text).unwrap_or_default();
+    let before = collect_facts(&base);
     let known: HashSet<&str> = before.iter().map(|thing| thing.mark.as_str()).collect();
     let names: HashSet<&str> = before.iter().filter_map(|thing| thing.name).collect();
     let focuses: HashSet<&str> = before
@@ -38,27 +41,27 @@ pub fn take(text: &str, base: Option<&str>, about: &About<'_>) -> Took {
         .filter(|thing| thing.is_focus())
         .filter_map(|thing| thing.name)
         .collect();
-    let is_new = |thing: &Thing<'_>| !known.contains(thing.mark.as_str());
+    let is_new = |thing: &ProgressFact<'_>| !known.contains(thing.mark.as_str());
     // The note of piton stays behind the words when somebody changes what is
     // worked on; that it stood behind other words before tells.
-    let is_others = |thing: &Thing<'_>| {
+    let is_others = |thing: &ProgressFact<'_>| {
         let was_there = || thing.name.is_some_and(|name| focuses.contains(name));
         !thing.by_piton || (thing.is_focus() && was_there())
     };
-    let (others, own): (Vec<_>, Vec<_>) = things(&progress)
+    let (others, own): (Vec<_>, Vec<_>) = collect_facts(&progress)
         .into_iter()
         .partition(|thing| is_others(thing));
     let others = others.into_iter().filter(is_new);
-    let mut found: Vec<Found> = others.map(|thing| thing.found(about.zone)).collect();
-    let own = own_entries(own).into_iter();
+    let mut found: Vec<ImportedRecord> = others.map(|thing| thing.into_found(about.zone)).collect();
+    let own = collect_own_entries(own).into_iter();
     let is_new = |entry: &Entry| !names.contains(entry.name.as_deref().unwrap_or_default());
     let own = own.filter(is_new);
-    found.extend(own.map(|entry| Found::Entry(Box::new(entry))));
-    Took { found, problems }
+    found.extend(own.map(|entry| ImportedRecord::Entry(Box::new(entry))));
+    FileContents { found, problems }
 }
 
 /// One thing that the file says.
-pub(super) struct Thing<'p> {
+pub(super) struct ProgressFact<'p> {
     /// What it is known by.
     pub(super) mark: String,
     /// The entry of the journal that piton wrote it for.
@@ -66,14 +69,14 @@ pub(super) struct Thing<'p> {
     /// Which session says so, by its index.
     pub(super) session: usize,
     /// The blocker, where it is one that is in the way or was.
-    pub(super) blocker: Option<&'p Blocker>,
+    pub(super) blocker: Option<&'p ProgressBlocker>,
     by_piton: bool,
     /// What piton noted of it beside its name.
-    beside: Option<&'p Beside>,
+    beside: Option<&'p NoteDetails>,
     entry: Entry,
 }
 
-impl Thing<'_> {
+impl ProgressFact<'_> {
     fn is_focus(&self) -> bool {
         self.entry.kind == EntryType::ScopeOverride
     }
@@ -93,7 +96,7 @@ impl Thing<'_> {
     }
 
     /// The entry that piton wrote it for; none where it was written for none.
-    fn own_entry(self) -> Option<Entry> {
+    fn into_own_entry(self) -> Option<Entry> {
         let name = self.name.filter(|name| {
             let position = name.strip_prefix(NAMELESS);
             !position.is_some_and(|position| position.bytes().all(|byte| byte.is_ascii_digit()))
@@ -102,8 +105,8 @@ impl Thing<'_> {
         let mut entry = self.entry;
         // Piton writes the days of UTC.
         let date = entry
-            .text("date")
-            .and_then(|date| time(date, &TimeZone::UTC));
+            .text_field("date")
+            .and_then(|date| parse_time(date, &TimeZone::UTC));
         let at = beside.at.or_else(|| entry_time(name)).or(date);
         for key in ["date", "session"] {
             entry.data.remove(key);
@@ -120,9 +123,12 @@ impl Thing<'_> {
         })
     }
 
-    fn found(self, zone: &TimeZone) -> Found {
-        let at = self.entry.text("date").and_then(|date| time(date, zone));
-        Found::Entry(Box::new(Entry {
+    fn into_found(self, zone: &TimeZone) -> ImportedRecord {
+        let at = self
+            .entry
+            .text_field("date")
+            .and_then(|date| parse_time(date, zone));
+        ImportedRecord::Entry(Box::new(Entry {
             at: at.map(|at| at.to_string()),
             mark: Some(self.mark),
             native: Some(Native {
@@ -137,30 +143,30 @@ impl Thing<'_> {
 
 /// What piton wrote, each entry once and in the order of their times: several
 /// places of the file may tell of one.
-fn own_entries(things: Vec<Thing<'_>>) -> Vec<Entry> {
+fn collect_own_entries(things: Vec<ProgressFact<'_>>) -> Vec<Entry> {
     let mut own: Vec<(Entry, u8)> = Vec::new();
     let mut places: HashMap<String, usize> = HashMap::new();
     for thing in things {
         let rank = thing.rank();
-        let Some(entry) = thing.own_entry() else {
+        let Some(entry) = thing.into_own_entry() else {
             continue;
         };
         let name = entry.name.clone().unwrap_or_default();
         match places.get(&name).and_then(|at| own.get_mut(*at)) {
-            Some((have, _)) => say_as_well(have, entry),
+            Some((have, _)) => merge_entry(have, entry),
             None => {
                 places.insert(name, own.len());
                 own.push((entry, rank));
             }
         }
     }
-    own.sort_by_key(|(entry, rank)| (entry.at.as_deref().and_then(instant), *rank));
+    own.sort_by_key(|(entry, rank)| (entry.at.as_deref().and_then(parse_instant), *rank));
     own.into_iter().map(|(entry, _)| entry).collect()
 }
 
 /// What another place of the file says of an entry: what its session works on,
 /// or that what was completed resolved a blocker.
-fn say_as_well(have: &mut Entry, entry: Entry) {
+fn merge_entry(have: &mut Entry, entry: Entry) {
     match (have.kind, entry.kind) {
         (EntryType::SessionStarted, EntryType::ScopeOverride) => {
             if let Some(focus) = entry.data.get("focus") {
@@ -177,93 +183,104 @@ fn say_as_well(have: &mut Entry, entry: Entry) {
 const NAMELESS: &str = "event-";
 
 /// The time that a day, or a day and a time of day, is in a zone.
-fn time(words: &str, zone: &TimeZone) -> Option<Timestamp> {
+fn parse_time(words: &str, zone: &TimeZone) -> Option<Timestamp> {
     let at: DateTime = words.trim().parse().ok()?;
     Some(at.to_zoned(zone.clone()).ok()?.timestamp())
 }
 
 /// Everything that the file says, in its order.
-pub(super) fn things(progress: &Progress) -> Vec<Thing<'_>> {
-    let mut telling = Telling::default();
+pub(super) fn collect_facts(progress: &RalphProgress) -> Vec<ProgressFact<'_>> {
+    let mut telling = FactCollector::default();
     for (index, session) in progress.sessions.iter().enumerate() {
-        telling.session(index, session);
+        telling.add_session(index, session);
     }
     telling.things
 }
 
 #[derive(Default)]
-struct Telling<'p> {
-    things: Vec<Thing<'p>>,
+struct FactCollector<'p> {
+    things: Vec<ProgressFact<'p>>,
     /// How often others said the same before.
     said: HashMap<String, u64>,
 }
 
 /// Who wrote something.
 #[derive(Clone, Copy)]
-enum By<'p> {
+enum FactAuthor<'p> {
     Others,
     /// Piton, for the entry of that name, if it was for one, and what it noted
     /// beside that.
-    Piton(Option<&'p str>, Option<&'p Beside>),
+    Piton(Option<&'p str>, Option<&'p NoteDetails>),
 }
 
-impl<'p> By<'p> {
-    fn of(own: Option<&'p Own>) -> Self {
-        match own.filter(|own| own.is_writer()) {
+impl<'p> FactAuthor<'p> {
+    fn from_note(own: Option<&'p PitonNote>) -> Self {
+        match own.filter(|own| own.is_written_by_piton()) {
             Some(own) => Self::Piton(own.name.as_deref(), Some(&own.beside)),
             None => Self::Others,
         }
     }
 }
 
-impl<'p> Telling<'p> {
-    fn session(&mut self, index: usize, session: &'p Session) {
+impl<'p> FactCollector<'p> {
+    fn add_session(&mut self, index: usize, session: &'p RalphSession) {
         let ended = session.ended.as_ref();
-        let by = By::of(session.own.as_ref());
+        let by = FactAuthor::from_note(session.own.as_ref());
         // A loop may say of a session that it ended and never that it started.
         if ended.is_none_or(|ended| ended.span != session.span) {
-            self.tell((index, session), ("started", ""), by, started(session));
+            self.push_fact(
+                (index, session),
+                ("started", ""),
+                by,
+                session_started_entry(session),
+            );
         }
         for done in session.completed.iter().filter(|done| done.ticked) {
             let words = format!("{:?} {}", done.what.number, done.what.text);
-            let by = By::of(done.own.as_ref());
-            self.tell(
+            let by = FactAuthor::from_note(done.own.as_ref());
+            self.push_fact(
                 (index, session),
                 ("completed", &words),
                 by,
-                completed(session, done),
+                task_completed_entry(session, done),
             );
         }
         for blocker in &session.blockers {
-            self.blocker((index, session), blocker);
+            self.add_blocker((index, session), blocker);
         }
         if let Some(focus) = &session.focus {
-            let entry = dated(session, EntryType::ScopeOverride).saying("focus", &focus.text);
-            let by = By::of(focus.own.as_ref());
-            self.tell((index, session), ("focus", &focus.text), by, entry);
+            let entry =
+                dated_entry(session, EntryType::ScopeOverride).with_text("focus", &focus.text);
+            let by = FactAuthor::from_note(focus.own.as_ref());
+            self.push_fact((index, session), ("focus", &focus.text), by, entry);
         }
         if let Some(ended) = ended {
-            let by = By::of(ended.own.as_ref());
-            let mut entry = dated(session, EntryType::SessionEnded);
+            let by = FactAuthor::from_note(ended.own.as_ref());
+            let mut entry = dated_entry(session, EntryType::SessionEnded);
             entry
                 .data
                 .insert("session".to_owned(), session.number.into());
-            let entry = saying(entry, "notes", Some(&ended.words));
-            let entry = saying(entry, "date", ended.at.as_ref());
-            self.tell((index, session), ("ended", &ended.words), by, entry);
+            let entry = with_text(entry, "notes", Some(&ended.words));
+            let entry = with_text(entry, "date", ended.at.as_ref());
+            self.push_fact((index, session), ("ended", &ended.words), by, entry);
         }
     }
 
-    fn blocker(&mut self, place: (usize, &'p Session), blocker: &'p Blocker) {
+    fn add_blocker(&mut self, place: (usize, &'p RalphSession), blocker: &'p ProgressBlocker) {
         let own = blocker.own.as_ref();
         let beside = own.map(|own| &own.beside);
-        let told = Told::of(&blocker.text, ": ", None, beside);
+        let told = TaskWords::parse(&blocker.text, ": ", None, beside);
         let about = |kind| Entry {
             task_id: told.task.clone(),
-            ..dated(place.1, kind).saying("description", told.words)
+            ..dated_entry(place.1, kind).with_text("description", told.words)
         };
         let blocked = about(EntryType::TaskBlocked);
-        self.tell(place, ("blocked", &blocker.text), By::of(own), blocked);
+        self.push_fact(
+            place,
+            ("blocked", &blocker.text),
+            FactAuthor::from_note(own),
+            blocked,
+        );
         if let Some(thing) = self.things.last_mut() {
             thing.blocker = Some(blocker);
         }
@@ -272,19 +289,19 @@ impl<'p> Telling<'p> {
         }
         let resolved = own.and_then(|own| Some((own.resolved_by.as_deref()?, &own.resolved)));
         let by = match resolved {
-            Some((name, beside)) => By::Piton(Some(name), Some(beside)),
-            None => By::Others,
+            Some((name, beside)) => FactAuthor::Piton(Some(name), Some(beside)),
+            None => FactAuthor::Others,
         };
         let how = blocker.resolution.as_deref().unwrap_or("resolved");
-        let resolved = about(EntryType::DebugResolved).saying("resolution", how);
-        self.tell(place, ("resolved", &blocker.text), by, resolved);
+        let resolved = about(EntryType::DebugResolved).with_text("resolution", how);
+        self.push_fact(place, ("resolved", &blocker.text), by, resolved);
     }
 
-    fn tell(
+    fn push_fact(
         &mut self,
-        (index, session): (usize, &Session),
+        (index, session): (usize, &RalphSession),
         (kind, words): (&str, &str),
-        by: By<'p>,
+        by: FactAuthor<'p>,
         entry: Entry,
     ) {
         let date = session.date.as_deref().unwrap_or_default();
@@ -297,30 +314,30 @@ impl<'p> Telling<'p> {
         let key = format!("{dialect}\0{number}\0{date}\0{time}\0{kind}\0{words}");
         // What piton wrote must not shift the numbers of what others did.
         let nth = match by {
-            By::Piton(..) => 0,
-            By::Others => {
+            FactAuthor::Piton(..) => 0,
+            FactAuthor::Others => {
                 let count = self.said.entry(key.clone()).or_default();
                 *count += 1;
                 *count
             }
         };
         let (name, beside) = match by {
-            By::Others => (None, None),
-            By::Piton(name, beside) => (name, beside),
+            FactAuthor::Others => (None, None),
+            FactAuthor::Piton(name, beside) => (name, beside),
         };
-        self.things.push(Thing {
-            mark: mark(&key, nth),
+        self.things.push(ProgressFact {
+            mark: mark_of_fact(&key, nth),
             name,
             session: index,
             blocker: None,
-            by_piton: matches!(by, By::Piton(..)),
+            by_piton: matches!(by, FactAuthor::Piton(..)),
             beside,
             entry,
         });
     }
 }
 
-fn mark(key: &str, nth: u64) -> String {
+fn mark_of_fact(key: &str, nth: u64) -> String {
     let hash = Sha256::digest(format!("{key}\0{nth}"));
     let hex: String = hash
         .iter()
@@ -330,21 +347,21 @@ fn mark(key: &str, nth: u64) -> String {
     format!("{MARK}{hex}")
 }
 
-fn started(session: &Session) -> Entry {
-    let mut entry = dated(session, EntryType::SessionStarted);
+fn session_started_entry(session: &RalphSession) -> Entry {
+    let mut entry = dated_entry(session, EntryType::SessionStarted);
     entry
         .data
         .insert("session".to_owned(), session.number.into());
     if let (Some(date), Some(time)) = (&session.date, &session.time) {
-        entry = entry.saying("date", format!("{date} {time}"));
+        entry = entry.with_text("date", format!("{date} {time}"));
     }
-    saying(entry, "model", session.model.as_ref())
+    with_text(entry, "model", session.model.as_ref())
 }
 
-fn completed(session: &Session, done: &Done) -> Entry {
+fn task_completed_entry(session: &RalphSession, done: &CompletedCriterion) -> Entry {
     let what = &done.what;
     let beside = done.own.as_ref().map(|own| &own.beside);
-    let told = Told::of(&what.text, " - ", what.number, beside);
+    let told = TaskWords::parse(&what.text, " - ", what.number, beside);
     // Below the words of a criterion stands first what was said of it.
     let notes = what.notes.as_deref().filter(|_| told.is_criterion);
     let (said, notes) = match notes.map(|notes| notes.split_once('\n').unwrap_or((notes, ""))) {
@@ -353,26 +370,26 @@ fn completed(session: &Session, done: &Done) -> Entry {
     };
     let entry = Entry {
         task_id: told.task,
-        ..dated(session, EntryType::TaskCompleted).saying("description", said)
+        ..dated_entry(session, EntryType::TaskCompleted).with_text("description", said)
     };
-    let entry = saying(entry, "commit", what.commit.as_ref());
-    let entry = saying(entry, "notes", notes.as_ref());
-    saying(entry, "screenshot", what.screenshot.as_ref())
+    let entry = with_text(entry, "commit", what.commit.as_ref());
+    let entry = with_text(entry, "notes", notes.as_ref());
+    with_text(entry, "screenshot", what.screenshot.as_ref())
 }
 
-fn dated(session: &Session, kind: EntryType) -> Entry {
-    saying(Entry::bare(kind), "date", session.date.as_ref())
+fn dated_entry(session: &RalphSession, kind: EntryType) -> Entry {
+    with_text(Entry::with_type(kind), "date", session.date.as_ref())
 }
 
-fn saying(entry: Entry, key: &str, text: Option<&String>) -> Entry {
+fn with_text(entry: Entry, key: &str, text: Option<&String>) -> Entry {
     match text.filter(|text| !text.is_empty()) {
-        Some(text) => entry.saying(key, text),
+        Some(text) => entry.with_text(key, text),
         None => entry,
     }
 }
 
 /// What the words for an entry tell of it.
-pub(super) struct Told<'t> {
+pub(super) struct TaskWords<'t> {
     /// Its task.
     pub(super) task: Option<String>,
     /// What they say of that.
@@ -381,14 +398,14 @@ pub(super) struct Told<'t> {
     is_criterion: bool,
 }
 
-impl<'t> Told<'t> {
+impl<'t> TaskWords<'t> {
     /// What is read of a text that names its task before `between`, or by a
     /// number, or whose task piton noted beside it.
-    pub(super) fn of(
+    pub(super) fn parse(
         text: &'t str,
         between: &str,
         number: Option<u64>,
-        beside: Option<&Beside>,
+        beside: Option<&NoteDetails>,
     ) -> Self {
         let spec = beside.and_then(|beside| beside.spec.as_deref());
         let behind = |name: &str| text.strip_prefix(name)?.strip_prefix(between);
@@ -396,7 +413,7 @@ impl<'t> Told<'t> {
             let (task, words) = match number {
                 Some(number) => (Some(number.to_string()), text),
                 None => {
-                    let (task, words) = task_and_words(text, between);
+                    let (task, words) = split_task(text, between);
                     // Where there is no task, the spec stands in its place.
                     let task = task.filter(|task| Some(*task) != spec);
                     (task.map(str::to_owned), words)
@@ -423,7 +440,7 @@ impl<'t> Told<'t> {
 
 /// `auth-login` and `tests fail` of `auth-login: tests fail`. Only what looks
 /// like an id is one: `Error: no tar` is about no task called `Error`.
-fn task_and_words<'t>(text: &'t str, between: &str) -> (Option<&'t str>, &'t str) {
+fn split_task<'t>(text: &'t str, between: &str) -> (Option<&'t str>, &'t str) {
     let is_id = |word: &&str| {
         let allowed = |c: char| c.is_ascii_alphanumeric() || "-_./#%".contains(c);
         word.chars().all(allowed)
@@ -453,7 +470,7 @@ mod tests {
             ("auth-login: ", None),
             ("-: a", None),
         ] {
-            assert_eq!(task_and_words(text, ": ").0, task, "{text}");
+            assert_eq!(split_task(text, ": ").0, task, "{text}");
         }
     }
 }
