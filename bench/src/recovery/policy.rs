@@ -8,8 +8,8 @@ use piton_core::policy::RetryPolicy;
 use piton_core::prepare::PreparedContext;
 use piton_core::recover::{Recovery, Rule};
 use piton_core::{Node, RunId};
-use piton_engine::preparing::{self, BlockerScope, PrepareRequest, TOKENS};
-use piton_engine::recovering::{IncompleteAttempt, plan_recovery_in_store};
+use piton_engine::preparation::{self, BlockerScope, PrepareRequest, TOKENS};
+use piton_engine::recovery::{IncompleteAttempt, plan_recovery_in_store};
 
 use super::seed;
 use super::world::World;
@@ -117,7 +117,7 @@ impl Policy {
                     blockers: BlockerScope::Item,
                     rule_texts: &[],
                 };
-                let prepared = preparing::prepare_item(&world.store, &request)?;
+                let prepared = preparation::prepare_item(&world.store, &request)?;
                 Ok(Known {
                     carried: prepared.carried_memory_ids().map(str::to_owned).collect(),
                     prepared: Some(prepared).filter(|prepared| !prepared.notes.is_empty()),

@@ -16,7 +16,7 @@ use piton_core::{
     Verb,
 };
 use piton_engine::prompt::{self, Level, PromptInput, PromptTemplates};
-use piton_engine::recovering::IncompleteAttempt;
+use piton_engine::recovery::IncompleteAttempt;
 use piton_store::Store as _;
 
 use super::counts::End;

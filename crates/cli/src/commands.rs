@@ -1,10 +1,10 @@
 //! One function a command: translate, call the verb, show the answer.
 
 mod files;
+mod history;
 pub(crate) mod hook;
 mod issue;
 mod learn;
-mod memory;
 mod merge_driver;
 mod next;
 mod recall;
@@ -24,7 +24,6 @@ use piton_engine::account::{Account, account_of_run};
 use piton_engine::caller;
 use piton_engine::config::VerdictSource;
 use piton_engine::item_view::{ItemView, item_of_event, label_of_node, without_controls};
-use piton_engine::verbs::begin::{NewRunArgs, new_run};
 use piton_engine::verbs::clean::{UnsavedPolicy, clean};
 use piton_engine::verbs::compile::{
     CompileTarget, CompiledSprint, check_plan, compile_sprint, sprint_path,
@@ -33,6 +32,7 @@ use piton_engine::verbs::control::{self, ControlOutcome, ItemControl, RunControl
 use piton_engine::verbs::inbox::{ApprovalSubject, DecisionResult, RequestTerms, ReviewedWork};
 use piton_engine::verbs::journal::EventView;
 use piton_engine::verbs::land::land;
+use piton_engine::verbs::new_run::{NewRunArgs, new_run};
 use piton_engine::verbs::run::DryRun;
 use piton_engine::verbs::sprint::{self, InjectRequest, NewStep, StepTarget};
 use piton_engine::verbs::{costs, inbox, journal, run, status, store};
@@ -62,7 +62,7 @@ pub(crate) fn run_command(
             run,
             failures: true,
             ..
-        } => memory::show_failures(world, run.as_deref(), output),
+        } => history::show_failures(world, run.as_deref(), output),
         CliCommand::Status {
             run, costs: true, ..
         } => show_costs(world, run.as_deref(), output),
@@ -111,12 +111,12 @@ pub(crate) fn run_command(
             Ok(CommandExit::Done)
         }
         CliCommand::Plan(Deferred(plan)) => run_plan_command(world, plan, output),
-        CliCommand::Log(Deferred(entry)) => memory::run_log(world, entry, output),
+        CliCommand::Log(Deferred(entry)) => history::run_log(world, entry, output),
         CliCommand::Session(Deferred(command)) => {
-            memory::run_session_command(world, command, output)
+            history::run_session_command(world, command, output)
         }
         CliCommand::Record(Deferred(args)) => record::run_record(world, *args, output),
-        CliCommand::Recent(Deferred(args)) => memory::run_recent(world, &args, output),
+        CliCommand::Recent(Deferred(args)) => history::run_recent(world, &args, output),
         CliCommand::Prepare { item, max_tokens } => {
             recall::run_prepare(world, &item, max_tokens, output)
         }

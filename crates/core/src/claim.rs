@@ -7,9 +7,9 @@
 //! about anything: "there is no users table in db/schema.sql" says that the file
 //! is there.
 
-mod named;
+mod mentions;
 
-use self::named::{ClaimMention, find_mentions, strip_punctuation};
+use self::mentions::{ClaimMention, find_mentions, strip_punctuation};
 
 /// Something that a blocker says is not there.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

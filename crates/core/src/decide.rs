@@ -9,11 +9,13 @@ mod agent_edits;
 mod by_hand;
 mod claims;
 mod editing;
+mod event_buffer;
+mod file_import;
 mod joining;
 mod lanes;
-mod losing;
-mod merges;
-mod merging;
+mod lost_work;
+mod merge_needed;
+mod merge_queue;
 mod notifying;
 mod people;
 mod planning;
@@ -27,8 +29,6 @@ mod runner;
 mod settling;
 mod similar;
 mod splitting;
-mod story;
-mod taking;
 mod waits;
 
 use crate::command::{CallerFacts, Command};
@@ -38,7 +38,7 @@ use crate::journal::Draft;
 use crate::needs::{Rows, can_fail_item, needs_whole_tree};
 use crate::refusal::Refusal;
 use crate::tables::Tables;
-use story::EventBuffer;
+use event_buffer::EventBuffer;
 
 pub use editing::find_inapplicable_edits;
 
@@ -47,7 +47,7 @@ pub use editing::find_inapplicable_edits;
 #[must_use]
 pub fn tables_after_merge(rows: &Rows, (run, node): (RunId, &Node), facts: &CallerFacts) -> Tables {
     let mut story = EventBuffer::new(rows, facts, StreamId::of_run(run));
-    merges::simulate_merge(&mut story, run, node);
+    merge_queue::simulate_merge(&mut story, run, node);
     story.tables
 }
 
@@ -81,7 +81,7 @@ pub fn decide(rows: &Rows, command: &Command, facts: &CallerFacts) -> Result<Vec
             resolution,
         } => recording::resolve_blocker(it, spec.as_deref(), task_id.as_deref(), resolution)?,
         Command::TurnFace { path, face, on } => recording::set_native_file(it, path, face, *on),
-        Command::TakeFile(taken) => taking::import_file(it, taken)?,
+        Command::TakeFile(taken) => file_import::import_file(it, taken)?,
         Command::AskAboutFile {
             run,
             path,
@@ -149,14 +149,14 @@ pub fn decide(rows: &Rows, command: &Command, facts: &CallerFacts) -> Result<Vec
             node,
             fence,
             why,
-        } => losing::record_lost_work(it, (*run, *token), (node, *fence), why)?,
+        } => lost_work::record_lost_work(it, (*run, *token), (node, *fence), why)?,
         Command::StepMerge {
             run,
             token,
             node,
             fence,
             step,
-        } => merges::apply_merge_step(it, (*run, *token), (node, *fence), step)?,
+        } => merge_queue::apply_merge_step(it, (*run, *token), (node, *fence), step)?,
         Command::StepPullRequest {
             run,
             token,
@@ -246,7 +246,7 @@ pub fn decide(rows: &Rows, command: &Command, facts: &CallerFacts) -> Result<Vec
             token,
             items,
             merged,
-        } => merging::update_merge_needed(it, (*run, *token), items, merged)?,
+        } => merge_needed::update_merge_needed(it, (*run, *token), items, merged)?,
         Command::StepWaits {
             run,
             token,
@@ -325,7 +325,7 @@ pub fn decide(rows: &Rows, command: &Command, facts: &CallerFacts) -> Result<Vec
     if let Some(run) = command.run_id() {
         requests::reopen_deferred(it, run);
         agent_edits::drop_finished_edits(it, run);
-        merging::settle_items_question(it, run);
+        merge_needed::settle_items_question(it, run);
     }
     Ok(story.into_drafts())
 }

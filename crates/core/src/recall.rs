@@ -24,25 +24,23 @@
 //! of it does: docs/design/0005-recall.md.
 
 pub mod advise;
-mod alike;
 mod choose;
 mod code;
 mod document;
+mod exclusive_words;
 mod family;
-mod form;
 mod line;
+mod line_pattern;
+mod meaning;
 mod names;
 mod query;
-mod rival;
 mod score;
-mod sense;
+mod similarity;
 mod stem;
 mod tables;
 mod text;
 mod token;
 
-pub(crate) use alike::ComparableDocument;
-pub use alike::{ALIKE_FROM, document_similarity};
 pub use choose::{
     CANDIDATES_MAX, CandidateSet, IndexedMemory, Postings, choose_candidates, choose_similar,
     query_statistics,
@@ -51,5 +49,7 @@ pub use document::MemoryDocument;
 pub(crate) use names::{normalize_name, strip_line_number, trim_punctuation};
 pub use query::Query;
 pub use score::{Recall, RecallCandidate, ScoredMemory, Statistics, score_candidates};
+pub(crate) use similarity::ComparableDocument;
+pub use similarity::{ALIKE_FROM, document_similarity};
 pub use tables::{NEAR_MAX, TableIndex};
 pub use token::{RecallToken, TokenKind, tokenize};

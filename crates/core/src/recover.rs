@@ -7,7 +7,7 @@
 //! anything up: what helps comes from recall, what is wrong with the workspace
 //! from whoever looked at it.
 
-mod followed;
+mod followed_recovery;
 
 use serde::{Deserialize, Serialize};
 
@@ -18,7 +18,7 @@ use crate::stuck::error_signature;
 use crate::trouble::Trouble;
 use crate::word::words;
 
-pub use followed::{FOLLOWED_MAX, FollowedRecovery, context_of_item};
+pub use followed_recovery::{FOLLOWED_MAX, FollowedRecovery, context_of_item};
 
 /// After so many attempts in a row without completion a person decides. Source:
 /// `DecideRecovery` of seed 000.

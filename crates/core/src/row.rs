@@ -3,11 +3,11 @@
 use crate::attempt::AttemptRow;
 use crate::decision::DecisionRow;
 use crate::entry::{BlockerRow, EntryRow};
-use crate::face::NativeFileRow;
 use crate::id::{AttemptId, DecisionId, Node, RunId};
 use crate::item::ItemRow;
 use crate::memory::MemoryRow;
 use crate::name::{NameRow, Space};
+use crate::native_file::NativeFileRow;
 use crate::run::RunRow;
 
 /// Names one row of one table.

@@ -14,7 +14,6 @@ use crate::decision::{DecisionRow, DecisionVerdict};
 use crate::entry::{BLOCKERS_KEPT, BlockerRow, EntryRow, EntryType};
 use crate::event::{BlockedBefore, Event, ItemMoved, ItemPlanned, RunPlanned};
 use crate::evidence::{BaselineResult, ClaimSettings, TreeChange};
-use crate::face::NativeFileRow;
 use crate::flags::RunFlags;
 use crate::gate::{GateReport, GateRuns};
 use crate::id::{Node, RunId};
@@ -27,6 +26,7 @@ use crate::lane::{Landing, LaneConversation, LaneHold, LanesRow, TargetRow, Unit
 use crate::memory::{AGAIN_KEPT, Memory, MemoryKind, MemoryRow, Retirement};
 use crate::merge::{MergeReturn, MergeRow, MergeState};
 use crate::name::{NameRow, NamedRow, Space};
+use crate::native_file::NativeFileRow;
 use crate::notification::{
     EndedInvocation, LastNotification, NotificationStage, NotificationSubject,
 };

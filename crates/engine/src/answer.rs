@@ -8,10 +8,10 @@
 //! was configured so is judged by its exit status. What an agent noticed is read
 //! wherever it stands.
 
+mod agent_observations;
 mod form;
-mod noticed;
+mod loop_signals;
 mod status;
-mod words;
 
 use std::fmt;
 
@@ -22,10 +22,10 @@ use piton_core::quote;
 use piton_core::request::WorkRequest;
 use piton_core::trouble::Trouble;
 
+use self::agent_observations::{add_missing_blocker, collect_observations};
 use self::form::{BlockFault, StatusBlock, last_block};
-use self::noticed::{add_missing_blocker, collect_observations};
+use self::loop_signals::{LoopSignal, last_loop_signal, report_of_signal};
 use self::status::AnswerStatus;
-use self::words::{LoopSignal, last_loop_signal, report_of_signal};
 use crate::config::VerdictSource;
 
 /// What an attempt failed with whose program ended well and whose agent gave no
@@ -266,7 +266,7 @@ pub fn truncate_report(mut report: Report) -> Report {
         cut(&mut human.reason);
         human.details.iter_mut().for_each(cut);
     }
-    report.observations = noticed::bound_observations(report.observations);
+    report.observations = agent_observations::bound_observations(report.observations);
     report
 }
 

@@ -1,21 +1,21 @@
 //! The few things that piton asks of git, by starting the user's own.
 
 mod checked_out;
-mod contained;
+mod containment;
 mod diff;
 mod file_history;
 mod index;
 mod landing;
 mod merging;
-mod reached;
 mod refs;
 mod remote;
 mod saving;
 mod settings;
 mod submodules;
-mod trees;
+mod tracker;
 mod unfinished;
 mod user_name;
+mod work_position;
 mod worktrees;
 
 use std::collections::BTreeSet;
@@ -33,7 +33,7 @@ pub use self::checked_out::{
     branch_tips, find_worktree_of_branch, has_remotes, read_checkout, tip_of_branch, was_branch_at,
 };
 pub(crate) use self::checked_out::{git_dir, repository_of};
-pub use self::contained::has_work_of;
+pub use self::containment::has_work_of;
 pub use self::diff::{FileChange, file_changes};
 pub use self::file_history::{FileHistory, commits_made_here};
 pub use self::index::is_tracked;
@@ -42,7 +42,6 @@ pub use self::merging::{
     GitMergeOutcome, MergeSpec, OwnPaths, begin_merge, commit_texts, files_with_conflict_markers,
     is_work_without_files, merge_commits, stored_text, strip_files_from_work,
 };
-pub use self::reached::{WorkCommits, WorkPosition, has_commit, locate_works};
 pub use self::refs::{
     RefMove, RefStep, files_changed_in_commits, first_parent_commits, git_version, is_built_on,
     is_on_branch, is_on_other_branch, list_refs, merge_base, move_ref, read_ref, remove_refs,
@@ -59,11 +58,12 @@ pub use self::submodules::{
     BehindSubmodule, MovedSubmodule, UnsavedRepository, UnsavedWork, changed_submodules,
     follow_submodules, has_submodules, moved_submodules, unborn_repositories, unsaved_repositories,
 };
-pub use self::trees::{
+pub use self::tracker::{
     ProofSources, SnapshotDiff, SnapshotError, WorkTreeSnapshot, WorkTreeTracker,
 };
 pub use self::unfinished::{describe_unfinished, find_unfinished_operation};
 pub use self::user_name::user_name;
+pub use self::work_position::{WorkCommits, WorkPosition, has_commit, locate_works};
 pub use self::worktrees::{
     HALF_MADE, NewWorktree, Worktree, WorktreeState, add_detached_worktree, add_worktree,
     adopt_detached_worktree, check_branch_name, exclude_worktree, finish_worktree,

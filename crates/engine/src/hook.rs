@@ -8,8 +8,8 @@
 //! [`settings`].
 
 pub mod context;
+pub mod event;
 pub mod fault;
 pub mod finish;
 pub mod notes;
 pub mod settings;
-pub mod told;

@@ -10,7 +10,7 @@
 //! `docs/design/0027-lanes-and-merge-queue.md`.
 
 mod include;
-mod plan_seen;
+mod last_read_plan;
 mod pool;
 mod prepare;
 mod register;
@@ -26,7 +26,7 @@ use crate::failure::Failure;
 use crate::git::UnsavedWork;
 
 pub(crate) use self::include::has_include_file;
-pub use self::plan_seen::{LastReadPlan, read_plan_file};
+pub use self::last_read_plan::{LastReadPlan, read_plan_file};
 pub use self::pool::Pool;
 pub use self::prepare::{LanePreparation, LaneStart, PreparedLane};
 pub use self::register::{

@@ -14,7 +14,7 @@ use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::Path;
 
-use piton_core::before::FailedTry;
+use piton_core::earlier_work::FailedTry;
 use piton_core::observation::Observation;
 use piton_core::prepare::PreparedContext;
 use piton_core::quote::{render_fenced, shorten_middle};

@@ -6,13 +6,13 @@
 mod agent;
 mod clock;
 mod committing;
+mod dead_runner;
 mod feed;
 mod gate;
 mod ingredients;
 mod iteration_hook;
 mod joining;
 mod lanes;
-mod left_behind;
 mod merging;
 mod other_runs;
 mod own_work;
@@ -20,8 +20,8 @@ mod pull_requests;
 mod queue;
 mod reviewing;
 mod screenshots;
-mod seen;
 mod site;
+mod site_snapshots;
 mod spending;
 mod target_files;
 mod unmerged;
@@ -85,13 +85,13 @@ use crate::session::Session;
 use crate::spool::Spool;
 use crate::worktree::{self, RunWorktree};
 
-pub(crate) use self::lanes::{drop_merged_refs, drop_unit_refs, failure_of_lane, unit_ref_folder};
-pub use self::left_behind::{
+pub use self::dead_runner::{
     clean_up_dead_runner, clean_up_dead_runner_locked, settle_dead_runner,
 };
+pub(crate) use self::lanes::{drop_merged_refs, drop_unit_refs, failure_of_lane, unit_ref_folder};
 pub(crate) use self::merging::resume_after_merge;
 pub(crate) use self::queue::target_moved_failure;
-pub(crate) use self::seen::non_agent_files;
+pub(crate) use self::site_snapshots::non_agent_files;
 pub(crate) use self::target_files::commit_target_files;
 pub(crate) use self::unmerged::{
     describe_unmerged_lanes, unmerged_work_in_lane, warn_unmerged_lanes,
@@ -175,7 +175,7 @@ enum RunnerMessage {
 #[derive(Default)]
 struct StartingAttempt {
     /// The work tree.
-    before: Option<Box<seen::SiteSnapshot>>,
+    before: Option<Box<site_snapshots::SiteSnapshot>>,
     /// What the memory has of its item.
     prepared: Option<PreparedContext>,
 }
@@ -324,7 +324,7 @@ fn open_runner<'s, 'w>(
     }
     let role_texts = own_work::read_role_texts(session, &job, &row)?;
     let mut beside = None;
-    let mut spool = left_behind::open_run_spool(session, run)?;
+    let mut spool = dead_runner::open_run_spool(session, run)?;
     let taken = if job.aim == RunAim::Join {
         let (lock, name, events) = joining::join_run(session, &job)?;
         spool = spool.with_lock_name(Some(&name));
@@ -338,7 +338,7 @@ fn open_runner<'s, 'w>(
         take_run(session, &job, &row, (in_lanes, goal), tell)?
     };
     let (started, lanes) = taken;
-    let was_cut_short = left_behind::was_interrupted(&row);
+    let was_cut_short = dead_runner::was_interrupted(&row);
     let token = lease_token(&started);
     let (tables, seen) = load_run_snapshot(session, run)?;
     let row = require_run(tables.run(run))?;
@@ -354,7 +354,7 @@ fn open_runner<'s, 'w>(
     let mut plan_sync = None;
     if beside.is_none() {
         plan_sync = open_plan_sync(session, &row, lp.tables(), tell);
-        left_behind::remove_temporary_files(session, &row, plan_sync.as_mut());
+        dead_runner::remove_temporary_files(session, &row, plan_sync.as_mut());
     }
     let templates = PromptTemplates::of_plan(&row.face, row.native.as_ref(), &row.source);
     let mut clock = RunClock::new(session.world);
@@ -511,7 +511,7 @@ fn lease_token(events: &[DecodedRecord]) -> u64 {
 /// Whether nobody works on a run any more: what is to be done at its end is for the
 /// last runner.
 pub(crate) fn is_without_runners(session: &Session<'_>, row: &RunRow) -> bool {
-    row.holder.is_none() && left_behind::locks_of_living_runners(&session.project, row).is_empty()
+    row.holder.is_none() && dead_runner::locks_of_living_runners(&session.project, row).is_empty()
 }
 
 /// Gives a run back on which nobody can work.
@@ -743,9 +743,9 @@ impl Runner<'_, '_> {
             return Ok(());
         }
         let grace = self.job.agent_limits.grace;
-        let living = left_behind::locks_of_living_runners(&self.session.project, &self.row);
+        let living = dead_runner::locks_of_living_runners(&self.session.project, &self.row);
         let run = (self.lp.tables(), self.row.id, self.was_cut_short);
-        left_behind::end_survivors(&self.spool, run, &living, grace, tell)
+        dead_runner::end_survivors(&self.spool, run, &living, grace, tell)
     }
 
     /// The runner cannot go on: nothing that it started is left alone, and the

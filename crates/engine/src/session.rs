@@ -20,7 +20,7 @@ use crate::lanes;
 use crate::native_files::plan_sync::run_of_file;
 use crate::project::Project;
 use crate::run_lock;
-use crate::verbs::record::unknown::unknown_item_failure;
+use crate::verbs::record::unknown_item::unknown_item_failure;
 use crate::worktree;
 use crate::world::World;
 

@@ -1,7 +1,6 @@
 //! The verbs: what people and programs ask of piton, as plain functions over
 //! plain data. The command line, and later HTTP and MCP, translate them.
 
-pub mod begin;
 pub mod clean;
 pub mod compile;
 pub mod control;
@@ -18,6 +17,7 @@ pub mod land;
 mod land_others;
 pub mod learn;
 pub mod log;
+pub mod new_run;
 pub mod next;
 pub mod prepare;
 pub mod recall;

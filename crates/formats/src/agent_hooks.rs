@@ -10,16 +10,16 @@
 //! was there and empty begins on the line of its bracket. So it shows later
 //! what was there before, and no note need be kept beside the file.
 
-mod cut;
-mod put;
+mod install;
+mod uninstall;
 
 use std::fmt;
 
 use crate::json;
 use crate::tree::{Map, Span, SyntaxFault, Value, ValueNode};
 
-pub use cut::uninstall;
-pub use put::{install, render_new_settings};
+pub use install::{install, render_new_settings};
+pub use uninstall::uninstall;
 
 /// The key of the hooks in the settings.
 const HOOKS: &str = "hooks";

@@ -14,18 +14,18 @@ use crate::shape::{
 mod archive;
 mod detect;
 mod formats;
+mod import;
 mod markdown;
 mod pages;
-mod show;
-mod take;
+mod render;
 
 pub use archive::{archive_old_entries, import_archive, merge_archive};
 pub use detect::detect;
 pub use formats::PROJECT;
+pub use import::import_log;
 pub use markdown::render_markdown;
-use show::recount_metadata;
-pub use show::{reimport_row, render_rows};
-pub use take::import_log;
+use render::recount_metadata;
+pub use render::{reimport_row, render_rows};
 
 /// What the format is called where things of several are kept.
 pub const FACE: &str = "agent-os";
@@ -37,7 +37,7 @@ static DOCUMENT: DocumentKind = DocumentKind {
     root_name: ROOT_NAME,
     judge: detect::detect_tree,
     foreign: "NOT_A_PROGRESS_LOG",
-    begin: show::new_document,
+    begin: render::new_document,
 };
 
 /// The types that an entry can have.

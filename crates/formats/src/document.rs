@@ -1,11 +1,11 @@
 //! A JSON document of the project: what it is, opened to be taken in or to be
 //! changed.
 
-use crate::face::{Detection, FileContents, FileContext, RenderError};
 use crate::json;
+use crate::native_file::{Detection, FileContents, FileContext, RenderError};
 use crate::problem::Problem;
+use crate::shape_merge::{from_map, into_map, parse_json, too_new_problem};
 use crate::tree::{Map, ValueNode};
-use crate::understood::{from_map, into_map, parse_json, too_new_problem};
 
 /// What is to be known of a kind of document.
 pub(crate) struct DocumentKind {

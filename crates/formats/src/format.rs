@@ -4,12 +4,12 @@
 use serde_json::Value as Json;
 
 use crate::adoption::{self, Adoption, AdoptionCount};
-use crate::face::{Detection, FileContext};
 use crate::merge::rules::MergeRules;
+use crate::native_file::{Detection, FileContext};
 use crate::problem::{Problem, Severity, SourceText};
 use crate::shape::{self, KeyComparison, Shape};
+use crate::shape_merge::has_newer_minor;
 use crate::tree::ValueNode;
-use crate::understood::has_newer_minor;
 use crate::{conflict, json, registry, yaml};
 
 /// How strictly a file is judged.

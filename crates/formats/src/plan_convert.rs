@@ -1,6 +1,6 @@
 //! A plan of one format in the form of another, and what that has no place for.
 
-mod lost;
+mod losses;
 
 use jiff::Timestamp;
 use piton_core::event::{ItemPlanned, RunPlanned};
@@ -8,15 +8,15 @@ use piton_core::journal::EventStamp;
 use piton_core::plan::{Plan, PlannedItem};
 use piton_core::{Actor, Event, EventId, Node as CoreNode, RunId, Tables, TreePosition};
 
-use crate::face::Detection;
 use crate::format;
+use crate::native_file::Detection;
 use crate::plan_format::{Conversion, PlanContext, PlanFormat, PlanName};
 use crate::problem::{Problem, SourceText};
 use crate::registry;
 use crate::title::{name_of_planned, words_of_planned};
 
-pub use self::lost::ConversionLoss;
-pub(crate) use self::lost::{has_words, words_of_text};
+pub use self::losses::ConversionLoss;
+pub(crate) use self::losses::{has_words, words_of_text};
 
 /// A plan, and what its file says in words that other formats have, too.
 #[derive(Clone, Debug)]
@@ -177,7 +177,7 @@ fn flat_item(plan: &Plan, item: &PlannedItem, index: u32) -> PlannedItem {
     let on = plan.items.iter().filter(above);
     let on = on
         .flat_map(|other| &other.depends_on)
-        .flat_map(|on| lost::leaves_within(plan, on));
+        .flat_map(|on| losses::leaves_within(plan, on));
     let mut depends_on: Vec<CoreNode> = Vec::new();
     for node in on.map(|on| CoreNode::child(None, &flat_name(on), 1)) {
         if !depends_on.contains(&node) {
@@ -248,19 +248,19 @@ pub fn convert(
     };
     let again = parse_plan(to, read_back, RunId::PROJECT).0;
     let again = again.map(|plan| Outline::new((target, &written), &plan));
-    let from = lost::ConversionText {
+    let from = losses::ConversionText {
         plans: format,
         format: format::format_named(from),
         conversion: source,
         text,
     };
-    let to = lost::ConversionText {
+    let to = losses::ConversionText {
         plans: other,
         format: format::format_named(to),
         conversion: target,
         text: &written,
     };
-    let lost = lost::find_losses((&from, &outline), (&to, again.as_ref()));
+    let lost = losses::find_losses((&from, &outline), (&to, again.as_ref()));
     (written, lost)
 }
 
@@ -453,7 +453,7 @@ mod tests {
             };
             for to in plan_format_names() {
                 let (written, lost) = converted(from, to, text);
-                for (key, value) in lost::values_of(&root) {
+                for (key, value) in losses::values_of(&root) {
                     let is_said = written.contains(&value)
                         || value.split('\n').all(|line| written.contains(line));
                     let is_told = lost.iter().any(|lost| lost.what == key);

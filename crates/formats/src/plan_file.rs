@@ -17,8 +17,8 @@ use piton_core::scope::FileScope;
 use piton_core::{Edit, ItemRow, ItemState, Node, RunId, RunRow, RunState, Tables, TreePosition};
 
 use crate::conflict;
-use crate::doubted::{AbsentItems, with_pending_edits};
-use crate::face::RenderError;
+use crate::native_file::RenderError;
+use crate::pending_edits::{AbsentItems, with_pending_edits};
 use crate::plan_format::{PlanContext, PlanDocument, PlanFormat, PlanName, PlanPlace};
 use crate::problem::{Problem, SourceText};
 use crate::registry::plan_format;

@@ -9,8 +9,8 @@ use piton_core::review::AgentReview;
 use piton_core::{Edit, ItemRow, Node, RunId, RunRow, Tables};
 use serde::{Serialize, Serializer};
 
-use crate::face::RenderError;
 use crate::format::Format;
+use crate::native_file::RenderError;
 use crate::plan_convert::Outline;
 use crate::plan_file::{PlanChanges, PlanFile, PlanFileNotes, ShownRun};
 use crate::plan_identity::PlanIdentity;

@@ -8,9 +8,9 @@
 //! [`collect_edits`] keep the file a face of its run.
 
 mod convert;
-mod face;
 mod formats;
 mod layout;
+mod native_file;
 mod passes;
 mod plan;
 mod read;
@@ -21,9 +21,9 @@ use piton_core::scope::FileScope;
 
 use crate::plan_identity::PlanIdentity;
 
-pub use face::{collect_edits, render_run};
 pub use formats::PLAN;
 pub use layout::{PrdItemsLocation, PrdLayout, detect_layout};
+pub use native_file::{collect_edits, render_run};
 pub use passes::{CannotSetPasses, set_passes};
 pub(crate) use plan::criteria_in_prompt;
 pub use plan::{FACE, plan_of_prd};

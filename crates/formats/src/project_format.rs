@@ -8,8 +8,8 @@ use piton_core::memory::Memory;
 
 use crate::conflict;
 use crate::ends::TextEnds;
-use crate::face::{Detection, FileContents, FileContext, RenderError, ShownRow};
 use crate::format::Format;
+use crate::native_file::{Detection, FileContents, FileContext, RenderError, ShownRow};
 use crate::problem::SourceText;
 use crate::tree::ValueNode;
 

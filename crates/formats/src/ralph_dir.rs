@@ -10,11 +10,11 @@
 //!
 //! The task file beside it is [`crate::task`].
 
-pub mod face;
 mod formats;
 pub mod guardrails;
 pub mod iteration;
 pub mod logs;
+pub mod native_files;
 pub mod progress;
 pub mod progress_txt;
 pub mod signals;

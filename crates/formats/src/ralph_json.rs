@@ -14,22 +14,22 @@ use crate::shape::{
 mod detect;
 mod element;
 mod formats;
+mod import;
 mod migrate;
-mod observed;
+mod observations;
 pub mod queries;
-mod show;
+mod render;
 mod signal;
-mod take;
 
 pub use detect::detect;
 pub(crate) use element::{CONTEXT_KEYS, ENTRY_KEYS};
 use element::{ENTRY, LEARNING, PATTERN};
 pub use formats::PROJECT;
+pub use import::import_progress;
 pub use migrate::learnings_of_progress_txt;
-pub use observed::{is_actionable, parse_observations};
-pub use show::{reimport_row, render_rows};
+pub use observations::{is_actionable, parse_observations};
+pub use render::{reimport_row, render_rows};
 pub use signal::{FailureSubject, RalphMarkerSignal, SignalFailure, parse_signals, signal_of_line};
-pub use take::import_progress;
 
 /// What the format is called where things of several are kept.
 pub const FACE: &str = "ralph-json";
@@ -41,7 +41,7 @@ static DOCUMENT: DocumentKind = DocumentKind {
     root_name: ROOT_NAME,
     judge: detect::detect_tree,
     foreign: "NOT_A_PROGRESS_FILE",
-    begin: show::new_document,
+    begin: render::new_document,
 };
 
 /// How an attempt can have ended, in the words of this format.

@@ -12,11 +12,11 @@ use std::borrow::Cow;
 
 use piton_core::evidence::{ClaimOverrides, WeakenedProof, Worth};
 
+use crate::field_reader::{KEPT, MapPosition, count_of_node};
 use crate::report::{ProblemReport, ValuePath, closest_word};
 use crate::shape::{FieldShape, Shape, has_key, optional_field};
-use crate::tolerant::{KEPT, MapPosition, count_of_node};
+use crate::shape_merge::normalize_node;
 use crate::tree::{Map, MapKey, ScalarKind, ValueNode};
-use crate::understood::normalize_node;
 
 pub(crate) use write::{AsJson, merge_record, push_yaml};
 

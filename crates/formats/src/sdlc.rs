@@ -13,12 +13,12 @@
 
 mod begin;
 mod convert;
-mod face;
 mod formats;
 mod layout;
 mod manifest;
 mod metrics;
 mod moves;
+mod native_file;
 mod own_work;
 mod phases;
 mod plan;
@@ -29,12 +29,12 @@ mod state;
 mod tasks;
 mod tree;
 
-pub use face::{collect_edits, render_run};
 pub use formats::PLAN;
 pub(crate) use layout::first_keys;
 pub use layout::{StateLayout, detect_layout};
 pub use manifest::{Manifest, ManifestRepo, parse_manifest};
 pub use metrics::{AgentRecord, MetricsLog, parse_metrics};
+pub use native_file::{collect_edits, render_run};
 pub(crate) use plan::title_of_native;
 pub use plan::{FACE, plan_of_state};
 pub use read::parse_state;

@@ -7,17 +7,17 @@
 
 mod answer;
 mod arguments;
-mod desk;
-mod reading;
+mod client_session;
+mod read_tools;
 mod resources;
 mod tools;
 mod words;
-mod writing;
+mod write_tools;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use piton_engine::held::AssignedWork;
+use piton_engine::held_item::AssignedWork;
 use piton_engine::{Failure, World};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation,
@@ -28,7 +28,7 @@ use rmcp::service::{RequestContext, ServerInitializeError};
 use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt as _};
 
 use self::answer::ToolAnswer;
-use self::desk::ClientSession;
+use self::client_session::ClientSession;
 use self::resources::RESOURCES;
 use self::tools::{TOOLS, Tool};
 

@@ -3,7 +3,7 @@
 //! It keeps nothing on disk, and otherwise everything that [`crate::Store`]
 //! promises. Clones share what is stored.
 
-mod pick;
+mod select;
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -19,7 +19,7 @@ use piton_core::redact::Redactor;
 use piton_core::standing::StandingCounts;
 use piton_core::{CallerFacts, Command, Need, Rows, Tables, decide, needs_of_command};
 
-use self::pick::select_rows;
+use self::select::select_rows;
 use crate::audit::Audit;
 use crate::clock::{Clock, SystemClock, truncate_to_micros};
 use crate::seal::{

@@ -8,10 +8,10 @@
 mod backup;
 mod commit;
 mod fault;
+mod files;
 mod index;
 mod journal;
 mod load;
-mod place;
 mod refold;
 mod rows;
 mod schema;
@@ -35,7 +35,7 @@ use tempfile::TempDir;
 pub use self::backup::{RestoreReport, StoreInfo};
 use self::commit::CommitTransaction;
 use self::fault::{io_fault, is_access_fault, is_in_doubt, sqlite_fault};
-use self::place::{FileIdentity, StorePaths, WriterBarrier, WriterQueue};
+use self::files::{FileIdentity, StorePaths, WriterBarrier, WriterQueue};
 pub use self::schema::SCHEMA_VERSION;
 use self::schema::{BUSY_TIMEOUT, OpenDatabase, check_version, connect, ensure_wal, migrate};
 use crate::clock::{Clock, SystemClock, truncate_to_micros};
@@ -170,7 +170,7 @@ impl SqliteStore {
         let Some(identity) = place.file_identity()? else {
             return Err(place.missing_fault());
         };
-        place::refuse_network_fs(&place.dir)?;
+        files::refuse_network_fs(&place.dir)?;
         match options.access {
             StoreAccess::ReadWrite => Self::open_read_write(place, identity, options),
             StoreAccess::ReadOnly | StoreAccess::JournalOnly => {

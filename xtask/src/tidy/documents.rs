@@ -168,7 +168,10 @@ pub(crate) fn codes(source: &str) -> Vec<(String, String)> {
     table
         .lines()
         .filter_map(|line| {
-            let (code, exit) = line.trim().strip_prefix("(\"")?.split_once("\", Exit::")?;
+            let (code, exit) = line
+                .trim()
+                .strip_prefix("(\"")?
+                .split_once("\", CommandExit::")?;
             let exit = exit.trim_end_matches([',', ')']);
             Some((code.to_owned(), exit.to_owned()))
         })
@@ -288,7 +291,7 @@ mod tests {
 
     #[test]
     fn codes_come_with_their_status() {
-        let source = "    Busy = 4,\npub const CODES: &[(&str, Exit)] = &[\n    (\"run.busy\", Exit::Busy),\n];\n";
+        let source = "    Busy = 4,\npub const CODES: &[(&str, Exit)] = &[\n    (\"run.busy\", CommandExit::Busy),\n];\n";
         assert_eq!(codes(source), [("run.busy".to_owned(), "Busy".to_owned())]);
         assert_eq!(number(source, "Busy").as_deref(), Some("4"));
     }

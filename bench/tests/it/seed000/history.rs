@@ -13,7 +13,7 @@ use piton_core::memory::Memory;
 use piton_core::prepare::{PreparedContext, Section};
 use piton_core::recover::{Advice, AdviceKind, FailureContext, Recovery, Rule, choose_recovery};
 use piton_core::{AttemptId, AttemptRow, Command, DecodedRecord, Event, Need, Node, RunId};
-use piton_engine::preparing::{self, BlockerScope, PrepareRequest};
+use piton_engine::preparation::{self, BlockerScope, PrepareRequest};
 use piton_store::Store as _;
 use piton_testkit::chance::Chance;
 use serde::Serialize;
@@ -213,7 +213,7 @@ impl History {
             blockers: BlockerScope::Project,
             rule_texts: &[],
         };
-        let piton = preparing::prepare_item(store, &request).expect("in memory");
+        let piton = preparation::prepare_item(store, &request).expect("in memory");
         assert_eq!(piton.left_out, 0);
         assert_eq!(piton.iteration, seed.iteration);
         assert_eq!(piton.retry_count, seed.retry_count);

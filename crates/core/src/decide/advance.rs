@@ -2,8 +2,8 @@
 //! means for the items above it and for those that wait for it.
 
 use super::claims::{collect_evidence, finish_or_ask};
-use super::merges::queue_unit;
-use super::story::{EventBuffer, StateReason};
+use super::event_buffer::{EventBuffer, StateReason};
+use super::merge_queue::queue_unit;
 use crate::decision::{DecisionKind, Verb};
 use crate::event::Event;
 use crate::evidence::WorkCredit;

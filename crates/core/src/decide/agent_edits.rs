@@ -7,8 +7,8 @@
 
 use super::claims::has_same_check;
 use super::editing::{EditSource, apply_all_edits, render_rejected_edits};
+use super::event_buffer::EventBuffer;
 use super::people::{check_decision_open, is_under_way, release_dead_runner};
-use super::story::EventBuffer;
 use crate::command::EditAuthor;
 use crate::decision::{DecisionKind, DecisionRow, Verb};
 use crate::edit::Edit;

@@ -5,8 +5,8 @@
 
 use super::advance::{ask_about_broken_item, give_up_item, has_to_wait};
 use super::editing::{EditRejection, change_item, drop_dependencies, reject_edit};
+use super::event_buffer::EventBuffer;
 use super::people::{is_under_way, reopen_ancestors};
-use super::story::EventBuffer;
 use crate::attempt::HumanNeeded;
 use crate::decision::{DecisionKind, DecisionRow, Verb};
 use crate::event::ItemChange;

@@ -4,10 +4,10 @@
 //! the item is finished, has to pass a given command, or a person is asked.
 
 use super::advance::finish_item;
+use super::event_buffer::EventBuffer;
 use super::people::{advance_emptied_parents, release_dead_runner};
 use super::recording::log_completed;
 use super::recovering::{FailedWork, fail_item};
-use super::story::EventBuffer;
 use crate::attempt::{HumanNeeded, Outcome};
 use crate::classify::FailureCategory;
 use crate::decision::{DecisionKind, Verb};

@@ -9,6 +9,7 @@ use super::advance::{advance_after_hook, advance_after_work, has_to_wait, releas
 use super::agent_edits::{EditingAgent, apply_agent_edits, drop_changed_edits};
 use super::by_hand::{fail_by_hand, set_dependencies, start_by_hand, wait_by_hand};
 use super::claims::settle_attempt;
+use super::event_buffer::EventBuffer;
 use super::people::{
     advance_emptied_parents, check_decision_open, drop_item, is_under_way, redo_item,
     release_dead_runner, reopen_ancestors, request_pause, resume_run, retry_item, skip_item,
@@ -16,7 +17,6 @@ use super::people::{
 use super::planning::{check_for_cycles, dependencies_with_inherited, index_nodes};
 use super::requests;
 use super::runner::check_runner;
-use super::story::EventBuffer;
 use super::waits;
 use crate::attempt::Outcome;
 use crate::command::{CallerFacts, EditAuthor};

@@ -4,8 +4,8 @@
 //! native files and what is decided for the whole run belong to the one that holds
 //! it; where that one is gone, another one holds it.
 
+use super::event_buffer::EventBuffer;
 use super::runner::{HeldRun, check_runner};
-use super::story::EventBuffer;
 use crate::event::Event;
 use crate::id::RunId;
 use crate::refusal::Refusal;

@@ -1,9 +1,9 @@
 //! The branch that the work of a run goes to, and who has which lane.
 
+use super::event_buffer::EventBuffer;
 use super::runner::{
     HeldRun, LeasedItem, check_can_begin, check_holder, check_runner, wrong_item_state,
 };
-use super::story::EventBuffer;
 use crate::event::Event;
 use crate::id::{Node, RunId};
 use crate::item::{ItemRow, ItemState};

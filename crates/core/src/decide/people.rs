@@ -4,14 +4,14 @@ use super::advance::{advance_after_work, drop_node, has_to_wait, skip_node};
 use super::agent_edits;
 use super::claims;
 use super::editing::append_change;
-use super::merges;
-use super::merging;
+use super::event_buffer::{EventBuffer, StateReason};
+use super::merge_needed;
+use super::merge_queue;
 use super::pull_requests;
 use super::recording::{entry_about, log_entry};
 use super::remembering;
 use super::requests;
 use super::reviewing;
-use super::story::{EventBuffer, StateReason};
 use super::waits;
 use crate::decision::{DecisionKind, DecisionRow, Verb};
 use crate::entry::EntryType;
@@ -435,20 +435,20 @@ fn restart_item(story: &mut EventBuffer<'_>, run: RunId, item: &ItemRow, answer:
     if item.is_waiting_by_plan() {
         return waits::check_wait_now(story, item, answer);
     }
-    if merges::is_in_review(item) {
+    if merge_queue::is_in_review(item) {
         let why = answer.unwrap_or("a person wants it done again");
-        return merges::reject_merge_by_person(story, item, why);
+        return merge_queue::reject_merge_by_person(story, item, why);
     }
     if pull_requests::is_in_pull_request(item) {
         return match answer {
-            Some(why) => merges::reject_merge_by_person(story, item, why),
-            None => merges::requeue_unchecked_unit(story, item),
+            Some(why) => merge_queue::reject_merge_by_person(story, item, why),
+            None => merge_queue::requeue_unchecked_unit(story, item),
         };
     }
-    if merges::has_unrunnable_check(item) {
+    if merge_queue::has_unrunnable_check(item) {
         return match answer {
-            Some(why) => merges::reject_merge_by_person(story, item, why),
-            None => merges::requeue_unchecked_unit(story, item),
+            Some(why) => merge_queue::reject_merge_by_person(story, item, why),
+            None => merge_queue::requeue_unchecked_unit(story, item),
         };
     }
     let is_next = match (item.is_leaf(), item.state) {
@@ -720,7 +720,7 @@ pub(super) fn apply_verdict(
         };
     }
     if row.kind == DecisionKind::MergeNeeded && row.node.is_none() {
-        return merging::decide_items_question(story, &row, verb, why);
+        return merge_needed::decide_items_question(story, &row, verb, why);
     }
     // What becomes of a file is seen to by whoever writes it.
     let Some(node) = row.node else {
@@ -741,7 +741,7 @@ pub(super) fn apply_verdict(
             return reviewing::reject_review(story, (row.run, id), &node, why);
         }
         Verb::Approve if row.kind == DecisionKind::Review => {
-            merges::approve_merge(story, row.run, &node)?;
+            merge_queue::approve_merge(story, row.run, &node)?;
         }
         Verb::Reject if matches!(row.kind, DecisionKind::Review | DecisionKind::PullRequest) => {
             let Some(why) = why else {
@@ -749,7 +749,7 @@ pub(super) fn apply_verdict(
             };
             release_dead_runner(story, row.run)?;
             let item = story.require_item(row.run, &node)?.clone();
-            merges::reject_merge_by_person(story, &item, why);
+            merge_queue::reject_merge_by_person(story, &item, why);
         }
         Verb::Reject if row.kind == DecisionKind::Approval => {
             let Some(why) = why else {

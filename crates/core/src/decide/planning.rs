@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use super::advance::{ask_about_broken_item, ask_at_breakpoint};
 use super::claims::approval_question;
+use super::event_buffer::EventBuffer;
 use super::requests;
 use super::settling::{is_blocked_in_plan, yielding_items_of_plan};
-use super::story::EventBuffer;
 use crate::attempt::HumanNeeded;
 use crate::decision::DecisionKind;
 use crate::event::{Event, ItemPlanned, RunPlanned};

@@ -2,9 +2,9 @@
 //! by what is seen there. Which news mean what is the table in
 //! `docs/design/0035-pull-requests.md`.
 
-use super::merges::{requeue_unchecked_unit, return_rejected_merge};
+use super::event_buffer::EventBuffer;
+use super::merge_queue::{requeue_unchecked_unit, return_rejected_merge};
 use super::runner::{HeldRun, check_can_begin, check_holder, wrong_item_state};
-use super::story::EventBuffer;
 use crate::attempt::HumanNeeded;
 use crate::decision::{DecisionKind, Verb};
 use crate::event::Event;

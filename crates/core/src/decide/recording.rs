@@ -2,8 +2,8 @@
 
 use uuid::Uuid;
 
+use super::event_buffer::EventBuffer;
 use super::remembering::{learn_from_report, record_resolution};
-use super::story::EventBuffer;
 use crate::attempt::{AttemptRow, Outcome, Report, ReportedAttempt};
 use crate::entry::{Entry, EntryType};
 use crate::event::{Event, ItemPlanned, RunPlanned};

@@ -2,8 +2,8 @@
 //! own retries, what recovery says, or a person.
 
 use super::advance::{give_up_item, give_up_item_with_details, skip_node};
+use super::event_buffer::EventBuffer;
 use super::people::log_scope_override;
-use super::story::EventBuffer;
 use crate::attempt::{Outcome, RecoveryAction};
 use crate::classify::FailureCategory;
 use crate::id::{Node, RunId};

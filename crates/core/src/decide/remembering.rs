@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use super::story::EventBuffer;
+use super::event_buffer::EventBuffer;
 use crate::attempt::Report;
 use crate::decision::Verb;
 use crate::event::Event;

@@ -2,8 +2,8 @@
 //! under way.
 
 use super::editing::{EditRejection, insert_items, siblings_below};
+use super::event_buffer::EventBuffer;
 use super::people::{check_decision_open, release_dead_runner};
-use super::story::EventBuffer;
 use crate::decision::{DecisionKind, DecisionRow, Verb};
 use crate::event::Event;
 use crate::evidence::ClaimOverrides;

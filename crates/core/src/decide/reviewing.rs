@@ -2,11 +2,11 @@
 
 use super::advance::advance_after_review;
 use super::claims::{SHORT_COMMIT, settle_attempt};
+use super::event_buffer::EventBuffer;
 use super::people::{
     advance_emptied_parents, initial_open_state, release_dead_runner, reopen_ancestors,
 };
 use super::runner::wrong_item_state;
-use super::story::EventBuffer;
 use crate::attempt::{HumanNeeded, Outcome, Report};
 use crate::decision::{DecisionKind, Verb};
 use crate::event::Event;

@@ -6,6 +6,7 @@ use super::advance::{
 use super::claims::{
     evidence_of_check, finish_or_ask, has_same_check, needs_nothing_more, settle_attempt,
 };
+use super::event_buffer::{EventBuffer, StateReason};
 use super::lanes::check_lane_held;
 use super::people::{is_under_way, renew_pause_request};
 use super::recording::{entry_about, log_attempt, log_entry, next_attempt_name};
@@ -15,7 +16,6 @@ use super::requests;
 use super::reviewing::apply_review;
 use super::settling::{count_standings, update_ready_items};
 use super::splitting::split_item;
-use super::story::{EventBuffer, StateReason};
 use crate::attempt::{AttemptContext, AttemptRow, Outcome, Report, Role};
 use crate::classify::FailureCategory;
 use crate::decision::DecisionKind;

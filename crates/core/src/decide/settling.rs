@@ -5,8 +5,8 @@ use std::collections::HashMap;
 
 use super::advance;
 use super::editing::append_change;
+use super::event_buffer::{EventBuffer, StateReason};
 use super::people::renew_pause_request;
-use super::story::{EventBuffer, StateReason};
 use crate::decision::DecisionKind;
 use crate::event::ItemChange;
 use crate::id::{Node, RunId, TreePosition};

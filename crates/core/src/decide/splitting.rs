@@ -2,7 +2,7 @@
 
 use super::advance::has_to_wait;
 use super::editing::{append_change, move_siblings, siblings_below};
-use super::story::EventBuffer;
+use super::event_buffer::EventBuffer;
 use crate::attempt::SplitPiece;
 use crate::event::{Event, ItemChange, ItemPlanned};
 use crate::id::{Node, RunId, TreePosition};

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::code::{ToolErrorCode, parse_error_codes};
-use super::sense::MeaningMarkers;
+use super::meaning::MeaningMarkers;
 use super::token::{TokenKind, tokenize};
 use crate::memory::Memory;
 

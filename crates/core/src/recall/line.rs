@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
-use super::form::LinePattern;
+use super::line_pattern::LinePattern;
 use super::text;
 
 /// What a line is.

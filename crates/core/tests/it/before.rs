@@ -1,7 +1,7 @@
 //! What came before an attempt, as its prompt is told of it.
 
 use piton_core::attempt::Report;
-use piton_core::before::{
+use piton_core::earlier_work::{
     earlier_done_items, earlier_findings, failed_tries_of_item, last_interrupted_attempt,
     last_open_question,
 };

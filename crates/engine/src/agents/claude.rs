@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 use self::background::BackgroundTasks;
 use self::window::UsageWindow;
 use super::calls::call_of_tool;
-use super::heard::{ProgramName, ReaderState};
+use super::reader_state::{ProgramName, ReaderState};
 use super::session_file::MessageSum;
 use super::stream::JsonPart;
 use super::{

@@ -7,7 +7,7 @@ use piton_core::call::{AgentCall, CallKind};
 use piton_core::trouble::Trouble;
 use serde_json::Value;
 
-use super::heard::{ProgramName, ReaderState};
+use super::reader_state::{ProgramName, ReaderState};
 use super::stream::JsonPart;
 use super::{
     Agent, AgentOutputReader, AgentResult, LaunchCommand, LaunchOptions, OutputEvent, signs,

@@ -14,7 +14,7 @@ use piton_core::trouble::Trouble;
 use serde_json::Value;
 
 use super::calls::call_of_tool;
-use super::heard::{ProgramName, ReaderState};
+use super::reader_state::{ProgramName, ReaderState};
 use super::stream::JsonPart;
 use super::{
     Agent, AgentOutputReader, AgentResult, LaunchCommand, LaunchOptions, OutputEvent,

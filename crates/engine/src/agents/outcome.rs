@@ -8,7 +8,7 @@ use piton_core::attempt::{Conversation, HumanNeeded, Outcome, Report};
 use piton_core::classify::FailureCategory;
 use piton_core::trouble::Trouble;
 
-use super::heard::terminating_signal;
+use super::reader_state::terminating_signal;
 use super::{AgentResult, EarlyStop, ProgramVerdict};
 use crate::answer::{self, PENDING_WORK, ProgramEnd, STOPPED_EARLY, describe_end};
 use crate::config::VerdictSource;

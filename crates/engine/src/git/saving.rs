@@ -199,7 +199,7 @@ fn write_work_tree(
     let there = git_dir(work_tree).map(|folder| folder.join("index"));
     // Where nothing was ever added, everything is.
     if let Some(there) = there.filter(|there| there.is_file()) {
-        super::trees::copy_with_mtime(&there, &index).map_err(temp_folder_failure)?;
+        super::tracker::copy_with_mtime(&there, &index).map_err(temp_folder_failure)?;
     }
     let index = index.to_string_lossy();
     let env = [("GIT_INDEX_FILE", &*index)];

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::SnapshotError;
 use super::checked_out::git_dir;
-use super::trees::TimedGit;
+use super::tracker::TimedGit;
 use crate::world::World;
 
 /// What lies in the folder of git while it is in the middle of something.

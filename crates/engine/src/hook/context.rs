@@ -4,7 +4,7 @@ use piton_core::entry::{EntryRow, EntryType};
 use piton_core::{AttemptId, Need, Node, RunId, RunState};
 
 use crate::failure::Failure;
-use crate::preparing::{self, BlockerScope, PrepareRequest};
+use crate::preparation::{self, BlockerScope, PrepareRequest};
 use crate::session::{Session, open_runs};
 use crate::verbs::record::item::resolve_recorded_item;
 
@@ -77,7 +77,7 @@ fn context_of_node(
     called: &str,
     blockers: BlockerScope,
 ) -> Result<String, Failure> {
-    let rule_texts = preparing::unparsed_rule_texts(session)?;
+    let rule_texts = preparation::unparsed_rule_texts(session)?;
     let request = PrepareRequest {
         run,
         node,
@@ -86,7 +86,7 @@ fn context_of_node(
         blockers,
         rule_texts: &rule_texts,
     };
-    let mut prepared = preparing::prepare_item(&session.store, &request)?;
+    let mut prepared = preparation::prepare_item(&session.store, &request)?;
     prepared.item = truncate_text(called, 60);
     let rows = session.load(&[Need::Run(run), Need::Line(run, node.clone())])?;
     let item = rows.tables.item(run, node);
@@ -131,7 +131,7 @@ pub fn context_of_project(session: &Session<'_>) -> Result<Option<String>, Failu
             )
         })
         .collect();
-    let prepared = preparing::prepare_project(session, TOKENS)?;
+    let prepared = preparation::prepare_project(session, TOKENS)?;
     let lately = recent_entry_lines(session)?;
     if lines.is_empty() && prepared.notes.is_empty() && lately.is_empty() {
         return Ok(None);

@@ -193,7 +193,7 @@ mod tests {
             for piton in ["piton", "/usr/bin/piton", "'/a b/piton'"] {
                 for hook in program.hooks(piton) {
                     assert!(piton_formats::agent_hooks::is_piton_command(&hook.command));
-                    assert!(super::super::told::HookEventKind::parse(hook.event).is_some());
+                    assert!(super::super::event::HookEventKind::parse(hook.event).is_some());
                 }
             }
         }

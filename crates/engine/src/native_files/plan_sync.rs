@@ -4,9 +4,9 @@
 //! the lock of its stamp, and whoever knows less of the run than was written
 //! already writes nothing.
 
-mod look;
+mod import;
+mod notices;
 mod pace;
-mod words;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -26,11 +26,11 @@ use piton_formats::plan_format::PlanPlace;
 use piton_formats::registry::plan_format;
 use piton_store::Store as _;
 
-use self::look::PlanFileImport;
-use self::pace::WritePace;
-pub(crate) use self::words::{
+use self::import::PlanFileImport;
+pub(crate) use self::notices::{
     describe_claimed_item as claimed_in_words, describe_done_by_old_checks,
 };
+use self::pace::WritePace;
 use super::branches::{self, BranchOrigin};
 use super::exchange::{DisplacedCopy, stage};
 use super::news::FileNotice;
@@ -808,7 +808,7 @@ pub(crate) fn other_plan_in_file(
 ) -> Result<Option<(String, String)>, Failure> {
     let file = PlanFile::path_of_run(row).filter(|_| has_other_plan(&session.project, row));
     let Some(file) = file else { return Ok(None) };
-    let told = words::other_plan_notice(row, &file).to_string();
+    let told = notices::other_plan_notice(row, &file).to_string();
     Ok(session.is_shown_in_plan_file(row)?.then_some((told, file)))
 }
 

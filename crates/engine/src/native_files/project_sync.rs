@@ -17,10 +17,10 @@ use std::time::Duration;
 use std::{fs, io};
 
 use piton_core::command::{ImportPolicy, ImportedFile, ImportedRecord};
-use piton_core::face::NativeFileRow;
 use piton_core::name::{NamedRow, Space};
+use piton_core::native_file::NativeFileRow;
 use piton_core::{Command, DecisionChoice, DecisionRow, Need, RunId, StreamId, Tables, Verb};
-use piton_formats::face::{Detection, FileContents, FileContext, ShownRow};
+use piton_formats::native_file::{Detection, FileContents, FileContext, ShownRow};
 use piton_formats::problem::Problem;
 use piton_store::Store as _;
 use serde::{Deserialize, Serialize};

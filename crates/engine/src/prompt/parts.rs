@@ -2,7 +2,7 @@
 //! stands below it, or nothing.
 
 use piton_core::attempt::Outcome;
-use piton_core::before::FailedTry;
+use piton_core::earlier_work::FailedTry;
 use piton_core::merge::MergeReturn;
 use piton_core::observation::Observation;
 use piton_core::prepare::{PreparedNote, Section};

@@ -15,10 +15,10 @@ use piton_core::trouble::Trouble;
 use piton_core::{AttemptId, ItemRow, Need, Node, Role};
 use tempfile::NamedTempFile;
 
+use super::dead_runner::{sanitize_file_name, transcripts_folder};
 use super::feed::{AgentFeed, SessionSource};
-use super::left_behind::{sanitize_file_name, transcripts_folder};
-use super::seen::SiteSnapshot;
 use super::site::Site;
+use super::site_snapshots::SiteSnapshot;
 use super::work::{ActiveWork, WorkNumber, WorkPurpose, WorkStopCause};
 use super::{Runner, unseen_end_report};
 use crate::agents::session_file::SessionScope;
@@ -29,7 +29,7 @@ use crate::fail;
 use crate::failure::{Failure, unwritable_file};
 use crate::notice::Notice;
 use crate::process::{self, ProcessExit, ProcessSpec, StopReason};
-use crate::recovering::{self, IncompleteAttempt};
+use crate::recovery::{self, IncompleteAttempt};
 use crate::spool;
 use crate::worktree;
 
@@ -522,7 +522,7 @@ impl Runner<'_, '_> {
         tell: &mut dyn FnMut(Notice<'_>),
     ) -> Option<Box<Recovery>> {
         let site = self.sites.site_of_item(ended.node);
-        match recovering::plan_recovery(self.session, (ended, site.tree_path()), self.now()) {
+        match recovery::plan_recovery(self.session, (ended, site.tree_path()), self.now()) {
             Ok(recovery) => Some(Box::new(recovery)),
             Err(failure) => {
                 let said = format!("what to do about {} is not known: {failure}", ended.node);

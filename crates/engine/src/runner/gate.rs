@@ -21,7 +21,7 @@ use crate::failure::{Failure, unwritable_file};
 use crate::lies::EvidenceRule;
 use crate::notice::Notice;
 use crate::process::{ProcessExit, ProcessLimits, ProcessProgram, ProcessSpec, StopReason};
-use crate::recovering::IncompleteAttempt;
+use crate::recovery::IncompleteAttempt;
 use crate::spool;
 
 /// How much of a gate's output is kept, in characters.

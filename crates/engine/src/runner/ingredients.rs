@@ -9,7 +9,7 @@ use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
 
-use piton_core::before::{
+use piton_core::earlier_work::{
     earlier_done_items, earlier_findings, failed_tries_of_item, last_interrupted_attempt,
     last_open_question,
 };
@@ -25,7 +25,7 @@ use super::{Runner, StartingAttempt};
 use crate::failure::Failure;
 use crate::git;
 use crate::notice::Notice;
-use crate::preparing::{self, BlockerScope, PrepareRequest, TOKENS};
+use crate::preparation::{self, BlockerScope, PrepareRequest, TOKENS};
 use crate::prompt::{
     self, CommitBy, DoneItem, LaterCheck, Level, OwnWorktree, PromptHistory, PromptInput,
     PromptRepositories, ReportBy,
@@ -379,7 +379,7 @@ impl Runner<'_, '_> {
         self.commit_progress(tell);
         let before = self.snapshot_before(&site, tell);
         *tree = before.as_ref().and_then(|before| before.tree_hash());
-        let rule_texts = preparing::unparsed_rule_texts(self.session)?;
+        let rule_texts = preparation::unparsed_rule_texts(self.session)?;
         let request = PrepareRequest {
             run: *run,
             node,
@@ -388,7 +388,7 @@ impl Runner<'_, '_> {
             blockers: BlockerScope::Item,
             rule_texts: &rule_texts,
         };
-        let prepared = preparing::prepare_item(&self.session.store, &request)?;
+        let prepared = preparation::prepare_item(&self.session.store, &request)?;
         memories.extend(prepared.carried_memory_ids().map(str::to_owned));
         let item = self.lp.tables().item(*run, node);
         let followed = item.and_then(|item| item.recovery.as_ref());

@@ -12,7 +12,7 @@ use piton_core::{
 use piton_store::CommitError;
 
 use super::{
-    Notice, Runner, RunnerJob, RunnerMessage, TICK, left_behind, open_plan_sync, owner_name,
+    Notice, Runner, RunnerJob, RunnerMessage, TICK, dead_runner, open_plan_sync, owner_name,
     require_run, runner_facts,
 };
 use crate::fail;
@@ -164,11 +164,11 @@ impl Runner<'_, '_> {
             Need::OpenAttempts(Some(run)),
         ])?;
         let row = require_run(rows.tables.run(run))?;
-        let mut living = left_behind::locks_of_living_runners(&self.session.project, &row);
+        let mut living = dead_runner::locks_of_living_runners(&self.session.project, &row);
         living.push(self.spool.lock_name());
         let grace = self.job.agent_limits.grace;
         let of_run = (&rows.tables, run, true);
-        left_behind::end_survivors(&self.spool, of_run, &living, grace, tell)?;
+        dead_runner::end_survivors(&self.spool, of_run, &living, grace, tell)?;
         self.restore_held_lanes();
         Ok(())
     }
@@ -223,7 +223,7 @@ impl Runner<'_, '_> {
     fn are_others_ending(&self, row: &RunRow) -> bool {
         let project = &self.session.project;
         let holder_ends = !self.lp.is_holder() && !run_lock::is_plan_free(project, row);
-        holder_ends || !left_behind::locks_of_living_runners(project, row).is_empty()
+        holder_ends || !dead_runner::locks_of_living_runners(project, row).is_empty()
     }
 
     /// Carries out a command about leases beside what the loop does, and says whether

@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use piton_core::{AttemptId, Node};
 
-use super::seen::RecentSiteSnapshot;
+use super::site_snapshots::RecentSiteSnapshot;
 use crate::git::WorkTreeTracker;
 use crate::project::Project;
 

@@ -12,8 +12,8 @@ use piton_core::{AttemptId, Node};
 
 use super::feed::AgentFeed;
 use super::queue::{MergeAttempt, MergeCheck};
-use super::seen::SiteSnapshot;
 use super::site::Site;
+use super::site_snapshots::SiteSnapshot;
 use super::{Runner, RunnerMessage};
 use crate::fail;
 use crate::failure::{Failure, unwritable_file};

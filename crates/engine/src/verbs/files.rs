@@ -2,10 +2,10 @@
 //! date, turned into another format.
 
 mod convert;
+pub(crate) mod discovery;
 mod driver;
-mod elsewhere;
-pub(crate) mod look;
 mod migrate;
+mod second_worktree;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -30,12 +30,12 @@ use crate::session::{Session, open_runs};
 use crate::world::World;
 
 pub use self::convert::{ConversionLoss, ConvertedFile, convert};
+use self::discovery::{PathContent, collect_native_paths, read_content};
 pub use self::driver::{
     DriverChange, DriverFiles, apply_driver_change, merge_files, plan_driver_change,
 };
-pub use self::elsewhere::{SecondWorktree, find_second_worktree};
-use self::look::{PathContent, collect_native_paths, read_content};
 pub use self::migrate::{MigratedFile, migrate};
+pub use self::second_worktree::{SecondWorktree, find_second_worktree};
 
 /// Where a native file stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -191,7 +191,7 @@ fn list_missing_file(path: &str, known: &KnownFiles) -> ListedFile {
 fn list_file(project: &Project, path: &str, known: &KnownFiles) -> Option<ListedFile> {
     let full = project.absolute_path(path);
     let mut listed = ListedFile {
-        link: look::link_target(&full),
+        link: discovery::link_target(&full),
         ..bare_listing(path, known)
     };
     let is_face = known.faces.get(path) == Some(&true);
@@ -200,7 +200,7 @@ fn list_file(project: &Project, path: &str, known: &KnownFiles) -> Option<Listed
         PathContent::Text(text) => text,
         PathContent::Unfit(what) => {
             // What piton itself made large is kept up to date all the same.
-            let is_kept = is_face && look::blocked_reason(&full).is_none();
+            let is_kept = is_face && discovery::blocked_reason(&full).is_none();
             listed.about = what;
             listed.standing = if is_kept {
                 FileStanding::Face
@@ -412,7 +412,7 @@ pub fn sync(world: &World) -> Result<SyncReport, Failure> {
     let mut known = KnownFiles::default();
     known.load(&session)?;
     for path in known.synced_paths() {
-        let why = look::blocked_reason(&session.project.absolute_path(path));
+        let why = discovery::blocked_reason(&session.project.absolute_path(path));
         let why = why.map(|why| FileNotice::sync_failed(path, why).to_string());
         synced.behind.extend(why);
     }

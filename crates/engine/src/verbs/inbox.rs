@@ -11,14 +11,14 @@ use serde::Serialize;
 
 use super::control::{ControlOutcome, apply_command, outcome_of_run};
 use super::record::item::resolve_recorded_item;
-use super::record::unknown::resolve_known_item;
+use super::record::unknown_item::resolve_known_item;
 use super::{
     NoticeSink, create_session, display_path, non_blank, require_one_line, sync_project_files,
 };
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::git::{self, FileChange, short_commit};
-use crate::held::own_item;
+use crate::held_item::own_item;
 use crate::item_view::{CheckView, title_of_item};
 use crate::native_files::{self, plan_sync::describe_done_by_old_checks};
 use crate::notice::Notice;

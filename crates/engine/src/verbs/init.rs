@@ -3,7 +3,7 @@
 //!
 //! It changes nothing else: no commit, no hook of git, no file of another tool.
 
-mod state;
+mod adopt_plan;
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -11,15 +11,15 @@ use std::path::{Path, PathBuf};
 
 use piton_core::Command;
 use piton_formats::adoption::Adoption;
-use piton_formats::face::Detection;
 use piton_formats::format::{self, DocumentRole, Format, Grade, RecognisedFile};
+use piton_formats::native_file::Detection;
 use piton_formats::problem::{Problem, SourceText};
 use piton_formats::project_format::GitignoreLine;
 use piton_formats::registry::{legacy_files, plan_format, project_formats};
 use serde::Serialize;
 
 use super::compile::{check_sprint, sprint_path};
-use super::files::look::{PathContent, collect_native_paths, read_content};
+use super::files::discovery::{PathContent, collect_native_paths, read_content};
 use super::files::{SecondWorktree, find_second_worktree};
 use super::run::plan_path::PlanPath;
 use crate::failure::Failure;
@@ -423,7 +423,7 @@ pub fn init(
     let session = Session::open_or_create(world, project, told)?;
     for finding in &looked.found {
         if finding.intent == Intent::Adopt && project_sync::file_at(&finding.path).is_none() {
-            state::adopt_plan(&session, &finding.path)?;
+            adopt_plan::adopt_plan(&session, &finding.path)?;
         }
         if matches!(finding.intent, Intent::Adopt | Intent::Begin | Intent::Ask)
             && let Some(file) = project_sync::file_at(&finding.path)

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{NoticeSink, create_session, sync_project_files, sync_project_files_at_rest};
 use crate::failure::Failure;
-use crate::held::{HeldItem, own_item, refuse_other_item};
+use crate::held_item::{HeldItem, own_item, refuse_other_item};
 use crate::session::Session;
 use crate::world::World;
 

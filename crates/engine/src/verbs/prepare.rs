@@ -3,9 +3,9 @@
 use piton_core::prepare::{PrepareInput, PreparedContext, prepare_context as notes};
 
 use super::record::item::{ResolvedItem, resolve_recorded_item};
-use super::record::unknown::resolve_known_item;
+use super::record::unknown_item::resolve_known_item;
 use crate::failure::Failure;
-use crate::preparing::{self, BlockerScope, PrepareRequest, TOKENS};
+use crate::preparation::{self, BlockerScope, PrepareRequest, TOKENS};
 use crate::session::Session;
 use crate::world::World;
 
@@ -58,7 +58,7 @@ fn prepare_item(
     tokens_max: Option<usize>,
 ) -> Result<PreparedContext, Failure> {
     let tokens_max = tokens_max.unwrap_or(TOKENS);
-    let rule_texts = preparing::unparsed_rule_texts(session)?;
+    let rule_texts = preparation::unparsed_rule_texts(session)?;
     let request = PrepareRequest {
         run: meant.run,
         node: &meant.node,
@@ -67,5 +67,5 @@ fn prepare_item(
         blockers: BlockerScope::Project,
         rule_texts: &rule_texts,
     };
-    Ok(preparing::prepare_item(&session.store, &request)?)
+    Ok(preparation::prepare_item(&session.store, &request)?)
 }

@@ -7,11 +7,11 @@ use piton_core::entry::{EntryRow, EntryType};
 use piton_core::observation::{Observation, ObservationKind};
 use piton_core::usage::Usage;
 use piton_core::{AttemptRow, Need, Outcome, RunId, Tables};
-use piton_formats::face::FILE_AGENT;
+use piton_formats::native_file::FILE_AGENT;
 use serde::Serialize;
 
 use super::record::item::ResolvedItem;
-use super::record::unknown::resolve_known_item;
+use super::record::unknown_item::resolve_known_item;
 use super::show::outcome_of_attempt;
 use crate::failure::Failure;
 use crate::session::Session;

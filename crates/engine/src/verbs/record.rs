@@ -7,7 +7,7 @@ pub(crate) mod item;
 mod json;
 mod pictures;
 mod resolve;
-pub(crate) mod unknown;
+pub(crate) mod unknown_item;
 
 use std::path::PathBuf;
 
@@ -26,7 +26,7 @@ pub use self::resolve::BlockedTask;
 use super::control::sync_plan_file;
 use super::{NoticeSink, create_session, join_words, non_blank, sync_project_files};
 use crate::failure::Failure;
-use crate::held::{HeldItem, attempt_over, own_item, refuse_other_item};
+use crate::held_item::{HeldItem, attempt_over, own_item, refuse_other_item};
 use crate::native_files::FileNotice;
 use crate::project::Project;
 use crate::session::Session;
@@ -228,7 +228,7 @@ pub fn record(
         );
     }
     let meant = resolve_item(&session, &text)?;
-    unknown::refuse_new_item(&session, &meant, &text)?;
+    unknown_item::refuse_new_item(&session, &meant, &text)?;
     let recorded = store_record(&session, &meant, account, pictures, request.resolves)?;
     sync_project_files(&session, told);
     show_attempt_in_file(&session, meant.run, told)?;

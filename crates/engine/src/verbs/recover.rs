@@ -10,9 +10,9 @@ use serde::Serialize;
 use uuid::Uuid;
 
 use super::record::item::resolve_recorded_item;
-use super::record::unknown::resolve_known_item;
+use super::record::unknown_item::resolve_known_item;
 use crate::failure::Failure;
-use crate::recovering::{IncompleteAttempt, plan_recovery as recover_attempt};
+use crate::recovery::{IncompleteAttempt, plan_recovery as recover_attempt};
 use crate::session::Session;
 use crate::world::World;
 

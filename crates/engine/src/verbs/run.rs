@@ -1,11 +1,11 @@
 //! `piton run`: what is to be run, whether it may be, and the running of it.
 
-mod compiled;
 mod definition;
 mod held_up;
 pub(crate) mod plan_path;
-mod remembered;
-pub(crate) mod support;
+mod remembered_flags;
+pub(crate) mod secrets;
+mod sprint_plan;
 mod takeover;
 mod unknown_keys;
 
@@ -28,7 +28,7 @@ use piton_formats::plan_file::PlanFile;
 use piton_formats::registry::{describe_plan_kinds, plan_format, plan_kind};
 
 use self::plan_path::PlanPath;
-use self::remembered::RememberedRequest;
+use self::remembered_flags::RememberedRequest;
 use self::unknown_keys::warn_deviations;
 use super::compile::{SprintPath, has_definition, sprint_path};
 use super::control::sync_plan_file;
@@ -162,7 +162,7 @@ pub fn run(
     let target = resolve_worktree_copy(world, find_target(world, request)?, tell)?;
     let config = Config::load(&target.project)?;
     let world = &world.with_agent_secrets(&config);
-    let remembered = remembered::fill_in_flags(world, request, &target)?;
+    let remembered = remembered_flags::fill_in_flags(world, request, &target)?;
     let asked = RequestContext {
         remembered: &remembered,
         target: &target,
@@ -331,9 +331,9 @@ fn work_on_plan(
         model: request.model.clone(),
         limits: config.budget.run_limits().with_overrides(&request.limits),
         claims,
-        flags: remembered::without_secrets(
+        flags: remembered_flags::without_secrets(
             world,
-            remembered::flags_of_request(world, request, &target.project),
+            remembered_flags::flags_of_request(world, request, &target.project),
         ),
         wait: request.wait,
         once: request.once,
@@ -1324,7 +1324,8 @@ fn prepare_run(
     let id = RunId(world.new_id());
     let (plan, origin) = match &target.what {
         TargetPlan::Sprint(sprint) => {
-            let compiled = compiled::plan_of_sprint(world, request, sprint, (id, &source), tell)?;
+            let compiled =
+                sprint_plan::plan_of_sprint(world, request, sprint, (id, &source), tell)?;
             let (plan, text) = compiled;
             let name = free_name(&plan.name, &runs);
             let plan = piton_core::plan::Plan { name, ..plan };
@@ -1353,7 +1354,7 @@ fn prepare_run(
         // It was known above.
         TargetPlan::Run(name) => return Err(session::unknown_run(name, &runs)),
     };
-    support::refuse_secrets(&plan, &world.redactor(), tell)?;
+    secrets::refuse_secrets(&plan, &world.redactor(), tell)?;
     Ok(PreparedRun::Fresh(Box::new(FreshPlan { plan, origin })))
 }
 

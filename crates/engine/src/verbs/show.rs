@@ -14,7 +14,7 @@ use serde::Serialize;
 use super::control::search_folder;
 use super::inbox::{self, OpenQuestion};
 use super::record::item::resolve_recorded_item;
-use super::record::unknown::unknown_item_failure;
+use super::record::unknown_item::unknown_item_failure;
 use super::status;
 use super::transcript;
 use crate::failure::Failure;

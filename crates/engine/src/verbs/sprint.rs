@@ -15,7 +15,7 @@ use serde::Serialize;
 use super::NoticeSink;
 use super::compile::{SprintPath, check_text, read_definition, replace_definition, sprint_path};
 use super::control::{ControlOutcome, apply_command, outcome_of_run};
-use super::run::support::refuse_secrets_in_items;
+use super::run::secrets::refuse_secrets_in_items;
 use crate::failure::{Failure, Findings, unwritable_file};
 use crate::project::Project;
 use crate::session::{Session, no_runs_failure};

@@ -8,7 +8,7 @@ mod roles;
 mod texts;
 
 use piton_core::attempt::Outcome;
-use piton_core::before::FailedTry;
+use piton_core::earlier_work::FailedTry;
 use piton_core::observation::{Observation, ObservationCategory, ObservationKind};
 use piton_core::prepare::{PreparedContext, PreparedNote, Section, estimate_tokens};
 use piton_core::{ItemRow, Node, RunId};

@@ -9,15 +9,15 @@ use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
-use super::show::{oldest_entry_time, total_entries, update_metadata};
-use super::take::import_entries;
+use super::import::import_entries;
+use super::render::{oldest_entry_time, total_entries, update_metadata};
 use super::{ARCHIVE, DOCUMENT, ROOT};
 use crate::document::{DocumentKind, is_blank, parse_for_edit, patch_json};
-use crate::face::{Detection, FileContents, FileContext, RenderError};
 use crate::json::{self, render};
+use crate::native_file::{Detection, FileContents, FileContext, RenderError};
 use crate::project_format::ArchiveSplit;
+use crate::shape_merge::{digest, from_map, into_map, parse_instant_or_utc, set_key};
 use crate::tree::{Map, ValueNode};
-use crate::understood::{digest, from_map, into_map, parse_instant_or_utc, set_key};
 
 /// The archive of a month.
 static MONTH: DocumentKind = DocumentKind {

@@ -1,7 +1,7 @@
 //! What a text at the path of the log is.
 
 use super::DOCUMENT;
-use crate::face::Detection;
+use crate::native_file::Detection;
 use crate::ralph_json;
 use crate::tree::ValueNode;
 

@@ -4,14 +4,14 @@ use super::archive::is_due;
 use super::markdown::{extend_page, merge_pages};
 use super::{FACE, ROOT_NAME, SHAPE, archive_old_entries, detect, merge_archive, render_markdown};
 use super::{import_archive, import_log, recount_metadata, reimport_row, render_rows};
-use crate::face::ShownRow;
 use crate::format::{Format, StrictCheck, UNNAMED, context_of_source};
 use crate::json::find_list_ends;
 use crate::merge::rules::{ConflictRule, MergeRules, NamedList};
+use crate::native_file::ShownRow;
 use crate::project_format::{
     Archive, DerivedFile, GitignoreLine, PLAIN, ProjectFile, ProjectFormat,
 };
-use crate::understood::document_fields;
+use crate::shape_merge::document_fields;
 
 static MERGE: MergeRules = MergeRules {
     lists: &[NamedList {

@@ -8,10 +8,10 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use super::DOCUMENT;
-use super::show::total_entries;
-use crate::face::RenderError;
+use super::render::total_entries;
+use crate::native_file::RenderError;
+use crate::shape_merge::parse_instant_or_utc;
 use crate::tree::ValueNode;
-use crate::understood::parse_instant_or_utc;
 
 /// What an entry is drawn with, by its type.
 const ICONS: [(&str, &str); 7] = [

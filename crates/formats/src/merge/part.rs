@@ -7,8 +7,8 @@ use std::ops::Range;
 use super::rules::{ConflictRule, MergeRules, NamedList};
 use crate::json::is_same_json;
 use crate::sequence::{align_chunks, changed_side};
+use crate::shape_merge::parse_instant_or_utc;
 use crate::tree::{Map, MapKey, Value, ValueNode};
-use crate::understood::parse_instant_or_utc;
 
 /// Whose version it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -12,8 +12,8 @@ use crate::json;
 use crate::plan_convert::{ItemWords, Outline, PlanHeader, bullet_list, first_line};
 use crate::plan_format::Conversion;
 use crate::problem::SourceText;
+use crate::shape_merge::from_json;
 use crate::tree::ValueNode;
-use crate::understood::from_json;
 
 /// What is compared in the plan.
 const JUDGED: &[&str] = &[

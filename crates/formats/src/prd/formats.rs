@@ -4,9 +4,9 @@ use serde::Deserialize;
 
 use super::{FACE, FEATURES_SHAPE, PrdLayout, USER_STORIES_SHAPE, convert, criteria_in_prompt};
 use super::{collect_edits, detect_layout, parse_prd, plan_of_prd, render_run};
-use crate::face::Detection;
 use crate::format::{ANYWHERE, DocumentRole, Format, StrictCheck, UNNAMED};
 use crate::merge::rules::{ConflictRule, MergeRules};
+use crate::native_file::Detection;
 use crate::plan_file::PlanFileNotes;
 use crate::plan_format::{
     IN_ONE_FILE, ItemUnit, PlanClaim, PlanFormat, PlanKind, PlanRefusal, PlanText, PromptTemplates,

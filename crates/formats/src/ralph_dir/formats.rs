@@ -1,10 +1,10 @@
 //! The family in the registry.
 
-use super::face::{self, FACE, detect_words};
+use super::native_files::{self, FACE, detect_words};
 use super::{guardrails, iteration, logs, progress};
-use crate::face::ShownRow;
 use crate::format::{Format, StrictCheck, UNNAMED};
 use crate::merge::rules::{BLOCKS, MergeRules, NamedList};
+use crate::native_file::ShownRow;
 use crate::project_format::{GitignoreLine, PLAIN, ProjectFile, ProjectFormat};
 
 /// The files of `.ralph/`.
@@ -25,7 +25,7 @@ pub static PROJECT: ProjectFormat = ProjectFormat {
             paths: &[".ralph/guardrails.md", "guardrails.md"],
             read: |source| guardrails::parse_guardrails(source).1,
             strict: StrictCheck::Text(guardrails::check_guardrails),
-            counts: face::guardrails_md::collect_counts,
+            counts: native_files::guardrails_md::collect_counts,
             merge: Some(&SIGNS),
             ..WORDS
         },
@@ -54,10 +54,10 @@ pub static PROJECT: ProjectFormat = ProjectFormat {
     files: &[
         ProjectFile {
             path: ".ralph/progress.md",
-            take: face::progress_md::import_changes,
-            show: face::progress_md::render_rows,
+            take: native_files::progress_md::import_changes,
+            show: native_files::progress_md::render_rows,
             shows: |row| matches!(row, ShownRow::Entry(_) | ShownRow::Attempt(_)),
-            ends: Some(face::progress_md::find_ends),
+            ends: Some(native_files::progress_md::find_ends),
             by_name_alone: true,
             lines: progress::meaningful_lines,
             converts: Some("ralph-progress"),
@@ -66,34 +66,34 @@ pub static PROJECT: ProjectFormat = ProjectFormat {
         },
         ProjectFile {
             path: ".ralph/guardrails.md",
-            take: face::guardrails_md::import_changes,
-            show: face::guardrails_md::render_rows,
-            shows: face::guardrails_md::is_guardrail,
+            take: native_files::guardrails_md::import_changes,
+            show: native_files::guardrails_md::render_rows,
+            shows: native_files::guardrails_md::is_guardrail,
             ends: Some(guardrails::find_ends),
-            unread: Some(face::guardrails_md::unread_rules),
+            unread: Some(native_files::guardrails_md::unread_rules),
             ..FILE
         },
         ProjectFile {
             path: ".ralph/activity.log",
-            show: face::activity_log::render_rows,
+            show: native_files::activity_log::render_rows,
             shows: |row| matches!(row, ShownRow::Attempt(_) | ShownRow::Call(_)),
-            ends: Some(face::lines::find_ends),
+            ends: Some(native_files::lines::find_ends),
             ignored: ignored_line(".ralph/activity.log"),
             calls: true,
             ..FILE
         },
         ProjectFile {
             path: ".ralph/errors.log",
-            show: face::errors_log::render_rows,
-            shows: face::errors_log::is_failed_attempt,
-            ends: Some(face::lines::find_ends),
+            show: native_files::errors_log::render_rows,
+            shows: native_files::errors_log::is_failed_attempt,
+            ends: Some(native_files::lines::find_ends),
             ignored: ignored_line(".ralph/errors.log"),
             ..FILE
         },
         ProjectFile {
             path: ".ralph/.iteration",
-            take: face::iteration::import_changes,
-            show: face::iteration::render_rows,
+            take: native_files::iteration::import_changes,
+            show: native_files::iteration::render_rows,
             ignored: ignored_line(".ralph/.iteration"),
             ..FILE
         },

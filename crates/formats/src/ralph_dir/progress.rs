@@ -7,7 +7,7 @@
 
 mod counts;
 pub(super) mod edit;
-mod own;
+mod piton_note;
 mod read;
 
 use crate::tree::Span;
@@ -17,7 +17,7 @@ pub use edit::{
     add_blocker, add_completed, add_validation, end_session, resolve_blocker, set_focus,
     start_session,
 };
-pub use own::{NoteDetails, PitonNote};
+pub use piton_note::{NoteDetails, PitonNote};
 pub(super) use read::split_resolution;
 pub use read::{meaningful_lines, parse_progress_md};
 

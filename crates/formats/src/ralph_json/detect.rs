@@ -1,7 +1,7 @@
 //! What a text at the path of a progress file is.
 
 use super::DOCUMENT;
-use crate::face::Detection;
+use crate::native_file::Detection;
 use crate::tree::ValueNode;
 
 const HEARTBEAT: &str = "a ralph-claude-code heartbeat, not a progress file";

@@ -12,8 +12,8 @@ use crate::record::{
     FieldSlot, OptionalValue, TableRecord, ValuePosition, WrittenValue, record, words,
 };
 use crate::shape::{NamedShape, Pattern, Shape, TextShape, optional_field, required_field};
+use crate::shape_merge::parse_instant;
 use crate::tree::ValueNode;
-use crate::understood::parse_instant;
 
 /// An attempt.
 #[derive(Default)]

@@ -6,13 +6,13 @@ use super::{
     FACE, ROOT_NAME, SHAPE, detect, import_progress, learnings_of_progress_txt, reimport_row,
     render_rows,
 };
-use crate::face::ShownRow;
 use crate::format::{Format, StrictCheck, UNNAMED, context_of_source};
 use crate::json::find_list_ends;
 use crate::merge::rules::{ConflictRule, MergeRules, NamedList};
+use crate::native_file::ShownRow;
 use crate::project_format::{LegacyFile, PLAIN, ProjectFile, ProjectFormat};
 use crate::ralph_dir::progress_txt;
-use crate::understood::document_fields;
+use crate::shape_merge::document_fields;
 
 static MERGE: MergeRules = MergeRules {
     lists: &[

@@ -2,7 +2,7 @@
 
 use piton_core::{ItemRow, ItemState, Stage, Tables};
 
-use super::face::write_repository;
+use super::native_file::write_repository;
 use super::phases::{PHASES, path_from_file, phase_of_item};
 use super::plan::{issue_of_item, status_of_item};
 use super::state::IssueStatus;
@@ -11,8 +11,8 @@ use super::{
     parse_manifest, parse_state, plan_of_state, review,
 };
 use super::{moves, parse_metrics, render_run, title_of_native};
-use crate::face::Detection;
 use crate::format::{DocumentRole, Format, StrictCheck, UNNAMED, detect_yaml_key};
+use crate::native_file::Detection;
 use crate::plan_file::PlanFileNotes;
 use crate::plan_format::{
     CompanionList, IN_ONE_FILE, IssueFormat, IssueSummary, ItemRole, ItemUnit, Phases, PlanClaim,
@@ -20,7 +20,7 @@ use crate::plan_format::{
     reject_broken_plan,
 };
 use crate::problem::{Problem, SourceText};
-use crate::ralph_dir::face::detect_words;
+use crate::ralph_dir::native_files::detect_words;
 use crate::tree::Span;
 
 /// Where the state of a run lies, seen from the project.

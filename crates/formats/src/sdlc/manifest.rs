@@ -2,10 +2,10 @@
 
 use std::collections::HashSet;
 
+use crate::field_reader::{FieldReader, MapPosition, root_without_faults};
 use crate::problem::{Problem, SourceText};
 use crate::report::{ProblemReport, ValuePath};
 use crate::shape::{Shape, closed_map, optional_field, required_field};
-use crate::tolerant::{FieldReader, MapPosition, root_without_faults};
 use crate::tree::Map;
 use crate::yaml;
 

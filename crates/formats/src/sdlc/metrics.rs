@@ -12,8 +12,8 @@ use super::formats::role_for_attempt;
 use super::phases::{format_time, phase_of_item};
 use super::plan::issue_of_item;
 use super::state::{AgentInvocation, SdlcState};
+use crate::field_reader::count_of_node;
 use crate::json;
-use crate::tolerant::count_of_node;
 use crate::tree::ValueNode;
 
 /// The name of the list beside the state.

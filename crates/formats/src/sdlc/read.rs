@@ -10,11 +10,11 @@ use super::state::{
     derived_totals,
 };
 use super::tasks::is_reserved;
+use crate::field_reader::{FieldReader, MapPosition, parse_json_with, span_of_key};
 use crate::graph::find_cycles;
 use crate::problem::{Problem, SourceText};
 use crate::report::{ProblemReport, ValuePath};
 use crate::shape::FieldShape;
-use crate::tolerant::{FieldReader, MapPosition, parse_json_with, span_of_key};
 use crate::tree::{Map, MapKey, Span, ValueNode};
 
 /// Reads a `state.json`.

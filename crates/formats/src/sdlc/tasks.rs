@@ -8,10 +8,10 @@ use piton_core::{Edit, ItemRow, ItemState, Node};
 
 use super::plan::{issue_of_item, native_of_issue, node_of_id, planned_issue};
 use super::state::{IssueStatus, Phase, SdlcIssue};
+use crate::field_reader::{FieldReader, MapPosition, parse_json_with, span_of_key};
 use crate::graph::find_cycles;
 use crate::problem::{Problem, SourceText};
 use crate::report::ValuePath;
-use crate::tolerant::{FieldReader, MapPosition, parse_json_with, span_of_key};
 use crate::tree::Span;
 
 /// A piece of the work.

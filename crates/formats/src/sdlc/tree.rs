@@ -1,8 +1,8 @@
 //! A state put over the document that it was read from.
 
 use super::state::{AgentInvocation, PhaseTimes, SdlcIssue, SdlcState, Totals};
+use crate::field_reader::texts_of_node;
 use crate::record::{self, OptionalValue, WrittenValue};
-use crate::tolerant::texts_of_node;
 use crate::tree::{Map, MapKey, Value, ValueNode};
 
 /// The document that says `state`, with everything of `original` that a state

@@ -28,8 +28,8 @@ use super::shape::MODELS;
 use super::template::{ItemScope, Scope, substitute, unresolved_variables};
 use super::wait::wait_of_node;
 use super::workflow::{LoadedWorkflow, Referrer, Workflow, WorkflowLibrary};
+use crate::field_reader;
 use crate::problem::{Problem, Severity};
-use crate::tolerant;
 use crate::yaml::{Span, ValueNode};
 
 /// How many nodes, and how much text, a sprint may compile to. A few short
@@ -289,7 +289,7 @@ impl<'e, 'w> Expander<'e, 'w> {
                 .collect();
             step.files = node
                 .get("files")
-                .map(tolerant::texts_of_node)
+                .map(field_reader::texts_of_node)
                 .unwrap_or_default();
             steps.push(step);
             if self.is_too_large(place) {
@@ -732,7 +732,7 @@ fn claims_of_phase(phase: &ValueNode) -> ClaimOverrides {
     let path = ValuePath::ROOT;
     report
         .field_reader()
-        .read_claims(tolerant::MapPosition { map, path })
+        .read_claims(field_reader::MapPosition { map, path })
 }
 
 /// Gives what a phase says of proof to all nodes in it that are worked on and

@@ -10,11 +10,11 @@ use super::{
     name_of_native, native, parse_progress, plan_of_progress, render_progress, update_progress,
     worktree,
 };
-use crate::face::{Detection, RenderError};
 use crate::format::{
     ANYWHERE, DocumentRole, Format, StrictCheck, UNNAMED, detect_yaml_key, yaml_problems,
 };
 use crate::merge::rules::{ConflictRule, CountedValue, MergeRules, Syntax};
+use crate::native_file::{Detection, RenderError};
 use crate::plan_file::{PlanChanges, ShownRun};
 use crate::plan_format::{
     CompanionList, IN_ONE_FILE, ItemUnit, PlanDocument, PlanFormat, PlanKind, PlanPlace,

@@ -13,12 +13,12 @@ use super::progress::{
 };
 use super::shape::{CURRENT, GATE, NODE, PROGRESS};
 use super::workflow::report_syntax_problems;
+use crate::field_reader::MapPosition;
 use crate::problem::Problem;
 use crate::record::{
     FieldSlot, ReadMode, TableRecord, ValuePosition, WrittenValue, extra_pairs, fill_record,
 };
 use crate::shape::FieldShape;
-use crate::tolerant::MapPosition;
 use crate::yaml::{Map, Span, ValueNode, parse};
 
 /// Reads a `PROGRESS.yaml`.

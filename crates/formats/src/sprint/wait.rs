@@ -6,10 +6,10 @@ use piton_core::amount::{format_duration_flag, parse_duration};
 use super::import::render_time;
 use super::native::NodeRest;
 use super::progress::SprintWait;
+use crate::field_reader::MapPosition;
 use crate::record::{ValuePosition, record};
 use crate::report::{ProblemReport, ValuePath, closest_word};
 use crate::shape::{NamedShape, Shape, TextShape, closed_map, optional_field, required_field};
-use crate::tolerant::MapPosition;
 use crate::yaml::{Span, ValueNode};
 
 const COMMAND: Shape = Shape::Text(TextShape::NotEmpty);

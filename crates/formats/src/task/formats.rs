@@ -15,7 +15,7 @@ use crate::plan_format::{
     StatelessPlanDocument, reject_broken_plan,
 };
 use crate::problem::SourceText;
-use crate::ralph_dir::face::detect_words;
+use crate::ralph_dir::native_files::detect_words;
 
 /// Task files.
 pub static PLAN: PlanFormat = PlanFormat {

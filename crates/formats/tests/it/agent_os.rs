@@ -7,8 +7,8 @@ use piton_formats::agent_os::{
     ROOT_NAME, SHAPE, archive_old_entries, detect, import_archive, import_log, merge_archive,
     reimport_row, render_markdown, render_rows,
 };
-use piton_formats::face::{Detection, FileContents};
 use piton_formats::json::{ValueNode, parse};
+use piton_formats::native_file::{Detection, FileContents};
 use piton_formats::shape::{check, json_schema};
 use piton_simkit::seed::cases;
 use proptest::collection::{btree_map, vec};

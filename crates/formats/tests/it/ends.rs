@@ -5,7 +5,7 @@ use piton_core::attempt::Report;
 use piton_core::entry::{Entry, EntryRow, EntryType};
 use piton_core::memory::{Memory, MemoryKind, MemoryRow};
 use piton_core::{AttemptRow, Outcome};
-use piton_formats::face::{FileContext, ShownRow};
+use piton_formats::native_file::{FileContext, ShownRow};
 use piton_formats::project_format::ProjectFile;
 use piton_formats::registry::project_files;
 use serde_json::{Value, json};

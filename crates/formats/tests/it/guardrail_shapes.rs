@@ -3,10 +3,10 @@
 
 use piton_core::command::ImportedRecord;
 use piton_core::memory::{Memory, MemoryRow};
-use piton_formats::face::{FileContext, ShownRow};
+use piton_formats::native_file::{FileContext, ShownRow};
 use piton_formats::ralph_dir::SourceText;
-use piton_formats::ralph_dir::face::guardrails_md;
 use piton_formats::ralph_dir::guardrails::{Guardrails, RuleForm, parse_guardrails, resolve_sign};
+use piton_formats::ralph_dir::native_files::guardrails_md;
 use serde_json::json;
 
 static UTC: jiff::tz::TimeZone = jiff::tz::TimeZone::UTC;

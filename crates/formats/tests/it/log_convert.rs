@@ -1,7 +1,7 @@
 //! A log in the form of another: what it says is there, or is told of.
 
-use piton_formats::face::FileContext;
 use piton_formats::log_convert::{convert, log_format_names};
+use piton_formats::native_file::FileContext;
 use piton_formats::plan_convert::ConversionLoss;
 use piton_formats::project_format::ProjectFile;
 use piton_formats::registry::project_files;

@@ -6,7 +6,7 @@ use piton_core::command::ImportedRecord;
 use piton_core::entry::{Entry, EntryRow};
 use piton_core::memory::{Memory, MemoryRow, Retirement};
 use piton_core::{AttemptRow, Node as Item};
-use piton_formats::face::{FileContents, FileContext, ShownRow};
+use piton_formats::native_file::{FileContents, FileContext, ShownRow};
 
 /// A row of any kind.
 #[derive(Clone, Debug, PartialEq)]

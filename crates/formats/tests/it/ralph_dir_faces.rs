@@ -5,11 +5,11 @@ use piton_core::command::ImportedRecord;
 use piton_core::entry::{Entry, EntryRow, EntryType};
 use piton_core::memory::{Memory, MemoryKind, MemoryRow};
 use piton_core::{AttemptRow, Outcome};
-use piton_formats::face::{Detection, FileContents, FileContext, RenderError, ShownRow};
-use piton_formats::ralph_dir::face::{
+use piton_formats::native_file::{Detection, FileContents, FileContext, RenderError, ShownRow};
+use piton_formats::ralph_dir::guardrails::FieldName;
+use piton_formats::ralph_dir::native_files::{
     activity_log, errors_log, guardrails_md, iteration, progress_md,
 };
-use piton_formats::ralph_dir::guardrails::FieldName;
 use piton_formats::ralph_dir::progress::RalphProgress;
 use piton_formats::ralph_dir::{SourceText, guardrails, progress};
 use piton_simkit::seed::cases;

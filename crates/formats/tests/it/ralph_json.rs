@@ -10,8 +10,8 @@ use piton_core::memory::{Confidence, LearningType, Memory, MemoryKind, PatternTy
 use piton_core::observation::{
     ActionTaken, Observation, ObservationCategory, ObservationKind, Severity,
 };
-use piton_formats::face::{Detection, FileContents, ShownRow};
 use piton_formats::json::{is_same_json, parse, patch, render};
+use piton_formats::native_file::{Detection, FileContents, ShownRow};
 use piton_formats::problem::Problem;
 use piton_formats::ralph_json::{
     ROOT_NAME, SHAPE, detect, import_progress, learnings_of_progress_txt, queries, reimport_row,

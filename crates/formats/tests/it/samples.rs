@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use piton_formats::face::{Detection, FileContents, FileContext, RenderError, ShownRow};
+use piton_formats::native_file::{Detection, FileContents, FileContext, RenderError, ShownRow};
 use piton_formats::problem::Problem;
 use piton_formats::ralph_dir::{guardrails, logs, progress};
 use piton_formats::sprint::{

@@ -6,8 +6,8 @@ use piton_engine::verbs::learn::{self, MemoryFilter};
 use piton_engine::verbs::{prepare, status};
 
 use super::answer::ToolAnswer;
-use super::desk::{ClientSession, no_item_failure};
-use super::reading::TOKENS_MAX;
+use super::client_session::{ClientSession, no_item_failure};
+use super::read_tools::TOKENS_MAX;
 use super::words;
 
 /// The form of all of them.

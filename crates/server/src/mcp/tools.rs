@@ -10,8 +10,8 @@ use serde_json::{Map, Value};
 
 use super::answer::ToolAnswer;
 use super::arguments::{ArgumentField, ArgumentShape, ToolArguments, object_schema};
-use super::desk::ClientSession;
-use super::{reading, writing};
+use super::client_session::ClientSession;
+use super::{read_tools, write_tools};
 
 /// Whether a tool changes anything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,7 +79,7 @@ pub(super) static TOOLS: [Tool; 8] = [
         access: ToolAccess::Reads,
         fields: &[RUN],
         example: r#"{"run": "2026-01-15_auth"}"#,
-        verb: reading::show_status,
+        verb: read_tools::show_status,
     },
     Tool {
         name: "next",
@@ -87,7 +87,7 @@ pub(super) static TOOLS: [Tool; 8] = [
         access: ToolAccess::Reads,
         fields: &[RUN],
         example: r#"{"run": "2026-01-15_auth"}"#,
-        verb: reading::show_next,
+        verb: read_tools::show_next,
     },
     Tool {
         name: "prepare",
@@ -99,7 +99,7 @@ pub(super) static TOOLS: [Tool; 8] = [
             "[RUN:]NODE; your own item without it",
         )],
         example: r#"{"item": "auth-login"}"#,
-        verb: reading::prepare_item,
+        verb: read_tools::prepare_item,
     },
     Tool {
         name: "recall",
@@ -111,7 +111,7 @@ pub(super) static TOOLS: [Tool; 8] = [
             "the error message, or what you are about to do",
         )],
         example: r#"{"text": "error: linking with cc failed: exit status 1"}"#,
-        verb: reading::recall_memory,
+        verb: read_tools::recall_memory,
     },
     Tool {
         name: "record",
@@ -147,7 +147,7 @@ pub(super) static TOOLS: [Tool; 8] = [
             ),
         ],
         example: r#"{"status": "completed", "summary": "the login works", "observations": [{"type": "finding", "title": "the tests need make gen", "action_taken": "documented"}]}"#,
-        verb: writing::record_result,
+        verb: write_tools::record_result,
     },
     Tool {
         name: "log",
@@ -176,7 +176,7 @@ pub(super) static TOOLS: [Tool; 8] = [
             ),
         ],
         example: r#"{"type": "debug_resolved", "description": "the port was taken", "data": {"resolution": "use 5433"}}"#,
-        verb: writing::log_entry,
+        verb: write_tools::log_entry,
     },
     Tool {
         name: "learn",
@@ -204,7 +204,7 @@ pub(super) static TOOLS: [Tool; 8] = [
             ),
         ],
         example: r#"{"content": "run make gen before the tests", "type": "build-command"}"#,
-        verb: writing::record_learning,
+        verb: write_tools::record_learning,
     },
     Tool {
         name: "ask",
@@ -219,7 +219,7 @@ pub(super) static TOOLS: [Tool; 8] = [
             ),
         ],
         example: r#"{"question": "Do we keep the old endpoint?"}"#,
-        verb: writing::ask_question,
+        verb: write_tools::ask_question,
     },
 ];
 

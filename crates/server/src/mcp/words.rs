@@ -2,7 +2,7 @@
 
 use piton_core::ItemState;
 use piton_engine::item_view::{ItemView, ItemWaitKind};
-use piton_engine::recalling::RecallResults;
+use piton_engine::memory_recall::RecallResults;
 use piton_engine::verbs::next::{NextWork, RunNext};
 use piton_engine::verbs::status::{RunReport, StatusReport, explain_state};
 

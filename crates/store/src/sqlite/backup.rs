@@ -11,7 +11,7 @@ use rusqlite::{Connection, OpenFlags};
 use uuid::Uuid;
 
 use super::fault::{io_fault, sqlite_fault};
-use super::place::{StorePaths, WriterQueue, link_without_replacing, refuse_network_fs, sync_dir};
+use super::files::{StorePaths, WriterQueue, link_without_replacing, refuse_network_fs, sync_dir};
 use super::schema::{check_version, connect, flush_file, remove_leftovers, temporary_path};
 use super::{SqliteStore, verify};
 use crate::clock::{Clock, SystemClock};

@@ -13,8 +13,8 @@ use rusqlite::{Connection, OpenFlags, TransactionBehavior, params};
 use uuid::Uuid;
 
 use super::fault::{io_fault, sqlite_fault};
+use super::files::{StorePaths, WriterQueue, link_without_replacing, refuse_network_fs};
 use super::index;
-use super::place::{StorePaths, WriterQueue, link_without_replacing, refuse_network_fs};
 use super::refold;
 use crate::fail;
 use crate::store::{FaultKind, StoreFault};

@@ -1,6 +1,6 @@
 //! An edit, as the difference between what is in force and what the file says.
 
-use super::super::story::EventBuffer;
+use super::super::event_buffer::EventBuffer;
 use crate::edit::Edit;
 use crate::gate::Gate;
 use crate::id::{Node, RunId};

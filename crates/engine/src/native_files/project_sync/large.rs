@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use piton_formats::ends::{TextEnds, WINDOW_BYTES};
-use piton_formats::face::{FileContext, ShownRow};
+use piton_formats::native_file::{FileContext, ShownRow};
 use piton_formats::project_format::ProjectFile;
 
 use super::rows::PendingRows;

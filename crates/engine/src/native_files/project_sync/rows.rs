@@ -7,7 +7,7 @@ use piton_core::checkout::Checkout;
 use piton_core::entry::EntryRow;
 use piton_core::memory::{MemoryKind, MemoryRow};
 use piton_core::{AttemptRow, Event, Need, Node, RunId, StreamId, Tables};
-use piton_formats::face::{CRITERION, ShownRow};
+use piton_formats::native_file::{CRITERION, ShownRow};
 use piton_formats::plan_format::PlanKind;
 use piton_formats::project_format::ProjectFile;
 use piton_formats::registry::plan_kind;

@@ -5,7 +5,7 @@
 use std::path::PathBuf;
 
 use piton_core::RunId;
-use piton_formats::face::FileContext;
+use piton_formats::native_file::FileContext;
 pub use piton_formats::plan_convert::ConversionLoss;
 use piton_formats::problem::{Problem, SourceText};
 use piton_formats::{format, log_convert, plan_convert};

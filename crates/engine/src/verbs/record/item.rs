@@ -5,7 +5,7 @@ use piton_formats::plan_format::PlanFormat;
 use piton_formats::registry::plan_format;
 use serde_json::Value;
 
-use super::unknown::unknown_item_failure;
+use super::unknown_item::unknown_item_failure;
 use crate::failure::Failure;
 use crate::session::{Session, open_runs, runs_of_plans};
 use crate::verbs::run::plan_path::PlanPath;

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-use super::own::split_note;
+use super::piton_note::split_note;
 use super::{
     CompletedCriterion, CriterionRecord, Dialect, ProgressBlocker, ProgressNote, RalphProgress,
     RalphSession, RalphSessionEnd, SessionEndReason,

@@ -9,16 +9,16 @@ use piton_core::name::slug;
 use piton_core::native::Native;
 
 use super::element::{CodePattern, Learning, RalphEntry};
-use super::take::{attempt_of_entry, memory_of_element, name_of_entry, shape_of_kind};
+use super::import::{attempt_of_entry, memory_of_element, name_of_entry, shape_of_kind};
 use super::{DOCUMENT, ENTRY, FACE, LEARNING, MANUAL, PATTERN, ROOT};
-use crate::face::{FileContext, RenderError, ShownRow};
+use crate::native_file::{FileContext, RenderError, ShownRow};
 use crate::record::node_of_record;
 use crate::shape::{FormatVersion, Pattern, Shape};
-use crate::tree::{Map, MapKey, ValueNode};
-use crate::understood::{
+use crate::shape_merge::{
     Elements, id_of_element, merge_on_native, native_node, render_and_parse, set_key,
     timestamp_of_element,
 };
+use crate::tree::{Map, MapKey, ValueNode};
 
 /// The lists of a progress file, by the key of each.
 const LISTS: [(&str, &Shape); 3] = [

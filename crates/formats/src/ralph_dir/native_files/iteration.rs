@@ -1,7 +1,7 @@
 //! `.iteration` as a face: how many agents the latest run started.
 
 pub use super::detect_words as detect;
-use crate::face::{FileContents, FileContext, RenderError, ShownRow};
+use crate::native_file::{FileContents, FileContext, RenderError, ShownRow};
 use crate::ralph_dir::{SourceText, iteration};
 
 /// Nothing, but a warning where the text is no number: what others count is

@@ -20,7 +20,7 @@ use piton_store::CommitError;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::{LanePlanCopy, STREAM, load_plan_rows, remove_open_agent_edits, words};
+use super::{LanePlanCopy, STREAM, load_plan_rows, notices, remove_open_agent_edits};
 use crate::fail;
 use crate::failure::Failure;
 use crate::git;
@@ -148,7 +148,7 @@ impl NativeFile for PlanFileImport<'_, '_> {
             let told = row.filter(|_| other.by.is_some() && is_at_rest);
             return Ok(Some(ImportOutcome {
                 news: told
-                    .map(|row| words::other_plan_notice(row, self.path))
+                    .map(|row| notices::other_plan_notice(row, self.path))
                     .into_iter()
                     .collect(),
                 ..ImportOutcome::with_pending_question()
@@ -172,7 +172,7 @@ impl NativeFile for PlanFileImport<'_, '_> {
                 ImportOutcome {
                     is_passed_over: false,
                     taken: settled.taken || paused,
-                    news: vec![words::other_plan_notice(row, self.path)],
+                    news: vec![notices::other_plan_notice(row, self.path)],
                     standing: FileWritability::Asked,
                 }
             }
@@ -253,7 +253,7 @@ impl NativeFile for PlanFileImport<'_, '_> {
         let left = question.map(|row| unimported_edits(edits.clone(), &row));
         let (taken, by_old_checks) = match self.word {
             EditAuthor::MaybeAgent { .. } => {
-                (words::changes_imported_notice(self.path, &events), None)
+                (notices::changes_imported_notice(self.path, &events), None)
             }
             EditAuthor::File
             | EditAuthor::Piton
@@ -269,10 +269,10 @@ impl NativeFile for PlanFileImport<'_, '_> {
                 let told: Vec<Edit> = told.cloned().collect();
                 let row = self.tables.run(self.run);
                 let old =
-                    row.map(|row| words::describe_done_by_old_checks(self.session, row, &told));
+                    row.map(|row| notices::describe_done_by_old_checks(self.session, row, &told));
                 let old = old.transpose()?.flatten();
                 (
-                    words::edits_imported_notice(self.path, &told),
+                    notices::edits_imported_notice(self.path, &told),
                     old.map(FileNotice::Left),
                 )
             }
@@ -295,7 +295,7 @@ impl NativeFile for PlanFileImport<'_, '_> {
         if !shown_again.is_empty() {
             looked
                 .news
-                .push(words::reverted_file_notice(self.path, &shown_again));
+                .push(notices::reverted_file_notice(self.path, &shown_again));
         }
         self.report_changes(&changed, &events, &mut looked)?;
         Ok(looked)
@@ -512,7 +512,7 @@ impl PlanFileImport<'_, '_> {
         let events = committed.events;
         let mut looked = ImportOutcome {
             taken: !events.is_empty(),
-            news: words::changes_imported_notice(path, &events)
+            news: notices::changes_imported_notice(path, &events)
                 .into_iter()
                 .collect(),
             ..ImportOutcome::default()
@@ -830,23 +830,24 @@ impl PlanFileImport<'_, '_> {
             .filter_map(|node| removed.item(self.run, node));
         // A list is a person's, and lacks what they took out.
         let shows_all = !self.plan.format().is_one_file();
-        let said = words::removed_items_notices(self.path, rows, shows_all, looked.has_question());
+        let said =
+            notices::removed_items_notices(self.path, rows, shows_all, looked.has_question());
         looked.news.extend(said);
         let claimed: Vec<Need> = events
             .iter()
-            .filter_map(words::need_of_claimed_item)
+            .filter_map(notices::need_of_claimed_item)
             .collect();
         let claimed = self.session.load(&claimed)?.tables;
         let claimed = claimed.tree(self.run).filter(|item| item.is_claimed());
         let claimed =
-            claimed.map(|item| FileNotice::Told(words::describe_claimed_item(item, self.path)));
+            claimed.map(|item| FileNotice::Told(notices::describe_claimed_item(item, self.path)));
         looked.news.extend(claimed);
         looked
             .news
-            .extend(words::doubted_edits_notices(self.path, events));
+            .extend(notices::doubted_edits_notices(self.path, events));
         looked
             .news
-            .extend(words::settled_notices(self.path, self.tables, events));
+            .extend(notices::settled_notices(self.path, self.tables, events));
         looked.news.sort_by_key(FileNotice::is_warning);
         Ok(())
     }

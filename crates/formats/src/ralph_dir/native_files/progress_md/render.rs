@@ -2,12 +2,12 @@
 
 use std::collections::HashSet;
 
+use super::import::collect_facts;
 use super::parse_text;
 use super::plan::{NewBlocker, ProgressFilePlan, SessionBatch, plan_edits, task_of_blocker};
-use super::take::collect_facts;
 use crate::ends::{TextEnds, WINDOW_BYTES};
-use crate::face::{FileContext, RenderError, ShownRow};
 use crate::markdown::{EditError, escape_block_start, to_one_line, unescape};
+use crate::native_file::{FileContext, RenderError, ShownRow};
 use crate::ralph_dir::progress::edit::{
     SessionPart, add_items, end_session_with_note, set_focus_with_note, start_session_with_note,
 };

@@ -13,7 +13,7 @@ use piton_formats::registry::project_file_at;
 use piton_store::{Store, StoreFault};
 
 use crate::input;
-use crate::recalling::recall_memories;
+use crate::memory_recall::recall_memories;
 use crate::session::Session;
 use crate::unresolved::unresolved_blockers;
 

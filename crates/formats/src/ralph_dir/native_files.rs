@@ -12,7 +12,7 @@ pub mod iteration;
 pub(in crate::ralph_dir) mod lines;
 pub mod progress_md;
 
-use crate::face::Detection;
+use crate::native_file::Detection;
 
 /// The format, as an entry that was taken from it names it.
 pub const FACE: &str = "ralph-dir";

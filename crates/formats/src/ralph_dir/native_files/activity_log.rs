@@ -10,7 +10,7 @@ use piton_core::call::{AgentCall, AttemptActivity, CallKind};
 
 pub use super::detect_words as detect;
 use super::lines::{append_groups, render_time};
-use crate::face::{FileContext, RenderError, ShownRow};
+use crate::native_file::{FileContext, RenderError, ShownRow};
 use crate::ralph_dir::logs::{Colour, LogItem, LoggedFile, render_activity_line};
 
 const HEAD: &str = "# Activity Log\n\n";

@@ -3,7 +3,7 @@
 use uuid::Uuid;
 
 use super::similar::WordHolders;
-use super::{claims, merges, pull_requests, remembering};
+use super::{claims, merge_queue, pull_requests, remembering};
 
 use crate::attempt::Outcome;
 use crate::command::{CallerFacts, HolderLiveness};
@@ -270,7 +270,7 @@ impl<'a> EventBuffer<'a> {
         let mut moved = ItemMoved::new(run, node.clone(), row.state, to);
         more(&mut moved);
         if moved.stage == Some(Stage::Work) || to.is_finished() {
-            merges::drop_merge(self, run, node);
+            merge_queue::drop_merge(self, run, node);
         }
         let Some(row) = self.tables.item(run, node) else {
             return;
@@ -285,7 +285,7 @@ impl<'a> EventBuffer<'a> {
         let row = self.tables.item(run, node);
         if let Some(row) = row.filter(|row| row.stage != stage).cloned() {
             if stage == Stage::Work {
-                merges::drop_merge(self, run, node);
+                merge_queue::drop_merge(self, run, node);
                 // What comes back below it is done before its check.
                 let why = Some(claims::WENT_BACK);
                 claims::settle_attempt(self, &row, Outcome::Interrupted, why);
@@ -539,7 +539,7 @@ impl<'a> EventBuffer<'a> {
                 DecisionKind::Review => {
                     let node = row.node.as_ref();
                     let item = node.and_then(|node| self.tables.item(run, node));
-                    !item.is_some_and(merges::is_in_review)
+                    !item.is_some_and(merge_queue::is_in_review)
                 }
                 // Likewise.
                 DecisionKind::PullRequest => {

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use super::checked_out::common_dir;
-use super::trees::quote_list_element;
+use super::tracker::quote_list_element;
 use super::{GitOutput, LOOK_TIMEOUT, git_call, git_dir, is_built_on, query_git, run_git_call};
 use crate::failure::Failure;
 use crate::process::ProgramCall;

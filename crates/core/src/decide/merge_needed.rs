@@ -4,12 +4,12 @@
 
 use super::agent_edits::edits_with_lines;
 use super::editing::{append_change, complete_subtree};
+use super::event_buffer::EventBuffer;
 use super::people::{
     add_answer_to_item, advance_emptied_parents, release_dead_runner, reset_for_retry,
     restart_at_work, skip_item,
 };
 use super::runner::check_holder;
-use super::story::EventBuffer;
 use crate::attempt::HumanNeeded;
 use crate::command::{MergeNeeded, MergedWork};
 use crate::decision::{DecisionKind, DecisionRow, Verb};

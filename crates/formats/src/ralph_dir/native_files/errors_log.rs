@@ -6,7 +6,7 @@ use piton_core::{AttemptRow, Outcome};
 
 pub use super::detect_words as detect;
 use super::lines::{append_groups, render_time};
-use crate::face::{FileContext, RenderError, ShownRow};
+use crate::native_file::{FileContext, RenderError, ShownRow};
 use crate::ralph_dir::logs::{LogItem, render_error_line};
 
 const HEAD: &str = "# Error Log\n\n";

@@ -15,12 +15,12 @@ use super::plan::{
 };
 use super::state::{IssueStatus, SdlcIssue, SdlcState, derived_totals};
 use super::{moves, parse_state, to_tree};
-use crate::face::RenderError;
+use crate::field_reader::span_of_key;
 use crate::json;
+use crate::native_file::RenderError;
 use crate::plan_file::{PlanChanges, file_items};
 use crate::problem::{Problem, SourceText};
 use crate::sprint::ShownRun;
-use crate::tolerant::span_of_key;
 use crate::tree::{Span, ValueNode};
 
 /// The text that shows the run: its statuses, totals as they follow from the

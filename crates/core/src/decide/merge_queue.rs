@@ -2,12 +2,12 @@
 
 use super::advance::{give_up_item_with_details, skip_node, update_after_finish};
 use super::claims::{evidence_of_merged_check, settle_attempt};
+use super::event_buffer::EventBuffer;
 use super::people::release_dead_runner;
 use super::recording::{entry_about, log_entry};
 use super::runner::{
     HeldRun, LeasedItem, check_can_begin, check_fence, check_holder, wrong_item_state,
 };
-use super::story::EventBuffer;
 use crate::attempt::{HumanNeeded, Outcome};
 use crate::decision::DecisionKind;
 use crate::entry::EntryType;

@@ -6,13 +6,13 @@
 //!
 //! [`PitonNote`]: crate::ralph_dir::progress::PitonNote
 
+mod import;
 mod plan;
-mod show;
-mod take;
+mod render;
 
 pub use super::detect_words as detect;
-pub use show::{find_ends, render_rows};
-pub use take::import_changes;
+pub use import::import_changes;
+pub use render::{find_ends, render_rows};
 
 use crate::ralph_dir::SourceText;
 use crate::ralph_dir::progress::{self, RalphProgress};

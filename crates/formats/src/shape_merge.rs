@@ -15,10 +15,10 @@ use piton_core::native::Native;
 use serde_json::Value as Json;
 use sha2::{Digest as _, Sha256};
 
-use crate::face::RenderError;
 use crate::json::{self, is_same_json};
 use crate::log_convert::PROJECT;
 use crate::native::{VERSION, native_body, native_of_body};
+use crate::native_file::RenderError;
 use crate::problem::{Problem, Severity};
 use crate::shape::{FieldShape, FormatVersion, Shape, TextShape, check, is_date_time};
 use crate::tree::{Map, MapKey, ScalarKind, Span, Value, ValueNode};

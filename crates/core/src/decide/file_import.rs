@@ -9,9 +9,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 use serde_json::Value;
 
+use super::event_buffer::EventBuffer;
 use super::recording::{append_entry, append_imported_attempt, is_name_taken, log_entry};
 use super::remembering;
-use super::story::EventBuffer;
 use crate::attempt::{AttemptRow, ReportedAttempt};
 use crate::command::{ImportPolicy, ImportedFile, ImportedRecord};
 use crate::decision::DecisionChoice;

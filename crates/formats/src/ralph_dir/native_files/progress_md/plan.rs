@@ -14,10 +14,10 @@ use piton_core::name::entry_time;
 use serde_json::Value;
 
 use super::MARK;
-use super::take::{ProgressFact, TaskWords, collect_facts};
-use crate::face::{CRITERION, ShownRow};
+use super::import::{ProgressFact, TaskWords, collect_facts};
 use crate::markdown::unescape;
-use crate::ralph_dir::face::FACE;
+use crate::native_file::{CRITERION, ShownRow};
+use crate::ralph_dir::native_files::FACE;
 use crate::ralph_dir::progress::edit::{
     blocker_words, completed_item, item_words, resolution_words,
 };

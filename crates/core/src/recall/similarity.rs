@@ -14,7 +14,7 @@ use std::collections::{BTreeSet, HashSet};
 
 use super::code::count_conflicting_classes;
 use super::document::MemoryDocument;
-use super::rival::has_exclusive_words;
+use super::exclusive_words::has_exclusive_words;
 use super::stem::stem;
 use super::token::is_common_word;
 

@@ -12,14 +12,14 @@ use piton_core::native::Native;
 use sha2::{Digest as _, Sha256};
 
 use super::{MARK, parse_text};
-use crate::face::{FileContents, FileContext};
+use crate::native_file::{FileContents, FileContext};
 use crate::ralph_dir::SourceText;
-use crate::ralph_dir::face::FACE;
+use crate::ralph_dir::native_files::FACE;
 use crate::ralph_dir::progress::{
     self, CompletedCriterion, Dialect, NoteDetails, PitonNote, ProgressBlocker, RalphProgress,
     RalphSession,
 };
-use crate::understood::parse_instant;
+use crate::shape_merge::parse_instant;
 
 /// What stands in the text and not in `base`: sessions of both dialects, ticked
 /// criteria, blockers and how they were resolved, and what is worked on.

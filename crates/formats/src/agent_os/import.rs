@@ -6,17 +6,17 @@ use piton_core::command::ImportedRecord;
 use piton_core::entry::{Entry, EntryType};
 use serde_json::Value as Json;
 
-use super::show::element_of_entry;
+use super::render::element_of_entry;
 use super::{DOCUMENT, FACE, ROOT_NAME, SHAPE};
-use crate::face::{FileContents, FileContext};
 use crate::json::{is_same_json, render};
+use crate::native_file::{FileContents, FileContext};
 use crate::problem::Problem;
 use crate::shape::Shape;
-use crate::tree::ValueNode;
-use crate::understood::{
+use crate::shape_merge::{
     digest, element_warning, native_of_element, parse_instant, repeated_id_problems,
     shape_warnings, to_json,
 };
+use crate::tree::ValueNode;
 
 /// Reads the log.
 ///

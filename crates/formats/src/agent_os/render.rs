@@ -7,17 +7,17 @@ use piton_core::command::ImportedRecord;
 use piton_core::entry::{Entry, EntryRow};
 use serde_json::Value as Json;
 
-use super::take::{content_mark, parse_entry};
+use super::import::{content_mark, parse_entry};
 use super::{DOCUMENT, ENTRY_KEPT, FACE, METADATA, ROOT};
-use crate::face::{FileContext, RenderError, ShownRow};
 use crate::json;
 use crate::merge::rules::CountedValue;
+use crate::native_file::{FileContext, RenderError, ShownRow};
 use crate::shape::{FormatVersion, OtherKeys, Shape, is_date_time};
-use crate::tree::{Map, MapKey, ValueNode};
-use crate::understood::{
+use crate::shape_merge::{
     Elements, from_json, from_map, id_of_element, merge_node, merge_on_native, native_node,
     parse_instant_or_utc, render_and_parse, set_key, timestamp_of_element,
 };
+use crate::tree::{Map, MapKey, ValueNode};
 
 /// The text, showing the rows as well.
 ///

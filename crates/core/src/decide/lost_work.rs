@@ -3,11 +3,11 @@
 
 use super::advance::skip_node;
 use super::claims::settle_attempt;
+use super::event_buffer::EventBuffer;
 use super::people::reopen_ancestors;
 use super::recording::{entry_about, log_entry};
 use super::recovering::{FailedWork, fail_item};
 use super::runner::{HeldRun, LeasedItem, check_fence, check_runner, wrong_item_state};
-use super::story::EventBuffer;
 use crate::attempt::Outcome;
 use crate::classify::FailureCategory;
 use crate::decision::{DecisionKind, Verb};

@@ -9,18 +9,18 @@ use piton_core::memory::{Memory, MemoryKind};
 use piton_core::name::slug;
 
 use super::element::{CodePattern, Learning, RalphEntry};
-use super::show::{entry_of_reported_attempt, memory_element};
+use super::render::{entry_of_reported_attempt, memory_element};
 use super::{DOCUMENT, ENTRY, FACE, LEARNING, MANUAL, PATTERN, ROOT_NAME, SHAPE};
-use crate::face::{FILE_AGENT, FileContents, FileContext};
 use crate::json::is_same_json;
+use crate::native_file::{FILE_AGENT, FileContents, FileContext};
 use crate::problem::Problem;
 use crate::record::{node_of_record, read_lenient};
 use crate::shape::{NamedShape, Pattern};
-use crate::tree::ValueNode;
-use crate::understood::{
+use crate::shape_merge::{
     attempt_id_of_digest, digest, element_warning, id_of_element, native_of_element,
     repeated_id_problems, shape_warnings,
 };
+use crate::tree::ValueNode;
 
 /// Greater numbers were not counted.
 const NUMBER_MAX: u64 = 1_000_000_000;

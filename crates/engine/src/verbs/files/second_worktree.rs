@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
-use super::look::collect_native_paths;
+use super::discovery::collect_native_paths;
 use super::{Adoption, FileStanding, ListedFile};
 use crate::project::Project;
 
