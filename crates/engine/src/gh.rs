@@ -13,7 +13,7 @@ use std::time::Duration;
 use piton_core::pull_request::{PullRequestRemark, PullRequestSnapshot, PullRequestState};
 use serde::Deserialize;
 
-use crate::fail;
+use crate::failpoint;
 use crate::git::{self, GitControl};
 use crate::process::{self, CallOutput, ProgramCall};
 
@@ -227,7 +227,7 @@ impl Gh<'_> {
                 parse_answer(&self.run_gh(&["api", &path], "")?)?
             }
         };
-        fail::point("pull-request.looked");
+        failpoint::point("pull-request.looked");
         parse_view(viewed, at_lines)
     }
 
@@ -271,7 +271,7 @@ fn failure_reason(output: &CallOutput, args: &[OsString]) -> String {
         .map(|arg| arg.to_string_lossy())
         .collect();
     let took = format!("{} s", TIMEOUT.as_secs());
-    let ended = crate::lanes::describe_failed_exit(&output.exit, &took);
+    let ended = crate::lane_pool::describe_failed_exit(&output.exit, &took);
     let why = line.map(str::to_owned).or(ended);
     let why = why.unwrap_or_else(|| "it failed".to_owned());
     format!("`gh {}`: {why}", shown.join(" "))

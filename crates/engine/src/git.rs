@@ -23,7 +23,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::fail;
+use crate::failpoint;
 use crate::failure::Failure;
 use crate::process::{self, CallOutput, ProgramCall, StartError, StopHandle};
 use crate::shell::quote_word;
@@ -584,7 +584,7 @@ pub fn commit_without(
             _ => last_line(&said),
         }));
     }
-    fail::point("git.staged");
+    failpoint::point("git.staged");
     let merges = git_dir(work_tree).is_some_and(|folder| folder.join("MERGE_HEAD").is_file());
     if !merges && query_git(work_tree, &["diff", "--cached", "--quiet"])?.ok {
         return Ok(Ok(None));

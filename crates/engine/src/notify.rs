@@ -19,9 +19,9 @@ use piton_core::{Actor, CallerFacts, Command, Event, HolderLiveness, Need};
 
 use self::message::NotificationMessage;
 use crate::config::NotifyConfig;
-use crate::fail;
+use crate::failpoint;
 use crate::failure::{Failure, unwritable_file};
-use crate::lanes::describe_failed_exit;
+use crate::lane_pool::describe_failed_exit;
 use crate::notice::Notice;
 use crate::process::{self, CallOutput, ProgramCall, StopHandle, StopReason};
 use crate::project::Project;
@@ -240,13 +240,13 @@ impl NotificationSender<'_> {
             // What the dead process started would say the same beside.
             process::end_survivors(std::slice::from_ref(&mark), &[], GRACE);
         }
-        fail::point("notify.before-start");
+        failpoint::point("notify.before-start");
         let started = self.commit(&Command::StartNotification(due.subject.clone()))?;
         if !started {
             // It was answered until now.
             return Ok(SendFlow::GoOn);
         }
-        fail::point("notify.started");
+        failpoint::point("notify.started");
         let message = NotificationMessage::from_due(self.session, due)?.to_json();
         let output = process::run_call(&ProgramCall {
             program: "sh",
@@ -258,7 +258,7 @@ impl NotificationSender<'_> {
             stop: Some(self.until.stop),
             timeout: time,
         });
-        fail::point("notify.sent");
+        failpoint::point("notify.sent");
         let error = match &output {
             // Somebody does not want to wait: as if this process had died.
             Ok(output) if output.exit.stopped_by == Some(StopReason::Asked) => {
@@ -269,7 +269,7 @@ impl NotificationSender<'_> {
         };
         let subject = due.subject.clone();
         self.commit(&Command::EndNotification { subject, error })?;
-        fail::point("notify.ended");
+        failpoint::point("notify.ended");
         Ok(SendFlow::GoOn)
     }
 

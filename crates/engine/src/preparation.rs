@@ -15,7 +15,7 @@ use piton_store::{Store, StoreFault};
 use crate::input;
 use crate::memory_recall::recall_memories;
 use crate::session::Session;
-use crate::unresolved::unresolved_blockers;
+use crate::open_blockers::unresolved_blockers;
 
 /// So many tokens of what is known go into a prompt.
 pub const TOKENS: usize = 4_000;

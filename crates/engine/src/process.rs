@@ -40,7 +40,7 @@ use std::sync::Arc;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use crate::fail;
+use crate::failpoint;
 
 pub use self::ancestors::{Ancestor, list_ancestors};
 pub use self::call::{CallOutput, OUTPUT_BYTES_MAX, ProgramCall, StopHandle, own_mark, run_call};
@@ -272,7 +272,7 @@ pub fn start(
     command
         .stdout(output.to_stdio()?)
         .stderr(output.to_stdio()?);
-    fail::point("process.output-made");
+    failpoint::point("process.output-made");
     let started = watch::spawn_watched(
         command,
         watch::WatchSpec {

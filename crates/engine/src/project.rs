@@ -6,7 +6,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::fail;
+use crate::failpoint;
 use crate::failure::{Failure, unwritable_file};
 use crate::git;
 use crate::world::World;
@@ -98,7 +98,7 @@ impl Project {
     pub fn create(&self) -> Result<bool, Failure> {
         let fresh = !self.home.is_dir();
         fs::create_dir_all(&self.home).map_err(|error| unwritable_file(&self.home, error))?;
-        fail::point("project.home-made");
+        failpoint::point("project.home-made");
         let ignore = self.home.join(".gitignore");
         // An empty one was cut off in the making; one with words is somebody's.
         if fs::metadata(&ignore).map_or(true, |found| found.len() == 0) {

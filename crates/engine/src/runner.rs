@@ -68,10 +68,10 @@ use self::work::{ActiveWork, ActiveWorks, GitCallEnd, WorkNumber, WorkPurpose, W
 use crate::agents::Agent;
 use crate::agents::prices::Prices;
 use crate::config::{Config, VerdictSource};
-use crate::fail;
+use crate::failpoint;
 use crate::failure::Failure;
 use crate::git;
-use crate::lanes::Pool;
+use crate::lane_pool::Pool;
 use crate::native_files::FileNotice;
 use crate::native_files::plan_sync::PlanSync;
 use crate::native_files::plan_sync::load_plan_rows;
@@ -475,7 +475,7 @@ fn take_run(
         },
     };
     let started = session.commit(&start, &facts)?.events;
-    fail::point("run.leased");
+    failpoint::point("run.leased");
     if let Some(order) = &job.worktree {
         let token = lease_token(&started);
         if let Err(failure) = order.create_if_needed(session, (run, token), tell) {
@@ -1024,7 +1024,7 @@ impl Runner<'_, '_> {
             Err(CommitError::Refused(refusal)) => return Ok(vec![Input::Refused(refusal)]),
             Err(other) => return Err(other.into()),
         };
-        fail::point("run.committed");
+        failpoint::point("run.committed");
         self.ask_about_failing_memories(&committed.events);
         // What is logged among the sessions has positions of its own.
         let own = StreamId::of_run(self.row.id);
@@ -1044,7 +1044,7 @@ impl Runner<'_, '_> {
         // The outcome is durable: what the agent said raw is not needed any more.
         for attempt in ended {
             self.spool.remove_attempt(&attempt.to_string()).ok();
-            fail::point("run.spool-removed");
+            failpoint::point("run.spool-removed");
         }
         Ok(vec![Input::Committed(events)])
     }
@@ -1257,7 +1257,7 @@ impl Runner<'_, '_> {
                     WorkPurpose::Agent { attempt, .. } => {
                         work.site.last_attempt.set(Some(*attempt));
                         self.update_agents_time();
-                        fail::point("run.agent-ended");
+                        failpoint::point("run.agent-ended");
                         self.import_other_plans(tell)?;
                         self.import_project_files(tell);
                         self.import_edits_after_work(&work, tell)?
@@ -1482,10 +1482,10 @@ impl Runner<'_, '_> {
             let made = match made {
                 Ok(Some(commit)) => Ok(Ok(Some(commit))),
                 Ok(None) => {
-                    fail::point("run.before-commit");
+                    failpoint::point("run.before-commit");
                     let files = (&*own, &*left_out);
                     let made = git::commit_without(&work_tree, &message, files, by);
-                    fail::point("run.after-commit");
+                    failpoint::point("run.after-commit");
                     made
                 }
                 Err(failure) => Err(failure),
@@ -1628,7 +1628,7 @@ impl Runner<'_, '_> {
             // Before the lease is given back: one that stays says that
             // something of this may be missing.
             self.sync_files_at_end(tell)?;
-            fail::point("run.over");
+            failpoint::point("run.over");
             let release = Command::ReleaseRun {
                 run,
                 token: self.lp.token(),
@@ -1637,7 +1637,7 @@ impl Runner<'_, '_> {
                 Ok(_) | Err(CommitError::Refused(_)) => {}
                 Err(other) => return Err(other.into()),
             }
-            fail::point("run.released");
+            failpoint::point("run.released");
             self.commit_at_end(tell);
         }
         if let Some((_, name)) = &self.beside {

@@ -16,7 +16,7 @@ use piton_store::{
 
 use crate::failure::Failure;
 use crate::git;
-use crate::lanes;
+use crate::lane_pool;
 use crate::native_files::plan_sync::run_of_file;
 use crate::project::Project;
 use crate::run_lock;
@@ -185,7 +185,7 @@ impl<'w> Session<'w> {
     /// What is recorded in a lane is recorded on the branch of its run, which is
     /// checked out nowhere.
     fn checkout_of_lane(&self) -> Option<Checkout> {
-        let run = lanes::run_of_tree(&self.project.work_tree)?;
+        let run = lane_pool::run_of_tree(&self.project.work_tree)?;
         let run = run.parse().ok()?;
         let rows = self.load(&[Need::Run(run)]).ok()?;
         worktree::checkout_of_run(&self.project, rows.tables.run(run)?)

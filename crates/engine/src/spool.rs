@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
 
-use crate::fail;
+use crate::failpoint;
 use crate::input;
 use crate::process::ProcessIdentity;
 
@@ -171,7 +171,7 @@ impl Spool {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
                 Ok(()) | Err(_) => {}
             }
-            fail::point("spool.half-removed");
+            failpoint::point("spool.half-removed");
         }
         Ok(())
     }
@@ -320,7 +320,7 @@ pub fn copy_redacted(
     };
     let copied = copy_redacted_into(target.as_file(), &mut source, redact, bytes_max)?;
     target.as_file().sync_all()?;
-    fail::point("transcript.written");
+    failpoint::point("transcript.written");
     match is_named {
         true => target.keep().map(drop).map_err(|error| error.error)?,
         false => target.persist(to).map(drop).map_err(|error| error.error)?,

@@ -18,7 +18,7 @@ use piton_formats::plan_format::{WorktreeCleanup, WorktreeSettings};
 use piton_formats::registry::plan_format;
 use serde::Serialize;
 
-use crate::fail;
+use crate::failpoint;
 use crate::failure::Failure;
 use crate::git::{self, GitControl, HALF_MADE, NewWorktree, Worktree, short_commit};
 use crate::notice::Notice;
@@ -745,13 +745,13 @@ impl RunWorktree {
             &command,
             &session.world.command_facts(HolderLiveness::Nothing),
         )?;
-        fail::point("worktree.before-add");
+        failpoint::point("worktree.before-add");
         let by = GitControl {
             mark: &mark,
             stop: &StopHandle::default(),
         };
         self.create_worktree(&project, found, &by)?;
-        fail::point("worktree.added");
+        failpoint::point("worktree.added");
         let (branch, path) = (&self.target.branch, self.path.display());
         tell(Notice::Said(&match found {
             WorktreeCondition::Nothing => {
@@ -839,9 +839,9 @@ pub(crate) fn detach_worktree(
         mark: &mark,
         stop: &StopHandle::default(),
     };
-    fail::point("worktree.before-detach");
+    failpoint::point("worktree.before-detach");
     let detached = git::switch_branch(&path, None, &by)?;
-    fail::point("worktree.detached");
+    failpoint::point("worktree.detached");
     detached.map_err(|why| stays_failure(&path, "worktree.failed", &why))
 }
 
@@ -915,7 +915,7 @@ fn reattach_branch(
         mark: &mark,
         stop: &StopHandle::default(),
     };
-    fail::point("worktree.before-put-back");
+    failpoint::point("worktree.before-put-back");
     let put = git::switch_branch(path, Some(&target.branch), &by)?;
     Ok(put.err().map(|why| {
         let branch = &target.branch;
@@ -1101,7 +1101,7 @@ pub(crate) fn remove_if_due(
             list_names(&ignored, IGNORED_NAMED_MAX)
         )));
     }
-    fail::point("worktree.before-remove");
+    failpoint::point("worktree.before-remove");
     if let Err(why) = git::remove_worktree(&project.root, &path)? {
         return Ok(Some(WorktreeRemoval::Stays(stays_failure(
             &path,

@@ -8,7 +8,7 @@
 
 mod audit;
 mod clock;
-pub mod fail;
+pub mod failpoint;
 mod memory;
 mod seal;
 mod sqlite;

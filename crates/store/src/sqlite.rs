@@ -39,7 +39,7 @@ use self::files::{FileIdentity, StorePaths, WriterBarrier, WriterQueue};
 pub use self::schema::SCHEMA_VERSION;
 use self::schema::{BUSY_TIMEOUT, OpenDatabase, check_version, connect, ensure_wal, migrate};
 use crate::clock::{Clock, SystemClock, truncate_to_micros};
-use crate::fail;
+use crate::failpoint;
 use crate::seal::seconds_after;
 use crate::store::{
     CommitError, CommitOutcome, Cursor, FaultKind, Store, StoreFault, StreamHead, VerifyReport,
@@ -358,11 +358,11 @@ impl SqliteStore {
         if now < i64::from(WAL_PAGES_MAX) {
             return Ok(());
         }
-        fail::point("checkpoint.before");
+        failpoint::point("checkpoint.before");
         // Passive: a reader of an older state only means that the next commit
         // tries again.
         let done = pages("PRAGMA wal_checkpoint(PASSIVE)");
-        fail::point("checkpoint.after");
+        failpoint::point("checkpoint.after");
         match done {
             Ok(_) => Ok(()),
             // What was to be written back stays in the log, and that is as good.
@@ -383,7 +383,7 @@ impl SqliteStore {
         let tx = connection
             .transaction_with_behavior(TransactionBehavior::Immediate)
             .map_err(|error| CommitError::Fault(self.write_fault(error)))?;
-        fail::point("commit.begun");
+        failpoint::point("commit.begun");
         let committed = CommitTransaction {
             connection: &tx,
             options: &self.options,
@@ -393,7 +393,7 @@ impl SqliteStore {
         if committed.repeated || committed.events.is_empty() {
             return Ok(committed);
         }
-        fail::point("commit.before-durable");
+        failpoint::point("commit.before-durable");
         if let Err(error) = tx.commit() {
             let in_doubt = is_in_doubt(&error);
             let fault = self.write_fault(error);
@@ -408,7 +408,7 @@ impl SqliteStore {
                 CommitError::Fault(fault)
             });
         }
-        fail::point("commit.durable");
+        failpoint::point("commit.durable");
         Ok(committed)
     }
 }
@@ -429,7 +429,7 @@ impl Store for SqliteStore {
         let turn = self.require_queue(queue)?.wait_for_turn()?;
         // Under the lock, so that nobody can put another file in its place.
         self.check_identity()?;
-        fail::point("commit.locked");
+        failpoint::point("commit.locked");
         self.checkpoint_if_long(connection, wal_pages)?;
         let outcome = self.commit_in_turn(connection, id, command, facts);
         let stored = outcome
@@ -507,7 +507,7 @@ impl Store for SqliteStore {
         let turn = self.require_queue(queue)?.wait_for_turn()?;
         self.check_identity()?;
         self.checkpoint_if_long(connection, wal_pages)?;
-        fail::point("heartbeat.before");
+        failpoint::point("heartbeat.before");
         let expires =
             seconds_after(truncate_to_micros(self.options.clock.now()), ttl_s).as_microsecond();
         let beat = |connection: &Connection| {
@@ -527,7 +527,7 @@ impl Store for SqliteStore {
             self.in_doubt.store(true, Ordering::SeqCst);
         }
         drop(turn);
-        fail::point("heartbeat.after");
+        failpoint::point("heartbeat.after");
         let changed = beaten
             .and_then(|changed| restored.map(|()| changed))
             .map_err(|error| self.write_fault(error))?;

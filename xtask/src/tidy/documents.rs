@@ -291,7 +291,7 @@ mod tests {
 
     #[test]
     fn codes_come_with_their_status() {
-        let source = "    Busy = 4,\npub const CODES: &[(&str, Exit)] = &[\n    (\"run.busy\", CommandExit::Busy),\n];\n";
+        let source = "    Busy = 4,\npub const CODES: &[(&str, CommandExit)] = &[\n    (\"run.busy\", CommandExit::Busy),\n];\n";
         assert_eq!(codes(source), [("run.busy".to_owned(), "Busy".to_owned())]);
         assert_eq!(number(source, "Busy").as_deref(), Some("4"));
     }

@@ -227,7 +227,7 @@ fn initialise(scratch: &Scratch, failpoint: Option<&str>) -> Said {
 fn case_41_a_death_at_any_failpoint_of_the_archive_loses_nothing_and_doubles_nothing() {
     let of_files = ["archive.", "synced-file.", "exchange.", "project-sync."];
     let mut deaths = 0;
-    for point in piton_engine::fail::POINTS {
+    for point in piton_engine::failpoint::POINTS {
         if !of_files.iter().any(|begin| point.starts_with(begin)) {
             continue;
         }

@@ -463,7 +463,7 @@ mod migrate {
 
     #[test]
     fn case_10_a_death_at_any_failpoint_of_the_migration_leaves_it_to_the_next_one() {
-        let points = piton_engine::fail::POINTS.iter().filter(|point| {
+        let points = piton_engine::failpoint::POINTS.iter().filter(|point| {
             ["migrate.", "synced-file.", "exchange.", "project."]
                 .iter()
                 .any(|begin| point.starts_with(begin))

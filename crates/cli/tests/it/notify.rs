@@ -157,7 +157,7 @@ fn die_at(point: &str, nth: u32) {
 
 #[test]
 fn whoever_dies_over_a_notification_has_it_sent_again_under_the_same_id() {
-    let points = piton_engine::fail::POINTS.iter();
+    let points = piton_engine::failpoint::POINTS.iter();
     let points = points.filter(|point| point.starts_with("notify."));
     let mut tried = 0;
     for point in points {

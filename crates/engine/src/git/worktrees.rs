@@ -425,7 +425,7 @@ pub fn adopt_detached_worktree(
     let beside = tree.with_extension("again");
     removed(&beside)?;
     add_detached_worktree(work_tree, (&beside, from), reason, by)?;
-    crate::fail::point("lane.lent");
+    crate::failpoint::point("lane.lent");
     fs::rename(beside.join(".git"), tree.join(".git")).map_err(fault(tree))?;
     removed(&beside)?;
     let repaired = run_worktree_git(
@@ -591,7 +591,7 @@ pub fn remove_detached_worktree(
         &args_with_path(&["worktree", "unlock"], tree),
         by,
     )?;
-    crate::fail::point("lane.unlocked");
+    crate::failpoint::point("lane.unlocked");
     let args = args_with_path(&["worktree", "remove", "--force"], tree);
     let said = GitOutput::from(&run_worktree_git(work_tree, &args, by)?);
     match said.ok || worktree_state(work_tree, tree) == WorktreeState::Absent {

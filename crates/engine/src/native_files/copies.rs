@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use super::exchange::sync_folder;
-use crate::fail;
+use crate::failpoint;
 use crate::session::Session;
 
 /// What the name of a copy of a file that piton makes ends with, before its
@@ -66,7 +66,7 @@ fn write_numbered_copy(path: &Path, bytes: &[u8], suffix: &str) -> io::Result<Pa
         let copy = path.with_file_name(format!("{name}.{suffix}{number}"));
         match OpenOptions::new().write(true).create_new(true).open(&copy) {
             Ok(mut file) => {
-                fail::point("run.copy-made");
+                failpoint::point("run.copy-made");
                 file.write_all(bytes)?;
                 file.sync_all()?;
                 sync_folder(path.parent().unwrap_or(Path::new(".")))?;

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use sha2::digest::common::hazmat::SerializableState as _;
 use sha2::{Digest as _, Sha256};
 
-use crate::fail;
+use crate::failpoint;
 use crate::native_files::synced_file::StatFingerprint;
 
 /// The SHA-256 of some bytes, in hex.
@@ -93,7 +93,7 @@ pub fn stage_unflushed(target: &Path, bytes: &[u8]) -> io::Result<StagedFile> {
 /// When it cannot be read or written; nothing is left then.
 pub fn stage_spliced(target: &Path, at: u64, end: &[u8]) -> io::Result<StagedFile> {
     let mut file = create_named_temp(target, TEMP_END)?;
-    fail::point("exchange.splice-begun");
+    failpoint::point("exchange.splice-begun");
     let mut old = File::open(target)?;
     copy_prefix(&mut old, at, file.as_file_mut())?;
     file.write_all(end)?;
@@ -140,7 +140,7 @@ pub fn stage_from_previous(
     }
     rest.extend_from_slice(end);
     fs::rename(spare, &temp)?;
-    fail::point("exchange.spare-taken");
+    failpoint::point("exchange.spare-taken");
     let mut file = fs::OpenOptions::new().write(true).open(&temp)?;
     file.seek(io::SeekFrom::Start(same))?;
     file.write_all(&rest)?;
@@ -240,7 +240,7 @@ fn stage_with_suffix(
     flush: bool,
 ) -> io::Result<StagedFile> {
     let mut file = create_named_temp(target, end)?;
-    fail::point("exchange.temp-made");
+    failpoint::point("exchange.temp-made");
     file.write_all(bytes)?;
     if let Ok(found) = fs::metadata(target) {
         file.as_file().set_permissions(found.permissions())?;
@@ -518,7 +518,7 @@ fn is_exchange_unsupported(error: &io::Error) -> bool {
 ///
 /// When it cannot be flushed.
 pub fn sync_file(file: &File) -> io::Result<()> {
-    fail::point("exchange.flush");
+    failpoint::point("exchange.flush");
     file.sync_data()
 }
 

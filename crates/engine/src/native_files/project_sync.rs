@@ -44,7 +44,7 @@ use super::synced_file::{
 use crate::failure::Failure;
 use crate::history::{is_descendant_of_past, is_set_back_from};
 use crate::session::Session;
-use crate::{fail, git};
+use crate::{failpoint, git};
 
 /// How often a file is tried again that others write at the same time.
 const TRIES: u32 = 8;
@@ -720,7 +720,7 @@ impl ProjectSync<'_, '_> {
             written.extend(doubted);
         }
         let committed = commit_command(self, &self.import_file_command(found, written, known))?;
-        fail::point("project-sync.taken");
+        failpoint::point("project-sync.taken");
         let taken =
             FileNotice::things_imported(self.file.path, count_imported_things(&committed.events));
         if has_opened_question(&committed.events) {

@@ -23,7 +23,7 @@ use crate::native_files::exchange::{
     DisplacedCopy, DisplacedVersion, IncrementalHash, StagedFile, create_temp_file, find_leftovers,
     sha256, stage, stage_from_previous, stage_spliced, stage_unflushed, sync_file, write_through,
 };
-use crate::{fail, git};
+use crate::{failpoint, git};
 
 /// A small stamp fills one sector, so that it is written whole or not at all.
 const STAMP_BYTES: usize = 512;
@@ -820,7 +820,7 @@ impl SyncedFile {
             positions,
             held,
         } = next;
-        fail::point("synced-file.staged");
+        failpoint::point("synced-file.staged");
         let old = self.stamp.clone();
         let head = self.checked_out_head();
         let before = if StatFingerprint::of_path(&self.target).is_none() {
@@ -856,11 +856,11 @@ impl SyncedFile {
             tail: None,
             ..fresh.clone()
         })?;
-        fail::point("synced-file.stamped");
+        failpoint::point("synced-file.stamped");
         let own = staged.stat_fingerprint();
         let is_own = |look: &StatFingerprint| own.is_some_and(|own| look.is_same_version(&own));
         let displaced = staged.exchange()?;
-        fail::point("synced-file.exchanged");
+        failpoint::point("synced-file.exchanged");
         let expected = match is_expected(&displaced, &old, &before) {
             Ok(expected) => expected,
             Err(error) => {
@@ -880,7 +880,7 @@ impl SyncedFile {
             let later = displaced.restore_to_target(|path| {
                 StatFingerprint::of_path(path).is_some_and(|look| is_own(&look))
             })?;
-            fail::point("synced-file.put-back");
+            failpoint::point("synced-file.put-back");
             let (beside, copy) = later.map(|later| (later.beside, later.copy)).unzip();
             self.displaced.extend(copy);
             self.store_stamp(SyncStamp {
@@ -897,7 +897,7 @@ impl SyncedFile {
                 None
             }
         };
-        fail::point("synced-file.tidied");
+        failpoint::point("synced-file.tidied");
         self.stamp = SyncStamp {
             // Whoever brings the version before back brings back one that lacks
             // something: that is somebody else's doing.

@@ -25,7 +25,7 @@ use crate::agents::session_file::SessionScope;
 use crate::agents::{self, Agent, LaunchOptions, McpServerCommand, outcome};
 use crate::answer::{self, AgentStopReason, ProgramEnd};
 use crate::config::VerdictSource;
-use crate::fail;
+use crate::failpoint;
 use crate::failure::{Failure, unwritable_file};
 use crate::notice::Notice;
 use crate::process::{self, ProcessExit, ProcessSpec, StopReason};
@@ -121,7 +121,7 @@ impl Runner<'_, '_> {
         };
         let starting = self.starting.remove(node);
         let before = starting.and_then(|starting| starting.before);
-        fail::point("run.before-start");
+        failpoint::point("run.before-start");
         let purpose = WorkPurpose::Agent {
             attempt,
             before,
@@ -401,7 +401,7 @@ impl Runner<'_, '_> {
             trouble = ?report.trouble, usage = ?report.usage, "came to"
         );
         report.transcript = self.store_transcript(attempt, &node);
-        fail::point("run.transcript-kept");
+        failpoint::point("run.transcript-kept");
         let started_from = self.lp.context_of_attempt(&node);
         report.context = match (report.context.take(), started_from) {
             (Some(known), Some(started_from)) => Some(known.merge_missing(started_from)),

@@ -13,7 +13,7 @@ use piton_core::{DecodedRecord, Event, ItemState, Need, Node};
 use super::{Notice, Runner};
 use crate::native_files::plan_sync::PlanSync;
 use crate::native_files::project_sync;
-use crate::{fail, git};
+use crate::{failpoint, git};
 
 /// Most items that the subject of a commit names.
 const NAMED_MAX: usize = 3;
@@ -129,10 +129,10 @@ impl Runner<'_, '_> {
         }
         let message = self.progress_message();
         site.clear_snapshot();
-        fail::point("progress.before-commit");
+        failpoint::point("progress.before-commit");
         match git::commit_files(site.tree_path(), &message, &files) {
             Ok(()) => {
-                fail::point("progress.after-commit");
+                failpoint::point("progress.after-commit");
                 self.has_committed = true;
                 self.progress = UncommittedProgress::default();
             }

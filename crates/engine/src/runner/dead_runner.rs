@@ -20,7 +20,7 @@ use super::{
 use crate::agents::prices::Prices;
 use crate::agents::{self, Agent};
 use crate::config::Config;
-use crate::fail;
+use crate::failpoint;
 use crate::failure::{Failure, unwritable_file};
 use crate::native_files::plan_sync::PlanSync;
 use crate::process;
@@ -120,7 +120,7 @@ pub(super) fn end_survivors(
         )
         .with_hint("end it by hand, then run again"));
     }
-    fail::point("run.survivors-ended");
+    failpoint::point("run.survivors-ended");
     for spooled in &left {
         let open = tables
             .open_attempts()

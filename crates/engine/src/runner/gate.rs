@@ -16,7 +16,7 @@ use piton_core::{Node, Outcome, Stage};
 
 use super::Runner;
 use super::work::{ActiveGate, WorkPurpose};
-use crate::fail;
+use crate::failpoint;
 use crate::failure::{Failure, unwritable_file};
 use crate::lies::EvidenceRule;
 use crate::notice::Notice;
@@ -136,7 +136,7 @@ impl Runner<'_, '_> {
             mark: mark.clone(),
         };
         let tree = self.tree_hash_to_check(&site, tell);
-        fail::point("gate.before-start");
+        failpoint::point("gate.before-start");
         let purpose = WorkPurpose::Gate(ActiveGate {
             mark,
             timeout_s: gate.timeout_s,
@@ -162,7 +162,7 @@ impl Runner<'_, '_> {
         took: SignedDuration,
         tell: &mut dyn FnMut(Notice<'_>),
     ) -> Result<Input, Failure> {
-        fail::point("gate.ended");
+        failpoint::point("gate.ended");
         let mut tree = gate.tree.clone();
         if EvidenceRule::CheckNeedsChange.is_off(self.session.world) {
             // One that nobody has seen before: it always looks changed.
@@ -195,7 +195,7 @@ impl Runner<'_, '_> {
         // Before it is cut: half a secret is not known for one.
         let text = self.session.world.redactor().redact(&text).into_owned();
         self.spool.remove_attempt(mark).map_err(fault)?;
-        fail::point("gate.spool-removed");
+        failpoint::point("gate.spool-removed");
         Ok(gate_report(&text, exit, asked, timeout_s))
     }
 

@@ -15,7 +15,7 @@ use super::{
     Notice, Runner, RunnerJob, RunnerMessage, TICK, dead_runner, open_plan_sync, owner_name,
     require_run, runner_facts,
 };
-use crate::fail;
+use crate::failpoint;
 use crate::failure::Failure;
 use crate::run_lock::{self, RunLock, TreeSharing};
 use crate::session::Session;
@@ -36,7 +36,7 @@ pub(super) fn join_run(
     let name = session.world.new_id().simple().to_string();
     // Whoever reads of it in the journal finds that it is held.
     let lock = run_lock::acquire_joint(&session.project, &row, &name)?;
-    fail::point("join.locked");
+    failpoint::point("join.locked");
     let command = Command::JoinRun {
         run,
         owner: owner_name(),
@@ -47,7 +47,7 @@ pub(super) fn join_run(
         run_lock::remove_joint_lock(&session.project, &row, &name);
     }
     let events = joined?.events;
-    fail::point("join.recorded");
+    failpoint::point("join.recorded");
     Ok((lock, name, events))
 }
 
@@ -91,7 +91,7 @@ impl Runner<'_, '_> {
             }
         }
         if is_lost {
-            fail::point("join.lost");
+            failpoint::point("join.lost");
             self.settle_gone_runners(tell)?;
         }
         Ok(())
@@ -125,7 +125,7 @@ impl Runner<'_, '_> {
         if !self.commit_lease_command(&Command::HoldRun { run, token }, known)? {
             return Ok(());
         }
-        fail::point("join.holds");
+        failpoint::point("join.holds");
         if let Some(lock) = &lock {
             lock.enter_tree(project, &self.row.name, TreeSharing::Wanted)?;
         }

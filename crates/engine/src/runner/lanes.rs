@@ -28,12 +28,12 @@ use super::{
 };
 use crate::agents;
 use crate::config::{LANES, repositories};
-use crate::fail;
+use crate::failpoint;
 use crate::failure::Failure;
 use crate::git::{
     self, GitControl, MovedSubmodule, OwnPaths, RefMove, RefStep, UnsavedWork, WorktreeState,
 };
-use crate::lanes::{
+use crate::lane_pool::{
     Lane, LaneFault, LaneOccupant, LanePreparation, LaneRecord, LaneRepository, LaneStart, Pool,
     PreparedLane, has_include_file, read_plan_file, record_left_repository, run_of_tree,
 };
@@ -472,7 +472,7 @@ fn enter_target(
             target
         }
     };
-    fail::point("target.recorded");
+    failpoint::point("target.recorded");
     // That of the plan's own worktree is let go before anything is merged.
     if target.path.is_none() {
         refuse_checked_out(main, other, &target)?;
@@ -632,7 +632,7 @@ fn advance_to_head(
     if git::move_ref(main, &name, step, &by)? != RefMove::Moved {
         return Ok(target);
     }
-    fail::point("target.followed");
+    failpoint::point("target.followed");
     let target = TargetRow {
         base: head.clone(),
         tip: head,
@@ -829,7 +829,7 @@ impl Runner<'_, '_> {
         if !looked.is_passed_over {
             seen.write(&now).map_err(failure_of_lane)?;
         }
-        fail::point("unit.plan-seen");
+        failpoint::point("unit.plan-seen");
         FileNotice::emit_all(&looked.news, tell);
         Ok(())
     }
@@ -926,7 +926,7 @@ impl Runner<'_, '_> {
         if let Some(lanes) = &mut self.lanes {
             lanes.units.insert(node.clone(), HeldLane::new(lane));
         }
-        fail::point("unit.lane-chosen");
+        failpoint::point("unit.lane-chosen");
         let command = Command::TakeLane {
             run: self.row.id,
             token: self.lp.token(),
@@ -1169,11 +1169,11 @@ impl Runner<'_, '_> {
                     LaneStart::Clean if shows_both_sides => {
                         git::begin_merge(&held.lane.tree, &tip, &own, by)?;
                         git::reopen_saved_work_in_merge(&held.lane.tree, &hold.from, by)?;
-                        fail::point("unit.both-sides");
+                        failpoint::point("unit.both-sides");
                     }
                     LaneStart::Clean => {
                         git::reopen_saved_work(&held.lane.tree, &hold.from, &tip, &own, by)?;
-                        fail::point("unit.opened");
+                        failpoint::point("unit.opened");
                     }
                     LaneStart::AsLeft => {}
                 }
@@ -1394,7 +1394,7 @@ fn try_drop_merged_refs(session: &Session<'_>, run: RunId) -> Result<(), Failure
         mark: &mark,
         stop: &stop,
     };
-    fail::point("unit.before-refs-dropped");
+    failpoint::point("unit.before-refs-dropped");
     drop_unit_refs((&session.project.work_tree, None), row, &merged, &by)?;
     for (name, tree) in work_trees_of_run(session.world, &session.project, row)? {
         drop_unit_refs((&tree, Some(&name)), row, &merged, &by)?;
@@ -1489,7 +1489,7 @@ impl CommitRefOrder {
         if let Some(commit) = &made {
             self.kept?.update_ref(&self.main, commit, by)?;
         }
-        fail::point("unit.kept");
+        failpoint::point("unit.kept");
         Ok(Ok(made))
     }
 }
@@ -1550,7 +1550,7 @@ impl SaveOrder {
         if has_left {
             record_left_repository(&self.tree).map_err(failure_of_lane)?;
         }
-        fail::point("unit.saved");
+        failpoint::point("unit.saved");
         if let Some(commit) = &saved.commit {
             self.kept?.update_ref(&self.main, commit, by)?;
         }

@@ -20,7 +20,7 @@ use piton_formats::title::title_of_item;
 
 use super::{Runner, RunnerJob, RunnerMessage};
 use crate::config::PullRequestProgram;
-use crate::fail;
+use crate::failpoint;
 use crate::failure::Failure;
 use crate::gh::{Gh, ListedPullRequest, REMOTE};
 use crate::git::{self, GitControl, GitMergeOutcome, MergeSpec, OwnPaths, PushOutcome, RefStep};
@@ -190,9 +190,9 @@ impl PullRequestOpening {
         by: &GitControl<'_>,
     ) -> Result<(u64, String), PullRequestError> {
         let known = &self.known;
-        fail::point("pull-request.before-push");
+        failpoint::point("pull-request.before-push");
         self.push_branch(tree, by)?;
-        fail::point("pull-request.pushed");
+        failpoint::point("pull-request.pushed");
         if let Some((number, url)) = known.number.zip(known.url.clone()) {
             return Ok((number, url));
         }
@@ -201,10 +201,10 @@ impl PullRequestOpening {
         if let Some(found) = find()? {
             return Ok((found.number, found.url));
         }
-        fail::point("pull-request.before-create");
+        failpoint::point("pull-request.before-create");
         let words = (&*self.title, &*self.body);
         let created = gh.create_pull_request((&known.branch, &known.base), words);
-        fail::point("pull-request.created");
+        failpoint::point("pull-request.created");
         // Whatever it said: it may have been opened all the same.
         match (find()?, created) {
             (Some(found), _) => Ok((found.number, found.url)),
@@ -420,7 +420,7 @@ fn merge_into_target(
     by: &GitControl<'_>,
 ) -> Result<MergeCommit, PullRequestError> {
     let base = git::fetch(tree, (REMOTE, &known.base), by)?;
-    fail::point("pull-request.fetched");
+    failpoint::point("pull-request.fetched");
     if !git::has_commit(tree, merged)? || !git::is_built_on(tree, &base, merged)? {
         return Err(PullRequestError::Now(format!(
             "{} of `{REMOTE}` does not have {} yet, by which it was merged",

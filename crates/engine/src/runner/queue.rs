@@ -21,10 +21,10 @@ use piton_formats::plan_file::{self, PlanFile};
 use super::lanes::{HeldLane, failure_of_lane, refuse_checked_out};
 use super::work::{ActiveWork, GitCallEnd, WorkPurpose};
 use super::{Runner, commit_mark, gate};
-use crate::fail;
+use crate::failpoint;
 use crate::failure::{Failure, unwritable_file};
 use crate::git::{self, GitMergeOutcome, MergeSpec, RefMove, RefStep, WorktreeState};
-use crate::lanes::{LanePreparation, LaneStart, Pool, PreparedLane, QUEUE};
+use crate::lane_pool::{LanePreparation, LaneStart, Pool, PreparedLane, QUEUE};
 use crate::native_files::plan_sync::remove_open_agent_edits;
 use crate::notice::Notice;
 use crate::process::{ProcessExit, ProcessLimits, ProcessProgram, ProcessSpec};
@@ -131,7 +131,7 @@ impl Runner<'_, '_> {
                     message: &message,
                 };
                 let outcome = git::merge_commits(&held.lane.tree, &order, by)?;
-                fail::point("merge.made");
+                failpoint::point("merge.made");
                 Ok(MergeAttempt {
                     onto,
                     outcome,
@@ -358,11 +358,11 @@ impl Runner<'_, '_> {
                 from: Some(&made.onto),
                 to: Some(&made.commit),
             };
-            fail::point("merge.before-move");
+            failpoint::point("merge.before-move");
             let free = refuse_checked_out(&main, other.as_deref(), &target);
             let moved = free.and_then(|()| git::move_ref(&main, &name, step, by));
             let moved = moved.and_then(|moved| {
-                fail::point("merge.moved");
+                failpoint::point("merge.moved");
                 Ok(match moved {
                     RefMove::Moved => MergeStep::End,
                     RefMove::Elsewhere(Some(at)) if git::is_built_on(&main, &at, &made.commit)? => {

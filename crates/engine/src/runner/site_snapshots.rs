@@ -21,7 +21,7 @@ use crate::native_files::project_sync::project_files;
 use crate::notice::Notice;
 use crate::project::Project;
 use crate::session::Session;
-use crate::verify::{self, ClaimEnvironment};
+use crate::missing_check::{self, ClaimEnvironment};
 
 /// The work tree before an attempt, and what it is looked at with again.
 pub(super) enum SiteSnapshot {
@@ -331,7 +331,7 @@ impl Runner<'_, '_> {
             env: &env,
             work_tree: site.tree_path(),
         };
-        verify::fail_refuted_blocker(report, &place);
+        missing_check::fail_refuted_blocker(report, &place);
     }
 }
 

@@ -10,7 +10,7 @@ use piton_formats::plan_file::PlanFile;
 
 use super::{commit_mark, is_without_runners};
 use crate::config::Config;
-use crate::fail;
+use crate::failpoint;
 use crate::failure::Failure;
 use crate::git::{self, GitControl, RefMove, RefStep};
 use crate::native_files::FileNotice;
@@ -97,13 +97,13 @@ fn try_commit_target_files(
             .map(|(path, text)| (path, text.into_bytes()))
             .collect();
         let commit = git::commit_texts(main, &at, &texts, &message, &by)?;
-        fail::point("target.files-made");
+        failpoint::point("target.files-made");
         let step = RefStep {
             from: Some(&at),
             to: Some(&commit),
         };
         if git::move_ref(main, &name, step, &by)? == RefMove::Moved {
-            fail::point("target.files-moved");
+            failpoint::point("target.files-moved");
             return Ok(());
         }
     }

@@ -8,7 +8,7 @@ use piton_core::{RunRow, RunState};
 use super::Notice;
 use crate::failure::Failure;
 use crate::git;
-use crate::lanes::{repository_of_tree, run_of_tree};
+use crate::lane_pool::{repository_of_tree, run_of_tree};
 use crate::repositories::work_trees_of_run;
 use crate::session::Session;
 use crate::shell::quote_word;

@@ -14,7 +14,7 @@ use piton_core::wait::Wait;
 use piton_core::{ItemRow, Node, RunId, Tables};
 
 use super::{Runner, RunnerMessage};
-use crate::fail;
+use crate::failpoint;
 use crate::notice::Notice;
 use crate::process::{self, CallOutput, ProgramCall, StopHandle};
 
@@ -93,7 +93,7 @@ fn tail_of_output(output: &CallOutput, timeout: Duration, redactor: &Redactor) -
     if !last.is_empty() {
         return Some(last.to_owned());
     }
-    crate::lanes::describe_failed_exit(&output.exit, &format!("{} s", timeout.as_secs()))
+    crate::lane_pool::describe_failed_exit(&output.exit, &format!("{} s", timeout.as_secs()))
 }
 
 impl Runner<'_, '_> {
@@ -105,7 +105,7 @@ impl Runner<'_, '_> {
             return Vec::new();
         };
         tracing::info!(%node, command, "asks");
-        fail::point("wait.before-ask");
+        failpoint::point("wait.before-ask");
         let (at, sender) = (node.clone(), self.sender.clone());
         let (stop, sprint_id) = (StopHandle::default(), self.sprint_id.clone());
         let tree = self.sites.of_run.tree_path().to_owned();
@@ -171,7 +171,7 @@ impl Runner<'_, '_> {
     ) -> Vec<Input> {
         tracing::info!(%node, ?answer, "answered");
         self.asked_commands.remove(&node);
-        fail::point("wait.answered");
+        failpoint::point("wait.answered");
         if let WaitAnswer::No { printed } = &answer {
             self.report_refused_wait(&node, printed.as_deref(), tell);
         }

@@ -15,10 +15,10 @@ use super::queue::{MergeAttempt, MergeCheck};
 use super::site::Site;
 use super::site_snapshots::SiteSnapshot;
 use super::{Runner, RunnerMessage};
-use crate::fail;
+use crate::failpoint;
 use crate::failure::{Failure, unwritable_file};
 use crate::git::GitControl;
-use crate::lanes::PreparedLane;
+use crate::lane_pool::PreparedLane;
 use crate::process::{self, ProcessEvent, ProcessSpec, RunningProcess, StartError, StopHandle};
 
 /// What tells one work from every other of a runner. An item may be taken again
@@ -272,11 +272,11 @@ impl Runner<'_, '_> {
             ..ActiveWork::new(node.clone(), site, self.now(), WorkHandle::Process(running))
         };
         self.works.insert(number, work);
-        fail::point("run.started");
+        failpoint::point("run.started");
         self.spool
             .record_process(&mark, &id)
             .map_err(|error| unwritable_file(self.spool.folder(), error))?;
-        fail::point("run.recorded");
+        failpoint::point("run.recorded");
         Ok(Ok(()))
     }
 

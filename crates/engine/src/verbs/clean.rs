@@ -13,10 +13,10 @@ use super::control::search_folder;
 use super::land::{is_commit_landed, record_landed_run};
 use super::land_others::{has_merged_work, is_commit_landed_in};
 use crate::config::Config;
-use crate::fail;
+use crate::failpoint;
 use crate::failure::Failure;
 use crate::git::{self, GitControl, RefMove, RefStep};
-use crate::lanes::{Lane, LaneFault, LaneRecord, LaneRemoval, Pool, run_of_tree};
+use crate::lane_pool::{Lane, LaneFault, LaneRecord, LaneRemoval, Pool, run_of_tree};
 use crate::process::{self, StopHandle};
 use crate::repositories::{RepositoryWorkTrees, try_work_trees_of_run};
 use crate::run_lock;
@@ -196,11 +196,11 @@ fn clean_lanes(
         cleaned.stays.push(stays);
     }
     cleaning.remove_lanes((config, &missing), &mut cleaned)?;
-    fail::point("clean.lanes-removed");
+    failpoint::point("clean.lanes-removed");
     for place in &places {
         cleaning.drop_refs((place.main, place.repository), &mut cleaned)?;
     }
-    fail::point("clean.refs-dropped");
+    failpoint::point("clean.refs-dropped");
     for place in &places {
         cleaning.drop_branch(place, &mut cleaned)?;
     }

@@ -24,7 +24,7 @@ use crate::notice::Notice;
 use crate::project::Project;
 use crate::runner;
 use crate::session::{Session, no_runs_failure};
-use crate::standing::RunStanding;
+use crate::run_standing::RunStanding;
 use crate::world::World;
 
 /// What was asked of a run.

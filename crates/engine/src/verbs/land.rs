@@ -16,7 +16,7 @@ use serde::Serialize;
 use super::NoticeSink;
 use super::control::{search_folder, sync_plan_file};
 use super::land_others::{LandingTrigger, land_other_repositories};
-use crate::fail;
+use crate::failpoint;
 use crate::failure::{Failure, unwritable_file};
 use crate::git::{self, GitControl, RefMove, RefStep, short_commit};
 use crate::native_files::FileNotice;
@@ -424,7 +424,7 @@ impl PlanEdit {
         if !replace(&self.present, &self.committed)? {
             return Ok(Err(format!("{} was changed a moment ago", self.file)));
         }
-        fail::point("land.edit-put-aside");
+        failpoint::point("land.edit-put-aside");
         let moved = forward();
         if !matches!(moved, Ok(Ok(()))) {
             replace(&self.committed, &self.present)?;
@@ -544,9 +544,9 @@ impl ReadyLanding {
     fn carry_out(&self, session: &Session<'_>, row: &RunRow) -> Result<(), Failure> {
         let (run, landing) = (row.id, self.landing.clone());
         session.execute_command(&Command::LandRun { run, landing })?;
-        fail::point("land.started");
+        failpoint::point("land.started");
         self.move_branch(session, row)?;
-        fail::point("land.moved");
+        failpoint::point("land.moved");
         let landing = self.landing.clone();
         session.execute_command(&Command::EndLanding { run, landing })?;
         Ok(())

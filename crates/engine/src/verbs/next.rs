@@ -13,7 +13,7 @@ use crate::item_view::{
     ItemView, ItemWait, ItemWaitKind, Viewer, is_directly_worked_on, open_question,
 };
 use crate::session::{Session, open_runs};
-use crate::standing::RunStanding;
+use crate::run_standing::RunStanding;
 use crate::world::World;
 
 /// So many of each are told unless somebody asks for more.

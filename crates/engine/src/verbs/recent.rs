@@ -15,7 +15,7 @@ use super::record::unknown_item::resolve_known_item;
 use super::show::outcome_of_attempt;
 use crate::failure::Failure;
 use crate::session::Session;
-use crate::unresolved::unresolved_blockers;
+use crate::open_blockers::unresolved_blockers;
 use crate::world::World;
 
 /// What happened lately.

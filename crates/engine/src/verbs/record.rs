@@ -30,7 +30,7 @@ use crate::held_item::{HeldItem, attempt_over, own_item, refuse_other_item};
 use crate::native_files::FileNotice;
 use crate::project::Project;
 use crate::session::Session;
-use crate::verify::{self, ClaimEnvironment};
+use crate::missing_check::{self, ClaimEnvironment};
 use crate::world::World;
 
 /// What somebody says of an attempt. What is not said is absent.
@@ -423,7 +423,7 @@ fn record_command(
         screenshots,
         ..report_with_outcome(account.report, outcome)
     };
-    verify::record_blocker_check(
+    missing_check::record_blocker_check(
         &mut report,
         &ClaimEnvironment {
             env: &session.world.env,

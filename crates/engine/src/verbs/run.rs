@@ -39,7 +39,7 @@ use crate::agents;
 use crate::agents::prices::Prices;
 use crate::agents::{Agent, ProgramSearch};
 use crate::config::{Config, VerdictSource};
-use crate::fail;
+use crate::failpoint;
 use crate::failure::{CommandExit, Failure, failure_of_run_state, unwritable_file};
 use crate::item_view::{ItemView, Viewer};
 use crate::lies::EvidenceRule;
@@ -56,7 +56,7 @@ use crate::run_lock::{self, TreeSharing};
 use crate::runner::{self, InvocationEnd, RunAim, RunnerJob};
 use crate::session::{self, Session, open_runs, replacing_run};
 use crate::shell::quote_word;
-use crate::standing::RunStanding;
+use crate::run_standing::RunStanding;
 use crate::worktree::{self, CleanupOccasion, RunWorktree};
 use crate::world::{self, World};
 
@@ -307,7 +307,7 @@ fn work_on_plan(
     }
     // Where the runner works, once it has made that.
     session.project = project;
-    fail::point("run.locked");
+    failpoint::point("run.locked");
     for former in config.claims.deprecated_names() {
         tell(Notice::Said(&former));
     }
@@ -1214,7 +1214,7 @@ impl FreshPlan {
             PlanOrigin::File(path, text) => adopt_plan_file(home, run, &path.file, text.as_bytes())
                 .map_err(|error| unwritable_file(home, error))?,
         }
-        fail::point("run.present-kept");
+        failpoint::point("run.present-kept");
         // Before the run is planned: afterwards nobody would come here again.
         if let PlanOrigin::Sprint(sprint, Some(_)) = &self.origin {
             takeover::rename_leftovers(&sprint.progress_file(), tell)?;
@@ -1232,7 +1232,7 @@ impl FreshPlan {
         if let PlanOrigin::Sprint(sprint, _) = &self.origin {
             definition::note_definition(home, run, sprint);
         }
-        fail::point("run.planned");
+        failpoint::point("run.planned");
         Ok(())
     }
 

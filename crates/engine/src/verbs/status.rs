@@ -26,7 +26,7 @@ use crate::native_files::plan_sync::{claimed_in_words, other_plan_in_file};
 use crate::runner::describe_unmerged_lanes;
 use crate::session::{Session, open_runs, runs_of_plans};
 use crate::shell::quote_word;
-use crate::standing::RunStanding;
+use crate::run_standing::RunStanding;
 use crate::worktree::WorkPlace;
 use crate::world::World;
 

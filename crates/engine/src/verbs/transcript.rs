@@ -24,7 +24,7 @@ use crate::answer::{ProgramEnd, strip_ansi};
 use crate::config::Config;
 use crate::failure::{Failure, unreadable_file};
 use crate::session::Session;
-use crate::standing::RunStanding;
+use crate::run_standing::RunStanding;
 use crate::world::{self, World};
 
 /// How much is read at once, in bytes.

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use piton_core::redact::Redactor;
 use piton_engine::config::WorkspaceConfig;
 use piton_engine::git::{commit_without, save_work};
-use piton_engine::lanes::{
+use piton_engine::lane_pool::{
     Lane, LaneFault, LaneOccupant, LanePreparation, LaneRecord, LaneRemoval, LaneStart, Pool,
     PreparedLane,
 };

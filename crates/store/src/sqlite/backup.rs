@@ -15,7 +15,7 @@ use super::files::{StorePaths, WriterQueue, link_without_replacing, refuse_netwo
 use super::schema::{check_version, connect, flush_file, remove_leftovers, temporary_path};
 use super::{SqliteStore, verify};
 use crate::clock::{Clock, SystemClock};
-use crate::fail;
+use crate::failpoint;
 use crate::store::{FaultKind, StoreFault, VerifyReport};
 
 /// How large a store is, and what it is made of.
@@ -112,13 +112,13 @@ impl SqliteStore {
         let new = dir.join(format!(".journal-{}.new", Uuid::now_v7()));
         let made = copy_database(&self.database_path(), &new).and_then(|()| {
             let verdict = verify_database_file(&new)?;
-            fail::point("backup.copied");
+            failpoint::point("backup.copied");
             flush_file(&new)?;
-            fail::point("backup.before-link");
+            failpoint::point("backup.before-link");
             if !link_without_replacing(&new, to)? {
                 return Err(taken());
             }
-            fail::point("backup.linked");
+            failpoint::point("backup.linked");
             sync_dir(dir)?;
             Ok(verdict)
         });
@@ -167,7 +167,7 @@ fn restore_locked(
         ));
     }
     copy_database(from, new)?;
-    fail::point("restore.copied");
+    failpoint::point("restore.copied");
     let verdict = verify_database_file(new)?;
     if let Some(damage) = verdict.damage.first() {
         let what = format!(
@@ -179,7 +179,7 @@ fn restore_locked(
         return Err(StoreFault::without_source(FaultKind::Damaged, what));
     }
     flush_file(new)?;
-    fail::point("restore.verified");
+    failpoint::point("restore.verified");
     let present = close_current_store(place)?;
     let kept = match &present {
         CurrentStore::None => None,
@@ -189,10 +189,10 @@ fn restore_locked(
     // The old log must be gone for good before its name belongs to another
     // database, which it would ruin.
     place.sync_dir()?;
-    fail::point("restore.kept");
+    failpoint::point("restore.kept");
     fs::rename(new, &place.db).map_err(|error| io_fault("replace", &place.db, error))?;
     drop(fs::remove_file(place.dir.join("journal.db-shm")));
-    fail::point("restore.renamed");
+    failpoint::point("restore.renamed");
     place.sync_dir()?;
     if let CurrentStore::Whole(connection) = present {
         // Only now may others open what lies there.

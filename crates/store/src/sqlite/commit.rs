@@ -15,7 +15,7 @@ use super::journal::{append_event, events_of_command, find_head, upsert_head};
 use super::load::load_rows;
 use super::rows::{find_row, to_sqlite_integer, update_row};
 use super::{StoreOptions, fault};
-use crate::fail;
+use crate::failpoint;
 use crate::seal::{Heads, LeaseChange, Sealer, commit_time, empty_head, lease_change_of_event};
 use crate::store::{CommitError, CommitOutcome, FaultKind, StoreFault};
 
@@ -53,7 +53,7 @@ impl CommitTransaction<'_> {
         let rows = load_rows(self.connection, &wanted.rows, now)
             .map_err(|error| self.write_fault(error))?;
         let drafts = decide(&rows, command, facts)?;
-        fail::point("commit.decided");
+        failpoint::point("commit.decided");
         for draft in &drafts {
             self.lock_stream(&draft.stream, &mut ids, &mut heads)?;
         }
@@ -131,7 +131,7 @@ impl CommitTransaction<'_> {
                 ids.insert(stream.clone(), id);
             }
         }
-        fail::point("commit.head");
+        failpoint::point("commit.head");
         for DecodedRecord { record, event } in events {
             append_event(self.connection, ids[&record.stream], record)?;
             if let Some(change) = lease_change_of_event(event, record.stamp.time) {
@@ -140,10 +140,10 @@ impl CommitTransaction<'_> {
             if let Event::MemoryAdded(memory) = event {
                 self.record_memory_number(memory)?;
             }
-            fail::point("commit.event");
+            failpoint::point("commit.event");
         }
         self.fold_into_views(events, loaded)?;
-        fail::point("commit.views");
+        failpoint::point("commit.views");
         Ok(())
     }
 

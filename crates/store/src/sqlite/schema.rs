@@ -16,7 +16,7 @@ use super::fault::{io_fault, sqlite_fault};
 use super::files::{StorePaths, WriterQueue, link_without_replacing, refuse_network_fs};
 use super::index;
 use super::refold;
-use crate::fail;
+use crate::failpoint;
 use crate::store::{FaultKind, StoreFault};
 
 /// The version of the tables that this program reads and writes.
@@ -203,14 +203,14 @@ pub(super) fn create_if_missing(place: &StorePaths, naming: NameRange) -> Result
     if place.file_identity()?.is_some() {
         return Ok(false);
     }
-    fail::point("create.begun");
+    failpoint::point("create.begun");
     remove_leftovers(place);
     set_aside_orphan_log(place)?;
     let new = temporary_path(place);
     create_database(&new, naming)?;
-    fail::point("create.before-link");
+    failpoint::point("create.before-link");
     link_without_replacing(&new, &place.db)?;
-    fail::point("create.linked");
+    failpoint::point("create.linked");
     place.sync_dir()?;
     drop(turn);
     Ok(true)
@@ -224,7 +224,7 @@ fn create_database(new: &Path, naming: NameRange) -> Result<(), StoreFault> {
     let mut connection = Connection::open_with_flags(new, flags).map_err(create)?;
     create_tables(&mut connection, naming).map_err(create)?;
     ensure_wal(&connection, new)?;
-    fail::point("create.filled");
+    failpoint::point("create.filled");
     connection.close().map_err(|(_, error)| create(error))?;
     flush_file(new)
 }

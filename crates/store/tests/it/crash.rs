@@ -12,7 +12,7 @@ use piton_core::id::{RunId, StreamId};
 use piton_core::name::NameRange;
 use piton_core::redact::Redactor;
 use piton_simkit::seed::salted;
-use piton_store::{CommitOutcome, SqliteStore, Store, StoreOptions, fail};
+use piton_store::{CommitOutcome, SqliteStore, Store, StoreOptions, failpoint};
 use piton_testkit::append::{Append, append};
 use piton_testkit::chance::{Chance, Ids, TestClock};
 use piton_testkit::child::{command, orders, said};
@@ -128,14 +128,14 @@ fn check_death_at(point: &str) {
 
 #[test]
 fn death_at_every_failpoint_loses_nothing() {
-    for point in fail::POINTS {
+    for point in failpoint::POINTS {
         check_death_at(point);
     }
 }
 
 #[test]
 fn death_in_a_later_commit_loses_nothing() {
-    for point in fail::POINTS
+    for point in failpoint::POINTS
         .iter()
         .filter(|point| point.starts_with("commit."))
     {

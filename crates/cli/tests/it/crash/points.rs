@@ -128,12 +128,12 @@ fn try_all(points: &[&str]) {
 
 #[test]
 fn a_run_that_dies_at_a_failpoint_of_the_store_comes_to_the_same_end() {
-    try_all(piton_store::fail::POINTS);
+    try_all(piton_store::failpoint::POINTS);
 }
 
 #[test]
 fn a_run_that_dies_at_a_failpoint_of_the_engine_comes_to_the_same_end() {
-    try_all(piton_engine::fail::POINTS);
+    try_all(piton_engine::failpoint::POINTS);
 }
 
 /// The file that keeps the folder out of git was made, and not yet written.

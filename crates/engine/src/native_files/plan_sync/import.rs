@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::{LanePlanCopy, STREAM, load_plan_rows, notices, remove_open_agent_edits};
-use crate::fail;
+use crate::failpoint;
 use crate::failure::Failure;
 use crate::git;
 use crate::lies::EvidenceRule;
@@ -248,7 +248,7 @@ impl NativeFile for PlanFileImport<'_, '_> {
             true => Vec::new(),
             false => committed.events,
         };
-        fail::point("plan-sync.edits-taken");
+        failpoint::point("plan-sync.edits-taken");
         let question = self.session.open_question_about_file(self.run, self.path)?;
         let left = question.map(|row| unimported_edits(edits.clone(), &row));
         let (taken, by_old_checks) = match self.word {
@@ -508,7 +508,7 @@ impl PlanFileImport<'_, '_> {
         if committed.repeated {
             return Ok(ImportOutcome::default());
         }
-        fail::point("unit.edits-taken");
+        failpoint::point("unit.edits-taken");
         let events = committed.events;
         let mut looked = ImportOutcome {
             taken: !events.is_empty(),

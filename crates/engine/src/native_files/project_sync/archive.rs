@@ -11,7 +11,7 @@ use piton_formats::problem::Problem;
 use piton_formats::project_format::{Archive, ProjectFile};
 
 use crate::config::Config;
-use crate::fail;
+use crate::failpoint;
 use crate::failure::Failure;
 use crate::native_files::exchange::{find_leftovers, stage, sync_folder};
 use crate::native_files::news::not_utf8_problem;
@@ -40,7 +40,7 @@ pub(super) fn split_off_archived(
             Failure::new("file.unwritable", format!("{}: {error}", path.display()))
         })?;
     }
-    fail::point("archive.written");
+    failpoint::point("archive.written");
     Ok(parted.keep)
 }
 
@@ -110,7 +110,7 @@ fn write_month(
         }
         // Nobody but piton writes it: what comes out is not looked at.
         drop(stage(path, after.as_bytes())?.exchange()?);
-        fail::point("archive.month-written");
+        failpoint::point("archive.month-written");
     }
     // It is the only file that holds them.
     sync_folder(folder)

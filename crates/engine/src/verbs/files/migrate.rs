@@ -15,7 +15,7 @@ use piton_formats::project_format::LegacyFile;
 use piton_formats::registry;
 use serde::Serialize;
 
-use crate::fail;
+use crate::failpoint;
 use crate::failure::{Failure, unreadable_file, unwritable_file};
 use crate::input;
 use crate::native_files;
@@ -91,7 +91,7 @@ fn migrate_file(
         };
         session.commit(&command, &facts)?;
     }
-    fail::point("migrate.taken");
+    failpoint::point("migrate.taken");
     session.execute_command(&Command::TurnFace {
         path: target.to_owned(),
         face: face.to_owned(),
@@ -101,7 +101,7 @@ fn migrate_file(
         .iter()
         .map(ToString::to_string)
         .collect();
-    fail::point("migrate.shown");
+    failpoint::point("migrate.shown");
     let kept = rename_to_backup(path).map_err(|error| unwritable_file(path, error))?;
     Ok(MigratedFile {
         from: place.to_owned(),

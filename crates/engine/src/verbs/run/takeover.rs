@@ -12,7 +12,7 @@ use piton_formats::sprint::{
 };
 
 use super::super::compile::SprintPath;
-use crate::fail;
+use crate::failpoint;
 use crate::failure::{Failure, Findings, unwritable_file};
 use crate::native_files::exchange::sha256;
 use crate::notice::Notice;
@@ -231,7 +231,7 @@ fn rename_aside(
     });
     let new = unused.expect("there are more numbers than files");
     fs::rename(&old, &new).map_err(|error| unwritable_file(&old, error))?;
-    fail::point("run.set-aside");
+    failpoint::point("run.set-aside");
     tell(Notice::Said(&format!(
         "{} is now {}: piton needs neither",
         old.display(),

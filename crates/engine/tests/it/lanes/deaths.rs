@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use piton_core::redact::Redactor;
 use piton_engine::config::WorkspaceConfig;
-use piton_engine::lanes::{LanePreparation, LaneRemoval, LaneStart, Pool};
+use piton_engine::lane_pool::{LanePreparation, LaneRemoval, LaneStart, Pool};
 
 use super::{Yard, files, project, taking};
 use crate::repository::{Caller, git, write};
@@ -98,7 +98,7 @@ fn yard() -> Yard {
 
 #[test]
 fn death_at_every_failpoint_of_a_lane_comes_to_the_same_end() {
-    let points = piton_engine::fail::POINTS.iter();
+    let points = piton_engine::failpoint::POINTS.iter();
     let mut tried = 0;
     for point in points.filter(|point| point.starts_with("lane.")) {
         for nth in 1..=2 {

@@ -4,7 +4,7 @@
 //! What they do, and that they are nothing without the feature: see
 //! [`piton_store::fail`].
 
-pub use piton_store::fail::point;
+pub use piton_store::failpoint::point;
 
 /// Every failpoint of this crate, in the order in which a run comes to them.
 pub const POINTS: &[&str] = &[

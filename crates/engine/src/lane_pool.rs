@@ -12,7 +12,7 @@
 mod include;
 mod last_read_plan;
 mod pool;
-mod prepare;
+mod lane_setup;
 mod register;
 mod remove;
 mod script;
@@ -28,7 +28,7 @@ use crate::git::UnsavedWork;
 pub(crate) use self::include::has_include_file;
 pub use self::last_read_plan::{LastReadPlan, read_plan_file};
 pub use self::pool::Pool;
-pub use self::prepare::{LanePreparation, LaneStart, PreparedLane};
+pub use self::lane_setup::{LanePreparation, LaneStart, PreparedLane};
 pub use self::register::{
     LaneOccupant, LaneRecord, LaneRepository, QUEUE, record_left_repository, repository_of_tree,
     run_of_tree,

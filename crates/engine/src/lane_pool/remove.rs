@@ -5,9 +5,9 @@ use std::io::ErrorKind;
 
 use piton_core::redact::Redactor;
 
-use super::prepare::GRACE;
+use super::lane_setup::GRACE;
 use super::{Lane, LaneFault, LaneRecord, LaneScript, Pool, file_fault_at};
-use crate::fail;
+use crate::failpoint;
 use crate::git::{self, GitControl, WorktreeState};
 use crate::process::end_processes_in_folder;
 
@@ -71,11 +71,11 @@ impl Pool {
                 let script = (LaneScript::Teardown, command);
                 self.run_script(&lane, script, order.by, order.redactor)?;
             }
-            fail::point("lane.torn-down");
+            failpoint::point("lane.torn-down");
             end_processes_in_folder(&lane.folder, GRACE);
         }
         git::remove_detached_worktree(&self.project.work_tree, &lane.tree, order.by)?;
-        fail::point("lane.removed");
+        failpoint::point("lane.removed");
         let removed = match fs::remove_dir_all(&lane.folder) {
             Err(error) if error.kind() != ErrorKind::NotFound => {
                 Err(file_fault_at(&lane.folder)(error))

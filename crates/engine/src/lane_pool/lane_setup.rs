@@ -9,7 +9,7 @@ use piton_core::redact::Redactor;
 use super::include::copy_included_files;
 use super::script::create_empty_env_file;
 use super::{Lane, LaneFault, LaneOccupant, LaneRecord, LaneScript, Pool, QUEUE};
-use crate::fail;
+use crate::failpoint;
 use crate::git::{self, BehindSubmodule, GitControl, WorktreeState};
 use crate::process::{ProcessIdentity, end_processes_in_folder, end_survivors};
 use crate::shell::quote_word;
@@ -90,20 +90,20 @@ impl Pool {
         used.taken = order.taken.clone();
         used.repository.clone_from(&self.repository);
         used.write(&lane.folder)?;
-        fail::point("lane.registered");
+        failpoint::point("lane.registered");
         if !order.marks.is_empty() || !order.recorded.is_empty() {
             end_survivors(order.marks, order.recorded, GRACE);
         }
         end_processes_in_folder(&lane.folder, GRACE);
         self.create_or_reset_tree(lane, state, order)?;
-        fail::point("lane.added");
+        failpoint::point("lane.added");
         git::remove_stale_locks(&lane.tree);
         if order.start == LaneStart::Clean || state == WorktreeState::Absent {
             match order.taken.unit == QUEUE {
                 true => git::restore_merge_worktree(&lane.tree, order.from, order.by)?,
                 false => git::restore_worktree(&lane.tree, order.from, order.by)?,
             }
-            fail::point("lane.cleaned");
+            failpoint::point("lane.cleaned");
         }
         let follows = order.start == LaneStart::Clean
             && (used.keeps.is_some() || git::has_submodules(&lane.tree));
@@ -111,7 +111,7 @@ impl Pool {
             true => git::follow_submodules(&lane.tree, order.by)?,
             false => Vec::new(),
         };
-        fail::point("lane.followed");
+        failpoint::point("lane.followed");
         // It brings the commits that are not there, as `git submodule update` does.
         if behind.iter().any(|submodule| submodule.kept.is_none()) {
             used.record_setup(None);
@@ -123,7 +123,7 @@ impl Pool {
         let mut warnings = included.warnings;
         used.included = included.files;
         used.write(&lane.folder)?;
-        fail::point("lane.included");
+        failpoint::point("lane.included");
         self.run_setup(lane, &mut used, order)?;
         if !behind.is_empty() {
             behind = git::follow_submodules(&lane.tree, order.by)?;
@@ -213,7 +213,7 @@ impl Pool {
         used.write(&lane.folder)?;
         create_empty_env_file(&lane.env_file_path())?;
         self.run_script(lane, (LaneScript::Setup, command), order.by, order.redactor)?;
-        fail::point("lane.set-up");
+        failpoint::point("lane.set-up");
         used.record_setup(Some(command));
         used.write(&lane.folder)
     }
