@@ -8,8 +8,8 @@ use piton_core::policy::RetryPolicy;
 use piton_core::prepare::PreparedContext;
 use piton_core::recover::{Recovery, Rule};
 use piton_core::{Node, RunId};
-use piton_engine::preparation::{self, BlockerScope, PrepareRequest, TOKENS};
-use piton_engine::recovery::{IncompleteAttempt, plan_recovery_in_store};
+use piton_engine::memory::preparation::{self, BlockerScope, PrepareRequest, TOKENS};
+use piton_engine::memory::recovery::{IncompleteAttempt, plan_recovery_in_store};
 
 use super::seed;
 use super::world::World;

@@ -15,8 +15,8 @@ use piton_core::{
     AttemptId, Command, ItemRow, ItemState, Need, Node, Outcome, Role, RunId, Tables, TreePosition,
     Verb,
 };
-use piton_engine::prompt::{self, Level, PromptInput, PromptTemplates};
-use piton_engine::recovery::IncompleteAttempt;
+use piton_engine::agents::prompt::{self, Level, PromptInput, PromptTemplates};
+use piton_engine::memory::recovery::IncompleteAttempt;
 use piton_store::Store as _;
 
 use super::counts::End;

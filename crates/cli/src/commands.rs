@@ -20,16 +20,16 @@ use piton_core::policy::Limits;
 use piton_core::request::{Injection, InsertPosition, Until};
 use piton_core::{DecisionChoice, DecisionKind, RunState, Verb};
 use piton_engine::Notice;
-use piton_engine::account::{Account, account_of_run};
 use piton_engine::caller;
 use piton_engine::config::VerdictSource;
-use piton_engine::item_view::{ItemView, item_of_event, label_of_node, without_controls};
+use piton_engine::verbs::account::{Account, account_of_run};
 use piton_engine::verbs::clean::{UnsavedPolicy, clean};
 use piton_engine::verbs::compile::{
     CompileTarget, CompiledSprint, check_plan, compile_sprint, sprint_path,
 };
 use piton_engine::verbs::control::{self, ControlOutcome, ItemControl, RunControl};
 use piton_engine::verbs::inbox::{ApprovalSubject, DecisionResult, RequestTerms, ReviewedWork};
+use piton_engine::verbs::item_view::{ItemView, item_of_event, label_of_node, without_controls};
 use piton_engine::verbs::journal::EventView;
 use piton_engine::verbs::land::land;
 use piton_engine::verbs::new_run::{NewRunArgs, new_run};

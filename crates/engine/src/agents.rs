@@ -5,22 +5,27 @@
 //! way. It starts nothing and decides nothing; [`crate::runner`] does.
 //!
 //! What a program prints is never obeyed: it is read for the facts above, and
-//! its words are searched for the agent's own account by [`crate::answer`].
+//! its words are searched for the agent's own account by [`crate::agents::answer`].
 
+pub mod answer;
 mod calls;
 mod claude;
 mod codex;
 mod custom;
 mod gemini;
+pub mod hook;
 pub mod lines;
+pub mod missing_check;
 pub mod outcome;
 pub mod prices;
 mod program;
+pub mod prompt;
 mod reader_state;
 mod reset;
 pub mod session_file;
 mod shell;
 mod signs;
+pub mod spool;
 mod stream;
 mod tail;
 
@@ -33,7 +38,7 @@ use piton_core::attempt::{Conversation, Usage};
 use piton_core::call::AgentCall;
 use piton_core::trouble::Trouble;
 
-use crate::answer::ProgramEnd;
+use crate::agents::answer::ProgramEnd;
 use crate::config::{Adapter, AgentTable, Config, VerdictSource};
 use crate::failure::Failure;
 use crate::process::ProcessProgram;

@@ -15,19 +15,20 @@
 //! fence and no wall: an agent that edits `.piton/`, acts as another user or
 //! has a service start its processes is not seen here.
 
+pub mod held_item;
 pub(crate) mod person;
 
 use std::path::{Path, PathBuf};
 
 use piton_core::{Actor, AttemptId, AttemptRow, Need, RunId, RunRow};
 
+use crate::agents::spool;
 use crate::failure::Failure;
 use crate::lies::EvidenceRule;
 use crate::process::{self, Ancestor, MARK, ProcessIdentity};
 use crate::project::Project;
-use crate::run_lock;
+use crate::runner::run_lock;
 use crate::session::Session;
-use crate::spool;
 use crate::world::World;
 
 /// Who may give a command.

@@ -1,6 +1,8 @@
 //! How a verb says that it could not: one shape for text, JSON and exit status.
 
-use crate::shell::quote_word;
+pub mod notice;
+
+use crate::process::shell::quote_word;
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::fmt;

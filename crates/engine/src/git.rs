@@ -4,11 +4,14 @@ mod checked_out;
 mod containment;
 mod diff;
 mod file_history;
+pub mod gh;
+pub(crate) mod history;
 mod index;
 mod landing;
 mod merging;
 mod refs;
 mod remote;
+pub(crate) mod repositories;
 mod saving;
 mod settings;
 mod submodules;
@@ -16,6 +19,7 @@ mod tracker;
 mod unfinished;
 mod user_name;
 mod work_position;
+pub mod worktree;
 mod worktrees;
 
 use std::collections::BTreeSet;
@@ -25,8 +29,8 @@ use std::time::Duration;
 
 use crate::failpoint;
 use crate::failure::Failure;
+use crate::process::shell::quote_word;
 use crate::process::{self, CallOutput, ProgramCall, StartError, StopHandle};
-use crate::shell::quote_word;
 use crate::world::pause;
 
 pub use self::checked_out::{

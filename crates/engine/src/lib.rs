@@ -1,52 +1,44 @@
-//! The verbs; the loop; agents; files on disk; git; the clock.
+//! The world around the rules: verbs, the loop, agents, files on disk, git, the clock.
 //!
-//! The verbs are plain functions over plain data; whoever translates them for
-//! a terminal, for HTTP or for MCP adds nothing of their own. Nothing here
-//! prints. What the rules are: see `piton_core`. What the files mean: see
-//! `piton_formats`.
+//! The verbs are plain functions over plain data; a terminal, HTTP and MCP only
+//! translate them. Nothing here prints. What the rules are: see `piton_core`. What
+//! the files mean: see `piton_formats`.
+//!
+//! | question | module |
+//! |---|---|
+//! | what can be asked of piton, one file a verb | [`verbs`] |
+//! | how a run is worked on: effects, lanes, the merge queue, the lock, notifications | [`runner`] |
+//! | how agent programs are started, prompted, read, and heard at their hooks | [`agents`] |
+//! | what the memory says around an attempt | [`memory`] |
+//! | how plan files and other native files are kept up to date | [`native_files`] |
+//! | what git knows and does: trees, worktrees, branches, pull requests | [`git`] |
+//! | how programs are started, bounded, and found again after a crash | [`process`] |
+//! | which process calls, and whether a person or an agent stands behind it | [`caller`] |
+//! | where a project lies | [`project`] |
+//! | what its configuration says | [`config`] |
+//! | the store, opened for one verb | [`session`] |
+//! | the clock, the environment, and files read whole | [`world`] |
+//! | what is told when something is refused or fails | [`failure`] |
+//! | where tests let a process die | [`failpoint`] |
 
-pub mod account;
 pub mod agents;
-pub mod answer;
 pub mod caller;
 pub mod config;
 pub mod failpoint;
 pub mod failure;
-mod file_stamps;
-pub mod gh;
 pub mod git;
-pub mod held_item;
-mod history;
-pub mod hook;
-mod input;
-pub mod item_view;
-pub mod lane_pool;
 mod lies;
-pub mod memory_recall;
+pub mod memory;
 pub mod native_files;
-pub mod notice;
-mod notify;
-pub mod preparation;
 pub mod process;
 pub mod project;
-pub mod prompt;
-pub mod recovery;
-mod repositories;
-pub mod run_lock;
 pub mod runner;
 pub mod session;
-pub mod shell;
-pub mod spool;
-pub mod run_standing;
-pub mod text_change;
-mod open_blockers;
 pub mod verbs;
-pub mod missing_check;
-pub mod worktree;
 pub mod world;
 
+pub use failure::notice::Notice;
 pub use failure::{CommandExit, Failure, Findings};
-pub use notice::Notice;
 pub use piton_formats::problem;
 pub use piton_formats::registry::describe_plan_kinds;
 pub use world::World;

@@ -19,12 +19,14 @@
 mod branches;
 pub(crate) mod copies;
 pub mod exchange;
+pub(crate) mod file_stamps;
 pub(crate) mod merged_marks;
 mod news;
 pub mod plan_sync;
 pub mod project_sync;
 mod sync;
 pub mod synced_file;
+pub mod text_change;
 
 use std::path::PathBuf;
 

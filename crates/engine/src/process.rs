@@ -12,7 +12,7 @@
 //! somebody who already ran (a container daemon, `at`, systemd).
 //!
 //! After a crash of this process its children live on. They are found by what
-//! [`RunningProcess::id`] said, kept beside the output by [`crate::spool`], and ended
+//! [`RunningProcess::id`] said, kept beside the output by [`crate::agents::spool`], and ended
 //! by [`end_survivors`].
 //!
 //! What it does not do: understand what a child says, or decide what its end
@@ -25,6 +25,7 @@ mod ancestors;
 mod call;
 mod identity;
 mod orphans;
+pub mod shell;
 mod survivors;
 mod table;
 mod watch;

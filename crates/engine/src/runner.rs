@@ -12,13 +12,17 @@ mod gate;
 mod ingredients;
 mod iteration_hook;
 mod joining;
+pub mod lane_pool;
 mod lanes;
 mod merging;
+pub(crate) mod notify;
 mod other_runs;
 mod own_work;
 mod pull_requests;
 mod queue;
 mod reviewing;
+pub mod run_lock;
+pub mod run_standing;
 mod screenshots;
 mod site;
 mod site_snapshots;
@@ -62,28 +66,28 @@ use self::clock::RunClock;
 use self::lanes::RunLanes;
 use self::other_runs::OtherRuns;
 use self::pull_requests::WorkGoal;
+use self::run_lock::RunLock;
 use self::site::{Site, Sites};
 use self::waits::StoppableThreads;
 use self::work::{ActiveWork, ActiveWorks, GitCallEnd, WorkNumber, WorkPurpose, WorkStopCause};
 use crate::agents::Agent;
 use crate::agents::prices::Prices;
+use crate::agents::prompt::PromptTemplates;
+use crate::agents::spool::Spool;
 use crate::config::{Config, VerdictSource};
 use crate::failpoint;
 use crate::failure::Failure;
+use crate::failure::notice::{Notice, WorkProgress};
 use crate::git;
-use crate::lane_pool::Pool;
+use crate::git::worktree::{self, RunWorktree};
 use crate::native_files::FileNotice;
 use crate::native_files::plan_sync::PlanSync;
 use crate::native_files::plan_sync::load_plan_rows;
 use crate::native_files::project_sync::{self, AskedFileFingerprints};
-use crate::notice::{Notice, WorkProgress};
 use crate::process::{self, ProcessExit};
 use crate::project::Project;
-use crate::prompt::PromptTemplates;
-use crate::run_lock::{self, RunLock};
+use crate::runner::lane_pool::Pool;
 use crate::session::Session;
-use crate::spool::Spool;
-use crate::worktree::{self, RunWorktree};
 
 pub use self::dead_runner::{
     clean_up_dead_runner, clean_up_dead_runner_locked, settle_dead_runner,
@@ -332,7 +336,8 @@ fn open_runner<'s, 'w>(
         let known = row.policy.repositories.as_ref();
         let pool =
             Pool::open_for_run(&session.project, &job.config, known).map_err(failure_of_lane)?;
-        let trees = crate::repositories::work_trees_of_run(session.world, &session.project, &row)?;
+        let trees =
+            crate::git::repositories::work_trees_of_run(session.world, &session.project, &row)?;
         (events, Some(RunLanes::new(pool, &trees)))
     } else {
         take_run(session, &job, &row, (in_lanes, goal), tell)?

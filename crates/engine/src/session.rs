@@ -16,12 +16,12 @@ use piton_store::{
 
 use crate::failure::Failure;
 use crate::git;
-use crate::lane_pool;
+use crate::git::worktree;
 use crate::native_files::plan_sync::run_of_file;
 use crate::project::Project;
-use crate::run_lock;
+use crate::runner::lane_pool;
+use crate::runner::run_lock;
 use crate::verbs::record::unknown_item::unknown_item_failure;
-use crate::worktree;
 use crate::world::World;
 
 /// A store that does not answer is asked again so often before it is given up.

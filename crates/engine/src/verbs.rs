@@ -1,6 +1,7 @@
 //! The verbs: what people and programs ask of piton, as plain functions over
 //! plain data. The command line, and later HTTP and MCP, translate them.
 
+pub mod account;
 pub mod clean;
 pub mod compile;
 pub mod control;
@@ -12,6 +13,7 @@ pub mod import;
 pub mod inbox;
 pub mod init;
 pub mod issue;
+pub mod item_view;
 pub mod journal;
 pub mod land;
 mod land_others;
@@ -35,12 +37,12 @@ pub mod transcript;
 use std::path::Path;
 
 use crate::failure::Failure;
+use crate::failure::notice::Notice;
+use crate::git::worktree::{self, CleanupOccasion};
 use crate::native_files::FileNotice;
 use crate::native_files::project_sync::{self, AskedFileFingerprints};
-use crate::notice::Notice;
 use crate::project::Project;
 use crate::session::Session;
-use crate::worktree::{self, CleanupOccasion};
 use crate::world::World;
 
 /// Whoever hears what a verb tells while it works.

@@ -4,6 +4,8 @@
 //! fixed by `PITON_TEST_CLOCK`, so that what users see can be compared to the
 //! letter.
 
+pub mod input;
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::OnceLock;

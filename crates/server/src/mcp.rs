@@ -17,7 +17,7 @@ mod write_tools;
 use std::sync::Arc;
 use std::time::Duration;
 
-use piton_engine::held_item::AssignedWork;
+use piton_engine::caller::held_item::AssignedWork;
 use piton_engine::{Failure, World};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation,

@@ -19,7 +19,7 @@ const ABOVE: [&str; 4] = [
 /// What is about one format by what it is.
 const EXCEPT: [&str; 5] = [
     // Words of agents, which are in no file.
-    "crates/engine/src/answer/",
+    "crates/engine/src/agents/answer/",
     // The compiler of sprints, and what it finds in their folder.
     "crates/engine/src/verbs/compile.rs",
     "crates/engine/src/verbs/run/sprint_plan.rs",

@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal as _, Read, Write as _};
 use std::panic::{self, AssertUnwindSafe};
 use std::process::ExitCode;
 
-use piton_engine::hook::settings::{HookProgram, SettingsScope};
+use piton_engine::agents::hook::settings::{HookProgram, SettingsScope};
 use piton_engine::verbs::hook;
 use piton_engine::verbs::hook::settings::{self, HookSettingsChange, InstallAction};
 use piton_engine::{CommandExit, Failure, World};

@@ -1,8 +1,8 @@
 //! `piton next`, and `piton inbox ask`.
 
 use piton_core::Verb;
-use piton_engine::item_view::{ItemView, ItemWaitKind};
 use piton_engine::verbs::inbox::{self, Question};
+use piton_engine::verbs::item_view::{ItemView, ItemWaitKind};
 use piton_engine::verbs::next::{self, RunNext};
 use piton_engine::{CommandExit, Failure, World};
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use piton_engine::memory_recall::{RecallResults, RecalledMemory};
+use piton_engine::memory::recall::{RecallResults, RecalledMemory};
 use piton_engine::verbs::{prepare, recall, recover};
 use piton_engine::{CommandExit, Failure, World};
 use serde_json::{Value, json};

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use piton_core::Outcome;
 use piton_core::attempt::{AttemptContext, RecoveryAction, Report, Spend, Usage};
-use piton_engine::shell::quote_word;
+use piton_engine::process::shell::quote_word;
 use piton_engine::verbs::record::{
     self, AttemptAccount, RecordRequest, RecordedAttempt, UnfinishedItem,
 };

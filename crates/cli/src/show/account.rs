@@ -2,8 +2,8 @@
 
 use piton_core::ItemState;
 use piton_core::amount::format_duration;
-use piton_engine::account::{Account, AccountItem};
-use piton_engine::item_view::{ItemView, ItemWaitKind};
+use piton_engine::verbs::account::{Account, AccountItem};
+use piton_engine::verbs::item_view::{ItemView, ItemWaitKind};
 use piton_engine::world::local_time_with_seconds;
 
 use super::costs::describe_spend;

@@ -4,7 +4,7 @@ use std::fmt::{self, Write as _};
 
 use jiff::Timestamp;
 use piton_core::ItemState;
-use piton_engine::item_view::{CheckView, ItemView, ItemWait, ItemWaitKind, ItemWorker};
+use piton_engine::verbs::item_view::{CheckView, ItemView, ItemWait, ItemWaitKind, ItemWorker};
 
 use super::progress::{describe_denied_calls, describe_recovery, first_line, format_time_between};
 use crate::output::{CYAN, DIM, GREEN, RED, YELLOW};

@@ -1,8 +1,8 @@
 //! Where the work of a run is that is not worked on in place.
 
-use piton_engine::shell::quote_word;
+use piton_engine::git::worktree::WorkPlace;
+use piton_engine::process::shell::quote_word;
 use piton_engine::verbs::clean::CleanedRun;
-use piton_engine::worktree::WorkPlace;
 
 /// What was taken away of a run.
 pub(crate) fn cleanup_lines(cleaned: &CleanedRun) -> Vec<String> {

@@ -11,8 +11,8 @@ use piton_core::{
     Actor, DecisionId, DecisionKind, DecodedRecord, Event, ItemRow, ItemState, Node, Outcome, Role,
     RunState, Stage, Tables, Verb,
 };
-use piton_engine::item_view::{CheckView, title_of_item, without_controls};
-use piton_engine::notice::WorkProgress;
+use piton_engine::failure::notice::WorkProgress;
+use piton_engine::verbs::item_view::{CheckView, title_of_item, without_controls};
 
 use super::item::title_suffix;
 use crate::output::{BOLD, CYAN, DIM, GREEN, RED, YELLOW};

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use piton_core::{ItemState, RunState};
-use piton_engine::item_view::ItemView;
+use piton_engine::verbs::item_view::ItemView;
 use piton_engine::verbs::status::{RunLine, RunReport, StatusReport, explain_state};
 
 use super::costs::describe_spend;

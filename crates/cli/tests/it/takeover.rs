@@ -52,7 +52,7 @@ fn left(progress: &str) -> Scratch {
 }
 
 fn sha256(text: &str) -> String {
-    piton_engine::native_files::exchange::sha256(text.as_bytes())
+    piton_engine::world::input::sha256(text.as_bytes())
 }
 
 /// The same without a key that nothing reads, which is warned of.

@@ -28,7 +28,7 @@ use super::{
     Agent, AgentOutputReader, AgentResult, EarlyStop, LaunchCommand, LaunchOptions,
     McpServerCommand, OutputEvent, RETURNED_CHARS_MAX, SERVER, SessionFiles, reset, signs,
 };
-use crate::answer::ProgramEnd;
+use crate::agents::answer::ProgramEnd;
 use crate::config::{AgentTable, ModelFamily, Permissions};
 use crate::failure::Failure;
 

@@ -18,7 +18,7 @@ use super::{
     Agent, AgentOutputReader, AgentResult, LaunchCommand, LaunchOptions, McpServerCommand,
     OutputEvent, RETURNED_CHARS_MAX, SERVER, SessionFiles, signs,
 };
-use crate::answer::ProgramEnd;
+use crate::agents::answer::ProgramEnd;
 use crate::config::{AgentTable, ModelFamily, Permissions};
 use crate::failure::Failure;
 

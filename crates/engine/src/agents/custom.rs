@@ -12,7 +12,7 @@ use super::stream::JsonPart;
 use super::{
     Agent, AgentOutputReader, AgentResult, LaunchCommand, LaunchOptions, OutputEvent, signs,
 };
-use crate::answer::ProgramEnd;
+use crate::agents::answer::ProgramEnd;
 use crate::config::{AgentOutputFormat, AgentTable, OutputFieldsTable, PromptChannel};
 use crate::failure::Failure;
 

@@ -20,7 +20,7 @@ use super::{
     Agent, AgentOutputReader, AgentResult, LaunchCommand, LaunchOptions, OutputEvent,
     ProgramVerdict, RETURNED_CHARS_MAX, TokenCounting, signs,
 };
-use crate::answer::ProgramEnd;
+use crate::agents::answer::ProgramEnd;
 use crate::config::{AgentTable, ModelFamily, Permissions};
 use crate::failure::Failure;
 

@@ -10,7 +10,7 @@ use piton_core::trouble::Trouble;
 
 use super::reader_state::terminating_signal;
 use super::{AgentResult, EarlyStop, ProgramVerdict};
-use crate::answer::{self, PENDING_WORK, ProgramEnd, STOPPED_EARLY, describe_end};
+use crate::agents::answer::{self, PENDING_WORK, ProgramEnd, STOPPED_EARLY, describe_end};
 use crate::config::VerdictSource;
 
 /// What models used is kept for so many of them.
@@ -203,7 +203,7 @@ mod tests {
     use jiff::Timestamp;
 
     use super::*;
-    use crate::answer::AgentStopReason;
+    use crate::agents::answer::AgentStopReason;
 
     fn said(verdict: ProgramVerdict, words: &str, trouble: Option<Trouble>) -> AgentResult {
         AgentResult {

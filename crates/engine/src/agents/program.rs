@@ -10,7 +10,7 @@ use std::path::{Component, Path, PathBuf};
 use super::{Agent, LaunchCommand, LaunchOptions};
 use crate::failure::Failure;
 use crate::process::ProcessProgram;
-use crate::shell;
+use crate::process::shell;
 
 /// Where a program is looked for.
 #[derive(Clone, Copy, Debug)]

@@ -9,7 +9,7 @@ use super::calls::OpenCalls;
 use super::stream::{JsonPart, JsonStream};
 use super::tail::TextTail;
 use super::{AgentResult, OutputEvent, ProgramVerdict, reset, signs};
-use crate::answer::{ProgramEnd, describe_end};
+use crate::agents::answer::{ProgramEnd, describe_end};
 
 /// So much of an agent's words is kept, in bytes: their end.
 const WORDS_BYTES: usize = 4 << 20;

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::signs;
 use super::tail::TextTail;
-use crate::answer::strip_ansi;
+use crate::agents::answer::strip_ansi;
 
 /// So much of what is no JSON is kept, in bytes.
 const NOTES_BYTES: usize = 64 << 10;

@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 
 use super::checked_out::common_dir;
 use super::settings::parse_settings;
-use crate::input;
 use crate::world::World;
+use crate::world::input;
 
 /// A file that is included may include others, so many levels deep.
 const INCLUDES_MAX: u32 = 5;

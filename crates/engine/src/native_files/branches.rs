@@ -12,7 +12,7 @@ use piton_core::{RunRow, RunState};
 
 use super::synced_file::SyncedFile;
 use crate::git;
-use crate::history::{is_descendant_of_past, is_set_back_from};
+use crate::git::history::{is_descendant_of_past, is_set_back_from};
 use crate::project::Project;
 
 /// A line that is this long is not one of those that stand everywhere.

@@ -10,12 +10,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::failpoint;
 use crate::native_files::synced_file::StatFingerprint;
-
-/// The SHA-256 of some bytes, in hex.
-#[must_use]
-pub fn sha256(bytes: &[u8]) -> String {
-    render_hex(&Sha256::digest(bytes))
-}
+use crate::world::input::render_hex;
 
 /// The SHA-256 of bytes of which the last are not known yet.
 #[derive(Clone, Debug)]
@@ -54,10 +49,6 @@ impl IncrementalHash {
     pub fn finalize_hex(self) -> String {
         render_hex(&self.0.finalize())
     }
-}
-
-fn render_hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// A new version of a file, beside it and on stable storage, not yet in its place.

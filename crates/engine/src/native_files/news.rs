@@ -6,7 +6,7 @@ use std::path::Path;
 use piton_formats::problem::Problem;
 use piton_formats::tree::Span;
 
-use crate::notice::Notice;
+use crate::failure::notice::Notice;
 
 /// What happened to a file that somebody should know, in words.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -42,7 +42,7 @@ use super::synced_file::{
 };
 use crate::failure::Failure;
 use crate::git;
-use crate::history::{self, HistoryCaching};
+use crate::git::history::{self, HistoryCaching};
 use crate::project::Project;
 use crate::session::Session;
 

@@ -42,7 +42,7 @@ use super::synced_file::{
     is_last_version,
 };
 use crate::failure::Failure;
-use crate::history::{is_descendant_of_past, is_set_back_from};
+use crate::git::history::{is_descendant_of_past, is_set_back_from};
 use crate::session::Session;
 use crate::{failpoint, git};
 

@@ -21,8 +21,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::native_files::exchange::{
     DisplacedCopy, DisplacedVersion, IncrementalHash, StagedFile, create_temp_file, find_leftovers,
-    sha256, stage, stage_from_previous, stage_spliced, stage_unflushed, sync_file, write_through,
+    stage, stage_from_previous, stage_spliced, stage_unflushed, sync_file, write_through,
 };
+use crate::world::input::sha256;
 use crate::{failpoint, git};
 
 /// A small stamp fills one sector, so that it is written whole or not at all.

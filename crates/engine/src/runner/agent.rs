@@ -21,17 +21,17 @@ use super::site::Site;
 use super::site_snapshots::SiteSnapshot;
 use super::work::{ActiveWork, WorkNumber, WorkPurpose, WorkStopCause};
 use super::{Runner, unseen_end_report};
+use crate::agents::answer::{self, AgentStopReason, ProgramEnd};
 use crate::agents::session_file::SessionScope;
+use crate::agents::spool;
 use crate::agents::{self, Agent, LaunchOptions, McpServerCommand, outcome};
-use crate::answer::{self, AgentStopReason, ProgramEnd};
 use crate::config::VerdictSource;
 use crate::failpoint;
+use crate::failure::notice::Notice;
 use crate::failure::{Failure, unwritable_file};
-use crate::notice::Notice;
+use crate::git::worktree;
+use crate::memory::recovery::{self, IncompleteAttempt};
 use crate::process::{self, ProcessExit, ProcessSpec, StopReason};
-use crate::recovery::{self, IncompleteAttempt};
-use crate::spool;
-use crate::worktree;
 
 /// How much of the end of an agent's output is searched for its answer.
 const ANSWER_BYTES: u64 = 4 << 20;

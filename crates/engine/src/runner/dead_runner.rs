@@ -18,6 +18,7 @@ use super::{
     open_plan_sync, require_run, run_invocation,
 };
 use crate::agents::prices::Prices;
+use crate::agents::spool::Spool;
 use crate::agents::{self, Agent};
 use crate::config::Config;
 use crate::failpoint;
@@ -25,9 +26,8 @@ use crate::failure::{Failure, unwritable_file};
 use crate::native_files::plan_sync::PlanSync;
 use crate::process;
 use crate::project::Project;
-use crate::run_lock::{self, RunLock};
+use crate::runner::run_lock::{self, RunLock};
 use crate::session::Session;
-use crate::spool::Spool;
 use crate::world;
 
 /// The spool of a run.

@@ -15,10 +15,10 @@ use piton_core::redact::Redactor;
 use piton_core::standstill::{IdleTracker, StandstillBounds};
 use piton_core::stuck::LoopDetector;
 
+use crate::agents::answer::ProgramEnd;
 use crate::agents::lines::{BoundedLine, LineSplitter};
 use crate::agents::session_file::{RecordedUsage, SessionReader, SessionScope};
 use crate::agents::{AgentOutputReader, AgentResult, OutputEvent, SessionFiles};
-use crate::answer::ProgramEnd;
 
 /// How much is read at one look, so that the runner looks up from it in time.
 const LOOK_BYTES_MAX: usize = 4 << 20;

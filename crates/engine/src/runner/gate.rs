@@ -16,13 +16,13 @@ use piton_core::{Node, Outcome, Stage};
 
 use super::Runner;
 use super::work::{ActiveGate, WorkPurpose};
+use crate::agents::spool;
 use crate::failpoint;
+use crate::failure::notice::Notice;
 use crate::failure::{Failure, unwritable_file};
 use crate::lies::EvidenceRule;
-use crate::notice::Notice;
+use crate::memory::recovery::IncompleteAttempt;
 use crate::process::{ProcessExit, ProcessLimits, ProcessProgram, ProcessSpec, StopReason};
-use crate::recovery::IncompleteAttempt;
-use crate::spool;
 
 /// How much of a gate's output is kept, in characters.
 const OUTPUT_CHARS_MAX: usize = 10_000;

@@ -2,7 +2,7 @@
 //! the attempts at the items that matter, the file of the plan and git.
 //!
 //! What of it matters is chosen in `piton_core::before`; how it is written:
-//! [`crate::prompt`].
+//! [`crate::agents::prompt`].
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -22,14 +22,14 @@ use piton_formats::problem::SourceText;
 
 use super::own_work::PITON;
 use super::{Runner, StartingAttempt};
-use crate::failure::Failure;
-use crate::git;
-use crate::notice::Notice;
-use crate::preparation::{self, BlockerScope, PrepareRequest, TOKENS};
-use crate::prompt::{
+use crate::agents::prompt::{
     self, CommitBy, DoneItem, LaterCheck, Level, OwnWorktree, PromptHistory, PromptInput,
     PromptRepositories, ReportBy,
 };
+use crate::failure::Failure;
+use crate::failure::notice::Notice;
+use crate::git;
+use crate::memory::preparation::{self, BlockerScope, PrepareRequest, TOKENS};
 
 /// So many items that were done are told.
 const DONE_MAX: usize = 8;

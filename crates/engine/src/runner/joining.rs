@@ -17,7 +17,7 @@ use super::{
 };
 use crate::failpoint;
 use crate::failure::Failure;
-use crate::run_lock::{self, RunLock, TreeSharing};
+use crate::runner::run_lock::{self, RunLock, TreeSharing};
 use crate::session::Session;
 
 /// How many ticks a runner waits for the others where the run is done: one may be

@@ -30,23 +30,23 @@ use crate::agents;
 use crate::config::{LANES, repositories};
 use crate::failpoint;
 use crate::failure::Failure;
+use crate::failure::notice::Notice;
+use crate::git::repositories::{RepositoryWorkTrees, try_work_trees_of_run, work_trees_of_run};
+use crate::git::worktree::{self, RunWorktree};
 use crate::git::{
     self, GitControl, MovedSubmodule, OwnPaths, RefMove, RefStep, UnsavedWork, WorktreeState,
 };
-use crate::lane_pool::{
+use crate::native_files::FileNotice;
+use crate::native_files::plan_sync::LanePlanCopy;
+use crate::process::StopHandle;
+use crate::process::shell::quote_word;
+use crate::project::Project;
+use crate::runner::lane_pool::{
     Lane, LaneFault, LaneOccupant, LanePreparation, LaneRecord, LaneRepository, LaneStart, Pool,
     PreparedLane, has_include_file, read_plan_file, record_left_repository, run_of_tree,
 };
-use crate::native_files::FileNotice;
-use crate::native_files::exchange::sha256;
-use crate::native_files::plan_sync::LanePlanCopy;
-use crate::notice::Notice;
-use crate::process::StopHandle;
-use crate::project::Project;
-use crate::repositories::{RepositoryWorkTrees, try_work_trees_of_run, work_trees_of_run};
 use crate::session::Session;
-use crate::shell::quote_word;
-use crate::worktree::{self, RunWorktree};
+use crate::world::input::sha256;
 
 /// What a runner has of the lanes of its run.
 pub(super) struct RunLanes {

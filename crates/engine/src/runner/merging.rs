@@ -14,7 +14,7 @@ use super::other_runs::OtherRuns;
 use super::{Runner, load_run_snapshot, runner_facts};
 use crate::failure::Failure;
 use crate::git;
-use crate::history::{self, HistoryCaching};
+use crate::git::history::{self, HistoryCaching};
 use crate::native_files::plan_sync::PlanSync;
 use crate::project::Project;
 use crate::session::Session;

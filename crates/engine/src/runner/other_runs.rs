@@ -9,7 +9,7 @@ use piton_formats::plan_file::PlanFile;
 
 use super::load_run_snapshot;
 use crate::failure::Failure;
-use crate::history::{self, HistoryCaching};
+use crate::git::history::{self, HistoryCaching};
 use crate::native_files::plan_sync::run_of_file;
 use crate::project::Project;
 use crate::session::Session;

@@ -18,8 +18,8 @@ use super::site::Site;
 use super::{Runner, RunnerJob};
 use crate::config::Adapter;
 use crate::failure::Failure;
-use crate::input;
 use crate::session::Session;
+use crate::world::input;
 
 /// The agent of an attempt that piton makes itself.
 pub(super) const PITON: &str = "piton";

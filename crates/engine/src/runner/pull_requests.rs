@@ -22,11 +22,11 @@ use super::{Runner, RunnerJob, RunnerMessage};
 use crate::config::PullRequestProgram;
 use crate::failpoint;
 use crate::failure::Failure;
-use crate::gh::{Gh, ListedPullRequest, REMOTE};
+use crate::failure::notice::Notice;
+use crate::git::gh::{Gh, ListedPullRequest, REMOTE};
+use crate::git::repositories::work_trees_of_run;
 use crate::git::{self, GitControl, GitMergeOutcome, MergeSpec, OwnPaths, PushOutcome, RefStep};
-use crate::notice::Notice;
 use crate::process::{self, StopHandle};
-use crate::repositories::work_trees_of_run;
 use crate::session::Session;
 
 use super::work::GitCallEnd;

@@ -22,12 +22,12 @@ use super::lanes::{HeldLane, failure_of_lane, refuse_checked_out};
 use super::work::{ActiveWork, GitCallEnd, WorkPurpose};
 use super::{Runner, commit_mark, gate};
 use crate::failpoint;
+use crate::failure::notice::Notice;
 use crate::failure::{Failure, unwritable_file};
 use crate::git::{self, GitMergeOutcome, MergeSpec, RefMove, RefStep, WorktreeState};
-use crate::lane_pool::{LanePreparation, LaneStart, Pool, PreparedLane, QUEUE};
 use crate::native_files::plan_sync::remove_open_agent_edits;
-use crate::notice::Notice;
 use crate::process::{ProcessExit, ProcessLimits, ProcessProgram, ProcessSpec};
+use crate::runner::lane_pool::{LanePreparation, LaneStart, Pool, PreparedLane, QUEUE};
 
 /// A merge that was tried, and on what.
 pub(super) struct MergeAttempt {

@@ -6,8 +6,8 @@ use piton_core::trouble::Trouble;
 use piton_core::{AttemptId, ItemRow, Role};
 
 use super::Runner;
+use crate::agents::prompt::ReviewInput;
 use crate::git;
-use crate::prompt::ReviewInput;
 
 impl Runner<'_, '_> {
     /// What an agent is started for, in the word of its format where that has one.

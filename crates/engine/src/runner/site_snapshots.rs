@@ -13,15 +13,15 @@ use piton_core::{AttemptId, Need, Node, RunRow};
 
 use super::site::Site;
 use super::{Runner, own_file_prefixes};
-use crate::file_stamps::FileStamps;
+use crate::agents::missing_check::{self, ClaimEnvironment};
+use crate::failure::notice::Notice;
 use crate::git::{
     OwnFilePrefix, ProofSources, SnapshotDiff, SnapshotError, WorkTreeSnapshot, WorkTreeTracker,
 };
+use crate::native_files::file_stamps::FileStamps;
 use crate::native_files::project_sync::project_files;
-use crate::notice::Notice;
 use crate::project::Project;
 use crate::session::Session;
-use crate::missing_check::{self, ClaimEnvironment};
 
 /// The work tree before an attempt, and what it is looked at with again.
 pub(super) enum SiteSnapshot {

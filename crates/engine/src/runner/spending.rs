@@ -9,7 +9,7 @@ use piton_core::{Need, Node, Outcome};
 
 use super::Runner;
 use crate::failure::Failure;
-use crate::notice::Notice;
+use crate::failure::notice::Notice;
 use crate::process::ProcessExit;
 
 impl Runner<'_, '_> {

@@ -12,12 +12,12 @@ use super::{commit_mark, is_without_runners};
 use crate::config::Config;
 use crate::failpoint;
 use crate::failure::Failure;
+use crate::failure::notice::Notice;
 use crate::git::{self, GitControl, RefMove, RefStep};
 use crate::native_files::FileNotice;
 use crate::native_files::plan_sync::load_plan_rows;
 use crate::native_files::plan_sync::remove_open_agent_edits;
 use crate::native_files::project_sync::{self, render_files_on_branch};
-use crate::notice::Notice;
 use crate::process::StopHandle;
 use crate::session::Session;
 

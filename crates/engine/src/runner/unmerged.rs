@@ -8,10 +8,10 @@ use piton_core::{RunRow, RunState};
 use super::Notice;
 use crate::failure::Failure;
 use crate::git;
-use crate::lane_pool::{repository_of_tree, run_of_tree};
-use crate::repositories::work_trees_of_run;
+use crate::git::repositories::work_trees_of_run;
+use crate::process::shell::quote_word;
+use crate::runner::lane_pool::{repository_of_tree, run_of_tree};
 use crate::session::Session;
-use crate::shell::quote_word;
 
 /// Says what a run that is done has left in its lanes.
 pub(crate) fn warn_unmerged_lanes(

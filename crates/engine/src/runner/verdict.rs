@@ -6,7 +6,7 @@ use piton_core::trouble::Trouble;
 use piton_core::{AttemptId, AttemptRow, Node, Role};
 
 use super::Runner;
-use crate::answer;
+use crate::agents::answer;
 use crate::lies::EvidenceRule;
 
 /// How to go on with a run whose agent was started and cannot work as it is set; where

@@ -15,7 +15,7 @@ use piton_core::{ItemRow, Node, RunId, Tables};
 
 use super::{Runner, RunnerMessage};
 use crate::failpoint;
-use crate::notice::Notice;
+use crate::failure::notice::Notice;
 use crate::process::{self, CallOutput, ProgramCall, StopHandle};
 
 /// How long a command may take to answer.
@@ -93,7 +93,10 @@ fn tail_of_output(output: &CallOutput, timeout: Duration, redactor: &Redactor) -
     if !last.is_empty() {
         return Some(last.to_owned());
     }
-    crate::lane_pool::describe_failed_exit(&output.exit, &format!("{} s", timeout.as_secs()))
+    crate::runner::lane_pool::describe_failed_exit(
+        &output.exit,
+        &format!("{} s", timeout.as_secs()),
+    )
 }
 
 impl Runner<'_, '_> {

@@ -18,8 +18,8 @@ use super::{Runner, RunnerMessage};
 use crate::failpoint;
 use crate::failure::{Failure, unwritable_file};
 use crate::git::GitControl;
-use crate::lane_pool::PreparedLane;
 use crate::process::{self, ProcessEvent, ProcessSpec, RunningProcess, StartError, StopHandle};
+use crate::runner::lane_pool::PreparedLane;
 
 /// What tells one work from every other of a runner. An item may be taken again
 /// before what is told last of its former work is read, so its node does not.

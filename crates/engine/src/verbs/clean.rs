@@ -15,15 +15,17 @@ use super::land_others::{has_merged_work, is_commit_landed_in};
 use crate::config::Config;
 use crate::failpoint;
 use crate::failure::Failure;
+use crate::git::repositories::{RepositoryWorkTrees, try_work_trees_of_run};
+use crate::git::worktree::{
+    self, CleanupOccasion, RemovedWorktree, WorktreeRemoval, merge_command,
+};
 use crate::git::{self, GitControl, RefMove, RefStep};
-use crate::lane_pool::{Lane, LaneFault, LaneRecord, LaneRemoval, Pool, run_of_tree};
+use crate::process::shell::quote_word;
 use crate::process::{self, StopHandle};
-use crate::repositories::{RepositoryWorkTrees, try_work_trees_of_run};
-use crate::run_lock;
+use crate::runner::lane_pool::{Lane, LaneFault, LaneRecord, LaneRemoval, Pool, run_of_tree};
+use crate::runner::run_lock;
 use crate::runner::{self, unmerged_work_in_lane};
 use crate::session::{Session, no_runs_failure};
-use crate::shell::quote_word;
-use crate::worktree::{self, CleanupOccasion, RemovedWorktree, WorktreeRemoval, merge_command};
 use crate::world::World;
 
 /// What was taken away of a run.

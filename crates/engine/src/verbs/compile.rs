@@ -19,8 +19,8 @@ use super::files;
 use super::run::plan_path::PlanPath;
 use crate::failure::{Failure, Findings, unwritable_file};
 use crate::native_files::exchange::{stage, sync_folder, write_through};
+use crate::process::shell::quote_word;
 use crate::project::Project;
-use crate::shell::quote_word;
 use crate::world::World;
 
 /// Larger definitions are taken for a mistake.

@@ -15,16 +15,16 @@ use super::run::plan_path::PlanPath;
 use super::run::start_command;
 use super::status::next_command;
 use crate::config::Config;
+use crate::failure::notice::Notice;
 use crate::failure::{Failure, failure_of_run_state, run_state_failure, unwritable_file};
 use crate::native_files::FileNotice;
 use crate::native_files::plan_sync::load_plan_rows;
 use crate::native_files::plan_sync::{PlanSync, settle_superseded_questions};
 use crate::native_files::project_sync;
-use crate::notice::Notice;
 use crate::project::Project;
 use crate::runner;
+use crate::runner::run_standing::RunStanding;
 use crate::session::{Session, no_runs_failure};
-use crate::run_standing::RunStanding;
 use crate::world::World;
 
 /// What was asked of a run.

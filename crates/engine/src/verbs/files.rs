@@ -21,13 +21,13 @@ use serde::Serialize;
 use super::control::sync_plan_file;
 use super::journal::missing_store_failure;
 use crate::failure::{CommandExit, Failure, Findings, unreadable_file, unwritable_file};
-use crate::input;
 use crate::native_files::exchange::stage;
 use crate::native_files::project_sync::{self, AskedFileFingerprints};
 use crate::native_files::{self, FileNotice};
 use crate::project::Project;
 use crate::session::{Session, open_runs};
 use crate::world::World;
+use crate::world::input;
 
 pub use self::convert::{ConversionLoss, ConvertedFile, convert};
 use self::discovery::{PathContent, collect_native_paths, read_content};

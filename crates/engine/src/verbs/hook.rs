@@ -18,13 +18,13 @@ use piton_core::{AttemptId, Command};
 use serde_json::{Value, json};
 
 use super::log;
+use crate::agents::hook::event::{HookEvent, HookEventKind};
+use crate::agents::hook::notes::SessionNotes;
+use crate::agents::hook::{context, fault, finish};
 use crate::caller;
+use crate::caller::held_item::AssignedWork;
 use crate::config::Config;
 use crate::failure::Failure;
-use crate::held_item::AssignedWork;
-use crate::hook::event::{HookEvent, HookEventKind};
-use crate::hook::notes::SessionNotes;
-use crate::hook::{context, fault, finish};
 use crate::native_files::FileNotice;
 use crate::native_files::project_sync;
 use crate::project::Project;

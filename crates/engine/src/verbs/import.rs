@@ -10,7 +10,7 @@ use serde::Deserialize;
 
 use super::{NoticeSink, create_session, sync_project_files};
 use crate::failure::Failure;
-use crate::notice::Notice;
+use crate::failure::notice::Notice;
 use crate::session::Session;
 use crate::world::World;
 

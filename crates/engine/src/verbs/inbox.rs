@@ -15,17 +15,17 @@ use super::record::unknown_item::resolve_known_item;
 use super::{
     NoticeSink, create_session, display_path, non_blank, require_one_line, sync_project_files,
 };
+use crate::caller::held_item::own_item;
 use crate::config::Config;
 use crate::failure::Failure;
+use crate::failure::notice::Notice;
+use crate::git::repositories::work_trees_of_run;
 use crate::git::{self, FileChange, short_commit};
-use crate::held_item::own_item;
-use crate::item_view::{CheckView, title_of_item};
 use crate::native_files::{self, plan_sync::describe_done_by_old_checks};
-use crate::notice::Notice;
-use crate::notify;
-use crate::repositories::work_trees_of_run;
+use crate::process::shell::quote_word;
+use crate::runner::notify;
 use crate::session::{Session, no_runs_failure, replacing_run};
-use crate::shell::quote_word;
+use crate::verbs::item_view::{CheckView, title_of_item};
 use crate::world::World;
 
 /// A question that waits for a person.

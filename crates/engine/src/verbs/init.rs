@@ -23,11 +23,11 @@ use super::files::discovery::{PathContent, collect_native_paths, read_content};
 use super::files::{SecondWorktree, find_second_worktree};
 use super::run::plan_path::PlanPath;
 use crate::failure::Failure;
-use crate::input;
 use crate::native_files::project_sync::{self, ProjectFile, project_files};
 use crate::project::Project;
 use crate::session::Session;
 use crate::world::World;
+use crate::world::input;
 
 /// What is done with a file that was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

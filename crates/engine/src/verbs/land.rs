@@ -17,17 +17,17 @@ use super::NoticeSink;
 use super::control::{search_folder, sync_plan_file};
 use super::land_others::{LandingTrigger, land_other_repositories};
 use crate::failpoint;
+use crate::failure::notice::Notice;
 use crate::failure::{Failure, unwritable_file};
+use crate::git::worktree::land_command;
 use crate::git::{self, GitControl, RefMove, RefStep, short_commit};
 use crate::native_files::FileNotice;
 use crate::native_files::exchange::stage;
-use crate::notice::Notice;
+use crate::process::shell::quote_word;
 use crate::process::{self, StopHandle};
-use crate::run_lock;
 use crate::runner;
+use crate::runner::run_lock;
 use crate::session::{Session, no_runs_failure};
-use crate::shell::quote_word;
-use crate::worktree::land_command;
 use crate::world::World;
 
 /// Most files that are named as changed.

@@ -12,13 +12,13 @@ use piton_core::lane::TargetRow;
 
 use super::land::{LandedWork, not_landed_failure, render_file_list};
 use crate::failure::Failure;
+use crate::git::repositories::try_work_trees_of_run;
+use crate::git::worktree::land_command;
 use crate::git::{self, GitControl, RefMove, RefStep, short_commit};
+use crate::process::shell::quote_word;
 use crate::process::{self, StopHandle};
-use crate::repositories::try_work_trees_of_run;
 use crate::runner;
 use crate::session::Session;
-use crate::shell::quote_word;
-use crate::worktree::land_command;
 
 /// Lands the work of a run in each other repository in which there is any. What has
 /// landed stays where another one fails.

@@ -7,8 +7,8 @@ use piton_core::{Command, Event, Need, Refusal};
 use super::{
     NoticeSink, create_session, join_words, non_blank, require_one_line, sync_project_files,
 };
+use crate::caller::held_item::{HeldItem, own_item, refuse_other_item};
 use crate::failure::Failure;
-use crate::held_item::{HeldItem, own_item, refuse_other_item};
 use crate::session::Session;
 use crate::world::World;
 

@@ -5,8 +5,8 @@ use piton_core::entry::{ENTRY_TYPES, Entry, EntryRow, EntryType};
 use serde_json::Value;
 
 use super::{NoticeSink, create_session, sync_project_files, sync_project_files_at_rest};
+use crate::caller::held_item::{HeldItem, own_item, refuse_other_item};
 use crate::failure::Failure;
-use crate::held_item::{HeldItem, own_item, refuse_other_item};
 use crate::session::Session;
 use crate::world::World;
 

@@ -14,12 +14,12 @@ use piton_formats::registry::plan_formats;
 use serde::Serialize;
 
 use crate::failure::{Failure, Findings, unreadable_file, unwritable_file};
-use crate::input;
+use crate::git::repositories::PlanRepositories;
+use crate::process::shell::quote_word;
 use crate::project::Project;
-use crate::repositories::PlanRepositories;
 use crate::session::Session;
-use crate::shell::quote_word;
 use crate::world::World;
+use crate::world::input;
 
 /// What a new run is made of.
 #[derive(Clone, Debug, Default)]

@@ -7,13 +7,13 @@ use super::control::search_folder;
 use super::inbox::open_questions;
 use super::show::last_attempt;
 use super::status::next_command;
-use crate::answer::{ProgramEnd, describe_end};
+use crate::agents::answer::{ProgramEnd, describe_end};
 use crate::failure::{Failure, failure_of_run_state};
-use crate::item_view::{
+use crate::runner::run_standing::RunStanding;
+use crate::session::{Session, open_runs};
+use crate::verbs::item_view::{
     ItemView, ItemWait, ItemWaitKind, Viewer, is_directly_worked_on, open_question,
 };
-use crate::session::{Session, open_runs};
-use crate::run_standing::RunStanding;
 use crate::world::World;
 
 /// So many of each are told unless somebody asks for more.

@@ -5,7 +5,7 @@ use piton_core::prepare::{PrepareInput, PreparedContext, prepare_context as note
 use super::record::item::{ResolvedItem, resolve_recorded_item};
 use super::record::unknown_item::resolve_known_item;
 use crate::failure::Failure;
-use crate::preparation::{self, BlockerScope, PrepareRequest, TOKENS};
+use crate::memory::preparation::{self, BlockerScope, PrepareRequest, TOKENS};
 use crate::session::Session;
 use crate::world::World;
 

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use crate::failure::Failure;
-use crate::memory_recall::{self, RecallResults};
+use crate::memory::recall::{self, RecallResults};
 use crate::session::Session;
 use crate::world::World;
 
@@ -24,5 +24,5 @@ pub fn recall(world: &World, text: &str, now: Option<Timestamp>) -> Result<Recal
         return Ok(RecallResults::default());
     };
     let now = now.unwrap_or_else(|| world.now());
-    Ok(memory_recall::recall_memories(&session.store, text, now)?)
+    Ok(recall::recall_memories(&session.store, text, now)?)
 }

@@ -14,8 +14,8 @@ use super::record::item::ResolvedItem;
 use super::record::unknown_item::resolve_known_item;
 use super::show::outcome_of_attempt;
 use crate::failure::Failure;
+use crate::memory::open_blockers::unresolved_blockers;
 use crate::session::Session;
-use crate::open_blockers::unresolved_blockers;
 use crate::world::World;
 
 /// What happened lately.

@@ -25,12 +25,12 @@ use self::pictures::{Picture, StoredPictures};
 pub use self::resolve::BlockedTask;
 use super::control::sync_plan_file;
 use super::{NoticeSink, create_session, join_words, non_blank, sync_project_files};
+use crate::agents::missing_check::{self, ClaimEnvironment};
+use crate::caller::held_item::{HeldItem, attempt_over, own_item, refuse_other_item};
 use crate::failure::Failure;
-use crate::held_item::{HeldItem, attempt_over, own_item, refuse_other_item};
 use crate::native_files::FileNotice;
 use crate::project::Project;
 use crate::session::Session;
-use crate::missing_check::{self, ClaimEnvironment};
 use crate::world::World;
 
 /// What somebody says of an attempt. What is not said is absent.
@@ -263,7 +263,7 @@ pub fn answer_attempt(world: &World, attempt: &AttemptRow, answer: Report) -> Re
         run: attempt.run,
         attempt: attempt.id,
         node: attempt.node.clone(),
-        answer: Box::new(crate::answer::truncate_report(answer)),
+        answer: Box::new(crate::agents::answer::truncate_report(answer)),
     };
     let refused = session.execute_command(&command).map(drop);
     // It may have ended since somebody looked.

@@ -12,7 +12,7 @@ use uuid::Uuid;
 use super::record::item::resolve_recorded_item;
 use super::record::unknown_item::resolve_known_item;
 use crate::failure::Failure;
-use crate::recovery::{IncompleteAttempt, plan_recovery as recover_attempt};
+use crate::memory::recovery::{IncompleteAttempt, plan_recovery as recover_attempt};
 use crate::session::Session;
 use crate::world::World;
 

@@ -34,30 +34,30 @@ use super::compile::{SprintPath, has_definition, sprint_path};
 use super::control::sync_plan_file;
 use super::init::enable_companion_files;
 use super::land::land_at_end;
-use crate::account::Account;
 use crate::agents;
 use crate::agents::prices::Prices;
 use crate::agents::{Agent, ProgramSearch};
 use crate::config::{Config, VerdictSource};
 use crate::failpoint;
+use crate::failure::notice::Notice;
 use crate::failure::{CommandExit, Failure, failure_of_run_state, unwritable_file};
-use crate::item_view::{ItemView, Viewer};
+use crate::git::repositories::PlanRepositories;
+use crate::git::worktree::{self, CleanupOccasion, RunWorktree};
 use crate::lies::EvidenceRule;
 use crate::native_files::copies::store_copy_beside;
 use crate::native_files::plan_sync::{
     adopt_plan_file, is_unchanged_since_write, run_of_file, settle_superseded_questions,
 };
 use crate::native_files::{FileNotice, describe_open_question, merged_marks};
-use crate::notice::Notice;
-use crate::notify;
+use crate::process::shell::quote_word;
 use crate::project::Project;
-use crate::repositories::PlanRepositories;
-use crate::run_lock::{self, TreeSharing};
+use crate::runner::notify;
+use crate::runner::run_lock::{self, TreeSharing};
+use crate::runner::run_standing::RunStanding;
 use crate::runner::{self, InvocationEnd, RunAim, RunnerJob};
 use crate::session::{self, Session, open_runs, replacing_run};
-use crate::shell::quote_word;
-use crate::run_standing::RunStanding;
-use crate::worktree::{self, CleanupOccasion, RunWorktree};
+use crate::verbs::account::Account;
+use crate::verbs::item_view::{ItemView, Viewer};
 use crate::world::{self, World};
 
 /// What `piton run` is asked for.

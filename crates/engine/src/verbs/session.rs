@@ -7,7 +7,7 @@ use piton_core::entry::{Entry, EntryRow, EntryType};
 
 use super::{NoticeSink, log, non_blank};
 use crate::failure::Failure;
-use crate::notice::Notice;
+use crate::failure::notice::Notice;
 use crate::session::Session;
 use crate::world::World;
 

@@ -18,10 +18,10 @@ use super::record::unknown_item::unknown_item_failure;
 use super::status;
 use super::transcript;
 use crate::failure::Failure;
-use crate::history;
-use crate::item_view::{CheckView, ItemView, Viewer, title_of_item};
-use crate::run_lock;
+use crate::git::history;
+use crate::runner::run_lock;
 use crate::session::Session;
+use crate::verbs::item_view::{CheckView, ItemView, Viewer, title_of_item};
 use crate::world::World;
 
 /// The beginning of an id names an attempt from so many characters on.
@@ -416,5 +416,5 @@ pub(super) fn last_attempt(
 /// An item by its rows, for the messages about it.
 pub(super) fn name_of_item(item: Option<&ItemRow>, node: &Node) -> String {
     let title = item.and_then(title_of_item);
-    crate::item_view::label_of_node(node.as_str(), title.as_deref())
+    crate::verbs::item_view::label_of_node(node.as_str(), title.as_deref())
 }

@@ -17,9 +17,9 @@ use super::compile::{SprintPath, check_text, read_definition, replace_definition
 use super::control::{ControlOutcome, apply_command, outcome_of_run};
 use super::run::secrets::refuse_secrets_in_items;
 use crate::failure::{Failure, Findings, unwritable_file};
+use crate::process::shell::quote_word;
 use crate::project::Project;
 use crate::session::{Session, no_runs_failure};
-use crate::shell::quote_word;
 use crate::world::World;
 
 /// What is added to a run.

@@ -20,14 +20,14 @@ use serde::Serialize;
 
 use super::control::search_folder;
 use crate::failure::{Failure, larger_budget, run_state_failure_with_spend};
-use crate::history;
-use crate::item_view::{ItemView, Viewer, is_directly_worked_on};
+use crate::git::history;
+use crate::git::worktree::WorkPlace;
 use crate::native_files::plan_sync::{claimed_in_words, other_plan_in_file};
+use crate::process::shell::quote_word;
 use crate::runner::describe_unmerged_lanes;
+use crate::runner::run_standing::RunStanding;
 use crate::session::{Session, open_runs, runs_of_plans};
-use crate::shell::quote_word;
-use crate::run_standing::RunStanding;
-use crate::worktree::WorkPlace;
+use crate::verbs::item_view::{ItemView, Viewer, is_directly_worked_on};
 use crate::world::World;
 
 /// How a run stands, in one line.

@@ -106,9 +106,9 @@ fn refuse_live(world: &World, project: &Project) -> Result<(), Failure> {
     let Ok(runs) = session.runs() else {
         return Ok(());
     };
-    let live = runs
-        .iter()
-        .find(|row| row.runners().next().is_some() && !crate::run_lock::is_free(project, row));
+    let live = runs.iter().find(|row| {
+        row.runners().next().is_some() && !crate::runner::run_lock::is_free(project, row)
+    });
     match live {
         Some(row) => Err(Failure::new(
             "store.busy",

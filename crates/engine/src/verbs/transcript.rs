@@ -18,13 +18,13 @@ use serde::Serialize;
 use super::control::search_folder;
 use super::show::{ShowTarget, find_named, last_attempt, name_of_item};
 use super::status::next_command;
+use crate::agents::answer::{ProgramEnd, strip_ansi};
 use crate::agents::lines::{BoundedLine, LineSplitter};
 use crate::agents::{self, AgentOutputReader, OutputEvent};
-use crate::answer::{ProgramEnd, strip_ansi};
 use crate::config::Config;
 use crate::failure::{Failure, unreadable_file};
+use crate::runner::run_standing::RunStanding;
 use crate::session::Session;
-use crate::run_standing::RunStanding;
 use crate::world::{self, World};
 
 /// How much is read at once, in bytes.

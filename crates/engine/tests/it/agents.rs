@@ -16,9 +16,9 @@ use jiff::{SignedDuration, Timestamp};
 use piton_core::attempt::{Outcome, Report, Usage};
 use piton_core::call::CallKind;
 use piton_core::trouble::Trouble;
+use piton_engine::agents::answer::ProgramEnd;
 use piton_engine::agents::lines::{BoundedLine, LineSplitter};
 use piton_engine::agents::{Agent, Claude, Codex, Gemini, OutputEvent, outcome};
-use piton_engine::answer::ProgramEnd;
 use piton_engine::config::{AgentTable, VerdictSource};
 use serde_json::Value;
 

@@ -12,11 +12,11 @@ use std::path::{Path, PathBuf};
 use piton_core::redact::Redactor;
 use piton_engine::config::WorkspaceConfig;
 use piton_engine::git::{commit_without, save_work};
-use piton_engine::lane_pool::{
+use piton_engine::project::Project;
+use piton_engine::runner::lane_pool::{
     Lane, LaneFault, LaneOccupant, LanePreparation, LaneRecord, LaneRemoval, LaneStart, Pool,
     PreparedLane,
 };
-use piton_engine::project::Project;
 
 use crate::repository::{Caller, Repository, git, write};
 

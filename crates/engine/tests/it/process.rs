@@ -10,11 +10,11 @@ use std::slice::from_ref;
 use std::sync::mpsc::{self, Receiver};
 use std::time::{Duration, Instant};
 
+use piton_engine::agents::spool::{self, Spool};
 use piton_engine::process::{
     self, Liveness, ProcessEvent, ProcessExit, ProcessIdentity, ProcessLimits, ProcessProgram,
     ProcessSpec, ProgramCall, RunningProcess, StartError, StopReason, SurvivorEvidence,
 };
-use piton_engine::spool::{self, Spool};
 use tempfile::TempDir;
 
 /// Far longer than anything here takes.

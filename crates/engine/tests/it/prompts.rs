@@ -12,7 +12,7 @@ use piton_core::earlier_work::FailedTry;
 use piton_core::observation::{Observation, ObservationCategory, ObservationKind};
 use piton_core::prepare::{PreparedContext, PreparedNote, Section, estimate_tokens};
 use piton_core::{ItemRow, Node, RunId};
-use piton_engine::prompt::{CommitBy, DoneItem, Level, PromptHistory, PromptInput};
+use piton_engine::agents::prompt::{CommitBy, DoneItem, Level, PromptHistory, PromptInput};
 use serde_json::{Value, json};
 
 /// A prompt under its length.

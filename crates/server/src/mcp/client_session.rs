@@ -1,6 +1,6 @@
 //! Where a client sits: the world, and what it holds.
 
-use piton_engine::held_item::{HeldItem, find_held_item};
+use piton_engine::caller::held_item::{HeldItem, find_held_item};
 use piton_engine::{Failure, World};
 
 /// Where a client sits.

@@ -1,7 +1,7 @@
 //! The tools that change nothing.
 
 use piton_engine::Failure;
-use piton_engine::memory_recall::RecallResults;
+use piton_engine::memory::recall::RecallResults;
 use piton_engine::verbs::{next, prepare, recall, status};
 use serde_json::{Value, json};
 

@@ -1,8 +1,8 @@
 //! What is known, in plain words for an agent: no colours, no columns.
 
 use piton_core::ItemState;
-use piton_engine::item_view::{ItemView, ItemWaitKind};
-use piton_engine::memory_recall::RecallResults;
+use piton_engine::memory::recall::RecallResults;
+use piton_engine::verbs::item_view::{ItemView, ItemWaitKind};
 use piton_engine::verbs::next::{NextWork, RunNext};
 use piton_engine::verbs::status::{RunReport, StatusReport, explain_state};
 

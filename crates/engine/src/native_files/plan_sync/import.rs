@@ -26,7 +26,6 @@ use crate::failure::Failure;
 use crate::git;
 use crate::lies::EvidenceRule;
 use crate::native_files::copies::store_timestamped_copy;
-use crate::native_files::exchange::sha256;
 use crate::native_files::merged_marks::{self, MarkOrigins};
 use crate::native_files::news::{not_utf8_problem, render_errors};
 use crate::native_files::sync::{
@@ -35,8 +34,9 @@ use crate::native_files::sync::{
 };
 use crate::native_files::synced_file::{HeldConflictDetails, StatFingerprint, SyncedFile};
 use crate::native_files::{FileNotice, branches};
+use crate::process::shell::quote_word;
 use crate::session::Session;
-use crate::shell::quote_word;
+use crate::world::input::sha256;
 
 /// The file of a plan being looked at, under the lock of its stamp.
 pub(super) struct PlanFileImport<'a, 's> {

@@ -10,8 +10,8 @@ use piton_core::{
 
 use crate::failure::Failure;
 use crate::native_files::FileNotice;
+use crate::process::shell::quote_word;
 use crate::session::Session;
-use crate::shell::quote_word;
 
 /// That a person put another plan into the file of a run, and what to type.
 pub(super) fn other_plan_notice(row: &RunRow, file: &str) -> FileNotice {

@@ -11,10 +11,10 @@ use piton_formats::problem::{Problem, SourceText};
 use piton_formats::{format, log_convert, plan_convert};
 
 use crate::failure::{Failure, Findings, unreadable_file};
-use crate::input;
 use crate::native_files::project_sync::{ProjectFile, project_files};
 use crate::project::Project;
 use crate::world::World;
+use crate::world::input;
 
 /// What a file became.
 #[derive(Clone, Debug)]

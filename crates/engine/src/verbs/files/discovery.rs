@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use piton_formats::{format, registry};
 
-use crate::input;
 use crate::project::Project;
+use crate::world::input;
 
 /// How deep below the project native files are looked for.
 const DEPTH_MAX: usize = 4;

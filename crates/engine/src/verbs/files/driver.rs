@@ -8,13 +8,13 @@ use std::path::Path;
 use piton_formats::merge::attributes::{install, uninstall};
 use piton_formats::merge::{ConflictMarks, MergeVersions, MergedText, merge};
 
+use crate::agents::hook::settings::piton_command;
 use crate::failure::{Failure, unreadable_file, unwritable_file};
 use crate::git;
-use crate::hook::settings::piton_command;
-use crate::input;
-use crate::text_change::TextChange;
+use crate::native_files::text_change::TextChange;
 use crate::verbs::hook::settings::InstallAction;
 use crate::world::World;
+use crate::world::input;
 
 const NAME: &str = "merge.piton.name";
 const DRIVER: &str = "merge.piton.driver";

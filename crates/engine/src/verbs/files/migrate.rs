@@ -17,13 +17,13 @@ use serde::Serialize;
 
 use crate::failpoint;
 use crate::failure::{Failure, unreadable_file, unwritable_file};
-use crate::input;
 use crate::native_files;
 use crate::native_files::exchange::sync_folder;
 use crate::native_files::project_sync;
 use crate::project::Project;
 use crate::session::Session;
 use crate::world::World;
+use crate::world::input;
 
 /// A file that was taken over.
 #[derive(Clone, Debug, Serialize)]

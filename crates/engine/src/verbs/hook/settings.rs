@@ -4,9 +4,9 @@ use std::path::Path;
 
 use piton_formats::agent_hooks::{HookSettingsError, install, render_new_settings, uninstall};
 
+use crate::agents::hook::settings::{HookProgram, SettingsScope, piton_command};
 use crate::failure::Failure;
-use crate::hook::settings::{HookProgram, SettingsScope, piton_command};
-use crate::text_change::TextChange;
+use crate::native_files::text_change::TextChange;
 use crate::world::World;
 
 /// What is to be done with the hooks.

@@ -12,10 +12,10 @@ use piton_formats::registry::plan_format;
 use piton_store::CommitError;
 
 use crate::failure::{Failure, unreadable_file, unwritable_file};
-use crate::input;
-use crate::native_files::exchange::sha256;
 use crate::native_files::plan_sync;
 use crate::session::Session;
+use crate::world::input;
+use crate::world::input::sha256;
 
 /// Keeps the plan in a file as a run, unless it is one already;
 /// whether it was kept now. One that has errors is left alone.

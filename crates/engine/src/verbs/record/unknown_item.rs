@@ -4,8 +4,8 @@ use piton_core::{Need, RunRow};
 
 use super::item::{ResolvedItem, plan_at_root, resolve_recorded_item};
 use crate::failure::Failure;
+use crate::process::shell::quote_word;
 use crate::session::{Session, open_runs};
-use crate::shell::quote_word;
 
 /// So many near names are offered.
 const NEAR_MAX: usize = 3;

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use piton_core::RunId;
 
 use super::super::compile::SprintPath;
-use crate::native_files::exchange::sha256;
+use crate::world::input::sha256;
 
 fn note_path(home: &Path, run: RunId) -> PathBuf {
     home.join("mirrors").join(format!("{run}.definition"))

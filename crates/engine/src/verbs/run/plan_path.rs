@@ -12,10 +12,10 @@ use piton_formats::plan_format::{
 use piton_formats::problem::{Problem, SourceText};
 use piton_formats::registry::plan_formats;
 
+use crate::failure::notice::Notice;
 use crate::failure::{Failure, Findings, unreadable_file};
-use crate::input;
-use crate::notice::Notice;
 use crate::world::World;
+use crate::world::input;
 
 /// A file that may be a plan.
 #[derive(Clone, Debug)]

@@ -10,9 +10,9 @@ use super::{RunRequest, RunTarget, TargetPlan};
 use crate::config::VerdictSource;
 use crate::failure::Failure;
 use crate::native_files::plan_sync::run_of_file;
+use crate::process::shell::quote_word;
 use crate::project::Project;
 use crate::session::Session;
-use crate::shell::quote_word;
 use crate::world::World;
 
 /// A request with what the invocation before it was given, where it was not

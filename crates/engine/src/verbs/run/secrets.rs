@@ -4,7 +4,7 @@ use piton_core::plan::{Plan, PlannedItem};
 use piton_core::redact::Redactor;
 
 use crate::failure::Failure;
-use crate::notice::Notice;
+use crate::failure::notice::Notice;
 
 /// A gate runs as it was recorded, and what is recorded holds no secret: one
 /// whose script would be altered by that is refused. Prompts lose theirs, and

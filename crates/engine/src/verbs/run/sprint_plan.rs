@@ -9,10 +9,10 @@ use piton_formats::sprint::{SprintProgress, parallel_keys, plan_of_progress};
 
 use super::super::compile::{SprintPath, check_sprint};
 use super::{RunRequest, takeover};
+use crate::failure::notice::Notice;
 use crate::failure::{Failure, Findings, unreadable_file};
-use crate::input;
-use crate::notice::Notice;
 use crate::world::World;
+use crate::world::input;
 
 /// The plan of a sprint, for a run of this id and source, named as the sprint
 /// is; with the text of its progress, where that was there.

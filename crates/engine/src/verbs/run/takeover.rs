@@ -13,10 +13,10 @@ use piton_formats::sprint::{
 
 use super::super::compile::SprintPath;
 use crate::failpoint;
+use crate::failure::notice::Notice;
 use crate::failure::{Failure, Findings, unwritable_file};
-use crate::native_files::exchange::sha256;
-use crate::notice::Notice;
-use crate::shell::quote_word;
+use crate::process::shell::quote_word;
+use crate::world::input::sha256;
 
 /// The progress that is there to be gone on with; none where there is no file.
 ///

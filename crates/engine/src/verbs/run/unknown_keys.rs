@@ -10,10 +10,10 @@ use piton_formats::registry::plan_format;
 
 use super::PlanKey;
 use crate::failure::Findings;
-use crate::input;
-use crate::notice::Notice;
+use crate::failure::notice::Notice;
+use crate::process::shell::quote_word;
 use crate::project::Project;
-use crate::shell::quote_word;
+use crate::world::input;
 
 /// So many different keys are told.
 const TOLD_MAX: usize = 5;

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use piton_core::redact::Redactor;
 use piton_engine::config::WorkspaceConfig;
-use piton_engine::lane_pool::{LanePreparation, LaneRemoval, LaneStart, Pool};
+use piton_engine::runner::lane_pool::{LanePreparation, LaneRemoval, LaneStart, Pool};
 
 use super::{Yard, files, project, taking};
 use crate::repository::{Caller, git, write};

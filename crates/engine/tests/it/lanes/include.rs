@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 
-use piton_engine::lane_pool::LaneStart;
+use piton_engine::runner::lane_pool::LaneStart;
 
 use super::{Yard, files};
 use crate::repository::{git, write};

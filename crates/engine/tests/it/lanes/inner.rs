@@ -4,7 +4,9 @@ use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 
 use piton_engine::git::{UnsavedRepository, UnsavedWork, commit, save_work, unsaved_repositories};
-use piton_engine::lane_pool::{Lane, LaneFault, LaneRecord, LaneStart, record_left_repository};
+use piton_engine::runner::lane_pool::{
+    Lane, LaneFault, LaneRecord, LaneStart, record_left_repository,
+};
 
 use crate::lanes::Yard;
 use crate::repository::{Repository, git, write};
@@ -263,9 +265,9 @@ fn a_repository_without_a_commit_is_blamed_for_nothing_else() {
 fn what_checks_of_merges_made_goes() {
     let yard = Yard::new();
     let lane = yard.take();
-    yard.ready(&lane, piton_engine::lane_pool::QUEUE);
+    yard.ready(&lane, piton_engine::runner::lane_pool::QUEUE);
     git(&lane.tree, &["init", "--quiet", "scratch"]);
-    yard.ready(&lane, piton_engine::lane_pool::QUEUE);
+    yard.ready(&lane, piton_engine::runner::lane_pool::QUEUE);
     assert!(!lane.tree.join("scratch").exists());
 }
 

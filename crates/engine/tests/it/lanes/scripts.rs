@@ -3,7 +3,7 @@
 use std::fs;
 use std::time::{Duration, Instant};
 
-use piton_engine::lane_pool::{LaneFault, LanePreparation, LaneScript, LaneStart};
+use piton_engine::runner::lane_pool::{LaneFault, LanePreparation, LaneScript, LaneStart};
 
 use super::{Yard, taking};
 
@@ -23,7 +23,7 @@ fn a_setup_runs_once_for_each_run_and_command() {
     yard.ready(&lane, "c");
     assert_eq!(count(), ["one", "two"]);
     let order = LanePreparation {
-        taken: &piton_engine::lane_pool::LaneOccupant {
+        taken: &piton_engine::runner::lane_pool::LaneOccupant {
             run: "another".to_owned(),
             ..taking("a")
         },

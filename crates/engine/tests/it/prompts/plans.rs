@@ -2,7 +2,7 @@
 
 use piton_core::plan::PlannedItem;
 use piton_core::{ItemRow, RunId};
-use piton_engine::prompt::{
+use piton_engine::agents::prompt::{
     CommitBy, LaterCheck, PromptInput, PromptTemplates, ReportBy, render_worker_prompt,
 };
 use piton_formats::plan_file::PlanFileNotes;

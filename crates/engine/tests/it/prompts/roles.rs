@@ -1,6 +1,6 @@
 //! What is told later than at the first attempt, and for another role.
 
-use piton_engine::prompt::{
+use piton_engine::agents::prompt::{
     PromptHistory, PromptInput, PromptTemplates, ReportBy, render_gate_fix_prompt,
     render_repair_prompt, render_split_prompt, render_verdict_prompt, render_worker_prompt,
 };

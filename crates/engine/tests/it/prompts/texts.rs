@@ -1,7 +1,7 @@
 //! What text from outside cannot do in a prompt, and how long one gets.
 
-use piton_engine::answer::{has_verdict, observations_of_output};
-use piton_engine::prompt::{
+use piton_engine::agents::answer::{has_verdict, observations_of_output};
+use piton_engine::agents::prompt::{
     LaterCheck, PromptInput, PromptTemplates, render_gate_fix_prompt, render_repair_prompt,
     render_split_prompt, render_verdict_prompt, render_worker_prompt,
 };

@@ -10,8 +10,8 @@ use serde::Serialize;
 
 use crate::failure::{Failure, failure_of_run_state};
 use crate::runner::exit_of_run;
+use crate::runner::run_standing::RunStanding;
 use crate::session::Session;
-use crate::run_standing::RunStanding;
 use crate::verbs::inbox::{OpenQuestion, view_of_decision};
 use crate::verbs::run::open_file_questions;
 use crate::verbs::status::next_command;

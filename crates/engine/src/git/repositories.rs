@@ -15,9 +15,9 @@ use piton_formats::registry::plan_format;
 
 use crate::failure::{Failure, Findings};
 use crate::git;
-use crate::input;
 use crate::project::Project;
 use crate::world::World;
+use crate::world::input;
 
 /// The repositories of a run beside that of the project: the work tree of each, by its
 /// name in the plan.

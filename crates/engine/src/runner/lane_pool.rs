@@ -10,9 +10,9 @@
 //! `docs/design/0027-lanes-and-merge-queue.md`.
 
 mod include;
+mod lane_setup;
 mod last_read_plan;
 mod pool;
-mod lane_setup;
 mod register;
 mod remove;
 mod script;
@@ -26,9 +26,9 @@ use crate::failure::Failure;
 use crate::git::UnsavedWork;
 
 pub(crate) use self::include::has_include_file;
+pub use self::lane_setup::{LanePreparation, LaneStart, PreparedLane};
 pub use self::last_read_plan::{LastReadPlan, read_plan_file};
 pub use self::pool::Pool;
-pub use self::lane_setup::{LanePreparation, LaneStart, PreparedLane};
 pub use self::register::{
     LaneOccupant, LaneRecord, LaneRepository, QUEUE, record_left_repository, repository_of_tree,
     run_of_tree,

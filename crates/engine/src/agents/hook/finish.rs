@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use piton_core::{AttemptId, ItemState, Need};
 
-use crate::answer;
+use crate::agents::answer;
 use crate::failure::Failure;
 use crate::session::Session;
 use crate::verbs::record::item::resolve_recorded_item;

@@ -62,7 +62,7 @@ pub(super) fn add_missing_blocker(mut report: Report) -> Report {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::answer::{ProgramEnd, report_of_output};
+    use crate::agents::answer::{ProgramEnd, report_of_output};
     use crate::config::VerdictSource;
 
     /// The kinds and titles of what is noticed in an output.

@@ -12,10 +12,10 @@ use piton_formats::project_format::UnreadText;
 use piton_formats::registry::project_file_at;
 use piton_store::{Store, StoreFault};
 
-use crate::input;
-use crate::memory_recall::recall_memories;
+use crate::memory::open_blockers::unresolved_blockers;
+use crate::memory::recall::recall_memories;
 use crate::session::Session;
-use crate::open_blockers::unresolved_blockers;
+use crate::world::input;
 
 /// So many tokens of what is known go into a prompt.
 pub const TOKENS: usize = 4_000;

@@ -20,14 +20,14 @@ use serde::Serialize;
 
 use crate::failpoint;
 use crate::failure::Failure;
+use crate::failure::notice::Notice;
+use crate::git::repositories::work_trees_of_run;
 use crate::git::{self, GitControl, HALF_MADE, NewWorktree, Worktree, short_commit};
-use crate::notice::Notice;
+use crate::process::shell::quote_word;
 use crate::process::{self, StopHandle};
 use crate::project::Project;
-use crate::repositories::work_trees_of_run;
-use crate::run_lock;
+use crate::runner::run_lock;
 use crate::session::Session;
-use crate::shell::quote_word;
 
 /// The key by which a person passes over it: `--ignore worktree`.
 pub(crate) const KEY: &str = "worktree";

@@ -15,7 +15,7 @@ use piton_store::{Store, StoreFault};
 
 use crate::failure::Failure;
 use crate::git;
-use crate::memory_recall::{self, RecalledMemory};
+use crate::memory::recall::{self, RecalledMemory};
 use crate::session::Session;
 
 /// How many lines of the end of an agent's output the memory is asked about.
@@ -85,8 +85,7 @@ pub fn plan_recovery_in_store(
         .tree(run)
         .filter(|item| is_waiting_for(item, node));
     let needed_by: Vec<&str> = waiting.map(|item| item.node.as_str()).collect();
-    let recalled =
-        memory_recall::recall_memories(store, &text_of_attempt(ended, RECALL_LINES), now)?;
+    let recalled = recall::recall_memories(store, &text_of_attempt(ended, RECALL_LINES), now)?;
     let remembered: &[RecalledMemory] = if recalled.advise {
         &recalled.results
     } else {

@@ -12,9 +12,9 @@ use piton_core::policy::Repositories;
 use super::{Lane, LaneFault, LaneRecord, LaneRepository, LastReadPlan, file_fault_at};
 use crate::config::repositories::table_of_own_repository;
 use crate::config::{Config, PORTS_A_LANE, RepositoryTables, WorkspaceConfig};
-use crate::native_files::exchange::sha256;
 use crate::process::{ProcessIdentity, current_process, has_ended};
 use crate::project::Project;
+use crate::world::input::sha256;
 use crate::world::pause;
 
 /// How long apart a lock is looked at again whose process is dead, and how often:

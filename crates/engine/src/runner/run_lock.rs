@@ -20,10 +20,10 @@ use piton_core::RunRow;
 use serde::{Deserialize, Serialize};
 
 use crate::failure::{Failure, unwritable_file};
-use crate::input;
-use crate::native_files::exchange::sha256;
 use crate::process::{ProcessIdentity, current_process, has_ended};
 use crate::project::Project;
+use crate::world::input;
+use crate::world::input::sha256;
 
 /// How long apart a lock that is held is looked at again.
 const LOOK_TIME: Duration = Duration::from_millis(20);

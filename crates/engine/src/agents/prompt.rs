@@ -542,7 +542,7 @@ mod tests {
         assert!(text.contains("**build/login**"), "{text}");
         assert!(text.contains("leave the rest"), "{text}");
         assert!(text.contains("```json"), "{text}");
-        assert!(!crate::answer::has_verdict(&text), "{text}");
+        assert!(!crate::agents::answer::has_verdict(&text), "{text}");
     }
 
     #[test]
@@ -555,11 +555,11 @@ mod tests {
                 render_worker_prompt(&templates, &of),
                 render_verdict_prompt(&templates, &of),
             ] {
-                assert!(!crate::answer::has_verdict(&prompt), "{prompt}");
+                assert!(!crate::agents::answer::has_verdict(&prompt), "{prompt}");
             }
         }
         for prompt in [render_repair_prompt, render_split_prompt] {
-            assert!(!crate::answer::has_verdict(&prompt(
+            assert!(!crate::agents::answer::has_verdict(&prompt(
                 &PromptTemplates::default(),
                 &of
             )));

@@ -20,8 +20,8 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest as _, Sha256};
 
 use crate::failpoint;
-use crate::input;
 use crate::process::ProcessIdentity;
+use crate::world::input;
 
 /// A secret up to this length is seen whole wherever it stands.
 pub const SECRET_BYTES_MAX: usize = 4 << 10;

@@ -11,8 +11,8 @@ use super::script::create_empty_env_file;
 use super::{Lane, LaneFault, LaneOccupant, LaneRecord, LaneScript, Pool, QUEUE};
 use crate::failpoint;
 use crate::git::{self, BehindSubmodule, GitControl, WorktreeState};
+use crate::process::shell::quote_word;
 use crate::process::{ProcessIdentity, end_processes_in_folder, end_survivors};
-use crate::shell::quote_word;
 
 /// How long what is left in a lane may take to end by itself.
 pub(super) const GRACE: Duration = Duration::from_secs(5);

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::{LaneFault, file_fault_at};
-use crate::native_files::exchange::sha256;
+use crate::world::input::sha256;
 
 /// Its name in the folder of the lane.
 const NAME: &str = "lane.json";

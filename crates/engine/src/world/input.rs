@@ -5,9 +5,21 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
+use sha2::{Digest as _, Sha256};
+
 /// The largest file that is read whole. What stands in it takes many times its
 /// size while it is understood.
 pub(crate) const BYTES_MAX: u64 = 64 << 20;
+
+pub(crate) fn render_hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The SHA-256 of some bytes, in hex.
+#[must_use]
+pub fn sha256(bytes: &[u8]) -> String {
+    render_hex(&Sha256::digest(bytes))
+}
 
 /// The bytes of a file.
 ///

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use piton_formats::line_diff::line_diff;
 
 use crate::failure::{Failure, unreadable_file, unwritable_file};
-use crate::input;
 use crate::native_files::exchange;
+use crate::world::input;
 
 /// What would become of a file. Nothing is done yet.
 #[derive(Clone, Debug)]

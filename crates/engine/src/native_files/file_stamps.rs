@@ -11,8 +11,8 @@ use std::path::Path;
 use std::time::{Duration, UNIX_EPOCH};
 
 use crate::git::{OwnFilePrefix, SnapshotError};
-use crate::native_files::exchange::sha256;
 use crate::world::World;
+use crate::world::input::sha256;
 
 /// A folder with more files is not looked at.
 const FILES_MAX: usize = 50_000;

@@ -6,9 +6,9 @@
 use piton_core::run::{PendingRequest, RunnerRequest};
 use piton_core::{RunRow, RunState};
 
+use crate::process::shell::quote_word;
 use crate::project::Project;
-use crate::run_lock;
-use crate::shell::quote_word;
+use crate::runner::run_lock;
 
 /// How a run stands.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -16,10 +16,12 @@ use piton_formats::registry::item_unit;
 use serde::Serialize;
 
 use crate::failure::Failure;
-use crate::item_view::{ItemView, Viewer, is_directly_worked_on, open_question, unfinished_needs};
+use crate::git::worktree::WorkPlace;
 use crate::session::Session;
 use crate::verbs::control::search_folder;
-use crate::worktree::WorkPlace;
+use crate::verbs::item_view::{
+    ItemView, Viewer, is_directly_worked_on, open_question, unfinished_needs,
+};
 use crate::world::World;
 
 /// So many of the last lines of what failed are told.

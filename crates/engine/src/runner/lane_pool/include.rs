@@ -8,7 +8,7 @@ use std::path::{Component, Path};
 
 use super::{Lane, LaneFault, file_fault_at};
 use crate::git::{self, GitControl};
-use crate::input;
+use crate::world::input;
 
 /// What names them, in the root of the work tree, as `.gitignore` names files.
 const NAME: &str = ".worktreeinclude";

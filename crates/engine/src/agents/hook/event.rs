@@ -8,7 +8,7 @@ use piton_core::redact::Redactor;
 use serde::Deserialize;
 
 use self::lenient::{LenientText, ToolResponse};
-use crate::native_files::exchange::sha256;
+use crate::world::input::sha256;
 
 /// What happened, as far as piton has something to do then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

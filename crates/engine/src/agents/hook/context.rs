@@ -4,7 +4,7 @@ use piton_core::entry::{EntryRow, EntryType};
 use piton_core::{AttemptId, Need, Node, RunId, RunState};
 
 use crate::failure::Failure;
-use crate::preparation::{self, BlockerScope, PrepareRequest};
+use crate::memory::preparation::{self, BlockerScope, PrepareRequest};
 use crate::session::{Session, open_runs};
 use crate::verbs::record::item::resolve_recorded_item;
 
