@@ -191,6 +191,15 @@ pub struct Rejection {
     pub why: String,
 }
 
+/// Which item of which run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ItemRef<'a> {
+    /// The run.
+    pub run: RunId,
+    /// The path of the item.
+    pub node: &'a Node,
+}
+
 /// What the read tables know of an item.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ItemRow {
