@@ -38,14 +38,14 @@ use crate::journal::Draft;
 use crate::needs::{Rows, can_fail_item, needs_whole_tree};
 use crate::refusal::Refusal;
 use crate::tables::Tables;
-use event_buffer::EventBuffer;
+use event_buffer::{EventBuffer, QuestionText};
 
-pub use editing::find_inapplicable_edits;
+pub use editing::{PlanFileEdits, find_inapplicable_edits};
 
 /// The rows as they will be when the work of a unit in the queue is on the target:
 /// its merge commit holds the plan file that shows them.
 #[must_use]
-pub fn tables_after_merge(rows: &Rows, (run, node): (RunId, &Node), facts: &CallerFacts) -> Tables {
+pub fn tables_after_merge(rows: &Rows, run: RunId, node: &Node, facts: &CallerFacts) -> Tables {
     let mut story = EventBuffer::new(rows, facts, StreamId::of_run(run));
     merge_queue::simulate_merge(&mut story, run, node);
     story.tables
@@ -88,12 +88,13 @@ pub fn decide(rows: &Rows, command: &Command, facts: &CallerFacts) -> Result<Vec
             question,
             details,
             ways,
-        } => it.ask_about_file(
-            *run,
-            path,
-            ((question.clone(), details.clone()), Vec::new()),
-            || ways.clone(),
-        ),
+        } => {
+            let text = QuestionText {
+                question: question.clone(),
+                details: details.clone(),
+            };
+            it.ask_about_file(*run, path, text, Vec::new(), || ways.clone());
+        }
         Command::StartNotification(subject) => notifying::start_notification(it, subject),
         Command::EndNotification { subject, error } => {
             notifying::end_notification(it, subject, error.as_deref());
@@ -126,7 +127,7 @@ pub fn decide(rows: &Rows, command: &Command, facts: &CallerFacts) -> Result<Vec
             target,
         } => {
             let repository = repository.as_deref();
-            lanes::record_target(it, (*run, *token), (repository, target))?;
+            lanes::record_target(it, (*run, *token), repository, target)?;
         }
         Command::EnterLanes { run, token, terms } => lanes::enter_lanes(it, (*run, *token), terms)?,
         Command::TakeLane {
@@ -135,7 +136,7 @@ pub fn decide(rows: &Rows, command: &Command, facts: &CallerFacts) -> Result<Vec
             node,
             lane,
             saved,
-        } => lanes::assign_lane(it, (*run, *token), node, (*lane, saved.as_ref()))?,
+        } => lanes::assign_lane(it, (*run, *token), node, *lane, saved.as_ref())?,
         Command::LeaveLane {
             run,
             token,
@@ -238,15 +239,15 @@ pub fn decide(rows: &Rows, command: &Command, facts: &CallerFacts) -> Result<Vec
             report,
             recovery,
         } => {
-            let came_of_it = (report, recovery.as_deref());
-            runner::end_gate(it, (*run, *token), (node, *fence), came_of_it)?;
+            let recovery = recovery.as_deref();
+            runner::end_gate(it, (*run, *token), (node, *fence), report, recovery)?;
         }
         Command::AskForMerge {
             run,
             token,
             items,
             merged,
-        } => merge_needed::update_merge_needed(it, (*run, *token), items, merged)?,
+        } => merge_needed::update_merge_needed(it, *run, *token, items, merged)?,
         Command::StepWaits {
             run,
             token,
@@ -271,14 +272,14 @@ pub fn decide(rows: &Rows, command: &Command, facts: &CallerFacts) -> Result<Vec
         Command::ResumeRun { run } => people::resume_run(it, *run)?,
         Command::SkipItem { run, node, why } => people::skip_item(it, *run, node, why.as_deref())?,
         Command::RetryItem { run, node, why } => {
-            people::retry_item(it, *run, node, (why.as_deref(), why.as_deref()))?
+            people::retry_item(it, *run, node, why.as_deref(), why.as_deref())?
         }
         Command::AskPerson {
             run,
             node,
             question,
             details,
-        } => people::ask_person(it, (*run, node.as_ref()), (question, details.as_deref()))?,
+        } => people::ask_person(it, *run, node.as_ref(), question, details.as_deref())?,
         Command::Decide {
             decision,
             verb,
@@ -302,7 +303,15 @@ pub fn decide(rows: &Rows, command: &Command, facts: &CallerFacts) -> Result<Vec
             file,
             edits,
             word,
-        } => editing::apply_edits(it, (*run, *token), file, edits, word)?,
+        } => {
+            let changes = PlanFileEdits {
+                run: *run,
+                token: *token,
+                file,
+                edits,
+            };
+            editing::apply_edits(it, &changes, word)?;
+        }
     }
     // Nothing about a run follows from who knows of it.
     if let Command::StartNotification(_) | Command::EndNotification { .. } = command {

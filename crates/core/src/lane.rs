@@ -124,7 +124,8 @@ impl LanesRow {
     pub(crate) fn find_overlapping_unit<'l>(
         &'l self,
         unit: &Node,
-        (repository, scope): (Option<&str>, &FileScope),
+        repository: Option<&str>,
+        scope: &FileScope,
     ) -> Option<(&'l Node, &'l str)> {
         let of = |other: &Node| self.repositories.get(other).map(String::as_str);
         let at_work = self.held.values().chain(&self.queue);

@@ -99,7 +99,7 @@ mod word;
 pub use actor::Actor;
 pub use attempt::{AttemptRow, Outcome, Role};
 pub use command::{CallerFacts, Command, HolderLiveness};
-pub use decide::{decide, find_inapplicable_edits, tables_after_merge};
+pub use decide::{PlanFileEdits, decide, find_inapplicable_edits, tables_after_merge};
 pub use decision::{DecisionChoice, DecisionKind, DecisionRow, Verb};
 pub use edit::Edit;
 pub use event::Event;

@@ -326,11 +326,7 @@ impl From<StoredRow> for MemoryRow {
 impl MemoryRow {
     /// Something that was just recorded.
     #[must_use]
-    pub fn new(
-        id: String,
-        memory: Memory,
-        (position, added_at, by): (u64, Timestamp, String),
-    ) -> Self {
+    pub fn new(id: String, memory: Memory, position: u64, added_at: Timestamp, by: String) -> Self {
         Self {
             number: memory.kind.parse_number(&id).unwrap_or(0),
             id,
@@ -388,7 +384,9 @@ mod tests {
             ..MemoryRow::new(
                 "learning-0007".to_owned(),
                 memory,
-                (3, Timestamp::UNIX_EPOCH, "person:ada".to_owned()),
+                3,
+                Timestamp::UNIX_EPOCH,
+                "person:ada".to_owned(),
             )
         };
         let text = serde_json::to_string(&row).expect("a row can be said in JSON");

@@ -673,7 +673,7 @@ impl RunLoop {
                 self.handle_end(WorkEnd::Opening { node, end, at: now })
             }
             Input::PullRequestSeen { node, number, look } => {
-                self.apply_look(now, &node, (number, look))
+                self.apply_look(now, &node, number, look)
             }
             Input::Baseline {
                 attempt,

@@ -304,8 +304,8 @@ impl Tables {
         if lanes.scopes.is_empty() {
             return None;
         }
-        let about = (self.repository_of(unit), &self.scope_of_unit(unit));
-        lanes.find_overlapping_unit(&unit.node, about)
+        let scope = self.scope_of_unit(unit);
+        lanes.find_overlapping_unit(&unit.node, self.repository_of(unit), &scope)
     }
 
     /// The children of an item, or the roots of a run, that are not finished, in

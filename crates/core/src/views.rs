@@ -244,7 +244,7 @@ pub fn apply_event(
         Key::Entry(_) => entry_row(before, event, stamp).map(|row| Row::Entry(Box::new(row))),
         Key::Blocker(spec, task_id) => {
             let row = if matches!(event, Event::EntryRevised { .. }) {
-                revise_blocker_row((spec, task_id), before, event, stamp)
+                revise_blocker_row(spec.as_deref(), task_id.as_deref(), before, event, stamp)
             } else {
                 blocker_row(before, event, stamp)
             };
@@ -635,7 +635,7 @@ fn apply_to_unit(row: &mut ItemRow, event: &Event, stamp: &EventStamp) {
         }
         Event::PullRequestAsked {
             head, branch, base, ..
-        } => start_pull_request(unit, (head, branch, base)),
+        } => start_pull_request(unit, head, branch, base),
         Event::PullRequestTaken {
             number,
             url,
@@ -705,7 +705,7 @@ fn apply_to_unit(row: &mut ItemRow, event: &Event, stamp: &EventStamp) {
 }
 
 /// Its work is to stand in a pull request. Where the last one is over it is another one.
-fn start_pull_request(unit: &mut UnitRow, (head, branch, base): (&str, &str, &str)) {
+fn start_pull_request(unit: &mut UnitRow, head: &str, branch: &str, base: &str) {
     let row = unit.pull_request.get_or_insert_default();
     if row.closed || row.merged.is_some() {
         row.number = None;
@@ -1798,7 +1798,8 @@ fn entry_row(before: Option<Row>, event: &Event, stamp: &EventStamp) -> Option<E
 /// The blocker of a task after one of its entries says something else: other words,
 /// another task, or nothing that blocks.
 fn revise_blocker_row(
-    (spec, task_id): (&Option<String>, &Option<String>),
+    spec: Option<&str>,
+    task_id: Option<&str>,
     before: Option<Row>,
     event: &Event,
     stamp: &EventStamp,
@@ -1811,7 +1812,7 @@ fn revise_blocker_row(
     else {
         return None;
     };
-    let is_this = (&entry.spec, &entry.task_id) == (spec, task_id);
+    let is_this = entry.spec.as_deref() == spec && entry.task_id.as_deref() == task_id;
     if is_this && entry.kind == EntryType::TaskCompleted {
         return None;
     }
@@ -1819,8 +1820,8 @@ fn revise_blocker_row(
     let mut row = match before {
         Some(Row::Blocker(row)) => *row,
         Some(_) | None => BlockerRow {
-            spec: spec.clone(),
-            task_id: task_id.clone(),
+            spec: spec.map(str::to_owned),
+            task_id: task_id.map(str::to_owned),
             entries: Vec::new(),
             older: 0,
         },
@@ -1889,8 +1890,8 @@ fn blocker_row(before: Option<Row>, event: &Event, stamp: &EventStamp) -> Option
 
 fn memory_row(before: Option<Row>, event: &Event, stamp: &EventStamp) -> Option<MemoryRow> {
     if let Event::MemoryAdded(memory) = event {
-        let by = (stamp.position, stamp.time, stamp.actor.to_string());
-        let row = MemoryRow::new(memory.id.clone()?, (**memory).clone(), by);
+        let (id, by) = (memory.id.clone()?, stamp.actor.to_string());
+        let row = MemoryRow::new(id, (**memory).clone(), stamp.position, stamp.time, by);
         return Some(MemoryRow {
             checkout: stamp.checkout.clone(),
             ..row

@@ -8,7 +8,7 @@ use crate::decision::{DecisionKind, Verb};
 use crate::event::Event;
 use crate::evidence::WorkCredit;
 use crate::id::{Node, RunId, TreePosition};
-use crate::item::{Evidence, ItemRow, ItemState, Stage};
+use crate::item::{Evidence, ItemRef, ItemRow, ItemState, Stage};
 use crate::policy::OnDependencyFailure;
 use crate::run::{Pause, RunState};
 
@@ -314,17 +314,18 @@ pub(super) fn give_up_item(
     state: ItemState,
     error: &str,
 ) {
-    give_up_item_with_details(story, (run, node), state, error, None);
+    give_up_item_with_details(story, ItemRef { run, node }, state, error, None);
 }
 
 /// The same, for a question that also says what was considered.
 pub(super) fn give_up_item_with_details(
     story: &mut EventBuffer<'_>,
-    (run, node): (RunId, &Node),
+    item: ItemRef<'_>,
     state: ItemState,
     error: &str,
     considered: Option<&str>,
 ) {
+    let ItemRef { run, node } = item;
     story.move_item(run, node, state, |moved| {
         moved.error = Some(error.to_owned())
     });

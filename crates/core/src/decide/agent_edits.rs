@@ -335,7 +335,7 @@ fn claim_items(
     let at = agent.own.first().map(ToString::to_string);
     let lines: Vec<String> = new
         .iter()
-        .map(|node| describe_claim(story, run, node, (file, at.as_deref())))
+        .map(|node| describe_claim(story, run, node, file, at.as_deref()))
         .collect();
     let edits = new.into_iter().map(|node| Edit::SetState {
         node,
@@ -397,7 +397,8 @@ fn describe_claim(
     story: &EventBuffer<'_>,
     run: RunId,
     node: &Node,
-    (file, at): (&str, Option<&str>),
+    file: &str,
+    at: Option<&str>,
 ) -> String {
     let check = story
         .tables
@@ -438,7 +439,7 @@ fn add_to_edit_question(
             details,
             edits,
         }),
-        None => story.ask_about_edits(kind, run, (question, details), edits),
+        None => story.ask_about_edits(kind, run, question, details, edits),
     }
 }
 
@@ -582,7 +583,8 @@ fn retain_asked_edits(
 /// A person takes the claims, or the agent's edits.
 pub(super) fn accept_edits(
     story: &mut EventBuffer<'_>,
-    (id, verb): (DecisionId, Verb),
+    id: DecisionId,
+    verb: Verb,
     why: Option<&str>,
 ) -> Result<(), Refusal> {
     let row = check_decision_open(story, id, verb)?;

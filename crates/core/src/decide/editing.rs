@@ -9,7 +9,7 @@ use super::advance::{advance_after_hook, advance_after_work, has_to_wait, releas
 use super::agent_edits::{EditingAgent, apply_agent_edits, drop_changed_edits};
 use super::by_hand::{fail_by_hand, set_dependencies, start_by_hand, wait_by_hand};
 use super::claims::settle_attempt;
-use super::event_buffer::EventBuffer;
+use super::event_buffer::{EventBuffer, QuestionText};
 use super::people::{
     advance_emptied_parents, check_decision_open, drop_item, is_under_way, redo_item,
     release_dead_runner, reopen_ancestors, request_pause, resume_run, retry_item, skip_item,
@@ -44,15 +44,32 @@ pub(super) fn reject_edit<T>(why: impl Into<String>) -> Result<T, EditRejection>
     Err(EditRejection(why.into()))
 }
 
-/// Takes what fits of the edits of `file`. About the rest a person is asked;
+/// The edits of the file of a plan that are to be applied to its run.
+#[derive(Clone, Copy, Debug)]
+pub struct PlanFileEdits<'e> {
+    /// The run.
+    pub run: RunId,
+    /// The token of the runner, when it is the one that applies them.
+    pub token: Option<u64>,
+    /// The file, relative to the project.
+    pub file: &'e str,
+    /// The edits, in the order in which they are to be tried.
+    pub edits: &'e [Edit],
+}
+
+/// Takes what fits of the edits of a file. About the rest a person is asked;
 /// one who was asked is told when it cannot be done.
 pub(super) fn apply_edits(
     story: &mut EventBuffer<'_>,
-    (run, token): (RunId, Option<u64>),
-    file: &str,
-    edits: &[Edit],
+    changes: &PlanFileEdits<'_>,
     word: &EditAuthor,
 ) -> Result<(), Refusal> {
+    let PlanFileEdits {
+        run,
+        token,
+        file,
+        edits,
+    } = *changes;
     if let Some(token) = token {
         check_runner(story, (run, token))?;
     }
@@ -191,10 +208,14 @@ fn check_file_question(
 pub fn find_inapplicable_edits<'e>(
     rows: &Rows,
     facts: &CallerFacts,
-    (run, token): (RunId, Option<u64>),
-    file: &str,
-    edits: &'e [Edit],
+    changes: &PlanFileEdits<'e>,
 ) -> Vec<&'e Edit> {
+    let PlanFileEdits {
+        run,
+        token,
+        file,
+        edits,
+    } = *changes;
     let mut story = EventBuffer::new(rows, facts, StreamId::of_run(run));
     story.asker = token;
     if release_dead_runner(&mut story, run).is_err() {
@@ -270,8 +291,11 @@ fn ask_about_file(story: &mut EventBuffer<'_>, run: RunId, file: &str, left: &[(
             .collect()
     };
     let edits = left.iter().map(|(edit, _)| (*edit).clone()).collect();
-    let words = (question, Some(render_rejected_edits(left)));
-    story.ask_about_file(run, file, (words, edits), ways);
+    let text = QuestionText {
+        question,
+        details: Some(render_rejected_edits(left)),
+    };
+    story.ask_about_file(run, file, text, edits, ways);
 }
 
 fn apply_edit(
@@ -586,7 +610,7 @@ fn set_pending(
             | EditAuthor::Hand { .. }
             | EditAuthor::MaybeAgent { .. } => reject_edit("it is done"),
             EditAuthor::Person { why: said, .. } | EditAuthor::Typed { why: said, .. } => {
-                Ok(redo_item(story, run, row, (&why, said.as_deref()))?)
+                Ok(redo_item(story, run, row, &why, said.as_deref())?)
             }
         },
         // What holds others shows what they came to.
@@ -605,7 +629,7 @@ fn set_pending(
                 | EditAuthor::Hand { .. }
                 | EditAuthor::MaybeAgent { .. } => None,
             };
-            Ok(retry_item(story, run, &row.node, (Some(&why), said))?)
+            Ok(retry_item(story, run, &row.node, Some(&why), said)?)
         }
     }
 }
@@ -687,7 +711,7 @@ fn mark_done(
         return reject_edit("its work waits to be merged, and it is done when it is");
     }
     let evidence = [evidence_of_mark(story, by, &top.node)];
-    Ok(complete_subtree(story, run, top, (&evidence, by.file))?)
+    Ok(complete_subtree(story, run, top, &evidence, by.file)?)
 }
 
 /// Completes an item, with all that lies below it, by what is known of it from
@@ -696,7 +720,8 @@ pub(super) fn complete_subtree(
     story: &mut EventBuffer<'_>,
     run: RunId,
     top: &ItemRow,
-    (evidence, through): (&[Evidence], &str),
+    evidence: &[Evidence],
+    through: &str,
 ) -> Result<(), Refusal> {
     if top.state.is_left_out() {
         story.move_item(run, &top.node, ItemState::Done, |moved| {

@@ -30,6 +30,14 @@ enum QuestionSubject {
     Nothing,
 }
 
+/// The words of a question.
+pub(super) struct QuestionText {
+    /// What is asked, in one line.
+    pub(super) question: String,
+    /// What a person who answers has to know beside that.
+    pub(super) details: Option<String>,
+}
+
 /// What may be done about what is asked, and the edits that it is about.
 #[derive(Default)]
 struct QuestionOptions {
@@ -278,7 +286,7 @@ impl<'a> EventBuffer<'a> {
         let (before, is_retry) = (row.clone(), moved.retries.is_some());
         claims::settle_attempt_by_move(self, &before, &moved);
         self.append(Event::ItemMoved(Box::new(moved)));
-        remembering::judge_carried_memories(self, &before, (to, is_retry));
+        remembering::judge_carried_memories(self, &before, to, is_retry);
     }
 
     pub(super) fn set_stage(&mut self, run: RunId, node: &Node, stage: Stage) {
@@ -307,8 +315,9 @@ impl<'a> EventBuffer<'a> {
         question: String,
         details: Option<String>,
     ) {
-        let about = (run, QuestionSubject::Node(node.clone()));
-        self.open_decision(kind, about, (question, details), None);
+        let about = QuestionSubject::Node(node.clone());
+        let text = QuestionText { question, details };
+        self.open_decision(kind, run, about, text, None);
     }
 
     /// Asks about a native file, unless the same is asked already. What was asked
@@ -319,15 +328,16 @@ impl<'a> EventBuffer<'a> {
         &mut self,
         run: RunId,
         file: &str,
-        (words, edits): ((String, Option<String>), Vec<Edit>),
+        text: QuestionText,
+        edits: Vec<Edit>,
         ways: impl FnOnce() -> Vec<DecisionChoice>,
     ) {
         let is_asked = self.open_decisions_about_file(run, file).any(|row| {
             let all = || row.edits.iter().zip(&edits);
             let is_same = row.edits.len() == edits.len()
                 && all().all(|(asked, edit)| asked.is_same_kind_and_subject(edit))
-                && (!edits.is_empty() || row.details == words.1);
-            row.question == words.0 && is_same
+                && (!edits.is_empty() || row.details == text.details);
+            row.question == text.question && is_same
         });
         if is_asked {
             return;
@@ -340,14 +350,21 @@ impl<'a> EventBuffer<'a> {
             edits,
             request: None,
         };
-        self.open_decision_with_options(DecisionKind::FileConflict, (run, about), words, ways);
+        self.open_decision_with_options(DecisionKind::FileConflict, run, about, text, ways);
     }
 
     /// Asks whether something remembered is to be followed on.
-    pub(super) fn ask_about_memory(&mut self, id: &str, words: (String, Option<String>)) {
-        let about = (RunId::PROJECT, QuestionSubject::Memory(id.to_owned()));
+    pub(super) fn ask_about_memory(&mut self, id: &str, question: String, details: Option<String>) {
+        let about = QuestionSubject::Memory(id.to_owned());
+        let text = QuestionText { question, details };
         let ways = Some(vec![DecisionChoice::Retired, DecisionChoice::FollowedOn]);
-        self.open_decision(DecisionKind::DoubtedMemory, about, words, ways);
+        self.open_decision(
+            DecisionKind::DoubtedMemory,
+            RunId::PROJECT,
+            about,
+            text,
+            ways,
+        );
     }
 
     /// Asks about edits of the plan of a run; nothing waits for the answer.
@@ -355,14 +372,16 @@ impl<'a> EventBuffer<'a> {
         &mut self,
         kind: DecisionKind,
         run: RunId,
-        words: (String, Option<String>),
+        question: String,
+        details: Option<String>,
         edits: Vec<Edit>,
     ) {
+        let text = QuestionText { question, details };
         let ways = QuestionOptions {
             edits,
             ..QuestionOptions::default()
         };
-        self.open_decision_with_options(kind, (run, QuestionSubject::Nothing), words, ways);
+        self.open_decision_with_options(kind, run, QuestionSubject::Nothing, text, ways);
     }
 
     /// Settles what is asked about a native file: nobody need say anything.
@@ -389,24 +408,27 @@ impl<'a> EventBuffer<'a> {
     fn open_decision(
         &mut self,
         kind: DecisionKind,
-        (run, about): (RunId, QuestionSubject),
-        words: (String, Option<String>),
+        run: RunId,
+        about: QuestionSubject,
+        text: QuestionText,
         ways: Option<Vec<DecisionChoice>>,
     ) {
         let ways = QuestionOptions {
             ways,
             ..QuestionOptions::default()
         };
-        self.open_decision_with_options(kind, (run, about), words, ways);
+        self.open_decision_with_options(kind, run, about, text, ways);
     }
 
     fn open_decision_with_options(
         &mut self,
         kind: DecisionKind,
-        (run, about): (RunId, QuestionSubject),
-        (question, details): (String, Option<String>),
+        run: RunId,
+        about: QuestionSubject,
+        text: QuestionText,
         more: QuestionOptions,
     ) -> DecisionId {
+        let QuestionText { question, details } = text;
         let number = self.next_decision;
         self.next_decision += 1;
         // One fresh id comes in with the facts; a second question of the same
@@ -450,7 +472,8 @@ impl<'a> EventBuffer<'a> {
     /// already, or was decided before the item that asks for it was repeated.
     pub(super) fn ask_about_request(
         &mut self,
-        (run, node): (RunId, Option<&Node>),
+        run: RunId,
+        node: Option<&Node>,
         request: &WorkRequest,
     ) -> Option<DecisionId> {
         let is_known = |row: &&DecisionRow| {
@@ -466,24 +489,29 @@ impl<'a> EventBuffer<'a> {
         let about = node.map_or(QuestionSubject::Nothing, |node| {
             QuestionSubject::Node(node.clone())
         });
-        let words = (request.question_text(), request.details_text());
+        let text = QuestionText {
+            question: request.question_text(),
+            details: request.details_text(),
+        };
         let ways = QuestionOptions {
             request: Some(Box::new(request.clone())),
             ..QuestionOptions::default()
         };
-        Some(self.open_decision_with_options(DecisionKind::Request, (run, about), words, ways))
+        Some(self.open_decision_with_options(DecisionKind::Request, run, about, text, ways))
     }
 
     /// Asks what holds nothing up, unless the same is asked already.
     pub(super) fn ask_person(
         &mut self,
-        (run, node): (RunId, Option<&Node>),
-        words: (String, Option<String>),
+        run: RunId,
+        node: Option<&Node>,
+        question: String,
+        details: Option<String>,
     ) {
         let is_asked = self.tables.open_decisions(run).any(|row| {
             row.kind == DecisionKind::Question
                 && row.node.as_ref() == node
-                && (&row.question, &row.details) == (&words.0, &words.1)
+                && (&row.question, &row.details) == (&question, &details)
         });
         if is_asked {
             return;
@@ -491,21 +519,18 @@ impl<'a> EventBuffer<'a> {
         let about = node.map_or(QuestionSubject::Nothing, |node| {
             QuestionSubject::Node(node.clone())
         });
-        self.open_decision(DecisionKind::Question, (run, about), words, None);
+        let text = QuestionText { question, details };
+        self.open_decision(DecisionKind::Question, run, about, text, None);
     }
 
     /// Asks for the picture of an outcome that there is none of; a question of that
     /// kind is settled where there is one now.
-    pub(super) fn update_screenshot_question(
-        &mut self,
-        (run, node): (RunId, &Node),
-        is_missing: bool,
-    ) {
+    pub(super) fn update_screenshot_question(&mut self, run: RunId, node: &Node, is_missing: bool) {
         let question = format!(
             "the plan asks for a screenshot of `{node}`, and there is none: does it look right?"
         );
         if is_missing {
-            self.ask_person((run, Some(node)), (question, None));
+            self.ask_person(run, Some(node), question, None);
             return;
         }
         let asked = self.tables.open_decisions(run).find(|row| {

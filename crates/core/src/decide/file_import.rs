@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::event_buffer::EventBuffer;
+use super::event_buffer::{EventBuffer, QuestionText};
 use super::recording::{append_entry, append_imported_attempt, is_name_taken, log_entry};
 use super::remembering;
 use crate::attempt::{AttemptRow, ReportedAttempt};
@@ -39,12 +39,14 @@ pub(super) fn import_file(
         } else {
             taken.known
         };
+        let import = RecordImport {
+            name_match: is,
+            policy: known,
+        };
         match found {
-            ImportedRecord::Entry(entry) => {
-                import_entry(story, (found, entry, is), known, &mut changed)
-            }
+            ImportedRecord::Entry(entry) => import_entry(story, found, entry, import, &mut changed),
             ImportedRecord::Attempt(told) => {
-                import_attempt(story, (found, told, is), known, &mut changed)?
+                import_attempt(story, found, told, import, &mut changed)?
             }
             ImportedRecord::Memory(memory) | ImportedRecord::Retired(memory)
                 if is == NameMatch::Another =>
@@ -60,7 +62,7 @@ pub(super) fn import_file(
                 import_memory(story, memory, known, true, &mut changed)
             }
             ImportedRecord::Removed(memory) => {
-                import_removal(story, memory, (known, &taken.path), &mut changed);
+                import_removal(story, memory, known, &taken.path, &mut changed);
             }
         }
     }
@@ -119,6 +121,15 @@ enum NameMatch {
     ItOrNew,
     /// Another one, which stands in the same file beside it.
     Another,
+}
+
+/// How one record of a file is imported.
+#[derive(Clone, Copy)]
+struct RecordImport {
+    /// Whether it is the one that the journal knows by its name.
+    name_match: NameMatch,
+    /// What is done where the journal says something else of it.
+    policy: ImportPolicy,
 }
 
 /// Of things that have one name in the file, all but one: the one that says
@@ -213,7 +224,11 @@ fn ask_about_import(story: &mut EventBuffer<'_>, path: &str, changed: &[String])
         ]
     };
     let run = crate::id::RunId::PROJECT;
-    story.ask_about_file(run, path, ((question, Some(details)), Vec::new()), ways);
+    let text = QuestionText {
+        question,
+        details: Some(details),
+    };
+    story.ask_about_file(run, path, text, Vec::new(), ways);
 }
 
 /// What only says where a thing comes from, or how often it was used.
@@ -283,8 +298,9 @@ fn free_name_for(story: &EventBuffer<'_>, space: Space, name: &str) -> String {
 
 fn import_entry(
     story: &mut EventBuffer<'_>,
-    (found, entry, is): (&ImportedRecord, &Entry, NameMatch),
-    known: ImportPolicy,
+    found: &ImportedRecord,
+    entry: &Entry,
+    import: RecordImport,
     changed: &mut Vec<String>,
 ) {
     let is_marked = |mark| story.tables.find_name(Space::Mark, mark).is_some();
@@ -311,8 +327,9 @@ fn import_entry(
     if is_same_entry(row, entry) {
         return;
     }
-    if is == NameMatch::ItOrNew && is_same_time(row.timestamp, entry.at.as_deref()) {
-        match known {
+    let is_same_time = is_same_time(row.timestamp, entry.at.as_deref());
+    if import.name_match == NameMatch::ItOrNew && is_same_time {
+        match import.policy {
             ImportPolicy::Ask => changed.push(describe_differences(name, entry, &row.entry)),
             ImportPolicy::Keep => {}
             ImportPolicy::Take => {
@@ -404,8 +421,9 @@ fn is_same_entry(row: &EntryRow, entry: &Entry) -> bool {
 
 fn import_attempt(
     story: &mut EventBuffer<'_>,
-    (found, told, is): (&ImportedRecord, &ReportedAttempt, NameMatch),
-    known: ImportPolicy,
+    found: &ImportedRecord,
+    told: &ReportedAttempt,
+    import: RecordImport,
     changed: &mut Vec<String>,
 ) -> Result<(), Refusal> {
     let Some(name) = told.name.clone() else {
@@ -430,7 +448,7 @@ fn import_attempt(
     }
     let times = row.ended_at.zip(told.ended_at);
     let is_same_time = times.is_some_and(|(known, said)| is_same_instant(known, said));
-    if is == NameMatch::ItOrNew && is_same_time {
+    if import.name_match == NameMatch::ItOrNew && is_same_time {
         let revised = ReportedAttempt {
             attempt: row.id,
             run: row.run,
@@ -439,7 +457,7 @@ fn import_attempt(
             agent: row.agent.clone(),
             ..told.clone()
         };
-        match known {
+        match import.policy {
             ImportPolicy::Ask => {
                 changed.push(describe_differences(&name, &revised.report, &row.report));
             }
@@ -538,7 +556,8 @@ fn import_memory(
 fn import_removal(
     story: &mut EventBuffer<'_>,
     memory: &Memory,
-    (known, path): (ImportPolicy, &str),
+    known: ImportPolicy,
+    path: &str,
     changed: &mut Vec<String>,
 ) {
     let Some(row) = find_memory(story, memory).filter(|row| row.retired.is_none()) else {

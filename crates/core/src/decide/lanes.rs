@@ -16,7 +16,8 @@ use crate::refusal::Refusal;
 pub(super) fn record_target(
     story: &mut EventBuffer<'_>,
     held: HeldRun,
-    (repository, target): (Option<&str>, &TargetRow),
+    repository: Option<&str>,
+    target: &TargetRow,
 ) -> Result<(), Refusal> {
     check_holder(story, held)?;
     let run = held.0;
@@ -100,7 +101,8 @@ pub(super) fn assign_lane(
     story: &mut EventBuffer<'_>,
     held: HeldRun,
     node: &Node,
-    (lane, saved): (u32, Option<&String>),
+    lane: u32,
+    saved: Option<&String>,
 ) -> Result<(), Refusal> {
     check_runner(story, held)?;
     let (run, token) = held;

@@ -24,7 +24,8 @@ use crate::refusal::Refusal;
 /// What is not ready any more is left alone.
 pub(super) fn update_merge_needed(
     story: &mut EventBuffer<'_>,
-    (run, token): (RunId, Option<u64>),
+    run: RunId,
+    token: Option<u64>,
     items: &[MergeNeeded],
     merged: &[MergedWork],
 ) -> Result<(), Refusal> {
@@ -57,7 +58,7 @@ pub(super) fn update_merge_needed(
             story.ask_about_node(kind, run, &needed.node, reason, details);
         }
     }
-    ask_about_merged_items(story, (run, &name), &own, merged)
+    ask_about_merged_items(story, run, &name, &own, merged)
 }
 
 fn has_node(items: &[&MergeNeeded], node: &Node) -> bool {
@@ -108,7 +109,8 @@ fn find_items_question(story: &EventBuffer<'_>, run: RunId) -> Option<DecisionRo
 /// was about and is merged is done.
 fn ask_about_merged_items(
     story: &mut EventBuffer<'_>,
-    (run, name): (RunId, &str),
+    run: RunId,
+    name: &str,
     own: &[&MergeNeeded],
     merged: &[MergedWork],
 ) -> Result<(), Refusal> {
@@ -126,7 +128,8 @@ fn ask_about_merged_items(
                 story,
                 run,
                 &item,
-                (&evidence_of_merged_work(work), "another run"),
+                &evidence_of_merged_work(work),
+                "another run",
             )?;
         } else if is_waiting {
             restart_at_work(story, run, &item, None);
@@ -169,7 +172,7 @@ fn ask_about_merged_items(
         }),
         None => {
             let kind = DecisionKind::MergeNeeded;
-            story.ask_about_edits(kind, run, (question, details), edits);
+            story.ask_about_edits(kind, run, question, details, edits);
         }
     }
     Ok(())
@@ -242,7 +245,7 @@ pub(super) fn decide_items_question(
             let told = format!("{question}: {words}");
             reset_for_retry(story, row.run, node, Some(&told))?;
         } else {
-            add_answer_to_item(story, (row.run, node), &question, words);
+            add_answer_to_item(story, row.run, node, &question, words);
         }
         append_change(story, row.run, node, ItemChange::WithoutMerge(true));
     }

@@ -15,7 +15,7 @@ use crate::event::Event;
 use crate::evidence::Evidence;
 use crate::gate;
 use crate::id::{Node, RunId};
-use crate::item::{ItemRow, ItemState, Stage};
+use crate::item::{ItemRef, ItemRow, ItemState, Stage};
 use crate::merge::{
     MergeCommit, MergeReturn, MergeRow, MergeState, MergeStep, RETURNS_MAX, RETURNS_MAX_IN_ALL,
 };
@@ -368,7 +368,7 @@ fn ask_about_return(story: &mut EventBuffer<'_>, item: &ItemRow, why: &MergeRetu
     let printed = printed.filter(|printed| !printed.is_empty());
     give_up_item_with_details(
         story,
-        (run, node),
+        ItemRef { run, node },
         ItemState::Failed,
         error,
         printed.as_deref(),

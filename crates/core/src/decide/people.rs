@@ -308,7 +308,8 @@ pub(super) fn retry_item(
     story: &mut EventBuffer<'_>,
     run: RunId,
     node: &Node,
-    (why, answer): (Option<&str>, Option<&str>),
+    why: Option<&str>,
+    answer: Option<&str>,
 ) -> Result<(), Refusal> {
     reset_for_retry(story, run, node, answer)?;
     story.settle_decisions_below(run, node, Verb::Retry, why);
@@ -396,7 +397,7 @@ fn redo_done_below(
         });
     }
     for leaf in leaves {
-        redo_item(story, run, &leaf, ("a person wants it done again", answer))?;
+        redo_item(story, run, &leaf, "a person wants it done again", answer)?;
     }
     Ok(())
 }
@@ -458,7 +459,7 @@ fn restart_item(story: &mut EventBuffer<'_>, run: RunId, item: &ItemRow, answer:
         _ => None,
     };
     if let Some(stage) = is_next {
-        return restart_at_stage(story, run, item, (stage, answer));
+        return restart_at_stage(story, run, item, stage, answer);
     }
     let again_at = match (item.is_leaf(), item.state, item.stage) {
         // Who answers has words for an agent.
@@ -488,7 +489,8 @@ fn restart_at_stage(
     story: &mut EventBuffer<'_>,
     run: RunId,
     item: &ItemRow,
-    (stage, answer): (Stage, Option<&str>),
+    stage: Stage,
+    answer: Option<&str>,
 ) {
     story.set_stage(run, &item.node, stage);
     if item.retries > 0 {
@@ -542,7 +544,8 @@ fn is_waiting_for_approval(story: &EventBuffer<'_>, item: &ItemRow) -> bool {
 /// asked for by itself.
 fn reject_item(
     story: &mut EventBuffer<'_>,
-    (run, decision): (RunId, DecisionId),
+    run: RunId,
+    decision: DecisionId,
     node: &Node,
     why: &str,
 ) -> Result<(), Refusal> {
@@ -580,7 +583,8 @@ pub(super) fn redo_item(
     story: &mut EventBuffer<'_>,
     run: RunId,
     item: &ItemRow,
-    (reason, answer): (&str, Option<&str>),
+    reason: &str,
+    answer: Option<&str>,
 ) -> Result<(), Refusal> {
     let line = story.ancestors_of(run, &item.node);
     if let Some(busy) = line.iter().find(|row| is_under_way(row)) {
@@ -708,7 +712,7 @@ pub(super) fn apply_verdict(
         (DecisionKind::ClaimedItems, Verb::Approve)
     ) || matches!((row.kind, verb), (DecisionKind::AgentEdit, Verb::KeepFile))
     {
-        return agent_edits::accept_edits(story, (id, verb), why);
+        return agent_edits::accept_edits(story, id, verb, why);
     }
     if row.kind == DecisionKind::Question {
         return answer_question(story, &row, verb, why);
@@ -732,13 +736,13 @@ pub(super) fn apply_verdict(
             return claims::accept_claim(story, row.run, &node, why);
         }
         Verb::Approve if row.kind == DecisionKind::AgentReview => {
-            return reviewing::approve_review(story, (row.run, id), &node, why);
+            return reviewing::approve_review(story, row.run, id, &node, why);
         }
         Verb::Reject if row.kind == DecisionKind::AgentReview => {
             let Some(why) = why else {
                 return Err(Refusal::EmptyAnswer);
             };
-            return reviewing::reject_review(story, (row.run, id), &node, why);
+            return reviewing::reject_review(story, row.run, id, &node, why);
         }
         Verb::Approve if row.kind == DecisionKind::Review => {
             merge_queue::approve_merge(story, row.run, &node)?;
@@ -755,7 +759,7 @@ pub(super) fn apply_verdict(
             let Some(why) = why else {
                 return Err(Refusal::EmptyAnswer);
             };
-            return reject_item(story, (row.run, id), &node, why);
+            return reject_item(story, row.run, id, &node, why);
         }
         Verb::Approve if row.kind == DecisionKind::MergeNeeded => {
             // Whoever is told so is not asked again.
@@ -799,7 +803,7 @@ pub(super) fn apply_verdict(
             reset_for_retry(story, row.run, &node, Some(answer))?;
             // Whoever meets the same again need not ask.
             let problem = problem.unwrap_or_else(|| row.question.clone());
-            remembering::record_resolution(story, (&problem, answer), Some(node.as_str()), None);
+            remembering::record_resolution(story, &problem, answer, Some(node.as_str()), None);
         }
         Verb::Retry => reset_for_retry(story, row.run, &node, why)?,
         Verb::Skip => return skip_item(story, row.run, &node, why),
@@ -823,8 +827,10 @@ pub(super) fn apply_verdict(
 /// there; of the project's own an item is there when something is recorded of it.
 pub(super) fn ask_person(
     story: &mut EventBuffer<'_>,
-    (run, node): (RunId, Option<&Node>),
-    (question, details): (&str, Option<&str>),
+    run: RunId,
+    node: Option<&Node>,
+    question: &str,
+    details: Option<&str>,
 ) -> Result<(), Refusal> {
     if run != RunId::PROJECT {
         story.require_run(run)?;
@@ -833,8 +839,8 @@ pub(super) fn ask_person(
         }
     }
     let said = |text: &str| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
-    let words = (question.trim().to_owned(), details.and_then(said));
-    story.ask_person((run, node), words);
+    let question = question.trim().to_owned();
+    story.ask_person(run, node, question, details.and_then(said));
     Ok(())
 }
 
@@ -851,10 +857,10 @@ fn answer_question(
             return Err(Refusal::EmptyAnswer);
         };
         if let Some(node) = &row.node {
-            add_answer_to_item(story, (row.run, node), &row.question, answer);
+            add_answer_to_item(story, row.run, node, &row.question, answer);
         }
         let item = row.node.as_ref().map(Node::as_str);
-        remembering::record_resolution(story, (&row.question, answer), item, None);
+        remembering::record_resolution(story, &row.question, answer, item, None);
     }
     story.decide_if_open(row.id, verb, why);
     Ok(())
@@ -863,7 +869,8 @@ fn answer_question(
 /// Puts an answer into the next prompt of an item, after what is there.
 pub(super) fn add_answer_to_item(
     story: &mut EventBuffer<'_>,
-    (run, node): (RunId, &Node),
+    run: RunId,
+    node: &Node,
     question: &str,
     answer: &str,
 ) {

@@ -9,7 +9,7 @@ use crate::entry::{Entry, EntryType};
 use crate::event::{Event, ItemPlanned, RunPlanned};
 use crate::evidence::ClaimOverrides;
 use crate::id::{AttemptId, Node, RunId, TreePosition};
-use crate::item::{Evidence, ItemRow, ItemState};
+use crate::item::{Evidence, ItemRef, ItemRow, ItemState};
 use crate::name::{Space, entry_name, free_name, slug};
 use crate::plan::{ImportedItemHistory, Order, PlannedItem};
 use crate::policy::Policy;
@@ -35,10 +35,10 @@ pub(super) fn append_entry(story: &mut EventBuffer<'_>, entry: Entry) {
         .or_else(|| entry.text_field("description"));
     let resolved = problem.zip(entry.text_field("resolution"));
     if entry.kind == EntryType::DebugResolved
-        && let Some(resolved) = resolved
+        && let Some((problem, resolution)) = resolved
     {
         let at = entry.at.as_deref().and_then(|at| at.parse().ok());
-        record_resolution(story, resolved, entry.task_id.as_deref(), at);
+        record_resolution(story, problem, resolution, entry.task_id.as_deref(), at);
     }
     story.append(Event::EntryLogged(Box::new(entry)));
 }
@@ -66,15 +66,16 @@ pub(super) fn next_attempt_name(story: &EventBuffer<'_>, item: &str, number: u32
 /// `docs/formats/agent-os.md`.
 pub(super) fn log_attempt(
     story: &mut EventBuffer<'_>,
-    (run, node): (RunId, &Node),
+    item: ItemRef<'_>,
     report: &Report,
-    (at, took_s): (Option<String>, Option<u64>),
+    at: Option<String>,
+    took_s: Option<u64>,
 ) {
     let entry = Entry {
         at,
         ..Entry::from_attempt(report, took_s)
     };
-    let entry = with_item(story, (run, node), entry);
+    let entry = with_item(story, item.run, item.node, entry);
     log_entry(story, entry);
 }
 
@@ -95,7 +96,11 @@ pub(super) fn log_completed(story: &mut EventBuffer<'_>, item: &ItemRow, attempt
         commits: did.and_then(|did| did.commits),
         ..Report::with_outcome(Outcome::Completed)
     };
-    log_attempt(story, (item.run, &item.node), &report, (None, took_s));
+    let done = ItemRef {
+        run: item.run,
+        node: &item.node,
+    };
+    log_attempt(story, done, &report, None, took_s);
 }
 
 /// An entry about an item, named by its run and node.
@@ -107,10 +112,10 @@ pub(super) fn entry_about(
     what: &str,
 ) -> Entry {
     let entry = Entry::with_type(kind).with_text("description", what);
-    with_item(story, (run, node), entry)
+    with_item(story, run, node, entry)
 }
 
-fn with_item(story: &EventBuffer<'_>, (run, node): (RunId, &Node), entry: Entry) -> Entry {
+fn with_item(story: &EventBuffer<'_>, run: RunId, node: &Node, entry: Entry) -> Entry {
     let own = run == RunId::PROJECT;
     let name = story.tables.run(run).map(|row| row.name.clone());
     Entry {
@@ -130,7 +135,11 @@ pub(super) fn import_attempt(
     let told = append_attempt(story, told, name, LearningMode::Yes)?;
     let at = told.ended_at.map(|at| at.to_string());
     let took_s = told.report.duration_s;
-    log_attempt(story, (told.run, &told.node), &told.report, (at, took_s));
+    let item = ItemRef {
+        run: told.run,
+        node: &told.node,
+    };
+    log_attempt(story, item, &told.report, at, took_s);
     Ok(())
 }
 
@@ -158,7 +167,7 @@ fn append_attempt(
     let name = name.unwrap_or_else(|| next_attempt_name(story, &told.item, number));
     let mut report = told.report.clone();
     if learns == LearningMode::Yes {
-        learn_from_report(story, &mut report, (&told.item, &name), &[]);
+        learn_from_report(story, &mut report, &told.item, &name, &[]);
     }
     let told = ReportedAttempt {
         number: Some(number),

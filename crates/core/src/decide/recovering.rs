@@ -7,7 +7,7 @@ use super::people::log_scope_override;
 use crate::attempt::{Outcome, RecoveryAction};
 use crate::classify::FailureCategory;
 use crate::id::{Node, RunId};
-use crate::item::{ItemRow, ItemState, Stage};
+use crate::item::{ItemRef, ItemRow, ItemState, Stage};
 use crate::policy::RetryTime;
 use crate::recover::{FOLLOWED_MAX, FollowedRecovery, Recovery};
 
@@ -113,7 +113,7 @@ pub(super) fn fail_item(
                 .and_then(|recovery| describe_considered(recovery, times));
             give_up_item_with_details(
                 story,
-                (run, node),
+                ItemRef { run, node },
                 state,
                 failed.error,
                 considered.as_deref(),

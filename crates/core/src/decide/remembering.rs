@@ -168,7 +168,7 @@ pub(super) fn ask_about_doubted(story: &mut EventBuffer<'_>, ids: &[String]) {
             .collect();
         let question = format!("attempts keep failing with {id}: is it still to be followed?");
         let record = format!("{} failed with it, {} were done", uses.failed, uses.helped);
-        story.ask_about_memory(id, (question, Some(format!("{title}\n{record}"))));
+        story.ask_about_memory(id, question, Some(format!("{title}\n{record}")));
     }
 }
 
@@ -185,7 +185,8 @@ pub(super) fn record_memory_use(story: &mut EventBuffer<'_>, attempt: AttemptId,
 pub(super) fn judge_carried_memories(
     story: &mut EventBuffer<'_>,
     before: &ItemRow,
-    (to, is_retry): (ItemState, bool),
+    to: ItemState,
+    is_retry: bool,
 ) {
     if before.state != ItemState::Working {
         return;
@@ -212,7 +213,8 @@ pub(super) fn judge_carried_memories(
 pub(super) fn learn_from_report(
     story: &mut EventBuffer<'_>,
     report: &mut Report,
-    (item, attempt): (&str, &str),
+    item: &str,
+    attempt: &str,
     carried: &[String],
 ) {
     for (at, learning) in extract_learnings(report, item, attempt) {
@@ -296,7 +298,8 @@ const TITLE_CHARS: usize = 200;
 /// Keeps how something that was in the way was resolved.
 pub(super) fn record_resolution(
     story: &mut EventBuffer<'_>,
-    (problem, resolution): (&str, &str),
+    problem: &str,
+    resolution: &str,
     item: Option<&str>,
     at: Option<Timestamp>,
 ) {

@@ -22,11 +22,12 @@ use crate::scope::FileScope;
 /// the rules say.
 pub(super) fn open_requests(
     story: &mut EventBuffer<'_>,
-    (run, node): (RunId, &Node),
+    run: RunId,
+    node: &Node,
     requests: &[WorkRequest],
 ) {
     for request in requests {
-        open_request(story, (run, Some(node)), request);
+        open_request(story, run, Some(node), request);
     }
 }
 
@@ -37,21 +38,26 @@ pub(super) fn open_requests_of_plan(
     requests: &[WorkRequest],
 ) {
     for request in requests {
-        open_request(story, (run, None), request);
+        open_request(story, run, None, request);
     }
 }
 
-fn open_request(story: &mut EventBuffer<'_>, at: (RunId, Option<&Node>), request: &WorkRequest) {
-    let Some(decision) = story.ask_about_request(at, request) else {
+fn open_request(
+    story: &mut EventBuffer<'_>,
+    run: RunId,
+    node: Option<&Node>,
+    request: &WorkRequest,
+) {
+    let Some(decision) = story.ask_about_request(run, node, request) else {
         return;
     };
     // What a request brought in asks a person for more: a plan does not grow by itself
     // for ever.
-    let item = at.1.and_then(|node| story.tables.item(at.0, node));
+    let item = node.and_then(|node| story.tables.item(run, node));
     if item.is_some_and(|item| item.injected.is_some()) {
         return;
     }
-    let Some(ruling) = ruling_of_request(story, at.0, request) else {
+    let Some(ruling) = ruling_of_request(story, run, request) else {
         return;
     };
     let Some(row) = story.tables.decision(decision).cloned() else {
@@ -59,7 +65,7 @@ fn open_request(story: &mut EventBuffer<'_>, at: (RunId, Option<&Node>), request
     };
     // What cannot be added as the plan stands is left to a person.
     let mut trial = story.clone();
-    if apply_request_answer(&mut trial, &row, at.1, &ruling.answer, Some(&ruling.why)).is_ok() {
+    if apply_request_answer(&mut trial, &row, node, &ruling.answer, Some(&ruling.why)).is_ok() {
         *story = trial;
     }
 }
@@ -164,7 +170,7 @@ fn apply_request_answer(
         }
         RequestAnswer::Approve(injection) => {
             let injection = fill_in_injection(story, row.run, request, injection);
-            add_injection(story, (row.run, current), request.kind, &injection, request)?;
+            add_injection(story, row.run, current, &injection, request)?;
             RequestAnswer::Approve(Box::new(injection))
         }
         RequestAnswer::Reject | RequestAnswer::Backlog => said.clone(),
@@ -231,15 +237,15 @@ pub(super) fn inject_items(
         ruling: None,
     };
     for injection in injections {
-        add_injection(story, (run, None), kind, injection, &unasked)?;
+        add_injection(story, run, None, injection, &unasked)?;
     }
     Ok(())
 }
 
 fn add_injection(
     story: &mut EventBuffer<'_>,
-    (run, current): (RunId, Option<&Node>),
-    kind: RequestKind,
+    run: RunId,
+    current: Option<&Node>,
     injection: &Injection,
     request: &WorkRequest,
 ) -> Result<(), Refusal> {
@@ -250,7 +256,7 @@ fn add_injection(
     {
         find_item_by_name(story, run, name)?;
     }
-    let added = try_add_injection(story, (run, current), kind, injection, request);
+    let added = try_add_injection(story, run, current, injection, request);
     added.map_err(|EditRejection(why)| Refusal::Unfit {
         file: "what is to be added".to_owned(),
         why,
@@ -259,8 +265,8 @@ fn add_injection(
 
 fn try_add_injection(
     story: &mut EventBuffer<'_>,
-    (run, current): (RunId, Option<&Node>),
-    kind: RequestKind,
+    run: RunId,
+    current: Option<&Node>,
     injection: &Injection,
     request: &WorkRequest,
 ) -> Result<(), EditRejection> {
@@ -279,15 +285,16 @@ fn try_add_injection(
     let current = current.cloned().or_else(|| current_node(story, run));
     let current = current.ok_or_else(|| EditRejection("the plan has no items".to_owned()))?;
     let position = injection.position.clone().unwrap_or_default();
-    let (parent, mut after) = parent_and_predecessor(story, run, kind, &position, &current)?;
+    let (parent, mut after) =
+        parent_and_predecessor(story, run, request.kind, &position, &current)?;
     let now = siblings_below(story, run, parent.as_ref())?;
     after = after.map(|after| last_added_behind(&now, after));
     let roots = match injection.items.is_empty() {
         true => vec![vec![item_of_prompt(
-            kind,
             injection,
             request,
-            (&parent, &now),
+            parent.as_ref(),
+            &now,
         )?]],
         false => injection.items.clone(),
     };
@@ -317,10 +324,10 @@ fn last_added_behind(siblings: &[ItemRow], after: Node) -> Node {
 
 /// The item that a prompt makes.
 fn item_of_prompt(
-    kind: RequestKind,
     injection: &Injection,
     request: &WorkRequest,
-    (parent, siblings): (&Option<Node>, &[ItemRow]),
+    parent: Option<&Node>,
+    siblings: &[ItemRow],
 ) -> Result<PlannedItem, EditRejection> {
     let Some(prompt) = injection.prompt.clone() else {
         return Err(EditRejection("an agent needs a prompt".to_owned()));
@@ -332,7 +339,7 @@ fn item_of_prompt(
             .map(|number| format!("{prefix}-{number}"))
             .find(is_free)
     };
-    let own = Some(prefix.to_owned()).filter(|_| kind == RequestKind::Step);
+    let own = Some(prefix.to_owned()).filter(|_| request.kind == RequestKind::Step);
     let id = own.filter(is_free).or_else(numbered);
     let id = id.ok_or_else(|| EditRejection("there is no name left for it".to_owned()))?;
     let depends_on = request.depends_on();
@@ -346,9 +353,7 @@ fn item_of_prompt(
         gate: None,
         breakpoint: false,
         approval: false,
-        depends_on: depends_on
-            .map(|id| Node::child(parent.as_ref(), id, 1))
-            .collect(),
+        depends_on: depends_on.map(|id| Node::child(parent, id, 1)).collect(),
         native: None,
         past: ImportedItemHistory::default(),
         piece_of: None,
@@ -486,7 +491,7 @@ pub(super) fn reopen_in_next_sprint(story: &mut EventBuffer<'_>, plan: &Plan) {
         if let Some(request) = &row.request {
             let mut request = (**request).clone();
             record_origin(&mut request, &row);
-            story.ask_about_request((plan.run, None), &request);
+            story.ask_about_request(plan.run, None, &request);
         }
     }
 }

@@ -66,7 +66,8 @@ fn shorten_names(names: &[String]) -> String {
 /// more, or a person is.
 pub(super) fn apply_review(
     story: &mut EventBuffer<'_>,
-    (run, node): (RunId, &Node),
+    run: RunId,
+    node: &Node,
     attempt: AttemptId,
 ) -> Result<(), Refusal> {
     let Some(row) = story.tables.attempt(attempt) else {
@@ -174,7 +175,8 @@ fn check_review_open(
 /// A person approves what a reviewer did not.
 pub(super) fn approve_review(
     story: &mut EventBuffer<'_>,
-    (run, decision): (RunId, DecisionId),
+    run: RunId,
+    decision: DecisionId,
     node: &Node,
     why: Option<&str>,
 ) -> Result<(), Refusal> {
@@ -198,7 +200,8 @@ pub(super) fn approve_review(
 /// A person wants it otherwise as well: an agent goes on with it, and is told why.
 pub(super) fn reject_review(
     story: &mut EventBuffer<'_>,
-    (run, decision): (RunId, DecisionId),
+    run: RunId,
+    decision: DecisionId,
     node: &Node,
     why: &str,
 ) -> Result<(), Refusal> {

@@ -25,7 +25,7 @@ use crate::evidence::{BaselineResult, ClaimSettings, TreeChange, WorkCredit};
 use crate::flags::RunFlags;
 use crate::gate::{GateReport, is_script_unrunnable};
 use crate::id::{AttemptId, Node, RunId};
-use crate::item::{ItemRow, ItemState, Stage};
+use crate::item::{ItemRef, ItemRow, ItemState, Stage};
 use crate::policy::{self, Limits};
 use crate::recover::{Recovery, context_of_item};
 use crate::refusal::Refusal;
@@ -465,14 +465,14 @@ pub(super) fn end_attempt(
     let row = story.tables.attempt(attempt);
     let name = row.and_then(|row| row.name.clone());
     let mut report = with_model_usage(report, row.and_then(|row| row.model.as_deref()));
-    let of = (node.as_str(), name.as_deref().unwrap_or_default());
+    let name = name.as_deref().unwrap_or_default();
     // What keeps a hook from its end holds up nothing: it has failed.
     if role == Role::IterationHook && (report.is_rate_limited() || report.was_cut_off()) {
         report.outcome = Outcome::Failed;
     }
-    remembering::learn_from_report(story, &mut report, of, &item.carried);
+    remembering::learn_from_report(story, &mut report, node.as_str(), name, &item.carried);
     let report = &report;
-    let unchecked = is_waiting_for_check(story, &item, (attempt, role), report);
+    let unchecked = is_waiting_for_check(story, &item, attempt, role, report);
     let mut kept = with_attempt_context(report, &item);
     if kept.tree_before.is_none() {
         kept.tree_before.clone_from(&item.started_on);
@@ -495,19 +495,19 @@ pub(super) fn end_attempt(
     if matches!(role, Role::Worker | Role::Verdict) && !unchecked {
         let row = story.tables.attempt(attempt);
         let took_s = row.and_then(AttemptRow::duration_s);
-        log_attempt(story, (run, node), report, (None, took_s));
+        log_attempt(story, ItemRef { run, node }, report, None, took_s);
     }
-    requests::open_requests(story, (run, node), &report.requests);
+    requests::open_requests(story, run, node, &report.requests);
     if item.skip_asked {
         skip_node(story, run, node, None);
         return Ok(());
     }
     let is_work = matches!(role, Role::Worker | Role::Verdict | Role::GateFix);
     if is_work && report.outcome == Outcome::Completed {
-        story.update_screenshot_question((run, node), report.lacks_screenshot);
+        story.update_screenshot_question(run, node, report.lacks_screenshot);
     }
     let over = FinishedAttempt {
-        at: (run, node),
+        at: ItemRef { run, node },
         attempt,
         role,
         report,
@@ -532,7 +532,7 @@ pub(super) fn end_attempt(
 
 /// An attempt that is over, for what follows.
 struct FinishedAttempt<'a> {
-    at: (RunId, &'a Node),
+    at: ItemRef<'a>,
     attempt: AttemptId,
     role: Role,
     report: &'a Report,
@@ -551,7 +551,7 @@ fn reason_of_report(report: &Report) -> &str {
 /// What comes next for the item of an attempt.
 fn apply_outcome(story: &mut EventBuffer<'_>, over: &FinishedAttempt<'_>) -> Result<(), Refusal> {
     let FinishedAttempt {
-        at: (run, node),
+        at: ItemRef { run, node },
         attempt,
         role,
         report,
@@ -574,15 +574,15 @@ fn apply_outcome(story: &mut EventBuffer<'_>, over: &FinishedAttempt<'_>) -> Res
         // What comes of a hook changes nothing for its item.
         (_, Role::IterationHook) => advance_after_hook(story, run, node),
         (Outcome::Interrupted, _) if report.is_rate_limited() && is_leaf => {
-            retry_later(story, (run, node), stage_of_role(role), report);
+            retry_later(story, run, node, stage_of_role(role), report);
         }
         // It is reviewed again by the next one.
         (Outcome::Interrupted, Role::Reviewer) => {}
-        (_, Role::Reviewer) => apply_review(story, (run, node), attempt)?,
+        (_, Role::Reviewer) => apply_review(story, run, node, attempt)?,
         (Outcome::NeedsHuman, _) => wait_for_human(story, run, node, report),
-        (Outcome::Interrupted, Role::Worker) => reset_to_stage(story, (run, node), Stage::Work),
-        (Outcome::Interrupted, Role::Repair) => reset_to_stage(story, (run, node), Stage::Repair),
-        (Outcome::Interrupted, Role::Split) => reset_to_stage(story, (run, node), Stage::Split),
+        (Outcome::Interrupted, Role::Worker) => reset_to_stage(story, run, node, Stage::Work),
+        (Outcome::Interrupted, Role::Repair) => reset_to_stage(story, run, node, Stage::Repair),
+        (Outcome::Interrupted, Role::Split) => reset_to_stage(story, run, node, Stage::Split),
         (Outcome::Interrupted, Role::Verdict) => {
             // Without the conversation there is nobody who could be asked.
             let asks_again = report.conversation.is_some();
@@ -591,7 +591,7 @@ fn apply_outcome(story: &mut EventBuffer<'_>, over: &FinishedAttempt<'_>) -> Res
             } else {
                 Stage::Work
             };
-            reset_to_stage(story, (run, node), stage);
+            reset_to_stage(story, run, node, stage);
         }
         // The intent to mend stays; the next runner starts another agent.
         (Outcome::Interrupted, Role::GateFix | Role::Resolve) => {}
@@ -647,7 +647,8 @@ fn apply_outcome(story: &mut EventBuffer<'_>, over: &FinishedAttempt<'_>) -> Res
 fn is_waiting_for_check(
     story: &EventBuffer<'_>,
     item: &ItemRow,
-    (attempt, role): (AttemptId, Role),
+    attempt: AttemptId,
+    role: Role,
     report: &Report,
 ) -> bool {
     let has_gate = item.pending_gate().is_some();
@@ -760,7 +761,7 @@ fn with_attempt_context(report: &Report, item: &ItemRow) -> Report {
 
 /// Nothing came of it: the item is as it was. That a program could not start is
 /// no failure of the item, and stands in the reason of the run.
-fn reset_to_stage(story: &mut EventBuffer<'_>, (run, node): (RunId, &Node), stage: Stage) {
+fn reset_to_stage(story: &mut EventBuffer<'_>, run: RunId, node: &Node, stage: Stage) {
     story.move_item(run, node, ItemState::Ready, |moved| {
         moved.stage = Some(stage);
     });
@@ -770,7 +771,8 @@ fn reset_to_stage(story: &mut EventBuffer<'_>, (run, node): (RunId, &Node), stag
 /// again, and nothing is counted against it.
 fn retry_later(
     story: &mut EventBuffer<'_>,
-    (run, node): (RunId, &Node),
+    run: RunId,
+    node: &Node,
     stage: Stage,
     report: &Report,
 ) {
@@ -887,7 +889,8 @@ pub(super) fn end_gate(
     story: &mut EventBuffer<'_>,
     held: HeldRun,
     at: LeasedItem<'_>,
-    (report, recovery): (&GateReport, Option<&Recovery>),
+    report: &GateReport,
+    recovery: Option<&Recovery>,
 ) -> Result<(), Refusal> {
     check_runner(story, held)?;
     let (run, node) = (held.0, at.0);

@@ -180,13 +180,13 @@ impl RunLoop {
                     };
                     self.cannot_start = report.error.clone().map(ending);
                 }
-                self.end_attempt(attempt, (node, fence), report, recovery)
+                self.end_attempt(attempt, node, fence, report, recovery)
             }
             WorkEnd::Gate {
                 node,
                 report,
                 recovery,
-            } => self.end_gate((node, fence), report, recovery),
+            } => self.end_gate(node, fence, report, recovery),
             WorkEnd::Commit { node, result } => {
                 let (run, token) = (self.run, self.token);
                 let command = Command::EndCommit {
@@ -211,7 +211,7 @@ impl RunLoop {
                 };
                 self.start_commit(command, None)
             }
-            WorkEnd::Merge { node, end } => self.apply_merge_end((node, fence), end),
+            WorkEnd::Merge { node, end } => self.apply_merge_end(node, fence, end),
             WorkEnd::Opening { node, end, at } => self.apply_opening_end(at, node, end),
         }
     }
@@ -228,7 +228,7 @@ impl RunLoop {
             ..Report::with_outcome(Outcome::Interrupted)
         });
         let fence = self.fence_of_item(&node);
-        self.end_attempt(attempt, (node, fence), report, None)
+        self.end_attempt(attempt, node, fence, report, None)
     }
 
     /// The gate was not run, or nobody knows how it ended: it is run again.
@@ -238,13 +238,14 @@ impl RunLoop {
             ..GateReport::default()
         };
         let fence = self.fence_of_item(&node);
-        self.end_gate((node, fence), report, None)
+        self.end_gate(node, fence, report, None)
     }
 
     fn end_attempt(
         &mut self,
         attempt: AttemptId,
-        (node, fence): (Node, u64),
+        node: Node,
+        fence: u64,
         report: Box<Report>,
         recovery: Option<Box<Recovery>>,
     ) -> Vec<Effect> {
@@ -268,7 +269,8 @@ impl RunLoop {
 
     fn end_gate(
         &mut self,
-        (node, fence): (Node, u64),
+        node: Node,
+        fence: u64,
         report: GateReport,
         recovery: Option<Box<Recovery>>,
     ) -> Vec<Effect> {

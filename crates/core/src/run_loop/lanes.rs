@@ -269,11 +269,7 @@ impl RunLoop {
         Some(self.start_and_continue(effect))
     }
 
-    pub(super) fn apply_merge_end(
-        &mut self,
-        (node, fence): (Node, u64),
-        end: MergeEnd,
-    ) -> Vec<Effect> {
+    pub(super) fn apply_merge_end(&mut self, node: Node, fence: u64, end: MergeEnd) -> Vec<Effect> {
         let step = match end {
             MergeEnd::Step(step) => self.add_merged_since(&node, step),
             MergeEnd::Stopped => return self.start_look(),

@@ -293,7 +293,8 @@ impl RunLoop {
         &mut self,
         now: Timestamp,
         node: &Node,
-        (number, look): (u64, Result<PullRequestSnapshot, String>),
+        number: u64,
+        look: Result<PullRequestSnapshot, String>,
     ) -> Vec<Effect> {
         if !self.pull_requests.looking.remove(node) {
             return Vec::new();

@@ -439,7 +439,7 @@ impl Runner<'_, '_> {
             tables: self.lp.tables().clone(),
             ..self.session.load(&[])?
         };
-        let mut tables = tables_after_merge(&rows, (run, node), &self.current_facts());
+        let mut tables = tables_after_merge(&rows, run, node, &self.current_facts());
         remove_open_agent_edits(&mut tables, run);
         let Some(mut plan) = PlanFile::of_run(&tables, run) else {
             return Ok(None);

@@ -116,7 +116,7 @@ pub(crate) fn remembered(memory: &Memory, retired: bool) -> MemoryRow {
             at: now(),
             superseded_by: None,
         }),
-        ..MemoryRow::new(id, memory.clone(), (1, now(), "cli:test".to_owned()))
+        ..MemoryRow::new(id, memory.clone(), 1, now(), "cli:test".to_owned())
     }
 }
 

@@ -491,9 +491,13 @@ impl PlanFileImport<'_, '_> {
         let command = self.import_edits_command(edits.clone());
         let needs = piton_core::needs_of_command(&command);
         let rows = self.session.load(&needs.rows)?;
-        let of = (self.run, self.token);
-        let unfit =
-            piton_core::find_inapplicable_edits(&rows, &facts_of_file(self), of, path, &edits);
+        let changes = piton_core::PlanFileEdits {
+            run: self.run,
+            token: self.token,
+            file: path,
+            edits: &edits,
+        };
+        let unfit = piton_core::find_inapplicable_edits(&rows, &facts_of_file(self), &changes);
         let is_unfit = |edit: &&&Edit| matches!(edit, Edit::Insert { .. } | Edit::Order { .. });
         let unfit = unfit.iter().filter(is_unfit).count();
         // A runner that dies before the version is noted as read tells it again.
@@ -860,9 +864,13 @@ impl PlanFileImport<'_, '_> {
         }
         let needs = piton_core::needs_of_command(&command);
         let rows = self.session.load(&needs.rows)?;
-        let of = (self.run, self.token);
-        let left =
-            piton_core::find_inapplicable_edits(&rows, &facts_of_file(self), of, self.path, edits);
+        let changes = piton_core::PlanFileEdits {
+            run: self.run,
+            token: self.token,
+            file: self.path,
+            edits,
+        };
+        let left = piton_core::find_inapplicable_edits(&rows, &facts_of_file(self), &changes);
         Ok(!edits.is_empty() && left.len() == edits.len())
     }
 
