@@ -14,7 +14,7 @@ pub enum Actor {
     Runner(String),
     /// An agent that piton started, by attempt.
     Agent(String),
-    /// A file that somebody changed outside piton, by path.
+    /// A file that was changed outside piton, by path.
     File(String),
 }
 

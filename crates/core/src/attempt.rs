@@ -73,7 +73,7 @@ pub enum Outcome {
     Partial,
     /// A person is needed.
     NeedsHuman,
-    /// It was ended from outside, or nobody knows how it ended.
+    /// It was ended from outside, or how it ended is not known.
     Interrupted,
 }
 
@@ -258,7 +258,7 @@ pub struct Report {
     /// What a person is needed for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub human: Option<HumanNeeded>,
-    /// How the process ended; none when nobody saw it.
+    /// How the process ended; none when piton did not see it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub process: Option<ProcessEnd>,
     /// What it used.
@@ -274,14 +274,14 @@ pub struct Report {
     /// What was noticed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub observations: Vec<Observation>,
-    /// The files that were changed; none when nobody looked.
+    /// The files that were changed; none when that is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub files: Option<Vec<String>>,
-    /// The commits that were made; none when nobody looked.
+    /// The commits that were made; none when that is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commits: Option<Vec<String>>,
     /// The hash of the work tree, as git would commit it, when the agent was
-    /// started; none where nobody looked. Git may not have the tree.
+    /// started; none where that is not known. Git may not have the tree.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tree_before: Option<String>,
     /// The same when it was over.
@@ -290,7 +290,7 @@ pub struct Report {
     /// What it started from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<AttemptContext>,
-    /// How long it took, in seconds, where somebody said so.
+    /// How long it took, in seconds, where that was reported.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration_s: Option<u64>,
     /// More about it.
@@ -330,14 +330,14 @@ pub struct Report {
     /// What it did.
     #[serde(default, skip_serializing_if = "AttemptActivity::is_empty")]
     pub activity: AttemptActivity,
-    /// How much it changed; none when nobody looked.
+    /// How much it changed; none when that is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub diff: Option<DiffStat>,
     /// The agent did not say what came of its work, and can be asked once more
     /// in the same conversation.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub can_be_asked: bool,
-    /// What it did to what proves its item; none where nobody could look.
+    /// What it did to what proves its item; none where that is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proof: Option<Box<ProofChange>>,
     /// What its reviewer says of the item: the answer to [`Role::Reviewer`].
@@ -405,8 +405,8 @@ impl Report {
         self.is_rate_limited() && !item.is_leaf()
     }
 
-    /// Whether it broke off though nobody wanted that: nothing counts against
-    /// the item, as long as it does not happen again and again.
+    /// Whether it broke off without a request to stop: nothing counts against the
+    /// item, as long as it does not happen again and again.
     #[must_use]
     pub fn was_cut_off(&self) -> bool {
         let by_itself = matches!(self.trouble, Some(Trouble::Signal | Trouble::Session));
@@ -485,7 +485,7 @@ pub struct AttemptRow {
     /// What the agent said came of it while it still worked, by a tool of piton.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<Box<Report>>,
-    /// The tree on which it was started; none where nobody could look.
+    /// The tree on which it was started; none where that is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tree: Option<String>,
     /// What came of it, while its outcome waits for the check of its item: the
@@ -512,7 +512,7 @@ impl AttemptRow {
         self.ended_at.unwrap_or(self.started_at)
     }
 
-    /// How long it took, in seconds: as somebody said, or from its start to its
+    /// How long it took, in seconds: as its report says, or from its start to its
     /// end. None where that is nothing.
     #[must_use]
     pub fn duration_s(&self) -> Option<u64> {
@@ -525,7 +525,7 @@ impl AttemptRow {
     }
 }
 
-/// An attempt that somebody else made and tells of when it is over.
+/// An attempt that was made without piton, and is reported when it is over.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ReportedAttempt {
     /// The id that it will have.

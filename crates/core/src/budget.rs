@@ -2,7 +2,7 @@
 //!
 //! Unlike the other limits they bound all invocations together: what counts is
 //! what the journal knows of every attempt. Dollars that were reckoned from a
-//! price table count like those that a program said. What nobody knows cannot
+//! price table count like those that a program reported. An unknown amount cannot
 //! count; [`describe_unknown_spend`] says so.
 
 use crate::dollars::Dollars;
@@ -143,8 +143,8 @@ pub fn describe_exceeded_budgets(
     all.into_iter().flatten().collect()
 }
 
-/// What somebody should know who trusts in a budget: that what some attempts of
-/// the run used is not known, and does not count.
+/// A warning for a person who relies on a budget: what some attempts of the run
+/// used is not known, and does not count.
 #[must_use]
 pub fn describe_unknown_spend(limits: &Limits, spend: &Spend) -> Option<String> {
     let attempts = |count: u64| match count {

@@ -75,7 +75,7 @@ impl AgentCall {
 pub struct SessionCall {
     /// The session, as its program names it.
     pub session: String,
-    /// The item that the session holds, as somebody named it.
+    /// The item that the session holds, by the name that the agent gave.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub item: Option<String>,
     /// The call.

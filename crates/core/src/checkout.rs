@@ -8,7 +8,7 @@ use crate::item::ItemState;
 /// The key of a stored body under which it stands: see `docs/formats/journal.md`.
 pub(crate) const KEY: &str = "checkout";
 
-/// What git had checked out in the work tree of whoever caused an event.
+/// What git had checked out in the work tree of the process that caused an event.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Checkout {
     /// The repository, by its name in the plan; none is the one in which the project

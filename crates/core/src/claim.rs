@@ -1,4 +1,4 @@
-//! What a blocker claims to be missing, so that somebody can look whether it is:
+//! What a blocker claims to be missing, so that the caller can check whether it is:
 //! an environment variable, a file, a command, a port. A blocker is a claim of
 //! the agent until then.
 //!

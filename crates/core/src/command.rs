@@ -1,4 +1,5 @@
-//! Commands: what somebody wants to happen. Imperative; they may be refused.
+//! Commands: what a person, an agent or a runner wants to happen. Imperative; they
+//! may be refused.
 
 use std::collections::BTreeMap;
 
@@ -28,7 +29,7 @@ use crate::request::{Injection, RequestAnswer, RequestKind};
 use crate::run::Pause;
 use crate::wait::WaitStep;
 
-/// What somebody wants to happen.
+/// What a person, an agent or a runner wants to happen.
 ///
 /// A command with a `token` comes from the runner that holds the run; it is
 /// refused when another one holds it now.
@@ -52,7 +53,7 @@ pub enum Command {
         /// Whether all of its items are looked at first: see
         /// [`RunRow::is_settled`](crate::RunRow::is_settled).
         settles: bool,
-        /// Whether somebody wants to be notified of its end.
+        /// Whether a person wants to be notified of its end.
         #[serde(default)]
         notify: bool,
     },
@@ -257,7 +258,7 @@ pub enum Command {
         model: Option<String>,
         /// The ids of what its prompt carries of the memory.
         memories: Vec<String>,
-        /// The tree on which it is started; none where nobody could look.
+        /// The tree on which it is started; none where that is not known.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         tree: Option<String>,
         /// What is known of the item's check on this tree without running it.
@@ -279,7 +280,7 @@ pub enum Command {
         fence: u64,
         /// What came of it.
         report: Box<Report>,
-        /// What to do now, when it did not complete and somebody knows.
+        /// What to do now, when it did not complete and that is known.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         recovery: Option<Box<Recovery>>,
         /// The other items that it marked as done.
@@ -332,7 +333,7 @@ pub enum Command {
         fence: u64,
         /// What came of it.
         report: GateReport,
-        /// What to do now, when its runs are used up and somebody looked.
+        /// What to do now, when its runs are used up and the failure was looked into.
         recovery: Option<Box<Recovery>>,
     },
     /// Let items that could be started wait until work is merged that they depend
@@ -448,7 +449,7 @@ pub enum Command {
         /// More, if there is more.
         details: Option<String>,
     },
-    /// Take in what somebody changed in a plan's file by hand.
+    /// Import what a person changed in a plan's file by hand.
     ///
     /// What fits is done; what does not becomes one open decision.
     TakeEdits {
@@ -467,7 +468,7 @@ pub enum Command {
     LogEntry(Box<Entry>),
     /// Keep a call of a tool in a session that piton did not start.
     NoteCall(Box<SessionCall>),
-    /// Keep an attempt that somebody else made.
+    /// Keep an attempt that was made without piton.
     TellAttempt(Box<ReportedAttempt>),
     /// Keep something that is worth knowing.
     AddMemory(Box<Memory>),
@@ -595,7 +596,7 @@ pub enum EditAuthor {
     },
 }
 
-/// What was found in a native file that somebody else wrote.
+/// What was found in a native file that another program or a person wrote.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ImportedFile {
     /// Its path, relative to the project.
@@ -667,7 +668,7 @@ impl ImportedRecord {
     }
 
     /// Groups of things that have one name in the file, each by their places in
-    /// it: whoever wrote them did not ask what was there.
+    /// it: their writers did not check which names were in use.
     #[must_use]
     pub fn group_by_name(found: &[Self]) -> Vec<Vec<usize>> {
         let mut by_name: BTreeMap<(u8, &str), Vec<usize>> = BTreeMap::new();
@@ -883,6 +884,6 @@ pub enum HolderLiveness {
     /// The runner with this token is gone, and so are all before it: their locks were
     /// free after the journal named them. A later one may have come since.
     Gone(u64),
-    /// The caller holds the lock itself: whoever held the run is gone.
+    /// The caller holds the lock itself: the runner that held the run is gone.
     Excluded,
 }

@@ -23,7 +23,7 @@ pub enum DecisionKind {
     /// An item depends on work that was done on another branch; without a node,
     /// another run did these items there.
     MergeNeeded,
-    /// The plan wants somebody to look before it goes on.
+    /// The plan wants a person to look before it goes on.
     Breakpoint,
     /// A file says something that does not fit what piton knows. The run goes
     /// on; only the file waits.
@@ -36,7 +36,7 @@ pub enum DecisionKind {
     AgentEdit,
     /// Attempts keep failing with something that is remembered.
     DoubtedMemory,
-    /// Somebody at work, a person or an agent, asks another. The work goes on;
+    /// A person or an agent at work asks a question. The work goes on;
     /// the answer is for what comes after.
     Question,
     /// An agent asks for something beside its work. Nothing waits.
@@ -49,7 +49,7 @@ pub enum DecisionKind {
     /// All that the plan asks of the item is there, and it is done when a person
     /// approves it.
     Approval,
-    /// Somebody works on the item outside of piton, and says what comes of it.
+    /// A person works on the item outside of piton, and says what comes of it.
     InHand,
     /// The work on an item is in a pull request, and done when that is merged; or a
     /// person says what becomes of it instead.
@@ -149,7 +149,7 @@ pub enum Verb {
     Answer,
     /// Try again.
     Retry,
-    /// Leave it out; of a question, that nobody need answer it.
+    /// Leave it out; of a question, that it needs no answer.
     Skip,
     /// What the file says holds.
     KeepFile,
@@ -164,7 +164,7 @@ pub enum Verb {
     Defer,
     /// What an agent asks for is kept for people, outside of the plan.
     Backlog,
-    /// Nobody said anything: what was asked about came to fit by itself.
+    /// No person answered: what was asked about came to fit by itself.
     Settled,
 }
 

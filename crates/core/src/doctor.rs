@@ -1,8 +1,8 @@
 //! Examining the memory: what is said twice, contradicts itself, speaks of files
-//! that are gone, or helps nobody.
+//! that are gone, or does not help.
 //!
 //! Nothing is changed here, and nothing is ever to be deleted: each finding says
-//! what somebody may type next, which supersedes or retires, with a reason, and
+//! what a person may type next, which supersedes or retires, with a reason, and
 //! can be read later. Whether files are there, the caller looks: see
 //! [`named_paths`](mod@crate::named_paths).
 
@@ -35,12 +35,12 @@ words! {
         Doubted = "doubted",
         /// The files that it names are gone.
         Stale = "stale",
-        /// Nobody has used it for long.
+        /// It has not been used for long.
         NeverUsed = "never-used",
     }
 }
 
-/// Something that somebody should look at.
+/// Something that a person should look at.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct MemoryFinding {
     /// What is the matter.
@@ -115,7 +115,7 @@ pub struct DoctorFacts<'a> {
     pub gone: &'a BTreeSet<String>,
 }
 
-/// After so many days somebody would have used it.
+/// After so many days an attempt would have used it.
 const UNUSED_DAYS: i64 = 90;
 const DAY_S: i64 = 86_400;
 /// So much of a text stands in a sentence about it, in characters.
@@ -182,7 +182,7 @@ fn find_stale(row: &MemoryView<'_>, facts: &DoctorFacts<'_>) -> Option<MemoryFin
     })
 }
 
-/// Nobody used it for long. A guardrail is there so that something does not
+/// It was not used for long. A guardrail is there so that something does not
 /// happen: it may hold for years before it is needed.
 fn find_unused(row: &MemoryView<'_>, facts: &DoctorFacts<'_>) -> Option<MemoryFinding> {
     let age_s = facts

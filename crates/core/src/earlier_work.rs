@@ -122,8 +122,8 @@ fn latest_incomplete_work<'a>(
         })
 }
 
-/// The items of a run that were done before `node` and say something to whoever
-/// works on it, at most so many, the one that was done last at the end.
+/// The items of a run that were done before `node` and say something to the agent
+/// that works on it, at most so many, the one that was done last at the end.
 ///
 /// Those that it depends on and its siblings come before all others, and of
 /// equals the latest.

@@ -1,4 +1,4 @@
-//! An edit: one thing that somebody changed in a plan by hand, outside piton.
+//! An edit: one thing that was changed in a plan by hand, outside piton.
 
 use std::fmt;
 
@@ -15,7 +15,7 @@ use crate::scope::FileScope;
 use crate::tables::Tables;
 use crate::wait::Wait;
 
-/// One thing that somebody changed in a plan by hand.
+/// One thing that was changed in a plan by hand.
 ///
 /// The rules are those of a person's commands: what `piton plan skip` refuses,
 /// a file cannot do either.

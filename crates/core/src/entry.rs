@@ -1,4 +1,4 @@
-//! An entry: a session event that somebody logs, of the seven known types.
+//! An entry: a session event that a person or an agent logs, of the seven known types.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -34,13 +34,13 @@ pub enum EntryType {
     TaskCompleted,
     /// A task cannot go on.
     TaskBlocked,
-    /// A fault was found and mended.
+    /// A fault was found and fixed.
     DebugResolved,
-    /// Somebody changed what is to be done.
+    /// A person or an agent changed what is to be done.
     ScopeOverride,
     /// A milestone.
     MilestoneReached,
-    /// Any other type that a file of somebody else had; see [`Entry::word`].
+    /// Any other type that a file of another program had; see [`Entry::word`].
     Other,
 }
 
@@ -64,7 +64,7 @@ impl EntryType {
     }
 }
 
-/// What somebody logs.
+/// What a person or an agent logs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry {
     /// What kind of event it is.

@@ -103,7 +103,7 @@ pub enum Event {
         /// What a person typed for it, for the next invocation.
         #[serde(default, skip_serializing_if = "RunFlags::is_empty")]
         flags: Box<RunFlags>,
-        /// Somebody wants to be notified of its end.
+        /// A person wants to be notified of its end.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         notify: bool,
     },
@@ -342,7 +342,7 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
     },
-    /// Somebody asked something of the live runner.
+    /// A person asked the live runner for something.
     RunAsked {
         /// The run.
         run: RunId,
@@ -380,7 +380,7 @@ pub enum Event {
         /// The ids of what its prompt carries of the memory.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         memories: Vec<String>,
-        /// The tree on which it is started; none where nobody could look.
+        /// The tree on which it is started; none where that is not known.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         tree: Option<String>,
         /// What is known of the item's check on this tree without running it.
@@ -513,7 +513,7 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         gate: Option<Box<Gate>>,
     },
-    /// Somebody asked to skip an item that is being worked on.
+    /// A person asked to skip an item that is being worked on.
     ItemSkipAsked {
         /// The run.
         run: RunId,
@@ -595,17 +595,17 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         why: Option<String>,
     },
-    /// Somebody changed what the plan says of an item.
+    /// What the plan says of an item was changed.
     ItemChanged(Box<ItemChanged>),
     /// Items stand somewhere else among their siblings.
     ItemsPlaced(Box<ItemsPlaced>),
-    /// Somebody changed what the plan says of the whole run.
+    /// What the plan says of the whole run was changed.
     RunChanged(Box<RunChanged>),
-    /// Somebody logged a session event.
+    /// A session event was logged.
     EntryLogged(Box<Entry>),
-    /// Somebody told of an attempt that is over; its number and name are given.
+    /// An attempt that is over was reported; its number and name are given.
     AttemptTold(Box<ReportedAttempt>),
-    /// Somebody changed an entry in a file; it is known by its name.
+    /// An entry was changed in a file; it is known by its name.
     EntryRevised {
         /// Its position in the stream of the sessions.
         position: u64,
@@ -616,7 +616,7 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         blocked_before: Option<BlockedBefore>,
     },
-    /// Somebody changed an attempt in a file.
+    /// An attempt was changed in a file.
     AttemptRevised(Box<ReportedAttempt>),
     /// Something worth knowing was kept; its id is given.
     MemoryAdded(Box<Memory>),

@@ -31,7 +31,7 @@ words! {
 
 words! {
     /// What it rests on that an item counts as done: a level of proof, or the
-    /// word of whoever was at work before piton.
+    /// word of the person or program that worked on it before piton.
     ///
     /// Not a level: no rule weighs it, because no attempt of a run reaches it.
     Basis {
@@ -192,11 +192,11 @@ pub enum ChangeExtent {
     Nothing,
     /// Something.
     Something {
-        /// So many files at least; none where nobody counted.
+        /// So many files at least; none where they were not counted.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         files: Option<u64>,
     },
-    /// Nobody looked.
+    /// It is not known.
     Unknown,
 }
 
@@ -237,7 +237,7 @@ impl ChangeExtent {
 /// What the attempts at an item did to the tree, from before the first of them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TreeChange {
-    /// The tree before the first of them; none where nobody could look.
+    /// The tree before the first of them; none where that is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first: Option<String>,
     /// The tree after the last of them.
@@ -272,7 +272,7 @@ impl TreeChange {
         }
     }
 
-    /// A reviewer saw `tree` last; none where nobody could look. Where that is the tree
+    /// A reviewer saw `tree` last; none where it is not known. Where it is the tree
     /// before the first attempt, what they changed is not there any more.
     pub fn record_reviewed_tree(&mut self, tree: Option<&String>) {
         if let Some(tree) = tree {
@@ -322,7 +322,7 @@ impl TreeChange {
 pub struct BaselineResult {
     /// Whether it passed.
     pub passed: bool,
-    /// On which tree; none where nobody could look.
+    /// On which tree; none where that is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tree: Option<String>,
     /// How long it took, in seconds.
@@ -369,7 +369,7 @@ pub enum Evidence {
     Checked {
         /// The command.
         command: String,
-        /// The tree on which it ran; none where nobody could look.
+        /// The tree on which it ran; none where that is not known.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         tree: Option<String>,
         /// What makes it a proof; without it, it is the agent's word.
@@ -401,7 +401,7 @@ pub enum Evidence {
     },
     /// Its attempts changed something.
     Changed {
-        /// So many files at least; none where nobody counted.
+        /// So many files at least; none where they were not counted.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         files: Option<u64>,
     },
@@ -412,7 +412,7 @@ pub enum Evidence {
     /// The plan said so when it was taken over from another tool, or in commits that
     /// were made elsewhere.
     TakenOver,
-    /// Somebody wrote so into a file.
+    /// A file says so, and who wrote that is not known.
     Claimed {
         /// The file, relative to the project.
         by: String,
@@ -429,7 +429,7 @@ pub enum Evidence {
 pub struct PassedCheck<'e> {
     /// The command; events before version 5 do not say it.
     pub command: Option<&'e str>,
-    /// The tree that it ran on; none where nobody could look.
+    /// The tree that it ran on; none where that is not known.
     pub tree: Option<&'e String>,
     /// Whether something came between, so that it proves the item.
     pub is_proof: bool,

@@ -94,8 +94,8 @@ pub fn extract_learnings(report: &Report, item: &str, attempt: &str) -> Vec<(usi
     learnings.take(LEARNINGS_MAX).collect()
 }
 
-/// Whether somebody would want to know it the next time. What was done before
-/// is told of the item, not of the project.
+/// Whether it is worth knowing the next time. What was done before says something of
+/// the item, not of the project.
 fn is_worth_learning(seen: &Observation) -> bool {
     seen.kind != ObservationKind::Completion
         && seen.related_learning_id.is_none()

@@ -45,7 +45,7 @@ pub struct GateRuns {
     /// What was wrong, in one line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// The tree on which the last run ran; none where nobody could look.
+    /// The tree on which the last run ran; none where that is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tree: Option<String>,
     /// How long the last run took, in seconds.
@@ -63,7 +63,7 @@ fn is_zero(seconds: &u64) -> bool {
 pub struct GateReport {
     /// Whether it passed.
     pub passed: bool,
-    /// It was ended from outside, or nobody knows how it ended: it does not count.
+    /// It was ended from outside, or how it ended is not known: it does not count.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub interrupted: bool,
     /// Its exit status; -1 when it ran out of time.
@@ -75,7 +75,7 @@ pub struct GateReport {
     /// What was wrong, in one line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// The tree on which it ran; none where nobody could look.
+    /// The tree on which it ran; none where that is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tree: Option<String>,
     /// How long it took, in seconds.

@@ -59,7 +59,7 @@ uuid_id! {
 
 impl RunId {
     /// The project's own run: it holds the items that people and agents record
-    /// without a plan. Nobody works through it.
+    /// without a plan. No runner works through it.
     pub const PROJECT: Self = Self(Uuid::from_u128(0x7069_746f_6e00_7000_8000_0000_0000_0000));
 }
 
@@ -154,7 +154,7 @@ impl Node {
         Self(text)
     }
 
-    /// A node as somebody typed it, or as it was stored.
+    /// A node as a person typed it, or as it was stored.
     #[must_use]
     pub fn from_text(text: impl Into<String>) -> Self {
         Self(text.into())

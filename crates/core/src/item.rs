@@ -46,7 +46,7 @@ pub enum ItemState {
     Failed,
     /// It is left out on purpose.
     Skipped,
-    /// Somebody claims that it cannot be done.
+    /// An agent claims that it cannot be done.
     Blocked,
     /// A person took it out of the file of its plan.
     Dropped,
@@ -302,13 +302,13 @@ pub struct ItemRow {
     /// their order; at most [`WORK_COMMITS_MAX`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub commits: Vec<String>,
-    /// How often it was taken to be worked on: the token of whoever did so last.
+    /// How often it was taken to be worked on: the token of the last time.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub fence: u64,
     /// The attempt that is under way.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attempt: Option<AttemptId>,
-    /// Somebody asked to skip it while an agent works on it.
+    /// A person asked to skip it while an agent works on it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub skip_asked: bool,
     /// The ids of what the last prompt carried of the memory.
@@ -333,7 +333,7 @@ pub struct ItemRow {
     /// How often in a row a service that had enough put it off.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub put_off: u32,
-    /// How often in a row an attempt broke off though nobody wanted that: a
+    /// How often in a row an attempt broke off without a request to stop: a
     /// signal from outside, a conversation that was gone.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub broken_off: u32,
@@ -424,8 +424,8 @@ impl ItemRow {
         self.gate.iter().chain(self.claim_gate.as_deref())
     }
 
-    /// The tree on which all of its checks passed last; none where it has no check,
-    /// nobody could look, or they saw different ones.
+    /// The tree on which all of its checks passed last; none where it has no check, the
+    /// tree is not known, or they saw different ones.
     #[must_use]
     pub fn checked_tree(&self) -> Option<&String> {
         let last = |check: &Gate| {
@@ -495,8 +495,8 @@ impl ItemRow {
     }
 
     /// How long agents and its check were at work on it until `now`, in
-    /// milliseconds. Without `now` what is under way is left out: nobody knows
-    /// whether it still works.
+    /// milliseconds. Without `now` what is under way is left out: it may not be at
+    /// work any more.
     #[must_use]
     pub fn work_ms_until(&self, now: Option<Timestamp>) -> u64 {
         let open = self.at_work_since.zip(now);

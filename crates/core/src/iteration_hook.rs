@@ -81,7 +81,7 @@ pub(crate) fn record_hook_start(
 }
 
 /// Notes what came of the agent of a hook. One that was interrupted is started
-/// again: nobody knows what came of it.
+/// again: its outcome is not known.
 pub(crate) fn record_hook_end(runs: &mut Vec<IterationHookRun>, report: &Report, at: Timestamp) {
     if report.outcome == Outcome::Interrupted {
         runs.retain(|run| run.end.is_some());

@@ -19,7 +19,7 @@
 //! | what a person is notified of | [`notification`] |
 //! | what native files call them | [`face`], [`name`], [`native`] |
 //! | what a person or a program may ask for | [`command`] |
-//! | what somebody may change in a plan by hand | [`edit`] |
+//! | what a person may change in a plan by hand | [`edit`] |
 //! | which rows a command wants to see | [`needs_of_command`] |
 //! | what a command leads to, or why not | [`decide`](fn@decide) |
 //! | what has happened, on which branch, and how it is chained | [`event`], [`checkout`], [`journal`] |

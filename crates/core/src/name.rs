@@ -108,7 +108,7 @@ pub struct NameRange {
 }
 
 impl NameRange {
-    /// Where nobody else gives names: numbers count from 1.
+    /// Where no other store gives names: numbers count from 1.
     pub const ALONE: Self = Self { first: 1 };
 
     /// Numbers below are those of a store that was alone as it was made.
@@ -140,9 +140,9 @@ impl NameRange {
     }
 
     /// The number that is given out after one was, where `next` was to be the
-    /// next. What others gave out changes nothing, but what stands below
-    /// [`Self::SHARED_FROM`] is passed by whoever is alone: a gap among those
-    /// numbers may be one that was given up.
+    /// next. What others gave out changes nothing. A store that is alone also passes a
+    /// number below [`Self::SHARED_FROM`]: a gap among those numbers may be one that
+    /// was given up.
     #[must_use]
     pub fn next_number(self, next: u64, given: u64) -> u64 {
         let passes = self == Self::ALONE && given > next && given < Self::SHARED_FROM;

@@ -1,4 +1,4 @@
-//! Paths that a memory names, so that somebody can look whether they are there.
+//! Paths that a memory names, so that the caller can check whether they exist.
 //!
 //! Named is what looks like a path within the project. Left out is what only
 //! seems to be one ("and/or", `Node.js`), what lies outside (`/etc/hosts`), what

@@ -133,7 +133,7 @@ pub struct Rows {
     pub free_numbers: [FreeNumbers; crate::memory::KINDS],
     /// Where names begin.
     pub naming: NameRange,
-    /// How many items of the run stand how; none where nobody asked.
+    /// How many items of the run stand how; none where that was not asked for.
     pub standings: Option<StandingCounts>,
 }
 

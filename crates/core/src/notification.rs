@@ -116,7 +116,7 @@ pub struct EndedInvocation {
     pub reason: Option<String>,
     /// When that is known.
     pub ended_at: Timestamp,
-    /// Somebody was about to be notified of it.
+    /// A notification of it was started.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_started: bool,
 }
@@ -156,10 +156,10 @@ impl EndedInvocation {
 /// What a run knows of notifications.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunNotifications {
-    /// Somebody wants to know of the end of the present invocation.
+    /// A person wants to know of the end of the present invocation.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub end_wanted: bool,
-    /// The ends of which nobody was notified yet.
+    /// The ends of which no notification was sent yet.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ended: Vec<EndedInvocation>,
     /// How the last one ended.
@@ -223,8 +223,8 @@ pub fn notification_kind_of_decision(kind: DecisionKind) -> NotificationKind {
 }
 
 /// Whether a decision is still to be notified of: it is open, not put off, and
-/// nobody was notified of it. What was answered meanwhile is no news, nor is what
-/// somebody has in hand: that person said so.
+/// no notification of it was sent. What was answered meanwhile is no news, nor is an
+/// item that a person has in hand: that person said so.
 fn is_due(row: &DecisionRow) -> bool {
     let is_open = row.verdict.is_none() && row.deferred.is_none();
     let is_asked = is_open && row.kind != DecisionKind::InHand;

@@ -1,4 +1,4 @@
-//! Which items of a plan that is worked on in turn hold up nobody behind them:
+//! Which items of a plan that is worked on in turn hold up no item behind them:
 //! those that wait for something that stands behind them.
 //!
 //! An item without dependencies of its own waits for all that stand before it
@@ -27,7 +27,7 @@ const END: usize = 1;
 const PASSED: usize = 2;
 const ALL_PASSED: usize = 3;
 
-/// Whether each item holds up nobody behind it. `items` are in the order of the
+/// Whether each item holds up none behind it. `items` are in the order of the
 /// tree, and no dependency leads back to where it came from.
 pub(crate) fn find_yielding_items(items: &[OrderedItem<'_>]) -> Vec<bool> {
     if items.iter().all(|item| item.depends_on.is_empty()) {
@@ -136,7 +136,7 @@ impl<'a> TurnGraph<'a> {
         !self.is_over[index * POINTS + START] && !self.items[index].depends_on.is_empty()
     }
 
-    /// The end of the item holds up nobody behind it any more.
+    /// The end of the item holds up no item behind it any more.
     fn yield_end(&mut self, index: usize) {
         let (from, to) = (index * POINTS, (index + 1) * POINTS);
         let held = std::mem::take(&mut self.after[from + END]);

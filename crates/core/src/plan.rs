@@ -28,7 +28,7 @@ pub enum Order {
 }
 
 impl Order {
-    /// That of a plan of this native format, where nobody recorded it: only
+    /// That of a plan of this native format, where it was not recorded: only
     /// sprints were worked on in turn.
     #[must_use]
     pub fn from_format(format: &str) -> Self {
@@ -54,7 +54,7 @@ pub struct ItemTurn {
     /// It waits also for what stands before it and is parallel.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub waits_for_parallel: bool,
-    /// It waits for something that stands behind it, and holds up nobody there.
+    /// It waits for something that stands behind it, and holds up no item there.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub gives_way: bool,
 }
@@ -214,7 +214,7 @@ pub struct Plan {
     pub past: Option<ImportedRunHistory>,
     /// Its items, a parent before its children, siblings in order.
     pub items: Vec<PlannedItem>,
-    /// What agents asked for before, and nobody decided.
+    /// What agents asked for before, and is not decided.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub requests: Vec<WorkRequest>,
 }

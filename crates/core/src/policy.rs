@@ -213,7 +213,7 @@ pub struct Policy {
     /// for a person.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_dependency_failure: Option<OnDependencyFailure>,
-    /// Whether an agent reviews what is made of an item; none where nobody does.
+    /// Whether an agent reviews what is made of an item; none where no agent does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub review: Option<ReviewPolicy>,
     /// In which repositories it is worked on, where its plan says that.
@@ -232,8 +232,8 @@ pub struct Repositories {
 
 impl Policy {
     /// The repository of an item of which the plan says `name`; none is the one in which
-    /// the project lies. One that the run does not know is kept: nobody works on that in
-    /// another one.
+    /// the project lies. One that the run does not know is kept, so that no runner works
+    /// on the item in another one.
     ///
     /// Where the run knows none, every name is that of the repository at hand.
     #[must_use]

@@ -246,7 +246,7 @@ pub fn prepare_context(situation: &PrepareInput<'_>, tokens_max: usize) -> Prepa
     prepared
 }
 
-/// Which attempt comes next: those that somebody interrupted do not count.
+/// Which attempt comes next: those that were interrupted do not count.
 fn next_iteration(attempts: &[&AttemptRow]) -> usize {
     let over = attempts.iter().filter_map(|row| row.report.as_ref());
     1 + over

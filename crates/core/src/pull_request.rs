@@ -1,8 +1,8 @@
 //! A pull request: where the work on a unit goes instead of the merge queue, and what
 //! a look at it means.
 //!
-//! The work is done when the pull request is merged, by whoever merges there. What a
-//! look brings is decided by [`find_news`] alone, of what was known and what was seen. How
+//! The work is done when the pull request is merged there. What a look brings is
+//! decided by [`find_news`] alone, of what was known and what was seen. How
 //! it is opened and looked at is the engine's; the stages are those of the merge queue
 //! ([`crate::merge`]). See `docs/design/0035-pull-requests.md`.
 
@@ -20,7 +20,7 @@ pub const FAILING_S: i64 = 3_600;
 pub const FAILING_IDLE_S: i64 = 300;
 /// So many are looked at at once.
 pub const LOOKED_AT_ONCE: usize = 4;
-/// So often work is given back for what is written at a pull request before somebody
+/// So often work is given back for what is written at a pull request before a person
 /// says here whether it goes on: what answers each push by itself would never end.
 pub const RETURNS_MAX: u32 = 10;
 
@@ -128,8 +128,8 @@ pub enum PullRequestState {
     Merged,
 }
 
-/// What somebody wrote at a pull request: of people who may write to the repository,
-/// since it is handed to an agent.
+/// What a person wrote at a pull request. Only people who may write to the repository
+/// count, since it is handed to an agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PullRequestRemark {
     /// By which they are known there.
@@ -320,8 +320,8 @@ impl ItemRow {
 }
 
 impl ItemRow {
-    /// The pull request in which others left its work, as long as nobody looked at it
-    /// and nothing was done here; none of an item that holds others by now, or that a
+    /// The pull request in which others left its work, as long as piton has not looked at
+    /// it and nothing was done here; none of an item that holds others by now, or that a
     /// person has to approve.
     #[must_use]
     pub fn unadopted_pull_request(&self) -> Option<u64> {
@@ -440,7 +440,7 @@ mod tests {
                 r#"{"what":"merged","commit":"m"}"#,
             );
         }
-        // Somebody brought the branch up to date, or worked on in it; or on what stood
+        // A person brought the branch up to date, or worked on in it; or on what stood
         // there before.
         let of_people = merged("of people", Some("m"));
         let with_work = PullRequestSnapshot {

@@ -2,10 +2,9 @@
 //! with the three actions that it names and never decides.
 //!
 //! The rules are a table, tried in their order; the first that fits decides.
-//! What was considered before it is told with the reason why it did not fit, so
-//! that whoever reads the answer sees what was known. Nothing here looks
-//! anything up: what helps comes from recall, what is wrong with the workspace
-//! from whoever looked at it.
+//! The answer lists the rules before it, each with the reason why it did not fit, so
+//! that its reader sees what was known. Nothing here looks anything up: what helps
+//! comes from recall, what is wrong with the workspace from the caller.
 
 mod followed_recovery;
 
@@ -33,7 +32,7 @@ const FILES_MANY: usize = 20;
 /// An attempt that did not complete, and what is known around it.
 #[derive(Clone, Copy, Debug)]
 pub struct FailureContext<'a> {
-    /// What the attempt, or whoever saw it, said of it.
+    /// What the attempt, or the caller that saw it, said of it.
     pub detail: &'a str,
     /// The attempts at the item, oldest first; the last is the one that failed.
     pub attempts: &'a [&'a AttemptRow],
@@ -87,7 +86,7 @@ words! {
         InCircles = "in-circles",
         /// The item is too large.
         TooLarge = "too-large",
-        /// Nobody needs it.
+        /// The item is not needed.
         NotNeeded = "not-needed",
         /// Nothing else fits.
         NothingKnown = "nothing-known",
@@ -190,14 +189,14 @@ fn choose_by_rules(
     Recovery {
         action: RecoveryAction::Manual,
         rule: Rule::NothingKnown,
-        guidance: "nothing recorded helps with this: somebody should look at it".to_owned(),
+        guidance: "nothing recorded helps with this: a person should look at it".to_owned(),
         evidence: Vec::new(),
         rejected,
     }
 }
 
 /// How often the item was tried in a row without being completed. Attempts that
-/// somebody interrupted do not count, nor do those that have not ended.
+/// were interrupted do not count, nor do those that have not ended.
 #[must_use]
 pub fn count_failed_tries(attempts: &[&AttemptRow]) -> usize {
     let outcomes = attempts.iter().rev().filter_map(|row| row.report.as_ref());
@@ -299,21 +298,21 @@ fn judge_already_done(failure: &FailureContext<'_>) -> RuleJudgement {
     ))
 }
 
-/// Whether the attempt changed something, as far as somebody looked.
+/// Whether the attempt changed something, as far as its report says.
 fn has_changed(report: &Report) -> bool {
     let trees = report.tree_before.as_ref().zip(report.tree_after.as_ref());
     report.files.as_ref().is_some_and(|files| !files.is_empty())
         || trees.is_some_and(|(before, after)| before != after)
 }
 
-/// Whether somebody looked, and saw that nothing changed.
+/// Whether the work tree was compared, and nothing had changed.
 fn is_idle(report: &Report) -> bool {
     let looked = report.files.is_some() && report.tree_after.is_some();
     let commits = report.commits.as_ref().is_none_or(Vec::is_empty);
     looked && commits && !has_changed(report)
 }
 
-/// The last two attempts that somebody did not interrupt, the last one first.
+/// The last two attempts that were not interrupted, the last one first.
 fn last_two_attempts<'r>(failure: &FailureContext<'r>) -> Option<(&'r AttemptRow, &'r AttemptRow)> {
     let spoken = |row: &&&AttemptRow| {
         let report = row.report.as_ref();
@@ -341,10 +340,10 @@ fn judge_same_failure(failure: &FailureContext<'_>) -> RuleJudgement {
         return Err("it did not fail as the attempt before did".to_owned());
     }
     if !is_idle(&now) || !is_idle(&then) {
-        return Err("something was changed in between, or nobody looked".to_owned());
+        return Err("something was changed in between, or it is not known whether".to_owned());
     }
     Ok((
-        "it failed twice in the same way and changed nothing: somebody should look at it"
+        "it failed twice in the same way and changed nothing: a person should look at it"
             .to_owned(),
         vec![name_of_attempt(before), name_of_attempt(last)],
     ))
@@ -383,7 +382,7 @@ fn judge_attempts_used_up(failure: &FailureContext<'_>) -> RuleJudgement {
     }
     let names = failure.attempts.iter().rev().take(tries).rev();
     Ok((
-        format!("it has failed {tries} times in a row: somebody should look at it"),
+        format!("it has failed {tries} times in a row: a person should look at it"),
         names.map(|row| name_of_attempt(row)).collect(),
     ))
 }
@@ -541,7 +540,7 @@ fn was_stopped(report: &Report) -> bool {
     matches!(by, Some("wall-timeout" | "output-limit"))
 }
 
-/// Words that say that nobody needs it. Lower case.
+/// Words that say that the item is not needed. Lower case.
 const NOT_NEEDED_SIGNS: &[&str] = &[
     "no longer needed",
     "not needed any more",

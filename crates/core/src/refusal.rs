@@ -23,7 +23,7 @@ pub enum Refusal {
     /// There is no such decision.
     #[error("there is no decision {0}")]
     NoSuchDecision(String),
-    /// Somebody else holds the run.
+    /// Another runner holds the run.
     #[error("run `{name}` is held by {}", holder.owner)]
     Busy {
         /// The run's name.
@@ -31,7 +31,7 @@ pub enum Refusal {
         /// Who holds it.
         holder: RunHolder,
     },
-    /// The caller held the run once; somebody else does now, or nobody.
+    /// The caller held the run once; another runner does now, or none.
     #[error("this runner no longer holds run `{name}`")]
     Fenced {
         /// The run's name.
@@ -96,7 +96,7 @@ pub enum Refusal {
         /// What fits.
         fits: Vec<Verb>,
     },
-    /// What somebody wrote into a file cannot be carried out as the run stands.
+    /// What was written into a file cannot be carried out as the run stands.
     #[error("{file} does not fit the run: {why}")]
     Unfit {
         /// The file, relative to the project.
@@ -132,7 +132,7 @@ pub enum Refusal {
     BadPlan(String),
 }
 
-/// How a decision fell that nobody can make any more.
+/// The verdict of a decision that is made already.
 fn said(verb: Verb) -> String {
     if verb == Verb::Settled {
         return "settled already: what was asked about has changed since".to_owned();

@@ -224,7 +224,7 @@ pub struct Proposals {
     /// Where they go that do not say it themselves; none where each says it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub insert: Option<InsertPosition>,
-    /// Whether nobody is asked.
+    /// Whether they are approved without asking a person.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub auto_approve: bool,
 }

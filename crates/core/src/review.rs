@@ -22,7 +22,7 @@ pub struct ReviewPolicy {
     /// How often an item goes back because its reviewer wants changes; then a person
     /// is asked.
     pub rounds_max: u32,
-    /// The items that nobody reviews.
+    /// The items that are not reviewed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub except: Vec<Node>,
 }
@@ -67,7 +67,7 @@ pub struct AgentReview {
 }
 
 impl AgentReview {
-    /// What it says, for whoever changes the work: the summary, and a line for each
+    /// What it says, for the agent that changes the work: the summary, and a line for each
     /// observation. None where it says nothing beside its verdict.
     #[must_use]
     pub fn describe_review(&self) -> Option<String> {
@@ -91,7 +91,7 @@ impl AgentReview {
 /// What is known of the reviews of an item.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReviewRow {
-    /// Who approved what is there now; none while nobody did.
+    /// Who approved what is there now; none while it is not approved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approved_by: Option<String>,
     /// How often a reviewer wanted changes since a person looked last.
@@ -118,7 +118,7 @@ impl Policy {
         review.is_some_and(|review| !review.except.contains(&item.node))
     }
 
-    /// Whether nobody has approved yet what is there of a reviewed item.
+    /// Whether what is there of a reviewed item still lacks an approval.
     #[must_use]
     pub fn is_awaiting_review(&self, item: &ItemRow) -> bool {
         let review = item.review.as_ref();

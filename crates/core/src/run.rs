@@ -26,7 +26,7 @@ pub enum RunState {
     Running,
     /// Its runner stopped or died; it goes on at the pointer.
     Interrupted,
-    /// Somebody or something asked for a pause; see [`Pause`].
+    /// A person, the plan, a file or a limit paused it; see [`Pause`].
     Paused,
     /// It waits for a person's answer.
     Waiting,
@@ -202,7 +202,7 @@ pub struct RunRow {
     pub iterations_total: u32,
     /// Steps and simple phases completed in the present or last invocation.
     pub tasks: u32,
-    /// What somebody asked of the live runner.
+    /// What a person asked of the live runner.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked: Option<PendingRequest>,
     /// Who holds it.

@@ -101,7 +101,7 @@ pub enum Input {
     Committed(Vec<DecodedRecord>),
     /// The command was refused.
     Refused(Refusal),
-    /// Somebody else changed the run while an agent works or the loop waits.
+    /// Another process changed the run while an agent works or the loop waits.
     Changed(Vec<DecodedRecord>),
     /// The agent is gone, with all its children.
     AgentEnded {
@@ -111,7 +111,7 @@ pub enum Input {
         node: Node,
         /// What came of it.
         report: Box<Report>,
-        /// What to do now, when it did not complete and somebody looked.
+        /// What to do now, when it did not complete and the failure was looked into.
         recovery: Option<Box<Recovery>>,
     },
     /// What the engine says of the check of an item before its first attempt.
@@ -129,7 +129,7 @@ pub enum Input {
         node: Node,
         /// What came of it.
         report: GateReport,
-        /// What to do now, when its runs are used up and somebody looked.
+        /// What to do now, when its runs are used up and the failure was looked into.
         recovery: Option<Box<Recovery>>,
     },
     /// The commit of an item was made (none when nothing had changed), or why not.
@@ -215,7 +215,7 @@ pub enum Input {
     Time,
     /// The file that asks for a pause came, or went, while something is waited for.
     PauseFile,
-    /// Somebody wants the runner to stop: a signal.
+    /// A signal asks the runner to stop.
     Stop {
         /// Why, in one line.
         reason: String,
@@ -390,8 +390,8 @@ pub enum Effect {
         /// What it waits for.
         wait: Wait,
     },
-    /// End a command that is asked: nobody wants its answer any more, which comes all
-    /// the same.
+    /// End a command that is asked: the loop does not need its answer any more, which
+    /// comes all the same.
     EndAsking {
         /// The item.
         node: Node,
@@ -418,7 +418,7 @@ pub enum RunLoopEnding {
     TurnedAway(Trouble, String),
     /// A lane or a merge cannot be made, whatever the unit is.
     Fault(String),
-    /// Somebody else holds the run now.
+    /// Another runner holds the run now.
     Fenced,
     /// The store refuses what the loop is sure of, again and again.
     Refused(Refusal),
@@ -841,7 +841,7 @@ impl RunLoop {
         if self.refusals >= REFUSALS_MAX {
             return self.start_finish(RunLoopEnding::Refused(refusal));
         }
-        // Somebody was quicker: look again and decide anew.
+        // Another process was quicker: look again and decide anew.
         self.continue_loop()
     }
 
@@ -906,8 +906,8 @@ impl RunLoop {
         if self.under_way.is_empty() {
             return self.next_step(&row, now, pause_file, attempt);
         }
-        // Whoever wants an end of all work gets it when the last has ended. A runner
-        // whose agent cannot work begins nothing that another one could.
+        // A request to end all work is met when the last has ended. A runner whose agent
+        // cannot work begins nothing that another one could.
         let is_useless = self.cannot_start.is_some() && self.has_other_runners();
         let holds = row.state != RunState::Running
             || is_useless
@@ -950,7 +950,7 @@ impl RunLoop {
         {
             return self.start_finish(ending);
         }
-        // The run goes on, so nobody misses the agent that was not there.
+        // The run goes on: an agent that could not start does not end it.
         self.cannot_start = None;
         if let Some(effects) = self.apply_requests(row, pause_file) {
             return effects;
@@ -995,7 +995,7 @@ impl RunLoop {
             // What was merged meanwhile lets others begin.
             None if self.has_unseen_pull_request() => self.wait_for_others(),
             None if !self.is_holder() || self.has_other_lanes() => self.wait_for_others(),
-            // Whatever is left can only be done by somebody else.
+            // Only another runner or a person can do what is left.
             None => self.interrupt_run(self.describe_why_none_starts()),
         }
     }
@@ -1061,14 +1061,14 @@ impl RunLoop {
         self.tables.next_item_at(self.run, now, is_free)
     }
 
-    /// Whether somebody works on the item: this runner, or another one that has it.
+    /// Whether this runner, or another one that has it, works on the item.
     fn is_being_worked_on(&self, node: &Node) -> bool {
         self.under_way.contains_key(node) || self.is_in_other_lane(&unit_of_node(node))
     }
 
-    /// What a dead runner left is settled before anything else: its agents, the
-    /// commits that it may have made, before another one can hide them, and the
-    /// gates that nobody saw the end of, which run again.
+    /// What a dead runner left is settled before anything else: its agents; the
+    /// commits that it may have made, before another one can hide them; and the
+    /// gates whose end was not recorded, which run again.
     fn settle_unfinished_work(&mut self) -> Option<Vec<Effect>> {
         if !self.is_holder() {
             return None;
@@ -1360,7 +1360,7 @@ impl RunLoop {
     }
 
     /// Whether it matters what the check of an item says before its first
-    /// attempt, and nobody knows.
+    /// attempt, and that is not known.
     fn needs_baseline(&self, item: &ItemRow, row: &RunRow) -> bool {
         row.claims.baseline != Baseline::Never
             && item.is_leaf()

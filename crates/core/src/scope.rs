@@ -88,7 +88,7 @@ mod tests {
             ("src\\a.rs", "src/a.rs", Some("src\\a.rs")),
             ("/src/a.rs", "src/a.rs", Some("/src/a.rs")),
             ("README.md", "readme.md", Some("README.md")),
-            // Outside of the project nobody is kept apart.
+            // Paths outside of the project keep no items apart.
             ("../other", "../other", None),
             ("src/../a.rs", "src", None),
             // Who says nothing overlaps with nothing.

@@ -558,7 +558,7 @@ impl Tables {
         self.numbers.values().filter_map(|id| self.decision(*id))
     }
 
-    /// The decisions of a run that nobody has made.
+    /// The decisions of a run that are not made.
     pub fn open_decisions(&self, run: RunId) -> impl Iterator<Item = &DecisionRow> {
         self.decisions()
             .filter(move |row| row.run == run && row.verdict.is_none())

@@ -11,9 +11,9 @@ words! {
         Proven = "proven",
         /// A person said it.
         Told = "told",
-        /// It stood in a file that somebody wrote.
+        /// It stood in a file.
         Read = "read",
-        /// An agent noticed it, and nobody has confirmed it.
+        /// An agent noticed it, and nothing has confirmed it.
         Noticed = "noticed",
         /// Attempts that had it in their prompt failed, most of them.
         Doubted = "doubted",

@@ -1,7 +1,7 @@
 //! What attempts used: tokens by type, and dollars.
 //!
 //! Three things are told apart: what the agent's program says that it cost,
-//! what it would cost by a price table, and what nobody knows. Unknown is
+//! what it would cost by a price table, and what is not known. Unknown is
 //! absent here, and never 0.
 
 mod spend;
@@ -52,7 +52,7 @@ impl Usage {
     }
 
     /// All tokens that count for a budget: read, written, from and to a cache.
-    /// None where nobody said anything of tokens.
+    /// None where no program reported tokens.
     #[must_use]
     pub fn budget_tokens(&self) -> Option<u64> {
         let all = [

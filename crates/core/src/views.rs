@@ -811,8 +811,8 @@ fn count_open_children(open: &mut u32, moved: &ItemMoved) {
     }
 }
 
-/// Notes that the present invocation is over, where its last runner is gone and
-/// somebody wants to know.
+/// Notes that the present invocation is over, where its last runner is gone and a
+/// person wants to know.
 fn end_invocation(row: &mut RunRow, stamp: &EventStamp) {
     let is_left = row.runners().next().is_none();
     let ended = EndedInvocation::from_run(row, stamp.time);
@@ -1030,7 +1030,7 @@ fn item_row(
                 row.worked_in = own.cloned().map(Box::new);
                 row.ongoing = resumable_conversation(report)
                     .or_else(|| conversation_to_approve(&row, report));
-                // Whoever is interrupted while it comes to an end is asked again.
+                // An agent that was interrupted as it came to an end is asked again.
                 if report.outcome != Outcome::Interrupted {
                     let is_stuck = report.trouble == Some(Trouble::Stuck);
                     row.made_no_progress = report.can_be_asked && is_stuck;
@@ -1200,8 +1200,8 @@ fn item_row(
     Some(row)
 }
 
-/// Adds the work that ends with this event: what was measured, where somebody
-/// did, else the time since it began.
+/// Adds the work that ends with this event: what was measured, else the time since
+/// it began.
 fn end_work(row: &mut ItemRow, stamp: &EventStamp, measured_s: Option<u64>) {
     let since = row.at_work_since.take();
     let between = since.map_or(0, |since| millis_between(since, stamp.time));
@@ -1280,7 +1280,7 @@ fn count_interruptions(row: &mut ItemRow, report: &Report) {
     };
     row.broken_off = match report.was_cut_off() {
         true => row.broken_off + 1,
-        // Whoever was asked to stop shows nothing of it.
+        // An agent that was asked to stop says nothing about breaking off.
         false if report.outcome == Outcome::Interrupted => row.broken_off,
         false => 0,
     };
@@ -1357,7 +1357,7 @@ fn is_recovery_kept(moved: &ItemMoved) -> bool {
 }
 
 fn apply_item_move(row: &mut ItemRow, moved: &ItemMoved, stamp: &EventStamp) {
-    // Whoever starts again what was given up counts from nothing.
+    // An item that was given up and starts again counts from 0.
     if moved.from.is_broken() || moved.from.is_finished() {
         if let Some(merge) = row.unit.as_mut().and_then(|unit| unit.merge.as_mut()) {
             merge.returns = 0;

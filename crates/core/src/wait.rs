@@ -96,7 +96,7 @@ impl WaitProgress {
 pub struct WaitStep {
     /// The item.
     pub node: Node,
-    /// What it waits for, as whoever takes the step knows it.
+    /// What it waits for, as the caller that takes the step knows it.
     pub wait: Wait,
     /// What happens.
     pub what: WaitChange,
@@ -133,7 +133,7 @@ impl WaitChange {
 
 impl ItemRow {
     /// Whether it waits before it begins, or will: what its plan has it wait for is
-    /// not over, and nobody has begun it. What lies below it is pending meanwhile.
+    /// not over, and it has not begun. What lies below it is pending meanwhile.
     #[must_use]
     pub fn has_open_wait(&self) -> bool {
         let has_begun =

@@ -16,8 +16,8 @@ pub struct StoredCommand<'o> {
     pub now: Timestamp,
 }
 
-/// The power went before a command was acknowledged: nobody knows whether it is
-/// stored.
+/// The power went before a command was acknowledged: whether it is stored is not
+/// known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PowerLost;
 

@@ -13,7 +13,7 @@ use crate::world::{ALL_ITEM_STATES, World};
 /// A number below the one that is given.
 pub type Draw<'d> = &'d mut dyn FnMut(usize) -> usize;
 
-/// One to three things that somebody may do to the file of a plan.
+/// One to three things that a person may do to the file of a plan.
 pub fn draw_edits(world: &World, draw: Draw<'_>) -> Vec<Edit> {
     (0..=draw(3)).map(|_| draw_edit(world, draw)).collect()
 }

@@ -120,7 +120,7 @@ impl Repo {
         (merged, both)
     }
 
-    /// Whether two units in the tree are red together, which nobody mended.
+    /// Whether two units in the tree are red together, which no commit has fixed.
     fn is_red(&self, files: &Files) -> bool {
         let mut pairs = self.red_pairs(files).into_iter();
         pairs.any(|pair| !files.contains_key(&pair))
@@ -163,9 +163,9 @@ impl Repo {
         self.lanes.insert(lane, made);
     }
 
-    /// Somebody takes a lane away, with all that is in no commit of its own. What an
-    /// agent mended there for a unit that holds others is mended again only where
-    /// its check fails again.
+    /// Removes a lane, with all that is in no commit of its own. What an agent fixed
+    /// there for a unit that holds others is fixed again only where its check fails
+    /// again.
     pub fn lose(&mut self, lane: u32, holder: Option<&Node>) {
         self.lanes.remove(&lane);
         holder.map(|unit| self.written.remove(unit));
@@ -293,7 +293,7 @@ impl Repo {
         self.ancestors(self.index(of)).contains(&self.index(on))
     }
 
-    /// Somebody commits on top of what was pushed.
+    /// A person commits on top of what was pushed.
     pub fn commit_on(&mut self, head: &str, value: u64) -> String {
         let head = self.index(head);
         let mut files = self.commits[head].files.clone();
@@ -315,7 +315,7 @@ impl Repo {
         Some(self.name(made))
     }
 
-    /// Somebody else commits to that branch.
+    /// Another person commits to the base branch.
     pub fn commit_to_base(&mut self, value: u64) {
         let mut files = self.commits[self.base].files.clone();
         files.insert(format!("shared/{}", value % 3), value);

@@ -63,7 +63,7 @@ const WRITES_UNTIL: u32 = 5_000;
 /// After so many effects a run counts as one that never ends.
 const EFFECTS_MAX: u32 = 20_000;
 
-/// What is said of a lane that somebody took away.
+/// What is said of a lane that was removed.
 const LOST: &str = "the lane is gone";
 
 /// Numbers that look random and are not.
@@ -237,7 +237,7 @@ struct Agent {
 }
 
 impl Agent {
-    /// What is to be done now: somebody only looks when it did not complete.
+    /// What is to be done now: a failure is looked into only when it did not complete.
     fn recovery(&self) -> Option<Box<Recovery>> {
         let failed = [Outcome::Failed, Outcome::Partial, Outcome::Blocked];
         let looked = failed.contains(&self.report.outcome);
@@ -252,7 +252,7 @@ struct Work {
     ends: Timestamp,
     /// When the time box ends.
     until: Option<Timestamp>,
-    /// Somebody asked it to end.
+    /// It was asked to end.
     is_stopped: bool,
 }
 
@@ -301,7 +301,7 @@ pub struct Sim {
     pub most_at_once: usize,
     effects: u32,
     seen: usize,
-    /// The work tree, where agents may lie; where it is absent nobody looks.
+    /// The work tree, where agents may lie; where it is absent nothing is compared.
     pub work_tree: Option<u64>,
     /// The repository, where the run is worked on in lanes.
     pub repo: Option<Repo>,
@@ -415,7 +415,7 @@ impl Sim {
     /// Runs and runs again until the run is done.
     pub fn carried_through(mut self) -> Self {
         while self.world.state() != RunState::Done {
-            // Nobody but this one runner is ever started, so whoever held the
+            // Only this one runner is ever started, so the runner that held the
             // run before is gone.
             self.world.holder_gone = true;
             self.care();
@@ -658,7 +658,7 @@ impl Sim {
         // One that others have given up does not know it yet: what it starts comes to
         // nothing, or is refused.
         if !self.is_given_up(token) {
-            self.check_nobody_else(node, &work);
+            self.check_no_other_work(node, &work);
         }
         let before = self.works.insert(node.clone(), work);
         assert!(before.is_none(), "two work on {node}");
@@ -687,7 +687,11 @@ impl Sim {
         if self.runners_max > 1 && self.is_given_up(token) {
             return Ok(());
         }
-        assert_eq!(ending, RunLoopEnding::State, "nobody else holds the run");
+        assert_eq!(
+            ending,
+            RunLoopEnding::State,
+            "no other runner holds the run"
+        );
         let is_one_of_many = self.runners_max > 1;
         assert!(is_one_of_many || self.world.state() != RunState::Running);
         let run = self.world.run;
@@ -696,7 +700,7 @@ impl Sim {
         let is_left = row.runners().next().is_none();
         assert!(
             !is_left || row.state != RunState::Running,
-            "nobody works on it"
+            "no runner works on it"
         );
         self.may_crash()
     }
@@ -738,7 +742,7 @@ impl Sim {
                     head,
                 })?
             }
-            // Others have ended its attempt: what its agent does is nobody's.
+            // Others have ended its attempt: what its agent does counts for nothing.
             Effect::StartAgent { attempt, node, .. } if self.is_given_up(runner.token()) => {
                 Input::AgentEnded {
                     attempt,
@@ -790,7 +794,7 @@ impl Sim {
                 self.start(runner.token(), &node, work);
                 return Ok(None);
             }
-            // Its lane is its own still, and its work nobody's.
+            // Its lane is its own still, and its work counts for nothing.
             Effect::MakeCommit { node, .. } if self.is_given_up(runner.token()) => {
                 let result = Ok(None);
                 Input::CommitEnded { node, result }
@@ -894,7 +898,10 @@ impl Sim {
         let at_work = at_work.filter(|work| matches!(work.for_, WorkFor::Agent(_)));
         let is_alone = self.runners_max < 2;
         let at_work = at_work.count();
-        assert!(!is_alone || alive == at_work, "an agent of nobody works on");
+        assert!(
+            !is_alone || alive == at_work,
+            "an agent without a runner works on"
+        );
         let mut moves = self.world.journal.iter().rev();
         // A person may have said that it is to be done again, or what was done is lost.
         let done = moves.find_map(|recorded| match &recorded.event {
@@ -1104,7 +1111,7 @@ impl Sim {
                 Some(DecisionKind::Review | DecisionKind::Approval | DecisionKind::AgentReview)
             );
             let is_wait = kind == Some(DecisionKind::Wait);
-            // Nobody is asked anything: somebody else works on it.
+            // It asks nothing: another person works on it.
             let is_in_hand = kind == Some(DecisionKind::InHand);
             let verb = match self.script.verdict(&at, turn) {
                 Verb::Answer if is_review && turn < 4 => Verb::Reject,
@@ -1131,7 +1138,7 @@ impl Sim {
             .and_then(|row| Some((row.id, row.node.clone()?)))
     }
 
-    /// Somebody does something out of turn, from another process.
+    /// A person does something out of turn, from another process.
     fn meddle(&mut self) {
         if self.chaos.meddling == 0 || !self.rng.percent(8) {
             return;
@@ -1332,7 +1339,7 @@ impl Sim {
         self.may_crash()
     }
 
-    /// Whether somebody takes away the lane of an item just now.
+    /// Whether the lane of an item is removed just now.
     fn loses_lane(&mut self, node: &Node) -> bool {
         if self.repo.is_none() || !self.rng.percent(self.chaos.crashes / 2) {
             return false;
@@ -1350,7 +1357,7 @@ impl Sim {
         repo.lose(lane, Some(unit).filter(|_| holds_others));
     }
 
-    /// While nobody works, somebody takes lanes away.
+    /// Removes lanes while no runner works.
     fn lose_lanes(&mut self) {
         let lanes = self.world.run_row().lanes.clone();
         for (lane, unit) in lanes.unwrap_or_default().held {
@@ -1429,7 +1436,7 @@ impl Sim {
         is_used.then(|| repo.save(lane.lane, &lane.from)).flatten()
     }
 
-    /// A free lane. One that its unit had may be held by somebody else.
+    /// A free lane. One that its unit had may be held by another unit.
     fn choose_lane(&mut self, token: u64, node: Node) -> Command {
         let held = self.world.run_row().lanes.clone().unwrap_or_default().held;
         // A lane is a worktree of one repository for as long as it is there.
@@ -1569,7 +1576,7 @@ impl Sim {
 
     /// A unit got its lane while none of those at work was about the same files. A
     /// person may have one of them queued later; what is merged and waits for its
-    /// changed check alone keeps nobody from them.
+    /// changed check alone keeps no unit from them.
     fn check_files<'n>(&self, node: &Node, at_work: impl Iterator<Item = &'n Node>) {
         let tables = &self.world.tables;
         let files = |node: &Node| tables.scope_of_unit(self.world.item(node.as_str()));
@@ -1593,7 +1600,7 @@ impl Sim {
             if is_apart || is_left || is_merged(other) {
                 continue;
             }
-            // A runner that takes a lane over gives nobody one.
+            // A runner that takes a lane over gives none to a unit.
             let left = at(&|event| {
                 matches!(event, Event::LaneLeft { node: at, .. } | Event::MergeQueued { node: at, .. }
                     if at == node)
@@ -1627,7 +1634,7 @@ impl Sim {
                     waiting.remove(node);
                 }
                 Event::MergeStarted { node, .. } => {
-                    assert!(!waiting.contains(node), "nobody approved {node}");
+                    assert!(!waiting.contains(node), "{node} was not approved");
                 }
                 _ => {}
             }
@@ -1759,7 +1766,7 @@ impl Sim {
             .collect()
     }
 
-    /// Whether somebody gave an item another check when it was done.
+    /// Whether a person gave an item another check when it was done.
     fn got_check_when_done(&self, node: &Node) -> bool {
         let events = self.world.journal.iter().rev();
         let is_move =

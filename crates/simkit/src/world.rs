@@ -162,7 +162,7 @@ impl World {
     /// Decides on the rows that the command asks for, and stores the answer.
     pub fn commit(&mut self, command: &Command) -> Result<Vec<DecodedRecord>, Refusal> {
         let committed = self.commit_until_power_cut(command);
-        committed.expect("nobody armed a power cut for this command")
+        committed.expect("no power cut is armed for this command")
     }
 
     /// [`World::commit`] where the power may go while the store commits.
@@ -601,7 +601,7 @@ impl World {
         item.map_or(0, |item| item.fence)
     }
 
-    /// The end of an attempt at an item, by whoever took the item last.
+    /// The end of an attempt at an item, with the fence of its last taking.
     pub fn end_attempt(&self, token: u64, attempt: AttemptId, at: &str, report: Report) -> Command {
         Command::EndAttempt {
             run: self.run,
@@ -887,7 +887,7 @@ impl World {
                     Evidence::Decided { .. } | Evidence::Claimed { .. } | Evidence::TakenOver
                 )
             });
-            assert!(is_approved, "nobody approved {}", item.node);
+            assert!(is_approved, "{} was not approved", item.node);
         }
     }
 
@@ -939,7 +939,7 @@ impl World {
         assert_eq!(open, item.attempt.into_iter().collect::<Vec<_>>());
         let worked_on = item.is_leaf() && item.state == ItemState::Working;
         if worked_on && item.stage == Stage::Work && !self.taken_over {
-            assert!(item.attempt.is_some(), "nobody works on {}", item.node);
+            assert!(item.attempt.is_some(), "no attempt works on {}", item.node);
         }
         let gate_open = item.gate_runs.as_ref().is_some_and(|runs| runs.open);
         if item.attempt.is_some() || item.committing.is_some() || gate_open {
@@ -1038,7 +1038,7 @@ impl World {
         match (&run.state, &run.pause) {
             (RunState::Waiting, Some(pause)) => assert!(
                 matches!(pause, Pause::Breakpoint { .. }) && asked(DecisionKind::Breakpoint),
-                "nobody is asked about {pause:?}"
+                "no question is open about {pause:?}"
             ),
             (RunState::Waiting | RunState::Blocked, _) => assert!(
                 asked(DecisionKind::HumanNeeded)
@@ -1056,7 +1056,7 @@ impl World {
             ),
             (RunState::Done, _) => assert_eq!(run.open_roots, 0),
             (RunState::New | RunState::Interrupted | RunState::Running, _) => {
-                // Whoever begins a run finds out that all of it waits for a person.
+                // A runner that begins a run finds out that all of it waits for a person.
                 let waits = standings.asking > 0 || standings.broken > 0;
                 let something = self.tables.next_actionable_item(self.run).is_some()
                     || self.tables.open_attempts().next().is_some()

@@ -639,7 +639,7 @@ pub fn a_secret_is_stored_nowhere(subject: &mut Subject) {
 /// not at all when it was given back.
 pub fn a_lease_holds_as_long_as_its_holder_lives(subject: &mut Subject) {
     let run = subject.plan("auth", TREE);
-    let started = subject.commit(&start(run)).expect("nobody has it");
+    let started = subject.commit(&start(run)).expect("no runner has it");
     let taken_at = started.events[0].record.stamp.time;
     let token = held(subject, run).expect("it is held");
     let expires = |subject: &Subject| {
@@ -671,7 +671,7 @@ pub fn a_lease_holds_as_long_as_its_holder_lives(subject: &mut Subject) {
 /// A heartbeat is not history: it leaves the journal as it is.
 pub fn a_heartbeat_is_no_event(subject: &mut Subject) {
     let run = subject.plan("auth", TREE);
-    subject.commit(&start(run)).expect("nobody has it");
+    subject.commit(&start(run)).expect("no runner has it");
     let token = held(subject, run).expect("it is held");
     let before = subject.journal();
     for _ in 0..40 {
@@ -742,7 +742,7 @@ fn held(subject: &Subject, run: RunId) -> Option<u64> {
     holder.map(|holder| holder.token)
 }
 
-/// A heartbeat of nobody's lease says so.
+/// A heartbeat without a lease is refused.
 pub fn a_heartbeat_without_a_lease_is_refused(subject: &mut Subject) {
     let run = subject.plan("auth", TREE);
     assert!(!subject.store.heartbeat(run, 1, 30).expect("writable"));

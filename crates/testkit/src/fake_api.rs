@@ -161,7 +161,7 @@ impl Drop for FakeApi {
     fn drop(&mut self) {
         *lock(&self.shared.over) = true;
         self.shared.woken.notify_all();
-        // The listener looks whether it is over only when somebody knocks.
+        // The listener looks whether it is over only when a connection comes.
         drop(TcpStream::connect(self.address));
         if let Some(listening) = self.listening.take() {
             drop(listening.join());

@@ -173,7 +173,7 @@ fn a_question_by_the_way_is_asked_answered_and_told_to_the_next_agent() {
         the agent ended with exit status 1 and printed nothing
         considered:
         - not skip: nothing says that it was done already
-        - manual: it has failed 3 times in a row: somebody should look at it
+        - manual: it has failed 3 times in a row: a person should look at it
         piton decide d1 retry
         piton decide d1 answer --why '...'
         piton decide d1 skip

@@ -70,7 +70,7 @@ mod decisions {
             it does not compile (exit status 1)
             considered:
             - not skip: nothing says that it was done already
-            - manual: it has failed 3 times in a row: somebody should look at it
+            - manual: it has failed 3 times in a row: a person should look at it
             piton decide d1 retry
             piton decide d1 answer --why '...'
             piton decide d1 skip

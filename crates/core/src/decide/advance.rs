@@ -37,7 +37,7 @@ pub(super) fn advance_after_gate(story: &mut EventBuffer<'_>, run: RunId, node: 
         .tables
         .run(run)
         .is_some_and(|row| !row.policy.iteration_hooks.is_empty());
-    // What others hold up, or nobody worked on, is no iteration.
+    // An item that others hold up, or that had no attempt, is no iteration.
     if has_hooks && item.is_leaf() && item.attempts > 0 {
         story.set_stage(run, node, Stage::IterationHooks);
     } else {
@@ -70,7 +70,7 @@ fn advance_after_all_hooks(story: &mut EventBuffer<'_>, run: RunId, node: &Node)
     }
 }
 
-/// What was made of `node` is approved, or nobody reviews it.
+/// What was made of `node` is approved, or its plan asks for no review.
 pub(super) fn advance_after_review(story: &mut EventBuffer<'_>, run: RunId, node: &Node) {
     let row = story.tables.run(run);
     let (Some(row), Some(item)) = (row, story.tables.item(run, node)) else {
@@ -195,7 +195,7 @@ fn advance_parent(story: &mut EventBuffer<'_>, run: RunId, parent: &Node) {
 /// What waited only for `node`, by itself or with what it is part of, becomes
 /// ready.
 ///
-/// An item that is left out counts like one that is done: whoever skips it
+/// An item that is left out counts like one that is done: the person who skips it
 /// says that the others can do without it.
 pub(super) fn release_dependents(story: &mut EventBuffer<'_>, run: RunId, node: &Node) {
     // Those above stand before those below, so that one look is enough.
@@ -343,8 +343,8 @@ pub(super) fn give_up_item_with_details(
     ask_about_broken_item(story, run, node, considered);
 }
 
-/// A person is asked what is to become of a node that ended badly, or that
-/// somebody needs a person for.
+/// Asks a person what is to become of a node that ended badly, or for which an
+/// agent needs a person.
 pub(super) fn ask_about_broken_item(
     story: &mut EventBuffer<'_>,
     run: RunId,

@@ -311,8 +311,8 @@ fn defer_native_of_doubtful_items(
 
 // Claims.
 
-/// Notes which items the agent says are done, and asks about those that nobody
-/// was asked about.
+/// Notes which items the agent says are done, and asks a person about those that
+/// were not asked about before.
 fn claim_items(
     story: &mut EventBuffer<'_>,
     run: RunId,

@@ -1,7 +1,7 @@
 //! What people say of items that they work on themselves, outside of piton.
 //!
-//! An item that somebody has in hand waits for that person: no runner starts it, and
-//! whoever wants piton to work on it tries it again.
+//! An item that a person has in hand waits for that person. No runner starts it until
+//! a person retries it.
 
 use super::advance::{ask_about_broken_item, give_up_item, has_to_wait};
 use super::editing::{EditRejection, change_item, drop_dependencies, reject_edit};
@@ -16,7 +16,7 @@ use crate::merge::MergeRow;
 use crate::plan::Order;
 use crate::refusal::Refusal;
 
-/// Somebody works on an item now.
+/// A person works on an item now.
 pub(super) fn start_by_hand(
     story: &mut EventBuffer<'_>,
     item: &ItemRow,
@@ -41,7 +41,7 @@ pub(super) fn start_by_hand(
     Ok(())
 }
 
-/// Whoever worked on an item gave it up.
+/// The person who worked on an item gave it up.
 pub(super) fn fail_by_hand(
     story: &mut EventBuffer<'_>,
     item: &ItemRow,
@@ -54,7 +54,7 @@ pub(super) fn fail_by_hand(
     Ok(())
 }
 
-/// Somebody says that the item waits for a person.
+/// A person says that the item waits for a person.
 pub(super) fn wait_by_hand(
     story: &mut EventBuffer<'_>,
     item: &ItemRow,
@@ -76,7 +76,7 @@ pub(super) fn wait_by_hand(
 /// The item is begun, and not by a runner.
 fn begin_by_hand(story: &mut EventBuffer<'_>, item: &ItemRow) -> Result<(), EditRejection> {
     let (run, node) = (item.run, &item.node);
-    // Of what a runner left behind that is gone nobody knows more than its state.
+    // Of an item that a dead runner left behind only the state is known.
     let is_working = item.state == ItemState::Working;
     if is_under_way(item) || (is_working && story.has_live_runner(run)) {
         return Err(Refusal::BeingWorkedOn(node.clone()).into());

@@ -28,8 +28,8 @@ enum ClaimProof {
     NoneNeeded,
     /// A level of proof.
     Level(Level),
-    /// The agent's word, and nobody could look at the tree.
-    NobodyLooked,
+    /// The agent's word, and the tree is not known.
+    UnknownTree,
 }
 
 /// What follows for an item of which all was done that its plan asks for.
@@ -50,13 +50,13 @@ fn measure_proof(story: &EventBuffer<'_>, item: &ItemRow) -> ClaimProof {
         (Some(check), changed)
             if check.tree.is_none() || changed == Some(ChangeExtent::Unknown) =>
         {
-            ClaimProof::NobodyLooked
+            ClaimProof::UnknownTree
         }
         (Some(_), _) => ClaimProof::Level(Level::Word),
         (None, _) if !item.is_leaf() => ClaimProof::NoneNeeded,
         (None, Some(ChangeExtent::Something { .. })) => ClaimProof::Level(Level::Changed),
         (None, Some(ChangeExtent::Nothing)) => ClaimProof::Level(Level::Word),
-        (None, Some(ChangeExtent::Unknown) | None) => ClaimProof::NobodyLooked,
+        (None, Some(ChangeExtent::Unknown) | None) => ClaimProof::UnknownTree,
     }
 }
 
@@ -169,7 +169,7 @@ fn judge_claim(story: &EventBuffer<'_>, item: &ItemRow) -> ClaimJudgement {
     let strength = measure_proof(story, item);
     let worth = match strength {
         ClaimProof::NoneNeeded
-        | ClaimProof::NobodyLooked
+        | ClaimProof::UnknownTree
         | ClaimProof::Level(Level::Check | Level::Person) => Worth::Accept,
         ClaimProof::Level(Level::Changed) => rules.changed,
         ClaimProof::Level(Level::Word) => rules.word,
@@ -232,7 +232,7 @@ pub(super) fn needs_nothing_more(story: &EventBuffer<'_>, item: &ItemRow) -> boo
 }
 
 /// Whether one check stands for two items: that it passes shows the work on one
-/// of them, and nobody knows which.
+/// of them, and it is not known of which.
 pub(super) fn has_same_check(one: &ItemRow, other: &ItemRow) -> bool {
     let script = |item: &ItemRow| item.gate.as_ref().map(|gate| gate.script.clone());
     one.gate.is_some() && script(one) == script(other)
@@ -273,7 +273,7 @@ pub(super) fn finish_or_ask(story: &mut EventBuffer<'_>, run: RunId, node: &Node
     }
 }
 
-/// Whoever approves is told as well what else would be asked about.
+/// The question also names the doubt about which a person would be asked otherwise.
 fn ask_for_approval(story: &mut EventBuffer<'_>, item: &ItemRow, doubt: Option<&str>) {
     settle_attempt(story, item, Outcome::Completed, None);
     let doubt = doubt.map_or_else(String::new, |doubt| format!("; {doubt}"));

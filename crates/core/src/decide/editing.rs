@@ -1,7 +1,8 @@
-//! What becomes of a plan that somebody edited in its file.
+//! What becomes of a plan that was edited in its file.
 //!
-//! Each edit is tried by the rules of a person's commands. What is so already
-//! is done; what does not fit is left, and asked about: it stops nothing else.
+//! Each edit is tried by the rules of a person's commands. An edit that changes
+//! nothing is done. One that does not fit is left, and a person is asked about it: it
+//! stops nothing else.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -57,8 +58,8 @@ pub struct PlanFileEdits<'e> {
     pub edits: &'e [Edit],
 }
 
-/// Takes what fits of the edits of a file. About the rest a person is asked;
-/// one who was asked is told when it cannot be done.
+/// Applies the edits of a file that fit, and asks a person about the rest. The answer
+/// of a person who was asked is refused when an edit does not fit.
 pub(super) fn apply_edits(
     story: &mut EventBuffer<'_>,
     changes: &PlanFileEdits<'_>,
@@ -559,7 +560,7 @@ fn set_state(
         | EditAuthor::Person { .. }
         | EditAuthor::MaybeAgent { .. } => None,
     };
-    // What waits for somebody else is taken in hand as well.
+    // A person may take in hand what waits for another person.
     let is_so = row.state == to && (typed.is_none() || to != ItemState::Waiting);
     if is_so {
         return Ok(());

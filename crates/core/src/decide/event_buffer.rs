@@ -216,7 +216,7 @@ impl<'a> EventBuffer<'a> {
         }
     }
 
-    /// Whether somebody who is not known to be gone holds the run.
+    /// Whether a runner that is not known to be gone holds the run.
     pub(super) fn has_live_runner(&self, run: RunId) -> bool {
         let row = self.tables.run(run);
         let mut runners = row.into_iter().flat_map(RunRow::runners);
@@ -384,7 +384,7 @@ impl<'a> EventBuffer<'a> {
         self.open_decision_with_options(kind, run, QuestionSubject::Nothing, text, ways);
     }
 
-    /// Settles what is asked about a native file: nobody need say anything.
+    /// Settles what is asked about a native file: it needs no answer any more.
     pub(super) fn settle_file_decisions(&mut self, run: RunId, file: &str, why: &str) {
         let open: Vec<_> = self
             .open_decisions_about_file(run, file)
@@ -543,8 +543,8 @@ impl<'a> EventBuffer<'a> {
         }
     }
 
-    /// Closes the open questions about `node` and what lies below it. What
-    /// somebody asked by the way is closed only with what it was about.
+    /// Closes the open questions about `node` and what lies below it. A question that
+    /// holds nothing up is closed only when its item is left out.
     pub(super) fn settle_decisions_below(
         &mut self,
         run: RunId,

@@ -1,8 +1,8 @@
-//! Taking in what a native file holds that somebody else wrote.
+//! Importing what a native file holds that another writer wrote.
 //!
-//! A thing is known by its name. What is not known is kept; what is known and
-//! says the same is passed over; what is known and says something else is
-//! somebody's edit, or somebody who gave the same name to another thing.
+//! A record is known by its name. A record that is not known is kept; one that is
+//! known and says the same is passed over. One that is known and says something else
+//! is an edit, or another writer gave the same name to another record.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -291,7 +291,7 @@ fn push_fields(fields: &mut BTreeMap<String, String>, thing: Value) {
     }
 }
 
-/// A name for a thing of somebody else who used one that is taken.
+/// A free name for a record to which another writer gave one that is taken.
 fn free_name_for(story: &EventBuffer<'_>, space: Space, name: &str) -> String {
     free_name(name, |name| is_name_taken(story, space, name))
 }

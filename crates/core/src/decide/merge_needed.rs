@@ -31,7 +31,7 @@ pub(super) fn update_merge_needed(
 ) -> Result<(), Refusal> {
     match token {
         Some(token) => check_holder(story, (run, token))?,
-        // Whoever holds the run sees to it.
+        // The runner that holds the run updates it.
         None if story.has_live_runner(run) => return Ok(()),
         None => {}
     }
@@ -146,7 +146,7 @@ fn ask_about_merged_items(
                 &describe_merge_needed(name, needed),
             );
         }
-        // Whoever waits for something else is not asked about.
+        // An item that waits for something else is not asked about.
         let is_waiting = state == ItemState::Waiting && asked.contains(&&needed.node);
         if is_waiting || is_unstarted(state) {
             waiting.push(*needed);

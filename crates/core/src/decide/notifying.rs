@@ -8,8 +8,8 @@ use crate::notification::{
     NotificationKind, NotificationSubject, due_notifications, is_notification_started,
 };
 
-/// Notes the intent. What was answered meanwhile, or is notified of already, is not
-/// started: whoever asked sees that from what came of it.
+/// Notes the intent. A notification that was sent already, or whose question was
+/// answered meanwhile, is not started: the caller sees that from the events.
 pub(super) fn start_notification(story: &mut EventBuffer<'_>, subject: &NotificationSubject) {
     let mut due = due_notifications(&story.tables, &NotificationKind::ALL).into_iter();
     if let Some(due) = due.find(|due| due.subject == *subject) {

@@ -150,7 +150,7 @@ pub(super) fn resume_run(story: &mut EventBuffer<'_>, run: RunId) -> Result<(), 
         return Ok(());
     }
     match story.require_run(run)?.state {
-        // Whoever resumes takes back a pause that no runner met.
+        // A resume takes back a pause that no runner met.
         RunState::Interrupted if story.require_run(run)?.asked.is_some() => {
             story.move_run(run, RunState::Interrupted, StateReason::default());
         }
@@ -172,8 +172,8 @@ pub(super) fn resume_run(story: &mut EventBuffer<'_>, run: RunId) -> Result<(), 
     Ok(())
 }
 
-/// Takes back a pause that the runner has not come to yet; an error where
-/// nobody asked for one.
+/// Takes back a pause that the runner has not come to yet; an error where none
+/// was asked for.
 fn withdraw_pause_request(
     story: &mut EventBuffer<'_>,
     run: RunId,
@@ -411,7 +411,7 @@ fn is_at_own_stage(item: &ItemRow) -> bool {
 /// Whether trying `top` again tries this item again, `top` itself or one below it.
 fn can_restart(item: &ItemRow, top: &ItemRow) -> bool {
     if item.is_waiting_by_plan() {
-        // Whoever wants what failed above it tried again says nothing of its time.
+        // A retry of an item above it does not shorten its wait.
         return item.node == top.node || item.waited == Some(WaitProgress::Late);
     }
     if !item.is_leaf() {
@@ -420,10 +420,10 @@ fn can_restart(item: &ItemRow, top: &ItemRow) -> bool {
     }
     match item.state {
         ItemState::Failed | ItemState::Blocked | ItemState::Waiting => true,
-        // What somebody left out comes back only by its own name, or with the
+        // An item that was left out comes back only by its own name, or with the
         // whole of what was left out.
         ItemState::Skipped | ItemState::Dropped => item.node == top.node || top.state.is_left_out(),
-        // Its runner died, or was stopped: nobody works on it now.
+        // Its runner died, or was stopped: no process works on it now.
         ItemState::Working => item.node == top.node,
         ItemState::Ready => item.node == top.node && item.attempts > 0,
         ItemState::Pending | ItemState::Done => false,
@@ -577,7 +577,7 @@ pub(super) fn initial_open_state(story: &EventBuffer<'_>, run: RunId, item: &Ite
     }
 }
 
-/// Somebody wants an item done again that is done. What was made of it stays
+/// Does an item again that is done. What was made of it stays
 /// on record with its attempts; what waits for it and has not begun waits again.
 pub(super) fn redo_item(
     story: &mut EventBuffer<'_>,
@@ -611,7 +611,7 @@ fn has_other_broken_item(story: &EventBuffer<'_>, above: &ItemRow, node: &Node) 
 /// Items above go on with this one, whatever they had come to without it; what
 /// was asked about them is settled with that.
 pub(super) fn reopen_ancestors(story: &mut EventBuffer<'_>, run: RunId, node: &Node) {
-    // What stands below an item that nobody has begun has not begun either.
+    // What stands below an item that has not begun has not begun either.
     let mut is_begun = true;
     for above in story.ancestors_of(run, node).into_iter().rev() {
         let to = match above.state {
@@ -726,7 +726,7 @@ pub(super) fn apply_verdict(
     if row.kind == DecisionKind::MergeNeeded && row.node.is_none() {
         return merge_needed::decide_items_question(story, &row, verb, why);
     }
-    // What becomes of a file is seen to by whoever writes it.
+    // The process that writes the file acts on the verdict.
     let Some(node) = row.node else {
         story.decide_if_open(id, verb, why);
         return Ok(());
@@ -762,7 +762,7 @@ pub(super) fn apply_verdict(
             return reject_item(story, row.run, id, &node, why);
         }
         Verb::Approve if row.kind == DecisionKind::MergeNeeded => {
-            // Whoever is told so is not asked again.
+            // An item that goes on without the merge is not asked about again.
             let words = why.unwrap_or("go on without it");
             let told = format!("{}: {words}", row.question);
             reset_for_retry(story, row.run, &node, Some(&told))?;
@@ -801,7 +801,7 @@ pub(super) fn apply_verdict(
                 | DecisionKind::AgentReview => Some(row.question.clone()),
             };
             reset_for_retry(story, row.run, &node, Some(answer))?;
-            // Whoever meets the same again need not ask.
+            // An agent that meets the same problem can recall the answer.
             let problem = problem.unwrap_or_else(|| row.question.clone());
             remembering::record_resolution(story, &problem, answer, Some(node.as_str()), None);
         }
@@ -844,8 +844,8 @@ pub(super) fn ask_person(
     Ok(())
 }
 
-/// The answer to what somebody asked by the way: for the next prompt of the
-/// item, should there be one, and for whoever meets the same again.
+/// Answers a question that holds nothing up: the answer goes into the next prompt of
+/// its item, if it has one, and into memory for agents that meet the same problem.
 fn answer_question(
     story: &mut EventBuffer<'_>,
     row: &DecisionRow,
@@ -866,7 +866,7 @@ fn answer_question(
     Ok(())
 }
 
-/// Puts an answer into the next prompt of an item, after what is there.
+/// Adds an answer to the next prompt of an item, after what is there.
 pub(super) fn add_answer_to_item(
     story: &mut EventBuffer<'_>,
     run: RunId,

@@ -16,7 +16,7 @@ pub(super) struct FailedWork<'a> {
     pub(super) outcome: Outcome,
     pub(super) category: FailureCategory,
     pub(super) error: &'a str,
-    /// What to do now; none where nobody looked.
+    /// What to do now; none where the failure was not looked into.
     pub(super) recovery: Option<&'a Recovery>,
     /// All runs of its check are used up: its fixing agents were the retries.
     pub(super) is_of_check: bool,

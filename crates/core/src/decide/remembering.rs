@@ -91,7 +91,7 @@ pub(super) fn retire_memory(
         why: why.map(str::to_owned),
         superseded_by: superseded_by.map(str::to_owned),
     });
-    // Whoever was to be asked about it need not answer any more.
+    // A question about it needs no answer any more.
     let open = story.tables.open_decisions(RunId::PROJECT);
     let about_it = open.filter(|open| open.memory.as_deref() == Some(id));
     let about_it: Vec<_> = about_it.map(|open| open.id).collect();

@@ -184,7 +184,7 @@ fn apply_request_answer(
     Ok(())
 }
 
-/// What is added for a request, with all that nobody said.
+/// What is added for a request, with defaults for what the answer leaves open.
 fn fill_in_injection(
     story: &EventBuffer<'_>,
     run: RunId,

@@ -76,7 +76,7 @@ pub(super) fn apply_review(
     let by = row.agent.lines().next().unwrap_or_default().to_owned();
     let verdict = match &row.report {
         Some(report) => verdict_of_review(report),
-        None => Err("nobody knows how it ended".to_owned()),
+        None => Err("how it ended is not known".to_owned()),
     };
     let (verdict, why) = match verdict {
         Ok((verdict, why)) => (Some(verdict), why),

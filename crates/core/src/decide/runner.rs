@@ -38,8 +38,8 @@ use crate::views::apply_event;
 /// A run, and the token of the runner that says that it holds it.
 pub(super) type HeldRun = (RunId, u64);
 
-/// Refuses to begin anything in a run that is not running, or of which somebody
-/// has just asked to stop.
+/// Refuses to begin anything in a run that is not running, or that a person has just
+/// asked to stop.
 pub(super) fn check_can_begin(story: &EventBuffer<'_>, run: RunId) -> Result<(), Refusal> {
     let row = story.require_run(run)?;
     let stops = row
@@ -78,8 +78,8 @@ pub(super) fn check_runner(story: &EventBuffer<'_>, (run, token): HeldRun) -> Re
 /// An item, and the token with which it was taken.
 pub(super) type LeasedItem<'a> = (&'a Node, u64);
 
-/// The item whose work has ended. Refused where somebody has taken it since:
-/// whoever took it decides what becomes of it.
+/// The item whose work has ended. Refused where another runner or a person has taken
+/// it since: the later one decides what becomes of it.
 pub(super) fn check_fence(
     story: &EventBuffer<'_>,
     run: RunId,
@@ -100,7 +100,7 @@ pub(super) struct InvocationStart<'a> {
     pub(super) limits: &'a Limits,
     pub(super) claims: &'a ClaimSettings,
     pub(super) flags: &'a RunFlags,
-    /// Whether somebody wants to be notified of its end.
+    /// Whether a person wants to be notified of its end.
     pub(super) notify: bool,
     /// Whether all items of the run were loaded, and are looked at first.
     pub(super) sees_whole_tree: bool,
@@ -396,7 +396,7 @@ fn start_ancestors(story: &mut EventBuffer<'_>, run: RunId, node: &Node) -> Resu
     Ok(())
 }
 
-/// The check of an item that nobody has begun is to run first.
+/// The check of an item that has not begun is to run first.
 pub(super) fn start_baseline(
     story: &mut EventBuffer<'_>,
     held: HeldRun,
@@ -516,7 +516,7 @@ pub(super) fn end_attempt(
         is_leaf: item.is_leaf(),
     };
     apply_outcome(story, &over)?;
-    // Without a place to wait at, the run waits for whoever starts it again. One of
+    // Without a place to wait at, the run waits until it is started again. One of
     // several runners ends alone.
     let cannot_go_on = report.cannot_start || report.is_rate_limited_at_parent(&item);
     let row = story.require_run(run)?;
@@ -584,7 +584,7 @@ fn apply_outcome(story: &mut EventBuffer<'_>, over: &FinishedAttempt<'_>) -> Res
         (Outcome::Interrupted, Role::Repair) => reset_to_stage(story, run, node, Stage::Repair),
         (Outcome::Interrupted, Role::Split) => reset_to_stage(story, run, node, Stage::Split),
         (Outcome::Interrupted, Role::Verdict) => {
-            // Without the conversation there is nobody who could be asked.
+            // Without the conversation no agent can be asked for the verdict.
             let asks_again = report.conversation.is_some();
             let stage = if asks_again {
                 Stage::Verdict

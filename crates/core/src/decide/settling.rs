@@ -187,7 +187,7 @@ pub(super) fn is_blocked_in_plan(story: &EventBuffer<'_>, run: RunId, item: &Pla
 }
 
 /// How the items of the run stand, with what this decision changed; none where
-/// nobody asked for it.
+/// the command did not load them.
 pub(super) fn count_standings(
     story: &EventBuffer<'_>,
     run: RunId,
@@ -258,8 +258,8 @@ pub(super) fn update_run_state(story: &mut EventBuffer<'_>, run: RunId, sees_who
     }
 }
 
-/// A run stays at a breakpoint while somebody is asked about one: what is done
-/// again, or left out, is no matter to look at.
+/// A run stays at a breakpoint while a person is asked about one: an item that is
+/// done again, or left out, needs no look.
 fn leave_answered_breakpoint(story: &mut EventBuffer<'_>, run: RunId) {
     let pause = story.tables.run(run).and_then(|row| row.pause.as_ref());
     let is_asked = || {

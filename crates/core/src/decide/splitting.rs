@@ -33,7 +33,7 @@ pub(super) fn split_item(
     let moves: Vec<(ItemRow, u32)> = later.collect();
     move_siblings(story, run, &moves);
     let above = TreePosition(item.place.0[..item.place.depth() - 1].to_vec());
-    // What the item waited for is finished, unless somebody wants it done again.
+    // What the item waited for is finished, unless a person wants it done again.
     let state = if has_to_wait(story, run, &item) {
         ItemState::Pending
     } else {

@@ -91,8 +91,8 @@ fn ask_about_wait(story: &mut EventBuffer<'_>, item: &ItemRow, why: &str, printe
     story.ask_about_node(DecisionKind::Wait, run, node, question, human.details);
 }
 
-/// A person wants what an item waits for looked at now: a command is asked again at
-/// once, of a mere time there is nobody to ask.
+/// A person wants piton to look now at what an item waits for: a command is asked
+/// again at once. A mere time cannot be asked.
 pub(super) fn check_wait_now(story: &mut EventBuffer<'_>, item: &ItemRow, answer: Option<&str>) {
     let has_command = item.wait.as_ref().is_some_and(|it| it.command.is_some());
     let until = item.wait.as_ref().and_then(|wait| wait.until);

@@ -2,8 +2,8 @@
 //!
 //! Only what is plain to see: two sentences of the same words, one of which is
 //! denied ("use npm", "never use npm"), or two settings of one thing ("use port
-//! 5432", "use port 5433"). Somebody must look at each: what is missed is found
-//! when it does harm, what is told wrongly is told to a person.
+//! 5432", "use port 5433"). A person must look at each: a contradiction that is missed
+//! is found when it does harm, a wrong finding costs that person time.
 
 use std::collections::BTreeMap;
 
@@ -47,7 +47,7 @@ pub(super) fn find_contradictions(rows: &[&MemoryView<'_>]) -> Vec<Contradiction
             let [(earlier, first), (later, second)] = pair else {
                 continue;
             };
-            // Whoever says both has a reason to.
+            // A memory that says both has a reason to.
             let says_both = |at: usize, other: &Statement| {
                 said[at]
                     .iter()

@@ -109,7 +109,7 @@ fn find_candidates(row: &MemoryView<'_>, at: usize, index: &HoldersByToken<'_>) 
 }
 
 /// Whether two are to be heeded in the same place. A guardrail with another
-/// trigger is another one; elsewhere the context says where somebody was.
+/// trigger is another one; elsewhere the context says where it was learned.
 fn has_same_trigger(one: &MemoryView<'_>, other: &MemoryView<'_>) -> bool {
     let are_guardrails = [one, other]
         .iter()

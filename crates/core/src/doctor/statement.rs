@@ -93,7 +93,7 @@ fn parse_statement(words: &[&str]) -> Option<Statement> {
         if let Some(found) = found
             && value.replace(found).is_some()
         {
-            // Which of two values the other text changes nobody knows.
+            // Which of two values the other text changes is not known.
             return None;
         }
     }

@@ -1,5 +1,5 @@
-//! What happens to a plan after it was made: somebody edits it, or answers a
-//! question about it.
+//! What happens to a plan after it was made: it is edited, or a question about it
+//! is answered.
 
 use std::collections::BTreeMap;
 

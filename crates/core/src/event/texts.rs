@@ -38,7 +38,7 @@ pub(crate) enum EventText<'e> {
     Free(&'e mut String),
     /// A document of a native format, which must stay one.
     Document(&'e mut String),
-    /// Values under names that somebody chose.
+    /// Values under names that a person or another program chose.
     Named(&'e mut Map<String, Value>),
 }
 

@@ -74,7 +74,7 @@ pub struct Weights {
     pub features: [f64; FEATURES],
 }
 
-/// From this chance on it is worth somebody's attention: wrong guidance costs
+/// From this chance on it is worth an agent's attention: wrong guidance costs
 /// an attempt, silence only leaves things as they were.
 pub const ADVISE_FROM: f64 = 0.63;
 

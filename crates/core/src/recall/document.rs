@@ -9,7 +9,7 @@ use crate::memory::Memory;
 
 /// How much a word of a title counts beside one of the content.
 const TITLE: f64 = 2.0;
-/// How much a word of the context does: often it only says where somebody was.
+/// How much a word of the context does: often it only says where it was learned.
 const CONTEXT: f64 = 0.3;
 /// How long a word is, in tenths, and one of the context.
 const WORD_TENTHS: u64 = 10;

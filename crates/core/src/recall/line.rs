@@ -105,7 +105,7 @@ pub(super) fn classify_lines(text: &str) -> Vec<ClassifiedLine> {
         }
     });
     let mut classed: Vec<ClassifiedLine> = classed.filter(|line| !line.text.is_empty()).collect();
-    // Somebody may ask about what is noise elsewhere.
+    // A query may be about what is noise elsewhere.
     if classed.iter().all(|line| line.class == LineClass::Noise) {
         for line in &mut classed {
             line.class = LineClass::Plain;

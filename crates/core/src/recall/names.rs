@@ -57,7 +57,7 @@ fn is_camel_case(word: &str) -> bool {
     signs.any(|(one, next)| one.is_lowercase() && next.is_uppercase())
 }
 
-/// `src/cart.rs:12:7` without the line: it says where somebody was.
+/// `src/cart.rs:12:7` without the line, which only says where it happened.
 pub(crate) fn strip_line_number(word: &str) -> &str {
     let mut rest = word;
     while let Some((before, line)) = rest.rsplit_once(':') {

@@ -1,4 +1,4 @@
-//! What somebody asks: the text of a failure, or of a task before it begins.
+//! A query: the text of a failure, or of a task before it begins.
 
 use std::collections::HashMap;
 

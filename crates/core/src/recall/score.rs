@@ -100,7 +100,7 @@ pub struct RecallCandidate<'a> {
 /// What memory has to say.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recall {
-    /// Whether the first results are worth giving to somebody.
+    /// Whether the first results are worth showing.
     pub advise: bool,
     /// How likely one of the first three helps.
     pub chance: f64,

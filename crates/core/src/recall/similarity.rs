@@ -4,7 +4,7 @@
 //! otherwise. More words on one side are details. Other words on both sides are
 //! another matter, and so is another number, name or code, or a word that is
 //! denied in one of them only. Where the context is another, it does not count:
-//! it says where somebody was.
+//! it says where it was learned.
 //!
 //! Wrongly keeping two costs a few words of a prompt. Wrongly taking two for one
 //! loses one of them: in doubt they are different. Another way to say it, in

@@ -65,8 +65,8 @@ impl Rule {
 }
 
 impl Recovery {
-    /// What was considered, a short line each: for whoever is asked. That a
-    /// person could be asked, and that nothing is known, they see without it.
+    /// What was considered, a short line each: for the person who is asked. That a
+    /// person could be asked, and that nothing is known, needs no line.
     #[must_use]
     pub fn describe_considered(&self) -> Vec<String> {
         let ours = |action| action != RecoveryAction::Manual;

@@ -231,7 +231,7 @@ impl RunLoop {
         self.end_attempt(attempt, node, fence, report, None)
     }
 
-    /// The gate was not run, or nobody knows how it ended: it is run again.
+    /// The gate was not run, or how it ended is not known: it is run again.
     pub(super) fn cancel_gate(&mut self, node: Node) -> Vec<Effect> {
         let report = GateReport {
             interrupted: true,

@@ -41,7 +41,7 @@ impl RunLoop {
         })
     }
 
-    /// Whether units may get lanes: nobody wants the runner to stop.
+    /// Whether units may get lanes: the runner is not asked to stop.
     pub(super) fn can_take_lanes(&self) -> bool {
         let row = self.run();
         let runs = row.is_some_and(|row| row.state == RunState::Running);

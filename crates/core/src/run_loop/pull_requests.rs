@@ -118,7 +118,7 @@ impl RunLoop {
     }
 
     /// Whether the loop is to look at pull requests: it holds the run, which is neither
-    /// paused nor stopped. That somebody asks for a pause keeps nobody from a look.
+    /// paused nor stopped. A request for a pause does not prevent a look.
     fn should_watch_pull_requests(&self) -> bool {
         let goes_on = |row: &RunRow| {
             let is_over = match row.state {
@@ -267,7 +267,7 @@ impl RunLoop {
                 }
                 let item = self.tables.item(self.run, &node);
                 if item.is_some_and(|item| self.is_to_be_adopted(item)) {
-                    // Where it is not seen, nobody knows that it is not there.
+                    // A pull request that cannot be seen may still be there.
                     let goes_on = self.run().is_some_and(|row| row.state == RunState::Running);
                     return match is_idle && !self.options.wait && goes_on {
                         true => {

@@ -41,7 +41,7 @@ impl RunLoop {
         used.fold(Usage::default(), |sum, live| sum.plus(live))
     }
 
-    /// What somebody should know who trusts in the budget of this run.
+    /// A warning for a person who relies on the budget of this run.
     #[must_use]
     pub fn describe_unknown_spend(&self) -> Option<String> {
         let row = self.run()?;
@@ -101,7 +101,7 @@ impl RunLoop {
                 continue;
             }
             work.used_up = Some(limit.clone());
-            // Whoever wants it to stop has asked it already.
+            // A runner that stops has asked its agents already.
             if !is_wanted {
                 effects.push(Effect::StopWork {
                     node: node.clone(),
@@ -120,8 +120,8 @@ impl RunLoop {
     }
 }
 
-/// The report of an agent, with what was seen of it while it worked: whoever is
-/// stopped says less of what it used than it has said before, or nothing.
+/// The report of an agent, with what was seen of it while it worked: an agent that is
+/// stopped reports less usage than it has reported before, or none.
 pub(super) fn with_live_usage(report: Box<Report>, work: OngoingWork) -> Box<Report> {
     let mut report = report;
     if let Some(live) = work.live.filter(|_| !report.cannot_start) {

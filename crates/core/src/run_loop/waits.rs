@@ -38,8 +38,8 @@ pub enum WaitAnswer {
 pub(super) struct WaitWatch {
     /// When a command said no last, by its item, and for which wait.
     said_no: BTreeMap<Node, (Timestamp, Wait)>,
-    /// The commands that are asked just now; and whether one was told to end, as
-    /// nobody wants its answer any more.
+    /// The commands that are asked just now; and whether one is to end, since its answer
+    /// is not needed any more.
     asking: BTreeMap<Node, (Wait, bool)>,
     /// What follows from the answer about an item, and is not stored yet: a file that
     /// asks for a pause holds it back.
@@ -217,7 +217,7 @@ impl RunLoop {
         }
     }
 
-    /// Whether all that is due is to ask commands, for which nobody has to look around.
+    /// Whether all that is due is to ask commands, for which the loop need not look around.
     pub(super) fn has_only_waits_due(&self, now: Timestamp) -> bool {
         let is_due = |until: Option<Timestamp>| until.is_some_and(|until| until <= now);
         if !self.should_watch_waits() || is_due(self.waits.sits_until) {

@@ -134,7 +134,7 @@ impl Spend {
     }
 
     /// All tokens that count for a budget: see [`Usage::budget_tokens`]. None where
-    /// nobody said anything of tokens.
+    /// no program reported tokens.
     #[must_use]
     pub fn budget_tokens(&self) -> Option<u64> {
         let all = [

@@ -54,7 +54,7 @@ impl Sim {
         self.checks.changed_in_queue
     }
 
-    /// Somebody gives an item another check: often one that is in the queue.
+    /// A person gives an item another check: often one that is in the queue.
     pub(super) fn change_a_check(&mut self) {
         let Some((rng, left)) = self.checks.edits.as_mut().filter(|(_, left)| *left > 0) else {
             return;

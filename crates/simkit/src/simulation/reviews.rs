@@ -90,7 +90,7 @@ impl Sim {
                 _ => {}
             }
         }
-        // It was done before the run began, or somebody says so, by command or in the
+        // It was done before the run began, or a person says so, by command or in the
         // file, whatever the agents had come to by then.
         let is_theirs = |one: &Evidence| {
             matches!(

@@ -244,7 +244,7 @@ impl Sim {
         }
         let repo = self.repo.as_mut().expect("it is worked on in lanes");
         if !service.push(&known, repo) {
-            let why = "somebody else pushed what contradicts the work".to_owned();
+            let why = "another person pushed what contradicts the work".to_owned();
             return ended(PullRequestOpenEnd::Refused(why));
         }
         self.may_crash()?;
@@ -289,7 +289,7 @@ impl Sim {
         Input::PullRequestSeen { node, number, look }
     }
 
-    /// Somebody does something at the service, now and then.
+    /// A person does something at the service, now and then.
     pub(super) fn people_act(&mut self) {
         let Some(service) = &mut self.service else {
             return;
@@ -325,7 +325,7 @@ impl Sim {
         }
     }
 
-    /// Somebody works on in the branch of a pull request.
+    /// A person works on in the branch of a pull request.
     fn push_there(&mut self, number: u64, value: u64) {
         let service = self.service.as_mut().expect("there is one");
         let one = service.at(number);

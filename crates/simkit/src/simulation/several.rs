@@ -196,8 +196,8 @@ impl Sim {
     }
 
     /// Two runners that others count on never work on one item. A merge that was
-    /// taken out of the queue comes to nothing, whoever works on the unit again.
-    pub(super) fn check_nobody_else(&self, node: &Node, work: &Work) {
+    /// taken out of the queue comes to nothing, whichever runner works on the unit again.
+    pub(super) fn check_no_other_work(&self, node: &Node, work: &Work) {
         let is_merge = |for_: &WorkFor| {
             let WorkFor::Git(effect, _) = for_ else {
                 return false;

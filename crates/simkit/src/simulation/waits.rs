@@ -112,7 +112,7 @@ impl Sim {
     }
 
     pub(super) fn ask_wait(&mut self, node: Node, wait: Wait) {
-        assert!(wait.command.is_some(), "nobody can be asked at {node}");
+        assert!(wait.command.is_some(), "no command can be asked at {node}");
         let took = SignedDuration::from_secs(i64::from(self.rng.small(5)));
         let before = self
             .asked_waits

@@ -235,7 +235,7 @@ fn whoever_is_asked_reads_what_was_considered() {
     the sum is wrong (exit status 1)
     considered:
     - not skip: nothing says that it was done already
-    - manual: it has failed 3 times in a row: somebody should look at it
+    - manual: it has failed 3 times in a row: a person should look at it
     ");
 }
 
