@@ -74,7 +74,7 @@ pub(crate) fn run_command(
             } else {
                 FinishedDisplay::Folded
             };
-            show_status(world, run.as_deref(), (watch, finished), output)
+            show_status(world, run.as_deref(), watch, finished, output)
         }
         CliCommand::Show { name } => show::run_show(world, &name, output),
         CliCommand::Transcript(Deferred(args)) => show::run_transcript(world, &args, output),
@@ -423,7 +423,8 @@ fn format_count<N: Copy + Display + PartialEq + From<u8>>(number: N, word: &str)
 fn show_status(
     world: &World,
     run: Option<&str>,
-    (watch, finished): (bool, FinishedDisplay),
+    watch: bool,
+    finished: FinishedDisplay,
     output: &mut CliOutput,
 ) -> Result<CommandExit, Failure> {
     loop {

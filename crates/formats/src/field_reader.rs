@@ -138,7 +138,8 @@ impl FieldReader<'_> {
     pub(crate) fn report_error(
         &mut self,
         code: &'static str,
-        (place, key): (MapPosition<'_>, &str),
+        place: MapPosition<'_>,
+        key: &str,
         message: impl Into<String>,
         hint: &str,
     ) {
@@ -150,7 +151,8 @@ impl FieldReader<'_> {
     pub(crate) fn report_warning(
         &mut self,
         code: &'static str,
-        (place, key): (MapPosition<'_>, &str),
+        place: MapPosition<'_>,
+        key: &str,
         message: impl Into<String>,
         hint: &str,
     ) {

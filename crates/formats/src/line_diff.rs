@@ -35,7 +35,7 @@ pub fn line_diff(old: &str, new: &str) -> String {
         let count = 1 + more.count();
         let from = first.saturating_sub(AROUND);
         let to = (rest[count - 1] + AROUND + 1).min(lines.len());
-        push_hunk(&mut out, &lines, (from, to));
+        push_hunk(&mut out, &lines, from, to);
         rest = &rest[count..];
     }
     out
@@ -62,7 +62,7 @@ fn compare_lines<'t>(old: &[&'t str], new: &[&'t str]) -> Vec<DiffLine<'t>> {
     lines
 }
 
-fn push_hunk(out: &mut String, lines: &[DiffLine<'_>], (from, to): (usize, usize)) {
+fn push_hunk(out: &mut String, lines: &[DiffLine<'_>], from: usize, to: usize) {
     let in_old = |line: &&DiffLine<'_>| !matches!(line, DiffLine::New(_));
     let in_new = |line: &&DiffLine<'_>| !matches!(line, DiffLine::Old(_));
     let range = |is_in: &dyn Fn(&&DiffLine<'_>) -> bool| {

@@ -46,7 +46,9 @@ pub fn log_format_names() -> Vec<&'static str> {
 ///
 /// When the format cannot show what was found.
 pub fn convert(
-    (from, text, found): (&ProjectFile, &str, Vec<ImportedRecord>),
+    from: &ProjectFile,
+    text: &str,
+    found: Vec<ImportedRecord>,
     to: &ProjectFile,
     about: &FileContext<'_>,
 ) -> Result<(String, Vec<ConversionLoss>), RenderError> {

@@ -111,7 +111,7 @@ pub(crate) fn bullet_list(points: &[String]) -> Option<String> {
 }
 
 impl Outline {
-    fn new((conversion, text): (Conversion, &str), plan: &Plan) -> Self {
+    fn new(conversion: Conversion, text: &str, plan: &Plan) -> Self {
         let words = plan.items.iter().map(|item| {
             let title = name_of_planned(item);
             let is_words = words_of_planned(item).is_some();
@@ -227,7 +227,9 @@ pub fn parse_plan(
 /// and what of that it does not say. A text that is of that format stays as it is.
 #[must_use]
 pub fn convert(
-    (from, text, plan): (&str, &str, &Plan),
+    from: &str,
+    text: &str,
+    plan: &Plan,
     to: &str,
     now: Timestamp,
 ) -> (String, Vec<ConversionLoss>) {
@@ -240,14 +242,14 @@ pub fn convert(
     if std::ptr::eq(other, format) && is_of {
         return (text.to_owned(), Vec::new());
     }
-    let outline = Outline::new((source, text), plan);
+    let outline = Outline::new(source, text, plan);
     let written = (target.write)(&outline, now);
     let read_back = SourceText {
         name: "",
         text: &written,
     };
     let again = parse_plan(to, read_back, RunId::PROJECT).0;
-    let again = again.map(|plan| Outline::new((target, &written), &plan));
+    let again = again.map(|plan| Outline::new(target, &written, &plan));
     let from = losses::ConversionText {
         plans: format,
         format: format::format_named(from),
@@ -260,7 +262,7 @@ pub fn convert(
         conversion: target,
         text: &written,
     };
-    let lost = losses::find_losses((&from, &outline), (&to, again.as_ref()));
+    let lost = losses::find_losses(&from, &outline, &to, again.as_ref());
     (written, lost)
 }
 
@@ -371,7 +373,7 @@ mod tests {
 
     fn converted(from: &str, to: &str, text: &str) -> (String, Vec<ConversionLoss>) {
         let plan = plan(from, text);
-        convert((from, text, &plan), to, Timestamp::UNIX_EPOCH)
+        convert(from, text, &plan, to, Timestamp::UNIX_EPOCH)
     }
 
     /// What is lost on the way, in a line.

@@ -453,7 +453,9 @@ impl PlannedChange {
 /// but the items.
 pub(crate) fn plan_of_items(
     face: &str,
-    (run, name, source): (RunId, &str, &str),
+    run: RunId,
+    name: &str,
+    source: &str,
     items: Vec<PlannedItem>,
 ) -> Plan {
     let all_done = !items.is_empty() && items.iter().all(|item| item.state == ItemState::Done);

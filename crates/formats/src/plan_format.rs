@@ -682,7 +682,8 @@ impl fmt::Debug for PlanFormat {
 
 /// A plan, unless something keeps its file from being understood.
 pub(crate) fn reject_broken_plan(
-    (plan, problems): (Option<Plan>, Vec<Problem>),
+    plan: Option<Plan>,
+    problems: Vec<Problem>,
 ) -> (Option<Plan>, Vec<Problem>) {
     let plan = plan.filter(|_| !problems.iter().any(Problem::is_error));
     (plan, problems)

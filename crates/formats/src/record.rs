@@ -201,7 +201,7 @@ impl ValuePosition<'_, '_> {
     pub(crate) fn report_mistyped(&mut self, node: &ValueNode, wanted: &str) {
         let key = &self.key.text;
         let message = format!("`{key}` must be {wanted}, not {}", node.describe());
-        self.report_error("WRONG_TYPE", node, (message, KEPT));
+        self.report_error("WRONG_TYPE", node, message, KEPT);
     }
 
     /// Reports a value that is none of the words of a format.
@@ -216,7 +216,7 @@ impl ValuePosition<'_, '_> {
             Some(text) => format!("there is no {name} `{}`", text.escape_debug()),
             None => format!("the {name} must be a word, not {}", node.describe()),
         };
-        self.report_error("INVALID_VALUE", node, (message, &hint));
+        self.report_error("INVALID_VALUE", node, message, &hint);
     }
 
     /// Reports a number or the like that should be in quotes.
@@ -232,7 +232,8 @@ impl ValuePosition<'_, '_> {
         &mut self,
         code: &'static str,
         node: &ValueNode,
-        words: (String, &str),
+        message: String,
+        hint: &str,
     ) {
         let span = if node.is_null() {
             self.key.span
@@ -240,7 +241,7 @@ impl ValuePosition<'_, '_> {
             node.span
         };
         let path = self.place.path.key(&self.key.text);
-        self.report.error(code, path, span, words);
+        self.report.error(code, path, span, (message, hint));
     }
 }
 

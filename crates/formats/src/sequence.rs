@@ -12,13 +12,15 @@ const PAIRS_MAX: usize = 4 << 20;
 /// grow: the longest common sequence, of long sequences a long one.
 pub(crate) fn match_elements<T: Eq + Hash>(old: &[T], new: &[T]) -> Vec<(usize, usize)> {
     let mut pairs = Vec::new();
-    push_matches((old, new), (0, 0), &mut pairs);
+    push_matches(old, new, 0, 0, &mut pairs);
     pairs
 }
 
 fn push_matches<T: Eq + Hash>(
-    (old, new): (&[T], &[T]),
-    (i, j): (usize, usize),
+    old: &[T],
+    new: &[T],
+    from_old: usize,
+    from_new: usize,
     pairs: &mut Vec<(usize, usize)>,
 ) {
     let same = |pair: &(&T, &T)| pair.0 == pair.1;
@@ -26,24 +28,24 @@ fn push_matches<T: Eq + Hash>(
     let (old_rest, new_rest) = (&old[head..], &new[head..]);
     let tail = old_rest.iter().rev().zip(new_rest.iter().rev());
     let tail = tail.take_while(same).count();
-    let middle = (
-        &old_rest[..old_rest.len() - tail],
-        &new_rest[..new_rest.len() - tail],
-    );
-    pairs.extend((0..head).map(|at| (i + at, j + at)));
-    let from = (i + head, j + head);
-    if middle.0.len().saturating_mul(middle.1.len() + 1) > PAIRS_MAX {
-        push_between_anchors(middle, from, pairs);
+    let old_middle = &old_rest[..old_rest.len() - tail];
+    let new_middle = &new_rest[..new_rest.len() - tail];
+    pairs.extend((0..head).map(|at| (from_old + at, from_new + at)));
+    let (i, j) = (from_old + head, from_new + head);
+    if old_middle.len().saturating_mul(new_middle.len() + 1) > PAIRS_MAX {
+        push_between_anchors(old_middle, new_middle, i, j, pairs);
     } else {
-        push_longest_common(middle, from, pairs);
+        push_longest_common(old_middle, new_middle, i, j, pairs);
     }
-    let (i, j) = (i + old.len() - tail, j + new.len() - tail);
+    let (i, j) = (from_old + old.len() - tail, from_new + new.len() - tail);
     pairs.extend((0..tail).map(|at| (i + at, j + at)));
 }
 
 fn push_longest_common<T: Eq>(
-    (old, new): (&[T], &[T]),
-    (from_old, from_new): (usize, usize),
+    old: &[T],
+    new: &[T],
+    from_old: usize,
+    from_new: usize,
     pairs: &mut Vec<(usize, usize)>,
 ) {
     let width = new.len() + 1;
@@ -73,8 +75,10 @@ fn push_longest_common<T: Eq>(
 
 /// Cuts both where an element stands that each of them holds once.
 fn push_between_anchors<T: Eq + Hash>(
-    (old, new): (&[T], &[T]),
-    (from_old, from_new): (usize, usize),
+    old: &[T],
+    new: &[T],
+    from_old: usize,
+    from_new: usize,
     pairs: &mut Vec<(usize, usize)>,
 ) {
     let (in_old, in_new) = (unique_positions(old), unique_positions(new));
@@ -96,16 +100,12 @@ fn push_between_anchors<T: Eq + Hash>(
     let mut is_cut = false;
     for (at, to) in anchors {
         is_cut = true;
-        push_matches(
-            (&old[i..at], &new[j..to]),
-            (from_old + i, from_new + j),
-            pairs,
-        );
+        push_matches(&old[i..at], &new[j..to], from_old + i, from_new + j, pairs);
         pairs.push((from_old + at, from_new + to));
         (i, j) = (at + 1, to + 1);
     }
     if is_cut {
-        push_matches((&old[i..], &new[j..]), (from_old + i, from_new + j), pairs);
+        push_matches(&old[i..], &new[j..], from_old + i, from_new + j, pairs);
     }
 }
 

@@ -45,7 +45,8 @@ pub(crate) fn parse_json(text: &str, file: &str) -> Result<ValueNode, Vec<Proble
 pub(crate) fn shape_warnings(
     root: &ValueNode,
     shape: &Shape,
-    (file, root_name): (&str, &str),
+    file: &str,
+    root_name: &str,
     is_fatal: impl Fn(&Problem) -> bool,
 ) -> Vec<Problem> {
     let mut problems = check(root, shape, file, root_name);
@@ -105,16 +106,6 @@ pub(crate) fn repeated_id_problems(list: &[ValueNode], path: &str, file: &str) -
         }
     }
     problems
-}
-
-/// A warning about one element.
-pub(crate) fn element_warning(
-    code: &'static str,
-    (file, path): (&str, String),
-    span: Span,
-    words: (&str, &str),
-) -> Problem {
-    Problem::warning(code, file, path, span).with_message(words.0, words.1)
 }
 
 /// What of `node` is as `shape` has it, written in one way.

@@ -19,8 +19,8 @@ pub(super) fn run_issue_command(
 ) -> Result<CommandExit, Failure> {
     let (name, what, why) = match command {
         IssueCommand::Add(args) => return add_issue(world, args, output),
-        IssueCommand::List(args) => return list_issues(world, (args, false), output),
-        IssueCommand::Ready(args) => return list_issues(world, (args, true), output),
+        IssueCommand::List(args) => return list_issues(world, args, false, output),
+        IssueCommand::Ready(args) => return list_issues(world, args, true, output),
         IssueCommand::Show { issue } => {
             let shown = issue::show(world, &issue)?;
             if output.json {
@@ -105,7 +105,8 @@ fn render_issue(shown: &IssueDetails) -> String {
 
 fn list_issues(
     world: &World,
-    (args, is_ready): (IssueList, bool),
+    args: IssueList,
+    is_ready: bool,
     output: &mut CliOutput,
 ) -> Result<CommandExit, Failure> {
     let filter = IssueFilter {

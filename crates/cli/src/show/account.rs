@@ -36,19 +36,22 @@ pub(crate) fn account_lines(account: &Account) -> Vec<String> {
     let mut lines = vec![done_line(account)];
     push_item_lines(
         &mut lines,
-        ("failed", SHOWN),
+        "failed",
+        SHOWN,
         &account.failed,
         failed_item_lines,
     );
     push_item_lines(
         &mut lines,
-        ("blocked", OTHERS_SHOWN),
+        "blocked",
+        OTHERS_SHOWN,
         &account.blocked,
         failed_item_lines,
     );
     push_item_lines(
         &mut lines,
-        ("waiting", OTHERS_SHOWN),
+        "waiting",
+        OTHERS_SHOWN,
         &account.waiting,
         waiting_item_lines,
     );
@@ -161,7 +164,8 @@ fn describe_retry_time(item: &ItemView) -> String {
 /// The items of a list, as far as they fit, and how many are left out.
 fn push_item_lines(
     lines: &mut Vec<String>,
-    (what, shown): (&str, usize),
+    what: &str,
+    shown: usize,
     items: &[AccountItem],
     show: fn(&AccountItem) -> Vec<String>,
 ) {

@@ -39,12 +39,12 @@ pub fn install(text: &str, hooks: &[Hook]) -> Result<String, HookSettingsError> 
                 .iter()
                 .map(|hook| render_event_member(hook, &form, 2));
             let members: Vec<String> = members.collect();
-            insert_texts(text, (node, first_key_start(events)), &members, &mut edits);
+            insert_texts(text, node, first_key_start(events), &members, &mut edits);
         }
         None => {
             let all: Vec<&Hook> = hooks.iter().collect();
             let member = format!("\"{HOOKS}\": {}", form.render_value(&events_json(&all), 1));
-            insert_texts(text, (&root, first_key_start(map)), &[member], &mut edits);
+            insert_texts(text, &root, first_key_start(map), &[member], &mut edits);
         }
     }
     Ok(apply_edits(text, edits))
@@ -93,7 +93,7 @@ fn update_known_events<'h>(
                 } else {
                     group_json(hook).to_string()
                 };
-                insert_texts(text, (node, first), &[element], edits);
+                insert_texts(text, node, first, &[element], edits);
             }
         }
     }
@@ -104,11 +104,11 @@ fn update_known_events<'h>(
 /// bracket of an empty one.
 fn insert_texts(
     text: &str,
-    into: (&ValueNode, Option<usize>),
+    node: &ValueNode,
+    first: Option<usize>,
     new: &[String],
     edits: &mut Vec<ByteEdit>,
 ) {
-    let (node, first) = into;
     if new.is_empty() {
         return;
     }

@@ -181,7 +181,7 @@ fn key_of_entry(entry: &ValueNode) -> Option<(&str, Timestamp)> {
 /// What the archive of a month holds.
 pub fn import_archive(text: &str, about: &FileContext<'_>) -> FileContents {
     MONTH.import(text, about, |root| {
-        import_entries(text, root, (about.file, MONTH.root_name), &ARCHIVE)
+        import_entries(text, root, about.file, MONTH.root_name, &ARCHIVE)
     })
 }
 

@@ -13,8 +13,7 @@ use crate::native_file::{FileContents, FileContext};
 use crate::problem::Problem;
 use crate::shape::Shape;
 use crate::shape_merge::{
-    digest, element_warning, native_of_element, parse_instant, repeated_id_problems,
-    shape_warnings, to_json,
+    digest, native_of_element, parse_instant, repeated_id_problems, shape_warnings, to_json,
 };
 use crate::tree::ValueNode;
 
@@ -25,7 +24,7 @@ use crate::tree::ValueNode;
 /// something else, its version is too new, or `entries` is no list.
 pub fn import_log(text: &str, about: &FileContext<'_>) -> FileContents {
     DOCUMENT.import(text, about, |root| {
-        let mut took = import_entries(text, root, (about.file, ROOT_NAME), &SHAPE);
+        let mut took = import_entries(text, root, about.file, ROOT_NAME, &SHAPE);
         took.problems.extend(check_entry_count(root, about.file));
         took.problems.sort_by_key(|problem| problem.bytes.start);
         took
@@ -36,13 +35,14 @@ pub fn import_log(text: &str, about: &FileContext<'_>) -> FileContents {
 pub(super) fn import_entries(
     text: &str,
     root: &ValueNode,
-    (file, root_name): (&str, &str),
+    file: &str,
+    root_name: &str,
     shape: &Shape,
 ) -> FileContents {
     let path = format!("{root_name}.entries");
     let entries = root.get("entries");
     let is_null = entries.is_some_and(ValueNode::is_null);
-    let mut problems = shape_warnings(root, shape, (file, root_name), |problem| {
+    let mut problems = shape_warnings(root, shape, file, root_name, |problem| {
         problem.code == "WRONG_TYPE" && problem.path == path && !is_null
     });
     let list = entries.and_then(ValueNode::as_seq).unwrap_or_default();
@@ -51,21 +51,19 @@ pub(super) fn import_entries(
     for (index, node) in list.iter().enumerate() {
         match parse_entry(text, node) {
             Some(entry) => found.push(ImportedRecord::Entry(Box::new(entry))),
-            None => problems.push(element_warning(
-                "NOT_TAKEN",
-                (file, format!("{path}[{index}]")),
-                node.span,
-                NO_ENTRY,
-            )),
+            None => {
+                let path = format!("{path}[{index}]");
+                let problem = Problem::warning("NOT_TAKEN", file, path, node.span);
+                problems.push(problem.with_message(NO_ENTRY, NO_ENTRY_HINT));
+            }
         }
     }
     FileContents { found, problems }
 }
 
-const NO_ENTRY: (&str, &str) = (
-    "this is no entry and cannot be taken in",
-    "write an object with `id`, `timestamp`, `type` and `data`; it stays in the file as it is",
-);
+const NO_ENTRY: &str = "this is no entry and cannot be taken in";
+const NO_ENTRY_HINT: &str =
+    "write an object with `id`, `timestamp`, `type` and `data`; it stays in the file as it is";
 
 /// Warns of a count that is not the number of entries.
 fn check_entry_count(root: &ValueNode, file: &str) -> Option<Problem> {

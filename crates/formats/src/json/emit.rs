@@ -155,7 +155,7 @@ pub(super) fn push_node(
         Value::Map(map) if map.pairs.is_empty() => out.push_str("{}"),
         Value::Seq(items) => {
             let list = at.spot.name();
-            let frame = Frame::new(node, form, at, ('[', ']'));
+            let frame = Frame::new(node, form, at, '[', ']');
             frame.push_items(out, items, |out, item, inner| {
                 let spot = Spot::Element { list };
                 push_node(out, item, form, &JsonPosition { spot, ..*inner });
@@ -163,7 +163,7 @@ pub(super) fn push_node(
         }
         Value::Map(map) => {
             let parent = at.spot.name();
-            let frame = Frame::new(node, form, at, ('{', '}'));
+            let frame = Frame::new(node, form, at, '{', '}');
             frame.push_items(out, &map.pairs, |out, (key, value), inner| {
                 push_string(out, &key.text);
                 out.push_str(&form.colon);
@@ -178,7 +178,8 @@ pub(super) fn push_node(
 /// The brackets of a collection, and what stands between its elements.
 struct Frame<'a> {
     form: &'a JsonStyle<'a>,
-    brackets: (char, char),
+    open: char,
+    close: char,
     outer: &'a str,
     inner: String,
     inline: bool,
@@ -189,7 +190,8 @@ impl<'a> Frame<'a> {
         node: &ValueNode,
         form: &'a JsonStyle<'a>,
         at: &JsonPosition<'a>,
-        brackets: (char, char),
+        open: char,
+        close: char,
     ) -> Self {
         let inline = at.inline || form.is_written_inline(node, at.spot);
         let inner = if inline {
@@ -199,7 +201,8 @@ impl<'a> Frame<'a> {
         };
         Self {
             form,
-            brackets,
+            open,
+            close,
             outer: at.indent,
             inner,
             inline,
@@ -217,11 +220,11 @@ impl<'a> Frame<'a> {
             indent: &self.inner,
             inline: self.inline,
         };
-        let pad = match self.brackets.0 {
+        let pad = match self.open {
             '[' => self.form.list_pad,
             _ => self.form.map_pad,
         };
-        out.push(self.brackets.0);
+        out.push(self.open);
         for (index, item) in items.iter().enumerate() {
             match (self.inline, index) {
                 (true, 0) => out.push_str(pad),
@@ -238,7 +241,7 @@ impl<'a> Frame<'a> {
         } else {
             self.push_line_break(out, self.outer);
         }
-        out.push(self.brackets.1);
+        out.push(self.close);
     }
 
     fn push_line_break(&self, out: &mut String, indent: &str) {

@@ -138,10 +138,10 @@ impl JsonPatcher<'_> {
         match (&old.value, &new.value) {
             (Value::Scalar(_), Value::Scalar(_)) if is_same_json(old, new) => {}
             (Value::Map(have), Value::Map(want)) if can_patch_list(&have.pairs, &want.pairs) => {
-                self.patch_members(old, (have, want), at);
+                self.patch_members(old, have, want, at);
             }
             (Value::Seq(have), Value::Seq(want)) if can_patch_list(have, want) => {
-                self.patch_elements(old, (have, want), at);
+                self.patch_elements(old, have, want, at);
             }
             _ => {
                 let text = self.render_node(new, at);
@@ -160,12 +160,7 @@ impl JsonPatcher<'_> {
         out
     }
 
-    fn patch_members(
-        &mut self,
-        old: &ValueNode,
-        (have, want): (&Map, &Map),
-        at: &JsonPosition<'_>,
-    ) {
+    fn patch_members(&mut self, old: &ValueNode, have: &Map, want: &Map, at: &JsonPosition<'_>) {
         let parent = at.spot.name();
         let text = self.text;
         let inner = position_within(text, old, at);
@@ -203,7 +198,8 @@ impl JsonPatcher<'_> {
     fn patch_elements(
         &mut self,
         old: &ValueNode,
-        (have, want): (&[ValueNode], &[ValueNode]),
+        have: &[ValueNode],
+        want: &[ValueNode],
         at: &JsonPosition<'_>,
     ) {
         let spot = Spot::Element {

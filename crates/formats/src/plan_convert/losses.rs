@@ -36,8 +36,10 @@ pub(super) struct ConversionText<'a> {
 /// What of a plan, with the text that it was read from, does not stand in the text
 /// that was made of it, and in the plan that is read from that.
 pub(super) fn find_losses(
-    (from, outline): (&ConversionText<'_>, &Outline),
-    (to, again): (&ConversionText<'_>, Option<&Outline>),
+    from: &ConversionText<'_>,
+    outline: &Outline,
+    to: &ConversionText<'_>,
+    again: Option<&Outline>,
 ) -> Vec<ConversionLoss> {
     let mut lost = again.map_or_else(Vec::new, |again| losses_of_plan(outline, again));
     let none = Plan {
@@ -50,7 +52,7 @@ pub(super) fn find_losses(
         let is_lost = name(outline).is_some() && name(outline) != again.and_then(name);
         lost.push(("project name".to_owned(), usize::from(is_lost)));
     }
-    lost.extend(losses_of_text((from, outline), (to, back)));
+    lost.extend(losses_of_text(from, outline, to, back));
     lost.into_iter()
         .filter(|(_, count)| *count > 0)
         .map(|(what, count)| ConversionLoss { what, count })
@@ -412,8 +414,10 @@ fn find_words(said: &str, words: &str) -> Option<Range<usize>> {
 
 /// What the other text does not say, by the key that it stood under.
 fn losses_of_text(
-    (from, outline): (&ConversionText<'_>, &Outline),
-    (to, back): (&ConversionText<'_>, &Plan),
+    from: &ConversionText<'_>,
+    outline: &Outline,
+    to: &ConversionText<'_>,
+    back: &Plan,
 ) -> LossCounts {
     let plan = &outline.plan;
     let parts = from.split_parts(plan, from.conversion.judged);

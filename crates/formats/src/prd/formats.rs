@@ -49,7 +49,7 @@ pub static PLAN: PlanFormat = PlanFormat {
         let (list, problems) = parse_prd(source);
         let name = of.name.resolve(None);
         let plan = list.map(|list| plan_of_prd(&list, of.run, &name, of.source));
-        reject_broken_plan((plan, problems))
+        reject_broken_plan(plan, problems)
     },
     identity: |source| Some(parse_prd(source).0?.identity()),
     without_items: (

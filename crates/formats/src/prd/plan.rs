@@ -33,7 +33,7 @@ pub fn plan_of_prd(prd: &Prd, run: RunId, name: &str, source: &str) -> Plan {
             ..plan_item(prd, &prd.items[at], &known, &done)
         })
         .collect();
-    plan_of_items(FACE, (run, name, source), items)
+    plan_of_items(FACE, run, name, source, items)
 }
 
 /// The node of an item.

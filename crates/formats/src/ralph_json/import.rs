@@ -17,8 +17,8 @@ use crate::problem::Problem;
 use crate::record::{node_of_record, read_lenient};
 use crate::shape::{NamedShape, Pattern};
 use crate::shape_merge::{
-    attempt_id_of_digest, digest, element_warning, id_of_element, native_of_element,
-    repeated_id_problems, shape_warnings,
+    attempt_id_of_digest, digest, id_of_element, native_of_element, repeated_id_problems,
+    shape_warnings,
 };
 use crate::tree::ValueNode;
 
@@ -59,7 +59,7 @@ fn collect_problems(root: &ValueNode, file: &str) -> Vec<Problem> {
         let key = path.strip_prefix("progress.").unwrap_or_default();
         root.get(key).is_some_and(ValueNode::is_null)
     };
-    let mut problems = shape_warnings(root, &SHAPE, (file, ROOT_NAME), |problem| {
+    let mut problems = shape_warnings(root, &SHAPE, file, ROOT_NAME, |problem| {
         LISTS.contains(&problem.path.as_str())
             && problem.code == "WRONG_TYPE"
             && !is_null(&problem.path)
@@ -101,7 +101,10 @@ impl RalphImporter<'_> {
         for (index, node) in elements_of_list(root, "entries") {
             match attempt_of_entry(self.text, node) {
                 Some(told) => self.push_found(ImportedRecord::Attempt(Box::new(told))),
-                None => self.report_not_imported(node, "entries", index, NAMELESS_ENTRY),
+                None => {
+                    let (message, hint) = (NAMELESS_ENTRY, NAMELESS_ENTRY_HINT);
+                    self.report_not_imported(node, "entries", index, message, hint);
+                }
             }
         }
         for (key, kind) in [
@@ -122,7 +125,10 @@ impl RalphImporter<'_> {
                         }
                         self.push_found(found);
                     }
-                    None => self.report_not_imported(node, key, index, NAMELESS_MEMORY),
+                    None => {
+                        let (message, hint) = (NAMELESS_MEMORY, NAMELESS_MEMORY_HINT);
+                        self.report_not_imported(node, key, index, message, hint);
+                    }
                 }
             }
         }
@@ -137,22 +143,22 @@ impl RalphImporter<'_> {
         node: &ValueNode,
         key: &str,
         index: usize,
-        words: (&str, &str),
+        message: &str,
+        hint: &str,
     ) {
         let path = format!("{ROOT_NAME}.{key}[{index}]");
-        let problem = element_warning("NOT_TAKEN", (self.file, path), node.span, words);
-        self.took.problems.push(problem);
+        let problem = Problem::warning("NOT_TAKEN", self.file, path, node.span);
+        self.took.problems.push(problem.with_message(message, hint));
     }
 }
 
-const NAMELESS_ENTRY: (&str, &str) = (
-    "this cannot be taken in: it has no id that it would be known by",
-    "give it an `id` such as \"auth-login-2\"; it stays in the file as it is",
-);
-const NAMELESS_MEMORY: (&str, &str) = (
-    "this cannot be taken in: it has no id of the form that it would be known by",
-    "give it an `id` such as \"learning-0007\" or \"pattern-0007\"; it stays in the file as it is",
-);
+const NAMELESS_ENTRY: &str = "this cannot be taken in: it has no id that it would be known by";
+const NAMELESS_ENTRY_HINT: &str =
+    "give it an `id` such as \"auth-login-2\"; it stays in the file as it is";
+const NAMELESS_MEMORY: &str =
+    "this cannot be taken in: it has no id of the form that it would be known by";
+const NAMELESS_MEMORY_HINT: &str =
+    "give it an `id` such as \"learning-0007\" or \"pattern-0007\"; it stays in the file as it is";
 
 fn elements_of_list<'n>(
     root: &'n ValueNode,

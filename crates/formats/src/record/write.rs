@@ -56,7 +56,8 @@ fn number_text(value: f64) -> String {
 /// `inline`: the first key continues a line that is already indented.
 pub(crate) fn push_yaml(
     out: &mut String,
-    (record, others): (&dyn TableRecord, OtherPairs<'_>),
+    record: &dyn TableRecord,
+    others: OtherPairs<'_>,
     indent: usize,
     inline: bool,
 ) {
@@ -91,7 +92,7 @@ fn push_value(out: &mut String, value: &WrittenValue<'_>, indent: usize) {
         }
         WrittenValue::Record(record, others) => {
             out.push('\n');
-            push_yaml(out, (*record, others), indent + 2, false);
+            push_yaml(out, *record, others, indent + 2, false);
         }
         WrittenValue::Records(records) if records.is_empty() => out.push_str(" []\n"),
         WrittenValue::Records(records) => {
@@ -99,7 +100,7 @@ fn push_value(out: &mut String, value: &WrittenValue<'_>, indent: usize) {
             for record in records {
                 yaml::push_indent(out, indent + 2);
                 out.push_str("- ");
-                push_yaml(out, (*record, record.extra()), indent + 4, true);
+                push_yaml(out, *record, record.extra(), indent + 4, true);
             }
         }
     }

@@ -109,17 +109,12 @@ fn read_map(reader: &mut FieldReader<'_>, map: &Map) -> Manifest {
         Some(_) => None,
     };
     if let Some((message, hint)) = words {
-        reader.report_warning("PRD_ADDRESS", (top, "prd"), message, hint);
+        reader.report_warning("PRD_ADDRESS", top, "prd", message, hint);
     }
     let repos = read_repos(reader, top);
     if repos.is_empty() {
         let hint = "write `repos:` with at least one `- name: …`";
-        reader.report_error(
-            "NO_REPOS",
-            (top, "repos"),
-            "there are no repositories",
-            hint,
-        );
+        reader.report_error("NO_REPOS", top, "repos", "there are no repositories", hint);
     }
     Manifest { prd, repos }
 }
@@ -143,7 +138,7 @@ fn read_repos(reader: &mut FieldReader<'_>, top: MapPosition<'_>) -> Vec<Manifes
         if !repo.name.is_empty() && !names.insert(repo.name.clone()) {
             let message = format!("a second repository is called `{}`", repo.name);
             let hint = "give each a name of its own";
-            reader.report_error(DUPLICATE_REPO, (place, "name"), message, hint);
+            reader.report_error(DUPLICATE_REPO, place, "name", message, hint);
         }
         out.push(repo);
     }
@@ -155,7 +150,7 @@ fn read_repo(reader: &mut FieldReader<'_>, place: MapPosition<'_>) -> ManifestRe
         let text = reader.read_text(place, key).unwrap_or_default();
         if text.trim().is_empty() {
             let message = format!("the repository has no `{key}`");
-            reader.report_error("MISSING_KEY", (place, key), message, "add it");
+            reader.report_error("MISSING_KEY", place, key, message, "add it");
         }
         text
     };
@@ -165,7 +160,7 @@ fn read_repo(reader: &mut FieldReader<'_>, place: MapPosition<'_>) -> ManifestRe
     if let Some(language) = language.as_ref().filter(|language| !is_known(language)) {
         let message = format!("the language `{language}` is none that the original knows");
         let hint = "it is kept; the original knows `go`, `typescript` and `python`";
-        reader.report_warning("UNKNOWN_LANGUAGE", (place, "language"), message, hint);
+        reader.report_warning("UNKNOWN_LANGUAGE", place, "language", message, hint);
     }
     ManifestRepo {
         name,

@@ -36,7 +36,7 @@ pub(super) fn record_count(tables: &Tables, run: RunId) -> usize {
     ended_attempts(tables, run).len()
 }
 
-fn invocation_of_attempt((row, item): (&AttemptRow, &ItemRow)) -> AgentInvocation {
+fn invocation_of_attempt(row: &AttemptRow, item: &ItemRow) -> AgentInvocation {
     let issue = phase_of_item(item).is_none().then(|| issue_of_item(item));
     let took = row.ended_at.unwrap_or(row.started_at);
     let took = took.as_second() - row.started_at.as_second();
@@ -72,7 +72,7 @@ pub(super) fn add_invocations(state: &mut SdlcState, tables: &Tables, run: RunId
     }
     for one in ended_attempts(tables, run)
         .into_iter()
-        .map(invocation_of_attempt)
+        .map(|(row, item)| invocation_of_attempt(row, item))
     {
         match there.get_mut(&invocation_key(&one)) {
             Some(left) if *left > 0 => *left -= 1,
@@ -99,7 +99,7 @@ pub(super) fn append_new_records(
         if there.contains(id.as_str()) {
             continue;
         }
-        let of = invocation_of_attempt((row, item));
+        let of = invocation_of_attempt(row, item);
         if !text.is_empty() && !text.ends_with('\n') {
             text.push('\n');
         }

@@ -117,7 +117,8 @@ pub(super) fn write_repository(issue: &mut SdlcIssue, row: &ItemRow, policy: &Po
 fn remove_pull_request(
     issue: &mut SdlcIssue,
     row: &ItemRow,
-    (was, kept): (Option<&SdlcIssue>, &SdlcIssue),
+    was: Option<&SdlcIssue>,
+    kept: &SdlcIssue,
 ) {
     let mut own = kept.clone();
     write_pull_request(&mut own, row);
@@ -171,7 +172,8 @@ impl IssueIterations {
     fn subtract_from_issue(
         &self,
         issue: &mut SdlcIssue,
-        (was, kept): (Option<&SdlcIssue>, &SdlcIssue),
+        was: Option<&SdlcIssue>,
+        kept: &SdlcIssue,
     ) {
         let take = |number: &mut Option<u64>, was: Option<Option<u64>>, kept, counted: u64| {
             if counted > 0 {
@@ -213,7 +215,7 @@ pub fn collect_edits(
         return Err(problems);
     };
     let base = base.and_then(|text| parse_state(SourceText { name, text }).0);
-    Ok(diff(base.as_ref(), (&theirs, root.as_ref()), shown))
+    Ok(diff(base.as_ref(), &theirs, root.as_ref(), shown))
 }
 
 /// Where a mapping has a key.
@@ -225,7 +227,8 @@ fn key_span(map: Option<&ValueNode>, key: &str) -> Span {
 /// `root` is where what `theirs` says stands.
 fn diff(
     base: Option<&SdlcState>,
-    (theirs, root): (&SdlcState, Option<&ValueNode>),
+    theirs: &SdlcState,
+    root: Option<&ValueNode>,
     shown: ShownRun<'_>,
 ) -> PlanChanges {
     let rows: Vec<&ItemRow> = issue_rows(shown.tables, shown.run).collect();
@@ -251,13 +254,20 @@ fn diff(
                     .as_ref()
                     .map(|before| before.get(&*issue.id).copied());
                 let written = status_of_item(row, shown.tables, issue_of_item(row).status);
-                let change = issue_edits((row, written), was, issue, &known, &done);
+                let item = WrittenIssue {
+                    row,
+                    status: written,
+                };
+                let change = issue_edits(item, was, issue, &known, &done);
                 found.edits.extend(change);
                 let issues = || root?.get("issues")?.get(&issue.id);
-                let at = (shown.file, key_span(issues(), "status"));
+                let at = FileSpan {
+                    file: shown.file,
+                    span: key_span(issues(), "status"),
+                };
                 let told = was.flatten().and_then(|was| {
                     let open = || open_blockers(theirs, issue);
-                    rewritten_status_problem(row, (was, issue), open, at)
+                    rewritten_status_problem(row, was, issue, open, at)
                 });
                 found.problems.extend(told);
             }
@@ -274,12 +284,8 @@ fn diff(
         return found;
     };
     if let Some(base) = base {
-        phases::collect_phase_edits(
-            (base, theirs),
-            (shown.tables, run),
-            (shown.file, key_span(root, "phase")),
-            &mut found,
-        );
+        let span = key_span(root, "phase");
+        phases::collect_phase_edits(base, theirs, shown, span, &mut found);
     }
     // What piton itself wrote is no edit.
     let native = native_of_run(theirs);
@@ -319,15 +325,27 @@ fn insert_edit(
     }
 }
 
-/// What was changed of an issue, of which piton writes this status. `was` is none when nobody knows what piton
-/// wrote last, and holds none when the issue was not in it.
+/// An issue that is an item of the run.
+#[derive(Clone, Copy)]
+struct WrittenIssue<'r> {
+    row: &'r ItemRow,
+    /// The status that piton writes for it.
+    status: Option<IssueStatus>,
+}
+
+/// What was changed of an issue. `was` is none when it is not known what piton wrote last,
+/// and holds none when the issue was not in it.
 fn issue_edits(
-    (row, written): (&ItemRow, Option<IssueStatus>),
+    item: WrittenIssue<'_>,
     was: Option<Option<&SdlcIssue>>,
     issue: &SdlcIssue,
     known: &HashSet<&str>,
     done: &HashSet<&str>,
 ) -> Vec<Edit> {
+    let WrittenIssue {
+        row,
+        status: written,
+    } = item;
     let mut edits = Vec::new();
     let node = || row.node.clone();
     let old_status = was.map(|was| was.and_then(|was| was.status));
@@ -359,9 +377,8 @@ fn issue_edits(
     if is_written || old_status.is_none_or(|old| old == issue.status) {
         kept.status = issue_of_item(row).status;
     }
-    IssueIterations::of_row(row)
-        .subtract_from_issue(&mut kept, (was.flatten(), &issue_of_item(row)));
-    remove_pull_request(&mut kept, row, (was.flatten(), &issue_of_item(row)));
+    IssueIterations::of_row(row).subtract_from_issue(&mut kept, was.flatten(), &issue_of_item(row));
+    remove_pull_request(&mut kept, row, was.flatten(), &issue_of_item(row));
     let native = native_of_issue(&kept);
     if row.native.as_ref() != Some(&native) {
         edits.push(Edit::SetNative {
@@ -382,13 +399,22 @@ fn open_blockers<'s>(state: &SdlcState, issue: &'s SdlcIssue) -> Vec<&'s str> {
     ids.filter(is_open).collect()
 }
 
+/// A place in a file.
+#[derive(Clone, Copy)]
+struct FileSpan<'f> {
+    /// The file, as the caller wants it shown.
+    file: &'f str,
+    span: Span,
+}
+
 /// That a status which somebody wrote follows from what the issue waits for, and is
 /// written again, where that is so.
 fn rewritten_status_problem<'s>(
     row: &ItemRow,
-    (was, issue): (&SdlcIssue, &SdlcIssue),
+    was: &SdlcIssue,
+    issue: &SdlcIssue,
     open: impl Fn() -> Vec<&'s str>,
-    (file, span): (&str, Span),
+    at: FileSpan<'_>,
 ) -> Option<Problem> {
     let is_open = matches!(row.state, ItemState::Ready | ItemState::Pending);
     if was.status == issue.status || !is_open || row.attempts > 0 {
@@ -410,7 +436,7 @@ fn rewritten_status_problem<'s>(
         _ => return None,
     };
     let path = format!("issues.{id}.status");
-    Some(Problem::warning("STATUS_FOLLOWS", file, path, span).with_message(message, hint))
+    Some(Problem::warning("STATUS_FOLLOWS", at.file, path, at.span).with_message(message, hint))
 }
 
 /// The state that a word of the file asks for; none where the core need not,

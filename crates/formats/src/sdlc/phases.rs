@@ -15,7 +15,7 @@ use super::parse_state;
 use super::plan::{node_of_id, state_of_native};
 use super::state::{Phase, PhaseStatus, PhaseTimes, SdlcState};
 use crate::native::pack;
-use crate::plan_file::{PlanChanges, file_items, planned_item};
+use crate::plan_file::{PlanChanges, ShownRun, file_items, planned_item};
 use crate::plan_format::ItemRole;
 use crate::problem::{Problem, SourceText};
 use crate::tree::Span;
@@ -423,7 +423,7 @@ pub(super) fn write_phases(state: &mut SdlcState, tables: &Tables, row: &RunRow)
             *path = Some(artifact);
         }
         let ended = at.completed_at.filter(|_| at.state.is_finished());
-        note_phase_times(state, item.phase, (at.started_at.or(ended), ended));
+        note_phase_times(state, item.phase, at.started_at.or(ended), ended);
         began = ended;
     }
     if phase < Phase::Executing {
@@ -435,16 +435,16 @@ pub(super) fn write_phases(state: &mut SdlcState, tables: &Tables, row: &RunRow)
         .filter_map(|row| row.completed_at)
         .max();
     let ended = last.filter(|_| phase == Phase::Completed);
-    note_phase_times(state, Phase::Executing, (began, ended));
+    note_phase_times(state, Phase::Executing, began, ended);
 }
 
 /// Notes when a phase began and ended. When it began stays as it stands there.
 fn note_phase_times(
     state: &mut SdlcState,
     phase: Phase,
-    at: (Option<Timestamp>, Option<Timestamp>),
+    began: Option<Timestamp>,
+    ended: Option<Timestamp>,
 ) {
-    let (began, ended) = at;
     let have = state.metrics.phases.iter().position(|(of, _)| *of == phase);
     let before = have.and_then(|at| state.metrics.phases[at].1.started_at.clone());
     let Some(started_at) = before.or(began.map(format_time)) else {
@@ -470,11 +470,16 @@ pub(super) fn format_time(time: Timestamp) -> String {
 
 /// What somebody meant who changed the phase since piton wrote `base`.
 pub(super) fn collect_phase_edits(
-    (base, theirs): (&SdlcState, &SdlcState),
-    (tables, row): (&Tables, &RunRow),
-    (file, span): (&str, Span),
+    base: &SdlcState,
+    theirs: &SdlcState,
+    shown: ShownRun<'_>,
+    span: Span,
     found: &mut PlanChanges,
 ) {
+    let ShownRun { file, tables, run } = shown;
+    let Some(row) = tables.run(run) else {
+        return;
+    };
     let now = (theirs.phase, theirs.phase_status);
     let is_so = phase_standing(tables, row)
         .is_none_or(|(phase, status)| now == (Some(phase), Some(status)));

@@ -51,7 +51,7 @@ pub fn plan_of_state(state: &SdlcState, run: RunId, name: &str, source: &str) ->
         place: TreePosition::default().child(index),
         ..item
     });
-    let plan = plan_of_items(FACE, (run, name, source), items.collect());
+    let plan = plan_of_items(FACE, run, name, source, items.collect());
     Plan {
         policy: Policy {
             review: Some(review),

@@ -274,7 +274,7 @@ fn check_totals(reader: &mut FieldReader<'_>, metrics: MapPosition<'_>, state: &
     let (have, want) = (&state.metrics.totals, derived_totals(state));
     let totals = unheard.read_child(&metrics, "totals");
     let reviews = unheard.read_child(&totals, "review_iterations");
-    let mut compare = |place, key, have, want| compare_total(reader, place, key, (have, want));
+    let mut compare = |place, key, have, want| compare_total(reader, place, key, have, want);
     compare(totals, "duration_s", have.duration_s, want.duration_s);
     let counts = |totals: &Totals| {
         [
@@ -310,7 +310,8 @@ fn compare_total(
     reader: &mut FieldReader<'_>,
     place: MapPosition<'_>,
     key: &str,
-    (have, want): (Option<f64>, Option<f64>),
+    have: Option<f64>,
+    want: Option<f64>,
 ) {
     let (Some(have), Some(want)) = (have, want) else {
         return;
@@ -321,5 +322,5 @@ fn compare_total(
     }
     let message = format!("`{key}` is {have}, but the file itself gives {want}");
     let hint = "nothing need be done; the counted one is used";
-    reader.report_warning("TOTAL_DISAGREES", (place, key), message, hint);
+    reader.report_warning("TOTAL_DISAGREES", place, key, message, hint);
 }

@@ -40,7 +40,7 @@ pub(super) fn parse_tasks(
                 if map.get("tasks").is_none() {
                     let message = "there is no list `tasks`";
                     let hint = "write `{\"tasks\": [...]}`";
-                    reader.report_error("MISSING_KEY", (top, "tasks"), message, hint);
+                    reader.report_error("MISSING_KEY", top, "tasks", message, hint);
                 }
                 (reader.read_list(top, "tasks"), ValuePath::ROOT)
             }
@@ -85,7 +85,7 @@ fn read_task(reader: &mut FieldReader<'_>, place: MapPosition<'_>) -> SdlcTask {
         let is_read = place.map.get(key).is_none_or(|node| node.text().is_some());
         if text.is_empty() && is_read {
             let message = format!("the task has no `{key}`");
-            reader.report_error("MISSING_KEY", (place, key), message, "write one");
+            reader.report_error("MISSING_KEY", place, key, message, "write one");
         }
         text
     };

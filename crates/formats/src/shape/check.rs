@@ -53,7 +53,7 @@ impl ShapeChecker<'_> {
                     }
                 }
             },
-            Shape::Map(fields, rest) => self.check_map(node, (fields, *rest), shape, path),
+            Shape::Map(fields, rest) => self.check_map(node, fields, *rest, shape, path),
             Shape::Each(values) => match node.as_map() {
                 None => self.push_mistyped(node, shape, path),
                 Some(map) => {
@@ -87,7 +87,7 @@ impl ShapeChecker<'_> {
                 format!("write {}", describe_text_shape(wanted))
             }
         };
-        self.push_problem("INVALID_VALUE", node, path, (describe_invalid(node), hint));
+        self.push_problem("INVALID_VALUE", node, path, describe_invalid(node), hint);
     }
 
     fn check_number(
@@ -104,25 +104,21 @@ impl ShapeChecker<'_> {
         if !value.is_finite() {
             let text = node.text().unwrap_or_default();
             let message = format!("number out of range {text}");
-            return self.push_problem("NUMBER_OUT_OF_RANGE", node, path, (message, hint()));
+            return self.push_problem("NUMBER_OUT_OF_RANGE", node, path, message, hint());
         }
         if matches!(shape, Shape::Integer { .. }) && value.fract() != 0.0 {
             return self.push_mistyped(node, shape, path);
         }
         if min.is_some_and(|min| value < f64::from(min)) {
-            self.push_problem(
-                "INVALID_VALUE",
-                node,
-                path,
-                (describe_invalid(node), hint()),
-            );
+            self.push_problem("INVALID_VALUE", node, path, describe_invalid(node), hint());
         }
     }
 
     fn check_map(
         &mut self,
         node: &ValueNode,
-        (fields, rest): (&[FieldShape], OtherKeys),
+        fields: &[FieldShape],
+        rest: OtherKeys,
         shape: &Shape,
         path: ValuePath<'_>,
     ) {
@@ -143,7 +139,7 @@ impl ShapeChecker<'_> {
                 let span = map.pairs.first().map_or(node.span, |(key, _)| key.span);
                 let message = format!("missing key \"{}\"", field.key);
                 let hint = format!("add it: {}", describe_shape(&field.shape));
-                self.push_problem_at("MISSING_KEY", span, path.key(field.key), (message, hint));
+                self.push_problem_at("MISSING_KEY", span, path.key(field.key), message, hint);
             }
         }
     }
@@ -159,7 +155,7 @@ impl ShapeChecker<'_> {
         let known: Vec<&str> = of_format.map(|field| field.key).collect();
         let hint = words_hint(key, &known);
         let message = format!("unknown key {}", quote(key));
-        self.push_problem_at("UNKNOWN_KEY", span, path.key(key), (message, hint));
+        self.push_problem_at("UNKNOWN_KEY", span, path.key(key), message, hint);
     }
 
     /// Tells what is wrong with the alternative that was most likely meant.
@@ -195,7 +191,7 @@ impl ShapeChecker<'_> {
 
     fn push_mistyped(&mut self, node: &ValueNode, shape: &Shape, path: ValuePath<'_>) {
         let hint = format!("write {}", describe_shape(shape));
-        self.push_problem("WRONG_TYPE", node, path, (describe_invalid(node), hint));
+        self.push_problem("WRONG_TYPE", node, path, describe_invalid(node), hint);
     }
 
     fn push_problem(
@@ -203,7 +199,8 @@ impl ShapeChecker<'_> {
         code: &'static str,
         node: &ValueNode,
         path: ValuePath<'_>,
-        words: (String, String),
+        message: String,
+        hint: String,
     ) {
         // Of a collection only its beginning is shown.
         let span = match node.value {
@@ -213,7 +210,7 @@ impl ShapeChecker<'_> {
                 ..node.span
             },
         };
-        self.push_problem_at(code, span, path, words);
+        self.push_problem_at(code, span, path, message, hint);
     }
 
     fn push_problem_at(
@@ -221,11 +218,12 @@ impl ShapeChecker<'_> {
         code: &'static str,
         span: Span,
         path: ValuePath<'_>,
-        words: (String, String),
+        message: String,
+        hint: String,
     ) {
         if self.problems.len() < PROBLEMS_MAX {
             let problem = Problem::error(code, self.file, path.to_string(), span);
-            self.problems.push(problem.with_message(words.0, words.1));
+            self.problems.push(problem.with_message(message, hint));
         }
     }
 }

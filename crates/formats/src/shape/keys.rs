@@ -74,7 +74,7 @@ impl UnknownKeyFinder {
             (Shape::Named(named), _) => self.visit_value(node, &named.shape, path),
             (Shape::Map(fields, rest), Value::Map(map)) => {
                 for (key, value) in map.iter() {
-                    self.visit_pair((key, value), (fields, *rest), path);
+                    self.visit_pair(key, value, fields, *rest, path);
                 }
             }
             // A document may be the list that another has under a key.
@@ -110,8 +110,10 @@ impl UnknownKeyFinder {
 
     fn visit_pair(
         &mut self,
-        (key, value): (&MapKey, &ValueNode),
-        (fields, rest): (&'static [FieldShape], OtherKeys),
+        key: &MapKey,
+        value: &ValueNode,
+        fields: &'static [FieldShape],
+        rest: OtherKeys,
         path: ValuePath<'_>,
     ) {
         let path = path.key(&key.text);

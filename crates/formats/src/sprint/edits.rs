@@ -142,7 +142,7 @@ impl<'a> SprintDiffer<'a> {
             taken.insert(name.clone());
             names.push(name);
         }
-        self.diff_order(parent, &rows, (base, &base_of), names);
+        self.diff_order(parent, &rows, base, &base_of, names);
         for (node, row) in theirs.iter().zip(&their_rows) {
             let Some(row) = row else { continue };
             let before = base_of.iter().position(|at| *at == Some(&row.node));
@@ -194,7 +194,8 @@ impl<'a> SprintDiffer<'a> {
         &mut self,
         parent: Option<&Node>,
         rows: &[&ItemRow],
-        (base, base_of): (&[PhaseNode], &[Option<&Node>]),
+        base: &[PhaseNode],
+        base_of: &[Option<&Node>],
         names: Vec<Node>,
     ) {
         let before: Vec<&Node> = if base.is_empty() {

@@ -76,7 +76,7 @@ pub static PLAN: PlanFormat = PlanFormat {
             let name = of.name.resolve(Some(&progress.sprint_id));
             plan_of_progress(&progress, of.run, &name, of.source)
         });
-        reject_broken_plan((plan, problems))
+        reject_broken_plan(plan, problems)
     },
     document: |tables, run| Box::new(SprintExporter::new(tables, run)),
     templates: |native, _| templates_of_sprint(&native::sprint_of_native(native)),

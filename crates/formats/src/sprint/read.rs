@@ -93,7 +93,7 @@ fn parse_root(root: &ValueNode, report: &mut ProblemReport<'_>) -> SprintProgres
     if let Some(current) = map.get("current") {
         progress.current_extra = extra_pairs(current, CURRENT);
     }
-    warn_missing_keys(report, root, (PROGRESS, ValuePath::ROOT), |key| {
+    warn_missing_keys(report, root, PROGRESS, ValuePath::ROOT, |key| {
         let hint = "piton adds it when it next writes the file";
         (format!("the document has no `{key}`"), hint)
     });
@@ -132,7 +132,7 @@ fn report_unknown_status(words: &[&str], node: &ValueNode, at: &mut ValuePositio
     }
     let message = format!("there is no status {}", node.describe());
     let hint = format!("write one of `{}`", words.join("`, `"));
-    at.report_error("UNKNOWN_STATUS", node, (message, &hint));
+    at.report_error("UNKNOWN_STATUS", node, message, &hint);
 }
 
 impl FieldSlot for Vec<PhaseNode> {
@@ -151,7 +151,8 @@ impl FieldSlot for Vec<PhaseNode> {
             at.report_error(
                 "WRONG_TYPE",
                 node,
-                (message, "begin each element with `- id: …`"),
+                message,
+                "begin each element with `- id: …`",
             );
             return true;
         };
@@ -182,7 +183,7 @@ fn parse_phase(
         report,
         ReadMode::Literal,
     );
-    warn_missing_keys(report, item, (NODE, path), |key| {
+    warn_missing_keys(report, item, NODE, path, |key| {
         (format!("the phase has no `{key}`"), "add it")
     });
     Some(node)
@@ -288,7 +289,8 @@ mappings!(NodePointer, Stats);
 fn warn_missing_keys(
     report: &mut ProblemReport<'_>,
     node: &ValueNode,
-    (fields, path): (&[FieldShape], ValuePath<'_>),
+    fields: &[FieldShape],
+    path: ValuePath<'_>,
     words: impl Fn(&str) -> (String, &'static str),
 ) {
     for FieldShape { key, .. } in fields.iter().filter(|field| field.required) {

@@ -11,7 +11,7 @@ use crate::yaml;
 /// The text of `PROGRESS.yaml`.
 pub fn render_progress(progress: &SprintProgress) -> String {
     let mut out = String::with_capacity(4096);
-    push_yaml(&mut out, (progress, progress.extra()), 0, true);
+    push_yaml(&mut out, progress, progress.extra(), 0, true);
     out
 }
 

@@ -45,7 +45,7 @@ pub static PLAN: PlanFormat = PlanFormat {
         let (task, problems) = parse_task(source);
         let name = of.name.resolve(Some(title_of_task(&task)));
         let plan = plan_of_task(&task, of.run, &name, of.source);
-        reject_broken_plan((Some(plan), problems))
+        reject_broken_plan(Some(plan), problems)
     },
     identity: |source| Some(parse_task(source).0.identity()),
     without_items: (

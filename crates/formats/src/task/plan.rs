@@ -53,7 +53,7 @@ pub fn plan_of_task(task: &TaskFile, run: RunId, name: &str, source: &str) -> Pl
     }
     Plan {
         policy: policy_of_task(task),
-        ..plan_of_items(FACE, (run, name, source), items)
+        ..plan_of_items(FACE, run, name, source, items)
     }
 }
 

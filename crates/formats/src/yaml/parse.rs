@@ -394,7 +394,7 @@ impl<'t> Builder<'t> {
     /// Puts a complete node where it belongs.
     fn place_node(&mut self, node: ValueNode, anchor: usize) {
         if anchor != 0 {
-            let (nodes, bytes) = node_weight(&node);
+            let NodeWeight { nodes, bytes } = node_weight(&node);
             self.anchors.insert(
                 anchor,
                 AnchoredNode {
@@ -716,21 +716,34 @@ fn key_text(scalar: Scalar) -> String {
     }
 }
 
-/// The number of nodes and of bytes of text in a tree.
-fn node_weight(node: &ValueNode) -> (usize, usize) {
-    match &node.value {
-        Value::Scalar(scalar) => (1, scalar.text.len()),
-        Value::Seq(items) => items
-            .iter()
-            .fold((1, 0), |sum, item| add_weights(sum, node_weight(item))),
-        Value::Map(map) => map.iter().fold((1, 0), |sum, (key, node)| {
-            add_weights(add_weights(sum, (0, key.text.len())), node_weight(node))
-        }),
+/// How large a tree is.
+struct NodeWeight {
+    nodes: usize,
+    /// The bytes of its text.
+    bytes: usize,
+}
+
+impl NodeWeight {
+    fn add_node(&mut self, node: &ValueNode) {
+        let NodeWeight { nodes, bytes } = node_weight(node);
+        self.nodes += nodes;
+        self.bytes += bytes;
     }
 }
 
-fn add_weights(a: (usize, usize), b: (usize, usize)) -> (usize, usize) {
-    (a.0 + b.0, a.1 + b.1)
+fn node_weight(node: &ValueNode) -> NodeWeight {
+    let mut weight = NodeWeight { nodes: 1, bytes: 0 };
+    match &node.value {
+        Value::Scalar(scalar) => weight.bytes = scalar.text.len(),
+        Value::Seq(items) => items.iter().for_each(|item| weight.add_node(item)),
+        Value::Map(map) => {
+            for (key, node) in map.iter() {
+                weight.bytes += key.text.len();
+                weight.add_node(node);
+            }
+        }
+    }
+    weight
 }
 
 #[cfg(test)]

@@ -369,10 +369,10 @@ impl YamlPatcher<'_> {
             (Value::Map(old), Value::Map(new))
                 if !old.pairs.is_empty() && !new.pairs.is_empty() =>
             {
-                self.patch_block_map(present, (old, new), wanted, slot)
+                self.patch_block_map(present, old, new, wanted, slot)
             }
             (Value::Seq(old), Value::Seq(new)) if !old.is_empty() && !new.is_empty() => {
-                self.patch_block_seq(present, (old, new), wanted, slot)
+                self.patch_block_seq(present, old, new, wanted, slot)
             }
             _ => self.replace_value(present, wanted, slot),
         }
@@ -528,7 +528,8 @@ impl YamlPatcher<'_> {
     fn patch_block_map(
         &mut self,
         present: &ValueNode,
-        (old, new): (&Map, &Map),
+        old: &Map,
+        new: &Map,
         wanted: &ValueNode,
         slot: &ValueSlot,
     ) -> PatchResult {
@@ -584,7 +585,8 @@ impl YamlPatcher<'_> {
                 let mut out = String::new();
                 for new_at in &behind[index] {
                     push_indent(&mut out, indent);
-                    push_pair(&mut out, &new.pairs[*new_at], indent);
+                    let (key, node) = &new.pairs[*new_at];
+                    push_pair(&mut out, key, node, indent);
                 }
                 self.push_edit(at..at, &out);
             }
@@ -596,7 +598,8 @@ impl YamlPatcher<'_> {
     fn insert_first_pairs(&mut self, new: &Map, which: &[usize], first: usize, indent: usize) {
         let mut out = String::new();
         for at in which {
-            push_pair(&mut out, &new.pairs[*at], indent);
+            let (key, node) = &new.pairs[*at];
+            push_pair(&mut out, key, node, indent);
             push_indent(&mut out, indent);
         }
         self.push_edit(first..first, &out);
@@ -644,7 +647,8 @@ impl YamlPatcher<'_> {
     fn patch_block_seq(
         &mut self,
         present: &ValueNode,
-        (old, new): (&[ValueNode], &[ValueNode]),
+        old: &[ValueNode],
+        new: &[ValueNode],
         wanted: &ValueNode,
         slot: &ValueSlot,
     ) -> PatchResult {
@@ -821,7 +825,7 @@ impl BlockList<'_> {
     }
 }
 
-fn push_pair(out: &mut String, (key, node): &(MapKey, ValueNode), indent: usize) {
+fn push_pair(out: &mut String, key: &MapKey, node: &ValueNode, indent: usize) {
     push_key(out, &key.text, indent);
     push_part(out, node, indent, false);
 }

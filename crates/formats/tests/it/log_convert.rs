@@ -77,7 +77,7 @@ fn file(name: &str) -> &'static ProjectFile {
 fn converted(from: &str, to: &str, text: &str) -> (String, Vec<ConversionLoss>) {
     let from = file(from);
     let found = (from.take)(text, None, &about()).found;
-    convert((from, text, found), file(to), &about()).unwrap()
+    convert(from, text, found, file(to), &about()).unwrap()
 }
 
 fn lost(from: &str, to: &str, text: &str) -> String {

@@ -35,7 +35,7 @@ pub(super) fn verify_database(
     let mut dependencies = BTreeSet::new();
     let mut index = index::ExpectedIndex::default();
     for table in &TABLES {
-        if let Err(error) = audit_rows(&tx, table, (&mut dependencies, &mut index), &mut audit) {
+        if let Err(error) = audit_rows(&tx, table, &mut dependencies, &mut index, &mut audit) {
             audit.report_damage(table.name, format!("cannot be read to its end: {error}"));
         }
     }
@@ -156,7 +156,8 @@ type Dependency = (Vec<u8>, String, String);
 fn audit_rows(
     connection: &Connection,
     table: &Table,
-    (dependencies, index): (&mut BTreeSet<Dependency>, &mut index::ExpectedIndex),
+    dependencies: &mut BTreeSet<Dependency>,
+    index: &mut index::ExpectedIndex,
     audit: &mut Audit,
 ) -> rusqlite::Result<()> {
     let mut statement = connection.prepare(&format!(

@@ -126,7 +126,7 @@ pub fn convert(
         return Err(unreadable_failure(&shown, findings));
     }
     let text = &findings.sources[&shown];
-    let (text, mut lost) = log_convert::convert((from, text, took.found), to, &about)
+    let (text, mut lost) = log_convert::convert(from, text, took.found, to, &about)
         .map_err(|cannot| Failure::new("file.unwritable", cannot.to_string()))?;
     let problems = findings.problems.iter();
     let count = problems
@@ -171,7 +171,7 @@ fn convert_plan(
     let Some(plan) = plan else {
         return Err(unreadable_failure(&shown, findings));
     };
-    let (text, lost) = plan_convert::convert((from, &text, &plan), to, world.now());
+    let (text, lost) = plan_convert::convert(from, &text, &plan, to, world.now());
     Ok(ConvertedFile {
         text,
         lost,

@@ -71,7 +71,7 @@ fn collect_signs(doc: &Doc<'_>) -> (Vec<GuardrailSign>, Vec<Range<usize>>) {
             let section = sections.find(|above| sign_name(doc, above).is_none());
             let section = section.map(|section| doc.heading_text(section).to_owned());
             let lines = heading.line..sign_end(doc, heading);
-            found.push(parse_sign(doc, (lines.clone(), form), name, section));
+            found.push(parse_sign(doc, &lines, form, name, section));
             inside_until = inside_until.max(lines.end);
             covered.push(lines);
         }
@@ -128,7 +128,8 @@ fn has_number(text: &str) -> bool {
 
 fn parse_sign(
     doc: &Doc<'_>,
-    (lines, form): (Range<usize>, RuleForm),
+    lines: &Range<usize>,
+    form: RuleForm,
     name: &str,
     section: Option<String>,
 ) -> GuardrailSign {
@@ -196,13 +197,13 @@ fn field_start(line: &str, form: RuleForm) -> Option<(&str, usize)> {
 
 fn parse_fields(doc: &Doc<'_>, lines: Range<usize>, form: RuleForm) -> Vec<SignField> {
     let mut found = Vec::new();
-    let mut open: Option<(usize, &str, usize)> = None;
+    let mut open: Option<FieldStart<'_>> = None;
     for line in lines.clone() {
         if doc.kind_of_line(line) != LineKind::Text {
             continue;
         }
-        if let Some((name, from)) = field_start(doc.line(line), form)
-            && let Some(before) = open.replace((line, name, from))
+        if let Some((name, column)) = field_start(doc.line(line), form)
+            && let Some(before) = open.replace(FieldStart { line, name, column })
         {
             found.push(parse_field(doc, before, line, form));
         }
@@ -213,14 +214,19 @@ fn parse_fields(doc: &Doc<'_>, lines: Range<usize>, form: RuleForm) -> Vec<SignF
     found
 }
 
+/// Where a field begins.
+#[derive(Clone, Copy)]
+struct FieldStart<'t> {
+    line: usize,
+    name: &'t str,
+    /// The byte of the line behind the name.
+    column: usize,
+}
+
 /// A field whose lines end at the latest before line `end`. An instruction goes
 /// on to the next field, whatever it is made of; others end with their paragraph.
-fn parse_field(
-    doc: &Doc<'_>,
-    (line, name, from): (usize, &str, usize),
-    end: usize,
-    form: RuleForm,
-) -> SignField {
+fn parse_field(doc: &Doc<'_>, at: FieldStart<'_>, end: usize, form: RuleForm) -> SignField {
+    let FieldStart { line, name, column } = at;
     let is_instruction = name.eq_ignore_ascii_case("instruction")
         || (form == RuleForm::Titled && FieldName::from_word(name) == Some(FieldName::Instruction));
     let ends = |next: &usize| {
@@ -234,7 +240,7 @@ fn parse_field(
     let last = doc
         .last_content_line(line..behind, |_, _| false)
         .unwrap_or(line);
-    let start = doc.line_start(line) + from;
+    let start = doc.line_start(line) + column;
     let value_end = doc.words_end(last).max(start);
     let raw = &doc.text[start..value_end];
     let lead = raw.len() - raw.trim_start_matches([' ', '\t']).len();

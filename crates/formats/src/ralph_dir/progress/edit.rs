@@ -83,10 +83,11 @@ pub fn add_completed(
 ) -> Result<String, EditError> {
     let (lines, said) = completed_item(what, None);
     let out = add_item(text, at, COMPLETED, &lines)?;
-    check_added(text, out, at, ("criterion", &said), |session| {
+    let is_added = is_one_added(text, &out, at, |session| {
         let texts = session.completed.iter().map(|done| &done.what.text);
         texts.filter(|text| **text == said).count()
-    })
+    });
+    confirm_edit(is_added, out, "criterion", said)
 }
 
 /// The item of a criterion, and what is read of its words.
@@ -133,10 +134,11 @@ pub fn add_validation(
     let words = item_words(validation);
     let out = add_item(text, at, VALIDATIONS, &format!("- {words}"))?;
     let said = unescape(&words);
-    check_added(text, out, at, ("validation", &said), |session| {
+    let is_added = is_one_added(text, &out, at, |session| {
         let texts = session.validations.iter().map(|note| &note.text);
         texts.filter(|text| **text == said).count()
-    })
+    });
+    confirm_edit(is_added, out, "validation", said)
 }
 
 /// A line under `### Blockers Encountered`; `- None` there gives way to it.
@@ -148,10 +150,11 @@ pub fn add_blocker(text: &str, at: SessionRef<'_>, blocker: &str) -> Result<Stri
     let words = blocker_words(blocker);
     let out = add_item(text, at, BLOCKERS, &format!("- {words}"))?;
     let said = unescape(&words);
-    check_added(text, out, at, ("blocker", &said), |session| {
+    let is_added = is_one_added(text, &out, at, |session| {
         let open = session.blockers.iter().filter(|have| !have.resolved);
         open.filter(|have| have.text == said).count()
-    })
+    });
+    confirm_edit(is_added, out, "blocker", said)
 }
 
 /// The words of a blocker that is in the way.
@@ -451,14 +454,13 @@ fn separator_after(doc: &Doc<'_>, line: usize) -> &'static str {
     if adjoins { "\n" } else { "" }
 }
 
-/// Gives `out` out if its session says one thing more than that of `text` did.
-fn check_added(
+/// Whether the session in `out` says one thing more than the session in `text`.
+fn is_one_added(
     text: &str,
-    out: String,
+    out: &str,
     at: SessionRef<'_>,
-    (what, name): (&'static str, &str),
     count: impl Fn(&RalphSession) -> usize,
-) -> Result<String, EditError> {
+) -> bool {
     let of = |text: &str| parse(text).find_section(at).map_or(0, &count);
-    confirm_edit(of(&out) == of(text) + 1, out, what, name)
+    of(out) == of(text) + 1
 }

@@ -204,6 +204,13 @@ struct FactCollector<'p> {
     said: HashMap<String, u64>,
 }
 
+/// A session of the file, and which of them it is.
+#[derive(Clone, Copy)]
+struct IndexedSession<'p> {
+    index: usize,
+    session: &'p RalphSession,
+}
+
 /// Who wrote something.
 #[derive(Clone, Copy)]
 enum FactAuthor<'p> {
@@ -224,35 +231,27 @@ impl<'p> FactAuthor<'p> {
 
 impl<'p> FactCollector<'p> {
     fn add_session(&mut self, index: usize, session: &'p RalphSession) {
+        let place = IndexedSession { index, session };
         let ended = session.ended.as_ref();
         let by = FactAuthor::from_note(session.own.as_ref());
         // A loop may say of a session that it ended and never that it started.
         if ended.is_none_or(|ended| ended.span != session.span) {
-            self.push_fact(
-                (index, session),
-                ("started", ""),
-                by,
-                session_started_entry(session),
-            );
+            self.push_fact(place, "started", "", by, session_started_entry(session));
         }
         for done in session.completed.iter().filter(|done| done.ticked) {
             let words = format!("{:?} {}", done.what.number, done.what.text);
             let by = FactAuthor::from_note(done.own.as_ref());
-            self.push_fact(
-                (index, session),
-                ("completed", &words),
-                by,
-                task_completed_entry(session, done),
-            );
+            let entry = task_completed_entry(session, done);
+            self.push_fact(place, "completed", &words, by, entry);
         }
         for blocker in &session.blockers {
-            self.add_blocker((index, session), blocker);
+            self.add_blocker(place, blocker);
         }
         if let Some(focus) = &session.focus {
             let entry =
                 dated_entry(session, EntryType::ScopeOverride).with_text("focus", &focus.text);
             let by = FactAuthor::from_note(focus.own.as_ref());
-            self.push_fact((index, session), ("focus", &focus.text), by, entry);
+            self.push_fact(place, "focus", &focus.text, by, entry);
         }
         if let Some(ended) = ended {
             let by = FactAuthor::from_note(ended.own.as_ref());
@@ -262,25 +261,21 @@ impl<'p> FactCollector<'p> {
                 .insert("session".to_owned(), session.number.into());
             let entry = with_text(entry, "notes", Some(&ended.words));
             let entry = with_text(entry, "date", ended.at.as_ref());
-            self.push_fact((index, session), ("ended", &ended.words), by, entry);
+            self.push_fact(place, "ended", &ended.words, by, entry);
         }
     }
 
-    fn add_blocker(&mut self, place: (usize, &'p RalphSession), blocker: &'p ProgressBlocker) {
+    fn add_blocker(&mut self, place: IndexedSession<'p>, blocker: &'p ProgressBlocker) {
         let own = blocker.own.as_ref();
         let beside = own.map(|own| &own.beside);
         let told = TaskWords::parse(&blocker.text, ": ", None, beside);
         let about = |kind| Entry {
             task_id: told.task.clone(),
-            ..dated_entry(place.1, kind).with_text("description", told.words)
+            ..dated_entry(place.session, kind).with_text("description", told.words)
         };
         let blocked = about(EntryType::TaskBlocked);
-        self.push_fact(
-            place,
-            ("blocked", &blocker.text),
-            FactAuthor::from_note(own),
-            blocked,
-        );
+        let by = FactAuthor::from_note(own);
+        self.push_fact(place, "blocked", &blocker.text, by, blocked);
         if let Some(thing) = self.things.last_mut() {
             thing.blocker = Some(blocker);
         }
@@ -294,16 +289,18 @@ impl<'p> FactCollector<'p> {
         };
         let how = blocker.resolution.as_deref().unwrap_or("resolved");
         let resolved = about(EntryType::DebugResolved).with_text("resolution", how);
-        self.push_fact(place, ("resolved", &blocker.text), by, resolved);
+        self.push_fact(place, "resolved", &blocker.text, by, resolved);
     }
 
     fn push_fact(
         &mut self,
-        (index, session): (usize, &RalphSession),
-        (kind, words): (&str, &str),
+        place: IndexedSession<'p>,
+        kind: &str,
+        words: &str,
         by: FactAuthor<'p>,
         entry: Entry,
     ) {
+        let IndexedSession { index, session } = place;
         let date = session.date.as_deref().unwrap_or_default();
         let time = session.time.as_deref().unwrap_or_default();
         let dialect = match session.dialect {

@@ -109,7 +109,9 @@ fn legacy_name_of_row(row: &EntryRow) -> String {
 fn note_details_of_row(
     row: &EntryRow,
     kind: EntryType,
-    (text, between, number): (&str, &str, Option<u64>),
+    text: &str,
+    between: &str,
+    number: Option<u64>,
 ) -> NoteDetails {
     let entry = &row.entry;
     let seconds = |at: &Timestamp| at.as_second();
@@ -130,7 +132,7 @@ fn note_details_of_row(
 
 /// The note for an entry of whose task its words say nothing.
 fn note_of_row(row: &EntryRow, kind: EntryType) -> PitonNote {
-    let beside = note_details_of_row(row, kind, ("", "", None));
+    let beside = note_details_of_row(row, kind, "", "", None);
     PitonNote {
         beside,
         ..PitonNote::for_entry(name_of_row(row))
@@ -388,7 +390,7 @@ impl<'p, 'r> ProgressPlanner<'p, 'r> {
         );
         let said = completed_item(&what, None).1;
         let mut own = PitonNote {
-            beside: note_details_of_row(row, EntryType::TaskCompleted, (&said, " - ", number)),
+            beside: note_details_of_row(row, EntryType::TaskCompleted, &said, " - ", number),
             ..PitonNote::for_entry(name_of_row(row))
         };
         // Words of a criterion that name the task as others do are told apart
@@ -410,11 +412,7 @@ impl<'p, 'r> ProgressPlanner<'p, 'r> {
         };
         let words = blocker_words(&text);
         let own = PitonNote {
-            beside: note_details_of_row(
-                row,
-                EntryType::TaskBlocked,
-                (&unescape(&words), ": ", None),
-            ),
+            beside: note_details_of_row(row, EntryType::TaskBlocked, &unescape(&words), ": ", None),
             ..PitonNote::for_entry(name_of_row(row))
         };
         self.plan.names.extend(own.name.clone());
@@ -460,8 +458,8 @@ impl<'p, 'r> ProgressPlanner<'p, 'r> {
         }
         if let Some(open) = self.open.get_mut(task) {
             for blocker in open.extract_if(.., |open| open.row.is_none_or(|row| row < at)) {
-                let by = (name.as_str(), resolved.clone());
-                any |= splice_resolution(&mut self.plan, &blocker.thing, by, how);
+                let resolved = resolved.clone();
+                any |= splice_resolution(&mut self.plan, &blocker.thing, &name, resolved, how);
             }
         }
         if any {
@@ -486,7 +484,8 @@ impl<'p, 'r> ProgressPlanner<'p, 'r> {
 fn splice_resolution(
     plan: &mut ProgressFilePlan,
     thing: &ProgressFact<'_>,
-    (name, resolved): (&str, NoteDetails),
+    name: &str,
+    resolved: NoteDetails,
     how: &str,
 ) -> bool {
     let Some(blocker) = thing.blocker else {
