@@ -181,7 +181,7 @@ pub(crate) enum CliCommand {
         after_help = "Examples:\n  piton recent\n  piton recent 5 --json | jq .unresolved_blockers\n  piton recent --item auth-login\n  piton recent 10 --observations\n  piton recent --blockers"
     )]
     Recent(Deferred<RecentArgs>),
-    /// Say what somebody should know who begins with an item
+    /// Show what to know before beginning work on an item
     #[command(after_help = recall::PREPARE)]
     Prepare {
         /// The item, as `piton status` or `piton recent` shows it

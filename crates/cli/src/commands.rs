@@ -455,7 +455,7 @@ fn show_status(
             }
         }
         let live = match (run, &answer.run) {
-            // Whoever named a run does not wait for the others.
+            // A caller that named a run does not wait for the others.
             (Some(_), Some(report)) => report.line.live,
             (Some(_) | None, _) => answer.runs.iter().any(|line| line.live),
         };
@@ -971,12 +971,12 @@ fn read_text(world: &World, file: &Path) -> Result<(String, String), Failure> {
     }
 }
 
-/// What stdin says, as far as anybody would write such a thing.
+/// The content of stdin; an error where it is longer than [`STDIN_MAX`].
 fn read_stdin() -> std::io::Result<Vec<u8>> {
     read_bounded(std::io::stdin().lock())
 }
 
-/// The same of a file, which need not end either.
+/// The content of a file, with the same bound: a device need not end.
 fn read_file(path: &Path) -> std::io::Result<Vec<u8>> {
     read_bounded(std::fs::File::open(path)?)
 }
@@ -991,7 +991,7 @@ fn read_bounded(from: impl std::io::Read) -> std::io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Nobody tells of an attempt in more than that.
+/// No report of an attempt is longer than that.
 const STDIN_MAX: u64 = 64 << 20;
 
 fn run_journal_command(

@@ -1,4 +1,4 @@
-//! `--log FILE`: what piton does, step by step, for whoever looks for a fault.
+//! `--log FILE`: what piton does, step by step, for a person who looks for a fault.
 //!
 //! The journal says what happened and a transcript what an agent said; this
 //! says how piton came to it. Without the flag nothing is written and nothing
@@ -56,7 +56,7 @@ pub(crate) fn log_to_file(world: &World, path: &Path) -> Result<(), Failure> {
         .with_timer(Utc)
         .with_writer(to)
         .finish();
-    // There is one for each process, and nobody was here before.
+    // There is one for each process, and none was set before.
     tracing::subscriber::set_global_default(subscriber).ok();
     let typed: Vec<String> = std::env::args().collect();
     tracing::info!(version = env!("CARGO_PKG_VERSION"), ?typed, "piton begins");

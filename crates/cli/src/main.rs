@@ -60,7 +60,7 @@ fn run_with_config(
     args: Args,
     output: &mut CliOutput,
 ) -> Result<CommandExit, Failure> {
-    // Whoever needs the configuration says what is wrong with it.
+    // The command that needs the configuration reports what is wrong with it.
     let config = if args.command.is_merge_driver_run() {
         // git starts it for each file of a merge; it looks at these files alone.
         Config::default()

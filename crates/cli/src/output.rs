@@ -34,7 +34,7 @@ impl CliOutput {
         }
     }
 
-    /// Prints data; colours are left out where nobody sees them.
+    /// Prints data; without colours where stdout does not show them.
     pub(crate) fn print_data(&mut self, text: &str) -> OutputFlow {
         self.clear_live_line();
         self.write_stdout(anstream::stdout().lock(), text)
@@ -67,7 +67,7 @@ impl CliOutput {
         let Err(error) = written else {
             return OutputFlow::On;
         };
-        // Somebody who stopped reading has read enough: nothing is wrong.
+        // A reader that closed the pipe has read enough: this is no error.
         if error.kind() != io::ErrorKind::BrokenPipe {
             self.unwritten.get_or_insert(error);
         }
@@ -99,7 +99,7 @@ impl CliOutput {
         write_stderr(&format!("{text}\n"));
     }
 
-    /// Says something that somebody should look at.
+    /// Prints something that a person should look at.
     pub(crate) fn warning(&mut self, text: &str) {
         self.note(&format!("{YELLOW}warning:{YELLOW:#} {text}"));
     }
@@ -148,7 +148,7 @@ impl CliOutput {
         }
     }
 
-    /// Whether somebody watches the progress on a terminal.
+    /// Whether a person may watch the progress on a terminal.
     pub(crate) fn is_live(&self) -> bool {
         !self.json && io::stderr().is_terminal()
     }
@@ -193,7 +193,7 @@ pub(crate) enum OutputFlow {
     Over,
 }
 
-/// Nothing can be said about a stderr that nobody reads.
+/// A failed write to stderr cannot be reported.
 fn write_stderr(text: &str) {
     let mut stderr = anstream::stderr().lock();
     stderr
@@ -222,7 +222,7 @@ pub(crate) fn print_clap_error(error: &clap::Error, json: bool) -> ExitCode {
         if json {
             output.print_failure(&failure_of_clap_error(error));
         } else {
-            // Nothing can be said about a stderr that nobody reads.
+            // A failed write to stderr cannot be reported.
             error.print().ok();
         }
         return output.exit_code(CommandExit::Usage);

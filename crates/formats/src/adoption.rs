@@ -43,7 +43,7 @@ pub struct AdoptionCount {
     /// How the format has it, where something was not taken.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<&'static str>,
-    /// Whether nothing of this kind is ever taken, so that nobody has to do anything.
+    /// Whether piton never imports anything of this kind, so that there is nothing to do.
     #[serde(skip_serializing_if = "is_false")]
     pub never_taken: bool,
 }

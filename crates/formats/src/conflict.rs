@@ -1,8 +1,8 @@
 //! The marks that a merge leaves in a text where two versions contradict each
 //! other.
 //!
-//! A JSON or YAML text with such marks is read by nobody: its one fault is the
-//! merge. A text of words is read all the same, so [`find_unresolved_merge`] is asked first.
+//! A parser reads no JSON or YAML text with such marks: its one fault is the merge. A
+//! text of words can still be read, so the caller asks [`find_unresolved_merge`] first.
 
 use crate::markdown::{Doc, LineKind};
 use crate::problem::{Problem, SourceText};

@@ -33,7 +33,7 @@ pub(crate) enum JsonText {
     Broken,
 }
 
-/// Reads a text of which nobody knows what it is.
+/// Reads a text of unknown format.
 pub(crate) fn parse_json_text(text: &str) -> JsonText {
     let parsed = json::parse(text);
     match parsed.root {

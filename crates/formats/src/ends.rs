@@ -20,8 +20,8 @@ pub struct TextEnds {
     pub head: usize,
     /// Where the end begins.
     pub tail: usize,
-    /// How long the first piece of the end is: whoever changes it, or puts
-    /// something before it, needs what is left out.
+    /// How long the first piece of the end is: an edit that changes it, or inserts
+    /// something before it, needs the part that is left out.
     pub first: usize,
     /// The tasks of which something is said in what is left out that is changed
     /// when more happens to them.

@@ -179,8 +179,8 @@ pub fn recognise_file(path: &str, text: &str) -> Result<RecognisedFile, String> 
             Detection::Foreign(what) => drop(instead.get_or_insert(what)),
         }
     }
-    // Contents tell more than a name that nobody expected. JSON is YAML as well,
-    // but nobody writes YAML into a file named so.
+    // Contents say more than a name that no format expects. JSON is YAML as well,
+    // but a file with that name does not hold YAML.
     let is_json = path.ends_with(".json");
     let ours = |format: &&Format| {
         let tells = match format.strict {
@@ -266,7 +266,7 @@ impl Format {
             return keys(text);
         }
         match self.parse_document(text) {
-            // What a newer version added is nobody's mistake.
+            // A key that a newer version added is no mistake.
             Some((root, _)) if has_newer_minor(&root) => KeyComparison::default(),
             Some((root, shape)) => shape::compare_keys(&root, shape),
             None => KeyComparison::default(),

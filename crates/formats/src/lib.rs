@@ -6,7 +6,7 @@
 //! - [`agent_hooks`]: hooks in the settings of agent programs.
 //! - [`agent_os`]: `.agent-os/progress/`, read tolerantly and written in place.
 //! - [`adoption`]: what of a file was taken, and what was not.
-//! - [`conflict`]: a merge that nobody has resolved.
+//! - [`conflict`]: an unresolved merge.
 //! - [`ends`]: large texts of which only the ends are read.
 //! - [`face`]: what a file of the project has to do with the core.
 //! - [`format`]: the native formats as a table.

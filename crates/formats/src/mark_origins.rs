@@ -1,9 +1,9 @@
-//! Where the marks of a plan's file were set, and which of them nobody set: those that
-//! a merge put on other words.
+//! Where the marks of a plan's file were set, and which of them neither a person nor an
+//! agent set: those that a merge put on other words.
 //!
 //! A merge of two versions of a plan's file takes the words of a story from one of
 //! them and its mark from the other. Where the story has other words or another check
-//! in each, nobody has said that what the file asks for now is done. See
+//! in each, neither side says that what the file asks for now is done. See
 //! `docs/design/0024-branches.md`.
 
 use std::collections::{HashMap, HashSet};
@@ -30,8 +30,7 @@ pub struct DoneMarks {
 pub struct MarkedVersion {
     /// Its marks.
     pub marks: Rc<DoneMarks>,
-    /// The names of the versions that it was made of; none where nobody looks any
-    /// further back.
+    /// The names of the versions that it was made of; none where the search ends.
     pub parents: Vec<String>,
 }
 
@@ -79,7 +78,7 @@ pub struct MarkOrigin {
     /// The name of that version; none where it is the one that is looked at.
     pub version: Option<String>,
     /// Whether it was made of several, of which one marks the item and asks for
-    /// something else: it took the mark from there, and nobody set it.
+    /// something else: the merge took the mark from there.
     pub is_lent: bool,
 }
 
@@ -128,8 +127,8 @@ pub fn find_mark_origins(
     origins
 }
 
-/// The items whose mark nobody set: each merge that made it took it from a version in
-/// which the item asked for something else.
+/// The items whose marks come from merges alone: each merge took the mark from a version
+/// in which the item asked for something else.
 #[must_use]
 pub fn misplaced_marks(origins: &HashMap<Node, Vec<MarkOrigin>>) -> HashSet<Node> {
     let all = origins.iter();
@@ -265,7 +264,7 @@ mod tests {
         let merge = ("merge", "by-hand run", &[("1", SAIL, true)][..]);
         check(&[begin, run, other, by_hand], &[]);
         check(&[begin, run, other, by_hand, merge], &[]);
-        // Whoever resolves a merge of two open versions, and marks the story there.
+        // A person resolves a merge of two open versions, and marks the story there.
         let merge = ("merge", "other begin", &[("1", SAIL, true)][..]);
         check(&[begin, other, merge], &[]);
         // After the merge it was opened again, and marked anew.

@@ -3,7 +3,7 @@
 //! Block structure (fences, comments, headings, nesting) comes from
 //! `pulldown_cmark`; what a line *says* is read from the line itself, because
 //! what is met in the wild is often not what CommonMark takes it for: `3. [ ] x`
-//! right below a paragraph is a criterion to whoever wrote it. An edit is a
+//! right below a paragraph is a criterion to its author. An edit is a
 //! splice of bytes, so whatever it does not touch stays as it is.
 
 mod items;

@@ -99,8 +99,8 @@ fn reset_item(item: &ItemRow) -> ItemRow {
     }
 }
 
-/// A run that is done, where a part of it is not: somebody begins that, or nobody
-/// goes on with it.
+/// A run that is done, with a part that is not: `is_begun` says whether work on that
+/// part has begun.
 fn reopened_run(row: &RunRow, is_begun: bool) -> RunRow {
     RunRow {
         state: if is_begun {

@@ -1,8 +1,8 @@
 //! The file of a plan, as a face of its run.
 //!
 //! `show` makes the text say how the run stands, in place of what it said, and
-//! `edits` tells what somebody changed in it. What differs between formats
-//! stands in their [`PlanFormat`].
+//! `edits` returns what a person or another program changed in it. What differs
+//! between formats stands in their [`PlanFormat`].
 
 use std::collections::HashSet;
 
@@ -66,7 +66,7 @@ impl PlanFileNotes {
     }
 }
 
-/// What somebody changed in the file of a plan.
+/// What a person or another program changed in the file of a plan.
 #[derive(Debug, Default)]
 pub struct PlanChanges {
     /// What it comes to, in the order in which it is to be tried.
@@ -286,8 +286,7 @@ impl PlanFile {
         said(one).is_some_and(|one| Some(one) == said(other))
     }
 
-    /// What somebody changed since piton wrote `base`, the last version of it
-    /// that is known.
+    /// What changed in the file since piton wrote `base`, its last known version.
     ///
     /// # Errors
     ///
@@ -344,8 +343,7 @@ pub(crate) struct MarkChange<'a> {
 }
 
 impl MarkChange<'_> {
-    /// What somebody meant who set or took away the mark that says that an
-    /// item is done.
+    /// The edit that setting or removing the mark of a done item means.
     pub(crate) fn push_edit(&self, into: &mut PlanChanges) {
         let done = self.row.state == ItemState::Done;
         let node = self.row.node.clone();

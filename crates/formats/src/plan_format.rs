@@ -181,7 +181,7 @@ pub struct PlanContext<'a> {
 /// The plan in a text, and what is wrong there; no plan where it cannot be read.
 pub type ParsePlan = fn(SourceText<'_>, PlanContext<'_>) -> (Option<Plan>, Vec<Problem>);
 
-/// The file of one run: what it shows, and what somebody changed in it.
+/// The file of one run: what it shows, and what a person or another program changed in it.
 pub trait PlanDocument: fmt::Debug {
     /// The text that shows the run as of `tables`, made from the present one;
     /// none when it cannot be made.
@@ -196,7 +196,7 @@ pub trait PlanDocument: fmt::Debug {
         now: Timestamp,
     ) -> Result<Option<String>, RenderError>;
 
-    /// What somebody changed since piton wrote `base`.
+    /// What changed in the file since piton wrote `base`.
     ///
     /// # Errors
     ///
@@ -251,12 +251,12 @@ impl PromptTemplates {
 pub struct ItemRole {
     /// What the role is called.
     pub name: &'static str,
-    /// The model where nobody asks for one.
+    /// The model where neither the plan nor the caller names one.
     pub model: Option<&'static str>,
     /// The file that comes of it where the plan names no other, relative to the
     /// folder of the plan.
     pub artifact: Option<&'static str>,
-    /// How whoever has this role goes about it, beside the item's own words; none where
+    /// How an agent with this role proceeds, beside the item's own words; none where
     /// those say it.
     pub brief: Option<&'static str>,
 }
@@ -319,7 +319,7 @@ pub struct NewRunRequest<'a> {
     pub is_taken: &'a dyn Fn(&str) -> bool,
 }
 
-/// The file of a run that nobody has begun.
+/// The file of a run that is not begun yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewRun {
     /// What the run is called.
@@ -391,7 +391,7 @@ pub struct IssueSummary {
 /// What a person, or an agent outside of piton, says of an issue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum IssueMove {
-    /// Somebody works on it now; once more, where others want it otherwise.
+    /// A person or an outside agent works on it now; once more, after a review wanted changes.
     Start,
     /// What was made of it is looked at.
     Review {
@@ -400,7 +400,7 @@ pub enum IssueMove {
     },
     /// It is done.
     Done,
-    /// Whoever worked on it gave it up.
+    /// The person or agent that worked on it gave it up.
     Fail,
     /// It waits for another issue.
     Block {
@@ -436,7 +436,7 @@ pub struct NewIssue {
     pub id: String,
     /// What it is about, in one line.
     pub title: String,
-    /// All else that whoever works on it has to know.
+    /// All else that the person or agent that works on it has to know.
     pub description: Option<String>,
     /// Its repository; the only one when absent.
     pub repo: Option<String>,
@@ -469,7 +469,7 @@ pub struct IssueFormat {
     pub states: &'static [&'static str],
     /// What the file says of an item; none for one that is no issue.
     pub words: fn(&Tables, &ItemRow) -> Option<IssueSummary>,
-    /// What follows from what somebody says of one.
+    /// The edits that follow from an [`IssueMove`].
     pub moves: MoveIssue,
     /// How one is added.
     pub add: AddIssue,
@@ -523,7 +523,7 @@ pub struct PlanFormat {
     pub formats: &'static [Format],
     /// Where the file of a run lies.
     pub place: PlanPlace,
-    /// What such a plan is for people, as an example; none where nobody may
+    /// What such a plan is for people, as an example; none where messages do not
     /// name one.
     pub example: Option<&'static str>,
     /// Where plans in one file are looked for when none is named, seen from a
@@ -650,7 +650,7 @@ pub(crate) struct StatelessPlanDocument {
 type RenderPlan =
     fn(Option<&str>, &Tables, RunId, Timestamp) -> Result<Option<String>, RenderError>;
 
-/// What somebody changed since a version, in the file of a run.
+/// What changed in the file of a run since a version.
 type CollectPlanEdits = fn(Option<&str>, &str, ShownRun<'_>) -> Result<PlanChanges, Vec<Problem>>;
 
 impl PlanDocument for StatelessPlanDocument {

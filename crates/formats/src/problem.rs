@@ -1,7 +1,7 @@
-//! What is wrong in a file that a person wrote: where, what, and how to mend it.
+//! What is wrong in a file that a person wrote: where, what, and how to fix it.
 //!
-//! A [`Problem`] is plain data. How it is drawn beside its source line is the
-//! business of whoever prints it; [`Problem::bytes`] is what to underline.
+//! A [`Problem`] is plain data. The caller decides how to draw it beside its source
+//! line; [`Problem::bytes`] is what to underline.
 
 use std::borrow::Cow;
 use std::fmt;

@@ -109,8 +109,8 @@ pub(crate) trait TableRecord {
 
     /// Every key that piton knows here, in the order in which they are written.
     ///
-    /// The value of such a key that is not written is gone; that of any other
-    /// key belongs to somebody else.
+    /// The value of such a key that is not written is gone; the value of any other
+    /// key belongs to another program or a person.
     fn written_columns(&self) -> Columns<'_> {
         self.columns()
     }
@@ -342,7 +342,7 @@ impl OptionalValue for String {
         WrittenValue::text(self)
     }
 
-    /// Numbers and dates that nobody quoted keep their source text.
+    /// Numbers and dates without quotes keep their source text.
     fn read_present(node: &ValueNode, at: &mut ValuePosition<'_, '_>) -> Option<Self> {
         let Some(text) = node.text() else {
             at.report_mistyped(node, "a text");

@@ -26,7 +26,7 @@ pub fn item_unit(face: &str) -> ItemUnit {
     plan_format(face).map_or_else(ItemUnit::default, |format| format.unit)
 }
 
-/// The kind of a plan of this format: a sprint, where nobody knows it.
+/// The kind of a plan of this format; a sprint where the format is unknown.
 #[must_use]
 pub fn plan_kind(face: &str) -> PlanKind {
     plan_format(face).map_or(PlanKind::Sprint, |format| format.kind)

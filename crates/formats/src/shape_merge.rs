@@ -55,7 +55,7 @@ pub(crate) fn shape_warnings(
             problem.severity = Severity::Warning;
         }
     }
-    // What a newer version added is nobody's mistake.
+    // A key that a newer version added is no mistake.
     if has_newer_minor(root) {
         problems.retain(|problem| problem.is_error() || problem.code != "UNKNOWN_KEY");
     }
@@ -315,7 +315,7 @@ fn merge_list(
             None => want.clone(),
         });
     }
-    // What is no observation at all was never taken, and is nobody's to drop.
+    // An element that is no observation was never imported, so it stays in the list.
     for (index, node) in have.iter().enumerate() {
         if node.as_map().is_none() {
             out.insert(index.min(out.len()), node.clone());

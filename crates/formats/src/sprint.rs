@@ -6,8 +6,8 @@
 //! text that is there. [`detect_layout`] tells a
 //! `PROGRESS.yaml` from the older and the foreign documents of that name.
 //!
-//! [`collect_edits`] tells what somebody changed in one by hand. What the three files must
-//! be strictly stands in [`PROGRESS_SHAPE`], [`SPRINT_SHAPE`] and [`WORKFLOW_SHAPE`].
+//! [`collect_edits`] returns what a person changed in one by hand. What the three files
+//! must be strictly stands in [`PROGRESS_SHAPE`], [`SPRINT_SHAPE`] and [`WORKFLOW_SHAPE`].
 //!
 //! Nothing here runs a sprint: what a status may become is not decided here.
 

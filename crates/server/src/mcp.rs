@@ -1,5 +1,5 @@
 //! A server of the Model Context Protocol: a few verbs as tools, for an agent at
-//! work and for whoever sits beside it.
+//! work and for the person beside it.
 //!
 //! It speaks both eras of the protocol: with `initialize` up to 2025-11-25, and
 //! without it from 2026-07-28 on; which one is the client's choice. Only this
@@ -42,7 +42,7 @@ When you are done, or cannot go on, call `record`. What can wait for a person, a
 const INSTRUCTIONS_IN_ATTEMPT: &str = "piton keeps the progress and the memory of this project. \
 You have been told what is known of your item: do not call `prepare`. \
 When something fails, call `recall` with the message. What the next agent must know, `learn`. \
-Nobody can answer you now; what can wait for a person, ask with `ask` and go on. \
+No person answers you now; what can wait for a person, ask with `ask` and go on. \
 At the end call `record` once, or end with the block that you were asked for.";
 
 /// So long is waited for what is being stored when the other side is gone.
@@ -195,7 +195,7 @@ pub fn serve_stdio(world: World, item: Option<String>) -> Result<(), Failure> {
                     .map(drop)
                     .map_err(|error| server_fault("the server was ended").with_source(error))
             }
-            // Somebody looked whether it starts, and left.
+            // The client only checked that the server starts.
             Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
             Err(error) => Err(Failure::new(
                 "usage",
@@ -205,7 +205,7 @@ pub fn serve_stdio(world: World, item: Option<String>) -> Result<(), Failure> {
             .with_source(error)),
         }
     });
-    // What is being stored is stored; a read of stdin that nobody ends is left.
+    // Writes under way are completed; a read of stdin that does not end is abandoned.
     runtime.shutdown_timeout(LAST_WRITES);
     served
 }

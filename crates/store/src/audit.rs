@@ -96,7 +96,7 @@ impl Audit {
             Err(error) => {
                 self.unknown += 1;
                 if whole {
-                    // The hash fits: nobody damaged it, somebody newer wrote it.
+                    // The hash fits: it is not damaged, a newer piton wrote it.
                     let what = format!(
                         "is whole, but of a kind that this piton does not know (version {})",
                         record.version

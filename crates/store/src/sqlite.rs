@@ -2,7 +2,7 @@
 //!
 //! Durable when [`Store::commit`] returns: a write-ahead log, flushed at each
 //! commit. Writers of all processes stand in a queue ([`place::WriterQueue`]) before
-//! SQLite's own lock; readers wait for nobody. The stored form is described in
+//! SQLite's own lock; readers do not wait. The stored form is described in
 //! `docs/formats/journal.md`.
 
 mod backup;
@@ -48,8 +48,8 @@ use crate::store::{
 /// The log is written back to the database when it holds so many pages: half
 /// a megabyte, which is twenty commits or so.
 ///
-/// A process that finds nobody else at the store reads the whole log as it
-/// opens it. A longer one costs every short command more than it saves.
+/// A process that is alone at the store reads the whole log as it opens the store. A
+/// longer log costs every short command more than it saves.
 const WAL_PAGES_MAX: u32 = 128;
 /// After a commit that leaves a log of so many pages it is written back and cut
 /// off at once: thousands of memories that were imported, say.
@@ -427,7 +427,7 @@ impl Store for SqliteStore {
             wal_pages,
         } = &mut *inner;
         let turn = self.require_queue(queue)?.wait_for_turn()?;
-        // Under the lock, so that nobody can put another file in its place.
+        // Under the lock, so that no other process can replace the file.
         self.check_identity()?;
         failpoint::point("commit.locked");
         self.checkpoint_if_long(connection, wal_pages)?;
@@ -436,9 +436,9 @@ impl Store for SqliteStore {
             .as_ref()
             .is_ok_and(|committed| !committed.events.is_empty());
         if stored && wal_pages.load(Ordering::Relaxed) >= WAL_PAGES_LONG {
-            // Whoever opens the store alone reads the whole log first. It may
-            // stay all the same: what was stored is stored.
-            // Nobody waits for a reader of an older state: the next commit tries again.
+            // A process that opens the store alone reads the whole log first. The log
+            // may stay all the same: what was stored is stored. This does not wait for a
+            // reader of an older state: the next commit tries again.
             let back = connection.busy_timeout(Duration::ZERO).and_then(|()| {
                 connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
             });

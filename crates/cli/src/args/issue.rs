@@ -24,7 +24,7 @@ pub(crate) enum IssueCommand {
         after_help = "Of one in review, or that waits for a person, it says that more is to be done.\n`piton plan retry ID` gives it back.\n\nExamples:\n  piton issue start shop#7\n  piton issue start payments:shop#7 --why 'needs the staging key'"
     )]
     Start(IssueWhy),
-    /// Say that an issue that somebody works on is in review
+    /// Say that an issue in progress is in review
     #[command(
         after_help = "Examples:\n  piton issue review shop#7\n  piton issue review shop#7 --pr ada/shop#12"
     )]
@@ -40,7 +40,7 @@ pub(crate) enum IssueCommand {
         after_help = "It counts as the word of a person, like a mark in the file.\n\nExamples:\n  piton issue done shop#7\n  piton issue done shop#7 --json | jq .then.state"
     )]
     Done(IssueWhy),
-    /// Give an issue up that somebody works on
+    /// Give up an issue in progress
     #[command(after_help = "Example:\n  piton issue fail shop#7 --why 'the API is gone'")]
     Fail(IssueWhy),
     /// Let an issue wait for another one
@@ -89,7 +89,7 @@ pub(crate) struct IssueAdd {
     /// An issue that it waits for, as often as needed
     #[arg(long, alias = "blocked-by", value_name = "ID", action = ArgAction::Append)]
     pub(crate) on: Vec<String>,
-    /// What else whoever works on it has to know
+    /// What else the person or agent that works on it has to know
     #[arg(long, value_name = "TEXT")]
     pub(crate) description: Option<String>,
 }

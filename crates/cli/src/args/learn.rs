@@ -40,7 +40,7 @@ pub(crate) enum LearnCommand {
         #[arg(long)]
         why: Option<String>,
     },
-    /// Look at all that is remembered: what is said twice, contradicts, is stale, helps nobody
+    /// Check what is remembered: what is repeated, contradicts, is stale or does not help
     #[command(
         after_help = "Changes nothing: each finding says what to type. Ends with 1 when there is one.\n\nExamples:\n  piton learn doctor\n  piton learn doctor --json | jq -r '.findings[].next'"
     )]

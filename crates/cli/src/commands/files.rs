@@ -41,7 +41,7 @@ pub(super) fn run_init(
         return Ok(CommandExit::No);
     }
     if asks && !is_asked {
-        output.note("stdin is no terminal, so nobody is asked: this goes on as with `--yes`; `--dry-run` only looks");
+        output.note("stdin is no terminal, so piton does not ask: this goes on as with `--yes`; `--dry-run` only looks");
     }
     let done = init::init(world, &args.with, &mut |text| {
         output.note(&format!("{DIM}{text}{DIM:#}"))

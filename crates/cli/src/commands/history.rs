@@ -54,7 +54,7 @@ pub(super) fn run_session_command(
 ) -> Result<CommandExit, Failure> {
     let told = &mut |notice: piton_engine::Notice<'_>| show_notice(world, &notice, output);
     let joined = |words: Vec<String>| Some(words.join(" ")).filter(|text| !text.is_empty());
-    // Whoever begins is told where things stand, as it was before this session.
+    // An agent that begins a session gets the state from before this session.
     let before = match &command {
         SessionCommand::Start { .. } => Some(recent::recent(world, &world.cwd, RECENT)?),
         SessionCommand::End { .. } | SessionCommand::Focus { .. } => None,
@@ -117,7 +117,7 @@ fn describe_entry_with_text(row: &EntryRow) -> String {
     }
 }
 
-/// So many entries or attempts are shown unless somebody asks for more.
+/// So many entries or attempts are shown unless the caller asks for more.
 const RECENT: usize = 20;
 
 pub(super) fn run_recent(

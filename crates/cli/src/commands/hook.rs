@@ -25,7 +25,7 @@ fn handle_hook_event(event: Option<&str>) {
         return;
     };
     let stdin = io::stdin();
-    // Somebody who tries it by hand has nothing to tell.
+    // A person who tries it by hand has no event to report.
     let input: Box<dyn Read + Send> = if stdin.is_terminal() {
         Box::new(io::empty())
     } else {
@@ -90,7 +90,7 @@ pub(super) fn ask_consent(
         if output.json || !io::stdin().is_terminal() {
             return Err(Failure::new(
                 "usage",
-                "stdin is no terminal, so nobody can be asked; nothing was done",
+                "stdin is no terminal, so piton cannot ask; nothing was done",
             )
             .with_hint("look at the change above, then repeat the command with `--yes`"));
         }

@@ -126,7 +126,7 @@ fn describe_wait(world: &World, item: &ItemView) -> String {
         (ItemWaitKind::Dependency | ItemWaitKind::Files, Some(on)) => format!("for {on}"),
         (ItemWaitKind::Files, None) => "for files that others are about".to_owned(),
         (ItemWaitKind::Dependency, None) => "for what it is part of".to_owned(),
-        (ItemWaitKind::Breakpoint, _) => "was done: somebody is to look at it".to_owned(),
+        (ItemWaitKind::Breakpoint, _) => "was done: a person is to look at it".to_owned(),
     };
     match &item.decision {
         Some(id) => format!("{words} (`piton decide {id}`)"),

@@ -149,7 +149,7 @@ fn render_result(found: &RecalledMemory) -> String {
     let content = row.memory.content.trim();
     let title = result_title(found);
     let mut text = format!("{BOLD}{}{BOLD:#}  {title}\n", row.id);
-    // What its first line does not say whole is what somebody asked for.
+    // The title is only the first line; the caller asked for the whole content.
     if title != content {
         for line in content.lines() {
             // What it says may come from anywhere, and a terminal obeys.

@@ -128,7 +128,7 @@ fn show_recorded(recorded: &RecordedAttempt, output: &mut CliOutput) {
     }
 }
 
-/// Why an item of a plan is not done although somebody says so.
+/// Why an item of a plan is not done although the report says so.
 fn explain_not_done(node: &str, not_done: &UnfinishedItem) -> String {
     let node = first_line(node);
     let proof = if not_done.has_check {

@@ -200,7 +200,7 @@ fn failed_item_lines(item: &AccountItem) -> Vec<String> {
 
 fn waiting_item_lines(item: &AccountItem) -> Vec<String> {
     let waits = item.item.waits.as_ref();
-    // Its time may have come while nobody worked on the run.
+    // Its time may have come while no runner worked on the run.
     let is_put_off = waits.is_none_or(|waits| waits.what == ItemWaitKind::Time);
     let why = waits.map_or(item.item.error.as_deref(), |waits| waits.why.as_deref());
     let why = why.map_or_else(String::new, |why| format!(" - {}", first_line(why)));

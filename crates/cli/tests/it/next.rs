@@ -128,7 +128,7 @@ fn a_breakpoint_is_something_that_waits_for_a_person() {
     2026-01-15_demo  waiting
       run `2026-01-15_demo` waits for a person at the breakpoint after build
       ready    release (ship it)
-      waits    build (do it) was done: somebody is to look at it (`piton decide d1`)
+      waits    build (do it) was done: a person is to look at it (`piton decide d1`)
       Next: piton resume 2026-01-15_demo
     hint: 1 question in the inbox: see `piton inbox`
     [exit 0]

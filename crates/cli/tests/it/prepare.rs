@@ -1,4 +1,4 @@
-//! What somebody should know who begins with an item: `prepare`.
+//! What to know before beginning work on an item: `prepare`.
 
 use serde_json::{Value, json};
 

@@ -312,7 +312,7 @@ fn case_15_a_status_of_paused_written_by_hand_is_a_pause() {
     insta::assert_snapshot!(said.shown(&scratch), @r"
     keeping progress in SCRATCH/.piton
     the present PROGRESS.yaml is kept as SCRATCH/demo/PROGRESS.yaml.before-piton
-    error: run `2026-01-15_demo` is paused (paused by somebody before piton) [run.paused]
+    error: run `2026-01-15_demo` is paused (paused by a person before piton) [run.paused]
     hint: let it go on with `piton resume 2026-01-15_demo`
     [exit 3]
     ");

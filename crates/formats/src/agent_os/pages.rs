@@ -1,5 +1,5 @@
 //! Merging versions of `progress.md`, which is made of the log: entries of both
-//! sides, once each, without asking anybody.
+//! sides, once each, without a question.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;

@@ -86,8 +86,8 @@ pub fn parse_stream(text: &str) -> Vec<ParsedTree> {
 }
 
 /// Where reading goes on behind a record that began at `start` and could not
-/// be read beyond `stop`: at a mapping at the beginning of a line, which nobody
-/// writes inside of another, or at any value at the beginning of a later line.
+/// be read beyond `stop`: at a mapping at the beginning of a line, because nested
+/// ones are indented, or at any value at the beginning of a later line.
 fn find_next_record(text: &str, start: usize, stop: usize) -> usize {
     let bytes = text.as_bytes();
     let begins = |at: usize, any: bool| match bytes.get(at) {

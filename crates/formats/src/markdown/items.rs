@@ -62,8 +62,8 @@ pub(crate) fn indent_columns(line: &str) -> usize {
 impl Doc<'_> {
     /// The outermost list items within `lines`.
     ///
-    /// `foreign` names lines that belong to nobody's item although CommonMark
-    /// would take them for the end of its paragraph.
+    /// `foreign` names lines that belong to no item although CommonMark takes them
+    /// for the end of an item's paragraph.
     pub(crate) fn list_items(
         &self,
         lines: Range<usize>,

@@ -127,8 +127,8 @@ impl MarkdownScan<'_> {
         }
     }
 
-    /// A line above `---` is text above a separator: nobody who appends `---`
-    /// to a file looks whether the last line was blank.
+    /// A line above `---` is text above a separator: a program that appends `---`
+    /// to a file does not check that the last line is blank.
     fn mark_heading(&mut self, bytes: Range<usize>, level: u8) {
         let first = self.line_at(bytes.start);
         let text = self.doc.line(first).trim_start_matches('\u{feff}');
@@ -171,7 +171,7 @@ impl MarkdownScan<'_> {
     }
 
     /// Comments that begin within a line. The parser ends them at the next list
-    /// item; whoever wrote one did not mean that.
+    /// item, which their author did not mean.
     fn mark_comments(&mut self) {
         let text = self.doc.text;
         let mut at = self.base;
@@ -213,7 +213,7 @@ impl MarkdownScan<'_> {
     }
 
     /// Only lines with a `>` of their own are quoted: `2. [ ] x` below a quote
-    /// belongs to it by the letter of CommonMark, and by no one's intention.
+    /// belongs to it by the letter of CommonMark, but its author did not mean that.
     fn mark_quotes(&mut self) {
         for line in 0..self.doc.kinds.len() {
             if self.doc.kinds[line] != LineKind::Comment

@@ -1,5 +1,5 @@
-//! A `prd.json` as a face of its run: what passes is shown, what somebody
-//! changed is told.
+//! A `prd.json` as a face of its run: it shows what passes, and edits of the file
+//! become edits of the run.
 
 use std::collections::{HashMap, HashSet};
 
@@ -58,7 +58,7 @@ pub fn render_run(text: &str, tables: &Tables, run: RunId) -> Result<String, Ren
     json::patch(text, &root).map_err(|why| RenderError(why.to_string()))
 }
 
-/// What somebody changed since piton wrote `base`.
+/// What changed in the file since piton wrote `base`.
 ///
 /// # Errors
 ///

@@ -6,8 +6,8 @@
 pub struct ProgressTxt<'t> {
     /// All of it.
     pub text: &'t str,
-    /// Whether nobody has written into it yet: it is empty, or it is a title
-    /// and a few words down to a line of dashes, with nothing behind that.
+    /// Whether no entry is written in it yet: it is empty, or it is a title and a
+    /// few words down to a line of dashes, with nothing behind that.
     pub untouched: bool,
 }
 

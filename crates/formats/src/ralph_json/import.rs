@@ -235,7 +235,7 @@ pub(super) fn attempt_of_entry(text: &str, node: &ValueNode) -> Option<ReportedA
 }
 
 fn report_of_entry(entry: RalphEntry) -> Report {
-    // Nobody knows how an attempt ended whose status is no known word.
+    // The outcome of an attempt with an unknown status is not known.
     let outcome = entry.status.as_deref().and_then(outcome_of_status);
     Report {
         summary: entry.summary,

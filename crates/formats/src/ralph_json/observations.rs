@@ -2,7 +2,7 @@
 //! asked to say it: see `docs/formats/ralph-json.md`.
 //!
 //! More is read than the originals read: `<` within a text, parts in any order,
-//! types that nobody knows. Words around it are nobody's concern.
+//! unknown types. Words around it are ignored.
 
 use piton_core::observation::{
     ActionTaken, Observation, ObservationCategory, ObservationKind, Severity,

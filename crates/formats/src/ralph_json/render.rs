@@ -279,7 +279,7 @@ fn allowed_id(row: &AttemptRow, item: &str, native: Option<&ValueNode>) -> Strin
     format!("{name}-{}", row.number.max(1))
 }
 
-/// What was done; of an attempt that nobody saw ending, that it was interrupted.
+/// What was done; of an attempt whose end no runner saw, that it was interrupted.
 fn summary_of_report(report: &Report, native: Option<&Native>) -> Option<String> {
     let summary = report.summary.as_ref().or(report.error.as_ref());
     let is_own = native.is_none_or(|native| native.face != FACE);

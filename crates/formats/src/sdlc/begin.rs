@@ -10,8 +10,8 @@ use crate::json;
 use crate::plan_format::{NewRun, NewRunRequest};
 use crate::problem::{Problem, SourceText};
 
-/// The file of a run that nobody has begun, and what is wrong with its manifest; no
-/// file where that cannot be worked with.
+/// The file of a run that is not begun yet, and what is wrong with its manifest; no
+/// file where the manifest cannot be used.
 pub(super) fn begin_run(
     manifest: SourceText<'_>,
     wish: &NewRunRequest<'_>,
@@ -22,7 +22,7 @@ pub(super) fn begin_run(
         .as_ref()
         .is_some_and(|manifest| manifest.prd.is_none())
     {
-        // Whoever begins the run says where they are.
+        // The person who begins the run says where the requirements are.
         problems.retain(|problem| problem.code != "PRD_ADDRESS");
     }
     let Some(manifest) = manifest.filter(|_| !problems.iter().any(Problem::is_error)) else {

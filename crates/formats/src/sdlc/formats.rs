@@ -219,7 +219,7 @@ const REVIEWER: ItemRole = ItemRole {
     model: Some("opus"),
     artifact: None,
     brief: Some(
-        "See whether it does what the issue asks for and nothing beyond it, whether it is right in the cases that nobody thinks of at first, whether tests show that it works, and whether it is written in the way of the code around it. Run the tests where that changes no file. What is a matter of taste alone is no reason to want changes.",
+        "See whether it does what the issue asks for and nothing beyond it, whether it is right in the cases that are easy to overlook, whether tests show that it works, and whether it is written in the way of the code around it. Run the tests where that changes no file. What is a matter of taste alone is no reason to want changes.",
     ),
 };
 

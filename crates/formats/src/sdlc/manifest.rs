@@ -9,7 +9,7 @@ use crate::shape::{Shape, closed_map, optional_field, required_field};
 use crate::tree::Map;
 use crate::yaml;
 
-/// Two repositories of one name: nobody can tell which is meant.
+/// Two repositories of one name: it is ambiguous which is meant.
 pub(super) const DUPLICATE_REPO: &str = "DUPLICATE_REPO";
 
 /// What a run is told to work on.

@@ -49,7 +49,7 @@ fn invocation_of_attempt(row: &AttemptRow, item: &ItemRow) -> AgentInvocation {
         started_at: Some(format_time(row.started_at)),
         #[expect(clippy::cast_precision_loss, reason = "seconds")]
         duration_s: Some(took.max(0) as f64),
-        // The format has no word for what nobody knows.
+        // The format has no word for an unknown amount.
         tokens_input: Some(usage.and_then(|usage| usage.input_tokens).unwrap_or(0)),
         tokens_output: Some(usage.and_then(|usage| usage.output_tokens).unwrap_or(0)),
     }

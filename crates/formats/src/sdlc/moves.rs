@@ -30,8 +30,8 @@ fn refuse_move<T>(
     })
 }
 
-/// The status into which somebody's word brings an issue that is in this one; else
-/// why it does not, and what to type instead, with `ID` for the issue.
+/// The status into which a move brings an issue that is in this one; else why it does
+/// not, and what to type instead, with `ID` for the issue.
 pub(super) fn target_status(
     status: IssueStatus,
     what: &IssueMove,
@@ -103,7 +103,7 @@ pub(super) fn target_status(
     }
 }
 
-/// The edits that bring about what somebody says of an issue.
+/// The edits that carry out a move of an issue.
 pub(super) fn edits_of_move(
     tables: &Tables,
     row: &ItemRow,

@@ -1,5 +1,5 @@
-//! A `state.json` as a face of its run: statuses are shown, what somebody
-//! changed is told.
+//! A `state.json` as a face of its run: it shows statuses, and edits of the file become
+//! edits of the run.
 
 use std::collections::{HashMap, HashSet};
 
@@ -113,7 +113,7 @@ pub(super) fn write_repository(issue: &mut SdlcIssue, row: &ItemRow, policy: &Po
     }
 }
 
-/// Leaves that out of what the file says, unless somebody changed it.
+/// Leaves piton's pull request out of what the file says, unless the file was changed there.
 fn remove_pull_request(
     issue: &mut SdlcIssue,
     row: &ItemRow,
@@ -167,8 +167,8 @@ impl IssueIterations {
         );
     }
 
-    /// Leaves out of what the file says what piton counted, so that it is not counted
-    /// twice. Numbers that nobody changed are those that were kept.
+    /// Subtracts what piton counted from the numbers of the file, so that it is not
+    /// counted twice. Unchanged numbers become those that were kept.
     fn subtract_from_issue(
         &self,
         issue: &mut SdlcIssue,
@@ -198,7 +198,7 @@ impl IssueIterations {
     }
 }
 
-/// What somebody changed since piton wrote `base`.
+/// What changed in the file since piton wrote `base`.
 ///
 /// # Errors
 ///
@@ -370,8 +370,7 @@ fn issue_edits(
             repository: issue.repo.clone(),
         });
     }
-    // A status that nobody changed is piton's own; without a base it may only
-    // be old.
+    // An unchanged status is piton's own; without a base it may only be old.
     let mut kept = issue.clone();
     let is_written = written.is_some() && issue.status == written;
     if is_written || old_status.is_none_or(|old| old == issue.status) {
@@ -407,8 +406,8 @@ struct FileSpan<'f> {
     span: Span,
 }
 
-/// That a status which somebody wrote follows from what the issue waits for, and is
-/// written again, where that is so.
+/// The warning that a status in the file follows from what the issue waits for, and that
+/// piton writes it again; none where the status may stay.
 fn rewritten_status_problem<'s>(
     row: &ItemRow,
     was: &SdlcIssue,

@@ -67,7 +67,7 @@ pub(super) fn own_work(row: &ItemRow, around: &RunContext<'_>) -> Option<Result<
     }
 }
 
-/// Finds out the language of each repository of which nobody has said it.
+/// Detects the language of each repository for which manifest and state name none.
 fn detect_languages(around: &RunContext<'_>) -> OwnWork {
     let mut state = state_of_run(around);
     let manifest = manifest_of_run(around);
@@ -115,7 +115,7 @@ fn create_issues(around: &RunContext<'_>) -> Result<OwnWork, String> {
     let is_left_out = planning.is_some_and(|(_, at)| at.state != ItemState::Done);
     if is_left_out && state.issues.is_empty() {
         return Err(format!(
-            "`PLANNING` was left out, and nobody approved {TASKS}: `piton plan retry PLANNING` has it planned"
+            "`PLANNING` was left out, and {TASKS} is not approved: `piton plan retry PLANNING` has it planned"
         ));
     }
     let text = (around.beside)(TASKS).filter(|_| !is_left_out);

@@ -333,8 +333,8 @@ pub(super) fn finished_later_phases(tables: &Tables, row: &ItemRow) -> Vec<Node>
     nodes
 }
 
-/// How a run stands; none as long as nobody has worked on it here, nothing keeps
-/// anybody from it, and its file alone says so.
+/// How a run stands; none as long as no runner has worked on it here, nothing blocks
+/// the work, and its file alone says so.
 pub(super) fn phase_standing(tables: &Tables, row: &RunRow) -> Option<PhaseStanding> {
     let run = row.id;
     let mut has_phases = false;
@@ -468,7 +468,7 @@ pub(super) fn format_time(time: Timestamp) -> String {
     whole.unwrap_or(time).to_string()
 }
 
-/// What somebody meant who changed the phase since piton wrote `base`.
+/// The edits that a changed phase in the file means, seen from `base`, which piton wrote.
 pub(super) fn collect_phase_edits(
     base: &SdlcState,
     theirs: &SdlcState,

@@ -98,8 +98,8 @@ pub(super) fn planned_issue(
         Some(IssueStatus::Failed) => ItemState::Failed,
         Some(IssueStatus::AwaitingHuman) => ItemState::Waiting,
         Some(IssueStatus::Ready) if !is_held => ItemState::Ready,
-        // Whoever implements or reviews it is none of piton's: that stays a
-        // word of the file until piton itself begins.
+        // An agent or a person outside of piton implements or reviews it: that stays
+        // a word of the file until piton itself begins.
         Some(
             IssueStatus::Ready
             | IssueStatus::Blocked
@@ -221,7 +221,7 @@ pub(super) fn status_of_item(
     }
 }
 
-/// Whether somebody works on an item outside of piton.
+/// Whether a person or an agent outside of piton works on an item.
 pub(super) fn is_worked_on_elsewhere(row: &ItemRow, tables: &Tables) -> bool {
     let mut open = tables.open_decisions(row.run);
     open.any(|one| one.kind == DecisionKind::InHand && one.node.as_ref() == Some(&row.node))

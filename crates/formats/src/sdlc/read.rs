@@ -300,7 +300,7 @@ fn check_totals(reader: &mut FieldReader<'_>, metrics: MapPosition<'_>, state: &
     }
 }
 
-/// Exact up to a number of agents that nobody starts.
+/// Exact up to more agents than any run starts.
 #[expect(clippy::cast_precision_loss, reason = "only compared and shown")]
 fn to_f64(count: u64) -> f64 {
     count as f64

@@ -13,8 +13,8 @@ const OBSERVATIONS_MAX: usize = 10;
 /// Longest text that is kept of one, in characters.
 const TEXT_CHARS_MAX: usize = 2_000;
 
-/// What a reviewer is asked for. `VERDICT` stands for a verdict: whoever repeats its
-/// prompt has not answered yet.
+/// The form of a reviewer's answer. `VERDICT` stands for a verdict: an agent that repeats
+/// its prompt has not answered yet.
 pub(super) const FORM: &str = r#"End with one JSON object of this form, and nothing after it:
 
 ```json
@@ -23,7 +23,7 @@ pub(super) const FORM: &str = r#"End with one JSON object of this form, and noth
 ]}
 ```
 
-VERDICT is `APPROVE` or `REQUEST_CHANGES`. `severity` is `error`, `warning` or `info`; there are 10 observations at most, the gravest first. Say `REQUEST_CHANGES` only for what has to be otherwise before this is good: whoever implements the issue is told all that you observed."#;
+VERDICT is `APPROVE` or `REQUEST_CHANGES`. `severity` is `error`, `warning` or `info`; there are 10 observations at most, the gravest first. Say `REQUEST_CHANGES` only for what has to be otherwise before this is good: the agent that implements the issue reads all your observations."#;
 
 /// The verdict in what a reviewer printed.
 ///

@@ -25,7 +25,7 @@ pub(super) struct SdlcTask {
 }
 
 /// Reads the tasks. Of the repositories that they name each must be in `repos`;
-/// where nobody has named any, all tasks are of one.
+/// where that is empty, all tasks are of one.
 pub(super) fn parse_tasks(
     source: SourceText<'_>,
     repos: &[String],
@@ -194,8 +194,8 @@ fn check_graph(reader: &mut FieldReader<'_>, tasks: &[SdlcTask], at: &dyn Fn(usi
 
 /// The edits that make an issue of each task that has none yet, behind the item
 /// `after`. A task has one that is called as it is, or has its title: a tracker may
-/// have given that its own id. Such an issue that nobody has begun waits for what its
-/// task waits for, also where whoever made it did not get to write that.
+/// have given that its own id. Such an issue, if it is not begun, waits for what its task
+/// waits for, also where the tool that made the issue did not write that.
 pub(super) fn edits_of_tasks(
     tasks: &[SdlcTask],
     rows: &[&ItemRow],

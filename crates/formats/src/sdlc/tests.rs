@@ -225,7 +225,7 @@ fn a_manifest_is_read_and_all_that_it_lacks_is_told() {
     );
     let of_nothing = parse_manifest(source("")).1;
     assert_eq!(of_nothing.len(), 2);
-    // A place that is no place helps nobody; fuzzing found it.
+    // A problem without a place does not help its reader; fuzzing found it.
     assert!(of_nothing.iter().all(|problem| problem.line == 1));
     assert!(parse_manifest(source("- a\n")).0.is_none());
 }

@@ -7,7 +7,7 @@ use crate::problem::Problem;
 use crate::report::{ValuePath, closest_word};
 use crate::tree::{ScalarKind, Span, Value, ValueNode};
 
-/// How many problems are told; nobody reads more, and a large file of another
+/// How many problems are reported; no reader needs more, and a large file of another
 /// format could give millions.
 const PROBLEMS_MAX: usize = 10_000;
 

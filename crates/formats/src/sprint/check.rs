@@ -223,8 +223,8 @@ fn check_item(at: &mut NodeChecker<'_, '_>) -> bool {
     dependencies::check_depends_on(at)
 }
 
-/// What to say about a prompt that is not there, or that is a mapping because
-/// nobody quoted its braces.
+/// The hint for a prompt that is not there, or that is a mapping because its braces
+/// are not quoted.
 fn prompt_hint(node: &ValueNode, otherwise: &'static str) -> &'static str {
     match node.get("prompt").map(|prompt| &prompt.value) {
         Some(Value::Map(map)) if map.iter().any(|(key, _)| key.is_collection) => {

@@ -1,4 +1,4 @@
-//! What somebody changed in a `PROGRESS.yaml` by hand.
+//! What a person changed in a `PROGRESS.yaml` by hand.
 //!
 //! The difference between what piton last wrote and what stands there now,
 //! told in the words of the core. A node is known by its ids, not by its
@@ -22,7 +22,7 @@ use crate::problem::Problem;
 use crate::record::TableRecord;
 use crate::yaml;
 
-/// What somebody changed since piton wrote `base`; what cannot be taken from a
+/// What a person changed since piton wrote `base`; what cannot be imported from a
 /// file stands in the problems.
 #[must_use]
 pub fn collect_edits(
@@ -33,9 +33,9 @@ pub fn collect_edits(
     SprintDiffer::new(shown, true).diff(base, theirs)
 }
 
-/// What somebody added to a file of which nobody knows what piton last wrote:
+/// What a person added to a file where the last version that piton wrote is not known:
 /// new nodes, new keys, other words, another order, and what is left out. What
-/// may only be old, such as a state, is not taken. `ours` is what piton would
+/// may only be old, such as a state, is not imported. `ours` is what piton would
 /// write now.
 #[must_use]
 pub fn collect_edits_without_base(

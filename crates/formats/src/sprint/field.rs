@@ -47,7 +47,7 @@ pub(super) fn is_truthy(node: &ValueNode) -> bool {
 }
 
 /// JavaScript: `value && typeof value === 'object'`. Lists are objects there,
-/// and so are dates that nobody quoted.
+/// and so are dates without quotes.
 pub(super) fn is_object(node: &ValueNode) -> bool {
     match node.kind() {
         Some(ScalarKind::Timestamp) | None => true,

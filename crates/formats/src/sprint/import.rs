@@ -250,7 +250,7 @@ fn state_of_node(
     let has_work = node.prompt.is_some() || !children.is_empty();
     let startable = matches!(state, ItemState::Ready | ItemState::Pending);
     if startable && !above.finished && (above.closed || !has_work) {
-        // Nobody will ever start it, and the run must not wait for it.
+        // No runner will ever start it, and the run must not wait for it.
         return ItemState::Skipped;
     }
     if state == ItemState::Working && above.closed {
@@ -489,8 +489,8 @@ fn past_of_sprint(progress: &SprintProgress, items: &[PlannedItem]) -> Option<Im
     })
 }
 
-/// The deepest node that failed or waits for a person: the run goes on when
-/// somebody has said what is to become of it.
+/// The deepest node that failed or waits for a person: the run goes on when a
+/// person has decided about it.
 fn find_stuck_item(items: &[PlannedItem]) -> Option<&PlannedItem> {
     let broken = |item: &&PlannedItem| item.state.is_broken() || item.state == ItemState::Waiting;
     let first = items.iter().find(broken)?;
@@ -520,7 +520,7 @@ fn pause_of_sprint(progress: &SprintProgress, items: &[PlannedItem]) -> Option<P
             },
             None if reason.contains("PAUSE") => Pause::File,
             None => Pause::Person {
-                by: "somebody before piton".to_owned(),
+                by: "a person before piton".to_owned(),
             },
         }),
         SprintStatus::NotStarted

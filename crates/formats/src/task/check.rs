@@ -122,7 +122,7 @@ pub(super) fn empty_criteria_problems(
                 criterion.span,
             )
             .with_message(
-                "this box has no text, so nobody can tell when to tick it",
+                "this box has no text, so it does not say when to tick it",
                 "say behind the box what is to be true",
             )
         })

@@ -1,5 +1,5 @@
-//! A task file as a face of its run: boxes are ticked, what somebody changed
-//! is told.
+//! A task file as a face of its run: piton ticks boxes, and edits of the file become
+//! edits of the run.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -68,7 +68,7 @@ fn forget_similar(
     }
 }
 
-/// What somebody changed since piton wrote `base`.
+/// What changed in the file since piton wrote `base`.
 ///
 /// # Errors
 ///

@@ -366,7 +366,7 @@ impl<'t> Builder<'t> {
                 "a second document in the same file".to_owned(),
                 "keep one document; a `---` within text belongs in quotes or a `|` block",
             );
-            // What comes after belongs to nobody; the first document stays.
+            // What comes after belongs to no document; the first one stays.
             self.anchors.clear();
         }
     }

@@ -4,7 +4,7 @@
 //! value: comments, blank lines, line ends, the mark at the beginning, the
 //! newline that is or is not at the end. The spans of the parser are exact for
 //! scalars without a block and for what stands in brackets; where a block ends
-//! is found out here, because comments and blank lines behind it are nobody's.
+//! is found out here, because comments and blank lines behind it belong to no value.
 //!
 //! The result is read again and must say what was wanted. What cannot be done
 //! this way (an alias to something that changed, a document with faults) is

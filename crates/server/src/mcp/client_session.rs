@@ -30,7 +30,7 @@ impl ClientSession {
     }
 }
 
-/// Nobody said what is worked on.
+/// The failure of a write where the server was started without an item.
 pub(super) fn no_item_failure() -> Failure {
     Failure::new("usage", "this server was started without an item, and may only read").with_hint(
         "start it with an item to write about: `piton mcp --item ITEM`, or set PITON_ITEM; `piton run` does so for the agents that it starts",

@@ -180,7 +180,7 @@ pub(super) static TOOLS: [Tool; 8] = [
     },
     Tool {
         name: "learn",
-        about: "Remember something for whoever comes next. What is known already is not kept twice.",
+        about: "Remember something for the next agent or person. What is known already is not kept twice.",
         access: ToolAccess::Writes,
         fields: &[
             ArgumentField::required("content", ArgumentShape::Text, "what to know"),

@@ -55,7 +55,7 @@ fn render_run_report(run: &RunReport) -> Vec<String> {
             .iter()
             .map(|reason| format!("why: {}", first_line(reason))),
     );
-    // What somebody must act on comes before what may be cut.
+    // What a person must act on comes before what may be cut.
     for row in &run.decisions {
         let about = row.node.as_ref().map(|node| format!(" (at {node})"));
         let question = first_line(&row.question);

@@ -16,8 +16,8 @@ use super::answer::ToolAnswer;
 use super::arguments::ToolArguments;
 use super::tools::ToolCall;
 
-/// Who is said to have made an attempt, where the client does not say its name.
-const SOMEBODY: &str = "agent";
+/// The agent of an attempt where the client does not send its name.
+const UNNAMED_CLIENT: &str = "agent";
 
 /// What a verb tells while it works, kept for the answer.
 #[derive(Default)]
@@ -55,7 +55,7 @@ pub(super) fn record_result(call: &ToolCall<'_>) -> Result<ToolAnswer, Failure> 
         return Ok(ToolAnswer::from_text(text).with_data(&data));
     }
     let mut heard = CollectedNotices::default();
-    let client = call.client.unwrap_or(SOMEBODY);
+    let client = call.client.unwrap_or(UNNAMED_CLIENT);
     let request = RecordRequest {
         typed: AttemptAccount {
             item: Some(held.item.clone()),

@@ -212,9 +212,9 @@ fn in_use_fault(place: &StorePaths) -> StoreFault {
 enum CurrentStore {
     /// There is none.
     None,
-    /// Its log is written back, and nobody else can open it while this is held.
+    /// Its log is written back, and no other process can open it while this is held.
     Whole(Connection),
-    /// SQLite cannot open it: so nobody has it open.
+    /// SQLite cannot open it, so no process has it open.
     Damaged,
 }
 

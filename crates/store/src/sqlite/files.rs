@@ -38,11 +38,11 @@ impl StorePaths {
         self.dir.join("journal.db-wal")
     }
 
-    /// Sees to it that the names of the database and of its log are durable
-    /// before anything is written to them.
+    /// Makes the names of the database and of its log durable before anything is
+    /// written to them.
     ///
-    /// Who finds something in the log knows that this was done by whoever put
-    /// it there, so that it costs every later process one look.
+    /// A log with content proves that the process which wrote it did this before, so
+    /// that every later process only looks at the length of the log.
     pub(super) fn ensure_log(&self) -> Result<(), StoreFault> {
         let wal = self.wal_path();
         if fs::metadata(&wal).is_ok_and(|meta| meta.len() > 0) {
@@ -140,9 +140,9 @@ pub(super) fn sync_dir(dir: &Path) -> Result<(), StoreFault> {
 /// SQLite's own waiting is polling with growing pauses, by which a writer can
 /// starve; a lock of the kernel wakes the next one. One lock is not enough: a
 /// process that gives it up and wants it again at once has it before the one
-/// that was woken has even begun to run. So there is a gate before it, and who
-/// waits for the lock holds the gate: the next one behind the gate moves up
-/// while the one before it works, and nobody is overtaken.
+/// that was woken has even begun to run. So there is a gate before it. The process that
+/// waits for the lock holds the gate: the next one behind the gate moves up while the
+/// one before it works, and no process overtakes another one.
 #[derive(Debug)]
 pub(super) struct WriterQueue {
     gate: File,
@@ -191,7 +191,7 @@ impl WriterQueue {
         Ok(turn)
     }
 
-    /// A turn to write if nobody else has one now.
+    /// A turn to write if no other writer has one now.
     pub(super) fn try_turn(&self) -> Result<Option<WriterTurn<'_>>, StoreFault> {
         match self.lock.try_lock() {
             Ok(()) => Ok(Some(WriterTurn(&self.lock))),
@@ -201,8 +201,8 @@ impl WriterQueue {
     }
 }
 
-/// Keeps writers out of a store that cannot be written from here. Without a
-/// lock file, which nobody then has, there are none.
+/// Keeps writers out of a store that cannot be written from here. Without a lock file
+/// there are no writers.
 pub(super) struct WriterBarrier(Option<File>);
 
 impl WriterBarrier {

@@ -216,8 +216,8 @@ impl Loader<'_> {
         Ok(())
     }
 
-    /// The next number of each kind, unless somebody else has given it out; it
-    /// also says where names begin.
+    /// The next number of each kind, unless a memory has it already; it also says
+    /// where names begin.
     fn load_next_numbers(&mut self) -> Result<Vec<(MemoryKind, u64)>> {
         let mut statement = self.connection.prepare_cached(NUMBERS)?;
         let mut rows = statement.query([])?;

@@ -39,7 +39,7 @@ const MIGRATIONS: [&str; SCHEMA_VERSION as usize] = [
     include_str!("v6.sql"),
     include_str!("v7.sql"),
     include_str!("v8.sql"),
-    // Version 9 changes no table: what somebody changes of a blocker in a file is
+    // Version 9 changes no table: a blocker that a person changes in a file is
     // folded into its row.
     "",
     include_str!("v10.sql"),
@@ -90,7 +90,7 @@ pub(super) fn connect(db: &Path, flags: OpenFlags) -> Result<OpenDatabase, Store
             .pragma_update(None, "checkpoint_fullfsync", true)
             .map_err(open)?;
     }
-    // Nobody knows yet how long it is.
+    // The length of the log is not known yet.
     let wal_pages = Arc::new(AtomicU32::new(u32::MAX));
     let counter = Arc::clone(&wal_pages);
     // This also takes the place of SQLite's own checkpoint at 1,000 pages.
@@ -144,7 +144,7 @@ pub(super) fn check_version(connection: &Connection, db: &Path) -> Result<u32, S
 pub(super) fn migrate(connection: &mut Connection, db: &Path) -> Result<(), StoreFault> {
     let run = |connection: &mut Connection| {
         let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        // Somebody else may have done it while this one waited.
+        // Another process may have migrated while this one waited.
         let version: u32 = tx.pragma_query_value(None, "user_version", |row| row.get(0))?;
         for step in MIGRATIONS.iter().skip(version as usize) {
             tx.execute_batch(step)?;
@@ -192,7 +192,7 @@ pub(super) fn temporary_path(place: &StorePaths) -> std::path::PathBuf {
 /// Makes a store where there is none; whether it did.
 ///
 /// It is made under another name, flushed, and given its own name only when
-/// it is whole: whoever finds it finds all of it.
+/// it is whole: a process that finds it finds all of it.
 pub(super) fn create_if_missing(place: &StorePaths, naming: NameRange) -> Result<bool, StoreFault> {
     if place.file_identity()?.is_some() {
         return Ok(false);
@@ -229,9 +229,9 @@ fn create_database(new: &Path, naming: NameRange) -> Result<(), StoreFault> {
     flush_file(new)
 }
 
-/// Makes all tables in an empty database that nobody else knows of yet.
+/// Makes all tables in an empty database that no other process knows of yet.
 fn create_tables(connection: &mut Connection, naming: NameRange) -> rusqlite::Result<()> {
-    // Whoever finds it half made sweeps it away: it is flushed once it is whole.
+    // A process that finds it half made removes it: it is flushed once it is whole.
     connection.pragma_update(None, "synchronous", "OFF")?;
     connection.pragma_update_and_check(None, "journal_mode", "OFF", |_| Ok(()))?;
     let tx = connection.transaction()?;
@@ -277,7 +277,7 @@ pub(super) fn remove_leftovers(place: &StorePaths) {
 }
 
 /// A log without its database would be taken for that of the new one, and
-/// would ruin it; but it may be all that somebody has left.
+/// would ruin it; but it may hold the only copy of a person's data.
 fn set_aside_orphan_log(place: &StorePaths) -> Result<(), StoreFault> {
     let wal = place.wal_path();
     let aside = place

@@ -79,7 +79,7 @@ fn a_change_is_shown_before_it_is_made() {
        "env": {"MY_TOKEN": "[redacted:assigned-secret]"},
        "model": "opus"
      }
-    error: stdin is no terminal, so nobody can be asked; nothing was done [usage]
+    error: stdin is no terminal, so piton cannot ask; nothing was done [usage]
     hint: look at the change above, then repeat the command with `--yes`
     [exit 2]
     "#);

@@ -64,7 +64,7 @@ fn line_of_call(call: &AgentCall, at: Option<Timestamp>) -> Option<String> {
 }
 
 fn lines_of_attempt(row: &AttemptRow) -> Vec<String> {
-    // Nobody watched an attempt that was only told of: its times are not known.
+    // No runner watched an attempt that was only reported: its times are not known.
     if row.iteration == 0 {
         return Vec::new();
     }

@@ -244,7 +244,7 @@ fn render_signs(text: &str, rows: &[ShownRow<'_>]) -> Result<String, EditError> 
             continue;
         }
         match (holding, &row.retired) {
-            // Whoever took the line out, or is on a branch without it, wants no sign.
+            // A person removed the line, or the branch has none: that wants no sign.
             (None, None) if is_line_rule(&row.memory) => {}
             (None, None) => new.push(new_sign(name, &row.memory)),
             (None, Some(_)) => {}
@@ -320,8 +320,8 @@ fn new_sign(name: String, memory: &Memory) -> NewSign {
 
 /// The fields in which a sign says something else than the journal.
 ///
-/// Evidence and occasion of a sign are not asked about when somebody changes
-/// them in the file, so theirs stay unless the guardrail was revised.
+/// A person may change evidence and occasion of a sign in the file without a question,
+/// so those of the file stay unless the guardrail was revised.
 fn changed_fields<'m>(have: &Memory, wanted: &'m Memory) -> Vec<(FieldName, &'m str)> {
     let differs =
         |have: Option<&str>, wanted: &str| have.is_none_or(|have| have != trim_lines(wanted));

@@ -17,7 +17,7 @@ pub fn import_changes(text: &str, _base: Option<&str>, about: &FileContext<'_>) 
 
 /// The number, with the line end that was behind the one before; the text as
 /// it is where there is no number to show, or where it is no number itself:
-/// that is somebody else's.
+/// piton did not write that.
 ///
 /// # Errors
 ///

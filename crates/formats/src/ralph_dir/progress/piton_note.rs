@@ -25,7 +25,7 @@ const TYPE: &str = "type";
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PitonNote {
     /// The entry that the words stand for; none where they stand for none, or
-    /// where piton only resolved what somebody else wrote.
+    /// where piton only resolved what a person or another program wrote.
     pub name: Option<String>,
     /// What else there is to know of that entry.
     pub beside: NoteDetails,
@@ -63,7 +63,7 @@ impl NoteDetails {
         said.into_iter().filter_map(part)
     }
 
-    /// Keeps what a part of a note says; a part that nobody knows says nothing.
+    /// Stores what a part of a note says; an unknown part says nothing.
     fn set_field(&mut self, key: &str, value: &str) {
         match key {
             TYPE => self.kind = EntryType::parse(value),

@@ -42,8 +42,8 @@ pub fn import_changes(text: &str, base: Option<&str>, about: &FileContext<'_>) -
         .filter_map(|thing| thing.name)
         .collect();
     let is_new = |thing: &ProgressFact<'_>| !known.contains(thing.mark.as_str());
-    // The note of piton stays behind the words when somebody changes what is
-    // worked on; that it stood behind other words before tells.
+    // The note of piton stays behind the words when a person changes the focus. A
+    // note that stood behind other words before shows such a change.
     let is_others = |thing: &ProgressFact<'_>| {
         let was_there = || thing.name.is_some_and(|name| focuses.contains(name));
         !thing.by_piton || (thing.is_focus() && was_there())
