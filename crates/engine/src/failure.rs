@@ -450,7 +450,7 @@ pub fn larger_budget(amount: &str, spent: &Spend) -> Option<String> {
 #[must_use]
 pub fn failure_of_run_state(row: &RunRow, state: RunState) -> Failure {
     let at = row.at.as_ref().map(ToString::to_string);
-    run_state_failure_with_spend((&row.name, state), row.pause.as_ref(), at, Some(&row.spend))
+    run_state_failure_with_spend(&row.name, state, row.pause.as_ref(), at, Some(&row.spend))
 }
 
 /// What is said when a run is not in a state in which something can be done:
@@ -462,12 +462,13 @@ pub fn run_state_failure(
     pause: Option<&Pause>,
     at: Option<String>,
 ) -> Failure {
-    run_state_failure_with_spend((name, state), pause, at, None)
+    run_state_failure_with_spend(name, state, pause, at, None)
 }
 
 /// [`run_state_failure`], where it may be known what was spent.
 pub(crate) fn run_state_failure_with_spend(
-    (name, state): (&str, RunState),
+    name: &str,
+    state: RunState,
     pause: Option<&Pause>,
     at: Option<String>,
     spent: Option<&Spend>,

@@ -43,16 +43,17 @@ pub use self::file_history::{FileHistory, commits_made_here};
 pub use self::index::is_tracked;
 pub use self::landing::{fast_forward, is_unstaged, rebased_branch};
 pub use self::merging::{
-    GitMergeOutcome, MergeSpec, OwnPaths, begin_merge, commit_texts, files_with_conflict_markers,
-    is_work_without_files, merge_commits, stored_text, strip_files_from_work,
+    GitMergeOutcome, MergeSpec, OwnPaths, WorkRange, begin_merge, commit_texts,
+    files_with_conflict_markers, is_work_without_files, merge_commits, stored_text,
+    strip_files_from_work,
 };
 pub use self::refs::{
     RefMove, RefStep, files_changed_in_commits, first_parent_commits, git_version, is_built_on,
     is_on_branch, is_on_other_branch, list_refs, merge_base, move_ref, read_ref, remove_refs,
 };
 pub use self::remote::{
-    PushOutcome, branch_at_remote, count_unpushed, fetch, fetch_commit, push, remote_url,
-    tree_of_commit,
+    PushOutcome, RemoteBranch, branch_at_remote, count_unpushed, fetch, fetch_commit, push,
+    remote_url, tree_of_commit,
 };
 pub use self::saving::{
     SavedWork, base_of_saved_work, is_work_saved, reopen_saved_work, reopen_saved_work_in_merge,
@@ -392,6 +393,15 @@ pub struct OwnFilePrefix {
     pub begin: String,
 }
 
+/// Files of a work tree that a commit of its work leaves out.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ExcludedFiles<'a> {
+    /// Files that piton writes itself.
+    pub own: &'a [OwnFilePrefix],
+    /// Other files, by their paths in the work tree.
+    pub files: &'a [String],
+}
+
 /// Pathspecs for everything but piton's own files.
 ///
 /// Patterns, although names would do: `git add` complains of a name that is
@@ -555,7 +565,7 @@ pub fn commit(
     own: &[OwnFilePrefix],
     by: &GitControl<'_>,
 ) -> Result<Result<Option<String>, String>, Failure> {
-    commit_without(work_tree, message, (own, &[]), by)
+    commit_without(work_tree, message, ExcludedFiles { own, files: &[] }, by)
 }
 
 /// The same, but for some files as well, by their paths in the work tree. A merge
@@ -567,9 +577,10 @@ pub fn commit(
 pub fn commit_without(
     work_tree: &Path,
     message: &str,
-    (own, files): (&[OwnFilePrefix], &[String]),
+    excluded: ExcludedFiles<'_>,
     by: &GitControl<'_>,
 ) -> Result<Result<Option<String>, String>, Failure> {
+    let ExcludedFiles { own, files } = excluded;
     let specs = pathspecs_without_files(own, files);
     let mut add = vec!["add", "--all", "--"];
     add.extend(specs.iter().map(String::as_str));

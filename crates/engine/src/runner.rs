@@ -63,6 +63,8 @@ use piton_store::{CommitError, LEASE_TTL_S, Store as _};
 
 use self::agent::EndedAgent;
 use self::clock::RunClock;
+use self::dead_runner::OrphanedRun;
+use self::gate::EndedGate;
 use self::lanes::RunLanes;
 use self::other_runs::OtherRuns;
 use self::pull_requests::WorkGoal;
@@ -286,7 +288,7 @@ pub fn run_invocation(
     let for_signals = sender.clone();
     let signals =
         SignalListener::listen(move |name| for_signals.send(RunnerMessage::Signal(name)).is_ok())?;
-    let opened = open_runner(session, job, (sender, receiver), tell);
+    let opened = open_runner(session, job, sender, receiver, tell);
     let result = opened.and_then(|mut runner| {
         let result = runner
             .end_survivors(tell)
@@ -305,7 +307,8 @@ pub fn run_invocation(
 fn open_runner<'s, 'w>(
     session: &'s Session<'w>,
     job: RunnerJob,
-    (sender, receiver): (Sender<RunnerMessage>, Receiver<RunnerMessage>),
+    sender: Sender<RunnerMessage>,
+    receiver: Receiver<RunnerMessage>,
     tell: &mut dyn FnMut(Notice<'_>),
 ) -> Result<Runner<'s, 'w>, Failure> {
     let run = job.run;
@@ -340,7 +343,7 @@ fn open_runner<'s, 'w>(
             crate::git::repositories::work_trees_of_run(session.world, &session.project, &row)?;
         (events, Some(RunLanes::new(pool, &trees)))
     } else {
-        take_run(session, &job, &row, (in_lanes, goal), tell)?
+        take_run(session, &job, &row, in_lanes.then_some(goal), tell)?
     };
     let (started, lanes) = taken;
     let was_cut_short = dead_runner::was_interrupted(&row);
@@ -432,15 +435,15 @@ fn open_runner<'s, 'w>(
 }
 
 /// Takes the run, and makes its lanes ready to be taken: what was recorded, and
-/// the lanes where it is worked on in some.
+/// the lanes. `goal` is where the work goes from the lanes; none for a run without lanes.
 fn take_run(
     session: &Session<'_>,
     job: &RunnerJob,
     row: &RunRow,
-    (in_lanes, goes): (bool, WorkGoal),
+    goal: Option<WorkGoal>,
     tell: &mut dyn FnMut(Notice<'_>),
 ) -> Result<(Vec<DecodedRecord>, Option<RunLanes>), Failure> {
-    let run = job.run;
+    let (run, in_lanes) = (job.run, goal.is_some());
     let limits = row.policy.limits.with_overrides(&job.limits);
     let order = job.worktree.as_ref();
     let begins = match in_lanes && row.target.is_none() && order.is_none() {
@@ -483,18 +486,18 @@ fn take_run(
     failpoint::point("run.leased");
     if let Some(order) = &job.worktree {
         let token = lease_token(&started);
-        if let Err(failure) = order.create_if_needed(session, (run, token), tell) {
-            interrupt_run(session, (run, token), &failure);
+        if let Err(failure) = order.create_if_needed(session, run, token, tell) {
+            interrupt_run(session, run, token, &failure);
             return Err(failure);
         }
     }
     let mut lanes = None;
-    if in_lanes {
+    if let Some(goal) = goal {
         let token = lease_token(&started);
-        match lanes::enter_lanes(session, job, (run, token), (begins, goes)) {
+        match lanes::enter_lanes(session, job, token, begins, goal) {
             Ok(entered) => lanes = Some(entered),
             Err(failure) => {
-                interrupt_run(session, (run, token), &failure);
+                interrupt_run(session, run, token, &failure);
                 return Err(failure);
             }
         }
@@ -520,17 +523,17 @@ pub(crate) fn is_without_runners(session: &Session<'_>, row: &RunRow) -> bool {
 }
 
 /// Gives a run back on which nobody can work.
-fn interrupt_run(session: &Session<'_>, (run, token): (RunId, u64), failure: &Failure) {
+fn interrupt_run(session: &Session<'_>, run: RunId, token: u64, failure: &Failure) {
     let reason = failure.message.clone();
     let facts = facts_of_run(session, run);
     // Best effort: a lease that stays is taken by the next runner all the same.
     session
         .commit(&Command::InterruptRun { run, token, reason }, &facts)
         .ok();
-    release_run(session, (run, token));
+    release_run(session, run, token);
 }
 
-fn release_run(session: &Session<'_>, (run, token): (RunId, u64)) {
+fn release_run(session: &Session<'_>, run: RunId, token: u64) {
     let facts = facts_of_run(session, run);
     session
         .commit(&Command::ReleaseRun { run, token }, &facts)
@@ -749,8 +752,12 @@ impl Runner<'_, '_> {
         }
         let grace = self.job.agent_limits.grace;
         let living = dead_runner::locks_of_living_runners(&self.session.project, &self.row);
-        let run = (self.lp.tables(), self.row.id, self.was_cut_short);
-        dead_runner::end_survivors(&self.spool, run, &living, grace, tell)
+        let orphaned = OrphanedRun {
+            tables: self.lp.tables(),
+            run: self.row.id,
+            was_cut_short: self.was_cut_short,
+        };
+        dead_runner::end_survivors(&self.spool, &orphaned, &living, grace, tell)
     }
 
     /// The runner cannot go on: nothing that it started is left alone, and the
@@ -775,14 +782,14 @@ impl Runner<'_, '_> {
                 Err(_) => break,
             }
         }
-        let run = (self.row.id, self.lp.token());
+        let (run, token) = (self.row.id, self.lp.token());
         if let Some((_, name)) = &self.beside {
             run_lock::remove_joint_lock(&self.session.project, &self.row, name);
         }
         match self.lp.has_other_runners() {
             // Those that are there go on.
-            true => release_run(self.session, run),
-            false => interrupt_run(self.session, run, failure),
+            true => release_run(self.session, run, token),
+            false => interrupt_run(self.session, run, token, failure),
         }
     }
 
@@ -1293,9 +1300,13 @@ impl Runner<'_, '_> {
                         self.handle_agent_end(over, tell)?
                     }
                     WorkPurpose::Gate(gate) => {
-                        let took = self.now().duration_since(work.since);
-                        let exit = (&exit, work.asked.is_some());
-                        self.handle_gate_end((work.node, &gate), exit, took, tell)?
+                        let ended = EndedGate {
+                            gate: &gate,
+                            exit: &exit,
+                            asked: work.asked.is_some(),
+                            took: self.now().duration_since(work.since),
+                        };
+                        self.handle_gate_end(work.node, &ended, tell)?
                     }
                     WorkPurpose::MergeCheck(_) | WorkPurpose::Calls => return Ok(Vec::new()),
                 });
@@ -1305,7 +1316,7 @@ impl Runner<'_, '_> {
                 Ok(self.handle_wait_answer(node, answer, tell))
             }
             RunnerMessage::Seen(node, number, look) => {
-                Ok(self.handle_polled_pull_request(node, (number, look), tell))
+                Ok(self.handle_polled_pull_request(node, number, look, tell))
             }
             RunnerMessage::Called(number, end) => match self.works.remove(number) {
                 Some(work) => self.handle_call_end(work, end, tell),
@@ -1349,12 +1360,16 @@ impl Runner<'_, '_> {
             }
             GitCallEnd::Moved(step) => return Ok(vec![self.handle_moved_target(work.node, step)]),
             GitCallEnd::Requested(end) => {
-                let at = (work.node, is_stopped);
-                return Ok(vec![self.handle_opened_pull_request(at, end, tell)]);
+                let node = work.node;
+                return Ok(vec![
+                    self.handle_opened_pull_request(node, is_stopped, end, tell),
+                ]);
             }
             GitCallEnd::Followed(made) => {
-                let at = (work.node, is_stopped);
-                return Ok(vec![self.handle_fetched_pull_request(at, made, tell)]);
+                let node = work.node;
+                return Ok(vec![
+                    self.handle_fetched_pull_request(node, is_stopped, made, tell),
+                ]);
             }
             GitCallEnd::Panicked => {
                 let what = format!("what piton does in git for {} broke down", work.node);
@@ -1488,8 +1503,11 @@ impl Runner<'_, '_> {
                 Ok(Some(commit)) => Ok(Ok(Some(commit))),
                 Ok(None) => {
                     failpoint::point("run.before-commit");
-                    let files = (&*own, &*left_out);
-                    let made = git::commit_without(&work_tree, &message, files, by);
+                    let excluded = git::ExcludedFiles {
+                        own: &own,
+                        files: &left_out,
+                    };
+                    let made = git::commit_without(&work_tree, &message, excluded, by);
                     failpoint::point("run.after-commit");
                     made
                 }

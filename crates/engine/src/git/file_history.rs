@@ -27,7 +27,8 @@ impl FileHistory {
     pub fn load(
         work_tree: &Path,
         file: &str,
-        (since, commits_max): (Option<&str>, usize),
+        since: Option<&str>,
+        commits_max: usize,
     ) -> Option<Self> {
         let mut history = Self::default();
         let count = format!("--max-count={commits_max}");

@@ -178,8 +178,10 @@ impl Gh<'_> {
     /// What `gh` said, in one line.
     pub fn create_pull_request(
         &self,
-        (branch, base): (&str, &str),
-        (title, body): (&str, &str),
+        branch: &str,
+        base: &str,
+        title: &str,
+        body: &str,
     ) -> Result<(), String> {
         let args = [
             "pr",

@@ -54,7 +54,8 @@ pub(crate) enum HistoryCaching {
 pub(crate) fn items_done_elsewhere(
     project: &Project,
     here: &Checkout,
-    (tables, run): (&Tables, RunId),
+    tables: &Tables,
+    run: RunId,
     keeps: HistoryCaching,
 ) -> Vec<Node> {
     let works = |row: &ItemRow| Some(commits_of_item(row)).filter(|work| !work.is_empty());
@@ -121,10 +122,11 @@ fn is_run_landed_here(project: &Project, here: &Checkout, row: &RunRow) -> bool 
 pub(crate) fn items_committed_elsewhere(
     project: &Project,
     here: &Checkout,
-    (tables, run): (&Tables, RunId),
+    tables: &Tables,
+    run: RunId,
     keeps: HistoryCaching,
 ) -> Vec<Node> {
-    let mut nodes = items_done_elsewhere(project, here, (tables, run), keeps);
+    let mut nodes = items_done_elsewhere(project, here, tables, run, keeps);
     let is_known = |node: &Node| {
         let row = tables.item(run, node);
         row.is_some_and(|row| !commits_of_item(row).is_empty())
@@ -156,7 +158,8 @@ pub(crate) fn branches_of_done_items(
             plan.set_done_elsewhere(items_done_elsewhere(
                 project,
                 &here,
-                (tables, run),
+                tables,
+                run,
                 HistoryCaching::No,
             ));
             let text = match tables.run(run).is_some_and(|row| row.lanes.is_some()) {
@@ -168,7 +171,7 @@ pub(crate) fn branches_of_done_items(
             };
             plan.done_elsewhere(tables, &[text.as_deref()])
         }
-        _ => items_committed_elsewhere(project, &here, (tables, run), HistoryCaching::No),
+        _ => items_committed_elsewhere(project, &here, tables, run, HistoryCaching::No),
     };
     let branch_of = |node: Node| {
         let done_on = tables.item(run, &node)?.done_on.as_ref()?;

@@ -93,7 +93,7 @@ pub fn merge_commits(
     by: &GitControl<'_>,
 ) -> Result<GitMergeOutcome, Failure> {
     let git = Plumbing { lane, by };
-    let tree = match git.merged_tree((wish.onto, wish.work), wish.own)? {
+    let tree = match git.merged_tree(wish.onto, wish.work, wish.own)? {
         Ok(tree) => git.tree_with_texts(&tree, wish.put)?,
         Err(files) => return Ok(GitMergeOutcome::Conflict { files }),
     };
@@ -137,6 +137,15 @@ pub fn commit_texts(
     git.commit_tree(&tree, &[onto], message, CommitSigning::AsUser)
 }
 
+/// Some work, and the branch that it is for.
+#[derive(Clone, Copy, Debug)]
+pub struct WorkRange<'a> {
+    /// A commit of that branch.
+    pub base: &'a str,
+    /// The last commit of the work.
+    pub work: &'a str,
+}
+
 /// A commit with the work, in which these files are as they were where it parts from
 /// `base`: the commit itself where they are, else one on top of it.
 ///
@@ -145,13 +154,14 @@ pub fn commit_texts(
 /// When git fails.
 pub fn strip_files_from_work(
     main: &Path,
-    (base, work): (&str, &str),
+    range: WorkRange<'_>,
     files: &[String],
     message: &str,
     by: &GitControl<'_>,
 ) -> Result<String, Failure> {
+    let WorkRange { base, work } = range;
     let git = Plumbing { lane: main, by };
-    match git.tree_without_files((base, work), files)? {
+    match git.tree_without_files(base, work, files)? {
         Some(tree) => git.commit_tree(&tree, &[work], message, CommitSigning::AsUser),
         None => Ok(work.to_owned()),
     }
@@ -165,17 +175,18 @@ pub fn strip_files_from_work(
 pub fn is_work_without_files(
     main: &Path,
     commit: &str,
-    (base, work): (&str, &str),
+    range: WorkRange<'_>,
     files: &[String],
     by: &GitControl<'_>,
 ) -> Result<bool, Failure> {
+    let WorkRange { base, work } = range;
     let git = Plumbing { lane: main, by };
     let parents = ["rev-parse", &format!("{commit}^@")];
     if git.run_for_line("look at a commit", &parents, &GitCallOptions::default())? != work {
         return Ok(false);
     }
     let there = super::tree_of_commit(main, commit)?;
-    Ok(git.tree_without_files((base, work), files)? == Some(there))
+    Ok(git.tree_without_files(base, work, files)? == Some(there))
 }
 
 /// A file as a commit stores it, by its path in the work tree; none where it has
@@ -223,7 +234,7 @@ pub fn begin_merge(
         &["rev-parse", "HEAD"],
         &GitCallOptions::default(),
     )?;
-    let put = git.own_changes((onto, &head), own)?.put;
+    let put = git.own_changes(onto, &head, own)?.put;
     let under_way = || {
         let args = ["rev-parse", "--verify", "--quiet", "MERGE_HEAD"];
         let said = GitOutput::from(&git.run_git(&args, &GitCallOptions::default())?);
@@ -349,10 +360,11 @@ impl Plumbing<'_> {
     /// The tree of a merge of the work onto a commit, or the files in conflict.
     pub(super) fn merged_tree(
         &self,
-        (onto, work): (&str, &str),
+        onto: &str,
+        work: &str,
         own: &OwnPaths,
     ) -> Result<Result<String, Vec<String>>, Failure> {
-        let OwnChanges { back, put } = self.own_changes((onto, work), own)?;
+        let OwnChanges { back, put } = self.own_changes(onto, work, own)?;
         // A commit for the merge alone: what both sides have in common is looked for by
         // its parents.
         let apart = match back.is_empty() {
@@ -377,24 +389,26 @@ impl Plumbing<'_> {
     /// `base`; none where they are so in the work.
     fn tree_without_files(
         &self,
-        sides: (&str, &str),
+        base: &str,
+        work: &str,
         files: &[String],
     ) -> Result<Option<String>, Failure> {
         let own = OwnPaths {
             plans: files.to_vec(),
             natives: Vec::new(),
         };
-        let OwnChanges { back, .. } = self.own_changes(sides, &own)?;
+        let OwnChanges { back, .. } = self.own_changes(base, work, &own)?;
         match back.is_empty() {
             true => Ok(None),
-            false => self.tree_with_changes(sides.1, &back).map(Some),
+            false => self.tree_with_changes(work, &back).map(Some),
         }
     }
 
     /// What the work did to files that piton writes itself.
     fn own_changes<'p>(
         &self,
-        (onto, work): (&str, &str),
+        onto: &str,
+        work: &str,
         own: &'p OwnPaths,
     ) -> Result<OwnChanges<'p>, Failure> {
         let mut changes = OwnChanges::default();

@@ -237,7 +237,8 @@ pub fn merge_base(work_tree: &Path, one: &str, other: &str) -> Result<Option<Str
 /// When git cannot be started, or has one of them no more.
 pub fn files_changed_in_commits(
     work_tree: &Path,
-    (base, tip): (&str, &str),
+    base: &str,
+    tip: &str,
     files: &[String],
 ) -> Result<Vec<String>, Failure> {
     if files.is_empty() {

@@ -23,6 +23,15 @@ pub enum PushOutcome {
     Refused(String),
 }
 
+/// A branch of a remote.
+#[derive(Clone, Copy, Debug)]
+pub struct RemoteBranch<'a> {
+    /// The name of the remote.
+    pub remote: &'a str,
+    /// The name of the branch, without `refs/heads/`.
+    pub branch: &'a str,
+}
+
 /// Where the remote of this name is; none where the repository has none.
 #[must_use]
 pub fn remote_url(work_tree: &Path, remote: &str) -> Option<String> {
@@ -33,7 +42,8 @@ pub fn remote_url(work_tree: &Path, remote: &str) -> Option<String> {
 /// How many commits of a branch the remote did not have when it was asked last; none
 /// where nobody knows.
 #[must_use]
-pub fn count_unpushed(work_tree: &Path, (remote, branch): (&str, &str)) -> Option<u32> {
+pub fn count_unpushed(work_tree: &Path, at: RemoteBranch<'_>) -> Option<u32> {
+    let RemoteBranch { remote, branch } = at;
     let range = format!("refs/remotes/{remote}/{branch}..refs/heads/{branch}");
     let said = query_git(work_tree, &["rev-list", "--count", &range, "--"]).ok()?;
     said.out.parse().ok().filter(|_| said.ok)
@@ -60,9 +70,10 @@ fn run_with_remote(
 /// When the remote cannot be asked.
 pub fn branch_at_remote(
     work_tree: &Path,
-    (remote, branch): (&str, &str),
+    at: RemoteBranch<'_>,
     by: &GitControl<'_>,
 ) -> Result<Option<String>, Failure> {
+    let RemoteBranch { remote, branch } = at;
     let name = format!("refs/heads/{branch}");
     let said = run_with_remote(work_tree, &["ls-remote", "--refs", remote, &name], by)?;
     if !said.ok {
@@ -83,10 +94,12 @@ pub fn branch_at_remote(
 /// When the remote cannot be reached.
 pub fn push(
     work_tree: &Path,
-    (remote, branch): (&str, &str),
-    (from, to): (Option<&str>, &str),
+    at: RemoteBranch<'_>,
+    from: Option<&str>,
+    to: &str,
     by: &GitControl<'_>,
 ) -> Result<PushOutcome, Failure> {
+    let RemoteBranch { remote, branch } = at;
     let name = format!("refs/heads/{branch}");
     let lease = format!("--force-with-lease={name}:{}", from.unwrap_or_default());
     let put = format!("{to}:{name}");
@@ -112,10 +125,11 @@ pub fn push(
 /// When the remote cannot be reached, or has no such branch.
 pub fn fetch(
     work_tree: &Path,
-    (remote, branch): (&str, &str),
+    at: RemoteBranch<'_>,
     by: &GitControl<'_>,
 ) -> Result<String, Failure> {
-    let Some(at) = branch_at_remote(work_tree, (remote, branch), by)? else {
+    let RemoteBranch { remote, branch } = at;
+    let Some(commit) = branch_at_remote(work_tree, at, by)? else {
         return Err(
             Failure::new("git.missing", format!("`{remote}` has no branch {branch}"))
                 .with_hint("see its branches with `git ls-remote --heads`, then run again"),
@@ -130,7 +144,7 @@ pub fn fetch(
             &said,
         ));
     }
-    Ok(at)
+    Ok(commit)
 }
 
 /// Gets a commit, by one of these refs of the remote, named in full.
@@ -140,7 +154,8 @@ pub fn fetch(
 /// When git cannot be started.
 pub fn fetch_commit(
     work_tree: &Path,
-    (remote, refs): (&str, &[String]),
+    remote: &str,
+    refs: &[String],
     commit: &str,
     by: &GitControl<'_>,
 ) -> Result<bool, Failure> {

@@ -43,6 +43,16 @@ pub(crate) struct PlanRepositories<'p> {
     elsewhere: Option<String>,
 }
 
+/// Where the files of a plan are.
+pub(crate) struct PlanLocation {
+    /// The path of its file, as the journal has it.
+    pub(crate) file: String,
+    /// The folder in which that lies.
+    pub(crate) folder: PathBuf,
+    /// The name of the manifest beside it.
+    pub(crate) manifest: &'static str,
+}
+
 impl<'p> PlanRepositories<'p> {
     /// Looks into the files of a plan; none where its format has no repositories, or its
     /// file cannot be read: that is told when it is read as a plan.
@@ -53,7 +63,8 @@ impl<'p> PlanRepositories<'p> {
     pub(crate) fn read_plan(
         world: &World,
         project: &'p Project,
-        (face, source): (&str, &str),
+        face: &str,
+        source: &str,
     ) -> Result<Option<Self>, Failure> {
         let phases = plan_format(face).and_then(|format| format.phases);
         let path = PlanFile::path_of_source(face, source);
@@ -81,17 +92,26 @@ impl<'p> PlanRepositories<'p> {
                 manifest,
             ));
         }
-        let at = (path, folder, phases.manifest);
+        let at = PlanLocation {
+            file: path,
+            folder,
+            manifest: phases.manifest,
+        };
         Ok(Some(Self::from_found(world, project, at, found)))
     }
 
-    /// What was found in a file, which lies in a folder, and in the manifest beside it.
+    /// What was found in the file of a plan and in the manifest beside it.
     pub(crate) fn from_found(
         world: &World,
         project: &'p Project,
-        (file, folder, manifest): (String, PathBuf, &'static str),
+        at: PlanLocation,
         found: RunRepos,
     ) -> Self {
+        let PlanLocation {
+            file,
+            folder,
+            manifest,
+        } = at;
         let path = |repo: &RunRepo| repo.path.as_ref().map(|path| folder.join(path));
         let is_own = |repo: &&RunRepo| {
             path(repo).is_some_and(|path| is_own_repository(world, project, &path))
@@ -420,7 +440,7 @@ pub(crate) fn try_work_trees_of_run(
     if others.is_empty() {
         return Ok(RepositoryWorkTreeResults::new());
     }
-    let Some(found) = PlanRepositories::read_plan(world, project, (&row.face, &row.source))? else {
+    let Some(found) = PlanRepositories::read_plan(world, project, &row.face, &row.source)? else {
         let file = PlanFile::path_of_run(row).unwrap_or_default();
         let what = format!("{file}, which names the repositories of the run, cannot be read");
         let hint = "see to the file, then type the same again";

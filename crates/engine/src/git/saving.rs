@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::merging::{CommitSigning, OwnPaths, Plumbing};
 use super::{
-    GitCallOptions, GitControl, GitOutput, OwnFilePrefix, git_dir, git_failure, is_built_on,
+    ExcludedFiles, GitCallOptions, GitControl, GitOutput, git_dir, git_failure, is_built_on,
     merge_base, pathspecs_without_files, query_git, repository_pathspecs, restore_worktree,
     run_git, temp_folder_failure, unborn_repositories,
 };
@@ -53,7 +53,7 @@ pub fn reopen_saved_work(
     };
     let git = Plumbing { lane, by };
     let mut head = parent;
-    if let Some(merged) = merge_saved_work(&git, (commit, &head), (onto, own))? {
+    if let Some(merged) = merge_saved_work(&git, commit, &head, onto, own)? {
         restore_worktree(lane, &merged.saved, by)?;
         head = merged.head;
     }
@@ -95,8 +95,10 @@ struct SavedOnTarget {
 
 fn merge_saved_work(
     git: &Plumbing<'_>,
-    (commit, parent): (&str, &str),
-    (onto, own): (&str, &OwnPaths),
+    commit: &str,
+    parent: &str,
+    onto: &str,
+    own: &OwnPaths,
 ) -> Result<Option<SavedOnTarget>, Failure> {
     let lane = git.lane;
     // An agent may have left a history of its own.
@@ -104,7 +106,7 @@ fn merge_saved_work(
         return Ok(None);
     }
     let merged = |work: &str, message: &str, parents: &[&str]| {
-        let tree = git.merged_tree((onto, work), own)?;
+        let tree = git.merged_tree(onto, work, own)?;
         let commit = tree
             .ok()
             .map(|tree| git.commit_tree(&tree, parents, message, CommitSigning::Never));
@@ -144,7 +146,7 @@ pub struct SavedWork {
 pub fn save_work(
     work_tree: &Path,
     from: &str,
-    but: (&[OwnFilePrefix], &[String]),
+    excluded: ExcludedFiles<'_>,
     message: &str,
     by: &GitControl<'_>,
 ) -> Result<SavedWork, Failure> {
@@ -152,7 +154,7 @@ pub fn save_work(
         lane: work_tree,
         by,
     };
-    let (tree, left_out) = write_work_tree(&git, but)?;
+    let (tree, left_out) = write_work_tree(&git, excluded)?;
     let args = ["rev-parse", "HEAD", "HEAD^{tree}"];
     let head = git.run_for_line("look at a commit", &args, &GitCallOptions::default())?;
     let (head, head_tree) = head.split_once('\n').unwrap_or((&head, ""));
@@ -175,7 +177,7 @@ pub fn save_work(
 pub fn is_work_saved(
     work_tree: &Path,
     commit: &str,
-    but: (&[OwnFilePrefix], &[String]),
+    excluded: ExcludedFiles<'_>,
     by: &GitControl<'_>,
 ) -> Result<bool, Failure> {
     let git = Plumbing {
@@ -184,15 +186,16 @@ pub fn is_work_saved(
     };
     let args = ["rev-parse", &format!("{commit}^{{tree}}")];
     let saved = git.run_for_line("look at a commit", &args, &GitCallOptions::default())?;
-    Ok(write_work_tree(&git, but)?.0 == saved)
+    Ok(write_work_tree(&git, excluded)?.0 == saved)
 }
 
 /// The tree of all that a work tree holds, made with an index of its own, and the
 /// repositories that are left out because they have no commit.
 fn write_work_tree(
     git: &Plumbing<'_>,
-    (own, without): (&[OwnFilePrefix], &[String]),
+    excluded: ExcludedFiles<'_>,
 ) -> Result<(String, Vec<String>), Failure> {
+    let ExcludedFiles { own, files } = excluded;
     let work_tree = git.lane;
     let folder = tempfile::tempdir().map_err(temp_folder_failure)?;
     let index = folder.path().join("index");
@@ -214,13 +217,13 @@ fn write_work_tree(
         add.extend(specs.iter().map(String::as_str));
         Ok::<_, Failure>(GitOutput::from(&git.run_git(&add, &more)?))
     };
-    let mut said = add(without)?;
+    let mut said = add(files)?;
     let mut unborn = Vec::new();
     if !said.ok {
         // Git adds nothing at all while there is one.
         unborn = unborn_repositories(work_tree)?;
         if !unborn.is_empty() {
-            said = add(&[without, &repository_pathspecs(&unborn)].concat())?;
+            said = add(&[files, &repository_pathspecs(&unborn)].concat())?;
         }
     }
     if !said.ok {

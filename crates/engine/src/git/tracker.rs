@@ -516,7 +516,7 @@ impl WorkTreeTracker {
         let known: Vec<&str> = made.known.iter().map(String::as_str).chain(known).collect();
         let mut found = Vec::new();
         for (from, to) in &made.forwarded {
-            let brought = commits_since(asking, (from, to), before.at_s)?;
+            let brought = commits_since(asking, from, to, before.at_s)?;
             found.extend(
                 brought
                     .into_iter()
@@ -698,11 +698,7 @@ fn parse_head_log(log: &str) -> Option<HeadLogMoves> {
 }
 
 /// The commits from one to another that were made since, oldest first.
-fn commits_since(
-    asking: &TimedGit<'_>,
-    (from, to): (&str, &str),
-    since_s: i64,
-) -> Option<Vec<String>> {
+fn commits_since(asking: &TimedGit<'_>, from: &str, to: &str, since_s: i64) -> Option<Vec<String>> {
     let (not, since) = (format!("^{from}"), format!("--max-age={since_s}"));
     let count = format!("--max-count={COMMITS_MAX}");
     let list = ["rev-list", "--reverse", &count, &since, to, &not, "--"];

@@ -347,7 +347,8 @@ fn resolve_path(root: &Path, path: &str) -> PathBuf {
 /// The worktree that the plan of a run wants; none where a person passes it over.
 #[must_use]
 pub(crate) fn wanted_worktree(
-    (face, native): (&str, Option<&piton_core::native::Native>),
+    face: &str,
+    native: Option<&piton_core::native::Native>,
     ignore: &[String],
 ) -> Option<WorktreeSettings> {
     let format = plan_format(face)?;
@@ -721,7 +722,8 @@ impl RunWorktree {
     pub(crate) fn create_if_needed(
         &self,
         session: &Session<'_>,
-        (run, token): (RunId, u64),
+        run: RunId,
+        token: u64,
         tell: &mut dyn FnMut(Notice<'_>),
     ) -> Result<(), Failure> {
         let project = Project {
@@ -889,7 +891,7 @@ pub(crate) fn reattach_branches(session: &Session<'_>, tell: &mut dyn FnMut(Noti
             let here = git::read_checkout(&path).filter(|here| here.branch.is_none());
             let is_held = !row.joined.is_empty() || !run_lock::is_free(&session.project, &row);
             if let Some(here) = here.filter(|_| !is_held)
-                && let Some(why) = reattach_branch(session, &row, (target, &path), &here)?
+                && let Some(why) = reattach_branch(session, &row, target, &path, &here)?
             {
                 tell(Notice::Warning(&why.to_string()));
             }
@@ -904,7 +906,8 @@ pub(crate) fn reattach_branches(session: &Session<'_>, tell: &mut dyn FnMut(Noti
 fn reattach_branch(
     session: &Session<'_>,
     row: &RunRow,
-    (target, path): (&TargetRow, &Path),
+    target: &TargetRow,
+    path: &Path,
     here: &Checkout,
 ) -> Result<Option<Failure>, Failure> {
     if let Some(why) = find_unreachable_commit(&session.project, target, here)? {
@@ -1237,7 +1240,7 @@ fn find_reason_to_keep(
 
 /// Whether the worktree of a run that is not worked on is to be removed now.
 fn is_removal_due(project: &Project, row: &RunRow, occasion: CleanupOccasion) -> bool {
-    let wanted = wanted_worktree((&row.face, row.native.as_ref()), &[]);
+    let wanted = wanted_worktree(&row.face, row.native.as_ref(), &[]);
     match (occasion, wanted.map(|wanted| wanted.cleanup)) {
         (CleanupOccasion::Asked, _) => true,
         (CleanupOccasion::EndOfRun, Some(WorktreeCleanup::OnComplete)) => true,

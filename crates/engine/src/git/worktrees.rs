@@ -352,7 +352,8 @@ const HALF_MADE_PAUSES: [u64; 6] = [20, 50, 100, 250, 500, 1_000];
 /// When git fails.
 pub fn add_detached_worktree(
     work_tree: &Path,
-    (tree, from): (&Path, &str),
+    tree: &Path,
+    from: &str,
     reason: &str,
     by: &GitControl<'_>,
 ) -> Result<(), Failure> {
@@ -391,7 +392,8 @@ pub fn add_detached_worktree(
 /// When git fails.
 pub fn adopt_detached_worktree(
     work_tree: &Path,
-    (tree, from): (&Path, &str),
+    tree: &Path,
+    from: &str,
     reason: &str,
     by: &GitControl<'_>,
 ) -> Result<(), Failure> {
@@ -424,7 +426,7 @@ pub fn adopt_detached_worktree(
     // A worktree beside it lends it what git knows of one.
     let beside = tree.with_extension("again");
     removed(&beside)?;
-    add_detached_worktree(work_tree, (&beside, from), reason, by)?;
+    add_detached_worktree(work_tree, &beside, from, reason, by)?;
     crate::failpoint::point("lane.lent");
     fs::rename(beside.join(".git"), tree.join(".git")).map_err(fault(tree))?;
     removed(&beside)?;

@@ -44,7 +44,7 @@ pub(crate) fn find_mark_origins(
     let room = VERSIONS_BYTES_MAX / size.max(1);
     let commits_max = usize::try_from(room).map_or(VERSIONS_MAX, |room| room.min(VERSIONS_MAX));
     let history = inside.as_deref().and_then(|inside| {
-        FileHistory::load(&project.work_tree, inside, (since, commits_max.max(1)))
+        FileHistory::load(&project.work_tree, inside, since, commits_max.max(1))
     });
     // All of a long history is looked at only for what a merge may have done.
     let history = history.filter(|history| since.is_some() || history.has_merge());

@@ -185,7 +185,8 @@ impl PlanSync {
         let mut nodes = history::items_done_elsewhere(
             &self.project,
             &here,
-            (tables, self.run),
+            tables,
+            self.run,
             HistoryCaching::Yes,
         );
         let gone = tables.items(self.run).filter(is_gone);
@@ -238,7 +239,8 @@ impl PlanSync {
             return history::items_committed_elsewhere(
                 &self.project,
                 here,
-                (tables, self.run),
+                tables,
+                self.run,
                 HistoryCaching::Yes,
             );
         }

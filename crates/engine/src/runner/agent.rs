@@ -351,7 +351,7 @@ impl Runner<'_, '_> {
         };
         let verdict = self.verdict_source(attempt);
         let (mut report, text) = match feed {
-            Some(feed) => self.report_of_feed(&node, *feed, (&ended, verdict)),
+            Some(feed) => self.report_of_feed(&node, *feed, &ended, verdict),
             None => match spool::read_tail(&output, ANSWER_BYTES) {
                 Ok(text) => (answer::report_of_output(&text, &ended, verdict), text),
                 Err(error) => (
@@ -386,8 +386,8 @@ impl Runner<'_, '_> {
         fail_if_worktree_gone(self.refuse_lost_lane(&node), &mut report);
         self.collect_screenshots(&node, &site, &mut report);
         self.check_artifact(&node, &site, &mut report);
-        let checks = self.checks_of_attempt(&node, (attempt, &claimed));
-        self.record_changes_after((&site, before), (&checks, &mut report), tell);
+        let checks = self.checks_of_attempt(&node, attempt, &claimed);
+        self.record_changes_after(&site, before, &checks, &mut report, tell);
         self.parse_review(attempt, &text, &mut report);
         self.verify_blocker(attempt, &node, &mut report);
         self.apply_disabled_rules(&node, &mut report);
@@ -458,7 +458,8 @@ impl Runner<'_, '_> {
         &self,
         node: &Node,
         feed: AgentFeed,
-        (ended, verdict): (&ProgramEnd, VerdictSource),
+        ended: &ProgramEnd,
+        verdict: VerdictSource,
     ) -> (Report, String) {
         let mut fed = match feed.read_to_end(ended, self.now()) {
             Ok(fed) => fed,
@@ -677,7 +678,7 @@ impl Runner<'_, '_> {
                 )
                 .with_session(source);
                 let (seen, words) =
-                    self.report_of_feed(&node, feed, (&ProgramEnd::default(), self.job.verdict));
+                    self.report_of_feed(&node, feed, &ProgramEnd::default(), self.job.verdict);
                 report.observations = answer::observations_of_output(&words);
                 report.usage = seen.usage;
                 report.models = seen.models;

@@ -60,17 +60,29 @@ pub(super) fn was_interrupted(row: &RunRow) -> bool {
     row.holder.is_some() || row.state == RunState::Interrupted
 }
 
+/// A run of which runners are gone.
+pub(super) struct OrphanedRun<'a> {
+    pub(super) tables: &'a Tables,
+    pub(super) run: RunId,
+    /// The last runner was cut short: commands that it started may still work.
+    pub(super) was_cut_short: bool,
+}
+
 /// Ends what still works of runners of a run that are gone, and removes what is in
 /// the spool of attempts whose outcome is durable. `living` are the locks of the
-/// runners that are there: none for one that has none beside that on the plan. Where
-/// the last one `was_cut_short`, what it asked may still be at work.
+/// runners that are there: none for one that has none beside that on the plan.
 pub(super) fn end_survivors(
     spool: &Spool,
-    (tables, run, was_cut_short): (&Tables, RunId, bool),
+    orphaned: &OrphanedRun<'_>,
     living: &[Option<&str>],
     grace: Duration,
     tell: &mut dyn FnMut(Notice<'_>),
 ) -> Result<(), Failure> {
+    let OrphanedRun {
+        tables,
+        run,
+        was_cut_short,
+    } = *orphaned;
     let mut left = spool
         .list_attempts()
         .map_err(|error| unwritable_file(spool.folder(), error))?;
@@ -225,7 +237,11 @@ pub fn clean_up_dead_runner_locked(
     let spool = open_run_spool(session, run)?;
     end_survivors(
         &spool,
-        (&tables, run, was_interrupted(&row)),
+        &OrphanedRun {
+            tables: &tables,
+            run,
+            was_cut_short: was_interrupted(&row),
+        },
         &locks_of_living_runners(&session.project, &row),
         grace,
         tell,

@@ -24,6 +24,16 @@ use crate::lies::EvidenceRule;
 use crate::memory::recovery::IncompleteAttempt;
 use crate::process::{ProcessExit, ProcessLimits, ProcessProgram, ProcessSpec, StopReason};
 
+/// A gate whose process is gone.
+pub(super) struct EndedGate<'e> {
+    pub(super) gate: &'e ActiveGate,
+    pub(super) exit: &'e ProcessExit,
+    /// It was asked to stop.
+    pub(super) asked: bool,
+    /// How long it ran.
+    pub(super) took: SignedDuration,
+}
+
 /// How much of a gate's output is kept, in characters.
 const OUTPUT_CHARS_MAX: usize = 10_000;
 /// A gate that prints more is stopped.
@@ -157,11 +167,16 @@ impl Runner<'_, '_> {
 
     pub(super) fn handle_gate_end(
         &mut self,
-        (node, gate): (Node, &ActiveGate),
-        (exit, asked): (&ProcessExit, bool),
-        took: SignedDuration,
+        node: Node,
+        ended: &EndedGate<'_>,
         tell: &mut dyn FnMut(Notice<'_>),
     ) -> Result<Input, Failure> {
+        let EndedGate {
+            gate,
+            exit,
+            asked,
+            took,
+        } = *ended;
         failpoint::point("gate.ended");
         let mut tree = gate.tree.clone();
         if EvidenceRule::CheckNeedsChange.is_off(self.session.world) {

@@ -11,6 +11,7 @@ use piton_core::{
 };
 use piton_store::CommitError;
 
+use super::dead_runner::OrphanedRun;
 use super::{
     Notice, Runner, RunnerJob, RunnerMessage, TICK, dead_runner, open_plan_sync, owner_name,
     require_run, runner_facts,
@@ -167,8 +168,12 @@ impl Runner<'_, '_> {
         let mut living = dead_runner::locks_of_living_runners(&self.session.project, &row);
         living.push(self.spool.lock_name());
         let grace = self.job.agent_limits.grace;
-        let of_run = (&rows.tables, run, true);
-        dead_runner::end_survivors(&self.spool, of_run, &living, grace, tell)?;
+        let orphaned = OrphanedRun {
+            tables: &rows.tables,
+            run,
+            was_cut_short: true,
+        };
+        dead_runner::end_survivors(&self.spool, &orphaned, &living, grace, tell)?;
         self.restore_held_lanes();
         Ok(())
     }

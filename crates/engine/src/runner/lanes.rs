@@ -369,19 +369,28 @@ fn refuse_missing_agent_program(
 pub(super) fn enter_lanes(
     session: &Session<'_>,
     job: &RunnerJob,
-    (run, token): (RunId, u64),
-    (begins, goal): (Option<TargetRow>, WorkGoal),
+    token: u64,
+    begins: Option<TargetRow>,
+    goal: WorkGoal,
 ) -> Result<RunLanes, Failure> {
-    let project = &session.project;
+    let (project, run) = (&session.project, job.run);
     let row = load_run_row(session, run)?;
     let trees = open_repository_trees(session, job, &row)?;
-    let target = enter_target(session, (&row, token), (None, &project.work_tree), begins)?;
+    let own = TargetRepository {
+        name: None,
+        main: &project.work_tree,
+    };
+    let target = enter_target(session, &row, token, own, begins)?;
     for (name, tree) in &trees {
         let is_new = row.target_in_repository(Some(name)).is_none();
         if is_new && goal == WorkGoal::PullRequests {
             refuse_without_pull_requests(tree)?;
         }
-        enter_target(session, (&row, token), (Some(name), tree), None)?;
+        let other = TargetRepository {
+            name: Some(name),
+            main: tree,
+        };
+        enter_target(session, &row, token, other, None)?;
     }
     let known = row.policy.repositories.as_ref();
     let (check, checks) = job.config.merge_checks(known);
@@ -402,7 +411,7 @@ pub(super) fn enter_lanes(
         if job.worktree.is_some() {
             worktree::detach_worktree(project, &row, &target)?;
         }
-        advance_to_branch(session, (run, token), target)?;
+        advance_to_branch(session, run, token, target)?;
     }
     let pool = Pool::open_for_run(project, &job.config, known).map_err(failure_of_lane)?;
     Ok(RunLanes::new(pool, &trees))
@@ -443,15 +452,29 @@ fn load_run_row(session: &Session<'_>, run: RunId) -> Result<RunRow, Failure> {
     require_run(rows.tables.run(run))
 }
 
+/// A repository in which a run has a target.
+#[derive(Clone, Copy)]
+struct TargetRepository<'a> {
+    /// Its name in the plan; none for the repository of the project.
+    name: Option<&'a str>,
+    /// Its main work tree.
+    main: &'a Path,
+}
+
 /// The target in a repository, of which this is a work tree: its branch is made where it
 /// is not there yet, and taken along to what is checked out where that has all of it.
 fn enter_target(
     session: &Session<'_>,
-    (row, token): (&RunRow, u64),
-    (repository, main): (Option<&str>, &Path),
+    row: &RunRow,
+    token: u64,
+    at: TargetRepository<'_>,
     begins: Option<TargetRow>,
 ) -> Result<TargetRow, Failure> {
     let run = row.id;
+    let TargetRepository {
+        name: repository,
+        main,
+    } = at;
     let other = repository.map(|_| main);
     let known = row.target_in_repository(repository);
     let target = match known {
@@ -479,7 +502,7 @@ fn enter_target(
     }
     let target = match known.is_none() || target.path.is_some() {
         true => target,
-        false => advance_to_head(session, (row, token), (repository, main), target)?,
+        false => advance_to_head(session, row, token, at, target)?,
     };
     let name = format!("refs/heads/{}", target.branch);
     if target.tip == target.base && git::read_ref(main, &name)?.is_none() {
@@ -528,7 +551,8 @@ fn refuse_uncommitted_changes(main: &Path) -> Result<(), Failure> {
 /// place before, and what a person committed there.
 fn advance_to_branch(
     session: &Session<'_>,
-    (run, token): (RunId, u64),
+    run: RunId,
+    token: u64,
     target: TargetRow,
 ) -> Result<(), Failure> {
     let main = &session.project.root;
@@ -589,11 +613,16 @@ pub(super) fn refuse_checked_out(
 /// has all that was merged: the work has landed, and further work begins there.
 fn advance_to_head(
     session: &Session<'_>,
-    (row, token): (&RunRow, u64),
-    (repository, main): (Option<&str>, &Path),
+    row: &RunRow,
+    token: u64,
+    at: TargetRepository<'_>,
     target: TargetRow,
 ) -> Result<TargetRow, Failure> {
     let run = row.id;
+    let TargetRepository {
+        name: repository,
+        main,
+    } = at;
     let plan = PlanFile::path_of_run(row).and_then(|path| session.project.path_in_work_tree(&path));
     let plan = plan.filter(|_| repository.is_none());
     let name = format!("refs/heads/{}", target.branch);
@@ -1013,7 +1042,7 @@ impl Runner<'_, '_> {
         if !is_used {
             return Ok((lane, None));
         }
-        let order = self.save_order(node, &hold, (&tree, &[]));
+        let order = self.save_order(node, &hold, &tree, &[]);
         let stop = StopHandle::default();
         let saved = order.carry_out(&GitControl {
             mark: &commit_mark(self.row.id, node),
@@ -1031,7 +1060,7 @@ impl Runner<'_, '_> {
             return Ok(None);
         };
         let lane = pool.acquire_number(own.lane, |used| {
-            self.is_lane_free(pool, (own.lane, used), node)
+            self.is_lane_free(pool, own.lane, used, node)
         });
         lane.map_err(failure_of_lane)
     }
@@ -1049,7 +1078,7 @@ impl Runner<'_, '_> {
                 continue;
             }
             let is_free = |used: Option<&LaneRecord>| {
-                used.is_some_and(is_own) && self.is_lane_free(pool, (number, used), node)
+                used.is_some_and(is_own) && self.is_lane_free(pool, number, used, node)
             };
             let lane = pool
                 .acquire_number(number, is_free)
@@ -1064,7 +1093,7 @@ impl Runner<'_, '_> {
     /// The free lane with the lowest number: no unit of any run has it, and none but
     /// this one has left a repository in it.
     pub(super) fn take_free_lane(&self, node: &Node, pool: &Pool) -> Result<Lane, Failure> {
-        let lane = pool.acquire(|number, used| self.is_lane_free(pool, (number, used), node));
+        let lane = pool.acquire(|number, used| self.is_lane_free(pool, number, used, node));
         lane.map_err(failure_of_lane)
     }
 
@@ -1087,7 +1116,8 @@ impl Runner<'_, '_> {
     fn is_lane_free(
         &self,
         pool: &Pool,
-        (number, used): (u32, Option<&LaneRecord>),
+        number: u32,
+        used: Option<&LaneRecord>,
         node: &Node,
     ) -> bool {
         let held = self.lp.run().and_then(|row| row.lanes.as_ref());
@@ -1127,7 +1157,7 @@ impl Runner<'_, '_> {
         }
         // Of one that is done a person may have marked what was begun there.
         let tree = pool.tree_of_lane(number);
-        let unmerged = || unmerged_work_in_lane(self.session, row, (number, &tree));
+        let unmerged = || unmerged_work_in_lane(self.session, row, number, &tree);
         row.state != RunState::Done || !matches!(unmerged(), Ok(None))
     }
 
@@ -1239,7 +1269,7 @@ impl Runner<'_, '_> {
         if let Err(lost) = self.refuse_lost_lane(node) {
             return vec![self.report_lost_work(node, &lost, tell)];
         }
-        let order = self.save_order(node, &hold, (&held.lane.tree, &held.included_files()));
+        let order = self.save_order(node, &hold, &held.lane.tree, &held.included_files());
         self.start_git_calls(node, commit_mark(self.row.id, node), move |by| {
             GitCallEnd::Saved(order.carry_out(by))
         });
@@ -1264,7 +1294,8 @@ impl Runner<'_, '_> {
         &self,
         node: &Node,
         hold: &LaneHold,
-        (tree, included): (&Path, &[String]),
+        tree: &Path,
+        included: &[String],
     ) -> SaveOrder {
         SaveOrder {
             main: self.main_tree_of_item(node),
@@ -1395,9 +1426,9 @@ fn try_drop_merged_refs(session: &Session<'_>, run: RunId) -> Result<(), Failure
         stop: &stop,
     };
     failpoint::point("unit.before-refs-dropped");
-    drop_unit_refs((&session.project.work_tree, None), row, &merged, &by)?;
+    drop_unit_refs(&session.project.work_tree, None, row, &merged, &by)?;
     for (name, tree) in work_trees_of_run(session.world, &session.project, row)? {
-        drop_unit_refs((&tree, Some(&name)), row, &merged, &by)?;
+        drop_unit_refs(&tree, Some(&name), row, &merged, &by)?;
     }
     Ok(())
 }
@@ -1406,7 +1437,8 @@ fn try_drop_merged_refs(session: &Session<'_>, run: RunId) -> Result<(), Failure
 /// folder, or in another repository, may be another run's, unless the target or the unit
 /// has its commit.
 pub(crate) fn drop_unit_refs(
-    (main, repository): (&Path, Option<&str>),
+    main: &Path,
+    repository: Option<&str>,
     row: &RunRow,
     units: &[&ItemRow],
     by: &GitControl<'_>,
@@ -1539,8 +1571,11 @@ pub(super) struct SaveOrder {
 
 impl SaveOrder {
     fn carry_out(self, by: &GitControl<'_>) -> Result<Option<String>, Failure> {
-        let but = (&*self.own, &*self.without);
-        let saved = git::save_work(&self.tree, &self.from, but, &self.message, by)?;
+        let excluded = git::ExcludedFiles {
+            own: &self.own,
+            files: &self.without,
+        };
+        let saved = git::save_work(&self.tree, &self.from, excluded, &self.message, by)?;
         let mut has_left =
             !saved.left_out.is_empty() || !git::changed_submodules(&self.tree)?.is_empty();
         if let Some(commit) = &saved.commit {

@@ -38,7 +38,7 @@ impl Runner<'_, '_> {
             return Ok(());
         };
         let facts = self.current_facts();
-        commit_merge_needs((session, &facts), run, Some(self.lp.token()), needs)
+        commit_merge_needs(session, &facts, run, Some(self.lp.token()), needs)
     }
 }
 
@@ -67,8 +67,9 @@ pub(crate) fn resume_after_merge(session: &Session<'_>, row: &RunRow) -> Result<
         others: &OtherRuns::load(session, row)?,
     };
     match looking.find_new_needs(plan_sync.as_mut()) {
-        Some(needs) => commit_merge_needs((session, &runner_facts(session)), row.id, None, needs)
-            .map(|()| true),
+        Some(needs) => {
+            commit_merge_needs(session, &runner_facts(session), row.id, None, needs).map(|()| true)
+        }
         None => Ok(false),
     }
 }
@@ -80,7 +81,8 @@ struct MergeNeeds {
 }
 
 fn commit_merge_needs(
-    (session, facts): (&Session<'_>, &CallerFacts),
+    session: &Session<'_>,
+    facts: &CallerFacts,
     run: RunId,
     token: Option<u64>,
     MergeNeeds { items, merged }: MergeNeeds,
@@ -201,12 +203,15 @@ impl MergeNeedsFinder<'_> {
         if next.is_empty() {
             return Vec::new();
         }
-        let of = (tables, run);
         let elsewhere = match plan_sync {
             Some(plan_sync) => plan_sync.items_done_elsewhere(here, tables),
-            None => {
-                history::items_committed_elsewhere(&self.project, here, of, HistoryCaching::Yes)
-            }
+            None => history::items_committed_elsewhere(
+                &self.project,
+                here,
+                tables,
+                run,
+                HistoryCaching::Yes,
+            ),
         };
         let branch_of = |node: &Node| {
             let below = |at: &&Node| at.is_within(node);

@@ -64,7 +64,8 @@ impl SenderWaker {
 /// Does `work`, and sends beside it what is due; at the end, what is due then.
 pub(crate) fn run_with_notifications<T>(
     world: &World,
-    (project, config): (&Project, &NotifyConfig),
+    project: &Project,
+    config: &NotifyConfig,
     work: impl FnOnce(&SenderWaker) -> T,
 ) -> T {
     if config.command().is_none() {
@@ -77,7 +78,7 @@ pub(crate) fn run_with_notifications<T>(
         stop: &stop,
     };
     std::thread::scope(|scope| {
-        scope.spawn(move || send_until_disconnected(world, (project, config), &nudges, until));
+        scope.spawn(move || send_until_disconnected(world, project, config, &nudges, until));
         let nudge = SenderWaker(Some(sender));
         let result = work(&nudge);
         deadline.get_or_init(|| world.uptime() + config.timeout());
@@ -97,7 +98,8 @@ pub(crate) fn run_with_notifications<T>(
 /// Sends what is due until nobody nudges any more, and then what is due at the end.
 fn send_until_disconnected(
     world: &World,
-    (project, config): (&Project, &NotifyConfig),
+    project: &Project,
+    config: &NotifyConfig,
     nudges: &Receiver<()>,
     until: SendLimits<'_>,
 ) {

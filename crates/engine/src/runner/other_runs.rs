@@ -63,14 +63,19 @@ impl OtherRuns {
     ) -> BTreeMap<&'t Node, OtherRunWork<'t>> {
         let mut works = BTreeMap::new();
         for (run, tables) in &self.0 {
-            let of = (tables, run.id);
             // A file that all branches share tells nothing of where work is.
             let is_tracked =
                 PlanFile::path_of_run(run).is_some_and(|path| project.is_tracked(&path));
             let elsewhere = if is_tracked {
-                history::items_done_elsewhere(project, here, of, HistoryCaching::Yes)
+                history::items_done_elsewhere(project, here, tables, run.id, HistoryCaching::Yes)
             } else {
-                history::items_committed_elsewhere(project, here, of, HistoryCaching::Yes)
+                history::items_committed_elsewhere(
+                    project,
+                    here,
+                    tables,
+                    run.id,
+                    HistoryCaching::Yes,
+                )
             };
             let is_done = |row: &&ItemRow| row.state == ItemState::Done && row.done_on.is_some();
             for row in tables.items(run.id).filter(is_done) {

@@ -25,7 +25,10 @@ use crate::failure::Failure;
 use crate::failure::notice::Notice;
 use crate::git::gh::{Gh, ListedPullRequest, REMOTE};
 use crate::git::repositories::work_trees_of_run;
-use crate::git::{self, GitControl, GitMergeOutcome, MergeSpec, OwnPaths, PushOutcome, RefStep};
+use crate::git::{
+    self, GitControl, GitMergeOutcome, MergeSpec, OwnPaths, PushOutcome, RefStep, RemoteBranch,
+    WorkRange,
+};
 use crate::process::{self, StopHandle};
 use crate::session::Session;
 
@@ -99,7 +102,7 @@ fn warn_unpushed_commits(session: &Session<'_>, row: &RunRow, tell: &mut dyn FnM
         let Some(branch) = git::read_checkout(tree).and_then(|here| here.branch) else {
             continue;
         };
-        let count = git::count_unpushed(tree, (REMOTE, &branch)).unwrap_or(0);
+        let count = git::count_unpushed(tree, branch_at_origin(&branch)).unwrap_or(0);
         if count > 0 {
             let commits = if count == 1 {
                 "1 commit"
@@ -202,8 +205,8 @@ impl PullRequestOpening {
             return Ok((found.number, found.url));
         }
         failpoint::point("pull-request.before-create");
-        let words = (&*self.title, &*self.body);
-        let created = gh.create_pull_request((&known.branch, &known.base), words);
+        let (title, body) = (&self.title, &self.body);
+        let created = gh.create_pull_request(&known.branch, &known.base, title, body);
         failpoint::point("pull-request.created");
         // Whatever it said: it may have been opened all the same.
         match (find()?, created) {
@@ -230,8 +233,11 @@ impl PullRequestOpening {
             return Ok(Some(listed.swap_remove(open)));
         }
         for one in listed {
-            let there = (one.number, &*one.head_ref_oid);
-            if has_work(tree, there, (&known.head, &self.plans), by)?.unwrap_or(false) {
+            let there = PullRequestHead {
+                number: one.number,
+                head: &one.head_ref_oid,
+            };
+            if has_work(tree, there, &known.head, &self.plans, by)?.unwrap_or(false) {
                 return Ok(Some(one));
             }
         }
@@ -242,12 +248,15 @@ impl PullRequestOpening {
     /// merged with the work.
     fn push_branch(&self, tree: &Path, by: &GitControl<'_>) -> Result<(), PullRequestError> {
         let known = &self.known;
-        let at_remote = (REMOTE, &*known.branch);
+        let at_remote = branch_at_origin(&known.branch);
         let there = git::branch_at_remote(tree, at_remote, by)?;
         let own = || {
             let message = format!("{}: leave the plan to piton", self.title);
-            let sides = (&*self.tip, &*known.head);
-            git::strip_files_from_work(tree, sides, &self.plans, &message, by)
+            let range = WorkRange {
+                base: &self.tip,
+                work: &known.head,
+            };
+            git::strip_files_from_work(tree, range, &self.plans, &message, by)
         };
         let to = match there.as_deref() {
             None => own()?,
@@ -255,7 +264,7 @@ impl PullRequestOpening {
             Some(at) if self.was_pushed(tree, at, by)? => own()?,
             Some(at) => self.merge_with_theirs(tree, at, &own()?, by)?,
         };
-        match git::push(tree, at_remote, (there.as_deref(), &to), by)? {
+        match git::push(tree, at_remote, there.as_deref(), &to, by)? {
             PushOutcome::There => Ok(()),
             PushOutcome::Refused(why) => Err(PullRequestError::Now(format!(
                 "`{REMOTE}` did not take the branch {}: {why}",
@@ -272,7 +281,7 @@ impl PullRequestOpening {
         by: &GitControl<'_>,
     ) -> Result<bool, PullRequestError> {
         let refs = [format!("refs/heads/{}", self.known.branch)];
-        if !git::fetch_commit(tree, (REMOTE, &refs), at, by)? {
+        if !git::fetch_commit(tree, REMOTE, &refs, at, by)? {
             let why = format!("{} of `{REMOTE}` cannot be fetched", self.known.branch);
             return Err(PullRequestError::Now(why));
         }
@@ -287,10 +296,13 @@ impl PullRequestOpening {
         by: &GitControl<'_>,
     ) -> Result<bool, PullRequestError> {
         for before in &self.known.before {
-            let sides = (&*self.tip, &**before);
+            let range = WorkRange {
+                base: &self.tip,
+                work: before,
+            };
             if before == at
                 || (git::has_commit(tree, before)?
-                    && git::is_work_without_files(tree, at, sides, &self.plans, by)?)
+                    && git::is_work_without_files(tree, at, range, &self.plans, by)?)
             {
                 return Ok(true);
             }
@@ -340,19 +352,36 @@ impl PullRequestOpening {
     }
 }
 
+/// A branch of the remote to which pull requests go.
+fn branch_at_origin(branch: &str) -> RemoteBranch<'_> {
+    RemoteBranch {
+        remote: REMOTE,
+        branch,
+    }
+}
+
+/// A pull request, and the last commit of its branch.
+#[derive(Clone, Copy)]
+struct PullRequestHead<'a> {
+    number: u64,
+    head: &'a str,
+}
+
 /// Whether the last commit of a pull request has some work, apart from these files; none
 /// where nobody can say, since it cannot be fetched.
 fn has_work(
     tree: &Path,
-    (number, head): (u64, &str),
-    (work, plans): (&str, &[String]),
+    there: PullRequestHead<'_>,
+    work: &str,
+    plans: &[String],
     by: &GitControl<'_>,
 ) -> Result<Option<bool>, Failure> {
+    let PullRequestHead { number, head } = there;
     if head == work {
         return Ok(Some(true));
     }
     let refs = [format!("refs/pull/{number}/head")];
-    if !git::has_commit(tree, work)? || !git::fetch_commit(tree, (REMOTE, &refs), head, by)? {
+    if !git::has_commit(tree, work)? || !git::fetch_commit(tree, REMOTE, &refs, head, by)? {
         return Ok(None);
     }
     let plan = plans.first().map(String::as_str);
@@ -367,7 +396,9 @@ fn merge_folder(tree: &Path) -> PathBuf {
 /// Finds the pull request in which others left work, and gets that.
 fn fetch_pull_request(
     tree: &Path,
-    (number, named, kept): (u64, Option<&str>, &str),
+    number: u64,
+    named: Option<&str>,
+    kept: &str,
     by: &GitControl<'_>,
 ) -> Result<AdoptedPullRequest, PullRequestError> {
     let found = Gh { tree, by }
@@ -388,7 +419,7 @@ fn fetch_pull_request(
         format!("refs/heads/{}", found.head_ref_name),
         format!("refs/pull/{number}/head"),
     ];
-    let is_here = git::fetch_commit(tree, (REMOTE, &refs), &head, by)?;
+    let is_here = git::fetch_commit(tree, REMOTE, &refs, &head, by)?;
     // Of what is merged only that matters.
     if !is_here && !found.is_merged() {
         return Err(PullRequestError::ForGood(format!(
@@ -412,19 +443,33 @@ fn fetch_pull_request(
     })
 }
 
+/// A merged pull request, and the target that is to have its work.
+#[derive(Clone, Copy)]
+struct MergedPullRequest<'a> {
+    target: &'a TargetRow,
+    /// The branch of the remote into which it was merged.
+    base: &'a str,
+    /// The commit by which it was merged.
+    commit: &'a str,
+}
+
 /// What the target is to be moved to, so that it has what was merged.
 fn merge_into_target(
     tree: &Path,
-    (target, known, merged): (&TargetRow, &PullRequestRow, &str),
+    pull_request: MergedPullRequest<'_>,
     message: &str,
     by: &GitControl<'_>,
 ) -> Result<MergeCommit, PullRequestError> {
-    let base = git::fetch(tree, (REMOTE, &known.base), by)?;
+    let MergedPullRequest {
+        target,
+        base: base_branch,
+        commit: merged,
+    } = pull_request;
+    let base = git::fetch(tree, branch_at_origin(base_branch), by)?;
     failpoint::point("pull-request.fetched");
     if !git::has_commit(tree, merged)? || !git::is_built_on(tree, &base, merged)? {
         return Err(PullRequestError::Now(format!(
-            "{} of `{REMOTE}` does not have {} yet, by which it was merged",
-            known.base,
+            "{base_branch} of `{REMOTE}` does not have {} yet, by which it was merged",
             git::short_commit(merged)
         )));
     }
@@ -455,9 +500,8 @@ fn merge_into_target(
             GitMergeOutcome::Nothing { onto, .. } => onto,
             GitMergeOutcome::Conflict { files } => {
                 return Err(PullRequestError::ForGood(format!(
-                    "the branch {} and {} of `{REMOTE}` contradict each other in {}",
+                    "the branch {} and {base_branch} of `{REMOTE}` contradict each other in {}",
                     target.branch,
-                    known.base,
                     files.join(", ")
                 )));
             }
@@ -529,8 +573,8 @@ impl Runner<'_, '_> {
         let named = known.and_then(|(_, known)| known.named);
         let redactor = self.session.world.redactor();
         self.start_git_calls(node, pull_request_mark(self.row.id), move |by| {
-            let left = (number, named.as_deref(), &*kept);
-            GitCallEnd::Requested(match fetch_pull_request(&tree, left, by) {
+            let found = fetch_pull_request(&tree, number, named.as_deref(), &kept, by);
+            GitCallEnd::Requested(match found {
                 Ok(found) => PullRequestOpenEnd::Found(found),
                 Err(hindered) => hindered.into_end(&redactor),
             })
@@ -541,7 +585,8 @@ impl Runner<'_, '_> {
     /// It is open, or could not be opened.
     pub(super) fn handle_opened_pull_request(
         &mut self,
-        (node, is_stopped): (Node, bool),
+        node: Node,
+        is_stopped: bool,
         end: PullRequestOpenEnd,
         tell: &mut dyn FnMut(Notice<'_>),
     ) -> Input {
@@ -576,7 +621,12 @@ impl Runner<'_, '_> {
         let redactor = self.session.world.redactor();
         let message = format!("{}: follow {}", self.sprint_id, item.id);
         self.start_git_calls(node, pull_request_mark(self.row.id), move |by| {
-            let made = merge_into_target(&tree, (&target, &known, &merged), &message, by);
+            let pull_request = MergedPullRequest {
+                target: &target,
+                base: &known.base,
+                commit: &merged,
+            };
+            let made = merge_into_target(&tree, pull_request, &message, by);
             GitCallEnd::Followed(made.map_err(|hindered| hindered.into_end(&redactor)))
         });
         Vec::new()
@@ -584,7 +634,8 @@ impl Runner<'_, '_> {
 
     pub(super) fn handle_fetched_pull_request(
         &mut self,
-        (node, is_stopped): (Node, bool),
+        node: Node,
+        is_stopped: bool,
         made: Result<MergeCommit, PullRequestOpenEnd>,
         tell: &mut dyn FnMut(Notice<'_>),
     ) -> Input {
@@ -596,7 +647,7 @@ impl Runner<'_, '_> {
                     is_checked: true,
                 }),
             },
-            Err(end) => self.handle_opened_pull_request((node, is_stopped), end, tell),
+            Err(end) => self.handle_opened_pull_request(node, is_stopped, end, tell),
         }
     }
 
@@ -624,7 +675,8 @@ impl Runner<'_, '_> {
                 if let (PullRequestState::Merged, Some(head), Some(work)) =
                     (look.state, &look.head, &work)
                 {
-                    let found = has_work(&tree, (number, head), (work, &plans), &by);
+                    let found =
+                        has_work(&tree, PullRequestHead { number, head }, work, &plans, &by);
                     let found = found.map_err(|failure| failure.message)?;
                     look.has_work = found.ok_or_else(|| {
                         format!("what was merged cannot be fetched from `{REMOTE}`")
@@ -644,7 +696,8 @@ impl Runner<'_, '_> {
     pub(super) fn handle_polled_pull_request(
         &mut self,
         node: Node,
-        (number, look): (u64, Result<PullRequestSnapshot, String>),
+        number: u64,
+        look: Result<PullRequestSnapshot, String>,
         tell: &mut dyn FnMut(Notice<'_>),
     ) -> Vec<Input> {
         self.looks.remove(&node);

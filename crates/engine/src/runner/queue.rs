@@ -453,7 +453,7 @@ impl Runner<'_, '_> {
         let work = self.queued_merge(node).map(|(_, merge)| merge.work);
         let work = work.filter(|_| plan.format().is_one_file());
         if let (Some(shown), Some(work)) = (&text, work)
-            && let Some(merged) = merge_work_into_plan(main, (&inner, &present), (&at, &work))?
+            && let Some(merged) = merge_work_into_plan(main, &inner, &present, &at, &work)?
             && let Ok(Some(merged)) = plan.render(Some(&merged), &tables, rows.now)
         {
             let of = plan_file::ShownRun {
@@ -543,8 +543,10 @@ impl Runner<'_, '_> {
 /// that is nothing, or cannot be told.
 fn merge_work_into_plan(
     main: &Path,
-    (path, present): (&str, &str),
-    (at, work): (&str, &str),
+    path: &str,
+    present: &str,
+    at: &str,
+    work: &str,
 ) -> Result<Option<String>, Failure> {
     let Some(base) = git::merge_base(main, at, work)? else {
         return Ok(None);

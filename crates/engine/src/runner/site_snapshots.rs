@@ -171,8 +171,10 @@ impl Runner<'_, '_> {
     /// Looks again when it is over, and notes what changed.
     pub(super) fn record_changes_after(
         &mut self,
-        (site, before): (&Site, Option<Box<SiteSnapshot>>),
-        (checks, report): (&[String], &mut Report),
+        site: &Site,
+        before: Option<Box<SiteSnapshot>>,
+        checks: &[String],
+        report: &mut Report,
         tell: &mut dyn FnMut(Notice<'_>),
     ) {
         let Some(before) = before else {
@@ -255,7 +257,8 @@ impl Runner<'_, '_> {
     pub(super) fn checks_of_attempt(
         &self,
         node: &Node,
-        (attempt, claimed): (AttemptId, &[Node]),
+        attempt: AttemptId,
+        claimed: &[Node],
     ) -> Vec<String> {
         let tables = self.lp.tables();
         let row = tables.item(self.row.id, node);

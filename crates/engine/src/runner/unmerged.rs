@@ -43,7 +43,7 @@ pub(crate) fn describe_unmerged_lanes(session: &Session<'_>, row: &RunRow) -> Ve
             let number = tree.path.parent().and_then(Path::file_name);
             let number = number.and_then(|name| name.to_str()?.parse().ok());
             if let Some(number) = number.filter(|_| run_of_tree(&tree.path) == run) {
-                left.extend(unmerged_work_in_lane(session, row, (number, &tree.path))?);
+                left.extend(unmerged_work_in_lane(session, row, number, &tree.path)?);
             }
         }
         Ok::<_, Failure>(left)
@@ -59,7 +59,8 @@ pub(crate) fn describe_unmerged_lanes(session: &Session<'_>, row: &RunRow) -> Ve
 pub(crate) fn unmerged_work_in_lane(
     session: &Session<'_>,
     row: &RunRow,
-    (number, tree): (u32, &Path),
+    number: u32,
+    tree: &Path,
 ) -> Result<Option<Failure>, Failure> {
     let repository = repository_of_tree(tree);
     let of_other = repository.as_ref();

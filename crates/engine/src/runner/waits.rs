@@ -119,7 +119,7 @@ impl Runner<'_, '_> {
             let args: [OsString; 2] = ["-c".into(), command.into()];
             let env = [("SPRINT_ID", &*sprint_id), ("PHASE_ID", &*id)];
             let answer = run_wait_command(
-                &wait_call((&args, &env), &tree, &mark, &stopped_by),
+                &wait_call(&args, &env, &tree, &mark, &stopped_by),
                 &redactor,
             );
             // Nobody listens any more where the invocation is over.
@@ -183,7 +183,8 @@ impl Runner<'_, '_> {
 }
 
 fn wait_call<'a>(
-    (args, env): (&'a [OsString], &'a [(&'a str, &'a str)]),
+    args: &'a [OsString],
+    env: &'a [(&'a str, &'a str)],
     cwd: &'a Path,
     mark: &'a str,
     stop: &'a StopHandle,
@@ -211,7 +212,7 @@ mod tests {
         let folder = std::env::temp_dir();
         let call = ProgramCall {
             timeout,
-            ..wait_call((&args, &[]), &folder, "-wait-test", &stop)
+            ..wait_call(&args, &[], &folder, "-wait-test", &stop)
         };
         assert_eq!(
             run_wait_command(&call, &Redactor::rules_only()),
@@ -240,7 +241,7 @@ mod tests {
     fn a_command_that_is_not_there_has_not_answered() {
         let args: [OsString; 2] = ["-c".into(), "no-such-command-anywhere 7".into()];
         let (stop, folder) = (StopHandle::default(), std::env::temp_dir());
-        let call = wait_call((&args, &[]), &folder, "-wait-test", &stop);
+        let call = wait_call(&args, &[], &folder, "-wait-test", &stop);
         let answer = run_wait_command(&call, &Redactor::rules_only());
         let WaitAnswer::NotRun { printed } = answer else {
             panic!("{answer:?}");

@@ -436,7 +436,7 @@ impl RunCleaner<'_> {
             .into_iter()
             .partition(|fault| matches!(fault, LaneFault::Inner { .. }));
         let mut found: Vec<Failure> = inner.into_iter().map(runner::failure_of_lane).collect();
-        let unmerged = unmerged_work_in_lane(self.session, self.row, (lane.number, &lane.tree))?;
+        let unmerged = unmerged_work_in_lane(self.session, self.row, lane.number, &lane.tree)?;
         match unmerged {
             Some(unmerged) => found.push(unmerged),
             None if own.is_empty() || self.is_saved(pool, lane, used)? => {}
@@ -454,8 +454,11 @@ impl RunCleaner<'_> {
         };
         for saved in self.saved_commits(&Node::from_text(&used.taken.unit))? {
             let is_there = git::has_commit(pool.main_work_tree(), &saved)?;
-            let but = (&*own, &*used.included);
-            if is_there && git::is_work_saved(&lane.tree, &saved, but, &self.by)? {
+            let excluded = git::ExcludedFiles {
+                own: &own,
+                files: &used.included,
+            };
+            if is_there && git::is_work_saved(&lane.tree, &saved, excluded, &self.by)? {
                 return Ok(true);
             }
         }
@@ -531,7 +534,7 @@ impl RunCleaner<'_> {
             })
         });
         cleaned.left_out.extend(left_out);
-        runner::drop_unit_refs((main, repository), self.row, &finished, &self.by)
+        runner::drop_unit_refs(main, repository, self.row, &finished, &self.by)
     }
 
     fn drop_ref(&self, main: &Path, name: &str, at: &str) -> Result<RefMove, Failure> {

@@ -14,7 +14,7 @@ use piton_formats::registry::plan_formats;
 use serde::Serialize;
 
 use crate::failure::{Failure, Findings, unreadable_file, unwritable_file};
-use crate::git::repositories::PlanRepositories;
+use crate::git::repositories::{PlanLocation, PlanRepositories};
 use crate::process::shell::quote_word;
 use crate::project::Project;
 use crate::session::Session;
@@ -96,7 +96,11 @@ pub fn new_run(world: &World, args: &NewRunArgs) -> Result<CreatedRun, Failure> 
     };
     let project = Project::find(world, folder);
     let found = (phases.repositories)(&new.text, Some(&text));
-    let at = (typed.clone(), folder.to_owned(), phases.manifest);
+    let at = PlanLocation {
+        file: typed.clone(),
+        folder: folder.to_owned(),
+        manifest: phases.manifest,
+    };
     PlanRepositories::from_found(world, &project, at, found).refuse_misplaced(world)?;
     write_new(&file, &typed, new.text.as_bytes())?;
     Ok(CreatedRun {

@@ -171,13 +171,12 @@ pub fn run(
     if remembered.request.dry_run {
         return work_on_plan(world, &asked, tell);
     }
-    let worked =
-        notify::run_with_notifications(world, (&target.project, &config.notify), |nudge| {
-            work_on_plan(world, &asked, &mut |notice| {
-                nudge.wake_if_news(&notice);
-                tell(notice);
-            })
-        });
+    let worked = notify::run_with_notifications(world, &target.project, &config.notify, |nudge| {
+        work_on_plan(world, &asked, &mut |notice| {
+            nudge.wake_if_news(&notice);
+            tell(notice);
+        })
+    });
     worked.map_err(|failure| remembered.complete_hint(failure))
 }
 
@@ -520,7 +519,7 @@ fn import_repositories(
     row: &mut Box<RunRow>,
     tell: &mut dyn FnMut(Notice<'_>),
 ) -> Result<(), Failure> {
-    let Some(found) = PlanRepositories::read_plan(world, project, (&row.face, &row.source))? else {
+    let Some(found) = PlanRepositories::read_plan(world, project, &row.face, &row.source)? else {
         return Ok(());
     };
     let Some(session) = Session::open_writable(world, &project.root)? else {
@@ -1166,11 +1165,11 @@ impl PreparedRun {
         request: &RunRequest,
         items: Option<&Tables>,
     ) -> Result<Option<RunWorktree>, Failure> {
-        let (row, of) = match self {
+        let (row, (face, native)) = match self {
             Self::Known(row) => (Some(&**row), (&*row.face, row.native.as_ref())),
             Self::Fresh(fresh) => (None, (&*fresh.plan.face, fresh.plan.native.as_ref())),
         };
-        let wanted = worktree::wanted_worktree(of, &request.ignore);
+        let wanted = worktree::wanted_worktree(face, native, &request.ignore);
         RunWorktree::inspect(project, row.zip(items), wanted)
     }
 
@@ -1341,8 +1340,9 @@ fn prepare_run(
                     &source, &open,
                 )));
             }
-            let of = (&*plan.face, &*plan.source);
-            if let Some(found) = PlanRepositories::read_plan(world, &target.project, of)? {
+            let (face, source) = (&plan.face, &plan.source);
+            let found = PlanRepositories::read_plan(world, &target.project, face, source)?;
+            if let Some(found) = found {
                 found.add_to_new_plan(world, &mut plan)?;
                 if let Some(told) = found.describe_elsewhere() {
                     tell(Notice::Warning(&told));

@@ -413,9 +413,9 @@ fn larger_budget_flag(row: &RunRow) -> Option<String> {
 /// The sentence for a run's state.
 #[must_use]
 pub fn explain_state(report: &RunReport) -> Failure {
-    let run = (report.line.run.as_str(), report.line.state);
     run_state_failure_with_spend(
-        run,
+        &report.line.run,
+        report.line.state,
         report.pause.as_ref(),
         report.current.clone(),
         Some(&report.spend),

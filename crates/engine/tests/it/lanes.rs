@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use piton_core::redact::Redactor;
 use piton_engine::config::WorkspaceConfig;
-use piton_engine::git::{commit_without, save_work};
+use piton_engine::git::{ExcludedFiles, commit_without, save_work};
 use piton_engine::project::Project;
 use piton_engine::runner::lane_pool::{
     Lane, LaneFault, LaneOccupant, LanePreparation, LaneRecord, LaneRemoval, LaneStart, Pool,
@@ -409,10 +409,14 @@ fn what_is_saved_holds_everything_and_changes_nothing() {
     let yard = Yard::new();
     let lane = yard.take();
     yard.ready(&lane, "one");
-    let none: (&[_], &[String]) = (&[], &[]);
+    let none = ExcludedFiles::default();
     let by = yard.caller.by();
     let save = |without: &[String]| {
-        save_work(&lane.tree, &yard.base, (&[], without), "Work so far", &by)
+        let excluded = ExcludedFiles {
+            own: &[],
+            files: without,
+        };
+        save_work(&lane.tree, &yard.base, excluded, "Work so far", &by)
             .expect("git works")
             .commit
     };
@@ -467,7 +471,11 @@ fn a_commit_leaves_out_what_was_copied_in_and_ends_a_merge_that_changes_nothing(
     let commit = || {
         let without = [".env".to_owned()];
         let by = yard.caller.by();
-        let made = commit_without(&lane.tree, "work", (&[], &without), &by);
+        let excluded = ExcludedFiles {
+            own: &[],
+            files: &without,
+        };
+        let made = commit_without(&lane.tree, "work", excluded, &by);
         made.expect("git works").expect("no hook refuses it")
     };
     let made = commit().expect("something changed");

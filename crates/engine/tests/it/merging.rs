@@ -5,9 +5,10 @@ use std::thread;
 use std::time::Duration;
 
 use piton_engine::git::{
-    GitMergeOutcome, MergeSpec, OwnPaths, RefMove, RefStep, begin_merge, files_changed_in_commits,
-    files_with_conflict_markers, first_parent_commits, has_work_of, is_built_on, merge_commits,
-    move_ref, read_ref, reopen_saved_work, reopen_saved_work_in_merge, restore_worktree, save_work,
+    ExcludedFiles, GitMergeOutcome, MergeSpec, OwnPaths, RefMove, RefStep, begin_merge,
+    files_changed_in_commits, files_with_conflict_markers, first_parent_commits, has_work_of,
+    is_built_on, merge_commits, move_ref, read_ref, reopen_saved_work, reopen_saved_work_in_merge,
+    restore_worktree, save_work,
 };
 
 use crate::repository::{Caller, Repository, git, write_script};
@@ -521,8 +522,8 @@ fn a_file_that_a_commit_took_back_was_committed_all_the_same() {
     sides.repository.git(&["rm", "--quiet", ".env"]);
     let tip = sides.repository.commit("none any more");
     let files = [".env", "a*"].map(str::to_owned);
-    let range = (sides.onto.as_str(), tip.as_str());
-    let found = files_changed_in_commits(sides.repository.path(), range, &files);
+    let folder = sides.repository.path();
+    let found = files_changed_in_commits(folder, &sides.onto, &tip, &files);
     assert_eq!(found.expect("git works"), [".env"]);
 }
 
@@ -600,7 +601,13 @@ impl Sides {
         let (repository, by) = (&self.repository, &self.caller.by());
         repository.git(&["checkout", "--quiet", "--detach", &self.work]);
         repository.git(&["reset", "--quiet", "--soft", on]);
-        let saved = save_work(repository.path(), on, (&[], &[]), "Work so far", by);
+        let saved = save_work(
+            repository.path(),
+            on,
+            ExcludedFiles::default(),
+            "Work so far",
+            by,
+        );
         let saved = saved.expect("git works").commit.expect("something");
         restore_worktree(repository.path(), &saved, by).expect("git works");
         saved
@@ -649,7 +656,13 @@ fn saved_work_goes_on_with_what_was_made_since() {
         .git(&["reset", "--quiet", "--hard", &sides.work]);
     sides.repository.write("more", "1\n");
     let by = &sides.caller.by();
-    let more = save_work(sides.repository.path(), &base, (&[], &[]), "x", by);
+    let more = save_work(
+        sides.repository.path(),
+        &base,
+        ExcludedFiles::default(),
+        "x",
+        by,
+    );
     let more = more.expect("git works").commit.expect("something");
     restore_worktree(sides.repository.path(), &more, by).expect("git works");
     sides.open(&more);
@@ -706,7 +719,8 @@ fn a_folder_that_is_no_worktree_any_more_is_not_taken_for_the_one_around_it() {
     let lane = repository.path().join("lanes/1");
     let caller = Caller::new();
     assert!(restore_worktree(&lane, &first, &caller.by()).is_err());
-    assert!(save_work(&lane, &first, (&[], &[]), "save", &caller.by()).is_err());
+    let nothing = ExcludedFiles::default();
+    assert!(save_work(&lane, &first, nothing, "save", &caller.by()).is_err());
     assert_eq!(repository.git(&["rev-parse", "HEAD"]), second);
     assert_eq!(repository.git(&["branch", "--show-current"]), "main");
     assert!(repository.path().join("untracked").exists());

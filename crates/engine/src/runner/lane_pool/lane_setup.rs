@@ -85,7 +85,7 @@ impl Pool {
         self.relock_if_removed(lane)?;
         let known = LaneRecord::read(&lane.folder)?;
         let state = self.worktree_state(lane);
-        self.refuse_foreign_folder(lane, (state, known.is_some()), order.by)?;
+        self.refuse_foreign_folder(lane, state, known.is_some(), order.by)?;
         let mut used = known.unwrap_or_default();
         used.taken = order.taken.clone();
         used.repository.clone_from(&self.repository);
@@ -156,7 +156,8 @@ impl Pool {
     fn refuse_foreign_folder(
         &self,
         lane: &Lane,
-        (state, is_known): (WorktreeState, bool),
+        state: WorktreeState,
+        is_known: bool,
         by: &GitControl<'_>,
     ) -> Result<(), LaneFault> {
         let main = &self.project.work_tree;
@@ -186,12 +187,16 @@ impl Pool {
         state: WorktreeState,
         order: &LanePreparation<'_>,
     ) -> Result<(), LaneFault> {
-        let (main, place) = (&self.project.work_tree, (&*lane.tree, order.from));
-        let reason = Self::lock_reason(lane);
+        let (main, tree) = (&self.project.work_tree, &lane.tree);
+        let (from, reason) = (order.from, Self::lock_reason(lane));
         let made = match state {
             WorktreeState::Sound { .. } => Ok(()),
-            WorktreeState::Absent => git::add_detached_worktree(main, place, &reason, order.by),
-            WorktreeState::Broken => git::adopt_detached_worktree(main, place, &reason, order.by),
+            WorktreeState::Absent => {
+                git::add_detached_worktree(main, tree, from, &reason, order.by)
+            }
+            WorktreeState::Broken => {
+                git::adopt_detached_worktree(main, tree, from, &reason, order.by)
+            }
         };
         Ok(made?)
     }
@@ -212,7 +217,7 @@ impl Pool {
         used.record_setup(None);
         used.write(&lane.folder)?;
         create_empty_env_file(&lane.env_file_path())?;
-        self.run_script(lane, (LaneScript::Setup, command), order.by, order.redactor)?;
+        self.run_script(lane, LaneScript::Setup, command, order.by, order.redactor)?;
         failpoint::point("lane.set-up");
         used.record_setup(Some(command));
         used.write(&lane.folder)

@@ -68,8 +68,8 @@ impl Pool {
     pub fn remove_lane(&self, lane: Lane, order: &LaneRemoval<'_>) -> Result<(), LaneFault> {
         if self.worktree_state(&lane) != WorktreeState::Absent {
             if let Some(command) = self.settings.teardown.as_deref() {
-                let script = (LaneScript::Teardown, command);
-                self.run_script(&lane, script, order.by, order.redactor)?;
+                let script = LaneScript::Teardown;
+                self.run_script(&lane, script, command, order.by, order.redactor)?;
             }
             failpoint::point("lane.torn-down");
             end_processes_in_folder(&lane.folder, GRACE);

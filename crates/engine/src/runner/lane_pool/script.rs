@@ -77,7 +77,8 @@ impl Pool {
     pub(super) fn run_script(
         &self,
         lane: &Lane,
-        (script, command): (LaneScript, &str),
+        script: LaneScript,
+        command: &str,
         by: &GitControl<'_>,
         redactor: &Redactor,
     ) -> Result<(), LaneFault> {

@@ -3,7 +3,9 @@
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 
-use piton_engine::git::{UnsavedRepository, UnsavedWork, commit, save_work, unsaved_repositories};
+use piton_engine::git::{
+    ExcludedFiles, UnsavedRepository, UnsavedWork, commit, save_work, unsaved_repositories,
+};
 use piton_engine::runner::lane_pool::{
     Lane, LaneFault, LaneRecord, LaneStart, record_left_repository,
 };
@@ -204,7 +206,13 @@ fn a_repository_that_was_made_in_a_lane_outlives_its_cleaning_and_is_in_the_way_
         }
         write(&lane.tree, "other", "1\n");
         let by = yard.caller.by();
-        let saved = save_work(&lane.tree, &yard.base, (&[], &[]), "work", &by);
+        let saved = save_work(
+            &lane.tree,
+            &yard.base,
+            ExcludedFiles::default(),
+            "work",
+            &by,
+        );
         let saved = saved.expect("git works");
         assert_eq!(saved.left_out.is_empty(), has_commit, "{saved:?}");
         let saved = saved.commit.expect("there is something");
