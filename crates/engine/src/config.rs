@@ -77,7 +77,7 @@ pub struct Config {
     pub pull_requests: PullRequestsConfig,
     /// What is another in single repositories, by their names in plans.
     pub repositories: RepositoryTables,
-    /// How whoever has a role goes about it, by the name of the role.
+    /// How the work of each role is done, by the name of the role.
     pub roles: BTreeMap<String, RoleTable>,
 }
 
@@ -377,8 +377,7 @@ impl Config {
     ///
     /// # Errors
     ///
-    /// When the file cannot be read, is no TOML, or has a key or a value that
-    /// nobody knows.
+    /// When the file cannot be read, is not TOML, or has an unknown key or value.
     pub fn load(project: &Project) -> Result<Self, Failure> {
         let path = project.home.join("config.toml");
         let text = match fs::read_to_string(&path) {
@@ -397,7 +396,7 @@ impl Config {
     ///
     /// # Errors
     ///
-    /// When it is no TOML, or has a key or a value that nobody knows.
+    /// When it is not TOML, or has an unknown key or value.
     pub fn parse(text: &str) -> Result<Self, String> {
         let config: Self =
             toml::from_str(text).map_err(|error| describe_toml_error(text, &error))?;
@@ -472,7 +471,7 @@ impl Config {
 }
 
 impl AgentConfig {
-    /// When an agent makes no progress; none where nobody wants to know.
+    /// When an agent makes no progress; none where the check is off.
     #[must_use]
     pub fn standstill_bounds(&self) -> Option<StandstillBounds> {
         self.no_progress.parse().ok()

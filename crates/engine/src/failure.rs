@@ -28,7 +28,7 @@ pub enum CommandExit {
     Usage = 2,
     /// It waits for a person.
     Waits = 3,
-    /// Somebody else holds it.
+    /// Another process or agent holds it.
     Busy = 4,
     /// A limit was reached.
     Limit = 5,
@@ -232,8 +232,8 @@ impl Error for Failure {
     }
 }
 
-/// A file that could not be read. One that is not there is no damage: whoever
-/// named it named another.
+/// A file that could not be read. A missing file is not damage: the path that
+/// was named is wrong.
 pub fn unreadable_file(path: &std::path::Path, source: io::Error) -> Failure {
     if source.kind() == io::ErrorKind::NotFound {
         return Failure::new(
@@ -478,7 +478,7 @@ pub(crate) fn run_state_failure_with_spend(
     match (state, pause) {
         (RunState::New, _) => Failure::new("run.not_started", format!("run `{name}` has not been started")).with_hint(format!("start it with `piton run {typed}`")),
         (RunState::Running, _) => Failure::new("run.state", format!("run `{name}` is running")).with_hint(format!("follow it with `piton status {typed} --watch`")),
-        (RunState::Interrupted, _) => Failure::new("run.state", format!("run `{name}` is interrupted; nobody works on it")).with_hint(format!("go on with `piton run {typed}`")),
+        (RunState::Interrupted, _) => Failure::new("run.state", format!("run `{name}` is interrupted; no runner works on it")).with_hint(format!("go on with `piton run {typed}`")),
         (RunState::Waiting, Some(Pause::Breakpoint { node })) => Failure::new("run.needs_human", format!("run `{name}` waits for a person at the breakpoint after {node}"))
             .with_hint(format!("look at what was done, then go on with `piton resume {typed}`")),
         (RunState::Paused, Some(Pause::Limit { limit })) => {

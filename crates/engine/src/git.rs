@@ -80,8 +80,8 @@ pub use self::worktrees::{
 /// Long enough for hooks that run a whole test suite.
 const TIMEOUT: Duration = Duration::from_secs(3_600);
 
-/// Long enough for the commit of a few files, also where it is signed; whoever
-/// has to type for that is not there at night.
+/// Long enough for the commit of a few files, also where it is signed. A signature for
+/// which a person has to type a passphrase runs into it: at night no person is there.
 const COMMIT_FILES_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Long enough to look through the history of a file.
@@ -106,8 +106,8 @@ struct GitOutput {
     err: String,
 }
 
-/// Asks git something. Whoever only looks writes no index: its lock would stand
-/// in the way of an agent that commits.
+/// Asks git something. Git does not write the index meanwhile: its lock would block
+/// an agent that commits.
 fn query_git(work_tree: &Path, args: &[&str]) -> Result<GitOutput, Failure> {
     run_git_call(&ProgramCall {
         env: &[("GIT_OPTIONAL_LOCKS", "0")],
@@ -748,8 +748,8 @@ pub fn text_in_commit(work_tree: &Path, commit: &str, file: &str) -> Option<Stri
 }
 
 /// Whether a branch has another version of a file, or none, than the commit that is
-/// checked out: whoever switches to it needs the file as it is committed. Not where
-/// git cannot say.
+/// checked out: a switch to it needs the file as it is committed. False where git
+/// cannot say.
 #[must_use]
 pub fn has_other_version(work_tree: &Path, file: &str) -> bool {
     let branches = branch_tips(work_tree);

@@ -5,11 +5,11 @@
 //! threads look after the child until everything that it started is gone, and
 //! only then comes the one [`ProcessEvent::Exited`].
 //!
-//! Who belongs to an attempt is decided by three things, in this order: the
+//! Which processes belong to an attempt is decided by three things, in this order: the
 //! process group; the mark in the environment ([`MARK`], Linux); and, when
 //! [`adopt_orphans`] was called, being handed to this process after a parent
-//! died. What a child cannot be held by: being started on its behalf by
-//! somebody who already ran (a container daemon, `at`, systemd).
+//! died. None of them finds a process that another, older process started for the child
+//! (a container daemon, `at`, systemd).
 //!
 //! After a crash of this process its children live on. They are found by what
 //! [`RunningProcess::id`] said, kept beside the output by [`crate::agents::spool`], and ended
@@ -85,7 +85,7 @@ pub struct ProcessSpec {
     pub stdin: String,
     /// The file that takes stdout and stderr. Must not exist yet; made with mode 0600.
     pub output: PathBuf,
-    /// When the child is stopped although nobody asked.
+    /// When the child is stopped without a request.
     pub limits: ProcessLimits,
     /// Put into the environment as [`MARK`]. Unique among all attempts; not empty.
     pub mark: String,
@@ -242,8 +242,8 @@ impl RunningProcess {
 /// [`RunningProcess::terminate`] and [`RunningProcess::kill`]; it should be quick and must
 /// not panic.
 ///
-/// The input is a file without a name, not a pipe: a child that never reads
-/// blocks nobody, and one that outlives this process still reads all of it
+/// The input is a file without a name, not a pipe: a child that never reads does not
+/// block this process, and one that outlives this process still reads all of it
 /// instead of acting on half a prompt.
 ///
 /// # Errors
@@ -386,7 +386,7 @@ impl<'a> OutputFile<'a> {
 impl Drop for OutputFile<'_> {
     fn drop(&mut self) {
         if !self.kept {
-            // Nothing was written; an empty file left behind harms nobody.
+            // Nothing was written; an empty file left behind does no harm.
             std::fs::remove_file(self.path).ok();
         }
     }

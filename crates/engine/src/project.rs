@@ -35,8 +35,8 @@ pub struct Project {
 
 impl Project {
     /// Whether git tracks the file at `path`, relative to the project: each branch
-    /// has its own then. So it is where nobody can say it without git, and not for
-    /// a file of the main work tree that a linked one shares.
+    /// has its own then. True where only git can say, and false for a file of the main
+    /// work tree that a linked one shares.
     #[must_use]
     pub fn is_tracked(&self, path: &str) -> bool {
         let path = self.root.join(path);
@@ -100,7 +100,7 @@ impl Project {
         fs::create_dir_all(&self.home).map_err(|error| unwritable_file(&self.home, error))?;
         failpoint::point("project.home-made");
         let ignore = self.home.join(".gitignore");
-        // An empty one was cut off in the making; one with words is somebody's.
+        // An empty one was left by an interrupted write; one with text belongs to a person.
         if fs::metadata(&ignore).map_or(true, |found| found.len() == 0) {
             fs::write(&ignore, IGNORE).map_err(|error| unwritable_file(&ignore, error))?;
         }

@@ -243,11 +243,11 @@ struct Runner<'s, 'w> {
     progress: committing::UncommittedProgress,
     /// Something of that was committed.
     has_committed: bool,
-    /// It could not be done, and was told.
+    /// It failed, and a warning was given.
     commit_missed: bool,
     /// Git hung over it.
     commits_hang: bool,
-    /// Somebody was told already that a budget does not count everything.
+    /// The warning that a budget does not count everything was given.
     budget_warned: bool,
     /// The lanes of the run, where it is worked on in lanes.
     lanes: Option<RunLanes>,
@@ -516,13 +516,13 @@ fn lease_token(events: &[DecodedRecord]) -> u64 {
     token
 }
 
-/// Whether nobody works on a run any more: what is to be done at its end is for the
-/// last runner.
+/// Whether no runner works on a run any more: the last runner does what is due at its
+/// end.
 pub(crate) fn is_without_runners(session: &Session<'_>, row: &RunRow) -> bool {
     row.holder.is_none() && dead_runner::locks_of_living_runners(&session.project, row).is_empty()
 }
 
-/// Gives a run back on which nobody can work.
+/// Gives a run back on which no work is possible.
 fn interrupt_run(session: &Session<'_>, run: RunId, token: u64, failure: &Failure) {
     let reason = failure.message.clone();
     let facts = facts_of_run(session, run);
@@ -552,7 +552,7 @@ fn load_run_snapshot(session: &Session<'_>, run: RunId) -> Result<(Tables, u64),
     loop {
         let before = session.store.event_count(&stream)?;
         let tables = load_plan_rows(session, run, &[Need::OpenAttempts(Some(run))])?;
-        // Whoever wrote in between is seen whole the next time round.
+        // What another process wrote in between is read the next time round.
         if session.store.event_count(&stream)? == before {
             return Ok((tables, before));
         }
@@ -568,8 +568,8 @@ fn refuse_dirty_work_tree(session: &Session<'_>, row: &RunRow) -> Result<(), Fai
     refuse_foreign_changes(&session.project, &row.face, &row.source)
 }
 
-/// Refuses to commit, for the plan of a format at `source`, what somebody else
-/// has changed.
+/// Refuses to commit changes that piton did not make, for the plan of a format at
+/// `source`.
 ///
 /// # Errors
 ///
@@ -636,7 +636,7 @@ pub(crate) fn own_file_prefixes(
         None => return Vec::new(),
     };
     let folder = project.absolute_path(folder);
-    // A second work tree has the version of its branch, which is nobody's work.
+    // A second work tree has the version of its branch, which is no change to commit.
     let inner = folder.strip_prefix(&project.work_tree);
     let Ok(folder) = inner.or_else(|_| folder.strip_prefix(&project.root)) else {
         return Vec::new();
@@ -982,7 +982,7 @@ impl Runner<'_, '_> {
         }
     }
 
-    /// Why what works on an item is ended: a signal, somebody's wish, or the time.
+    /// Why what works on an item is ended: a signal, a request to stop, or the time.
     fn stop_cause(&self, node: &Node) -> WorkStopCause {
         let asked = self.lp.run().and_then(|row| row.asked.as_ref());
         let asked = asked.filter(|asked| asked.request == RunnerRequest::Stop);
@@ -1163,8 +1163,8 @@ impl Runner<'_, '_> {
             self.ask_for_merge()?;
         }
         let since = now.duration_since(self.beat);
-        // Whoever was stopped itself, with its machine or by hand, waits for the beat of
-        // the others before it gives one up.
+        // A runner that was suspended itself, with its machine or by hand, waits for the
+        // heartbeat of the others before it gives one up.
         let is_beat = since >= HEARTBEAT && since < HEARTBEAT * 2;
         if since >= HEARTBEAT && self.lanes.is_some() {
             self.heartbeat(tell);
@@ -1205,7 +1205,7 @@ impl Runner<'_, '_> {
                 inputs.push(Input::TimeBoxOver { node });
             }
         }
-        // A wait ends at its time, or when somebody asks for a pause meanwhile.
+        // A wait ends at its time, or when a person asks for a pause meanwhile.
         let waits = self.wake.is_some() || self.lp.has_waits();
         if waits && self.has_pause_file() != self.saw_pause_file {
             self.saw_pause_file = !self.saw_pause_file;
@@ -1218,8 +1218,7 @@ impl Runner<'_, '_> {
         Ok(inputs)
     }
 
-    /// Files come into the way of nobody where no agent works in the work tree of
-    /// the run.
+    /// Files disturb no agent where none works in the work tree of the run.
     fn update_agents_time(&mut self) {
         self.agents_time = self.works.has_agent_in(&self.sites.of_run);
     }
@@ -1452,7 +1451,7 @@ impl Runner<'_, '_> {
             };
             match plan_sync.import_changes(self.session, &tables, None) {
                 Ok(looked) => FileNotice::emit_all(&looked.news, tell),
-                // Whoever goes on with that run is told of it.
+                // The command that goes on with that run reports it.
                 Err(failure) if failure.code.starts_with("file.") => {}
                 Err(failure) => return Err(failure),
             }
@@ -1557,8 +1556,8 @@ impl Runner<'_, '_> {
         self.write_files(false, tell);
     }
 
-    /// Takes in what somebody wrote into the native file. What follows from it
-    /// comes with the news.
+    /// Imports what a person or an agent wrote into the native file. What follows from
+    /// it comes with the news.
     fn import_plan_edits(&mut self, tell: &mut dyn FnMut(Notice<'_>)) -> Result<(), Failure> {
         self.import_plan_edits_beside(None, tell)
     }
@@ -1646,7 +1645,7 @@ impl Runner<'_, '_> {
         self.asked_commands = StoppableThreads::default();
         self.looks = StoppableThreads::default();
         self.sites.close();
-        // Whoever holds the run now keeps its file up to date as well.
+        // The runner that holds the run now keeps its file up to date as well.
         if ending != RunLoopEnding::Fenced {
             // Before the lease is given back: one that stays says that
             // something of this may be missing.
@@ -1772,16 +1771,16 @@ pub fn exit_of_run(row: &RunRow, open: &[DecisionRow]) -> crate::failure::Comman
     }
 }
 
-/// An attempt whose end nobody saw.
+/// An attempt whose end no runner saw.
 fn unseen_end_report() -> Report {
     Report {
         summary: None,
-        error: Some("its runner died; nobody knows how it ended".to_owned()),
+        error: Some("its runner died; how it ended is unknown".to_owned()),
         ..Report::with_outcome(Outcome::Interrupted)
     }
 }
 
-/// Signals, for whoever listens, while this lives.
+/// Listens for signals while this lives, and calls a function for each.
 pub(crate) struct SignalListener {
     handle: signal_hook::iterator::Handle,
 }

@@ -195,7 +195,7 @@ impl<'w> Session<'w> {
     /// lock is free. A runner takes its lock before it takes the run.
     pub(crate) fn holder_of_run(&self, run: RunId) -> Result<HolderLiveness, Failure> {
         if run == RunId::PROJECT {
-            // Nobody works through the project's own run.
+            // No runner works through the project's own run.
             return Ok(HolderLiveness::Nothing);
         }
         let rows = self.load(&[Need::Run(run)])?;
@@ -256,7 +256,7 @@ impl<'w> Session<'w> {
     }
 
     /// Carries out a command that others may carry out as well, under the same
-    /// id: whoever comes first does, and the others get what came of it.
+    /// id: the first caller does, and the others get the result.
     ///
     /// # Errors
     ///
@@ -289,7 +289,7 @@ impl<'w> Session<'w> {
     }
 
     /// Every run of a plan, the oldest first. The project's own is none of
-    /// them: nobody works through it.
+    /// them: no runner works through it.
     ///
     /// # Errors
     ///

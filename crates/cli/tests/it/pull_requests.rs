@@ -408,7 +408,7 @@ fn commits_of_others_in_its_branch_stay_there() {
             assert!(question.contains("waits to be merged"), "{question}");
         } else {
             assert_eq!(git(&["rev-parse", branch]), commit);
-            assert!(question.contains("somebody else pushed"), "{question}");
+            assert!(question.contains("another user pushed"), "{question}");
         }
     }
 }

@@ -215,7 +215,7 @@ fn in_progress_with_a_dead_runner() {
     $ piton run demo --agent ./agent.sh --verdict exit-status
     = interrupted: its runner died
     warning: ended what outlived an earlier runner
-    - build interrupted: its runner died; nobody knows how it ended
+    - build interrupted: its runner died; how it ended is unknown
     > build, attempt 2: build it
     x build 0s (files changed): built
     > test: test it
@@ -280,7 +280,7 @@ fn interrupted_by_a_signal() {
     PROGRESS.yaml: paused
 
     $ piton stop demo
-    error: run `2026-01-15_demo` is interrupted; nobody works on it [run.state]
+    error: run `2026-01-15_demo` is interrupted; no runner works on it [run.state]
     hint: go on with `piton run 2026-01-15_demo`
     [exit 1]
     PROGRESS.yaml: interrupted

@@ -26,7 +26,7 @@ pub struct AgentTable {
     pub allowed_tools: Vec<String>,
     /// Most turns of an attempt, where the program can count them.
     pub max_turns: Option<u32>,
-    /// The model where nobody asks for one, in the program's words.
+    /// The model where neither the plan nor the command names one, in the program's words.
     pub model: Option<String>,
     /// Words of plans for models, each with that of the program.
     pub models: BTreeMap<String, String>,
@@ -85,8 +85,8 @@ impl Adapter {
 const IDLE_TIMEOUT: &str = "15m";
 
 impl Adapter {
-    /// The longest silence of its program where nobody says otherwise; none of
-    /// one that may be silent as long as it likes.
+    /// The longest silence of its program where the project sets none; none where the
+    /// silence has no limit.
     #[must_use]
     pub fn idle_timeout_default(self) -> Option<&'static str> {
         match self {

@@ -1,4 +1,4 @@
-//! The tables `[roles.NAME]`: how whoever has a role of a plan goes about its work.
+//! The tables `[roles.NAME]`: how the work of each role of a plan is done.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! What a verb tells while it works: for whoever shows it.
+//! What a verb reports to its caller while it works.
 
 use jiff::Timestamp;
 use piton_core::{DecodedRecord, Node, Tables};
@@ -25,7 +25,7 @@ pub struct WorkProgress<'a> {
 pub enum Notice<'a> {
     /// Something in words.
     Said(&'a str),
-    /// Something that somebody should look at.
+    /// Something that a person should look at.
     Warning(&'a str),
     /// Problems in files that do not keep the run from starting.
     Problems(&'a Findings),

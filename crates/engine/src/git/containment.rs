@@ -66,7 +66,7 @@ fn split_nul(printed: &str) -> impl Iterator<Item = String> {
     names.map(str::to_owned)
 }
 
-/// A place for objects that nobody needs when the question is answered.
+/// A place for objects that are needed only until the question is answered.
 struct ScratchObjects<'a> {
     work_tree: &'a Path,
     folder: tempfile::TempDir,

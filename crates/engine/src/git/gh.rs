@@ -324,7 +324,7 @@ fn parse_view(
         "OPEN" => PullRequestState::Open,
         "CLOSED" => PullRequestState::Closed,
         "MERGED" => PullRequestState::Merged,
-        other => return Err(format!("`gh` said that it is {other}, which nobody knows")),
+        other => return Err(format!("`gh` reported an unknown state: {other}")),
     };
     let mut words: Vec<(String, PullRequestRemark)> = Vec::new();
     let has_lines = !at_lines.is_empty();
@@ -371,7 +371,7 @@ fn parse_view(
     })
 }
 
-/// What somebody wrote who may, with its time.
+/// What a person with write access wrote, with its time; none of others.
 fn words_of_comment(
     written: PullRequestComment,
     otherwise: &str,

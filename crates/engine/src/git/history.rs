@@ -47,10 +47,9 @@ pub(crate) enum HistoryCaching {
 }
 
 /// The items whose work the history of what is checked out `here` does not have:
-/// no commit of it, none with the same change, none with the same tree. Work that
-/// nobody committed belongs to the branch on which it was done. What was
-/// committed on this branch is not here where the branch was set back, or has
-/// never been at it.
+/// no commit of it, none with the same change, none with the same tree. Uncommitted
+/// work belongs to the branch on which it was done. What was committed on this branch
+/// is not here where the branch was set back, or has never been at it.
 pub(crate) fn items_done_elsewhere(
     project: &Project,
     here: &Checkout,
@@ -195,8 +194,8 @@ pub(crate) fn was_done_on_other_branch(row: &ItemRow, here: &Checkout) -> bool {
     row.state == ItemState::Done && row.done_on.as_deref().is_some_and(is_other)
 }
 
-/// The commits of its work, by their whole names: what somebody typed of one is
-/// not asked about.
+/// The commits of its work, by their whole names: git is not asked about a shortened
+/// name that a person typed.
 /// None of what was done in another repository: git is not asked about that here.
 fn commits_of_item(row: &ItemRow) -> WorkCommits {
     let done_on = row.done_on.as_ref();
@@ -229,7 +228,7 @@ pub(crate) fn is_set_back_from(project: &Project, commit: &str) -> bool {
     position_of_commit(project, commit) == Some(WorkPosition::Ahead)
 }
 
-/// Where a commit is, seen from what is checked out; none where nobody can say.
+/// Where a commit is, seen from what is checked out; none where git cannot say.
 fn position_of_commit(project: &Project, commit: &str) -> Option<WorkPosition> {
     let here = git::read_checkout(&project.work_tree).filter(|_| !commit.is_empty())?;
     if here.commit.as_deref() == Some(commit) {

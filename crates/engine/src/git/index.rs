@@ -13,7 +13,7 @@ const SHORTENED_SINCE: u8 = 4;
 const LENGTH: u16 = 0xFFF;
 
 /// Whether git tracks the file at `path`, relative to a work tree. None where
-/// nobody can say without git.
+/// only git can say.
 #[must_use]
 pub fn is_tracked(work_tree: &Path, path: &str) -> Option<bool> {
     let Ok(index) = fs::read(git_dir(work_tree)?.join("index")) else {

@@ -318,7 +318,7 @@ fn has_conflict_markers(text: &[u8]) -> bool {
 pub(super) enum CommitSigning {
     /// Where the user's settings say so.
     AsUser,
-    /// Never: nobody sees it.
+    /// Never: the commit is for piton alone.
     Never,
 }
 

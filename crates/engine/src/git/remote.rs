@@ -1,6 +1,6 @@
 //! A branch of a remote: where it is, and how a commit gets there or from there.
 //!
-//! Nobody is asked for a password: what needs one fails.
+//! Git does not ask for a password: a call that needs one fails.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -40,7 +40,7 @@ pub fn remote_url(work_tree: &Path, remote: &str) -> Option<String> {
 }
 
 /// How many commits of a branch the remote did not have when it was asked last; none
-/// where nobody knows.
+/// where git does not know.
 #[must_use]
 pub fn count_unpushed(work_tree: &Path, at: RemoteBranch<'_>) -> Option<u32> {
     let RemoteBranch { remote, branch } = at;

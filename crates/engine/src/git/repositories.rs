@@ -385,7 +385,7 @@ impl<'p> PlanRepositories<'p> {
     }
 }
 
-/// A manifest of which nobody can tell what it says.
+/// A manifest whose content is ambiguous.
 fn unclear_manifest_failure(
     manifest: &str,
     problems: Vec<Problem>,
@@ -429,7 +429,7 @@ pub(crate) fn work_trees_of_run(
 ///
 /// # Errors
 ///
-/// When nobody can tell where any of them is.
+/// When the files of the plan, which name them, cannot be read.
 pub(crate) fn try_work_trees_of_run(
     world: &World,
     project: &Project,

@@ -224,7 +224,7 @@ pub fn has_submodules(work_tree: &Path) -> bool {
 }
 
 /// The submodules of a work tree in which tracked files are changed and not committed:
-/// whoever checks the work tree sees that, and no commit of it has it.
+/// a check in the work tree sees the change, and no commit of it has it.
 ///
 /// # Errors
 ///
@@ -266,7 +266,7 @@ pub fn follow_submodules(
             kept => behind.push(BehindSubmodule { path, kept }),
         }
     }
-    // `git submodule update` would also clone what nobody has checked out here.
+    // `git submodule update` would also clone submodules that are not checked out here.
     for (path, commit) in linked_repositories(work_tree)? {
         let inner = work_tree.join(&path);
         if head_commit(&inner)?.as_deref() == Some(&*commit) {

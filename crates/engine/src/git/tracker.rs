@@ -1,9 +1,8 @@
 //! What a work tree holds at a moment, as one hash, and what changed between two.
 //!
 //! The hash is that of the tree that git would commit if everything were added,
-//! but for large files that nobody has added: git would read and store all of
-//! each, at every look. Neither index nor objects nor refs of the repository
-//! change: git works on copies of the index and puts its objects into a folder
+//! but for large untracked files: git would read and store all of each, at every
+//! look. Neither index nor objects nor refs of the repository change: git works on copies of the index and puts its objects into a folder
 //! that goes with [`WorkTreeTracker`]. No hook runs, and no setting of the user's makes git
 //! start something that stays. Filters do run, as in every `git add`, and write
 //! what they write: that of git-lfs keeps a copy of a file in `.git/lfs`.
@@ -292,8 +291,8 @@ impl WorkTreeTracker {
         })
     }
 
-    /// Whether nobody has added or committed anything since a moment that was the
-    /// last look. Says nothing of other files.
+    /// Whether nothing was added or committed since a moment that was the last look.
+    /// Says nothing of other files.
     #[must_use]
     pub fn is_untouched_since(&self, moment: &WorkTreeSnapshot) -> bool {
         let copied = &self.kept.borrow().copied;

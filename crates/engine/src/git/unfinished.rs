@@ -24,8 +24,8 @@ const UNFINISHED: [(&str, &str); 6] = [
     ),
 ];
 
-/// What somebody began in a work tree and did not end, as its files say; a lock is no
-/// such thing.
+/// The git operation that was begun in a work tree and did not end, as its files say;
+/// a lock is no such operation.
 #[must_use]
 pub fn find_unfinished_operation(work_tree: &Path) -> Option<&'static str> {
     let folder = git_dir(work_tree)?;

@@ -877,9 +877,9 @@ fn find_unreachable_commit(
     ))
 }
 
-/// Checks the branch of each run in lanes out again in its worktree, where nobody
-/// works on the run: at the end of an invocation, and after one that died. Why one
-/// stays as it is, with what to type.
+/// Checks the branch of each run in lanes out again in its worktree, where no
+/// runner works on the run: at the end of an invocation, and after one that died. Reports
+/// why one stays as it is, and what to type.
 pub(crate) fn reattach_branches(session: &Session<'_>, tell: &mut dyn FnMut(Notice<'_>)) {
     let mut put_all = || {
         for row in session.runs()? {
@@ -1123,8 +1123,8 @@ pub(crate) fn remove_if_due(
     })))
 }
 
-/// Why the worktree of a run stays where somebody asks for it to go; none where it
-/// goes, or there is none. Changes nothing.
+/// Why the worktree of a run stays when its removal is requested; none where it can be
+/// removed, or there is none. Changes nothing.
 ///
 /// # Errors
 ///

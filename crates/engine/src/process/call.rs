@@ -182,8 +182,8 @@ pub fn run_call(call: &ProgramCall<'_>) -> Result<CallOutput, StartError> {
     })
 }
 
-/// A file without a name, as for the output: a program that does not read
-/// keeps nobody waiting.
+/// A file without a name, as for the output: a program that does not read it does not
+/// block this process.
 fn stdin_from_bytes(input: &[u8]) -> io::Result<Stdio> {
     if input.is_empty() {
         return Ok(Stdio::null());

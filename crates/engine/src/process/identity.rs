@@ -73,8 +73,8 @@ impl ProcessIdentity {
 pub fn current_process() -> ProcessIdentity {
     let pid = std::process::id();
     ProcessIdentity::of_pid(pid).unwrap_or_else(|| {
-        // No `/proc` and no `ps`: nobody can find this process by its start,
-        // so that it is taken for unknown rather than for dead.
+        // No `/proc` and no `ps`: other processes cannot find this one by its start,
+        // so that it counts as unknown rather than as dead.
         ProcessIdentity::from_row(&table::ProcessRow {
             pid,
             parent: 0,

@@ -4,9 +4,9 @@
 //!
 //! - Nothing at all, when this process adopts orphans and the kernel says that
 //!   it has no children left (one system call). This is the usual case.
-//! - The list of own children, when others are running: whoever is in it and
-//!   was not started here is an orphan. No orphan, no search.
-//! - Only then, or where orphans go to somebody else, the environments of all
+//! - The list of own children, when others are running: a process in it that was
+//!   not started here is an orphan. No orphan, no search.
+//! - Only then, or where orphans go to another process, the environments of all
 //!   processes, for the mark.
 //!
 //! `waitpid(-1)` would take the status of a child that another thread waits

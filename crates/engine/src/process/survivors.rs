@@ -15,7 +15,7 @@ use super::{ProcessIdentity, now};
 const KILL_PATIENCE: Duration = Duration::from_secs(5);
 const LOOK: Duration = Duration::from_millis(10);
 
-/// A process that belongs to an attempt nobody looks after any more.
+/// A process that belongs to an attempt without a living runner.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Survivor {
     /// The process.
@@ -104,8 +104,8 @@ fn end_all_found(
         for (row, survivor) in &found {
             if !all.iter().any(|known| known.id == survivor.id) {
                 all.push(survivor.clone());
-                // Whoever was found by kinship would not be found again when
-                // the one that gave it away is gone.
+                // A process that was found by its parent would not be found again
+                // when the parent is gone.
                 recorded.push(survivor.id.clone());
             }
             let sent = if killing {
@@ -198,7 +198,7 @@ fn collect_family(
 
 fn wait_for(time: Duration) {
     let (sender, receiver) = mpsc::channel::<()>();
-    // Nobody ever sends: this is a wait.
+    // Nothing is ever sent: this is a wait.
     assert_eq!(receiver.recv_timeout(time), Err(RecvTimeoutError::Timeout));
     drop(sender);
 }

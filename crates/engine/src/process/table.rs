@@ -43,7 +43,7 @@ pub(super) struct BootInfo {
     pub(super) pid_space: String,
 }
 
-/// A pid as the system calls take it. Zero and what does not fit name nobody.
+/// A pid as the system calls take it. Zero and a number that does not fit name no process.
 pub(super) fn to_pid(raw: u32) -> Option<Pid> {
     i32::try_from(raw).ok().and_then(Pid::from_raw)
 }
@@ -53,7 +53,7 @@ pub(super) fn to_pid(raw: u32) -> Option<Pid> {
 pub(super) enum SignalOutcome {
     Yes,
     Gone,
-    /// A process of somebody else.
+    /// The process belongs to another user.
     Refused,
 }
 

@@ -7,7 +7,7 @@
 //!
 //! The main process stays unreaped until the state says that it has ended, and
 //! both happen under one lock: as long as the state says that it runs, its
-//! number and that of its group belong to nobody else.
+//! number and that of its group belong to no other process.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -285,7 +285,7 @@ impl Watch {
     }
 
     fn stop_child(&self, why: StopReason, signal: Signal) {
-        // Before the signal: afterwards nobody's parent can be told any more.
+        // Before the signal: afterwards no process can be found by its parent any more.
         let strays = self.strays_while_running();
         let mut events = lock(&self.events);
         let mut state = lock(&self.state);
@@ -468,7 +468,7 @@ impl Watch {
         };
         // A number is not given out again while a group has it. So if there is
         // a process with the number, the group was empty once, and this one is
-        // somebody else's.
+        // not of the attempt.
         let is = |found: rustix::io::Result<()>| !matches!(found, Err(Errno::SRCH));
         if !is(test_kill_process_group(group)) || is(test_kill_process(group)) {
             return Vec::new();

@@ -443,8 +443,8 @@ impl Runner<'_, '_> {
         Ok(row.and_then(|row| row.answer.clone()))
     }
 
-    /// What says how an attempt ended: nobody asks the agent of a hook for the
-    /// form in which others answer.
+    /// What says how an attempt ended: the prompt of a hook does not ask its agent for
+    /// the form in which others answer.
     fn verdict_source(&self, attempt: AttemptId) -> VerdictSource {
         let row = self.lp.tables().attempt(attempt);
         match row.map(|row| row.role) {
@@ -621,7 +621,7 @@ impl Runner<'_, '_> {
     }
 
     /// What an agent printed, without the parts of what it printed whole later;
-    /// none where its program prints no such parts, or nobody can write.
+    /// none where its program prints no such parts, or no file can be written.
     fn output_without_partials(&self, output: &Path, agent: &str) -> Option<NamedTempFile> {
         let program = agents::resolve_agent(&self.job.config, agent).ok()?;
         let begin = program.partial_line_prefix()?;
@@ -640,7 +640,7 @@ impl Runner<'_, '_> {
         Some(millis_between(started_at, last) / 1_000)
     }
 
-    /// What became of an agent whose runner died: nobody knows, but what it
+    /// What became of an agent whose runner died: its end is unknown, but what it
     /// said is kept. Its processes are gone by now.
     pub(super) fn settle_dead_agent(
         &mut self,

@@ -1,4 +1,4 @@
-//! What a dead runner left: agents that still work, files that nobody needs.
+//! What a dead runner left: agents that still work, files that are not needed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -145,8 +145,8 @@ pub(super) fn end_survivors(
     Ok(())
 }
 
-/// Takes away temporary files of a run whose lock is held. What cannot be
-/// removed is in nobody's way.
+/// Removes temporary files of a run whose lock is held. A file that cannot be
+/// removed does no harm.
 pub(super) fn remove_temporary_files(
     session: &Session<'_>,
     row: &RunRow,
@@ -160,8 +160,8 @@ pub(super) fn remove_temporary_files(
     }
 }
 
-/// Removes what the `tempfile` crate named and nobody lived to rename or to
-/// remove.
+/// Removes the files of the `tempfile` crate whose process died before it renamed or
+/// removed them.
 fn remove_temporary_in(folder: &Path) {
     let Ok(entries) = fs::read_dir(folder) else {
         return;
@@ -193,7 +193,7 @@ pub(super) fn locks_of_living_runners<'a>(
 }
 
 /// Clears up after the dead runner of a run that is not to be run now: it is
-/// finished, waits for somebody, or was stopped. Nothing to do when a runner
+/// finished, waits for a person, or was stopped. Nothing to do when a runner
 /// lives, or the last one left nothing.
 ///
 /// # Errors
@@ -218,9 +218,9 @@ pub fn clean_up_dead_runner(
     clean_up_dead_runner_locked(session, &lock, run, grace, tell)
 }
 
-/// The same for one whose plan is locked already. What may still work is asked
-/// of the spool and the open commits: somebody may have noted since that the
-/// runner is dead, and then nobody holds the run any more.
+/// The same for one whose plan is locked already. The spool and the open commits say
+/// what may still work: another process may have recorded since that the runner is dead,
+/// and then no runner holds the run any more.
 ///
 /// # Errors
 ///
@@ -274,9 +274,9 @@ pub fn clean_up_dead_runner_locked(
 
 /// Ends what a dead runner left under way in a run, as the next one would: what
 /// still works is ended, and what is known of its attempts, its checks and its
-/// commits is recorded. Nothing is started. The lock of the plan, so that
-/// nobody takes the run before whoever asked has done what they came for; none
-/// where nothing is under way, or another runner is at work.
+/// commits is recorded. Nothing is started. Returns the lock of the plan, so that no
+/// other process takes the run before the caller is done; none where nothing is under
+/// way, or another runner is at work.
 ///
 /// # Errors
 ///
@@ -298,7 +298,7 @@ pub fn settle_dead_runner(
     let Some(lock) = lock else {
         return Ok(None);
     };
-    // Somebody else may have settled it until now.
+    // Another process may have settled it until now.
     let (tables, _) = load_run_snapshot(session, run)?;
     if has_work_under_way(&tables, run) {
         let config = Config::load(&session.project)?;

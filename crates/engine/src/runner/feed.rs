@@ -207,7 +207,7 @@ impl AgentFeed {
         })
     }
 
-    /// Reads the rest, when nobody writes any more.
+    /// Reads the rest, when no process writes any more.
     pub(super) fn read_to_end(
         mut self,
         ended: &ProgramEnd,

@@ -180,7 +180,7 @@ impl Runner<'_, '_> {
         failpoint::point("gate.ended");
         let mut tree = gate.tree.clone();
         if EvidenceRule::CheckNeedsChange.is_off(self.session.world) {
-            // One that nobody has seen before: it always looks changed.
+            // A tree that was never seen before: it always looks changed.
             tree = Some(gate.mark.clone());
         }
         let report = GateReport {

@@ -102,8 +102,8 @@ impl Runner<'_, '_> {
         })
     }
 
-    /// The item, and how whoever works on it in its role goes about it: in the words of
-    /// the project where that has some, which are the whole task where the format has
+    /// The item, and how its role does the work on it: in the words of the project where
+    /// that has some, which are the whole task where the format has
     /// none beside those of the item.
     fn apply_role_text<'i>(
         &self,
@@ -188,8 +188,8 @@ impl Runner<'_, '_> {
         })
     }
 
-    /// How many files have changes that are not committed; none where nobody can
-    /// say.
+    /// How many files have changes that are not committed; none where git
+    /// cannot say.
     fn count_uncommitted_files(&self, node: &Node) -> Option<usize> {
         let site = self.sites.site_of_item(node);
         if !site.project.in_git {

@@ -22,7 +22,7 @@ use crate::runner::run_lock::{self, RunLock, TreeSharing};
 use crate::session::Session;
 
 /// How many ticks a runner waits for the others where the run is done: one may be
-/// stopped, and whoever lands may have slow hooks.
+/// stopped, and the one that lands may have slow hooks.
 const LAST_TICKS_MAX: u32 = 60;
 
 /// Joins the runner that holds a run: the lock that says that this one lives, and
@@ -35,7 +35,7 @@ pub(super) fn join_run(
     let rows = session.load(&[Need::Run(run)])?;
     let row = require_run(rows.tables.run(run))?;
     let name = session.world.new_id().simple().to_string();
-    // Whoever reads of it in the journal finds that it is held.
+    // A process that reads of it in the journal finds that it is held.
     let lock = run_lock::acquire_joint(&session.project, &row, &name)?;
     failpoint::point("join.locked");
     let command = Command::JoinRun {
@@ -140,8 +140,8 @@ impl Runner<'_, '_> {
         self.settle_gone_runners(tell)
     }
 
-    /// Takes the lock on the plan where this runner holds the run without it: whoever
-    /// had it was stopped, and is gone now.
+    /// Takes the lock on the plan where this runner holds the run without it: the
+    /// runner that had it was stopped, and is gone now.
     fn acquire_plan_lock(&mut self) -> Result<(), Failure> {
         if self.beside.is_none() || self.plan_lock.is_some() {
             return Ok(());
@@ -190,7 +190,7 @@ impl Runner<'_, '_> {
         loop {
             let row = require_run(self.session.load(&[Need::Run(run)])?.tables.run(run))?;
             let is_asked = row.asked.is_some() || self.has_pause_file();
-            // Somebody wants the run to go on after all.
+            // The request was withdrawn: the run is to go on.
             let is_withdrawn = was_asked && !is_asked;
             was_asked = is_asked;
             let waits = match row.state {
@@ -232,8 +232,8 @@ impl Runner<'_, '_> {
     }
 
     /// Carries out a command about leases beside what the loop does, and says whether
-    /// one changed. What it recorded comes with the news; refused is what somebody else
-    /// has done, or need not be done.
+    /// one changed. What it recorded comes with the news. It is refused where another
+    /// runner has done the same, or there is no need.
     fn commit_lease_command(
         &self,
         command: &Command,

@@ -308,7 +308,7 @@ fn warn_untracked_files(
     let rows = session.load(&[Need::Tree(row.id)])?;
     let is_begun = rows.tables.tree(row.id).any(|item| item.attempts > 0);
     if !untracked.is_empty() && is_begun && row.policy.has_several_repositories() {
-        // Nobody asked for lanes: what was done without them must not be missing there.
+        // No setting asked for lanes: what was done without them must not be missing there.
         let what = format!(
             "the run goes on in several repositories, and what was done here is in no commit: {}",
             list_first_files(&untracked)
@@ -400,14 +400,14 @@ pub(super) fn enter_lanes(
         review: job.config.merge.review || goal == WorkGoal::Review,
         pull_requests: goal == WorkGoal::PullRequests,
     };
-    // Who settles what was left says nothing of how the work goes on.
+    // A runner that only settles what was left does not decide how the work goes on.
     if job.aim == RunAim::Work || row.lanes.is_none() {
         let terms = Box::new(terms);
         let command = Command::EnterLanes { run, token, terms };
         session.commit(&command, &runner_facts(session))?;
     }
     if target.path.is_some() {
-        // Whoever finds it detached knows by now that the run is in lanes.
+        // A process that finds it detached knows by now that the run is in lanes.
         if job.worktree.is_some() {
             worktree::detach_worktree(project, &row, &target)?;
         }
@@ -418,7 +418,7 @@ pub(super) fn enter_lanes(
 }
 
 /// The other repositories in which a run goes on. One in which nothing is left to be done
-/// may be gone, and who settles what was left begins nothing in any.
+/// may be gone, and a runner that only settles what was left begins nothing in any.
 fn open_repository_trees(
     session: &Session<'_>,
     job: &RunnerJob,
@@ -635,7 +635,7 @@ fn advance_to_head(
     };
     let work = at.as_ref().filter(|_| is_whole).unwrap_or(&target.tip);
     let is_at_head = at.as_ref() == Some(&head) && head == target.tip;
-    // Who looks at another branch does not say that the run is for that one.
+    // A checkout of another branch does not mean that the run is for that one.
     let here = git::read_checkout(main).and_then(|here| here.branch);
     let is_for_it = target.onto.is_none() || target.onto == here;
     if is_at_head || !is_for_it || !git::has_work_of(main, &head, work, plan.as_deref())? {
@@ -1318,7 +1318,7 @@ impl Runner<'_, '_> {
     /// The ref of a unit, as it stood when this runner was one of the run's.
     fn current_unit_ref(&self, unit: &Node) -> Result<UnitRef, Failure> {
         let name = self.ref_of_unit(unit);
-        // In this order: whoever gave this runner up keeps what it finds afterwards.
+        // In this order: a runner that gave this one up keeps what it finds afterwards.
         let at = git::read_ref(&self.main_tree_of_item(unit), &name)?;
         let rows = self.session.load(&[Need::Run(self.row.id)])?;
         let row = rows.tables.run(self.row.id);
@@ -1398,7 +1398,7 @@ impl Runner<'_, '_> {
 /// in lanes has ended. A death before that, or in it, leaves them to the next end.
 pub(crate) fn drop_merged_refs(session: &Session<'_>, run: RunId) {
     if let Err(failure) = try_drop_merged_refs(session, run) {
-        tracing::info!(%failure, "refs of what was merged are left, in nobody's way");
+        tracing::info!(%failure, "the refs of merged work could not be removed");
     }
 }
 
@@ -1601,8 +1601,8 @@ struct UnitRef {
 }
 
 impl UnitRef {
-    /// Keeps a commit there. Where somebody else moved it since, this runner was given
-    /// up: what it made is older than what is there.
+    /// Keeps a commit there. Where another runner moved the ref since, it gave this one
+    /// up: what this one made is older than what is there.
     fn update_ref(&self, main: &Path, commit: &str, by: &GitControl<'_>) -> Result<(), Failure> {
         let step = RefStep {
             from: self.at.as_deref(),
@@ -1795,8 +1795,8 @@ mod tests {
         assert!(sanitize_ref_name(&long).starts_with(&"a".repeat(200)));
     }
 
-    /// It was stopped between its commit and its ref; whoever gave it up saved what was
-    /// in the lane, and went on.
+    /// It was stopped between its commit and its ref; the runner that gave it up saved
+    /// what was in the lane, and went on.
     #[test]
     fn a_late_runner_does_not_move_a_ref_that_was_moved_since() {
         const NAME: &str = "refs/piton/auth/US-1-0123abcd";
@@ -1830,7 +1830,7 @@ mod tests {
         assert_eq!(refused.code, "run.fenced");
         assert!(refused.message.contains(&newer), "{refused}");
         assert_eq!(git_in(folder, &["rev-parse", NAME]), newer);
-        // Whoever begins anew, after a death, knows what is there.
+        // A runner that begins anew, after a death, knows what is there.
         kept(Some(&newer))
             .update_ref(folder, &late, &by)
             .expect("known");

@@ -42,8 +42,8 @@ impl Runner<'_, '_> {
     }
 }
 
-/// Lets go on what waited in a run that nobody works on for what has been merged
-/// since. Whether anything did.
+/// In a run without a runner, lets items go on that waited for work which has been
+/// merged since. Whether any did.
 ///
 /// # Errors
 ///
@@ -118,7 +118,7 @@ struct MergeNeedsFinder<'l> {
 
 impl MergeNeedsFinder<'_> {
     /// The items that have to wait for a merge; none where they do already.
-    /// Whoever was answered is not held up again.
+    /// An item whose question was answered is not held up again.
     fn find_new_needs(&self, plan_sync: Option<&mut PlanSync>) -> Option<MergeNeeds> {
         let (tables, run) = (self.tables, self.run);
         let here = self.here.clone()?;
@@ -234,7 +234,7 @@ impl MergeNeedsFinder<'_> {
         let on = row.done_on.as_ref()?;
         // Between repositories there is nothing to merge.
         let branch = on.branch.clone().filter(|_| on.repository.is_none())?;
-        // What is missing on its own branch was taken back by whoever set it back.
+        // Work that is missing on its own branch was taken back when that was set back.
         if here.branch.as_ref() == Some(&branch) {
             return None;
         }

@@ -1,9 +1,9 @@
 //! Notifies a person: the command of `[notify]` is started for each thing that is due.
 //!
-//! Whoever holds the lock sends, so that one process of a project does at a time, and
-//! what was started by one that is dead is known by that. Each notification is
-//! started in the journal before its command is, and ended after. What is due is told
-//! by `piton_core::notification`; why it is so: `docs/design/0032-notify.md`.
+//! The process that holds the lock sends, so that one process of a project does at a
+//! time, and what a dead one started is known by that. Each notification is started in
+//! the journal before its command is, and ended after. `piton_core::notification` says
+//! what is due; why it is so: `docs/design/0032-notify.md`.
 //!
 //! Nothing here fails whatever it is called beside: what cannot be sent stays due.
 
@@ -95,7 +95,7 @@ pub(crate) fn run_with_notifications<T>(
     .0
 }
 
-/// Sends what is due until nobody nudges any more, and then what is due at the end.
+/// Sends what is due until the nudges end, and then what is due at the end.
 fn send_until_disconnected(
     world: &World,
     project: &Project,
@@ -146,7 +146,7 @@ pub(crate) fn send_due(session: &Session<'_>, config: &NotifyConfig) {
 struct SendLimits<'a> {
     /// When, by the time that the process is at work; once that is known.
     deadline: &'a OnceLock<Duration>,
-    /// Somebody does not want to wait for it.
+    /// Stopped by a signal: the person does not want to wait for it.
     stop: &'a StopHandle,
 }
 
@@ -174,8 +174,8 @@ impl NotificationSender<'_> {
     }
 
     fn send_all(&self, command: &str) -> Result<(), Failure> {
-        // Whoever found the lock held leaves what it has to say to its holder: so that
-        // one looks once more when the lock is free.
+        // A process that found the lock held leaves its notifications to the holder. So
+        // the holder looks once more when the lock is free.
         while self.next_due()?.is_some() {
             let Some(_lock) = self.acquire_lock()? else {
                 return Ok(());
@@ -189,8 +189,8 @@ impl NotificationSender<'_> {
         Ok(())
     }
 
-    /// The lock of whoever sends; none where a living process holds it. A file without
-    /// content, as nobody asks who that is.
+    /// The lock of the sending process; none where a living one holds it. A file without
+    /// content: no caller needs to know its holder.
     fn acquire_lock(&self) -> Result<Option<File>, Failure> {
         let path = self.session.project.home.join("locks").join("notifying");
         let fault = |error| unwritable_file(&path, error);
@@ -215,8 +215,8 @@ impl NotificationSender<'_> {
         if due.is_empty() {
             return Ok(None);
         }
-        // What waits for nobody, since another run took the place of its own, does not
-        // stand there.
+        // A question of a run that another run replaced waits for no person, and is not
+        // among the open ones.
         let asked = open_questions(self.session, &self.session.runs()?)?;
         let mut due = due.into_iter();
         Ok(due.find(|due| match &due.subject {
@@ -262,7 +262,7 @@ impl NotificationSender<'_> {
         });
         failpoint::point("notify.sent");
         let error = match &output {
-            // Somebody does not want to wait: as if this process had died.
+            // The person does not want to wait: as if this process had died.
             Ok(output) if output.exit.stopped_by == Some(StopReason::Asked) => {
                 return Ok(SendFlow::End);
             }

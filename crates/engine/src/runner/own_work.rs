@@ -1,5 +1,5 @@
 //! Items that have a role in their format: what piton does of them itself, what
-//! comes of those of agents, and the model where nobody asks for one.
+//! comes of those of agents, and the model where neither the plan nor the command names one.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -67,8 +67,8 @@ impl Runner<'_, '_> {
         (self.plan_phases()?.role)(item)
     }
 
-    /// What the project tells whoever works on an item in its role, in the place of the
-    /// words of piton.
+    /// The project's instructions for work on an item in its role, in the place of those
+    /// of piton.
     pub(super) fn role_text(&self, role: &ItemRole) -> Option<String> {
         let text = self.role_texts.get(role.name)?;
         Some((self.plan_phases()?.fill_prompt)(&self.row, text))

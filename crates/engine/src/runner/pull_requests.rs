@@ -95,7 +95,7 @@ pub(super) fn work_goal(
     Ok(WorkGoal::Review)
 }
 
-/// Says which commits nobody pushed yet: they are part of what is pushed first.
+/// Warns of commits that are not pushed yet: they are part of what is pushed first.
 fn warn_unpushed_commits(session: &Session<'_>, row: &RunRow, tell: &mut dyn FnMut(Notice<'_>)) {
     let others = work_trees_of_run(session.world, &session.project, row).unwrap_or_default();
     for tree in std::iter::once(&session.project.work_tree).chain(others.values()) {
@@ -325,7 +325,7 @@ impl PullRequestOpening {
         }
         let lost = |how: &str| {
             PullRequestError::ForGood(format!(
-                "somebody else pushed {} to the branch {} of `{REMOTE}`, {how}",
+                "another user pushed {} to the branch {} of `{REMOTE}`, {how}",
                 git::short_commit(at),
                 known.branch
             ))
@@ -368,7 +368,7 @@ struct PullRequestHead<'a> {
 }
 
 /// Whether the last commit of a pull request has some work, apart from these files; none
-/// where nobody can say, since it cannot be fetched.
+/// where it cannot be fetched.
 fn has_work(
     tree: &Path,
     there: PullRequestHead<'_>,
@@ -388,7 +388,7 @@ fn has_work(
     git::has_work_of(tree, head, work, plan).map(Some)
 }
 
-/// Where merges are made: a merge driver writes there, and that is nobody's work tree.
+/// Where merges are made: a merge driver writes there, and it must not be a work tree.
 fn merge_folder(tree: &Path) -> PathBuf {
     git::git_dir(tree).unwrap_or_else(|| tree.to_owned())
 }
@@ -685,7 +685,7 @@ impl Runner<'_, '_> {
                 Ok(look)
             });
             let look = look.map_err(|why| redactor.redact(&why).into_owned());
-            // Nobody listens any more where the invocation is over.
+            // The receiver is gone where the invocation is over.
             sender.send(RunnerMessage::Seen(at, number, look)).ok();
         });
         self.looks.insert(node, stop, thread);

@@ -174,7 +174,8 @@ impl RunLock {
         run: &str,
         sharing: TreeSharing,
     ) -> Result<Option<LockHolder>, Failure> {
-        // Two that enter at once must not both find nobody, nor each other.
+        // Two runners that enter at once must not both find the tree free, and must not
+        // both find each other.
         let path = locks_folder(project).join("entering");
         let fault = |error| unwritable_file(&path, error);
         let turn = File::options().create(true).append(true).open(&path);
@@ -262,9 +263,9 @@ pub fn is_joint_lock_free(project: &Project, run: &RunRow, name: &str) -> bool {
     is_free_at(&joint_lock_path(project, run, name))
 }
 
-/// Takes away the file of a lock beside that on the plan, which nobody needs any more.
+/// Removes the file of a lock beside that on the plan, which is not needed any more.
 pub fn remove_joint_lock(project: &Project, run: &RunRow, name: &str) {
-    // What stays is in nobody's way.
+    // A file that stays does no harm.
     fs::remove_file(joint_lock_path(project, run, name)).ok();
 }
 
@@ -319,7 +320,7 @@ mod tests {
         #[track_caller]
         fn take(&self, source: &str) -> RunLock {
             let lock = acquire(&self.project(""), "face", source).expect("it can be taken");
-            lock.expect("nobody holds it")
+            lock.expect("no process holds it")
         }
     }
 

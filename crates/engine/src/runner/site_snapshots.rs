@@ -116,8 +116,8 @@ impl Runner<'_, '_> {
         self.try_snapshot_tree(site, tell)?.ok()
     }
 
-    /// Looks at the work tree, and tells why it cannot be seen; none where nobody
-    /// looks any more.
+    /// Looks at the work tree, and warns where it cannot be seen; none where the runner
+    /// does not look at it any more.
     fn try_snapshot_tree(
         &mut self,
         site: &Site,
@@ -338,7 +338,7 @@ impl Runner<'_, '_> {
     }
 }
 
-/// Says in the evidence of an attempt that nobody saw what it changed.
+/// Notes in the evidence of an attempt that its changes are unknown.
 fn add_late_note(report: &mut Report) {
     let notes = report.notes.take().map(|notes| format!("{notes}\n"));
     report.notes = Some(notes.unwrap_or_default() + LATE_NOTE);

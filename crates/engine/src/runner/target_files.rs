@@ -43,7 +43,7 @@ fn try_commit_target_files(
     run: RunId,
     tell: &mut dyn FnMut(Notice<'_>),
 ) -> Result<(), Failure> {
-    // Of a store that is not there whoever works says more.
+    // Where the store is gone, the runner reports more.
     let rows = match session.load(&[Need::Run(run)]) {
         Err(failure) if failure.code == "store.gone" => return Ok(()),
         rows => rows?,

@@ -49,7 +49,7 @@ pub(crate) fn describe_unmerged_lanes(session: &Session<'_>, row: &RunRow) -> Ve
         Ok::<_, Failure>(left)
     };
     let looked = looked()
-        .inspect_err(|failure| tracing::info!(%failure, "nobody looked into the lanes"))
+        .inspect_err(|failure| tracing::info!(%failure, "the lanes could not be read"))
         .unwrap_or_default();
     let in_words = |left: &Failure| format!("{left}: {}", left.hint.as_deref().unwrap_or_default());
     looked.iter().map(in_words).collect()

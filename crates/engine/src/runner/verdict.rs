@@ -44,7 +44,7 @@ impl Runner<'_, '_> {
             report.proof = None;
         }
         if EvidenceRule::CheckNeedsChange.is_off(world) && has_check {
-            // A tree that nobody has seen before: it always looks changed.
+            // A tree that was never seen before: it always looks changed.
             report.tree_after = Some(world.new_id().to_string());
         }
     }

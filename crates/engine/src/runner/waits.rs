@@ -122,7 +122,7 @@ impl Runner<'_, '_> {
                 &wait_call(&args, &env, &tree, &mark, &stopped_by),
                 &redactor,
             );
-            // Nobody listens any more where the invocation is over.
+            // The receiver is gone where the invocation is over.
             sender.send(RunnerMessage::Answered(at, answer)).ok();
         });
         self.asked_commands.insert(node, stop, thread);

@@ -146,15 +146,15 @@ pub(super) enum WorkPurpose {
 pub(super) struct ActiveGate {
     pub(super) mark: String,
     pub(super) timeout_s: u64,
-    /// The tree on which it runs; none where nobody could look.
+    /// The tree on which it runs; none where it could not be seen.
     pub(super) tree: Option<String>,
 }
 
 /// Why what works was asked to stop.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum WorkStopCause {
-    /// Somebody wants it, or the time or the budget is over: nothing is the
-    /// agent's fault.
+    /// A person or a signal stopped it, or the time or the budget is over: nothing is
+    /// the agent's fault.
     Wanted(String),
     /// It goes in circles.
     Circling(String),
@@ -235,8 +235,8 @@ impl ActiveWork {
 }
 
 impl Runner<'_, '_> {
-    /// Starts a process and notes it as what works on `node`, before anything else
-    /// can fail: whatever is started has somebody who ends it.
+    /// Starts a process and notes it as what works on `node`, before anything else can
+    /// fail: so the runner ends every process that it started.
     pub(super) fn start_process(
         &mut self,
         spec: ProcessSpec,

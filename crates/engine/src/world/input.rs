@@ -28,7 +28,7 @@ pub fn sha256(bytes: &[u8]) -> String {
 /// When it cannot be read, is a folder, a pipe or another thing that need not
 /// end, or is too large. The error says which in words.
 pub(crate) fn read_bytes(path: &Path) -> io::Result<Vec<u8>> {
-    // Opening a pipe waits for somebody to write into it: look first.
+    // Opening a pipe waits for a writer: look first.
     let found = fs::metadata(path)?;
     if let Some(what) = unreadable_reason(&found) {
         return Err(io::Error::other(what));

@@ -15,7 +15,7 @@ pub(super) enum PathKind {
     Tracked,
     /// Git does not track it, nor ignore it.
     Untracked,
-    /// It is a repository of its own: a submodule, or one that nobody has added.
+    /// It is a repository of its own: a submodule, or one that was not added.
     Repository,
 }
 

@@ -30,7 +30,7 @@ pub(super) struct IncludedFiles {
     pub(super) warnings: Vec<String>,
 }
 
-/// Copies the files into a lane, for nobody else to read, and takes out those of
+/// Copies the files into a lane, readable by this user alone, and removes those of
 /// `before` that are not named any more.
 pub(super) fn copy_included_files(
     work_tree: &Path,
@@ -110,7 +110,8 @@ fn is_behind_symlink(tree: &Path, file: &str) -> bool {
     false
 }
 
-/// Copies a file by one that nobody can take for a part of the work.
+/// Copies a file by way of a temporary file that no commit can take for a part of the
+/// work.
 fn copy_file(work_tree: &Path, lane: &Lane, file: &str) -> Result<(), LaneFault> {
     let (from, to) = (work_tree.join(file), lane.tree.join(file));
     let bytes = input::read_bytes(&from).map_err(file_fault_at(&from))?;

@@ -182,7 +182,7 @@ impl Pool {
         Ok((is_here && is_free(used.as_ref())).then_some(lane))
     }
 
-    /// Takes the lane of this number, whoever had it last; none when a living
+    /// Takes the lane of this number from any unit that had it last; none when a living
     /// process has it.
     ///
     /// # Errors
@@ -230,7 +230,7 @@ impl Pool {
         first + PORTS_A_LANE * (lane - 1)
     }
 
-    /// The worktree of a lane, whoever has it.
+    /// The worktree of a lane, whether a unit has the lane or not.
     #[must_use]
     pub fn tree_of_lane(&self, number: u32) -> PathBuf {
         let folder = self.lane_folder(number);
@@ -292,7 +292,7 @@ impl Pool {
                 Err(TryLockError::WouldBlock) => return Ok(None),
                 Err(TryLockError::Error(error)) => return Err(file_fault_at(&path)(error)),
             }
-            // A lane that was removed meanwhile is locked by nobody through this.
+            // The lock file of a lane that was removed meanwhile locks nothing.
             if !is_same_file(&file, &path) {
                 continue;
             }

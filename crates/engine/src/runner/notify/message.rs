@@ -26,7 +26,7 @@ pub(super) struct NotificationMessage {
     /// The same however often it is sent.
     id: String,
     kind: NotificationKind,
-    /// It was sent before, perhaps: whoever sent it died over it.
+    /// It was sent before, perhaps: the process that sent it died meanwhile.
     again: bool,
     at: Timestamp,
     /// The folder of the project.
