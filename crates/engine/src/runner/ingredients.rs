@@ -103,8 +103,8 @@ impl Runner<'_, '_> {
     }
 
     /// The item, and how its role does the work on it: in the words of the project where
-    /// that has some, which are the whole task where the format has
-    /// none beside those of the item.
+    /// that has some, which are the whole task where the format has none beside those of
+    /// the item.
     fn apply_role_text<'i>(
         &self,
         item: &'i ItemRow,
