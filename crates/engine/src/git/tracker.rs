@@ -3,8 +3,8 @@
 //! The hash is that of the tree that git would commit if everything were added,
 //! but for large untracked files: git would read and store all of each, at every
 //! look. Neither index nor objects nor refs of the repository change: git works on
-//! copies of the index and puts its objects into a folder that goes with [`WorkTreeTracker`]. No hook runs, and no setting of the user's makes git
-//! start something that stays. Filters do run, as in every `git add`, and write
+//! copies of the index and puts its objects into a folder that goes with [`WorkTreeTracker`]. No
+//! hook runs, and no setting of the user's makes git start something that stays. Filters do run, as in every `git add`, and write
 //! what they write: that of git-lfs keeps a copy of a file in `.git/lfs`.
 //!
 //! A look asks git once which paths differ from the index, and has a tree made
