@@ -28,7 +28,9 @@ use piton_engine::verbs::compile::{
     CompileTarget, CompiledSprint, check_plan, compile_sprint, sprint_path,
 };
 use piton_engine::verbs::control::{self, ControlOutcome, ItemControl, RunControl};
-use piton_engine::verbs::inbox::{ApprovalSubject, DecisionResult, RequestTerms, ReviewedWork};
+use piton_engine::verbs::inbox::{
+    ApprovalSubject, DecisionAnswer, DecisionResult, RequestTerms, ReviewedWork,
+};
 use piton_engine::verbs::item_view::{ItemView, item_of_event, label_of_node, without_controls};
 use piton_engine::verbs::journal::EventView;
 use piton_engine::verbs::land::land;
@@ -85,8 +87,12 @@ pub(crate) fn run_command(
         } => next::run_inbox_ask(world, command, output),
         CliCommand::Decide(Deferred(args)) => {
             let terms = request_terms(args.terms);
-            let what = (args.verb.into(), &terms);
-            let decided = inbox::decide(world, &args.id, what, args.why, &mut |notice| {
+            let answer = DecisionAnswer {
+                verb: args.verb.into(),
+                terms: &terms,
+                why: args.why,
+            };
+            let decided = inbox::decide(world, &args.id, answer, &mut |notice| {
                 show_notice(world, &notice, output)
             })?;
             Ok(show_decision(&decided, output))

@@ -37,7 +37,7 @@ pub(super) fn run_issue_command(
         IssueCommand::Block { issue, on } => (issue, IssueMove::Block { on }, None),
         IssueCommand::Unblock { issue, on } => (issue, IssueMove::Unblock { on }, None),
     };
-    let moved = issue::move_issue(world, &name, (&what, why), &mut |notice| {
+    let moved = issue::move_issue(world, &name, &what, why, &mut |notice| {
         show_notice(world, &notice, output);
     })?;
     Ok(show_moved_issue(&moved, output))

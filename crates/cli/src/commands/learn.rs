@@ -55,7 +55,7 @@ pub(super) fn run_learn_command(
         LearnCommand::Doctor => run_doctor(world, output),
         LearnCommand::Supersede { id, by, why } => {
             let by = by.trim().to_owned();
-            let row = learn::retire(world, &id, (why, Some(by.clone())), &mut |notice| {
+            let row = learn::retire(world, &id, why, Some(by.clone()), &mut |notice| {
                 show_notice(world, &notice, output)
             })?;
             if output.json {
@@ -68,7 +68,7 @@ pub(super) fn run_learn_command(
         LearnCommand::Import { file, project } => {
             let (name, text) = read_text(world, &file)?;
             let imported =
-                import::import(world, (&name, &text), project.as_deref(), &mut |notice| {
+                import::import(world, &name, &text, project.as_deref(), &mut |notice| {
                     show_notice(world, &notice, output)
                 })?;
             if output.json {
@@ -87,7 +87,7 @@ pub(super) fn run_learn_command(
             Ok(CommandExit::Done)
         }
         LearnCommand::Retire { id, why } => {
-            let row = learn::retire(world, &id, (why, None), &mut |notice| {
+            let row = learn::retire(world, &id, why, None, &mut |notice| {
                 show_notice(world, &notice, output)
             })?;
             if output.json {

@@ -57,7 +57,7 @@ pub(super) fn run_transcript(
     } else {
         FollowMode::Now
     };
-    let read = transcript::transcript(world, &args.attempt, (form, follow), &mut |part| {
+    let read = transcript::transcript(world, &args.attempt, form, follow, &mut |part| {
         let going = match (&part, output.json) {
             (TranscriptPart::Line { text }, false) if args.raw => {
                 output.print_data(&format!("{text}\n"))

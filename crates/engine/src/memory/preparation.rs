@@ -89,7 +89,7 @@ pub fn prepare_item(
     let helps = if is_nothing_known {
         Vec::new()
     } else {
-        find_helpful_memories(store, (node, item, &attempts), now)?
+        find_helpful_memories(store, node, item, &attempts, now)?
     };
     let helps: Vec<(&MemoryRow, Vec<String>)> = helps
         .iter()
@@ -106,7 +106,7 @@ pub fn prepare_item(
         BlockerScope::Item if attempts.is_empty() => own_blocker_lines(tables, node),
         BlockerScope::Item => Vec::new(),
     };
-    let done = finished_needs(store, tables, (run, node))?;
+    let done = finished_needs(store, tables, run, node)?;
     let situation = PrepareInput {
         item: node.as_str(),
         attempts: &attempts,
@@ -189,7 +189,9 @@ fn followed_memories(tables: &Tables) -> impl Iterator<Item = &MemoryRow> {
 /// the task; each only where the memory is sure enough to advise.
 fn find_helpful_memories(
     store: &dyn Store,
-    (node, item, attempts): (&Node, Option<&ItemRow>, &[&AttemptRow]),
+    node: &Node,
+    item: Option<&ItemRow>,
+    attempts: &[&AttemptRow],
     now: Timestamp,
 ) -> Result<Vec<(MemoryRow, Vec<String>)>, StoreFault> {
     let failed = attempts.iter().rev().find_map(|row| failure_text(row));
@@ -283,7 +285,8 @@ fn blocker_line(row: &BlockerRow) -> String {
 fn finished_needs(
     store: &dyn Store,
     tables: &Tables,
-    (run, node): (RunId, &Node),
+    run: RunId,
+    node: &Node,
 ) -> Result<Vec<String>, StoreFault> {
     let line = tables.tree(run).filter(|item| node.is_within(&item.node));
     let on: Vec<Node> = line.flat_map(|item| item.depends_on.clone()).collect();

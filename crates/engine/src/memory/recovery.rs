@@ -49,7 +49,8 @@ pub struct IncompleteAttempt<'a> {
 /// When the store cannot be read.
 pub fn plan_recovery(
     session: &Session<'_>,
-    (ended, work_tree): (&IncompleteAttempt<'_>, &Path),
+    ended: &IncompleteAttempt<'_>,
+    work_tree: &Path,
     now: Timestamp,
 ) -> Result<Recovery, Failure> {
     let workspace = git::describe_unfinished(session.world, work_tree).unwrap_or_default();

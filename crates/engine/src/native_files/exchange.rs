@@ -106,23 +106,31 @@ pub fn create_temp_file(target: &Path) -> io::Result<tempfile::TempPath> {
     Ok(create_named_temp(target, TEMP_END)?.into_temp_path())
 }
 
-/// Makes of `spare`, an older version of `target`, what `target` is up to byte `at`,
-/// and then `end`. The first `same` bytes of both are the same, so that only what
-/// follows them is read and written. The spare is used up; it takes the place of
-/// `temp`, which [`create_temp_file`] made.
+/// An older version of a file, which the next version can be made of.
+#[derive(Clone, Copy, Debug)]
+pub struct OlderVersion<'a> {
+    /// Where it is.
+    pub path: &'a Path,
+    /// How many bytes at its beginning are the same in the file.
+    pub same_bytes: u64,
+}
+
+/// Makes of `older`, a version of `target`, what `target` is up to byte `at`, and then
+/// `end`. Only what follows the bytes that both share is read and written. The older
+/// version is used up: it replaces `temp`, which [`create_temp_file`] made.
 ///
 /// # Errors
 ///
 /// When it cannot be read or written; the target is as it was.
 pub fn stage_from_previous(
-    (spare, same): (&Path, u64),
+    older: OlderVersion<'_>,
     temp: tempfile::TempPath,
     target: &Path,
     at: u64,
     end: &[u8],
 ) -> io::Result<StagedFile> {
     let mut old = File::open(target)?;
-    let same = same.min(at);
+    let same = older.same_bytes.min(at);
     old.seek(io::SeekFrom::Start(same))?;
     let mut rest = Vec::new();
     let between = (&old).take(at - same).read_to_end(&mut rest)?;
@@ -130,7 +138,7 @@ pub fn stage_from_previous(
         return Err(io::ErrorKind::UnexpectedEof.into());
     }
     rest.extend_from_slice(end);
-    fs::rename(spare, &temp)?;
+    fs::rename(older.path, &temp)?;
     failpoint::point("exchange.spare-taken");
     let mut file = fs::OpenOptions::new().write(true).open(&temp)?;
     file.seek(io::SeekFrom::Start(same))?;

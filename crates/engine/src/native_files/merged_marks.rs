@@ -34,7 +34,8 @@ const AT_ONCE: usize = 32;
 /// `since`.
 pub(crate) fn find_mark_origins(
     project: &Project,
-    (format, path): (&PlanFormat, &str),
+    format: &PlanFormat,
+    path: &str,
     marks: DoneMarks,
     since: Option<&str>,
 ) -> MarkOrigins {
@@ -120,7 +121,7 @@ pub(crate) fn reopen_misplaced_items(
         return Ok(Vec::new());
     };
     let marks = DoneMarks::from_items(format, &plan.items);
-    let origins = find_mark_origins(project, (format, &plan.source), marks, None);
+    let origins = find_mark_origins(project, format, &plan.source, marks, None);
     let mut nodes = mark_origins::misplaced_marks(&origins);
     if let Some(session) = session.filter(|_| !nodes.is_empty()) {
         for row in session

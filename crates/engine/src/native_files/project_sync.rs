@@ -288,7 +288,8 @@ pub(crate) fn is_stamp_key(found: &str) -> bool {
 fn with_locked_file<T>(
     session: &Session<'_>,
     file: &'static ProjectFile,
-    (asked, moment): (Option<&DecisionRow>, SyncMoment),
+    asked: Option<&DecisionRow>,
+    moment: SyncMoment,
     what: impl FnOnce(&mut ProjectSync<'_, '_>, &mut SyncedFile) -> Result<T, SyncFault>,
 ) -> Result<T, Failure> {
     let mut sync = ProjectSync {
@@ -309,7 +310,7 @@ fn sync_file(
     asked: Option<&DecisionRow>,
     moment: SyncMoment,
 ) -> Result<Vec<FileNotice>, Failure> {
-    with_locked_file(session, file, (asked, moment), |sync, synced| {
+    with_locked_file(session, file, asked, moment, |sync, synced| {
         sync.sync_with_retries(synced)
     })
 }
@@ -341,7 +342,7 @@ pub(super) fn apply_decision(
     let Some(file) = row.file.as_deref().and_then(file_at) else {
         return Ok(None);
     };
-    with_locked_file(session, file, (None, SyncMoment::Any), |sync, synced| {
+    with_locked_file(session, file, None, SyncMoment::Any, |sync, synced| {
         sync::apply_decision(sync, synced, row, verb)
     })
 }
@@ -1204,7 +1205,7 @@ impl ProjectSync<'_, '_> {
         // First what is made of the file: as long as the file is behind, a crash
         // leaves this to the next command.
         if !new.is_empty() {
-            self.write_page((text, &new), &behind.positions, news)?;
+            self.write_page(text, &new, &behind.positions, news)?;
         }
         if text == Some(new.as_str()) && synced.target_path().is_file() {
             synced.record_positions_and_tail(

@@ -20,8 +20,9 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::native_files::exchange::{
-    DisplacedCopy, DisplacedVersion, IncrementalHash, StagedFile, create_temp_file, find_leftovers,
-    stage, stage_from_previous, stage_spliced, stage_unflushed, sync_file, write_through,
+    DisplacedCopy, DisplacedVersion, IncrementalHash, OlderVersion, StagedFile, create_temp_file,
+    find_leftovers, stage, stage_from_previous, stage_spliced, stage_unflushed, sync_file,
+    write_through,
 };
 use crate::world::input::sha256;
 use crate::{failpoint, git};
@@ -730,7 +731,8 @@ impl SyncedFile {
     pub fn splice_end(
         &mut self,
         tail: &LargeFileTail,
-        (end, next): (&[u8], LargeFileTail),
+        end: &[u8],
+        next: LargeFileTail,
         positions: BTreeMap<String, u64>,
     ) -> io::Result<WriteOutcome> {
         let Some(after) = tail.hash_with(end) else {
@@ -789,8 +791,11 @@ impl SyncedFile {
         if now.saturating_sub(spare.look.changed) < SPARE_REST_NS {
             return None;
         }
-        let spare = (self.spare.as_path(), spare.same);
-        stage_from_previous(spare, temp, &self.target, tail.at, end).ok()
+        let older = OlderVersion {
+            path: &self.spare,
+            same_bytes: spare.same,
+        };
+        stage_from_previous(older, temp, &self.target, tail.at, end).ok()
     }
 
     /// Puts the version aside that came out of an exchange, if it can be of use.
@@ -1289,7 +1294,7 @@ mod tests {
         let abridged = file.read_abridged(&tail).expect("read").expect("a text");
         let end = abridged.strip_suffix("\n]\n").expect("an end");
         let end = format!("{end},\n  {what}\n]\n");
-        let put = file.splice_end(&tail, (end.as_bytes(), tail.clone()), BTreeMap::new());
+        let put = file.splice_end(&tail, end.as_bytes(), tail.clone(), BTreeMap::new());
         assert_eq!(file.stamp().after, sha256(text(file).as_bytes()));
         assert_eq!(file.read_base(), Some(text(file)));
         put.expect("spliced")

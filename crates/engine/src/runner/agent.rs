@@ -523,7 +523,7 @@ impl Runner<'_, '_> {
         tell: &mut dyn FnMut(Notice<'_>),
     ) -> Option<Box<Recovery>> {
         let site = self.sites.site_of_item(ended.node);
-        match recovery::plan_recovery(self.session, (ended, site.tree_path()), self.now()) {
+        match recovery::plan_recovery(self.session, ended, site.tree_path(), self.now()) {
             Ok(recovery) => Some(Box::new(recovery)),
             Err(failure) => {
                 let said = format!("what to do about {} is not known: {failure}", ended.node);

@@ -112,7 +112,7 @@ pub fn clean(
     runner::clean_up_dead_runner(&session, row.id, config.agent.process_limits().grace, told)?;
     let has_path = row.target.as_ref().is_some_and(|it| it.path.is_some());
     if row.lanes.is_some() && !has_path {
-        return clean_lanes(&session, &row, (&config, unsaved));
+        return clean_lanes(&session, &row, &config, unsaved);
     }
     worktree::reattach_branches(&session, told);
     let mut cleaned = CleanedRun::default();
@@ -130,9 +130,8 @@ pub fn clean(
         if let Some(why) = worktree::reason_not_removable(&session, &row)? {
             return Err(why);
         }
-        cleaning.remove_lanes((&config, &BTreeMap::new()), &mut cleaned)?;
-        let main = (&*session.project.work_tree, None);
-        cleaning.drop_refs(main, &mut cleaned)?;
+        cleaning.remove_lanes(&config, &BTreeMap::new(), &mut cleaned)?;
+        cleaning.drop_refs(&session.project.work_tree, None, &mut cleaned)?;
     }
     cleaned.worktree = match worktree::remove_if_due(&session, &row, CleanupOccasion::Asked, told)?
     {
@@ -149,7 +148,8 @@ pub fn clean(
 fn clean_lanes(
     session: &Session<'_>,
     row: &RunRow,
-    (config, unsaved): (&Config, UnsavedPolicy),
+    config: &Config,
+    unsaved: UnsavedPolicy,
 ) -> Result<CleanedRun, Failure> {
     let row = &record_landed_run(session, row)?;
     let each = try_work_trees_of_run(session.world, &session.project, row)?;
@@ -197,10 +197,10 @@ fn clean_lanes(
         let stays = format!("in {name} nothing was looked at: {failure}");
         cleaned.stays.push(stays);
     }
-    cleaning.remove_lanes((config, &missing), &mut cleaned)?;
+    cleaning.remove_lanes(config, &missing, &mut cleaned)?;
     failpoint::point("clean.lanes-removed");
     for place in &places {
-        cleaning.drop_refs((place.main, place.repository), &mut cleaned)?;
+        cleaning.drop_refs(place.main, place.repository, &mut cleaned)?;
     }
     failpoint::point("clean.refs-dropped");
     for place in &places {
@@ -236,7 +236,7 @@ fn refuse_unlanded(
             let is_behind = git::is_built_on(main, &target.tip, tip)?;
             let work = if is_behind { &target.tip } else { tip };
             match place.repository {
-                None => is_commit_landed(session, row, (target, work))?,
+                None => is_commit_landed(session, row, target, work)?,
                 Some(_) => is_commit_landed_in(main, target, work)?,
             }
         }
@@ -315,7 +315,8 @@ impl RunCleaner<'_> {
     /// none where one has what would go with it.
     fn remove_lanes(
         &self,
-        (config, missing): (&Config, &BTreeMap<String, Failure>),
+        config: &Config,
+        missing: &BTreeMap<String, Failure>,
         cleaned: &mut CleanedRun,
     ) -> Result<(), Failure> {
         let project = &self.session.project;
@@ -357,7 +358,7 @@ impl RunCleaner<'_> {
             let pool = pool.for_lane(Some(&used));
             let found = self.find_unsaved(&pool, &lane, &used)?;
             if self.unsaved == UnsavedPolicy::Abandon {
-                abandoned.extend(self.collect_abandoned((&pool, &lane), &found));
+                abandoned.extend(self.collect_abandoned(&pool, &lane, &found));
             } else {
                 faults.extend(found);
             }
@@ -397,11 +398,7 @@ impl RunCleaner<'_> {
 
     /// What goes with a lane, and the commit that was checked out there: git keeps it
     /// for a while.
-    fn collect_abandoned(
-        &self,
-        (pool, lane): (&Pool, &Lane),
-        found: &[Failure],
-    ) -> Vec<AbandonedWork> {
+    fn collect_abandoned(&self, pool: &Pool, lane: &Lane, found: &[Failure]) -> Vec<AbandonedWork> {
         let main = pool.main_work_tree();
         let head = git::head_commit(&lane.tree).ok().flatten();
         let is_on_none = |head: &String| git::is_on_branch(main, head).ok() == Some(false);
@@ -517,7 +514,8 @@ impl RunCleaner<'_> {
     /// a person left out.
     fn drop_refs(
         &self,
-        (main, repository): (&Path, Option<&str>),
+        main: &Path,
+        repository: Option<&str>,
         cleaned: &mut CleanedRun,
     ) -> Result<(), Failure> {
         let run = self.row.id;

@@ -60,7 +60,8 @@ pub struct ImportCounts {
 /// When a line is no memory: nothing is kept then; or the store fails.
 pub fn import(
     world: &World,
-    (name, text): (&str, &str),
+    name: &str,
+    text: &str,
     project: Option<&str>,
     told: &mut NoticeSink<'_>,
 ) -> Result<ImportCounts, Failure> {
@@ -130,7 +131,7 @@ fn parse_lines(name: &str, text: &str) -> Result<Vec<MemoryLine>, Failure> {
                 ));
             }
             Ok(line) => lines.push(line),
-            Err(error) => mistakes.push(describe_mistake((name, number), &error)),
+            Err(error) => mistakes.push(describe_mistake(name, number, &error)),
         }
     }
     if mistakes.is_empty() {
@@ -150,7 +151,7 @@ fn parse_lines(name: &str, text: &str) -> Result<Vec<MemoryLine>, Failure> {
 
 /// What is wrong with a line, with its place in the file: the parser saw one
 /// line alone.
-fn describe_mistake((name, number): (&str, usize), error: &serde_json::Error) -> String {
+fn describe_mistake(name: &str, number: usize, error: &serde_json::Error) -> String {
     let column = error.column();
     let said = error.to_string();
     let own_place = format!(" at line {} column {column}", error.line());

@@ -596,6 +596,17 @@ fn display_id(row: &DecisionRow) -> String {
     format!("d{}", row.number)
 }
 
+/// What a person decides, and why.
+#[derive(Clone, Debug)]
+pub struct DecisionAnswer<'a> {
+    /// The verb that the person gave.
+    pub verb: Verb,
+    /// What more the person said about a request.
+    pub terms: &'a RequestTerms,
+    /// Why.
+    pub why: Option<String>,
+}
+
 /// Decides what is open. `id` is `d7`, `7`, or the whole id.
 ///
 /// # Errors
@@ -605,10 +616,10 @@ fn display_id(row: &DecisionRow) -> String {
 pub fn decide(
     world: &World,
     id: &str,
-    (verb, terms): (Verb, &RequestTerms),
-    why: Option<String>,
+    answer: DecisionAnswer<'_>,
     told: &mut NoticeSink<'_>,
 ) -> Result<DecisionResult, Failure> {
+    let DecisionAnswer { verb, terms, why } = answer;
     let (session, mut row) = load_decision(world, id)?;
     let answer = terms.request_answer(&row, verb)?;
     if verb == Verb::Approve && row.kind == DecisionKind::Approval {

@@ -204,14 +204,15 @@ pub struct MovedIssue {
 pub fn move_issue(
     world: &World,
     name: &str,
-    (what, why): (&IssueMove, Option<String>),
+    what: &IssueMove,
+    why: Option<String>,
     told: &mut NoticeSink<'_>,
 ) -> Result<MovedIssue, Failure> {
     let session = Session::open_writable(world, &world.cwd)?.ok_or_else(no_issues_failure)?;
     let (run, node) = session.resolve_item(name)?;
     let through = format!("piton issue {}", what.verb());
-    let words = (through, why);
-    change_issues(&session, run, words, told, |tables, issues, _| {
+    let author = EditAuthor::Typed { through, why };
+    change_issues(&session, run, author, told, |tables, issues, _| {
         let row = tables.item(run, &node).ok_or_else(no_issues_failure)?;
         if issue_of_item(tables, row).is_none() {
             return Err(not_an_issue_failure(row));
@@ -236,8 +237,11 @@ pub fn add(
     let session =
         Session::open_writable(world, &search_folder(world, run))?.ok_or_else(no_issues_failure)?;
     let run = resolve_run(&session, run)?.id;
-    let words = ("piton issue add".to_owned(), None);
-    change_issues(&session, run, words, told, |tables, issues, manifest| {
+    let author = EditAuthor::Typed {
+        through: "piton issue add".to_owned(),
+        why: None,
+    };
+    change_issues(&session, run, author, told, |tables, issues, manifest| {
         let edits = (issues.add)(tables, run, manifest, new).map_err(failure_of_refusal)?;
         let added = edits.iter().find_map(Edit::target_node).cloned();
         Ok((added.expect("an issue is added"), edits))
@@ -256,7 +260,7 @@ type IssueEdits = Result<(Node, Vec<Edit>), Failure>;
 fn change_issues(
     session: &Session<'_>,
     run: RunId,
-    (through, why): (String, Option<String>),
+    author: EditAuthor,
     told: &mut NoticeSink<'_>,
     wanted: impl FnOnce(&Tables, &IssuesOf, Option<&str>) -> IssueEdits,
 ) -> Result<MovedIssue, Failure> {
@@ -275,7 +279,7 @@ fn change_issues(
         token: None,
         file: PlanFile::path_of_run(&row).unwrap_or_default(),
         edits,
-        word: EditAuthor::Typed { through, why },
+        word: author,
     };
     session.execute_command(&command)?;
     drop(lock);

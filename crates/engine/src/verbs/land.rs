@@ -324,7 +324,8 @@ fn plan_path(session: &Session<'_>, row: &RunRow) -> Option<String> {
 pub(super) fn is_commit_landed(
     session: &Session<'_>,
     row: &RunRow,
-    (target, commit): (&TargetRow, &str),
+    target: &TargetRow,
+    commit: &str,
 ) -> Result<bool, Failure> {
     let main = &session.project.work_tree;
     let landed = row.landed.as_deref();
@@ -521,7 +522,7 @@ impl ReadyLanding {
             here,
         };
         let way = match &target.onto {
-            Some(onto) => scene.landing_method((onto, at.as_deref()), &commit)?,
+            Some(onto) => scene.landing_method(onto, at.as_deref(), &commit)?,
             None => Err(scene.stays_failure(
                 "the work began at a commit, and is for no branch",
                 &format!(
@@ -613,7 +614,8 @@ impl LandingContext<'_> {
     /// How the branch, which is there at a commit or is gone, gets to the work.
     fn landing_method(
         &self,
-        (onto, at): (&str, Option<&str>),
+        onto: &str,
+        at: Option<&str>,
         commit: &str,
     ) -> Result<Result<LandingMethod, Failure>, Failure> {
         let main = &self.session.project.work_tree;
@@ -633,7 +635,7 @@ impl LandingContext<'_> {
             };
             // Git refuses to merge over what is in no commit, also what piton writes.
             let changes = match is_here {
-                true => self.changes_except(&[], (at, commit))?,
+                true => self.changes_except(&[], at, commit)?,
                 false => Vec::new(),
             };
             let first = match changes.is_empty() {
@@ -656,7 +658,7 @@ impl LandingContext<'_> {
             return Ok(Err(self.stays_failure(&why, &next)));
         }
         if is_here {
-            let changes = self.conflicting_changes((at, commit))?;
+            let changes = self.conflicting_changes(at, commit)?;
             let edit = PlanEdit::find_contained(self, &changes, commit);
             return Ok(match changes.is_empty() || edit.is_some() {
                 true => Ok(LandingMethod::CheckedOut(main.clone(), edit)),
@@ -693,17 +695,18 @@ impl LandingContext<'_> {
 
     /// What has changed in the work tree, is in no commit, and is changed by the work as
     /// well. Of a file of the work that git does not track here git says so.
-    fn conflicting_changes(&self, (at, commit): (&str, &str)) -> Result<Vec<String>, Failure> {
+    fn conflicting_changes(&self, at: &str, commit: &str) -> Result<Vec<String>, Failure> {
         let project = &self.session.project;
         let own = runner::own_file_prefixes(project, &self.row.face, &self.row.source);
-        self.changes_except(&own, (at, commit))
+        self.changes_except(&own, at, commit)
     }
 
     /// The same beside some files.
     fn changes_except(
         &self,
         beside: &[git::OwnFilePrefix],
-        (at, commit): (&str, &str),
+        at: &str,
+        commit: &str,
     ) -> Result<Vec<String>, Failure> {
         let project = &self.session.project;
         let mut changes = git::tracked_changes(&project.work_tree, beside)?;

@@ -33,7 +33,7 @@ pub(super) fn land_other_repositories(
 ) -> Result<Vec<Result<LandedWork, Failure>>, Failure> {
     let trees = try_work_trees_of_run(session.world, &session.project, row)?;
     let landed = trees.into_iter().map(|(name, main)| match main {
-        Ok(main) => land_in_repository(row, (&name, &main), asked),
+        Ok(main) => land_in_repository(row, &name, &main, asked),
         // Nothing is missing where nothing was merged.
         Err(failure) => match has_merged_work(row, &name) {
             true => Err(failure),
@@ -62,7 +62,8 @@ pub(super) fn has_merged_work(row: &RunRow, name: &str) -> bool {
 /// run: whatever else is on its branch may be another project's.
 fn land_in_repository(
     row: &RunRow,
-    (name, main): (&str, &Path),
+    name: &str,
+    main: &Path,
     asked: LandingTrigger,
 ) -> Result<Option<LandedWork>, Failure> {
     let Some(target) = row.target_in_repository(Some(name)) else {

@@ -290,7 +290,8 @@ fn load_memory(session: &Session<'_>, id: &str) -> Result<MemoryRow, Failure> {
 pub fn retire(
     world: &World,
     id: &str,
-    (why, superseded_by): (Option<String>, Option<String>),
+    why: Option<String>,
+    superseded_by: Option<String>,
     told: &mut NoticeSink<'_>,
 ) -> Result<MemoryRow, Failure> {
     let id = id.trim();

@@ -89,7 +89,7 @@ pub fn recover(world: &World, item: &str, failure: Option<&str>) -> Result<ItemR
     let work_tree = &*session.project.work_tree;
     Ok(ItemRecovery {
         item: meant.node.as_str().to_owned(),
-        recovery: recover_attempt(&session, (&ended, work_tree), world.now())?,
+        recovery: recover_attempt(&session, &ended, work_tree, world.now())?,
     })
 }
 

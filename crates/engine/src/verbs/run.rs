@@ -29,6 +29,7 @@ use piton_formats::registry::{describe_plan_kinds, plan_format, plan_kind};
 
 use self::plan_path::PlanPath;
 use self::remembered_flags::RememberedRequest;
+use self::sprint_plan::{SprintRun, plan_of_sprint};
 use self::unknown_keys::warn_deviations;
 use super::compile::{SprintPath, has_definition, sprint_path};
 use super::control::sync_plan_file;
@@ -1206,7 +1207,7 @@ impl FreshPlan {
         let home = &session.project.home;
         match &self.origin {
             PlanOrigin::Sprint(sprint, taken_over) => {
-                back_up_progress(session, run, (sprint, taken_over.as_deref()), tell)?;
+                back_up_progress(session, run, sprint, taken_over.as_deref(), tell)?;
             }
             // Only marks are set in it; what was edited since it was read is
             // an edit of this.
@@ -1260,7 +1261,8 @@ impl FreshPlan {
 fn back_up_progress(
     session: &Session<'_>,
     run: RunId,
-    (sprint, taken_over): (&SprintPath, Option<&str>),
+    sprint: &SprintPath,
+    taken_over: Option<&str>,
     tell: &mut dyn FnMut(Notice<'_>),
 ) -> Result<(), Failure> {
     let progress = sprint.progress_file();
@@ -1323,9 +1325,11 @@ fn prepare_run(
     let id = RunId(world.new_id());
     let (plan, origin) = match &target.what {
         TargetPlan::Sprint(sprint) => {
-            let compiled =
-                sprint_plan::plan_of_sprint(world, request, sprint, (id, &source), tell)?;
-            let (plan, text) = compiled;
+            let run = SprintRun {
+                id,
+                source: &source,
+            };
+            let (plan, text) = plan_of_sprint(world, request, sprint, run, tell)?;
             let name = free_name(&plan.name, &runs);
             let plan = piton_core::plan::Plan { name, ..plan };
             (plan, PlanOrigin::Sprint(sprint.clone(), text))

@@ -56,7 +56,7 @@ pub fn inject(
         Some(name) => {
             let prompt = addition.prompt.as_deref();
             let folder = addition.workflows.as_deref();
-            let progress = compile_workflow(world, (name, folder), prompt)?;
+            let progress = compile_workflow(world, name, folder, prompt)?;
             let prefix = injection.id_prefix.clone();
             let prefix = prefix.unwrap_or_else(|| format!("injected-{name}"));
             injection.items = items_by_root(&progress);
@@ -172,7 +172,8 @@ fn refuse_non_sprint(row: &RunRow) -> Result<(), Failure> {
 /// The phases of a workflow, compiled as those of a sprint of its own.
 fn compile_workflow(
     world: &World,
-    (name, folder): (&str, Option<&Path>),
+    name: &str,
+    folder: Option<&Path>,
     prompt: Option<&str>,
 ) -> Result<SprintProgress, Failure> {
     let step = ValueNode::map([(

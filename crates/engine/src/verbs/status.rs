@@ -6,6 +6,7 @@ use std::fs;
 use jiff::Timestamp;
 use piton_core::budget::{self, BudgetUse};
 use piton_core::flags::RunFlags;
+use piton_core::item::ItemRef;
 use piton_core::notification::{LastNotification, last_failure};
 use piton_core::observation::ObservationCategory;
 use piton_core::policy::Limits;
@@ -508,8 +509,11 @@ pub fn failures(world: &World, run: Option<&str>) -> Result<FailureSummary, Fail
         }
         failures.attempts += 1;
         let error = report.error.as_deref().or(report.summary.as_deref());
-        let failed = (attempt.run, &attempt.node);
-        tried.insert(failed);
+        let failed = ItemRef {
+            run: attempt.run,
+            node: &attempt.node,
+        };
+        tried.insert((failed.run, failed.node));
         signatures.add(failed, error.unwrap_or(NO_ERROR));
         for category in report.observations.iter().filter_map(|one| one.category) {
             counts[category as usize] += 1;
@@ -518,8 +522,12 @@ pub fn failures(world: &World, run: Option<&str>) -> Result<FailureSummary, Fail
     // The error with which an item ended sums up that of its last attempt, in
     // other words; only where there is none does it count.
     for item in runs.iter().flat_map(|run| rows.tables.tree(run.id)) {
-        let failed = (item.run, &item.node);
-        if is_directly_worked_on(item) && item.state.is_broken() && !tried.contains(&failed) {
+        let was_tried = tried.contains(&(item.run, &item.node));
+        if is_directly_worked_on(item) && item.state.is_broken() && !was_tried {
+            let failed = ItemRef {
+                run: item.run,
+                node: &item.node,
+            };
             failures.items += 1;
             signatures.add(failed, item.error.as_deref().unwrap_or(NO_ERROR));
         }
@@ -557,12 +565,12 @@ struct Signatures<'t> {
 #[derive(Default)]
 struct SignatureEntry<'t> {
     count: usize,
-    items: Vec<(RunId, &'t Node)>,
+    items: Vec<ItemRef<'t>>,
     example: String,
 }
 
 impl<'t> Signatures<'t> {
-    fn add(&mut self, failed: (RunId, &'t Node), error: &str) {
+    fn add(&mut self, failed: ItemRef<'t>, error: &str) {
         let signed = self.by_signature.entry(error_signature(error)).or_default();
         signed.count += 1;
         error.clone_into(&mut signed.example);
@@ -572,11 +580,11 @@ impl<'t> Signatures<'t> {
     }
 
     fn into_counts(self, runs: &[RunRow]) -> Vec<SignatureCount> {
-        let name = |(id, node): &(RunId, &Node)| {
-            let run = runs.iter().find(|run| run.id == *id);
+        let name = |item: &ItemRef<'_>| {
+            let run = runs.iter().find(|run| run.id == item.run);
             match run {
-                Some(run) => format!("{}:{node}", run.name),
-                None => node.to_string(),
+                Some(run) => format!("{}:{}", run.name, item.node),
+                None => item.node.to_string(),
             }
         };
         let counts = self.by_signature.into_iter();

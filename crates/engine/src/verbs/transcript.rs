@@ -111,7 +111,8 @@ pub struct TranscriptSummary {
 pub fn transcript(
     world: &World,
     name: &str,
-    (form, follow): (TranscriptForm, FollowMode),
+    form: TranscriptForm,
+    follow: FollowMode,
     each: &mut dyn FnMut(TranscriptPart) -> bool,
 ) -> Result<TranscriptSummary, Failure> {
     let unknown = || {

@@ -38,8 +38,8 @@ pub fn context_of_attempt(
     let Some(row) = open.filter(|row| row.is_open()) else {
         return Ok(None);
     };
-    let place = (row.run, &row.node);
-    let mut text = context_of_node(session, place, row.node.as_str(), BlockerScope::Item)?;
+    let (run, node) = (row.run, &row.node);
+    let mut text = context_of_node(session, run, node, node.as_str(), BlockerScope::Item)?;
     text.push_str(
         "\nNobody can answer you: do not ask and wait. When you are done, call the tool `record` of \
          piton once; if you have no such tool, end your last message with one line of JSON: \
@@ -57,12 +57,7 @@ pub fn context_of_attempt(
 /// When the store cannot be read, or the name may mean several items.
 pub fn context_of_item(session: &Session<'_>, item: &str) -> Result<String, Failure> {
     let meant = resolve_recorded_item(session, item)?;
-    let mut text = context_of_node(
-        session,
-        (meant.run, &meant.node),
-        item,
-        BlockerScope::Project,
-    )?;
+    let mut text = context_of_node(session, meant.run, &meant.node, item, BlockerScope::Project)?;
     text.push_str(&format!(
         "\nBefore you stop, record what came of it with `piton record {item}`; `piton record \
          --help` says how.\n"
@@ -73,7 +68,8 @@ pub fn context_of_item(session: &Session<'_>, item: &str) -> Result<String, Fail
 /// What is known of a node, which is called as whoever works on it calls it.
 fn context_of_node(
     session: &Session<'_>,
-    (run, node): (RunId, &Node),
+    run: RunId,
+    node: &Node,
     called: &str,
     blockers: BlockerScope,
 ) -> Result<String, Failure> {

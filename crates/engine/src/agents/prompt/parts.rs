@@ -104,7 +104,7 @@ pub(super) fn worktree_part(place: &OwnWorktree) -> String {
 pub(super) fn worker_task(of: &PromptInput<'_>) -> String {
     let item = of.item;
     if let Some(rejected) = &item.rejected {
-        return rejected_task(of, (&rejected.by, &rejected.why));
+        return rejected_task(of, &rejected.by, &rejected.why);
     }
     let task = item.prompt.as_deref().unwrap_or_default().trim_end();
     let mut text = format!("## Your task\n\n{task}");
@@ -439,7 +439,7 @@ pub(super) fn review_task(of: &PromptInput<'_>) -> String {
 }
 
 /// The task of an agent whose work a person or a reviewer wants otherwise.
-fn rejected_task(of: &PromptInput<'_>, (by, why): (&str, &str)) -> String {
+fn rejected_task(of: &PromptInput<'_>, by: &str, why: &str) -> String {
     let item = of.item;
     let why = render_quote(&shorten_middle(why, PERSON_CHARS_MAX));
     let begun = match of.goes_on {
@@ -471,10 +471,10 @@ pub(super) fn resolve_task(of: &PromptInput<'_>) -> String {
     let why = item.merge().and_then(|merge| merge.why.as_ref());
     let task = item.prompt.as_deref().unwrap_or_default().trim_end();
     if let Some(rejected) = &item.rejected {
-        return rejected_task(of, (&rejected.by, &rejected.why));
+        return rejected_task(of, &rejected.by, &rejected.why);
     }
     if let Some(MergeReturn::Rejected { by, why }) = why {
-        return rejected_task(of, (by, why));
+        return rejected_task(of, by, why);
     }
     let found = match why {
         Some(MergeReturn::Conflict { files }) => format!(

@@ -238,7 +238,7 @@ impl NativeFile for PlanFileImport<'_, '_> {
                 return Ok(ImportOutcome::with_pending_question().into_held());
             }
         }
-        let id = self.import_command_id(file, (bytes, is_known), &edits);
+        let id = self.import_command_id(file, bytes, is_known, &edits);
         let command = self.import_edits_command(edits.clone());
         let committed = self
             .session
@@ -278,7 +278,7 @@ impl NativeFile for PlanFileImport<'_, '_> {
             }
         };
         let mut looked = if let Some(left) = left {
-            self.hold_conflict(file, bytes, (&left, false))?;
+            self.hold_conflict(file, bytes, &left, false)?;
             ImportOutcome::with_question(self.path, &events).into_held()
         } else {
             file.accept_version(bytes)?;
@@ -325,7 +325,7 @@ impl NativeFile for PlanFileImport<'_, '_> {
         let question = format!("`{}` ends early: is what it lacks to go?", self.path);
         let ways = vec![DecisionChoice::FileHolds, DecisionChoice::PitonHolds];
         let looked = sync::ask_about_file(self, question, Some(details), ways)?;
-        self.hold_conflict(file, bytes, (&[], true))?;
+        self.hold_conflict(file, bytes, &[], true)?;
         Ok(looked.into_held())
     }
 
@@ -557,7 +557,8 @@ impl PlanFileImport<'_, '_> {
         &mut self,
         file: &mut SyncedFile,
         bytes: &[u8],
-        (left, ends_early): (&[Edit], bool),
+        left: &[Edit],
+        ends_early: bool,
     ) -> Result<(), SyncFault> {
         let own = match self.own_base(file) {
             Some(base) => self.own_version_beside(&base, bytes, left)?,
@@ -758,7 +759,7 @@ impl PlanFileImport<'_, '_> {
         let since = Some(&*file.stamp().commit).filter(|since| !since.is_empty());
         let format = self.plan.format();
         let (project, marks) = (&self.session.project, DoneMarks::parse(format, text));
-        merged_marks::find_mark_origins(project, (format, self.path), marks, since)
+        merged_marks::find_mark_origins(project, format, self.path, marks, since)
     }
 
     /// Whether an edit only follows the words of its item, which are told: what is
@@ -881,7 +882,8 @@ impl PlanFileImport<'_, '_> {
     fn import_command_id(
         &self,
         file: &SyncedFile,
-        (bytes, is_known): (&[u8], bool),
+        bytes: &[u8],
+        is_known: bool,
         edits: &[Edit],
     ) -> CommandId {
         let told = (

@@ -68,7 +68,7 @@ impl ProjectSync<'_, '_> {
         let next = smaller.and_then(|ends| tail.narrow_to_ends(&new, ends));
         let next = next.unwrap_or_else(|| tail.clone());
         let end = &new.as_bytes()[head..];
-        let put = synced.splice_end(&tail, (end, next), behind.positions.clone())?;
+        let put = synced.splice_end(&tail, end, next, behind.positions.clone())?;
         Ok(Some(put))
     }
 

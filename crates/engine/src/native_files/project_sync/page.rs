@@ -44,14 +44,15 @@ impl ProjectSync<'_, '_> {
             return Ok(());
         }
         let text = read_text(synced.target_path())?;
-        self.write_page((None, &text), positions, news)
+        self.write_page(None, &text, positions, news)
     }
 
     /// Writes what is made of the file for people to read. `before` is the file as
     /// it stood: what is made of that is piton's, also where another branch has it.
     pub(super) fn write_page(
         &self,
-        (before, text): (Option<&str>, &str),
+        before: Option<&str>,
+        text: &str,
         positions: &BTreeMap<String, u64>,
         news: &mut Vec<FileNotice>,
     ) -> Result<(), SyncFault> {

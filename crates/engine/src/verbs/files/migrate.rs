@@ -53,7 +53,7 @@ pub fn migrate(world: &World, told: &mut dyn FnMut(&str)) -> Result<Vec<Migrated
     for old in registry::legacy_files() {
         for place in old.paths {
             if project.root.join(place).is_file() {
-                migrated.push(migrate_file(world, &project, (old, place), told)?);
+                migrated.push(migrate_file(world, &project, old, place, told)?);
             }
         }
     }
@@ -63,7 +63,8 @@ pub fn migrate(world: &World, told: &mut dyn FnMut(&str)) -> Result<Vec<Migrated
 fn migrate_file(
     world: &World,
     project: &Project,
-    (old, place): (&LegacyFile, &str),
+    old: &LegacyFile,
+    place: &str,
     told: &mut dyn FnMut(&str),
 ) -> Result<MigratedFile, Failure> {
     let path = &project.root.join(place);

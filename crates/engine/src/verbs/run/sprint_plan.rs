@@ -14,8 +14,16 @@ use crate::failure::{Failure, Findings, unreadable_file};
 use crate::world::World;
 use crate::world::input;
 
-/// The plan of a sprint, for a run of this id and source, named as the sprint
-/// is; with the text of its progress, where that was there.
+/// The run that a sprint's plan is for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SprintRun<'a> {
+    /// Its id.
+    pub(super) id: RunId,
+    /// The folder of the sprint, by its path in the project.
+    pub(super) source: &'a str,
+}
+
+/// The plan of a sprint, for this run, named as the sprint is; with the text of its progress, where that was there.
 ///
 /// # Errors
 ///
@@ -24,7 +32,7 @@ pub(super) fn plan_of_sprint(
     world: &World,
     request: &RunRequest,
     sprint: &SprintPath,
-    (run, source): (RunId, &str),
+    run: SprintRun<'_>,
     tell: &mut dyn FnMut(Notice<'_>),
 ) -> Result<(Plan, Option<String>), Failure> {
     let (progress, taken_over) = if let Some(from) = &request.from {
@@ -39,7 +47,7 @@ pub(super) fn plan_of_sprint(
             None => (compile_progress(world, request, sprint, tell)?, None),
         }
     };
-    let mut plan = plan_of_progress(&progress, run, &progress.sprint_id, source);
+    let mut plan = plan_of_progress(&progress, run.id, &progress.sprint_id, run.source);
     let has_flag = request
         .workers
         .is_some_and(|workers| workers > NonZeroU32::MIN);
