@@ -382,7 +382,7 @@ mod prompts {
 
         You work on phase 1 of 1 (`steps`), step 1 of 2 (`one`), sub-phase 1 of 1 (`execute`). Attempt 1.
 
-        Nobody watches and nobody can answer: do not ask and wait. Decide what you can, and say at the end what you decided.
+        No person is watching or can answer: do not ask and wait. Decide what you can, and say at the end what you decided.
 
         ## Your task
 
@@ -417,7 +417,7 @@ mod prompts {
 
         You work on phase 1 of 1 (`steps`), step 2 of 2 (`two`), sub-phase 1 of 1 (`execute`). Attempt 2.
 
-        Nobody watches and nobody can answer: do not ask and wait. Decide what you can, and say at the end what you decided.
+        No person is watching or can answer: do not ask and wait. Decide what you can, and say at the end what you decided.
 
         ## Your task
 
@@ -466,7 +466,7 @@ prompts:
 
         build 1/2 {{nobody.knows}}
 
-        Nobody watches and nobody can answer: do not ask and wait. Decide what you can, and say at the end what you decided.
+        No person is watching or can answer: do not ask and wait. Decide what you can, and say at the end what you decided.
 
         ## Your task
 
@@ -504,7 +504,7 @@ prompts:
 
         You work on phase 1 of 1 (`build`). Attempt 2.
 
-        Nobody watches and nobody can answer: do not ask and wait. Decide what you can, and say at the end what you decided.
+        No person is watching or can answer: do not ask and wait. Decide what you can, and say at the end what you decided.
 
         ## Your task
 
@@ -644,7 +644,7 @@ esac"#;
 
         You work on phase 1 of 1 (`steps`). Attempt 2.
 
-        Nobody watches and nobody can answer: do not ask and wait. Decide what you can, and say at the end what you decided.
+        No person is watching or can answer: do not ask and wait. Decide what you can, and say at the end what you decided.
 
         ## Your task
 

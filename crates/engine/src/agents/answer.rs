@@ -111,7 +111,7 @@ pub struct ProgramEnd {
 pub struct AgentStopReason {
     /// In words.
     pub why: String,
-    /// Somebody asked for it: nothing is the agent's fault.
+    /// A person or the runner asked for it: nothing is the agent's fault.
     pub asked: bool,
     /// It took too long.
     pub late: bool,

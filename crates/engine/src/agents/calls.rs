@@ -89,7 +89,7 @@ impl OpenCalls {
         self.open.insert(id.to_owned(), (call, at));
     }
 
-    /// The call that ends; None where nobody saw it begin.
+    /// The call that ends; None where its beginning was not seen.
     pub(super) fn end(&mut self, id: &str, at: Timestamp) -> Option<AgentCall> {
         let (mut call, begun) = self.open.remove(id)?;
         call.ms = u64::try_from(at.duration_since(begun).as_millis()).ok();

@@ -284,7 +284,7 @@ impl AgentOutputReader for CustomReader {
             (None, None) if !is_asked && ended.code == Some(0) => self.heard.into_success_result(),
             (Some(false), None) => self.heard.into_failed_result(Trouble::Logic, ""),
             (_, Some(error)) => {
-                // Nobody knows whose words these are: a run is not stopped for them.
+                // It is unknown whose words these are: a run is not stopped for them.
                 let trouble = match signs::trouble_of_text(signs::first_chars(&error, 8_000)) {
                     Some(known @ (Trouble::Network | Trouble::RateLimit)) => known,
                     Some(_) | None => Trouble::Logic,

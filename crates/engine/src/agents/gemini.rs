@@ -200,7 +200,7 @@ impl GeminiReader {
         }
         self.saying
             .push_str(event["content"].as_str().unwrap_or(""));
-        // Whoever says a megabyte without a break is cut into pieces.
+        // A message of more than a megabyte is cut into pieces.
         if !is_part || self.saying.len() > 1 << 20 {
             self.end_message(seen);
         }
@@ -329,8 +329,8 @@ fn emit_counted_calls(tools: &Value, seen: &mut Vec<OutputEvent>) {
     }
 }
 
-/// The exit status of a command. It is told where the command printed nothing;
-/// of one that printed something nobody knows it.
+/// The exit status of a command. Gemini gives it where the command printed nothing;
+/// otherwise it is unknown.
 fn parse_exit_status(output: &str) -> Option<i32> {
     if output.is_empty() {
         return Some(0);

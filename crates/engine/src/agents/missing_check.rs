@@ -1,7 +1,7 @@
 //! Looks up whether what a blocker says is missing is missing.
 //!
-//! What a text claims is found by `piton_core::claim`. Here somebody looks: into
-//! the environment that agents get, the work tree, `PATH`, and the ports of this
+//! What a text claims is found by `piton_core::claim`. This module looks into the
+//! environment that agents get, the work tree, `PATH`, and the ports of this
 //! machine. No file is opened. A port is connected to, and nothing is sent to it.
 
 use std::collections::BTreeMap;

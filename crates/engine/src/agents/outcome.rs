@@ -149,8 +149,8 @@ fn report_of_failure(said: &AgentResult, ended: &ProgramEnd) -> Report {
 
 fn outcome_of_trouble(trouble: Trouble, signal: Option<i32>) -> Outcome {
     match (trouble, signal) {
-        // Hangup, interrupt, quit and termination come from somebody who wants
-        // it to end; any other signal is a death.
+        // Hangup, interrupt, quit and termination come from a person or a program that
+        // wants it to end; any other signal is a death.
         (Trouble::Signal, None | Some(1 | 2 | 3 | 15)) => Outcome::Interrupted,
         (Trouble::Signal, Some(_)) => Outcome::Failed,
         (Trouble::Auth | Trouble::Setup | Trouble::RateLimit | Trouble::Session, _) => {

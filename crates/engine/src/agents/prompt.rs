@@ -30,7 +30,7 @@ const CONTEXT_BYTES_MAX: u64 = 4 * (CONTEXT_CHARS_MAX as u64) + 4;
 
 const HEADER: &str = "# Sprint {{sprint-id}}: {{node}}";
 const POSITION: &str = "You work on phase {{phase.index}} of {{phase.total}} (`{{phase.id}}`){{step.position}}{{sub-phase.position}}. Attempt {{attempt}}.";
-const NOBODY_ANSWERS: &str = "Nobody watches and nobody can answer: do not ask and wait. Decide what you can, and say at the end what you decided.";
+const UNATTENDED: &str = "No person is watching or can answer: do not ask and wait. Decide what you can, and say at the end what you decided.";
 const GOES_ON: &str = "## You were interrupted\n\nYou have begun with this already; it was ended from outside. See what is done, and go on from there.";
 
 /// One level of the place at which an agent works.
@@ -53,7 +53,7 @@ pub struct DoneItem {
     pub node: String,
     /// What was done.
     pub summary: Option<String>,
-    /// How many files its last attempt changed, where somebody looked.
+    /// How many files its last attempt changed, where that was looked up.
     pub files: Option<usize>,
     /// The last commit that its last attempt made.
     pub commit: Option<String>,
@@ -89,9 +89,9 @@ pub struct LaterCheck {
 /// Who commits what an agent changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CommitBy {
-    /// Nobody: the work tree is none of git.
+    /// No commit is made: the work tree is none of git.
     #[default]
-    Nobody,
+    NoCommit,
     /// The agent.
     Agent,
     /// piton, when the task is done.
@@ -168,7 +168,7 @@ pub struct PromptInput<'a> {
     pub goes_on: bool,
     /// The item whose attempt marked this one as done.
     pub claimed_at: Option<Node>,
-    /// How whoever has the role of the agent goes about its work.
+    /// How an agent of this role goes about its work.
     pub brief: Option<Cow<'a, str>>,
     /// What a reviewer has to know.
     pub review: Option<ReviewInput>,
@@ -266,7 +266,7 @@ pub fn render_review_prompt(templates: &PromptTemplates, of: &PromptInput<'_>) -
     let role = RoleParts {
         task: parts::review_task(of),
         check: None,
-        rules: "## Rules\n\nChange no file, commit nothing, and leave nothing running: a verdict of whoever changes what is reviewed does not count.".to_owned(),
+        rules: "## Rules\n\nChange no file, commit nothing, and leave nothing running: the verdict of a reviewer that changes the work under review does not count.".to_owned(),
         report: format!("## When you are finished\n\n{form}"),
         is_work: false,
     };
@@ -321,7 +321,7 @@ fn render_prompt(templates: &PromptTemplates, of: &PromptInput<'_>, role: &RoleP
     let mut texts: Vec<String> = parts::guardrails_part(of).into_iter().collect();
     texts.push(fill(&templates.header, HEADER));
     texts.push(fill(&templates.position, POSITION));
-    texts.push(NOBODY_ANSWERS.to_owned());
+    texts.push(UNATTENDED.to_owned());
     texts.extend(of.worktree.as_ref().map(parts::worktree_part));
     texts.push(role.task.clone());
     texts.extend(role.check.clone());

@@ -84,7 +84,7 @@ impl ReaderState {
         let (words, notes) = (self.words, self.stream.into_notes());
         let complaint =
             signs::find_complaint(&notes).map(|line| signs::first_chars(line, ERROR_CHARS));
-        // Whoever is killed has no time to say why, and what it complained of
+        // An agent that is killed has no time to say why, and what it complained of
         // before is not the reason.
         let trouble = known.or_else(|| {
             let left_by_itself = terminating_signal(ended).is_none();

@@ -153,7 +153,7 @@ impl SessionReader {
         self.counter.recorded_usage()
     }
 
-    /// What the files say in the end, when nobody writes to them any more.
+    /// What the files say in the end, when no program writes to them any more.
     #[must_use]
     pub fn finish(mut self) -> RecordedUsage {
         self.read_added(READ_BYTES_MAX);

@@ -1,5 +1,5 @@
-//! What whoever asks is at work on: the attempt that piton started it for, or an
-//! item that it was given by name.
+//! What the caller works on: the attempt that piton started it for, or an item that
+//! it was given by name.
 //!
 //! For programs that stand beside an agent, as the MCP server does, and for the
 //! commands that an agent gives itself. Both may write about what they hold and
@@ -15,8 +15,8 @@ use crate::session::Session;
 use crate::verbs::record::item::{resolve_item, resolve_recorded_item};
 use crate::world::World;
 
-/// What a process was given to work on, as its arguments and its environment
-/// say; nobody has looked whether there is such a thing.
+/// What a process was given to work on, as its arguments and its environment say.
+/// Whether there is such a thing is not checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AssignedWork {
     /// That of an attempt: `piton run` started the agent.
@@ -56,8 +56,8 @@ impl AssignedWork {
         attempt.map_or(Self::Unknown, |attempt| Self::Attempt(attempt.id))
     }
 
-    /// Whether `piton run` started the session: its runner reads what the
-    /// program prints, and needs nobody to tell it.
+    /// Whether `piton run` started the session: its runner reads what the program
+    /// prints, and needs no hook to report it.
     #[must_use]
     pub fn is_supervised(&self) -> bool {
         matches!(self, Self::Attempt(_) | Self::Unknown)
@@ -73,7 +73,7 @@ impl AssignedWork {
     }
 }
 
-/// What somebody holds.
+/// The item that a caller holds.
 #[derive(Clone, Debug)]
 pub struct HeldItem {
     /// The item, as it can be named to any verb.

@@ -1,4 +1,4 @@
-//! Which blocked tasks still wait for somebody.
+//! Which blocked tasks are still blocked.
 //!
 //! The rows know what was logged: a task is blocked until an entry says that it
 //! is completed. That an item of a run was left out is no such entry; it stands

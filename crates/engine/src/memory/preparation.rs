@@ -52,7 +52,7 @@ pub struct PrepareRequest<'a> {
     pub rule_texts: &'a [RuleText],
 }
 
-/// What somebody who begins with an item should know, in at most so many tokens.
+/// What an agent that begins with an item should know, in at most so many tokens.
 /// Counts nothing: that is done when an attempt starts.
 ///
 /// # Errors
@@ -120,8 +120,8 @@ pub fn prepare_item(
     Ok(notes(&situation, tokens_max))
 }
 
-/// What somebody should know who begins with anything here: what holds for all,
-/// and what stands in the way, in at most so many tokens.
+/// What an agent that begins with any work here should know: the rules that hold for
+/// all, and the open blockers, in at most so many tokens.
 ///
 /// # Errors
 ///

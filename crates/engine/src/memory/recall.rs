@@ -10,7 +10,7 @@ use piton_store::{Store, StoreFault};
 /// What the memory has to say.
 #[derive(Clone, Debug, Default)]
 pub struct RecallResults {
-    /// Whether the first results are worth giving to somebody.
+    /// Whether the first results are good enough to advise an agent.
     pub advise: bool,
     /// What was found, the best first.
     pub results: Vec<RecalledMemory>,
@@ -48,7 +48,7 @@ pub fn recall_memories(
     let ids = recall.results.iter().map(|found| found.id.clone());
     let rows = store.load_rows(&ids.map(Need::Memory).collect::<Vec<_>>())?;
     let results = recall.results.into_iter().filter_map(|found| {
-        // Somebody may have retired it since.
+        // Another process may have retired it since.
         let row = rows.tables.find_memory(&found.id)?;
         row.is_followed().then(|| RecalledMemory {
             row: row.clone(),

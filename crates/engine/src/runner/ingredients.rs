@@ -319,7 +319,7 @@ impl Runner<'_, '_> {
         match (self.session.project.in_git, by_piton) {
             (_, true) => CommitBy::Piton,
             (true, false) => CommitBy::Agent,
-            (false, false) => CommitBy::Nobody,
+            (false, false) => CommitBy::NoCommit,
         }
     }
 

@@ -281,7 +281,7 @@ fn work_on_plan(
         .as_ref()
         .map_or(main.clone(), |order| order.project_in_worktree(&main));
     refuse_shared_tree(&project, &lock, prepared.name(), sharing)?;
-    let (run, source) = (prepared.run_id(), prepared.plan_key().1.to_owned());
+    let (run, source) = (prepared.run_id(), prepared.plan_key().source.to_owned());
     for row in session.runs()? {
         // What gives way to this run may still have an agent at work here.
         if row.source == source && row.id != run {
@@ -666,16 +666,22 @@ fn answer_at_rest(
     Ok(None)
 }
 
-/// The face and the source of a plan: what the lock on it is known by.
-type PlanKey<'a> = (&'a str, &'a str);
+/// What the lock on a plan is known by.
+#[derive(Clone, Copy, Debug)]
+struct PlanKey<'a> {
+    /// The face of the plan.
+    face: &'a str,
+    /// Its source.
+    source: &'a str,
+}
 
 /// Takes the lock on a plan.
 fn acquire_lock(
     session: &Session<'_>,
-    (face, source): PlanKey<'_>,
+    plan: PlanKey<'_>,
 ) -> Result<Option<run_lock::RunLock>, Failure> {
     let mut pause = world::pause;
-    run_lock::acquire_with_retry(&session.project, face, source, &mut pause)
+    run_lock::acquire_with_retry(&session.project, plan.face, plan.source, &mut pause)
 }
 
 /// Refuses to work where another runner works: each would take what the other
@@ -975,7 +981,11 @@ fn refuse_other_tree(world: &World, project: &Project, row: &RunRow) -> Result<(
 /// Whoever may not be run is told so before anything is taken.
 fn refuse_state(world: &World, project: &Project, row: &RunRow) -> Result<(), Failure> {
     // One that waits for its answer is held all the same.
-    refuse_held(world, project, (&row.face, &row.source))?;
+    let plan = PlanKey {
+        face: &row.face,
+        source: &row.source,
+    };
+    refuse_held(world, project, plan)?;
     let Some(session) = Session::open_read_only(world, &project.root)? else {
         return Ok(());
     };
@@ -1001,7 +1011,9 @@ fn refuse_held(world: &World, project: &Project, plan: PlanKey<'_>) -> Result<()
         return Ok(());
     };
     let runs = session.runs()?;
-    let mut of_plan = runs.iter().filter(|row| (&*row.face, &*row.source) == plan);
+    let mut of_plan = runs
+        .iter()
+        .filter(|row| row.face == plan.face && row.source == plan.source);
     if of_plan.any(|row| row.runners().next().is_some() && !run_lock::is_free(project, row)) {
         return Err(busy_failure(&session, plan)?);
     }
@@ -1040,7 +1052,8 @@ fn has_startable_items(session: &Session<'_>, run: RunId) -> Result<bool, Failur
 
 /// A plan whose lock another process holds. Of its runs, the one at work is
 /// held: the others were cleared up when it was taken.
-fn busy_failure(session: &Session<'_>, (face, source): PlanKey<'_>) -> Result<Failure, Failure> {
+fn busy_failure(session: &Session<'_>, plan: PlanKey<'_>) -> Result<Failure, Failure> {
+    let PlanKey { face, source } = plan;
     if run_lock::has_holder_ended(&session.project, face, source) {
         return Ok(Failure::new(
             "run.busy",
@@ -1176,8 +1189,14 @@ impl PreparedRun {
 
     fn plan_key(&self) -> PlanKey<'_> {
         match self {
-            Self::Known(row) => (&row.face, &row.source),
-            Self::Fresh(fresh) => (&fresh.plan.face, &fresh.plan.source),
+            Self::Known(row) => PlanKey {
+                face: &row.face,
+                source: &row.source,
+            },
+            Self::Fresh(fresh) => PlanKey {
+                face: &fresh.plan.face,
+                source: &fresh.plan.source,
+            },
         }
     }
 }

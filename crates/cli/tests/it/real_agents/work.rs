@@ -57,7 +57,7 @@ fn who_stops_without_a_verdict_answers_when_asked_once_more(program: &Real) {
     assert_eq!(reports.len(), 2, "{reports:?}");
     assert_eq!(reports[0]["trouble"], "no-verdict", "{reports:?}");
     assert_eq!(reports[1]["outcome"], "completed", "{reports:?}");
-    assert!(tried.api.was_told("Nobody can answer you"));
+    assert!(tried.api.was_told("No person can answer you"));
     tried.leaves_nothing_running();
 }
 

@@ -38,7 +38,7 @@ fn bound_observation(seen: Observation) -> Observation {
     }
 }
 
-/// Whoever is blocked has noticed a blocker, if only in the words of the report.
+/// Adds a blocker in the words of the report where a blocked agent noted none.
 pub(super) fn add_missing_blocker(mut report: Report) -> Report {
     let is_blocker = |seen: &Observation| seen.kind == ObservationKind::Blocker;
     if report.outcome != Outcome::Blocked || report.observations.iter().any(is_blocker) {

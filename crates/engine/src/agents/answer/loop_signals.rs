@@ -105,7 +105,7 @@ pub(super) fn report_of_signal(word: LoopSignal, output: &str, ended: &ProgramEn
                 Some(why) => format!("the agent is stuck: {why}"),
                 None => "the agent says that it is stuck".to_owned(),
             });
-            // Whoever is stuck is not helped by the same again.
+            // The same again does not help an agent that is stuck.
             return Report {
                 category: Some(FailureCategory::Logic),
                 ..report_of_answer(answer, output, ended)

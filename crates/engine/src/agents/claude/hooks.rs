@@ -13,10 +13,10 @@ const BLOCKED: &str = "operation blocked by hook:";
 /// no model because a hook refused the prompt.
 pub(super) fn is_hook_refusal(result: &Value) -> bool {
     let models = result["modelUsage"].as_object();
-    let asked_nobody = result["num_turns"].as_u64() == Some(0)
+    let asked_no_model = result["num_turns"].as_u64() == Some(0)
         && models.is_none_or(serde_json::Map::is_empty)
         && result["duration_api_ms"].as_u64().unwrap_or(0) == 0;
-    asked_nobody || result["terminal_reason"].as_str() == Some("hook_stopped")
+    asked_no_model || result["terminal_reason"].as_str() == Some("hook_stopped")
 }
 
 /// Why a hook stops the session, if the line is the answer of one that does.

@@ -1,4 +1,4 @@
-//! What is injected into a session: what somebody should know who works here.
+//! What is injected into a session: what an agent that works here should know.
 
 use piton_core::entry::{EntryRow, EntryType};
 use piton_core::{AttemptId, Need, Node, RunId, RunState};
@@ -41,7 +41,7 @@ pub fn context_of_attempt(
     let (run, node) = (row.run, &row.node);
     let mut text = context_of_node(session, run, node, node.as_str(), BlockerScope::Item)?;
     text.push_str(
-        "\nNobody can answer you: do not ask and wait. When you are done, call the tool `record` of \
+        "\nNo person can answer you: do not ask and wait. When you are done, call the tool `record` of \
          piton once; if you have no such tool, end your last message with one line of JSON: \
          {\"status\": \"completed\", \"summary\": \"what was done\"}; the status is completed, \
          failed, blocked or needs-human.\n",
@@ -65,7 +65,7 @@ pub fn context_of_item(session: &Session<'_>, item: &str) -> Result<String, Fail
     Ok(text)
 }
 
-/// What is known of a node, which is called as whoever works on it calls it.
+/// What is known of a node, under the name that its agent uses for it.
 fn context_of_node(
     session: &Session<'_>,
     run: RunId,
@@ -142,8 +142,8 @@ pub fn context_of_project(session: &Session<'_>) -> Result<Option<String>, Failu
     Ok(Some(text))
 }
 
-/// The last things that were logged, the latest last. That sessions began and
-/// ended tells nobody anything.
+/// The last things that were logged, the latest last. Entries that only say that a
+/// session began or ended are left out.
 fn recent_entry_lines(session: &Session<'_>) -> Result<Vec<String>, Failure> {
     let rows = session.load(&[Need::RecentEntries(ENTRIES_READ)])?;
     let told = |row: &&EntryRow| {

@@ -1,4 +1,4 @@
-//! Where faults of a hook go, since nobody may be bothered with them.
+//! Where faults of a hook go: they must not disturb the session of the agent.
 
 use std::fs::{self, File};
 use std::io::Write as _;
@@ -20,8 +20,8 @@ pub fn failure_line(failure: &Failure) -> String {
     format!("{} [{}]", parts.join(": "), failure.code)
 }
 
-/// Notes a fault in `.piton/logs/hook.log`, where there is a `.piton/`. Whatever
-/// stands in the way of that is nobody's concern.
+/// Notes a fault in `.piton/logs/hook.log`, where there is a `.piton/`. A failure to
+/// write it is ignored.
 pub fn log_fault(world: &World, event: &str, fault: &str) {
     let home = Project::find(world, &world.cwd).home;
     if !home.is_dir() {

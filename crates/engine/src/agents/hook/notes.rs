@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 /// So often at most is a session kept from stopping for one item.
 pub const STOPS_MAX: u32 = 2;
 
-/// What nobody has touched for so long belongs to no session any more.
+/// A note that was not changed for so long belongs to no session any more.
 const KEPT: SignedDuration = SignedDuration::from_hours(30 * 24);
 /// So many files are looked at when old ones are swept.
 const SWEPT_MAX: usize = 1_000;
@@ -57,7 +57,7 @@ impl SessionNotes {
         self.update_session(session, |kept| kept.since = Some(now))
     }
 
-    /// When a session began; none when nobody noted it.
+    /// When a session began; none when that was not noted.
     #[must_use]
     pub fn session_start(&self, session: &str) -> Option<Timestamp> {
         let text = fs::read(self.session_path(session)).ok()?;
@@ -122,7 +122,7 @@ impl SessionNotes {
         file.lock()?;
         let mut text = Vec::new();
         file.read_to_end(&mut text)?;
-        // What is cut off counts as an error, and nobody is kept for it.
+        // A note that is cut off counts as an error, and keeps no session from stopping.
         let mut kept: SessionNote = if text.is_empty() {
             SessionNote::default()
         } else {

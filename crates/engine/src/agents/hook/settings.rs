@@ -116,7 +116,7 @@ impl HookProgram {
     ///
     /// # Errors
     ///
-    /// When nobody says where the user's home is.
+    /// When no variable says where the user's home is.
     pub fn settings_file(self, world: &World, whose: SettingsScope) -> Result<PathBuf, Failure> {
         let form = self.hook_format();
         let folder = match (whose, world.var(form.variable)) {

@@ -339,7 +339,7 @@ pub(super) fn person_part(of: &PromptInput<'_>) -> Option<String> {
 pub(super) fn rules_part(templates: &PromptTemplates, of: &PromptInput<'_>) -> String {
     let files = templates.file_rules();
     let commit = match of.commit_by {
-        CommitBy::Nobody => "",
+        CommitBy::NoCommit => "",
         CommitBy::Agent => {
             " Commit what is finished, unless the project's own rules say otherwise."
         }
@@ -353,7 +353,7 @@ pub(super) fn rules_part(templates: &PromptTemplates, of: &PromptInput<'_>) -> S
 pub(super) fn repair_rules_part(templates: &PromptTemplates, of: &PromptInput<'_>) -> String {
     let files = templates.file_rules();
     let commit = match of.commit_by {
-        CommitBy::Nobody | CommitBy::Agent => "",
+        CommitBy::NoCommit | CommitBy::Agent => "",
         CommitBy::Piton => " Do not commit: piton does.",
     };
     format!("## Rules\n\nWork on the workspace only. {files}{commit} Leave nothing running.")
@@ -365,7 +365,7 @@ pub(super) fn verdict_task(item: &ItemRow) -> String {
         return no_progress_task(item);
     }
     format!(
-        "## What came of it?\n\nYou stopped on **{}** without saying what came of it in the form that was asked for. A text that sounds as if it were done does not count, and a block that is cut off or has another status does not either.\n\nNobody can answer you: decide what you can decide. What ran in the background has ended with your turn; run it again and wait for its end. Go on if something is left to do. Then report what is true now, also when it failed or when only a person can go on.",
+        "## What came of it?\n\nYou stopped on **{}** without saying what came of it in the form that was asked for. A text that sounds as if it were done does not count, and a block that is cut off or has another status does not either.\n\nNo person can answer you: decide what you can decide. What ran in the background has ended with your turn; run it again and wait for its end. Go on if something is left to do. Then report what is true now, also when it failed or when only a person can go on.",
         item.node
     )
 }
@@ -373,7 +373,7 @@ pub(super) fn verdict_task(item: &ItemRow) -> String {
 /// What an agent is asked that worked on and changed nothing.
 fn no_progress_task(item: &ItemRow) -> String {
     format!(
-        "## Come to an end\n\nYou were stopped: for a long time and over many calls your work on **{}** changed nothing. The work tree is as you left it, and what ran in the background has ended.\n\nStop exploring. Finish now what you can finish with what you know, and leave the rest. Nobody can answer you. Then end with the report that is asked for below: say what is done and what is left, also when it failed or when only a person can go on.",
+        "## Come to an end\n\nYou were stopped: for a long time and over many calls your work on **{}** changed nothing. The work tree is as you left it, and what ran in the background has ended.\n\nStop exploring. Finish now what you can finish with what you know, and leave the rest. No person can answer you. Then end with the report that is asked for below: say what is done and what is left, also when it failed or when only a person can go on.",
         item.node
     )
 }

@@ -27,7 +27,7 @@ pub(super) fn split_reporting() -> String {
 End with one fenced block of this form, and nothing after it:
 
 ```json
-{{"status": "STATUS", "summary": "how you split it, in a sentence", "pieces": [{{"title": "what the first piece is", "prompt": "all that whoever does it must know"}}, {{"title": "what the second piece is", "prompt": "all that whoever does it must know"}}]}}
+{{"status": "STATUS", "summary": "how you split it, in a sentence", "pieces": [{{"title": "what the first piece is", "prompt": "all that its agent must know"}}, {{"title": "what the second piece is", "prompt": "all that its agent must know"}}]}}
 ```
 
 STATUS is `completed`, `failed` (when it cannot be split; then add `"error": "why"`) or `needs-human` (then add `"humanNeeded": {{"reason": "the question", "details": "what a person must know to answer it"}}`). Name {PIECES_MIN} to {PIECES_MAX} pieces, in the order in which they are to be done, each with a title."#
@@ -90,7 +90,7 @@ pub(super) fn repair_task(item: &ItemRow) -> String {
         |followed| render_list(&followed.evidence),
     );
     format!(
-        "## Your task\n\nPut the workspace in order, and nothing else. An attempt at **{}** failed, and the workspace or the environment looks like the reason:\n\n{evidence}\n\nFind out whether that is so, and mend it. Throw no work away that somebody may need: keep it aside instead. Do not work on the item itself, whatever stands elsewhere; it is tried again after you.",
+        "## Your task\n\nPut the workspace in order, and nothing else. An attempt at **{}** failed, and the workspace or the environment looks like the reason:\n\n{evidence}\n\nFind out whether that is so, and mend it. Throw no work away that a person may need: keep it aside instead. Do not work on the item itself, whatever stands elsewhere; it is tried again after you.",
         item.node
     )
 }

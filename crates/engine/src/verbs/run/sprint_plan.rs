@@ -23,7 +23,8 @@ pub(super) struct SprintRun<'a> {
     pub(super) source: &'a str,
 }
 
-/// The plan of a sprint, for this run, named as the sprint is; with the text of its progress, where that was there.
+/// The plan of a sprint, for this run, named as the sprint is; with the text of its
+/// progress, where that was there.
 ///
 /// # Errors
 ///

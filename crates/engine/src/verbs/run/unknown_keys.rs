@@ -22,9 +22,10 @@ const TOLD_MAX: usize = 5;
 /// others write whole, how it deviates from its format.
 pub(super) fn warn_deviations(
     project: &Project,
-    (face, source): PlanKey<'_>,
+    plan: PlanKey<'_>,
     tell: &mut dyn FnMut(Notice<'_>),
 ) {
+    let PlanKey { face, source } = plan;
     let Some(path) = PlanFile::path_of_source(face, source) else {
         return;
     };

@@ -1,5 +1,5 @@
-//! Fields that take whatever stands there, without keeping what nobody needs:
-//! what a tool gave back may be many megabytes.
+//! Fields that accept any value and do not store what no reader needs: the result of
+//! a tool may be many megabytes.
 
 use std::fmt;
 
