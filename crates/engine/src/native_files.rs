@@ -1,9 +1,9 @@
 //! Native files, kept up to date beside the journal and read where others wrote
 //! them.
 //!
-//! A native file is a view: losing it loses nothing. What somebody else wrote
-//! into it is taken in before it is written again, and what cannot be taken in is
-//! asked about.
+//! A native file is a view: losing it loses nothing. piton imports what another
+//! writer changed before it writes the file again, and asks a person about what it
+//! cannot import.
 //!
 //! - [`sync`]: the one machine. It reads a version, takes it in, asks about it or
 //!   leaves it, and carries out what a person decided.

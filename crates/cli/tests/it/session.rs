@@ -379,7 +379,7 @@ fn what_somebody_wrote_into_a_file_that_is_made_of_another_is_kept_and_said() {
     assert_eq!(scratch.piton(&["log", "session_started"]).exit, 0);
     scratch.write(&format!("{folder}/progress.md"), "# By hand\n");
     insta::assert_snapshot!(scratch.shows(&["log", "milestone_reached"]), @"
-    warning: .agent-os/progress/progress.md is made of .agent-os/progress/progress.json: what somebody wrote there is kept beside it as progress.md.before-piton, and is not taken in; record it with `piton log`
+    warning: .agent-os/progress/progress.md is made of .agent-os/progress/progress.json: the version that piton did not write is kept beside it as progress.md.before-piton, and is not taken in; record it with `piton log`
     recorded milestone_reached
     [exit 0]
     ");

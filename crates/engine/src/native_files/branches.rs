@@ -64,8 +64,8 @@ pub(super) fn branch_to_land<'r>(project: &Project, row: &'r RunRow) -> Option<&
 }
 
 /// Whether a file that is not there is one that the branch which is checked out
-/// does not have, while others do. Written there, it would stand in the way of
-/// whoever wants to have one of these checked out.
+/// does not have, while others do. Written there, it would keep git from checking out
+/// one of these.
 pub(super) fn is_absent_on_branch(
     project: &Project,
     path: &str,
@@ -104,9 +104,9 @@ pub(super) fn is_blocking_checkout(
 }
 
 /// Whether git took along what `now`, the version of a tracked file that is there,
-/// lacks of the one that piton wrote last: the file is as it is committed, nobody
-/// has committed a change to it since, and what is missing stands on some branch
-/// or in a stash, or the branch was set back.
+/// lacks of the one that piton wrote last: the file is as it is committed, no commit
+/// has changed it since, and what is missing is on some branch or in a stash, or the
+/// branch was set back.
 fn was_moved_away_by_git(project: &Project, path: &str, file: &SyncedFile, now: &[u8]) -> bool {
     let since = &file.stamp().commit;
     let Some(base) = file.read_base().filter(|_| !since.is_empty()) else {
@@ -133,7 +133,7 @@ fn is_unchanged_since_commit(work_tree: &Path, since: &str, inside: &Path) -> bo
     git::is_file_clean(work_tree, inside) && !git::has_changed_since(work_tree, since, inside)
 }
 
-/// Whether somebody put the file back to the version that is committed.
+/// Whether a person or git put the file back to the version that is committed.
 pub(super) fn is_reverted_to_commit(project: &Project, path: &str, file: &SyncedFile) -> bool {
     let since = &file.stamp().commit;
     let Some(inside) = project
@@ -147,7 +147,7 @@ pub(super) fn is_reverted_to_commit(project: &Project, path: &str, file: &Synced
 }
 
 /// Whether a file is as it is committed, and git has merged since piton wrote it last:
-/// what it says then is what became of several versions, and nobody typed it.
+/// what it says then is what became of several versions, and no person typed it.
 pub(super) fn is_merge_result(project: &Project, path: &str, file: &SyncedFile) -> bool {
     let since = &file.stamp().commit;
     let Some(inside) = project

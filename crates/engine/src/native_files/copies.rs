@@ -29,8 +29,8 @@ pub(super) fn store_timestamped_copy(
     write_numbered_copy(target, version, &format!("{COPY}-{time}"))
 }
 
-/// A version of a file that piton makes, which somebody else wrote, is kept beside it;
-/// of such copies only the last few are.
+/// Keeps a version that another writer made of a file of piton's beside that file; of
+/// such copies only the last few stay.
 ///
 /// # Errors
 ///

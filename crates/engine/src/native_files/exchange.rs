@@ -1,5 +1,5 @@
-//! Replacing a file so that a power cut leaves the old one or the new one, and
-//! nobody's work is lost.
+//! Replacing a file so that a power cut leaves the old one or the new one, and no
+//! writer's work is lost.
 
 use std::fs::{self, File};
 use std::io::{self, Read as _, Seek as _, Write as _};
@@ -179,7 +179,7 @@ pub struct Leftover {
     pub path: PathBuf,
     /// Its name.
     pub name: String,
-    /// Whether it may be the only copy of what somebody else wrote.
+    /// Whether it may be the only copy of what another writer wrote.
     pub kept: bool,
 }
 
@@ -264,8 +264,8 @@ fn set_default_mode(builder: &mut tempfile::Builder<'_, '_>) {
 fn set_default_mode(_: &mut tempfile::Builder<'_, '_>) {}
 
 impl Leftover {
-    /// Gives it a name under which it stays until somebody has read it, and
-    /// says which.
+    /// Gives it a name under which it stays until a person has read it, and returns
+    /// that name.
     ///
     /// # Errors
     ///
@@ -301,7 +301,7 @@ impl StagedFile {
 
     /// Puts the new version into its place, and gives back what was there.
     ///
-    /// The file that came out is in nobody's way: it is gone unless
+    /// The file that came out is removed unless
     /// [`DisplacedVersion::restore_to_target`] is called.
     ///
     /// # Errors
@@ -427,7 +427,7 @@ impl DisplacedVersion {
     /// Puts it into its place again. `is_own` tells the version that had taken
     /// its place.
     ///
-    /// Somebody may have saved the file once more since: then that version is
+    /// Another writer may have saved the file once more since: then that version is
     /// in the place, and this one stays beside it.
     ///
     /// # Errors
@@ -447,7 +447,7 @@ impl DisplacedVersion {
                 fs::rename(&old, &self.target)?;
                 return Ok(None);
             }
-            // Somebody took the file away: there is nothing to exchange it with.
+            // The file was removed meanwhile: there is nothing to exchange it with.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 fs::hard_link(&old, &self.target)?;
                 fs::remove_file(&old)?;
@@ -459,7 +459,7 @@ impl DisplacedVersion {
             fs::remove_file(&old)?;
             return Ok(None);
         }
-        // Whoever read the file in this moment does not know of the later version.
+        // A program that read the file in this moment does not know of the later version.
         let copy = write_displaced_copy(&self.target, fs::read(&old)?)?;
         match exchange_paths(&old, &self.target) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
@@ -470,7 +470,7 @@ impl DisplacedVersion {
     }
 }
 
-/// Somebody had saved the file once more when a version was to go back.
+/// Another writer had saved the file once more when a version was to go back.
 #[derive(Debug)]
 pub struct LaterSave {
     /// The name of the version that was to go back.

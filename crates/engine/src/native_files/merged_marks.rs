@@ -85,7 +85,7 @@ pub(crate) fn find_mark_origins(
     origins
 }
 
-/// The items whose marks came with commits that were made elsewhere: by somebody else,
+/// The items whose marks came with commits that were made elsewhere: by another person,
 /// or in another clone.
 pub(crate) fn items_marked_elsewhere(project: &Project, origins: &MarkOrigins) -> Vec<Node> {
     if origins.is_empty() {

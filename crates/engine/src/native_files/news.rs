@@ -1,4 +1,4 @@
-//! What happened to a native file that somebody should know.
+//! What happened to a native file that the user should know.
 
 use std::fmt;
 use std::path::Path;
@@ -8,7 +8,7 @@ use piton_formats::tree::Span;
 
 use crate::failure::notice::Notice;
 
-/// What happened to a file that somebody should know, in words.
+/// What happened to a file that the user should know, in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FileNotice {
     /// Something of it was taken in, or done to it.
@@ -51,7 +51,7 @@ impl FileNotice {
         }))
     }
 
-    /// A version that somebody else saved while piton did, and that cannot be taken in,
+    /// A version that another writer saved while piton did, and that cannot be imported,
     /// is kept.
     pub(super) fn conflicting_copy_stored(file: &str, copy: &Path) -> Self {
         let name = copy.file_name().unwrap_or_default().to_string_lossy();
@@ -96,7 +96,7 @@ impl FileNotice {
         }
     }
 
-    /// Whether somebody should look at it.
+    /// Whether the user should look at it.
     #[must_use]
     pub fn is_warning(&self) -> bool {
         !matches!(self, Self::Told(_))

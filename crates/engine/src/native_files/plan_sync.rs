@@ -1,8 +1,8 @@
 //! The file of a plan, kept up to date beside the journal.
 //!
-//! A runner and the commands of people write the same file. Who writes holds
-//! the lock of its stamp, and whoever knows less of the run than was written
-//! already writes nothing.
+//! A runner and the commands of people write the same file. A writer holds the lock of
+//! its stamp. A process that knows less of the run than the file already shows writes
+//! nothing.
 
 mod import;
 mod notices;
@@ -63,7 +63,7 @@ pub struct PlanSync {
     /// The text that piton wrote last without looking at what was there.
     plain: Option<String>,
     project: Project,
-    /// Whether somebody was told that the file could not be written.
+    /// Whether it was reported that the file could not be written.
     told: bool,
     /// What the system said of the version that a person is asked about: it is
     /// not read again as long as neither it nor the run has changed.
@@ -74,8 +74,8 @@ pub struct PlanSync {
     /// Whether the file is left alone while git changes the work tree. Where all
     /// that an agent started has ended, a lock of git is that of the dead.
     pub(crate) waits_for_git: bool,
-    /// Whether an agent works, or is about to: then the file does not come into the
-    /// way of whoever changes the branch.
+    /// Whether an agent works, or is about to: then the file must not hinder an agent
+    /// that changes the branch.
     pub(crate) gives_way: bool,
     /// It waits for that.
     in_the_way: bool,
@@ -83,7 +83,7 @@ pub struct PlanSync {
     waits_for_landing: bool,
     /// How many elements the list beside it has from this run, as far as known.
     listed: usize,
-    /// Whether somebody was told that this list could not be added to.
+    /// Whether it was reported that this list could not be added to.
     told_of_list: bool,
 }
 
@@ -132,7 +132,7 @@ impl PlanSync {
         };
         let target = session.project.absolute_path(&path);
         let home = &session.project.home;
-        // It will be in lanes as soon as somebody works on it.
+        // It will be in lanes as soon as a runner works on it.
         let begins_in_lanes = row.policy.has_several_repositories() && row.lanes.is_none();
         let has_branch = branches::branch_to_land(&session.project, row).is_some();
         let waits_for_landing =
@@ -196,8 +196,8 @@ impl PlanSync {
     }
 
     /// The items that are done and have no mark in the file unless it has one: those
-    /// that were done elsewhere; and where somebody only looks at a commit, with no
-    /// branch, what was done on one. A change would stand in their way back.
+    /// that were done elsewhere; and where a commit is checked out without a branch,
+    /// what was done on one. A change would keep git from switching back.
     fn items_without_mark(&self, tables: &Tables) -> Vec<Node> {
         let mut nodes = self.items_done_off_branch(tables);
         let here = git::read_checkout(&self.project.work_tree);
@@ -289,7 +289,7 @@ impl PlanSync {
             file.drain_displaced()
                 .into_iter()
                 .for_each(DisplacedCopy::remove);
-            // A version that nobody put back is somebody's: it stays.
+            // A version that was not put back is another writer's: it stays.
             file.remove_leftovers(|_| Ok::<_, io::Error>(false))
         })
     }
@@ -310,7 +310,7 @@ impl PlanSync {
         self.pace.record_end(began, now);
     }
 
-    /// Takes in what somebody else wrote into the file, if anybody did.
+    /// Imports what another writer changed in the file, if there is anything.
     /// `token` is that of the runner that asks.
     ///
     /// # Errors
@@ -362,8 +362,8 @@ impl PlanSync {
         Ok(looked)
     }
 
-    /// Takes in what was changed in the copy of the file in a lane. That copy is
-    /// written by nobody else, and its marks and edits are an agent's.
+    /// Imports what was changed in the copy of the file in a lane. Only the agent of the
+    /// lane writes that copy, so its marks and edits are that agent's.
     ///
     /// # Errors
     ///
@@ -404,7 +404,7 @@ impl PlanSync {
         taken.map_err(|fault| fault.into_file_failure(&self.path))
     }
 
-    /// The file, and the look at what somebody else wrote into it.
+    /// The file, and the import of what another writer changed in it.
     fn begin_import<'a, 's>(
         &'a mut self,
         session: &'a Session<'s>,
@@ -447,7 +447,7 @@ impl PlanSync {
     }
 
     /// Writes the file now, whatever its size: at a stop, or as a heartbeat.
-    /// What somebody else wrote in the meantime stays, to be looked at first.
+    /// What another writer wrote in the meantime stays, to be looked at first.
     pub fn write_now(
         &mut self,
         tables: &Tables,
@@ -486,8 +486,8 @@ impl PlanSync {
         of_list.filter(|_| !std::mem::replace(&mut self.told_of_list, true))
     }
 
-    /// Adds to the list beside the file what it lacks. It is written when no
-    /// agent is at work: then nobody changes the branch.
+    /// Adds to the list beside the file what it lacks. It is written when no agent is
+    /// at work: then no agent changes the branch.
     fn append_to_list(&mut self, tables: &Tables) -> Result<(), FileNotice> {
         let format = tables.run(self.run).and_then(|row| plan_format(&row.face));
         let Some(list) = format.and_then(|format| format.list_beside) else {
@@ -643,7 +643,7 @@ impl PlanSync {
     }
 }
 
-/// The next version of a file of which a part stays as somebody else wrote it.
+/// The next version of a file of which a part stays as another writer wrote it.
 struct PartialPlanUpdate {
     /// The file.
     text: String,
@@ -678,8 +678,8 @@ fn merge_beside_held(
         .then_some(PartialPlanUpdate { text, own })
 }
 
-/// Takes out of rows what a person is asked about: a file into which nobody wrote
-/// that says what is in force.
+/// Takes out of rows what a person is asked about: a file that no other writer changed
+/// says what is in force.
 pub(crate) fn remove_open_agent_edits(tables: &mut Tables, run: RunId) {
     let asked = tables.open_decisions(run);
     let asked = asked.filter(|row| row.kind == DecisionKind::AgentEdit);

@@ -1,5 +1,5 @@
 //! The files of the project: native files that show the sessions, the memory and
-//! every attempt, and that are taken in when somebody else wrote them.
+//! every attempt, and that piton imports when another writer changed them.
 //!
 //! [`sync_files`] is called after every writing command. It never fails the command:
 //! what is stored is stored, and a file that is behind is brought up to date by
@@ -59,8 +59,8 @@ const LEFT: [&str; 4] = [
     "NOT_A_NUMBER",
 ];
 
-/// What the system said of the versions that a person is asked about: whoever
-/// looks often does not read them again as long as they are the same.
+/// What the system said of the versions that a person is asked about: a caller that
+/// syncs often does not read them again as long as they are the same.
 pub type AskedFileFingerprints = BTreeMap<&'static str, StatFingerprint>;
 
 /// Brings every file of the project up to date, and takes in what others wrote.
@@ -68,7 +68,7 @@ pub fn sync_files(session: &Session<'_>) -> Vec<FileNotice> {
     sync_files_cached(session, &mut AskedFileFingerprints::new())
 }
 
-/// [`sync_files`], for whoever looks often.
+/// [`sync_files`], for a caller that syncs often.
 pub fn sync_files_cached(
     session: &Session<'_>,
     waiting: &mut AskedFileFingerprints,
@@ -180,9 +180,9 @@ fn sync_file_or_report(
     followed.unwrap_or_else(|failure| vec![FileNotice::sync_failed(file.path, failure.message)])
 }
 
-/// The files that git tracks, are kept up to date and nobody is asked about, each
-/// with what is made of it, by their paths relative to the project; and whether
-/// piton alone changed it since it was committed.
+/// The files that git tracks and piton keeps up to date, with no open question about
+/// them, each with what is made of it, by their paths relative to the project; and
+/// whether piton alone changed it since it was committed.
 pub(crate) fn settled_paths(session: &Session<'_>) -> Vec<(Vec<String>, bool)> {
     let needs = [Need::Faces, Need::OpenDecisions(Some(RunId::PROJECT))];
     let Ok(rows) = session.load(&needs) else {
@@ -443,7 +443,7 @@ impl NativeFile for ProjectSync<'_, '_> {
         bytes: &[u8],
         version: ProjectFileVersion,
     ) -> Result<ImportOutcome, SyncFault> {
-        // Nobody knows who wrote it.
+        // The writer is unknown.
         let asked: ThingsAskedAtWork = synced.load_remembered().unwrap_or_default();
         // What another branch says of what is known was said there.
         let known = match self.origin {
@@ -624,8 +624,8 @@ impl ProjectSync<'_, '_> {
         Ok(())
     }
 
-    /// Takes in somebody else's version that is not in the place any more, or may soon
-    /// not be; one that cannot be taken in is kept beside it.
+    /// Imports another writer's version that is not in the place any more, or may soon
+    /// not be; one that cannot be imported is kept beside it.
     fn import_displaced_version(
         &self,
         target: &Path,
@@ -652,7 +652,7 @@ impl ProjectSync<'_, '_> {
     }
 
     /// Whether these bytes, which cannot be read, are the beginning of what can be read
-    /// in the place: somebody was not done writing.
+    /// in the place: the other writer had not finished.
     fn is_beginning_of_present(&self, target: &Path, left: &[u8]) -> Result<bool, SyncFault> {
         if left.is_empty() {
             return Ok(true);
@@ -708,7 +708,7 @@ impl ProjectSync<'_, '_> {
         if found.is_empty() && self.asked.is_none() {
             return Ok(ImportOutcome::default());
         }
-        // Nobody knows whether what ends early was to lack its end.
+        // It is unknown whether the end of a truncated version was removed on purpose.
         let mut written = match version.is_beginning {
             true => Vec::new(),
             false => self.things_written_last(&found, version.base.as_ref())?,
@@ -829,7 +829,7 @@ impl ProjectSync<'_, '_> {
         Ok(behind)
     }
 
-    /// Leaves only those removals that somebody made.
+    /// Leaves only those removals that a person made.
     fn retain_real_removals(&self, found: &mut Vec<ImportedRecord>, may_lack: bool) {
         if !found.iter().any(is_removal) {
             return;
@@ -846,7 +846,7 @@ impl ProjectSync<'_, '_> {
         });
     }
 
-    /// Whether somebody took it out of a file that git tracks. Where the file is as
+    /// Whether a person took it out of a file that git tracks. Where the file is as
     /// it was committed, and was never committed with it, git put an older version
     /// there: a stash, a reset, the branch that it was not committed on.
     fn was_removed_by_person(&self, sign: &piton_core::memory::Memory) -> bool {
@@ -916,8 +916,8 @@ impl ProjectSync<'_, '_> {
         Ok(written)
     }
 
-    /// A person was asked about the file. When nothing in it differs any more,
-    /// whoever mended it has answered.
+    /// A person was asked about the file. When nothing in it differs any more, the
+    /// person who fixed it has answered.
     fn settle_or_wait(&self, version: &ProjectFileVersion) -> Result<ImportOutcome, SyncFault> {
         if self.has_differences(version)? {
             return Ok(ImportOutcome::with_pending_question());
@@ -1222,8 +1222,8 @@ impl ProjectSync<'_, '_> {
         Ok(synced.write_version(new.as_bytes(), behind.positions, tail)?)
     }
 
-    /// The file with what is to be shown. The journal knows secrets redacted
-    /// only: what somebody wrote in the file is not replaced by that.
+    /// The file with what is to be shown. The journal has secrets only in redacted
+    /// form: what a person wrote in the file is not replaced by that.
     fn render_text(
         &self,
         text: Option<&str>,

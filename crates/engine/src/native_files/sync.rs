@@ -1,12 +1,12 @@
-//! The one machine: what is done with a version of a native file that somebody
-//! else wrote.
+//! The one machine: what is done with a version of a native file that another writer
+//! made.
 //!
 //! A thing in a file is compared in what piton wrote last, in the file and in the
 //! journal. Only the file changed: taken. Only the journal changed: shown. Both:
 //! asked. What differs between the file of a plan and those of the project stands
 //! behind [`NativeFile`].
 //!
-//! Whoever calls holds the lock of the file's stamp.
+//! The caller holds the lock of the file's stamp.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -31,10 +31,10 @@ use crate::session::Session;
 use crate::world;
 
 /// How often, and how long apart, a file is read again that cannot be read, or is
-/// cut short: somebody may be in the middle of writing it.
+/// cut short: another process may be in the middle of writing it.
 const READS: u32 = 3;
 const READ_PAUSE: Duration = Duration::from_millis(40);
-/// Nobody is in the middle of writing what has not changed for so long.
+/// No process is in the middle of writing a file that has not changed for so long.
 const REST: Duration = Duration::from_secs(1);
 
 /// What the machine has to know of a kind of native file.
@@ -54,7 +54,7 @@ pub(super) trait NativeFile {
     fn run_holder(&self) -> HolderLiveness {
         HolderLiveness::Nothing
     }
-    /// Whether a lock of git's index is that of somebody alive.
+    /// Whether a lock of git's index is held by a live process.
     fn should_heed_git_lock(&self) -> bool;
     /// Whether something else is checked out than when the look began: what belongs to
     /// it was asked before.
@@ -153,7 +153,7 @@ pub(super) enum ConflictWinner {
 pub struct ImportOutcome {
     /// Events were stored that the caller does not know.
     pub taken: bool,
-    /// What somebody should know.
+    /// What the user should know.
     pub news: Vec<FileNotice>,
     /// It cannot be read, or is another plan: nothing of it counts.
     pub is_passed_over: bool,
@@ -173,7 +173,7 @@ pub(super) enum FileWritability {
     Asked,
     /// Git is about to replace it, or it is no regular file.
     Busy,
-    /// Somebody wrote it meanwhile: it is to be looked at again.
+    /// Another writer changed it meanwhile: it is to be looked at again.
     Overtaken,
 }
 
@@ -265,7 +265,7 @@ impl SyncFault {
     }
 }
 
-/// Takes in what stands in the file, if somebody else wrote it.
+/// Imports the content of the file, if another writer changed it.
 pub(super) fn import_changes<F: NativeFile>(
     native: &mut F,
     file: &mut SyncedFile,
@@ -276,7 +276,7 @@ pub(super) fn import_changes<F: NativeFile>(
             standing: FileWritability::Busy,
             ..ImportOutcome::default()
         }),
-        // Whoever brought piton's own version back has answered.
+        // A person who restored piton's own version has answered.
         (PresentFile::Ours, _) => settle_question(native, "the file is as piton wrote it"),
         // What git is about to put there is looked at when it is whole.
         (PresentFile::Foreign(_) | PresentFile::Missing, _) if is_git_at_work(native) => {
@@ -308,7 +308,7 @@ pub(super) fn import_changes<F: NativeFile>(
     }
 }
 
-/// What is in the place of the file, with what it says where somebody else wrote it.
+/// What is in the place of the file, with what it says where another writer wrote it.
 type PresentVersion<V> = (PresentFile, Option<Result<V, Vec<Problem>>>);
 
 /// Reads the file, and again while it cannot be read or is cut short.
@@ -319,7 +319,7 @@ fn read_with_retries<F: NativeFile>(
     let mut reads = 1;
     loop {
         let mut present = file.read_present()?;
-        // What stays of somebody else in it is looked at again.
+        // What another writer left in it is looked at again.
         if present == PresentFile::Ours && file.has_held_conflict() {
             present = PresentFile::Foreign(fs::read(file.target_path())?);
         }
@@ -348,8 +348,8 @@ fn is_git_at_work(native: &impl NativeFile) -> bool {
     native.should_heed_git_lock() && is_at_work() && project.is_tracked(native.path())
 }
 
-/// Whether this is only the beginning of what piton wrote last: whoever wrote it
-/// fell, and all of it is known. A file of one line is as short as it likes.
+/// Whether this is only the beginning of what piton wrote last: its writer crashed, and
+/// all of it is known. A file of one line is never taken for a beginning.
 fn is_truncated(file: &SyncedFile, bytes: &[u8]) -> bool {
     // Another branch has its own version, which may be where this one began. What a
     // person was asked about is known.
@@ -361,8 +361,8 @@ fn is_truncated(file: &SyncedFile, bytes: &[u8]) -> bool {
         })
 }
 
-/// Whether somebody committed the file as it is since piton wrote it: then it is as
-/// it is meant.
+/// Whether the file was committed as it is since piton wrote it: then its content is
+/// intended.
 fn is_committed(native: &impl NativeFile, file: &SyncedFile) -> bool {
     let project = &native.session().project;
     let (work_tree, since) = (&project.work_tree, &file.stamp().commit);
@@ -375,8 +375,8 @@ fn is_committed(native: &impl NativeFile, file: &SyncedFile) -> bool {
     project.is_tracked(native.path()) && git::is_file_clean(work_tree, inside) && is_new()
 }
 
-/// Whoever wrote only the beginning of what piton wrote last fell: what is missing
-/// is known.
+/// Writes the whole again where a writer crashed after the beginning of what piton
+/// wrote last: what is missing is known.
 fn restore_truncated(
     native: &impl NativeFile,
     file: &mut SyncedFile,
@@ -565,7 +565,7 @@ fn way_of_verb(verb: Verb, is_readable: bool) -> Option<DecisionChoice> {
     }
 }
 
-/// Nobody decides about a version that they have not seen.
+/// A person cannot decide about a version that they have not seen.
 pub(super) fn changed_meanwhile_failure(file: &str) -> Failure {
     Failure::new(
         "file.conflict",

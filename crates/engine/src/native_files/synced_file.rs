@@ -2,8 +2,8 @@
 //!
 //! A [`SyncedFile`] knows the file, not its format. It tells whether what is there is
 //! what piton wrote last, puts a new version into its place by an exchange, and
-//! looks at what comes out: what somebody else wrote in between goes back, for
-//! whoever asked to take it in first.
+//! looks at what comes out: what another writer wrote in between goes back, so that
+//! the caller imports it first.
 //!
 //! What piton wrote last is in the stamp, by hash and by what the system says of
 //! the file. The stamp is a register: losing it costs a second reading.
@@ -29,7 +29,7 @@ use crate::{failpoint, git};
 
 /// A small stamp fills one sector, so that it is written whole or not at all.
 const STAMP_BYTES: usize = 512;
-/// A spare is left to whoever may still be reading it for so long.
+/// A spare is left alone for so long, since a program may still be reading it.
 const SPARE_REST_NS: i64 = if cfg!(test) { 0 } else { 200_000_000 };
 /// What the name of what is remembered ends with.
 const ASKED: &str = "asked";
@@ -71,8 +71,8 @@ pub struct SyncStamp {
     /// The commit that was checked out then; empty where git has none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub commit: String,
-    /// What was done, and when, whose work nobody had committed, and which the file
-    /// that git put here does not have: it went along to another branch.
+    /// What was done, and when, whose work was not committed, and which the file that
+    /// git put here does not have: it went along to another branch.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub gone: BTreeMap<String, Timestamp>,
     /// The beginnings of the hashes of the last version that others made and of those
@@ -82,7 +82,7 @@ pub struct SyncStamp {
     /// The branch, as in `head`, that does not have the file while others do.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub absent_on: String,
-    /// What the file has of somebody else that a person is asked about.
+    /// What another writer left in the file that a person is asked about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held: Option<HeldConflict>,
     /// What was recorded on branches that do not have the file, and no file shows.
@@ -104,7 +104,7 @@ pub struct UnshownRows {
     pub branches: BTreeMap<String, String>,
 }
 
-/// A file of which a part stays as somebody else wrote it until a person decides.
+/// A file of which a part stays as another writer wrote it until a person decides.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HeldConflict {
     /// The hash of what piton itself would have written: the base to tell edits by.
@@ -285,7 +285,7 @@ pub enum PresentFile {
     Missing,
     /// What piton wrote last.
     Ours,
-    /// What somebody else wrote.
+    /// What another writer wrote.
     Foreign(Vec<u8>),
     /// No regular file: it is written to, and never exchanged.
     Special,
@@ -305,7 +305,7 @@ struct NextFileVersion {
 pub enum WriteOutcome {
     /// It is there.
     Done,
-    /// Somebody else had written in between: their version is there.
+    /// Another writer had written in between: that version is there.
     Overtaken,
 }
 
@@ -340,7 +340,7 @@ pub struct SyncedFile {
     head: Option<OnceCell<CheckedOutHead>>,
 }
 
-/// What is remembered of a version of somebody else's.
+/// What is remembered of a version of another writer.
 #[derive(Debug, Serialize, Deserialize)]
 struct RememberedOfVersion<T> {
     /// The hash of what piton had written last.
@@ -448,8 +448,8 @@ impl SyncedFile {
         })
     }
 
-    /// Whether, by what the system says of it, somebody else may have written
-    /// it since. Reads nothing.
+    /// Whether, by what the system says of it, another writer may have changed it
+    /// since. Reads nothing.
     #[must_use]
     pub fn may_be_foreign(&self) -> bool {
         StatFingerprint::of_path(&self.target) != self.stamp.look
@@ -469,7 +469,7 @@ impl SyncedFile {
     pub fn accept_version(&mut self, present: &[u8]) -> io::Result<()> {
         self.write_base(present);
         let kept = self.record_version(present, None);
-        // There is none, unless somebody was asked about the file.
+        // There is none, unless a person was asked about the file.
         fs::remove_file(&self.remembered).ok();
         kept
     }
@@ -512,7 +512,7 @@ impl SyncedFile {
         Ok(())
     }
 
-    /// Whether a part of the file stays as somebody else wrote it.
+    /// Whether a part of the file stays as another writer wrote it.
     #[must_use]
     pub fn has_held_conflict(&self) -> bool {
         self.stamp.held.is_some()
@@ -536,7 +536,7 @@ impl SyncedFile {
         let head = self.checked_out_head();
         self.found = Some(hash.clone());
         let look = StatFingerprint::of_path(&self.target);
-        // What somebody wrote since the bytes were read has another size or time;
+        // What another writer saved since the bytes were read has another size or time;
         // when it does not, its hash is looked at before it is replaced.
         let look = look.filter(|look| look.bytes == present.len() as u64);
         let same = fs::read(&self.target).is_ok_and(|there| there == present);
@@ -559,8 +559,8 @@ impl SyncedFile {
         })
     }
 
-    /// Remembers something about somebody else's version, until another one is
-    /// accepted. A help: losing it costs a second telling.
+    /// Remembers something about another writer's version, until another one is
+    /// accepted. Losing it only costs a repeated notice.
     pub fn store_remembered<T: Serialize>(&self, what: &T) {
         let after = self.stamp.after.clone();
         if let Ok(bytes) = serde_json::to_vec(&RememberedOfVersion { after, what })
@@ -655,7 +655,7 @@ impl SyncedFile {
         Ok(put)
     }
 
-    /// Puts a version into its place of which a part stays as somebody else wrote it.
+    /// Puts a version into its place of which a part stays as another writer wrote it.
     /// `own` is the version without that part.
     ///
     /// # Errors
@@ -743,7 +743,7 @@ impl SyncedFile {
             None => stage_spliced(&self.target, tail.at, end)?,
         };
         if self.may_be_foreign() {
-            // What was copied may be of two versions: nobody shall see that.
+            // What was copied may be of two versions: it must not become the file.
             return Ok(WriteOutcome::Overtaken);
         }
         let next = NextFileVersion {
@@ -775,8 +775,8 @@ impl SyncedFile {
         base.set_len(length)
     }
 
-    /// The next version made of the one before, where there is one, nobody has
-    /// touched it, and nobody else knows it by another name.
+    /// The next version made of the one before, where there is one, it is unchanged, and
+    /// it has no other name in the file system.
     fn stage_from_previous(&self, tail: &LargeFileTail, end: &[u8]) -> Option<StagedFile> {
         let spare = self.stamp.spare.as_ref()?;
         let is_ours = StatFingerprint::of_path(&self.spare) == Some(spare.look)
@@ -870,13 +870,13 @@ impl SyncedFile {
         let expected = match is_expected(&displaced, &old, &before) {
             Ok(expected) => expected,
             Err(error) => {
-                // Nobody knows whose it is: it stays, under the name in the stamp.
+                // It is unknown whose it is: it stays, under the name in the stamp.
                 displaced.leave_on_disk();
                 return Err(error);
             }
         };
         if !expected {
-            // For a moment piton's version was there: whoever read that one does
+            // For a moment piton's version was there: a program that read that one does
             // not know of this one, and may write over it before it is read,
             // also when this process dies. So a copy stays until it is. Of a plan
             // it is the version in the place that counts.
@@ -905,10 +905,10 @@ impl SyncedFile {
         };
         failpoint::point("synced-file.tidied");
         self.stamp = SyncStamp {
-            // Whoever brings the version before back brings back one that lacks
-            // something: that is somebody else's doing.
+            // A restored version before this one lacks something: then another writer
+            // restored it.
             before: fresh.after.clone(),
-            // Somebody may have written it again in the meantime: that is not ours.
+            // Another writer may have changed it in the meantime: that is not ours.
             look: StatFingerprint::of_path(&self.target).filter(|look| is_own(look)),
             temp: String::new(),
             spare,
@@ -933,8 +933,8 @@ impl SyncedFile {
     }
 
     /// Takes away what a crash in the middle of a write left beside the file.
-    /// A version of somebody else's among it is handed to `take` first; it goes
-    /// when that says so, and stays otherwise.
+    /// A version of another writer among it is handed to `take` first; it goes when
+    /// that returns true, and stays otherwise.
     ///
     /// # Errors
     ///
@@ -969,7 +969,7 @@ impl SyncedFile {
         Ok(())
     }
 
-    /// Puts back what a crash left of somebody else's version, if the file is
+    /// Puts back what a crash left of another writer's version, if the file is
     /// still what piton was about to put in its place.
     ///
     /// # Errors
@@ -1031,7 +1031,7 @@ impl SyncedFile {
     }
 
     /// Whether another branch is checked out than when piton wrote the file; not
-    /// where nobody knows which one that was.
+    /// where it is unknown which one that was.
     #[must_use]
     pub fn is_of_other_branch(&self) -> bool {
         !self.stamp.head.is_empty() && !self.is_on_same_branch()
@@ -1235,7 +1235,7 @@ fn read_stamp_of_key(home: &Path, key: &str) -> Option<SyncStamp> {
 
 /// Lets every file be written from the beginning of its streams again: the
 /// journal is another one now. Those that `is_read_again` says so of, by their
-/// key, may hold what it does not know: they are taken in like somebody else's.
+/// key, may hold what it does not know: they are imported like those of another writer.
 ///
 /// # Errors
 ///
@@ -1351,7 +1351,7 @@ mod tests {
         assert_eq!(text(&file), "[\n  1,\n  2,\n  3,\n  4,\n  5\n]\n");
     }
 
-    /// It dies after it put somebody's version back, and somebody who had read
+    /// It dies after it put another writer's version back, and a program that had read
     /// piton's version in between writes over it.
     #[test]
     fn what_was_displaced_is_kept_until_it_is_taken_in() {

@@ -126,7 +126,7 @@ fn resolve_link(file: &Path) -> Result<PathBuf, Failure> {
 fn changed_meanwhile(file: &Path) -> Failure {
     Failure::new(
         "file.conflict",
-        format!("{} was changed by somebody else just now", file.display()),
+        format!("{} was changed by another process just now", file.display()),
     )
     .with_hint("repeat the command: it looks at what is there now")
 }

@@ -1,4 +1,4 @@
-//! What is done with a version of the file of a plan that somebody else wrote.
+//! What is done with a version of the file of a plan that another writer made.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -53,7 +53,7 @@ pub(super) struct PlanFileImport<'a, 's> {
     pub(super) position: u64,
     /// What piton wrote last was the file of another branch.
     pub(super) is_other_branch: bool,
-    /// Whether a lock of git's index is that of somebody alive.
+    /// Whether a lock of git's index is held by a live process.
     pub(super) heeds_git: bool,
     /// What was checked out when the look began.
     pub(super) here: Option<Checkout>,
@@ -204,10 +204,10 @@ impl NativeFile for PlanFileImport<'_, '_> {
         if let EditAuthor::Hand { brought, .. } = &mut self.word {
             *brought = merged_marks::items_marked_elsewhere(&self.session.project, &origins);
         }
-        // Times and counts that are as old as the file, or that came of a merge, are
-        // nobody's edit.
-        let is_nobodys = || branches::is_merge_result(&self.session.project, self.path, file);
-        if !changed.problems.is_empty() && (!shown_again.is_empty() || is_nobodys()) {
+        // Times and counts that are as old as the file, or that came of a merge, are no
+        // person's edit.
+        let is_of_merge = || branches::is_merge_result(&self.session.project, self.path, file);
+        if !changed.problems.is_empty() && (!shown_again.is_empty() || is_of_merge()) {
             changed.problems.clear();
         }
         // A question is not answered by the loss of what piton knew of the file.
@@ -307,8 +307,8 @@ impl NativeFile for PlanFileImport<'_, '_> {
         edits.iter().any(is_gone)
     }
 
-    /// Of what lacks the end of the file nobody knows whether it was taken out: it
-    /// stays in the plan until a person says so.
+    /// It is unknown whether an item that a truncated file lacks was removed: it stays
+    /// in the plan until a person says that it goes.
     fn ask_about_truncated(
         &mut self,
         file: &mut SyncedFile,
@@ -452,8 +452,8 @@ impl PlanFileImport<'_, '_> {
         })
     }
 
-    /// Takes in what was changed in the copy of the file in a lane. About what does
-    /// not fit nobody is asked: no file goes on saying it.
+    /// Imports what was changed in the copy of the file in a lane. No person is asked
+    /// about what does not fit: no file goes on saying it.
     pub(super) fn import_lane_copy(
         &mut self,
         copy: &LanePlanCopy<'_>,
@@ -480,7 +480,7 @@ impl PlanFileImport<'_, '_> {
                 return told(&format!("cannot be read, and nothing of it counts: {why}"));
             }
         };
-        // Where nobody changed it, what differs from what piton knows is only older.
+        // Where the copy is unchanged, what differs from what piton knows is only older.
         let older = self.diff_version(Some(copy.base), copy.base.as_bytes());
         let older = older.map_or_else(|_| Vec::new(), |older| older.edits);
         let mut edits = self.edits_with_presence(&changed, true);
@@ -529,9 +529,9 @@ impl PlanFileImport<'_, '_> {
         Ok(looked)
     }
 
-    /// What is done in work that nobody committed, and has no mark in the version
-    /// that git put here, went along to the branch that was left: its mark is not
-    /// written into this one.
+    /// What is done in work that is not committed, and has no mark in the version that
+    /// git put here, belongs to the branch that was left: its mark is not written into
+    /// this one.
     pub(super) fn record_uncommitted_done(
         &mut self,
         file: &mut SyncedFile,
@@ -635,7 +635,7 @@ impl PlanFileImport<'_, '_> {
         }
     }
 
-    /// What the file of another branch says that nobody has said yet: more items,
+    /// What the file of another branch says and piton does not know yet: more items,
     /// and marks. Its words may be older than those that hold.
     fn additions_of_other_branch(&mut self, bytes: &[u8]) -> Result<PlanChanges, Vec<Problem>> {
         let mut changed = self.diff_version(None, bytes)?;
@@ -665,7 +665,7 @@ impl PlanFileImport<'_, '_> {
     }
 
     /// Whether a version shows the run as piton does, or as it did in what landed: that is
-    /// nobody's edit. A list says more than what is shown in it.
+    /// no person's edit. A list says more than what is shown in it.
     fn is_as_landed(&mut self, bytes: &[u8]) -> bool {
         let row = self.tables.run(self.run).filter(|row| row.lanes.is_some());
         let Some(landed) = row.and_then(|row| row.landed.clone()) else {
@@ -875,10 +875,10 @@ impl PlanFileImport<'_, '_> {
         Ok(!edits.is_empty() && left.len() == edits.len())
     }
 
-    /// The id under which these edits of this version are told: the first time,
-    /// or when some of what was left fits. Whoever tells them again, because it
-    /// is not known that they were, tells nothing: in between a person may have
-    /// said something else.
+    /// The id of the command that records these edits of this version: the first time,
+    /// or when some of what was left fits. A process that repeats the command, because
+    /// it does not know the outcome, records nothing: a person may have decided
+    /// otherwise in between.
     fn import_command_id(
         &self,
         file: &SyncedFile,
@@ -904,8 +904,8 @@ fn is_done_mark(edit: &Edit) -> bool {
     matches!(edit, Edit::SetState { to, .. } if *to == ItemState::Done)
 }
 
-/// Takes out of the edits the marks that a merge put on other words: nobody has said
-/// that what the file asks for there is done. The items that stay open.
+/// Removes from the edits the marks that a merge put on other words: no person has
+/// said that what the file asks for there is done. Returns the items that stay open.
 fn remove_misplaced_marks(origins: &MarkOrigins, edits: &mut Vec<Edit>) -> Vec<Node> {
     let nodes = mark_origins::misplaced_marks(origins);
     let holds = |about: &Node| nodes.iter().any(|node| node.is_within(about));

@@ -108,7 +108,7 @@ fn write_month(
         for left in find_leftovers(path)? {
             fs::remove_file(left.path)?;
         }
-        // Nobody but piton writes it: what comes out is not looked at.
+        // Only piton writes it: what comes out is not looked at.
         drop(stage(path, after.as_bytes())?.exchange()?);
         failpoint::point("archive.month-written");
     }

@@ -65,13 +65,13 @@ impl ProjectSync<'_, '_> {
         let target = self.session.project.root.join(path);
         let mut synced = self.open_page(path)?;
         synced.with_lock::<_, SyncFault>(|synced| {
-            // Nobody reads the page but people: what they wrote there is kept for them.
+            // Only people read the page: what they wrote there is kept for them.
             let keep = |bytes: &[u8], news: &mut Vec<FileNotice>| {
                 let copy = store_rotated_copy(&target, bytes)?;
                 let copy = copy.file_name().unwrap_or_default().to_string_lossy();
                 news.push(FileNotice::Left(format!(
-                    "{path} is made of {}: what somebody wrote there is kept beside it as {copy}, \
-                     and is not taken in; record it with `piton log`",
+                    "{path} is made of {}: the version that piton did not write is kept beside it as \
+                     {copy}, and is not taken in; record it with `piton log`",
                     self.file.path
                 )));
                 Ok::<_, SyncFault>(())
@@ -99,7 +99,7 @@ impl ProjectSync<'_, '_> {
     }
 
     /// Brings what is made of the file up to date, given its ends before and
-    /// afterwards. Not where somebody else wrote there: that takes the whole.
+    /// afterwards. Not where another writer changed it: then the whole is needed.
     pub(super) fn extend_page(
         &self,
         ends: [&str; 2],

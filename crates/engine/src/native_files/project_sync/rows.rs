@@ -113,7 +113,7 @@ pub(super) fn load_pending_rows(
             continue;
         }
         let seen = positions.get(&name).copied().unwrap_or(0);
-        // Calls stand in no table: whoever shows all of them reads the journal.
+        // Calls are in no table: a file that shows all of them is made from the journal.
         let calls = with_calls && head.stream == StreamId::sessions();
         if head.count > seen && (calls || !positions.is_empty()) {
             wanted.read_stream(session, &head.stream, seen, head.count)?;

@@ -1,4 +1,4 @@
-//! Secrets in a file that somebody else wrote: the journal has them redacted,
+//! Secrets in a file that another writer changed: the journal has them redacted,
 //! the file keeps what its writer put there.
 
 use std::collections::{BTreeMap, VecDeque};
