@@ -45,7 +45,7 @@ use crate::project::Project;
 use crate::session::Session;
 use crate::world::World;
 
-/// Whoever hears what a verb tells while it works.
+/// Receives the notices of a verb while it works.
 pub type NoticeSink<'t> = dyn FnMut(Notice<'_>) + 't;
 
 /// The session of the project that the present folder is in, made if there is none.

@@ -260,13 +260,13 @@ fn only_a_run_that_is_worked_on_in_lanes_is_joined() {
         assert!(said.err.contains(what), "{}", said.err);
     };
     let fresh = scratch.piton(&["run", "prd.json", "--join", "--agent", "./agent.sh"]);
-    assert!(fresh.err.contains("nobody has begun it"), "{}", fresh.err);
+    assert!(fresh.err.contains("it has not begun"), "{}", fresh.err);
     let running = Running::start(scratch.command(&arguments("1")));
     scratch.until("one works", || at_work(&scratch) == 1);
     refused("room for one runner");
     scratch.write(".piton/go", "");
     fine(&running.end());
-    refused("nobody works on it");
+    refused("no runner works on it");
 }
 
 /// Whoever dies while it joins, gives another one up, or takes a run over, the work is

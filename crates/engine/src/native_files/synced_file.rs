@@ -905,8 +905,8 @@ impl SyncedFile {
         };
         failpoint::point("synced-file.tidied");
         self.stamp = SyncStamp {
-            // A restored version before this one lacks something: then another writer
-            // restored it.
+            // The version before this one lacks something: if it comes back, another
+            // writer restored it.
             before: fresh.after.clone(),
             // Another writer may have changed it in the meantime: that is not ours.
             look: StatFingerprint::of_path(&self.target).filter(|look| is_own(look)),

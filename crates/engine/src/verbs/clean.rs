@@ -563,7 +563,7 @@ impl RunCleaner<'_> {
                 "run `{}` is {}, and goes on there",
                 self.row.name, self.row.state
             )),
-            // Somebody moved it a moment ago.
+            // Another process moved it a moment ago.
             None if landed != Some(&tip) => Some("it has work that has not landed".to_owned()),
             None => None,
         };

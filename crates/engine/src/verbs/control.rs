@@ -135,7 +135,7 @@ fn start_hint(world: &World, project: &Project, plan: &str) -> String {
     format!("start it with `{}`", start_command(world, project, plan))
 }
 
-/// A plan is there that nobody has run yet.
+/// A plan is there that was not run yet.
 fn not_started_failure(world: &World, run: Option<&str>) -> Option<Failure> {
     let typed = run.unwrap_or(".");
     let not_started = || {
@@ -286,8 +286,8 @@ fn is_satisfied(session: &Session<'_>, command: &Command) -> Result<bool, Failur
     Ok(item.is_some_and(|item| item.state == ItemState::Skipped))
 }
 
-/// Brings the native file of a run that nobody works on up to date. What
-/// keeps it from that is no reason to fail: what was asked is done.
+/// Brings the native file of a run that no runner works on up to date. A failure of
+/// that is no failure of the command: what was asked is done.
 pub(super) fn sync_plan_file(
     session: &Session<'_>,
     row: &RunRow,
@@ -343,7 +343,7 @@ fn news_of_missing_file(row: &RunRow, sync: &PlanSync) -> FileNotice {
     }
 }
 
-/// How a run stands after somebody changed it.
+/// How a run stands after a command changed it.
 pub(crate) fn outcome_of_run(
     session: &Session<'_>,
     before: &RunRow,

@@ -30,7 +30,7 @@ pub struct RunCosts {
     pub run: String,
     /// All of it.
     pub spend: Spend,
-    /// By item, in tree order; those that nobody tried are left out.
+    /// By item, in tree order; those that were never tried are left out.
     pub items: Vec<ItemCosts>,
     /// By model.
     pub models: BTreeMap<String, Spend>,
@@ -93,7 +93,7 @@ fn spend_by_model<'r>(runs: impl Iterator<Item = &'r RunRow>) -> BTreeMap<String
         .collect()
 }
 
-/// What the attempts of a run used whose model nobody knows.
+/// What the attempts of a run used whose model is unknown.
 fn spend_of_unknown_model(tables: &Tables, run: RunId) -> Spend {
     let reports = tables.attempts().filter(|row| row.run == run);
     let reports = reports.filter_map(|row| row.report.as_ref());

@@ -1,4 +1,4 @@
-//! `piton learn doctor`: what of the memory somebody should look at.
+//! `piton learn doctor`: what of the memory a person should look at.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -24,7 +24,7 @@ const SKIPPED: [&str; 5] = [".git", ".piton", "node_modules", "target", ".venv"]
 pub struct DoctorReport {
     /// How many are followed.
     pub followed: usize,
-    /// What somebody should look at.
+    /// What a person should look at.
     pub findings: Vec<MemoryFinding>,
     /// Whether the paths that memories name were looked for.
     pub paths: bool,

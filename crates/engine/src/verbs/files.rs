@@ -43,8 +43,7 @@ pub use self::second_worktree::{SecondWorktree, find_second_worktree};
 pub enum FileStanding {
     /// Kept up to date, and taken in when others write it.
     Face,
-    /// Kept up to date, and not there: there is nothing to show yet, or somebody
-    /// took it away.
+    /// Kept up to date, and not there: there is nothing to show yet, or it was removed.
     Missing,
     /// That of a second work tree: the file of the first one is kept.
     Elsewhere,
@@ -290,7 +289,7 @@ impl CheckedFiles {
     }
 }
 
-/// Nothing needs to be done about a file that nobody asked piton to keep.
+/// Nothing needs to be done about a file that piton was not asked to keep.
 const FOREIGN_HINT: &str =
     "piton leaves it as it is; if it is meant to be a native file, see `piton files schema --help`";
 

@@ -35,8 +35,8 @@ use crate::world::World;
 const INPUT_BYTES_MAX: u64 = 64 << 20;
 /// How long the program may take to hand over its words.
 const INPUT_TIME: Duration = Duration::from_secs(5);
-/// How long all else may take: whoever holds the store for longer is not waited
-/// for.
+/// How long all else may take: a hook does not wait longer for a process that holds
+/// the store.
 const WORK_TIME: Duration = Duration::from_secs(2);
 
 /// What came of a hook.
@@ -130,8 +130,8 @@ fn world_of_session(world: &World) -> World {
     if let Some(folder) = folders.next() {
         seen.cwd = folder;
     }
-    // Keys that stand in the configuration are secrets here, too. One that
-    // cannot be read is told by whoever needs it.
+    // Keys in the configuration are secrets here, too. A command that needs the
+    // configuration reports one that cannot be read.
     match Config::load(&Project::find(&seen, &seen.cwd)) {
         Ok(config) => seen.with_agent_secrets(&config),
         Err(_) => seen,

@@ -243,8 +243,8 @@ fn final_successor<'l>(id: &str, by: &BTreeMap<&'l str, &'l str>) -> Option<&'l 
     None
 }
 
-/// Retires something, unless somebody else has done so by now, or with what
-/// takes its place. Each of the two is told by whoever did it.
+/// Retires a memory, unless another process has retired it, or its replacement, by
+/// now: that process reports it.
 fn retire_memory(
     session: &Session<'_>,
     id: &str,

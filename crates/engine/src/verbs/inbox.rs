@@ -264,8 +264,8 @@ impl OpenQuestion {
     }
 }
 
-/// Nobody approves a file that is not there. In lanes it is in a commit, and at an address
-/// nobody here can look.
+/// Refuses to approve a file that is not there. In lanes it is in a commit, and piton
+/// cannot look at an address.
 fn refuse_missing_artifact(session: &Session<'_>, row: &DecisionRow) -> Result<(), Failure> {
     let Some(node) = row.node.as_ref().filter(|_| row.verdict.is_none()) else {
         return Ok(());
@@ -288,7 +288,7 @@ fn refuse_missing_artifact(session: &Session<'_>, row: &DecisionRow) -> Result<(
     Err(Failure::new("file.missing", what).with_hint(hint))
 }
 
-/// Whether a name of a file is one that nobody looks for in the project.
+/// Whether a name of a file is one that is not looked for in the project.
 fn is_address(text: &str) -> bool {
     text.contains("://") || text.starts_with('/')
 }
@@ -339,7 +339,7 @@ fn approval_subject(
     (artifact.is_some() || see.is_some()).then_some(ApprovalSubject { artifact, see })
 }
 
-/// What somebody wants to know of a person.
+/// What a caller asks a person.
 #[derive(Clone, Debug, Default)]
 pub struct Question {
     /// The question, in one line.
@@ -348,7 +348,7 @@ pub struct Question {
     pub details: Option<String>,
     /// The item that it is about.
     pub item: Option<String>,
-    /// Whoever asks was given the item to work on: nobody need know it yet.
+    /// The caller was given the item to work on: the journal need not know it yet.
     pub is_held: bool,
 }
 
@@ -410,9 +410,9 @@ pub fn ask(
     let question = redactor.redact(text);
     let asked: Vec<&DecisionRow> = asked.collect();
     let row = asked.iter().rfind(|row| row.question == question);
-    // Between the two somebody may have answered: then it is the last of them.
+    // A person may have answered between the two: then it is the last of them.
     let row = row.or(asked.last()).ok_or_else(|| {
-        Failure::new("decision.decided", "somebody answered at once")
+        Failure::new("decision.decided", "a person has answered already")
             .with_hint("see the answer with `piton learn list`")
     })?;
     let node = row.node.clone();
@@ -452,7 +452,7 @@ pub struct DecisionResult {
     /// What was decided about something remembered.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub memory: Option<DecidedMemory>,
-    /// What was decided about what somebody asked by the way.
+    /// What was decided about a question that stops no work.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub question: Option<DecidedQuestion>,
     /// What became of what an agent asked for.
@@ -480,7 +480,7 @@ pub struct DecidedMemory {
     pub way: Option<DecisionChoice>,
 }
 
-/// What was decided about what somebody asked by the way.
+/// What was decided about a question that stops no work.
 #[derive(Clone, Debug, Serialize)]
 pub struct DecidedQuestion {
     /// What to type for the decision.
@@ -538,7 +538,7 @@ pub struct DecidedFile {
     pub kept: Option<String>,
 }
 
-/// That a pull request stays where it is, though nobody here goes on with it.
+/// That a pull request stays open, though piton does not work on it any more.
 fn open_pull_request_note(
     session: &Session<'_>,
     row: &DecisionRow,
@@ -627,7 +627,7 @@ pub fn decide(
     }
     let mut kept = None;
     if row.file.is_some() {
-        // Nobody decides about a version that was not there when it was asked.
+        // A person decides only about the version that the question was about.
         if row.verdict.is_none() {
             row = recheck_file(&session, row)?;
         }
@@ -664,7 +664,7 @@ pub fn decide(
                 why,
             },
         };
-        // The answer to what was asked by the way waits for nobody's work.
+        // The answer to a question that stops no work waits for no runner.
         if row.kind == DecisionKind::Question {
             session.execute_command(&command)?;
         } else {

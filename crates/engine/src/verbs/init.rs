@@ -200,14 +200,14 @@ fn adopted_paths(world: &World) -> Result<Vec<String>, Failure> {
 }
 
 /// The files that can be faces of the project: those that are there, are kept
-/// already, or belong to the families that somebody asked for.
+/// already, or belong to the families that the user asked for.
 fn find_project_files(project: &Project, kept: &[String], with: &[&str]) -> Vec<InitFinding> {
     project_files()
         .filter_map(|file| {
             let is_kept = kept.iter().any(|path| path == file.path);
             let is_wanted = is_kept || with.contains(&file.face) || has_archive(project, file);
             let (about, intent) = intent_for_file(project, file, is_wanted)?;
-            // What piton itself made large is left alone by nobody.
+            // A file that piton itself made large is not left alone.
             let is_fine = [Intent::Adopt, Intent::Begin].contains(&intent)
                 || (intent == Intent::LeaveAlone && is_large(project, file));
             Some(InitFinding {
@@ -444,9 +444,9 @@ pub fn init(
 }
 
 /// Turns the faces on that belong to a run of this format, where their folder is
-/// there: nobody who only runs a plan asked for one; and those that stand beside them
-/// there already, whose rules agents are to follow. Unless somebody has turned one off,
-/// or another tool's file is in its place. Which are new.
+/// there: a person who only runs a plan did not ask for a folder; and those that stand
+/// beside them there already, whose rules agents are to follow. Not where a person has
+/// turned one off, or another tool's file is in its place. Returns which are new.
 ///
 /// # Errors
 ///

@@ -1,8 +1,8 @@
 //! `piton issue`: the issues of a run that came from a `state.json`, and what people
 //! say of them.
 //!
-//! What is said is a list of edits of the plan, as somebody might make them in its
-//! file: the format says which, and the rules of the core hold.
+//! What a person says becomes a list of edits of the plan, as the person might make
+//! them in its file: the format says which, and the rules of the core hold.
 
 use std::fs;
 
@@ -185,7 +185,7 @@ fn not_an_issue_failure(row: &ItemRow) -> Failure {
         .with_hint("see the issues with `piton issue list`")
 }
 
-/// What became of an issue of which somebody said something.
+/// What became of an issue that a person moved.
 #[derive(Clone, Debug, Serialize)]
 pub struct MovedIssue {
     /// The issue.
@@ -195,7 +195,7 @@ pub struct MovedIssue {
     pub outcome: ControlOutcome,
 }
 
-/// Carries out what somebody says of an issue that is named as `[RUN:]ID`.
+/// Carries out what a person says of an issue that is named as `[RUN:]ID`.
 ///
 /// # Errors
 ///

@@ -648,7 +648,7 @@ pub(crate) fn is_directly_worked_on(item: &ItemRow) -> bool {
     item.is_leaf() || (item.stage != Stage::Work && item.open_children == 0)
 }
 
-/// The question about an item that somebody has to answer before it goes on.
+/// The question about an item that a person has to answer before it goes on.
 pub(crate) fn open_question<'t>(
     tables: &'t Tables,
     run: RunId,

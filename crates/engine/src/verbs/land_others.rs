@@ -25,7 +25,7 @@ use crate::session::Session;
 ///
 /// # Errors
 ///
-/// When nobody can tell where the repositories are: then in none.
+/// When it is unknown where the repositories are: then in none.
 pub(super) fn land_other_repositories(
     session: &Session<'_>,
     row: &RunRow,
@@ -193,7 +193,10 @@ fn land_in_repository(
     match git::move_ref(main, &format!("refs/heads/{onto}"), step, &by)? {
         RefMove::Moved => Ok(Some(landed(false))),
         RefMove::Elsewhere(_) => {
-            let why = format!("it was at {}, and somebody moved it", short_commit(&at));
+            let why = format!(
+                "it was at {}, and another process moved it",
+                short_commit(&at)
+            );
             Err(stays(&why, &format!("`{again}` tries it again")))
         }
     }

@@ -79,7 +79,7 @@ pub fn parse_entry_type(name: &str) -> Result<EntryType, Failure> {
 /// Fields of an entry's data that hold a list, as seed 003 shows them.
 const LISTS: [&str; 2] = ["files_modified", "requested_tasks"];
 
-/// What somebody typed for a field of an entry's data: minutes are a number,
+/// What a person typed for a field of an entry's data: minutes are a number,
 /// lists are parted by commas, all else is text.
 #[must_use]
 pub fn parse_data_value(key: &str, text: String) -> Value {

@@ -16,7 +16,7 @@ use crate::verbs::item_view::{
 };
 use crate::world::World;
 
-/// So many of each are told unless somebody asks for more.
+/// So many of each are shown unless the caller asks for more.
 pub const SHOWN: usize = 20;
 /// So many runs are told; the latest, where there are more.
 const RUNS_MAX: usize = 20;
@@ -201,7 +201,7 @@ impl<'t> SortedItems<'t> {
     }
 }
 
-/// What is known of an item that ended badly where nobody said why.
+/// What is known of an item that ended badly where no reason is recorded.
 fn describe_unexplained_end(node: &Node, last: Option<&AttemptRow>) -> String {
     let Some(last) = last else {
         return format!("no reason and no attempt is recorded: see `piton show {node}`");

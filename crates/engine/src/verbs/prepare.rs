@@ -1,4 +1,4 @@
-//! `piton prepare`: what somebody who begins with an item should know.
+//! `piton prepare`: what an agent that begins with an item should know.
 
 use piton_core::prepare::{PrepareInput, PreparedContext, prepare_context as notes};
 
@@ -9,12 +9,12 @@ use crate::memory::preparation::{self, BlockerScope, PrepareRequest, TOKENS};
 use crate::session::Session;
 use crate::world::World;
 
-/// What somebody who begins with an item should know, in at most so many tokens.
+/// What an agent that begins with an item should know, in at most so many tokens.
 ///
 /// # Errors
 ///
-/// When nobody knows the item, what is named may be several, or there is a store
-/// that cannot be read.
+/// When the item is unknown, what is named may be several, or there is a store that
+/// cannot be read.
 pub fn prepare(
     world: &World,
     item: &str,
@@ -29,8 +29,8 @@ pub fn prepare(
     prepare_item(world, &session, &meant, tokens_max)
 }
 
-/// The same of an item that somebody was given to work on, which nobody need
-/// know yet: then what holds for all.
+/// The same of an item that the caller was given to work on. The journal need not know
+/// it yet: then what holds for all.
 ///
 /// # Errors
 ///

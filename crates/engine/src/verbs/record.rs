@@ -1,4 +1,4 @@
-//! `piton record`: an attempt that somebody else made, told when it is over.
+//! `piton record`: an attempt that piton did not start, recorded when it is over.
 //!
 //! What is told comes from flags, from JSON, or from both. What attempts of
 //! piton's own agents come to is recorded by the runner.
@@ -33,7 +33,7 @@ use crate::project::Project;
 use crate::session::Session;
 use crate::world::World;
 
-/// What somebody says of an attempt. What is not said is absent.
+/// What the caller says of an attempt. What is not said is absent.
 #[derive(Clone, Debug)]
 pub struct AttemptAccount {
     /// The item: `[RUN:]NODE`.
@@ -103,8 +103,8 @@ pub struct RecordedAttempt {
     /// What it used; absent where nothing of it is known.
     #[serde(skip_serializing_if = "Usage::is_unknown")]
     pub usage: Usage,
-    /// The item of a plan that was completed, as somebody says, and is not done
-    /// in its run.
+    /// The item of a plan that the caller says was completed, and that is not done in
+    /// its run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub not_done: Option<UnfinishedItem>,
 }
@@ -266,7 +266,7 @@ pub fn answer_attempt(world: &World, attempt: &AttemptRow, answer: Report) -> Re
         answer: Box::new(crate::agents::answer::truncate_report(answer)),
     };
     let refused = session.execute_command(&command).map(drop);
-    // It may have ended since somebody looked.
+    // It may have ended since it was looked at.
     refused.map_err(|failure| match failure.code {
         "item.state" | "item.being_worked_on" | "item.unknown" => attempt_over(attempt),
         _ => failure,

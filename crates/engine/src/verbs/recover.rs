@@ -32,7 +32,8 @@ pub struct ItemRecovery {
 ///
 /// # Errors
 ///
-/// When nobody knows the item, nothing failed that is known, or there is a store that cannot be read.
+/// When the item is unknown, nothing failed that is known, or there is a store that
+/// cannot be read.
 pub fn recover(world: &World, item: &str, failure: Option<&str>) -> Result<ItemRecovery, Failure> {
     let nothing = || {
         Failure::new(
@@ -128,7 +129,7 @@ fn find_last_failure<'r>(
     let own = report.clone().filter(has_failed).filter(|_| gate.is_none());
     if let Some(mut report) = own {
         if last.is_some_and(|row| row.role == Role::Split) {
-            // What it was to be split into nobody said: that is no way any more.
+            // The split named no pieces: splitting is no way any more.
             let context = report.context.get_or_insert_default();
             context.recovery_action = Some(RecoveryAction::BreakChunks);
             report.error = error.or(report.error);

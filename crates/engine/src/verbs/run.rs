@@ -118,7 +118,7 @@ pub struct DryRun {
     pub waits: Option<Failure>,
 }
 
-/// A run that nobody works on any more.
+/// A run that no runner works on any more.
 #[derive(Clone, Debug)]
 pub struct EndedRun {
     /// As it was left.
@@ -256,7 +256,7 @@ fn work_on_plan(
     };
     // The plan is read once more, and a large one not kept twice.
     drop(prepared);
-    // Whoever held the lock until now may have planned, or worked to the end.
+    // The process that held the lock until now may have planned, or finished the work.
     let prepared = prepare_run(world, request, target, &mut |_| {})?;
     if let PreparedRun::Known(row) = &prepared {
         refuse_rest(&session, row)?;
@@ -344,7 +344,7 @@ fn work_on_plan(
     runner::commit_target_files(&session, run, tell);
     runner::drop_merged_refs(&session, run);
     if let Ok(end) = &worked {
-        // Whoever joined waits for the lock, and ends with what has landed.
+        // A runner that joined waits for the lock, and ends with what has landed.
         show_and_land(&session, &end.row, tell);
     }
     drop(lock);
@@ -388,7 +388,7 @@ fn join_run(
     } = *asked;
     let request = &remembered.request;
     let PreparedRun::Known(row) = prepared else {
-        return Err(not_joined_failure(prepared.name(), "nobody has begun it"));
+        return Err(not_joined_failure(prepared.name(), "it has not begun"));
     };
     refuse_to_join(&target.project, row)?;
     let agent = choose_agent(world, request, config)?;
@@ -428,7 +428,7 @@ fn join_run(
     Ok(RunAnswer::Ran(ended_run(&session, row, by_signal)?))
 }
 
-/// Only a run that somebody works on in lanes can be joined.
+/// Only a run that a runner works on in lanes can be joined.
 fn refuse_to_join(project: &Project, row: &RunRow) -> Result<(), Failure> {
     let is_held = row.runners().next().is_some() && !run_lock::is_free(project, row);
     match (is_held && row.state == RunState::Running, &row.lanes) {
@@ -443,7 +443,7 @@ fn refuse_to_join(project: &Project, row: &RunRow) -> Result<(), Failure> {
                 "stop it with `piton stop {name}`, then begin in lanes with `piton run {name} --workers 2`"
             )))
         }
-        (false, _) => Err(not_joined_failure(&row.name, "nobody works on it")),
+        (false, _) => Err(not_joined_failure(&row.name, "no runner works on it")),
     }
 }
 
@@ -513,7 +513,7 @@ pub(crate) fn open_file_questions(
     Ok(about_files.collect())
 }
 
-/// Takes in the repositories that came into the files of a run that nobody works on.
+/// Imports the repositories that were added to the files of a run without a runner.
 fn import_repositories(
     world: &World,
     project: &Project,
@@ -553,8 +553,8 @@ fn import_repositories(
     Ok(())
 }
 
-/// Takes in what somebody wrote into the file of a run that nobody works on:
-/// it may be what lets the run go on.
+/// Imports what a person wrote into the file of a run that no runner works on: it may
+/// be what lets the run go on.
 fn import_edits(
     world: &World,
     project: &Project,
@@ -569,7 +569,7 @@ fn import_edits(
     };
     let is_asked = sync_and_report(&session, row, tell)?;
     if !is_asked {
-        // Whoever was asked yesterday may have forgotten.
+        // A person who was asked yesterday may have forgotten.
         for asked in open_file_questions(&session, row)? {
             let file = asked.file.unwrap_or_default();
             tell(Notice::Warning(&describe_open_question(&file)));
@@ -617,8 +617,8 @@ fn report_definition_changes(target: &RunTarget, row: &RunRow, tell: &mut dyn Fn
     }
 }
 
-/// What there is to say of a run that is finished, waits for somebody or is
-/// worked on; none when it may be run.
+/// What there is to say of a run that is finished, waits for a person or is worked on;
+/// none when it may be run.
 fn answer_at_rest(
     world: &World,
     project: &Project,
@@ -978,7 +978,7 @@ fn refuse_other_tree(world: &World, project: &Project, row: &RunRow) -> Result<(
     )))
 }
 
-/// Whoever may not be run is told so before anything is taken.
+/// Refuses a run that may not be run, before anything is imported.
 fn refuse_state(world: &World, project: &Project, row: &RunRow) -> Result<(), Failure> {
     // One that waits for its answer is held all the same.
     let plan = PlanKey {
@@ -1020,7 +1020,7 @@ fn refuse_held(world: &World, project: &Project, plan: PlanKey<'_>) -> Result<()
     Ok(())
 }
 
-/// Whoever waits for somebody, or is paused, is not run.
+/// Refuses a run that waits for a person or is paused.
 fn refuse_rest(session: &Session<'_>, row: &RunRow) -> Result<(), Failure> {
     match row.state {
         RunState::New | RunState::Running | RunState::Interrupted | RunState::Done => Ok(()),
@@ -1108,7 +1108,7 @@ fn agents_on_path(world: &World) -> Vec<&'static str> {
     known.filter(|name| is_on_path(world, name)).collect()
 }
 
-/// What to type to begin a plan that nobody has begun: with an agent, unless the
+/// What to type to begin a plan that was not begun: with an agent, unless the
 /// configuration names one.
 pub(crate) fn start_command(world: &World, project: &Project, plan: &str) -> String {
     let typed = format!("piton run {}", quote_word(plan));
@@ -1234,7 +1234,7 @@ impl FreshPlan {
                 .map_err(|error| unwritable_file(home, error))?,
         }
         failpoint::point("run.present-kept");
-        // Before the run is planned: afterwards nobody would come here again.
+        // Before the run is planned: afterwards no command would come here again.
         if let PlanOrigin::Sprint(sprint, Some(_)) = &self.origin {
             takeover::rename_leftovers(&sprint.progress_file(), tell)?;
         }

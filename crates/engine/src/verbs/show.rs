@@ -118,13 +118,13 @@ pub struct AttemptDetails {
     /// Calls of tools; absent where its program tells of none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub calls: Option<CallCounts>,
-    /// The files that were changed; absent where nobody looked.
+    /// The files that were changed; absent where that was not looked up.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub files: Option<Vec<String>>,
-    /// How much was changed; absent where nobody looked.
+    /// How much was changed; absent where that was not looked up.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub diff: Option<DiffStat>,
-    /// The commits that were made; absent where nobody looked.
+    /// The commits that were made; absent where that was not looked up.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub commits: Option<Vec<String>>,
     /// What was noticed.

@@ -127,7 +127,7 @@ pub struct RunReport {
     pub place: Option<WorkPlace>,
     /// Its items, in tree order.
     pub nodes: Vec<ItemView>,
-    /// What somebody should look at.
+    /// What a person should look at.
     pub warnings: Vec<String>,
     /// What to type next.
     pub next: Option<String>,
@@ -467,7 +467,7 @@ pub struct FailureSummary {
     pub signatures: Vec<SignatureCount>,
     /// The categories of all that was noticed in them, the most frequent first.
     pub categories: Vec<CategoryCount>,
-    /// What somebody should look at.
+    /// What a person should look at.
     pub warnings: Vec<String>,
 }
 

@@ -62,7 +62,7 @@ pub struct RestoredStore {
 ///
 /// # Errors
 ///
-/// When the copy is damaged, or somebody uses the store.
+/// When the copy is damaged, or a process uses the store.
 pub fn restore(world: &World, from: &Path) -> Result<RestoredStore, Failure> {
     let project = Project::find(world, &world.cwd);
     let from = world.resolve_path(from);

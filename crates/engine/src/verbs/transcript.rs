@@ -94,7 +94,7 @@ pub struct TranscriptSummary {
     pub number: u32,
     /// Whether it was under way when the reading ended.
     pub under_way: bool,
-    /// What to type where its runner died: until then nobody records its end.
+    /// What to type where its runner died: until then its end is not recorded.
     pub next: Option<String>,
     /// Whether anything was printed.
     pub is_empty: bool,
@@ -329,7 +329,7 @@ impl AttemptStage {
         let run = rows.tables.run(row.run);
         Ok(match (attempt.filter(|row| row.is_open()), run) {
             (None, _) => Self::Over,
-            // Nobody runs what belongs to no plan.
+            // No runner works on what belongs to no plan.
             (Some(_), Some(run)) if run.id != RunId::PROJECT => {
                 match RunStanding::of_run(&session.project, run).is_live {
                     true => Self::UnderWay,

@@ -10,7 +10,7 @@ use crate::world::input;
 
 /// How deep below the project native files are looked for.
 const DEPTH_MAX: usize = 4;
-/// Folders in which nobody keeps such files.
+/// Folders that have no such files of a project.
 const PASSED_OVER: [&str; 6] = [".git", ".piton", "node_modules", "target", "dist", ".venv"];
 
 /// Whether a native file lies at this path, seen from the project.
@@ -38,7 +38,7 @@ pub(crate) fn collect_native_paths(project: &Project, root: &Path) -> Vec<String
         ..project.clone()
     };
     collect_in_folder(&seen_from, root, DEPTH_MAX, &mut found);
-    // What is made of another file is nobody's to look at.
+    // A file that is made of another one is left out.
     found.retain(|path| registry::project_files().all(|file| file.derived_path() != Some(&**path)));
     found.sort();
     found

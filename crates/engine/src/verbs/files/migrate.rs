@@ -1,8 +1,8 @@
 //! `piton files migrate`: from the layouts of yesterday.
 //!
 //! First the journal has what the old file says, then the new file shows it,
-//! then the old one gets another name. Whoever begins again after a crash
-//! finds what was done, and does the rest.
+//! then the old one gets another name. A second call after a crash finds what was
+//! done, and does the rest.
 
 use std::fs;
 use std::io;
@@ -38,7 +38,7 @@ pub struct MigratedFile {
     pub said_something: bool,
     /// How many learnings it became.
     pub learnings: usize,
-    /// What somebody should know.
+    /// What the user should know.
     pub said: Vec<String>,
 }
 
@@ -178,7 +178,7 @@ fn rename_to_backup(path: &Path) -> io::Result<PathBuf> {
             format!(".{nth}")
         };
         let kept = path.with_file_name(format!("{name}.backup{number}"));
-        // A link is made only where nothing is: nobody's copy is written over.
+        // A link is made only where nothing is: no copy is overwritten.
         match fs::hard_link(path, &kept) {
             Ok(()) => {
                 fs::remove_file(path)?;

@@ -10,7 +10,7 @@ use super::discovery::collect_native_paths;
 use super::{Adoption, FileStanding, ListedFile};
 use crate::project::Project;
 
-/// Two work trees: the one whose files are kept, and that which somebody is in.
+/// Two work trees: the one whose files are kept, and the one of the caller.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SecondWorktree {
     /// The folder whose native files are kept up to date.

@@ -66,7 +66,7 @@ pub(super) fn adopt_plan(session: &Session<'_>, source: &str) -> Result<bool, Fa
         }));
         let facts = session.facts_of_caller(HolderLiveness::Nothing);
         match session.commit(&command, &facts) {
-            // Somebody took the name since the runs were looked at.
+            // Another process took the name since the runs were looked at.
             Err(CommitError::Refused(Refusal::NameTaken(_))) => {}
             done => return Ok(done.map(|_| true)?),
         }

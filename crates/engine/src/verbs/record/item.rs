@@ -1,4 +1,4 @@
-//! Which item is meant by what somebody typed.
+//! Which item a caller means by what it typed.
 
 use piton_core::{ItemRow, Need, Node, Rows, RunId, RunRow};
 use piton_formats::plan_format::PlanFormat;
@@ -17,7 +17,7 @@ const LENGTH_MAX: usize = 200;
 /// How the project's own run is named before an item.
 const OWN: &str = "project";
 
-/// The item that somebody means.
+/// The item that a caller means.
 #[derive(Clone, Debug)]
 pub(crate) struct ResolvedItem {
     /// Its run.
@@ -32,7 +32,7 @@ pub(crate) struct ResolvedItem {
     pub(crate) is_new: bool,
     /// Its number, where its file numbers its items.
     pub(crate) number: Option<u64>,
-    /// It belongs to no plan although there are plans, and nobody said so.
+    /// It belongs to no plan although there are plans, and the caller did not say so.
     pub(crate) is_beside_plans: bool,
 }
 

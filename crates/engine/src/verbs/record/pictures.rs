@@ -93,7 +93,7 @@ impl StoredPictures {
             .collect()
     }
 
-    /// The attempt was not recorded: they are copies that nobody knows of.
+    /// The attempt was not recorded: no record names these copies.
     pub(super) fn remove_all(self) {
         for path in self.0 {
             fs::remove_file(path).ok();
@@ -118,7 +118,7 @@ fn pictures_folder(session: &Session<'_>) -> Result<PathBuf, Failure> {
     })
 }
 
-/// Copies a picture under a name that nobody else gets meanwhile.
+/// Copies a picture under a name that no other process gets meanwhile.
 fn copy_picture(
     folder: &Path,
     mut picture: Picture,

@@ -1,4 +1,4 @@
-//! Which blocker is meant by what somebody typed.
+//! Which blocker a caller means by what it typed.
 
 use piton_core::entry::BlockerRow;
 use piton_core::{Need, Refusal};

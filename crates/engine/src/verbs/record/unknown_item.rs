@@ -1,4 +1,4 @@
-//! An item that nobody knows, and the items whose names are near to what was typed.
+//! An item that is unknown, and the items whose names are near to what was typed.
 
 use piton_core::{Need, RunRow};
 
@@ -33,7 +33,7 @@ fn is_logged(session: &Session<'_>, task: &str) -> Result<bool, Failure> {
     Ok(entries.any(|row| row.entry.task_id.as_deref() == Some(task)))
 }
 
-/// That nobody knows an item, with the names that are near to it.
+/// That an item is unknown, with the names that are near to it.
 ///
 /// # Errors
 ///
@@ -57,8 +57,8 @@ pub(crate) fn unknown_item_failure(session: &Session<'_>, text: &str) -> Result<
     Ok(near_names_failure(text, &near, &among))
 }
 
-/// Refuses an item that would be new where the project has a plan: nobody could
-/// work on it, and its name is mostly mistyped. `project:NAME` says that it is
+/// Refuses an item that would be new where the project has a plan: no run could work
+/// on it, and its name is mostly mistyped. `project:NAME` says that it is
 /// meant.
 ///
 /// # Errors

@@ -19,7 +19,7 @@ use crate::world::World;
 /// given anything itself.
 pub(super) struct RememberedRequest {
     pub(super) request: RunRequest,
-    /// The flags that nobody typed now, as they would be typed.
+    /// The flags that were not typed now, as they would be typed.
     pub(super) taken_over: Vec<String>,
     given: RunFlags,
 }

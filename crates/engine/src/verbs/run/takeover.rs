@@ -64,7 +64,7 @@ pub(super) fn read_progress(
             warn_stale_checksum(&path, &text, tell);
             Ok(Some((progress, text)))
         }
-        // What a crash in the middle of somebody's write leaves.
+        // What a crash in the middle of a write leaves.
         Some(_) => Err(damaged_failure(sprint, "is empty")),
         None if backup_path(sprint).is_file() => Err(damaged_failure(sprint, "is missing")),
         None => Ok(None),
@@ -179,7 +179,7 @@ fn warn_stale_checksum(path: &Path, text: &str, tell: &mut dyn FnMut(Notice<'_>)
         .to_owned();
     if !expected.is_empty() && expected != sha256(text.as_bytes()) {
         tell(Notice::Warning(&format!(
-            "{}.checksum does not fit its file: somebody edited the file, or a crash came between the two writes. The file itself is readable and is taken over as it stands",
+            "{}.checksum does not fit its file: the file was edited, or a crash came between the two writes. The file itself is readable and is taken over as it stands",
             path.display()
         )));
     }

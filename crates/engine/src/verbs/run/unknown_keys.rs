@@ -1,5 +1,5 @@
-//! The keys of a plan's file that nothing reads: told when it is run, because
-//! whoever wrote one meant something by it.
+//! The keys of a plan's file that nothing reads: reported when it is run, because the
+//! person who wrote one meant something by it.
 
 use std::collections::BTreeMap;
 
