@@ -283,8 +283,14 @@ fn merge_as_tree(
         spans(Side::Theirs, &their_text),
     );
     Ok(mark_conflicts(
-        (&our_text, &our_spans),
-        (&their_text, &their_spans),
+        ConflictingText {
+            text: &our_text,
+            spans: &our_spans,
+        },
+        ConflictingText {
+            text: &their_text,
+            spans: &their_spans,
+        },
         marks,
     ))
 }
@@ -428,7 +434,11 @@ fn whole_conflict(ours: &str, theirs: &str, marks: ConflictMarks<'_>) -> MergedT
 }
 
 /// A text and what of it contradicts.
-type ConflictingText<'t> = (&'t str, &'t [Range<usize>]);
+#[derive(Clone, Copy)]
+struct ConflictingText<'t> {
+    text: &'t str,
+    spans: &'t [Range<usize>],
+}
 
 /// Two texts as one, with what differs between marks. What contradicts is never
 /// taken apart, whatever lines it has in common.
@@ -461,7 +471,8 @@ fn mark_conflicts(
 /// A line, and whose it is where it contradicts.
 type TaggedLine<'t> = (Option<u8>, &'t str);
 
-fn tag_lines<'t>((text, spans): ConflictingText<'t>, side: Option<Side>) -> Vec<TaggedLine<'t>> {
+fn tag_lines<'t>(source: ConflictingText<'t>, side: Option<Side>) -> Vec<TaggedLine<'t>> {
+    let ConflictingText { text, spans } = source;
     let mut at = 0;
     // Blocks of YAML go on to where the next one begins.
     let ends = |span: &Range<usize>| span.start..text[..span.end].trim_end().len();
