@@ -588,7 +588,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tree_that_nobody_looked_at_is_not_one_that_did_not_change() {
+    fn an_unknown_tree_is_not_one_that_did_not_change() {
         assert_eq!(
             ChangeExtent::from_report(&report(None, None)),
             ChangeExtent::Unknown

@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_gave_out_moves_nobody() {
+    fn names_of_others_move_no_own_name() {
         let shared = NameRange { first: 4000 };
         assert_eq!(shared.next_number(4002, 4002), 4003);
         assert_eq!(shared.next_number(4002, 4010), 4002);

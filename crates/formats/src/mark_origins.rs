@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn what_somebody_marked_is_theirs() {
+    fn what_a_person_marked_is_theirs() {
         let begin = ("begin", "", &[("1", KEEL, false)][..]);
         let run = ("run", "begin", &[("1", KEEL, true)][..]);
         let other = ("other", "begin", &[("1", SAIL, false)][..]);

@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn in_means_fresh_tokens_whoever_counted_them() {
+    fn in_means_fresh_tokens_however_they_were_counted() {
         let counted = |input, input_holds_cached| {
             Spend::from_usage(&Usage {
                 input_tokens: Some(input),

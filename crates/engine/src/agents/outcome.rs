@@ -362,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn a_signal_of_somebody_else_is_no_failure_and_a_kill_is() {
+    fn a_foreign_signal_is_no_failure_and_a_kill_is() {
         let by = |signal| {
             let ended = ProgramEnd {
                 signal: Some(signal),

@@ -649,7 +649,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nobody_is_advised_to_use_force() {
+    fn no_message_advises_force() {
         for (said, plain) in [
             (
                 "fatal: 'x' contains modified or untracked files, use --force to delete it",

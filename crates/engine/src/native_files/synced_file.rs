@@ -1335,7 +1335,7 @@ mod tests {
     }
 
     #[test]
-    fn a_spare_that_somebody_touched_or_linked_is_left_alone() {
+    fn a_spare_that_another_process_touched_or_linked_is_left_alone() {
         let folder = tempfile::tempdir().expect("a folder");
         let mut file = kept(folder.path());
         spliced(&mut file, "2");

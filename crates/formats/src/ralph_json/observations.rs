@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn case_7_a_type_that_nobody_knows_is_a_finding() {
+    fn case_7_an_unknown_type_is_a_finding() {
         let text = "<observation type=\"epiphany\"><title>Tides</title></observation>\
             <observation><title>Moons</title><file></file></observation>";
         let finding = |title| Observation::bare(ObservationKind::Finding, title);

@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_is_blocked_has_noticed_a_blocker() {
+    fn a_blocked_agent_has_noticed_a_blocker() {
         use ObservationKind::Blocker;
         check(
             "###BLOCKED:no key###",

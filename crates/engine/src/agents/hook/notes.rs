@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn notes_that_are_cut_off_keep_nobody() {
+    fn truncated_notes_block_no_stop() {
         let (_folder, notes) = notes();
         notes.try_block_stop("s", "keel").expect("written");
         fs::write(notes.session_path("s"), "{\"stops").expect("written");

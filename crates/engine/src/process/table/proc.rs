@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_truncated_line_is_nobody() {
+    fn a_truncated_line_is_no_process() {
         assert_eq!(parse_stat(7, "7 (x) S 5"), None);
         assert_eq!(parse_stat(7, ""), None);
     }
