@@ -303,7 +303,7 @@ impl Simulation<'_> {
             let all: Vec<&MemoryRow> = self.memories.iter().collect();
             self.known = self.policy.known(&self.world, &all, (*run, &*node))?;
             memories.extend(self.known.carried.iter().cloned());
-            let followed = self.item(node)?.recovery.as_ref();
+            let followed = self.item(node)?.tries.recovery.as_ref();
             let followed =
                 followed.filter(|followed| *role == Role::Worker && followed.is_from_memory());
             for id in followed.iter().flat_map(|followed| &followed.evidence) {
@@ -320,7 +320,11 @@ impl Simulation<'_> {
         self.world.pass(WORK);
         let item = self.item(&node)?.clone();
         let prompt = self.prompt(&item);
-        let followed = item.recovery.as_ref().filter(|_| role == Role::Worker);
+        let followed = item
+            .tries
+            .recovery
+            .as_ref()
+            .filter(|_| role == Role::Worker);
         let guidance = followed.map_or(0, |followed| followed.guidance.len());
         let is_advised = followed.is_some_and(|followed| followed.is_from_memory());
         let told = self.known.bytes() + guidance;
@@ -370,15 +374,18 @@ impl Simulation<'_> {
 
     /// The prompt of a worker, as the runner writes it.
     fn prompt(&self, item: &ItemRow) -> String {
-        let index = item.place.0.last().map_or(1, |index| index + 1);
+        let index = item.plan.place.0.last().map_or(1, |index| index + 1);
         let level = Level {
-            id: item.id.clone(),
-            prompt: item.prompt.clone().unwrap_or_default(),
+            id: item.plan.id.clone(),
+            prompt: item.plan.prompt.clone().unwrap_or_default(),
             index,
             total: u32::try_from(self.tasks.len()).unwrap_or(index),
         };
         let ingredients = PromptInput {
-            iteration: self.runner.run().map_or(1, |row| row.iterations_total),
+            iteration: self
+                .runner
+                .run()
+                .map_or(1, |row| row.invocation.iterations_total),
             levels: vec![level],
             known: self.known.prepared.clone(),
             ..PromptInput::of_first_attempt("simulated", item)

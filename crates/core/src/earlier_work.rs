@@ -136,7 +136,7 @@ pub fn earlier_done_items<'t>(
 ) -> Vec<&'t ItemRow> {
     let own = std::iter::once(node.clone()).chain(node.ancestors());
     let line = own.filter_map(|node| tables.item(run, &node));
-    let needed: HashSet<&Node> = line.flat_map(|item| &item.depends_on).collect();
+    let needed: HashSet<&Node> = line.flat_map(|item| &item.plan.depends_on).collect();
     let parent = node.parent();
     let is_needed = |item: &ItemRow| needed.iter().any(|on| item.node.is_within(on));
     // No item makes a name of its own here: a run may have thousands.
@@ -151,7 +151,7 @@ pub fn earlier_done_items<'t>(
         .collect();
     let when = |one: &ItemRow, other: &ItemRow| {
         let times = one.completed_at.cmp(&other.completed_at);
-        times.then_with(|| one.place.cmp(&other.place))
+        times.then_with(|| one.plan.place.cmp(&other.plan.place))
     };
     if done.len() > count_max {
         done.select_nth_unstable_by(count_max, |one, other| {

@@ -201,11 +201,11 @@ impl Edit {
         let row = self.target_node().and_then(|node| tables.item(run, node));
         match (self, row, tables.run(run)) {
             (Self::SetRepository { repository, .. }, Some(row), Some(run)) => {
-                row.repository == run.policy.resolve_repository(repository.clone())
+                row.plan.repository == run.plan.policy.resolve_repository(repository.clone())
             }
             (edit, Some(row), _) => edit.is_in_force_for_item(row),
-            (Self::SetNative { node: None, native }, None, Some(row)) => row.native == *native,
-            (Self::SetPolicy(policy), None, Some(row)) => row.policy == **policy,
+            (Self::SetNative { node: None, native }, None, Some(row)) => row.plan.native == *native,
+            (Self::SetPolicy(policy), None, Some(row)) => row.plan.policy == **policy,
             (Self::SetRunState { to }, None, Some(row)) => row.state == *to,
             _ => false,
         }
@@ -218,16 +218,16 @@ impl Edit {
                 let is_so = is_open(row.state) || row.current_wait().is_some();
                 row.state == *to || (is_open(*to) && is_so)
             }
-            Self::SetRetries { retries, .. } => row.retries == *retries,
-            Self::SetPrompt { prompt, .. } => row.prompt == *prompt,
-            Self::SetModel { model, .. } => row.model == *model,
-            Self::SetGate { gate, .. } => row.gate == *gate,
-            Self::SetBreakpoint { breakpoint, .. } => row.breakpoint == *breakpoint,
-            Self::SetWait { wait, .. } => row.wait.as_deref() == wait.as_ref(),
+            Self::SetRetries { retries, .. } => row.tries.retries == *retries,
+            Self::SetPrompt { prompt, .. } => row.plan.prompt == *prompt,
+            Self::SetModel { model, .. } => row.plan.model == *model,
+            Self::SetGate { gate, .. } => row.plan.gate == *gate,
+            Self::SetBreakpoint { breakpoint, .. } => row.plan.breakpoint == *breakpoint,
+            Self::SetWait { wait, .. } => row.plan.wait.as_deref() == wait.as_ref(),
             Self::SetSummary { summary, .. } => row.summary == *summary,
-            Self::SetDependsOn { depends_on, .. } => row.depends_on == *depends_on,
-            Self::SetClaims { claims, .. } => row.claims == *claims,
-            Self::SetScope { scope, .. } => row.scope == *scope,
+            Self::SetDependsOn { depends_on, .. } => row.plan.depends_on == *depends_on,
+            Self::SetClaims { claims, .. } => row.plan.claims == *claims,
+            Self::SetScope { scope, .. } => row.plan.scope == *scope,
             Self::SetPresent { present, .. } => *present,
             Self::SetRepository { .. }
             | Self::Insert { .. }

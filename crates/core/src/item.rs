@@ -200,22 +200,13 @@ pub struct ItemRef<'a> {
     pub node: &'a Node,
 }
 
-/// What the read tables know of an item.
+/// What the plan says of an item.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ItemRow {
-    /// The run it belongs to.
-    pub run: RunId,
-    /// Its path, which never changes.
-    pub node: Node,
+pub struct ItemPlan {
     /// Its id as the plan gives it; siblings may share one.
     pub id: String,
     /// Where it stands in the tree.
     pub place: TreePosition,
-    /// Where it stands in its life.
-    pub state: ItemState,
-    /// What comes next while it is working.
-    #[serde(default)]
-    pub stage: Stage,
     /// What to tell the agent; none for a node that only holds others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt: Option<String>,
@@ -237,96 +228,42 @@ pub struct ItemRow {
     /// What only its native format has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub native: Option<Native>,
-    /// How many children it has.
-    #[serde(default)]
-    pub children: u32,
-    /// How many of them are not finished.
-    #[serde(default)]
-    pub open_children: u32,
-    /// Attempts started on it, in every role.
-    #[serde(default)]
-    pub attempts: u32,
-    /// How often it was tried again after a failure.
-    #[serde(default)]
-    pub retries: u32,
-    /// Not before this time is it tried again.
+    /// What its plan says of what proof is worth.
+    #[serde(default, skip_serializing_if = "ClaimOverrides::is_empty")]
+    pub claims: ClaimOverrides,
+    /// How it stands to its siblings.
+    #[serde(default, skip_serializing_if = "ItemTurn::is_default")]
+    pub turn: ItemTurn,
+    /// The files that it is about.
+    #[serde(default, skip_serializing_if = "FileScope::is_empty")]
+    pub scope: FileScope,
+    /// The repository in which it is worked on, where its plan names one: see
+    /// [`crate::tables::Tables::repository_of`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub until: Option<Timestamp>,
-    /// When it was first started.
+    pub repository: Option<String>,
+    /// What it waits for before it begins.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub started_at: Option<Timestamp>,
-    /// When it was finished.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub completed_at: Option<Timestamp>,
-    /// What was done, in the agent's words.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub summary: Option<String>,
-    /// What went wrong last.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub error: Option<String>,
-    /// What a person is needed for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub human: Option<HumanNeeded>,
-    /// What a person answered, for the next prompt.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub answer: Option<String>,
-    /// What the next attempt is to do otherwise; none once it is done.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rejected: Option<Box<Rejection>>,
-    /// How often a person did not approve it.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub rejections: u32,
-    /// How its reviews went, where an agent reviews it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub review: Option<Box<ReviewRow>>,
-    /// The conversation in which its work was done last: a reviewer may want that
-    /// otherwise.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub worked_in: Option<Box<Conversation>>,
-    /// How its gate fared.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub gate_runs: Option<Box<GateRuns>>,
-    /// Whether a person said that it begins without work that is on another branch.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub without_merge: bool,
-    /// A commit that was begun and whose outcome is not recorded.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub committing: Option<CommitIntent>,
-    /// Why it counts as done.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub evidence: Vec<Evidence>,
-    /// What was checked out when it came to be done.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub done_on: Option<Box<Checkout>>,
-    /// The last commits that were made of its work, by its agents or by piton, in
-    /// their order; at most [`WORK_COMMITS_MAX`].
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub commits: Vec<String>,
-    /// How often it was taken to be worked on: the token of the last time.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub fence: u64,
-    /// The attempt that is under way.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub attempt: Option<AttemptId>,
-    /// A person asked to skip it while an agent works on it.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub skip_asked: bool,
-    /// The ids of what the last prompt carried of the memory.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub carried: Vec<String>,
-    /// What the next attempt follows, after one that did not complete.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub recovery: Option<Box<FollowedRecovery>>,
+    pub wait: Option<Box<Wait>>,
     /// The item that it is a piece of, when one was split.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub piece_of: Option<Node>,
     /// When it was added to a plan that was under way.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub injected: Option<Timestamp>,
-    /// The conversation in which the next attempt goes on: that of an attempt
-    /// that was interrupted, or that a person did not approve.
+}
+
+/// How often an item was tried, and how the next attempt begins.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ItemTries {
+    /// How often it was tried again after a failure.
+    #[serde(default)]
+    pub retries: u32,
+    /// Not before this time is it tried again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ongoing: Option<Box<Conversation>>,
+    pub until: Option<Timestamp>,
+    /// What the next attempt follows, after one that did not complete.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recovery: Option<Box<FollowedRecovery>>,
     /// That attempt was stopped because it made no progress.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub made_no_progress: bool,
@@ -340,15 +277,100 @@ pub struct ItemRow {
     /// How many calls its attempts were not permitted to make.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub denied: u32,
+    /// How often recovery led on after the runs of its check were used up.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub check_recoveries: u32,
+    /// The ids of what the last prompt carried of the memory.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub carried: Vec<String>,
+    /// The conversation in which the next attempt goes on: that of an attempt
+    /// that was interrupted, or that a person did not approve.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ongoing: Option<Box<Conversation>>,
+}
+
+/// What people are asked about an item, and what they said.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ItemPeople {
+    /// What a person is needed for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub human: Option<HumanNeeded>,
+    /// What a person answered, for the next prompt.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<String>,
+    /// What the next attempt is to do otherwise; none once it is done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rejected: Option<Box<Rejection>>,
+    /// How often a person did not approve it.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub rejections: u32,
+    /// A person asked to skip it while an agent works on it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub skip_asked: bool,
+    /// Whether a person said that it begins without work that is on another branch.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub without_merge: bool,
+}
+
+/// What was done on an item, where, and what it used.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ItemWork {
+    /// The conversation in which its work was done last: a reviewer may want that
+    /// otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worked_in: Option<Box<Conversation>>,
+    /// A commit that was begun and whose outcome is not recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub committing: Option<CommitIntent>,
+    /// The last commits that were made of its work, by its agents or by piton, in
+    /// their order; at most [`WORK_COMMITS_MAX`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub commits: Vec<String>,
+    /// What was checked out when it came to be done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub done_on: Option<Box<Checkout>>,
     /// What its attempts used.
     #[serde(default, skip_serializing_if = "Spend::is_empty")]
     pub spend: Spend,
     /// What its attempts did to the tree since it was last begun; none before the first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub change: Option<Box<TreeChange>>,
-    /// What its attempts did to what proves it.
+    /// The tree on which the attempt under way was started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub proof: Option<Box<ProofChange>>,
+    pub started_on: Option<String>,
+    /// Since when an agent, or its check, is at work on it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_work_since: Option<Timestamp>,
+    /// How long agents and its check were at work on it, in milliseconds:
+    /// those that are over. What it waited for is not in it.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub work_ms: u64,
+    /// The hooks of the plan that ran since its work was done last.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hook_runs: Vec<IterationHookRun>,
+    /// What is known of it as a unit, where its run is worked on in lanes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unit: Option<Box<UnitRow>>,
+    /// How far that has come; none before anything was decided about it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waited: Option<WaitProgress>,
+}
+
+/// What shows that an item is done.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ItemProof {
+    /// How its gate fared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gate_runs: Option<Box<GateRuns>>,
+    /// How its reviews went, where an agent reviews it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub review: Option<Box<ReviewRow>>,
+    /// Why it counts as done.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub evidence: Vec<Evidence>,
+    /// What its attempts did to what proves it.
+    #[serde(rename = "proof", default, skip_serializing_if = "Option::is_none")]
+    pub changes: Option<Box<ProofChange>>,
     /// What came of its check before its first attempt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub baseline: Option<Box<BaselineResult>>,
@@ -358,51 +380,68 @@ pub struct ItemRow {
     /// An attempt at another item says that this one is done by it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claimed: Option<Box<WorkCredit>>,
-    /// The tree on which the attempt under way was started.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub started_on: Option<String>,
     /// The attempt whose outcome waits for the check, or for a person who is
     /// asked to accept what there is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unchecked: Option<AttemptId>,
-    /// What its plan says of what proof is worth.
-    #[serde(default, skip_serializing_if = "ClaimOverrides::is_empty")]
-    pub claims: ClaimOverrides,
     /// The gate that it has to pass because its agent's word is not enough.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claim_gate: Option<Box<Gate>>,
-    /// How it stands to its siblings.
-    #[serde(default, skip_serializing_if = "ItemTurn::is_default")]
-    pub turn: ItemTurn,
-    /// How often recovery led on after the runs of its check were used up.
+}
+
+/// What the read tables know of an item.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ItemRow {
+    /// The run it belongs to.
+    pub run: RunId,
+    /// Its path, which never changes.
+    pub node: Node,
+    /// Where it stands in its life.
+    pub state: ItemState,
+    /// What comes next while it is working.
+    #[serde(default)]
+    pub stage: Stage,
+    /// How many children it has.
+    #[serde(default)]
+    pub children: u32,
+    /// How many of them are not finished.
+    #[serde(default)]
+    pub open_children: u32,
+    /// Attempts started on it, in every role.
+    #[serde(default)]
+    pub attempts: u32,
+    /// When it was first started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started_at: Option<Timestamp>,
+    /// When it was finished.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub completed_at: Option<Timestamp>,
+    /// What was done, in the agent's words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<String>,
+    /// What went wrong last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// How often it was taken to be worked on: the token of the last time.
     #[serde(default, skip_serializing_if = "is_zero")]
-    pub check_recoveries: u32,
-    /// The hooks of the plan that ran since its work was done last.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub hook_runs: Vec<IterationHookRun>,
-    /// Since when an agent, or its check, is at work on it.
+    pub fence: u64,
+    /// The attempt that is under way.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub at_work_since: Option<Timestamp>,
-    /// How long agents and its check were at work on it, in milliseconds:
-    /// those that are over. What it waited for is not in it.
+    pub attempt: Option<AttemptId>,
+    /// What its plan says of it.
+    pub plan: ItemPlan,
+    /// How often it was tried, and how the next attempt begins.
     #[serde(default, skip_serializing_if = "is_zero")]
-    pub work_ms: u64,
-    /// The files that it is about.
-    #[serde(default, skip_serializing_if = "FileScope::is_empty")]
-    pub scope: FileScope,
-    /// The repository in which it is worked on, where its plan names one: see
-    /// [`crate::tables::Tables::repository_of`].
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub repository: Option<String>,
-    /// What it waits for before it begins.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub wait: Option<Box<Wait>>,
-    /// How far that has come; none before anything was decided about it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub waited: Option<WaitProgress>,
-    /// What is known of it as a unit, where its run is worked on in lanes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub unit: Option<Box<UnitRow>>,
+    pub tries: ItemTries,
+    /// What people are asked about it, and what they said.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub people: ItemPeople,
+    /// What was done on it, where, and what it used.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub work: ItemWork,
+    /// What shows that it is done.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub proof: ItemProof,
 }
 
 /// Whether a number that is stored only where it says something says nothing.
@@ -415,13 +454,16 @@ impl ItemRow {
     /// has to stand up to after it.
     #[must_use]
     pub fn pending_gate(&self) -> Option<&Gate> {
-        self.claim_gate.as_deref().or(self.gate.as_ref())
+        self.proof.claim_gate.as_deref().or(self.plan.gate.as_ref())
     }
 
     /// All that it has to pass: the check of the plan, and the one that weak proof
     /// had to stand up to.
     pub fn required_checks(&self) -> impl Iterator<Item = &Gate> {
-        self.gate.iter().chain(self.claim_gate.as_deref())
+        self.plan
+            .gate
+            .iter()
+            .chain(self.proof.claim_gate.as_deref())
     }
 
     /// The tree on which all of its checks passed last; none where it has no check, the
@@ -430,6 +472,7 @@ impl ItemRow {
     pub fn checked_tree(&self) -> Option<&String> {
         let last = |check: &Gate| {
             let mut passed = self
+                .proof
                 .evidence
                 .iter()
                 .rev()
@@ -445,8 +488,12 @@ impl ItemRow {
     /// or changed, since.
     #[must_use]
     pub fn is_missing_check(&self) -> bool {
-        let mut passed = self.evidence.iter().filter_map(Evidence::passed_check);
-        self.gate.as_ref().is_some_and(|gate| {
+        let mut passed = self
+            .proof
+            .evidence
+            .iter()
+            .filter_map(Evidence::passed_check);
+        self.plan.gate.as_ref().is_some_and(|gate| {
             !passed.any(|check| check.command.is_none_or(|one| one == gate.script))
         })
     }
@@ -454,7 +501,11 @@ impl ItemRow {
     /// Whether it is done by a check that passed, and has another one by now.
     #[must_use]
     pub fn is_done_by_old_check(&self) -> bool {
-        let mut passed = self.evidence.iter().filter_map(Evidence::passed_check);
+        let mut passed = self
+            .proof
+            .evidence
+            .iter()
+            .filter_map(Evidence::passed_check);
         self.state == ItemState::Done && self.is_missing_check() && passed.next().is_some()
     }
 
@@ -462,7 +513,8 @@ impl ItemRow {
     /// that only holds others.
     #[must_use]
     pub fn describe_evidence(&self) -> Option<String> {
-        let words = describe_evidence(&self.evidence).filter(|_| self.state == ItemState::Done)?;
+        let words =
+            describe_evidence(&self.proof.evidence).filter(|_| self.state == ItemState::Done)?;
         Some(match self.is_done_by_old_check() {
             true => words.replacen(CHECK_PASSED, "done by the old check", 1),
             false => words,
@@ -472,22 +524,22 @@ impl ItemRow {
     /// Whether that check has to pass before it is done: no person says that it is.
     #[must_use]
     pub fn needs_check(&self) -> bool {
-        self.is_missing_check() && level_of_evidence(&self.evidence) != Some(Level::Person)
+        self.is_missing_check() && level_of_evidence(&self.proof.evidence) != Some(Level::Person)
     }
 
     /// Whether an attempt at it is over whose outcome waits for its check.
     #[must_use]
     pub fn is_being_checked(&self) -> bool {
-        self.unchecked.is_some() && self.state == ItemState::Working && self.attempt.is_none()
+        self.proof.unchecked.is_some() && self.state == ItemState::Working && self.attempt.is_none()
     }
 
     /// What is known of its check, in a few words: of an item that is not done.
     #[must_use]
     pub fn describe_check(&self) -> &'static str {
-        let last = self.gate_runs.as_ref().filter(|runs| runs.runs > 0);
+        let last = self.proof.gate_runs.as_ref().filter(|runs| runs.runs > 0);
         let passed = last.map(|runs| runs.passed);
-        let passed = passed.or_else(|| self.baseline.as_ref().map(|result| result.passed));
-        match (&self.gate, passed) {
+        let passed = passed.or_else(|| self.proof.baseline.as_ref().map(|result| result.passed));
+        match (&self.plan.gate, passed) {
             (None, _) => "nothing checks it",
             (Some(_), Some(false)) => "its check fails",
             (Some(_), Some(true) | None) => "its check has not run",
@@ -499,15 +551,15 @@ impl ItemRow {
     /// work any more.
     #[must_use]
     pub fn work_ms_until(&self, now: Option<Timestamp>) -> u64 {
-        let open = self.at_work_since.zip(now);
+        let open = self.work.at_work_since.zip(now);
         let open = open.map_or(0, |(since, now)| millis_between(since, now));
-        self.work_ms.saturating_add(open)
+        self.work.work_ms.saturating_add(open)
     }
 
     /// Whether an attempt at another item marked it as done, and it is not.
     #[must_use]
     pub fn is_claimed(&self) -> bool {
-        let claimed = self.claimed.as_ref();
+        let claimed = self.proof.claimed.as_ref();
         !self.state.is_finished() && claimed.is_some_and(|by| by.attempt.is_some())
     }
 
@@ -515,7 +567,7 @@ impl ItemRow {
     /// which the project lies.
     #[must_use]
     pub fn repository_of_work(&self) -> Option<&str> {
-        self.unit.as_ref()?.repository.as_deref()
+        self.work.unit.as_ref()?.repository.as_deref()
     }
 
     /// Whether something was made of it as a unit, or is kept for it.
@@ -525,19 +577,19 @@ impl ItemRow {
             let is_out = unit.lane.is_some() || unit.merge.is_some();
             is_out || unit.work.is_some() || unit.pull_request.is_some()
         };
-        !self.commits.is_empty() || self.unit.as_deref().is_some_and(is_kept)
+        !self.work.commits.is_empty() || self.work.unit.as_deref().is_some_and(is_kept)
     }
 
     /// The lane that it has as a unit.
     #[must_use]
     pub fn lane(&self) -> Option<&LaneHold> {
-        self.unit.as_ref()?.lane.as_ref()
+        self.work.unit.as_ref()?.lane.as_ref()
     }
 
     /// Its place in the merge queue, or what sent it back.
     #[must_use]
     pub fn merge(&self) -> Option<&MergeRow> {
-        self.unit.as_ref()?.merge.as_ref()
+        self.work.unit.as_ref()?.merge.as_ref()
     }
 
     /// The conversation in which an agent is told that its work was rejected, and the
@@ -546,7 +598,7 @@ impl ItemRow {
     pub fn rejected_conversation(&self) -> Option<&LaneConversation> {
         let why = self.merge().and_then(|merge| merge.why.as_ref());
         let is_rejected = matches!(why, Some(MergeReturn::Rejected { .. }));
-        let unit = self.unit.as_ref().filter(|_| is_rejected)?;
+        let unit = self.work.unit.as_ref().filter(|_| is_rejected)?;
         unit.conversation.as_deref()
     }
 
@@ -554,15 +606,15 @@ impl ItemRow {
     /// files may have changed.
     #[must_use]
     pub fn is_merge_unit(&self) -> bool {
-        self.is_task() || (self.place.depth() == 1 && self.gate.is_some())
+        self.is_task() || (self.plan.place.depth() == 1 && self.plan.gate.is_some())
     }
 
     /// Whether an agent, a gate, a commit or a merge is under way on it.
     #[must_use]
     pub fn is_under_way(&self) -> bool {
         self.attempt.is_some()
-            || self.committing.is_some()
-            || self.gate_runs.as_ref().is_some_and(|runs| runs.open)
+            || self.work.committing.is_some()
+            || self.proof.gate_runs.as_ref().is_some_and(|runs| runs.open)
             || self.merge().is_some_and(MergeRow::has_slot)
     }
 
@@ -584,7 +636,7 @@ impl ItemRow {
     /// a step, or a phase without steps.
     #[must_use]
     pub fn is_task(&self) -> bool {
-        self.place.depth() == 2 || (self.place.depth() == 1 && self.is_leaf())
+        self.plan.place.depth() == 2 || (self.plan.place.depth() == 1 && self.is_leaf())
     }
 }
 

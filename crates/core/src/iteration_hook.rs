@@ -56,7 +56,7 @@ impl Policy {
     #[must_use]
     pub fn next_hook(&self, item: &ItemRow) -> Option<&IterationHook> {
         let has_run = |hook: &&IterationHook| {
-            let mut runs = item.hook_runs.iter();
+            let mut runs = item.work.hook_runs.iter();
             runs.any(|run| run.id == hook.id && run.end.is_some())
         };
         self.iteration_hooks.iter().find(|hook| !has_run(hook))

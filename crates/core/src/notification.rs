@@ -127,7 +127,7 @@ impl EndedInvocation {
         let is_cut_short = row.state == RunState::Running;
         let reason = is_cut_short.then(|| "its runner is gone".to_owned());
         Self {
-            number: row.invocations,
+            number: row.invocation.invocations,
             state: match is_cut_short {
                 true => RunState::Interrupted,
                 false => row.state,

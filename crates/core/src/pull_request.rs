@@ -315,7 +315,7 @@ impl ItemRow {
     /// What is known of the pull request of the unit.
     #[must_use]
     pub fn pull_request(&self) -> Option<&PullRequestRow> {
-        self.unit.as_ref()?.pull_request.as_deref()
+        self.work.unit.as_ref()?.pull_request.as_deref()
     }
 }
 
@@ -327,7 +327,7 @@ impl ItemRow {
     pub fn unadopted_pull_request(&self) -> Option<u64> {
         let known = self.pull_request().filter(|known| known.is_unadopted())?;
         let is_free = matches!(self.state, ItemState::Ready | ItemState::Waiting);
-        let is_new = is_free && self.attempts == 0 && self.is_leaf() && !self.approval;
+        let is_new = is_free && self.attempts == 0 && self.is_leaf() && !self.plan.approval;
         known.number.filter(|_| is_new)
     }
 }
@@ -339,11 +339,12 @@ impl RunRow {
     #[must_use]
     pub fn pull_request_base(&self, unit: &ItemRow) -> Option<&str> {
         let lanes = self
+            .branches
             .lanes
             .as_ref()
             .filter(|lanes| lanes.terms.pull_requests)?;
-        let row = unit.unit.as_deref()?;
-        let is_wanted = lanes.terms.pull_requests && !row.is_unchanged && !unit.approval;
+        let row = unit.work.unit.as_deref()?;
+        let is_wanted = lanes.terms.pull_requests && !row.is_unchanged && !unit.plan.approval;
         let target = self.target_in_repository(unit.repository_of_work());
         target?.onto.as_deref().filter(|_| is_wanted)
     }

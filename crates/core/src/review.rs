@@ -114,14 +114,14 @@ impl Policy {
     #[must_use]
     pub fn is_reviewed(&self, item: &ItemRow) -> bool {
         let review = self.review.as_ref();
-        let review = review.filter(|_| item.is_leaf() && !item.approval);
+        let review = review.filter(|_| item.is_leaf() && !item.plan.approval);
         review.is_some_and(|review| !review.except.contains(&item.node))
     }
 
     /// Whether what is there of a reviewed item still lacks an approval.
     #[must_use]
     pub fn is_awaiting_review(&self, item: &ItemRow) -> bool {
-        let review = item.review.as_ref();
+        let review = item.proof.review.as_ref();
         let is_approved = review.is_some_and(|review| review.approved_by.is_some());
         self.is_reviewed(item) && !is_approved
     }

@@ -144,30 +144,13 @@ pub struct RunHolder {
     pub lock_name: Option<String>,
 }
 
-/// What the read tables know of a run.
+/// Which plan a run is of, and what the plan says of it as a whole.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct RunRow {
-    /// Its id.
-    pub id: RunId,
-    /// Its short name: the sprint id, `~2` and so on for one compiled anew.
-    pub name: String,
+pub struct RunPlan {
     /// The native format it came from: `sprint-yaml`.
     pub face: String,
     /// The plan's path, relative to the project.
     pub source: String,
-    /// Where it stands.
-    pub state: RunState,
-    /// Why it is paused; only while it is.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub pause: Option<Pause>,
-    /// The node that the state is about: the failed one, the one that waits.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub at: Option<Node>,
-    /// What went wrong, or why it was interrupted, in one line.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reason: Option<String>,
-    /// When it came into the present state.
-    pub since: Timestamp,
     /// What the plan says of retries, limits and commits.
     pub policy: Policy,
     /// In which order its items are worked on.
@@ -180,15 +163,13 @@ pub struct RunRow {
     /// What only its native format has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub native: Option<Native>,
-    /// When it was planned.
-    pub created_at: Timestamp,
-    /// When a runner first started it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub started_at: Option<Timestamp>,
-    /// When it was finished.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub completed_at: Option<Timestamp>,
+}
+
+/// What is known of the present or last invocation of a run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RunInvocation {
     /// How often `piton run` worked on it.
+    #[serde(default)]
     pub invocations: u32,
     /// When the present or last invocation began.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -197,24 +178,14 @@ pub struct RunRow {
     #[serde(default)]
     pub limits: Limits,
     /// Agents started in the present or last invocation.
+    #[serde(default)]
     pub iterations: u32,
     /// Agents started in all.
+    #[serde(default)]
     pub iterations_total: u32,
     /// Steps and simple phases completed in the present or last invocation.
+    #[serde(default)]
     pub tasks: u32,
-    /// What a person asked of the live runner.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub asked: Option<PendingRequest>,
-    /// Who holds it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub holder: Option<RunHolder>,
-    /// Who works on it beside that one.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub joined: Vec<RunHolder>,
-    /// The largest fencing token ever given out for it.
-    pub fence: u64,
-    /// Roots of its tree that are not finished.
-    pub open_roots: u32,
     /// What the present or last invocation asks of agents that say that an item
     /// is done.
     #[serde(default, skip_serializing_if = "ClaimSettings::is_default")]
@@ -222,6 +193,14 @@ pub struct RunRow {
     /// What a person typed for the present or last invocation.
     #[serde(default, skip_serializing_if = "RunFlags::is_empty")]
     pub flags: RunFlags,
+    /// What a person asked of the live runner.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked: Option<PendingRequest>,
+}
+
+/// What the attempts of a run used.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RunSpending {
     /// What its attempts used.
     #[serde(default, skip_serializing_if = "Spend::is_empty")]
     pub spend: Spend,
@@ -234,6 +213,11 @@ pub struct RunRow {
     /// The item whose attempt ended last, when a hook of the user's refused it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hook_refused: Option<Node>,
+}
+
+/// Where the work of a run goes, and what of it has landed.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RunBranches {
     /// The branch that its work goes to; none where that is what was checked out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<Box<TargetRow>>,
@@ -249,9 +233,60 @@ pub struct RunRow {
     /// What landed last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub landed: Option<Box<Landing>>,
+}
+
+/// What the read tables know of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunRow {
+    /// Its id.
+    pub id: RunId,
+    /// Its short name: the sprint id, `~2` and so on for one compiled anew.
+    pub name: String,
+    /// Where it stands.
+    pub state: RunState,
+    /// Why it is paused; only while it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pause: Option<Pause>,
+    /// The node that the state is about: the failed one, the one that waits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<Node>,
+    /// What went wrong, or why it was interrupted, in one line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// When it came into the present state.
+    pub since: Timestamp,
+    /// When it was planned.
+    pub created_at: Timestamp,
+    /// When a runner first started it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started_at: Option<Timestamp>,
+    /// When it was finished.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub completed_at: Option<Timestamp>,
+    /// Who holds it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub holder: Option<RunHolder>,
+    /// Who works on it beside that one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub joined: Vec<RunHolder>,
+    /// The largest fencing token ever given out for it.
+    pub fence: u64,
+    /// Roots of its tree that are not finished.
+    pub open_roots: u32,
     /// What is known of notifications.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub notifications: Option<Box<RunNotifications>>,
+    /// Which plan it is of, and what that says of it as a whole.
+    pub plan: RunPlan,
+    /// What is known of its present or last invocation.
+    #[serde(default, skip_serializing_if = "crate::item::is_zero")]
+    pub invocation: RunInvocation,
+    /// What its attempts used.
+    #[serde(default, skip_serializing_if = "crate::item::is_zero")]
+    pub spent: RunSpending,
+    /// Where its work goes, and what of it has landed.
+    #[serde(default, skip_serializing_if = "crate::item::is_zero")]
+    pub branches: RunBranches,
 }
 
 impl RunRow {
@@ -284,8 +319,8 @@ impl RunRow {
     #[must_use]
     pub fn target_in_repository(&self, repository: Option<&str>) -> Option<&TargetRow> {
         match repository {
-            Some(name) => self.targets.get(name),
-            None => self.target.as_deref(),
+            Some(name) => self.branches.targets.get(name),
+            None => self.branches.target.as_deref(),
         }
     }
 
@@ -293,8 +328,8 @@ impl RunRow {
     /// the first one.
     #[must_use]
     pub fn last_merge_in_repository(&self, repository: Option<&str>) -> u64 {
-        if self.targets.is_empty() {
-            return self.lanes.as_ref().map_or(0, |lanes| lanes.merges);
+        if self.branches.targets.is_empty() {
+            return self.branches.lanes.as_ref().map_or(0, |lanes| lanes.merges);
         }
         self.target_in_repository(repository)
             .map_or(0, |target| target.merged)

@@ -477,22 +477,26 @@ pub struct RunLoop {
 
 /// The attempt that claims an item and has not ended.
 fn open_claim_of_item(item: &ItemRow) -> Option<(AttemptId, Node)> {
-    let claimed = item.claimed.as_ref().filter(|by| by.change.is_none())?;
+    let claimed = item
+        .proof
+        .claimed
+        .as_ref()
+        .filter(|by| by.change.is_none())?;
     Some((claimed.attempt?, item.node.clone()))
 }
 
 /// Whether an attempt that is over claims the item.
 fn is_claimed_by_ended_attempt(item: &ItemRow) -> bool {
-    let claimed = item.claimed.as_ref();
+    let claimed = item.proof.claimed.as_ref();
     claimed.is_some_and(|by| by.attempt.is_some() && by.change.is_some())
 }
 
 /// The trees on which the check of an item is known to have failed, and how
 /// long it took there.
 fn failed_trees(item: &ItemRow) -> impl Iterator<Item = (&String, u64)> {
-    let baseline = item.baseline.as_ref().filter(|result| !result.passed);
+    let baseline = item.proof.baseline.as_ref().filter(|result| !result.passed);
     let baseline = baseline.and_then(|result| Some((result.tree.as_ref()?, result.took_s)));
-    let last = item.gate_runs.as_ref();
+    let last = item.proof.gate_runs.as_ref();
     let last = last.filter(|runs| !runs.passed && !runs.open && runs.exit.is_some());
     let last = last.and_then(|runs| Some((runs.tree.as_ref()?, runs.took_s)));
     baseline.into_iter().chain(last)
@@ -513,7 +517,7 @@ fn role_of_stage(stage: Stage) -> Role {
 }
 
 fn has_unsettled_work(item: &ItemRow) -> bool {
-    item.committing.is_some() || item.gate_runs.as_ref().is_some_and(|runs| runs.open)
+    item.work.committing.is_some() || item.proof.gate_runs.as_ref().is_some_and(|runs| runs.open)
 }
 
 fn items_with_unsettled_work(tables: &Tables, run: RunId) -> Vec<Node> {
@@ -593,14 +597,14 @@ impl RunLoop {
     /// What the agent is asked to use for an item.
     #[must_use]
     pub fn model_of_item<'a>(&'a self, item: &'a ItemRow) -> Option<&'a str> {
-        item.model.as_deref().or(self.options.model.as_deref())
+        item.plan.model.as_deref().or(self.options.model.as_deref())
     }
 
     /// What an attempt at an item starts from; none when there is no such item.
     #[must_use]
     pub fn context_of_attempt(&self, node: &Node) -> Option<AttemptContext> {
         let item = self.tables.item(self.run, node)?;
-        let done = item.depends_on.iter().filter(|on| {
+        let done = item.plan.depends_on.iter().filter(|on| {
             let on = self.tables.item(self.run, on);
             on.is_some_and(|on| on.state == ItemState::Done)
         });
@@ -791,7 +795,7 @@ impl RunLoop {
             return vec![effect];
         };
         // What was to be committed may have been lost instead.
-        let is_to_commit = |item: &ItemRow| item.committing.is_some();
+        let is_to_commit = |item: &ItemRow| item.work.committing.is_some();
         if let Effect::MakeCommit { node, .. } = &effect
             && !self.tables.item(self.run, node).is_some_and(is_to_commit)
         {
@@ -857,7 +861,7 @@ impl RunLoop {
     }
 
     fn handle_change(&mut self) -> Vec<Effect> {
-        let asked = self.run().and_then(|run| run.asked.clone());
+        let asked = self.run().and_then(|run| run.invocation.asked.clone());
         if let Some(asked) =
             asked.filter(|asked| asked.request == RunnerRequest::Stop && self.stopping.is_none())
         {
@@ -882,9 +886,9 @@ impl RunLoop {
         let item = self.tables.item(self.run, node);
         let is_moved = |item: &ItemRow| {
             let state = item.merge().map(|merge| merge.state);
-            item.committing.is_some() || state == Some(MergeState::Passed)
+            item.work.committing.is_some() || state == Some(MergeState::Passed)
         };
-        item.is_some_and(|item| item.skip_asked && !is_moved(item))
+        item.is_some_and(|item| item.people.skip_asked && !is_moved(item))
     }
 
     /// Between two nodes: everything that was asked of the runner takes effect here.
@@ -912,7 +916,7 @@ impl RunLoop {
         let holds = row.state != RunState::Running
             || is_useless
             || self.stopping.is_some()
-            || row.asked.is_some()
+            || row.invocation.asked.is_some()
             || pause_file;
         if let Some(effects) = (!holds).then(|| self.commit_wait_steps(now)).flatten() {
             return effects;
@@ -1006,7 +1010,7 @@ impl RunLoop {
         let elsewhere = open.find_map(|item| {
             let name = self.tables.repository_of(item)?;
             let is_new = !self.has_target(&unit_of_node(&item.node));
-            is_new.then(|| (item.id.clone(), name.to_owned()))
+            is_new.then(|| (item.plan.id.clone(), name.to_owned()))
         });
         match elsewhere {
             Some((id, name)) => format!(
@@ -1025,7 +1029,7 @@ impl RunLoop {
         pause_file: bool,
         attempt: AttemptId,
     ) -> Vec<Effect> {
-        let is_over = self.stopping.is_some() || row.asked.is_some() || pause_file;
+        let is_over = self.stopping.is_some() || row.invocation.asked.is_some() || pause_file;
         if let Some(ending) = self.fault.take().or_else(|| self.cannot_start.take()) {
             return self.start_finish(ending);
         }
@@ -1049,7 +1053,7 @@ impl RunLoop {
     fn next_item(&self, now: Timestamp) -> Option<&ItemRow> {
         let limit = self.agent_limit();
         let may_begin = |item: &ItemRow| limit.as_ref().is_none_or(|limit| limit.can_begin(item));
-        if let Some(lanes) = self.run().and_then(|row| row.lanes.as_deref()) {
+        if let Some(lanes) = self.run().and_then(|row| row.branches.lanes.as_deref()) {
             return self.next_item_in_lanes(lanes, now, may_begin);
         }
         let is_free = |item: &ItemRow| {
@@ -1093,11 +1097,11 @@ impl RunLoop {
             let Some(item) = self.tables.item(self.run, &node) else {
                 continue;
             };
-            if item.committing.is_some() && !self.is_in_lane(item) {
+            if item.work.committing.is_some() && !self.is_in_lane(item) {
                 self.left_open.push(node.clone());
                 return self.can_take_lanes().then(|| self.start_lane(&node));
             }
-            if item.committing.is_some() {
+            if item.work.committing.is_some() {
                 return Some(self.record_start(Effect::MakeCommit { node, settle: true }));
             }
             if has_unsettled_work(item) {
@@ -1148,20 +1152,20 @@ impl RunLoop {
     /// What people asked for, if they did.
     fn apply_requests(&mut self, row: &RunRow, pause_file: bool) -> Option<Vec<Effect>> {
         let is_stop = |asked: &PendingRequest| asked.request == RunnerRequest::Stop;
-        let is_asked = row.asked.as_ref().is_some_and(is_stop);
+        let is_asked = row.invocation.asked.as_ref().is_some_and(is_stop);
         if self.stopping.is_some() && !is_asked && self.has_other_runners() {
             // Another runner holds the run from then on.
             let ending = self.fault.take().unwrap_or(RunLoopEnding::State);
             return Some(self.start_finish(ending));
         }
-        let ends = self.stopping.is_some() || row.asked.is_some() || pause_file;
+        let ends = self.stopping.is_some() || row.invocation.asked.is_some() || pause_file;
         if ends && self.has_other_lanes() {
             return Some(self.wait_for_others());
         }
         if let Some(reason) = self.stopping.clone() {
             return Some(self.interrupt_run(reason));
         }
-        match &row.asked {
+        match &row.invocation.asked {
             Some(asked) if asked.request == RunnerRequest::Stop => {
                 return Some(self.interrupt_run(format!("stopped by {}", asked.by)));
             }
@@ -1187,8 +1191,9 @@ impl RunLoop {
 
     fn time_box_end(&self) -> Option<Timestamp> {
         let row = self.run()?;
-        let seconds = i64::try_from(row.limits.time_box_s?).unwrap_or(i64::MAX / 4);
-        row.invoked_at?
+        let seconds = i64::try_from(row.invocation.limits.time_box_s?).unwrap_or(i64::MAX / 4);
+        row.invocation
+            .invoked_at?
             .checked_add(SignedDuration::from_secs(seconds))
             .ok()
     }
@@ -1202,8 +1207,8 @@ impl RunLoop {
             });
         }
         let row = self.run()?;
-        let max = row.limits.iterations_max;
-        let max = max.filter(|max| row.iterations >= *max)?;
+        let max = row.invocation.limits.iterations_max;
+        let max = max.filter(|max| row.invocation.iterations >= *max)?;
         Some(AgentLimit {
             limit: format!("max-iterations ({max})"),
             // A hook belongs to the iteration that it follows.
@@ -1222,17 +1227,18 @@ impl RunLoop {
         // What is under way may be done: no more is begun than may be.
         let at_work = u32::try_from(self.under_way.len()).unwrap_or(u32::MAX);
         // In lanes no unit is begun that would be one too many.
-        let tasks = match &row.lanes {
-            Some(lanes) => {
-                count_begun_tasks(row.tasks, lanes.count_finished_units(row.invocations))
-            }
-            None => count_begun_tasks(row.tasks, self.under_way.len()),
+        let tasks = match &row.branches.lanes {
+            Some(lanes) => count_begun_tasks(
+                row.invocation.tasks,
+                lanes.count_finished_units(row.invocation.invocations),
+            ),
+            None => count_begun_tasks(row.invocation.tasks, self.under_way.len()),
         };
-        if let Some(max) = row.limits.tasks_max.filter(|max| tasks >= *max) {
+        if let Some(max) = row.invocation.limits.tasks_max.filter(|max| tasks >= *max) {
             return Some(format!("max-tasks ({max})"));
         }
         if self.time_box_end().is_some_and(|end| now >= end) {
-            let seconds = row.limits.time_box_s.unwrap_or(0);
+            let seconds = row.invocation.limits.time_box_s.unwrap_or(0);
             return Some(format!(
                 "time-box ({})",
                 crate::amount::format_duration(seconds)
@@ -1250,12 +1256,12 @@ impl RunLoop {
         attempt: AttemptId,
     ) -> Vec<Effect> {
         let node = item.node.clone();
-        let waits = item.until.is_some_and(|until| until > now);
+        let waits = item.tries.until.is_some_and(|until| until > now);
         if !waits && !self.is_in_lane(item) {
             return self.start_lane(&node);
         }
         if item.state == ItemState::Waiting {
-            let wait = item.until.filter(|until| *until > now);
+            let wait = item.tries.until.filter(|until| *until > now);
             if let Some(until) = wait {
                 return self.idle_until(now, Some(until));
             }
@@ -1276,11 +1282,11 @@ impl RunLoop {
             | Stage::Resolve
             | Stage::Review
             | Stage::IterationHooks => self.start_agent(item, role_of_stage(item.stage), attempt),
-            Stage::Gate if item.gate_runs.as_ref().is_some_and(|runs| runs.open) => {
+            Stage::Gate if item.proof.gate_runs.as_ref().is_some_and(|runs| runs.open) => {
                 self.cancel_gate(node)
             }
             Stage::Gate => {
-                let number = item.gate_runs.as_ref().map_or(0, |runs| runs.runs) + 1;
+                let number = item.proof.gate_runs.as_ref().map_or(0, |runs| runs.runs) + 1;
                 let effect = Effect::RunGate {
                     node: node.clone(),
                     number,
@@ -1290,7 +1296,7 @@ impl RunLoop {
                     Some(Box::new(effect)),
                 )
             }
-            Stage::Commit if item.committing.is_some() => {
+            Stage::Commit if item.work.committing.is_some() => {
                 self.record_start(Effect::MakeCommit { node, settle: true })
             }
             Stage::Commit => {
@@ -1310,7 +1316,7 @@ impl RunLoop {
     /// where it is known to have failed before that attempt.
     fn start_claim_check(&mut self) -> Option<Vec<Effect>> {
         // In lanes the check of another item has no place to run.
-        if self.run().is_some_and(|row| row.lanes.is_some()) {
+        if self.run().is_some_and(|row| row.branches.lanes.is_some()) {
             self.to_check.clear();
         }
         while let Some(node) = self.to_check.pop() {
@@ -1337,15 +1343,15 @@ impl RunLoop {
     /// claimed it, where it failed there: by itself, or the same command for
     /// another item.
     fn find_failure_before_claim(&self, item: &ItemRow) -> Option<BaselineResult> {
-        let change = item.claimed.as_ref()?.change.as_ref()?;
+        let change = item.proof.claimed.as_ref()?.change.as_ref()?;
         let first = change.first.as_ref()?;
-        let script = &item.gate.as_ref()?.script;
+        let script = &item.plan.gate.as_ref()?.script;
         let is_untouched = item.state == ItemState::Ready && item.stage == Stage::Work;
         if !is_untouched || !item.is_leaf() {
             return None;
         }
         let results = self.tables.tree(self.run).filter(|row| {
-            let gate = row.gate.as_ref();
+            let gate = row.plan.gate.as_ref();
             gate.is_some_and(|gate| gate.script == *script)
         });
         results.flat_map(failed_trees).find_map(|(tree, took_s)| {
@@ -1362,11 +1368,11 @@ impl RunLoop {
     /// Whether it matters what the check of an item says before its first
     /// attempt, and that is not known.
     fn needs_baseline(&self, item: &ItemRow, row: &RunRow) -> bool {
-        row.claims.baseline != Baseline::Never
+        row.invocation.claims.baseline != Baseline::Never
             && item.is_leaf()
-            && item.gate.is_some()
-            && item.change.is_none()
-            && item.baseline.is_none()
+            && item.plan.gate.is_some()
+            && item.work.change.is_none()
+            && item.proof.baseline.is_none()
     }
 
     fn apply_baseline_answer(

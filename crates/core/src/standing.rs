@@ -55,7 +55,7 @@ impl ItemRow {
                 ItemStanding::Active
             }
             ItemState::Working => ItemStanding::Open,
-            ItemState::Waiting if self.human.is_some() => ItemStanding::Asking,
+            ItemState::Waiting if self.people.human.is_some() => ItemStanding::Asking,
             ItemState::Waiting if self.is_leaf() || self.has_open_wait() => ItemStanding::Active,
             ItemState::Waiting => ItemStanding::Asking,
             ItemState::Failed | ItemState::Blocked if self.open_children == 0 => {
@@ -133,7 +133,7 @@ pub fn state_of_run(row: &RunRow, items: &StandingCounts) -> RunState {
         (0, 1..) => Some(RunState::Blocked),
         (0, 0) => None,
     };
-    if let Some(state) = in_trouble.filter(|_| row.limits.stop_on_failure) {
+    if let Some(state) = in_trouble.filter(|_| row.invocation.limits.stop_on_failure) {
         return state;
     }
     match (items.active, row.state) {
@@ -161,11 +161,11 @@ mod tests {
 
     fn run(state: RunState, open_roots: u32) -> RunRow {
         let row = serde_json::json!({
-            "id": "018f0000-0000-7000-8000-000000000000", "name": "a", "face": "list",
-            "source": "prd.json", "state": state, "since": "2026-01-01T00:00:00Z",
-            "policy": {}, "created_at": "2026-01-01T00:00:00Z", "invocations": 1,
-            "iterations": 0, "iterations_total": 0, "tasks": 0, "fence": 1,
-            "open_roots": open_roots,
+            "id": "018f0000-0000-7000-8000-000000000000", "name": "a",
+            "plan": { "face": "list", "source": "prd.json", "policy": {} },
+            "state": state, "since": "2026-01-01T00:00:00Z",
+            "created_at": "2026-01-01T00:00:00Z", "invocation": { "invocations": 1 },
+            "fence": 1, "open_roots": open_roots,
         });
         serde_json::from_value(row).expect("a row")
     }
@@ -200,7 +200,7 @@ mod tests {
     #[test]
     fn a_run_that_stops_on_failure_stops_though_more_is_ready() {
         let mut row = run(RunState::Running, 3);
-        row.limits = Limits {
+        row.invocation.limits = Limits {
             stop_on_failure: true,
             ..Limits::default()
         };

@@ -67,8 +67,8 @@ impl Tables {
         match &row {
             Row::Item(item) => {
                 self.places
-                    .insert((item.run, item.place.clone()), item.node.clone());
-                let place = || (item.run, item.place.clone());
+                    .insert((item.run, item.plan.place.clone()), item.node.clone());
+                let place = || (item.run, item.plan.place.clone());
                 if item.is_actionable() {
                     self.actionable.insert(place());
                     if item.has_open_wait() {
@@ -78,7 +78,7 @@ impl Tables {
                 if !item.state.is_finished() {
                     self.open.insert(place());
                 }
-                if item.claimed.is_some() {
+                if item.proof.claimed.is_some() {
                     self.claimed.insert((item.run, item.node.clone()));
                 }
             }
@@ -109,12 +109,12 @@ impl Tables {
     fn remove_from_indexes(&mut self, key: &Key) {
         match self.rows.get(key) {
             Some(Row::Item(item)) => {
-                let place = (item.run, item.place.clone());
+                let place = (item.run, item.plan.place.clone());
                 self.actionable.remove(&place);
                 self.waits.remove(&place);
                 self.open.remove(&place);
                 self.places.remove(&place);
-                if item.claimed.is_some() {
+                if item.proof.claimed.is_some() {
                     self.claimed.remove(&(item.run, item.node.clone()));
                 }
             }
@@ -235,7 +235,7 @@ impl Tables {
         let of_run = self.claimed.iter().filter(move |(of, _)| *of == run);
         let items = of_run.filter_map(move |(_, node)| self.item(run, node));
         items.filter(move |item| {
-            let by = item.claimed.as_ref();
+            let by = item.proof.claimed.as_ref();
             by.is_some_and(|by| by.attempt == Some(attempt))
         })
     }
@@ -252,7 +252,7 @@ impl Tables {
     /// The items that share a lane: the unit and those below it that are no units
     /// themselves.
     pub fn items_of_unit<'t>(&'t self, unit: &'t ItemRow) -> impl Iterator<Item = &'t ItemRow> {
-        let below = self.subtree(unit.run, &unit.place);
+        let below = self.subtree(unit.run, &unit.plan.place);
         below.filter(|item| unit_of_node(&item.node) == unit.node)
     }
 
@@ -270,7 +270,7 @@ impl Tables {
             scope.0.clone_from(files);
         }
         for item in self.items_of_unit(unit).chain(above) {
-            scope.add_paths(&item.scope);
+            scope.add_paths(&item.plan.scope);
         }
         scope
     }
@@ -289,7 +289,7 @@ impl Tables {
         let above = unit.node.ancestors();
         let above = above.filter_map(|node| self.item(unit.run, &node));
         let mut line = std::iter::once(unit).chain(above);
-        line.find_map(|row| row.repository.as_deref())
+        line.find_map(|row| row.plan.repository.as_deref())
     }
 
     /// The unit at work that another one has to wait for, since both are about the
@@ -349,11 +349,11 @@ impl Tables {
         let mut found = Vec::new();
         let line = std::iter::once(node.clone()).chain(node.ancestors());
         for row in line.filter_map(|node| self.item(run, &node)) {
-            let above = row.place.parent();
+            let above = row.plan.place.parent();
             let mut holding = 0;
             for sibling in self.open_children(run, &above) {
                 found.push(sibling.node.clone());
-                holding += u32::from(sibling.turn.is_blocking(ItemTurn::default()));
+                holding += u32::from(sibling.plan.turn.is_blocking(ItemTurn::default()));
                 if holding == HOLDING_MAX {
                     break;
                 }
@@ -366,7 +366,12 @@ impl Tables {
     /// it.
     #[must_use]
     pub fn find_blocking_predecessor(&self, item: &ItemRow) -> Option<&ItemRow> {
-        self.find_predecessor(item.run, &item.place, item.turn, &item.depends_on)
+        self.find_predecessor(
+            item.run,
+            &item.plan.place,
+            item.plan.turn,
+            &item.plan.depends_on,
+        )
     }
 
     /// Of the items that wait for a person, and of those that are broken, the
@@ -399,7 +404,7 @@ impl Tables {
         turn: ItemTurn,
         depends_on: &[Node],
     ) -> Option<&ItemRow> {
-        let order = self.run(run).map(|row| row.order);
+        let order = self.run(run).map(|row| row.plan.order);
         if order != Some(Order::InTurn) || !depends_on.is_empty() {
             return None;
         }
@@ -408,7 +413,7 @@ impl Tables {
             .range(first..(run, place.clone()))
             .filter(|(_, at)| at.depth() == place.depth())
             .filter_map(|(_, at)| self.item_at(run, at))
-            .find(|sibling| sibling.turn.is_blocking(turn))
+            .find(|sibling| sibling.plan.turn.is_blocking(turn))
     }
 
     /// How long agents and checks were at work on the item and on those below
@@ -418,7 +423,7 @@ impl Tables {
         if item.is_leaf() {
             return item.work_ms_until(now);
         }
-        self.subtree(item.run, &item.place)
+        self.subtree(item.run, &item.plan.place)
             .map(|row| row.work_ms_until(now))
             .fold(0, u64::saturating_add)
     }
@@ -462,15 +467,15 @@ impl Tables {
         let items = items.filter(|item| is_free(item));
         let mut least: Option<&ItemRow> = None;
         for item in items {
-            let Some(until) = item.until.filter(|until| *until > now) else {
+            let Some(until) = item.tries.until.filter(|until| *until > now) else {
                 return Some(item);
             };
             // Every other item would meet the same service.
-            if item.put_off > 0 {
+            if item.tries.put_off > 0 {
                 return Some(item);
             }
             if least
-                .and_then(|other| other.until)
+                .and_then(|other| other.tries.until)
                 .is_none_or(|other| until < other)
             {
                 least = Some(item);
@@ -506,7 +511,7 @@ impl Tables {
     #[must_use]
     pub fn last_root(&self, run: RunId) -> Option<&ItemRow> {
         let last = self.last_item(run)?;
-        let root = TreePosition(last.place.0.first().copied().into_iter().collect());
+        let root = TreePosition(last.plan.place.0.first().copied().into_iter().collect());
         self.item_at(run, &root)
     }
 

@@ -4,21 +4,19 @@
 //! any other row: whatever a change depends on stands in the event, so that a
 //! table can be thrown away and rebuilt from the journal alone.
 
-use std::collections::BTreeMap;
-
 use jiff::SignedDuration;
 
-use crate::attempt::{AttemptRow, Conversation, Outcome, Report, ReportedAttempt, Role, Spend};
+use crate::attempt::{AttemptRow, Conversation, Outcome, Report, ReportedAttempt, Role};
 use crate::classify::FailureCategory;
 use crate::decision::{DecisionRow, DecisionVerdict};
 use crate::entry::{BLOCKERS_KEPT, BlockerRow, EntryRow, EntryType};
 use crate::event::{BlockedBefore, Event, ItemMoved, ItemPlanned, RunPlanned};
-use crate::evidence::{BaselineResult, ClaimSettings, TreeChange};
-use crate::flags::RunFlags;
+use crate::evidence::{BaselineResult, TreeChange};
 use crate::gate::{GateReport, GateRuns};
 use crate::id::{Node, RunId};
 use crate::item::{
-    CommitIntent, Evidence, ItemRow, ItemState, Rejection, Stage, WORK_COMMITS_MAX, millis_between,
+    CommitIntent, Evidence, ItemPeople, ItemPlan, ItemProof, ItemRow, ItemState, ItemTries,
+    ItemWork, Rejection, Stage, WORK_COMMITS_MAX, millis_between,
 };
 use crate::iteration_hook::{record_hook_end, record_hook_start};
 use crate::journal::EventStamp;
@@ -31,12 +29,15 @@ use crate::notification::{
     EndedInvocation, LastNotification, NotificationStage, NotificationSubject,
 };
 
-use crate::plan::Order;
+use crate::plan::{Order, PlannedItem};
 use crate::pull_request::{PullRequestNews, PullRequestRow};
 use crate::request::Deferral;
 use crate::review::ReviewVerdict;
 use crate::row::{Key, Row};
-use crate::run::{Pause, PendingRequest, RunHolder, RunRow, RunState, RunnerRequest};
+use crate::run::{
+    Pause, PendingRequest, RunBranches, RunHolder, RunInvocation, RunPlan, RunRow, RunSpending,
+    RunState, RunnerRequest,
+};
 use crate::trouble::Trouble;
 
 /// The rows that `event` changes, each once.
@@ -306,13 +307,13 @@ fn run_row(before: Option<Row>, event: &Event, stamp: &EventStamp) -> Option<Run
                 row.notifications.get_or_insert_default().end_wanted = *notify;
             }
             enter_state(&mut row, RunState::Running, stamp);
-            row.invocations += 1;
-            row.invoked_at = Some(stamp.time);
-            row.limits = limits.clone();
-            row.claims = claims.clone();
-            row.flags = (**flags).clone();
-            row.iterations = 0;
-            row.tasks = 0;
+            row.invocation.invocations += 1;
+            row.invocation.invoked_at = Some(stamp.time);
+            row.invocation.limits = limits.clone();
+            row.invocation.claims = claims.clone();
+            row.invocation.flags = (**flags).clone();
+            row.invocation.iterations = 0;
+            row.invocation.tasks = 0;
             row.started_at.get_or_insert(stamp.time);
         }
         Event::RunTargeted {
@@ -338,28 +339,28 @@ fn run_row(before: Option<Row>, event: &Event, stamp: &EventStamp) -> Option<Run
                 Some(name) => {
                     // From here on merges are counted for each repository.
                     let merges = row.last_merge_in_repository(None);
-                    if let Some(own) = row.target.as_deref_mut() {
+                    if let Some(own) = row.branches.target.as_deref_mut() {
                         own.merged = merges;
                     }
-                    row.targets.insert(name.clone(), target);
+                    row.branches.targets.insert(name.clone(), target);
                 }
-                None => row.target = Some(Box::new(target)),
+                None => row.branches.target = Some(Box::new(target)),
             }
         }
         Event::LanesEntered { terms, .. } => {
-            let lanes = row.lanes.get_or_insert_default();
+            let lanes = row.branches.lanes.get_or_insert_default();
             lanes.terms.clone_from(terms);
         }
         Event::LandStarted {
             commit, onto, at, ..
         } => {
-            row.landing = Some(new_landing(commit, onto, at.as_deref()));
+            row.branches.landing = Some(new_landing(commit, onto, at.as_deref()));
         }
         Event::RunLanded {
             commit, onto, at, ..
         } => {
-            row.landing = None;
-            row.landed = Some(new_landing(commit, onto, at.as_deref()));
+            row.branches.landing = None;
+            row.branches.landed = Some(new_landing(commit, onto, at.as_deref()));
         }
         Event::LaneTaken { .. }
         | Event::LaneLeft { .. }
@@ -393,16 +394,16 @@ fn run_row(before: Option<Row>, event: &Event, stamp: &EventStamp) -> Option<Run
                 request: *request,
                 by: by.clone(),
             };
-            row.asked = (*request != RunnerRequest::GoOn).then_some(asked);
+            row.invocation.asked = (*request != RunnerRequest::GoOn).then_some(asked);
         }
         // A hook belongs to the iteration that it follows.
         Event::AttemptStarted { hook: Some(_), .. } => {}
         Event::AttemptStarted { .. } => {
-            row.iterations += 1;
-            row.iterations_total += 1;
+            row.invocation.iterations += 1;
+            row.invocation.iterations_total += 1;
         }
         Event::ItemMoved(moved) => {
-            row.tasks += u32::from(moved.task);
+            row.invocation.tasks += u32::from(moved.task);
             if moved.node.parent().is_none() {
                 count_open_children(&mut row.open_roots, moved);
             }
@@ -410,12 +411,12 @@ fn run_row(before: Option<Row>, event: &Event, stamp: &EventStamp) -> Option<Run
         Event::RunChanged(changed) => changed.apply_to_run(&mut row),
         Event::AttemptEnded { node, report, .. } => {
             add_spend(&mut row, report);
-            row.has_counted |= !report.cannot_start && report.outcome != Outcome::Interrupted;
+            row.spent.has_counted |= !report.cannot_start && report.outcome != Outcome::Interrupted;
             let is_refused = report.trouble == Some(Trouble::HookRefused);
-            row.hook_refused = is_refused.then(|| node.clone());
+            row.spent.hook_refused = is_refused.then(|| node.clone());
             // A wait for a service is no iteration.
             if report.is_rate_limited() {
-                row.iterations = row.iterations.saturating_sub(1);
+                row.invocation.iterations = row.invocation.iterations.saturating_sub(1);
             }
         }
         Event::AttemptTold(told) => add_spend(&mut row, &told.report),
@@ -458,7 +459,7 @@ fn run_row(before: Option<Row>, event: &Event, stamp: &EventStamp) -> Option<Run
     reason = "called for the events of lanes and merges alone"
 )]
 fn apply_to_lanes(row: &mut RunRow, event: &Event) {
-    let Some(lanes) = &mut row.lanes else {
+    let Some(lanes) = &mut row.branches.lanes else {
         return;
     };
     let leave = |lanes: &mut LanesRow, node: &Node| lanes.held.retain(|_, held| held != node);
@@ -504,7 +505,9 @@ fn apply_to_lanes(row: &mut RunRow, event: &Event) {
             ..
         } => {
             lanes.queue.retain(|queued| queued != node);
-            lanes.requested.insert(node.clone(), row.invocations);
+            lanes
+                .requested
+                .insert(node.clone(), row.invocation.invocations);
         }
         Event::MergeReturned { node, .. } => {
             free_slot(lanes, node);
@@ -533,10 +536,10 @@ fn apply_to_lanes(row: &mut RunRow, event: &Event) {
                 lanes.merges = *number;
             }
             let tip = made.as_ref().map(|made| &made.commit).or(at.as_ref());
-            let has_several = !row.targets.is_empty();
+            let has_several = !row.branches.targets.is_empty();
             let target = match repository {
-                Some(name) => row.targets.get_mut(name),
-                None => row.target.as_deref_mut(),
+                Some(name) => row.branches.targets.get_mut(name),
+                None => row.branches.target.as_deref_mut(),
             };
             if let Some((target, tip)) = target.zip(tip) {
                 target.tip.clone_from(tip);
@@ -561,7 +564,7 @@ fn free_slot(lanes: &mut LanesRow, node: &Node) {
     reason = "called for the events of lanes and merges alone"
 )]
 fn apply_to_unit(row: &mut ItemRow, event: &Event, stamp: &EventStamp) {
-    let unit = row.unit.get_or_insert_default();
+    let unit = row.work.unit.get_or_insert_default();
     match event {
         Event::LaneTaken {
             fence,
@@ -618,7 +621,7 @@ fn apply_to_unit(row: &mut ItemRow, event: &Event, stamp: &EventStamp) {
                 returns: before.as_ref().map_or(0, |merge| merge.returns),
                 why: before.and_then(|merge| merge.why),
             });
-            row.evidence.extend(evidence.iter().cloned());
+            row.proof.evidence.extend(evidence.iter().cloned());
         }
         Event::MergeStarted { fence, made, .. } => {
             row.fence = *fence;
@@ -673,7 +676,7 @@ fn apply_to_unit(row: &mut ItemRow, event: &Event, stamp: &EventStamp) {
             let is_rejected = matches!(why, MergeReturn::Rejected { .. });
             let state = unit.merge.as_ref().map(|merge| merge.state);
             if is_rejected && state == Some(MergeState::Requested) {
-                row.rejections += 1;
+                row.people.rejections += 1;
             }
             if let Some(merge) = &mut unit.merge {
                 merge.state = MergeState::Returned;
@@ -769,9 +772,9 @@ fn apply_news(unit: &mut UnitRow, news: &PullRequestNews) {
 }
 
 fn add_spend(row: &mut RunRow, report: &Report) {
-    row.spend = row.spend.plus(&report.counted_spend());
+    row.spent.spend = row.spent.spend.plus(&report.counted_spend());
     for (model, spend) in report.spend_by_model() {
-        let sum = row.spend_by_model.entry(model.clone()).or_default();
+        let sum = row.spent.spend_by_model.entry(model.clone()).or_default();
         *sum = sum.plus(&spend);
     }
 }
@@ -799,7 +802,7 @@ fn enter_state(row: &mut RunRow, to: RunState, stamp: &EventStamp) {
     row.pause = None;
     row.at = None;
     row.reason = None;
-    row.asked = None;
+    row.invocation.asked = None;
 }
 
 /// Keeps a count of unfinished children true.
@@ -870,45 +873,36 @@ fn row_of_planned_run(planned: &RunPlanned, stamp: &EventStamp) -> RunRow {
     RunRow {
         id: planned.run,
         name: planned.name.clone(),
-        face: planned.face.clone(),
-        source: planned.source.clone(),
         state,
         pause: past.pause.filter(|_| !is_held_up),
         at,
         reason: None,
         since: stamp.time,
-        policy: planned.policy.clone(),
-        order: planned
-            .order
-            .unwrap_or_else(|| Order::from_format(&planned.face)),
-        is_settled: planned.order.is_some(),
-        native: planned.native.clone(),
         created_at: stamp.time,
         started_at: past.started_at,
         completed_at: past.completed_at,
-        invocations: 0,
-        invoked_at: None,
-        limits: planned.policy.limits.clone(),
-        iterations: 0,
-        iterations_total: past.iterations,
-        tasks: 0,
-        asked: None,
         holder: None,
         joined: Vec::new(),
         fence: 0,
         open_roots: 0,
-        claims: ClaimSettings::default(),
-        flags: RunFlags::default(),
-        spend: Spend::default(),
-        spend_by_model: BTreeMap::new(),
-        has_counted: false,
-        hook_refused: None,
-        target: None,
-        targets: BTreeMap::new(),
-        lanes: None,
-        landing: None,
-        landed: None,
         notifications: None,
+        plan: RunPlan {
+            face: planned.face.clone(),
+            source: planned.source.clone(),
+            policy: planned.policy.clone(),
+            order: planned
+                .order
+                .unwrap_or_else(|| Order::from_format(&planned.face)),
+            is_settled: planned.order.is_some(),
+            native: planned.native.clone(),
+        },
+        invocation: RunInvocation {
+            limits: planned.policy.limits.clone(),
+            iterations_total: past.iterations,
+            ..RunInvocation::default()
+        },
+        spent: RunSpending::default(),
+        branches: RunBranches::default(),
     }
 }
 
@@ -942,22 +936,22 @@ fn item_row(
             ..
         } => {
             // What it changes may be work on what it claims.
-            row.started_on.clone_from(tree);
+            row.work.started_on.clone_from(tree);
             row.fence = *fence;
             row.attempts += 1;
             row.attempt = Some(*attempt);
-            row.at_work_since = Some(stamp.time);
-            record_hook_start(&mut row.hook_runs, id, *iteration, stamp.time);
+            row.work.at_work_since = Some(stamp.time);
+            record_hook_start(&mut row.work.hook_runs, id, *iteration, stamp.time);
         }
         Event::AttemptEnded { report, .. } if row.stage == Stage::IterationHooks => {
             withdraw_approval(&mut row);
             row.attempt = None;
-            row.started_on = None;
+            row.work.started_on = None;
             end_work(&mut row, stamp, report.duration_s);
             record_commits(&mut row, report.commits.iter().flatten());
-            row.denied = row.denied.saturating_add(report.activity.denied);
-            row.spend = row.spend.plus(&report.counted_spend());
-            record_hook_end(&mut row.hook_runs, report, stamp.time);
+            row.tries.denied = row.tries.denied.saturating_add(report.activity.denied);
+            row.work.spend = row.work.spend.plus(&report.counted_spend());
+            record_hook_end(&mut row.work.hook_runs, report, stamp.time);
         }
         // A reviewer looks, and leaves all that is known of the work as it is, beside the
         // tree that it saw last: that is what it approves.
@@ -971,20 +965,20 @@ fn item_row(
             row.fence = *fence;
             row.attempts += 1;
             row.attempt = Some(*attempt);
-            row.at_work_since = Some(stamp.time);
-            row.started_on.clone_from(tree);
+            row.work.at_work_since = Some(stamp.time);
+            row.work.started_on.clone_from(tree);
         }
         Event::AttemptEnded { report, .. } if row.stage == Stage::Review => {
             row.attempt = None;
-            row.started_on = None;
-            if let Some(change) = &mut row.change {
+            row.work.started_on = None;
+            if let Some(change) = &mut row.work.change {
                 change.record_reviewed_tree(report.tree_after.as_ref());
             }
             end_work(&mut row, stamp, report.duration_s);
             count_interruptions(&mut row, report);
             record_commits(&mut row, report.commits.iter().flatten());
-            row.denied = row.denied.saturating_add(report.activity.denied);
-            row.spend = row.spend.plus(&report.counted_spend());
+            row.tries.denied = row.tries.denied.saturating_add(report.activity.denied);
+            row.work.spend = row.work.spend.plus(&report.counted_spend());
         }
         Event::AttemptStarted {
             attempt,
@@ -997,18 +991,18 @@ fn item_row(
             row.fence = *fence;
             row.attempts += 1;
             row.attempt = Some(*attempt);
-            row.at_work_since = Some(stamp.time);
-            row.carried.clone_from(memories);
-            row.started_on.clone_from(tree);
+            row.work.at_work_since = Some(stamp.time);
+            row.tries.carried.clone_from(memories);
+            row.work.started_on.clone_from(tree);
             if let Some(baseline) = baseline {
                 set_baseline(&mut row, baseline.clone());
             }
         }
         Event::AttemptTold(told) => {
             row.attempts = row.attempts.max(told.number.unwrap_or(row.attempts + 1));
-            row.spend = row.spend.plus(&told.report.counted_spend());
+            row.work.spend = row.work.spend.plus(&told.report.counted_spend());
             let took_ms = told.report.duration_s.unwrap_or(0).saturating_mul(1_000);
-            row.work_ms = row.work_ms.saturating_add(took_ms);
+            row.work.work_ms = row.work.work_ms.saturating_add(took_ms);
         }
         Event::AttemptEnded {
             attempt,
@@ -1018,7 +1012,7 @@ fn item_row(
         } => {
             row.attempt = None;
             end_work(&mut row, stamp, report.duration_s);
-            row.unchecked = unchecked.then_some(*attempt);
+            row.proof.unchecked = unchecked.then_some(*attempt);
             count_interruptions(&mut row, report);
             withdraw_approval(&mut row);
             // Who was not started has said nothing of what was begun before.
@@ -1027,37 +1021,37 @@ fn item_row(
                 let whole = report.outcome == Outcome::Completed || *unchecked;
                 let own = report.conversation.as_ref().filter(|_| whole);
                 let own = own.filter(|own| Conversation::is_valid_id(&own.id));
-                row.worked_in = own.cloned().map(Box::new);
-                row.ongoing = resumable_conversation(report)
+                row.work.worked_in = own.cloned().map(Box::new);
+                row.tries.ongoing = resumable_conversation(report)
                     .or_else(|| conversation_to_approve(&row, report));
                 // An agent that was interrupted as it came to an end is asked again.
                 if report.outcome != Outcome::Interrupted {
                     let is_stuck = report.trouble == Some(Trouble::Stuck);
-                    row.made_no_progress = report.can_be_asked && is_stuck;
+                    row.tries.made_no_progress = report.can_be_asked && is_stuck;
                 }
             }
             record_conversation(&mut row, report, *unchecked);
             record_commits(&mut row, report.commits.iter().flatten());
-            row.denied = row.denied.saturating_add(report.activity.denied);
-            row.spend = row.spend.plus(&report.counted_spend());
-            let started_on = row.started_on.take();
+            row.tries.denied = row.tries.denied.saturating_add(report.activity.denied);
+            row.work.spend = row.work.spend.plus(&report.counted_spend());
+            let started_on = row.work.started_on.take();
             // What was not started changed nothing that counts.
             if !report.cannot_start || report.tree_after.is_some() {
-                let before = row.change.take();
+                let before = row.work.change.take();
                 let change =
                     TreeChange::extend_with_attempt(before.as_deref(), report, started_on.as_ref());
-                row.change = Some(Box::new(change));
+                row.work.change = Some(Box::new(change));
             }
             if let Some(proof) = &report.proof {
-                let before = row.proof.take().unwrap_or_default();
-                row.proof = Some(Box::new(before.merge((**proof).clone())));
+                let before = row.proof.changes.take().unwrap_or_default();
+                row.proof.changes = Some(Box::new(before.merge((**proof).clone())));
             }
             // What a fixing agent says is about the gate, not about the item.
             let is_about_item = matches!(row.stage, Stage::Work | Stage::Verdict);
             let proceeds = report.outcome == Outcome::Completed || *unchecked;
             if proceeds && is_about_item {
                 // What was followed was for this attempt, and it got there.
-                row.recovery = None;
+                row.tries.recovery = None;
                 if report.summary.is_some() {
                     row.summary.clone_from(&report.summary);
                 }
@@ -1073,8 +1067,8 @@ fn item_row(
             if let Some(before) = before {
                 set_baseline(&mut row, before.clone());
             }
-            row.at_work_since = Some(stamp.time);
-            let runs = row.gate_runs.get_or_insert_default();
+            row.work.at_work_since = Some(stamp.time);
+            let runs = row.proof.gate_runs.get_or_insert_default();
             runs.runs = *number;
             runs.open = true;
             runs.passed = false;
@@ -1083,8 +1077,8 @@ fn item_row(
             report, evidence, ..
         } if row.stage == Stage::Baseline => {
             end_work(&mut row, stamp, report.interrupted.then_some(report.took_s));
-            row.gate_runs = None;
-            row.evidence.extend(evidence.iter().cloned());
+            row.proof.gate_runs = None;
+            row.proof.evidence.extend(evidence.iter().cloned());
             if !report.interrupted {
                 let baseline = BaselineResult {
                     passed: report.passed,
@@ -1100,33 +1094,34 @@ fn item_row(
             report, evidence, ..
         } => {
             end_work(&mut row, stamp, report.interrupted.then_some(report.took_s));
-            end_gate_run(row.gate_runs.get_or_insert_default(), report);
+            end_gate_run(row.proof.gate_runs.get_or_insert_default(), report);
             // Another command says nothing of the item's own check.
-            row.seen_to_fail |= !report.passed && !report.interrupted && row.claim_gate.is_none();
-            row.evidence.extend(evidence.iter().cloned());
+            row.proof.seen_to_fail |=
+                !report.passed && !report.interrupted && row.proof.claim_gate.is_none();
+            row.proof.evidence.extend(evidence.iter().cloned());
         }
         Event::ItemReviewed {
             by, verdict, why, ..
         } => record_review(&mut row, by, *verdict, why.as_deref()),
-        Event::AttemptJudged { .. } => row.unchecked = None,
-        Event::ItemClaimed { by, .. } => row.claimed.clone_from(by),
+        Event::AttemptJudged { .. } => row.proof.unchecked = None,
+        Event::ItemClaimed { by, .. } => row.proof.claimed.clone_from(by),
         Event::CommitStarted { head, fence, .. } => {
             row.fence = *fence;
-            row.committing = Some(CommitIntent { head: head.clone() });
+            row.work.committing = Some(CommitIntent { head: head.clone() });
         }
         Event::CommitEnded { commit, error, .. } => {
-            row.committing = None;
+            row.work.committing = None;
             record_commits(&mut row, commit);
             // What was refused is saved when its lane is left.
             if row.lane().is_some() && error.is_none() {
-                let unit = row.unit.get_or_insert_default();
+                let unit = row.work.unit.get_or_insert_default();
                 let head = unit.lane.as_ref().map(|lane| lane.from.clone());
                 let had_nothing = unit.work.is_none() || unit.is_unchanged;
                 unit.is_unchanged = commit.is_none() && had_nothing;
                 unit.work = commit.clone().or(head);
             }
             if let Some(commit) = commit {
-                row.evidence.push(Evidence::Committed {
+                row.proof.evidence.push(Evidence::Committed {
                     commit: commit.clone(),
                 });
             }
@@ -1145,24 +1140,24 @@ fn item_row(
         Event::ItemStaged { stage, gate, .. } => {
             row.stage = *stage;
             if *stage == Stage::IterationHooks {
-                row.hook_runs.clear();
+                row.work.hook_runs.clear();
             }
             if let Some(gate) = gate {
-                row.claim_gate = Some(gate.clone());
-                row.gate_runs = None;
+                row.proof.claim_gate = Some(gate.clone());
+                row.proof.gate_runs = None;
             }
             if matches!(stage, Stage::Work | Stage::Resolve) {
-                row.gate_runs = None;
-                row.claim_gate = None;
+                row.proof.gate_runs = None;
+                row.proof.claim_gate = None;
             }
         }
-        Event::ItemSkipAsked { .. } => row.skip_asked = true,
+        Event::ItemSkipAsked { .. } => row.people.skip_asked = true,
         Event::ItemMoved(moved) if moved.node == *node => apply_item_move(&mut row, moved, stamp),
         Event::ItemMoved(child) => count_open_children(&mut row.open_children, child),
         Event::ItemChanged(changed) => changed.change.apply_to_item(&mut row),
         Event::ItemsPlaced(placed) => {
             if let Some(place) = placed.places.get(node) {
-                row.place.clone_from(place);
+                row.plan.place.clone_from(place);
             }
         }
         Event::RunPlanned(_)
@@ -1203,20 +1198,20 @@ fn item_row(
 /// Adds the work that ends with this event: what was measured, else the time since
 /// it began.
 fn end_work(row: &mut ItemRow, stamp: &EventStamp, measured_s: Option<u64>) {
-    let since = row.at_work_since.take();
+    let since = row.work.at_work_since.take();
     let between = since.map_or(0, |since| millis_between(since, stamp.time));
     let took_ms = measured_s.map_or(between, |took| took.saturating_mul(1_000));
-    row.work_ms = row.work_ms.saturating_add(took_ms);
+    row.work.work_ms = row.work.work_ms.saturating_add(took_ms);
 }
 
 /// The conversation in which an attempt that was interrupted goes on.
 fn record_commits<'c>(row: &mut ItemRow, made: impl IntoIterator<Item = &'c String>) {
     for commit in made {
-        row.commits.retain(|known| known != commit);
-        row.commits.push(commit.clone());
+        row.work.commits.retain(|known| known != commit);
+        row.work.commits.push(commit.clone());
     }
-    let more = row.commits.len().saturating_sub(WORK_COMMITS_MAX);
-    row.commits.drain(..more);
+    let more = row.work.commits.len().saturating_sub(WORK_COMMITS_MAX);
+    row.work.commits.drain(..more);
 }
 
 fn resumable_conversation(report: &Report) -> Option<Box<Conversation>> {
@@ -1232,7 +1227,7 @@ fn resumable_conversation(report: &Report) -> Option<Box<Conversation>> {
 
 /// The conversation of an attempt whose work a person may want otherwise.
 fn conversation_to_approve(row: &ItemRow, report: &Report) -> Option<Box<Conversation>> {
-    let is_whole = row.approval && report.outcome == Outcome::Completed;
+    let is_whole = row.plan.approval && report.outcome == Outcome::Completed;
     let own = report.conversation.as_ref().filter(|_| is_whole)?;
     Conversation::is_valid_id(&own.id).then(|| Box::new(own.clone()))
 }
@@ -1250,7 +1245,7 @@ fn record_conversation(row: &mut ItemRow, report: &Report, unchecked: bool) {
         .filter(|own| Conversation::is_valid_id(&own.id))
         .cloned();
     let conversation = own.or_else(|| resumable_conversation(report).map(|ongoing| *ongoing));
-    let unit = row.unit.get_or_insert_default();
+    let unit = row.work.unit.get_or_insert_default();
     unit.conversation =
         conversation.map(|conversation| Box::new(LaneConversation { lane, conversation }));
 }
@@ -1273,60 +1268,60 @@ fn judged_report(report: Report, outcome: Outcome, error: Option<&str>) -> Repor
 
 /// How often in a row an attempt was put off, or broke off.
 fn count_interruptions(row: &mut ItemRow, report: &Report) {
-    row.put_off = if report.is_rate_limited() {
-        row.put_off + 1
+    row.tries.put_off = if report.is_rate_limited() {
+        row.tries.put_off + 1
     } else {
         0
     };
-    row.broken_off = match report.was_cut_off() {
-        true => row.broken_off + 1,
+    row.tries.broken_off = match report.was_cut_off() {
+        true => row.tries.broken_off + 1,
         // An agent that was asked to stop says nothing about breaking off.
-        false if report.outcome == Outcome::Interrupted => row.broken_off,
+        false if report.outcome == Outcome::Interrupted => row.tries.broken_off,
         false => 0,
     };
 }
 
 /// An agent has worked at an item: who approved it before has not seen that.
 fn withdraw_approval(row: &mut ItemRow) {
-    if let Some(review) = &mut row.review {
+    if let Some(review) = &mut row.proof.review {
         review.approved_by = None;
     }
 }
 
 fn record_review(row: &mut ItemRow, by: &str, verdict: Option<ReviewVerdict>, why: Option<&str>) {
-    let review = row.review.get_or_insert_default();
+    let review = row.proof.review.get_or_insert_default();
     review.approved_by = None;
     review.fault = None;
     match verdict {
         Some(ReviewVerdict::Approve) => {
             review.approved_by = Some(by.to_owned());
             review.without_verdict = 0;
-            row.rejected = None;
-            row.ongoing = None;
+            row.people.rejected = None;
+            row.tries.ongoing = None;
         }
         Some(ReviewVerdict::RequestChanges) => {
             review.rounds += 1;
             review.changes_wanted += 1;
             review.without_verdict = 0;
-            row.rejected = Some(Box::new(Rejection {
+            row.people.rejected = Some(Box::new(Rejection {
                 by: by.to_owned(),
                 why: why.unwrap_or("it gave no reason").to_owned(),
             }));
-            row.ongoing.clone_from(&row.worked_in);
+            row.tries.ongoing.clone_from(&row.work.worked_in);
             // What is to be otherwise has proved nothing.
-            row.evidence.clear();
+            row.proof.evidence.clear();
         }
         None => {
             review.without_verdict += 1;
             review.fault = why.map(str::to_owned);
-            row.ongoing.clone_from(&row.worked_in);
+            row.tries.ongoing.clone_from(&row.work.worked_in);
         }
     }
 }
 
 fn set_baseline(row: &mut ItemRow, baseline: BaselineResult) {
-    row.seen_to_fail |= !baseline.passed;
-    row.baseline = Some(Box::new(baseline));
+    row.proof.seen_to_fail |= !baseline.passed;
+    row.proof.baseline = Some(Box::new(baseline));
 }
 
 fn end_gate_run(runs: &mut GateRuns, report: &GateReport) {
@@ -1359,64 +1354,69 @@ fn is_recovery_kept(moved: &ItemMoved) -> bool {
 fn apply_item_move(row: &mut ItemRow, moved: &ItemMoved, stamp: &EventStamp) {
     // An item that was given up and starts again counts from 0.
     if moved.from.is_broken() || moved.from.is_finished() {
-        if let Some(merge) = row.unit.as_mut().and_then(|unit| unit.merge.as_mut()) {
+        if let Some(merge) = row.work.unit.as_mut().and_then(|unit| unit.merge.as_mut()) {
             merge.returns = 0;
         }
-        row.broken_off = 0;
-        row.put_off = 0;
-        row.check_recoveries = 0;
+        row.tries.broken_off = 0;
+        row.tries.put_off = 0;
+        row.tries.check_recoveries = 0;
     }
     let at_check = row.stage == Stage::Gate && moved.from == ItemState::Working;
     if at_check && moved.recovery.is_some() {
-        row.check_recoveries += 1;
+        row.tries.check_recoveries += 1;
     }
     // What the last prompt carried is judged once: when the work is over.
     let is_looked_at = matches!(row.stage, Stage::Merge | Stage::Review);
     let is_in_review = is_looked_at && moved.to == ItemState::Waiting;
     if moved.from == ItemState::Working && row.stage != Stage::Commit && !is_in_review {
-        row.carried.clear();
+        row.tries.carried.clear();
     }
     if moved.recovery.is_some() || !is_recovery_kept(moved) {
-        row.recovery.clone_from(&moved.recovery);
+        row.tries.recovery.clone_from(&moved.recovery);
     }
     row.state = moved.to;
     if let Some(rejected) = &moved.rejected {
-        row.rejected = Some(rejected.clone());
-        row.rejections += 1;
+        row.people.rejected = Some(rejected.clone());
+        row.people.rejections += 1;
     }
     if moved.to == ItemState::Done {
-        row.rejected = None;
-        row.ongoing = None;
+        row.people.rejected = None;
+        row.tries.ongoing = None;
     }
-    row.until = moved.until;
-    row.human.clone_from(&moved.human);
-    row.waited = moved.waited.or(row.waited);
-    row.skip_asked = false;
+    row.tries.until = moved.until;
+    row.people.human.clone_from(&moved.human);
+    row.work.waited = moved.waited.or(row.work.waited);
+    row.people.skip_asked = false;
     if let Some(stage) = moved.stage {
         row.stage = stage;
     }
     if moved.stage == Some(Stage::Work) {
-        row.claim_gate = None;
+        row.proof.claim_gate = None;
     }
-    row.done_on = stamp
+    row.work.done_on = stamp
         .checkout
         .clone()
         .filter(|_| moved.to == ItemState::Done)
         .map(Box::new);
     // What is done again has to change something again.
     if moved.from == ItemState::Done {
-        row.commits.clear();
-        row.change = None;
-        row.proof = None;
-        row.baseline = None;
-        row.seen_to_fail = false;
-        row.claimed = None;
+        row.work.commits.clear();
+        row.work.change = None;
+        row.proof.changes = None;
+        row.proof.baseline = None;
+        row.proof.seen_to_fail = false;
+        row.proof.claimed = None;
     }
     if let Some(retries) = moved.retries {
-        row.retries = retries;
+        row.tries.retries = retries;
     }
     // A person has looked.
-    if let Some(review) = row.review.as_mut().filter(|_| moved.retries == Some(0)) {
+    if let Some(review) = row
+        .proof
+        .review
+        .as_mut()
+        .filter(|_| moved.retries == Some(0))
+    {
         review.rounds = 0;
         review.without_verdict = 0;
         review.fault = None;
@@ -1428,7 +1428,7 @@ fn apply_item_move(row: &mut ItemRow, moved: &ItemMoved, stamp: &EventStamp) {
         row.error.clone_from(&moved.error);
     }
     if moved.answer.is_some() {
-        row.answer.clone_from(&moved.answer);
+        row.people.answer.clone_from(&moved.answer);
     }
     match moved.to {
         ItemState::Working => {
@@ -1440,16 +1440,16 @@ fn apply_item_move(row: &mut ItemRow, moved: &ItemMoved, stamp: &EventStamp) {
             }
             // What begins anew, at its work or at its gate, has proved nothing yet.
             if matches!(moved.stage, Some(Stage::Work | Stage::Gate)) {
-                row.gate_runs = None;
-                row.evidence.clear();
+                row.proof.gate_runs = None;
+                row.proof.evidence.clear();
             }
         }
         ItemState::Done => {
             row.completed_at = Some(stamp.time);
             row.error = None;
-            row.answer = None;
-            row.without_merge = false;
-            row.evidence.extend(moved.evidence.iter().cloned());
+            row.people.answer = None;
+            row.people.without_merge = false;
+            row.proof.evidence.extend(moved.evidence.iter().cloned());
             // What another run committed is its work as well.
             let commits = moved.evidence.iter().filter_map(Evidence::commit_id);
             record_commits(row, commits);
@@ -1457,8 +1457,8 @@ fn apply_item_move(row: &mut ItemRow, moved: &ItemMoved, stamp: &EventStamp) {
         ItemState::Skipped | ItemState::Dropped => row.completed_at = None,
         ItemState::Pending | ItemState::Ready => {
             row.completed_at = None;
-            row.gate_runs = None;
-            row.evidence.clear();
+            row.proof.gate_runs = None;
+            row.proof.evidence.clear();
         }
         ItemState::Waiting | ItemState::Failed | ItemState::Blocked => {}
     }
@@ -1467,11 +1467,10 @@ fn apply_item_move(row: &mut ItemRow, moved: &ItemMoved, stamp: &EventStamp) {
 fn row_of_planned_item(planned: &ItemPlanned, stamp: &EventStamp) -> ItemRow {
     let item = &planned.item;
     let past = &item.past;
+    let is_done = item.state == ItemState::Done;
     ItemRow {
         run: planned.run,
         node: item.node.clone(),
-        id: item.id.clone(),
-        place: item.place.clone(),
         state: item.state,
         // A list whose own check failed is tried again at the check.
         stage: if item.state.is_broken() && item.gate.is_some() {
@@ -1479,76 +1478,56 @@ fn row_of_planned_item(planned: &ItemPlanned, stamp: &EventStamp) -> ItemRow {
         } else {
             Stage::Work
         },
+        children: 0,
+        open_children: 0,
+        attempts: 0,
+        started_at: past.started_at,
+        completed_at: past.completed_at,
+        summary: past.summary.clone(),
+        error: past.error.clone(),
+        fence: 0,
+        attempt: None,
+        plan: plan_of_item(item),
+        tries: ItemTries {
+            retries: past.retries.unwrap_or(0),
+            ..ItemTries::default()
+        },
+        people: ItemPeople {
+            human: past.human.clone(),
+            ..ItemPeople::default()
+        },
+        work: ItemWork {
+            done_on: stamp.checkout.clone().filter(|_| is_done).map(Box::new),
+            unit: past
+                .pull_request
+                .map(|number| unit_in_pull_request(number, past.pull_request_name.clone())),
+            ..ItemWork::default()
+        },
+        proof: ItemProof {
+            evidence: is_done.then_some(Evidence::TakenOver).into_iter().collect(),
+            ..ItemProof::default()
+        },
+    }
+}
+
+fn plan_of_item(item: &PlannedItem) -> ItemPlan {
+    ItemPlan {
+        id: item.id.clone(),
+        place: item.place.clone(),
         prompt: item.prompt.clone(),
         model: item.model.clone(),
         gate: item.gate.clone(),
         breakpoint: item.breakpoint,
         approval: item.approval,
+        depends_on: item.depends_on.clone(),
+        native: item.native.clone(),
+        claims: item.claims,
         turn: item.turn,
         scope: item.scope.clone(),
         repository: item.repository.clone(),
         wait: item.wait.clone().map(Box::new),
-        waited: None,
-        check_recoveries: 0,
-        hook_runs: Vec::new(),
-        depends_on: item.depends_on.clone(),
-        native: item.native.clone(),
-        children: 0,
-        open_children: 0,
-        attempts: 0,
-        retries: past.retries.unwrap_or(0),
-        until: None,
-        started_at: past.started_at,
-        completed_at: past.completed_at,
-        summary: past.summary.clone(),
-        error: past.error.clone(),
-        human: past.human.clone(),
-        answer: None,
-        rejected: None,
-        rejections: 0,
-        review: None,
-        worked_in: None,
-        gate_runs: None,
-        without_merge: false,
-        committing: None,
-        done_on: stamp
-            .checkout
-            .clone()
-            .filter(|_| item.state == ItemState::Done)
-            .map(Box::new),
-        commits: Vec::new(),
-        evidence: if item.state == ItemState::Done {
-            vec![Evidence::TakenOver]
-        } else {
-            Vec::new()
-        },
-        attempt: None,
-        fence: 0,
-        skip_asked: false,
-        carried: Vec::new(),
-        recovery: None,
         piece_of: item.piece_of.clone(),
         injected: item.injected,
-        ongoing: None,
-        made_no_progress: false,
-        denied: 0,
-        put_off: 0,
-        broken_off: 0,
-        spend: Spend::default(),
-        change: None,
-        proof: None,
-        baseline: None,
-        seen_to_fail: false,
-        claimed: None,
-        unchecked: None,
-        started_on: None,
-        claims: item.claims,
-        claim_gate: None,
-        at_work_since: None,
-        work_ms: 0,
-        unit: past
-            .pull_request
-            .map(|number| unit_in_pull_request(number, past.pull_request_name.clone())),
     }
 }
 

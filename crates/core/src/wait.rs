@@ -138,29 +138,32 @@ impl ItemRow {
     pub fn has_open_wait(&self) -> bool {
         let has_begun =
             self.started_at.is_some() || self.state == ItemState::Working || self.state.is_broken();
-        self.wait.is_some() && !has_begun && !self.waited.is_some_and(WaitProgress::is_over)
+        self.plan.wait.is_some()
+            && !has_begun
+            && !self.work.waited.is_some_and(WaitProgress::is_over)
     }
 
     /// Whether it waits for what its plan says just now, or for a person who is
     /// asked because the time has come.
     #[must_use]
     pub fn is_waiting_by_plan(&self) -> bool {
-        let is_asked_otherwise = self.human.is_some() && self.waited != Some(WaitProgress::Late);
+        let is_asked_otherwise =
+            self.people.human.is_some() && self.work.waited != Some(WaitProgress::Late);
         self.state == ItemState::Waiting && self.has_open_wait() && !is_asked_otherwise
     }
 
     /// What it waits for just now, without a person.
     #[must_use]
     pub fn current_wait(&self) -> Option<&Wait> {
-        let wait = self.wait.as_deref()?;
-        (self.is_waiting_by_plan() && self.human.is_none()).then_some(wait)
+        let wait = self.plan.wait.as_deref()?;
+        (self.is_waiting_by_plan() && self.people.human.is_none()).then_some(wait)
     }
 
     /// The time at which its wait is over, or a person is asked.
     #[must_use]
     pub fn wait_end(&self) -> Option<Timestamp> {
-        let until = self.wait.as_ref()?.until;
-        until.filter(|_| self.waited != Some(WaitProgress::AskedOn))
+        let until = self.plan.wait.as_ref()?.until;
+        until.filter(|_| self.work.waited != Some(WaitProgress::AskedOn))
     }
 }
 

@@ -151,7 +151,7 @@ mod tests {
             &mut files,
         );
         // Put together here, so that this file does not find itself.
-        let call = ["fail::", "point(\""].concat();
+        let call = ["failpoint::", "point(\""].concat();
         let mut used = BTreeSet::new();
         for file in files {
             let text = fs::read_to_string(&file).expect("source is text");

@@ -450,7 +450,13 @@ pub fn larger_budget(amount: &str, spent: &Spend) -> Option<String> {
 #[must_use]
 pub fn failure_of_run_state(row: &RunRow, state: RunState) -> Failure {
     let at = row.at.as_ref().map(ToString::to_string);
-    run_state_failure_with_spend(&row.name, state, row.pause.as_ref(), at, Some(&row.spend))
+    run_state_failure_with_spend(
+        &row.name,
+        state,
+        row.pause.as_ref(),
+        at,
+        Some(&row.spent.spend),
+    )
 }
 
 /// What is said when a run is not in a state in which something can be done:

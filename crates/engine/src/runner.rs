@@ -323,9 +323,11 @@ fn open_runner<'s, 'w>(
         RunAim::Work => pull_requests::work_goal(session, &job, &row, tell)?,
         RunAim::Settle | RunAim::Join => WorkGoal::Target,
     };
-    let has_several = job.aim == RunAim::Work && row.policy.has_several_repositories();
-    let in_lanes =
-        row.lanes.is_some() || goal != WorkGoal::Target || workers > NonZeroU32::MIN || has_several;
+    let has_several = job.aim == RunAim::Work && row.plan.policy.has_several_repositories();
+    let in_lanes = row.branches.lanes.is_some()
+        || goal != WorkGoal::Target
+        || workers > NonZeroU32::MIN
+        || has_several;
     if job.aim == RunAim::Work {
         lanes::warn_unknown_tables(&job, &row, tell);
     }
@@ -336,7 +338,7 @@ fn open_runner<'s, 'w>(
         let (lock, name, events) = joining::join_run(session, &job)?;
         spool = spool.with_lock_name(Some(&name));
         beside = Some((lock, name));
-        let known = row.policy.repositories.as_ref();
+        let known = row.plan.policy.repositories.as_ref();
         let pool =
             Pool::open_for_run(&session.project, &job.config, known).map_err(failure_of_lane)?;
         let trees =
@@ -356,7 +358,7 @@ fn open_runner<'s, 'w>(
         wait: job.wait,
         once: job.once,
         workers: NonZeroUsize::try_from(workers).unwrap_or(NonZeroUsize::MIN),
-        keeps_attempts: plan_format(&row.face).is_some_and(|format| format.shows_attempts),
+        keeps_attempts: plan_format(&row.plan.face).is_some_and(|format| format.shows_attempts),
     };
     let lp = RunLoop::new(run, token, options, tables);
     let mut plan_sync = None;
@@ -364,13 +366,14 @@ fn open_runner<'s, 'w>(
         plan_sync = open_plan_sync(session, &row, lp.tables(), tell);
         dead_runner::remove_temporary_files(session, &row, plan_sync.as_mut());
     }
-    let templates = PromptTemplates::of_plan(&row.face, row.native.as_ref(), &row.source);
+    let templates =
+        PromptTemplates::of_plan(&row.plan.face, row.plan.native.as_ref(), &row.plan.source);
     let mut clock = RunClock::new(session.world);
     if let Some(last) = started.last() {
         clock.advance_to(session.world, last.record.stamp.time);
     }
     let beat = clock.now(session.world);
-    let format = plan_format(&row.face);
+    let format = plan_format(&row.plan.face);
     let sprint_id = format.map_or_else(|| row.name.clone(), |format| (format.title)(&row));
     let other_runs = OtherRuns::load(session, &row)?;
     let mut runner = Runner {
@@ -444,9 +447,9 @@ fn take_run(
     tell: &mut dyn FnMut(Notice<'_>),
 ) -> Result<(Vec<DecodedRecord>, Option<RunLanes>), Failure> {
     let (run, in_lanes) = (job.run, goal.is_some());
-    let limits = row.policy.limits.with_overrides(&job.limits);
+    let limits = row.plan.policy.limits.with_overrides(&job.limits);
     let order = job.worktree.as_ref();
-    let begins = match in_lanes && row.target.is_none() && order.is_none() {
+    let begins = match in_lanes && row.branches.target.is_none() && order.is_none() {
         true => Some(lanes::new_target(&session.project.work_tree, row, None)?),
         false => None,
     };
@@ -454,7 +457,7 @@ fn take_run(
         // What was left to a landing that has come is not that of this invocation.
         FileNotice::emit_all(&project_sync::sync_files(session), tell);
     }
-    let target = begins.as_ref().or(row.target.as_deref());
+    let target = begins.as_ref().or(row.branches.target.as_deref());
     let of_target = target.map(|target| Checkout {
         repository: None,
         branch: Some(target.branch.clone()),
@@ -478,7 +481,7 @@ fn take_run(
             limits,
             claims,
             flags: Box::new(job.flags.clone()),
-            settles: !row.is_settled,
+            settles: !row.plan.is_settled,
             notify: job.config.notify.should_notify_of_ends(),
         },
     };
@@ -561,11 +564,11 @@ fn load_run_snapshot(session: &Session<'_>, run: RunId) -> Result<(Tables, u64),
 
 /// A dirty work tree would be committed as if an agent had made it so.
 fn refuse_dirty_work_tree(session: &Session<'_>, row: &RunRow) -> Result<(), Failure> {
-    if !row.policy.auto_commit || has_begun_task(session, row)? {
+    if !row.plan.policy.auto_commit || has_begun_task(session, row)? {
         return Ok(());
     }
     git::refuse_without_identity(&session.project.work_tree, false)?;
-    refuse_foreign_changes(&session.project, &row.face, &row.source)
+    refuse_foreign_changes(&session.project, &row.plan.face, &row.plan.source)
 }
 
 /// Refuses to commit changes that piton did not make, for the plan of a format at
@@ -984,7 +987,7 @@ impl Runner<'_, '_> {
 
     /// Why what works on an item is ended: a signal, a request to stop, or the time.
     fn stop_cause(&self, node: &Node) -> WorkStopCause {
-        let asked = self.lp.run().and_then(|row| row.asked.as_ref());
+        let asked = self.lp.run().and_then(|row| row.invocation.asked.as_ref());
         let asked = asked.filter(|asked| asked.request == RunnerRequest::Stop);
         let stuck = self
             .works
@@ -1012,7 +1015,7 @@ impl Runner<'_, '_> {
     /// Whether a person wants the item left out.
     fn is_skip_asked(&self, node: &Node) -> bool {
         let item = self.lp.tables().item(self.row.id, node);
-        item.is_some_and(|item| item.skip_asked)
+        item.is_some_and(|item| item.people.skip_asked)
     }
 
     fn plan_folder(&self) -> PathBuf {
@@ -1023,7 +1026,7 @@ impl Runner<'_, '_> {
 
     /// Whether the plan is a folder, in which more lies than its file.
     fn has_plan_folder(&self) -> bool {
-        plan_format(&self.row.face).is_some_and(|format| !format.is_one_file())
+        plan_format(&self.row.plan.face).is_some_and(|format| !format.is_one_file())
     }
 
     fn commit_command(&mut self, command: &Command) -> Result<Vec<Input>, Failure> {
@@ -1486,12 +1489,16 @@ impl Runner<'_, '_> {
         let site = self.sites.site_of_item(node);
         let (work_tree, left_out) = (site.tree_path().to_owned(), site.left_out.clone());
         let keeping = self.commit_ref_order(node);
-        let message = format!("{}: {}", self.sprint_id, item.id);
-        let before = item.committing.as_ref();
+        let message = format!("{}: {}", self.sprint_id, item.plan.id);
+        let before = item.work.committing.as_ref();
         let before = before.and_then(|intent| intent.head.clone());
         let own = match site.is_of_other {
             true => Vec::new(),
-            false => own_file_prefixes(&self.session.project, &self.row.face, &self.row.source),
+            false => own_file_prefixes(
+                &self.session.project,
+                &self.row.plan.face,
+                &self.row.plan.source,
+            ),
         };
         self.start_git_calls(node, commit_mark(self.row.id, node), move |by| {
             let made = match settle {
@@ -1531,8 +1538,12 @@ impl Runner<'_, '_> {
     fn has_uncommitted_changes(&self, node: &Node) -> bool {
         let item = self.lp.tables().item(self.row.id, node);
         item.is_some_and(|item| {
-            let left = item.change.as_deref().map(TreeChange::remaining_extent);
-            matches!(left, Some(ChangeExtent::Something { .. })) && item.commits.is_empty()
+            let left = item
+                .work
+                .change
+                .as_deref()
+                .map(TreeChange::remaining_extent);
+            matches!(left, Some(ChangeExtent::Something { .. })) && item.work.commits.is_empty()
         })
     }
 

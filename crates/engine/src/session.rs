@@ -231,13 +231,16 @@ impl<'w> Session<'w> {
     /// When the store cannot be read.
     pub fn is_shown_in_plan_file(&self, row: &RunRow) -> Result<bool, Failure> {
         let runs = self.runs()?;
-        let mut of_source = runs.iter().rev().filter(|run| run.source == row.source);
+        let mut of_source = runs
+            .iter()
+            .rev()
+            .filter(|run| run.plan.source == row.plan.source);
         let newest = of_source.next();
         let is_only = of_source.next().is_none();
         let shown = if is_only {
             newest
         } else {
-            run_of_file(&self.project, &runs, &row.source).or(newest)
+            run_of_file(&self.project, &runs, &row.plan.source).or(newest)
         };
         Ok(shown.is_some_and(|shown| shown.id == row.id))
     }
@@ -321,7 +324,7 @@ impl<'w> Session<'w> {
             return Ok(run);
         }
         for source in self.sources_of_path(text) {
-            let of_source = runs.iter().rfind(|run| run.source == source);
+            let of_source = runs.iter().rfind(|run| run.plan.source == source);
             let copied = || {
                 let path = self.project.absolute_path(&source);
                 worktree::run_of_plan_copy(&self.project, runs, &path)
@@ -460,7 +463,7 @@ pub(crate) fn open_runs(runs: &[RunRow]) -> impl Iterator<Item = &RunRow> {
     runs.iter().enumerate().filter_map(move |(index, run)| {
         let replaced = runs[index + 1..]
             .iter()
-            .any(|later| later.source == run.source);
+            .any(|later| later.plan.source == run.plan.source);
         (run.state != piton_core::RunState::Done && !replaced).then_some(run)
     })
 }
@@ -469,8 +472,10 @@ pub(crate) fn open_runs(runs: &[RunRow]) -> impl Iterator<Item = &RunRow> {
 /// there is none, or `run` was worked on again since. `runs` are all runs, the
 /// oldest first.
 pub(crate) fn replacing_run<'r>(runs: &'r [RunRow], run: &RunRow) -> Option<&'r RunRow> {
-    let newest = runs.iter().rfind(|later| later.source == run.source)?;
-    let goes_on = run.invoked_at > Some(newest.created_at);
+    let newest = runs
+        .iter()
+        .rfind(|later| later.plan.source == run.plan.source)?;
+    let goes_on = run.invocation.invoked_at > Some(newest.created_at);
     (newest.id != run.id && !goes_on).then_some(newest)
 }
 

@@ -77,9 +77,9 @@ fn apply_pending_edit(tables: &mut Tables, run: RunId, edit: &Edit, absent: Abse
     let Some(row) = tables.run(run) else { return };
     let mut row = row.clone();
     if let Edit::SetNative { node: None, native } = edit {
-        row.native.clone_from(native);
+        row.plan.native.clone_from(native);
     } else if let Edit::SetPolicy(policy) = edit {
-        row.policy = (**policy).clone();
+        row.plan.policy = (**policy).clone();
     } else if let Edit::SetRunState { to } = edit {
         row.state = *to;
     }
@@ -88,15 +88,16 @@ fn apply_pending_edit(tables: &mut Tables, run: RunId, edit: &Edit, absent: Abse
 
 /// An item as if nothing had happened to it.
 fn reset_item(item: &ItemRow) -> ItemRow {
-    ItemRow {
+    let mut row = ItemRow {
         state: ItemState::Pending,
         started_at: None,
         completed_at: None,
         summary: None,
-        evidence: Vec::new(),
-        gate_runs: None,
         ..item.clone()
-    }
+    };
+    row.proof.evidence = Vec::new();
+    row.proof.gate_runs = None;
+    row
 }
 
 /// A run that is done, with a part that is not: `is_begun` says whether work on that
@@ -115,7 +116,7 @@ fn reopened_run(row: &RunRow, is_begun: bool) -> RunRow {
 }
 
 fn remove_subtree(tables: &mut Tables, item: &ItemRow) {
-    let below = tables.subtree(item.run, &item.place);
+    let below = tables.subtree(item.run, &item.plan.place);
     let below: Vec<_> = below
         .map(|row| piton_core::Key::Item(row.run, row.node.clone()))
         .collect();
@@ -128,18 +129,18 @@ fn remove_subtree(tables: &mut Tables, item: &ItemRow) {
 fn item_with_edit(mut row: ItemRow, edit: &Edit) -> Option<ItemRow> {
     match edit {
         Edit::SetState { to, .. } => row.state = *to,
-        Edit::SetRetries { retries, .. } => row.retries = *retries,
-        Edit::SetPrompt { prompt, .. } => row.prompt.clone_from(prompt),
-        Edit::SetModel { model, .. } => row.model.clone_from(model),
-        Edit::SetGate { gate, .. } => row.gate.clone_from(gate),
-        Edit::SetBreakpoint { breakpoint, .. } => row.breakpoint = *breakpoint,
-        Edit::SetWait { wait, .. } => row.wait = wait.clone().map(Box::new),
+        Edit::SetRetries { retries, .. } => row.tries.retries = *retries,
+        Edit::SetPrompt { prompt, .. } => row.plan.prompt.clone_from(prompt),
+        Edit::SetModel { model, .. } => row.plan.model.clone_from(model),
+        Edit::SetGate { gate, .. } => row.plan.gate.clone_from(gate),
+        Edit::SetBreakpoint { breakpoint, .. } => row.plan.breakpoint = *breakpoint,
+        Edit::SetWait { wait, .. } => row.plan.wait = wait.clone().map(Box::new),
         Edit::SetSummary { summary, .. } => row.summary.clone_from(summary),
-        Edit::SetDependsOn { depends_on, .. } => row.depends_on.clone_from(depends_on),
-        Edit::SetClaims { claims, .. } => row.claims = *claims,
-        Edit::SetScope { scope, .. } => row.scope.clone_from(scope),
-        Edit::SetRepository { repository, .. } => row.repository.clone_from(repository),
-        Edit::SetNative { native, .. } => row.native.clone_from(native),
+        Edit::SetDependsOn { depends_on, .. } => row.plan.depends_on.clone_from(depends_on),
+        Edit::SetClaims { claims, .. } => row.plan.claims = *claims,
+        Edit::SetScope { scope, .. } => row.plan.scope.clone_from(scope),
+        Edit::SetRepository { repository, .. } => row.plan.repository.clone_from(repository),
+        Edit::SetNative { native, .. } => row.plan.native.clone_from(native),
         Edit::SetPresent { .. }
         | Edit::Insert { .. }
         | Edit::Order { .. }

@@ -192,7 +192,7 @@ impl PlanFile {
     /// The file of a run; none for a run that has no plan in a file.
     #[must_use]
     pub fn of_run(tables: &Tables, run: RunId) -> Option<Self> {
-        let format = plan_format(&tables.run(run)?.face)?;
+        let format = plan_format(&tables.run(run)?.plan.face)?;
         Some(format.open(tables, run))
     }
 
@@ -211,7 +211,7 @@ impl PlanFile {
     /// Its path, relative to the project.
     #[must_use]
     pub fn path_of_run(row: &RunRow) -> Option<String> {
-        Self::path_of_source(&row.face, &row.source)
+        Self::path_of_source(&row.plan.face, &row.plan.source)
     }
 
     /// The path of the file of a plan of this format and source, relative to the
@@ -228,9 +228,13 @@ impl PlanFile {
     /// The folder that the plan lies in, relative to the project.
     #[must_use]
     pub fn folder_of_run(row: &RunRow) -> &str {
-        match plan_format(&row.face).map(|format| format.place) {
-            Some(PlanPlace::File) => row.source.rsplit_once('/').map_or("", |(folder, _)| folder),
-            Some(PlanPlace::Folder(_)) | None => &row.source,
+        match plan_format(&row.plan.face).map(|format| format.place) {
+            Some(PlanPlace::File) => row
+                .plan
+                .source
+                .rsplit_once('/')
+                .map_or("", |(folder, _)| folder),
+            Some(PlanPlace::Folder(_)) | None => &row.plan.source,
         }
     }
 
@@ -326,7 +330,7 @@ impl PlanFile {
 /// The items that a file holds which people write: the pieces of an item that
 /// was split are piton's own, and stand in no such file.
 pub(crate) fn file_items(tables: &Tables, run: RunId) -> impl Iterator<Item = &ItemRow> {
-    tables.tree(run).filter(|row| row.piece_of.is_none())
+    tables.tree(run).filter(|row| row.plan.piece_of.is_none())
 }
 
 /// What a box was, is, and is of.
@@ -393,7 +397,7 @@ impl PlannedChange {
             return now;
         }
         let on_fail_prompt = now?.on_fail_prompt;
-        row.gate.clone().map(|gate| Gate {
+        row.plan.gate.clone().map(|gate| Gate {
             on_fail_prompt,
             ..gate
         })
@@ -412,9 +416,12 @@ impl PlannedChange {
         }
         let now = &self.now;
         // What is stored holds no secret; the file may.
-        let prompt = row.prompt.as_ref();
+        let prompt = row.plan.prompt.as_ref();
         let redacted = prompt.is_some_and(|prompt| prompt.contains("[redacted:"));
-        if now.prompt.is_some() && !redacted && self.is_changed(&row.prompt, |item| &item.prompt) {
+        if now.prompt.is_some()
+            && !redacted
+            && self.is_changed(&row.plan.prompt, |item| &item.prompt)
+        {
             into.edits.push(Edit::SetPrompt {
                 node: node(),
                 prompt: now.prompt.clone(),
@@ -422,23 +429,23 @@ impl PlannedChange {
         }
         // What is only there to hold others has no check of its own.
         let is_work = row.is_leaf() && now.prompt.is_some();
-        if is_work && self.is_changed(&row.gate, |item| &item.gate) {
+        if is_work && self.is_changed(&row.plan.gate, |item| &item.gate) {
             let gate = self.changed_gate(row);
             into.edits.push(Edit::SetGate { node: node(), gate });
         }
-        if self.is_changed(&row.claims, |item| &item.claims) {
+        if self.is_changed(&row.plan.claims, |item| &item.claims) {
             into.edits.push(Edit::SetClaims {
                 node: node(),
                 claims: now.claims,
             });
         }
-        if self.is_changed(&row.scope, |item| &item.scope) {
+        if self.is_changed(&row.plan.scope, |item| &item.scope) {
             into.edits.push(Edit::SetScope {
                 node: node(),
                 scope: now.scope.clone(),
             });
         }
-        if self.is_changed(&row.model, |item| &item.model) {
+        if self.is_changed(&row.plan.model, |item| &item.model) {
             into.edits.push(Edit::SetModel {
                 node: node(),
                 model: now.model.clone(),

@@ -18,7 +18,11 @@ pub const TITLE_CHARS_MAX: usize = 100;
 /// The title of an item; none where nothing says more than its id.
 #[must_use]
 pub fn title_of_item(item: &ItemRow) -> Option<String> {
-    derive_title(&item.id, item.prompt.as_deref(), item.native.as_ref())
+    derive_title(
+        &item.plan.id,
+        item.plan.prompt.as_deref(),
+        item.plan.native.as_ref(),
+    )
 }
 
 /// The title of an item of a plan that is not stored yet.
@@ -31,7 +35,10 @@ pub fn title_of_planned(item: &PlannedItem) -> Option<String> {
 /// story, the words of a criterion.
 #[must_use]
 pub fn criteria_of_item(item: &ItemRow) -> Vec<String> {
-    match (words_of_native(item.native.as_ref()), &item.prompt) {
+    match (
+        words_of_native(item.plan.native.as_ref()),
+        &item.plan.prompt,
+    ) {
         (Some(words), _) => vec![words.trim().to_owned()],
         (None, Some(prompt)) => {
             let formats = plan_formats().iter();

@@ -85,7 +85,7 @@ fn draw_parent(items: &[&ItemRow], draw: Draw<'_>) -> Option<Node> {
     let shallow: Vec<&ItemRow> = items
         .iter()
         .copied()
-        .filter(|item| item.place.depth() < 3)
+        .filter(|item| item.plan.place.depth() < 3)
         .collect();
     (draw(3) > 0).then(|| shallow[draw(shallow.len())].node.clone())
 }

@@ -528,8 +528,8 @@ impl Sim {
             let within = self
                 .limits
                 .iterations_max
-                .is_none_or(|max| row.iterations <= max);
-            assert!(within, "{} agents were started", row.iterations);
+                .is_none_or(|max| row.invocation.iterations <= max);
+            assert!(within, "{} agents were started", row.invocation.iterations);
         }
     }
 
@@ -1006,10 +1006,10 @@ impl Sim {
                 .map(|item| {
                     (
                         item.state.is_finished(),
-                        item.gate.clone(),
-                        item.breakpoint,
-                        item.retries,
-                        item.depends_on.clone(),
+                        item.plan.gate.clone(),
+                        item.plan.breakpoint,
+                        item.tries.retries,
+                        item.plan.depends_on.clone(),
                     )
                 })
                 .collect()
@@ -1077,7 +1077,7 @@ impl Sim {
             node: at.clone(),
             result,
         };
-        let intent = self.world.item(at.as_str()).committing.clone();
+        let intent = self.world.item(at.as_str()).work.committing.clone();
         let before = intent.expect("the intent is durable").head;
         if self.repo.is_some() {
             return self.commit_in_lane(at, before.as_deref(), settle);
@@ -1359,7 +1359,7 @@ impl Sim {
 
     /// Removes lanes while no runner works.
     fn lose_lanes(&mut self) {
-        let lanes = self.world.run_row().lanes.clone();
+        let lanes = self.world.run_row().branches.lanes.clone();
         for (lane, unit) in lanes.unwrap_or_default().held {
             if self.rng.percent(5) {
                 self.lose_lane(lane, &unit);
@@ -1438,7 +1438,14 @@ impl Sim {
 
     /// A free lane. One that its unit had may be held by another unit.
     fn choose_lane(&mut self, token: u64, node: Node) -> Command {
-        let held = self.world.run_row().lanes.clone().unwrap_or_default().held;
+        let held = self
+            .world
+            .run_row()
+            .branches
+            .lanes
+            .clone()
+            .unwrap_or_default()
+            .held;
         // A lane is a worktree of one repository for as long as it is there.
         let own = self.seen_repo_of(&node).map(Repo::root);
         let is_of_other = |lane: u32| {
@@ -1539,7 +1546,9 @@ impl Sim {
             .iter()
             .any(|recorded| recorded.event.kind().starts_with("merge-"));
         let row = self.world.run_row();
-        let Some(lanes) = &row.lanes else { return };
+        let Some(lanes) = &row.branches.lanes else {
+            return;
+        };
         let mut holds = 0;
         for item in self.world.tables.items(row.id) {
             if let Some(lane) = item.lane() {
@@ -1560,7 +1569,7 @@ impl Sim {
             assert_eq!(is_queued, lanes.queue.contains(&item.node), "{}", item.node);
             let has_slot = merge.is_some_and(MergeRow::has_slot);
             assert_eq!(has_slot, lanes.merging.as_ref() == Some(&item.node));
-            let works = item.attempt.is_some() || item.committing.is_some();
+            let works = item.attempt.is_some() || item.work.committing.is_some();
             let unit = self.world.item(unit_of_node(&item.node).as_str());
             assert!(!works || unit.lane().is_some(), "{} has no lane", item.node);
         }
@@ -1690,7 +1699,7 @@ impl Sim {
                 // What a person marks is done as it is.
                 let is_done = |node: &Node| {
                     let item = self.world.item(node.as_str());
-                    let by = level_of_evidence(&item.evidence);
+                    let by = level_of_evidence(&item.proof.evidence);
                     item.state == ItemState::Done && by != Some(Level::Person)
                 };
                 let repo = self.seen_repo_of(node).expect("in lanes");
@@ -1698,7 +1707,7 @@ impl Sim {
             }
         }
         for item in self.world.tables.items(self.world.run) {
-            let evidence = item.evidence.iter().rev();
+            let evidence = item.proof.evidence.iter().rev();
             let said = evidence.filter_map(|one| match one {
                 Evidence::Merged { commit, .. } => Some(commit),
                 _ => None,
@@ -1715,7 +1724,7 @@ impl Sim {
                 assert!(repo.is_on_target(commit), "{}", item.node);
                 // Nothing goes past its pull request.
                 let row = self.world.run_row();
-                let by = level_of_evidence(&item.evidence);
+                let by = level_of_evidence(&item.proof.evidence);
                 let goes_there = row.pull_request_base(item).is_some();
                 assert!(is_there || !goes_there || by == Some(Level::Person));
             }
@@ -1728,16 +1737,20 @@ impl Sim {
     pub fn tree(&self) -> Vec<String> {
         let tree = self.world.tables.tree(self.world.run);
         tree.map(|item| {
-            let gate = item.gate_runs.as_ref().map(|runs| (runs.runs, runs.passed));
+            let gate = item
+                .proof
+                .gate_runs
+                .as_ref()
+                .map(|runs| (runs.runs, runs.passed));
             format!(
                 "{} {} {:?} {} {:?} {:?} {gate:?} {:?}",
                 item.node,
                 item.state,
                 item.stage,
-                item.retries,
+                item.tries.retries,
                 item.summary,
                 item.error,
-                item.evidence.iter().map(in_kind).collect::<Vec<_>>(),
+                item.proof.evidence.iter().map(in_kind).collect::<Vec<_>>(),
             )
         })
         .collect()
@@ -1784,16 +1797,16 @@ impl Sim {
     pub fn check_evidence(&self) {
         for item in self.world.tables.tree(self.world.run) {
             let was_without = || self.got_check_when_done(&item.node);
-            if item.state != ItemState::Done || item.gate.is_none() || was_without() {
+            if item.state != ItemState::Done || item.plan.gate.is_none() || was_without() {
                 continue;
             }
-            let level = level_of_evidence(&item.evidence);
+            let level = level_of_evidence(&item.proof.evidence);
             // What a person wrote into the file as done was done before piton saw it.
-            let was_done = item.evidence.contains(&Evidence::TakenOver);
+            let was_done = item.proof.evidence.contains(&Evidence::TakenOver);
             if was_done || level == Some(Level::Person) {
                 continue;
             }
-            let proof = item.evidence.iter().find_map(|one| match one {
+            let proof = item.proof.evidence.iter().find_map(|one| match one {
                 Evidence::Checked {
                     tree: Some(tree),
                     means: Some(_),
@@ -1801,7 +1814,7 @@ impl Sim {
                 } => Some(tree),
                 _ => None,
             });
-            let proof = proof.unwrap_or_else(|| panic!("{}: {:?}", item.node, item.evidence));
+            let proof = proof.unwrap_or_else(|| panic!("{}: {:?}", item.node, item.proof.evidence));
             let passed = self.count(|event| {
                 matches!(event, Event::GateEnded { node, report, .. }
                     if *node == item.node && report.passed && report.tree.as_ref() == Some(proof))

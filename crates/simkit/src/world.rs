@@ -391,7 +391,10 @@ impl World {
         let item = |row: &ItemRow| Row::Item(Box::new(row.clone()));
         let below = |run: &RunId, top: &Node| -> Vec<Row> {
             self.tables.item(*run, top).map_or_else(Vec::new, |top| {
-                self.tables.subtree(*run, &top.place).map(item).collect()
+                self.tables
+                    .subtree(*run, &top.plan.place)
+                    .map(item)
+                    .collect()
             })
         };
         let get = |key: Key| self.tables.get(&key).cloned();
@@ -408,7 +411,7 @@ impl World {
             Need::Subtree(run, node) => below(run, node),
             Need::Tree(run) => self.tables.tree(*run).map(item).collect(),
             Need::FailureTree(run) => {
-                let policy = self.tables.run(*run).map(|row| &row.policy);
+                let policy = self.tables.run(*run).map(|row| &row.plan.policy);
                 let wanted = policy.is_some_and(|policy| policy.on_dependency_failure.is_some());
                 let items = self.tables.tree(*run).filter(|_| wanted);
                 items.map(item).collect()
@@ -417,13 +420,17 @@ impl World {
                 let line: Vec<_> = std::iter::once(node.clone())
                     .chain(node.ancestors())
                     .collect();
-                let waits =
-                    |item: &&ItemRow| item.depends_on.iter().any(|other| line.contains(other));
+                let waits = |item: &&ItemRow| {
+                    item.plan
+                        .depends_on
+                        .iter()
+                        .any(|other| line.contains(other))
+                };
                 self.tables
                     .tree(*run)
                     .filter(waits)
                     .flat_map(|item| {
-                        let on = item.depends_on.iter();
+                        let on = item.plan.depends_on.iter();
                         let on = on.filter_map(|on| get(Key::Item(*run, on.clone())));
                         below(run, &item.node).into_iter().chain(on)
                     })
@@ -434,7 +441,8 @@ impl World {
                 let others = beside.iter().filter(|other| !node.is_within(other));
                 let mut rows: Vec<Row> = others.flat_map(|other| below(run, other)).collect();
                 let waiting = self.tables.tree(*run);
-                let waits = |item: &&ItemRow| item.depends_on.iter().any(|on| node.is_within(on));
+                let waits =
+                    |item: &&ItemRow| item.plan.depends_on.iter().any(|on| node.is_within(on));
                 let waiting = waiting.filter(waits).flat_map(|item| {
                     let beside = self.tables.open_items_beside(*run, &item.node).into_iter();
                     beside
@@ -826,8 +834,13 @@ impl World {
         let parent = self.parent(item);
         let tables = &self.tables;
         parent.is_none_or(|parent| self.is_free(parent) && !parent.has_open_wait())
-            && !tables.has_blocking_predecessor(item.run, &item.place, item.turn, &item.depends_on)
-            && item.depends_on.iter().all(|on| {
+            && !tables.has_blocking_predecessor(
+                item.run,
+                &item.plan.place,
+                item.plan.turn,
+                &item.plan.depends_on,
+            )
+            && item.plan.depends_on.iter().all(|on| {
                 let on = self.tables.item(item.run, on);
                 let goes_on = self.strategy() == Some(OnDependencyFailure::Continue);
                 on.is_some_and(|on| on.state.is_finished() || (goes_on && on.state.is_broken()))
@@ -837,7 +850,7 @@ impl World {
 
     fn strategy(&self) -> Option<OnDependencyFailure> {
         let row = self.tables.run(self.run);
-        row.and_then(|row| row.policy.on_dependency_failure)
+        row.and_then(|row| row.plan.policy.on_dependency_failure)
     }
 
     /// Whether the plan lets the list that the item stands in fail with one of it.
@@ -847,7 +860,7 @@ impl World {
         let beside: Vec<&ItemRow> = self.tables.tree(item.run).filter(open).collect();
         self.strategy() == Some(OnDependencyFailure::FailPhase)
             && beside.iter().any(|row| row.state.is_broken())
-            && beside.iter().any(|row| !row.depends_on.is_empty())
+            && beside.iter().any(|row| !row.plan.depends_on.is_empty())
     }
 
     fn parent(&self, item: &ItemRow) -> Option<&ItemRow> {
@@ -871,7 +884,7 @@ impl World {
         let roots = self
             .tables
             .tree(self.run)
-            .filter(|item| item.place.depth() == 1 && !item.state.is_finished())
+            .filter(|item| item.plan.place.depth() == 1 && !item.state.is_finished())
             .count();
         assert_eq!(self.run_row().open_roots as usize, roots, "open roots");
         self.check_run();
@@ -879,8 +892,8 @@ impl World {
 
     /// Nothing but a person finishes what is to be approved.
     fn check_approval(item: &ItemRow) {
-        if item.approval && item.state == ItemState::Done {
-            let mut evidence = item.evidence.iter();
+        if item.plan.approval && item.state == ItemState::Done {
+            let mut evidence = item.proof.evidence.iter();
             let is_approved = evidence.any(|one| {
                 matches!(
                     one,
@@ -901,17 +914,22 @@ impl World {
             })
         };
         for run in self.tables.runs() {
-            assert_eq!(run.spend, of(&|row| row.run == run.id), "{}", run.name);
+            assert_eq!(
+                run.spent.spend,
+                of(&|row| row.run == run.id),
+                "{}",
+                run.name
+            );
             let mut models: BTreeMap<String, Spend> = BTreeMap::new();
             let rows = self.tables.attempts().filter(|row| row.run == run.id);
             for (model, spend) in rows.filter_map(report_of).flat_map(Report::spend_by_model) {
                 let sum = models.entry(model.clone()).or_default();
                 *sum = sum.plus(&spend);
             }
-            assert_eq!(run.spend_by_model, models, "{}", run.name);
+            assert_eq!(run.spent.spend_by_model, models, "{}", run.name);
             for item in self.tables.tree(run.id) {
                 let sum = of(&|row| row.run == run.id && row.node == item.node);
-                assert_eq!(item.spend, sum, "{}", item.node);
+                assert_eq!(item.work.spend, sum, "{}", item.node);
             }
         }
     }
@@ -919,8 +937,8 @@ impl World {
     fn check_counts(&self, item: &ItemRow) {
         let children = || {
             self.tables
-                .subtree(self.run, &item.place)
-                .filter(|child| child.place.depth() == item.place.depth() + 1)
+                .subtree(self.run, &item.plan.place)
+                .filter(|child| child.plan.place.depth() == item.plan.place.depth() + 1)
         };
         let open = children()
             .filter(|child| !child.state.is_finished())
@@ -941,11 +959,11 @@ impl World {
         if worked_on && item.stage == Stage::Work && !self.taken_over {
             assert!(item.attempt.is_some(), "no attempt works on {}", item.node);
         }
-        let gate_open = item.gate_runs.as_ref().is_some_and(|runs| runs.open);
-        if item.attempt.is_some() || item.committing.is_some() || gate_open {
+        let gate_open = item.proof.gate_runs.as_ref().is_some_and(|runs| runs.open);
+        if item.attempt.is_some() || item.work.committing.is_some() || gate_open {
             assert_eq!(item.state, ItemState::Working, "{}", item.node);
         }
-        let open_hooks = item.hook_runs.iter().filter(|run| run.end.is_none());
+        let open_hooks = item.work.hook_runs.iter().filter(|run| run.end.is_none());
         let at_hook = item.attempt.is_some() && item.stage == Stage::IterationHooks;
         assert_eq!(open_hooks.count(), usize::from(at_hook), "{}", item.node);
     }
@@ -1186,7 +1204,7 @@ pub fn needs_human(question: &str) -> Report {
 /// What came of an attempt, also while its outcome waits for a check.
 fn depends_on(row: &Row) -> Vec<Node> {
     match row {
-        Row::Item(item) => item.depends_on.clone(),
+        Row::Item(item) => item.plan.depends_on.clone(),
         _ => Vec::new(),
     }
 }

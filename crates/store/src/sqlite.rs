@@ -13,6 +13,7 @@ mod index;
 mod journal;
 mod load;
 mod refold;
+mod row_groups;
 mod rows;
 mod schema;
 mod verify;

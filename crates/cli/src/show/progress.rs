@@ -69,7 +69,7 @@ pub(crate) fn render_event_line(recorded: &DecodedRecord, tables: &Tables) -> Op
         }
         Event::AttemptEnded { report, node, .. } if report.outcome != Outcome::Completed => {
             let item = recorded_item(tables, recorded)?;
-            let mut hooks = item.hook_runs.iter();
+            let mut hooks = item.work.hook_runs.iter();
             let hook = hooks.find(|run| run.end.as_ref().is_some_and(|end| end.at == time))?;
             Some(format!(
                 "{YELLOW}!{YELLOW:#} {node}, hook `{}` failed{}",
@@ -115,7 +115,12 @@ pub(crate) fn render_event_line(recorded: &DecodedRecord, tables: &Tables) -> Op
             at: None,
             ..
         } => {
-            let work = recorded_item(tables, recorded)?.unit.as_ref()?.work.clone();
+            let work = recorded_item(tables, recorded)?
+                .work
+                .unit
+                .as_ref()?
+                .work
+                .clone();
             unmerged_work_line(tables, recorded, &work?)
         }
         Event::MergeReturned {
@@ -301,7 +306,7 @@ fn recorded_item<'t>(tables: &'t Tables, recorded: &DecodedRecord) -> Option<&'t
 /// merged.
 fn unmerged_work_line(tables: &Tables, recorded: &DecodedRecord, commit: &str) -> Option<String> {
     let item = recorded_item(tables, recorded).filter(|item| item.state.is_finished())?;
-    let target = tables.run(item.run)?.target.as_ref()?;
+    let target = tables.run(item.run)?.branches.target.as_ref()?;
     let (node, branch) = (&item.node, &target.branch);
     let short: String = commit.chars().take(12).collect();
     Some(format!(
@@ -327,7 +332,8 @@ fn is_before_first_attempt(tables: &Tables, recorded: &DecodedRecord) -> bool {
     let item = tables.item(*run, node);
     item.is_some_and(|item| {
         // The news of another runner come when the attempt may have begun.
-        let began_since = item.attempts == 1 && item.attempt.is_some() && item.gate_runs.is_none();
+        let began_since =
+            item.attempts == 1 && item.attempt.is_some() && item.proof.gate_runs.is_none();
         item.stage == Stage::Baseline || began_since
     })
 }
@@ -340,7 +346,9 @@ fn moved_line(
     tables: &Tables,
 ) -> Option<String> {
     let node = &moved.node;
-    let calls = tables.item(moved.run, node).map_or(0, |item| item.denied);
+    let calls = tables
+        .item(moved.run, node)
+        .map_or(0, |item| item.tries.denied);
     let calls = describe_denied_calls(calls)
         .map_or_else(String::new, |calls| format!(" {DIM}({calls}){DIM:#}"));
     match moved.to {
@@ -449,14 +457,14 @@ fn planned_wait<'t>(
 /// Whether an item waits because a service had enough.
 fn is_put_off(tables: &Tables, moved: &piton_core::event::ItemMoved) -> bool {
     let item = tables.item(moved.run, &moved.node);
-    item.is_some_and(|item| item.put_off > 0)
+    item.is_some_and(|item| item.tries.put_off > 0)
 }
 
 /// How many pieces of an item there are that it waits for.
 fn count_open_pieces(tables: &Tables, moved: &piton_core::event::ItemMoved) -> usize {
-    let open = tables
-        .tree(moved.run)
-        .filter(|item| item.piece_of.as_ref() == Some(&moved.node) && !item.state.is_finished());
+    let open = tables.tree(moved.run).filter(|item| {
+        item.plan.piece_of.as_ref() == Some(&moved.node) && !item.state.is_finished()
+    });
     open.count()
 }
 

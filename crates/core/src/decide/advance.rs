@@ -17,11 +17,11 @@ pub(super) fn advance_after_work(story: &mut EventBuffer<'_>, run: RunId, node: 
     let Some(item) = story.tables.item(run, node) else {
         return;
     };
-    if item.skip_asked {
+    if item.people.skip_asked {
         skip_node(story, run, node, None);
         return;
     }
-    if item.gate.is_some() {
+    if item.plan.gate.is_some() {
         story.set_stage(run, node, Stage::Gate);
     } else {
         advance_after_gate(story, run, node);
@@ -36,7 +36,7 @@ pub(super) fn advance_after_gate(story: &mut EventBuffer<'_>, run: RunId, node: 
     let has_hooks = story
         .tables
         .run(run)
-        .is_some_and(|row| !row.policy.iteration_hooks.is_empty());
+        .is_some_and(|row| !row.plan.policy.iteration_hooks.is_empty());
     // An item that others hold up, or that had no attempt, is no iteration.
     if has_hooks && item.is_leaf() && item.attempts > 0 {
         story.set_stage(run, node, Stage::IterationHooks);
@@ -51,7 +51,7 @@ pub(super) fn advance_after_hook(story: &mut EventBuffer<'_>, run: RunId, node: 
     let item = story.tables.item(run, node);
     let next = row
         .zip(item)
-        .and_then(|(row, item)| row.policy.next_hook(item));
+        .and_then(|(row, item)| row.plan.policy.next_hook(item));
     if next.is_none() {
         advance_after_all_hooks(story, run, node);
     }
@@ -62,7 +62,7 @@ fn advance_after_all_hooks(story: &mut EventBuffer<'_>, run: RunId, node: &Node)
     let row = story.tables.run(run);
     let awaits_review = row
         .zip(story.tables.item(run, node))
-        .is_some_and(|(row, item)| row.policy.is_awaiting_review(item));
+        .is_some_and(|(row, item)| row.plan.policy.is_awaiting_review(item));
     if awaits_review {
         story.set_stage(run, node, Stage::Review);
     } else {
@@ -76,9 +76,9 @@ pub(super) fn advance_after_review(story: &mut EventBuffer<'_>, run: RunId, node
     let (Some(row), Some(item)) = (row, story.tables.item(run, node)) else {
         return;
     };
-    let is_committed = match row.lanes {
+    let is_committed = match row.branches.lanes {
         Some(_) => item.is_merge_unit(),
-        None => row.policy.auto_commit && item.is_task(),
+        None => row.plan.policy.auto_commit && item.is_task(),
     };
     if is_committed {
         story.set_stage(run, node, Stage::Commit);
@@ -144,13 +144,16 @@ fn credit_split_item(story: &mut EventBuffer<'_>, run: RunId, piece: &Node) {
     let Some(row) = story.tables.item(run, piece) else {
         return;
     };
-    let (Some(whole), Some(change)) = (row.piece_of.clone(), row.change.as_deref().cloned()) else {
+    let (Some(whole), Some(change)) = (
+        row.plan.piece_of.clone(),
+        row.work.change.as_deref().cloned(),
+    ) else {
         return;
     };
     let Some(row) = story.tables.item(run, &whole) else {
         return;
     };
-    let before = row.claimed.as_ref().and_then(|by| by.change.clone());
+    let before = row.proof.claimed.as_ref().and_then(|by| by.change.clone());
     let change = match before {
         Some(before) => before.join(&change, false),
         None => change,
@@ -181,7 +184,7 @@ fn advance_parent(story: &mut EventBuffer<'_>, run: RunId, parent: &Node) {
             story.settle_decisions_of_node(run, parent, Verb::Skip);
         }
         // Something below it had failed, and a person left the whole out.
-        ItemState::Failed | ItemState::Blocked if row.skip_asked => {
+        ItemState::Failed | ItemState::Blocked if row.people.skip_asked => {
             skip_node(story, run, parent, None);
         }
         ItemState::Done
@@ -233,16 +236,16 @@ fn item_and_ancestors<'s>(
 /// stands behind it.
 fn is_waiting_for(story: &EventBuffer<'_>, item: &ItemRow, node: &Node) -> bool {
     let parent = node.parent();
-    let place = story.tables.item(item.run, node).map(|row| &row.place);
+    let place = story.tables.item(item.run, node).map(|row| &row.plan.place);
     item_and_ancestors(story, item).any(|row| {
-        let is_behind = row.node.parent() == parent && Some(&row.place) > place;
-        row.depends_on.contains(node) || (is_behind && row.depends_on.is_empty())
+        let is_behind = row.node.parent() == parent && Some(&row.plan.place) > place;
+        row.plan.depends_on.contains(node) || (is_behind && row.plan.depends_on.is_empty())
     })
 }
 
 /// Whether what depends on this item has to wait for it.
 pub(super) fn is_blocking(story: &EventBuffer<'_>, run: RunId, on: &Node) -> bool {
-    let policy = story.tables.run(run).map(|row| &row.policy);
+    let policy = story.tables.run(run).map(|row| &row.plan.policy);
     let item = story.tables.item(run, on);
     let pair = policy.zip(item);
     pair.is_none_or(|(policy, item)| !policy.can_proceed_after(item.state))
@@ -252,13 +255,13 @@ pub(super) fn is_blocking(story: &EventBuffer<'_>, run: RunId, on: &Node) -> boo
 /// one of it failed, one waits for others, and the plan says that the list fails
 /// then.
 pub(super) fn is_phase_failed(story: &EventBuffer<'_>, run: RunId, above: &TreePosition) -> bool {
-    let policy = story.tables.run(run).map(|row| &row.policy);
+    let policy = story.tables.run(run).map(|row| &row.plan.policy);
     let strategy = policy.and_then(|policy| policy.on_dependency_failure);
     if strategy != Some(OnDependencyFailure::FailPhase) {
         return false;
     }
     let open = || story.tables.open_children(run, above);
-    open().any(|row| row.state.is_broken()) && open().any(|row| !row.depends_on.is_empty())
+    open().any(|row| row.state.is_broken()) && open().any(|row| !row.plan.depends_on.is_empty())
 }
 
 /// Whether something that is not finished must be before this may begin, or what
@@ -267,12 +270,12 @@ pub(super) fn has_to_wait(story: &EventBuffer<'_>, run: RunId, item: &ItemRow) -
     let unfinished = |on| is_blocking(story, run, on);
     let behind = |row: &ItemRow| {
         let tables = &story.tables;
-        tables.has_blocking_predecessor(run, &row.place, row.turn, &row.depends_on)
+        tables.has_blocking_predecessor(run, &row.plan.place, row.plan.turn, &row.plan.depends_on)
     };
     let is_held = |row: &ItemRow| row.node != item.node && row.has_open_wait();
     item_and_ancestors(story, item).any(|row| {
-        let waits = row.depends_on.iter().any(unfinished) || behind(row) || is_held(row);
-        waits || is_phase_failed(story, run, &row.place.parent())
+        let waits = row.plan.depends_on.iter().any(unfinished) || behind(row) || is_held(row);
+        waits || is_phase_failed(story, run, &row.plan.place.parent())
     })
 }
 
@@ -280,7 +283,7 @@ fn pause_at_breakpoint(story: &mut EventBuffer<'_>, run: RunId, node: &Node) {
     let stops = story
         .tables
         .item(run, node)
-        .is_some_and(|item| item.breakpoint && item.state == ItemState::Done);
+        .is_some_and(|item| item.plan.breakpoint && item.state == ItemState::Done);
     if !stops {
         return;
     }
@@ -357,7 +360,7 @@ pub(super) fn ask_about_broken_item(
     let told = [item.error.as_deref(), considered];
     let told: Vec<&str> = told.into_iter().flatten().collect();
     let details = (!told.is_empty()).then(|| told.join("\n"));
-    if let Some(human) = item.human.clone() {
+    if let Some(human) = item.people.human.clone() {
         story.ask_about_node(
             DecisionKind::HumanNeeded,
             run,

@@ -195,7 +195,7 @@ fn classify_edit(
         }
         (Edit::SetPresent { .. }, _) => EditTreatment::Nothing,
         (Edit::SetPrompt { prompt, .. }, Some(row)) if agent.criteria => {
-            if has_lost_lines(row.prompt.as_deref(), prompt.as_deref()) {
+            if has_lost_lines(row.plan.prompt.as_deref(), prompt.as_deref()) {
                 EditTreatment::Doubt
             } else if is_under_way(row) {
                 // It is read again when the work is over.
@@ -206,7 +206,7 @@ fn classify_edit(
         }
         // What was done is said by the verdict.
         (Edit::SetSummary { node, .. }, _) if agent.own.contains(node) => EditTreatment::Nothing,
-        (Edit::SetPolicy(policy), _) if policy.is_looser_than(&run_row.policy) => {
+        (Edit::SetPolicy(policy), _) if policy.is_looser_than(&run_row.plan.policy) => {
             EditTreatment::Doubt
         }
         // Who asks for something does not decide it.
@@ -304,7 +304,7 @@ fn defer_native_of_doubtful_items(
             return true;
         };
         let row = story.tables.run(run);
-        row.is_some_and(|row| row.native != *native)
+        row.is_some_and(|row| row.plan.native != *native)
     };
     sorted.doubts.extend(with.into_iter().filter(differs));
 }
@@ -350,7 +350,7 @@ fn open_leaves_below(story: &EventBuffer<'_>, run: RunId, node: &Node) -> Vec<No
     let Some(top) = story.tables.item(run, node) else {
         return Vec::new();
     };
-    let below = story.tables.subtree(run, &top.place);
+    let below = story.tables.subtree(run, &top.plan.place);
     let open = below.filter(|item| item.is_leaf() && !item.state.is_finished());
     open.map(|item| item.node.clone()).collect()
 }
@@ -366,7 +366,7 @@ fn record_claim(
     let Some(item) = story.tables.item(run, node) else {
         return false;
     };
-    let before = item.claimed.as_deref();
+    let before = item.proof.claimed.as_deref();
     let counts = before.is_some_and(|by| {
         let change = by.change.as_ref().map(|change| change.changed);
         matches!(change, Some(ChangeExtent::Something { .. })) || by.attempt == Some(agent.attempt)

@@ -111,11 +111,13 @@ pub(super) fn set_dependencies(
     node: &Node,
     depends_on: &[Node],
 ) -> Result<(), EditRejection> {
-    if story.require_run(run)?.order == Order::InTurn {
+    if story.require_run(run)?.plan.order == Order::InTurn {
         return reject_edit("what it waits for is told when it is planned");
     }
     let row = story.require_item(run, node)?.clone();
-    let added = depends_on.iter().filter(|on| !row.depends_on.contains(on));
+    let added = depends_on
+        .iter()
+        .filter(|on| !row.plan.depends_on.contains(on));
     for on in added {
         let is_round = on.is_within(node)
             || node.is_within(on)
@@ -127,7 +129,7 @@ pub(super) fn set_dependencies(
             return reject_edit(format!("it would wait for `{on}`, which waits for it"));
         }
     }
-    if depends_on.iter().all(|on| row.depends_on.contains(on)) {
+    if depends_on.iter().all(|on| row.plan.depends_on.contains(on)) {
         return drop_dependencies(story, run, node, depends_on);
     }
     let fits = matches!(row.state, ItemState::Pending | ItemState::Ready) || row.state.is_broken();
@@ -169,7 +171,7 @@ fn depends_on_transitively(story: &EventBuffer<'_>, run: RunId, item: &Node, oth
         }
         seen.push(node);
         let row = story.tables.item(run, node);
-        open.extend(row.into_iter().flat_map(|row| &row.depends_on));
+        open.extend(row.into_iter().flat_map(|row| &row.plan.depends_on));
     }
     false
 }

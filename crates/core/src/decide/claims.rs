@@ -42,7 +42,7 @@ enum ClaimJudgement {
 }
 
 fn measure_proof(story: &EventBuffer<'_>, item: &ItemRow) -> ClaimProof {
-    let checks = item.evidence.iter().rev();
+    let checks = item.proof.evidence.iter().rev();
     let checked = checks.filter_map(Evidence::passed_check).next();
     let changed = tree_change_of_item(story, item).map(|change| change.remaining_extent());
     match (checked, changed) {
@@ -63,8 +63,8 @@ fn measure_proof(story: &EventBuffer<'_>, item: &ItemRow) -> ClaimProof {
 /// What the attempts that count for an item did to the tree: its own, those at
 /// items below it, and one at another item that claimed it.
 fn tree_change_of_item(story: &EventBuffer<'_>, item: &ItemRow) -> Option<TreeChange> {
-    let claimed = item.claimed.as_ref().and_then(|by| by.change.clone());
-    let own = match (item.change.as_deref().cloned(), claimed) {
+    let claimed = item.proof.claimed.as_ref().and_then(|by| by.change.clone());
+    let own = match (item.work.change.as_deref().cloned(), claimed) {
         (Some(own), Some(claimed)) => Some(own.join(&claimed, true)),
         (own, claimed) => own.or(claimed),
     };
@@ -73,13 +73,13 @@ fn tree_change_of_item(story: &EventBuffer<'_>, item: &ItemRow) -> Option<TreeCh
     }
     let mut below: Vec<&ItemRow> = story
         .tables
-        .subtree(item.run, &item.place)
-        .filter(|row| row.node != item.node && row.change.is_some())
+        .subtree(item.run, &item.plan.place)
+        .filter(|row| row.node != item.node && row.work.change.is_some())
         .collect();
     below.sort_by_key(|row| row.started_at);
     let all = below
         .into_iter()
-        .filter_map(|row| row.change.as_deref().cloned());
+        .filter_map(|row| row.work.change.as_deref().cloned());
     all.chain(own)
         .reduce(|earlier, later| earlier.join(&later, false))
 }
@@ -103,9 +103,10 @@ pub(super) fn evidence_of_check(
 fn check_means(item: &ItemRow, changed: Option<ChangeExtent>) -> Option<CheckSignificance> {
     match changed {
         Some(ChangeExtent::Something { .. }) => Some(CheckSignificance::Change),
-        Some(ChangeExtent::Nothing | ChangeExtent::Unknown) | None => {
-            item.seen_to_fail.then_some(CheckSignificance::SeenToFail)
-        }
+        Some(ChangeExtent::Nothing | ChangeExtent::Unknown) | None => item
+            .proof
+            .seen_to_fail
+            .then_some(CheckSignificance::SeenToFail),
     }
 }
 
@@ -117,7 +118,11 @@ pub(super) fn evidence_of_merged_check(
     item: &ItemRow,
     tree: &str,
 ) -> Option<Evidence> {
-    let gate = item.gate.as_ref().filter(|_| item.is_missing_check())?;
+    let gate = item
+        .plan
+        .gate
+        .as_ref()
+        .filter(|_| item.is_missing_check())?;
     let changed = tree_change_of_item(story, item).map(|change| change.remaining_extent());
     Some(Evidence::Checked {
         command: gate.script.clone(),
@@ -138,7 +143,7 @@ pub(super) fn collect_evidence(story: &EventBuffer<'_>, item: &ItemRow) -> Vec<E
             Some(ChangeExtent::Something { files }),
         ) if item.is_leaf() => evidence.push(Evidence::Changed { files }),
         (ClaimProof::Level(Level::Check), _) => {}
-        _ if item.gate.is_none() => evidence.push(Evidence::NoneAsked),
+        _ if item.plan.gate.is_none() => evidence.push(Evidence::NoneAsked),
         _ => {}
     }
     let how = describe_weakenings(item);
@@ -149,9 +154,15 @@ pub(super) fn collect_evidence(story: &EventBuffer<'_>, item: &ItemRow) -> Vec<E
 }
 
 fn claim_rules_of_item(story: &EventBuffer<'_>, item: &ItemRow) -> (ClaimRules, Option<Box<Gate>>) {
-    let claims = story.tables.run(item.run).map(|run| run.claims.clone());
+    let claims = story
+        .tables
+        .run(item.run)
+        .map(|run| run.invocation.claims.clone());
     let claims: ClaimSettings = claims.unwrap_or_default();
-    (claims.rules_of_item(&item.node, &item.claims), claims.check)
+    (
+        claims.rules_of_item(&item.node, &item.plan.claims),
+        claims.check,
+    )
 }
 
 fn judge_claim(story: &EventBuffer<'_>, item: &ItemRow) -> ClaimJudgement {
@@ -175,7 +186,7 @@ fn judge_claim(story: &EventBuffer<'_>, item: &ItemRow) -> ClaimJudgement {
         ClaimProof::Level(Level::Word) => rules.word,
     };
     // The given command has passed already.
-    let has_passed = item.claim_gate.is_some();
+    let has_passed = item.proof.claim_gate.is_some();
     match (worth, check) {
         (Worth::Accept, _) => ClaimJudgement::Finish,
         (Worth::Check, Some(_)) if has_passed => ClaimJudgement::Finish,
@@ -188,7 +199,7 @@ fn judge_claim(story: &EventBuffer<'_>, item: &ItemRow) -> ClaimJudgement {
 
 /// What weakened the proof of an item over all of its attempts, a sentence each.
 fn describe_weakenings(item: &ItemRow) -> Vec<String> {
-    let proof = item.proof.iter();
+    let proof = item.proof.changes.iter();
     proof
         .flat_map(|proof| proof.weakenings())
         .map(|one| one.to_string())
@@ -209,7 +220,7 @@ fn claim_question(story: &EventBuffer<'_>, item: &ItemRow, strength: ClaimProof)
         change.remaining_extent() == ChangeExtent::Nothing
             && change.changed != ChangeExtent::Nothing
     });
-    let changed = match item.commits.last() {
+    let changed = match item.work.commits.last() {
         Some(commit) => format!(
             "left its work behind in commit {}",
             commit.get(..SHORT_COMMIT).unwrap_or(commit)
@@ -217,7 +228,7 @@ fn claim_question(story: &EventBuffer<'_>, item: &ItemRow, strength: ClaimProof)
         None if is_gone => "changed files of which nothing is left".to_owned(),
         None => "changed nothing".to_owned(),
     };
-    if item.gate.is_some() {
+    if item.plan.gate.is_some() {
         return format!(
             "the check of `{node}` passes, but its attempts {changed} and it was not seen to fail before: is it done?"
         );
@@ -234,8 +245,8 @@ pub(super) fn needs_nothing_more(story: &EventBuffer<'_>, item: &ItemRow) -> boo
 /// Whether one check stands for two items: that it passes shows the work on one
 /// of them, and it is not known of which.
 pub(super) fn has_same_check(one: &ItemRow, other: &ItemRow) -> bool {
-    let script = |item: &ItemRow| item.gate.as_ref().map(|gate| gate.script.clone());
-    one.gate.is_some() && script(one) == script(other)
+    let script = |item: &ItemRow| item.plan.gate.as_ref().map(|gate| gate.script.clone());
+    one.plan.gate.is_some() && script(one) == script(other)
 }
 
 /// All that the plan asks for `node` was done: it is finished, unless its proof
@@ -249,8 +260,10 @@ pub(super) fn finish_or_ask(story: &mut EventBuffer<'_>, run: RunId, node: &Node
         return;
     }
     match judge_claim(story, &item) {
-        ClaimJudgement::Finish if item.approval => ask_for_approval(story, &item, None),
-        ClaimJudgement::Ask(doubt) if item.approval => ask_for_approval(story, &item, Some(&doubt)),
+        ClaimJudgement::Finish if item.plan.approval => ask_for_approval(story, &item, None),
+        ClaimJudgement::Ask(doubt) if item.plan.approval => {
+            ask_for_approval(story, &item, Some(&doubt))
+        }
         ClaimJudgement::Finish => finish_item(story, run, node),
         ClaimJudgement::Check(gate) => story.append(Event::ItemStaged {
             run,
@@ -367,7 +380,7 @@ pub(super) fn settle_attempt(
     outcome: Outcome,
     error: Option<&str>,
 ) {
-    let Some(attempt) = item.unchecked else {
+    let Some(attempt) = item.proof.unchecked else {
         return;
     };
     let (run, node) = (item.run, item.node.clone());

@@ -330,11 +330,11 @@ fn apply_edit(
                         | Stage::Review
                         | Stage::Commit
                 );
-            if gate.is_none() && at_gate && row.gate.is_some() {
+            if gate.is_none() && at_gate && row.plan.gate.is_some() {
                 return reject_edit("it is at its gate");
             }
             let is_to_be_mended = row.stage == Stage::Fix && !is_under_way(row);
-            let is_another = row.gate != *gate;
+            let is_another = row.plan.gate != *gate;
             change_item(story, run, node, ItemChange::Gate(gate.clone()))?;
             // What another check found is not to be mended for this one.
             if is_another && is_to_be_mended {
@@ -347,7 +347,7 @@ fn apply_edit(
         }
         Edit::SetWait { node, wait } => {
             let waited = story.require_item(run, node)?.is_waiting_by_plan();
-            let is_another = story.require_item(run, node)?.wait.as_deref() != wait.as_ref();
+            let is_another = story.require_item(run, node)?.plan.wait.as_deref() != wait.as_ref();
             change_item(story, run, node, ItemChange::Wait(wait.clone()))?;
             if waited && is_another {
                 waits::restart_wait(story, run, node);
@@ -364,13 +364,13 @@ fn apply_edit(
         }
         Edit::SetDependsOn { node, depends_on } => {
             let row = story.require_item(run, node)?;
-            if row.depends_on == *depends_on {
+            if row.plan.depends_on == *depends_on {
                 return Ok(());
             }
             if let EditAuthor::Piton | EditAuthor::Typed { .. } = by.word {
                 return set_dependencies(story, run, node, depends_on);
             }
-            let drops = depends_on.iter().all(|on| row.depends_on.contains(on));
+            let drops = depends_on.iter().all(|on| row.plan.depends_on.contains(on));
             if drops && matches!(by.word, EditAuthor::Person { .. }) {
                 return drop_dependencies(story, run, node, depends_on);
             }
@@ -412,13 +412,13 @@ fn apply_edit(
             native,
         } => {
             let row = story.require_item(run, node)?;
-            if row.native != *native {
+            if row.plan.native != *native {
                 append_change(story, run, node, ItemChange::Native(native.clone()));
             }
             Ok(())
         }
         Edit::SetNative { node: None, native } => {
-            if native.is_some() && story.require_run(run)?.native != *native {
+            if native.is_some() && story.require_run(run)?.plan.native != *native {
                 story.append(Event::RunChanged(Box::new(RunChanged {
                     run,
                     native: native.clone(),
@@ -429,8 +429,10 @@ fn apply_edit(
         }
         Edit::SetPolicy(policy) => {
             let row = story.require_run(run)?;
-            let policy = (**policy).clone().without_ignored_keys(&row.flags.ignore);
-            if row.policy != policy {
+            let policy = (**policy)
+                .clone()
+                .without_ignored_keys(&row.invocation.flags.ignore);
+            if row.plan.policy != policy {
                 story.append(Event::RunChanged(Box::new(RunChanged {
                     run,
                     native: None,
@@ -463,17 +465,17 @@ fn set_repository(
     node: &Node,
     named: Option<&String>,
 ) -> Result<(), EditRejection> {
-    let policy = &story.require_run(run)?.policy;
+    let policy = &story.require_run(run)?.plan.policy;
     let repository = policy.resolve_repository(named.cloned());
     let own = policy.repositories.as_ref();
     let own = own.and_then(|known| known.own.first());
     let row = story.require_item(run, node)?;
-    if row.repository == repository {
+    if row.plan.repository == repository {
         return Ok(());
     }
     let is_at_work = matches!(row.state, ItemState::Working | ItemState::Done);
     if is_at_work || row.has_work() {
-        return reject_edit(match row.repository.as_ref().or(own) {
+        return reject_edit(match row.plan.repository.as_ref().or(own) {
             Some(name) => format!("what was done of it is in `{name}`"),
             None => "what was done of it is in the repository of the project".to_owned(),
         });
@@ -566,7 +568,7 @@ fn set_state(
         return Ok(());
     }
     match to {
-        ItemState::Skipped if row.skip_asked => Ok(()),
+        ItemState::Skipped if row.people.skip_asked => Ok(()),
         ItemState::Skipped => Ok(skip_item(story, run, node, None)?),
         ItemState::Pending | ItemState::Ready => set_pending(story, run, by, &row),
         ItemState::Done => mark_done(story, run, by, &row),
@@ -636,7 +638,7 @@ fn set_pending(
 }
 
 fn has_work_under_way(story: &EventBuffer<'_>, run: RunId, top: &ItemRow) -> bool {
-    story.tables.subtree(run, &top.place).any(is_under_way)
+    story.tables.subtree(run, &top.plan.place).any(is_under_way)
 }
 
 /// The item waits for fewer others; it is ready if it waits for none that is open.
@@ -708,7 +710,7 @@ fn mark_done(
 ) -> Result<(), EditRejection> {
     // Work that waits to be merged would be on no branch, and its item done.
     let is_waiting = |row: &ItemRow| row.merge().is_some_and(MergeRow::is_awaiting_merge);
-    if story.tables.subtree(run, &top.place).any(is_waiting) {
+    if story.tables.subtree(run, &top.plan.place).any(is_waiting) {
         return reject_edit("its work waits to be merged, and it is done when it is");
     }
     let evidence = [evidence_of_mark(story, by, &top.node)];
@@ -741,7 +743,7 @@ pub(super) fn complete_subtree(
     }
     let below: Vec<Node> = story
         .tables
-        .subtree(run, &top.place)
+        .subtree(run, &top.plan.place)
         .map(|item| item.node.clone())
         .collect();
     for node in below.iter().rev() {
@@ -799,6 +801,7 @@ fn set_run_state(
 ) -> Result<(), EditRejection> {
     let row = story.require_run(run)?;
     let pauses = row
+        .invocation
         .asked
         .as_ref()
         .is_some_and(|asked| asked.request == RunnerRequest::Pause);
@@ -823,7 +826,7 @@ pub(super) fn siblings_below(
     parent: Option<&Node>,
 ) -> Result<Vec<ItemRow>, Refusal> {
     let above = match parent {
-        Some(parent) => story.require_item(run, parent)?.place.clone(),
+        Some(parent) => story.require_item(run, parent)?.plan.place.clone(),
         None => TreePosition::default(),
     };
     let depth = above.depth() + 1;
@@ -831,7 +834,9 @@ pub(super) fn siblings_below(
         Some(_) => story.tables.subtree(run, &above).collect(),
         None => story.tables.tree(run).collect(),
     };
-    let rows = below.into_iter().filter(|item| item.place.depth() == depth);
+    let rows = below
+        .into_iter()
+        .filter(|item| item.plan.place.depth() == depth);
     Ok(rows.cloned().collect())
 }
 
@@ -839,12 +844,12 @@ pub(super) fn siblings_below(
 pub(super) fn move_siblings(story: &mut EventBuffer<'_>, run: RunId, moves: &[(ItemRow, u32)]) {
     let mut places = BTreeMap::new();
     for (row, index) in moves {
-        let level = row.place.depth() - 1;
-        if row.place.0.get(level) == Some(index) {
+        let level = row.plan.place.depth() - 1;
+        if row.plan.place.0.get(level) == Some(index) {
             continue;
         }
-        for item in story.tables.subtree(run, &row.place) {
-            let mut place = item.place.clone();
+        for item in story.tables.subtree(run, &row.plan.place) {
+            let mut place = item.plan.place.clone();
             if let Some(at) = place.0.get_mut(level) {
                 *at = *index;
             }
@@ -914,7 +919,7 @@ pub(super) fn insert_items(
     let at = u32::try_from(at).unwrap_or(u32::MAX);
     let top = above
         .as_ref()
-        .map_or_else(TreePosition::default, |row| row.place.clone())
+        .map_or_else(TreePosition::default, |row| row.plan.place.clone())
         .child(at);
     let closed = parent.is_some_and(|parent| is_closed_for_work(story, run, parent));
     let items = rename_to_free_ids(items, parent, &now, &top)?;
@@ -962,7 +967,7 @@ fn is_closed_for_work(story: &EventBuffer<'_>, run: RunId, node: &Node) -> bool 
     std::iter::once(node.clone())
         .chain(node.ancestors())
         .filter_map(|node| story.tables.item(run, &node))
-        .any(|row| row.skip_asked || row.state.is_left_out())
+        .any(|row| row.people.skip_asked || row.state.is_left_out())
 }
 
 /// The items with the nodes and places that they get: a sibling that repeats
@@ -1029,7 +1034,7 @@ fn prepare_inserted_items(
         .iter()
         .map(|item| {
             let mut all = dependencies_with_inherited(&items, &indexes, item);
-            let inherited = above.iter().flat_map(|row| &row.depends_on);
+            let inherited = above.iter().flat_map(|row| &row.plan.depends_on);
             for on in inherited.filter(|_| !item.depends_on.is_empty()) {
                 if !all.contains(on) {
                     all.push(on.clone());
@@ -1038,7 +1043,7 @@ fn prepare_inserted_items(
             all
         })
         .collect();
-    let policy = story.tables.run(run).map(|row| &row.policy);
+    let policy = story.tables.run(run).map(|row| &row.plan.policy);
     for (item, depends_on) in items.iter_mut().zip(depends_on) {
         item.depends_on = depends_on;
         let named = item.repository.take();

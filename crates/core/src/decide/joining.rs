@@ -20,7 +20,7 @@ pub(super) fn join_run(
 ) -> Result<(), Refusal> {
     let row = story.require_run(run)?;
     let is_worked_on = row.runners().next().is_some();
-    if row.state != RunState::Running || row.lanes.is_none() || !is_worked_on {
+    if row.state != RunState::Running || row.branches.lanes.is_none() || !is_worked_on {
         return Err(story.wrong_run_state(run));
     }
     let token = row.fence + 1;

@@ -23,11 +23,11 @@ pub(super) fn record_target(
     let run = held.0;
     let row = story.require_run(run)?;
     // Lanes are entered where the project's own target is known, so that comes first.
-    if repository.is_some() && row.target.is_none() {
+    if repository.is_some() && row.branches.target.is_none() {
         return Err(story.wrong_run_state(run));
     }
     if let Some(known) = row.target_in_repository(repository) {
-        let lanes = row.lanes.as_deref();
+        let lanes = row.branches.lanes.as_deref();
         let rests = lanes.is_some_and(|lanes| lanes.queue.is_empty() && lanes.merging.is_none());
         let is_same = known.branch == target.branch && known.path == target.path;
         let is_ahead = ![&known.base, &known.tip].contains(&&target.base);
@@ -62,10 +62,10 @@ pub(super) fn enter_lanes(
     check_holder(story, held)?;
     let run = held.0;
     let row = story.require_run(run)?;
-    if row.target.is_none() {
+    if row.branches.target.is_none() {
         return Err(story.wrong_run_state(run));
     }
-    let known = row.lanes.as_ref().map(|lanes| &lanes.terms);
+    let known = row.branches.lanes.as_ref().map(|lanes| &lanes.terms);
     // A run that was begun one way goes on that way.
     let terms = LaneTerms {
         pull_requests: known.map_or(terms.pull_requests, |known| known.pull_requests),
@@ -85,7 +85,7 @@ pub(super) fn check_lane_held(
     (run, token): HeldRun,
     node: &Node,
 ) -> Result<(), Refusal> {
-    if story.require_run(run)?.lanes.is_none() {
+    if story.require_run(run)?.branches.lanes.is_none() {
         return Ok(());
     }
     let unit = story.require_item(run, &unit_of_node(node))?;
@@ -111,7 +111,7 @@ pub(super) fn assign_lane(
     let row = story.require_run(run)?;
     let repository = story.tables.repository_of(&item).map(str::to_owned);
     let target = row.target_in_repository(repository.as_deref());
-    let (Some(lanes), Some(target)) = (&row.lanes, target) else {
+    let (Some(lanes), Some(target)) = (&row.branches.lanes, target) else {
         return Err(story.wrong_run_state(run));
     };
     let is_free = lanes.held.get(&lane).is_none_or(|held| held == node);
@@ -139,8 +139,11 @@ pub(super) fn assign_lane(
         return Err(wrong_item_state(&item));
     }
     // Another runner may have begun the last one meanwhile.
-    let max = row.limits.tasks_max.filter(|_| !had_lane);
-    let begun = count_begun_tasks(row.tasks, lanes.count_begun_units(row.invocations));
+    let max = row.invocation.limits.tasks_max.filter(|_| !had_lane);
+    let begun = count_begun_tasks(
+        row.invocation.tasks,
+        lanes.count_begun_units(row.invocation.invocations),
+    );
     if max.is_some_and(|max| begun >= max) {
         return Err(story.wrong_run_state(run));
     }
@@ -149,7 +152,7 @@ pub(super) fn assign_lane(
         work,
         since,
         ..
-    } = item.unit.as_deref().cloned().unwrap_or_default();
+    } = item.work.unit.as_deref().cloned().unwrap_or_default();
     // An agent that resolves sees all that was merged until its lane was made ready,
     // and no more where that goes on with what was left there.
     let attempts = count_attempts_of_unit(story, &item);
@@ -226,7 +229,7 @@ pub(super) fn start_landing(
 ) -> Result<(), Refusal> {
     let row = story.require_run(run)?;
     let name = row.name.clone();
-    let why = match &row.target {
+    let why = match &row.branches.target {
         None => Some("it works on the branch that is checked out"),
         Some(target) if target.base == landing.commit => Some("nothing is done on its branch"),
         Some(_) => None,
@@ -234,7 +237,7 @@ pub(super) fn start_landing(
     if let Some(why) = why {
         return Err(Refusal::NothingToLand { name, why });
     }
-    if row.landing.as_deref() != Some(landing) {
+    if row.branches.landing.as_deref() != Some(landing) {
         let Landing { commit, onto, at } = landing.clone();
         story.append(Event::LandStarted {
             run,
@@ -253,8 +256,8 @@ pub(super) fn end_landing(
     landing: &Landing,
 ) -> Result<(), Refusal> {
     let row = story.require_run(run)?;
-    if row.landing.as_deref() != Some(landing) {
-        return match row.landed.as_deref() == Some(landing) {
+    if row.branches.landing.as_deref() != Some(landing) {
+        return match row.branches.landed.as_deref() == Some(landing) {
             true => Ok(()),
             false => Err(story.wrong_run_state(run)),
         };

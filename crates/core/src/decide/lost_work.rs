@@ -50,7 +50,7 @@ pub(super) fn record_lost_work(
     }
     for row in rows
         .iter()
-        .filter(|row| row.gate_runs.as_ref().is_some_and(|runs| runs.open))
+        .filter(|row| row.proof.gate_runs.as_ref().is_some_and(|runs| runs.open))
     {
         story.append(Event::GateEnded {
             run,
@@ -63,7 +63,7 @@ pub(super) fn record_lost_work(
             evidence: None,
         });
     }
-    if unit.committing.is_some() {
+    if unit.work.committing.is_some() {
         story.append(Event::CommitEnded {
             run,
             node: node.clone(),
@@ -92,7 +92,7 @@ fn restart_lost_item(story: &mut EventBuffer<'_>, unit: &ItemRow, row: &ItemRow,
         ItemState::Working if row.is_leaf() && is_stage_after_work(row.stage) => {
             let entry = entry_about(story, run, node, EntryType::TaskBlocked, why);
             log_entry(story, entry);
-            if row.skip_asked {
+            if row.people.skip_asked {
                 skip_node(story, run, node, None);
                 return;
             }
@@ -101,7 +101,7 @@ fn restart_lost_item(story: &mut EventBuffer<'_>, unit: &ItemRow, row: &ItemRow,
         }
         // The children that it is checked and committed with may be in a commit of it.
         ItemState::Working if !row.is_leaf() && is_stage_after_work(row.stage) => {
-            let stage = match (unit.merge(), &row.gate) {
+            let stage = match (unit.merge(), &row.plan.gate) {
                 (Some(_), _) => Stage::Resolve,
                 (None, Some(_)) => Stage::Gate,
                 (None, None) => Stage::Commit,
@@ -177,7 +177,7 @@ fn is_stage_after_work(stage: Stage) -> bool {
 /// was done in an earlier one is in a commit.
 fn was_done_in_lane(unit: &ItemRow, row: &ItemRow) -> bool {
     let since = unit.lane().and_then(|lane| lane.since);
-    let is_person = level_of_evidence(&row.evidence) == Some(Level::Person);
+    let is_person = level_of_evidence(&row.proof.evidence) == Some(Level::Person);
     unit.lane().is_some()
         && row.node != unit.node
         && row.is_leaf()

@@ -29,8 +29,11 @@ pub(super) fn queue_unit(
     evidence: &[Evidence],
 ) -> bool {
     let (run, node) = (item.run, &item.node);
-    let in_lanes = story.tables.run(run).is_some_and(|row| row.lanes.is_some());
-    let work = item.unit.as_ref().and_then(|unit| unit.work.clone());
+    let in_lanes = story
+        .tables
+        .run(run)
+        .is_some_and(|row| row.branches.lanes.is_some());
+    let work = item.work.unit.as_ref().and_then(|unit| unit.work.clone());
     let Some(work) = work.filter(|_| in_lanes && item.is_merge_unit()) else {
         return false;
     };
@@ -43,10 +46,17 @@ pub(super) fn queue_unit(
         });
     }
     // Where nothing changed there is nothing to look at.
-    let is_changed = item.unit.as_ref().is_none_or(|unit| !unit.is_unchanged);
+    let is_changed = item
+        .work
+        .unit
+        .as_ref()
+        .is_none_or(|unit| !unit.is_unchanged);
     let is_by_person = |one: &Evidence| matches!(one, Evidence::Decided { .. });
-    let is_approved = item.approval && evidence.iter().any(is_by_person);
-    let lanes = story.tables.run(run).and_then(|row| row.lanes.as_ref());
+    let is_approved = item.plan.approval && evidence.iter().any(is_by_person);
+    let lanes = story
+        .tables
+        .run(run)
+        .and_then(|row| row.branches.lanes.as_ref());
     let review = is_changed && !is_approved && lanes.is_some_and(|lanes| lanes.terms.review);
     story.append(Event::MergeQueued {
         run,
@@ -141,7 +151,10 @@ pub(super) fn drop_merge(story: &mut EventBuffer<'_>, run: RunId, node: &Node) {
 type MergeResult = (Option<MergeCommit>, Option<String>);
 
 fn append_merge_end(story: &mut EventBuffer<'_>, run: RunId, node: &Node, (made, at): MergeResult) {
-    let lanes = story.tables.run(run).and_then(|row| row.lanes.as_ref());
+    let lanes = story
+        .tables
+        .run(run)
+        .and_then(|row| row.branches.lanes.as_ref());
     let number = lanes.map_or(0, |lanes| lanes.merges + 1);
     let number = made.as_ref().map_or(0, |_| number);
     let item = story.tables.item(run, node);
@@ -190,7 +203,7 @@ pub(super) fn apply_merge_step(
             return start_merge(story, &item, made, *is_checked);
         }
         // What a person leaves out takes effect with the next step.
-        (Checking, _) if item.skip_asked => skip_node(story, run, node, None),
+        (Checking, _) if item.people.skip_asked => skip_node(story, run, node, None),
         // What another check came to says nothing: the merge is made again, for the one
         // that there is now.
         (Checking, MergeStep::Pass | MergeStep::Return { .. }) if merge.outdated => {
@@ -270,7 +283,12 @@ fn start_merge(
 ) -> Result<(), Refusal> {
     let run = item.run;
     check_can_begin(story, run)?;
-    let lanes = story.require_run(run)?.lanes.clone().unwrap_or_default();
+    let lanes = story
+        .require_run(run)?
+        .branches
+        .lanes
+        .clone()
+        .unwrap_or_default();
     if lanes.merging.is_some() {
         return Err(wrong_item_state(item));
     }
@@ -329,7 +347,11 @@ fn return_unit_to_agent(
     let repository = item.repository_of_work();
     let row = story.tables.run(run);
     let merges = row.map_or(0, |row| row.last_merge_in_repository(repository));
-    let saw_all = item.unit.as_ref().is_some_and(|unit| unit.since >= merges);
+    let saw_all = item
+        .work
+        .unit
+        .as_ref()
+        .is_some_and(|unit| unit.since >= merges);
     let max = match saw_all {
         true => RETURNS_MAX,
         false => RETURNS_MAX_IN_ALL,
@@ -349,6 +371,7 @@ fn mark_changed_check(item: &ItemRow, why: &MergeReturn) -> MergeReturn {
     } = &mut why
     {
         let is_own = item
+            .plan
             .gate
             .as_ref()
             .is_some_and(|gate| gate.script == *command);

@@ -43,7 +43,7 @@ pub(super) fn release_dead_runner(story: &mut EventBuffer<'_>, run: RunId) -> Re
             RunState::Interrupted,
             StateReason::from_reason("its runner died"),
         );
-        renew_pause_request(story, run, row.asked);
+        renew_pause_request(story, run, row.invocation.asked);
     }
     Ok(())
 }
@@ -138,20 +138,22 @@ pub(super) fn resume_run(story: &mut EventBuffer<'_>, run: RunId) -> Result<(), 
         && story.has_live_runner(run)
         && let Some(holder) = holder
     {
-        return withdraw_pause_request(story, run, row.asked).map_err(|()| Refusal::Busy {
-            name: row.name,
-            holder,
+        return withdraw_pause_request(story, run, row.invocation.asked).map_err(|()| {
+            Refusal::Busy {
+                name: row.name,
+                holder,
+            }
         });
     }
     release_dead_runner(story, run)?;
     // Nor one that was asked for before the run came to wait for a person.
     let waits = matches!(row.state, RunState::Waiting | RunState::Blocked) && row.pause.is_none();
-    if waits && withdraw_pause_request(story, run, row.asked).is_ok() {
+    if waits && withdraw_pause_request(story, run, row.invocation.asked).is_ok() {
         return Ok(());
     }
     match story.require_run(run)?.state {
         // A resume takes back a pause that no runner met.
-        RunState::Interrupted if story.require_run(run)?.asked.is_some() => {
+        RunState::Interrupted if story.require_run(run)?.invocation.asked.is_some() => {
             story.move_run(run, RunState::Interrupted, StateReason::default());
         }
         RunState::Interrupted => {}
@@ -232,7 +234,7 @@ pub(super) fn skip_item(
     reopen_ancestors(story, run, node);
     let below: Vec<Node> = story
         .tables
-        .subtree(run, &top.place)
+        .subtree(run, &top.plan.place)
         .map(|item| item.node.clone())
         .collect();
     // What is under way ends first, and what holds others is left out with the
@@ -241,7 +243,7 @@ pub(super) fn skip_item(
         let row = story.require_item(run, node)?;
         let is_begun = row.state == ItemState::Working || row.state.is_broken();
         let later = is_under_way(row) || (is_begun && row.open_children > 0);
-        if later && !row.skip_asked {
+        if later && !row.people.skip_asked {
             story.append(Event::ItemSkipAsked {
                 run,
                 node: node.clone(),
@@ -271,7 +273,7 @@ pub(super) fn drop_item(
     node: &Node,
 ) -> Result<(), Refusal> {
     let top = story.require_item(run, node)?.clone();
-    let below = || story.tables.subtree(run, &top.place);
+    let below = || story.tables.subtree(run, &top.plan.place);
     if top.state.is_finished() || below().any(is_under_way) {
         return Ok(());
     }
@@ -338,7 +340,7 @@ pub(super) fn reset_for_retry(
     }
     let broken: Vec<ItemRow> = story
         .tables
-        .subtree(run, &top.place)
+        .subtree(run, &top.plan.place)
         .filter(|item| can_restart(item, &top))
         .cloned()
         .collect();
@@ -380,7 +382,7 @@ fn redo_done_below(
     answer: Option<&str>,
 ) -> Result<(), Refusal> {
     let leaves_in = |fits: fn(ItemState) -> bool| {
-        let below = story.tables.subtree(run, &top.place);
+        let below = story.tables.subtree(run, &top.plan.place);
         let leaves = below.filter(|row| row.is_leaf() && fits(row.state));
         leaves.cloned().collect::<Vec<ItemRow>>()
     };
@@ -412,7 +414,7 @@ fn is_at_own_stage(item: &ItemRow) -> bool {
 fn can_restart(item: &ItemRow, top: &ItemRow) -> bool {
     if item.is_waiting_by_plan() {
         // A retry of an item above it does not shorten its wait.
-        return item.node == top.node || item.waited == Some(WaitProgress::Late);
+        return item.node == top.node || item.work.waited == Some(WaitProgress::Late);
     }
     if !item.is_leaf() {
         let ended = item.state.is_broken() || item.state == ItemState::Waiting;
@@ -493,7 +495,7 @@ fn restart_at_stage(
     answer: Option<&str>,
 ) {
     story.set_stage(run, &item.node, stage);
-    if item.retries > 0 {
+    if item.tries.retries > 0 {
         append_change(story, run, &item.node, ItemChange::Retries(0));
     }
     if let Some(words) = join_answers(item, answer) {
@@ -506,7 +508,7 @@ fn restart_at_stage(
 /// which the earlier words stood.
 pub(super) fn join_answers(item: &ItemRow, added: Option<&str>) -> Option<String> {
     let added = added.map(str::trim).filter(|words| !words.is_empty())?;
-    Some(match &item.answer {
+    Some(match &item.people.answer {
         Some(before) if before.split("\n\n").any(|known| known == added) => before.clone(),
         Some(before) => format!("{before}\n\n{added}"),
         None => added.to_owned(),
@@ -603,7 +605,7 @@ pub(super) fn redo_item(
 fn has_other_broken_item(story: &EventBuffer<'_>, above: &ItemRow, node: &Node) -> bool {
     story
         .tables
-        .subtree(above.run, &above.place)
+        .subtree(above.run, &above.plan.place)
         .filter(|item| item.state.is_broken())
         .any(|item| !item.node.is_within(node) && !node.is_within(&item.node))
 }
@@ -685,7 +687,7 @@ pub(super) fn check_decision_open(
 /// What failed at an item: of a gate, what it printed says more than how it ended.
 fn describe_failure(item: &ItemRow) -> Option<String> {
     let error = item.error.clone()?;
-    let gate = item.gate_runs.as_ref().filter(|runs| !runs.passed);
+    let gate = item.proof.gate_runs.as_ref().filter(|runs| !runs.passed);
     Some(match gate.map(|runs| runs.output.trim()) {
         Some(output) if !output.is_empty() => format!("{error}\n{output}"),
         Some(_) | None => error,
@@ -881,7 +883,7 @@ pub(super) fn add_answer_to_item(
         return;
     }
     let answer = format!("{question}\n{answer}");
-    let answer = match &item.answer {
+    let answer = match &item.people.answer {
         Some(before) => format!("{before}\n\n{answer}"),
         None => answer,
     };

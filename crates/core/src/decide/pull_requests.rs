@@ -135,13 +135,14 @@ fn adopt_pull_request(
     let (run, node) = (item.run, &item.node);
     let row = story.require_run(run)?;
     let goes_there = row
+        .branches
         .lanes
         .as_ref()
         .is_some_and(|lanes| lanes.terms.pull_requests);
     if !goes_there || item.unadopted_pull_request() != Some(found.number) {
         return Err(wrong_item_state(item));
     }
-    let is_reviewed = item.state == ItemState::Ready && row.policy.is_awaiting_review(item);
+    let is_reviewed = item.state == ItemState::Ready && row.plan.policy.is_awaiting_review(item);
     let AdoptedPullRequest {
         number,
         url,

@@ -209,7 +209,7 @@ fn ensure_project_item(story: &mut EventBuffer<'_>, node: &Node, id: &str) {
     let index = story
         .tables
         .last_root(run)
-        .and_then(|root| root.place.0.first())
+        .and_then(|root| root.plan.place.0.first())
         .map_or(0, |last| last + 1);
     story.append(Event::ItemPlanned(Box::new(ItemPlanned {
         run,

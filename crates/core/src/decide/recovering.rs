@@ -44,7 +44,11 @@ pub(super) fn fail_item(
         return;
     };
     let again = plan_retry(story, &item, failed);
-    let times = item.recovery.as_ref().map_or(0, |before| before.times);
+    let times = item
+        .tries
+        .recovery
+        .as_ref()
+        .map_or(0, |before| before.times);
     // What holds others has no work of its own that could be tried again.
     let has_own_work = item.is_leaf() && item.stage != Stage::Resolve;
     let recovery = failed.recovery.filter(|_| has_own_work);
@@ -52,7 +56,7 @@ pub(super) fn fail_item(
         .and_then(|recovery| Some((choose_recovery_step(&item, recovery)?, recovery)))
         .filter(|(way, _)| {
             if failed.is_of_check {
-                return *way != RecoveryStep::LeaveOut && item.check_recoveries == 0;
+                return *way != RecoveryStep::LeaveOut && item.tries.check_recoveries == 0;
             }
             let by_the_plan = *way == RecoveryStep::Remembered && again.is_some();
             by_the_plan || *way == RecoveryStep::LeaveOut || times < FOLLOWED_MAX
@@ -76,11 +80,11 @@ pub(super) fn fail_item(
         }
         // What is done after the repair is another try.
         (Some((RecoveryStep::Repair, recovery)), _) => {
-            begin(story, Stage::Repair, Some(item.retries + 1), recovery);
+            begin(story, Stage::Repair, Some(item.tries.retries + 1), recovery);
         }
         (Some((RecoveryStep::Split, recovery)), _) => begin(story, Stage::Split, None, recovery),
         (Some((RecoveryStep::Remembered, recovery)), None) => {
-            begin(story, Stage::Work, Some(item.retries + 1), recovery);
+            begin(story, Stage::Work, Some(item.tries.retries + 1), recovery);
         }
         (way, Some(next)) => {
             let (to, until) = match next {
@@ -96,7 +100,7 @@ pub(super) fn fail_item(
             story.move_item(run, node, to, |moved| {
                 moved.stage = Some(stage);
                 moved.until = until;
-                moved.retries = Some(item.retries + 1);
+                moved.retries = Some(item.tries.retries + 1);
                 moved.error = Some(failed.error.to_owned());
                 moved.recovery =
                     way.map(|(_, said)| Box::new(FollowedRecovery::from_recovery(said, times)));
@@ -132,23 +136,23 @@ fn plan_retry(
     if failed.outcome == Outcome::Blocked || failed.is_of_check || !item.is_leaf() {
         return None;
     }
-    let policy = &story.tables.run(item.run)?.policy;
+    let policy = &story.tables.run(item.run)?.plan.policy;
     policy
         .retry
-        .next_try(failed.category, item.retries, story.rows.now)
+        .next_try(failed.category, item.tries.retries, story.rows.now)
 }
 
 /// What of a recovery can be followed at this item; none where the plan's
 /// retries or a person decide.
 fn choose_recovery_step(item: &ItemRow, recovery: &Recovery) -> Option<RecoveryStep> {
-    let last = item.recovery.as_ref().map(|before| before.action);
+    let last = item.tries.recovery.as_ref().map(|before| before.action);
     let again = last == Some(recovery.action);
     match recovery.action {
         RecoveryAction::Skip => Some(RecoveryStep::LeaveOut),
         RecoveryAction::FixState => (!again).then_some(RecoveryStep::Repair),
         // A piece is small already; were it split, its pieces could be, too.
         RecoveryAction::BreakChunks => {
-            (!again && item.piece_of.is_none()).then_some(RecoveryStep::Split)
+            (!again && item.plan.piece_of.is_none()).then_some(RecoveryStep::Split)
         }
         RecoveryAction::Retry => recovery
             .rule

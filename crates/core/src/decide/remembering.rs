@@ -201,7 +201,13 @@ pub(super) fn judge_carried_memories(
     };
     // What every prompt carries is not to blame for what came of one.
     let advice = |id: &&String| MemoryKind::Guardrail.parse_number(id).is_none();
-    let ids: Vec<String> = before.carried.iter().filter(advice).cloned().collect();
+    let ids: Vec<String> = before
+        .tries
+        .carried
+        .iter()
+        .filter(advice)
+        .cloned()
+        .collect();
     if let Some(helped) = helped.filter(|_| !ids.is_empty()) {
         story.append(Event::MemoryJudged { ids, helped });
     }

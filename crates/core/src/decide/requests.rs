@@ -54,7 +54,7 @@ fn open_request(
     // What a request brought in asks a person for more: a plan does not grow by itself
     // for ever.
     let item = node.and_then(|node| story.tables.item(run, node));
-    if item.is_some_and(|item| item.injected.is_some()) {
+    if item.is_some_and(|item| item.plan.injected.is_some()) {
         return;
     }
     let Some(ruling) = ruling_of_request(story, run, request) else {
@@ -75,7 +75,7 @@ fn ruling_of_request(story: &EventBuffer<'_>, run: RunId, request: &WorkRequest)
     if request.kind == RequestKind::Discovery {
         return request.ruling.as_deref().cloned();
     }
-    let proposals = story.tables.run(run)?.policy.proposals.as_ref()?;
+    let proposals = story.tables.run(run)?.plan.policy.proposals.as_ref()?;
     proposals.auto_approve.then(|| Ruling {
         answer: RequestAnswer::Approve(Box::default()),
         why: "the plan approves proposed steps by itself".to_owned(),
@@ -192,7 +192,7 @@ fn fill_in_injection(
     said: &Injection,
 ) -> Injection {
     let proposals = story.tables.run(run);
-    let proposals = proposals.and_then(|row| row.policy.proposals.as_ref());
+    let proposals = proposals.and_then(|row| row.plan.policy.proposals.as_ref());
     let id = sanitize_id(request.id.as_deref().unwrap_or_default());
     let (position, id_prefix) = match request.kind {
         RequestKind::Discovery => (request.position(), format!("fix-{id}")),
@@ -252,7 +252,7 @@ fn add_injection(
     // A place that is not there is another refusal than one that takes nothing.
     let place = injection.position.as_ref();
     if let Some(name) = place.and_then(InsertPosition::reference_item)
-        && story.require_run(run)?.order == Order::InTurn
+        && story.require_run(run)?.plan.order == Order::InTurn
     {
         find_item_by_name(story, run, name)?;
     }
@@ -271,7 +271,7 @@ fn try_add_injection(
     request: &WorkRequest,
 ) -> Result<(), EditRejection> {
     // What a list or a task file holds is written by the people who keep it.
-    if story.require_run(run)?.order != Order::InTurn {
+    if story.require_run(run)?.plan.order != Order::InTurn {
         return Err(EditRejection(
             "only a sprint takes in new phases".to_owned(),
         ));
@@ -317,8 +317,8 @@ fn try_add_injection(
 /// in the order in which it was added.
 fn last_added_behind(siblings: &[ItemRow], after: Node) -> Node {
     let mut behind = siblings.iter().skip_while(|row| row.node != after);
-    let anchor = behind.next().and_then(|row| row.injected);
-    let added = behind.take_while(|row| row.injected > anchor);
+    let anchor = behind.next().and_then(|row| row.plan.injected);
+    let added = behind.take_while(|row| row.plan.injected > anchor);
     added.last().map_or(after, |row| row.node.clone())
 }
 
@@ -333,7 +333,7 @@ fn item_of_prompt(
         return Err(EditRejection("an agent needs a prompt".to_owned()));
     };
     let prefix = injection.id_prefix.as_deref().unwrap_or("injected");
-    let is_free = |id: &String| !siblings.iter().any(|row| row.id == *id);
+    let is_free = |id: &String| !siblings.iter().any(|row| row.plan.id == *id);
     let numbered = || {
         (0..)
             .map(|number| format!("{prefix}-{number}"))
@@ -430,8 +430,8 @@ fn find_item_by_name(story: &EventBuffer<'_>, run: RunId, name: &str) -> Result<
     if story.tables.item(run, &by_path).is_some() {
         return Ok(by_path);
     }
-    let named = story.tables.tree(run).filter(|row| row.id == name);
-    let found = named.min_by_key(|row| row.place.depth());
+    let named = story.tables.tree(run).filter(|row| row.plan.id == name);
+    let found = named.min_by_key(|row| row.plan.place.depth());
     found
         .map(|row| row.node.clone())
         .ok_or(Refusal::NoSuchItem(by_path))
@@ -480,7 +480,8 @@ pub(super) fn reopen_in_next_sprint(story: &mut EventBuffer<'_>, plan: &Plan) {
         let deferred = row.deferred.as_ref();
         let is_put_off = deferred.is_some_and(|off| off.until == Until::NextSprint);
         let of = story.tables.run(row.run);
-        let is_alike = of.is_some_and(|of| of.order == plan.order && of.face == plan.face);
+        let is_alike =
+            of.is_some_and(|of| of.plan.order == plan.order && of.plan.face == plan.face);
         row.verdict.is_none() && is_put_off && is_alike
     };
     let due: Vec<DecisionRow> = story.tables.decisions().filter(is_due).cloned().collect();

@@ -91,8 +91,8 @@ pub(super) fn apply_review(
         why: why.clone(),
     });
     let item = story.require_item(run, node)?.clone();
-    let review = item.review.as_deref().cloned().unwrap_or_default();
-    let policy = story.require_run(run)?.policy.review.as_ref();
+    let review = item.proof.review.as_deref().cloned().unwrap_or_default();
+    let policy = story.require_run(run)?.plan.policy.review.as_ref();
     let rounds_max = policy.map_or(0, |review| review.rounds_max);
     match verdict {
         Some(ReviewVerdict::Approve) => advance_after_review(story, run, node),

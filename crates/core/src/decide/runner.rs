@@ -43,6 +43,7 @@ pub(super) type HeldRun = (RunId, u64);
 pub(super) fn check_can_begin(story: &EventBuffer<'_>, run: RunId) -> Result<(), Refusal> {
     let row = story.require_run(run)?;
     let stops = row
+        .invocation
         .asked
         .as_ref()
         .is_some_and(|asked| asked.request == RunnerRequest::Stop);
@@ -108,7 +109,7 @@ pub(super) struct InvocationStart<'a> {
 
 /// Whether the work of units goes to pull requests.
 fn uses_pull_requests(row: &RunRow) -> bool {
-    let lanes = row.lanes.as_deref();
+    let lanes = row.branches.lanes.as_deref();
     lanes.is_some_and(|lanes| lanes.terms.pull_requests)
 }
 
@@ -152,7 +153,7 @@ pub(super) fn start_run(
         flags: Box::new(invocation.flags.clone()),
         notify: invocation.notify,
     });
-    renew_pause_request(story, run, row.asked);
+    renew_pause_request(story, run, row.invocation.asked);
     log_session(story, run, EntryType::SessionStarted, "work begins");
     Ok(())
 }
@@ -168,10 +169,8 @@ fn check_can_start(
         update_ready_items(story, run);
     }
     let row = story.require_run(run)?;
-    let now = RunRow {
-        limits: invocation.limits.clone(),
-        ..row.clone()
-    };
+    let mut now = row.clone();
+    now.invocation.limits = invocation.limits.clone();
     let items = count_standings(story, run, invocation.sees_whole_tree).unwrap_or_default();
     match state_of_run(&now, &items) {
         RunState::New | RunState::Interrupted => Ok(()),
@@ -274,7 +273,7 @@ pub(super) fn wrong_item_state(item: &ItemRow) -> Refusal {
     Refusal::ItemState {
         node: item.node.clone(),
         state: item.state,
-        until: item.until,
+        until: item.tries.until,
     }
 }
 
@@ -308,10 +307,10 @@ pub(super) fn start_attempt(
         (Role::Worker, ItemState::Working, Stage::Work | Stage::Baseline) => {
             item.is_leaf() && !is_under_way(&item)
         }
-        (Role::Worker, ItemState::Waiting, _) => item.is_leaf() && item.human.is_none(),
+        (Role::Worker, ItemState::Waiting, _) => item.is_leaf() && item.people.human.is_none(),
         (Role::GateFix, ItemState::Working, Stage::Fix) => item.attempt.is_none(),
         // Put off by a service that had enough.
-        (Role::GateFix, ItemState::Waiting, Stage::Fix) => item.human.is_none(),
+        (Role::GateFix, ItemState::Waiting, Stage::Fix) => item.people.human.is_none(),
         (
             Role::Repair,
             ItemState::Ready | ItemState::Working | ItemState::Waiting,
@@ -322,19 +321,19 @@ pub(super) fn start_attempt(
             Role::Verdict,
             ItemState::Ready | ItemState::Working | ItemState::Waiting,
             Stage::Verdict,
-        ) => item.is_leaf() && item.attempt.is_none() && item.human.is_none(),
+        ) => item.is_leaf() && item.attempt.is_none() && item.people.human.is_none(),
         (Role::IterationHook, ItemState::Working, Stage::IterationHooks) => item.attempt.is_none(),
         (
             Role::Resolve,
             ItemState::Ready | ItemState::Working | ItemState::Waiting,
             Stage::Resolve,
-        ) => item.attempt.is_none() && item.human.is_none(),
+        ) => item.attempt.is_none() && item.people.human.is_none(),
         (Role::Reviewer, ItemState::Working | ItemState::Waiting, Stage::Review) => {
-            item.attempt.is_none() && item.human.is_none()
+            item.attempt.is_none() && item.people.human.is_none()
         }
         _ => false,
     };
-    let policy = &story.require_run(run)?.policy;
+    let policy = &story.require_run(run)?.plan.policy;
     let hook = policy.next_hook(&item).map(|hook| hook.id.clone());
     let hook = hook.filter(|_| role == Role::IterationHook);
     if !fits || (role == Role::IterationHook && hook.is_none()) {
@@ -342,8 +341,8 @@ pub(super) fn start_attempt(
     }
     // Another runner may have started the last one meanwhile.
     let row = story.require_run(run)?;
-    let max = row.limits.iterations_max;
-    if hook.is_none() && max.is_some_and(|max| row.iterations >= max) {
+    let max = row.invocation.limits.iterations_max;
+    if hook.is_none() && max.is_some_and(|max| row.invocation.iterations >= max) {
         return Err(story.wrong_run_state(run));
     }
     start_ancestors(story, run, node)?;
@@ -355,7 +354,7 @@ pub(super) fn start_attempt(
         story.set_stage(run, node, Stage::Work);
     }
     // A hook belongs to the iteration that it follows.
-    let iteration = story.require_run(run)?.iterations_total + u32::from(hook.is_none());
+    let iteration = story.require_run(run)?.invocation.iterations_total + u32::from(hook.is_none());
     let name = next_attempt_name(story, node.as_str(), item.attempts + 1);
     story.append(Event::AttemptStarted {
         attempt: started.attempt,
@@ -414,7 +413,7 @@ pub(super) fn start_baseline(
         (ItemState::Working, Stage::Baseline) => !is_under_way(&item),
         _ => false,
     };
-    if !fits || !item.is_leaf() || item.gate.is_none() || item.has_open_wait() {
+    if !fits || !item.is_leaf() || item.plan.gate.is_none() || item.has_open_wait() {
         return Err(wrong_item_state(&item));
     }
     start_ancestors(story, run, node)?;
@@ -470,14 +469,14 @@ pub(super) fn end_attempt(
     if role == Role::IterationHook && (report.is_rate_limited() || report.was_cut_off()) {
         report.outcome = Outcome::Failed;
     }
-    remembering::learn_from_report(story, &mut report, node.as_str(), name, &item.carried);
+    remembering::learn_from_report(story, &mut report, node.as_str(), name, &item.tries.carried);
     let report = &report;
     let unchecked = is_waiting_for_check(story, &item, attempt, role, report);
     let mut kept = with_attempt_context(report, &item);
     if kept.tree_before.is_none() {
-        kept.tree_before.clone_from(&item.started_on);
+        kept.tree_before.clone_from(&item.work.started_on);
     }
-    let change = TreeChange::extend_with_attempt(None, &kept, item.started_on.as_ref());
+    let change = TreeChange::extend_with_attempt(None, &kept, item.work.started_on.as_ref());
     story.append(Event::AttemptEnded {
         attempt,
         run,
@@ -498,7 +497,7 @@ pub(super) fn end_attempt(
         log_attempt(story, ItemRef { run, node }, report, None, took_s);
     }
     requests::open_requests(story, run, node, &report.requests);
-    if item.skip_asked {
+    if item.people.skip_asked {
         skip_node(story, run, node, None);
         return Ok(());
     }
@@ -562,7 +561,7 @@ fn apply_outcome(story: &mut EventBuffer<'_>, over: &FinishedAttempt<'_>) -> Res
     let error = reason_of_report(report);
     let breaks_off = story
         .require_item(run, node)
-        .map_or(0, |item| item.broken_off);
+        .map_or(0, |item| item.tries.broken_off);
     let outcome = if report.was_cut_off() && breaks_off >= policy::BROKEN_OFF_MAX {
         Outcome::Failed
     } else {
@@ -661,7 +660,7 @@ fn is_waiting_for_check(
         role,
         Role::Worker | Role::Verdict | Role::GateFix | Role::Resolve
     );
-    if !ended_well || !is_work || item.skip_asked {
+    if !ended_well || !is_work || item.people.skip_asked {
         return false;
     }
     if has_gate {
@@ -699,7 +698,7 @@ fn record_claim_changes(
 ) {
     for node in claimed {
         let counts = story.tables.item(worked_on.run, node).is_some_and(|item| {
-            let by = item.claimed.as_ref();
+            let by = item.proof.claimed.as_ref();
             let is_claimed = by.is_some_and(|by| by.attempt == Some(attempt));
             is_claimed && !has_same_check(worked_on, item) && !item.state.is_finished()
         });
@@ -776,7 +775,9 @@ fn retry_later(
     stage: Stage,
     report: &Report,
 ) {
-    let times = story.require_item(run, node).map_or(1, |item| item.put_off);
+    let times = story
+        .require_item(run, node)
+        .map_or(1, |item| item.tries.put_off);
     let now = story.rows.now;
     if report.resets_at.is_none() && times > policy::PUT_OFF_TIMES_MAX {
         let error = report.error.as_deref();
@@ -839,11 +840,11 @@ pub(super) fn start_gate(
     check_can_begin(story, run)?;
     check_lane_held(story, held, node)?;
     let item = story.require_item(run, node)?.clone();
-    let open = item.gate_runs.as_ref().is_some_and(|runs| runs.open);
+    let open = item.proof.gate_runs.as_ref().is_some_and(|runs| runs.open);
     if item.state != ItemState::Working || item.stage != Stage::Gate || open {
         return Err(wrong_item_state(&item));
     }
-    let number = item.gate_runs.map_or(0, |runs| runs.runs) + 1;
+    let number = item.proof.gate_runs.map_or(0, |runs| runs.runs) + 1;
     story.append(Event::GateStarted {
         run,
         node: node.clone(),
@@ -857,23 +858,27 @@ pub(super) fn start_gate(
 /// Whether a check that passes now proves what an attempt at another item
 /// claimed: it failed before that attempt.
 fn is_proof_of_claim(item: &ItemRow) -> bool {
-    let claimed = item.claimed.as_ref();
-    item.seen_to_fail && claimed.is_some_and(|by| by.attempt.is_some() && by.change.is_some())
+    let claimed = item.proof.claimed.as_ref();
+    item.proof.seen_to_fail && claimed.is_some_and(|by| by.attempt.is_some() && by.change.is_some())
 }
 
 /// Whether the check of an item could not be run twice: before its first attempt
 /// and after it, or after two attempts. No agent can mend that.
 fn is_check_unrunnable(item: &ItemRow, report: &GateReport) -> bool {
-    let before = item.baseline.as_ref().and_then(|result| result.exit);
-    let last = item.gate_runs.as_ref().and_then(|runs| runs.exit);
-    let own = item.claim_gate.is_none();
+    let before = item.proof.baseline.as_ref().and_then(|result| result.exit);
+    let last = item.proof.gate_runs.as_ref().and_then(|runs| runs.exit);
+    let own = item.proof.claim_gate.is_none();
     is_script_unrunnable(report.exit)
         && ((own && is_script_unrunnable(before)) || is_script_unrunnable(last))
 }
 
 /// What came of a check; nothing where it was changed while it ran.
 fn discard_outdated_check(report: &GateReport, item: &ItemRow) -> GateReport {
-    let is_outdated = item.gate_runs.as_ref().is_some_and(|runs| runs.outdated);
+    let is_outdated = item
+        .proof
+        .gate_runs
+        .as_ref()
+        .is_some_and(|runs| runs.outdated);
     if !is_outdated {
         return report.clone();
     }
@@ -896,11 +901,11 @@ pub(super) fn end_gate(
     let (run, node) = (held.0, at.0);
     story.attempts_at = Some(node.clone());
     let item = check_fence(story, run, at)?;
-    if !item.gate_runs.as_ref().is_some_and(|runs| runs.open) {
+    if !item.proof.gate_runs.as_ref().is_some_and(|runs| runs.open) {
         return Err(wrong_item_state(&item));
     }
     let report = &discard_outdated_check(report, &item);
-    let runs = item.gate_runs.as_ref().map_or(0, |runs| runs.runs);
+    let runs = item.proof.gate_runs.as_ref().map_or(0, |runs| runs.runs);
     let is_baseline = item.stage == Stage::Baseline;
     let checks_claim = is_baseline && is_proof_of_claim(&item);
     let evidence = (!is_baseline || checks_claim)
@@ -921,7 +926,7 @@ pub(super) fn end_gate(
             Some(&format!("its check failed: {why}")),
         );
     }
-    if item.skip_asked {
+    if item.people.skip_asked {
         skip_node(story, run, node, None);
     } else if checks_claim && report.passed {
         advance_after_gate(story, run, node);
@@ -977,9 +982,9 @@ pub(super) fn start_commit(
     check_can_begin(story, run)?;
     check_lane_held(story, held, node)?;
     let item = story.require_item(run, node)?;
-    let awaits_review = story.require_run(run)?.policy.is_awaiting_review(item);
+    let awaits_review = story.require_run(run)?.plan.policy.is_awaiting_review(item);
     let is_at_commit = item.state == ItemState::Working && item.stage == Stage::Commit;
-    if !is_at_commit || item.committing.is_some() || awaits_review {
+    if !is_at_commit || item.work.committing.is_some() || awaits_review {
         return Err(wrong_item_state(item));
     }
     let fence = item.fence + 1;
@@ -1002,10 +1007,10 @@ pub(super) fn end_commit(
     let (run, node) = (held.0, at.0);
     story.attempts_at = Some(node.clone());
     let item = &check_fence(story, run, at)?;
-    if item.committing.is_none() {
+    if item.work.committing.is_none() {
         return Err(wrong_item_state(item));
     }
-    let skip_asked = item.skip_asked;
+    let skip_asked = item.people.skip_asked;
     let (commit, error) = match result {
         Ok(commit) => (commit.clone(), None),
         Err(error) => (None, Some(error.clone())),

@@ -20,7 +20,7 @@ use crate::standing::{ItemStanding, StandingCounts, state_of_run};
 /// Whether the plan says what becomes of what waits for an item that failed.
 pub(super) fn has_failure_strategy(story: &EventBuffer<'_>, run: RunId) -> bool {
     let row = story.tables.run(run);
-    row.is_some_and(|row| row.policy.on_dependency_failure.is_some())
+    row.is_some_and(|row| row.plan.policy.on_dependency_failure.is_some())
 }
 
 /// Leaves out what waits for an item that has failed just now, with all that waits
@@ -28,7 +28,7 @@ pub(super) fn has_failure_strategy(story: &EventBuffer<'_>, run: RunId) -> bool 
 /// for the failed item as anything does.
 pub(super) fn skip_dependents(story: &mut EventBuffer<'_>, run: RunId) {
     let row = story.tables.run(run);
-    if row.and_then(|row| row.policy.on_dependency_failure)
+    if row.and_then(|row| row.plan.policy.on_dependency_failure)
         != Some(OnDependencyFailure::SkipDependents)
     {
         return;
@@ -45,7 +45,7 @@ pub(super) fn skip_dependents(story: &mut EventBuffer<'_>, run: RunId) {
     while let Some(lacked) = lost.pop() {
         let waits = |row: &&ItemRow| {
             let open = matches!(row.state, ItemState::Pending | ItemState::Ready);
-            open && row.depends_on.contains(&lacked)
+            open && row.plan.depends_on.contains(&lacked)
         };
         for row in story.tables.tree(run).filter(waits) {
             if !lacking.iter().any(|(known, _)| *known == row.node) {
@@ -55,7 +55,11 @@ pub(super) fn skip_dependents(story: &mut EventBuffer<'_>, run: RunId) {
         }
     }
     for (node, lacked) in lacking.into_iter().rev() {
-        let Some(place) = story.tables.item(run, &node).map(|row| row.place.clone()) else {
+        let Some(place) = story
+            .tables
+            .item(run, &node)
+            .map(|row| row.plan.place.clone())
+        else {
             continue;
         };
         let below = story.tables.subtree(run, &place);
@@ -89,30 +93,32 @@ fn find_wrong_states(story: &EventBuffer<'_>, run: RunId) -> Vec<(Node, ItemStat
     let tables = &story.tables;
     let in_turn = tables
         .run(run)
-        .is_some_and(|row| row.order == Order::InTurn);
+        .is_some_and(|row| row.plan.order == Order::InTurn);
     let is_open = |on: &Node| advance::is_blocking(story, run, on);
     let mut failed: HashMap<TreePosition, bool> = HashMap::new();
     let mut open: HashMap<TreePosition, Vec<(TreePosition, ItemTurn)>> = HashMap::new();
     let mut waits: HashMap<TreePosition, bool> = HashMap::new();
     let mut found = Vec::new();
     for row in tables.tree(run) {
-        let above = row.place.parent();
-        let mut must_wait = waits.get(&above) == Some(&true) || row.depends_on.iter().any(is_open);
+        let above = row.plan.place.parent();
+        let mut must_wait =
+            waits.get(&above) == Some(&true) || row.plan.depends_on.iter().any(is_open);
         must_wait |= *failed
             .entry(above.clone())
             .or_insert_with_key(|above| advance::is_phase_failed(story, run, above));
-        if !must_wait && in_turn && row.depends_on.is_empty() {
+        if !must_wait && in_turn && row.plan.depends_on.is_empty() {
             let siblings = open.entry(above).or_insert_with_key(|above| {
                 let open = tables.open_children(run, above);
-                open.map(|row| (row.place.clone(), row.turn)).collect()
+                open.map(|row| (row.plan.place.clone(), row.plan.turn))
+                    .collect()
             });
             must_wait = siblings
                 .iter()
-                .take_while(|(place, _)| *place < row.place)
-                .any(|(_, turn)| turn.is_blocking(row.turn));
+                .take_while(|(place, _)| *place < row.plan.place)
+                .any(|(_, turn)| turn.is_blocking(row.plan.turn));
         }
         debug_assert_eq!(must_wait, advance::has_to_wait(story, run, row));
-        waits.insert(row.place.clone(), must_wait || row.has_open_wait());
+        waits.insert(row.plan.place.clone(), must_wait || row.has_open_wait());
         let to = match must_wait {
             true => ItemState::Pending,
             false => ItemState::Ready,
@@ -128,7 +134,7 @@ fn find_wrong_states(story: &EventBuffer<'_>, run: RunId) -> Vec<(Node, ItemStat
 
 /// Looks at which items give way to what stands behind them.
 fn update_turns(story: &mut EventBuffer<'_>, run: RunId) {
-    let order = story.tables.run(run).map(|row| row.order);
+    let order = story.tables.run(run).map(|row| row.plan.order);
     if order != Some(Order::InTurn) {
         return;
     }
@@ -137,18 +143,18 @@ fn update_turns(story: &mut EventBuffer<'_>, run: RunId) {
         .iter()
         .map(|row| OrderedItem {
             node: &row.node,
-            turn: row.turn,
-            depends_on: &row.depends_on,
+            turn: row.plan.turn,
+            depends_on: &row.plan.depends_on,
         })
         .collect();
     let changed: Vec<(Node, ItemTurn)> = find_yielding_items(&items)
         .into_iter()
         .zip(rows)
-        .filter(|(gives_way, row)| row.turn.gives_way != *gives_way)
+        .filter(|(gives_way, row)| row.plan.turn.gives_way != *gives_way)
         .map(|(gives_way, row)| {
             let turn = ItemTurn {
                 gives_way,
-                ..row.turn
+                ..row.plan.turn
             };
             (row.node.clone(), turn)
         })
@@ -229,7 +235,7 @@ pub(super) fn update_run_state(story: &mut EventBuffer<'_>, run: RunId, sees_who
         return;
     }
     // Who asked for a pause meant the run, whatever it came to wait for by then.
-    let asked = row.asked.clone();
+    let asked = row.invocation.asked.clone();
     let paused_by = asked
         .as_ref()
         .and_then(PendingRequest::pause_requester)
@@ -293,7 +299,7 @@ fn subject_of_state(story: &EventBuffer<'_>, run: &RunRow, state: RunState) -> S
             ..StateReason::default()
         };
     };
-    let question = item.human.as_ref().map(|human| human.reason.clone());
+    let question = item.people.human.as_ref().map(|human| human.reason.clone());
     StateReason {
         at: Some(item.node.clone()),
         reason: question.or_else(|| item.error.clone()),

@@ -22,7 +22,7 @@ pub(super) fn apply_wait_steps(
     check_can_begin(story, run)?;
     for step in steps {
         let item = story.require_item(run, &step.node)?.clone();
-        let is_known = item.wait.as_deref() == Some(&step.wait);
+        let is_known = item.plan.wait.as_deref() == Some(&step.wait);
         let fits = match step.what {
             WaitChange::Begins => item.state == ItemState::Ready && item.has_open_wait(),
             WaitChange::TimeCame => item.current_wait().is_some_and(|it| it.command.is_none()),
@@ -76,7 +76,11 @@ fn end_wait(
 /// A person is asked: the command will not say yes by itself.
 fn ask_about_wait(story: &mut EventBuffer<'_>, item: &ItemRow, why: &str, printed: Option<&str>) {
     let (run, node) = (item.run, &item.node);
-    let command = item.wait.as_ref().and_then(|wait| wait.command.as_deref());
+    let command = item
+        .plan
+        .wait
+        .as_ref()
+        .and_then(|wait| wait.command.as_deref());
     let reason = format!("`{}` {why}", command.unwrap_or_default());
     let human = HumanNeeded {
         reason: reason.clone(),
@@ -94,10 +98,14 @@ fn ask_about_wait(story: &mut EventBuffer<'_>, item: &ItemRow, why: &str, printe
 /// A person wants piton to look now at what an item waits for: a command is asked
 /// again at once. A mere time cannot be asked.
 pub(super) fn check_wait_now(story: &mut EventBuffer<'_>, item: &ItemRow, answer: Option<&str>) {
-    let has_command = item.wait.as_ref().is_some_and(|it| it.command.is_some());
-    let until = item.wait.as_ref().and_then(|wait| wait.until);
+    let has_command = item
+        .plan
+        .wait
+        .as_ref()
+        .is_some_and(|it| it.command.is_some());
+    let until = item.plan.wait.as_ref().and_then(|wait| wait.until);
     let is_over = until.is_none_or(|until| until <= story.rows.now);
-    let waited = match (has_command, item.waited) {
+    let waited = match (has_command, item.work.waited) {
         (false, _) => Some(WaitProgress::Person),
         (true, Some(WaitProgress::Late)) if is_over => Some(WaitProgress::AskedOn),
         (true, _) => None,

@@ -90,24 +90,24 @@ impl ItemChange {
     /// Makes the item say so.
     pub(crate) fn apply_to_item(&self, row: &mut ItemRow) {
         match self {
-            Self::Prompt(prompt) => row.prompt.clone_from(prompt),
-            Self::Model(model) => row.model.clone_from(model),
+            Self::Prompt(prompt) => row.plan.prompt.clone_from(prompt),
+            Self::Model(model) => row.plan.model.clone_from(model),
             Self::Gate(gate) => replace_gate(row, gate.as_ref()),
-            Self::Breakpoint(breakpoint) => row.breakpoint = *breakpoint,
-            Self::Retries(retries) => row.retries = *retries,
+            Self::Breakpoint(breakpoint) => row.plan.breakpoint = *breakpoint,
+            Self::Retries(retries) => row.tries.retries = *retries,
             Self::Summary(summary) => row.summary.clone_from(summary),
-            Self::Native(native) => row.native.clone_from(native),
-            Self::DependsOn(nodes) => row.depends_on.clone_from(nodes),
-            Self::Answer(answer) => row.answer.clone_from(answer),
-            Self::WithoutMerge(is_so) => row.without_merge = *is_so,
-            Self::Claims(claims) => row.claims = *claims,
-            Self::Scope(scope) => row.scope.clone_from(scope),
-            Self::Repository(repository) => row.repository.clone_from(repository),
-            Self::Turn(turn) => row.turn = *turn,
+            Self::Native(native) => row.plan.native.clone_from(native),
+            Self::DependsOn(nodes) => row.plan.depends_on.clone_from(nodes),
+            Self::Answer(answer) => row.people.answer.clone_from(answer),
+            Self::WithoutMerge(is_so) => row.people.without_merge = *is_so,
+            Self::Claims(claims) => row.plan.claims = *claims,
+            Self::Scope(scope) => row.plan.scope.clone_from(scope),
+            Self::Repository(repository) => row.plan.repository.clone_from(repository),
+            Self::Turn(turn) => row.plan.turn = *turn,
             // It is waited for from the beginning.
             Self::Wait(wait) => {
-                row.wait = wait.clone().map(Box::new);
-                row.waited = None;
+                row.plan.wait = wait.clone().map(Box::new);
+                row.work.waited = None;
             }
         }
     }
@@ -115,21 +115,21 @@ impl ItemChange {
 
 fn replace_gate(row: &mut ItemRow, gate: Option<&Gate>) {
     let script = |gate: Option<&Gate>| gate.map(|gate| gate.script.clone());
-    let is_same = script(gate) == script(row.gate.as_ref());
-    row.gate = gate.cloned();
+    let is_same = script(gate) == script(row.plan.gate.as_ref());
+    row.plan.gate = gate.cloned();
     // What another check showed says nothing of this one.
-    row.baseline = None;
-    row.seen_to_fail = false;
-    let merge = row.unit.as_mut().and_then(|unit| unit.merge.as_mut());
+    row.proof.baseline = None;
+    row.proof.seen_to_fail = false;
+    let merge = row.work.unit.as_mut().and_then(|unit| unit.merge.as_mut());
     if let Some(merge) = merge.filter(|merge| !is_same && merge.has_slot()) {
         merge.outdated = true;
     }
     // What is done was done with the check that it had.
-    if is_same || row.claim_gate.is_some() || row.state.is_finished() {
+    if is_same || row.proof.claim_gate.is_some() || row.state.is_finished() {
         return;
     }
-    let runs = row.gate_runs.take().filter(|runs| runs.open);
-    row.gate_runs = runs.map(|mut runs| {
+    let runs = row.proof.gate_runs.take().filter(|runs| runs.open);
+    row.proof.gate_runs = runs.map(|mut runs| {
         runs.outdated = true;
         runs
     });
@@ -139,10 +139,10 @@ impl RunChanged {
     /// Makes the run say so.
     pub(crate) fn apply_to_run(&self, row: &mut RunRow) {
         if self.native.is_some() {
-            row.native.clone_from(&self.native);
+            row.plan.native.clone_from(&self.native);
         }
         if let Some(policy) = &self.policy {
-            row.policy.clone_from(policy);
+            row.plan.policy.clone_from(policy);
         }
     }
 }

@@ -82,9 +82,9 @@ impl Recovery {
 /// for and is done; none where that is not known.
 #[must_use]
 pub fn context_of_item(item: &ItemRow, done: Option<Vec<String>>) -> AttemptContext {
-    let followed = item.recovery.as_ref();
+    let followed = item.tries.recovery.as_ref();
     AttemptContext {
-        retry_count: (item.retries > 0).then_some(u64::from(item.retries)),
+        retry_count: (item.tries.retries > 0).then_some(u64::from(item.tries.retries)),
         previous_failure_reason: item.error.clone(),
         recovery_action: followed.map(|followed| followed.action),
         recovery_guidance: followed.map(|followed| followed.guidance.clone()),

@@ -27,7 +27,7 @@ impl RunLoop {
     /// Whether the item may be worked on where it is: in the lane of its unit,
     /// if its run is worked on in lanes.
     pub(super) fn is_in_lane(&self, item: &ItemRow) -> bool {
-        let in_lanes = self.run().is_some_and(|row| row.lanes.is_some());
+        let in_lanes = self.run().is_some_and(|row| row.branches.lanes.is_some());
         !in_lanes || self.has_own_lane(&unit_of_node(&item.node))
     }
 
@@ -45,7 +45,7 @@ impl RunLoop {
     pub(super) fn can_take_lanes(&self) -> bool {
         let row = self.run();
         let runs = row.is_some_and(|row| row.state == RunState::Running);
-        let asked = row.and_then(|row| row.asked.as_ref());
+        let asked = row.and_then(|row| row.invocation.asked.as_ref());
         let stops = asked.is_some_and(|asked| asked.request == RunnerRequest::Stop);
         runs && !stops && self.stopping.is_none()
     }
@@ -78,7 +78,7 @@ impl RunLoop {
 
     /// Whether another runner has a lane, in which something may be under way.
     pub(super) fn has_other_lanes(&self) -> bool {
-        let lanes = self.run().and_then(|row| row.lanes.as_deref());
+        let lanes = self.run().and_then(|row| row.branches.lanes.as_deref());
         lanes.is_some_and(|lanes| lanes.held.values().any(|unit| self.is_in_other_lane(unit)))
     }
 
@@ -114,7 +114,7 @@ impl RunLoop {
         let is_merged = |on: &Node| {
             let of = unit_of_node(on);
             let row = self.tables.item(self.run, &of);
-            let policy = self.run().map(|row| &row.policy);
+            let policy = self.run().map(|row| &row.plan.policy);
             let passes =
                 |row: &ItemRow| policy.is_none_or(|policy| policy.can_proceed_after(row.state));
             of == unit || row.is_none_or(passes)
@@ -126,7 +126,8 @@ impl RunLoop {
             && !item.has_open_wait()
             && !self.is_to_be_adopted(item)
             && item.stage != Stage::Merge
-            && (has_unsettled_work(item) || line.all(|row| row.depends_on.iter().all(is_merged)))
+            && (has_unsettled_work(item)
+                || line.all(|row| row.plan.depends_on.iter().all(is_merged)))
     }
 
     /// The item to be worked on next: of a unit that has a lane, or of one that
@@ -138,7 +139,7 @@ impl RunLoop {
         may_begin: impl Fn(&ItemRow) -> bool,
     ) -> Option<&ItemRow> {
         let mut busy = self.busy_units();
-        let is_due = |item: &&ItemRow| item.until.is_none_or(|until| until <= now);
+        let is_due = |item: &&ItemRow| item.tries.until.is_none_or(|until| until <= now);
         let barred = lanes.held.values().filter(|unit| self.is_barred(unit));
         let barred: Vec<Node> = barred.cloned().collect();
         let own = lanes.held.len() - barred.len();
@@ -152,11 +153,11 @@ impl RunLoop {
         }
         let is_held = |unit: &Node| lanes.held.values().any(|held| held == unit);
         let has_room = own < self.options.workers.get();
-        let (tasks, invocation) = self
-            .run()
-            .map_or((0, 0), |row| (row.tasks, row.invocations));
+        let (tasks, invocation) = self.run().map_or((0, 0), |row| {
+            (row.invocation.tasks, row.invocation.invocations)
+        });
         let tasks = count_begun_tasks(tasks, lanes.count_begun_units(invocation));
-        let max = self.run().and_then(|row| row.limits.tasks_max);
+        let max = self.run().and_then(|row| row.invocation.limits.tasks_max);
         let may_take = has_room && max.is_none_or(|max| tasks < max);
         let fits = |item: &ItemRow| {
             if !may_begin(item) {
@@ -188,7 +189,11 @@ impl RunLoop {
     /// Takes its lane from a unit that is over, or that waits for others or for
     /// people. One that a dead runner left is taken over first.
     pub(super) fn release_idle_lanes(&mut self, row: &RunRow) -> Option<Vec<Effect>> {
-        let lanes = row.lanes.as_ref().filter(|_| self.stopping.is_none())?;
+        let lanes = row
+            .branches
+            .lanes
+            .as_ref()
+            .filter(|_| self.stopping.is_none())?;
         let busy = self.busy_units();
         let is_free = |unit: &&Node| !busy.contains(*unit) && !self.is_barred(unit);
         let held = lanes.held.values().filter(is_free);
@@ -238,7 +243,7 @@ impl RunLoop {
     /// Whether units are queued for this runner to merge, at a time if one is given, and
     /// none is being merged.
     pub(super) fn has_merge_to_begin(&self, now: Option<Timestamp>) -> bool {
-        let lanes = self.run().and_then(|row| row.lanes.as_deref());
+        let lanes = self.run().and_then(|row| row.branches.lanes.as_deref());
         let is_merge = |work: &OngoingWork| work.is_merge;
         let is_due = |node: &Node| now.is_none_or(|now| !self.is_retry_pending(node, now));
         let is_queued = lanes.is_some_and(|lanes| lanes.queue.iter().any(is_due));
@@ -250,7 +255,7 @@ impl RunLoop {
         if !self.has_merge_to_begin(Some(now)) {
             return None;
         }
-        let lanes = self.run().and_then(|row| row.lanes.as_deref())?;
+        let lanes = self.run().and_then(|row| row.branches.lanes.as_deref())?;
         let mut queued = lanes.queue.iter();
         let first = queued.find(|node| !self.is_retry_pending(node, now));
         let node = lanes.merging.as_ref().or(first)?.clone();
@@ -302,14 +307,14 @@ impl RunLoop {
         };
         let merged = |node: &Node| {
             let item = self.tables.item(self.run, node);
-            item.and_then(|item| item.unit.as_deref())
+            item.and_then(|item| item.work.unit.as_deref())
         };
         let since = merged(node).map_or(0, |unit| unit.since);
         let own = self.tables.item(self.run, node);
         let repository = own.and_then(ItemRow::repository_of_work);
         let units = self.tables.items(self.run);
         let with = units.filter(|item| {
-            let merged = item.unit.as_ref().map_or(0, |unit| unit.merged);
+            let merged = item.work.unit.as_ref().map_or(0, |unit| unit.merged);
             let is_other = merged > since && item.node != *node;
             is_other && item.repository_of_work() == repository
         });

@@ -98,7 +98,7 @@ impl PullRequestWatch {
 }
 
 fn is_stop_requested(row: &RunRow) -> bool {
-    let asked = row.asked.as_ref();
+    let asked = row.invocation.asked.as_ref();
     asked.is_some_and(|asked| asked.request == RunnerRequest::Stop)
 }
 
@@ -107,7 +107,7 @@ impl RunLoop {
     /// what was merged and cannot be followed waits for a person. One in which it does not
     /// stand, since a person is asked why, may be merged all the same.
     fn units_in_pull_requests(&self) -> impl Iterator<Item = (&ItemRow, &PullRequestRow)> {
-        let lanes = self.run().and_then(|row| row.lanes.as_deref());
+        let lanes = self.run().and_then(|row| row.branches.lanes.as_deref());
         let nodes = lanes.into_iter().flat_map(|lanes| lanes.requested.keys());
         let items = nodes.filter_map(|node| self.tables.item(self.run, node));
         let known = items.filter_map(|item| Some((item, item.pull_request()?)));
@@ -195,7 +195,7 @@ impl RunLoop {
     }
 
     fn uses_pull_requests(&self) -> bool {
-        let lanes = self.run().and_then(|row| row.lanes.as_deref());
+        let lanes = self.run().and_then(|row| row.branches.lanes.as_deref());
         lanes.is_some_and(|lanes| lanes.terms.pull_requests)
     }
 
@@ -225,7 +225,7 @@ impl RunLoop {
         if !self.uses_pull_requests() {
             return None;
         }
-        let lanes = self.run().and_then(|row| row.lanes.as_deref())?;
+        let lanes = self.run().and_then(|row| row.branches.lanes.as_deref())?;
         let untaken = self.tables.items(self.run);
         let untaken = untaken.filter(|item| self.is_to_be_adopted(item));
         let tries = lanes.queue.iter().chain(untaken.map(|item| &item.node));

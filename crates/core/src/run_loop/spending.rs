@@ -16,8 +16,8 @@ impl RunLoop {
             return BudgetLeft::default();
         };
         budget::budget_left(
-            &row.limits,
-            &row.spend,
+            &row.invocation.limits,
+            &row.spent.spend,
             &self.live_usage(None),
             self.elsewhere,
         )
@@ -31,7 +31,12 @@ impl RunLoop {
             return BudgetLeft::default();
         };
         let others = self.live_usage(Some(node));
-        budget::budget_left(&row.limits, &row.spend, &others, self.elsewhere)
+        budget::budget_left(
+            &row.invocation.limits,
+            &row.spent.spend,
+            &others,
+            self.elsewhere,
+        )
     }
 
     /// What all agents at work have used so far, or all but one.
@@ -45,14 +50,18 @@ impl RunLoop {
     #[must_use]
     pub fn describe_unknown_spend(&self) -> Option<String> {
         let row = self.run()?;
-        budget::describe_unknown_spend(&row.limits, &row.spend)
+        budget::describe_unknown_spend(&row.invocation.limits, &row.spent.spend)
     }
 
     /// The budgets that were passed, each in a sentence.
     #[must_use]
     pub fn describe_exceeded_budgets(&self) -> Vec<String> {
         let passed = |row: &RunRow| {
-            budget::describe_exceeded_budgets(&row.limits, &row.spend, self.elsewhere)
+            budget::describe_exceeded_budgets(
+                &row.invocation.limits,
+                &row.spent.spend,
+                self.elsewhere,
+            )
         };
         self.run().map(passed).unwrap_or_default()
     }
@@ -60,15 +69,16 @@ impl RunLoop {
     /// Whether something bounds what this run may use.
     #[must_use]
     pub fn has_budget(&self) -> bool {
-        self.run().is_some_and(|row| row.limits.has_budget())
+        self.run()
+            .is_some_and(|row| row.invocation.limits.has_budget())
     }
 
     /// The budget that is used up, in words.
     pub(super) fn describe_exhausted_budget(&self) -> Option<String> {
         let row = self.run()?;
         budget::describe_exhausted_budget(
-            &row.limits,
-            &row.spend,
+            &row.invocation.limits,
+            &row.spent.spend,
             &self.live_usage(None),
             self.elsewhere,
         )

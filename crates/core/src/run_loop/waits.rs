@@ -80,8 +80,9 @@ impl RunLoop {
 
     /// Whether the loop is to see to waits: it holds the run, and the run goes on.
     fn should_watch_waits(&self) -> bool {
-        let goes_on =
-            |row: &crate::run::RunRow| row.state == RunState::Running && row.asked.is_none();
+        let goes_on = |row: &crate::run::RunRow| {
+            row.state == RunState::Running && row.invocation.asked.is_none()
+        };
         let is_over = self.stopping.is_some() || self.closing.is_some();
         !is_over && self.is_holder() && self.run().is_some_and(goes_on)
     }
@@ -114,7 +115,7 @@ impl RunLoop {
             if what == WaitChange::Begins {
                 self.waits.said_no.remove(&item.node);
             }
-            steps.extend(item.wait.as_deref().cloned().map(|wait| WaitStep {
+            steps.extend(item.plan.wait.as_deref().cloned().map(|wait| WaitStep {
                 node: item.node.clone(),
                 wait,
                 what,

@@ -64,7 +64,7 @@ fn stands(world: &World) -> (ItemState, Stage) {
 
 /// Why the last answer of a reviewer was no verdict.
 fn fault(world: &World) -> String {
-    let review = world.item("a").review.as_deref().cloned();
+    let review = world.item("a").proof.review.as_deref().cloned();
     review.and_then(|review| review.fault).unwrap_or_default()
 }
 
@@ -86,7 +86,7 @@ fn work_is_reviewed_after_its_check_and_before_its_commit() {
     assert_eq!(stands(&world), (ItemState::Working, Stage::Commit));
     world.make_commit(token, "a", Ok("c1"));
     assert_eq!(stands(&world).0, ItemState::Done);
-    let review = world.item("a").review.as_deref().cloned();
+    let review = world.item("a").proof.review.as_deref().cloned();
     let by = review.and_then(|review| review.approved_by);
     assert_eq!(by.as_deref(), Some("the reviewer (sh)"));
 }
@@ -98,19 +98,23 @@ fn what_a_reviewer_wants_goes_back_to_the_conversation_of_the_work() {
     review(&mut world, token, said(ReviewVerdict::RequestChanges));
     assert_eq!(stands(&world), (ItemState::Ready, Stage::Work));
     let item = world.item("a");
-    let rejected = item.rejected.as_deref().expect("it is rejected");
+    let rejected = item.people.rejected.as_deref().expect("it is rejected");
     let told = (rejected.by.as_str(), rejected.why.as_str());
     assert_eq!(told, ("the reviewer (sh)", "- no bound"));
-    let ongoing = item.ongoing.as_ref().map(|one| one.id.as_str());
+    let ongoing = item.tries.ongoing.as_ref().map(|one| one.id.as_str());
     assert_eq!(ongoing, Some("first"));
     // People rejected nothing.
-    assert_eq!(item.rejections, 0);
+    assert_eq!(item.people.rejections, 0);
     world.work(token, "a", done());
     review(&mut world, token, said(ReviewVerdict::Approve));
     let item = world.item("a");
-    let count = item.review.as_ref().map(|review| review.changes_wanted);
+    let count = item
+        .proof
+        .review
+        .as_ref()
+        .map(|review| review.changes_wanted);
     assert_eq!((item.state, count), (ItemState::Done, Some(1)));
-    assert_eq!((&item.rejected, &item.ongoing), (&None, &None));
+    assert_eq!((&item.people.rejected, &item.tries.ongoing), (&None, &None));
 }
 
 #[test]
@@ -141,11 +145,17 @@ fn a_person_decides_when_the_reviewer_is_never_content() {
         };
         assert_eq!(stands(&world), expect);
         assert_eq!(world.tables.open_decisions(world.run).count(), 0);
-        let review = world.item("a").review.as_deref().cloned().expect("it was");
+        let review = world
+            .item("a")
+            .proof
+            .review
+            .as_deref()
+            .cloned()
+            .expect("it was");
         let rounds = if verb == Verb::Reject { 0 } else { 3 };
         assert_eq!((review.rounds, review.changes_wanted), (rounds, 3));
         let is_rejected = verb == Verb::Reject;
-        assert_eq!(world.item("a").rejections, u32::from(is_rejected));
+        assert_eq!(world.item("a").people.rejections, u32::from(is_rejected));
     }
 }
 
@@ -227,7 +237,7 @@ fn a_review_that_is_interrupted_is_done_again() {
     };
     review(&mut world, token, late);
     assert_eq!(stands(&world), (ItemState::Waiting, Stage::Review));
-    assert!(world.item("a").until.is_some() && world.item("a").human.is_none());
+    assert!(world.item("a").tries.until.is_some() && world.item("a").people.human.is_none());
     review(&mut world, token, said(ReviewVerdict::Approve));
     assert_eq!(stands(&world), (ItemState::Working, Stage::Commit));
 }

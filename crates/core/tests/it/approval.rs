@@ -57,8 +57,8 @@ fn an_approval_finishes_it_with_the_person_as_evidence() {
     world.decide(Verb::Approve, Some("good"));
     let item = world.item("design");
     assert_eq!(item.state, ItemState::Done);
-    assert_eq!(level_of_evidence(&item.evidence), Some(Level::Person));
-    assert_eq!((&item.ongoing, &item.rejected), (&None, &None));
+    assert_eq!(level_of_evidence(&item.proof.evidence), Some(Level::Person));
+    assert_eq!((&item.tries.ongoing, &item.people.rejected), (&None, &None));
     assert_eq!(world.next(), Some("build"));
 }
 
@@ -72,10 +72,10 @@ fn a_rejection_goes_back_to_its_conversation_with_the_reason() {
     world.decide(Verb::Reject, Some("one service is enough"));
     let item = world.item("design");
     assert_eq!((item.state, item.stage), (ItemState::Ready, Stage::Work));
-    let rejected = item.rejected.as_deref().expect("it is rejected");
+    let rejected = item.people.rejected.as_deref().expect("it is rejected");
     let told = (rejected.by.as_str(), rejected.why.as_str());
     assert_eq!(told, ("ada", "one service is enough"));
-    let ongoing = item.ongoing.as_ref().map(|one| one.id.as_str());
+    let ongoing = item.tries.ongoing.as_ref().map(|one| one.id.as_str());
     assert_eq!(ongoing, Some("first"));
     assert_eq!(world.tables.open_decisions(world.run).count(), 0);
     // What is made of it then is looked at as well.
@@ -89,7 +89,7 @@ fn a_rejection_goes_back_to_its_conversation_with_the_reason() {
     world.work(token, "design", said("first"));
     assert_eq!(asked(&world).0, DecisionKind::Approval);
     world.decide(Verb::Reject, Some("name it better"));
-    assert_eq!(world.item("design").rejections, 2);
+    assert_eq!(world.item("design").people.rejections, 2);
 }
 
 #[test]

@@ -80,7 +80,10 @@ fn the_answer_stands_in_the_next_prompt_of_the_item_and_is_remembered() {
     let row = asked(&world, 1);
     world.ok(decide(&row, Verb::Answer, Some(" blanks ")));
     let item = world.item("build/s1/b");
-    assert_eq!(item.answer.as_deref(), Some("tabs or blanks?\nblanks"));
+    assert_eq!(
+        item.people.answer.as_deref(),
+        Some("tabs or blanks?\nblanks")
+    );
     assert_eq!(item.state, ItemState::Pending, "its turn has not come");
     let known = world.tables.memories().next();
     let known = &known.expect("it is remembered").memory;
@@ -98,7 +101,7 @@ fn a_second_answer_stands_after_the_first() {
         world.ok(decide(&row, Verb::Answer, Some("as before")));
     }
     assert_eq!(
-        world.item("release").answer.as_deref(),
+        world.item("release").people.answer.as_deref(),
         Some("tabs or blanks?\nas before\n\nhow many?\nas before")
     );
 }
@@ -111,7 +114,7 @@ fn an_answer_that_comes_while_an_agent_works_is_for_the_next_one() {
     let row = asked(&world, 1);
     world.ok(decide(&row, Verb::Answer, Some("blanks")));
     assert_eq!(world.item("build/s1/a").attempt, Some(attempt));
-    assert!(world.item("build/s1/a").answer.is_some());
+    assert!(world.item("build/s1/a").people.answer.is_some());
 }
 
 #[test]
@@ -121,7 +124,7 @@ fn the_answer_about_an_item_that_is_done_changes_nothing_of_it() {
     world.complete(token, "build/s1/a");
     let row = asked(&world, 1);
     world.ok(decide(&row, Verb::Answer, Some("blanks")));
-    assert_eq!(world.item("build/s1/a").answer, None);
+    assert_eq!(world.item("build/s1/a").people.answer, None);
     assert_eq!(world.tables.memories().count(), 1);
 }
 

@@ -22,8 +22,8 @@ fn attempt(number: u32, role: &str, report: &Value) -> AttemptRow {
 
 fn item(error: Option<&str>) -> ItemRow {
     serde_json::from_value(json!({
-        "run": "01900000-0000-7000-8000-000000000002", "node": "keel", "id": "keel",
-        "place": [0], "state": "working", "error": error,
+        "run": "01900000-0000-7000-8000-000000000002", "node": "keel",
+        "plan": { "id": "keel", "place": [0] }, "state": "working", "error": error,
     }))
     .expect("an item")
 }

@@ -93,9 +93,9 @@ fn what_is_typed_as_done_names_the_person_and_what_was_typed() {
     says(&mut world, set("a", ItemState::Waiting));
     says(&mut world, set("a", ItemState::Done));
     let item = world.item("a");
-    assert_eq!(level_of_evidence(&item.evidence), Some(Level::Person));
-    let Some(Evidence::Decided { by, through, .. }) = item.evidence.last() else {
-        panic!("{:?}", item.evidence);
+    assert_eq!(level_of_evidence(&item.proof.evidence), Some(Level::Person));
+    let Some(Evidence::Decided { by, through, .. }) = item.proof.evidence.last() else {
+        panic!("{:?}", item.proof.evidence);
     };
     assert_eq!(
         (by.as_str(), through.as_str()),

@@ -129,7 +129,7 @@ fn baseline(world: &mut World, token: u64, at: &str, (passed, tree): (bool, Opti
 }
 
 fn level(world: &World, at: &str) -> Option<Level> {
-    level_of_evidence(&world.item(at).evidence)
+    level_of_evidence(&world.item(at).proof.evidence)
 }
 
 // Without a check.
@@ -147,7 +147,10 @@ fn a_change_is_evidence_with_how_many_files_it_was() {
         let (mut world, token) = with(word);
         world.work(token, "build", report.clone());
         let files = Some(3);
-        assert_eq!(world.item("build").evidence, [Evidence::Changed { files }]);
+        assert_eq!(
+            world.item("build").proof.evidence,
+            [Evidence::Changed { files }]
+        );
     }
 }
 
@@ -174,7 +177,7 @@ fn a_word_is_accepted_where_the_rules_say_so_and_recorded_as_one() {
 fn a_word_is_accepted_where_nobody_could_look() {
     let (mut world, token) = with(Worth::Ask);
     world.complete(token, "build");
-    assert_eq!(world.item("build").evidence, [Evidence::NoneAsked]);
+    assert_eq!(world.item("build").proof.evidence, [Evidence::NoneAsked]);
 }
 
 #[test]
@@ -298,7 +301,11 @@ fn a_check_that_failed_and_was_fixed_was_seen_to_fail() {
     let tree = Some("a".to_owned());
     let item = world.item("build");
     let is_proof = |one: &Evidence| matches!(one, Evidence::Checked { means: m, tree: t, .. } if *m == means && *t == tree);
-    assert!(item.evidence.iter().any(is_proof), "{:?}", item.evidence);
+    assert!(
+        item.proof.evidence.iter().any(is_proof),
+        "{:?}",
+        item.proof.evidence
+    );
 }
 
 #[test]
@@ -321,7 +328,7 @@ fn what_the_items_below_changed_counts_for_the_check_of_a_phase() {
 fn another_check_has_not_been_seen_to_fail() {
     let (mut world, token) = checked(Worth::Accept);
     baseline(&mut world, token, "build", (false, Some("a")));
-    assert!(world.item("build").seen_to_fail);
+    assert!(world.item("build").proof.seen_to_fail);
     let (run, gate) = (world.run, Some(a_gate()));
     let node = node("build");
     let gate = gate.map(|gate| Gate {
@@ -336,7 +343,10 @@ fn another_check_has_not_been_seen_to_fail() {
         word: EditAuthor::File,
     });
     let item = world.item("build");
-    assert_eq!((item.seen_to_fail, item.baseline.as_ref()), (false, None));
+    assert_eq!(
+        (item.proof.seen_to_fail, item.proof.baseline.as_ref()),
+        (false, None)
+    );
 }
 
 // Without a verdict.
@@ -382,7 +392,7 @@ fn without_a_check_the_agent_is_asked_once_more_and_then_has_failed() {
         };
         world.work(token, "build", first);
         let item = world.item("build");
-        assert_eq!((item.stage, item.retries), (Stage::Verdict, 0));
+        assert_eq!((item.stage, item.tries.retries), (Stage::Verdict, 0));
         let attempt = world.begin_as(token, "build", Role::Verdict);
         world.end(token, "build", attempt, second);
         assert_eq!(world.item("build").state, state);
@@ -403,8 +413,8 @@ fn an_agent_without_progress_is_asked_to_end_once_and_then_has_failed_as_stuck()
     let (mut world, token) = checked(Worth::Accept);
     world.work(token, "build", stuck(true));
     let item = world.item("build");
-    assert_eq!((item.stage, item.retries), (Stage::Verdict, 0));
-    assert!(item.made_no_progress && item.ongoing.is_some());
+    assert_eq!((item.stage, item.tries.retries), (Stage::Verdict, 0));
+    assert!(item.tries.made_no_progress && item.tries.ongoing.is_some());
     // Who is interrupted then is asked again, and for the same reason.
     let attempt = world.begin_as(token, "build", Role::Verdict);
     let interrupted = Report {
@@ -415,12 +425,12 @@ fn an_agent_without_progress_is_asked_to_end_once_and_then_has_failed_as_stuck()
     world.end(token, "build", attempt, interrupted);
     let item = world.item("build");
     assert_eq!(item.stage, Stage::Verdict);
-    assert!(item.made_no_progress);
+    assert!(item.tries.made_no_progress);
     let attempt = world.begin_as(token, "build", Role::Verdict);
     world.end(token, "build", attempt, stuck(false));
     let item = world.item("build");
     assert_eq!(item.state, ItemState::Failed);
-    assert!(!item.made_no_progress);
+    assert!(!item.tries.made_no_progress);
 }
 
 #[test]
@@ -549,13 +559,13 @@ fn a_claim_may_have_to_stand_up_to_a_gate() {
     let item = world.item("build");
     assert_eq!((item.state, item.stage), (ItemState::Working, Stage::Gate));
     assert_eq!(
-        (item.gate.as_ref(), item.pending_gate()),
+        (item.plan.gate.as_ref(), item.pending_gate()),
         (None, Some(&a_gate()))
     );
     world.gate(token, "build", true);
     let item = world.item("build");
     assert_eq!(item.state, ItemState::Done);
-    let checked = item.evidence.iter();
+    let checked = item.proof.evidence.iter();
     let commands: Vec<&str> = checked
         .filter_map(|one| match one {
             Evidence::Checked { command, .. } => Some(command.as_str()),
@@ -605,7 +615,7 @@ fn a_person_may_be_asked_and_takes_the_word_or_does_not() {
         match verb {
             Verb::Approve => {
                 assert_eq!(item.state, ItemState::Done);
-                let level = level_of_evidence(&item.evidence);
+                let level = level_of_evidence(&item.proof.evidence);
                 assert_eq!(level, Some(Level::Person));
                 assert_eq!(world.next(), Some("release"));
             }
@@ -647,7 +657,7 @@ fn what_is_done_again_has_to_change_something_again() {
     let word = a_persons(&world);
     world.ok(redo(word, run));
     world.work(token, "build", nothing_changed());
-    assert_eq!(world.item("build").evidence, [Evidence::NoneAsked]);
+    assert_eq!(world.item("build").proof.evidence, [Evidence::NoneAsked]);
 }
 
 // Weakened proof.
@@ -675,7 +685,7 @@ fn weakened_proof_is_asked_about_noted_or_refused() {
         let item = world.item("build");
         assert_eq!(item.state, state, "{weakened}");
         let how = vec!["1 test definition fewer than before".to_owned()];
-        let noted = item.evidence.contains(&Evidence::Weakened { how });
+        let noted = item.proof.evidence.contains(&Evidence::Weakened { how });
         assert_eq!(noted, state == ItemState::Done);
         let row = world.tables.attempts().next().expect("there is one");
         let outcome = row.report.as_ref().map(|report| report.outcome);

@@ -210,7 +210,7 @@ fn what_does_not_fit_is_asked_about_and_stops_nothing() {
         left(&world),
         ["`build/s1/a` is to be pending: `build/s1/a` is being worked on"]
     );
-    assert_eq!(world.item("build/s1/b").prompt.as_deref(), Some("y"));
+    assert_eq!(world.item("build/s1/b").plan.prompt.as_deref(), Some("y"));
     assert_eq!(world.state(), RunState::Running);
     // The same again says nothing new.
     let before = world.journal.len();
@@ -311,8 +311,8 @@ fn what_is_done_is_done_again_when_a_person_says_so() {
     let states = world.states(&["build", "build/s1", "build/s2", "test", "docs"]);
     assert_eq!(states, ["working", "ready", "done", "pending", "done"]);
     let item = world.item("build/s1");
-    assert_eq!((item.attempts, item.evidence.len()), (1, 0));
-    assert_eq!(item.answer.as_deref(), Some("it lost the flag"));
+    assert_eq!((item.attempts, item.proof.evidence.len()), (1, 0));
+    assert_eq!(item.people.answer.as_deref(), Some("it lost the flag"));
     assert_eq!(world.tables.open_decisions(world.run).count(), 0);
     let made = told.iter().find_map(|recorded| match &recorded.event {
         Event::DecisionMade { verb, why, .. } => Some((*verb, why.clone())),
@@ -374,7 +374,10 @@ fn an_answer_is_kept_while_what_it_is_for_waits_again() {
     world.ok(Command::ContinueRun { run, token });
     world.complete(token, "first");
     assert_eq!(world.states(&["then"]), ["ready"]);
-    assert_eq!(world.item("then").answer.as_deref(), Some("the second"));
+    assert_eq!(
+        world.item("then").people.answer.as_deref(),
+        Some("the second")
+    );
 }
 
 #[test]
@@ -517,7 +520,7 @@ fn a_claim_needs_no_agent_and_says_who_made_it() {
     );
     let by = FILE.to_owned();
     assert_eq!(
-        world.item("build/s1/a").evidence,
+        world.item("build/s1/a").proof.evidence,
         [Evidence::Claimed { by }]
     );
     edit(&mut world, set("build/s2", ItemState::Done));
@@ -550,8 +553,8 @@ fn case_16_a_phase_put_in_the_middle_moves_the_others_and_is_run_in_its_turn() {
     }
     edit(&mut world, insert(None, Some("build"), docs));
     assert_eq!(order_of(&world, None), ["build", "docs", "test", "release"]);
-    assert_eq!(world.item("release").place.0, [3]);
-    assert_eq!(world.item("docs/y").place.0, [1, 1]);
+    assert_eq!(world.item("release").plan.place.0, [3]);
+    assert_eq!(world.item("docs/y").plan.place.0, [1, 1]);
     for at in ["build/s1/a", "build/s1/b", "build/s2", "docs/x", "docs/y"] {
         assert_eq!(world.next(), Some(at));
         world.complete(token, at);
@@ -568,7 +571,7 @@ fn an_id_that_is_there_already_gets_the_next_number() {
         order_of(&world, None),
         ["build#3", "build#2", "build", "test", "release"]
     );
-    assert_eq!(world.item("build/s1/b").place.0, [2, 0, 1]);
+    assert_eq!(world.item("build/s1/b").plan.place.0, [2, 0, 1]);
 }
 
 #[test]
@@ -644,7 +647,7 @@ fn case_16_phases_in_another_order_are_run_in_that_order() {
         },
     );
     assert_eq!(order_of(&world, None), ["release", "build", "test"]);
-    assert_eq!(world.item("build/s1/b").place.0, [1, 0, 1]);
+    assert_eq!(world.item("build/s1/b").plan.place.0, [1, 0, 1]);
     let nodes = vec![node("test"), node("build"), node("release")];
     edit(
         &mut world,
@@ -690,9 +693,9 @@ fn a_prompt_a_model_a_gate_and_a_break_are_used_as_they_stand_then() {
         ],
     );
     let item = world.item("build/s2");
-    assert_eq!(item.prompt.as_deref(), Some("new"));
-    assert_eq!(item.model.as_deref(), Some("opus"));
-    assert_eq!(item.gate, Some(gate));
+    assert_eq!(item.plan.prompt.as_deref(), Some("new"));
+    assert_eq!(item.plan.model.as_deref(), Some("opus"));
+    assert_eq!(item.plan.gate, Some(gate));
     world.skip("build/s1");
     world.complete(token, "build/s2");
     world.gate(token, "build/s2", true);
@@ -740,8 +743,8 @@ fn keys_that_the_core_has_no_words_for_always_fit() {
             edit(&mut world, Edit::SetNative { node, native });
         }
         assert_eq!(left(&world), Vec::<String>::new());
-        assert_eq!(world.run_row().native, native);
-        assert_eq!(world.item("build/s1/a").native, native);
+        assert_eq!(world.run_row().plan.native, native);
+        assert_eq!(world.item("build/s1/a").plan.native, native);
     }
 }
 
@@ -750,7 +753,7 @@ fn a_status_of_paused_asks_for_a_pause_and_in_progress_resumes() {
     let to = |to| Edit::SetRunState { to };
     let (mut world, _) = World::running(PLAN);
     edit(&mut world, to(RunState::Paused));
-    assert!(world.run_row().asked.is_some());
+    assert!(world.run_row().invocation.asked.is_some());
     assert_eq!(world.state(), RunState::Running);
     let mut world = World::planned(PLAN);
     edit(&mut world, to(RunState::Paused));
@@ -776,7 +779,7 @@ fn the_runner_that_takes_edits_itself_is_not_taken_for_dead() {
         word: EditAuthor::File,
     });
     assert_eq!(world.state(), RunState::Running);
-    assert!(world.item("build/s1/a").skip_asked);
+    assert!(world.item("build/s1/a").people.skip_asked);
 }
 
 #[test]
@@ -847,7 +850,7 @@ fn what_a_person_changes_of_an_item_at_work_is_in_force_from_the_next_start() {
         (item.state, item.attempt),
         (ItemState::Working, Some(attempt))
     );
-    assert_eq!(item.prompt.as_deref(), Some("better"));
+    assert_eq!(item.plan.prompt.as_deref(), Some("better"));
     let completed = piton_core::attempt::Report::with_outcome(piton_core::Outcome::Completed);
     world.end(token, "build", attempt, completed);
 
@@ -875,8 +878,8 @@ fn what_a_person_changes_of_an_item_at_work_is_in_force_from_the_next_start() {
     world.ok(ended);
     let item = world.item("build");
     assert_eq!((item.state, item.stage), (ItemState::Working, Stage::Gate));
-    assert_eq!(item.evidence, []);
-    assert_eq!(item.gate_runs.as_ref().map(|runs| runs.runs), Some(0));
+    assert_eq!(item.proof.evidence, []);
+    assert_eq!(item.proof.gate_runs.as_ref().map(|runs| runs.runs), Some(0));
 
     // An agent is not asked to mend what another check found.
     world.ok(start.clone());
@@ -885,7 +888,10 @@ fn what_a_person_changes_of_an_item_at_work_is_in_force_from_the_next_start() {
     assert_eq!(world.item("build").stage, Stage::Fix);
     edits(&mut world, vec![another("true")]);
     let item = world.item("build");
-    assert_eq!((item.stage, item.gate_runs.is_some()), (Stage::Gate, false));
+    assert_eq!(
+        (item.stage, item.proof.gate_runs.is_some()),
+        (Stage::Gate, false)
+    );
     world.ok(start);
     let ended = end(&world, true);
     world.ok(ended);
@@ -938,7 +944,7 @@ fn piton_itself_can_have_an_item_wait_for_more_others() {
     let mut world = World::planned(plan);
     let command = by_piton(&world, "a", &["c"]);
     world.ok(command);
-    assert_eq!(world.item("a").depends_on, [node("c")]);
+    assert_eq!(world.item("a").plan.depends_on, [node("c")]);
     assert_eq!(
         world.states(&["a", "b", "c"]),
         ["pending", "ready", "pending"]

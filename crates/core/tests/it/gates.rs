@@ -27,9 +27,9 @@ fn case_20_a_gate_that_passes_is_the_evidence_that_a_node_is_done() {
     world.gate(token, "build", true);
     let item = world.item("build");
     assert_eq!(item.state, ItemState::Done);
-    assert_eq!(item.evidence, [passed(None)]);
+    assert_eq!(item.proof.evidence, [passed(None)]);
     world.complete(token, "release");
-    assert_eq!(world.item("release").evidence, [Evidence::NoneAsked]);
+    assert_eq!(world.item("release").proof.evidence, [Evidence::NoneAsked]);
 }
 
 #[test]
@@ -43,10 +43,10 @@ fn case_20_a_gate_that_passes_the_second_time_was_mended_once() {
     world.gate(token, "build", true);
     let item = world.item("build");
     assert_eq!(item.state, ItemState::Done);
-    assert_eq!(item.gate_runs.as_ref().map(|runs| runs.runs), Some(2));
+    assert_eq!(item.proof.gate_runs.as_ref().map(|runs| runs.runs), Some(2));
     assert_eq!(item.attempts, 2);
     assert_eq!(
-        world.run_row().iterations_total,
+        world.run_row().invocation.iterations_total,
         2,
         "a mending agent counts"
     );
@@ -141,7 +141,7 @@ fn a_gate_whose_runner_died_is_run_again_and_not_counted() {
     world.gate(token, "build", true);
     let item = world.item("build");
     assert_eq!(item.state, ItemState::Done);
-    assert_eq!(item.gate_runs.as_ref().map(|runs| runs.runs), Some(1));
+    assert_eq!(item.proof.gate_runs.as_ref().map(|runs| runs.runs), Some(1));
 }
 
 #[test]
@@ -155,7 +155,7 @@ fn the_gate_of_a_phase_runs_when_all_its_steps_are_done() {
     world.mend(token, "build");
     world.gate(token, "build", true);
     assert_eq!(
-        world.item("build").evidence,
+        world.item("build").proof.evidence,
         [passed(Some(CheckSignificance::SeenToFail))]
     );
     assert_eq!(world.next(), Some("release"));
@@ -193,7 +193,7 @@ fn a_mending_agent_that_needs_a_person_mends_on_with_the_answer() {
     assert_eq!(world.state(), RunState::Interrupted);
     let item = world.item("build");
     assert_eq!((item.state, item.stage), (ItemState::Working, Stage::Fix));
-    assert_eq!(item.answer.as_deref(), Some("the small one"));
+    assert_eq!(item.people.answer.as_deref(), Some("the small one"));
     world.holder_gone = true;
     let token = world.start();
     assert_eq!(world.next(), Some("build"));
@@ -222,7 +222,7 @@ fn a_gate_that_is_tried_again_has_all_its_runs_again() {
     world.mend(token, "build");
     world.gate(token, "build", true);
     assert_eq!(
-        world.item("build").evidence,
+        world.item("build").proof.evidence,
         [passed(Some(CheckSignificance::SeenToFail))]
     );
 }
@@ -235,8 +235,8 @@ fn a_leaf_whose_gate_failed_for_good_is_worked_on_anew() {
     world.decide(Verb::Answer, Some("mind the tests"));
     let item = world.item("build");
     assert_eq!((item.state, item.stage), (ItemState::Ready, Stage::Work));
-    assert_eq!(item.gate_runs, None);
-    assert_eq!(item.answer.as_deref(), Some("mind the tests"));
+    assert_eq!(item.proof.gate_runs, None);
+    assert_eq!(item.people.answer.as_deref(), Some("mind the tests"));
 }
 
 #[test]
@@ -258,7 +258,7 @@ fn a_gate_whose_runs_are_used_up_is_not_tried_again_whatever_the_plan_retries() 
     world.gate(token, "build", false);
     assert_eq!(world.state(), RunState::Blocked);
     let item = world.item("build");
-    assert_eq!((item.retries, item.attempts), (0, 2));
+    assert_eq!((item.tries.retries, item.attempts), (0, 2));
 }
 
 #[test]
@@ -334,8 +334,8 @@ fn a_reopened_phase_says_once_that_its_gate_passed() {
     world.complete(token, "build/s2");
     world.gate(token, "build", true);
     let item = world.item("build");
-    assert_eq!(item.evidence, [passed(None)]);
-    assert_eq!(item.gate_runs.as_ref().map(|runs| runs.runs), Some(1));
+    assert_eq!(item.proof.evidence, [passed(None)]);
+    assert_eq!(item.proof.gate_runs.as_ref().map(|runs| runs.runs), Some(1));
 }
 
 // Commits.
@@ -363,6 +363,7 @@ fn each_task_is_committed_and_nothing_else_is() {
     assert!(
         world
             .item("build/s1")
+            .proof
             .evidence
             .contains(&Evidence::Committed { commit })
     );
@@ -370,7 +371,7 @@ fn each_task_is_committed_and_nothing_else_is() {
     assert_eq!(world.next(), Some("release"));
     world.make_commit(token, "release", Ok("7673e79"));
     assert_eq!(world.state(), RunState::Done);
-    assert_eq!(world.run_row().tasks, 2);
+    assert_eq!(world.run_row().invocation.tasks, 2);
 }
 
 #[test]
@@ -400,7 +401,11 @@ fn a_commit_that_fails_fails_the_step_and_trying_again_does_not_redo_the_work() 
         assert_eq!(world.item("build/s1").stage, Stage::Commit);
         world.make_commit(token, "build/s1", Ok("6673e79"));
         assert_eq!(world.item("build/s1").state, ItemState::Done);
-        assert_eq!(world.run_row().iterations_total, 1, "one agent in all");
+        assert_eq!(
+            world.run_row().invocation.iterations_total,
+            1,
+            "one agent in all"
+        );
     }
 }
 
@@ -505,7 +510,7 @@ fn only_work_counts_as_time_of_an_item_and_what_it_waited_for_does_not() {
         Report::with_outcome(Outcome::Completed),
     );
     let item = world.item("dev/build").clone();
-    assert_eq!((item.work_ms, item.at_work_since), (90_000, None));
+    assert_eq!((item.work.work_ms, item.work.at_work_since), (90_000, None));
     let above = world.item("dev").clone();
     assert_eq!(world.tables.total_work_ms(&above, Some(world.now)), 90_000);
 }
@@ -520,7 +525,7 @@ fn an_attempt_whose_runner_died_counts_as_long_as_its_agent_was_seen() {
         ..Report::with_outcome(Outcome::Interrupted)
     };
     world.end(token, "build", attempt, report);
-    assert_eq!(world.item("build").work_ms, 120_000);
+    assert_eq!(world.item("build").work.work_ms, 120_000);
 }
 
 #[test]

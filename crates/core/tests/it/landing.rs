@@ -122,15 +122,15 @@ fn what_landed_and_what_is_to_land_stand_in_the_row() {
         landing: landing.clone(),
     };
     world.ok(command(&one));
-    assert_eq!(world.run_row().landing.as_deref(), Some(&one));
-    assert_eq!(world.run_row().landed, None);
+    assert_eq!(world.run_row().branches.landing.as_deref(), Some(&one));
+    assert_eq!(world.run_row().branches.landed, None);
     world.ok(Command::EndLanding {
         run,
         landing: one.clone(),
     });
     world.ok(command(&two));
-    assert_eq!(world.run_row().landing.as_deref(), Some(&two));
-    assert_eq!(world.run_row().landed.as_deref(), Some(&one));
+    assert_eq!(world.run_row().branches.landing.as_deref(), Some(&two));
+    assert_eq!(world.run_row().branches.landed.as_deref(), Some(&one));
 }
 
 #[test]

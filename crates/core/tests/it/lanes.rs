@@ -30,14 +30,14 @@ fn target_run(run: RunId, token: u64, branch: &str) -> Command {
 fn a_run_has_one_target_which_is_recorded_once() {
     let (mut world, token) = World::running("a");
     let run = world.run;
-    assert_eq!(world.run_row().target, None);
+    assert_eq!(world.run_row().branches.target, None);
     let stored = world.ok(target_run(run, token, "piton/auth"));
     assert!(matches!(
         &stored[..],
         [recorded] if matches!(recorded.event, Event::RunTargeted { .. })
     ));
     assert_eq!(
-        world.run_row().target.as_deref(),
+        world.run_row().branches.target.as_deref(),
         Some(&target("piton/auth"))
     );
     // A runner that died between the intent and the branch says it again.
@@ -55,5 +55,5 @@ fn only_the_runner_that_holds_the_run_chooses_its_target() {
     let run = world.run;
     let refusal = world.refused(target_run(run, token + 1, "piton/auth"));
     assert!(matches!(refusal, Refusal::Fenced { .. }));
-    assert_eq!(world.run_row().target, None);
+    assert_eq!(world.run_row().branches.target, None);
 }

@@ -54,7 +54,7 @@ fn tokens_only_grow_also_over_a_run_that_was_given_back() {
         last = world.start();
         assert!(last > token);
     }
-    assert_eq!(world.run_row().invocations, 4);
+    assert_eq!(world.run_row().invocation.invocations, 4);
 }
 
 #[test]

@@ -120,13 +120,17 @@ fn what_was_done_in_a_lane_that_is_gone_is_done_again_however_far_it_came() {
         );
         let item = world.item("p/s");
         assert_eq!(
-            (item.error.as_deref(), item.retries),
+            (item.error.as_deref(), item.tries.retries),
             (Some(WHY), 1),
             "{reached}"
         );
-        assert_eq!((item.unchecked, item.lane()), (None, None), "{reached}");
+        assert_eq!(
+            (item.proof.unchecked, item.lane()),
+            (None, None),
+            "{reached}"
+        );
         assert!(
-            item.committing.is_none() && !item.is_under_way(),
+            item.work.committing.is_none() && !item.is_under_way(),
             "{reached}"
         );
         // And then it is done as if nothing had been there.
@@ -169,6 +173,7 @@ fn a_refused_commit_whose_lane_is_gone_begins_at_its_work() {
     assert_eq!(
         world
             .item("p/s")
+            .work
             .unit
             .as_ref()
             .and_then(|unit| unit.work.clone()),

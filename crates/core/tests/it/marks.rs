@@ -99,7 +99,7 @@ fn changed(outcome: Outcome, before: &str, after: &str) -> Report {
 }
 
 fn level(world: &World, at: &str) -> Option<Level> {
-    level_of_evidence(&world.item(at).evidence)
+    level_of_evidence(&world.item(at).proof.evidence)
 }
 
 /// Whose mark, what the check comes to, whose item; then what the item is when
@@ -143,7 +143,7 @@ fn a_mark_of_an_agent_proves_nothing_and_that_of_a_person_does() {
 fn a_mark_that_git_brought_is_taken_over_and_no_persons_word() {
     let mut world = World::planned("a\nb\nc");
     by_hand_and_git(&mut world, vec![tick("a"), tick("b")], &["b", "c"]);
-    let evidence = |at: &str| world.item(at).evidence.clone();
+    let evidence = |at: &str| world.item(at).proof.evidence.clone();
     assert!(matches!(&evidence("a")[..], [Evidence::Decided { by, .. }] if by == "ada"));
     assert_eq!(evidence("b"), [Evidence::TakenOver]);
     assert_ne!(world.item("c").state, ItemState::Done);
@@ -170,7 +170,7 @@ fn check_mark(
         );
         by_hand(&mut world, vec![tick(at)]);
         assert!(
-            matches!(world.item(at).evidence.as_slice(),
+            matches!(world.item(at).proof.evidence.as_slice(),
                 [Evidence::Decided { by, through, .. }] if by == "ada" && through == FILE),
             "{line}"
         );
@@ -194,7 +194,7 @@ fn check_mark(
     }
     let item = world.item(at);
     let is_done = item.state == ItemState::Done;
-    let comes = match level_of_evidence(&item.evidence).filter(|_| is_done) {
+    let comes = match level_of_evidence(&item.proof.evidence).filter(|_| is_done) {
         Some(Level::Changed) => "done:word".to_owned(),
         Some(level) => format!("done:{}", level.as_str()),
         None => "open".to_owned(),
@@ -308,7 +308,7 @@ fn a_claimed_item_is_proven_by_a_check_that_failed_before_and_passes_now() {
             assert_eq!(open_of(&world, DecisionKind::ClaimedItems), None);
         } else {
             assert_eq!(world.item("b").state, ItemState::Ready);
-            assert_eq!(world.item("b").evidence, []);
+            assert_eq!(world.item("b").proof.evidence, []);
             assert!(open_of(&world, DecisionKind::ClaimedItems).is_some());
         }
     }
@@ -340,7 +340,7 @@ fn a_check_that_merely_passes_before_the_first_attempt_proves_no_claim() {
         recovery: None,
     });
     assert_eq!(world.item("b").state, ItemState::Working);
-    assert_eq!(world.item("b").evidence, []);
+    assert_eq!(world.item("b").proof.evidence, []);
 }
 
 /// Both items have the same check, as all criteria of a task file have.
@@ -352,7 +352,7 @@ fn a_check_that_the_item_of_the_attempt_shares_proves_no_claim() {
         let report = changed(Outcome::Completed, "t0", "t1");
         end_with_claims(&mut world, token, attempt, report, &["b"]);
         run_gate(&mut world, token, "a", true);
-        let claimed = world.item("b").claimed.clone().expect("a claim");
+        let claimed = world.item("b").proof.claimed.clone().expect("a claim");
         assert_eq!(claimed.change, None);
         let attempt = world.begin(token, "b");
         let after = if own_change { "t2" } else { "t1" };
@@ -558,7 +558,7 @@ fn in_force(world: &World) -> impl PartialEq + std::fmt::Debug + use<> {
         }
         item
     });
-    (items, world.run_row().policy.clone())
+    (items, world.run_row().plan.policy.clone())
 }
 
 #[test]
@@ -600,7 +600,7 @@ fn a_question_about_an_agents_edit_closes_when_it_matters_no_more() {
     // The file says the old value again.
     let (mut world, _, attempt) = at_work("a\nb gate=3");
     by_agent(&mut world, attempt, vec![edit()]);
-    let gate = world.item("b").gate.clone();
+    let gate = world.item("b").plan.gate.clone();
     let back = Edit::SetGate {
         node: node("b"),
         gate,
@@ -642,7 +642,7 @@ fn what_an_agent_changed_of_an_item_stays_asked_about_when_the_item_is_finished(
         assert_eq!(open_of(&world, DecisionKind::AgentEdit), None);
         assert_eq!(world.item("b").state, ItemState::Done);
         assert_eq!(*world.item("b") == before, verb == Verb::KeepPiton);
-        let is_taken = world.item("b").prompt.as_deref() == Some("nothing to do");
+        let is_taken = world.item("b").plan.prompt.as_deref() == Some("nothing to do");
         assert_eq!(is_taken, verb == Verb::KeepFile);
     }
 }
@@ -683,10 +683,13 @@ fn everything_else_is_taken_from_an_agent_as_well() {
     assert_eq!(world.item("new").state, ItemState::Pending);
     assert!(world.item("new").is_claimed());
     assert!(
-        world.item("new").claims.is_empty(),
+        world.item("new").plan.claims.is_empty(),
         "its proof is the plan's"
     );
-    assert_eq!(world.item("c").prompt.as_deref(), Some("do c\nand test it"));
+    assert_eq!(
+        world.item("c").plan.prompt.as_deref(),
+        Some("do c\nand test it")
+    );
     assert_eq!(open_of(&world, DecisionKind::AgentEdit), None);
     let asked = open_of(&world, DecisionKind::ClaimedItems).map(|row| row.edits.clone());
     assert_eq!(asked, Some(vec![tick("new")]));
@@ -701,7 +704,7 @@ fn a_check_that_an_agent_gives_to_an_item_does_not_stand_for_its_verdict() {
         gate: Some(gate("true")),
     };
     by_agent(&mut world, attempt, vec![check]);
-    assert_eq!(world.item("b").gate, None);
+    assert_eq!(world.item("b").plan.gate, None);
     assert_eq!(
         details(&world, DecisionKind::AgentEdit),
         ["prd.json: `b`: check none → `true`"]
@@ -715,7 +718,7 @@ fn a_check_that_an_agent_gives_to_an_item_does_not_stand_for_its_verdict() {
     let question = open_of(&world, DecisionKind::AgentEdit).expect("asked").id;
     let keep = world.answer_to(question, Verb::KeepFile, None);
     world.ok(keep);
-    assert_eq!(world.item("b").gate, Some(gate("true")));
+    assert_eq!(world.item("b").plan.gate, Some(gate("true")));
 }
 
 #[test]
@@ -733,7 +736,7 @@ fn an_edit_that_is_stored_after_the_attempt_has_ended_is_still_an_agents() {
     world.end(token, "a", attempt, report);
     by_agent(&mut world, attempt, vec![tick("b")]);
     assert_eq!(world.item("b").state, ItemState::Ready);
-    let claimed = world.item("b").claimed.clone().expect("a claim");
+    let claimed = world.item("b").proof.claimed.clone().expect("a claim");
     let change = claimed.change.expect("the attempt is over");
     assert_eq!(change.first.as_deref(), Some("t0"));
 }
@@ -746,7 +749,7 @@ fn an_earlier_claim_that_changed_something_is_not_replaced() {
     end_with_claims(&mut world, token, attempt, report, &["c"]);
     let second = world.begin(token, "b");
     by_agent(&mut world, second, vec![tick("c")]);
-    let claimed = world.item("c").claimed.clone().expect("a claim");
+    let claimed = world.item("c").proof.claimed.clone().expect("a claim");
     assert_eq!(claimed.attempt, Some(attempt));
 }
 

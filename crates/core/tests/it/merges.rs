@@ -139,7 +139,7 @@ fn an_answer_about_a_commit_that_was_refused_goes_to_an_agent_and_a_retry_does_n
         world.make_commit(token, AT, Err("a hook refused it"));
         world.decide(verb, why);
         let item = world.item(AT);
-        assert_eq!((item.stage, item.answer.as_deref()), (stage, why));
+        assert_eq!((item.stage, item.people.answer.as_deref()), (stage, why));
     }
 }
 
@@ -193,7 +193,12 @@ q parallel files=src/b.rs
   r parallel";
     let (mut world, token) = in_lanes(plan);
     assert_eq!(next_lanes(&mut world, token), ["p/s", "p/u", "p/v", "p/w"]);
-    let lanes = world.run_row().lanes.clone().expect("it has lanes");
+    let lanes = world
+        .run_row()
+        .branches
+        .lanes
+        .clone()
+        .expect("it has lanes");
     let files = |at: &str| lanes.scopes.get(&node(at)).cloned();
     assert_eq!(files("p/s"), Some(FileScope(vec!["src".to_owned()])));
     assert_eq!(files("p/w"), None);
@@ -213,7 +218,12 @@ q parallel files=src/b.rs
         step(&mut world, token, one);
     }
     assert_eq!(next_lanes(&mut world, token), ["q/r"]);
-    let lanes = world.run_row().lanes.clone().expect("it has lanes");
+    let lanes = world
+        .run_row()
+        .branches
+        .lanes
+        .clone()
+        .expect("it has lanes");
     assert!(!lanes.scopes.contains_key(&node(AT)));
 }
 
@@ -398,7 +408,12 @@ fn a_skip_takes_effect_in_every_state_but_passed() {
             false => ItemState::Skipped,
         };
         assert_eq!(world.item(AT).state, expected, "{state:?}");
-        let lanes = world.run_row().lanes.clone().expect("it has lanes");
+        let lanes = world
+            .run_row()
+            .branches
+            .lanes
+            .clone()
+            .expect("it has lanes");
         assert_eq!((lanes.merging, lanes.queue), (None, Vec::new()));
     }
 }
@@ -407,18 +422,28 @@ fn a_skip_takes_effect_in_every_state_but_passed() {
 fn a_unit_is_done_when_it_is_merged_and_says_where() {
     let (mut world, token) = queued();
     assert_eq!(world.item(AT).state, ItemState::Working);
-    let lanes = world.run_row().lanes.clone().expect("it has lanes");
+    let lanes = world
+        .run_row()
+        .branches
+        .lanes
+        .clone()
+        .expect("it has lanes");
     assert_eq!((lanes.held.len(), lanes.queue), (0, vec![node(AT)]));
     for one in [start(), MergeStep::Pass, MergeStep::End] {
         step(&mut world, token, one);
     }
-    let evidence = &world.item(AT).evidence;
+    let evidence = &world.item(AT).proof.evidence;
     let merged = evidence.iter().any(|one| {
         matches!(one, Evidence::Merged { branch, commit, tree }
             if (branch.as_str(), commit.as_str(), tree.as_str()) == ("piton/auth", "merge", "tree"))
     });
     assert!(merged, "{evidence:?}");
-    let target = world.run_row().target.clone().expect("it has a target");
+    let target = world
+        .run_row()
+        .branches
+        .target
+        .clone()
+        .expect("it has a target");
     assert_eq!(target.tip, "merge");
 }
 
@@ -589,7 +614,12 @@ fn reviews(world: &World) -> Vec<(Option<Verb>, Option<String>)> {
 #[test]
 fn with_review_green_work_waits_for_a_person_and_its_lane_is_free() {
     let (mut world, token) = in_review();
-    let lanes = world.run_row().lanes.clone().expect("it has lanes");
+    let lanes = world
+        .run_row()
+        .branches
+        .lanes
+        .clone()
+        .expect("it has lanes");
     assert_eq!((lanes.held.len(), lanes.queue.len()), (0, 0));
     assert_eq!(world.item(AT).state, ItemState::Waiting);
     let row = world
@@ -626,7 +656,12 @@ fn what_is_approved_is_queued_and_merged_as_any() {
     world.decide(Verb::Approve, None);
     assert_eq!(merge_state(&world), Some(MergeState::Queued));
     assert_eq!(world.item(AT).state, ItemState::Working);
-    let lanes = world.run_row().lanes.clone().expect("it has lanes");
+    let lanes = world
+        .run_row()
+        .branches
+        .lanes
+        .clone()
+        .expect("it has lanes");
     assert_eq!(lanes.queue, [node(AT)]);
     for one in [
         start(),
@@ -668,7 +703,7 @@ fn what_is_rejected_goes_back_to_its_conversation_and_is_reviewed_again() {
     let words = why.map(|why| why.describe_reason());
     assert_eq!(words.as_deref(), Some("rejected by ada: name it better"));
     // It goes on with what there is, in its own lane, and sees no merge.
-    let own = world.item(AT).unit.clone().expect("it is a unit");
+    let own = world.item(AT).work.unit.clone().expect("it is a unit");
     let kept = own.conversation.map(|own| (own.lane, own.conversation));
     assert_eq!(kept, Some((1, conversation("first"))));
     assert_eq!(own.merge.map(|merge| merge.needs_both_sides()), Some(false));
@@ -769,7 +804,12 @@ fn what_waits_for_a_review_keeps_nobody_from_its_files() {
     let other = take_lane(&world, token, "p/t", 1);
     world.ok(other);
     world.decide(Verb::Approve, None);
-    let lanes = world.run_row().lanes.clone().expect("it has lanes");
+    let lanes = world
+        .run_row()
+        .branches
+        .lanes
+        .clone()
+        .expect("it has lanes");
     let by = world
         .tables
         .find_overlapping_unit(&lanes, world.item("p/t"));
@@ -780,7 +820,7 @@ fn what_waits_for_a_review_keeps_nobody_from_its_files() {
 fn change_check(world: &mut World, script: &str) {
     let gate = Gate {
         script: script.to_owned(),
-        ..world.item(AT).gate.clone().expect("it has a check")
+        ..world.item(AT).plan.gate.clone().expect("it has a check")
     };
     edit_check(world, Some(gate));
 }
@@ -839,7 +879,7 @@ fn a_check_that_is_changed_in_the_queue_has_to_pass_before_the_item_is_done() {
         step(&mut world, token, MergeStep::Pass);
         step(&mut world, token, MergeStep::End);
         assert_eq!(shown(&world), "done at Merge", "{late:?} while {state:?}");
-        let evidence = &world.item(AT).evidence;
+        let evidence = &world.item(AT).proof.evidence;
         let has_passed = evidence.iter().any(|one| {
             matches!(one, Evidence::Checked { command, tree, .. }
                 if command == "make more" && tree.as_deref() == Some("tree"))
@@ -851,7 +891,7 @@ fn a_check_that_is_changed_in_the_queue_has_to_pass_before_the_item_is_done() {
 #[test]
 fn a_check_that_runs_the_same_command_or_is_gone_leaves_the_merge_as_it_is() {
     let (mut world, token) = standing(MergeState::Checking);
-    let gate = world.item(AT).gate.clone().expect("it has a check");
+    let gate = world.item(AT).plan.gate.clone().expect("it has a check");
     let on_fail_prompt = "look closer".to_owned();
     edit_check(
         &mut world,
@@ -909,9 +949,19 @@ fn what_the_target_has_already_is_checked_there_by_the_changed_check() {
         step(&mut world, token, one);
     }
     assert_eq!(shown(&world), "done at Merge");
-    let target = world.run_row().target.clone().expect("it has a target");
+    let target = world
+        .run_row()
+        .branches
+        .target
+        .clone()
+        .expect("it has a target");
     assert_eq!(target.tip, "later");
-    let lanes = world.run_row().lanes.clone().expect("it has lanes");
+    let lanes = world
+        .run_row()
+        .branches
+        .lanes
+        .clone()
+        .expect("it has lanes");
     assert_eq!(lanes.merges, 0);
 }
 
@@ -922,20 +972,31 @@ fn what_was_merged_before_its_check_was_changed_stays_merged() {
         let (mut world, token) = standing(MergeState::Passed);
         change_check(&mut world, "make more");
         step(&mut world, token, MergeStep::End);
-        let target = world.run_row().target.clone().expect("it has a target");
+        let target = world
+            .run_row()
+            .branches
+            .target
+            .clone()
+            .expect("it has a target");
         assert_eq!(target.tip, "merge");
         if is_red {
             step(&mut world, token, start());
             step(&mut world, token, red_by("make more"));
         }
         world.skip(AT);
-        let lanes = world.run_row().lanes.clone().expect("it has lanes");
+        let lanes = world
+            .run_row()
+            .branches
+            .lanes
+            .clone()
+            .expect("it has lanes");
         assert_eq!((lanes.merges, lanes.merging), (1, None), "red: {is_red}");
         let item = world.item(AT);
         assert_eq!(item.state, ItemState::Skipped);
-        let unit = item.unit.as_ref().expect("it is one");
+        let unit = item.work.unit.as_ref().expect("it is one");
         assert_eq!((unit.merged, unit.merge.is_none()), (1, true));
         let merged = item
+            .proof
             .evidence
             .iter()
             .filter(|one| matches!(one, Evidence::Merged { .. }));

@@ -45,7 +45,7 @@ fn an_item_waits_for_a_merge_and_goes_on_once_it_has_come() {
     ask(&mut world, Some(token), &["mast"]);
     let mast = world.item("mast");
     assert_eq!(mast.state, ItemState::Waiting);
-    let human = mast.human.clone().expect("what is needed");
+    let human = mast.people.human.clone().expect("what is needed");
     assert_eq!(human.reason, "`keel` is done on feature/keel and not here");
     assert!(
         human
@@ -72,7 +72,7 @@ fn whoever_approves_goes_on_without_the_merge_and_the_agent_is_told() {
     world.decide(Verb::Approve, None);
     let mast = world.item("mast");
     assert_eq!(mast.state, ItemState::Ready);
-    let told = mast.answer.clone().expect("what was said");
+    let told = mast.people.answer.clone().expect("what was said");
     assert_eq!(
         told,
         "`keel` is done on feature/keel and not here: go on without it"
@@ -198,13 +198,13 @@ fn what_another_run_did_is_done_once_it_is_merged() {
     );
     let keel = world.item("keel");
     assert_eq!(keel.state, ItemState::Done);
-    assert_eq!(keel.commits, ["6673e79"]);
+    assert_eq!(keel.work.commits, ["6673e79"]);
     let commit = "6673e79".to_owned();
     let evidence = [
         Evidence::Changed { files: Some(2) },
         Evidence::Committed { commit },
     ];
-    assert_eq!(keel.evidence, evidence);
+    assert_eq!(keel.proof.evidence, evidence);
     assert_eq!(world.item("flag").state, ItemState::Ready);
     assert_eq!(questions(&world).len(), 1, "the mast waits");
     ask_about(&mut world, token, Vec::new(), &["mast"]);
@@ -233,12 +233,12 @@ fn whoever_approves_has_all_of_it_done_again_and_the_agents_are_told() {
     world.decide(Verb::Approve, None);
     let keel = world.item("keel").clone();
     assert_eq!(keel.state, ItemState::Ready);
-    let told = keel.answer.expect("what was said");
+    let told = keel.people.answer.expect("what was said");
     assert_eq!(told, "`keel` is done on one and not here: do it again here");
     let mast = world.item("mast").clone();
-    assert!(keel.without_merge && mast.without_merge);
+    assert!(keel.people.without_merge && mast.people.without_merge);
     assert_eq!(mast.state, ItemState::Pending);
-    let told = mast.answer.expect("what was said");
+    let told = mast.people.answer.expect("what was said");
     assert!(
         told.starts_with("`mast` is done on two and not here\n"),
         "{told}"

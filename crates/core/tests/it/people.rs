@@ -78,9 +78,9 @@ fn a_failure_of_the_outside_is_tried_again_three_times_and_then_given_up() {
         world.work(token, "build/s1/a", network());
         let item = world.item("build/s1/a");
         assert_eq!(item.state, ItemState::Waiting);
-        assert_eq!(item.retries, retries);
+        assert_eq!(item.tries.retries, retries);
         assert_eq!(
-            item.until,
+            item.tries.until,
             Some(world.now + jiff::SignedDuration::from_secs(wait_s))
         );
         assert_eq!(world.state(), RunState::Running);
@@ -136,7 +136,7 @@ fn an_agent_that_cannot_be_started_counts_nothing_and_interrupts_the_run() {
     };
     world.work(token, "build/s1/a", report);
     let item = world.item("build/s1/a");
-    assert_eq!((item.state, item.retries), (ItemState::Ready, 0));
+    assert_eq!((item.state, item.tries.retries), (ItemState::Ready, 0));
     assert_eq!(item.error, None, "it is no failure of the item");
     assert_eq!(world.state(), RunState::Interrupted);
     let reason = world.run_row().reason.clone();
@@ -156,9 +156,9 @@ fn trying_a_node_again_makes_it_ready_with_fresh_retries() {
         );
         world.pass(wait_s);
     }
-    assert_eq!(world.item("build/s1/a").retries, 3);
+    assert_eq!(world.item("build/s1/a").tries.retries, 3);
     world.retry("build/s1/a");
-    assert_eq!(world.item("build/s1/a").retries, 0);
+    assert_eq!(world.item("build/s1/a").tries.retries, 0);
     assert_eq!(
         world.states(&["build", "build/s1", "build/s1/a"]),
         ["working", "working", "ready"]
@@ -193,7 +193,7 @@ fn what_waits_for_a_time_may_be_tried_again_at_once() {
     );
     world.retry("build/s1/a");
     let item = world.item("build/s1/a");
-    assert_eq!((item.state, item.until), (ItemState::Ready, None));
+    assert_eq!((item.state, item.tries.until), (ItemState::Ready, None));
     world.complete(token, "build/s1/a");
 }
 
@@ -241,12 +241,12 @@ fn an_answer_reaches_the_next_agent_and_is_gone_when_the_node_is_done() {
     world.decide(Verb::Answer, Some(" the small one "));
     assert_eq!(world.state(), RunState::Interrupted);
     let item = world.item("build/s1/a");
-    assert_eq!((item.state, &item.human), (ItemState::Ready, &None));
-    assert_eq!(item.answer.as_deref(), Some("the small one"));
+    assert_eq!((item.state, &item.people.human), (ItemState::Ready, &None));
+    assert_eq!(item.people.answer.as_deref(), Some("the small one"));
     world.holder_gone = true;
     let token = world.start();
     world.complete(token, "build/s1/a");
-    assert_eq!(world.item("build/s1/a").answer, None);
+    assert_eq!(world.item("build/s1/a").people.answer, None);
 }
 
 #[test]
@@ -269,7 +269,7 @@ fn every_word_of_a_person_reaches_the_next_agent() {
         way(&mut world, "add the crate first");
         let item = world.item("build/s1/a");
         assert_eq!(
-            item.answer.as_deref(),
+            item.people.answer.as_deref(),
             Some("add the crate first"),
             "{name}"
         );
@@ -279,7 +279,7 @@ fn every_word_of_a_person_reaches_the_next_agent() {
         way(&mut world, "with its feature");
         let item = world.item("build/s1/a");
         let both = Some("add the crate first\n\nwith its feature");
-        assert_eq!(item.answer.as_deref(), both, "{name}");
+        assert_eq!(item.people.answer.as_deref(), both, "{name}");
     }
 }
 
@@ -452,7 +452,7 @@ fn an_agent_that_works_on_what_is_left_out_ends_first() {
             let (mut world, token) = World::running(PLAN);
             let attempt = world.begin(token, "build/s1/a");
             world.skip(at);
-            assert!(world.item("build/s1/a").skip_asked);
+            assert!(world.item("build/s1/a").people.skip_asked);
             assert_eq!(world.item("build/s1/a").state, ItemState::Working);
             world.end(token, "build/s1/a", attempt, Report::with_outcome(outcome));
             assert_eq!(world.item("build/s1/a").state, ItemState::Skipped);
@@ -512,12 +512,12 @@ fn a_pause_is_asked_of_a_live_runner_and_met_by_it() {
     let run = world.run;
     world.ok(Command::AskPause { run });
     assert_eq!(world.state(), RunState::Running);
-    assert!(world.run_row().asked.is_some());
+    assert!(world.run_row().invocation.asked.is_some());
     let pause = piton_core::run::Pause::Person {
         by: "ada".to_owned(),
     };
     world.ok(Command::PauseRun { run, token, pause });
-    assert_eq!(world.run_row().asked, None);
+    assert_eq!(world.run_row().invocation.asked, None);
 }
 
 #[test]
@@ -548,7 +548,7 @@ fn a_pause_that_was_asked_of_a_runner_that_died_is_asked_of_the_next_one() {
         world.holder_gone = true;
         between(&mut world);
         world.start();
-        assert!(world.run_row().asked.is_some(), "{name}");
+        assert!(world.run_row().invocation.asked.is_some(), "{name}");
     }
 }
 
@@ -579,7 +579,7 @@ fn a_pause_outlasts_the_question_with_which_the_work_ended() {
             }
         }
         world.start();
-        assert_eq!(world.run_row().asked, None);
+        assert_eq!(world.run_row().invocation.asked, None);
     }
 }
 
@@ -591,7 +591,7 @@ fn a_resume_takes_back_a_pause_that_nobody_met() {
     world.holder_gone = true;
     world.ok(Command::ResumeRun { run });
     world.start();
-    assert_eq!(world.run_row().asked, None);
+    assert_eq!(world.run_row().invocation.asked, None);
 }
 
 #[test]
@@ -666,5 +666,9 @@ fn nothing_is_begun_once_somebody_has_asked_to_stop() {
         token,
         reason: "stopped".to_owned(),
     });
-    assert_eq!(world.run_row().iterations, 0, "nothing was started");
+    assert_eq!(
+        world.run_row().invocation.iterations,
+        0,
+        "nothing was started"
+    );
 }

@@ -46,7 +46,7 @@ fn case_12_the_tree_is_walked_in_order_and_the_last_sub_phase_completes_the_run(
 fn case_12_a_step_without_sub_phases_and_a_phase_without_steps_are_done_by_one_agent() {
     let (mut world, token) = World::running("build\n  s1\nrelease");
     assert_eq!(order(&mut world, token), ["build/s1", "release"]);
-    assert_eq!(world.run_row().iterations_total, 2);
+    assert_eq!(world.run_row().invocation.iterations_total, 2);
 }
 
 #[test]
@@ -91,7 +91,7 @@ fn a_run_that_is_left_out_whole_before_it_starts_is_done_as_soon_as_it_starts() 
     assert_eq!(world.state(), RunState::New);
     world.start();
     assert_eq!(world.state(), RunState::Done);
-    assert_eq!(world.run_row().iterations_total, 0);
+    assert_eq!(world.run_row().invocation.iterations_total, 0);
 }
 
 #[test]
@@ -230,7 +230,11 @@ fn case_23_an_interrupted_run_goes_on_at_the_exact_node() {
     assert_eq!(world.state(), RunState::Interrupted);
     assert_eq!(world.pointer(), Some("build/s1/b"));
     let item = world.item("build/s1/b");
-    assert_eq!((item.attempts, item.retries), (1, 0), "no retry is counted");
+    assert_eq!(
+        (item.attempts, item.tries.retries),
+        (1, 0),
+        "no retry is counted"
+    );
 
     let token = world.start();
     assert_eq!(

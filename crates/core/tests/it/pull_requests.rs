@@ -281,7 +281,7 @@ fn what_waits_in_a_pull_request_waits_for_a_person_and_names_it() {
         (known.branch.as_str(), known.base.as_str()),
         ("piton-pr/auth/a", "main")
     );
-    let row = world.run_row().lanes.clone().expect("in lanes");
+    let row = world.run_row().branches.lanes.clone().expect("in lanes");
     assert!(row.queue.is_empty() && row.requested.contains_key(&node(AT)));
 }
 
@@ -309,13 +309,13 @@ fn what_is_merged_there_is_done_by_its_merge_and_lets_others_begin() {
     world.ok(command);
     let item = world.item(AT);
     assert_eq!(item.state, ItemState::Done);
-    let by = item.evidence.last().expect("there is proof");
+    let by = item.proof.evidence.last().expect("there is proof");
     assert!(
         matches!(by, Evidence::Merged { branch, commit, .. } if branch == "main" && commit == "m"),
         "{by:?}"
     );
     assert_eq!(world.states(&["b"]), ["ready"]);
-    let target = world.run_row().target.clone().expect("it has one");
+    let target = world.run_row().branches.target.clone().expect("it has one");
     assert_eq!(target.tip, "main-tip");
 }
 
@@ -328,7 +328,7 @@ fn words_of_people_go_back_to_the_agent_and_each_of_them_once() {
         (item.state, item.stage),
         (ItemState::Working, Stage::Resolve)
     );
-    assert_eq!(item.rejections, 1);
+    assert_eq!(item.people.rejections, 1);
     let why = item.merge().and_then(|merge| merge.why.clone());
     let expected = MergeReturn::Rejected {
         by: "bob".to_owned(),
@@ -458,7 +458,7 @@ fn a_run_goes_on_as_it_was_begun() {
         }
         let token = if begun { token } else { world.run_row().fence };
         enter(&mut world, token, with_pull_requests(!begun));
-        let lanes = world.run_row().lanes.as_deref().expect("in lanes");
+        let lanes = world.run_row().branches.lanes.as_deref().expect("in lanes");
         assert_eq!(lanes.terms.pull_requests, begun);
     }
 }
@@ -510,7 +510,7 @@ fn a_mark_at_an_item_whose_work_is_in_a_pull_request_does_not_drop_it() {
 fn a_check_that_was_changed_meanwhile_has_to_pass_on_what_was_merged() {
     let (mut world, token) = requested();
     let run = world.run;
-    let gate = world.item(AT).gate.clone().map(|gate| Gate {
+    let gate = world.item(AT).plan.gate.clone().map(|gate| Gate {
         script: "make more".to_owned(),
         ..gate
     });
@@ -624,7 +624,10 @@ fn what_others_left_in_a_pull_request_goes_on_there() {
         (ItemState::Working, Stage::Review)
     );
     assert_eq!(
-        item.unit.as_ref().and_then(|unit| unit.work.as_deref()),
+        item.work
+            .unit
+            .as_ref()
+            .and_then(|unit| unit.work.as_deref()),
         Some("theirs")
     );
     let lane = take_lane(&world, token, AT, 1);

@@ -44,7 +44,7 @@ fn left(report: Report, action: RecoveryAction, rule: Rule) -> (World, String) {
         | Stage::Review
         | Stage::IterationHooks => ", another stage",
     };
-    let followed = item.recovery.as_ref().map_or("", |_| ", told");
+    let followed = item.tries.recovery.as_ref().map_or("", |_| ", told");
     let shown = format!("{}{stage}{followed}", item.state);
     (world, shown)
 }
@@ -96,8 +96,8 @@ fn without_a_recovery_all_is_as_it_was() {
         failure(FailureCategory::Network, "it broke"),
     );
     let item = world.item("build/s1");
-    assert_eq!((item.state, item.retries), (ItemState::Waiting, 1));
-    assert_eq!(item.recovery, None);
+    assert_eq!((item.state, item.tries.retries), (ItemState::Waiting, 1));
+    assert_eq!(item.tries.recovery, None);
     world.pass(3);
     world.fail(token, "build/s1");
     assert_eq!(world.state(), RunState::Blocked);
@@ -142,7 +142,7 @@ fn what_is_left_out_says_why() {
     let (world, _) = left(said(Outcome::Failed), RecoveryAction::Skip, Rule::NotNeeded);
     let item = world.item("build/s1");
     assert_eq!(item.summary.as_deref(), Some("not-needed: do it so"));
-    assert_eq!(item.recovery, None);
+    assert_eq!(item.tries.recovery, None);
     assert_eq!(world.next(), Some("build/s2"));
     let logged = world.journal.iter().any(|recorded| {
         matches!(&recorded.event, Event::EntryLogged(entry)
@@ -183,7 +183,7 @@ fn after_a_repair_the_work_begins_again_whatever_came_of_it() {
         let context = report.context.expect("it started from something");
         assert_eq!(context.recovery_action, Some(RecoveryAction::FixState));
         assert_eq!(context.previous_failure_reason.as_deref(), Some("it broke"));
-        assert_eq!(world.item("build/s1").recovery, None);
+        assert_eq!(world.item("build/s1").tries.recovery, None);
     }
 }
 
@@ -210,14 +210,14 @@ fn a_repair_that_is_cut_short_is_begun_again() {
         world.end(token, "build/s1", attempt, report);
         let item = world.item("build/s1");
         assert_eq!((item.state, item.stage), (ItemState::Ready, stage));
-        assert!(item.recovery.is_some());
+        assert!(item.tries.recovery.is_some());
         let attempt = world.begin_as(token, "build/s1", role);
         world.end(token, "build/s1", attempt, needs_human("which one?"));
         assert_eq!(world.state(), RunState::Waiting);
         world.decide(piton_core::Verb::Answer, Some("the first"));
         let item = world.item("build/s1");
         assert_eq!((item.state, item.stage), (ItemState::Ready, Stage::Work));
-        assert_eq!(item.recovery, None, "a person decided");
+        assert_eq!(item.tries.recovery, None, "a person decided");
     }
 }
 
@@ -265,11 +265,11 @@ fn pieces_stand_before_the_item_that_waits_for_them_and_is_worked_on_again() {
     );
     let piece = world.item("build/s1-1");
     assert_eq!(
-        piece.prompt.as_deref(),
+        piece.plan.prompt.as_deref(),
         Some("piece 1\n\nhow to do piece 1")
     );
-    assert_eq!(piece.piece_of, Some(node("build/s1")));
-    let waits: Vec<&Node> = world.item("build/s1").depends_on.iter().collect();
+    assert_eq!(piece.plan.piece_of, Some(node("build/s1")));
+    let waits: Vec<&Node> = world.item("build/s1").plan.depends_on.iter().collect();
     assert_eq!(waits, [&node("build/s1-1"), &node("build/s1-2")]);
     for at in ["build/s1-1", "build/s1-2"] {
         assert_eq!(world.next(), Some(at));
@@ -277,7 +277,7 @@ fn pieces_stand_before_the_item_that_waits_for_them_and_is_worked_on_again() {
     }
     assert_eq!(world.next(), Some("build/s1"));
     // It was split before this attempt: the rule that says so finds it here.
-    let followed = world.item("build/s1").recovery.clone().expect("told");
+    let followed = world.item("build/s1").tries.recovery.clone().expect("told");
     assert_eq!(followed.action, RecoveryAction::BreakChunks);
     for at in ["build/s1", "build/s2", "release"] {
         world.complete(token, at);
@@ -302,7 +302,7 @@ fn pieces_wait_for_what_the_item_waits_for_and_take_names_that_are_free() {
         tree(&world),
         ["a done", "b-1 done", "b-2 ready", "b-3 ready", "b pending"]
     );
-    assert_eq!(world.item("b-2").depends_on, [node("a")]);
+    assert_eq!(world.item("b-2").plan.depends_on, [node("a")]);
     assert_eq!(world.run_row().open_roots, 3);
 }
 
@@ -351,7 +351,7 @@ fn no_recovery_works_on_an_item_for_ever() {
         let mut world = World::with_policy("a\nb after=a", tried_once());
         world.thorough = nth % 50 == 0;
         let token = world.start();
-        let retries = world.run_row().policy.retry.retries_max;
+        let retries = world.run_row().plan.policy.retry.retries_max;
         let mut draw = seed;
         let mut next = |below: usize| {
             draw = draw
@@ -364,7 +364,10 @@ fn no_recovery_works_on_an_item_for_ever() {
             let Some(item) = world.tables.next_actionable_item(world.run).cloned() else {
                 break;
             };
-            world.now = item.until.map_or(world.now, |until| until.max(world.now));
+            world.now = item
+                .tries
+                .until
+                .map_or(world.now, |until| until.max(world.now));
             let at = item.node.to_string();
             let role = match item.stage {
                 Stage::Repair => Role::Repair,
@@ -423,5 +426,8 @@ fn the_state_is_mended_once_in_a_row_and_then_a_person_begins_anew() {
     assert_eq!(world.state(), RunState::Blocked);
     world.decide(piton_core::Verb::Retry, None);
     let item = world.item("build/s1");
-    assert_eq!((item.recovery.as_ref(), item.stage), (None, Stage::Work));
+    assert_eq!(
+        (item.tries.recovery.as_ref(), item.stage),
+        (None, Stage::Work)
+    );
 }

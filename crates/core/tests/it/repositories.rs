@@ -105,7 +105,7 @@ fn a_merge_moves_the_target_of_its_repository_alone() {
     for (lane, at) in (1..).zip(["a", "b", "c"]) {
         queue(&mut world, token, at, lane);
     }
-    let from = |world: &World, at: &str| world.item(at).unit.clone().expect("a unit").work;
+    let from = |world: &World, at: &str| world.item(at).work.unit.clone().expect("a unit").work;
     assert_eq!(from(&world, "b").as_deref(), Some("work on b"));
     merge(&mut world, token, "b", "base of web");
     assert_eq!(tips(&world), ["base", "merge of b"]);
@@ -214,7 +214,7 @@ fn evidence_of_a_merge_names_the_branch_of_its_repository() {
     });
     queue(&mut world, token, "b", 1);
     merge(&mut world, token, "b", "base of web");
-    let evidence = world.item("b").evidence.iter();
+    let evidence = world.item("b").proof.evidence.iter();
     let mut branches = evidence.filter_map(|one| match one {
         Evidence::Merged { branch, .. } => Some(branch.as_str()),
         _ => None,
@@ -286,7 +286,7 @@ fn what_is_merged_passes_the_check_of_its_repository_alone() {
         ..terms
     };
     enter(&mut world, token, terms.clone());
-    let lanes = world.run_row().lanes.clone().expect("lanes");
+    let lanes = world.run_row().branches.lanes.clone().expect("lanes");
     assert_eq!(lanes.terms, terms);
     let script = |repository| {
         terms
@@ -322,7 +322,7 @@ fn name_repositories(world: &mut World, own: &[&str], others: &[&str]) {
             own: names(own),
             others: names(others),
         }),
-        ..world.run_row().policy.clone()
+        ..world.run_row().plan.policy.clone()
     };
     take(world, Edit::SetPolicy(Box::new(policy)), EditAuthor::Piton);
 }
@@ -345,14 +345,14 @@ fn an_item_goes_to_another_repository_until_something_was_done_of_it() {
         ("c", "docs", Some("docs")),
     ] {
         take(&mut world, belongs_to(at, name), EditAuthor::File);
-        assert_eq!(world.item(at).repository.as_deref(), is_now, "{at}");
+        assert_eq!(world.item(at).plan.repository.as_deref(), is_now, "{at}");
         assert!(belongs_to(at, name).is_in_force(&world.tables, world.run));
     }
     assert_eq!(world.tables.open_decisions(world.run).count(), 0);
     let lane = take_lane(&world, token, "b", 1);
     world.ok(lane);
     take(&mut world, belongs_to("b", "web"), EditAuthor::File);
-    assert_eq!(world.item("b").repository, None);
+    assert_eq!(world.item("b").plan.repository, None);
     let asked = world.tables.open_decisions(world.run).next();
     let asked = asked.expect("a question");
     assert_eq!(
@@ -370,7 +370,7 @@ fn an_item_that_failed_without_work_goes_to_another_repository() {
     world.ok(lane);
     let attempt = world.begin_as(token, "b", Role::Worker);
     take(&mut world, belongs_to("b", "shop"), EditAuthor::File);
-    assert_eq!(world.item("b").repository.as_deref(), Some("web"));
+    assert_eq!(world.item("b").plan.repository.as_deref(), Some("web"));
     world.end(token, "b", attempt, Report::with_outcome(Outcome::Blocked));
     let (run, held) = (world.run, world.item("b").lane());
     let leave = Command::LeaveLane {
@@ -384,6 +384,6 @@ fn an_item_that_failed_without_work_goes_to_another_repository() {
     assert_eq!(world.item("b").repository_of_work(), Some("web"));
     take(&mut world, belongs_to("b", "shop"), EditAuthor::File);
     let item = world.item("b");
-    assert_eq!(item.repository, None);
+    assert_eq!(item.plan.repository, None);
     assert_eq!(world.tables.repository_of(item), None);
 }

@@ -91,7 +91,7 @@ fn children(world: &World, parent: Option<&str>) -> Vec<String> {
     let parent = parent.map(node);
     let tree = world.tables.tree(world.run);
     let below = tree.filter(|row| row.node.parent() == parent);
-    below.map(|row| row.id.clone()).collect()
+    below.map(|row| row.plan.id.clone()).collect()
 }
 
 #[test]
@@ -224,8 +224,8 @@ fn an_approved_request_is_worked_on_at_the_place_that_was_said() {
         assert_eq!(found.collect::<Vec<_>>(), expect);
         let path = parent.map_or(added.clone(), |parent| format!("{parent}/{added}"));
         let item = world.item(&path);
-        assert!(item.injected.is_some());
-        let prompt = item.prompt.as_deref();
+        assert!(item.plan.injected.is_some());
+        let prompt = item.plan.prompt.as_deref();
         assert_eq!(prompt, Some("Fix the bug: fix the login\n\nIt crashes."));
         world.check();
     }
@@ -437,7 +437,7 @@ fn settings_that_are_ignored_stay_so_when_the_file_is_edited() {
         edits: vec![piton_core::Edit::SetPolicy(Box::new(policy))],
         word: piton_core::command::EditAuthor::File,
     });
-    assert_eq!(world.run_row().policy.proposals, None);
+    assert_eq!(world.run_row().plan.policy.proposals, None);
 }
 
 #[test]
@@ -614,7 +614,7 @@ fn what_is_added_by_hand_is_marked_and_gets_ids_of_its_own() {
     world.ok(inject(world.run));
     let roots = children(&world, None);
     assert_eq!(roots, ["build", "look-0", "look-1", "release", "end"]);
-    assert!(world.item("look-0").injected.is_some());
+    assert!(world.item("look-0").plan.injected.is_some());
 }
 
 #[test]

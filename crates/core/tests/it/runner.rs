@@ -333,7 +333,7 @@ fn a_stop_that_comes_while_an_intent_is_being_stored_starts_nothing() {
         assert_eq!(bench.drive(effects), over());
         assert_eq!(bench.world.state(), RunState::Interrupted);
         assert_eq!(bench.world.tables.open_attempts().count(), 0);
-        assert_eq!(bench.world.item("build").retries, 0);
+        assert_eq!(bench.world.item("build").tries.retries, 0);
     }
 }
 
@@ -404,13 +404,13 @@ fn max_iterations_stops_before_the_next_agent_and_is_counted_anew() {
     assert_eq!(bench.completes(effect), over());
     assert_eq!(limit_of(&bench), "max-iterations (2)");
 
-    let limits = bench.world.run_row().limits.clone();
+    let limits = bench.world.run_row().invocation.limits.clone();
     let mut bench = Bench::over(bench.world, limits, RunLoopOptions::default());
     let effect = bench.first();
     bench.agent_on(effect.clone(), "c");
     let effect = bench.completes(effect);
     assert_eq!(bench.completes(effect), over());
-    assert_eq!(bench.world.run_row().iterations_total, 4);
+    assert_eq!(bench.world.run_row().invocation.iterations_total, 4);
 }
 
 #[test]
@@ -470,7 +470,7 @@ fn a_leaf_that_waits_to_be_tried_again_for_its_gate_is_not_started_at_the_limit(
     bench.world.pass(60);
     let effects = bench.step(gate_ended("a", false));
     assert_eq!(bench.drive(effects), over());
-    assert_eq!(bench.world.run_row().iterations, 1);
+    assert_eq!(bench.world.run_row().invocation.iterations, 1);
 }
 
 #[test]
@@ -589,7 +589,7 @@ fn with_wait_the_loop_goes_on_when_the_person_has_decided() {
         let effects = bench.step(Input::Changed(news));
         let effect = bench.drive(effects);
         bench.agent_on(effect, "a");
-        assert_eq!(bench.world.run_row().invocations, 1);
+        assert_eq!(bench.world.run_row().invocation.invocations, 1);
     }
 }
 
@@ -699,7 +699,7 @@ fn the_model_of_a_node_comes_before_that_of_the_invocation() {
     let bench = Bench::over(World::planned("a\nb"), Limits::default(), options);
     let mut item = bench.world.item("a").clone();
     assert_eq!(bench.runner.model_of_item(&item), Some("haiku"));
-    item.model = Some("opus".to_owned());
+    item.plan.model = Some("opus".to_owned());
     assert_eq!(bench.runner.model_of_item(&item), Some("opus"));
 }
 
@@ -721,13 +721,13 @@ fn a_service_that_had_enough_is_waited_for_and_nothing_is_counted() {
     let effect = bench.ends(effect, put_off(Some(resets)));
     assert_eq!(effect, Effect::WaitUntil(resets));
     let item = bench.world.item("build");
-    assert_eq!((item.state, item.retries), (ItemState::Waiting, 0));
+    assert_eq!((item.state, item.tries.retries), (ItemState::Waiting, 0));
     bench.world.now = resets;
     let effects = bench.step(Input::Time);
     let effect = bench.drive(effects);
     bench.agent_on(effect.clone(), "build");
     assert_eq!(bench.completes(effect), over());
-    assert_eq!(bench.world.item("build").put_off, 0);
+    assert_eq!(bench.world.item("build").tries.put_off, 0);
 }
 
 #[test]
@@ -772,7 +772,7 @@ fn an_attempt_that_was_interrupted_goes_on_in_its_conversation_and_one_that_fail
         let mut bench = Bench::new("build");
         let effect = bench.first();
         bench.ends(effect, report);
-        assert_eq!(bench.world.item("build").ongoing.is_some(), goes_on);
+        assert_eq!(bench.world.item("build").tries.ongoing.is_some(), goes_on);
     }
     check(ended(Outcome::Interrupted, None), true);
     check(ended(Outcome::Interrupted, Some(Trouble::RateLimit)), true);

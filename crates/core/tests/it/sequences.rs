@@ -144,7 +144,7 @@ fn proper(world: &mut World, by: u16) -> Option<Command> {
         Stage::Split => start(Role::Split),
         Stage::Verdict => start(Role::Verdict),
         Stage::Review => start(Role::Reviewer),
-        Stage::Baseline if item.gate_runs.is_some() => Command::EndGate {
+        Stage::Baseline if item.proof.gate_runs.is_some() => Command::EndGate {
             run,
             token,
             node,
@@ -152,7 +152,9 @@ fn proper(world: &mut World, by: u16) -> Option<Command> {
             report: gate_report(by),
             recovery: None,
         },
-        Stage::Work if item.gate.is_some() && item.change.is_none() && by.is_multiple_of(2) => {
+        Stage::Work
+            if item.plan.gate.is_some() && item.work.change.is_none() && by.is_multiple_of(2) =>
+        {
             Command::StartBaseline {
                 run,
                 token,
@@ -166,16 +168,18 @@ fn proper(world: &mut World, by: u16) -> Option<Command> {
         Stage::IterationHooks => start(Role::IterationHook),
         // In place nothing is merged.
         Stage::Merge | Stage::Resolve => return None,
-        Stage::Gate if item.gate_runs.as_ref().is_some_and(|runs| runs.open) => Command::EndGate {
-            run,
-            token,
-            node,
-            fence,
-            report: gate_report(by),
-            recovery: None,
-        },
+        Stage::Gate if item.proof.gate_runs.as_ref().is_some_and(|runs| runs.open) => {
+            Command::EndGate {
+                run,
+                token,
+                node,
+                fence,
+                report: gate_report(by),
+                recovery: None,
+            }
+        }
         Stage::Gate => Command::StartGate { run, token, node },
-        Stage::Commit if item.committing.is_some() => Command::EndCommit {
+        Stage::Commit if item.work.committing.is_some() => Command::EndCommit {
             run,
             token,
             node,
@@ -194,7 +198,7 @@ fn proper(world: &mut World, by: u16) -> Option<Command> {
 /// A step of the wait of an item, mostly one that fits.
 fn step_wait(world: &World, node: &Node, by: u16) -> Option<Command> {
     let item = world.item(node.as_str());
-    let wait = item.wait.as_deref().cloned()?;
+    let wait = item.plan.wait.as_deref().cloned()?;
     let what = match (item.state, by % 4) {
         (ItemState::Ready, 0..3) => WaitChange::Begins,
         (_, 0) => WaitChange::Late { printed: None },

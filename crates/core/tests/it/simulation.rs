@@ -25,7 +25,7 @@ fn a_run_that_is_cut_short_anywhere_ends_as_the_undisturbed_one_does() {
         for ((node, calm), (_, after)) in calm.attempts().into_iter().zip(cut.attempts()) {
             assert!(after <= calm + cut.cuts, "{node}: {after} attempts");
         }
-        let agents = |sim: &Sim| sim.world.run_row().iterations_total;
+        let agents = |sim: &Sim| sim.world.run_row().invocation.iterations_total;
         let repeated = agents(&cut).saturating_sub(agents(&calm));
         // A cut interrupts all that work at that moment.
         let workers = u32::try_from(cut.workers().get()).expect("few");
@@ -61,7 +61,7 @@ fn no_item_with_a_check_is_done_without_its_check_or_a_person() {
         sim.check_evidence();
         let with_check = sim.world.tables.tree(sim.world.run);
         let with_check =
-            with_check.filter(|item| item.gate.is_some() && item.state == ItemState::Done);
+            with_check.filter(|item| item.plan.gate.is_some() && item.state == ItemState::Done);
         done.set(done.get() + u32::try_from(with_check.count()).expect("few"));
     });
     assert!(done.get() > 0, "nothing with a check was ever done");
@@ -86,6 +86,7 @@ fn what_agents_have_done_has_run_each_hook_once_however_often_it_was_cut_short()
         let sim = Sim::new(seed, chaos).carried_through();
         let row = sim.world.run_row();
         let wanted: Vec<_> = row
+            .plan
             .policy
             .iteration_hooks
             .iter()
@@ -96,7 +97,7 @@ fn what_agents_have_done_has_run_each_hook_once_however_often_it_was_cut_short()
                 item.state == ItemState::Done && item.is_leaf() && item.attempts > 0
             });
         for item in done {
-            let runs: Vec<_> = item.hook_runs.iter().map(|run| &run.id).collect();
+            let runs: Vec<_> = item.work.hook_runs.iter().map(|run| &run.id).collect();
             assert_eq!(runs, wanted, "{}", item.node);
             ran.set(ran.get() + runs.len());
         }

@@ -409,7 +409,7 @@ fn what_an_attempt_used_is_not_taken_back_by_a_file_that_says_nothing_of_it() {
     assert_eq!(report.usage, usage);
     // The project's own run counts what no plan has.
     let own = world.tables.run(RunId::PROJECT).expect("it has a row");
-    assert_eq!(own.spend, Spend::from_usage(&usage));
+    assert_eq!(own.spent.spend, Spend::from_usage(&usage));
     world.check();
 }
 

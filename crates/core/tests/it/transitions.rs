@@ -189,7 +189,7 @@ fn case_11_what_was_broken_off_is_tried_again_and_what_nobody_began_is_not() {
         why: Some("use port 5433".to_owned()),
     };
     assert_eq!(outcome(&mut world, &again), "running");
-    let answer = world.item("build/s1").answer.clone();
+    let answer = world.item("build/s1").people.answer.clone();
     assert_eq!(answer.as_deref(), Some("use port 5433"));
     let untried = retry_item(run, "release/s1");
     assert_eq!(outcome(&mut world, &untried), "no");

@@ -15,7 +15,7 @@ const FILE: &str = "sprints/auth/PROGRESS.yaml";
 fn try_step(world: &mut World, token: u64, at: &str, what: WaitChange) -> Result<(), Refusal> {
     let item = world.item(at);
     let holds_others = what.is_over() && !item.is_leaf();
-    let wait = item.wait.as_deref().cloned().unwrap_or_default();
+    let wait = item.plan.wait.as_deref().cloned().unwrap_or_default();
     let command = Command::StepWaits {
         run: world.run,
         token,
@@ -88,14 +88,17 @@ fn check(wait: &str, end: WaitChange, waited: WaitProgress) {
     let (mut world, token) = waiting(&format!("a wait={wait}"), "a");
     let item = world.item("a");
     assert_eq!(item.state, ItemState::Waiting);
-    assert_eq!(item.until, item.wait.as_ref().and_then(|wait| wait.until));
+    assert_eq!(
+        item.tries.until,
+        item.plan.wait.as_ref().and_then(|wait| wait.until)
+    );
     assert_eq!(world.state(), RunState::Running, "a wait is no trouble");
     assert!(!try_to_start(&mut world, token, "a"));
     let before = world.journal.len();
     step(&mut world, token, "a", end);
     assert_eq!(world.journal.len(), before + 1, "one event ends it");
     assert_eq!(world.item("a").state, ItemState::Ready);
-    assert_eq!(world.item("a").waited, Some(waited));
+    assert_eq!(world.item("a").work.waited, Some(waited));
     world.complete(token, "a");
     assert_eq!(world.state(), RunState::Done);
 }
@@ -129,7 +132,7 @@ fn a_step_that_does_not_fit_is_refused() {
 #[test]
 fn an_answer_to_what_is_not_asked_any_more_is_refused() {
     let (mut world, token) = waiting("a wait=ok", "a");
-    let old = world.item("a").wait.as_deref().cloned();
+    let old = world.item("a").plan.wait.as_deref().cloned();
     edit_wait(&mut world, "a", Some(a_wait("other")));
     step(&mut world, token, "a", WaitChange::Begins);
     let command = Command::StepWaits {
@@ -295,13 +298,13 @@ fn a_person_has_it_asked_on_goes_on_without_it_or_leaves_it_out() {
     let token = world.start();
     step(&mut world, token, "a", WaitChange::Begins);
     assert_eq!(world.item("a").wait_end(), None, "it has no time any more");
-    assert_eq!(world.item("a").until, None);
+    assert_eq!(world.item("a").tries.until, None);
     step(&mut world, token, "a", WaitChange::SaidYes);
     assert!(try_to_start(&mut world, token, "a"));
 
     let (mut world, _) = late_at("a wait=ok,600", "a");
     world.decide(Verb::Approve, Some("it is broken"));
-    assert_eq!(world.item("a").waited, Some(WaitProgress::Person));
+    assert_eq!(world.item("a").work.waited, Some(WaitProgress::Person));
     let token = world.start();
     assert!(try_to_start(&mut world, token, "a"));
 
@@ -347,7 +350,7 @@ fn a_retry_asks_a_command_again_and_ends_a_wait_for_a_time() {
             let (mut world, token) = waiting(&text, "a");
             world.retry("a");
             assert_eq!(world.item("a").state, ItemState::Ready, "{text}");
-            assert_eq!(world.item("a").waited, waited, "{text}");
+            assert_eq!(world.item("a").work.waited, waited, "{text}");
             let waits_again = try_step(&mut world, token, "a", WaitChange::Begins).is_ok();
             assert_eq!(waits_again, waited.is_none(), "{text}");
         }
@@ -369,12 +372,12 @@ fn a_retry_of_what_holds_it_leaves_a_wait_alone() {
             ["ready", "waiting"],
             "{wait}"
         );
-        assert_eq!(world.item("p/b").waited, None, "{wait}");
+        assert_eq!(world.item("p/b").work.waited, None, "{wait}");
     }
     // What was asked about is answered with the rest.
     let (mut world, _) = late_at("p\n  a parallel\n  b parallel wait=ok,600", "p/b");
     world.retry("p");
-    assert_eq!(world.item("p/b").waited, Some(WaitProgress::AskedOn));
+    assert_eq!(world.item("p/b").work.waited, Some(WaitProgress::AskedOn));
 }
 
 #[test]
@@ -382,7 +385,7 @@ fn a_retry_of_a_late_one_is_the_answer_to_its_question() {
     let (mut world, _) = late_at("a wait=ok,600\n  s1", "a");
     world.retry("a");
     assert_eq!(world.tables.open_decisions(world.run).count(), 0);
-    assert_eq!(world.item("a").waited, Some(WaitProgress::AskedOn));
+    assert_eq!(world.item("a").work.waited, Some(WaitProgress::AskedOn));
 }
 
 #[test]
@@ -445,7 +448,7 @@ fn an_edit_of_a_wait_that_lasts_holds_at_once() {
         edit_wait(&mut world, "a", Some(a_wait("900")));
         assert_eq!(world.item("a").state, ItemState::Ready);
         step(&mut world, token, "a", WaitChange::Begins);
-        assert_eq!(world.item("a").until, a_wait("900").until);
+        assert_eq!(world.item("a").tries.until, a_wait("900").until);
         edit_wait(&mut world, "a", None);
         assert_eq!(world.item("a").state, ItemState::Ready);
         assert!(try_to_start(&mut world, token, below.unwrap_or("a")));
@@ -519,7 +522,7 @@ fn an_edit_by_an_agent_is_asked_about() {
     ] {
         let (mut world, token) = World::running(text);
         let attempt = world.begin(token, "a");
-        let before = world.item("b").wait.clone();
+        let before = world.item("b").plan.wait.clone();
         world.ok(Command::TakeEdits {
             run: world.run,
             token: Some(token),
@@ -534,7 +537,7 @@ fn an_edit_by_an_agent_is_asked_about() {
                 in_lane: false,
             },
         });
-        assert_eq!(world.item("b").wait, before, "{text}");
+        assert_eq!(world.item("b").plan.wait, before, "{text}");
         let row = world
             .tables
             .decision(world.question())

@@ -422,7 +422,7 @@ fn last_error(of: &PromptInput<'_>) -> String {
 
 fn template_variables(of: &PromptInput<'_>) -> BTreeMap<String, String> {
     let failed = u32::try_from(of.past.tries.len()).unwrap_or(u32::MAX);
-    let failed = failed.max(of.item.retries);
+    let failed = failed.max(of.item.tries.retries);
     let mut known = BTreeMap::from([
         ("sprint-id".to_owned(), of.sprint_id.to_owned()),
         ("iteration".to_owned(), of.iteration.to_string()),
@@ -507,8 +507,8 @@ mod tests {
 
     fn item() -> ItemRow {
         let row = serde_json::json!({
-            "run": piton_core::RunId::PROJECT, "node": "build/login", "id": "login",
-            "place": [0], "state": "working", "prompt": "write it",
+            "run": piton_core::RunId::PROJECT, "node": "build/login", "state": "working",
+            "plan": { "id": "login", "place": [0], "prompt": "write it" },
         });
         serde_json::from_value(row).expect("an item")
     }
@@ -533,10 +533,8 @@ mod tests {
 
     #[test]
     fn an_agent_without_progress_is_asked_to_come_to_an_end() {
-        let stopped = ItemRow {
-            made_no_progress: true,
-            ..item()
-        };
+        let mut stopped = item();
+        stopped.tries.made_no_progress = true;
         let text = render_verdict_prompt(&PromptTemplates::default(), &ingredients(&stopped));
         assert!(text.starts_with("## Come to an end"), "{text}");
         assert!(text.contains("**build/login**"), "{text}");

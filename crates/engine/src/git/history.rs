@@ -60,7 +60,7 @@ pub(crate) fn items_done_elsewhere(
     let works = |row: &ItemRow| Some(commits_of_item(row)).filter(|work| !work.is_empty());
     let done = tables
         .items(run)
-        .filter(|row| row.state == ItemState::Done && row.done_on.is_some());
+        .filter(|row| row.state == ItemState::Done && row.work.done_on.is_some());
     let done: Vec<(&ItemRow, Option<WorkCommits>)> = done
         .map(|row| (row, works(row)))
         .filter(|(row, work)| work.is_some() || was_done_on_other_branch(row, here))
@@ -98,7 +98,12 @@ pub(crate) fn items_done_elsewhere(
 /// there: with it comes what has no commit here, since it was done in another repository
 /// or by piton itself.
 fn is_run_landed_here(project: &Project, here: &Checkout, row: &RunRow) -> bool {
-    let Some(target) = row.target.as_deref().filter(|_| row.lanes.is_some()) else {
+    let Some(target) = row
+        .branches
+        .target
+        .as_deref()
+        .filter(|_| row.branches.lanes.is_some())
+    else {
         return false;
     };
     let is_here = |onto: &str| here.branch.as_deref() == Some(onto);
@@ -107,7 +112,7 @@ fn is_run_landed_here(project: &Project, here: &Checkout, row: &RunRow) -> bool 
         return is_done && target.onto.as_deref().is_some_and(is_here);
     }
     // A person may have taken it back.
-    let landed = row.landed.as_deref();
+    let landed = row.branches.landed.as_deref();
     let landed = landed.map(|landed| landed.at.as_ref().unwrap_or(&landed.commit));
     let at = here.commit.as_deref();
     let has = |commit: &String| {
@@ -161,7 +166,10 @@ pub(crate) fn branches_of_done_items(
                 run,
                 HistoryCaching::No,
             ));
-            let text = match tables.run(run).is_some_and(|row| row.lanes.is_some()) {
+            let text = match tables
+                .run(run)
+                .is_some_and(|row| row.branches.lanes.is_some())
+            {
                 // What a person marks in the work tree says nothing of where it was done.
                 true => project
                     .path_in_work_tree(&path)
@@ -173,7 +181,7 @@ pub(crate) fn branches_of_done_items(
         _ => items_committed_elsewhere(project, &here, tables, run, HistoryCaching::No),
     };
     let branch_of = |node: Node| {
-        let done_on = tables.item(run, &node)?.done_on.as_ref()?;
+        let done_on = tables.item(run, &node)?.work.done_on.as_ref()?;
         Some((node, done_on.branch.clone()?))
     };
     let branches: BTreeMap<Node, String> = nodes.into_iter().filter_map(branch_of).collect();
@@ -191,14 +199,14 @@ pub(crate) fn was_done_on_other_branch(row: &ItemRow, here: &Checkout) -> bool {
         // What is not committed in the middle of a rebase belongs to its branch.
         None => !commits_of_item(row).is_empty(),
     };
-    row.state == ItemState::Done && row.done_on.as_deref().is_some_and(is_other)
+    row.state == ItemState::Done && row.work.done_on.as_deref().is_some_and(is_other)
 }
 
 /// The commits of its work, by their whole names: git is not asked about a shortened
 /// name that a person typed.
 /// None of what was done in another repository: git is not asked about that here.
 fn commits_of_item(row: &ItemRow) -> WorkCommits {
-    let done_on = row.done_on.as_ref();
+    let done_on = row.work.done_on.as_ref();
     if done_on.is_some_and(|on| on.repository.is_some()) {
         return WorkCommits::new();
     }
@@ -206,7 +214,7 @@ fn commits_of_item(row: &ItemRow) -> WorkCommits {
         let is_hex = commit.bytes().all(|byte| byte.is_ascii_hexdigit());
         matches!(commit.len(), 40 | 64) && is_hex
     };
-    row.commits.iter().filter(is_whole).cloned().collect()
+    row.work.commits.iter().filter(is_whole).cloned().collect()
 }
 
 /// Under what the answer about some work is kept.

@@ -209,16 +209,16 @@ impl<'p> PlanRepositories<'p> {
             }
         }
         let next = self.with_new_repositories(world, row)?;
-        if Some(&next) == row.policy.repositories.as_ref() || next == Repositories::default() {
+        if Some(&next) == row.plan.policy.repositories.as_ref() || next == Repositories::default() {
             return Ok(Vec::new());
         }
         let policy = Policy {
             repositories: Some(next),
-            ..row.policy.clone()
+            ..row.plan.policy.clone()
         };
         let moved = open.into_iter().filter(|(item, _)| !was_item_begun(item));
-        let moved =
-            moved.filter(|(item, name)| policy.resolve_repository(name.clone()) != item.repository);
+        let moved = moved
+            .filter(|(item, name)| policy.resolve_repository(name.clone()) != item.plan.repository);
         let moved: Vec<Edit> = moved
             .map(|(item, repository)| Edit::SetRepository {
                 node: item.node.clone(),
@@ -232,17 +232,17 @@ impl<'p> PlanRepositories<'p> {
     /// What the plan calls the repository of an item, as long as nothing is done in
     /// another one.
     fn repository_of_item(&self, row: &RunRow, item: &ItemRow) -> Option<String> {
-        let phases = plan_format(&row.face).and_then(|format| format.phases);
+        let phases = plan_format(&row.plan.face).and_then(|format| format.phases);
         let named = phases.and_then(|phases| (phases.repository_of)(item));
         match was_item_begun(item) {
-            true => item.repository.clone(),
-            false => named.or_else(|| item.repository.clone()),
+            true => item.plan.repository.clone(),
+            false => named.or_else(|| item.plan.repository.clone()),
         }
     }
 
     /// The repositories of a run with those that it does not know yet.
     fn with_new_repositories(&self, world: &World, row: &RunRow) -> Result<Repositories, Failure> {
-        let mut next = row.policy.repositories.clone().unwrap_or_default();
+        let mut next = row.plan.policy.repositories.clone().unwrap_or_default();
         let others = self.other_repositories();
         let moved = |name: &&String| others.iter().any(|repo| repo.name == **name);
         if let Some(name) = next.own.iter().find(moved) {
@@ -435,12 +435,14 @@ pub(crate) fn try_work_trees_of_run(
     project: &Project,
     row: &RunRow,
 ) -> Result<RepositoryWorkTreeResults, Failure> {
-    let known = row.policy.repositories.as_ref();
+    let known = row.plan.policy.repositories.as_ref();
     let others = known.map_or(&[] as &[String], |known| &known.others);
     if others.is_empty() {
         return Ok(RepositoryWorkTreeResults::new());
     }
-    let Some(found) = PlanRepositories::read_plan(world, project, &row.face, &row.source)? else {
+    let Some(found) =
+        PlanRepositories::read_plan(world, project, &row.plan.face, &row.plan.source)?
+    else {
         let file = PlanFile::path_of_run(row).unwrap_or_default();
         let what = format!("{file}, which names the repositories of the run, cannot be read");
         let hint = "see to the file, then type the same again";
@@ -469,7 +471,7 @@ fn is_of_other_machine(path: &str) -> bool {
 
 /// Whether something was done of an item, or others left something.
 fn was_item_begun(item: &ItemRow) -> bool {
-    item.attempts > 0 || item.unit.is_some()
+    item.attempts > 0 || item.work.unit.is_some()
 }
 
 /// Whether a repository has no such commit, as far as git answers.

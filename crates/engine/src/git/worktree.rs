@@ -133,7 +133,11 @@ impl WorkPlace {
     #[must_use]
     pub fn of_run(session: &Session<'_>, row: &RunRow) -> Option<Self> {
         let own = Self::in_own_project(&session.project, row)?;
-        let mut merged = row.targets.values().map(|target| target.tip != target.base);
+        let mut merged = row
+            .branches
+            .targets
+            .values()
+            .map(|target| target.tip != target.base);
         let (others, others_unseen) = match OtherRepositoryWork::list_of_run(session, row) {
             Ok(others) => (others, None),
             Err(failure) => (
@@ -149,7 +153,7 @@ impl WorkPlace {
     }
 
     fn in_own_project(project: &Project, row: &RunRow) -> Option<Self> {
-        let target = row.target.as_deref()?;
+        let target = row.branches.target.as_deref()?;
         let path = worktree_path(project, target).filter(|path| path.join(".git").exists());
         let changes = path
             .as_deref()
@@ -162,7 +166,7 @@ impl WorkPlace {
             let is_built = |at: String| git::is_built_on(&project.root, &at, &landed.commit).ok();
             at.and_then(is_built) == Some(true)
         };
-        let landed = row.landed.as_deref();
+        let landed = row.branches.landed.as_deref();
         let landed = landed.filter(|landed| match &tip {
             Some(tip) => *tip == landed.commit && is_there(landed),
             None => true,
@@ -225,7 +229,7 @@ pub(crate) fn merge_command(root: &Path, row: &RunRow, branch: &str, onto: &str)
     let has_moved_on = tip(onto)
         .zip(tip(branch))
         .is_some_and(|(onto, tip)| git::is_built_on(root, &tip, &onto).ok() == Some(false));
-    match row.lanes {
+    match row.branches.lanes {
         Some(_) if !has_moved_on => land_command(&row.name),
         _ => format!("git merge {}", quote_word(branch)),
     }
@@ -241,7 +245,7 @@ impl Project {
     /// its work tree, where the run has one that is there.
     #[must_use]
     pub fn with_run_worktree(&self, row: &RunRow) -> Self {
-        let target = row.target.as_deref();
+        let target = row.branches.target.as_deref();
         let path = target.and_then(|target| worktree_path(self, target));
         let mut project = self.clone();
         if let Some(path) = path.filter(|path| path.join(".git").exists()) {
@@ -255,9 +259,9 @@ impl Project {
 /// none now, the tip of its branch. None where it is worked on in place, or its
 /// branch is gone: what that had is merged, or given up.
 pub(crate) fn checkout_of_run(project: &Project, row: &RunRow) -> Option<Checkout> {
-    let target = row.target.as_deref()?;
+    let target = row.branches.target.as_deref()?;
     // In lanes the branch is checked out nowhere.
-    let there = worktree_path(project, target).filter(|_| row.lanes.is_none());
+    let there = worktree_path(project, target).filter(|_| row.branches.lanes.is_none());
     let there = there.and_then(|path| git::read_checkout(&path));
     there.or_else(|| {
         Some(Checkout {
@@ -275,10 +279,10 @@ pub(crate) fn run_of_plan_copy<'r>(
     path: &Path,
 ) -> Option<&'r RunRow> {
     runs.iter().rfind(|row| {
-        let tree = row.target.as_deref();
+        let tree = row.branches.target.as_deref();
         let tree = tree.and_then(|target| worktree_path(project, target));
         let inner = tree.and_then(|tree| path.strip_prefix(tree).ok());
-        inner.is_some_and(|inner| inner == Path::new(&row.source))
+        inner.is_some_and(|inner| inner == Path::new(&row.plan.source))
     })
 }
 
@@ -288,7 +292,7 @@ pub(crate) fn run_of_plan_copy<'r>(
 ///
 /// With what is gone, and what makes it again.
 pub(crate) fn refuse_missing_worktree(project: &Project, row: &RunRow) -> Result<(), Failure> {
-    let target = row.target.as_deref();
+    let target = row.branches.target.as_deref();
     let path = target.and_then(|target| worktree_path(project, target));
     let Some(path) = path.filter(|path| !path.join(".git").exists()) else {
         return Ok(());
@@ -401,7 +405,7 @@ impl RunWorktree {
         known: Option<(&RunRow, &Tables)>,
         wanted: Option<WorktreeSettings>,
     ) -> Result<Option<Self>, Failure> {
-        let recorded = known.and_then(|(row, _)| row.target.as_deref());
+        let recorded = known.and_then(|(row, _)| row.branches.target.as_deref());
         let target = match (recorded, wanted) {
             (Some(recorded), _) => recorded.clone(),
             (None, Some(wanted)) => new_target(project, wanted)?,
@@ -412,12 +416,12 @@ impl RunWorktree {
         };
         git::check_branch_name(&project.work_tree, &target.branch)?;
         let is_done_there = |item: &ItemRow| {
-            let on = item.done_on.as_ref().and_then(|on| on.branch.as_ref());
+            let on = item.work.done_on.as_ref().and_then(|on| on.branch.as_ref());
             on == Some(&target.branch)
         };
         let mut order = Self {
             is_recorded: recorded.is_some(),
-            in_lanes: known.is_some_and(|(row, _)| row.lanes.is_some()),
+            in_lanes: known.is_some_and(|(row, _)| row.branches.lanes.is_some()),
             has_work: known.is_some_and(|(row, tables)| tables.tree(row.id).any(is_done_there)),
             from: project.work_tree.clone(),
             found: WorktreeCondition::Nothing,
@@ -883,7 +887,11 @@ fn find_unreachable_commit(
 pub(crate) fn reattach_branches(session: &Session<'_>, tell: &mut dyn FnMut(Notice<'_>)) {
     let mut put_all = || {
         for row in session.runs()? {
-            let target = row.target.as_deref().filter(|_| row.lanes.is_some());
+            let target = row
+                .branches
+                .target
+                .as_deref()
+                .filter(|_| row.branches.lanes.is_some());
             let path = target.and_then(|target| worktree_path(&session.project, target));
             let Some((target, path)) = target.zip(path) else {
                 continue;
@@ -1005,7 +1013,12 @@ pub(crate) fn remove_finished_worktrees(
             return;
         }
     };
-    let path_of = |row: &RunRow| row.target.as_ref().and_then(|target| target.path.clone());
+    let path_of = |row: &RunRow| {
+        row.branches
+            .target
+            .as_ref()
+            .and_then(|target| target.path.clone())
+    };
     // A later run may go on in the worktree of one that is done.
     let open: Vec<String> = runs
         .iter()
@@ -1073,7 +1086,7 @@ pub(crate) fn remove_if_due(
     tell: &mut dyn FnMut(Notice<'_>),
 ) -> Result<Option<WorktreeRemoval>, Failure> {
     let project = &session.project;
-    let Some(target) = row.target.as_deref() else {
+    let Some(target) = row.branches.target.as_deref() else {
         return Ok(None);
     };
     let Some(path) = worktree_path(project, target).filter(|path| path.join(".git").is_file())
@@ -1133,7 +1146,7 @@ pub(crate) fn reason_not_removable(
     session: &Session<'_>,
     row: &RunRow,
 ) -> Result<Option<Failure>, Failure> {
-    let target = row.target.as_deref();
+    let target = row.branches.target.as_deref();
     let path = target.and_then(|target| worktree_path(&session.project, target));
     let Some((target, path)) = target
         .zip(path)
@@ -1240,12 +1253,12 @@ fn find_reason_to_keep(
 
 /// Whether the worktree of a run that is not worked on is to be removed now.
 fn is_removal_due(project: &Project, row: &RunRow, occasion: CleanupOccasion) -> bool {
-    let wanted = wanted_worktree(&row.face, row.native.as_ref(), &[]);
+    let wanted = wanted_worktree(&row.plan.face, row.plan.native.as_ref(), &[]);
     match (occasion, wanted.map(|wanted| wanted.cleanup)) {
         (CleanupOccasion::Asked, _) => true,
         (CleanupOccasion::EndOfRun, Some(WorktreeCleanup::OnComplete)) => true,
         (CleanupOccasion::EndOfRun | CleanupOccasion::Write, Some(WorktreeCleanup::OnMerge)) => {
-            let target = row.target.as_deref();
+            let target = row.branches.target.as_deref();
             let onto = target.and_then(|target| Some((&target.branch, target.onto.as_ref()?)));
             onto.is_some_and(|(branch, onto)| git::is_branch_merged(&project.root, branch, onto))
         }

@@ -195,10 +195,10 @@ fn find_helpful_memories(
     now: Timestamp,
 ) -> Result<Vec<(MemoryRow, Vec<String>)>, StoreFault> {
     let failed = attempts.iter().rev().find_map(|row| failure_text(row));
-    let task = item.and_then(|item| item.prompt.clone());
+    let task = item.and_then(|item| item.plan.prompt.clone());
     let task = task.or_else(|| Some(node.as_str().to_owned()));
     let mut helps: Vec<(MemoryRow, Vec<String>)> = Vec::new();
-    let gate = item.and_then(|item| item.gate_runs.as_ref());
+    let gate = item.and_then(|item| item.proof.gate_runs.as_ref());
     let gate = gate.filter(|runs| !runs.passed && !runs.output.is_empty());
     let gate = gate.map(|runs| runs.output.clone());
     for text in [gate, failed, task].into_iter().flatten() {
@@ -289,7 +289,7 @@ fn finished_needs(
     node: &Node,
 ) -> Result<Vec<String>, StoreFault> {
     let line = tables.tree(run).filter(|item| node.is_within(&item.node));
-    let on: Vec<Node> = line.flat_map(|item| item.depends_on.clone()).collect();
+    let on: Vec<Node> = line.flat_map(|item| item.plan.depends_on.clone()).collect();
     if on.is_empty() {
         return Ok(Vec::new());
     }

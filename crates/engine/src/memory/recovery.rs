@@ -161,7 +161,7 @@ fn unrecorded_attempt(ended: &IncompleteAttempt<'_>, before: usize) -> AttemptRo
 
 /// Whether an item waits for the node, or for something that it is part of.
 fn is_waiting_for(item: &ItemRow, node: &Node) -> bool {
-    !item.state.is_finished() && item.depends_on.iter().any(|on| node.is_within(on))
+    !item.state.is_finished() && item.plan.depends_on.iter().any(|on| node.is_within(on))
 }
 
 /// What the attempt said of its failure. An agent that ended well has said what

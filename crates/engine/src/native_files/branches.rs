@@ -50,15 +50,15 @@ pub(super) fn find_branch_origin(project: &Project, path: &str, file: &SyncedFil
 /// The branch to which the work of a run in lanes goes, until the run is done and that
 /// has landed: what it comes to in tracked files lands with it.
 pub(super) fn branch_to_land<'r>(project: &Project, row: &'r RunRow) -> Option<&'r str> {
-    let target = row.target.as_deref();
-    let target = target.filter(|target| target.path.is_none() && row.lanes.is_some())?;
+    let target = row.branches.target.as_deref();
+    let target = target.filter(|target| target.path.is_none() && row.branches.lanes.is_some())?;
     let has_landed = |landed: &Landing| {
         let (main, tip) = (&project.work_tree, &target.tip);
         git::is_built_on(main, &landed.commit, tip).unwrap_or_default()
     };
     // Nothing is left to land where all that was merged was checked out when it began anew.
     let is_empty = target.tip == target.base;
-    let has_landed = is_empty || row.landed.as_deref().is_some_and(has_landed);
+    let has_landed = is_empty || row.branches.landed.as_deref().is_some_and(has_landed);
     let is_over = row.state == RunState::Done && has_landed;
     (!is_over).then_some(&target.branch)
 }

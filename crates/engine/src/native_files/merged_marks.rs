@@ -127,7 +127,7 @@ pub(crate) fn reopen_misplaced_items(
         for row in session
             .runs()?
             .iter()
-            .filter(|row| row.source == plan.source)
+            .filter(|row| row.plan.source == plan.source)
         {
             let rows = session.load(&[Need::Tree(row.id)])?.tables;
             let items = plan.items.iter().filter(|item| nodes.contains(&item.node));
@@ -152,8 +152,8 @@ pub(crate) fn reopen_misplaced_items(
 fn was_done_as_planned(row: &ItemRow, item: &PlannedItem) -> bool {
     let script = |gate: &Option<Gate>| gate.as_ref().map(|gate| gate.script.clone());
     row.state == ItemState::Done
-        && !row.evidence.contains(&Evidence::TakenOver)
-        && (&row.prompt, script(&row.gate)) == (&item.prompt, script(&item.gate))
+        && !row.proof.evidence.contains(&Evidence::TakenOver)
+        && (&row.plan.prompt, script(&row.plan.gate)) == (&item.prompt, script(&item.gate))
 }
 
 /// What is said of items that stay open, or are open again, although the file marks

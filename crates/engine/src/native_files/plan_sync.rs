@@ -133,7 +133,8 @@ impl PlanSync {
         let target = session.project.absolute_path(&path);
         let home = &session.project.home;
         // It will be in lanes as soon as a runner works on it.
-        let begins_in_lanes = row.policy.has_several_repositories() && row.lanes.is_none();
+        let begins_in_lanes =
+            row.plan.policy.has_several_repositories() && row.branches.lanes.is_none();
         let has_branch = branches::branch_to_land(&session.project, row).is_some();
         let waits_for_landing =
             (has_branch || begins_in_lanes) && session.project.is_tracked(&path);
@@ -180,7 +181,7 @@ impl PlanSync {
         let gone = &self.file.stamp().gone;
         let is_gone = |row: &&ItemRow| {
             let since = gone.get(row.node.as_str()).copied();
-            row.commits.is_empty() && since.is_some() && row.completed_at == since
+            row.work.commits.is_empty() && since.is_some() && row.completed_at == since
         };
         let mut nodes = history::items_done_elsewhere(
             &self.project,
@@ -203,7 +204,7 @@ impl PlanSync {
         let here = git::read_checkout(&self.project.work_tree);
         if here.is_some_and(|here| here.branch.is_none()) && self.project.is_tracked(&self.path) {
             let on_branch = |row: &&ItemRow| {
-                let on = row.done_on.as_ref().and_then(|on| on.branch.as_ref());
+                let on = row.work.done_on.as_ref().and_then(|on| on.branch.as_ref());
                 row.state == ItemState::Done && on.is_some()
             };
             let more = tables.items(self.run).filter(on_branch);
@@ -489,7 +490,9 @@ impl PlanSync {
     /// Adds to the list beside the file what it lacks. It is written when no agent is
     /// at work: then no agent changes the branch.
     fn append_to_list(&mut self, tables: &Tables) -> Result<(), FileNotice> {
-        let format = tables.run(self.run).and_then(|row| plan_format(&row.face));
+        let format = tables
+            .run(self.run)
+            .and_then(|row| plan_format(&row.plan.face));
         let Some(list) = format.and_then(|format| format.list_beside) else {
             return Ok(());
         };
@@ -584,7 +587,8 @@ impl PlanSync {
                 PresentFile::Ours => Some(fs::read_to_string(file.target_path())?),
             };
             let run_row = tables.run(run);
-            if run_row.is_some_and(|row| row.lanes.is_some() && row.state == RunState::Done)
+            if run_row
+                .is_some_and(|row| row.branches.lanes.is_some() && row.state == RunState::Done)
                 && present
                     .as_deref()
                     .is_some_and(|text| !is_held && plan.is_current_in(text, tables, now))
@@ -704,7 +708,7 @@ pub(crate) fn load_plan_rows(
     let mut needs = [&needs, more].concat();
     let tables = session.load(&needs)?.tables;
     let row = tables.run(run);
-    let shows_attempts = row.and_then(|row| plan_format(&row.face));
+    let shows_attempts = row.and_then(|row| plan_format(&row.plan.face));
     if !shows_attempts.is_some_and(|format| format.shows_attempts) {
         return Ok(tables);
     }
@@ -794,7 +798,7 @@ pub(crate) fn run_of_file<'r>(
     runs: &'r [RunRow],
     source: &str,
 ) -> Option<&'r RunRow> {
-    let mut of_source = runs.iter().rev().filter(|row| row.source == source);
+    let mut of_source = runs.iter().rev().filter(|row| row.plan.source == source);
     of_source.find(|row| !has_other_plan(project, row))
 }
 
@@ -822,7 +826,7 @@ pub(crate) fn is_unchanged_since_write(project: &Project, row: &RunRow) -> bool 
 }
 
 fn has_other_plan(project: &Project, row: &RunRow) -> bool {
-    let Some((format, path)) = plan_format(&row.face).zip(PlanFile::path_of_run(row)) else {
+    let Some((format, path)) = plan_format(&row.plan.face).zip(PlanFile::path_of_run(row)) else {
         return false;
     };
     if is_unchanged_since_write(project, row) {

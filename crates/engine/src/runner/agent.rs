@@ -179,7 +179,7 @@ impl Runner<'_, '_> {
     /// The conversation in which an attempt goes on.
     fn ongoing_conversation<'i>(&self, item: &'i ItemRow, role: Role) -> Option<&'i Conversation> {
         let ongoing = match role {
-            Role::Worker | Role::Verdict => item.ongoing.as_deref(),
+            Role::Worker | Role::Verdict => item.tries.ongoing.as_deref(),
             // Programs know their conversations by the folder.
             Role::Resolve => item
                 .rejected_conversation()
@@ -318,7 +318,7 @@ impl Runner<'_, '_> {
         ]
         .map(|(name, value)| (name.to_owned(), value.to_owned()));
         let there = self.sites.site_of_item(&item.node);
-        let known = self.row.policy.repositories.as_ref();
+        let known = self.row.plan.policy.repositories.as_ref();
         let named = self.repository_of_item(&item.node);
         let named = named.or_else(|| known.and_then(|known| known.own.first().cloned()));
         let named = named.filter(|_| known.is_some());
@@ -660,7 +660,7 @@ impl Runner<'_, '_> {
         // The dead runner may have had another one.
         let program = agents::resolve_agent(&self.job.config, &agent).ok();
         let item = self.lp.tables().item(self.row.id, &node);
-        let ongoing = item.and_then(|item| item.ongoing.as_deref());
+        let ongoing = item.and_then(|item| item.tries.ongoing.as_deref());
         let ongoing = ongoing.filter(|ongoing| ongoing.agent == agent);
         let total = ongoing.and_then(|ongoing| ongoing.total.as_ref());
         let source = program

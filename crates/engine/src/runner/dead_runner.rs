@@ -100,7 +100,7 @@ pub(super) fn end_survivors(
     };
     let items = tables
         .tree(run)
-        .filter(|item| item.committing.is_some() && !is_of_living(item));
+        .filter(|item| item.work.committing.is_some() && !is_of_living(item));
     // A git that still works would make its commit after it was looked for.
     let mut marks: Vec<String> = items.map(|item| commit_mark(run, &item.node)).collect();
     if was_cut_short {
@@ -211,7 +211,12 @@ pub fn clean_up_dead_runner(
         return Ok(());
     }
     let mut pause = world::pause;
-    let lock = run_lock::acquire_with_retry(&session.project, &row.face, &row.source, &mut pause)?;
+    let lock = run_lock::acquire_with_retry(
+        &session.project,
+        &row.plan.face,
+        &row.plan.source,
+        &mut pause,
+    )?;
     let Some(lock) = lock else {
         return Ok(());
     };
@@ -250,7 +255,9 @@ pub fn clean_up_dead_runner_locked(
         return Ok(());
     }
     let later = session.runs()?;
-    let newest = later.iter().rfind(|other| other.source == row.source);
+    let newest = later
+        .iter()
+        .rfind(|other| other.plan.source == row.plan.source);
     // The file is the newest run's.
     if newest.is_none_or(|newest| newest.id == row.id) {
         let mut plan_sync = open_plan_sync(session, &row, &tables, tell);
@@ -294,7 +301,12 @@ pub fn settle_dead_runner(
     // Read before the lock is taken, and names this process.
     let work_tree = run_lock::last_work_tree(&session.project, &row);
     let mut pause = world::pause;
-    let lock = run_lock::acquire_with_retry(&session.project, &row.face, &row.source, &mut pause)?;
+    let lock = run_lock::acquire_with_retry(
+        &session.project,
+        &row.plan.face,
+        &row.plan.source,
+        &mut pause,
+    )?;
     let Some(lock) = lock else {
         return Ok(None);
     };

@@ -56,13 +56,13 @@ impl Runner<'_, '_> {
         let Some(item) = self.lp.tables().item(self.row.id, node) else {
             return BaselineAnswer::Skip(None);
         };
-        let Some(script) = item.gate.as_ref().map(|gate| gate.script.clone()) else {
+        let Some(script) = item.plan.gate.as_ref().map(|gate| gate.script.clone()) else {
             return BaselineAnswer::Skip(None);
         };
         let when = self
             .lp
             .run()
-            .map_or(Baseline::Auto, |row| row.claims.baseline);
+            .map_or(Baseline::Auto, |row| row.invocation.claims.baseline);
         if when == Baseline::Always {
             return BaselineAnswer::Run;
         }
@@ -90,13 +90,18 @@ impl Runner<'_, '_> {
             .any(|name| script.contains(name));
         let mut results = Vec::new();
         for item in self.lp.tables().tree(self.row.id) {
-            let same = item.gate.as_ref().is_some_and(|gate| gate.script == script);
+            let same = item
+                .plan
+                .gate
+                .as_ref()
+                .is_some_and(|gate| gate.script == script);
             if !same || (asks && item.node != *node) {
                 continue;
             }
-            results.extend(item.baseline.as_deref().cloned());
-            let runs = item.gate_runs.as_ref();
-            let over = runs.filter(|runs| !runs.open && runs.runs > 0 && item.claim_gate.is_none());
+            results.extend(item.proof.baseline.as_deref().cloned());
+            let runs = item.proof.gate_runs.as_ref();
+            let over =
+                runs.filter(|runs| !runs.open && runs.runs > 0 && item.proof.claim_gate.is_none());
             results.extend(over.map(|runs| BaselineResult {
                 passed: runs.passed,
                 tree: runs.tree.clone(),
@@ -129,7 +134,7 @@ impl Runner<'_, '_> {
         let fault = |error| unwritable_file(&self.session.project.home.join("spool"), error);
         let mut env = self.environment(&item, &mark);
         env.push(("SPRINT_ID".to_owned(), self.sprint_id.clone()));
-        env.push((PHASE_ID.to_owned(), item.id.clone()));
+        env.push((PHASE_ID.to_owned(), item.plan.id.clone()));
         env.push(("ATTEMPT_NUMBER".to_owned(), number.to_string()));
         let spec = ProcessSpec {
             program: ProcessProgram::Shell(gate.script.clone()),
@@ -222,7 +227,7 @@ impl Runner<'_, '_> {
         tell: &mut dyn FnMut(Notice<'_>),
     ) -> Option<Box<Recovery>> {
         let item = self.lp.tables().item(self.row.id, node)?;
-        let runs = item.gate_runs.as_ref().map_or(0, |runs| runs.runs);
+        let runs = item.proof.gate_runs.as_ref().map_or(0, |runs| runs.runs);
         let is_used_up = runs >= item.pending_gate()?.runs_max && runs > 0;
         let is_first = item.stage == Stage::Baseline;
         if gate.passed || gate.interrupted || is_first || !is_used_up || !item.is_leaf() {
@@ -237,7 +242,7 @@ impl Runner<'_, '_> {
         let ended = IncompleteAttempt {
             run: self.row.id,
             node,
-            attempt: item.unchecked?,
+            attempt: item.proof.unchecked?,
             report: &report,
             output: &gate.output,
         };

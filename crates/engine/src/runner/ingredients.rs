@@ -56,7 +56,10 @@ impl Runner<'_, '_> {
         };
         let (told, brief) = self.apply_role_text(item);
         let ingredients = PromptInput {
-            iteration: self.lp.run().map_or(1, |row| row.iterations_total),
+            iteration: self
+                .lp
+                .run()
+                .map_or(1, |row| row.invocation.iterations_total),
             levels: self.levels_of_item(item),
             context,
             known: self
@@ -114,11 +117,8 @@ impl Runner<'_, '_> {
         let text = role.and_then(|role| self.role_text(&role));
         match (text, brief) {
             (Some(text), None) => {
-                let prompt = Some(text);
-                let told = ItemRow {
-                    prompt,
-                    ..item.clone()
-                };
+                let mut told = item.clone();
+                told.plan.prompt = Some(text);
                 (Cow::Owned(told), None)
             }
             (Some(text), Some(_)) => (Cow::Borrowed(item), Some(Cow::Owned(text))),
@@ -130,16 +130,16 @@ impl Runner<'_, '_> {
     fn levels_of_item(&self, item: &ItemRow) -> Vec<Level> {
         let tables = self.lp.tables();
         let run = self.row.id;
-        let places =
-            (1..=item.place.depth()).map(|depth| TreePosition(item.place.0[..depth].to_vec()));
+        let places = (1..=item.plan.place.depth())
+            .map(|depth| TreePosition(item.plan.place.0[..depth].to_vec()));
         let at = places.filter_map(|place| tables.item_at(run, &place));
         at.map(|at| {
             let parent = at.node.parent();
             let parent = parent.and_then(|parent| tables.item(run, &parent));
             Level {
-                id: at.id.clone(),
-                prompt: at.prompt.clone().unwrap_or_default(),
-                index: at.place.0.last().map_or(1, |index| index + 1),
+                id: at.plan.id.clone(),
+                prompt: at.plan.prompt.clone().unwrap_or_default(),
+                index: at.plan.place.0.last().map_or(1, |index| index + 1),
                 total: parent.map_or_else(|| self.count_roots(), |parent| parent.children),
             }
         })
@@ -149,7 +149,9 @@ impl Runner<'_, '_> {
     /// How many roots the tree has: one more than the index of the last.
     fn count_roots(&self) -> u32 {
         let last = self.lp.tables().last_root(self.row.id);
-        last.map_or(1, |item| item.place.0.first().map_or(1, |index| index + 1))
+        last.map_or(1, |item| {
+            item.plan.place.0.first().map_or(1, |index| index + 1)
+        })
     }
 
     /// What failed, was done and was noticed before.
@@ -220,7 +222,7 @@ impl Runner<'_, '_> {
             None => &*path,
         };
         let source = SourceText { name, text: &text };
-        PlanFileNotes::parse(&self.row.face, source, item)
+        PlanFileNotes::parse(&self.row.plan.face, source, item)
     }
 
     /// The nearest check above an item that has none.
@@ -229,7 +231,7 @@ impl Runner<'_, '_> {
         let above = item.node.ancestors();
         let mut above = above.filter_map(|node| tables.item(self.row.id, &node));
         above.find_map(|row| {
-            let Gate { script, .. } = row.gate.as_ref()?;
+            let Gate { script, .. } = row.plan.gate.as_ref()?;
             Some(LaterCheck {
                 node: row.node.clone(),
                 script: script.clone(),
@@ -251,7 +253,7 @@ impl Runner<'_, '_> {
                 repositories: self.repositories_for_prompt(item),
             });
         }
-        let target = self.row.target.as_deref();
+        let target = self.row.branches.target.as_deref();
         let target = target.filter(|target| target.path.is_some());
         target.map(|target| OwnWorktree {
             path: project.work_tree.display().to_string(),
@@ -265,7 +267,7 @@ impl Runner<'_, '_> {
     /// The repositories of the run, as seen from that of an item.
     fn repositories_for_prompt(&self, item: &ItemRow) -> Option<PromptRepositories> {
         let row = self.lp.run()?;
-        let known = row.policy.repositories.as_ref()?;
+        let known = row.plan.policy.repositories.as_ref()?;
         let here = self.repository_of_item(&item.node);
         let own_name = known.own.first().cloned();
         let names = std::iter::once(None).chain(known.others.iter().map(Some));
@@ -297,14 +299,14 @@ impl Runner<'_, '_> {
         let head = git::head_commit(lane).ok()??;
         let has = |commit: &str, on: &str| git::is_built_on(lane, commit, on).ok();
         let is_lacking = |row: &&ItemRow| {
-            let mut commits = row.evidence.iter().filter_map(Evidence::commit_id);
+            let mut commits = row.proof.evidence.iter().filter_map(Evidence::commit_id);
             let made = commits.next_back();
             made.is_some_and(|made| {
                 has(&target.tip, made) == Some(true) && has(&head, made) == Some(false)
             })
         };
         let tables = self.lp.tables();
-        let waited = item.depends_on.iter();
+        let waited = item.plan.depends_on.iter();
         let waited = waited.filter_map(|on| tables.item(item.run, on));
         let lacking: Vec<String> = waited
             .filter(is_lacking)
@@ -315,7 +317,8 @@ impl Runner<'_, '_> {
 
     fn commit_by(&self) -> CommitBy {
         let row = self.lp.run();
-        let by_piton = row.is_some_and(|row| row.policy.auto_commit || row.lanes.is_some());
+        let by_piton =
+            row.is_some_and(|row| row.plan.policy.auto_commit || row.branches.lanes.is_some());
         match (self.session.project.in_git, by_piton) {
             (_, true) => CommitBy::Piton,
             (true, false) => CommitBy::Agent,
@@ -391,7 +394,7 @@ impl Runner<'_, '_> {
         let prepared = preparation::prepare_item(&self.session.store, &request)?;
         memories.extend(prepared.carried_memory_ids().map(str::to_owned));
         let item = self.lp.tables().item(*run, node);
-        let followed = item.and_then(|item| item.recovery.as_ref());
+        let followed = item.and_then(|item| item.tries.recovery.as_ref());
         let followed =
             followed.filter(|followed| *role == Role::Worker && followed.is_from_memory());
         for id in followed.iter().flat_map(|followed| &followed.evidence) {
@@ -407,7 +410,7 @@ impl Runner<'_, '_> {
 
     /// Where the attempt was made that marked the item as done.
     fn node_of_claim(&self, item: &ItemRow) -> Result<Option<Node>, Failure> {
-        let Some(attempt) = item.claimed.as_ref().and_then(|by| by.attempt) else {
+        let Some(attempt) = item.proof.claimed.as_ref().and_then(|by| by.attempt) else {
             return Ok(None);
         };
         let rows = self.session.load(&[Need::Attempt(attempt)])?;
@@ -417,11 +420,14 @@ impl Runner<'_, '_> {
     /// The pieces that an item was split into, each with what came of it.
     fn describe_pieces(&self, item: &ItemRow) -> Vec<String> {
         let tables = self.lp.tables();
-        let rows = item.depends_on.iter();
+        let rows = item.plan.depends_on.iter();
         let rows = rows.filter_map(|on| tables.item(item.run, on));
-        let pieces = rows.filter(|row| row.piece_of.as_ref() == Some(&item.node));
+        let pieces = rows.filter(|row| row.plan.piece_of.as_ref() == Some(&item.node));
         let shown = pieces.map(|row| {
-            let title = first_line(row.prompt.as_deref().unwrap_or_default(), PIECE_CHARS_MAX);
+            let title = first_line(
+                row.plan.prompt.as_deref().unwrap_or_default(),
+                PIECE_CHARS_MAX,
+            );
             let summary = first_line(row.summary.as_deref().unwrap_or_default(), PIECE_CHARS_MAX);
             let state = row.state;
             match summary.as_str() {

@@ -10,8 +10,8 @@ use crate::failure::Failure;
 impl Runner<'_, '_> {
     /// The prompt of the hook that was just recorded as started at an item.
     pub(super) fn render_hook_prompt(&self, item: &ItemRow) -> Result<String, Failure> {
-        let run = item.hook_runs.last();
-        let policy = self.lp.run().map(|row| &row.policy);
+        let run = item.work.hook_runs.last();
+        let policy = self.lp.run().map(|row| &row.plan.policy);
         let hook = policy.zip(run).and_then(|(policy, run)| {
             let mut hooks = policy.iteration_hooks.iter();
             hooks.find(|hook| hook.id == run.id)
@@ -22,7 +22,7 @@ impl Runner<'_, '_> {
             ("ITERATION_TRANSCRIPT", transcript.as_str()),
             ("ITERATION", iteration.as_str()),
             ("SPRINT_ID", self.sprint_id.as_str()),
-            ("PHASE_ID", item.id.as_str()),
+            ("PHASE_ID", item.plan.id.as_str()),
         ];
         let prompt = hook.map_or("", |hook| hook.prompt.as_str());
         Ok(fill_variables(prompt, &variables))

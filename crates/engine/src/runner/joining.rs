@@ -114,7 +114,7 @@ impl Runner<'_, '_> {
         let is_gone =
             name.is_none_or(|name| run_lock::is_joint_lock_free(project, &self.row, name));
         let lock = match is_gone && run_lock::is_plan_free(project, &self.row) {
-            true => run_lock::acquire(project, &self.row.face, &self.row.source)?,
+            true => run_lock::acquire(project, &self.row.plan.face, &self.row.plan.source)?,
             false => None,
         };
         let known = match &lock {
@@ -147,7 +147,7 @@ impl Runner<'_, '_> {
             return Ok(());
         }
         let project = &self.session.project;
-        let lock = run_lock::acquire(project, &self.row.face, &self.row.source)?;
+        let lock = run_lock::acquire(project, &self.row.plan.face, &self.row.plan.source)?;
         if let Some(lock) = &lock {
             lock.enter_tree(project, &self.row.name, TreeSharing::Wanted)?;
         }
@@ -189,7 +189,7 @@ impl Runner<'_, '_> {
         let (mut was_asked, mut is_told, mut ticks) = (false, false, 0);
         loop {
             let row = require_run(self.session.load(&[Need::Run(run)])?.tables.run(run))?;
-            let is_asked = row.asked.is_some() || self.has_pause_file();
+            let is_asked = row.invocation.asked.is_some() || self.has_pause_file();
             // The request was withdrawn: the run is to go on.
             let is_withdrawn = was_asked && !is_asked;
             was_asked = is_asked;

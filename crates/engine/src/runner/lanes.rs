@@ -137,11 +137,11 @@ pub(super) fn count_workers(
     }
     let wished = configured_workers(session, job, row)?;
     let workers = job.workers.or(wished).unwrap_or(NonZeroU32::MIN);
-    if row.lanes.is_some() {
+    if row.branches.lanes.is_some() {
         return Ok(workers);
     }
     refuse_unfinished_merge(session, job, row)?;
-    let has_several = row.policy.has_several_repositories();
+    let has_several = row.plan.policy.has_several_repositories();
     if workers == NonZeroU32::MIN && !has_several {
         return Ok(workers);
     }
@@ -163,7 +163,7 @@ pub(super) fn count_workers(
 /// Says which tables of the configuration name no repository of the run: what stands
 /// there holds nowhere.
 pub(super) fn warn_unknown_tables(job: &RunnerJob, row: &RunRow, tell: &mut dyn FnMut(Notice<'_>)) {
-    let Some(known) = &row.policy.repositories else {
+    let Some(known) = &row.plan.policy.repositories else {
         return;
     };
     for name in repositories::unknown_tables(&job.config.repositories, known) {
@@ -218,12 +218,12 @@ fn configured_workers(
     row: &RunRow,
 ) -> Result<Option<NonZeroU32>, Failure> {
     let of_project = job.config.workspace.lanes;
-    if let Some(max) = row.policy.concurrency_max {
+    if let Some(max) = row.plan.policy.concurrency_max {
         let of_plan = NonZeroU32::new(max);
         return Ok(of_plan.or(of_project).or(Some(LANES)));
     }
     let rows = session.load(&[Need::Tree(row.id)])?;
-    let has_parallel = rows.tables.tree(row.id).any(|item| item.turn.parallel);
+    let has_parallel = rows.tables.tree(row.id).any(|item| item.plan.turn.parallel);
     Ok(of_project.filter(|_| has_parallel))
 }
 
@@ -268,7 +268,7 @@ fn refuse_impossible_lanes(
         return Ok(());
     }
     refuse_missing_agent_program(session, job, row)?;
-    let own = own_file_prefixes(project, &row.face, &row.source);
+    let own = own_file_prefixes(project, &row.plan.face, &row.plan.source);
     let changes = git::tracked_changes(&project.work_tree, &own)?;
     if changes.is_empty() {
         return Ok(());
@@ -300,14 +300,14 @@ fn warn_untracked_files(
     {
         return Ok(());
     }
-    let own = own_file_prefixes(project, &row.face, &row.source);
+    let own = own_file_prefixes(project, &row.plan.face, &row.plan.source);
     let mut untracked = git::untracked_files(&project.work_tree, &own)?;
     // Of the plan piton keeps the file here up to date.
     let plan = PlanFile::path_of_run(row).and_then(|path| project.path_in_work_tree(&path));
     untracked.retain(|file| plan.as_ref() != Some(file));
     let rows = session.load(&[Need::Tree(row.id)])?;
     let is_begun = rows.tables.tree(row.id).any(|item| item.attempts > 0);
-    if !untracked.is_empty() && is_begun && row.policy.has_several_repositories() {
+    if !untracked.is_empty() && is_begun && row.plan.policy.has_several_repositories() {
         // No setting asked for lanes: what was done without them must not be missing there.
         let what = format!(
             "the run goes on in several repositories, and what was done here is in no commit: {}",
@@ -348,7 +348,11 @@ fn refuse_missing_agent_program(
     let Some(program) = agents::relative_program(&*job.program, &launch)? else {
         return Ok(());
     };
-    let tip = row.target.as_ref().map(|target| target.tip.as_str());
+    let tip = row
+        .branches
+        .target
+        .as_ref()
+        .map(|target| target.tip.as_str());
     let mut begins = tip.into_iter().chain(["HEAD"]);
     if may_be_made || begins.any(|at| git::is_in_commit(&project.root, at, &program)) {
         return Ok(());
@@ -392,7 +396,7 @@ pub(super) fn enter_lanes(
         };
         enter_target(session, &row, token, other, None)?;
     }
-    let known = row.policy.repositories.as_ref();
+    let known = row.plan.policy.repositories.as_ref();
     let (check, checks) = job.config.merge_checks(known);
     let terms = LaneTerms {
         check: check.map(Box::new),
@@ -401,7 +405,7 @@ pub(super) fn enter_lanes(
         pull_requests: goal == WorkGoal::PullRequests,
     };
     // A runner that only settles what was left does not decide how the work goes on.
-    if job.aim == RunAim::Work || row.lanes.is_none() {
+    if job.aim == RunAim::Work || row.branches.lanes.is_none() {
         let terms = Box::new(terms);
         let command = Command::EnterLanes { run, token, terms };
         session.commit(&command, &runner_facts(session))?;
@@ -729,7 +733,7 @@ impl Runner<'_, '_> {
         let Some(lanes) = &self.lanes else {
             return;
         };
-        let row = self.lp.run().and_then(|row| row.lanes.as_ref());
+        let row = self.lp.run().and_then(|row| row.branches.lanes.as_ref());
         for (number, node) in row.iter().flat_map(|lanes| &lanes.held) {
             let held = lanes.units.get(node);
             if held.is_some_and(|held| held.lane.number == *number) {
@@ -1120,7 +1124,7 @@ impl Runner<'_, '_> {
         used: Option<&LaneRecord>,
         node: &Node,
     ) -> bool {
-        let held = self.lp.run().and_then(|row| row.lanes.as_ref());
+        let held = self.lp.run().and_then(|row| row.branches.lanes.as_ref());
         if held.is_some_and(|lanes| lanes.held.contains_key(&number)) {
             return false;
         }
@@ -1151,7 +1155,7 @@ impl Runner<'_, '_> {
         let Some(row) = rows.tables.run(run) else {
             return false;
         };
-        let is_held = row.lanes.as_ref();
+        let is_held = row.branches.lanes.as_ref();
         if !is_held.is_some_and(|lanes| lanes.held.contains_key(&number)) {
             return false;
         }
@@ -1350,7 +1354,7 @@ impl Runner<'_, '_> {
 
     /// The branch that the work goes to, as the loop knows it.
     pub(super) fn run_target(&self) -> Option<TargetRow> {
-        self.lp.run()?.target.as_deref().cloned()
+        self.lp.run()?.branches.target.as_deref().cloned()
     }
 
     /// The files that piton writes itself: that of the plan, and those of the project.
@@ -1404,14 +1408,18 @@ pub(crate) fn drop_merged_refs(session: &Session<'_>, run: RunId) {
 
 fn try_drop_merged_refs(session: &Session<'_>, run: RunId) -> Result<(), Failure> {
     let rows = session.load(&[Need::Run(run), Need::Tree(run)])?;
-    let Some(row) = rows.tables.run(run).filter(|row| row.lanes.is_some()) else {
+    let Some(row) = rows
+        .tables
+        .run(run)
+        .filter(|row| row.branches.lanes.is_some())
+    else {
         return Ok(());
     };
     if !is_without_runners(session, row) {
         return Ok(());
     }
     let is_merged = |item: &&ItemRow| {
-        let unit = item.unit.as_deref();
+        let unit = item.work.unit.as_deref();
         let waits =
             |unit: &UnitRow| unit.work.is_some() || unit.merge.is_some() || unit.lane.is_some();
         item.state == ItemState::Done && unit.is_some_and(|unit| !waits(unit))
@@ -1457,7 +1465,7 @@ pub(crate) fn drop_unit_refs(
         let here = units
             .iter()
             .filter(|item| item.repository_of_work() == repository);
-        let named = here.map(|item| (unit_ref(of, &item.node), item.unit.as_deref()));
+        let named = here.map(|item| (unit_ref(of, &item.node), item.work.unit.as_deref()));
         let units: BTreeMap<String, Option<&UnitRow>> = named.collect();
         for (name, at) in git::list_refs(main, of)? {
             let Some(unit) = units.get(&name) else {

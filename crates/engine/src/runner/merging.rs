@@ -157,7 +157,7 @@ impl MergeNeedsFinder<'_> {
         let is_open = |row: &&ItemRow| {
             let is_next = matches!(row.state, ItemState::Pending | ItemState::Ready);
             let is_asked = row.state == ItemState::Waiting && asked.contains(&row.node);
-            row.is_leaf() && !row.without_merge && (is_next || is_asked)
+            row.is_leaf() && !row.people.without_merge && (is_next || is_asked)
         };
         let open: Vec<&ItemRow> = self.tables.items(self.run).filter(is_open).collect();
         if open.is_empty() {
@@ -172,8 +172,8 @@ impl MergeNeedsFinder<'_> {
             if work.is_here && asked.contains(&node) {
                 merged.push(MergedWork {
                     node,
-                    evidence: work.row.evidence.clone(),
-                    commits: work.row.commits.clone(),
+                    evidence: work.row.proof.evidence.clone(),
+                    commits: work.row.work.commits.clone(),
                 });
             } else if let Some(branch) = self
                 .branch_to_merge(here, work.row)
@@ -195,7 +195,8 @@ impl MergeNeedsFinder<'_> {
     ) -> Vec<MergeNeeded> {
         let (tables, run) = (self.tables, self.run);
         let may_start = |row: &&ItemRow| {
-            let is_next = row.state == ItemState::Ready && row.is_leaf() && !row.without_merge;
+            let is_next =
+                row.state == ItemState::Ready && row.is_leaf() && !row.people.without_merge;
             let is_asked = asked.contains(&row.node);
             (is_asked || is_next) && !dependencies_of_line(tables, row).is_empty()
         };
@@ -231,7 +232,7 @@ impl MergeNeedsFinder<'_> {
     /// What to merge of an item that was done elsewhere: its branch, or the last
     /// commit of its work.
     fn branch_to_merge(&self, here: &Checkout, row: &ItemRow) -> Option<String> {
-        let on = row.done_on.as_ref()?;
+        let on = row.work.done_on.as_ref()?;
         // Between repositories there is nothing to merge.
         let branch = on.branch.clone().filter(|_| on.repository.is_none())?;
         // Work that is missing on its own branch was taken back when that was set back.
@@ -240,7 +241,7 @@ impl MergeNeedsFinder<'_> {
         }
         // A branch may be renamed or gone: its commit can be merged all the same.
         let is_there = git::tip_of_branch(&self.project.work_tree, &branch).is_some();
-        let commit = row.commits.last().filter(|_| !is_there);
+        let commit = row.work.commits.last().filter(|_| !is_there);
         let short = |commit: &String| commit.get(..SHORT_COMMIT).unwrap_or(commit).to_owned();
         Some(commit.map_or(branch, short))
     }
@@ -251,5 +252,5 @@ fn dependencies_of_line<'t>(tables: &'t Tables, row: &'t ItemRow) -> BTreeSet<&'
     let above = row.node.ancestors();
     let above = above.filter_map(|node| tables.item(row.run, &node));
     let line = std::iter::once(row).chain(above);
-    line.flat_map(|row| &row.depends_on).collect()
+    line.flat_map(|row| &row.plan.depends_on).collect()
 }

@@ -29,15 +29,17 @@ impl OtherRuns {
     pub(super) fn load(session: &Session<'_>, row: &RunRow) -> Result<Self, Failure> {
         let runs = session.runs()?;
         let others = runs.iter().rev().filter(|run| {
-            let is_of_plan = (&run.face, &run.source) == (&row.face, &row.source);
-            let has_plan = || run_of_file(&session.project, slice::from_ref(*run), &row.source);
+            let is_of_plan =
+                (&run.plan.face, &run.plan.source) == (&row.plan.face, &row.plan.source);
+            let has_plan =
+                || run_of_file(&session.project, slice::from_ref(*run), &row.plan.source);
             run.id != row.id && is_of_plan && has_plan().is_some()
         });
         let mut found = Vec::new();
         for run in others {
             let (tables, _) = load_run_snapshot(session, run.id)?;
             let is_on_branch = |item: &ItemRow| {
-                let on = item.done_on.as_ref().and_then(|on| on.branch.as_ref());
+                let on = item.work.done_on.as_ref().and_then(|on| on.branch.as_ref());
                 item.state == ItemState::Done && on.is_some()
             };
             if tables.items(run.id).any(is_on_branch) {
@@ -77,7 +79,8 @@ impl OtherRuns {
                     HistoryCaching::Yes,
                 )
             };
-            let is_done = |row: &&ItemRow| row.state == ItemState::Done && row.done_on.is_some();
+            let is_done =
+                |row: &&ItemRow| row.state == ItemState::Done && row.work.done_on.is_some();
             for row in tables.items(run.id).filter(is_done) {
                 let is_here = !elsewhere.contains(&row.node);
                 let work = OtherRunWork { row, is_here };

@@ -35,7 +35,7 @@ pub(super) fn read_role_texts(
     job: &RunnerJob,
     row: &RunRow,
 ) -> Result<BTreeMap<String, String>, Failure> {
-    let phases = plan_format(&row.face).and_then(|format| format.phases);
+    let phases = plan_format(&row.plan.face).and_then(|format| format.phases);
     let names = phases.map_or_else(Vec::new, |phases| (phases.role_names)());
     let tables = job.config.roles.iter();
     let of_plan = tables.filter(|(name, _)| names.contains(&name.as_str()));
@@ -59,7 +59,7 @@ pub(super) fn read_role_texts(
 
 impl Runner<'_, '_> {
     pub(super) fn plan_phases(&self) -> Option<Phases> {
-        plan_format(&self.row.face)?.phases
+        plan_format(&self.row.plan.face)?.phases
     }
 
     /// Who works on an item, where its format says it.
@@ -175,7 +175,7 @@ impl Runner<'_, '_> {
     /// Notes what stands where an agent is to write, before the first one begins, and
     /// before one to whom a person gave it back.
     pub(super) fn record_artifact_before(&mut self, item: &ItemRow, site: &Site, role: Role) {
-        let is_anew = item.attempts <= 1 || item.rejected.is_some();
+        let is_anew = item.attempts <= 1 || item.people.rejected.is_some();
         if role != Role::Worker || !is_anew {
             return;
         }

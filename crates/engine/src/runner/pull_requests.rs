@@ -42,7 +42,7 @@ fn pull_request_mark(run: RunId) -> String {
 /// What calls are found by that a dead runner may have left: one of them might open a
 /// pull request after it was looked for.
 pub(super) fn mark_of_pull_requests(tables: &Tables, run: RunId) -> Option<String> {
-    let lanes = tables.run(run)?.lanes.as_deref()?;
+    let lanes = tables.run(run)?.branches.lanes.as_deref()?;
     lanes.terms.pull_requests.then(|| pull_request_mark(run))
 }
 
@@ -67,7 +67,7 @@ pub(super) fn work_goal(
     tell: &mut dyn FnMut(Notice<'_>),
 ) -> Result<WorkGoal, Failure> {
     let is_wanted = job.config.pull_requests.with == Some(PullRequestProgram::Gh);
-    if let Some(lanes) = &row.lanes {
+    if let Some(lanes) = &row.branches.lanes {
         return Ok(match &lanes.terms {
             terms if terms.pull_requests => WorkGoal::PullRequests,
             terms if terms.review && is_wanted => WorkGoal::Review,
@@ -525,10 +525,10 @@ impl Runner<'_, '_> {
             let node = node.clone();
             return vec![Input::PullRequestOpened { node, end }];
         };
-        let title = title_of_item(&item).unwrap_or_else(|| item.id.clone());
-        let title = match title.starts_with(&item.id) {
+        let title = title_of_item(&item).unwrap_or_else(|| item.plan.id.clone());
+        let title = match title.starts_with(&item.plan.id) {
             true => title,
-            false => format!("{}: {title}", item.id),
+            false => format!("{}: {title}", item.plan.id),
         };
         let redactor = self.session.world.redactor();
         let summary = item
@@ -619,7 +619,7 @@ impl Runner<'_, '_> {
         };
         let tree = self.main_tree_of_item(node);
         let redactor = self.session.world.redactor();
-        let message = format!("{}: follow {}", self.sprint_id, item.id);
+        let message = format!("{}: follow {}", self.sprint_id, item.plan.id);
         self.start_git_calls(node, pull_request_mark(self.row.id), move |by| {
             let pull_request = MergedPullRequest {
                 target: &target,

@@ -82,7 +82,7 @@ impl Runner<'_, '_> {
         let other = self.other_tree_of_item(node);
         let taken = self.lane_taking(&Node::from_text(QUEUE), self.lp.token());
         let redactor = self.session.world.redactor();
-        let message = format!("{}: merge {}", self.sprint_id, item.id);
+        let message = format!("{}: merge {}", self.sprint_id, item.plan.id);
         let checked = item.checked_tree().cloned();
         let own = self.native_file_paths_at(node);
         let shown = match self.plan_file_with_mark(node, &target) {
@@ -252,7 +252,7 @@ impl Runner<'_, '_> {
         let is_checked = made.is_some() && made == self.checked_in_lane;
         let passed_in_lane = is_checked && !item.is_missing_check();
         let own = item.required_checks().filter(|_| !passed_in_lane).cloned();
-        let lanes = self.lp.run().and_then(|row| row.lanes.as_ref());
+        let lanes = self.lp.run().and_then(|row| row.branches.lanes.as_ref());
         let of_run =
             lanes.and_then(|lanes| lanes.terms.check_in_repository(item.repository_of_work()));
         let of_run = of_run.cloned();
@@ -281,7 +281,7 @@ impl Runner<'_, '_> {
         let fault = |error| unwritable_file(&self.session.project.home.join("spool"), error);
         let mut env = self.environment(&item, &mark);
         env.push(("SPRINT_ID".to_owned(), self.sprint_id.clone()));
-        env.push(("PHASE_ID".to_owned(), item.id.clone()));
+        env.push(("PHASE_ID".to_owned(), item.plan.id.clone()));
         env.extend(held.prepared.iter().flat_map(|ready| ready.env.clone()));
         let spec = ProcessSpec {
             program: ProcessProgram::Shell(gate.script.clone()),

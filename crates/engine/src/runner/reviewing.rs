@@ -44,10 +44,10 @@ impl Runner<'_, '_> {
             return git::merge_base(tree, &target.tip, &head).ok()?;
         }
         // Where agents commit, the work begins before the first of their commits.
-        let first = item
-            .commits
-            .iter()
-            .find(|commit| git::is_built_on(tree, &head, commit).is_ok_and(|is_there| is_there));
+        let first =
+            item.work.commits.iter().find(|commit| {
+                git::is_built_on(tree, &head, commit).is_ok_and(|is_there| is_there)
+            });
         Some(first.map_or(head, |first| format!("{first}^")))
     }
 

@@ -115,7 +115,7 @@ pub fn acquire_joint(project: &Project, run: &RunRow, name: &str) -> Result<RunL
 }
 
 fn joint_lock_path(project: &Project, run: &RunRow, name: &str) -> PathBuf {
-    lock_path(project, &run.face, &run.source).with_extension(format!("{name}.lock"))
+    lock_path(project, &run.plan.face, &run.plan.source).with_extension(format!("{name}.lock"))
 }
 
 /// Takes the lock on a plan as [`acquire`] does, and waits with `pause` for one
@@ -254,7 +254,7 @@ pub fn is_free(project: &Project, run: &RunRow) -> bool {
 /// Whether no living process of this machine holds the lock on the plan of a run.
 #[must_use]
 pub fn is_plan_free(project: &Project, run: &RunRow) -> bool {
-    is_free_at(&lock_path(project, &run.face, &run.source))
+    is_free_at(&lock_path(project, &run.plan.face, &run.plan.source))
 }
 
 /// Whether no living process of this machine holds this lock beside that on the plan.
@@ -273,7 +273,7 @@ pub fn remove_joint_lock(project: &Project, run: &RunRow, name: &str) {
 /// on the plan of a run; none where that is not known or the tree is gone.
 #[must_use]
 pub fn last_work_tree(project: &Project, run: &RunRow) -> Option<PathBuf> {
-    let holder = read_holder(&lock_path(project, &run.face, &run.source))?;
+    let holder = read_holder(&lock_path(project, &run.plan.face, &run.plan.source))?;
     Some(holder.work_tree).filter(|tree| tree.is_dir())
 }
 

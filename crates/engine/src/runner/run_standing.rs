@@ -34,7 +34,7 @@ impl RunStanding {
                 row.state
             },
             is_live,
-            asked: row.asked.clone().filter(|_| is_live),
+            asked: row.invocation.asked.clone().filter(|_| is_live),
         }
     }
 

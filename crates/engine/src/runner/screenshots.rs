@@ -19,7 +19,7 @@ impl Runner<'_, '_> {
     /// Adds to a report the pictures that the plan asks for, or that there are none.
     pub(super) fn collect_screenshots(&self, node: &Node, site: &Site, report: &mut Report) {
         let item = self.lp.tables().item(self.row.id, node);
-        let native = item.and_then(|item| item.native.as_ref());
+        let native = item.and_then(|item| item.plan.native.as_ref());
         let asked = native.and_then(|native| {
             let format = plan_format(&native.face)?;
             (format.screenshot_of_native)(native)

@@ -263,7 +263,7 @@ impl Runner<'_, '_> {
         let tables = self.lp.tables();
         let row = tables.item(self.row.id, node);
         let line = std::iter::once(node.clone()).chain(node.ancestors());
-        let whole = row.and_then(|row| row.piece_of.clone());
+        let whole = row.and_then(|row| row.plan.piece_of.clone());
         let known = tables.items_claimed_by(self.row.id, attempt);
         let claimed = claimed.iter().chain(known.map(|item| &item.node)).cloned();
         let all = line.chain(whole).chain(claimed);
@@ -364,8 +364,8 @@ fn own_prefixes_of_file(project: &Project, path: &Path) -> Vec<OwnFilePrefix> {
 /// What piton writes into a work tree while agents of a run work.
 pub(crate) fn non_agent_files(session: &Session<'_>, row: &RunRow) -> Vec<OwnFilePrefix> {
     let project = &session.project;
-    let mut own = own_file_prefixes(project, &row.face, &row.source);
-    let source = project.absolute_path(&row.source);
+    let mut own = own_file_prefixes(project, &row.plan.face, &row.plan.source);
+    let source = project.absolute_path(&row.plan.source);
     if !source.is_dir() {
         own.extend(own_prefixes_of_file(project, &source));
     }

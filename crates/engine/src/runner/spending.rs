@@ -25,7 +25,7 @@ impl Runner<'_, '_> {
             self.budget_warned = true;
             tell(Notice::Warning(&warning));
         }
-        let limits = self.lp.run().map(|row| &row.limits);
+        let limits = self.lp.run().map(|row| &row.invocation.limits);
         let has_one = limits
             .is_some_and(|limits| limits.project_usd.is_some() || limits.project_tokens.is_some());
         if !has_one {
@@ -33,7 +33,7 @@ impl Runner<'_, '_> {
         }
         let rows = self.session.load(&[Need::Runs])?;
         let others = rows.tables.runs().filter(|run| run.id != self.row.id);
-        let spent = others.map(|run| BudgetUse::from(&run.spend));
+        let spent = others.map(|run| BudgetUse::from(&run.spent.spend));
         let spent = spent.fold(BudgetUse::default(), BudgetUse::plus);
         Ok(Some(Input::Elsewhere(spent)))
     }

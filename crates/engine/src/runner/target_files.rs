@@ -51,11 +51,11 @@ fn try_commit_target_files(
     // What is merged elsewhere is to have nothing beside it here: the marks are shown when
     // that is checked out.
     let is_merged_here = |row: &&RunRow| {
-        let lanes = row.lanes.as_ref();
+        let lanes = row.branches.lanes.as_ref();
         lanes.is_some_and(|lanes| !lanes.terms.pull_requests)
     };
     let row = rows.tables.run(run).filter(is_merged_here);
-    let target = row.and_then(|row| row.target.as_deref());
+    let target = row.and_then(|row| row.branches.target.as_deref());
     let target = target.filter(|target| target.path.is_none());
     let Some((row, target)) = row.zip(target) else {
         return Ok(());
@@ -117,7 +117,11 @@ fn render_plan_on_branch(
     there: &mut dyn FnMut(&str) -> Result<Option<String>, Failure>,
 ) -> Result<Option<(String, String)>, Failure> {
     let project = &session.project;
-    let is_merged = row.lanes.as_ref().is_some_and(|lanes| lanes.merges > 0);
+    let is_merged = row
+        .branches
+        .lanes
+        .as_ref()
+        .is_some_and(|lanes| lanes.merges > 0);
     let path = PlanFile::path_of_run(row).filter(|path| is_merged && project.is_tracked(path));
     let Some(path) = path.and_then(|path| project.path_in_work_tree(&path)) else {
         return Ok(None);

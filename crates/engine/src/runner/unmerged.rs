@@ -27,7 +27,13 @@ pub(crate) fn warn_unmerged_lanes(
 /// What a run that is done has left in its lanes, and how to see it: a person marked a
 /// unit that had one, so that nothing of it was merged.
 pub(crate) fn describe_unmerged_lanes(session: &Session<'_>, row: &RunRow) -> Vec<String> {
-    if row.state != RunState::Done || row.lanes.as_ref().is_none_or(|lanes| lanes.held.is_empty()) {
+    if row.state != RunState::Done
+        || row
+            .branches
+            .lanes
+            .as_ref()
+            .is_none_or(|lanes| lanes.held.is_empty())
+    {
         return Vec::new();
     }
     let run = Some(row.id.to_string());
@@ -66,7 +72,11 @@ pub(crate) fn unmerged_work_in_lane(
     let of_other = repository.as_ref();
     let main = of_other.map_or(&session.project.work_tree, |other| &other.tree);
     let name = of_other.map(|other| other.name.as_str());
-    let unit = row.lanes.as_ref().and_then(|lanes| lanes.held.get(&number));
+    let unit = row
+        .branches
+        .lanes
+        .as_ref()
+        .and_then(|lanes| lanes.held.get(&number));
     let (Some(unit), Some(target)) = (unit, row.target_in_repository(name)) else {
         return Ok(None);
     };

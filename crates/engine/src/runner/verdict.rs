@@ -69,7 +69,7 @@ impl Runner<'_, '_> {
         match report.trouble {
             Some(Trouble::NoVerdict | Trouble::Unfinished) => {}
             Some(Trouble::HookRefused) => {
-                let other = run.hook_refused.as_ref().is_some_and(|at| at != node);
+                let other = run.spent.hook_refused.as_ref().is_some_and(|at| at != node);
                 if other && row.number == 1 {
                     mark_wrong_setting(report, &describe_refusing_hook(report));
                 }
@@ -84,7 +84,7 @@ impl Runner<'_, '_> {
         }
         let can_resume = self.job.program.can_resume() && report.conversation.is_some();
         report.can_be_asked = can_resume;
-        let is_first = !run.has_counted && !can_resume && !self.job.program.can_resume();
+        let is_first = !run.spent.has_counted && !can_resume && !self.job.program.can_resume();
         if is_first && !answer::has_status_block(output) {
             mark_wrong_setting(report, &describe_missing_verdict(row, report));
         }

@@ -57,7 +57,7 @@ fn wait_mark(run: RunId) -> String {
 /// that have waited enough since.
 pub(super) fn mark_of_wait_commands(tables: &Tables, run: RunId) -> Option<String> {
     let asks = |item: &ItemRow| {
-        let wait = item.wait.as_ref();
+        let wait = item.plan.wait.as_ref();
         wait.is_some_and(|wait| wait.command.is_some())
     };
     tables.tree(run).any(asks).then(|| wait_mark(run))
@@ -103,7 +103,7 @@ impl Runner<'_, '_> {
     /// Asks a command whether an item may begin. Its answer comes as a message.
     pub(super) fn start_wait_command(&mut self, node: Node, wait: &Wait) -> Vec<Input> {
         let item = self.lp.tables().item(self.row.id, &node);
-        let id = item.map_or_else(String::new, |item: &ItemRow| item.id.clone());
+        let id = item.map_or_else(String::new, |item: &ItemRow| item.plan.id.clone());
         let Some(command) = wait.command.clone() else {
             return Vec::new();
         };

@@ -314,7 +314,7 @@ impl Runner<'_, '_> {
     /// The attempt whose writing a check or a commit of an item runs.
     fn writer_of_item(&self, node: &Node, site: &Site) -> Option<AttemptId> {
         let item = self.lp.tables().item(self.row.id, node);
-        let unchecked = item.and_then(|item| item.unchecked);
+        let unchecked = item.and_then(|item| item.proof.unchecked);
         unchecked.or(site.last_attempt.get())
     }
 }

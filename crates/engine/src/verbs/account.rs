@@ -128,7 +128,7 @@ impl Account {
             run: row.name.clone(),
             state: row.state,
             file: PlanFile::path_of_run(row),
-            unit: item_unit(&row.face),
+            unit: item_unit(&row.plan.face),
             total: 0,
             done: BTreeMap::new(),
             failed: Vec::new(),
@@ -138,7 +138,7 @@ impl Account {
             dropped: Vec::new(),
             left: Vec::new(),
             work_s: 0,
-            spend: row.spend.clone().without_cached_input(),
+            spend: row.spent.spend.clone().without_cached_input(),
             place: None,
         };
         let mut causes = BlockingCauses::default();
@@ -163,14 +163,14 @@ impl Account {
     }
 
     fn add_item(&mut self, viewer: &Viewer<'_>, item: &ItemRow, causes: &mut BlockingCauses) {
-        if item.place.depth() == 1 {
+        if item.plan.place.depth() == 1 {
             self.work_s += viewer.tables.total_work_ms(item, None) / 1_000;
         }
         self.total += usize::from(item.is_leaf());
         let is_told = item.is_leaf() || is_directly_worked_on(item);
         let list = match item.state {
             ItemState::Done if item.is_leaf() => {
-                let basis = basis_of_evidence(&item.evidence).unwrap_or(Basis::Word);
+                let basis = basis_of_evidence(&item.proof.evidence).unwrap_or(Basis::Word);
                 *self.done.entry(basis.to_string()).or_default() += 1;
                 return;
             }
@@ -255,7 +255,7 @@ impl BlockingCauses {
 
 /// What waits for a person, failed or is blocked below an item.
 fn troubled_descendants(tables: &Tables, item: &ItemRow) -> BTreeSet<Node> {
-    let below = tables.subtree(item.run, &item.place);
+    let below = tables.subtree(item.run, &item.plan.place);
     let in_trouble =
         |row: &&ItemRow| matches!(row.standing(), ItemStanding::Asking | ItemStanding::Broken);
     below
@@ -275,7 +275,7 @@ fn describe_cause(tables: &Tables, run: RunId, node: &Node) -> Option<String> {
 /// The last lines of what its check printed, or of its error where that has more
 /// than one.
 fn last_output_lines(item: &ItemRow) -> Vec<String> {
-    let check = item.gate_runs.as_ref().filter(|runs| !runs.passed);
+    let check = item.proof.gate_runs.as_ref().filter(|runs| !runs.passed);
     let printed = check.map(|runs| runs.output.as_str());
     let error = item
         .error

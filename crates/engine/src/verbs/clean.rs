@@ -110,13 +110,17 @@ pub fn clean(
     let config = Config::load(&session.project)?;
     // What a dead runner left may still work there.
     runner::clean_up_dead_runner(&session, row.id, config.agent.process_limits().grace, told)?;
-    let has_path = row.target.as_ref().is_some_and(|it| it.path.is_some());
-    if row.lanes.is_some() && !has_path {
+    let has_path = row
+        .branches
+        .target
+        .as_ref()
+        .is_some_and(|it| it.path.is_some());
+    if row.branches.lanes.is_some() && !has_path {
         return clean_lanes(&session, &row, &config, unsaved);
     }
     worktree::reattach_branches(&session, told);
     let mut cleaned = CleanedRun::default();
-    if row.lanes.is_some() {
+    if row.branches.lanes.is_some() {
         let mark = process::own_mark(&format!("clean-{}", row.id));
         let cleaning = RunCleaner {
             session: &session,
@@ -167,7 +171,7 @@ fn clean_lanes(
     let mut places = vec![RunBranch {
         main: &session.project.root,
         repository: None,
-        target: row.target.as_deref(),
+        target: row.branches.target.as_deref(),
         tip: None,
     }];
     places.extend(others.iter().map(|(name, tree)| RunBranch {
@@ -242,7 +246,7 @@ fn refuse_unlanded(
         }
         None if target.tip == target.base => true,
         None => match place.repository {
-            None => row.landed.is_some(),
+            None => row.branches.landed.is_some(),
             Some(_) => is_commit_landed_in(main, target, &target.tip)?,
         },
     };
@@ -320,7 +324,7 @@ impl RunCleaner<'_> {
         cleaned: &mut CleanedRun,
     ) -> Result<(), Failure> {
         let project = &self.session.project;
-        let known = self.row.policy.repositories.as_ref();
+        let known = self.row.plan.policy.repositories.as_ref();
         let pool = Pool::open_for_run(project, config, known).map_err(runner::failure_of_lane)?;
         let held = self.held_lanes(&pool)?;
         let (mut taken, mut lanes) = (Vec::new(), Vec::new());
@@ -500,7 +504,7 @@ impl RunCleaner<'_> {
     fn held_lanes(&self, pool: &Pool) -> Result<BTreeSet<u32>, Failure> {
         let runs = self.session.runs()?;
         let open = runs.iter().filter(|row| row.state != RunState::Done);
-        let lanes = open.filter_map(|row| Some((row.id.to_string(), row.lanes.as_ref()?)));
+        let lanes = open.filter_map(|row| Some((row.id.to_string(), row.branches.lanes.as_ref()?)));
         let held = lanes.flat_map(|(run, lanes)| {
             let numbers = lanes.held.keys().copied();
             let is_its =
@@ -525,9 +529,9 @@ impl RunCleaner<'_> {
         let refs = git::list_refs(main, &runner::unit_ref_folder(self.row, repository))?;
         let kept = |commit: &String| refs.iter().any(|(_, at)| at == commit);
         let left_out = finished.iter().filter_map(|item| {
-            let work = item.unit.as_deref()?.work.clone();
+            let work = item.work.unit.as_deref()?.work.clone();
             Some(LeftOutWork {
-                item: item.id.to_string(),
+                item: item.plan.id.to_string(),
                 commit: work.filter(kept)?,
             })
         });

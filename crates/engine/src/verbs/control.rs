@@ -229,7 +229,7 @@ pub fn skip_or_retry_item(
 fn derived_items(session: &Session<'_>, run: RunId, node: &Node) -> Result<Vec<Node>, Failure> {
     let rows = session.load(&[Need::Run(run)])?;
     let row = rows.tables.run(run);
-    let phases = row.and_then(|row| plan_format(&row.face)?.phases);
+    let phases = row.and_then(|row| plan_format(&row.plan.face)?.phases);
     let Some(phases) = phases else {
         return Ok(Vec::new());
     };

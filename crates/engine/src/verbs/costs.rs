@@ -66,12 +66,12 @@ pub fn costs(world: &World, run: Option<&str>) -> Result<Costs, Failure> {
     let tables = session.load(&needs)?.tables;
     let of_run = |row: &RunRow| RunCosts {
         run: row.name.clone(),
-        spend: row.spend.clone().without_cached_input(),
+        spend: row.spent.spend.clone().without_cached_input(),
         items: costs_of_items(&tables, row.id),
         models: spend_by_model(std::iter::once(row)),
         model_unknown: spend_of_unknown_model(&tables, row.id),
     };
-    let project = tables.runs().map(|run| &run.spend);
+    let project = tables.runs().map(|run| &run.spent.spend);
     let project = project.fold(Spend::default(), |sum, one| sum.plus(one));
     Ok(Costs {
         run: meant.and_then(|row| tables.run(row.id).map(of_run)),
@@ -83,7 +83,7 @@ pub fn costs(world: &World, run: Option<&str>) -> Result<Costs, Failure> {
 /// What runs used together, by model.
 fn spend_by_model<'r>(runs: impl Iterator<Item = &'r RunRow>) -> BTreeMap<String, Spend> {
     let mut sums: BTreeMap<String, Spend> = BTreeMap::new();
-    for (model, spend) in runs.flat_map(|run| &run.spend_by_model) {
+    for (model, spend) in runs.flat_map(|run| &run.spent.spend_by_model) {
         let sum = sums.entry(model.clone()).or_default();
         *sum = sum.plus(spend);
     }
@@ -105,10 +105,10 @@ fn spend_of_unknown_model(tables: &Tables, run: RunId) -> Spend {
 }
 
 fn costs_of_items(tables: &Tables, run: RunId) -> Vec<ItemCosts> {
-    let tried = tables.tree(run).filter(|item| !item.spend.is_empty());
+    let tried = tables.tree(run).filter(|item| !item.work.spend.is_empty());
     let costs = tried.map(|item| ItemCosts {
         node: item.node.to_string(),
-        spend: item.spend.clone().without_cached_input(),
+        spend: item.work.spend.clone().without_cached_input(),
     });
     costs.collect()
 }

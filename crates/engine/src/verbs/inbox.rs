@@ -100,7 +100,7 @@ pub struct ReviewedWork {
 impl ReviewedWork {
     /// The work of a unit, beside what is on the branch of its run.
     fn of_unit(session: &Session<'_>, run: &RunRow, item: &ItemRow) -> Option<Self> {
-        let unit = item.unit.as_ref()?;
+        let unit = item.work.unit.as_ref()?;
         let repository = item.repository_of_work();
         let target = run.target_in_repository(repository)?;
         let trees = work_trees_of_run(session.world, &session.project, run).unwrap_or_default();
@@ -192,7 +192,8 @@ fn views_of_decisions(
         let is = |kinds: &[DecisionKind]| run.zip(item).filter(|_| kinds.contains(&row.kind));
         let work = is(&[DecisionKind::Review, DecisionKind::AgentReview]);
         let to_approve = is(&[DecisionKind::Approval]);
-        let in_place = is(&[DecisionKind::AgentReview]).filter(|(run, _)| run.target.is_none());
+        let in_place =
+            is(&[DecisionKind::AgentReview]).filter(|(run, _)| run.branches.target.is_none());
         OpenQuestion {
             review: work.and_then(|(run, item)| ReviewedWork::of_unit(session, run, item)),
             look_at: to_approve
@@ -276,7 +277,7 @@ fn refuse_missing_artifact(session: &Session<'_>, row: &DecisionRow) -> Result<(
         return Ok(());
     };
     let to_see = approval_subject(session, run, item).and_then(|to_see| to_see.artifact);
-    let path = to_see.filter(|path| run.lanes.is_none() && !is_address(path));
+    let path = to_see.filter(|path| run.branches.lanes.is_none() && !is_address(path));
     let Some(path) = path.filter(|path| !session.project.absolute_path(path).exists()) else {
         return Ok(());
     };
@@ -295,7 +296,7 @@ fn is_address(text: &str) -> bool {
 
 /// How to see work on an item that its reviewer did not approve.
 fn work_tree_subject(item: &ItemRow) -> ApprovalSubject {
-    let see = match item.commits.first() {
+    let see = match item.work.commits.first() {
         Some(first) => format!("git diff {}^", short_commit(first)),
         None => "git status -vv".to_owned(),
     };
@@ -311,7 +312,7 @@ fn approval_subject(
     run: &RunRow,
     item: &ItemRow,
 ) -> Option<ApprovalSubject> {
-    let phases = plan_format(&run.face).and_then(|format| format.phases);
+    let phases = plan_format(&run.plan.face).and_then(|format| format.phases);
     let artifact = phases.and_then(|phases| (phases.artifact)(run, item));
     let artifact = artifact.map(|artifact| match PlanFile::folder_of_run(run) {
         "" => artifact,
@@ -319,8 +320,12 @@ fn approval_subject(
         folder => format!("{folder}/{artifact}"),
     });
     let path = artifact.as_deref().filter(|path| !is_address(path));
-    let in_lanes = run.lanes.is_some();
-    let commit = item.commits.last().filter(|_| in_lanes || path.is_none());
+    let in_lanes = run.branches.lanes.is_some();
+    let commit = item
+        .work
+        .commits
+        .last()
+        .filter(|_| in_lanes || path.is_none());
     let see = commit.map(|commit| {
         // Paths of the project are seen from its folder, those of git from the root.
         let from_root = path.map(|path| session.project.absolute_path(path));
@@ -797,8 +802,11 @@ fn recheck_file(session: &Session<'_>, row: DecisionRow) -> Result<DecisionRow, 
 /// That the file of a plan still says what a person refused: the check
 /// that piton keeps is made of several places of it.
 fn refused_value_warning(run: &RunRow, refused: Option<&str>) -> Option<String> {
-    plan_format(&run.face).filter(|format| format.keeps_what_was_refused)?;
-    let (file, refused) = (&run.source, refused.unwrap_or_default().replace('\n', "; "));
+    plan_format(&run.plan.face).filter(|format| format.keeps_what_was_refused)?;
+    let (file, refused) = (
+        &run.plan.source,
+        refused.unwrap_or_default().replace('\n', "; "),
+    );
     Some(format!(
         "{file} still says what was refused, and a new run of it would take it; this run goes by the old value. Put it right by hand: {refused}"
     ))

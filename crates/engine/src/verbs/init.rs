@@ -195,7 +195,7 @@ fn adopted_paths(world: &World) -> Result<Vec<String>, Failure> {
     let rows = session.load(&[piton_core::Need::Faces])?;
     let on = rows.tables.native_files().filter(|face| face.on);
     let mut kept: Vec<String> = on.map(|face| face.path.clone()).collect();
-    kept.extend(session.runs()?.into_iter().map(|run| run.source));
+    kept.extend(session.runs()?.into_iter().map(|run| run.plan.source));
     Ok(kept)
 }
 

@@ -166,17 +166,17 @@ fn issue_details(tables: &Tables, run: RunId, node: &Node) -> Result<IssueDetail
     let issue = issue_of_item(tables, row).ok_or_else(|| not_an_issue_failure(row))?;
     let blocks = tables
         .tree(run)
-        .filter(|item| item.depends_on.contains(node));
+        .filter(|item| item.plan.depends_on.contains(node));
     Ok(IssueDetails {
         run: tables
             .run(run)
             .map(|run| run.name.clone())
             .unwrap_or_default(),
         issue,
-        prompt: row.prompt.clone(),
+        prompt: row.plan.prompt.clone(),
         error: row.error.clone(),
-        human: row.human.as_ref().map(|human| human.reason.clone()),
-        blocks: blocks.map(|item| item.id.clone()).collect(),
+        human: row.people.human.as_ref().map(|human| human.reason.clone()),
+        blocks: blocks.map(|item| item.plan.id.clone()).collect(),
     })
 }
 
@@ -298,7 +298,7 @@ fn load_run(session: &Session<'_>, run: RunId) -> Result<RunRow, Failure> {
 
 /// The text of the manifest beside the file of a run, where there is one.
 fn read_manifest(session: &Session<'_>, row: &RunRow) -> Option<String> {
-    let name = plan_format(&row.face)?.phases?.manifest;
+    let name = plan_format(&row.plan.face)?.phases?.manifest;
     let folder = session.project.absolute_path(PlanFile::folder_of_run(row));
     fs::read_to_string(folder.join(name)).ok()
 }
@@ -355,22 +355,22 @@ fn resolve_run(session: &Session<'_>, text: Option<&str>) -> Result<RunRow, Fail
 
 /// How the items of a run are issues, if they are.
 fn issues_of_run(run: &RunRow) -> Option<IssuesOf> {
-    plan_format(&run.face)?.issues
+    plan_format(&run.plan.face)?.issues
 }
 
 /// The item as an issue, if it is one.
 fn issue_of_item(tables: &Tables, item: &ItemRow) -> Option<IssueView> {
-    let native = item.native.as_ref()?;
+    let native = item.plan.native.as_ref()?;
     let words = (plan_format(&native.face)?.issues?.words)(tables, item)?;
-    let waits_for = item.depends_on.iter().filter_map(|on| {
+    let waits_for = item.plan.depends_on.iter().filter_map(|on| {
         let row = tables.item(item.run, on)?;
         (!row.state.is_finished()).then(|| IssueWait {
-            id: row.id.clone(),
+            id: row.plan.id.clone(),
             state: row.state,
         })
     });
     Some(IssueView {
-        id: item.id.clone(),
+        id: item.plan.id.clone(),
         node: item.node.to_string(),
         state: item.state,
         file_state: words.state.map(str::to_owned),

@@ -142,7 +142,7 @@ impl Proof {
     #[must_use]
     pub fn of_item(item: &ItemRow, file: impl FnOnce() -> Option<String>) -> Option<Self> {
         let is_done = item.state == ItemState::Done;
-        let evidence = is_done.then_some(item.evidence.as_slice())?;
+        let evidence = is_done.then_some(item.proof.evidence.as_slice())?;
         let level = basis_of_evidence(evidence)?;
         let words = item.describe_evidence()?;
         let is_taken_over = level == Basis::TakenOver;
@@ -208,10 +208,10 @@ impl CheckView {
     #[must_use]
     pub fn with_output(item: &ItemRow) -> Option<Self> {
         let gate = item.pending_gate()?;
-        let is_own = item.claim_gate.is_none();
+        let is_own = item.proof.claim_gate.is_none();
         // What the old one came to says nothing of it.
         let changed = is_own && item.is_done_by_old_check();
-        let runs = match &item.gate_runs {
+        let runs = match &item.proof.gate_runs {
             Some(runs) if !changed => (**runs).clone(),
             // Changed in the merge queue, it passed on the merged tree.
             None if is_own && item.state == ItemState::Done && !item.is_missing_check() => {
@@ -224,14 +224,14 @@ impl CheckView {
             Some(_) | None => GateRuns::default(),
         };
         let is_over = runs.runs > 0 && !runs.open;
-        let passed_before = item.baseline.as_ref().map(|baseline| baseline.passed);
+        let passed_before = item.proof.baseline.as_ref().map(|baseline| baseline.passed);
         Some(Self {
             command: gate.script.clone(),
             changed,
             runs: runs.runs,
             passed: is_over.then_some(runs.passed),
             under_way: runs.open,
-            passed_before: passed_before.filter(|_| item.claim_gate.is_none()),
+            passed_before: passed_before.filter(|_| item.proof.claim_gate.is_none()),
             exit: runs.exit,
             error: runs.error.clone(),
             took_s: runs.took_s,
@@ -292,7 +292,7 @@ impl ItemWait {
     ) -> Option<Self> {
         let parent = parent.filter(|waits| waits.what == ItemWaitKind::Dependency)?;
         let has_own =
-            !item.depends_on.is_empty() || tables.find_blocking_predecessor(item).is_some();
+            !item.plan.depends_on.is_empty() || tables.find_blocking_predecessor(item).is_some();
         let is_same = item.state == ItemState::Pending && !has_own;
         is_same.then(|| parent.clone())
     }
@@ -312,9 +312,9 @@ impl ItemWait {
                 why: None,
             });
         }
-        let later = item.until.is_some_and(|until| until > now);
-        let planned = item.wait.as_deref().filter(|_| item.has_open_wait());
-        let planned = planned.filter(|_| item.human.is_none());
+        let later = item.tries.until.is_some_and(|until| until > now);
+        let planned = item.plan.wait.as_deref().filter(|_| item.has_open_wait());
+        let planned = planned.filter(|_| item.people.human.is_none());
         let (what, why) = match item.state {
             ItemState::Ready | ItemState::Waiting if planned.is_some() => {
                 let wait = planned?;
@@ -329,7 +329,7 @@ impl ItemWait {
                 (ItemWaitKind::Time, item.error.as_deref().map(shorten_line))
             }
             ItemState::Waiting => {
-                let human = item.human.as_ref()?;
+                let human = item.people.human.as_ref()?;
                 // A question about several items says less of this one.
                 let question = open.filter(|row| row.node.is_some());
                 let question = question.map(|row| shorten_line(&row.question));
@@ -381,7 +381,7 @@ fn subtree_work_ms(items: &[&ItemRow], until: Option<Timestamp>) -> Vec<u64> {
     // By depth: what those below the item that comes next, from behind, took.
     let mut below: Vec<u64> = Vec::new();
     for (at, item) in items.iter().enumerate().rev() {
-        let depth = item.place.depth();
+        let depth = item.plan.place.depth();
         below.resize(below.len().max(depth + 1), 0);
         let own = item.work_ms_until(until);
         work[at] = own.saturating_add(std::mem::take(&mut below[depth]));
@@ -412,13 +412,13 @@ pub struct ReviewView {
 impl ReviewView {
     /// None of an item that no agent reviews or reviewed.
     fn of_item(item: &ItemRow) -> Option<Self> {
-        let is_at_review = item.stage == Stage::Review && item.human.is_none();
+        let is_at_review = item.stage == Stage::Review && item.people.human.is_none();
         let is_open = matches!(item.state, ItemState::Working | ItemState::Waiting);
         let under_way = is_at_review && is_open;
-        if !under_way && item.review.is_none() {
+        if !under_way && item.proof.review.is_none() {
             return None;
         }
-        let review = item.review.as_deref().cloned().unwrap_or_default();
+        let review = item.proof.review.as_deref().cloned().unwrap_or_default();
         Some(Self {
             under_way,
             rounds: review.rounds,
@@ -484,17 +484,17 @@ impl ItemView {
         Self {
             run: run.map_or_else(String::new, |run| run.name.clone()),
             node: item.node.to_string(),
-            id: item.id.clone(),
+            id: item.plan.id.clone(),
             title: title_of_item(item),
-            depth: item.place.depth(),
+            depth: item.plan.place.depth(),
             state: item.state,
             current: viewer.current.is_some_and(|at| at.is_within(&item.node)),
             children: item.children,
-            model: item.model.clone(),
+            model: item.plan.model.clone(),
             check: CheckView::of_item(item),
-            breakpoint: item.breakpoint,
+            breakpoint: item.plan.breakpoint,
             attempts: item.attempts,
-            retries: item.retries,
+            retries: item.tries.retries,
             started_at: item.started_at,
             completed_at: item.completed_at,
             work_s: work_ms / 1_000,
@@ -502,18 +502,18 @@ impl ItemView {
             error: item.error.clone(),
             waits: ItemWait::inherited_from_parent(tables, item, above)
                 .or_else(|| ItemWait::of_item(tables, item, open, viewer.now)),
-            until: item.until,
-            wait: item.wait.clone().filter(|_| item.has_open_wait()),
+            until: item.tries.until,
+            wait: item.plan.wait.clone().filter(|_| item.has_open_wait()),
             decision: open.map(|row| format!("d{}", row.number)),
             being_checked: item.is_being_checked(),
             at_work: ItemWorker::of_item(viewer, item),
             review: ReviewView::of_item(item),
             evidence: Proof::of_item(item, || run.and_then(PlanFile::path_of_run)),
-            recovery: item.recovery.as_deref().cloned(),
-            piece_of: item.piece_of.as_ref().map(ToString::to_string),
+            recovery: item.tries.recovery.as_deref().cloned(),
+            piece_of: item.plan.piece_of.as_ref().map(ToString::to_string),
             done_on: None,
-            denied: item.denied,
-            spend: item.spend.clone().without_cached_input(),
+            denied: item.tries.denied,
+            spend: item.work.spend.clone().without_cached_input(),
         }
     }
 
@@ -526,7 +526,7 @@ impl ItemView {
         // Where the views of those above an item stand.
         let mut above: Vec<usize> = Vec::new();
         for (item, work_ms) in items.into_iter().zip(work_ms) {
-            above.truncate(item.place.depth().saturating_sub(1));
+            above.truncate(item.plan.place.depth().saturating_sub(1));
             let parent = above.last().and_then(|at| views.get(*at));
             let parent = parent.and_then(|view| view.waits.as_ref());
             let view = Self::build_view(viewer, item, parent, work_ms);
@@ -668,7 +668,7 @@ pub(crate) fn unfinished_needs<'t>(tables: &'t Tables, item: &'t ItemRow) -> Vec
     std::iter::once(item)
         .chain(above)
         .flat_map(|row| {
-            let on = row.depends_on.iter();
+            let on = row.plan.depends_on.iter();
             let on = on.filter_map(|node| tables.item(item.run, node));
             on.chain(tables.find_blocking_predecessor(row))
         })
@@ -691,7 +691,7 @@ fn describe_needs(tables: &Tables, item: &ItemRow) -> Option<String> {
 
 /// The item at work that keeps the files which this one is about, and which those are.
 fn describe_file_conflict(tables: &Tables, item: &ItemRow) -> Option<String> {
-    let lanes = tables.run(item.run)?.lanes.as_deref();
+    let lanes = tables.run(item.run)?.branches.lanes.as_deref();
     let unit = tables.item(item.run, &unit_of_node(&item.node))?;
     let overlapping = tables.find_overlapping_unit(lanes?, unit);
     let (other, path) = overlapping.filter(|_| unit.lane().is_none())?;

@@ -73,7 +73,7 @@ pub fn land(
         (None, Some(row)) => row,
         (run, _) => session.resolve_run_or_default(run)?,
     };
-    let is_in_place = row.lanes.is_none();
+    let is_in_place = row.branches.lanes.is_none();
     let holder = row.runners().next().cloned();
     if let Some(holder) = holder
         && is_in_place
@@ -149,10 +149,11 @@ fn only_unlanded_run(session: &Session<'_>) -> Result<Option<RunRow>, Failure> {
     let root = session.project.root.clone();
     let runs = session.runs()?;
     let is_unlanded = |row: &&RunRow| {
-        let target = row.target.as_deref();
+        let target = row.branches.target.as_deref();
         let tip = target.and_then(|target| git::tip_of_branch(&root, &target.branch));
         tip.is_some_and(|tip| {
-            row.landed
+            row.branches
+                .landed
                 .as_ref()
                 .is_none_or(|landed| landed.commit != tip)
         })
@@ -168,8 +169,9 @@ fn only_unlanded_run(session: &Session<'_>) -> Result<Option<RunRow>, Failure> {
 /// possible, and says why not. Nothing of it is a reason to fail. Whether it landed
 /// now.
 pub(crate) fn land_at_end(session: &Session<'_>, row: &RunRow, tell: &mut NoticeSink<'_>) -> bool {
-    let target = row.target.as_deref();
-    let is_in_lanes = row.lanes.is_some() && target.is_some_and(|target| target.path.is_none());
+    let target = row.branches.target.as_deref();
+    let is_in_lanes =
+        row.branches.lanes.is_some() && target.is_some_and(|target| target.path.is_none());
     if row.state != RunState::Done || !is_in_lanes {
         return false;
     }
@@ -212,7 +214,7 @@ fn render_with_hint(failure: &Failure) -> String {
 pub(crate) fn record_landed_runs(session: &Session<'_>) {
     let noted = || {
         for row in session.runs()? {
-            if row.state == RunState::Done && row.lanes.is_some() {
+            if row.state == RunState::Done && row.branches.lanes.is_some() {
                 record_landed_run(session, &row)?;
             }
         }
@@ -228,7 +230,7 @@ pub(super) fn record_landed_run(session: &Session<'_>, row: &RunRow) -> Result<R
     let Some(Ok(ready)) = ReadyLanding::prepare(session, row)? else {
         return Ok(row.clone());
     };
-    if ready.way == LandingMethod::There && row.landed.as_deref() != Some(&ready.landing) {
+    if ready.way == LandingMethod::There && row.branches.landed.as_deref() != Some(&ready.landing) {
         ready.carry_out(session, row)?;
     }
     let rows = session.load(&[Need::Run(row.id)])?;
@@ -261,7 +263,7 @@ fn land_run(session: &Session<'_>, row: &RunRow) -> Result<LandedWork, Failure> 
         }
     };
     let was_there = ready.way == LandingMethod::There;
-    if !was_there || row.landed.as_deref() != Some(&ready.landing) {
+    if !was_there || row.branches.landed.as_deref() != Some(&ready.landing) {
         ready.carry_out(session, row)?;
     }
     Ok(LandedWork {
@@ -277,7 +279,10 @@ fn land_run(session: &Session<'_>, row: &RunRow) -> Result<LandedWork, Failure> 
 
 /// Refuses to land by itself what a person has taken off a branch on which it landed.
 fn refuse_reverted(session: &Session<'_>, row: &RunRow) -> Result<(), Failure> {
-    let (Some(landed), Some(target)) = (row.landed.as_deref(), row.target.as_deref()) else {
+    let (Some(landed), Some(target)) = (
+        row.branches.landed.as_deref(),
+        row.branches.target.as_deref(),
+    ) else {
         return Ok(());
     };
     let main = &session.project.work_tree;
@@ -328,7 +333,7 @@ pub(super) fn is_commit_landed(
     commit: &str,
 ) -> Result<bool, Failure> {
     let main = &session.project.work_tree;
-    let landed = row.landed.as_deref();
+    let landed = row.branches.landed.as_deref();
     let landed = landed.filter(|landed| landed.commit == commit);
     if landed.is_some_and(|landed| is_still_landed(main, landed))
         || git::is_on_other_branch(main, commit, Some(&target.branch))?
@@ -451,7 +456,7 @@ impl ReadyLanding {
         session: &Session<'_>,
         row: &RunRow,
     ) -> Result<Option<Result<Self, Failure>>, Failure> {
-        let Some(target) = row.target.as_deref() else {
+        let Some(target) = row.branches.target.as_deref() else {
             return Ok(None);
         };
         let main = &session.project.work_tree;
@@ -471,7 +476,7 @@ impl ReadyLanding {
         let work = tip.as_ref().filter(|_| is_whole).unwrap_or(&target.tip);
         let is_it =
             |landed: &&Landing| landed.commit == *work && onto.as_ref() == Some(&landed.onto);
-        let landed = row.landed.as_deref().filter(is_it);
+        let landed = row.branches.landed.as_deref().filter(is_it);
         let landed = landed
             .filter(|landed| is_still_landed(main, landed))
             .cloned();
@@ -495,7 +500,7 @@ impl ReadyLanding {
                 way,
             })));
         }
-        let commit = match (tip, row.landed.as_deref()) {
+        let commit = match (tip, row.branches.landed.as_deref()) {
             (Some(tip), _) if is_whole => tip,
             (None, Some(landing)) => {
                 let (landing, way) = (landing.clone(), LandingMethod::There);
@@ -697,7 +702,7 @@ impl LandingContext<'_> {
     /// well. Of a file of the work that git does not track here git says so.
     fn conflicting_changes(&self, at: &str, commit: &str) -> Result<Vec<String>, Failure> {
         let project = &self.session.project;
-        let own = runner::own_file_prefixes(project, &self.row.face, &self.row.source);
+        let own = runner::own_file_prefixes(project, &self.row.plan.face, &self.row.plan.source);
         self.changes_except(&own, at, commit)
     }
 

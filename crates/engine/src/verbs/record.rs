@@ -140,7 +140,7 @@ impl UnfinishedItem {
             state: item.state,
             run: run.name.clone(),
             file: PlanFile::path_of_run(run),
-            has_check: item.gate.is_some(),
+            has_check: item.plan.gate.is_some(),
         }))
     }
 }
@@ -243,7 +243,7 @@ fn show_attempt_in_file(
 ) -> Result<(), Failure> {
     let rows = session.load(&[Need::Run(run)])?;
     let row = rows.tables.run(run);
-    let format = row.and_then(|row| plan_format(&row.face));
+    let format = row.and_then(|row| plan_format(&row.plan.face));
     if let Some(row) = row.filter(|_| format.is_some_and(|format| format.shows_attempts)) {
         FileNotice::emit_all(&sync_plan_file(session, row)?, told);
     }

@@ -123,7 +123,7 @@ fn find_last_failure<'r>(
     let error = stopped.and_then(|item| item.error.clone());
     let attempt = worker.map_or(AttemptId(Uuid::nil()), |row| row.id);
     let report = worker.and_then(|row| row.report.clone());
-    let gate = stopped.and_then(|item| item.gate_runs.as_ref());
+    let gate = stopped.and_then(|item| item.proof.gate_runs.as_ref());
     let gate = gate.filter(|runs| !runs.passed);
     // What a check printed says more than that it failed.
     let own = report.clone().filter(has_failed).filter(|_| gate.is_none());

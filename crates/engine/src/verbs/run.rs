@@ -284,7 +284,7 @@ fn work_on_plan(
     let (run, source) = (prepared.run_id(), prepared.plan_key().source.to_owned());
     for row in session.runs()? {
         // What gives way to this run may still have an agent at work here.
-        if row.source == source && row.id != run {
+        if row.plan.source == source && row.id != run {
             runner::clean_up_dead_runner_locked(&session, &lock, row.id, grace, tell)?;
         }
     }
@@ -301,7 +301,7 @@ fn work_on_plan(
     let row = session.load(&[Need::Run(run)])?.tables.run(run).cloned();
     let row_format = row
         .as_ref()
-        .map_or_else(String::new, |row| row.face.clone());
+        .map_or_else(String::new, |row| row.plan.face.clone());
     if let Some(row) = row.filter(|row| row.state == RunState::Done) {
         return Ok(RunAnswer::Finished(ended_run(&session, row, false)?));
     }
@@ -353,7 +353,7 @@ fn work_on_plan(
     if runner::is_without_runners(&session, &row) {
         worktree::remove_finished_worktrees(&session, CleanupOccasion::EndOfRun, tell);
     }
-    let is_old = row.state == RunState::Done && row.invocations == 0;
+    let is_old = row.state == RunState::Done && row.invocation.invocations == 0;
     let ended = ended_run(&session, row, by_signal)?;
     Ok(if is_old {
         RunAnswer::Finished(ended)
@@ -408,7 +408,7 @@ fn join_run(
         config: config.clone(),
         model: request.model.clone(),
         limits: Limits::default(),
-        claims: row.claims.clone(),
+        claims: row.invocation.claims.clone(),
         flags: RunFlags::default(),
         wait: false,
         once: false,
@@ -431,7 +431,10 @@ fn join_run(
 /// Only a run that a runner works on in lanes can be joined.
 fn refuse_to_join(project: &Project, row: &RunRow) -> Result<(), Failure> {
     let is_held = row.runners().next().is_some() && !run_lock::is_free(project, row);
-    match (is_held && row.state == RunState::Running, &row.lanes) {
+    match (
+        is_held && row.state == RunState::Running,
+        &row.branches.lanes,
+    ) {
         (true, Some(_)) => Ok(()),
         (true, None) => {
             let name = quote_word(&row.name);
@@ -520,7 +523,9 @@ fn import_repositories(
     row: &mut Box<RunRow>,
     tell: &mut dyn FnMut(Notice<'_>),
 ) -> Result<(), Failure> {
-    let Some(found) = PlanRepositories::read_plan(world, project, &row.face, &row.source)? else {
+    let Some(found) =
+        PlanRepositories::read_plan(world, project, &row.plan.face, &row.plan.source)?
+    else {
         return Ok(());
     };
     let Some(session) = Session::open_writable(world, &project.root)? else {
@@ -538,11 +543,11 @@ fn import_repositories(
         edits,
         word: EditAuthor::Piton,
     })?;
-    let known = row.policy.repositories.take().unwrap_or_default();
+    let known = row.plan.policy.repositories.take().unwrap_or_default();
     if let Some(now) = session.load(&[Need::Run(row.id)])?.tables.run(row.id) {
         **row = now.clone();
     }
-    let others = row.policy.repositories.iter();
+    let others = row.plan.policy.repositories.iter();
     let mut others = others.flat_map(|known| &known.others);
     for name in others.by_ref().filter(|name| !known.others.contains(name)) {
         tell(Notice::Said(&format!(
@@ -807,7 +812,7 @@ fn resolve_worktree_copy(
         "this worktree is that of run `{0}`: going on with run `{0}`",
         row.name
     )));
-    let path = session.project.absolute_path(&row.source);
+    let path = session.project.absolute_path(&row.plan.source);
     match path.is_dir() {
         true => Ok(RunTarget::of_sprint(world, sprint_path(world, &path)?)),
         false => Ok(PlanPath::resolve(world, &path).map_or_else(
@@ -829,7 +834,7 @@ fn find_restarted_plan(
     let session = Session::open_read_only(world, &world.cwd)?;
     let run = session.and_then(|session| {
         let row = session.resolve_run(name).ok()?;
-        Some(session.project.absolute_path(&row.source))
+        Some(session.project.absolute_path(&row.plan.source))
     });
     Ok(match run {
         Some(path) if path.is_dir() => {
@@ -889,7 +894,7 @@ fn find_target_here(world: &World) -> Result<RunTarget, Failure> {
             let runs = session.runs()?;
             // A run that is not over is as near as a file that lies here.
             let others: Vec<&RunRow> = open_runs(&runs)
-                .filter(|run| run.source != source)
+                .filter(|run| run.plan.source != source)
                 .collect();
             let is_over = run_of_file(&project, &runs, &source)
                 .is_some_and(|run| run.state == RunState::Done);
@@ -937,10 +942,11 @@ fn load_run(world: &World, name: &str, request: &RunRequest) -> Result<RunRow, F
 /// What a run does and its marks belong to one work tree: where git tracks its file,
 /// each has its own.
 fn refuse_other_tree(world: &World, project: &Project, row: &RunRow) -> Result<(), Failure> {
-    let format = plan_format(&row.face);
+    let format = plan_format(&row.plan.face);
     let has_own_tree =
-        format.is_some_and(|format| (format.worktree)(row.native.as_ref()).is_some());
-    let Some(path) = PlanFile::path_of_run(row).filter(|_| row.target.is_none() && !has_own_tree)
+        format.is_some_and(|format| (format.worktree)(row.plan.native.as_ref()).is_some());
+    let Some(path) =
+        PlanFile::path_of_run(row).filter(|_| row.branches.target.is_none() && !has_own_tree)
     else {
         return Ok(());
     };
@@ -982,8 +988,8 @@ fn refuse_other_tree(world: &World, project: &Project, row: &RunRow) -> Result<(
 fn refuse_state(world: &World, project: &Project, row: &RunRow) -> Result<(), Failure> {
     // One that waits for its answer is held all the same.
     let plan = PlanKey {
-        face: &row.face,
-        source: &row.source,
+        face: &row.plan.face,
+        source: &row.plan.source,
     };
     refuse_held(world, project, plan)?;
     let Some(session) = Session::open_read_only(world, &project.root)? else {
@@ -1013,7 +1019,7 @@ fn refuse_held(world: &World, project: &Project, plan: PlanKey<'_>) -> Result<()
     let runs = session.runs()?;
     let mut of_plan = runs
         .iter()
-        .filter(|row| row.face == plan.face && row.source == plan.source);
+        .filter(|row| row.plan.face == plan.face && row.plan.source == plan.source);
     if of_plan.any(|row| row.runners().next().is_some() && !run_lock::is_free(project, row)) {
         return Err(busy_failure(&session, plan)?);
     }
@@ -1041,7 +1047,7 @@ fn refuse_rest(session: &Session<'_>, row: &RunRow) -> Result<(), Failure> {
 
 /// Whether work goes to pull requests.
 fn needs_pull_requests(row: &RunRow) -> bool {
-    let lanes = row.lanes.as_deref();
+    let lanes = row.branches.lanes.as_deref();
     lanes.is_some_and(|lanes| lanes.terms.pull_requests)
 }
 
@@ -1065,7 +1071,7 @@ fn busy_failure(session: &Session<'_>, plan: PlanKey<'_>) -> Result<Failure, Fai
     let of_plan = runs
         .into_iter()
         .rev()
-        .filter(|row| row.face == face && row.source == source);
+        .filter(|row| row.plan.face == face && row.plan.source == source);
     let mut held = of_plan.filter_map(|row| {
         let holder = row.runners().next().cloned()?;
         Some((holder, row.name))
@@ -1180,7 +1186,7 @@ impl PreparedRun {
         items: Option<&Tables>,
     ) -> Result<Option<RunWorktree>, Failure> {
         let (row, (face, native)) = match self {
-            Self::Known(row) => (Some(&**row), (&*row.face, row.native.as_ref())),
+            Self::Known(row) => (Some(&**row), (&*row.plan.face, row.plan.native.as_ref())),
             Self::Fresh(fresh) => (None, (&*fresh.plan.face, fresh.plan.native.as_ref())),
         };
         let wanted = worktree::wanted_worktree(face, native, &request.ignore);
@@ -1190,8 +1196,8 @@ impl PreparedRun {
     fn plan_key(&self) -> PlanKey<'_> {
         match self {
             Self::Known(row) => PlanKey {
-                face: &row.face,
-                source: &row.source,
+                face: &row.plan.face,
+                source: &row.plan.source,
             },
             Self::Fresh(fresh) => PlanKey {
                 face: &fresh.plan.face,
@@ -1244,7 +1250,7 @@ impl FreshPlan {
         let runs = session.runs()?;
         for older in runs
             .iter()
-            .filter(|row| row.source == source && row.id != run)
+            .filter(|row| row.plan.source == source && row.id != run)
         {
             settle_superseded_questions(session, older)?;
         }
@@ -1390,7 +1396,7 @@ fn known_run<'r>(
     source: &str,
     tell: &mut dyn FnMut(Notice<'_>),
 ) -> Result<Option<&'r RunRow>, Failure> {
-    let Some(newest) = runs.iter().rfind(|run| run.source == source) else {
+    let Some(newest) = runs.iter().rfind(|run| run.plan.source == source) else {
         return Ok(None);
     };
     let is_asked = || match PlanFile::path_of_run(newest) {

@@ -324,9 +324,14 @@ fn show_item(session: &Session<'_>, run: RunId, node: &Node) -> Result<ItemDetai
             done_on: history::branches_of_done_items(&session.project, tables, run).remove(node),
             ..ItemView::of_item(&viewer, item)
         },
-        prompt: item.prompt.clone(),
+        prompt: item.plan.prompt.clone(),
         criteria: criteria_of_item(item),
-        depends_on: item.depends_on.iter().map(ToString::to_string).collect(),
+        depends_on: item
+            .plan
+            .depends_on
+            .iter()
+            .map(ToString::to_string)
+            .collect(),
         questions: questions.filter(is_about).collect(),
         attempts: attempts
             .map(|row| show_attempt(session, tables, row))

@@ -129,7 +129,11 @@ fn unknown_place_failure(
     name: &str,
 ) -> Result<Failure, Failure> {
     let rows = session.load(&[Need::Tree(run)])?;
-    let mut known: Vec<&str> = rows.tables.tree(run).map(|row| row.id.as_str()).collect();
+    let mut known: Vec<&str> = rows
+        .tables
+        .tree(run)
+        .map(|row| row.plan.id.as_str())
+        .collect();
     known.sort_by_key(|known| edit_distance(known, name));
     known.dedup();
     known.truncate(3);
@@ -161,12 +165,12 @@ fn edit_distance(one: &str, other: &str) -> usize {
 }
 
 fn refuse_non_sprint(row: &RunRow) -> Result<(), Failure> {
-    if row.order == Order::InTurn {
+    if row.plan.order == Order::InTurn {
         return Ok(());
     }
     let name = &row.name;
     Err(Failure::new("usage", format!("run `{name}` is no sprint"))
-        .with_hint(format!("add it to {} by hand", row.source)))
+        .with_hint(format!("add it to {} by hand", row.plan.source)))
 }
 
 /// The phases of a workflow, compiled as those of a sprint of its own.
@@ -357,10 +361,14 @@ fn has_step(tables: &Tables, run: RunId, phase: &str, step: &[PlannedItem]) -> b
     };
     let phase = NodePath::child(None, phase, 1);
     let mut known = tables.tree(run).filter(|row| {
-        row.injected.is_some() && row.id == top.id && row.node.parent().as_ref() == Some(&phase)
+        row.plan.injected.is_some()
+            && row.plan.id == top.id
+            && row.node.parent().as_ref() == Some(&phase)
     });
     known.any(|row| {
-        let prompts = tables.subtree(run, &row.place).map(|row| &row.prompt);
+        let prompts = tables
+            .subtree(run, &row.plan.place)
+            .map(|row| &row.plan.prompt);
         prompts.eq(step.iter().map(|item| &item.prompt))
     })
 }

@@ -212,7 +212,7 @@ fn line_with_standing(row: &RunRow, standing: RunStanding) -> RunLine {
         live: standing.is_live,
         state: standing.state,
         since: row.since,
-        source: row.source.clone(),
+        source: row.plan.source.clone(),
         asked: standing.asked,
     }
 }
@@ -264,7 +264,7 @@ fn report_of_run(session: &Session<'_>, row: &RunRow) -> Result<RunReport, Failu
         reason: row.reason.clone(),
         current: current.map(|node| node.to_string()),
         counters: count_items(tables, row),
-        spend: row.spend.clone().without_cached_input(),
+        spend: row.spent.spend.clone().without_cached_input(),
         started_at: started,
         completed_at: row.completed_at,
         work_s,
@@ -280,7 +280,7 @@ fn report_of_run(session: &Session<'_>, row: &RunRow) -> Result<RunReport, Failu
             .filter(|_| standing.is_live)
             .map(|joined| joined.owner.clone())
             .collect(),
-        flags: row.flags.clone(),
+        flags: row.invocation.flags.clone(),
         place: WorkPlace::of_run(session, row),
         warnings: other_plan
             .into_iter()
@@ -306,16 +306,16 @@ fn last_change(tables: &Tables, row: &RunRow) -> Timestamp {
 }
 
 fn count_items(tables: &Tables, row: &RunRow) -> Counters {
-    let unit = item_unit(&row.face);
+    let unit = item_unit(&row.plan.face);
     let mut counters = Counters {
         unit,
-        iterations: row.iterations_total,
+        iterations: row.invocation.iterations_total,
         ..Counters::default()
     };
     let mut at_depth = [(0, 0); 2];
     for item in tables.items(row.id) {
         let done = usize::from(item.state == ItemState::Done);
-        let level = item.place.depth().checked_sub(1);
+        let level = item.plan.place.depth().checked_sub(1);
         if let Some((all, of_them)) = level.and_then(|level| at_depth.get_mut(level)) {
             *all += 1;
             *of_them += done;
@@ -360,11 +360,11 @@ fn collect_warnings(session: &Session<'_>, tables: &Tables, row: &RunRow) -> Vec
     let own = Limits {
         project_usd: None,
         project_tokens: None,
-        ..row.limits
+        ..row.invocation.limits
     };
     warnings.extend(budget::describe_exceeded_budgets(
         &own,
-        &row.spend,
+        &row.spent.spend,
         BudgetUse::default(),
     ));
     let file = PlanFile::path_of_run(row);
@@ -408,7 +408,7 @@ fn larger_budget_flag(row: &RunRow) -> Option<String> {
     let Some(Pause::Limit { limit }) = &row.pause else {
         return None;
     };
-    larger_budget(limit.strip_prefix("budget (")?, &row.spend)
+    larger_budget(limit.strip_prefix("budget (")?, &row.spent.spend)
 }
 
 /// The sentence for a run's state.

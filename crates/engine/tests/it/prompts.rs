@@ -20,14 +20,29 @@ fn measured(prompt: &str) -> String {
     format!("[{} tokens]\n{prompt}", estimate_tokens(prompt))
 }
 
+/// In which group of a row a field is that these tests set.
+fn group_of_field(field: &str) -> Option<&'static str> {
+    match field {
+        "id" | "prompt" | "gate" | "native" => Some("plan"),
+        "retries" | "recovery" => Some("tries"),
+        "answer" => Some("people"),
+        "gate_runs" | "evidence" => Some("proof"),
+        _ => None,
+    }
+}
+
 /// An item at work, with these fields beside the usual.
 fn item(node: &str, more: &Value) -> ItemRow {
     let mut row = json!({
-        "run": RunId::PROJECT, "node": node, "id": node.rsplit('/').next(),
-        "place": [0], "state": "working", "attempts": 1,
+        "run": RunId::PROJECT, "node": node, "state": "working", "attempts": 1,
+        "plan": { "id": node.rsplit('/').next(), "place": [0] },
     });
-    let fields = row.as_object_mut().expect("an object");
-    fields.extend(more.as_object().expect("an object").clone());
+    for (field, value) in more.as_object().expect("an object") {
+        match group_of_field(field) {
+            Some(group) => row[group][field] = value.clone(),
+            None => row[field] = value.clone(),
+        }
+    }
     serde_json::from_value(row).expect("an item")
 }
 

@@ -35,7 +35,7 @@ pub fn render_run(text: &str, tables: &Tables, run: RunId) -> Result<String, Ren
         return Err(RenderError(format!("this is {}", layout.describe())));
     };
     let rows: HashMap<&str, &ItemRow> = file_items(tables, run)
-        .map(|row| (row.id.as_str(), row))
+        .map(|row| (row.plan.id.as_str(), row))
         .collect();
     let mut seen = HashSet::new();
     for item in items_mut(&mut root, key) {
@@ -46,7 +46,7 @@ pub fn render_run(text: &str, tables: &Tables, run: RunId) -> Result<String, Ren
             continue;
         };
         if !seen.insert(id) {
-            return Err(RenderError(format!("`{}` stands there twice", row.id)));
+            return Err(RenderError(format!("`{}` stands there twice", row.plan.id)));
         }
         let passes = item.get("passes").and_then(ValueNode::as_bool) == Some(true);
         let done = row.state == ItemState::Done;
@@ -99,7 +99,10 @@ impl<'a> PrdDiffer<'a> {
     fn new(shown: &ShownRun<'a>) -> Self {
         let rows: Vec<&ItemRow> = file_items(shown.tables, shown.run).collect();
         Self {
-            by_id: rows.iter().map(|row| (row.id.as_str(), *row)).collect(),
+            by_id: rows
+                .iter()
+                .map(|row| (row.plan.id.as_str(), *row))
+                .collect(),
             rows,
             found: PlanChanges::default(),
         }
@@ -117,7 +120,7 @@ impl<'a> PrdDiffer<'a> {
             .rows
             .iter()
             .filter(|row| row.state.is_finished())
-            .map(|row| row.id.as_str())
+            .map(|row| row.plan.id.as_str())
             .collect();
         let order = work_order(&theirs.items);
         let mut after = None;
@@ -166,7 +169,7 @@ impl<'a> PrdDiffer<'a> {
         }
         let there = items_by_id(theirs);
         for row in &self.rows {
-            let id = row.id.as_str();
+            let id = row.plan.id.as_str();
             let was_there = before.as_ref().is_none_or(|before| before.contains_key(id));
             self.found
                 .note_presence(row, was_there, there.contains_key(id));
@@ -183,7 +186,7 @@ impl<'a> PrdDiffer<'a> {
                 .into_iter()
                 .map(|at| base.items[at].id.as_str())
                 .collect(),
-            None => self.rows.iter().map(|row| row.id.as_str()).collect(),
+            None => self.rows.iter().map(|row| row.plan.id.as_str()).collect(),
         };
         let before: Vec<&str> = before
             .into_iter()

@@ -256,12 +256,12 @@ fn plan_notes(source: SourceText<'_>) -> PlanFileNotes {
 }
 
 fn issue_summary(tables: &Tables, item: &ItemRow) -> Option<IssueSummary> {
-    if phase_of_item(item).is_some() || item.native.as_ref()?.face != FACE {
+    if phase_of_item(item).is_some() || item.plan.native.as_ref()?.face != FACE {
         return None;
     }
     let mut issue = issue_of_item(item);
     if let Some(run) = tables.run(item.run) {
-        write_repository(&mut issue, item, &run.policy);
+        write_repository(&mut issue, item, &run.plan.policy);
     }
     let status = match item.state {
         ItemState::Skipped | ItemState::Dropped | ItemState::Blocked => None,

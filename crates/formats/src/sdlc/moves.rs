@@ -109,7 +109,7 @@ pub(super) fn edits_of_move(
     row: &ItemRow,
     what: &IssueMove,
 ) -> Result<Vec<Edit>, IssueRefusal> {
-    let id = row.id.as_str();
+    let id = row.plan.id.as_str();
     let holder = tables.run(row.run).and_then(|run| run.holder.as_ref());
     let is_working = row.state == ItemState::Working;
     if row.is_under_way() || (is_working && holder.is_some()) {
@@ -136,6 +136,7 @@ pub(super) fn edits_of_move(
     };
     let to = target_status(status, what).map_err(|(why, hint)| {
         let by = row
+            .people
             .human
             .as_ref()
             .filter(|_| status == IssueStatus::Implementing);
@@ -151,7 +152,7 @@ pub(super) fn edits_of_move(
         && !matches!(what, IssueMove::Block { .. })
     {
         let run = tables.run(row.run).map_or("", |run| &*run.name);
-        let what = format!("`{id}` waits for `{}`", phase.id);
+        let what = format!("`{id}` waits for `{}`", phase.plan.id);
         return refuse_move("item.state", what, format!("go on with `piton run {run}`"));
     }
     let mut issue = SdlcIssue {
@@ -192,7 +193,7 @@ pub(super) fn edits_of_move(
         IssueMove::Block { on } => {
             let blocker = check_blocker(tables, row, &issue, on)?;
             issue.blocked_by.push(on.clone());
-            let mut depends_on = row.depends_on.clone();
+            let mut depends_on = row.plan.depends_on.clone();
             depends_on.push(blocker);
             edits.push(Edit::SetDependsOn {
                 node: node.clone(),
@@ -206,7 +207,7 @@ pub(super) fn edits_of_move(
             let on = find_blocker(tables, row, &issue, on.as_deref())?;
             issue.blocked_by.retain(|id| *id != on);
             let gone = super::plan::node_of_id(&on);
-            let mut depends_on = row.depends_on.clone();
+            let mut depends_on = row.plan.depends_on.clone();
             depends_on.retain(|node| *node != gone);
             if issue
                 .blocked_by
@@ -247,7 +248,7 @@ fn parse_pull_request_number(pr: &str) -> Result<u64, IssueRefusal> {
 }
 
 fn find_issue<'t>(tables: &'t Tables, run: RunId, id: &str) -> Option<&'t ItemRow> {
-    issue_rows(tables, run).find(|row| row.id == id)
+    issue_rows(tables, run).find(|row| row.plan.id == id)
 }
 
 fn is_open(tables: &Tables, run: RunId, id: &str) -> bool {
@@ -269,7 +270,7 @@ fn check_blocker(
     issue: &SdlcIssue,
     on: &str,
 ) -> Result<Node, IssueRefusal> {
-    let id = row.id.as_str();
+    let id = row.plan.id.as_str();
     let Some(blocker) = find_issue(tables, row.run, on) else {
         return refuse_unknown_issue(on);
     };
@@ -298,7 +299,7 @@ fn check_blocker(
             return refuse_move("usage", what, hint);
         }
         if seen.insert(&one.node) {
-            let on = one.depends_on.iter();
+            let on = one.plan.depends_on.iter();
             open.extend(on.filter_map(|on| tables.item(row.run, on)));
         }
     }
@@ -312,7 +313,7 @@ fn find_blocker(
     issue: &SdlcIssue,
     on: Option<&str>,
 ) -> Result<String, IssueRefusal> {
-    let id = row.id.as_str();
+    let id = row.plan.id.as_str();
     let blockers = issue.blocked_by.iter();
     let open: Vec<&str> = blockers
         .filter(|on| is_open(tables, row.run, on))
@@ -362,7 +363,7 @@ pub(super) fn edits_to_add(
             return refuse_unknown_issue(on);
         }
     }
-    let mut state = state_of_native(tables.run(run).and_then(|row| row.native.as_ref()));
+    let mut state = state_of_native(tables.run(run).and_then(|row| row.plan.native.as_ref()));
     state
         .issues
         .extend(issue_rows(tables, run).map(issue_of_item));
@@ -400,10 +401,10 @@ pub(super) fn edits_to_add(
         ..SdlcIssue::default()
     };
     let rows = || issue_rows(tables, run).chain(phase_rows(tables, run).map(|(_, row)| row));
-    let there: HashSet<&str> = rows().map(|row| row.id.as_str()).collect();
+    let there: HashSet<&str> = rows().map(|row| row.plan.id.as_str()).collect();
     let done = rows().filter(|row| row.state.is_finished());
-    let done: HashSet<&str> = done.map(|row| row.id.as_str()).collect();
-    let last = rows().max_by(|a, b| a.place.cmp(&b.place));
+    let done: HashSet<&str> = done.map(|row| row.plan.id.as_str()).collect();
+    let last = rows().max_by(|a, b| a.plan.place.cmp(&b.plan.place));
     let description = new.description.as_deref().map(str::trim);
     let mut item = planned_issue(&issue, &there, &done);
     if let Some(text) = description.filter(|text| !text.is_empty()) {
@@ -419,14 +420,20 @@ pub(super) fn edits_to_add(
 /// Writes into an issue of the file what was said of it since: its pull request, what
 /// it waits for, and how often others wanted it otherwise.
 pub(super) fn write_moves(issue: &mut SdlcIssue, row: &ItemRow) {
-    if row.native.as_ref().is_none_or(|native| native.face != FACE) {
+    if row
+        .plan
+        .native
+        .as_ref()
+        .is_none_or(|native| native.face != FACE)
+    {
         return;
     }
     let kept = issue_of_item(row);
     // What a person is asked about is not what it waits for.
     let on: HashSet<Node> = nodes_of_ids(kept.blocked_by.iter()).into_iter().collect();
-    let is_in_force = on.iter().all(|on| row.depends_on.contains(on))
+    let is_in_force = on.iter().all(|on| row.plan.depends_on.contains(on))
         && row
+            .plan
             .depends_on
             .iter()
             .all(|node| on.contains(node) || is_reserved(node.as_str()));

@@ -43,19 +43,23 @@ pub fn render_run(
         Some(text) => parse_state(SourceText { name: "", text })
             .0
             .ok_or_else(|| RenderError("this is not the state of a run".to_owned()))?,
-        None => state_of_native(run_row.native.as_ref()),
+        None => state_of_native(run_row.plan.native.as_ref()),
     };
     for row in issue_rows(tables, run) {
         let kept = issue_of_item(row);
         let status = status_of_item(row, tables, kept.status);
         let iterations = IssueIterations::of_row(row);
-        match state.issues.iter_mut().find(|issue| issue.id == row.id) {
+        match state
+            .issues
+            .iter_mut()
+            .find(|issue| issue.id == row.plan.id)
+        {
             Some(issue) => {
                 issue.status = status.or(issue.status);
                 moves::write_moves(issue, row);
                 iterations.add_to_issue(issue, &kept);
                 write_pull_request(issue, row);
-                write_repository(issue, row, &run_row.policy);
+                write_repository(issue, row, &run_row.plan.policy);
             }
             // What is finished and not in the file was taken out by a person.
             None if text.is_some() && row.state.is_finished() => {}
@@ -66,7 +70,7 @@ pub fn render_run(
                 };
                 iterations.add_to_issue(&mut issue, &kept);
                 write_pull_request(&mut issue, row);
-                write_repository(&mut issue, row, &run_row.policy);
+                write_repository(&mut issue, row, &run_row.plan.policy);
                 state.issues.push(issue);
             }
         }
@@ -107,8 +111,8 @@ pub(super) fn write_repository(issue: &mut SdlcIssue, row: &ItemRow, policy: &Po
     let Some(known) = &policy.repositories else {
         return;
     };
-    if policy.resolve_repository(issue.repo.clone()) != row.repository {
-        let name = row.repository.as_ref().or(known.own.first());
+    if policy.resolve_repository(issue.repo.clone()) != row.plan.repository {
+        let name = row.plan.repository.as_ref().or(known.own.first());
         issue.repo = name.cloned().or(issue.repo.take());
     }
 }
@@ -139,12 +143,13 @@ struct IssueIterations {
 impl IssueIterations {
     fn of_row(row: &ItemRow) -> Self {
         let review = row
+            .proof
             .review
             .as_ref()
             .map_or(0, |review| review.changes_wanted);
         Self {
             review: u64::from(review),
-            human: u64::from(row.rejections),
+            human: u64::from(row.people.rejections),
         }
     }
 
@@ -232,17 +237,20 @@ fn diff(
     shown: ShownRun<'_>,
 ) -> PlanChanges {
     let rows: Vec<&ItemRow> = issue_rows(shown.tables, shown.run).collect();
-    let of_id: HashMap<&str, &ItemRow> = rows.iter().map(|row| (row.id.as_str(), *row)).collect();
+    let of_id: HashMap<&str, &ItemRow> = rows
+        .iter()
+        .map(|row| (row.plan.id.as_str(), *row))
+        .collect();
     let before = base.map(issues_by_id);
     let all = || file_items(shown.tables, shown.run);
     let known: HashSet<&str> = theirs
         .issues
         .iter()
         .map(|issue| issue.id.as_str())
-        .chain(all().map(|row| row.id.as_str()))
+        .chain(all().map(|row| row.plan.id.as_str()))
         .collect();
     let finished = all().filter(|row| row.state.is_finished());
-    let done: HashSet<&str> = finished.map(|row| row.id.as_str()).collect();
+    let done: HashSet<&str> = finished.map(|row| row.plan.id.as_str()).collect();
     let mut found = PlanChanges::default();
     let phases = phases::phase_rows(shown.tables, shown.run);
     let mut after = phases.last().map(|(_, row)| row.node.clone());
@@ -276,7 +284,7 @@ fn diff(
     }
     let there = issues_by_id(theirs);
     for row in &rows {
-        let id = row.id.as_str();
+        let id = row.plan.id.as_str();
         let was_there = before.as_ref().is_none_or(|before| before.contains_key(id));
         found.note_presence(row, was_there, there.contains_key(id));
     }
@@ -299,7 +307,7 @@ fn diff(
         Some(base) => native_of_run(base) != native && as_written(base) != as_written(theirs),
         None => phases::phase_standing(shown.tables, run).is_none(),
     };
-    if is_new && run.native.as_ref() != Some(&native) {
+    if is_new && run.plan.native.as_ref() != Some(&native) {
         let native = Some(native);
         found.edits.push(Edit::SetNative { node: None, native });
     }
@@ -379,7 +387,7 @@ fn issue_edits(
     IssueIterations::of_row(row).subtract_from_issue(&mut kept, was.flatten(), &issue_of_item(row));
     remove_pull_request(&mut kept, row, was.flatten(), &issue_of_item(row));
     let native = native_of_issue(&kept);
-    if row.native.as_ref() != Some(&native) {
+    if row.plan.native.as_ref() != Some(&native) {
         edits.push(Edit::SetNative {
             node: Some(node()),
             native: Some(native),

@@ -38,7 +38,7 @@ fn state_of_run(around: &RunContext<'_>) -> SdlcState {
         issues: issue_rows(around.tables, around.run)
             .map(issue_of_item)
             .collect(),
-        ..state_of_native(run.and_then(|run| run.native.as_ref()))
+        ..state_of_native(run.and_then(|run| run.plan.native.as_ref()))
     }
 }
 
@@ -76,7 +76,7 @@ fn detect_languages(around: &RunContext<'_>) -> OwnWork {
         repos.push(around.tree_name.to_owned());
     }
     let known = around.tables.run(around.run);
-    let others = known.and_then(|run| run.policy.repositories.as_ref());
+    let others = known.and_then(|run| run.plan.policy.repositories.as_ref());
     let is_other = |repo: &String| others.is_some_and(|known| known.others.contains(repo));
     for repo in repos {
         let name = Some(repo.as_str()).filter(|_| is_other(&repo));
@@ -145,7 +145,7 @@ fn create_issues(around: &RunContext<'_>) -> Result<OwnWork, String> {
     })?;
     let rows = phases::phase_rows(around.tables, around.run).map(|(_, row)| row);
     let rows = rows.chain(issue_rows(around.tables, around.run));
-    let last = rows.max_by(|a, b| a.place.cmp(&b.place));
+    let last = rows.max_by(|a, b| a.plan.place.cmp(&b.plan.place));
     let there: Vec<&ItemRow> = issue_rows(around.tables, around.run).collect();
     let edits = edits_of_tasks(&tasks, &there, last.map(|row| row.node.clone()));
     let made = edits.iter();

@@ -107,8 +107,8 @@ struct PhaseNative {
 
 /// The phase that an item is; none of an issue.
 pub(super) fn phase_of_item(row: &ItemRow) -> Option<&'static PhaseItem> {
-    let item = item_of_phase(Phase::parse(&row.id)?)?;
-    let native: Option<PhaseNative> = crate::native::unpack(row.native.as_ref(), FACE);
+    let item = item_of_phase(Phase::parse(&row.plan.id)?)?;
+    let native: Option<PhaseNative> = crate::native::unpack(row.plan.native.as_ref(), FACE);
     native.is_some_and(|native| native.is_phase).then_some(item)
 }
 
@@ -156,7 +156,7 @@ fn artifact_path(item: &PhaseItem, state: &SdlcState, attempts: u32) -> Option<S
 pub(super) fn artifact_of_item(run: &RunRow, row: &ItemRow) -> Option<String> {
     artifact_path(
         phase_of_item(row)?,
-        &state_of_native(run.native.as_ref()),
+        &state_of_native(run.plan.native.as_ref()),
         row.attempts,
     )
 }
@@ -220,8 +220,8 @@ impl PromptValues {
 
 /// Fills the holes of a text that a project has in the place of a prompt.
 pub(super) fn fill_prompt(run: &RunRow, text: &str) -> String {
-    let state = state_of_native(run.native.as_ref());
-    PromptValues::of_state(&state, folder_of_source(&run.source)).fill(text)
+    let state = state_of_native(run.plan.native.as_ref());
+    PromptValues::of_state(&state, folder_of_source(&run.plan.source)).fill(text)
 }
 
 /// The folder of the file of a run; empty where that is the project itself.
@@ -324,7 +324,7 @@ pub(super) fn finished_later_phases(tables: &Tables, row: &ItemRow) -> Vec<Node>
     };
     let after = phase_rows(tables, row.run).filter(|(item, _)| item.phase > first.phase);
     let is_over = |at: &ItemRow| {
-        let waits = at.state == ItemState::Waiting && at.human.is_some();
+        let waits = at.state == ItemState::Waiting && at.people.human.is_some();
         waits || at.state.is_finished() || at.state.is_broken()
     };
     let over = after.filter(|(_, at)| is_over(at));
@@ -344,7 +344,7 @@ pub(super) fn phase_standing(tables: &Tables, row: &RunRow) -> Option<PhaseStand
             return Some((item.phase, phase_status_of(tables, at)));
         }
     }
-    if !has_phases && row.invocations == 0 && row.state == RunState::New {
+    if !has_phases && row.invocation.invocations == 0 && row.state == RunState::New {
         return None;
     }
     let mut open = issue_rows(tables, run).filter(|row| !row.state.is_finished());
@@ -357,7 +357,7 @@ pub(super) fn phase_standing(tables: &Tables, row: &RunRow) -> Option<PhaseStand
     };
     let is_left = |row: &ItemRow| match row.state {
         ItemState::Ready | ItemState::Working => true,
-        ItemState::Waiting => row.human.is_none(),
+        ItemState::Waiting => row.people.human.is_none(),
         ItemState::Pending | ItemState::Failed | ItemState::Blocked => false,
         ItemState::Done | ItemState::Skipped | ItemState::Dropped => false,
     };
@@ -375,7 +375,7 @@ fn phase_status_of(tables: &Tables, row: &ItemRow) -> PhaseStatus {
     let is_approval = open.any(|one| is_asked(one.kind) && one.node.as_ref() == Some(&row.node));
     match row.state {
         ItemState::Waiting if is_approval => PhaseStatus::AwaitingApproval,
-        ItemState::Waiting if row.human.is_none() => PhaseStatus::InProgress,
+        ItemState::Waiting if row.people.human.is_none() => PhaseStatus::InProgress,
         ItemState::Waiting | ItemState::Failed | ItemState::Blocked => PhaseStatus::AwaitingHuman,
         ItemState::Pending
         | ItemState::Ready
@@ -400,7 +400,7 @@ pub(super) fn write_phases(state: &mut SdlcState, tables: &Tables, row: &RunRow)
         .is_some_and(|(_, first)| first.state.is_finished());
     if found {
         // What piton found out stands in the journal first.
-        for (repo, language) in state_of_native(row.native.as_ref()).languages {
+        for (repo, language) in state_of_native(row.plan.native.as_ref()).languages {
             if !state.languages.iter().any(|(have, _)| *have == repo) {
                 state.languages.push((repo, language));
             }

@@ -174,15 +174,15 @@ pub(crate) fn title_of_native(native: &Native) -> Option<String> {
 
 /// The issue that [`native_of_issue`] kept.
 pub(super) fn issue_of_item(row: &ItemRow) -> SdlcIssue {
-    let issue = native_body(row.native.as_ref(), FACE).and_then(|object| {
-        let id = serde_json::to_string(&row.id).ok()?;
+    let issue = native_body(row.plan.native.as_ref(), FACE).and_then(|object| {
+        let id = serde_json::to_string(&row.plan.id).ok()?;
         let text = format!("{{\"run_id\": null, \"phase\": null, \"issues\": {{{id}: {object}}}}}");
         let name = "journal";
         let state = parse_state(SourceText { name, text: &text }).0?;
         state.issues.into_iter().next()
     });
     issue.unwrap_or_else(|| SdlcIssue {
-        id: row.id.clone(),
+        id: row.plan.id.clone(),
         ..SdlcIssue::default()
     })
 }
@@ -210,8 +210,10 @@ pub(super) fn status_of_item(
         ItemState::Working if row.stage == Stage::Review => Some(Reviewing),
         ItemState::Working => Some(Implementing),
         // It waits for a time.
-        ItemState::Waiting if row.human.is_none() && row.stage == Stage::Review => Some(Reviewing),
-        ItemState::Waiting if row.human.is_none() => Some(Implementing),
+        ItemState::Waiting if row.people.human.is_none() && row.stage == Stage::Review => {
+            Some(Reviewing)
+        }
+        ItemState::Waiting if row.people.human.is_none() => Some(Implementing),
         ItemState::Waiting => Some(AwaitingHuman),
         ItemState::Done => Some(Done),
         ItemState::Failed => Some(Failed),
@@ -230,10 +232,11 @@ pub(super) fn is_worked_on_elsewhere(row: &ItemRow, tables: &Tables) -> bool {
 /// The word for an issue that waits: for others, for the pieces into which it was
 /// split, or for what comes before all issues.
 fn pending_status(row: &ItemRow, tables: &Tables) -> IssueStatus {
-    let on = row.depends_on.iter();
+    let on = row.plan.depends_on.iter();
     let on = on.filter_map(|on| tables.item(row.run, on));
     let open: Vec<&ItemRow> = on.filter(|on| !on.state.is_finished()).collect();
-    let is_issue = |on: &&ItemRow| on.piece_of.is_none() && phases::phase_of_item(on).is_none();
+    let is_issue =
+        |on: &&ItemRow| on.plan.piece_of.is_none() && phases::phase_of_item(on).is_none();
     match (open.iter().any(is_issue), row.attempts) {
         (true, _) => IssueStatus::Blocked,
         (false, 0) => IssueStatus::Ready,

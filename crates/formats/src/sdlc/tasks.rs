@@ -228,7 +228,7 @@ pub(super) fn edits_of_tasks(
         .chain([tracking])
         .collect();
     let finished = rows.iter().filter(|row| row.state.is_finished());
-    let done: HashSet<&str> = finished.map(|row| row.id.as_str()).collect();
+    let done: HashSet<&str> = finished.map(|row| row.plan.id.as_str()).collect();
     let mut after = after;
     let mut edits = Vec::new();
     let mut waits = Vec::new();
@@ -282,7 +282,7 @@ fn blocker_edits(row: &ItemRow, issue: &SdlcIssue, blocked_by: Vec<String>) -> V
         return Vec::new();
     }
     let on = more.iter().map(|id| node_of_id(id));
-    let depends_on = row.depends_on.iter().cloned().chain(on).collect();
+    let depends_on = row.plan.depends_on.iter().cloned().chain(on).collect();
     let issue = SdlcIssue {
         blocked_by: issue.blocked_by.iter().cloned().chain(more).collect(),
         ..issue.clone()

@@ -245,7 +245,7 @@ impl<'a> SprintDiffer<'a> {
             }
             self.warn_derived_of_node(row, base, theirs);
         }
-        let old = NodeRest::unpack(row.native.as_ref());
+        let old = NodeRest::unpack(row.plan.native.as_ref());
         let new = self.merge_node_rest(old.clone(), base, theirs);
         if new != old {
             let native = new.pack();
@@ -409,7 +409,7 @@ impl<'a> SprintDiffer<'a> {
     /// What the core has no words for, and the rules that follow from it.
     fn diff_sprint_keys(&mut self, base: &SprintProgress, theirs: &SprintProgress) {
         let row = self.shown.tables.run(self.shown.run);
-        let Some(kept) = row.and_then(|row| row.native.as_ref()) else {
+        let Some(kept) = row.and_then(|row| row.plan.native.as_ref()) else {
             return;
         };
         let mut sprint = native::sprint_of_native(Some(kept));
@@ -548,7 +548,7 @@ fn free_name(taken: &BTreeSet<Node>, parent: Option<&Node>, id: &str) -> Option<
 fn match_rows_in_order<'r>(rows: &[&'r ItemRow], nodes: &[PhaseNode]) -> Vec<Option<&'r Node>> {
     let mut by_id: HashMap<&str, VecDeque<&'r ItemRow>> = HashMap::new();
     for row in rows {
-        by_id.entry(&row.id).or_default().push_back(row);
+        by_id.entry(&row.plan.id).or_default().push_back(row);
     }
     let mut next = |node: &PhaseNode| by_id.get_mut(node.id.as_str())?.pop_front();
     nodes
@@ -565,15 +565,15 @@ fn match_rows_by_content<'r>(
     rows: &[&'r ItemRow],
     nodes: &[PhaseNode],
 ) -> Vec<Option<&'r ItemRow>> {
-    let says_the_same = |row: &ItemRow, node: &PhaseNode| row.prompt == node.prompt;
+    let says_the_same = |row: &ItemRow, node: &PhaseNode| row.plan.prompt == node.prompt;
     let has_the_same_below = |row: &ItemRow, node: &PhaseNode| {
         let below = all.get(&Some(row.node.clone()));
-        let ids = below.into_iter().flatten().map(|row| &row.id);
+        let ids = below.into_iter().flatten().map(|row| &row.plan.id);
         ids.eq(node.children.as_slice().iter().map(|child| &child.id))
     };
     let mut by_id: HashMap<&str, VecDeque<&'r ItemRow>> = HashMap::new();
     for row in rows {
-        by_id.entry(&row.id).or_default().push_back(row);
+        by_id.entry(&row.plan.id).or_default().push_back(row);
     }
     let mut out: Vec<Option<&ItemRow>> = vec![None; nodes.len()];
     let mut pair = |is_that: &dyn Fn(&ItemRow, &PhaseNode) -> bool| {

@@ -38,7 +38,7 @@ impl SprintExporter {
     /// An exporter for the run of that id.
     #[must_use]
     pub fn new(tables: &Tables, run: RunId) -> Self {
-        let native = tables.run(run).and_then(|row| row.native.clone());
+        let native = tables.run(run).and_then(|row| row.plan.native.clone());
         Self {
             run,
             sprint: native::sprint_of_native(native.as_ref()),
@@ -52,16 +52,16 @@ impl SprintExporter {
     /// None when the run is not in the tables.
     pub fn export(&mut self, tables: &Tables, heartbeat: Timestamp) -> Option<SprintProgress> {
         let run = tables.run(self.run)?.clone();
-        if run.native != self.native {
-            self.native.clone_from(&run.native);
-            self.sprint = native::sprint_of_native(run.native.as_ref());
+        if run.plan.native != self.native {
+            self.native.clone_from(&run.plan.native);
+            self.sprint = native::sprint_of_native(run.plan.native.as_ref());
         }
         let mut progress = self.sprint.clone();
         let mut stack: Vec<(usize, PhaseNode, Vec<PhaseNode>, bool)> = Vec::new();
         let mut roots = Vec::new();
         let mut background = Vec::new();
         for item in tables.tree(self.run) {
-            close_nodes(&mut stack, &mut roots, item.place.depth());
+            close_nodes(&mut stack, &mut roots, item.plan.place.depth());
             let rest = self.rest_of_item(item);
             if rest.parallel == Some(true) {
                 background.extend(parallel_task_of_item(tables, item));
@@ -69,7 +69,7 @@ impl SprintExporter {
             let keeps_list = item.children > 0 || rest.empty_list;
             let node = node_of_item(item, rest);
             let children = Vec::with_capacity(item.children as usize);
-            stack.push((item.place.depth(), node, children, keeps_list));
+            stack.push((item.plan.place.depth(), node, children, keeps_list));
         }
         close_nodes(&mut stack, &mut roots, 0);
         progress.phases = roots;
@@ -84,13 +84,18 @@ impl SprintExporter {
     }
 
     fn rest_of_item(&mut self, item: &ItemRow) -> &NodeRest {
-        if item.native.is_none() {
+        if item.plan.native.is_none() {
             self.rests.remove(&item.node);
             return &self.no_rest;
         }
-        let fresh = || (item.native.clone(), NodeRest::unpack(item.native.as_ref()));
+        let fresh = || {
+            (
+                item.plan.native.clone(),
+                NodeRest::unpack(item.plan.native.as_ref()),
+            )
+        };
         let kept = self.rests.entry(item.node.clone()).or_insert_with(fresh);
-        if kept.0 != item.native {
+        if kept.0 != item.plan.native {
             *kept = fresh();
         }
         &kept.1
@@ -122,7 +127,7 @@ fn close_nodes(
 fn current_pointer(tables: &Tables, run: RunId) -> NodePointer {
     let place = tables
         .current_item(run)
-        .map(|item| item.place.0.clone())
+        .map(|item| item.plan.place.0.clone())
         .unwrap_or_default();
     let at = |level: usize| place.get(level).map(|index| *index as usize);
     NodePointer {
@@ -145,15 +150,15 @@ fn node_of_item(item: &ItemRow, rest: &NodeRest) -> PhaseNode {
         (None, _) => None,
     };
     PhaseNode {
-        id: item.id.clone(),
+        id: item.plan.id.clone(),
         status: same_status.unwrap_or_else(|| status_of_state(item.state)),
-        prompt: item.prompt.clone(),
+        prompt: item.plan.prompt.clone(),
         children: Children::None,
         parallel: rest.parallel,
         wait_for_parallel: rest.wait_for_parallel,
-        model: item.model.clone(),
-        break_after: item.breakpoint.then_some(true).or(rest.break_after),
-        gate: item.gate.as_ref().map(|gate| SprintGate {
+        model: item.plan.model.clone(),
+        break_after: item.plan.breakpoint.then_some(true).or(rest.break_after),
+        gate: item.plan.gate.as_ref().map(|gate| SprintGate {
             script: gate.script.clone(),
             on_fail_prompt: gate.on_fail_prompt.clone(),
             max_retries: u64::from(gate.runs_max),
@@ -162,37 +167,44 @@ fn node_of_item(item: &ItemRow, rest: &NodeRest) -> PhaseNode {
         }),
         // A gate that only the agent's word had to stand up to is none of the file's.
         gate_tracking: item
+            .proof
             .gate_runs
             .as_ref()
-            .filter(|_| item.claim_gate.is_none())
+            .filter(|_| item.proof.claim_gate.is_none())
             .map(|runs| gate_tracking(item, runs)),
-        wait: item.wait.as_ref().map(|it| wait::export_wait(it, rest)),
-        claims: item.claims,
-        files: item.scope.0.clone(),
+        wait: item
+            .plan
+            .wait
+            .as_ref()
+            .map(|it| wait::export_wait(it, rest)),
+        claims: item.plan.claims,
+        files: item.plan.scope.0.clone(),
         // What it waits for with those above it, the file says of those.
         depends_on: item
+            .plan
             .depends_on
             .iter()
             .filter(|on| on.parent() == item.node.parent())
             .map(|on| last_id_of_path(on.as_str()))
             .collect(),
-        injected: rest.injected.or(item.injected.map(|_| true)),
+        injected: rest.injected.or(item.plan.injected.map(|_| true)),
         injected_at: rest
             .injected_at
             .clone()
-            .or_else(|| item.injected.map(render_time)),
+            .or_else(|| item.plan.injected.map(render_time)),
         started_at: show(item.started_at, &rest.started_at),
         completed_at: show(item.completed_at, &rest.completed_at),
         elapsed: elapsed_between(item.started_at, item.completed_at)
             .or_else(|| rest.elapsed.clone()),
         summary: item.summary.clone(),
         error: item.error.clone(),
-        retry_count: (item.retries > 0).then_some(u64::from(item.retries)),
+        retry_count: (item.tries.retries > 0).then_some(u64::from(item.tries.retries)),
         next_retry_at: item
+            .tries
             .until
             .filter(|_| !item.is_waiting_by_plan())
             .map(render_time),
-        human_needed: item.human.as_ref().map(|human| SprintHumanNeeded {
+        human_needed: item.people.human.as_ref().map(|human| SprintHumanNeeded {
             reason: human.reason.clone(),
             details: human.details.clone(),
             extra: unpack_keys(rest.human_extra.as_deref()),
@@ -206,7 +218,7 @@ fn node_of_item(item: &ItemRow, rest: &NodeRest) -> PhaseNode {
 impl PhaseNode {
     /// A node that waits for a time or a command is pending in the words of this format.
     fn with_wait_as_pending(mut self, item: &ItemRow) -> Self {
-        if item.state == ItemState::Waiting && item.human.is_none() {
+        if item.state == ItemState::Waiting && item.people.human.is_none() {
             self.status = PhaseStatus::Pending;
         }
         self
@@ -220,7 +232,7 @@ fn is_imported_status(status: PhaseStatus, item: &ItemRow) -> bool {
         PhaseStatus::InProgress => matches!(item.state, ItemState::Ready | ItemState::Pending),
         // One without any work was skipped when it was taken over, and says so.
         PhaseStatus::Pending => {
-            let has_work = item.prompt.is_some() || item.children > 0;
+            let has_work = item.plan.prompt.is_some() || item.children > 0;
             has_work && item.state == ItemState::Skipped
         }
         PhaseStatus::Completed
@@ -241,7 +253,8 @@ fn last_id_of_path(path: &str) -> String {
 }
 
 fn commit_of_item(item: &ItemRow) -> Option<String> {
-    item.evidence
+    item.proof
+        .evidence
         .iter()
         .rev()
         .find_map(Evidence::commit_id)
@@ -307,7 +320,7 @@ fn set_state(progress: &mut SprintProgress, run: &RunRow, tables: &Tables) {
         }
         RunState::Blocked => {
             progress.error = run.reason.clone().or_else(|| stuck_error(run, tables));
-            progress.failed_phase = stuck_item(run, tables).map(|item| item.id.clone());
+            progress.failed_phase = stuck_item(run, tables).map(|item| item.plan.id.clone());
             progress.blocked_at = Some(since);
             SprintStatus::Blocked
         }
@@ -339,10 +352,10 @@ const SUB_PHASE_DEPTH: usize = 3;
 fn parallel_task_of_item(tables: &Tables, item: &ItemRow) -> Option<(Timestamp, ValueNode)> {
     let began = item.started_at.filter(|_| item.attempts > 0)?;
     let step = tables.item(item.run, &item.node.parent()?)?;
-    if item.place.depth() != SUB_PHASE_DEPTH {
+    if item.plan.place.depth() != SUB_PHASE_DEPTH {
         return None;
     }
-    let (step, phase, second) = (&step.id, &item.id, began.as_second());
+    let (step, phase, second) = (&step.plan.id, &item.plan.id, began.as_second());
     let status = match item.state {
         ItemState::Pending | ItemState::Ready | ItemState::Working | ItemState::Waiting => {
             "running"
@@ -375,7 +388,7 @@ fn parallel_task_of_item(tables: &Tables, item: &ItemRow) -> Option<(Timestamp, 
 fn append_hook_tasks(progress: &mut SprintProgress, tables: &Tables, run: RunId) {
     let mut runs: Vec<&IterationHookRun> = tables
         .tree(run)
-        .flat_map(|item| item.hook_runs.iter())
+        .flat_map(|item| item.work.hook_runs.iter())
         .collect();
     if runs.is_empty() {
         return;
@@ -427,8 +440,9 @@ fn set_stats(progress: &mut SprintProgress, run: &RunRow) {
         started_at: started_at.map(render_time),
         completed_at: run.completed_at.map(render_time),
         elapsed: elapsed_between(started_at, run.completed_at).or(progress.stats.elapsed.take()),
-        current_iteration: (run.iterations_total > 0).then_some(u64::from(run.iterations_total)),
-        max_iterations: run.limits.iterations_max.map(u64::from),
+        current_iteration: (run.invocation.iterations_total > 0)
+            .then_some(u64::from(run.invocation.iterations_total)),
+        max_iterations: run.invocation.limits.iterations_max.map(u64::from),
         ..counted
     };
 }

@@ -80,7 +80,7 @@ pub static PLAN: PlanFormat = PlanFormat {
     },
     document: |tables, run| Box::new(SprintExporter::new(tables, run)),
     templates: |native, _| templates_of_sprint(&native::sprint_of_native(native)),
-    title: |row| native::sprint_of_native(row.native.as_ref()).sprint_id,
+    title: |row| native::sprint_of_native(row.plan.native.as_ref()).sprint_id,
     worktree: |native| worktree::worktree_settings(&native::sprint_of_native(native)),
     conversions: convert::CONVERSIONS,
     title_of_native: name_of_native,

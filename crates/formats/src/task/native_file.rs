@@ -95,7 +95,7 @@ pub fn collect_edits(
         source: shown
             .tables
             .run(shown.run)
-            .map_or(name, |run| run.source.as_str()),
+            .map_or(name, |run| run.plan.source.as_str()),
         theirs: &theirs,
         of_theirs,
         rows,
@@ -149,14 +149,14 @@ impl TaskDiffer<'_> {
             let is_regrouped =
                 was.is_some_and(|(base, at)| base.criteria[at].group != criterion.group);
             let depends_on = groups.nodes_before(at, &names);
-            if is_regrouped && !row.state.is_finished() && row.depends_on != depends_on {
+            if is_regrouped && !row.state.is_finished() && row.plan.depends_on != depends_on {
                 self.found.edits.push(Edit::SetDependsOn {
                     node: row.node.clone(),
                     depends_on,
                 });
             }
             let native = StoredCriterion::new(self.theirs, criterion).pack();
-            if row.native.as_ref() != Some(&native) {
+            if row.plan.native.as_ref() != Some(&native) {
                 natives.push(Edit::SetNative {
                     node: Some(row.node.clone()),
                     native: Some(native),
@@ -283,11 +283,11 @@ impl TaskDiffer<'_> {
         let Some(run) = self.shown.tables.run(self.shown.run) else {
             return;
         };
-        let mut rules = run.policy.clone();
+        let mut rules = run.plan.policy.clone();
         let said = policy_of_task(self.theirs).limits.iterations_max;
         rules.limits.iterations_max = said;
         let is_new = base.is_none_or(|base| policy_of_task(base).limits.iterations_max != said);
-        if is_new && rules != run.policy {
+        if is_new && rules != run.plan.policy {
             self.found.edits.push(Edit::SetPolicy(Box::new(rules)));
         }
     }

@@ -284,8 +284,8 @@ impl StoredCriterion {
     }
 
     pub(super) fn unpack(row: &ItemRow) -> Self {
-        unpack(row.native.as_ref(), FACE).unwrap_or_else(|| Self {
-            id: row.id.clone(),
+        unpack(row.plan.native.as_ref(), FACE).unwrap_or_else(|| Self {
+            id: row.plan.id.clone(),
             ..Self::default()
         })
     }

@@ -8,7 +8,7 @@ use piton_formats::{prd, task};
 #[track_caller]
 fn about(face: &str, text: &str, id: &str) -> PlanFileNotes {
     let row: ItemRow = serde_json::from_value(serde_json::json!({
-        "run": RunId::PROJECT, "node": id, "id": id, "place": [0], "state": "ready",
+        "run": RunId::PROJECT, "node": id, "state": "ready", "plan": { "id": id, "place": [0] },
     }))
     .expect("an item");
     let name = "plan";

@@ -303,7 +303,7 @@ impl Desk {
     fn work(&mut self) -> String {
         let begun = self.begin();
         self.end(&begun, Outcome::Completed);
-        if self.item(begun.0.as_str()).gate.is_some() {
+        if self.item(begun.0.as_str()).plan.gate.is_some() {
             self.gate(&begun.0, true);
         }
         if self.item(begun.0.as_str()).stage == Stage::Review {
@@ -474,7 +474,7 @@ mod lists {
         desk.take_in();
         assert_eq!(desk.left(), Vec::<String>::new());
         assert_eq!(desk.problems, []);
-        let prompt = desk.item("US-1").prompt.clone().expect("words");
+        let prompt = desk.item("US-1").plan.prompt.clone().expect("words");
         assert!(
             prompt.starts_with("**US-1**: Numbers, in Roman"),
             "{prompt}"
@@ -598,6 +598,7 @@ mod tasks {
         let late = desk.tables.item(RUN, &Node::from_text("late"));
         let on: Vec<&str> = late
             .expect("an item")
+            .plan
             .depends_on
             .iter()
             .map(Node::as_str)
@@ -709,7 +710,8 @@ mod tasks {
         assert_eq!(desk.state("wd-01"), ItemState::Done);
         let feet = desk.item(&format!("{TIDE}/in-feet"));
         assert!(
-            feet.prompt
+            feet.plan
+                .prompt
                 .as_deref()
                 .is_some_and(|text| text.contains("**in feet, exactly**"))
         );
@@ -748,11 +750,16 @@ mod tasks {
         desk.replace("max_iterations: 12", "max_iterations: 3");
         desk.take_in();
         assert_eq!(
-            desk.item("wd-01").gate.as_ref().expect("checked").script,
+            desk.item("wd-01")
+                .plan
+                .gate
+                .as_ref()
+                .expect("checked")
+                .script,
             "make all"
         );
         let run = desk.tables.run(RUN).expect("there");
-        assert_eq!(run.policy.limits.iterations_max, Some(3));
+        assert_eq!(run.plan.policy.limits.iterations_max, Some(3));
         assert_eq!(desk.left(), Vec::<String>::new());
     }
 
@@ -885,7 +892,7 @@ mod issues {
         let native = desk
             .tables
             .run(RUN)
-            .and_then(|run| run.native.clone())
+            .and_then(|run| run.plan.native.clone())
             .expect("kept");
         assert!(native.body.contains("awaiting_human"));
     }
@@ -1057,7 +1064,7 @@ mod issues {
         assert_eq!(desk.words(), phase("TRACKING", "in_progress"));
         desk.end(&begun, Outcome::Completed);
         assert_eq!(
-            desk.item("shop#1").prompt.as_deref(),
+            desk.item("shop#1").plan.prompt.as_deref(),
             Some("Store\n\nKeep it.")
         );
         desk.show();
@@ -1170,6 +1177,7 @@ mod issues {
         desk.show();
         let on: Vec<&str> = desk
             .item("shop#3")
+            .plan
             .depends_on
             .iter()
             .map(Node::as_str)

@@ -104,7 +104,7 @@ fn case_16_a_hand_edit_of_a_running_sprint_is_in_effect_and_in_the_file_at_the_e
     desk.take_in();
     assert_eq!(desk.left(), Vec::<String>::new());
     let item = desk.tables.item(desk.run, &one).expect("there");
-    assert_eq!((item.state.as_str(), item.retries), ("ready", 1));
+    assert_eq!((item.state.as_str(), item.tries.retries), ("ready", 1));
     assert_eq!(
         desk.tables.run(desk.run).expect("there").state,
         RunState::Interrupted
@@ -118,7 +118,7 @@ fn case_16_a_hand_edit_of_a_running_sprint_is_in_effect_and_in_the_file_at_the_e
         .tables
         .item(desk.run, &piton_core::Node::from_text("test/two"))
         .expect("there");
-    assert_eq!(row.prompt.as_deref(), Some("test two, twice"));
+    assert_eq!(row.plan.prompt.as_deref(), Some("test two, twice"));
     for part in [
         "# a sprint of mine\nsprint-id: s   # short\nx-top: kept # top\nstatus: completed\nphases:\n  # the first\n",
         "prompt: test two, twice   # more\n",
@@ -149,7 +149,7 @@ fn what_proof_is_worth_is_taken_in_and_stays_in_the_file() {
     desk.take_in();
     assert_eq!(desk.left(), Vec::<String>::new());
     let two = piton_core::Node::from_text("test/two");
-    let claims = desk.tables.item(desk.run, &two).expect("there").claims;
+    let claims = desk.tables.item(desk.run, &two).expect("there").plan.claims;
     assert_eq!(claims.weakened, Some(WeakenedProof::Note));
     desk.work(Outcome::Completed);
     desk.show();
@@ -167,7 +167,7 @@ fn the_files_of_a_step_are_taken_in_and_stay_as_they_are_written() {
     desk.take_in();
     assert_eq!(desk.left(), Vec::<String>::new());
     let two = piton_core::Node::from_text("test/two");
-    let scope = &desk.tables.item(desk.run, &two).expect("there").scope;
+    let scope = &desk.tables.item(desk.run, &two).expect("there").plan.scope;
     assert_eq!(scope.0, ["./src/", "docs"]);
     desk.work(Outcome::Completed);
     desk.show();
@@ -183,7 +183,7 @@ fn a_wait_is_taken_in_and_stays_as_it_is_written() {
     let two = piton_core::Node::from_text("test/two");
     let wait = |desk: &Desk| {
         let item = desk.tables.item(desk.run, &two).expect("there");
-        item.wait.as_ref().map(ToString::to_string)
+        item.plan.wait.as_ref().map(ToString::to_string)
     };
     let without = "        prompt: test two\n";
     let said = "        prompt: test two\n        wait: {command: up, every: 1m, until: 2026-11-26T22:00:00+01:00}   # mine\n";
@@ -226,7 +226,7 @@ fn how_a_wait_stands_is_in_the_file_in_its_own_words() {
     let build = piton_core::Node::from_text("build");
     let step = |desk: &mut Desk, what: WaitChange| {
         let item = desk.tables.item(desk.run, &build).expect("there");
-        let wait = item.wait.as_deref().cloned().expect("it waits");
+        let wait = item.plan.wait.as_deref().cloned().expect("it waits");
         let (run, token) = (desk.run, desk.token());
         let node = build.clone();
         let steps = vec![WaitStep { node, wait, what }];
@@ -365,7 +365,7 @@ fn what_does_not_fit_waits_in_the_file_while_the_run_goes_on() {
         ["`build` is to be pending: `build` is being worked on"]
     );
     let row = desk.tables.item(desk.run, &build).expect("it is there");
-    assert_eq!(row.prompt.as_deref(), Some("build it better"));
+    assert_eq!(row.plan.prompt.as_deref(), Some("build it better"));
     desk.end(&build, attempt, Outcome::Completed);
     assert_eq!(desk.work(Outcome::Completed), "test/one");
     let row = desk
@@ -403,7 +403,7 @@ fn ids_that_come_twice_are_told_apart() {
     let nodes: Vec<String> = desk
         .tables
         .tree(desk.run)
-        .filter(|item| item.place.depth() == 1)
+        .filter(|item| item.plan.place.depth() == 1)
         .map(|item| item.node.to_string())
         .collect();
     assert_eq!(nodes, ["build", "build#4", "test", "build#2", "build#3"]);
@@ -470,7 +470,7 @@ fn limits_and_unknown_keys_anywhere_are_taken() {
     desk.take_in();
     assert_eq!(desk.left(), Vec::<String>::new());
     let run = desk.tables.run(desk.run).expect("there");
-    assert_eq!(run.policy.limits.tasks_max, Some(2));
+    assert_eq!(run.plan.policy.limits.tasks_max, Some(2));
     let run = desk.run;
     let fresh = piton_formats::sprint::SprintExporter::new(&desk.tables, run)
         .export(&desk.tables, jiff::Timestamp::UNIX_EPOCH)

@@ -168,12 +168,13 @@ impl Sim {
                 }
                 Event::ItemMoved(moved) if moved.to == ItemState::Done => {
                     let item = self.world.item(moved.node.as_str());
-                    let is_by_person = level_of_evidence(&item.evidence) == Some(Level::Person)
-                        || item.evidence.contains(&Evidence::TakenOver);
+                    let is_by_person = level_of_evidence(&item.proof.evidence)
+                        == Some(Level::Person)
+                        || item.proof.evidence.contains(&Evidence::TakenOver);
                     let is_over = item.state != ItemState::Done
                         || self.got_check_when_done(&item.node)
                         || is_by_person;
-                    let Some(gate) = item.gate.as_ref().filter(|_| !is_over) else {
+                    let Some(gate) = item.plan.gate.as_ref().filter(|_| !is_over) else {
                         continue;
                     };
                     let passed = (item.node.clone(), gate.script.clone());
@@ -187,7 +188,7 @@ impl Sim {
                         !item.is_missing_check(),
                         "{}: {:?}",
                         item.node,
-                        item.evidence
+                        item.proof.evidence
                     );
                 }
                 _ => {}

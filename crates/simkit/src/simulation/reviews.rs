@@ -66,7 +66,7 @@ impl Sim {
         let run = self.world.run_row();
         let is_reviewed = |node: &Node| {
             let item = self.world.tables.item(run.id, node);
-            item.is_some_and(|item| run.policy.is_reviewed(item))
+            item.is_some_and(|item| run.plan.policy.is_reviewed(item))
         };
         let mut approved: BTreeSet<Node> = BTreeSet::new();
         let mut reviewers = BTreeSet::new();
@@ -98,7 +98,7 @@ impl Sim {
                 Evidence::TakenOver | Evidence::Decided { .. } | Evidence::Claimed { .. }
             )
         };
-        let is_by_others = |item: &ItemRow| item.evidence.iter().any(is_theirs);
+        let is_by_others = |item: &ItemRow| item.proof.evidence.iter().any(is_theirs);
         for item in self.world.tables.tree(run.id) {
             let is_done = item.state == ItemState::Done && is_reviewed(&item.node);
             assert!(

@@ -424,7 +424,11 @@ impl Sim {
                 asked.kind == DecisionKind::PullRequest && asked.node.as_ref() == Some(&item.node)
             });
             assert_eq!(is_requested, is_asked, "{}", item.node);
-            let lanes = row.lanes.as_ref().expect("it is worked on in lanes");
+            let lanes = row
+                .branches
+                .lanes
+                .as_ref()
+                .expect("it is worked on in lanes");
             assert_eq!(is_requested, lanes.requested.contains_key(&item.node));
             if is_requested {
                 assert_eq!(item.state, ItemState::Waiting, "{}", item.node);

@@ -108,7 +108,7 @@ impl Sim {
 
     fn join(&mut self) {
         let row = self.world.run_row();
-        let may_join = row.state == RunState::Running && row.lanes.is_some();
+        let may_join = row.state == RunState::Running && row.branches.lanes.is_some();
         if !may_join || self.others.len() + 1 >= self.runners_max {
             return;
         }

@@ -73,8 +73,8 @@ impl Sim {
     #[must_use]
     pub fn count_waits(&self) -> (usize, usize) {
         let tree = || self.world.tables.tree(self.world.run);
-        let waits = tree().filter(|item| item.wait.is_some());
-        let said_yes = tree().filter(|item| item.waited == Some(WaitProgress::Command));
+        let waits = tree().filter(|item| item.plan.wait.is_some());
+        let said_yes = tree().filter(|item| item.work.waited == Some(WaitProgress::Command));
         (waits.count(), said_yes.count())
     }
 
@@ -134,7 +134,7 @@ impl Sim {
         let since = self.world.now.as_second() - 1_000_000;
         let soon = i64::try_from(self.script.number("soon", &node, 0)).expect("below 100");
         let yes = match wait.command.as_deref() {
-            Some(LATE) => item.waited == Some(WaitProgress::AskedOn),
+            Some(LATE) => item.work.waited == Some(WaitProgress::AskedOn),
             _ => since > soon * 10,
         };
         let answer = match yes {

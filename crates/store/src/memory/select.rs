@@ -56,7 +56,7 @@ impl RowSelection<'_> {
             ),
             Need::FailureTree(run) => {
                 self.add_key(&Key::Run(*run));
-                let policy = all.run(*run).map(|row| &row.policy);
+                let policy = all.run(*run).map(|row| &row.plan.policy);
                 if policy.is_some_and(|policy| policy.on_dependency_failure.is_some()) {
                     self.add_need(&Need::Tree(*run));
                 }
@@ -178,7 +178,7 @@ impl RowSelection<'_> {
         if let Some(top) = self.all.item(run, node) {
             let all = self.all;
             self.add_keys(
-                all.subtree(run, &top.place)
+                all.subtree(run, &top.plan.place)
                     .map(|item| Key::Item(run, item.node.clone())),
             );
         }
@@ -188,7 +188,12 @@ impl RowSelection<'_> {
         let all = self.all;
         for item in all.tree(run).filter(|item| depends_on_line(item, node)) {
             self.add_subtree(run, &item.node);
-            self.add_keys(item.depends_on.iter().map(|on| Key::Item(run, on.clone())));
+            self.add_keys(
+                item.plan
+                    .depends_on
+                    .iter()
+                    .map(|on| Key::Item(run, on.clone())),
+            );
         }
     }
 
@@ -208,10 +213,10 @@ impl RowSelection<'_> {
         let line = std::iter::once(node.clone()).chain(node.ancestors());
         let line = line.filter_map(|node| all.item(run, &node));
         let below = needed.iter().filter_map(|other| all.item(run, other));
-        let below = below.flat_map(|other| all.subtree(run, &other.place));
+        let below = below.flat_map(|other| all.subtree(run, &other.plan.place));
         let on: Vec<Node> = line
             .chain(below)
-            .flat_map(|row| row.depends_on.iter().cloned())
+            .flat_map(|row| row.plan.depends_on.iter().cloned())
             .collect();
         self.add_keys(on.into_iter().map(|on| Key::Item(run, on)));
     }
@@ -219,5 +224,5 @@ impl RowSelection<'_> {
 
 /// Whether an item depends on one, or on one above it.
 fn depends_on_line(item: &ItemRow, node: &Node) -> bool {
-    item.depends_on.iter().any(|on| node.is_within(on))
+    item.plan.depends_on.iter().any(|on| node.is_within(on))
 }

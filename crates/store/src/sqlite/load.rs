@@ -291,7 +291,7 @@ impl Loader<'_> {
         let Some(Row::Item(top)) = self.tables.get(&key) else {
             return Ok(());
         };
-        let (from, to) = subtree_key_range(&top.place);
+        let (from, to) = subtree_key_range(&top.plan.place);
         match to {
             Some(to) => {
                 let sql = "SELECT body FROM items WHERE run = ?1 AND place >= ?2 AND place < ?3";
@@ -307,7 +307,7 @@ impl Loader<'_> {
 
     fn load_failure_tree(&mut self, run: RunId) -> Result<()> {
         self.load_need(&Need::Run(run))?;
-        let policy = self.tables.run(run).map(|row| &row.policy);
+        let policy = self.tables.run(run).map(|row| &row.plan.policy);
         match policy.and_then(|policy| policy.on_dependency_failure) {
             Some(_) => self.load_need(&Need::Tree(run)),
             None => Ok(()),
@@ -320,7 +320,7 @@ impl Loader<'_> {
             let Some(Row::Item(item)) = self.tables.get(&Key::Item(run, node)) else {
                 continue;
             };
-            for on in item.depends_on.clone() {
+            for on in item.plan.depends_on.clone() {
                 self.load_key(&Key::Item(run, on))?;
             }
         }
@@ -348,11 +348,11 @@ impl Loader<'_> {
         let Some(Row::Item(item)) = self.tables.get(&Key::Item(run, node.clone())) else {
             return Ok(());
         };
-        let place = item.place.clone();
+        let place = item.plan.place.clone();
         for waiting in self.items_waiting_for(run, node)? {
             self.load_line(run, &waiting)?;
             if let Some(Row::Item(item)) = self.tables.get(&Key::Item(run, waiting)) {
-                let place = item.place.clone();
+                let place = item.plan.place.clone();
                 self.open_siblings_along_path(run, &place)?;
             }
         }
@@ -363,7 +363,7 @@ impl Loader<'_> {
         }
         needed.push(node.clone());
         needed.extend(node.ancestors());
-        let on = |row: &ItemRow| row.depends_on.clone();
+        let on = |row: &ItemRow| row.plan.depends_on.clone();
         let tables = &self.tables;
         let within = |row: &&ItemRow| needed.iter().any(|top| row.node.is_within(top));
         let on: Vec<Node> = tables.tree(run).filter(within).flat_map(on).collect();
@@ -396,7 +396,7 @@ impl Loader<'_> {
             let row = parse_column("items", row.get_ref(0)?.as_str()?)?;
             if let Row::Item(item) = &row {
                 found.push(item.node.clone());
-                holding += u32::from(item.turn.is_blocking(ItemTurn::default()));
+                holding += u32::from(item.plan.turn.is_blocking(ItemTurn::default()));
             }
             if self.tables.get(&row.key()).is_none() {
                 self.tables.insert(row);

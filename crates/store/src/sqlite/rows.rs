@@ -112,7 +112,7 @@ pub(super) fn columns_of_row(row: &Row) -> Vec<Value> {
     match row {
         Row::Run(run) => columns.push(Value::Text(run.name.clone())),
         Row::Item(item) => {
-            columns.push(Value::Blob(item.place.to_key()));
+            columns.push(Value::Blob(item.plan.place.to_key()));
             columns.push(Value::Integer(item.standing().column_value()));
         }
         Row::Attempt(attempt) => {
@@ -231,7 +231,7 @@ fn update_dependencies(
     after: Option<&Row>,
 ) -> Result<()> {
     let of = |row: Option<&Row>| match row {
-        Some(Row::Item(item)) => item.depends_on.clone(),
+        Some(Row::Item(item)) => item.plan.depends_on.clone(),
         _ => Vec::new(),
     };
     let (old, new) = (of(before), of(after));

@@ -16,11 +16,12 @@ use super::fault::{io_fault, sqlite_fault};
 use super::files::{StorePaths, WriterQueue, link_without_replacing, refuse_network_fs};
 use super::index;
 use super::refold;
+use super::row_groups;
 use crate::failpoint;
 use crate::store::{FaultKind, StoreFault};
 
 /// The version of the tables that this program reads and writes.
-pub const SCHEMA_VERSION: u32 = 10;
+pub const SCHEMA_VERSION: u32 = 11;
 
 /// The tables of a store that is made new: the same as the migrations make of an
 /// old one, in a fifth of the time.
@@ -43,6 +44,8 @@ const MIGRATIONS: [&str; SCHEMA_VERSION as usize] = [
     // folded into its row.
     "",
     include_str!("v10.sql"),
+    // Version 11 changes no table: the fields of rows stand in groups.
+    "",
 ];
 
 /// Since this version documents are made as they are made now: what an older
@@ -52,6 +55,9 @@ const INDEXED_SINCE: u32 = 3;
 /// Since this version rows say what is folded now: those of an older one are
 /// folded anew.
 const FOLDED_SINCE: u32 = 9;
+
+/// Since this version what a row says of one matter stands in one object of its body.
+const GROUPED_SINCE: u32 = 11;
 
 /// Says in the header of the file whose database it is: `PITN`.
 const APPLICATION_ID: u32 = 0x5049_544E;
@@ -148,6 +154,9 @@ pub(super) fn migrate(connection: &mut Connection, db: &Path) -> Result<(), Stor
         let version: u32 = tx.pragma_query_value(None, "user_version", |row| row.get(0))?;
         for step in MIGRATIONS.iter().skip(version as usize) {
             tx.execute_batch(step)?;
+        }
+        if version < GROUPED_SINCE {
+            row_groups::group_row_fields(&tx)?;
         }
         if version < FOLDED_SINCE {
             refold::refold_views(&tx)?;

@@ -205,7 +205,7 @@ fn audit_rows(
                     item.node.as_str().to_owned(),
                 )
             };
-            dependencies.extend(item.depends_on.iter().map(of));
+            dependencies.extend(item.plan.depends_on.iter().map(of));
         }
         if let Row::Memory(memory) = &row
             && let Some(wrong) = index.check_row(connection, memory)?

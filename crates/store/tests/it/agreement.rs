@@ -270,7 +270,7 @@ fn proper(pair: &Pair, tables: &Tables, by: u16) -> Option<Command> {
         Stage::Split => begin(Role::Split),
         Stage::Verdict => begin(Role::Verdict),
         Stage::Review => begin(Role::Reviewer),
-        Stage::Baseline if item.gate_runs.is_some() => Command::EndGate {
+        Stage::Baseline if item.proof.gate_runs.is_some() => Command::EndGate {
             run,
             token,
             node,
@@ -278,7 +278,9 @@ fn proper(pair: &Pair, tables: &Tables, by: u16) -> Option<Command> {
             report: gate_report(by),
             recovery: None,
         },
-        Stage::Work if item.gate.is_some() && item.change.is_none() && by.is_multiple_of(2) => {
+        Stage::Work
+            if item.plan.gate.is_some() && item.work.change.is_none() && by.is_multiple_of(2) =>
+        {
             Command::StartBaseline {
                 run,
                 token,
@@ -292,16 +294,18 @@ fn proper(pair: &Pair, tables: &Tables, by: u16) -> Option<Command> {
         Stage::IterationHooks => begin(Role::IterationHook),
         // In place nothing is merged.
         Stage::Merge | Stage::Resolve => return None,
-        Stage::Gate if item.gate_runs.as_ref().is_some_and(|runs| runs.open) => Command::EndGate {
-            run,
-            token,
-            node,
-            fence,
-            report: gate_report(by),
-            recovery: None,
-        },
+        Stage::Gate if item.proof.gate_runs.as_ref().is_some_and(|runs| runs.open) => {
+            Command::EndGate {
+                run,
+                token,
+                node,
+                fence,
+                report: gate_report(by),
+                recovery: None,
+            }
+        }
         Stage::Gate => Command::StartGate { run, token, node },
-        Stage::Commit if item.committing.is_some() => Command::EndCommit {
+        Stage::Commit if item.work.committing.is_some() => Command::EndCommit {
             run,
             token,
             node,

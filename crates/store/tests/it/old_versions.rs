@@ -161,12 +161,12 @@ fn what_was_used_before_anybody_summed_it_is_summed() {
         assert_eq!(store.verify().expect("readable").damage, []);
         let needs = [Need::Runs, Need::Tree(RUN)];
         let tables = store.load_rows(&needs).expect("readable").tables;
-        let run = |run| tables.run(run).map(|row| row.spend.clone());
+        let run = |run| tables.run(run).map(|row| row.spent.spend.clone());
         let design = tables.item(RUN, &Node::from_text("design"));
         let all = [
             run(RUN),
             run(RunId::PROJECT),
-            design.map(|row| row.spend.clone()),
+            design.map(|row| row.work.spend.clone()),
         ];
         all.map(|spend| {
             let spend = spend.expect("it is there");
@@ -227,6 +227,36 @@ fn a_store_of_version_3_is_opened_and_goes_on() {
 #[test]
 fn a_store_of_version_8_is_opened_and_goes_on() {
     check(8);
+}
+
+#[test]
+fn a_store_of_version_10_is_opened_and_goes_on() {
+    check(10);
+}
+
+/// Its rows cannot be folded anew, and say what they said.
+#[test]
+fn a_store_with_an_unknown_event_is_brought_up_to_date() {
+    let dir = scratch();
+    let db = dir.path().join("journal.db");
+    fs::copy(fixture(10), &db).expect("the fixture is there");
+    let other = rusqlite::Connection::open(&db).expect("a database");
+    let changed = other
+        .execute("UPDATE events SET kind = 'keel-laid' WHERE seq = 1", [])
+        .expect("writable");
+    assert_eq!(changed, 1);
+    drop(other);
+    let store = SqliteStore::open(dir.path(), StoreOptions::new(Redactor::rules_only()))
+        .expect("it can be opened");
+    let needs = [Need::Run(RUN), Need::Tree(RUN)];
+    let tables = store.load_rows(&needs).expect("readable").tables;
+    assert_eq!(tables.tree(RUN).count(), 4);
+    let run = tables.run(RUN).expect("it is there");
+    assert_eq!(
+        run.spent.spend.describe_cost().as_deref(),
+        Some("$1.00 said")
+    );
+    assert_eq!(run.plan.source, "sprints/auth/SPRINT.yaml");
 }
 
 #[test]

@@ -18,7 +18,7 @@ pub(super) fn describe_difference(story: &EventBuffer<'_>, run: RunId, edit: &Ed
         .and_then(|node| story.tables.item(run, node));
     match (edit, row) {
         (Edit::SetPolicy(policy), _) => match story.tables.run(run) {
-            Some(row) => describe_policy_difference(&row.policy, policy),
+            Some(row) => describe_policy_difference(&row.plan.policy, policy),
             None => edit.to_string(),
         },
         (Edit::SetRunState { to }, _) => match story.tables.run(run) {
@@ -35,22 +35,22 @@ fn describe_item_difference(edit: &Edit, row: &ItemRow) -> String {
     match edit {
         Edit::SetState { to, .. } => format!("`{node}`: {} → {to}", row.state),
         Edit::SetRetries { retries, .. } => {
-            format!("`{node}`: retries {} → {retries}", row.retries)
+            format!("`{node}`: retries {} → {retries}", row.tries.retries)
         }
         Edit::SetGate { gate, .. } => {
             format!(
                 "`{node}`: check {}",
-                describe_gate_difference(row.gate.as_ref(), gate.as_ref())
+                describe_gate_difference(row.plan.gate.as_ref(), gate.as_ref())
             )
         }
         Edit::SetBreakpoint { .. } => format!("`{node}`: break → no break"),
         Edit::SetDependsOn { depends_on, .. } => format!(
             "`{node}`: waits for {} → {}",
-            list_nodes(&row.depends_on),
+            list_nodes(&row.plan.depends_on),
             list_nodes(depends_on)
         ),
         Edit::SetPrompt { prompt, .. } => {
-            let (was, now) = (row.prompt.as_deref(), prompt.as_deref());
+            let (was, now) = (row.plan.prompt.as_deref(), prompt.as_deref());
             let all = |lines: Vec<&str>| quote_value(&lines.join("; "));
             match (find_lost_lines(was, now), find_lost_lines(now, was)) {
                 (gone, _) if gone.is_empty() => format!("`{node}`: another prompt"),
@@ -62,7 +62,7 @@ fn describe_item_difference(edit: &Edit, row: &ItemRow) -> String {
         Edit::SetPresent { .. } => format!("`{node}` → not in the file any more"),
         Edit::SetWait { wait, .. } => format!(
             "`{node}`: waits {} → {}",
-            describe_wait(row.wait.as_deref()),
+            describe_wait(row.plan.wait.as_deref()),
             describe_wait(wait.as_ref())
         ),
         Edit::SetModel { .. }

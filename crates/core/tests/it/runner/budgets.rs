@@ -102,7 +102,10 @@ fn the_agent_that_uses_the_budget_up_is_stopped_once_and_what_it_used_is_kept() 
         (over(), "budget ($5.00)".to_owned())
     );
     let run = bench.world.run_row();
-    assert_eq!(run.spend.describe_cost().as_deref(), Some("$5.20 said"));
+    assert_eq!(
+        run.spent.spend.describe_cost().as_deref(),
+        Some("$5.20 said")
+    );
     assert_eq!(bench.world.item("a").state, ItemState::Ready);
     let mut attempts = bench.world.tables.attempts();
     let report = attempts.next().and_then(|row| row.report.as_ref());
@@ -120,7 +123,7 @@ fn an_agent_that_completes_although_it_was_to_stop_has_completed() {
     bench.ends(effect, used(Outcome::Completed, cost(6.5)));
     assert_eq!(bench.world.item("a").state, ItemState::Done);
     assert_eq!(limit_of(&bench), "budget ($5.00)");
-    let spend = &bench.world.run_row().spend;
+    let spend = &bench.world.run_row().spent.spend;
     assert_eq!(spend.describe_cost().as_deref(), Some("$6.50 said"));
 }
 

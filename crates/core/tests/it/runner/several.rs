@@ -203,7 +203,7 @@ fn a_stop_and_a_used_up_budget_end_all_agents() {
     assert_eq!(ends(&mut bench, &begun[0], Outcome::Interrupted), []);
     assert_eq!(ends(&mut bench, &begun[1], Outcome::Interrupted), [over()]);
     let run = bench.world.run_row();
-    assert_eq!(run.spend.output_tokens, Some(1_300));
+    assert_eq!(run.spent.spend.output_tokens, Some(1_300));
 }
 
 #[test]

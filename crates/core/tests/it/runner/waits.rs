@@ -238,7 +238,7 @@ fn beside_an_agent_a_pause_file_keeps_an_answer() {
         bench.world.pass(60);
         let effects = bench.step(Input::Time);
         assert_eq!(rest_with(&mut bench, effects, true).asks, [], "{wait}");
-        let stands = |bench: &Bench| bench.world.item("a").waited;
+        let stands = |bench: &Bench| bench.world.item("a").work.waited;
         let before = stands(&bench);
         // It is stored when the file is gone.
         let effects = bench.step(Input::PauseFile);

@@ -89,7 +89,7 @@ fn context_of_node(
     let run_name = rows.tables.run(run).filter(|row| row.id != RunId::PROJECT);
     let of_run = run_name.map(|row| format!(" of the run `{}`", row.name));
     let mut text = format!("You work on `{called}`{}.\n", of_run.unwrap_or_default());
-    if let Some(task) = item.and_then(|item| item.prompt.as_deref()) {
+    if let Some(task) = item.and_then(|item| item.plan.prompt.as_deref()) {
         text.push_str(&format!(
             "\nIts task:\n\n{}\n",
             truncate_text(task.trim(), TASK_CHARS_MAX)

@@ -103,10 +103,10 @@ pub(super) fn worktree_part(place: &OwnWorktree) -> String {
 /// The task of a worker, and what it is a part of.
 pub(super) fn worker_task(of: &PromptInput<'_>) -> String {
     let item = of.item;
-    if let Some(rejected) = &item.rejected {
+    if let Some(rejected) = &item.people.rejected {
         return rejected_task(of, &rejected.by, &rejected.why);
     }
-    let task = item.prompt.as_deref().unwrap_or_default().trim_end();
+    let task = item.plan.prompt.as_deref().unwrap_or_default().trim_end();
     let mut text = format!("## Your task\n\n{task}");
     if let Some(details) = &of.about.details {
         text.push_str(&quote_with_lead("The file says below it:", details));
@@ -253,7 +253,12 @@ fn describe_file_count(count: usize) -> String {
 pub(super) fn failures_part(of: &PromptInput<'_>) -> Option<String> {
     if of.goes_on {
         // Whose work is to be otherwise was not cut short.
-        return of.item.rejected.is_none().then(|| GOES_ON.to_owned());
+        return of
+            .item
+            .people
+            .rejected
+            .is_none()
+            .then(|| GOES_ON.to_owned());
     }
     let tries = &of.past.tries;
     // The output of the check stands in the task of an agent that mends it.
@@ -318,7 +323,7 @@ fn describe_failure(one: &FailedTry, chars_max: usize) -> String {
 
 /// What people said about the item.
 pub(super) fn person_part(of: &PromptInput<'_>) -> Option<String> {
-    let words = of.item.answer.as_deref()?.trim();
+    let words = of.item.people.answer.as_deref()?.trim();
     let skipped = words.chars().count().saturating_sub(PERSON_CHARS_MAX);
     let words: String = words.chars().skip(skipped).collect();
     let asked = of.past.question.as_ref().map(|(number, question)| {
@@ -361,7 +366,7 @@ pub(super) fn repair_rules_part(templates: &PromptTemplates, of: &PromptInput<'_
 
 /// What an agent is told that is asked once more.
 pub(super) fn verdict_task(item: &ItemRow) -> String {
-    if item.made_no_progress {
+    if item.tries.made_no_progress {
         return no_progress_task(item);
     }
     format!(
@@ -380,7 +385,7 @@ fn no_progress_task(item: &ItemRow) -> String {
 
 /// The task of an agent that mends what the check found.
 pub(super) fn gate_fix_task(item: &ItemRow) -> String {
-    let runs = item.gate_runs.clone().unwrap_or_default();
+    let runs = item.proof.gate_runs.clone().unwrap_or_default();
     let task = item
         .pending_gate()
         .map_or("", |gate| gate.on_fail_prompt.trim_end());
@@ -403,7 +408,7 @@ pub(super) fn gate_fix_task(item: &ItemRow) -> String {
 /// The task of an agent that reviews what others made of an item.
 pub(super) fn review_task(of: &PromptInput<'_>) -> String {
     let item = of.item;
-    let task = item.prompt.as_deref().unwrap_or_default().trim_end();
+    let task = item.plan.prompt.as_deref().unwrap_or_default().trim_end();
     let mut text = format!(
         "## Your task\n\nAnother agent says that **{}** is done. Review what it made, before it counts.\n\nWhat the item asks for:\n\n{}",
         item.node,
@@ -421,14 +426,14 @@ pub(super) fn review_task(of: &PromptInput<'_>) -> String {
     if let Some(brief) = &of.brief {
         text.push_str(&format!("\n\n{brief}"));
     }
-    if let Some(rejected) = &item.rejected {
+    if let Some(rejected) = &item.people.rejected {
         let why = render_quote(&shorten_middle(&rejected.why, PERSON_CHARS_MAX));
         text.push_str(&format!(
             "\n\nIt was seen before, and {} wanted it otherwise. See whether it is:\n\n{why}",
             rejected.by
         ));
     }
-    let review = item.review.as_ref();
+    let review = item.proof.review.as_ref();
     if let Some(fault) = review.and_then(|review| review.fault.as_deref()) {
         let fault = first_line(fault, LINE_CHARS_MAX);
         text.push_str(&format!(
@@ -452,7 +457,7 @@ fn rejected_task(of: &PromptInput<'_>, by: &str, why: &str) -> String {
             item.node
         ),
     };
-    let asked = match (of.goes_on, item.prompt.as_deref()) {
+    let asked = match (of.goes_on, item.plan.prompt.as_deref()) {
         (false, Some(task)) => format!(
             "\n\nWhat the item asks for:\n\n{}",
             render_indented(task.trim_end())
@@ -469,8 +474,8 @@ fn rejected_task(of: &PromptInput<'_>, by: &str, why: &str) -> String {
 pub(super) fn resolve_task(of: &PromptInput<'_>) -> String {
     let item = of.item;
     let why = item.merge().and_then(|merge| merge.why.as_ref());
-    let task = item.prompt.as_deref().unwrap_or_default().trim_end();
-    if let Some(rejected) = &item.rejected {
+    let task = item.plan.prompt.as_deref().unwrap_or_default().trim_end();
+    if let Some(rejected) = &item.people.rejected {
         return rejected_task(of, &rejected.by, &rejected.why);
     }
     if let Some(MergeReturn::Rejected { by, why }) = why {

@@ -37,7 +37,7 @@ STATUS is `completed`, `failed` (when it cannot be split; then add `"error": "wh
 /// What a worker is told of what was decided after the last failure; none when
 /// nothing was. `pieces` are those that the item was split into.
 pub(super) fn recovery_part(item: &ItemRow, pieces: &[String]) -> Option<String> {
-    let followed = item.recovery.as_ref()?;
+    let followed = item.tries.recovery.as_ref()?;
     match followed.action {
         RecoveryAction::Retry if followed.rule == Rule::InCircles => Some(format!(
             "## The attempt before went in circles\n\n{}",
@@ -77,7 +77,7 @@ fn render_list(texts: &[String]) -> String {
 
 /// That an item is only a piece.
 pub(super) fn piece_note(item: &ItemRow) -> Option<String> {
-    let whole = item.piece_of.as_ref()?;
+    let whole = item.plan.piece_of.as_ref()?;
     Some(format!(
         "This is a piece of `{whole}`, which was too large. Do this piece only; the others are done one by one, and the whole comes last."
     ))
@@ -85,7 +85,7 @@ pub(super) fn piece_note(item: &ItemRow) -> Option<String> {
 
 /// The task of an agent that is to put the workspace in order.
 pub(super) fn repair_task(item: &ItemRow) -> String {
-    let evidence = item.recovery.as_ref().map_or_else(
+    let evidence = item.tries.recovery.as_ref().map_or_else(
         || "nothing more is known".to_owned(),
         |followed| render_list(&followed.evidence),
     );
@@ -98,10 +98,11 @@ pub(super) fn repair_task(item: &ItemRow) -> String {
 /// The task of an agent that is to split the item.
 pub(super) fn split_task(item: &ItemRow) -> String {
     let evidence = item
+        .tries
         .recovery
         .as_ref()
         .map_or_else(String::new, |followed| render_list(&followed.evidence));
-    let task = item.prompt.as_deref().unwrap_or_default().trim_end();
+    let task = item.plan.prompt.as_deref().unwrap_or_default().trim_end();
     let task = render_fenced(task);
     format!(
         "## Your task\n\nSplit **{}** into {PIECES_MIN} to {PIECES_MAX} pieces that can be done one by one, each by an agent that knows nothing of the others. It is too large for one attempt:\n\n{evidence}\n\nThis is what it asks for:\n\n{task}\n\nLook at what is done of it already, and leave that out. When all pieces are done, the whole is checked and finished: that is no piece. Do not work on it, change nothing, whatever stands elsewhere; only name the pieces.",

@@ -538,7 +538,7 @@ impl PlanFileImport<'_, '_> {
     ) -> Result<(), SyncFault> {
         let done = self.tables.items(self.run).filter(|row| {
             let is_done = row.is_leaf() && row.state == ItemState::Done;
-            is_done && row.commits.is_empty()
+            is_done && row.work.commits.is_empty()
         });
         let done = done.map(|row| row.node.clone()).collect();
         self.plan.set_done_elsewhere(done);
@@ -667,8 +667,11 @@ impl PlanFileImport<'_, '_> {
     /// Whether a version shows the run as piton does, or as it did in what landed: that is
     /// no person's edit. A list says more than what is shown in it.
     fn is_as_landed(&mut self, bytes: &[u8]) -> bool {
-        let row = self.tables.run(self.run).filter(|row| row.lanes.is_some());
-        let Some(landed) = row.and_then(|row| row.landed.clone()) else {
+        let row = self
+            .tables
+            .run(self.run)
+            .filter(|row| row.branches.lanes.is_some());
+        let Some(landed) = row.and_then(|row| row.branches.landed.clone()) else {
             return false;
         };
         let Ok(text) = std::str::from_utf8(bytes) else {
@@ -771,7 +774,7 @@ impl PlanFileImport<'_, '_> {
         let is_same_script = |gate: &Option<Gate>, node: &Node| {
             let row = self.tables.item(self.run, node);
             let script = |gate: &Option<Gate>| gate.as_ref().map(|gate| gate.script.clone());
-            row.is_some_and(|row| script(&row.gate) == script(gate))
+            row.is_some_and(|row| script(&row.plan.gate) == script(gate))
         };
         let may_follow = if let Edit::SetGate { node, gate } = edit {
             is_same_script(gate, node)

@@ -156,7 +156,7 @@ fn fill_in_criteria(session: &Session<'_>, fresh: &mut [PendingRow]) -> Result<(
     let runs = session.runs()?;
     let task_files = runs
         .iter()
-        .filter(|run| plan_kind(&run.face) == PlanKind::Task);
+        .filter(|run| plan_kind(&run.plan.face) == PlanKind::Task);
     let by_name: BTreeMap<&str, RunId> = task_files.map(|run| (&*run.name, run.id)).collect();
     let item = |row: &EntryRow| -> Option<(RunId, Node)> {
         let run = by_name.get(row.entry.spec.as_deref()?)?;
@@ -184,10 +184,11 @@ fn fill_in_criteria(session: &Session<'_>, fresh: &mut [PendingRow]) -> Result<(
 
 fn latest_iteration(tables: &Tables) -> Option<u64> {
     let runs = tables.runs().filter(|run| run.id != RunId::PROJECT);
-    let latest = runs.max_by_key(|run| run.invoked_at)?;
+    let latest = runs.max_by_key(|run| run.invocation.invoked_at)?;
     latest
+        .invocation
         .invoked_at
-        .map(|_| u64::from(latest.iterations_total))
+        .map(|_| u64::from(latest.invocation.iterations_total))
 }
 
 /// Rows in the order in which they came about: entries, attempts and calls by time,

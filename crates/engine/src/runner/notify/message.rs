@@ -170,7 +170,7 @@ impl MessageRun {
         Self {
             name: row.name.clone(),
             id: row.id,
-            plan: row.source.clone(),
+            plan: row.plan.source.clone(),
         }
     }
 }

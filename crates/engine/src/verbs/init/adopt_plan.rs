@@ -54,7 +54,7 @@ pub(super) fn adopt_plan(session: &Session<'_>, source: &str) -> Result<bool, Fa
         .map_err(|error| unwritable_file(&session.project.home, error))?;
     loop {
         let runs = session.runs()?;
-        if runs.iter().any(|run| run.source == source) {
+        if runs.iter().any(|run| run.plan.source == source) {
             return Ok(false);
         }
         let name = free_name(&plan.name, &sha256(&bytes), |name| {

@@ -170,7 +170,7 @@ fn load_item(session: &Session<'_>, run: RunId, node: Node) -> Result<ResolvedIt
 
 /// Whether a file may give the items of a run numbers.
 fn has_numbers(run: &&&RunRow) -> bool {
-    plan_format(&run.face).is_none_or(PlanFormat::is_one_file)
+    plan_format(&run.plan.face).is_none_or(PlanFormat::is_one_file)
 }
 
 /// The item that a file gives this number, in one of these runs.
@@ -208,7 +208,7 @@ fn find_by_number(
 
 /// The number that its file gives an item.
 fn number_of_item(item: &ItemRow) -> Option<u64> {
-    let native = item.native.as_ref()?;
+    let native = item.plan.native.as_ref()?;
     let body: Value = serde_json::from_str(&native.body).ok()?;
     body.get("number")?.as_u64()
 }

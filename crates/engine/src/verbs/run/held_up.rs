@@ -9,7 +9,7 @@ use piton_core::{ItemRow, ItemState, Node, RunId, Tables};
 /// The open items that wait for a person or have failed, and those that stand
 /// behind one of them.
 pub(super) fn held_up_items(tables: &Tables, run: RunId) -> HashSet<Node> {
-    let is_in_turn = tables.run(run).map(|row| row.order) == Some(Order::InTurn);
+    let is_in_turn = tables.run(run).map(|row| row.plan.order) == Some(Order::InTurn);
     let mut found = HeldUpFinder {
         is_in_turn,
         ..HeldUpFinder::default()
@@ -53,8 +53,8 @@ impl HeldUpFinder {
             {
                 let turns = self.before.entry(node.parent()).or_default();
                 // Of each kind of turn one is enough.
-                if !turns.contains(&row.turn) {
-                    turns.push(row.turn);
+                if !turns.contains(&row.plan.turn) {
+                    turns.push(row.plan.turn);
                 }
             }
         }
@@ -67,10 +67,10 @@ impl HeldUpFinder {
             .is_some_and(|parent| self.held.contains(parent));
         let needs = |on: &Node| self.unfinishable.contains(on);
         let turns = self.before.get(&parent);
-        let holds = |turn: &ItemTurn| turn.is_blocking(row.turn);
-        let in_turn = self.is_in_turn && row.depends_on.is_empty();
+        let holds = |turn: &ItemTurn| turn.is_blocking(row.plan.turn);
+        let in_turn = self.is_in_turn && row.plan.depends_on.is_empty();
         with_parent
-            || row.depends_on.iter().any(needs)
+            || row.plan.depends_on.iter().any(needs)
             || (in_turn && turns.is_some_and(|turns| turns.iter().any(holds)))
     }
 }

@@ -76,7 +76,7 @@ pub(super) fn fill_in_flags(
         Some(session) => last_invoked_run(&session, target)?,
         None => None,
     };
-    let before = before.map(|row| row.flags).unwrap_or_default();
+    let before = before.map(|row| row.invocation.flags).unwrap_or_default();
     let given = flags_of_request(world, request, &target.project);
     let now = before.with_overrides(&given);
     let workflows = now
@@ -112,11 +112,11 @@ fn last_invoked_run(session: &Session<'_>, target: &RunTarget) -> Result<Option<
         TargetPlan::File(file) => target.project.relative_path(&file.file),
     };
     let runs = session.runs()?;
-    let is_another = runs.iter().any(|run| run.source == source)
+    let is_another = runs.iter().any(|run| run.plan.source == source)
         && run_of_file(&session.project, &runs, &source).is_none();
-    let mut invoked = runs.into_iter().filter(|run| run.source == source);
+    let mut invoked = runs.into_iter().filter(|run| run.plan.source == source);
     // What was said of one plan is not said of the next in the same file.
-    Ok(invoked.rfind(|run| run.invocations > 0 && !is_another))
+    Ok(invoked.rfind(|run| run.invocation.invocations > 0 && !is_another))
 }
 
 /// What a request says of the flags that are remembered.

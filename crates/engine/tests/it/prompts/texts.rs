@@ -214,7 +214,7 @@ fn however_much_there_is_to_say_a_prompt_is_bounded() {
     // What is known, what is followed and pieces are bounded where they are gathered.
     let long = "a long line of output\n".repeat(10_000);
     let (mut item, past, _) = poisoned(&long);
-    item.recovery = None;
+    item.tries.recovery = None;
     let of = PromptInput {
         pieces: Vec::new(),
         ..ingredients(&item, &past, &known(Vec::new()), &long)

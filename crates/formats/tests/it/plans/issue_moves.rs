@@ -73,7 +73,9 @@ type States = BTreeMap<String, ItemState>;
 
 fn states(desk: &Desk) -> States {
     let items = desk.tables.tree(RUN);
-    items.map(|item| (item.id.clone(), item.state)).collect()
+    items
+        .map(|item| (item.plan.id.clone(), item.state))
+        .collect()
 }
 
 /// What an edit did: to which items, what was asked, and what was told.
