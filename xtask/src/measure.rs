@@ -199,7 +199,11 @@ fn measure_shapes(definitions: &[&Definition]) -> Vec<Measure> {
             ..Measure::new(
                 "function-lines-p99",
                 [70, 70],
-                lengths.iter().take(hundredth).map(with_figure).collect(),
+                lengths
+                    .iter()
+                    .take_while(|(length, _)| *length > 70)
+                    .map(with_figure)
+                    .collect(),
             )
         },
         Measure {
