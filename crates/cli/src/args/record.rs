@@ -30,6 +30,55 @@ Examples:
   echo '{\"prd_id\":\"auth-login\",\"status\":\"partial\"}' | piton record -
   piton record auth-login --from result.json";
 
+// What an attempt used. No doc comment: clap would show it as the help of the command.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct UsageArgs {
+    /// How many tokens were read
+    #[arg(long, value_name = "N")]
+    pub(crate) input_tokens: Option<u64>,
+    /// How many tokens were written
+    #[arg(long, value_name = "N")]
+    pub(crate) output_tokens: Option<u64>,
+    /// How many tokens were read from a cache
+    #[arg(long, value_name = "N")]
+    pub(crate) cache_read_tokens: Option<u64>,
+    /// How many tokens were written to a cache
+    #[arg(long, value_name = "N")]
+    pub(crate) cache_write_tokens: Option<u64>,
+    /// How many tokens were of reasoning
+    #[arg(long, value_name = "N")]
+    pub(crate) reasoning_tokens: Option<u64>,
+    /// What it cost, in dollars
+    #[arg(long, value_name = "DOLLARS", value_parser = parse_dollars)]
+    pub(crate) cost_usd: Option<f64>,
+}
+
+// What was known before an attempt; see above.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct ContextArgs {
+    /// How often the item had been tried again
+    #[arg(long, value_name = "N")]
+    pub(crate) retry_count: Option<u64>,
+    /// Why the attempt before failed
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) previous_failure: Option<String>,
+    /// What was decided after that
+    #[arg(long, value_name = "ACTION")]
+    pub(crate) recovery_action: Option<ActionArg>,
+    /// With what guidance
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) recovery_guidance: Option<String>,
+    /// An item that was done before, as often as needed
+    #[arg(long, value_name = "ITEM", action = ArgAction::Append)]
+    pub(crate) dependency: Vec<String>,
+    /// Whether the claim of a blocker was checked
+    #[arg(long, value_name = "BOOL")]
+    pub(crate) blocker_verified: Option<bool>,
+    /// Whether the claim was true
+    #[arg(long, value_name = "BOOL")]
+    pub(crate) blocker_valid: Option<bool>,
+}
+
 #[derive(Debug, ClapArgs)]
 pub(crate) struct RecordArgs {
     /// What was worked on: [RUN:]NODE; `-` reads JSON from stdin
@@ -77,45 +126,10 @@ pub(crate) struct RecordArgs {
     /// How the blocker was resolved
     #[arg(long, value_name = "TEXT", requires = "resolves")]
     pub(crate) resolution: Option<String>,
-    /// How many tokens were read
-    #[arg(long, value_name = "N")]
-    pub(crate) input_tokens: Option<u64>,
-    /// How many tokens were written
-    #[arg(long, value_name = "N")]
-    pub(crate) output_tokens: Option<u64>,
-    /// How many tokens were read from a cache
-    #[arg(long, value_name = "N")]
-    pub(crate) cache_read_tokens: Option<u64>,
-    /// How many tokens were written to a cache
-    #[arg(long, value_name = "N")]
-    pub(crate) cache_write_tokens: Option<u64>,
-    /// How many tokens were of reasoning
-    #[arg(long, value_name = "N")]
-    pub(crate) reasoning_tokens: Option<u64>,
-    /// What it cost, in dollars
-    #[arg(long, value_name = "DOLLARS", value_parser = parse_dollars)]
-    pub(crate) cost_usd: Option<f64>,
-    /// How often the item had been tried again
-    #[arg(long, value_name = "N")]
-    pub(crate) retry_count: Option<u64>,
-    /// Why the attempt before failed
-    #[arg(long, value_name = "TEXT")]
-    pub(crate) previous_failure: Option<String>,
-    /// What was decided after that
-    #[arg(long, value_name = "ACTION")]
-    pub(crate) recovery_action: Option<ActionArg>,
-    /// With what guidance
-    #[arg(long, value_name = "TEXT")]
-    pub(crate) recovery_guidance: Option<String>,
-    /// An item that was done before, as often as needed
-    #[arg(long, value_name = "ITEM", action = ArgAction::Append)]
-    pub(crate) dependency: Vec<String>,
-    /// Whether the claim of a blocker was checked
-    #[arg(long, value_name = "BOOL")]
-    pub(crate) blocker_verified: Option<bool>,
-    /// Whether the claim was true
-    #[arg(long, value_name = "BOOL")]
-    pub(crate) blocker_valid: Option<bool>,
+    #[command(flatten)]
+    pub(crate) usage: UsageArgs,
+    #[command(flatten)]
+    pub(crate) context: ContextArgs,
 }
 
 /// An amount of money that may be added to others.

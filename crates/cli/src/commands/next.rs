@@ -58,7 +58,7 @@ fn render_run_next(world: &World, run: &RunNext) -> String {
     for item in &run.working {
         let now = world.now();
         let by = item
-            .at_work
+            .next.at_work
             .as_ref()
             .map(|at_work| describe_worker(at_work, now));
         let notes: Vec<String> = describe_reviews(item).into_iter().chain(by).collect();
@@ -82,8 +82,8 @@ fn render_run_next(world: &World, run: &RunNext) -> String {
         ));
     }
     for item in &run.stuck {
-        let why = item.error.as_deref().map(first_line).unwrap_or_default();
-        let asked = item.decision.as_deref().map(|id| format!(" ({id})"));
+        let why = item.life.error.as_deref().map(first_line).unwrap_or_default();
+        let asked = item.next.decision.as_deref().map(|id| format!(" ({id})"));
         text.push_str(&format!(
             "  {RED}stuck{RED:#}    {} {DIM}{}: {why}{}{DIM:#}\n",
             item_name(item),
@@ -109,17 +109,17 @@ fn item_name(item: &ItemView) -> String {
 }
 
 fn describe_wait(world: &World, item: &ItemView) -> String {
-    let Some(waits) = &item.waits else {
+    let Some(waits) = &item.next.waits else {
         return String::new();
     };
     let why = waits.why.as_deref().map(first_line);
     let words = match (waits.what, why) {
         (ItemWaitKind::Person, Some(why)) => format!("for a person: {why}"),
         (ItemWaitKind::Person, None) => "for a person".to_owned(),
-        (ItemWaitKind::Time | ItemWaitKind::Command, _) if item.wait.is_some() => {
-            item.wait.iter().map(ToString::to_string).collect()
+        (ItemWaitKind::Time | ItemWaitKind::Command, _) if item.next.wait.is_some() => {
+            item.next.wait.iter().map(ToString::to_string).collect()
         }
-        (ItemWaitKind::Time | ItemWaitKind::Command, _) => match item.until {
+        (ItemWaitKind::Time | ItemWaitKind::Command, _) => match item.next.until {
             Some(until) => format!("for {}", format_time_between(world.now(), until)),
             None => "for a time".to_owned(),
         },
@@ -128,7 +128,7 @@ fn describe_wait(world: &World, item: &ItemView) -> String {
         (ItemWaitKind::Dependency, None) => "for what it is part of".to_owned(),
         (ItemWaitKind::Breakpoint, _) => "was done: a person is to look at it".to_owned(),
     };
-    match &item.decision {
+    match &item.next.decision {
         Some(id) => format!("{words} (`piton decide {id}`)"),
         None => words,
     }

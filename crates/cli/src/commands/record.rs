@@ -46,13 +46,13 @@ fn build_record_request(world: &World, args: RecordArgs) -> Result<RecordRequest
         (from, _) => from,
     };
     let context = AttemptContext {
-        retry_count: args.retry_count,
-        previous_failure_reason: args.previous_failure,
-        recovery_action: args.recovery_action.map(RecoveryAction::from),
-        recovery_guidance: args.recovery_guidance,
-        dependencies_completed: non_empty(args.dependency),
-        blocker_verified: args.blocker_verified,
-        blocker_valid: args.blocker_valid,
+        retry_count: args.context.retry_count,
+        previous_failure_reason: args.context.previous_failure,
+        recovery_action: args.context.recovery_action.map(RecoveryAction::from),
+        recovery_guidance: args.context.recovery_guidance,
+        dependencies_completed: non_empty(args.context.dependency),
+        blocker_verified: args.context.blocker_verified,
+        blocker_valid: args.context.blocker_valid,
     };
     Ok(RecordRequest {
         typed: AttemptAccount {
@@ -65,12 +65,12 @@ fn build_record_request(world: &World, args: RecordArgs) -> Result<RecordRequest
                 notes: args.notes,
                 duration_s: args.duration,
                 usage: Usage {
-                    input_tokens: args.input_tokens,
-                    output_tokens: args.output_tokens,
-                    cache_read_tokens: args.cache_read_tokens,
-                    cache_write_tokens: args.cache_write_tokens,
-                    reasoning_tokens: args.reasoning_tokens,
-                    cost_usd: args.cost_usd,
+                    input_tokens: args.usage.input_tokens,
+                    output_tokens: args.usage.output_tokens,
+                    cache_read_tokens: args.usage.cache_read_tokens,
+                    cache_write_tokens: args.usage.cache_write_tokens,
+                    reasoning_tokens: args.usage.reasoning_tokens,
+                    cost_usd: args.usage.cost_usd,
                     ..Usage::default()
                 },
                 observations: args.observation,

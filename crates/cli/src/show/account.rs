@@ -123,9 +123,9 @@ fn remaining_lines(account: &Account) -> Vec<String> {
 /// Why an item is left.
 fn describe_cause(item: &AccountItem) -> String {
     let view = &item.item;
-    if let Some(waits) = view.waits.as_ref().filter(|_| item.held_up_by.is_empty()) {
+    if let Some(waits) = view.next.waits.as_ref().filter(|_| item.held_up_by.is_empty()) {
         return match waits.what {
-            ItemWaitKind::Time | ItemWaitKind::Command => match &view.wait {
+            ItemWaitKind::Time | ItemWaitKind::Command => match &view.next.wait {
                 Some(wait) => format!("to wait {wait}"),
                 None => describe_retry_time(view),
             },
@@ -154,7 +154,7 @@ fn abbreviate_items(by: &[String]) -> String {
 
 /// When an item that waits for a time is tried again.
 fn describe_retry_time(item: &ItemView) -> String {
-    let until = item.until.map(local_time_with_seconds);
+    let until = item.next.until.map(local_time_with_seconds);
     until.map_or_else(
         || "put off".to_owned(),
         |until| format!("put off until {until}"),
@@ -185,7 +185,7 @@ fn failed_item_lines(item: &AccountItem) -> Vec<String> {
     } else {
         "!"
     };
-    let why = item.item.error.as_deref().unwrap_or("no reason was given");
+    let why = item.item.life.error.as_deref().unwrap_or("no reason was given");
     let text = truncate_line(&format!(
         "{}{} - {}",
         item.item.node,
@@ -199,10 +199,10 @@ fn failed_item_lines(item: &AccountItem) -> Vec<String> {
 }
 
 fn waiting_item_lines(item: &AccountItem) -> Vec<String> {
-    let waits = item.item.waits.as_ref();
+    let waits = item.item.next.waits.as_ref();
     // Its time may have come while no runner worked on the run.
     let is_put_off = waits.is_none_or(|waits| waits.what == ItemWaitKind::Time);
-    let why = waits.map_or(item.item.error.as_deref(), |waits| waits.why.as_deref());
+    let why = waits.map_or(item.item.life.error.as_deref(), |waits| waits.why.as_deref());
     let why = why.map_or_else(String::new, |why| format!(" - {}", first_line(why)));
     let text = truncate_line(&format!(
         "{}{}{why}",

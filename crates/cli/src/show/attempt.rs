@@ -28,10 +28,10 @@ pub(crate) fn render_item(world: &World, shown: &ItemDetails) -> String {
         "state",
         &format!("{}{branch} in {run}, at {}", item.state, item.node),
     ));
-    if let Some(summary) = &item.summary {
+    if let Some(summary) = &item.life.summary {
         text.push_str(&render_block("summary", summary));
     }
-    if let Some(error) = &item.error {
+    if let Some(error) = &item.life.error {
         text.push_str(&render_block("error", error));
     }
     if let Some(used) = describe_spend(&item.spend) {
@@ -40,7 +40,7 @@ pub(crate) fn render_item(world: &World, shown: &ItemDetails) -> String {
     if !shown.depends_on.is_empty() {
         text.push_str(&render_field("needs", &shown.depends_on.join(", ")));
     }
-    if let Some(waits) = item.waits.as_ref().and_then(|waits| waits.why.as_ref()) {
+    if let Some(waits) = item.next.waits.as_ref().and_then(|waits| waits.why.as_ref()) {
         text.push_str(&render_field("waits for", &first_line(waits)));
     }
     for criterion in &shown.criteria {
@@ -74,7 +74,7 @@ pub(crate) fn render_attempt(world: &World, shown: &AttemptDetails) -> String {
         "{BOLD}{}#{}{BOLD:#} {}, {} by {}{model}\n",
         shown.node,
         shown.number,
-        shown.outcome,
+        shown.end.outcome,
         shown.role.as_str(),
         first_line(&shown.agent)
     );
@@ -83,12 +83,12 @@ pub(crate) fn render_attempt(world: &World, shown: &AttemptDetails) -> String {
         None => shown.id.to_string(),
     };
     text.push_str(&render_field("name", &name));
-    let ended = shown.ended_at.map(|time| world.local_time(time));
+    let ended = shown.end.ended_at.map(|time| world.local_time(time));
     let time = match ended {
-        Some(ended) => format!("{} to {ended}", world.local_time(shown.started_at)),
-        None => format!("since {}", world.local_time(shown.started_at)),
+        Some(ended) => format!("{} to {ended}", world.local_time(shown.end.started_at)),
+        None => format!("since {}", world.local_time(shown.end.started_at)),
     };
-    let took = piton_core::amount::format_duration(shown.work_s);
+    let took = piton_core::amount::format_duration(shown.end.work_s);
     text.push_str(&render_field("worked", &format!("{took}, {time}")));
     text.push_str(&render_outcome(shown));
     text
@@ -97,20 +97,20 @@ pub(crate) fn render_attempt(world: &World, shown: &AttemptDetails) -> String {
 /// What came of an attempt: its words, what it changed, called, used and noticed.
 fn render_outcome(shown: &AttemptDetails) -> String {
     let mut text = String::new();
-    if let Some(summary) = &shown.summary {
+    if let Some(summary) = &shown.end.summary {
         text.push_str(&render_block("summary", summary));
     }
-    if let Some(error) = &shown.error {
+    if let Some(error) = &shown.end.error {
         text.push_str(&render_block("error", error));
     }
-    if let Some(human) = &shown.human {
+    if let Some(human) = &shown.end.human {
         text.push_str(&render_field("asks", &first_line(&human.reason)));
     }
     if let Some(process) = describe_process_end(shown) {
         text.push_str(&render_field("process", &process));
     }
     text.push_str(&render_changes(shown));
-    if let Some(calls) = shown.calls {
+    if let Some(calls) = shown.effects.calls {
         text.push_str(&render_field(
             "calls",
             &format!(
@@ -119,17 +119,17 @@ fn render_outcome(shown: &AttemptDetails) -> String {
             ),
         ));
     }
-    if let Some(used) = describe_spend(&Spend::from_usage(&shown.usage)) {
+    if let Some(used) = describe_spend(&Spend::from_usage(&shown.effects.usage)) {
         text.push_str(&render_field("used", &used));
     }
-    for seen in &shown.observations {
+    for seen in &shown.effects.observations {
         let words = format!("{}: {}", seen.kind, first_line(&seen.title));
         text.push_str(&render_field("noticed", &words));
     }
-    if let Some(words) = &shown.last_words {
+    if let Some(words) = &shown.effects.last_words {
         text.push_str(&render_block("last words", words));
     }
-    if let Some(kept) = &shown.transcript {
+    if let Some(kept) = &shown.effects.transcript {
         let size = piton_core::amount::format_size(kept.bytes);
         let cut = if kept.truncated {
             ", its middle left out"
@@ -146,7 +146,7 @@ fn render_outcome(shown: &AttemptDetails) -> String {
 
 /// How the process of an attempt ended, where that was not by itself and well.
 fn describe_process_end(shown: &AttemptDetails) -> Option<String> {
-    let process = shown.process.as_ref()?;
+    let process = shown.end.process.as_ref()?;
     let mut parts = Vec::new();
     match (process.code, process.signal) {
         (Some(0), _) | (None, None) => {}
@@ -161,10 +161,10 @@ fn describe_process_end(shown: &AttemptDetails) -> Option<String> {
 /// What an attempt changed in the work tree.
 fn render_changes(shown: &AttemptDetails) -> String {
     let mut text = String::new();
-    if let Some(diff) = shown.diff {
+    if let Some(diff) = shown.effects.diff {
         text.push_str(&render_field("changed", &describe_diff(diff)));
     }
-    let files = shown.files.as_deref().unwrap_or_default();
+    let files = shown.effects.files.as_deref().unwrap_or_default();
     for file in files.iter().take(FILES_SHOWN) {
         text.push_str(&render_field("file", &first_line(file)));
     }
@@ -172,7 +172,7 @@ fn render_changes(shown: &AttemptDetails) -> String {
         let more = files.len() - FILES_SHOWN;
         text.push_str(&render_field("files", &format!("{more} more")));
     }
-    for commit in shown.commits.iter().flatten() {
+    for commit in shown.effects.commits.iter().flatten() {
         text.push_str(&render_field("commit", &first_line(commit)));
     }
     text

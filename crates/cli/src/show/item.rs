@@ -29,9 +29,9 @@ fn write_item_line(line: &mut String, item: &ItemView, now: Timestamp) -> fmt::R
         line.push_str(&first_line(title));
     }
     // A phase that only began has no time worth a word.
-    let is_over = item.started_at.is_some() && item.completed_at.is_some();
-    if is_over || item.work_s > 0 {
-        let time = piton_core::amount::format_duration(item.work_s);
+    let is_over = item.life.started_at.is_some() && item.life.completed_at.is_some();
+    if is_over || item.life.work_s > 0 {
+        let time = piton_core::amount::format_duration(item.life.work_s);
         write!(line, " {DIM}{time}{DIM:#}")?;
     }
     if let Some(proof) = &item.evidence {
@@ -93,23 +93,23 @@ pub(crate) fn describe_reviews(item: &ItemView) -> Option<String> {
 
 fn item_notes(item: &ItemView, now: Timestamp) -> Vec<String> {
     let mut notes = Vec::new();
-    match item.retries {
+    match item.life.retries {
         0 => {}
         1 => notes.push("tried again once".to_owned()),
         more => notes.push(format!("tried again {more} times")),
     }
-    let waits = item.waits.as_ref().map(|waits| waits.what);
-    if let Some(wait) = &item.wait
+    let waits = item.next.waits.as_ref().map(|waits| waits.what);
+    if let Some(wait) = &item.next.wait
         && matches!(waits, Some(ItemWaitKind::Time | ItemWaitKind::Command))
     {
         notes.push(format!("waits {wait}"));
-    } else if let Some(until) = item.until.filter(|until| *until > now) {
+    } else if let Some(until) = item.next.until.filter(|until| *until > now) {
         notes.push(format!("waits {}", format_time_between(now, until)));
     }
     if let Some(ItemWait {
         what: ItemWaitKind::Files,
         why: Some(why),
-    }) = &item.waits
+    }) = &item.next.waits
     {
         notes.push(format!("waits for {}", first_line(why)));
     }
@@ -119,20 +119,20 @@ fn item_notes(item: &ItemView, now: Timestamp) -> Vec<String> {
             .map(|branch| format!("done on {branch}")),
     );
     notes.extend(describe_denied_calls(item.denied));
-    if item.being_checked {
+    if item.next.being_checked {
         notes.push("being checked".to_owned());
     }
     notes.extend(describe_reviews(item));
     notes.extend(
-        item.at_work
+        item.next.at_work
             .as_ref()
             .map(|at_work| describe_worker(at_work, now)),
     );
     notes.extend(item.recovery.as_ref().map(describe_recovery));
     if item.state == ItemState::Skipped {
-        notes.extend(item.summary.as_deref().map(first_line));
+        notes.extend(item.life.summary.as_deref().map(first_line));
     }
-    if let Some(error) = &item.error {
+    if let Some(error) = &item.life.error {
         notes.push(first_line(error));
     }
     notes

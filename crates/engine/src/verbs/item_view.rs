@@ -30,6 +30,53 @@ const AGENT_CHARS_MAX: usize = 60;
 /// So many of the items that one waits for are named.
 const ON_MAX: usize = 5;
 
+/// What happened to an item so far.
+#[derive(Clone, Debug, Serialize)]
+pub struct ItemLifeView {
+    /// Attempts started on it, in every role.
+    pub attempts: u32,
+    /// How often it was tried again after a failure.
+    pub retries: u32,
+    /// When it was first started.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub started_at: Option<Timestamp>,
+    /// When it was finished.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub completed_at: Option<Timestamp>,
+    /// How long agents and checks were at work on it and on what it holds, in
+    /// seconds. What it waited for is not in it.
+    pub work_s: u64,
+    /// What was done.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub summary: Option<String>,
+    /// What went wrong last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+/// What an item waits for, or who works on it.
+#[derive(Clone, Debug, Serialize)]
+pub struct ItemNextView {
+    /// What it waits for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub waits: Option<ItemWait>,
+    /// Not before this time is it tried again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub until: Option<Timestamp>,
+    /// What its plan has it wait for before it begins, while that is not over.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wait: Option<Box<Wait>>,
+    /// The open question about it, as it is typed: `d7`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decision: Option<String>,
+    /// An attempt at it is over, and its check is to show what it came to.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub being_checked: bool,
+    /// Who works on it now, and where.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at_work: Option<ItemWorker>,
+}
+
 /// An item of a run. Fields that say nothing are absent in JSON.
 #[derive(Clone, Debug, Serialize)]
 pub struct ItemView {
@@ -60,43 +107,12 @@ pub struct ItemView {
     /// Whether the run pauses for people after it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub breakpoint: bool,
-    /// Attempts started on it, in every role.
-    pub attempts: u32,
-    /// How often it was tried again after a failure.
-    pub retries: u32,
-    /// When it was first started.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub started_at: Option<Timestamp>,
-    /// When it was finished.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub completed_at: Option<Timestamp>,
-    /// How long agents and checks were at work on it and on what it holds, in
-    /// seconds. What it waited for is not in it.
-    pub work_s: u64,
-    /// What was done.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub summary: Option<String>,
-    /// What went wrong last.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub error: Option<String>,
-    /// What it waits for.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub waits: Option<ItemWait>,
-    /// Not before this time is it tried again.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub until: Option<Timestamp>,
-    /// What its plan has it wait for before it begins, while that is not over.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub wait: Option<Box<Wait>>,
-    /// The open question about it, as it is typed: `d7`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub decision: Option<String>,
-    /// An attempt at it is over, and its check is to show what it came to.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub being_checked: bool,
-    /// Who works on it now, and where.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub at_work: Option<ItemWorker>,
+    /// What happened to it so far.
+    #[serde(flatten)]
+    pub life: ItemLifeView,
+    /// What it waits for, or who works on it.
+    #[serde(flatten)]
+    pub next: ItemNextView,
     /// How its reviews by agents go.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub review: Option<ReviewView>,
@@ -493,20 +509,6 @@ impl ItemView {
             model: item.plan.model.clone(),
             check: CheckView::of_item(item),
             breakpoint: item.plan.breakpoint,
-            attempts: item.attempts,
-            retries: item.tries.retries,
-            started_at: item.started_at,
-            completed_at: item.completed_at,
-            work_s: work_ms / 1_000,
-            summary: item.summary.clone(),
-            error: item.error.clone(),
-            waits: ItemWait::inherited_from_parent(tables, item, above)
-                .or_else(|| ItemWait::of_item(tables, item, open, viewer.now)),
-            until: item.tries.until,
-            wait: item.plan.wait.clone().filter(|_| item.has_open_wait()),
-            decision: open.map(|row| format!("d{}", row.number)),
-            being_checked: item.is_being_checked(),
-            at_work: ItemWorker::of_item(viewer, item),
             review: ReviewView::of_item(item),
             evidence: Proof::of_item(item, || run.and_then(PlanFile::path_of_run)),
             recovery: item.tries.recovery.as_deref().cloned(),
@@ -514,6 +516,24 @@ impl ItemView {
             done_on: None,
             denied: item.tries.denied,
             spend: item.work.spend.clone().without_cached_input(),
+            life: ItemLifeView {
+                attempts: item.attempts,
+                retries: item.tries.retries,
+                started_at: item.started_at,
+                completed_at: item.completed_at,
+                work_s: work_ms / 1_000,
+                summary: item.summary.clone(),
+                error: item.error.clone(),
+            },
+            next: ItemNextView {
+                waits: ItemWait::inherited_from_parent(tables, item, above)
+                    .or_else(|| ItemWait::of_item(tables, item, open, viewer.now)),
+                until: item.tries.until,
+                wait: item.plan.wait.clone().filter(|_| item.has_open_wait()),
+                decision: open.map(|row| format!("d{}", row.number)),
+                being_checked: item.is_being_checked(),
+                at_work: ItemWorker::of_item(viewer, item),
+            },
         }
     }
 
@@ -528,7 +548,7 @@ impl ItemView {
         for (item, work_ms) in items.into_iter().zip(work_ms) {
             above.truncate(item.plan.place.depth().saturating_sub(1));
             let parent = above.last().and_then(|at| views.get(*at));
-            let parent = parent.and_then(|view| view.waits.as_ref());
+            let parent = parent.and_then(|view| view.next.waits.as_ref());
             let view = Self::build_view(viewer, item, parent, work_ms);
             above.push(views.len());
             views.push(view);
@@ -562,19 +582,6 @@ impl ItemView {
                 output: OutputExcerpt::default(),
             }),
             breakpoint: item.breakpoint,
-            attempts: 0,
-            retries: item.past.retries.unwrap_or(0),
-            started_at: item.past.started_at,
-            completed_at: item.past.completed_at,
-            work_s: 0,
-            summary: item.past.summary.clone(),
-            error: item.past.error.clone(),
-            waits: None,
-            until: None,
-            wait: item.wait.clone().map(Box::new),
-            decision: None,
-            being_checked: false,
-            at_work: None,
             review: None,
             evidence: None,
             recovery: None,
@@ -582,6 +589,23 @@ impl ItemView {
             done_on: None,
             denied: 0,
             spend: Spend::default(),
+            life: ItemLifeView {
+                attempts: 0,
+                retries: item.past.retries.unwrap_or(0),
+                started_at: item.past.started_at,
+                completed_at: item.past.completed_at,
+                work_s: 0,
+                summary: item.past.summary.clone(),
+                error: item.past.error.clone(),
+            },
+            next: ItemNextView {
+                waits: None,
+                until: None,
+                wait: item.wait.clone().map(Box::new),
+                decision: None,
+                being_checked: false,
+                at_work: None,
+            },
         }
     }
 

@@ -106,7 +106,7 @@ pub fn next(world: &World, run: Option<&str>, shown: usize) -> Result<NextWork, 
             let reason = item.error.as_deref().unwrap_or_default();
             if reason.trim().is_empty() {
                 let last = last_attempt(&session, row.id, &item.node)?;
-                view.error = Some(describe_unexplained_end(&item.node, last.as_ref()));
+                view.life.error = Some(describe_unexplained_end(&item.node, last.as_ref()));
             }
         }
         next.runs.push(told);
@@ -181,9 +181,10 @@ impl<'t> SortedItems<'t> {
             let views = items.into_iter();
             views.map(|item| ItemView::of_item(viewer, item)).collect()
         };
-        let waiting = self.waiting.into_iter().map(|(item, waits)| ItemView {
-            waits: Some(waits),
-            ..ItemView::of_item(viewer, item)
+        let waiting = self.waiting.into_iter().map(|(item, waits)| {
+            let mut view = ItemView::of_item(viewer, item);
+            view.next.waits = Some(waits);
+            view
         });
         RunNext {
             run: row.name.clone(),

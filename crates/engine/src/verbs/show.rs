@@ -60,31 +60,9 @@ pub struct ItemDetails {
     pub attempts: Vec<AttemptDetails>,
 }
 
-/// An attempt, whole.
+/// How an attempt went and ended.
 #[derive(Clone, Debug, Serialize)]
-pub struct AttemptDetails {
-    /// Its name in files.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub name: Option<String>,
-    /// Its id.
-    pub id: AttemptId,
-    /// The run of its item; absent for an item of no plan.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub run: Option<String>,
-    /// Its item.
-    pub node: String,
-    /// What that item is called.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub title: Option<String>,
-    /// Which attempt at the item it is, from 1.
-    pub number: u32,
-    /// What the agent was started for.
-    pub role: Role,
-    /// The agent: its name or command.
-    pub agent: String,
-    /// The model that it was asked to use.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub model: Option<String>,
+pub struct AttemptEndDetails {
     /// How it ended; `running` while it has not.
     pub outcome: &'static str,
     /// When it was started.
@@ -112,6 +90,11 @@ pub struct AttemptDetails {
     /// How its process ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub process: Option<ProcessEnd>,
+}
+
+/// What an attempt used, did and left.
+#[derive(Clone, Debug, Serialize)]
+pub struct AttemptEffects {
     /// What it used; absent where nothing of it is known.
     #[serde(skip_serializing_if = "Usage::is_unknown")]
     pub usage: Usage,
@@ -136,6 +119,39 @@ pub struct AttemptDetails {
     /// Where its transcript is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transcript: Option<TranscriptPlace>,
+}
+
+/// An attempt, whole.
+#[derive(Clone, Debug, Serialize)]
+pub struct AttemptDetails {
+    /// Its name in files.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Its id.
+    pub id: AttemptId,
+    /// The run of its item; absent for an item of no plan.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run: Option<String>,
+    /// Its item.
+    pub node: String,
+    /// What that item is called.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// Which attempt at the item it is, from 1.
+    pub number: u32,
+    /// What the agent was started for.
+    pub role: Role,
+    /// The agent: its name or command.
+    pub agent: String,
+    /// The model that it was asked to use.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// How it went and ended.
+    #[serde(flatten)]
+    pub end: AttemptEndDetails,
+    /// What it used, did and left.
+    #[serde(flatten)]
+    pub effects: AttemptEffects,
 }
 
 /// How often an agent called its tools.
@@ -356,34 +372,38 @@ fn show_attempt(session: &Session<'_>, tables: &Tables, row: &AttemptRow) -> Att
         role: row.role,
         agent: row.agent.clone(),
         model: row.model.clone(),
-        outcome: outcome_of_attempt(row),
-        started_at: row.started_at,
-        ended_at: row.ended_at,
-        work_s: work_s(session, row),
-        summary: text(|report| report.summary.as_ref()),
-        error: text(|report| report.error.as_ref()),
-        category: report.and_then(|report| report.category),
-        trouble: report.and_then(|report| report.trouble),
-        human: report.and_then(|report| report.human.clone()),
-        process: report.and_then(|report| report.process.clone()),
-        usage: report
-            .map(|report| report.usage.clone())
-            .unwrap_or_default(),
-        calls: calls.map(|activity| CallCounts {
-            all: activity.calls,
-            failed: activity.failed,
-            denied: activity.denied,
-        }),
-        files: report.and_then(|report| report.files.clone()),
-        diff: report.and_then(|report| report.diff),
-        commits: report.and_then(|report| report.commits.clone()),
-        observations: report.map_or_else(Vec::new, |report| report.observations.clone()),
-        last_words: transcript::last_words(session, row),
-        transcript: transcript.map(|kept| TranscriptPlace {
-            path: super::display_path(session, &session.project.home.join(&kept.path)),
-            bytes: kept.bytes,
-            truncated: kept.truncated,
-        }),
+        end: AttemptEndDetails {
+            outcome: outcome_of_attempt(row),
+            started_at: row.started_at,
+            ended_at: row.ended_at,
+            work_s: work_s(session, row),
+            summary: text(|report| report.summary.as_ref()),
+            error: text(|report| report.error.as_ref()),
+            category: report.and_then(|report| report.category),
+            trouble: report.and_then(|report| report.trouble),
+            human: report.and_then(|report| report.human.clone()),
+            process: report.and_then(|report| report.process.clone()),
+        },
+        effects: AttemptEffects {
+            usage: report
+                .map(|report| report.usage.clone())
+                .unwrap_or_default(),
+            calls: calls.map(|activity| CallCounts {
+                all: activity.calls,
+                failed: activity.failed,
+                denied: activity.denied,
+            }),
+            files: report.and_then(|report| report.files.clone()),
+            diff: report.and_then(|report| report.diff),
+            commits: report.and_then(|report| report.commits.clone()),
+            observations: report.map_or_else(Vec::new, |report| report.observations.clone()),
+            last_words: transcript::last_words(session, row),
+            transcript: transcript.map(|kept| TranscriptPlace {
+                path: super::display_path(session, &session.project.home.join(&kept.path)),
+                bytes: kept.bytes,
+                truncated: kept.truncated,
+            }),
+        },
     }
 }
 

@@ -242,7 +242,7 @@ fn report_of_run(session: &Session<'_>, row: &RunRow) -> Result<RunReport, Failu
         view.done_on = branches.get(&Node::from_text(&view.node)).cloned();
     }
     let roots = nodes.iter().filter(|item| item.depth == 1);
-    let work_s = roots.map(|item| item.work_s).sum();
+    let work_s = roots.map(|item| item.life.work_s).sum();
     // A file of the project shows every run: what holds it back concerns all.
     let decisions: Vec<DecisionRow> = tables
         .open_decisions(row.id)

@@ -85,7 +85,7 @@ fn render_node(node: &ItemView) -> String {
         ItemState::Pending | ItemState::Ready => "[ ]",
     };
     let error = node
-        .error
+        .life.error
         .as_deref()
         .map(|error| format!(" - {}", first_line(error)));
     format!(
@@ -129,9 +129,9 @@ fn render_next_of_run(run: &RunNext) -> Vec<String> {
     let mut lines = vec![format!("run {} is {}", run.run, run.state)];
     lines.extend(run.held_up.iter().map(|why| format!("held up: {why}")));
     lines.extend(run.stuck.iter().map(|stuck| {
-        let why = stuck.error.as_deref().map(first_line);
+        let why = stuck.life.error.as_deref().map(first_line);
         let why = why.map(|why| format!(": {why}"));
-        let asked = stuck.decision.as_deref().map(|id| format!(" ({id})"));
+        let asked = stuck.next.decision.as_deref().map(|id| format!(" ({id})"));
         format!(
             "stuck: {}{} {}{}{}",
             stuck.node,
@@ -157,14 +157,14 @@ fn render_next_of_run(run: &RunNext) -> Vec<String> {
 }
 
 fn render_waiting(item: &ItemView) -> String {
-    let Some(waits) = &item.waits else {
+    let Some(waits) = &item.next.waits else {
         return format!("waits: {}", item.node);
     };
     let why = waits.why.as_deref().unwrap_or_default();
     let node = format!("{}{}", item.node, quoted_title(item));
-    let asked = item.decision.as_deref().map(|id| format!(" ({id})"));
+    let asked = item.next.decision.as_deref().map(|id| format!(" ({id})"));
     let asked = asked.unwrap_or_default();
-    match (waits.what, item.until) {
+    match (waits.what, item.next.until) {
         (ItemWaitKind::Person, _) => format!("waits for a person: {node}: {why}{asked}"),
         (ItemWaitKind::Command, _) => format!("waits {why}: {node}"),
         (ItemWaitKind::Time, Some(until)) => format!("waits until {until}: {node}"),
