@@ -17,7 +17,7 @@
 //! | what an item waits for before it begins | [`wait`] |
 //! | what an invocation of a run hands on to the next | [`flags`] |
 //! | what a person is notified of | [`notification`] |
-//! | what native files call them | [`face`], [`name`], [`native`] |
+//! | what native files call them | [`native_file`], [`name`], [`native`] |
 //! | what a person or a program may ask for | [`command`] |
 //! | what a person may change in a plan by hand | [`edit`] |
 //! | which rows a command wants to see | [`needs_of_command`] |
@@ -27,7 +27,7 @@
 //! | what memory has to say about a failure | [`recall`] |
 //! | what an attempt leaves to remember, how far to trust it, what to clear up | [`extract`], [`trust`], [`doctor`], [`named_paths`] |
 //! | what the runner does next, and after a failure | [`run_loop`], [`recover`](mod@recover) |
-//! | what an agent should know before it begins | [`prepare`](mod@prepare), [`before`] |
+//! | what an agent should know before it begins | [`prepare`](mod@prepare), [`earlier_work`] |
 //! | how text from outside stands in a prompt | [`quote`] |
 //!
 //! How events are stored: see `piton_store`. How the world is touched: see

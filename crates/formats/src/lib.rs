@@ -8,7 +8,7 @@
 //! - [`adoption`]: what of a file was taken, and what was not.
 //! - [`conflict`]: an unresolved merge.
 //! - [`ends`]: large texts of which only the ends are read.
-//! - [`face`]: what a file of the project has to do with the core.
+//! - [`native_file`]: what a file of the project has to do with the core.
 //! - [`format`]: the native formats as a table.
 //! - [`json`]: JSON to that tree, and changes written into a JSON text so that
 //!   only what changed is touched.

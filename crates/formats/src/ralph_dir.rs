@@ -1,7 +1,7 @@
 //! The `.ralph/` directory: what sessions did, what they learned, what ran.
 //!
 //! - [`progress`]: `progress.md`, sessions and what each got done.
-//! - [`face`]: the files as faces of the project.
+//! - [`native_files`]: the files as faces of the project.
 //! - [`guardrails`]: `guardrails.md`, signs that are read before work begins.
 //! - [`logs`]: `activity.log` and `errors.log`, a line for each thing that ran.
 //! - [`iteration`]: `.iteration`, a number.

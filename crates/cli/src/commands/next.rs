@@ -58,7 +58,8 @@ fn render_run_next(world: &World, run: &RunNext) -> String {
     for item in &run.working {
         let now = world.now();
         let by = item
-            .next.at_work
+            .next
+            .at_work
             .as_ref()
             .map(|at_work| describe_worker(at_work, now));
         let notes: Vec<String> = describe_reviews(item).into_iter().chain(by).collect();
@@ -82,7 +83,12 @@ fn render_run_next(world: &World, run: &RunNext) -> String {
         ));
     }
     for item in &run.stuck {
-        let why = item.life.error.as_deref().map(first_line).unwrap_or_default();
+        let why = item
+            .life
+            .error
+            .as_deref()
+            .map(first_line)
+            .unwrap_or_default();
         let asked = item.next.decision.as_deref().map(|id| format!(" ({id})"));
         text.push_str(&format!(
             "  {RED}stuck{RED:#}    {} {DIM}{}: {why}{}{DIM:#}\n",

@@ -123,7 +123,12 @@ fn remaining_lines(account: &Account) -> Vec<String> {
 /// Why an item is left.
 fn describe_cause(item: &AccountItem) -> String {
     let view = &item.item;
-    if let Some(waits) = view.next.waits.as_ref().filter(|_| item.held_up_by.is_empty()) {
+    if let Some(waits) = view
+        .next
+        .waits
+        .as_ref()
+        .filter(|_| item.held_up_by.is_empty())
+    {
         return match waits.what {
             ItemWaitKind::Time | ItemWaitKind::Command => match &view.next.wait {
                 Some(wait) => format!("to wait {wait}"),
@@ -185,7 +190,12 @@ fn failed_item_lines(item: &AccountItem) -> Vec<String> {
     } else {
         "!"
     };
-    let why = item.item.life.error.as_deref().unwrap_or("no reason was given");
+    let why = item
+        .item
+        .life
+        .error
+        .as_deref()
+        .unwrap_or("no reason was given");
     let text = truncate_line(&format!(
         "{}{} - {}",
         item.item.node,
@@ -202,7 +212,9 @@ fn waiting_item_lines(item: &AccountItem) -> Vec<String> {
     let waits = item.item.next.waits.as_ref();
     // Its time may have come while no runner worked on the run.
     let is_put_off = waits.is_none_or(|waits| waits.what == ItemWaitKind::Time);
-    let why = waits.map_or(item.item.life.error.as_deref(), |waits| waits.why.as_deref());
+    let why = waits.map_or(item.item.life.error.as_deref(), |waits| {
+        waits.why.as_deref()
+    });
     let why = why.map_or_else(String::new, |why| format!(" - {}", first_line(why)));
     let text = truncate_line(&format!(
         "{}{}{why}",

@@ -40,7 +40,12 @@ pub(crate) fn render_item(world: &World, shown: &ItemDetails) -> String {
     if !shown.depends_on.is_empty() {
         text.push_str(&render_field("needs", &shown.depends_on.join(", ")));
     }
-    if let Some(waits) = item.next.waits.as_ref().and_then(|waits| waits.why.as_ref()) {
+    if let Some(waits) = item
+        .next
+        .waits
+        .as_ref()
+        .and_then(|waits| waits.why.as_ref())
+    {
         text.push_str(&render_field("waits for", &first_line(waits)));
     }
     for criterion in &shown.criteria {

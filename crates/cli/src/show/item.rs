@@ -124,7 +124,8 @@ fn item_notes(item: &ItemView, now: Timestamp) -> Vec<String> {
     }
     notes.extend(describe_reviews(item));
     notes.extend(
-        item.next.at_work
+        item.next
+            .at_work
             .as_ref()
             .map(|at_work| describe_worker(at_work, now)),
     );

@@ -148,7 +148,7 @@ pub struct PromptInput<'a> {
     pub item: &'a ItemRow,
     /// Files that every agent of the sprint is shown: name and text.
     pub context: Vec<(String, String)>,
-    /// What the memory has that matters here: see [`crate::preparing`].
+    /// What the memory has that matters here: see [`crate::memory::preparation`].
     pub known: Option<PreparedContext>,
     /// What happened before.
     pub past: PromptHistory,

@@ -1,7 +1,7 @@
 //! What the prompt of an attempt is made of: gathered from the rows of the run,
 //! the attempts at the items that matter, the file of the plan and git.
 //!
-//! What of it matters is chosen in `piton_core::before`; how it is written:
+//! What of it matters is chosen in `piton_core::earlier_work`; how it is written:
 //! [`crate::agents::prompt`].
 
 use std::borrow::Cow;

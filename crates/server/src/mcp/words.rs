@@ -85,7 +85,8 @@ fn render_node(node: &ItemView) -> String {
         ItemState::Pending | ItemState::Ready => "[ ]",
     };
     let error = node
-        .life.error
+        .life
+        .error
         .as_deref()
         .map(|error| format!(" - {}", first_line(error)));
     format!(
