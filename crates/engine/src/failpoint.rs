@@ -2,7 +2,7 @@
 //!
 //! There is one between every two steps of a run that leave something behind.
 //! What they do, and that they are nothing without the feature: see
-//! [`piton_store::fail`].
+//! [`piton_store::failpoint`].
 
 pub use piton_store::failpoint::point;
 

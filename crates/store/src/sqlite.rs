@@ -1,7 +1,7 @@
 //! The store of one machine: an SQLite database that all of its processes share.
 //!
 //! Durable when [`Store::commit`] returns: a write-ahead log, flushed at each
-//! commit. Writers of all processes stand in a queue ([`place::WriterQueue`]) before
+//! commit. Writers of all processes stand in a queue ([`files::WriterQueue`]) before
 //! SQLite's own lock; readers do not wait. The stored form is described in
 //! `docs/formats/journal.md`.
 

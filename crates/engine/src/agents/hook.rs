@@ -1,7 +1,7 @@
 //! What the hooks of agent programs tell, and what they are told in turn.
 //!
 //! A program starts `piton hook EVENT` at certain moments and hands it a JSON
-//! object. [`told`] reads that, [`context`] makes what is injected into a
+//! object. [`event`] reads that, [`context`] makes what is injected into a
 //! session, [`finish`] says whether the item that a session holds is finished,
 //! [`notes`] is the little that must outlive one such process. What is done with
 //! these: [`crate::verbs::hook`]. The settings in which a hook is named:

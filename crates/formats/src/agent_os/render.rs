@@ -135,7 +135,7 @@ fn element_of_row(row: &EntryRow) -> Option<ValueNode> {
     Some(merge_on_native(native.as_ref(), &wanted, &ENTRY_KEPT))
 }
 
-/// What [`super::take`] finds where this row is shown; `None` for a row that
+/// What [`super::import`] finds where this row is shown; `None` for a row that
 /// is not shown.
 #[must_use]
 pub fn reimport_row(row: &ShownRow<'_>) -> Option<ImportedRecord> {

@@ -201,7 +201,7 @@ fn element_of_attempt(row: &AttemptRow) -> Option<ValueNode> {
     Some(merge_on_native(native.as_ref(), &wanted, &ENTRY.shape))
 }
 
-/// What [`super::take`] finds where this row is shown.
+/// What [`super::import`] finds where this row is shown.
 ///
 /// The format has fewer words than the core: an attempt that needs a person is
 /// shown as blocked. Who compares a row with what was found must compare it
