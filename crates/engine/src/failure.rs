@@ -9,9 +9,9 @@ use std::fmt;
 use std::io;
 
 use piton_core::dollars::Dollars;
-use piton_core::run::{Pause, RunState};
+use piton_core::run::{Pause, RunHolder, RunState};
 use piton_core::usage::Spend;
-use piton_core::{Refusal, RunRow};
+use piton_core::{Refusal, RunRow, Verb};
 use piton_formats::problem::Problem;
 use piton_store::{CommitError, FaultKind, StoreFault};
 
@@ -345,21 +345,7 @@ impl From<Refusal> for Failure {
             Refusal::NoSuchDecision(_) => {
                 Self::new("decision.unknown", message).with_hint("see what is open with `piton inbox`")
             }
-            Refusal::Busy { name, holder } => {
-                let typed = quote_word(&name);
-                let hint = format!(
-                    "follow it with `piton status {typed} --watch`, end it with `piton stop {typed}`"
-                );
-                Self::new(
-                    "run.busy",
-                    format!(
-                        "run `{name}` is held by {}, since {}",
-                        holder.owner,
-                        crate::world::local_time_with_seconds(holder.since)
-                    ),
-                )
-                .with_hint(hint)
-            }
+            Refusal::Busy { name, holder } => busy_failure(&name, &holder),
             Refusal::Fenced { name } => Self::new("run.fenced", message)
                 .with_hint(format!("see who does with `piton status {}`", quote_word(&name))),
             Refusal::Targeted { name, .. } => Self::new("run.state", message)
@@ -367,12 +353,8 @@ impl From<Refusal> for Failure {
             Refusal::NothingToLand { name, .. } => Self::new("land.nothing", message)
                 .with_hint(format!("see where it stands with `piton status {}`", quote_word(&name))),
             Refusal::ItemState { node, state, until } => {
-                let message = match until {
-                    Some(until) => {
-                        format!("`{node}` is {state} until {}", crate::world::local_time_with_seconds(until))
-                    }
-                    None => message,
-                };
+                let until = until.map(crate::world::local_time_with_seconds);
+                let message = until.map_or(message, |until| format!("`{node}` is {state} until {until}"));
                 Self::new("item.state", message)
                     .with_hint("see where everything stands with `piton status`")
             }
@@ -384,15 +366,7 @@ impl From<Refusal> for Failure {
             Refusal::Unfit { .. } => Self::new("file.conflict", message).with_hint(
                 "see with `piton inbox` what can be done, or change the file and type `piton files sync`",
             ),
-            Refusal::WrongVerb { fits, .. } if fits.is_empty() => {
-                Self::new("decision.wrong_verb", message)
-                    .with_hint("mend the file by hand, then type `piton files sync`")
-            }
-            Refusal::WrongVerb { fits, .. } => {
-                let verbs: Vec<&str> = fits.iter().map(|verb| verb.as_str()).collect();
-                Self::new("decision.wrong_verb", message)
-                    .with_hint(format!("what fits is: {}", verbs.join(", ")))
-            }
+            Refusal::WrongVerb { fits, .. } => wrong_verb_failure(message, &fits),
             Refusal::EmptyAnswer => {
                 Self::new("decision.needs_words", message).with_hint("say it with `--why TEXT`")
             }
@@ -411,6 +385,31 @@ impl From<Refusal> for Failure {
                 .with_hint("see what is wrong with `piton plan check`"),
         }
     }
+}
+
+fn busy_failure(name: &str, holder: &RunHolder) -> Failure {
+    let typed = quote_word(name);
+    let hint =
+        format!("follow it with `piton status {typed} --watch`, end it with `piton stop {typed}`");
+    Failure::new(
+        "run.busy",
+        format!(
+            "run `{name}` is held by {}, since {}",
+            holder.owner,
+            crate::world::local_time_with_seconds(holder.since)
+        ),
+    )
+    .with_hint(hint)
+}
+
+fn wrong_verb_failure(message: String, fits: &[Verb]) -> Failure {
+    let hint = if fits.is_empty() {
+        "mend the file by hand, then type `piton files sync`".to_owned()
+    } else {
+        let verbs: Vec<&str> = fits.iter().map(|verb| verb.as_str()).collect();
+        format!("what fits is: {}", verbs.join(", "))
+    };
+    Failure::new("decision.wrong_verb", message).with_hint(hint)
 }
 
 /// What to type to go on where a limit was reached. A budget is not counted

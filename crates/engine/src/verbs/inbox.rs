@@ -1,5 +1,7 @@
 //! `piton inbox` and `piton decide`: everything that waits for a person.
 
+use std::path::Path;
+
 use piton_core::request::{Injection, RequestAnswer, Until, WorkRequest};
 use piton_core::{
     Command, DecisionChoice, DecisionId, DecisionKind, DecisionRow, ItemRow, Need, Node, Refusal,
@@ -654,21 +656,7 @@ pub fn decide(
     };
     // Keeping the file may have settled it.
     if !is_decided(&session, &row)? {
-        let (decision, run) = (row.id, row.run);
-        let command = match answer {
-            Some(answer) => Command::DecideRequest {
-                decision,
-                run,
-                answer,
-                why,
-            },
-            None => Command::Decide {
-                decision,
-                run,
-                verb,
-                why,
-            },
-        };
+        let command = decision_command(&row, verb, answer, why);
         // The answer to a question that stops no work waits for no runner.
         if row.kind == DecisionKind::Question {
             session.execute_command(&command)?;
@@ -680,38 +668,90 @@ pub fn decide(
     if let Some(left) = left_open {
         told(Notice::Warning(&left));
     }
-    let way = row.choice_of_verb(verb);
-    let is_request = row.kind == DecisionKind::Request && verb != Verb::Answer;
-    let request = is_request.then(|| DecidedRequest {
-        id: display_id(&row),
-        request: row.question.clone(),
+    let mut result = DecisionResult {
+        file: decided_file(&session, &row, verb, kept.as_deref()),
+        memory: decided_memory(&row, verb),
+        question: decided_question(&session, &row, verb)?,
+        request: None,
+        review: None,
+        run: None,
+    };
+    if row.run == RunId::PROJECT || row.kind == DecisionKind::Question {
+        return Ok(result);
+    }
+    result.request = decided_request(&row, verb, put_off);
+    result.review = decided_review(&row, verb);
+    let outcome = outcome_of_decision(&session, &row, verb)?;
+    result.run = Some(ControlOutcome { added, ..outcome });
+    Ok(result)
+}
+
+fn decision_command(
+    row: &DecisionRow,
+    verb: Verb,
+    answer: Option<RequestAnswer>,
+    why: Option<String>,
+) -> Command {
+    let (decision, run) = (row.id, row.run);
+    match answer {
+        Some(answer) => Command::DecideRequest {
+            decision,
+            run,
+            answer,
+            why,
+        },
+        None => Command::Decide {
+            decision,
+            run,
+            verb,
+            why,
+        },
+    }
+}
+
+fn decided_file(
+    session: &Session<'_>,
+    row: &DecisionRow,
+    verb: Verb,
+    kept: Option<&Path>,
+) -> Option<DecidedFile> {
+    Some(DecidedFile {
+        id: display_id(row),
+        file: row.file.clone()?,
         verb,
-        until: put_off,
-    });
-    let reviewed = row.node.as_ref().filter(|_| {
-        use DecisionKind::{AgentReview, Approval, Review};
-        matches!(row.kind, Review | Approval | AgentReview)
-    });
-    let review = reviewed.map(|node| DecidedReview {
-        id: display_id(&row),
-        node: node.to_string(),
-        kind: row.kind,
+        way: row.choice_of_verb(verb),
+        kept: kept.map(|kept| display_path(session, kept)),
+    })
+}
+
+fn decided_memory(row: &DecisionRow, verb: Verb) -> Option<DecidedMemory> {
+    Some(DecidedMemory {
+        id: display_id(row),
+        memory: row.memory.clone()?,
         verb,
-    });
-    let file = row.file.map(|file| DecidedFile {
-        id: format!("d{}", row.number),
-        file,
+        way: row.choice_of_verb(verb),
+    })
+}
+
+fn decided_question(
+    session: &Session<'_>,
+    row: &DecisionRow,
+    verb: Verb,
+) -> Result<Option<DecidedQuestion>, Failure> {
+    if !stops_no_work(row.kind, verb) {
+        return Ok(None);
+    }
+    Ok(Some(DecidedQuestion {
+        id: display_id(row),
+        question: row.question.clone(),
+        node: recipient_item(session, row.run, row.node.as_ref())?,
         verb,
-        way,
-        kept: kept.map(|kept| display_path(&session, &kept)),
-    });
-    let memory = row.memory.map(|memory| DecidedMemory {
-        id: format!("d{}", row.number),
-        memory,
-        verb,
-        way,
-    });
-    let is_by_the_way = match row.kind {
+    }))
+}
+
+/// Whether a verb answers a question that stops no work.
+fn stops_no_work(kind: DecisionKind, verb: Verb) -> bool {
+    match kind {
         DecisionKind::Question => true,
         DecisionKind::Request => verb == Verb::Answer,
         DecisionKind::HumanNeeded
@@ -729,51 +769,55 @@ pub fn decide(
         | DecisionKind::InHand
         | DecisionKind::Approval
         | DecisionKind::AgentReview => false,
-    };
-    let question = if is_by_the_way {
-        Some(DecidedQuestion {
-            id: format!("d{}", row.number),
-            question: row.question.clone(),
-            node: recipient_item(&session, row.run, row.node.as_ref())?,
-            verb,
-        })
-    } else {
-        None
-    };
-    if row.run == RunId::PROJECT || row.kind == DecisionKind::Question {
-        return Ok(DecisionResult {
-            file,
-            memory,
-            question,
-            request: None,
-            review: None,
-            run: None,
-        });
     }
+}
+
+/// What became of a request; `until` is when it is put off to.
+fn decided_request(row: &DecisionRow, verb: Verb, until: Option<Until>) -> Option<DecidedRequest> {
+    let is_request = row.kind == DecisionKind::Request && verb != Verb::Answer;
+    is_request.then(|| DecidedRequest {
+        id: display_id(row),
+        request: row.question.clone(),
+        verb,
+        until,
+    })
+}
+
+fn decided_review(row: &DecisionRow, verb: Verb) -> Option<DecidedReview> {
+    let reviewed = row.node.as_ref().filter(|_| {
+        use DecisionKind::{AgentReview, Approval, Review};
+        matches!(row.kind, Review | Approval | AgentReview)
+    });
+    reviewed.map(|node| DecidedReview {
+        id: display_id(row),
+        node: node.to_string(),
+        kind: row.kind,
+        verb,
+    })
+}
+
+/// How the run stands that a decision was about, with what a person should look at.
+fn outcome_of_decision(
+    session: &Session<'_>,
+    row: &DecisionRow,
+    verb: Verb,
+) -> Result<ControlOutcome, Failure> {
     let run = session
         .load(&[Need::Run(row.run)])?
         .tables
         .run(row.run)
         .cloned()
         .ok_or_else(no_runs_failure)?;
-    let mut outcome = outcome_of_run(&session, &run)?;
-    outcome.added = added;
+    let mut outcome = outcome_of_run(session, &run)?;
     if row.kind == DecisionKind::AgentEdit {
         let more = if verb == Verb::KeepFile {
-            describe_done_by_old_checks(&session, &run, &row.edits)?
+            describe_done_by_old_checks(session, &run, &row.edits)?
         } else {
             refused_value_warning(&run, row.details.as_deref())
         };
         outcome.warnings.extend(more);
     }
-    Ok(DecisionResult {
-        file,
-        memory,
-        question,
-        request,
-        review,
-        run: Some(outcome),
-    })
+    Ok(outcome)
 }
 
 /// The item whose next prompt tells an answer: one that is there and not finished.

@@ -81,91 +81,183 @@ fn land_in_repository(
     if *work == target.base {
         return Ok(None);
     }
-    let git_in = git::git_command_for(Some(main));
-    let quoted = quote_word(branch);
-    let stays = |why: &str, next: &str| {
-        let onto = target.onto.as_deref().unwrap_or("a branch");
-        not_landed_failure(branch, &format!("{onto} in {name}"), why, next)
+    let landing = RepositoryLanding {
+        row,
+        name,
+        main,
+        target,
     };
     let Some(onto) = &target.onto else {
         if is_commit_landed_in(main, target, work)? {
             return Ok(None);
         }
-        let next = format!("`{git_in} switch BRANCH` and `{git_in} merge {quoted}`");
-        return Err(stays(
-            "the work began at a commit, and is for no branch",
-            &next,
-        ));
-    };
-    let landed = |was_there| LandedWork {
-        run: row.name.clone(),
-        branch: branch.clone(),
-        onto: onto.clone(),
-        commit: work.clone(),
-        was_there,
-        repository: Some(name.to_owned()),
-        others: Vec::new(),
+        let (git, quoted) = (landing.git_command(), quote_word(branch));
+        let next = format!("`{git} switch BRANCH` and `{git} merge {quoted}`");
+        let why = "the work began at a commit, and is for no branch";
+        return Err(landing.stays_failure(why, &next));
     };
     let Some(at) = git::tip_of_branch(main, onto) else {
-        let next = format!("`{git_in} branch {} {quoted}` makes it", quote_word(onto));
-        return Err(stays("that branch is gone", &next));
+        let (git, quoted) = (landing.git_command(), quote_word(branch));
+        let next = format!("`{git} branch {} {quoted}` makes it", quote_word(onto));
+        return Err(landing.stays_failure("that branch is gone", &next));
     };
     if git::has_work_of(main, &at, work, None)? {
-        return Ok(Some(landed(true)));
+        return Ok(Some(landing.landed_work(onto, true)));
     }
-    if !git::is_built_on(main, work, &at)? {
-        let next = format!(
-            "`{git_in} switch {}`, `{git_in} merge {quoted}`",
-            quote_word(onto)
-        );
-        return Err(stays("it has moved on since the run began", &next));
-    }
-    if !git::is_built_on(main, &at, &target.base)? {
-        let (from, began) = (short_commit(&at), short_commit(&target.base));
-        let why = format!(
-            "it was set back behind {began}, where the run began, and what was taken off would come back"
-        );
-        let next = format!(
-            "see that with `{git_in} log {from}..{began}`; `{git_in} merge {quoted}` brings it back with the work"
-        );
-        return Err(stays(&why, &next));
-    }
-    let on_it = Checkout {
-        branch: Some(onto.clone()),
-        ..Checkout::default()
-    };
-    let again = land_command(&row.name);
+    landing.refuse_other_base(onto, &at)?;
     if asked == LandingTrigger::AtEnd {
-        let merged = git::first_parent_commits(main, &target.base, work)?;
+        landing.refuse_reverted(onto, &at)?;
+    }
+    landing.refuse_rebased(onto)?;
+    landing.move_branch(onto, &at)?;
+    Ok(Some(landing.landed_work(onto, false)))
+}
+
+/// What a landing in another repository is about.
+struct RepositoryLanding<'a> {
+    row: &'a RunRow,
+    /// The repository, by its name in the plan.
+    name: &'a str,
+    /// Its work tree.
+    main: &'a Path,
+    target: &'a TargetRow,
+}
+
+impl RepositoryLanding<'_> {
+    fn git_command(&self) -> String {
+        git::git_command_for(Some(self.main))
+    }
+
+    fn land_command(&self) -> String {
+        land_command(&self.row.name)
+    }
+
+    fn stays_failure(&self, why: &str, next: &str) -> Failure {
+        let onto = self.target.onto.as_deref().unwrap_or("a branch");
+        let onto = format!("{onto} in {}", self.name);
+        not_landed_failure(&self.target.branch, &onto, why, next)
+    }
+
+    fn landed_work(&self, onto: &str, was_there: bool) -> LandedWork {
+        LandedWork {
+            run: self.row.name.clone(),
+            branch: self.target.branch.clone(),
+            onto: onto.to_owned(),
+            commit: self.target.tip.clone(),
+            was_there,
+            repository: Some(self.name.to_owned()),
+            others: Vec::new(),
+        }
+    }
+
+    /// Refuses a branch, which is at a commit now, that has moved on or was set back since
+    /// the run began.
+    fn refuse_other_base(&self, onto: &str, at: &str) -> Result<(), Failure> {
+        let (main, git) = (self.main, self.git_command());
+        let TargetRow {
+            branch, base, tip, ..
+        } = self.target;
+        let quoted = quote_word(branch);
+        if !git::is_built_on(main, tip, at)? {
+            let next = format!(
+                "`{git} switch {}`, `{git} merge {quoted}`",
+                quote_word(onto)
+            );
+            return Err(self.stays_failure("it has moved on since the run began", &next));
+        }
+        if !git::is_built_on(main, at, base)? {
+            let (from, began) = (short_commit(at), short_commit(base));
+            let why = format!(
+                "it was set back behind {began}, where the run began, and what was taken off would come back"
+            );
+            let next = format!(
+                "see that with `{git} log {from}..{began}`; `{git} merge {quoted}` brings it back with the work"
+            );
+            return Err(self.stays_failure(&why, &next));
+        }
+        Ok(())
+    }
+
+    /// Refuses what had landed on the branch and was taken off it.
+    fn refuse_reverted(&self, onto: &str, at: &str) -> Result<(), Failure> {
+        let main = self.main;
+        let on_it = Checkout {
+            branch: Some(onto.to_owned()),
+            ..Checkout::default()
+        };
+        let merged = git::first_parent_commits(main, &self.target.base, &self.target.tip)?;
         let mut merged = merged.iter().rev();
         let has_landed = |commit: &&String| {
             git::was_branch_at(main, &on_it, commit) == Some(true)
-                && !git::is_built_on(main, &at, commit).unwrap_or(true)
+                && !git::is_built_on(main, at, commit).unwrap_or(true)
         };
         if let Some(back) = merged.find(has_landed) {
             let why = format!("{} had landed, and was taken back", short_commit(back));
-            return Err(stays(&why, &format!("`{again}` lands it again")));
+            let next = format!("`{}` lands it again", self.land_command());
+            return Err(self.stays_failure(&why, &next));
         }
+        Ok(())
     }
-    let rebased = git::list_worktrees(main)?.into_iter().find_map(|tree| {
-        let is_it = git::rebased_branch(&tree.path).as_ref() == Some(onto);
-        is_it.then_some(tree.path)
-    });
-    if let Some(tree) = rebased {
+
+    fn refuse_rebased(&self, onto: &str) -> Result<(), Failure> {
+        let rebased = git::list_worktrees(self.main)?
+            .into_iter()
+            .find_map(|tree| {
+                let is_it = git::rebased_branch(&tree.path).as_deref() == Some(onto);
+                is_it.then_some(tree.path)
+            });
+        let Some(tree) = rebased else {
+            return Ok(());
+        };
         let there = git::git_command_for(Some(&tree));
         let why = format!("it is being rebased in {}", tree.display());
+        let again = self.land_command();
         let next = format!("see to that with `{there} status`, then `{again}`");
-        return Err(stays(&why, &next));
+        Err(self.stays_failure(&why, &next))
     }
-    let mark = process::own_mark(&format!("land-{}-{name}", row.id));
-    let by = GitControl {
-        mark: &mark,
-        stop: &StopHandle::default(),
-    };
-    let here = git::read_checkout(main).and_then(|here| here.branch);
-    if here.as_ref() == Some(onto) {
+
+    /// Brings the branch forward to the work.
+    fn move_branch(&self, onto: &str, at: &str) -> Result<(), Failure> {
+        let main = self.main;
+        let mark = process::own_mark(&format!("land-{}-{}", self.row.id, self.name));
+        let by = GitControl {
+            mark: &mark,
+            stop: &StopHandle::default(),
+        };
+        let here = git::read_checkout(main).and_then(|here| here.branch);
+        if here.as_deref() == Some(onto) {
+            return self.forward_checked_out(at, &by);
+        }
+        if let Some(tree) = git::find_worktree_of_branch(main, onto) {
+            let there = tree.display().to_string();
+            let quoted = quote_word(&self.target.branch);
+            let next = format!("`git -C {} merge --ff-only {quoted}`", quote_word(&there));
+            return Err(self.stays_failure(&format!("it is checked out in {there}"), &next));
+        }
+        let step = RefStep {
+            from: Some(at),
+            to: Some(&self.target.tip),
+        };
+        match git::move_ref(main, &format!("refs/heads/{onto}"), step, &by)? {
+            RefMove::Moved => Ok(()),
+            RefMove::Elsewhere(_) => {
+                let why = format!(
+                    "it was at {}, and another process moved it",
+                    short_commit(at)
+                );
+                let next = format!("`{}` tries it again", self.land_command());
+                Err(self.stays_failure(&why, &next))
+            }
+        }
+    }
+
+    /// Brings the branch forward that is checked out in the work tree, unless that has
+    /// changes of files of the work.
+    fn forward_checked_out(&self, at: &str, by: &GitControl<'_>) -> Result<(), Failure> {
+        let (main, work) = (self.main, &self.target.tip);
+        let again = self.land_command();
         let mut changes = git::tracked_changes(main, &[])?;
-        if let Some(files) = git::file_changes(main, &at, work) {
+        if let Some(files) = git::file_changes(main, at, work) {
             changes.retain(|changed| files.iter().any(|file| file.path == *changed));
         }
         if !changes.is_empty() {
@@ -173,32 +265,12 @@ fn land_in_repository(
                 "these have changes that are in no commit: {}",
                 render_file_list(&changes)
             );
-            let next = format!("put them aside with `{git_in} stash`, then `{again}`");
-            return Err(stays(&why, &next));
+            let git = self.git_command();
+            let next = format!("put them aside with `{git} stash`, then `{again}`");
+            return Err(self.stays_failure(&why, &next));
         }
-        return match git::fast_forward(main, work, &by)? {
-            Ok(()) => Ok(Some(landed(false))),
-            Err(why) => Err(stays(&why, &format!("see to that, then `{again}`"))),
-        };
-    }
-    if let Some(tree) = git::find_worktree_of_branch(main, onto) {
-        let there = tree.display().to_string();
-        let next = format!("`git -C {} merge --ff-only {quoted}`", quote_word(&there));
-        return Err(stays(&format!("it is checked out in {there}"), &next));
-    }
-    let step = RefStep {
-        from: Some(&at),
-        to: Some(work),
-    };
-    match git::move_ref(main, &format!("refs/heads/{onto}"), step, &by)? {
-        RefMove::Moved => Ok(Some(landed(false))),
-        RefMove::Elsewhere(_) => {
-            let why = format!(
-                "it was at {}, and another process moved it",
-                short_commit(&at)
-            );
-            Err(stays(&why, &format!("`{again}` tries it again")))
-        }
+        git::fast_forward(main, work, by)?
+            .map_err(|why| self.stays_failure(&why, &format!("see to that, then `{again}`")))
     }
 }
 

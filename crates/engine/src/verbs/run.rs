@@ -194,9 +194,7 @@ fn work_on_plan(
     tell: &mut dyn FnMut(Notice<'_>),
 ) -> Result<RunAnswer, Failure> {
     let RequestContext {
-        remembered,
-        target,
-        config,
+        remembered, target, ..
     } = *asked;
     let RememberedRequest {
         request,
@@ -213,29 +211,8 @@ fn work_on_plan(
     if prepared.is_new_to_piton(&target.project) {
         warn_deviations(&target.project, prepared.plan_key(), tell);
     }
-    let grace = config.agent.process_limits().grace;
-    if let PreparedRun::Known(row) = &mut prepared {
-        import_edits(world, &target.project, row, tell)?;
-        import_repositories(world, &target.project, row, tell)?;
-    }
-    match &prepared {
-        PreparedRun::Known(row) => {
-            report_definition_changes(target, row, tell);
-            if let Some(answer) = answer_at_rest(world, &target.project, row, grace, tell)? {
-                return Ok(answer);
-            }
-        }
-        PreparedRun::Fresh(fresh) => {
-            // First this: an agent at work changes the work tree.
-            refuse_held(world, &target.project, prepared.plan_key())?;
-            // Nor is one recorded whose worktree cannot be made.
-            if prepared
-                .worktree_order(&target.project, request, None)?
-                .is_none()
-            {
-                fresh.refuse_dirty(&target.project)?;
-            }
-        }
+    if let Some(answer) = answer_without_work(world, asked, &mut prepared, tell)? {
+        return Ok(answer);
     }
     if !taken_over.is_empty() {
         tell(Notice::Said(&format!(
@@ -243,10 +220,7 @@ fn work_on_plan(
             taken_over.join(" ")
         )));
     }
-    let agent = choose_agent(world, request, config)?;
-    let program: Rc<dyn Agent> = agents::resolve_agent(config, &agent)?.into();
-    let verdict = agents::resolve_verdict_by(config, &agent, request.verdict)?;
-    check_program(world, &target.project, request.model.as_deref(), &*program)?;
+    let agent = resolve_chosen_agent(world, asked)?;
     let mut session = Session::open_or_create(world, target.project.clone(), &mut |text| {
         tell(Notice::Said(text))
     })?;
@@ -256,54 +230,48 @@ fn work_on_plan(
     };
     // The plan is read once more, and a large one not kept twice.
     drop(prepared);
+    work_under_lock(&mut session, asked, agent, lock, tell)
+}
+
+/// Works on a plan whose lock was acquired.
+fn work_under_lock(
+    session: &mut Session<'_>,
+    asked: &RequestContext<'_>,
+    agent: ChosenAgent,
+    lock: run_lock::RunLock,
+    tell: &mut dyn FnMut(Notice<'_>),
+) -> Result<RunAnswer, Failure> {
+    let world = session.world;
+    let (request, config) = (&asked.remembered.request, asked.config);
     // The process that held the lock until now may have planned, or finished the work.
-    let prepared = prepare_run(world, request, target, &mut |_| {})?;
+    let prepared = prepare_run(world, request, asked.target, &mut |_| {})?;
     if let PreparedRun::Known(row) = &prepared {
-        refuse_rest(&session, row)?;
+        refuse_rest(session, row)?;
     }
+    let worktree = inspect_worktree(session, request, &prepared, &*agent.program)?;
+    let main = session.project.clone();
+    let project = worktree
+        .as_ref()
+        .map_or(main.clone(), |order| order.project_in_worktree(&main));
     let sharing = if request.same_tree {
         TreeSharing::Wanted
     } else {
         TreeSharing::Refused
     };
-    let worktree = {
-        let items = session.load(&[Need::Tree(prepared.run_id())])?.tables;
-        prepared.worktree_order(&session.project, request, Some(&items))?
-    };
-    let order = agents::preflight_options(request.model.as_deref());
-    if let Some(worktree) = &worktree
-        && let Some(program) = agents::relative_program(&*program, &order)?
-    {
-        worktree.refuse_missing_program(&program)?;
-    }
-    let main = session.project.clone();
-    let project = worktree
-        .as_ref()
-        .map_or(main.clone(), |order| order.project_in_worktree(&main));
     refuse_shared_tree(&project, &lock, prepared.name(), sharing)?;
-    let (run, source) = (prepared.run_id(), prepared.plan_key().source.to_owned());
-    for row in session.runs()? {
-        // What gives way to this run may still have an agent at work here.
-        if row.plan.source == source && row.id != run {
-            runner::clean_up_dead_runner_locked(&session, &lock, row.id, grace, tell)?;
-        }
-    }
+    let grace = config.agent.process_limits().grace;
+    clean_up_replaced_runs(session, &lock, &prepared, grace, tell)?;
+    let run = prepared.run_id();
     if let PreparedRun::Fresh(fresh) = prepared {
-        let face = fresh.plan.face.clone();
-        fresh.record_run(&session, tell)?;
-        let begun = enable_companion_files(&session, &face)?;
-        if !begun.is_empty() {
-            let begun = begun.join(", ");
-            tell(Notice::Said(&format!("keeping {begun} up to date")));
-        }
+        fresh.begin_run(session, tell)?;
     }
     // What was taken over may be finished already.
     let row = session.load(&[Need::Run(run)])?.tables.run(run).cloned();
-    let row_format = row
+    let face = row
         .as_ref()
         .map_or_else(String::new, |row| row.plan.face.clone());
     if let Some(row) = row.filter(|row| row.state == RunState::Done) {
-        return Ok(RunAnswer::Finished(ended_run(&session, row, false)?));
+        return Ok(RunAnswer::Finished(ended_run(session, row, false)?));
     }
     // Where the runner works, once it has made that.
     session.project = project;
@@ -311,21 +279,134 @@ fn work_on_plan(
     for former in config.claims.deprecated_names() {
         tell(Notice::Said(&former));
     }
-    let kind = plan_kind(&row_format);
-    let mut claims = config.claims.claims_of_kind(kind);
+    let job = RunnerJob {
+        worktree,
+        ..runner_job(world, asked, agent, run, &face)
+    };
+    run_locked_job(session, job, lock, tell)
+}
+
+/// Imports what the file of a known run says by now, and refuses what may not be run. The
+/// answer where there is nothing to do.
+fn answer_without_work(
+    world: &World,
+    asked: &RequestContext<'_>,
+    prepared: &mut PreparedRun,
+    tell: &mut dyn FnMut(Notice<'_>),
+) -> Result<Option<RunAnswer>, Failure> {
+    let RequestContext {
+        remembered,
+        target,
+        config,
+    } = *asked;
+    let project = &target.project;
+    if let PreparedRun::Known(row) = prepared {
+        import_edits(world, project, row, tell)?;
+        import_repositories(world, project, row, tell)?;
+    }
+    match &*prepared {
+        PreparedRun::Known(row) => {
+            report_definition_changes(target, row, tell);
+            let grace = config.agent.process_limits().grace;
+            answer_at_rest(world, project, row, grace, tell)
+        }
+        PreparedRun::Fresh(fresh) => {
+            // First this: an agent at work changes the work tree.
+            refuse_held(world, project, prepared.plan_key())?;
+            // Nor is one recorded whose worktree cannot be made.
+            if prepared
+                .worktree_order(project, &remembered.request, None)?
+                .is_none()
+            {
+                fresh.refuse_dirty(project)?;
+            }
+            Ok(None)
+        }
+    }
+}
+
+/// The agent that a run is worked on with.
+struct ChosenAgent {
+    /// As it was named.
+    name: String,
+    program: Rc<dyn Agent>,
+    verdict: VerdictSource,
+}
+
+fn resolve_chosen_agent(world: &World, asked: &RequestContext<'_>) -> Result<ChosenAgent, Failure> {
+    let (request, config) = (&asked.remembered.request, asked.config);
+    let name = choose_agent(world, request, config)?;
+    let program: Rc<dyn Agent> = agents::resolve_agent(config, &name)?.into();
+    let verdict = agents::resolve_verdict_by(config, &name, request.verdict)?;
+    let project = &asked.target.project;
+    check_program(world, project, request.model.as_deref(), &*program)?;
+    Ok(ChosenAgent {
+        name,
+        program,
+        verdict,
+    })
+}
+
+/// The worktree that a run wants or has. It has to have the program of the agent, where
+/// that is named by a path below it.
+fn inspect_worktree(
+    session: &Session<'_>,
+    request: &RunRequest,
+    prepared: &PreparedRun,
+    program: &dyn Agent,
+) -> Result<Option<RunWorktree>, Failure> {
+    let items = session.load(&[Need::Tree(prepared.run_id())])?.tables;
+    let worktree = prepared.worktree_order(&session.project, request, Some(&items))?;
+    let order = agents::preflight_options(request.model.as_deref());
+    if let Some(worktree) = &worktree
+        && let Some(program) = agents::relative_program(program, &order)?
+    {
+        worktree.refuse_missing_program(&program)?;
+    }
+    Ok(worktree)
+}
+
+/// Cleans up after the dead runners of the runs that give way to this one.
+fn clean_up_replaced_runs(
+    session: &Session<'_>,
+    lock: &run_lock::RunLock,
+    prepared: &PreparedRun,
+    grace: std::time::Duration,
+    tell: &mut dyn FnMut(Notice<'_>),
+) -> Result<(), Failure> {
+    let (run, source) = (prepared.run_id(), prepared.plan_key().source);
+    for row in session.runs()? {
+        // What gives way to this run may still have an agent at work here.
+        if row.plan.source == source && row.id != run {
+            runner::clean_up_dead_runner_locked(session, lock, row.id, grace, tell)?;
+        }
+    }
+    Ok(())
+}
+
+/// The job of a runner that works on a run of a plan with this face, in place.
+fn runner_job(
+    world: &World,
+    asked: &RequestContext<'_>,
+    agent: ChosenAgent,
+    run: RunId,
+    face: &str,
+) -> RunnerJob {
+    let (request, config) = (&asked.remembered.request, asked.config);
+    let mut claims = config.claims.claims_of_kind(plan_kind(face));
     if EvidenceRule::Baseline.is_off(world) {
         claims.baseline = Baseline::Never;
     }
     if EvidenceRule::WordAsks.is_off(world) {
         claims.rules.word = Worth::Accept;
     }
-    let job = RunnerJob {
+    RunnerJob {
         aim: RunAim::Work,
         run,
-        agent: agent.clone(),
-        program,
-        verdict,
-        agent_limits: config.limits_of_agent(&agent),
+        agent_limits: config.limits_of_agent(&agent.name),
+        agent: agent.name,
+        program: agent.program,
+        verdict: agent.verdict,
         prices: Prices::new(&config.prices),
         config: config.clone(),
         model: request.model.clone(),
@@ -333,28 +414,38 @@ fn work_on_plan(
         claims,
         flags: remembered_flags::without_secrets(
             world,
-            remembered_flags::flags_of_request(world, request, &target.project),
+            remembered_flags::flags_of_request(world, request, &asked.target.project),
         ),
         wait: request.wait,
         once: request.once,
-        worktree,
+        worktree: None,
         workers: request.workers,
-    };
-    let worked = runner::run_invocation(&session, job, tell);
-    runner::commit_target_files(&session, run, tell);
-    runner::drop_merged_refs(&session, run);
+    }
+}
+
+/// Works on a run whose lock is held, and sees to what is left to do at its end.
+fn run_locked_job(
+    session: &Session<'_>,
+    job: RunnerJob,
+    lock: run_lock::RunLock,
+    tell: &mut dyn FnMut(Notice<'_>),
+) -> Result<RunAnswer, Failure> {
+    let run = job.run;
+    let worked = runner::run_invocation(session, job, tell);
+    runner::commit_target_files(session, run, tell);
+    runner::drop_merged_refs(session, run);
     if let Ok(end) = &worked {
         // A runner that joined waits for the lock, and ends with what has landed.
-        show_and_land(&session, &end.row, tell);
+        show_and_land(session, &end.row, tell);
     }
     drop(lock);
-    worktree::reattach_branches(&session, tell);
+    worktree::reattach_branches(session, tell);
     let InvocationEnd { row, by_signal } = worked?;
-    if runner::is_without_runners(&session, &row) {
-        worktree::remove_finished_worktrees(&session, CleanupOccasion::EndOfRun, tell);
+    if runner::is_without_runners(session, &row) {
+        worktree::remove_finished_worktrees(session, CleanupOccasion::EndOfRun, tell);
     }
     let is_old = row.state == RunState::Done && row.invocation.invocations == 0;
-    let ended = ended_run(&session, row, by_signal)?;
+    let ended = ended_run(session, row, by_signal)?;
     Ok(if is_old {
         RunAnswer::Finished(ended)
     } else {
@@ -1222,6 +1313,22 @@ enum PlanOrigin {
 }
 
 impl FreshPlan {
+    /// Records the plan as a run, and enables the files that belong beside it.
+    fn begin_run(
+        self,
+        session: &Session<'_>,
+        tell: &mut dyn FnMut(Notice<'_>),
+    ) -> Result<(), Failure> {
+        let face = self.plan.face.clone();
+        self.record_run(session, tell)?;
+        let begun = enable_companion_files(session, &face)?;
+        if !begun.is_empty() {
+            let begun = begun.join(", ");
+            tell(Notice::Said(&format!("keeping {begun} up to date")));
+        }
+        Ok(())
+    }
+
     /// Records the plan as a run, after what lies in its folder is safe.
     fn record_run(
         self,
@@ -1369,14 +1476,7 @@ fn prepare_run(
                     &source, &open,
                 )));
             }
-            let (face, source) = (&plan.face, &plan.source);
-            let found = PlanRepositories::read_plan(world, &target.project, face, source)?;
-            if let Some(found) = found {
-                found.add_to_new_plan(world, &mut plan)?;
-                if let Some(told) = found.describe_elsewhere() {
-                    tell(Notice::Warning(&told));
-                }
-            }
+            add_repositories(world, &target.project, &mut plan, tell)?;
             plan_path::warn_unchecked(&plan, tell);
             (plan, PlanOrigin::File(file.clone(), text))
         }
@@ -1385,6 +1485,23 @@ fn prepare_run(
     };
     secrets::refuse_secrets(&plan, &world.redactor(), tell)?;
     Ok(PreparedRun::Fresh(Box::new(FreshPlan { plan, origin })))
+}
+
+/// Adds the repositories that the files of a new plan name.
+fn add_repositories(
+    world: &World,
+    project: &Project,
+    plan: &mut piton_core::plan::Plan,
+    tell: &mut dyn FnMut(Notice<'_>),
+) -> Result<(), Failure> {
+    let found = PlanRepositories::read_plan(world, project, &plan.face, &plan.source)?;
+    if let Some(found) = found {
+        found.add_to_new_plan(world, plan)?;
+        if let Some(told) = found.describe_elsewhere() {
+            tell(Notice::Warning(&told));
+        }
+    }
+    Ok(())
 }
 
 /// The run that goes on with the plan of `source`. None where the file holds
