@@ -565,6 +565,20 @@ impl PlanSync {
             in_the_way,
             ..
         } = self;
+        let path = path.as_str();
+        let mut update = PlanFileUpdate {
+            plan,
+            plain,
+            bytes,
+            shown: ShownRun {
+                file: path,
+                tables,
+                run,
+            },
+            position,
+            now,
+            goes_by_marks,
+        };
         file.with_lock(|file| {
             let written = file.stamp().positions.get(STREAM).copied().unwrap_or(0);
             if written > position {
@@ -586,68 +600,102 @@ impl PlanSync {
                 PresentFile::Special => None,
                 PresentFile::Ours => Some(fs::read_to_string(file.target_path())?),
             };
-            let run_row = tables.run(run);
-            if run_row
-                .is_some_and(|row| row.branches.lanes.is_some() && row.state == RunState::Done)
-                && present
-                    .as_deref()
-                    .is_some_and(|text| !is_held && plan.is_current_in(text, tables, now))
-            {
+            if !is_held && update.is_landed_version(present.as_deref()) {
                 // What landed is committed as it is.
                 return Ok(WriteOutcome::Done);
             }
-            let positions = BTreeMap::from([(STREAM.to_owned(), position)]);
-            if let Some(present) = present.as_deref().filter(|_| is_held) {
-                *plain = None;
-                let shown = ShownRun {
-                    file: path,
-                    tables,
-                    run,
-                };
-                let Some(next) = merge_beside_held(plan, file, present, shown, now) else {
-                    return Ok(WriteOutcome::Done);
-                };
-                *bytes = next.text.len();
-                let put = file.write_beside_held(next.text.as_bytes(), &next.own, positions)?;
-                file.drain_displaced()
-                    .into_iter()
-                    .for_each(DisplacedCopy::remove);
-                return Ok(put);
+            match present.as_deref().filter(|_| is_held) {
+                Some(present) => update.write_beside_held(file, present),
+                None => update.write_whole(file, present.as_deref()),
             }
-            // What piton wrote in its own style is written anew, which is faster
-            // than to change it in place, and comes to the same.
-            let in_place = present
-                .as_deref()
-                .filter(|text| goes_by_marks || plain.as_deref() != Some(*text));
-            let shown = plan
-                .render(in_place, tables, now)
-                .map_err(io::Error::other)?;
-            let Some(text) = shown else {
-                return Ok(WriteOutcome::Done);
-            };
-            *bytes = text.len();
-            let is_plain = in_place.is_none()
-                || plan.render(None, tables, now).ok().flatten().as_ref() == Some(&text);
-            if present.as_ref() == Some(&text) && file.target_path().is_file() {
-                *plain = is_plain.then_some(text);
-                if file.is_of_other_branch() {
-                    // From now on it is the file of this one.
-                    file.record_positions(file.stamp().positions.clone())?;
-                }
-                return Ok(WriteOutcome::Done);
-            }
-            let put = file.write_version(text.as_bytes(), positions, None)?;
-            // What came out went back into its place, and is looked at there.
-            file.drain_displaced()
-                .into_iter()
-                .for_each(DisplacedCopy::remove);
-            *plain = (is_plain && put == WriteOutcome::Done).then_some(text);
-            Ok(put)
         })
     }
 }
 
-/// The next version of a file of which a part stays as another writer wrote it.
+/// What the file of a plan is written with, under the lock of its stamp.
+struct PlanFileUpdate<'a> {
+    plan: &'a mut PlanFile,
+    /// As in [`PlanSync`].
+    plain: &'a mut Option<String>,
+    bytes: &'a mut usize,
+    shown: ShownRun<'a>,
+    /// How many events of the run the rows know.
+    position: u64,
+    now: Timestamp,
+    /// Whether marks that the file has stay.
+    goes_by_marks: bool,
+}
+
+impl PlanFileUpdate<'_> {
+    fn positions(&self) -> BTreeMap<String, u64> {
+        BTreeMap::from([(STREAM.to_owned(), self.position)])
+    }
+
+    /// Whether a text shows a run in lanes that is done, as it is.
+    fn is_landed_version(&mut self, present: Option<&str>) -> bool {
+        let ShownRun { tables, run, .. } = self.shown;
+        let row = tables.run(run);
+        row.is_some_and(|row| row.branches.lanes.is_some() && row.state == RunState::Done)
+            && present.is_some_and(|text| self.plan.is_current_in(text, tables, self.now))
+    }
+
+    /// Writes what is new beside the part that stays as another writer wrote it.
+    fn write_beside_held(
+        &mut self,
+        file: &mut SyncedFile,
+        present: &str,
+    ) -> io::Result<WriteOutcome> {
+        *self.plain = None;
+        let Some(next) = merge_beside_held(self.plan, file, present, self.shown, self.now) else {
+            return Ok(WriteOutcome::Done);
+        };
+        *self.bytes = next.text.len();
+        let put = file.write_beside_held(next.text.as_bytes(), &next.own, self.positions())?;
+        file.drain_displaced()
+            .into_iter()
+            .for_each(DisplacedCopy::remove);
+        Ok(put)
+    }
+
+    fn write_whole(
+        &mut self,
+        file: &mut SyncedFile,
+        present: Option<&str>,
+    ) -> io::Result<WriteOutcome> {
+        let (tables, now) = (self.shown.tables, self.now);
+        // What piton wrote in its own style is written anew, which is faster
+        // than to change it in place, and comes to the same.
+        let in_place =
+            present.filter(|text| self.goes_by_marks || self.plain.as_deref() != Some(*text));
+        let shown = self
+            .plan
+            .render(in_place, tables, now)
+            .map_err(io::Error::other)?;
+        let Some(text) = shown else {
+            return Ok(WriteOutcome::Done);
+        };
+        *self.bytes = text.len();
+        let is_plain = in_place.is_none()
+            || self.plan.render(None, tables, now).ok().flatten().as_ref() == Some(&text);
+        if present == Some(text.as_str()) && file.target_path().is_file() {
+            *self.plain = is_plain.then_some(text);
+            if file.is_of_other_branch() {
+                // From now on it is the file of this one.
+                file.record_positions(file.stamp().positions.clone())?;
+            }
+            return Ok(WriteOutcome::Done);
+        }
+        let put = file.write_version(text.as_bytes(), self.positions(), None)?;
+        // What came out went back into its place, and is looked at there.
+        file.drain_displaced()
+            .into_iter()
+            .for_each(DisplacedCopy::remove);
+        *self.plain = (is_plain && put == WriteOutcome::Done).then_some(text);
+        Ok(put)
+    }
+}
+
+/// The next version of a file of which a part stays as another writer wrote it./// The next version of a file of which a part stays as another writer wrote it.
 struct PartialPlanUpdate {
     /// The file.
     text: String,

@@ -820,37 +820,9 @@ impl SyncedFile {
         next: NextFileVersion,
         same: Option<u64>,
     ) -> io::Result<WriteOutcome> {
-        let NextFileVersion {
-            after,
-            tail,
-            positions,
-            held,
-        } = next;
         failpoint::point("synced-file.staged");
         let old = self.stamp.clone();
-        let head = self.checked_out_head();
-        let before = if StatFingerprint::of_path(&self.target).is_none() {
-            String::new()
-        } else {
-            self.found.clone().unwrap_or_else(|| old.after.clone())
-        };
-        let fresh = SyncStamp {
-            before: before.clone(),
-            temp: staged.temp_name(),
-            look: None,
-            positions,
-            tail,
-            spare: None,
-            gone: old.gone.clone(),
-            own: append_own_version(&old.own, own_version_name(&after)),
-            after,
-            absent_on: String::new(),
-            held,
-            unshown: old.unshown.clone(),
-            others: old.others.clone(),
-            head: head.hash,
-            commit: head.commit,
-        };
+        let fresh = self.next_stamp(&staged, next);
         // What is shown whole again is healed by the next write. What is shown
         // row by row must not be said to be shown before it is.
         let shown = match self.flush {
@@ -864,10 +836,9 @@ impl SyncedFile {
         })?;
         failpoint::point("synced-file.stamped");
         let own = staged.stat_fingerprint();
-        let is_own = |look: &StatFingerprint| own.is_some_and(|own| look.is_same_version(&own));
         let displaced = staged.exchange()?;
         failpoint::point("synced-file.exchanged");
-        let expected = match is_expected(&displaced, &old, &before) {
+        let expected = match is_expected(&displaced, &old, &fresh.before) {
             Ok(expected) => expected,
             Err(error) => {
                 // It is unknown whose it is: it stays, under the name in the stamp.
@@ -876,24 +847,7 @@ impl SyncedFile {
             }
         };
         if !expected {
-            // For a moment piton's version was there: a program that read that one does
-            // not know of this one, and may write over it before it is read,
-            // also when this process dies. So a copy stays until it is. Of a plan
-            // it is the version in the place that counts.
-            if self.flush != FlushScope::Stamp {
-                self.displaced.extend(displaced.copy_beside()?);
-            }
-            let later = displaced.restore_to_target(|path| {
-                StatFingerprint::of_path(path).is_some_and(|look| is_own(&look))
-            })?;
-            failpoint::point("synced-file.put-back");
-            let (beside, copy) = later.map(|later| (later.beside, later.copy)).unzip();
-            self.displaced.extend(copy);
-            self.store_stamp(SyncStamp {
-                look: None,
-                temp: beside.unwrap_or_default(),
-                ..old
-            })?;
+            self.restore_displaced(displaced, own, old)?;
             return Ok(WriteOutcome::Overtaken);
         }
         let spare = match same {
@@ -909,7 +863,7 @@ impl SyncedFile {
             // writer restored it.
             before: fresh.after.clone(),
             // Another writer may have changed it in the meantime: that is not ours.
-            look: StatFingerprint::of_path(&self.target).filter(|look| is_own(look)),
+            look: StatFingerprint::of_path(&self.target).filter(|look| is_same_as(look, own)),
             temp: String::new(),
             spare,
             ..fresh
@@ -917,6 +871,68 @@ impl SyncedFile {
         // Only a help for the next one who looks: it need not be flushed.
         write_stamp(&self.stamp_file, &self.stamp)?;
         Ok(WriteOutcome::Done)
+    }
+
+    /// The stamp of a version that is about to take the place of the file.
+    fn next_stamp(&self, staged: &StagedFile, next: NextFileVersion) -> SyncStamp {
+        let NextFileVersion {
+            after,
+            tail,
+            positions,
+            held,
+        } = next;
+        let old = &self.stamp;
+        let head = self.checked_out_head();
+        let before = if StatFingerprint::of_path(&self.target).is_none() {
+            String::new()
+        } else {
+            self.found.clone().unwrap_or_else(|| old.after.clone())
+        };
+        SyncStamp {
+            before,
+            temp: staged.temp_name(),
+            look: None,
+            positions,
+            tail,
+            spare: None,
+            gone: old.gone.clone(),
+            own: append_own_version(&old.own, own_version_name(&after)),
+            after,
+            absent_on: String::new(),
+            held,
+            unshown: old.unshown.clone(),
+            others: old.others.clone(),
+            head: head.hash,
+            commit: head.commit,
+        }
+    }
+
+    /// Puts back what came out of an exchange and is another writer's. `own` is what the
+    /// system said of piton's version, `old` the stamp before the exchange.
+    fn restore_displaced(
+        &mut self,
+        displaced: DisplacedVersion,
+        own: Option<StatFingerprint>,
+        old: SyncStamp,
+    ) -> io::Result<()> {
+        // For a moment piton's version was there: a program that read that one does
+        // not know of this one, and may write over it before it is read,
+        // also when this process dies. So a copy stays until it is. Of a plan
+        // it is the version in the place that counts.
+        if self.flush != FlushScope::Stamp {
+            self.displaced.extend(displaced.copy_beside()?);
+        }
+        let later = displaced.restore_to_target(|path| {
+            StatFingerprint::of_path(path).is_some_and(|look| is_same_as(&look, own))
+        })?;
+        failpoint::point("synced-file.put-back");
+        let (beside, copy) = later.map(|later| (later.beside, later.copy)).unzip();
+        self.displaced.extend(copy);
+        self.store_stamp(SyncStamp {
+            look: None,
+            temp: beside.unwrap_or_default(),
+            ..old
+        })
     }
 
     /// The versions of others that came out of exchanges since this was asked.
@@ -1154,6 +1170,11 @@ fn has_single_link(path: &Path) -> bool {
 #[cfg(not(unix))]
 fn has_single_link(_: &Path) -> bool {
     false
+}
+
+/// Whether a file is the version of which the system said `own`.
+fn is_same_as(look: &StatFingerprint, own: Option<StatFingerprint>) -> bool {
+    own.is_some_and(|own| look.is_same_version(&own))
 }
 
 /// Whether what came out of an exchange is what was there a moment ago.

@@ -311,25 +311,13 @@ pub fn add_steps(
     };
     let known = compile(&before).progress;
     let run = match run_of_sprint(world, &sprint)? {
-        Some((session, row)) if row.state != RunState::Done => {
-            let rows = session.load(&[Need::Tree(row.id)])?;
-            let mut injections = Vec::new();
-            for (phase, mut items) in new_steps(known.as_ref(), &progress) {
-                // The run has them already where the file was not written before.
-                items.retain(|step| !has_step(&rows.tables, row.id, &phase, step));
-                if !items.is_empty() {
-                    injections.push(Injection {
-                        position: Some(InsertPosition::EndOfPhase(Some(phase))),
-                        items,
-                        ..Injection::default()
-                    });
-                }
-            }
-            Some(match injections.is_empty() {
-                true => load_outcome(&session, row.id)?,
-                false => apply_injections(&session, row.id, RequestKind::Step, injections, told)?,
-            })
-        }
+        Some((session, row)) if row.state != RunState::Done => Some(add_to_run(
+            &session,
+            row.id,
+            known.as_ref(),
+            &progress,
+            told,
+        )?),
         Some(_) | None => None,
     };
     // What came into the file in the meantime stays in it.
@@ -352,6 +340,33 @@ pub fn add_steps(
         run,
         next: format!("piton run {folder}"),
     })
+}
+
+/// Adds to a run the steps that its compiled sprint has more than it had.
+fn add_to_run(
+    session: &Session<'_>,
+    run: RunId,
+    known: Option<&SprintProgress>,
+    progress: &SprintProgress,
+    told: &mut NoticeSink<'_>,
+) -> Result<ControlOutcome, Failure> {
+    let rows = session.load(&[Need::Tree(run)])?;
+    let mut injections = Vec::new();
+    for (phase, mut items) in new_steps(known, progress) {
+        // The run has them already where the file was not written before.
+        items.retain(|step| !has_step(&rows.tables, run, &phase, step));
+        if !items.is_empty() {
+            injections.push(Injection {
+                position: Some(InsertPosition::EndOfPhase(Some(phase))),
+                items,
+                ..Injection::default()
+            });
+        }
+    }
+    match injections.is_empty() {
+        true => load_outcome(session, run),
+        false => apply_injections(session, run, RequestKind::Step, injections, told),
+    }
 }
 
 /// Whether the phase of a run has this step, as one that was added.
@@ -451,6 +466,72 @@ fn new_steps(
     grown.filter(|(_, added)| !added.is_empty()).collect()
 }
 
+/// The collection that steps go into; `names` are those that there are.
+fn name_of_collection(collection: Option<&str>, names: &[&str]) -> Result<String, Failure> {
+    Ok(match (collection, names) {
+        (Some(name), _) => name.to_owned(),
+        (None, [] | ["step"]) => "step".to_owned(),
+        (None, [one]) => (*one).to_owned(),
+        (None, several) if several.contains(&"step") => "step".to_owned(),
+        (None, several) => {
+            let several = several.join(", ");
+            let why = format!("the sprint has several collections: {several}");
+            return Err(Failure::new("usage", why).with_hint("say which with `--collection NAME`"));
+        }
+    })
+}
+
+/// The steps that a collection does not have yet, each once.
+fn unknown_steps<'s>(
+    there: &[ValueNode],
+    steps: &'s [NewStep],
+) -> Result<Vec<&'s NewStep>, Failure> {
+    let of =
+        |node: &ValueNode, key: &str| node.get(key).and_then(ValueNode::text).map(str::to_owned);
+    let mut seen: Vec<(Option<String>, Option<String>)> = there
+        .iter()
+        .map(|node| (of(node, "id"), of(node, "prompt")))
+        .collect();
+    let mut fresh = Vec::new();
+    for step in steps {
+        let named = seen
+            .iter()
+            .find(|(id, _)| step.id.is_some() && *id == step.id);
+        let is_known = match (&step.id, named) {
+            (Some(id), Some((_, prompt))) if prompt.as_ref() != Some(&step.prompt) => {
+                let why = format!("the sprint has a step `{id}` already");
+                return Err(
+                    Failure::new("usage", why).with_hint("give this one another id, or none")
+                );
+            }
+            (Some(_), named) => named.is_some(),
+            (None, _) => seen
+                .iter()
+                .any(|(_, prompt)| prompt.as_ref() == Some(&step.prompt)),
+        };
+        if !is_known {
+            seen.push((step.id.clone(), Some(step.prompt.clone())));
+            fresh.push(step);
+        }
+    }
+    Ok(fresh)
+}
+
+/// A step as a definition has it.
+fn render_step(step: &NewStep) -> ValueNode {
+    let text = |text: &Option<String>| text.as_deref().map(ValueNode::string);
+    ValueNode::map(
+        [
+            ("id", text(&step.id)),
+            ("prompt", Some(ValueNode::string(&step.prompt))),
+            ("workflow", text(&step.workflow)),
+            ("model", text(&step.model)),
+        ]
+        .into_iter()
+        .filter_map(|(key, node)| Some((key, node?))),
+    )
+}
+
 /// The text of a definition with more steps in a collection, and how many of
 /// them it did not have.
 fn insert_steps(
@@ -473,66 +554,17 @@ fn insert_steps(
         .map(|(key, node)| (key.text.clone(), node.clone()))
         .collect();
     let names: Vec<&str> = all.iter().map(|(name, _)| name.as_str()).collect();
-    let name = match (collection, names.as_slice()) {
-        (Some(name), _) => name.to_owned(),
-        (None, [] | ["step"]) => "step".to_owned(),
-        (None, [one]) => (*one).to_owned(),
-        (None, several) if several.contains(&"step") => "step".to_owned(),
-        (None, several) => {
-            let several = several.join(", ");
-            return Err(
-                unfit(format!("the sprint has several collections: {several}"))
-                    .with_hint("say which with `--collection NAME`"),
-            );
-        }
-    };
+    let name = name_of_collection(collection, &names)?;
     let there = all.iter().find(|(key, _)| *key == name);
     let there = there
         .and_then(|(_, node)| node.as_seq())
         .unwrap_or_default();
-    let of =
-        |node: &ValueNode, key: &str| node.get(key).and_then(ValueNode::text).map(str::to_owned);
-    let mut seen: Vec<(Option<String>, Option<String>)> = there
-        .iter()
-        .map(|node| (of(node, "id"), of(node, "prompt")))
-        .collect();
-    let mut fresh = Vec::new();
-    for step in steps {
-        let named = seen
-            .iter()
-            .find(|(id, _)| step.id.is_some() && *id == step.id);
-        let is_known = match (&step.id, named) {
-            (Some(id), Some((_, prompt))) if prompt.as_ref() != Some(&step.prompt) => {
-                return Err(unfit(format!("the sprint has a step `{id}` already"))
-                    .with_hint("give this one another id, or none"));
-            }
-            (Some(_), named) => named.is_some(),
-            (None, _) => seen
-                .iter()
-                .any(|(_, prompt)| prompt.as_ref() == Some(&step.prompt)),
-        };
-        if !is_known {
-            seen.push((step.id.clone(), Some(step.prompt.clone())));
-            fresh.push(step);
-        }
-    }
+    let fresh = unknown_steps(there, steps)?;
     if fresh.is_empty() {
         return Ok((text.to_owned(), 0));
     }
     let count = fresh.len();
-    let new = fresh.iter().map(|step| {
-        let text = |text: &Option<String>| text.as_deref().map(ValueNode::string);
-        ValueNode::map(
-            [
-                ("id", text(&step.id)),
-                ("prompt", Some(ValueNode::string(&step.prompt))),
-                ("workflow", text(&step.workflow)),
-                ("model", text(&step.model)),
-            ]
-            .into_iter()
-            .filter_map(|(key, node)| Some((key, node?))),
-        )
-    });
+    let new = fresh.into_iter().map(render_step);
     match all.iter_mut().find(|(key, _)| *key == name) {
         Some((_, node)) => {
             let before = match node.as_seq() {

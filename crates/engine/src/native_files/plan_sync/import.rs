@@ -199,11 +199,7 @@ impl NativeFile for PlanFileImport<'_, '_> {
         let edits = self.edits_with_presence(&changed, has_base);
         let question = self.session.open_question_about_file(self.run, self.path)?;
         let (mut edits, shown_again) = self.split_reverted_edits(file, edits, question.as_ref());
-        let origins = self.origins_of_edited_marks(file, bytes, &edits);
-        let misplaced = remove_misplaced_marks(&origins, &mut edits);
-        if let EditAuthor::Hand { brought, .. } = &mut self.word {
-            *brought = merged_marks::items_marked_elsewhere(&self.session.project, &origins);
-        }
+        let misplaced = self.set_misplaced_marks_aside(file, bytes, &mut edits);
         // Times and counts that are as old as the file, or that came of a merge, are no
         // person's edit.
         let is_of_merge = || branches::is_merge_result(&self.session.project, self.path, file);
@@ -215,68 +211,26 @@ impl NativeFile for PlanFileImport<'_, '_> {
         if is_unknown && question.as_ref().is_some_and(|row| !row.edits.is_empty()) {
             return Ok(ImportOutcome::with_pending_question());
         }
-        let about = file.held_conflict_details().cloned().unwrap_or_default();
-        let is_beginning = about.ends_early;
-        let is_same = |row: &DecisionRow| match is_beginning {
-            true => row.choice_of_verb(Verb::KeepFile) == Some(DecisionChoice::FileHolds),
-            // Without a base nothing tells what of the file is asked about.
-            false => !has_base || is_asked_about_any(row, &edits),
-        };
-        let known = question.filter(|row| file.is_held_version(bytes) && is_same(row));
+        let known = question_about_version(file, bytes, question, &edits, has_base);
         let is_known = known.is_some();
         if let Some(row) = known {
-            let may_be_agent = matches!(self.word, EditAuthor::MaybeAgent { .. });
-            // A person wrote it before the agent began: that waits until it has ended.
-            let waits = may_be_agent && about.by.is_some();
             // The rest of it was taken, and told, when it was asked about.
             edits = refresh_asked_edits(row.edits, &edits);
             changed.problems.clear();
             if !has_base {
                 return Ok(ImportOutcome::with_pending_question());
             }
-            if is_beginning || waits || self.has_no_fitting_edit(&edits)? {
+            if self.stays_pending(file, &edits)? {
                 return Ok(ImportOutcome::with_pending_question().into_held());
             }
         }
         let id = self.import_command_id(file, bytes, is_known, &edits);
-        let command = self.import_edits_command(edits.clone());
-        let committed = self
-            .session
-            .commit_with_id(id, &command, &facts_of_file(self))?;
-        // What is told a second time is known.
-        let events = match committed.repeated {
-            true => Vec::new(),
-            false => committed.events,
-        };
+        let events = self.commit_edits(id, edits.clone())?;
         failpoint::point("plan-sync.edits-taken");
         let question = self.session.open_question_about_file(self.run, self.path)?;
         let left = question.map(|row| unimported_edits(edits.clone(), &row));
-        let (taken, by_old_checks) = match self.word {
-            EditAuthor::MaybeAgent { .. } => {
-                (notices::changes_imported_notice(self.path, &events), None)
-            }
-            EditAuthor::File
-            | EditAuthor::Piton
-            | EditAuthor::Hand { .. }
-            | EditAuthor::Person { .. }
-            | EditAuthor::Typed { .. } => {
-                let is_taken = |edit: &&Edit| left.iter().flatten().all(|left| left != *edit);
-                let taken = edits.iter().filter(is_taken);
-                let told = taken.filter(|edit| {
-                    !edit.is_in_force(self.tables, self.run)
-                        && !self.is_implied_by_prompt_edit(edit, &edits)
-                });
-                let told: Vec<Edit> = told.cloned().collect();
-                let row = self.tables.run(self.run);
-                let old =
-                    row.map(|row| notices::describe_done_by_old_checks(self.session, row, &told));
-                let old = old.transpose()?.flatten();
-                (
-                    notices::edits_imported_notice(self.path, &told),
-                    old.map(FileNotice::Left),
-                )
-            }
-        };
+        let told =
+            self.imported_edits_notices(&edits, left.as_deref().unwrap_or_default(), &events)?;
         let mut looked = if let Some(left) = left {
             self.hold_conflict(file, bytes, &left, false)?;
             ImportOutcome::with_question(self.path, &events).into_held()
@@ -287,16 +241,10 @@ impl NativeFile for PlanFileImport<'_, '_> {
                 ..ImportOutcome::default()
             }
         };
-        looked.news.extend(taken.into_iter().chain(by_old_checks));
-        if !misplaced.is_empty() {
-            let told = merged_marks::describe_misplaced_marks(self.path, &misplaced);
-            looked.news.push(FileNotice::Left(told));
-        }
-        if !shown_again.is_empty() {
-            looked
-                .news
-                .push(notices::reverted_file_notice(self.path, &shown_again));
-        }
+        looked.news.extend(told);
+        looked
+            .news
+            .extend(self.refused_marks_notices(&misplaced, &shown_again));
         self.report_changes(&changed, &events, &mut looked)?;
         Ok(looked)
     }
@@ -489,23 +437,8 @@ impl PlanFileImport<'_, '_> {
             return Ok(ImportOutcome::default());
         }
         let command = self.import_edits_command(edits.clone());
-        let needs = piton_core::needs_of_command(&command);
-        let rows = self.session.load(&needs.rows)?;
-        let changes = piton_core::PlanFileEdits {
-            run: self.run,
-            token: self.token,
-            file: path,
-            edits: &edits,
-        };
-        let unfit = piton_core::find_inapplicable_edits(&rows, &facts_of_file(self), &changes);
-        let is_unfit = |edit: &&&Edit| matches!(edit, Edit::Insert { .. } | Edit::Order { .. });
-        let unfit = unfit.iter().filter(is_unfit).count();
-        // A runner that dies before the version is noted as read tells it again.
-        let versions = (sha256(copy.base.as_bytes()), sha256(copy.now));
-        let told = (self.run.to_string(), copy.taken, versions);
-        let id = serde_json::to_vec(&told).map(|told| sha256(&told));
-        let id = id.ok().and_then(|id| Uuid::parse_str(&id[..32]).ok());
-        let id = CommandId(id.unwrap_or_else(|| self.session.world.new_id()));
+        let unfit = self.count_unfit_items(&command, &edits)?;
+        let id = self.lane_command_id(copy);
         let committed = self
             .session
             .commit_with_id(id, &command, &facts_of_file(self))?;
@@ -527,6 +460,122 @@ impl PlanFileImport<'_, '_> {
         }
         self.report_changes(&changed, &events, &mut looked)?;
         Ok(looked)
+    }
+
+    /// How many of the edits of a command add or move items that do not fit the plan.
+    fn count_unfit_items(&self, command: &Command, edits: &[Edit]) -> Result<usize, SyncFault> {
+        let needs = piton_core::needs_of_command(command);
+        let rows = self.session.load(&needs.rows)?;
+        let changes = piton_core::PlanFileEdits {
+            run: self.run,
+            token: self.token,
+            file: self.path,
+            edits,
+        };
+        let unfit = piton_core::find_inapplicable_edits(&rows, &facts_of_file(self), &changes);
+        let is_unfit = |edit: &&&Edit| matches!(edit, Edit::Insert { .. } | Edit::Order { .. });
+        Ok(unfit.iter().filter(is_unfit).count())
+    }
+
+    /// The id of the command that records what was changed in a lane: a runner that dies
+    /// before the version is noted as read tells it again.
+    fn lane_command_id(&self, copy: &LanePlanCopy<'_>) -> CommandId {
+        let versions = (sha256(copy.base.as_bytes()), sha256(copy.now));
+        let told = (self.run.to_string(), copy.taken, versions);
+        let id = serde_json::to_vec(&told).map(|told| sha256(&told));
+        let id = id.ok().and_then(|id| Uuid::parse_str(&id[..32]).ok());
+        CommandId(id.unwrap_or_else(|| self.session.world.new_id()))
+    }
+
+    /// Removes from the edits the marks that a merge put on other words, and notes which
+    /// ones came from elsewhere. The items that stay open.
+    fn set_misplaced_marks_aside(
+        &mut self,
+        file: &SyncedFile,
+        bytes: &[u8],
+        edits: &mut Vec<Edit>,
+    ) -> Vec<Node> {
+        let origins = self.origins_of_edited_marks(file, bytes, edits);
+        let misplaced = remove_misplaced_marks(&origins, edits);
+        if let EditAuthor::Hand { brought, .. } = &mut self.word {
+            *brought = merged_marks::items_marked_elsewhere(&self.session.project, &origins);
+        }
+        misplaced
+    }
+
+    /// Records edits under an id; none of the events where they were recorded before.
+    fn commit_edits(
+        &self,
+        id: CommandId,
+        edits: Vec<Edit>,
+    ) -> Result<Vec<DecodedRecord>, SyncFault> {
+        let command = self.import_edits_command(edits);
+        let committed = self
+            .session
+            .commit_with_id(id, &command, &facts_of_file(self))?;
+        // What is told a second time is known.
+        Ok(match committed.repeated {
+            true => Vec::new(),
+            false => committed.events,
+        })
+    }
+
+    /// What is told of marks that count for nothing, and of edits that only put an older
+    /// version back.
+    fn refused_marks_notices(&self, misplaced: &[Node], shown_again: &[Edit]) -> Vec<FileNotice> {
+        let mut news = Vec::new();
+        if !misplaced.is_empty() {
+            let told = merged_marks::describe_misplaced_marks(self.path, misplaced);
+            news.push(FileNotice::Left(told));
+        }
+        if !shown_again.is_empty() {
+            news.push(notices::reverted_file_notice(self.path, shown_again));
+        }
+        news
+    }
+
+    /// Whether a version that a person is asked about already is still left to them.
+    fn stays_pending(&self, file: &SyncedFile, edits: &[Edit]) -> Result<bool, SyncFault> {
+        let about = file.held_conflict_details().cloned().unwrap_or_default();
+        let may_be_agent = matches!(self.word, EditAuthor::MaybeAgent { .. });
+        // A person wrote it before the agent began: that waits until it has ended.
+        let waits = may_be_agent && about.by.is_some();
+        Ok(about.ends_early || waits || self.has_no_fitting_edit(edits)?)
+    }
+
+    /// What is told of edits that were taken in; `left` are those that were not.
+    fn imported_edits_notices(
+        &self,
+        edits: &[Edit],
+        left: &[Edit],
+        events: &[DecodedRecord],
+    ) -> Result<Vec<FileNotice>, SyncFault> {
+        let (taken, by_old_checks) = match self.word {
+            EditAuthor::MaybeAgent { .. } => {
+                (notices::changes_imported_notice(self.path, events), None)
+            }
+            EditAuthor::File
+            | EditAuthor::Piton
+            | EditAuthor::Hand { .. }
+            | EditAuthor::Person { .. }
+            | EditAuthor::Typed { .. } => {
+                let taken = edits.iter().filter(|edit| !left.contains(edit));
+                let told = taken.filter(|edit| {
+                    !edit.is_in_force(self.tables, self.run)
+                        && !self.is_implied_by_prompt_edit(edit, edits)
+                });
+                let told: Vec<Edit> = told.cloned().collect();
+                let row = self.tables.run(self.run);
+                let old =
+                    row.map(|row| notices::describe_done_by_old_checks(self.session, row, &told));
+                let old = old.transpose()?.flatten();
+                (
+                    notices::edits_imported_notice(self.path, &told),
+                    old.map(FileNotice::Left),
+                )
+            }
+        };
+        Ok(taken.into_iter().chain(by_old_checks).collect())
     }
 
     /// What is done in work that is not committed, and has no mark in the version that
@@ -944,6 +993,24 @@ fn is_asked_about(question: &DecisionRow, edit: &Edit) -> bool {
         .edits
         .iter()
         .any(|asked| asked.is_same_kind_and_subject(edit))
+}
+
+/// The question, where it asks about this version already.
+fn question_about_version(
+    file: &SyncedFile,
+    bytes: &[u8],
+    question: Option<DecisionRow>,
+    edits: &[Edit],
+    has_base: bool,
+) -> Option<DecisionRow> {
+    let about = file.held_conflict_details();
+    let is_beginning = about.is_some_and(|about| about.ends_early);
+    let is_same = |row: &DecisionRow| match is_beginning {
+        true => row.choice_of_verb(Verb::KeepFile) == Some(DecisionChoice::FileHolds),
+        // Without a base nothing tells what of the file is asked about.
+        false => !has_base || is_asked_about_any(row, edits),
+    };
+    question.filter(|row| file.is_held_version(bytes) && is_same(row))
 }
 
 fn is_asked_about_any(question: &DecisionRow, edits: &[Edit]) -> bool {
