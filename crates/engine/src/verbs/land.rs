@@ -348,6 +348,38 @@ pub(super) fn is_commit_landed(
     git::has_work_of(main, &at, commit, plan_path(session, row).as_deref())
 }
 
+/// The landing of work that is on the branch which it is for, `onto`, at `at` now, or
+/// that is nothing and has landed. None where it is still to land.
+fn find_reached_landing(
+    session: &Session<'_>,
+    row: &RunRow,
+    work: &str,
+    onto: Option<&str>,
+    at: Option<&str>,
+) -> Result<Option<Landing>, Failure> {
+    let main = &session.project.work_tree;
+    let target = row.branches.target.as_deref();
+    let is_nothing = target.is_some_and(|target| target.base == work);
+    let is_it = |landed: &&Landing| landed.commit == work && onto == Some(&*landed.onto);
+    let landed = row.branches.landed.as_deref().filter(is_it);
+    let landed = landed
+        .filter(|landed| is_still_landed(main, landed))
+        .cloned();
+    let plan = plan_path(session, row);
+    Ok(match (onto, at) {
+        _ if is_nothing || landed.is_some() => landed,
+        (Some(onto), Some(at)) if git::has_work_of(main, at, work, plan.as_deref())? => {
+            let is_itself = git::is_built_on(main, at, work)?;
+            Some(Landing {
+                commit: work.to_owned(),
+                onto: onto.to_owned(),
+                at: (!is_itself).then(|| at.to_owned()),
+            })
+        }
+        _ => None,
+    })
+}
+
 /// Work that can land.
 struct ReadyLanding {
     branch: String,
@@ -467,48 +499,21 @@ impl ReadyLanding {
         let at = onto
             .as_ref()
             .and_then(|onto| git::tip_of_branch(main, onto));
-        let plan = plan_path(session, row);
         let tip = git::tip_of_branch(&session.project.root, &branch);
         let is_whole = match &tip {
             Some(tip) => git::is_built_on(main, tip, &target.tip)?,
             None => false,
         };
         let work = tip.as_ref().filter(|_| is_whole).unwrap_or(&target.tip);
-        let is_it =
-            |landed: &&Landing| landed.commit == *work && onto.as_ref() == Some(&landed.onto);
-        let landed = row.branches.landed.as_deref().filter(is_it);
-        let landed = landed
-            .filter(|landed| is_still_landed(main, landed))
-            .cloned();
-        let there = match (&onto, &at) {
-            _ if *work == target.base || landed.is_some() => landed,
-            (Some(onto), Some(at)) if git::has_work_of(main, at, work, plan.as_deref())? => {
-                let is_itself = git::is_built_on(main, at, work)?;
-                Some(Landing {
-                    commit: work.clone(),
-                    onto: onto.clone(),
-                    at: (!is_itself).then(|| at.clone()),
-                })
-            }
-            _ => None,
-        };
-        if let Some(landing) = there {
-            let way = LandingMethod::There;
-            return Ok(Some(Ok(Self {
-                branch,
-                landing,
-                way,
-            })));
+        if let Some(landing) =
+            find_reached_landing(session, row, work, onto.as_deref(), at.as_deref())?
+        {
+            return Ok(Some(Ok(Self::already_there(branch, landing))));
         }
         let commit = match (tip, row.branches.landed.as_deref()) {
             (Some(tip), _) if is_whole => tip,
             (None, Some(landing)) => {
-                let (landing, way) = (landing.clone(), LandingMethod::There);
-                return Ok(Some(Ok(Self {
-                    branch,
-                    landing,
-                    way,
-                })));
+                return Ok(Some(Ok(Self::already_there(branch, landing.clone()))));
             }
             (elsewhere, _) => {
                 let failure = runner::target_moved_failure(None, target, elsewhere);
@@ -526,16 +531,7 @@ impl ReadyLanding {
             target,
             here,
         };
-        let way = match &target.onto {
-            Some(onto) => scene.landing_method(onto, at.as_deref(), &commit)?,
-            None => Err(scene.stays_failure(
-                "the work began at a commit, and is for no branch",
-                &format!(
-                    "`git switch BRANCH` and `git merge {}`",
-                    quote_word(&branch)
-                ),
-            )),
-        };
+        let way = scene.landing_method(at.as_deref(), &commit)?;
         let onto = onto.unwrap_or_default();
         let at = None;
         let landing = Landing { commit, onto, at };
@@ -544,6 +540,14 @@ impl ReadyLanding {
             landing,
             way,
         })))
+    }
+
+    fn already_there(branch: String, landing: Landing) -> Self {
+        Self {
+            branch,
+            landing,
+            way: LandingMethod::There,
+        }
     }
 
     /// Stores the intent, brings the branch forward, and stores that it is there.
@@ -619,66 +623,31 @@ impl LandingContext<'_> {
     /// How the branch, which is there at a commit or is gone, gets to the work.
     fn landing_method(
         &self,
-        onto: &str,
         at: Option<&str>,
         commit: &str,
     ) -> Result<Result<LandingMethod, Failure>, Failure> {
         let main = &self.session.project.work_tree;
-        let (branch, again) = (
-            quote_word(&self.target.branch),
-            land_command(&self.row.name),
-        );
+        let branch = quote_word(&self.target.branch);
+        let Some(onto) = self.target.onto.as_deref() else {
+            let next = format!("`git switch BRANCH` and `git merge {branch}`");
+            let why = "the work began at a commit, and is for no branch";
+            return Ok(Err(self.stays_failure(why, &next)));
+        };
         let Some(at) = at else {
             let next = format!("`git branch {} {branch}` makes it", quote_word(onto));
             return Ok(Err(self.stays_failure("that branch is gone", &next)));
         };
-        let is_here = self.here.as_deref() == Some(onto);
         if !git::is_built_on(main, commit, at)? {
-            let switch = match is_here {
-                true => String::new(),
-                false => format!("`git switch {}`, ", quote_word(onto)),
-            };
-            // Git refuses to merge over what is in no commit, also what piton writes.
-            let changes = match is_here {
-                true => self.changes_except(&[], at, commit)?,
-                false => Vec::new(),
-            };
-            let first = match changes.is_empty() {
-                true => String::new(),
-                false => format!("commit {} first, then ", render_file_list(&changes)),
-            };
-            let next = format!("{first}{switch}`git merge {branch}`");
-            let why = format!("{onto} has moved on since the run began");
-            return Ok(Err(self.stays_failure(&why, &next)));
+            return Ok(Err(self.moved_on_failure(onto, at, commit)?));
         }
-        let base = &self.target.base;
-        if !git::is_built_on(main, at, base)? {
-            let (from, began) = (short_commit(at), short_commit(base));
-            let next = format!(
-                "see that with `git log {from}..{began}`; `git merge {branch}` brings it back with the work"
-            );
-            let why = format!(
-                "{onto} was set back behind {began}, where the run began, and what was taken off would come back"
-            );
-            return Ok(Err(self.stays_failure(&why, &next)));
+        if !git::is_built_on(main, at, &self.target.base)? {
+            return Ok(Err(self.set_back_failure(onto, at)));
         }
-        if is_here {
-            let changes = self.conflicting_changes(at, commit)?;
-            let edit = PlanEdit::find_contained(self, &changes, commit);
-            return Ok(match changes.is_empty() || edit.is_some() {
-                true => Ok(LandingMethod::CheckedOut(main.clone(), edit)),
-                false => Err(self.stays_failure(
-                    &format!(
-                        "these have changes that are in no commit: {}",
-                        render_file_list(&changes)
-                    ),
-                    &format!(
-                        "put them aside with `git stash`, then `{again}`; or commit them, then `git merge {branch}`"
-                    ),
-                )),
-            });
+        if self.here.as_deref() == Some(onto) {
+            return self.checked_out_method(at, commit);
         }
         if self.here.is_none() {
+            let again = land_command(&self.row.name);
             let next = format!("`git switch {}`, then `{again}`", quote_word(onto));
             let why = format!("no branch is checked out in {}", main.display());
             return Ok(Err(self.stays_failure(&why, &next)));
@@ -696,6 +665,69 @@ impl LandingContext<'_> {
             }
             None => Ok(LandingMethod::Ref(at.to_owned())),
         })
+    }
+
+    /// That the branch has commits which the work is not built on.
+    fn moved_on_failure(&self, onto: &str, at: &str, commit: &str) -> Result<Failure, Failure> {
+        let is_here = self.here.as_deref() == Some(onto);
+        let switch = match is_here {
+            true => String::new(),
+            false => format!("`git switch {}`, ", quote_word(onto)),
+        };
+        // Git refuses to merge over what is in no commit, also what piton writes.
+        let changes = match is_here {
+            true => self.changes_except(&[], at, commit)?,
+            false => Vec::new(),
+        };
+        let first = match changes.is_empty() {
+            true => String::new(),
+            false => format!("commit {} first, then ", render_file_list(&changes)),
+        };
+        let branch = quote_word(&self.target.branch);
+        let next = format!("{first}{switch}`git merge {branch}`");
+        let why = format!("{onto} has moved on since the run began");
+        Ok(self.stays_failure(&why, &next))
+    }
+
+    /// That the branch lacks the commit at which the run began.
+    fn set_back_failure(&self, onto: &str, at: &str) -> Failure {
+        let (from, began) = (short_commit(at), short_commit(&self.target.base));
+        let branch = quote_word(&self.target.branch);
+        let next = format!(
+            "see that with `git log {from}..{began}`; `git merge {branch}` brings it back with the work"
+        );
+        let why = format!(
+            "{onto} was set back behind {began}, where the run began, and what was taken off would come back"
+        );
+        self.stays_failure(&why, &next)
+    }
+
+    /// How the branch gets to the work where it is checked out in the work tree of the
+    /// project.
+    fn checked_out_method(
+        &self,
+        at: &str,
+        commit: &str,
+    ) -> Result<Result<LandingMethod, Failure>, Failure> {
+        let main = &self.session.project.work_tree;
+        let changes = self.conflicting_changes(at, commit)?;
+        let edit = PlanEdit::find_contained(self, &changes, commit);
+        if changes.is_empty() || edit.is_some() {
+            return Ok(Ok(LandingMethod::CheckedOut(main.clone(), edit)));
+        }
+        let (branch, again) = (
+            quote_word(&self.target.branch),
+            land_command(&self.row.name),
+        );
+        Ok(Err(self.stays_failure(
+            &format!(
+                "these have changes that are in no commit: {}",
+                render_file_list(&changes)
+            ),
+            &format!(
+                "put them aside with `git stash`, then `{again}`; or commit them, then `git merge {branch}`"
+            ),
+        )))
     }
 
     /// What has changed in the work tree, is in no commit, and is changed by the work as
