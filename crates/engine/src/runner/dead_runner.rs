@@ -18,7 +18,7 @@ use super::{
     open_plan_sync, require_run, run_invocation,
 };
 use crate::agents::prices::Prices;
-use crate::agents::spool::Spool;
+use crate::agents::spool::{Spool, SpooledAttempt};
 use crate::agents::{self, Agent};
 use crate::config::Config;
 use crate::failpoint;
@@ -111,27 +111,7 @@ pub(super) fn end_survivors(
         return Ok(());
     }
     marks.extend(left.iter().map(|spooled| spooled.attempt.clone()));
-    let recorded: Vec<process::ProcessIdentity> = left
-        .iter()
-        .filter_map(|spooled| spooled.id.clone())
-        .collect();
-    let ended = process::end_survivors(&marks, &recorded, grace);
-    if !ended.ended.is_empty() {
-        tell(Notice::Warning(&format!(
-            "ended {} that outlived an earlier runner",
-            format_count(ended.ended.len(), "process", "processes")
-        )));
-    }
-    if let Some(survivor) = ended.left.first() {
-        return Err(Failure::new(
-            "agent.cannot_start",
-            format!(
-                "process {} of an earlier attempt still works on this run and cannot be ended",
-                survivor.id.pid
-            ),
-        )
-        .with_hint("end it by hand, then run again"));
-    }
+    end_processes(&marks, &left, grace, tell)?;
     failpoint::point("run.survivors-ended");
     for spooled in &left {
         let open = tables
@@ -143,6 +123,37 @@ pub(super) fn end_survivors(
         }
     }
     Ok(())
+}
+
+/// Ends the processes that carry a mark or were recorded with an attempt.
+fn end_processes(
+    marks: &[String],
+    left: &[SpooledAttempt],
+    grace: Duration,
+    tell: &mut dyn FnMut(Notice<'_>),
+) -> Result<(), Failure> {
+    let recorded: Vec<process::ProcessIdentity> = left
+        .iter()
+        .filter_map(|spooled| spooled.id.clone())
+        .collect();
+    let ended = process::end_survivors(marks, &recorded, grace);
+    if !ended.ended.is_empty() {
+        tell(Notice::Warning(&format!(
+            "ended {} that outlived an earlier runner",
+            format_count(ended.ended.len(), "process", "processes")
+        )));
+    }
+    let Some(survivor) = ended.left.first() else {
+        return Ok(());
+    };
+    Err(Failure::new(
+        "agent.cannot_start",
+        format!(
+            "process {} of an earlier attempt still works on this run and cannot be ended",
+            survivor.id.pid
+        ),
+    )
+    .with_hint("end it by hand, then run again"))
 }
 
 /// Removes temporary files of a run whose lock is held. A file that cannot be

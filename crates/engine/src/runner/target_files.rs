@@ -5,6 +5,7 @@
 //! to the next end. The journal does not name it: whatever is built on the tip is
 //! merged onto.
 
+use piton_core::lane::TargetRow;
 use piton_core::{Need, Node, RunId, RunRow};
 use piton_formats::plan_file::PlanFile;
 
@@ -68,9 +69,6 @@ fn try_commit_target_files(
     }
     // What is left to the landing is noted as the files are followed.
     FileNotice::emit_all(&project_sync::sync_files(session), tell);
-    let main = &session.project.work_tree;
-    let name = format!("refs/heads/{}", target.branch);
-    let message = format!("Record the progress of {}", row.name);
     let (mark, stop) = (
         commit_mark(run, &Node::from_text("target")),
         StopHandle::default(),
@@ -80,34 +78,51 @@ fn try_commit_target_files(
         stop: &stop,
     };
     for _ in 0..TRIES {
-        let Some(at) = git::read_ref(main, &name)? else {
-            return Ok(());
-        };
-        if !git::is_built_on(main, &at, &target.tip)? {
-            return Ok(());
-        }
-        let mut there = |path: &str| git::stored_text(main, &at, path);
-        let mut texts = render_files_on_branch(session, &target.branch, &mut there)?;
-        texts.extend(render_plan_on_branch(session, row, &mut there)?);
-        if texts.is_empty() {
-            return Ok(());
-        }
-        let texts = texts.into_iter();
-        let texts: Vec<(String, Vec<u8>)> = texts
-            .map(|(path, text)| (path, text.into_bytes()))
-            .collect();
-        let commit = git::commit_texts(main, &at, &texts, &message, &by)?;
-        failpoint::point("target.files-made");
-        let step = RefStep {
-            from: Some(&at),
-            to: Some(&commit),
-        };
-        if git::move_ref(main, &name, step, &by)? == RefMove::Moved {
-            failpoint::point("target.files-moved");
+        if commit_on_tip(session, row, target, &by)? {
             return Ok(());
         }
     }
     Ok(())
+}
+
+/// Commits the files on the branch as it is now. False where another one moved it
+/// meanwhile.
+fn commit_on_tip(
+    session: &Session<'_>,
+    row: &RunRow,
+    target: &TargetRow,
+    by: &GitControl<'_>,
+) -> Result<bool, Failure> {
+    let main = &session.project.work_tree;
+    let name = format!("refs/heads/{}", target.branch);
+    let Some(at) = git::read_ref(main, &name)? else {
+        return Ok(true);
+    };
+    if !git::is_built_on(main, &at, &target.tip)? {
+        return Ok(true);
+    }
+    let mut there = |path: &str| git::stored_text(main, &at, path);
+    let mut texts = render_files_on_branch(session, &target.branch, &mut there)?;
+    texts.extend(render_plan_on_branch(session, row, &mut there)?);
+    if texts.is_empty() {
+        return Ok(true);
+    }
+    let texts = texts.into_iter();
+    let texts: Vec<(String, Vec<u8>)> = texts
+        .map(|(path, text)| (path, text.into_bytes()))
+        .collect();
+    let message = format!("Record the progress of {}", row.name);
+    let commit = git::commit_texts(main, &at, &texts, &message, by)?;
+    failpoint::point("target.files-made");
+    let step = RefStep {
+        from: Some(&at),
+        to: Some(&commit),
+    };
+    let is_moved = git::move_ref(main, &name, step, by)? == RefMove::Moved;
+    if is_moved {
+        failpoint::point("target.files-moved");
+    }
+    Ok(is_moved)
 }
 
 /// The file of the plan, where the last merge shows the run otherwise than it is.

@@ -326,33 +326,9 @@ impl RunCleaner<'_> {
         let project = &self.session.project;
         let known = self.row.plan.policy.repositories.as_ref();
         let pool = Pool::open_for_run(project, config, known).map_err(runner::failure_of_lane)?;
-        let held = self.held_lanes(&pool)?;
-        let (mut taken, mut lanes) = (Vec::new(), Vec::new());
+        let mut taken = self.acquire_lanes(&pool, missing, &mut cleaned.stays)?;
+        let mut lanes = Vec::new();
         let (mut faults, mut abandoned) = (Vec::new(), Vec::new());
-        for (number, used) in pool.list_lanes().map_err(runner::failure_of_lane)? {
-            let is_of_run = |used: &LaneRecord| used.taken.run == self.row.id.to_string();
-            let Some(used) = used.filter(is_of_run) else {
-                continue;
-            };
-            let tree = pool.tree_of_lane(number);
-            let repository = used.repository.as_ref().map(|of| &of.name);
-            if let Some(name) = repository.filter(|name| missing.contains_key(*name)) {
-                let stays = format!("the lane {} of {name} stays", tree.display());
-                cleaned.stays.push(stays);
-                continue;
-            }
-            if held.contains(&number) {
-                let stays = format!("the lane {} stays: a unit has it", tree.display());
-                cleaned.stays.push(stays);
-                continue;
-            }
-            let Some(lane) = pool.reacquire(number).map_err(runner::failure_of_lane)? else {
-                let stays = format!("the lane {} stays: a process has it", tree.display());
-                cleaned.stays.push(stays);
-                continue;
-            };
-            taken.push((lane, used));
-        }
         // That of the queue is changed as it is looked at: only where all others may go.
         taken.sort_by_key(|(_, used)| used.is_of_merge_queue());
         for (lane, used) in taken {
@@ -398,6 +374,40 @@ impl RunCleaner<'_> {
             Some(failure) => Err(failure),
             None => Ok(()),
         }
+    }
+
+    /// Acquires the lanes that this run used last and that no unit has. The others go
+    /// to `stays`, each with the reason.
+    fn acquire_lanes(
+        &self,
+        pool: &Pool,
+        missing: &BTreeMap<String, Failure>,
+        stays: &mut Vec<String>,
+    ) -> Result<Vec<(Lane, LaneRecord)>, Failure> {
+        let held = self.held_lanes(pool)?;
+        let mut taken = Vec::new();
+        for (number, used) in pool.list_lanes().map_err(runner::failure_of_lane)? {
+            let is_of_run = |used: &LaneRecord| used.taken.run == self.row.id.to_string();
+            let Some(used) = used.filter(is_of_run) else {
+                continue;
+            };
+            let tree = pool.tree_of_lane(number);
+            let repository = used.repository.as_ref().map(|of| &of.name);
+            if let Some(name) = repository.filter(|name| missing.contains_key(*name)) {
+                stays.push(format!("the lane {} of {name} stays", tree.display()));
+                continue;
+            }
+            if held.contains(&number) {
+                stays.push(format!("the lane {} stays: a unit has it", tree.display()));
+                continue;
+            }
+            let Some(lane) = pool.reacquire(number).map_err(runner::failure_of_lane)? else {
+                stays.push(format!("the lane {} stays: a process has it", tree.display()));
+                continue;
+            };
+            taken.push((lane, used));
+        }
+        Ok(taken)
     }
 
     /// What goes with a lane, and the commit that was checked out there: git keeps it

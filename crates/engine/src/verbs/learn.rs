@@ -115,6 +115,34 @@ fn validate_memory(world: &World, memory: Memory) -> Result<Memory, Failure> {
             .collect(),
         ..memory
     };
+    check_fields(&memory)?;
+    if let Some(topic) = &memory.topic {
+        check_type(&[kind], topic)?;
+    }
+    for (what, text) in [
+        ("the title", &memory.title),
+        ("the trigger", &memory.context),
+        ("--added-after", &memory.added_after),
+        ("the item", &memory.source_item),
+    ] {
+        // Where these stand in a file, a line break would begin something else.
+        if let Some(text) = text {
+            require_one_line(what, text)?;
+        }
+    }
+    if kind == MemoryKind::Guardrail && memory.added_after.is_none() {
+        let by = match world.agent() {
+            Some(agent) => agent.description(),
+            None => world.user_name().to_owned(),
+        };
+        memory.added_after = Some(added_after(world.now(), &by));
+    }
+    Ok(memory)
+}
+
+/// Whether a memory has all that its kind needs, and nothing that it has no place for.
+fn check_fields(memory: &Memory) -> Result<(), Failure> {
+    let kind = memory.kind;
     let given = [
         (!memory.content.trim().is_empty(), "CONTENT"),
         (memory.topic.is_some(), "--type"),
@@ -156,28 +184,7 @@ fn validate_memory(world: &World, memory: Memory) -> Result<Memory, Failure> {
         return Err(Failure::new("usage", format!("a {kind} has no {name}"))
             .with_hint(example_command(kind)));
     }
-    if let Some(topic) = &memory.topic {
-        check_type(&[kind], topic)?;
-    }
-    for (what, text) in [
-        ("the title", &memory.title),
-        ("the trigger", &memory.context),
-        ("--added-after", &memory.added_after),
-        ("the item", &memory.source_item),
-    ] {
-        // Where these stand in a file, a line break would begin something else.
-        if let Some(text) = text {
-            require_one_line(what, text)?;
-        }
-    }
-    if kind == MemoryKind::Guardrail && memory.added_after.is_none() {
-        let by = match world.agent() {
-            Some(agent) => agent.description(),
-            None => world.user_name().to_owned(),
-        };
-        memory.added_after = Some(added_after(world.now(), &by));
-    }
-    Ok(memory)
+    Ok(())
 }
 
 fn added_after(now: Timestamp, by: &str) -> String {

@@ -15,7 +15,9 @@ use jiff::Timestamp;
 use piton_core::attempt::{AttemptContext, HumanNeeded, Report, ReportedAttempt};
 use piton_core::observation::{Observation, ObservationKind};
 use piton_core::usage::Usage;
-use piton_core::{AttemptId, AttemptRow, Command, Event, ItemState, Need, Outcome, RunId};
+use piton_core::{
+    AttemptId, AttemptRow, Command, DecodedRecord, Event, ItemState, Need, Outcome, RunId,
+};
 use piton_formats::plan_file::PlanFile;
 use piton_formats::registry::plan_format;
 use serde::Serialize;
@@ -315,22 +317,8 @@ fn store_record(
             }
         }
     }
-    let told = events.into_iter().find_map(|recorded| {
-        if let Event::AttemptTold(told) = recorded.event {
-            Some(told)
-        } else {
-            None
-        }
-    });
-    let told = told.expect("an attempt that is told is an event");
-    let not_done = match outcome {
-        Outcome::Completed => UnfinishedItem::of_item(session, meant)?,
-        Outcome::Failed
-        | Outcome::Blocked
-        | Outcome::Partial
-        | Outcome::NeedsHuman
-        | Outcome::Interrupted => None,
-    };
+    let told = told_attempt(events).expect("an attempt that is told is an event");
+    let not_done = unfinished_item(session, meant, outcome)?;
     Ok(RecordedAttempt {
         name: told.name.unwrap_or_default(),
         number: told.number.unwrap_or_default(),
@@ -345,6 +333,32 @@ fn store_record(
         usage: told.report.usage,
         not_done,
     })
+}
+
+fn told_attempt(events: Vec<DecodedRecord>) -> Option<Box<ReportedAttempt>> {
+    events.into_iter().find_map(|recorded| {
+        if let Event::AttemptTold(told) = recorded.event {
+            Some(told)
+        } else {
+            None
+        }
+    })
+}
+
+/// The item that the caller says was completed, where it is not done in its run.
+fn unfinished_item(
+    session: &Session<'_>,
+    meant: &ResolvedItem,
+    outcome: Outcome,
+) -> Result<Option<UnfinishedItem>, Failure> {
+    match outcome {
+        Outcome::Completed => UnfinishedItem::of_item(session, meant),
+        Outcome::Failed
+        | Outcome::Blocked
+        | Outcome::Partial
+        | Outcome::NeedsHuman
+        | Outcome::Interrupted => Ok(None),
+    }
 }
 
 /// Stores what an agent records of its own attempt. Who made the attempt, which

@@ -10,7 +10,7 @@ use piton_core::item::ItemRef;
 use piton_core::notification::{LastNotification, last_failure};
 use piton_core::observation::ObservationCategory;
 use piton_core::policy::Limits;
-use piton_core::run::{Pause, PendingRequest};
+use piton_core::run::{Pause, PendingRequest, RunHolder};
 use piton_core::stuck::error_signature;
 use piton_core::usage::Spend;
 use piton_core::{DecisionRow, ItemState, Need, Node, Outcome, RunId, RunRow, RunState, Tables};
@@ -236,11 +236,7 @@ fn report_of_run(session: &Session<'_>, row: &RunRow) -> Result<RunReport, Failu
         live: standing.is_live,
         current: current.as_ref().filter(|_| row.state != RunState::Done),
     };
-    let mut nodes = ItemView::all_of_run(&viewer, row.id);
-    let branches = history::branches_of_done_items(&session.project, tables, row.id);
-    for view in &mut nodes {
-        view.done_on = branches.get(&Node::from_text(&view.node)).cloned();
-    }
+    let nodes = views_with_branches(session, &viewer, row.id);
     let roots = nodes.iter().filter(|item| item.depth == 1);
     let work_s = roots.map(|item| item.life.work_s).sum();
     // A file of the project shows every run: what holds it back concerns all.
@@ -250,14 +246,7 @@ fn report_of_run(session: &Session<'_>, row: &RunRow) -> Result<RunReport, Failu
         .cloned()
         .collect();
     let started = row.started_at.filter(|time| *time != Timestamp::UNIX_EPOCH);
-    // Until a person has said which one holds, the run goes on with what it has.
-    let is_asked = |file: &String| {
-        decisions
-            .iter()
-            .any(|asked| asked.file.as_ref() == Some(file))
-    };
-    let other_plan = other_plan_in_file(session, row)?.filter(|(_, file)| !is_asked(file));
-    let (other_plan, begin) = other_plan.unzip();
+    let (other_plan, begin) = unasked_other_plan(session, row, &decisions)?.unzip();
     let begin = begin.map(|file| format!("piton run {}", quote_word(&file)));
     Ok(RunReport {
         pause: row.pause.clone(),
@@ -269,17 +258,8 @@ fn report_of_run(session: &Session<'_>, row: &RunRow) -> Result<RunReport, Failu
         completed_at: row.completed_at,
         work_s,
         last_activity: last_change(tables, row),
-        holder: row
-            .holder
-            .as_ref()
-            .filter(|_| standing.is_live)
-            .map(|holder| holder.owner.clone()),
-        joined: row
-            .joined
-            .iter()
-            .filter(|_| standing.is_live)
-            .map(|joined| joined.owner.clone())
-            .collect(),
+        holder: living_owners(&row.holder, standing.is_live).pop(),
+        joined: living_owners(&row.joined, standing.is_live),
         flags: row.invocation.flags.clone(),
         place: WorkPlace::of_run(session, row),
         warnings: other_plan
@@ -295,6 +275,41 @@ fn report_of_run(session: &Session<'_>, row: &RunRow) -> Result<RunReport, Failu
         nodes,
         line: line_with_standing(row, standing),
     })
+}
+
+/// The items of a run, each with the branch that it is done on.
+fn views_with_branches(session: &Session<'_>, viewer: &Viewer<'_>, run: RunId) -> Vec<ItemView> {
+    let mut nodes = ItemView::all_of_run(viewer, run);
+    let branches = history::branches_of_done_items(&session.project, viewer.tables, run);
+    for view in &mut nodes {
+        view.done_on = branches.get(&Node::from_text(&view.node)).cloned();
+    }
+    nodes
+}
+
+/// What there is to say of another plan in the file of a run, and that file; none where a
+/// person is asked about it.
+fn unasked_other_plan(
+    session: &Session<'_>,
+    row: &RunRow,
+    decisions: &[DecisionRow],
+) -> Result<Option<(String, String)>, Failure> {
+    // Until a person has said which one holds, the run goes on with what it has.
+    let is_asked = |file: &String| {
+        decisions
+            .iter()
+            .any(|asked| asked.file.as_ref() == Some(file))
+    };
+    Ok(other_plan_in_file(session, row)?.filter(|(_, file)| !is_asked(file)))
+}
+
+/// Who the runners of a run belong to; nobody where none of them lives.
+fn living_owners<'r>(
+    runners: impl IntoIterator<Item = &'r RunHolder>,
+    is_live: bool,
+) -> Vec<String> {
+    let living = runners.into_iter().filter(|_| is_live);
+    living.map(|runner| runner.owner.clone()).collect()
 }
 
 fn last_change(tables: &Tables, row: &RunRow) -> Timestamp {
@@ -533,27 +548,36 @@ pub fn failures(world: &World, run: Option<&str>) -> Result<FailureSummary, Fail
         }
     }
     failures.signatures = signatures.into_counts(&runs);
+    failures.categories = noticed_categories(&counts);
+    failures
+        .warnings
+        .extend(friction_warning(&failures.categories));
+    Ok(failures)
+}
+
+/// The categories that were noticed, the most frequent first; `counts` has one for each of
+/// [`ObservationCategory::ALL`].
+fn noticed_categories(counts: &[usize]) -> Vec<CategoryCount> {
     let counted = ObservationCategory::ALL.iter().zip(counts);
-    failures.categories = counted
-        .filter(|(_, count)| *count > 0)
+    let mut noticed: Vec<CategoryCount> = counted
+        .filter(|(_, count)| **count > 0)
         .map(|(category, count)| CategoryCount {
             category: *category,
-            count,
+            count: *count,
         })
         .collect();
-    failures
-        .categories
-        .sort_by_key(|one| std::cmp::Reverse(one.count));
-    let friction = failures.categories.iter().find(|one| {
+    noticed.sort_by_key(|one| std::cmp::Reverse(one.count));
+    noticed
+}
+
+fn friction_warning(categories: &[CategoryCount]) -> Option<String> {
+    let friction = categories.iter().find(|one| {
         one.category == ObservationCategory::ToolingFriction && one.count > FRICTION_MAX
-    });
-    if let Some(friction) = friction {
-        failures.warnings.push(format!(
-            "tooling-friction was noticed {} times: mend the infrastructure first",
-            friction.count
-        ));
-    }
-    Ok(failures)
+    })?;
+    Some(format!(
+        "tooling-friction was noticed {} times: mend the infrastructure first",
+        friction.count
+    ))
 }
 
 /// Failures by the signature of their error.
