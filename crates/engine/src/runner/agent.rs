@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use jiff::Timestamp;
-use piton_core::attempt::{Conversation, Outcome, ProcessEnd, Report, Transcript};
+use piton_core::attempt::{AttemptContext, Conversation, Outcome, ProcessEnd, Report, Transcript};
 use piton_core::dollars::Dollars;
 use piton_core::item::millis_between;
 use piton_core::recover::Recovery;
@@ -31,7 +31,7 @@ use crate::failure::notice::Notice;
 use crate::failure::{Failure, unwritable_file};
 use crate::git::worktree;
 use crate::memory::recovery::{self, IncompleteAttempt};
-use crate::process::{self, ProcessExit, ProcessSpec, StopReason};
+use crate::process::{self, ProcessExit, ProcessSpec, StartError, StopReason};
 
 /// How much of the end of an agent's output is searched for its answer.
 const ANSWER_BYTES: u64 = 4 << 20;
@@ -76,10 +76,8 @@ impl Runner<'_, '_> {
         let mark = attempt.to_string();
         let fault = |error| unwritable_file(&self.session.project.home.join("spool"), error);
         let ongoing = self.ongoing_conversation(&item, role);
-        let mut environment = self.environment(&item, &mark);
-        let role_name = self.role_name(&item, role).to_owned();
-        environment.push(("PITON_ROLE".to_owned(), role_name));
-        let tools = self.agent_tools(&environment, &mark);
+        let mut env = self.agent_environment(&item, role, &mark);
+        let tools = self.agent_tools(&env, &mark);
         let order = LaunchOptions {
             conversation: &mark,
             resume: ongoing.map(|ongoing| ongoing.id.as_str()),
@@ -91,24 +89,12 @@ impl Runner<'_, '_> {
         let launch = match self.job.program.launch_command(&order) {
             Ok(launch) => launch,
             Err(failure) => {
-                return Ok(vec![unstarted_agent_input(
-                    attempt,
-                    node,
-                    describe_failure(&failure),
-                )]);
+                let why = describe_failure(&failure);
+                return Ok(vec![unstarted_agent_input(attempt, node, why)]);
             }
         };
         let output = self.spool.output_path(&mark).map_err(fault)?;
-        let total = ongoing.and_then(|ongoing| ongoing.total.as_ref());
-        let reader = self.job.program.output_reader(total);
-        let redactor = || self.session.world.redactor();
-        let circles = || LoopDetector::new(self.job.config.stuck.thresholds());
-        let source = self.session_source(attempt, &*self.job.program, ongoing);
-        let feed = reader.map(|reader| {
-            let feed = AgentFeed::new(output.clone(), reader, circles(), redactor());
-            Box::new(feed.with_session(source))
-        });
-        let mut env = environment;
+        let feed = self.agent_feed(attempt, &output, ongoing);
         env.extend(launch.env);
         let spec = ProcessSpec {
             program: launch.program,
@@ -130,11 +116,28 @@ impl Runner<'_, '_> {
         Ok(match self.start_process(spec, node, until, purpose)? {
             Ok(()) => Vec::new(),
             Err(error) => {
-                let why = std::error::Error::source(&error)
-                    .map_or_else(|| error.to_string(), |source| format!("{error}: {source}"));
+                let why = describe_start_error(&error);
                 vec![unstarted_agent_input(attempt, node, why)]
             }
         })
+    }
+
+    /// What reads the output of an attempt; none where its program prints plain text.
+    fn agent_feed(
+        &self,
+        attempt: AttemptId,
+        output: &Path,
+        ongoing: Option<&Conversation>,
+    ) -> Option<Box<AgentFeed>> {
+        let program = &*self.job.program;
+        let total = ongoing.and_then(|ongoing| ongoing.total.as_ref());
+        let reader = program.output_reader(total)?;
+        let circles = LoopDetector::new(self.job.config.stuck.thresholds());
+        let redactor = self.session.world.redactor();
+        let feed = AgentFeed::new(output.to_owned(), reader, circles, redactor);
+        Some(Box::new(feed.with_session(
+            self.session_source(attempt, program, ongoing),
+        )))
     }
 
     /// Where `program` records what an attempt uses that goes on in a
@@ -326,6 +329,14 @@ impl Runner<'_, '_> {
         there.env.iter().cloned().chain(own).chain(named).collect()
     }
 
+    /// What an agent finds in its environment, with its role.
+    fn agent_environment(&self, item: &ItemRow, role: Role, mark: &str) -> Vec<(String, String)> {
+        let mut env = self.environment(item, mark);
+        let role_name = self.role_name(item, role).to_owned();
+        env.push(("PITON_ROLE".to_owned(), role_name));
+        env
+    }
+
     pub(super) fn handle_agent_end(
         &mut self,
         over: EndedAgent<'_>,
@@ -341,7 +352,6 @@ impl Runner<'_, '_> {
             before,
             feed,
         } = over;
-        let output = self.output_path(attempt)?;
         let stopped_for = trouble_of_stop(exit, asked.as_ref());
         let no_progress = matches!(asked, Some(WorkStopCause::NoProgress(_)));
         let ended = ProgramEnd {
@@ -349,33 +359,10 @@ impl Runner<'_, '_> {
             signal: exit.signal,
             stopped: self.stop_details(exit, asked),
         };
-        let verdict = self.verdict_source(attempt);
-        let (mut report, text) = match feed {
-            Some(feed) => self.report_of_feed(&node, *feed, &ended, verdict),
-            None => match spool::read_tail(&output, ANSWER_BYTES) {
-                Ok(text) => (answer::report_of_output(&text, &ended, verdict), text),
-                Err(error) => (
-                    answer::report_of_unreadable_output(&error, &ended),
-                    String::new(),
-                ),
-            },
-        };
-        report.conversation = report
-            .conversation
-            .take()
-            .or_else(|| self.assigned_conversation(attempt));
-        if let Some(trouble) = stopped_for {
-            // A service that had enough says more than that it was silent then.
-            let is_late = trouble == Trouble::Timeout;
-            let known = report.trouble.filter(|_| is_late);
-            report.trouble = known.or(Some(trouble));
-        }
+        let (mut report, text) = self.read_report(attempt, &node, feed, &ended)?;
+        add_trouble_of_stop(stopped_for, &mut report);
         self.interrupt_at_budget(&node, exit, &mut report);
-        report.process = Some(ProcessEnd {
-            code: exit.code,
-            signal: exit.signal,
-            stopped_by: exit.stopped_by.map(|why| stop_reason_name(why).to_owned()),
-        });
+        report.process = Some(process_end(exit));
         if let Some(answer) = self.stored_answer(attempt)? {
             answer::merge_tool_report(&mut report, &answer);
         }
@@ -403,10 +390,7 @@ impl Runner<'_, '_> {
         report.transcript = self.store_transcript(attempt, &node);
         failpoint::point("run.transcript-kept");
         let started_from = self.lp.context_of_attempt(&node);
-        report.context = match (report.context.take(), started_from) {
-            (Some(known), Some(started_from)) => Some(known.merge_missing(started_from)),
-            (known, started_from) => known.or(started_from),
-        };
+        report.context = merge_contexts(report.context.take(), started_from);
         let recovery = self.recovery_after_attempt(attempt, &node, &report, &text, tell);
         self.job.config.requests.apply_rules(&mut report);
         Ok(Input::AgentEnded {
@@ -415,6 +399,33 @@ impl Runner<'_, '_> {
             report: Box::new(report),
             recovery,
         })
+    }
+
+    /// What came of an agent by what it printed, and its words.
+    fn read_report(
+        &self,
+        attempt: AttemptId,
+        node: &Node,
+        feed: Option<Box<AgentFeed>>,
+        ended: &ProgramEnd,
+    ) -> Result<(Report, String), Failure> {
+        let output = self.output_path(attempt)?;
+        let verdict = self.verdict_source(attempt);
+        let (mut report, text) = match feed {
+            Some(feed) => self.report_of_feed(node, *feed, ended, verdict),
+            None => match spool::read_tail(&output, ANSWER_BYTES) {
+                Ok(text) => (answer::report_of_output(&text, ended, verdict), text),
+                Err(error) => (
+                    answer::report_of_unreadable_output(&error, ended),
+                    String::new(),
+                ),
+            },
+        };
+        report.conversation = report
+            .conversation
+            .take()
+            .or_else(|| self.assigned_conversation(attempt));
+        Ok((report, text))
     }
 
     /// The conversation of an attempt whose program was told its id and prints
@@ -640,6 +651,45 @@ impl Runner<'_, '_> {
         Some(millis_between(started_at, last) / 1_000)
     }
 
+    /// What is known of an attempt whose runner died, by what its agent printed until then.
+    fn report_of_dead_agent(&self, attempt: AttemptId, node: &Node, output: PathBuf) -> Report {
+        let mut report = unseen_end_report();
+        let row = self.lp.tables().attempt(attempt);
+        let agent = row.map(|row| row.agent.clone()).unwrap_or_default();
+        // The dead runner may have had another one.
+        let program = agents::resolve_agent(&self.job.config, &agent).ok();
+        let item = self.lp.tables().item(self.row.id, node);
+        let ongoing = item.and_then(|item| item.tries.ongoing.as_deref());
+        let ongoing = ongoing.filter(|ongoing| ongoing.agent == agent);
+        let total = ongoing.and_then(|ongoing| ongoing.total.as_ref());
+        let source = program
+            .as_deref()
+            .and_then(|program| self.session_source(attempt, program, ongoing));
+        let reader = program.and_then(|program| program.output_reader(total));
+        let Some(reader) = reader else {
+            let said = spool::read_tail(&output, ANSWER_BYTES);
+            report.observations = said
+                .map(|said| answer::observations_of_output(&said))
+                .unwrap_or_default();
+            return report;
+        };
+        // What it did, used and noticed until then is no less true.
+        let redactor = self.session.world.redactor();
+        let feed =
+            AgentFeed::new(output, reader, LoopDetector::default(), redactor).with_session(source);
+        let (seen, words) =
+            self.report_of_feed(node, feed, &ProgramEnd::default(), self.job.verdict);
+        report.observations = answer::observations_of_output(&words);
+        report.usage = seen.usage;
+        report.models = seen.models;
+        report.conversation = seen.conversation;
+        if let Some(conversation) = &mut report.conversation {
+            conversation.agent = agent;
+        }
+        report.activity = seen.activity;
+        report
+    }
+
     /// What became of an agent whose runner died: its end is unknown, but what it
     /// said is kept. Its processes are gone by now.
     pub(super) fn settle_dead_agent(
@@ -652,49 +702,9 @@ impl Runner<'_, '_> {
         self.import_plan_from_lane(&node, attempt, tell)?;
         let site = self.sites.site_of_item(&node);
         site.last_attempt.set(Some(attempt));
-        let mut report = unseen_end_report();
         let output = self.output_path(attempt)?;
         let seen_s = self.seconds_at_work(attempt, &output);
-        let row = self.lp.tables().attempt(attempt);
-        let agent = row.map(|row| row.agent.clone()).unwrap_or_default();
-        // The dead runner may have had another one.
-        let program = agents::resolve_agent(&self.job.config, &agent).ok();
-        let item = self.lp.tables().item(self.row.id, &node);
-        let ongoing = item.and_then(|item| item.tries.ongoing.as_deref());
-        let ongoing = ongoing.filter(|ongoing| ongoing.agent == agent);
-        let total = ongoing.and_then(|ongoing| ongoing.total.as_ref());
-        let source = program
-            .as_deref()
-            .and_then(|program| self.session_source(attempt, program, ongoing));
-        let reader = program.and_then(|program| program.output_reader(total));
-        // What it did, used and noticed until then is no less true.
-        match reader {
-            Some(reader) => {
-                let feed = AgentFeed::new(
-                    output,
-                    reader,
-                    LoopDetector::default(),
-                    self.session.world.redactor(),
-                )
-                .with_session(source);
-                let (seen, words) =
-                    self.report_of_feed(&node, feed, &ProgramEnd::default(), self.job.verdict);
-                report.observations = answer::observations_of_output(&words);
-                report.usage = seen.usage;
-                report.models = seen.models;
-                report.conversation = seen.conversation;
-                if let Some(conversation) = &mut report.conversation {
-                    conversation.agent = agent;
-                }
-                report.activity = seen.activity;
-            }
-            None => {
-                let said = spool::read_tail(&output, ANSWER_BYTES);
-                report.observations = said
-                    .map(|said| answer::observations_of_output(&said))
-                    .unwrap_or_default();
-            }
-        }
+        let mut report = self.report_of_dead_agent(attempt, &node, output);
         if let Some(answer) = self.stored_answer(attempt)? {
             answer::merge_tool_report(&mut report, &answer);
         }
@@ -716,6 +726,40 @@ impl Runner<'_, '_> {
             recovery: None,
         })
     }
+}
+
+fn process_end(exit: &ProcessExit) -> ProcessEnd {
+    ProcessEnd {
+        code: exit.code,
+        signal: exit.signal,
+        stopped_by: exit.stopped_by.map(|why| stop_reason_name(why).to_owned()),
+    }
+}
+
+/// Adds to a report why its agent was stopped, unless it says more itself.
+fn add_trouble_of_stop(stopped_for: Option<Trouble>, report: &mut Report) {
+    if let Some(trouble) = stopped_for {
+        // A service that had enough says more than that it was silent then.
+        let is_late = trouble == Trouble::Timeout;
+        let known = report.trouble.filter(|_| is_late);
+        report.trouble = known.or(Some(trouble));
+    }
+}
+
+/// What an attempt began with: as it reported it, then as the loop knows it.
+fn merge_contexts(
+    known: Option<AttemptContext>,
+    started_from: Option<AttemptContext>,
+) -> Option<AttemptContext> {
+    match (known, started_from) {
+        (Some(known), Some(started_from)) => Some(known.merge_missing(started_from)),
+        (known, started_from) => known.or(started_from),
+    }
+}
+
+fn describe_start_error(error: &StartError) -> String {
+    std::error::Error::source(error)
+        .map_or_else(|| error.to_string(), |source| format!("{error}: {source}"))
 }
 
 /// An agent that was not started, and why.

@@ -4,7 +4,7 @@
 //! of its own, and then the target is moved to it by compare-and-swap.
 
 use std::collections::VecDeque;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,6 +13,7 @@ use piton_core::classify::FailureCategory;
 use piton_core::gate::{Gate, is_script_unrunnable};
 use piton_core::lane::TargetRow;
 use piton_core::merge::{MergeCommit, MergeReturn, MergeStep};
+use piton_core::redact::Redactor;
 use piton_core::run_loop::{Input, MergeEnd};
 use piton_core::{ItemRow, Node, Rows, tables_after_merge};
 use piton_formats::merge::{MergeVersions, merge_preferring_ours};
@@ -24,10 +25,14 @@ use super::{Runner, commit_mark, gate};
 use crate::failpoint;
 use crate::failure::notice::Notice;
 use crate::failure::{Failure, unwritable_file};
-use crate::git::{self, GitMergeOutcome, MergeSpec, RefMove, RefStep, WorktreeState};
+use crate::git::{
+    self, GitControl, GitMergeOutcome, MergeSpec, OwnPaths, RefMove, RefStep, WorktreeState,
+};
 use crate::native_files::plan_sync::remove_open_agent_edits;
 use crate::process::{ProcessExit, ProcessLimits, ProcessProgram, ProcessSpec};
-use crate::runner::lane_pool::{LanePreparation, LaneStart, Pool, PreparedLane, QUEUE};
+use crate::runner::lane_pool::{
+    Lane, LaneOccupant, LanePreparation, LaneStart, Pool, PreparedLane, QUEUE,
+};
 
 /// A merge that was tried, and on what.
 pub(super) struct MergeAttempt {
@@ -47,6 +52,78 @@ struct MarkedPlanFile {
 impl MarkedPlanFile {
     fn into_file(self) -> (String, Vec<u8>) {
         (self.path, self.text.into_bytes())
+    }
+}
+
+/// What a merge is made of, and where.
+struct MergeOrder {
+    /// The work tree of the repository.
+    main: PathBuf,
+    /// The same where that is not the one of the project.
+    other: Option<PathBuf>,
+    target: TargetRow,
+    pool: Pool,
+    /// The lane of the queue.
+    lane: Arc<Lane>,
+    /// Whether that lane is ready.
+    is_ready: bool,
+    taken: LaneOccupant,
+    redactor: Redactor,
+    /// The commit of the work.
+    work: String,
+    own: OwnPaths,
+    shown: Option<MarkedPlanFile>,
+    /// The tree on which the check of the work passed, if it did.
+    checked: Option<String>,
+    message: String,
+}
+
+impl MergeOrder {
+    fn make_merge(self, by: &GitControl<'_>) -> Result<MergeAttempt, Failure> {
+        let (main, target, other) = (&self.main, &self.target, self.other.as_deref());
+        refuse_checked_out(main, other, target)?;
+        let onto = git::read_ref(main, &format!("refs/heads/{}", target.branch))?;
+        let onto = match onto {
+            Some(at) if git::is_built_on(main, &at, &target.tip)? => at,
+            elsewhere => return Err(target_moved_failure(other, target, elsewhere)),
+        };
+        let prepared = match self.is_ready {
+            true => None,
+            false => Some(self.prepare_lane(&onto, by)?),
+        };
+        // Shown in the text of another commit it is in none of this one.
+        let put = self.shown.filter(|shown| shown.at == onto);
+        let put: Vec<(String, Vec<u8>)> = put.into_iter().map(MarkedPlanFile::into_file).collect();
+        let order = MergeSpec {
+            onto: &onto,
+            work: &self.work,
+            own: &self.own,
+            put: &put,
+            checked: self.checked.as_deref(),
+            message: &self.message,
+        };
+        let outcome = git::merge_commits(&self.lane.tree, &order, by)?;
+        failpoint::point("merge.made");
+        Ok(MergeAttempt {
+            onto,
+            outcome,
+            prepared,
+        })
+    }
+
+    fn prepare_lane(&self, onto: &str, by: &GitControl<'_>) -> Result<PreparedLane, Failure> {
+        let order = LanePreparation {
+            taken: &self.taken,
+            from: onto,
+            start: LaneStart::Clean,
+            marks: &[],
+            recorded: &[],
+            by,
+            redactor: &self.redactor,
+        };
+        self.pool
+            .prepare_lane(&self.lane, &order)
+            .map_err(failure_of_lane)
     }
 }
 
@@ -78,67 +155,27 @@ impl Runner<'_, '_> {
         let Some((pool, held)) = merge_lane else {
             return Ok(merge_ended(node.clone(), MergeEnd::Stopped));
         };
-        let main = self.main_tree_of_item(node);
-        let other = self.other_tree_of_item(node);
-        let taken = self.lane_taking(&Node::from_text(QUEUE), self.lp.token());
-        let redactor = self.session.world.redactor();
-        let message = format!("{}: merge {}", self.sprint_id, item.plan.id);
-        let checked = item.checked_tree().cloned();
-        let own = self.native_file_paths_at(node);
         let shown = match self.plan_file_with_mark(node, &target) {
             Ok(shown) => shown,
             Err(failure) => return Ok(vec![self.record_merge_fault(node.clone(), failure)]),
         };
-        let is_ready = self.is_merge_lane_ready(node, &held);
+        let order = MergeOrder {
+            main: self.main_tree_of_item(node),
+            other: self.other_tree_of_item(node),
+            target,
+            pool,
+            is_ready: self.is_merge_lane_ready(node, &held),
+            lane: held.lane,
+            taken: self.lane_taking(&Node::from_text(QUEUE), self.lp.token()),
+            redactor: self.session.world.redactor(),
+            work: merge.work,
+            own: self.native_file_paths_at(node),
+            shown,
+            checked: item.checked_tree().cloned(),
+            message: format!("{}: merge {}", self.sprint_id, item.plan.id),
+        };
         self.start_git_calls(node, commit_mark(self.row.id, node), move |by| {
-            let tried = || {
-                refuse_checked_out(&main, other.as_deref(), &target)?;
-                let onto = git::read_ref(&main, &format!("refs/heads/{}", target.branch))?;
-                let onto = match onto {
-                    Some(at) if git::is_built_on(&main, &at, &target.tip)? => at,
-                    elsewhere => {
-                        return Err(target_moved_failure(other.as_deref(), &target, elsewhere));
-                    }
-                };
-                let prepared = match is_ready {
-                    true => None,
-                    false => {
-                        let order = LanePreparation {
-                            taken: &taken,
-                            from: &onto,
-                            start: LaneStart::Clean,
-                            marks: &[],
-                            recorded: &[],
-                            by,
-                            redactor: &redactor,
-                        };
-                        Some(
-                            pool.prepare_lane(&held.lane, &order)
-                                .map_err(failure_of_lane)?,
-                        )
-                    }
-                };
-                // Shown in the text of another commit it is in none of this one.
-                let put = shown.filter(|shown| shown.at == onto);
-                let put: Vec<(String, Vec<u8>)> =
-                    put.into_iter().map(MarkedPlanFile::into_file).collect();
-                let order = MergeSpec {
-                    onto: &onto,
-                    work: &merge.work,
-                    own: &own,
-                    put: &put,
-                    checked: checked.as_deref(),
-                    message: &message,
-                };
-                let outcome = git::merge_commits(&held.lane.tree, &order, by)?;
-                failpoint::point("merge.made");
-                Ok(MergeAttempt {
-                    onto,
-                    outcome,
-                    prepared,
-                })
-            };
-            GitCallEnd::Merged(tried().map(Box::new))
+            GitCallEnd::Merged(order.make_merge(by).map(Box::new))
         });
         Ok(Vec::new())
     }

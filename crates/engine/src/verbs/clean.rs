@@ -402,7 +402,10 @@ impl RunCleaner<'_> {
                 continue;
             }
             let Some(lane) = pool.reacquire(number).map_err(runner::failure_of_lane)? else {
-                stays.push(format!("the lane {} stays: a process has it", tree.display()));
+                stays.push(format!(
+                    "the lane {} stays: a process has it",
+                    tree.display()
+                ));
                 continue;
             };
             taken.push((lane, used));
