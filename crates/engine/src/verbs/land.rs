@@ -118,9 +118,18 @@ pub fn land(
         }
         return Err(refused.remove(0));
     };
-    match (own, others) {
-        (Ok(own), others) => Ok(LandedWork { others, ..own }),
-        (Err(nothing), mut others) => match others.is_empty() {
+    join_landed(own, others)
+}
+
+/// What landed in the repository of the project, if anything did, with what landed in
+/// others.
+fn join_landed(
+    own: Result<LandedWork, Failure>,
+    mut others: Vec<LandedWork>,
+) -> Result<LandedWork, Failure> {
+    match own {
+        Ok(own) => Ok(LandedWork { others, ..own }),
+        Err(nothing) => match others.is_empty() {
             true => Err(nothing),
             false => {
                 let first = others.remove(0);

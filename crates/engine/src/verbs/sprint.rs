@@ -649,6 +649,17 @@ pub struct CreatedSprint {
     pub next: String,
 }
 
+fn check_sprint_name(name: &str) -> Result<(), Failure> {
+    let is_name = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
+    if name.is_empty() || name.starts_with(['.', '-']) || !name.chars().all(is_name) {
+        return Err(
+            Failure::new("usage", format!("`{name}` is no name of a sprint"))
+                .with_hint("write it in letters, digits and dashes: `feature-auth`"),
+        );
+    }
+    Ok(())
+}
+
 /// Makes the folder of a new sprint, as `/init-sprint` of the original does.
 ///
 /// # Errors
@@ -660,13 +671,7 @@ pub fn new_sprint(
     workflow: Option<&str>,
     owner: Option<&str>,
 ) -> Result<CreatedSprint, Failure> {
-    let is_name = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
-    if name.is_empty() || name.starts_with(['.', '-']) || !name.chars().all(is_name) {
-        return Err(
-            Failure::new("usage", format!("`{name}` is no name of a sprint"))
-                .with_hint("write it in letters, digits and dashes: `feature-auth`"),
-        );
-    }
+    check_sprint_name(name)?;
     let now = world.now();
     let id = format!("{}_{name}", now.strftime("%Y-%m-%d"));
     let all = sprints_folder(world);
