@@ -160,15 +160,10 @@ impl WorkPlace {
             .map(|path| git::uncommitted_changes(path, &[]));
         let uncommitted = changes.and_then(Result::ok).unwrap_or_default();
         let tip = git::tip_of_branch(&project.root, &target.branch);
-        // A person may have taken it back.
-        let is_there = |landed: &&Landing| {
-            let at = git::tip_of_branch(&project.root, &landed.onto);
-            let is_built = |at: String| git::is_built_on(&project.root, &at, &landed.commit).ok();
-            at.and_then(is_built) == Some(true)
-        };
         let landed = row.branches.landed.as_deref();
         let landed = landed.filter(|landed| match &tip {
-            Some(tip) => *tip == landed.commit && is_there(landed),
+            // A person may have taken it back.
+            Some(tip) => *tip == landed.commit && has_landed_commit(project, landed),
             None => true,
         });
         if let Some(landed) = landed {
@@ -220,6 +215,13 @@ impl WorkPlace {
             others_unseen: None,
         })
     }
+}
+
+/// Whether the branch on which work landed has its commit.
+fn has_landed_commit(project: &Project, landed: &Landing) -> bool {
+    let at = git::tip_of_branch(&project.root, &landed.onto);
+    let is_built = |at: String| git::is_built_on(&project.root, &at, &landed.commit).ok();
+    at.and_then(is_built) == Some(true)
 }
 
 /// What to type to bring the branch of a run to another one, which may have moved

@@ -394,10 +394,7 @@ impl Runner<'_, '_> {
         let prepared = preparation::prepare_item(&self.session.store, &request)?;
         memories.extend(prepared.carried_memory_ids().map(str::to_owned));
         let item = self.lp.tables().item(*run, node);
-        let followed = item.and_then(|item| item.tries.recovery.as_ref());
-        let followed =
-            followed.filter(|followed| *role == Role::Worker && followed.is_from_memory());
-        for id in followed.iter().flat_map(|followed| &followed.evidence) {
+        for id in remembered_evidence(item, *role) {
             if !memories.contains(id) {
                 memories.push(id.clone());
             }
@@ -437,6 +434,13 @@ impl Runner<'_, '_> {
         });
         shown.collect()
     }
+}
+
+/// The memories that the next attempt at an item is to follow.
+fn remembered_evidence(item: Option<&ItemRow>, role: Role) -> &[String] {
+    let followed = item.and_then(|item| item.tries.recovery.as_ref());
+    let followed = followed.filter(|followed| role == Role::Worker && followed.is_from_memory());
+    followed.map_or(&[][..], |followed| followed.evidence.as_slice())
 }
 
 /// An item that was done, with what its last attempt changed.

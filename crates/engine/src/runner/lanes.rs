@@ -672,12 +672,11 @@ fn advance_to_head(
         onto: here.or(target.onto),
         ..target
     };
-    let known = Box::new(target.clone());
     let command = Command::TargetRun {
         repository: repository.map(str::to_owned),
         run,
         token,
-        target: known,
+        target: Box::new(target.clone()),
     };
     session.commit(&command, &runner_facts(session))?;
     Ok(target)

@@ -296,12 +296,7 @@ fn inspect_other_file(world: &World, project: &Project, path: &str) -> Option<In
         let about = "a progress file of earlier times".to_owned();
         return Some(finding(about, Intent::Migrate));
     }
-    let typed_as = |verb: &str, at: &Path| {
-        Some(format!(
-            "piton {verb} {}",
-            path_as_typed(world, at).display()
-        ))
-    };
+    let typed_as = |verb: &str, at: &Path| Some(typed_command(world, verb, at));
     let to_check = |format: &Format, why: &str| InitFinding {
         command: typed_as("files check", &full),
         ..finding(format!("{}, which {why}", format.about), Intent::LeaveAlone)
@@ -344,6 +339,10 @@ fn inspect_other_file(world: &World, project: &Project, path: &str) -> Option<In
             }
         }
     })
+}
+
+fn typed_command(world: &World, verb: &str, path: &Path) -> String {
+    format!("piton {verb} {}", path_as_typed(world, path).display())
 }
 
 fn count_errors(format: &Format, path: &str, text: &str) -> usize {

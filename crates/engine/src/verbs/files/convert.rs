@@ -90,10 +90,9 @@ pub fn convert(
                 one.describe(),
                 other.describe()
             );
-            return Err(Failure::new("usage", message).with_hint(format!(
-                "`{from}` can become one of: {}",
-                one.format_names().join(", ")
-            )));
+            let names = one.format_names().join(", ");
+            let hint = format!("`{from}` can become one of: {names}");
+            return Err(Failure::new("usage", message).with_hint(hint));
         }
     };
     let project = Project::find(world, &world.cwd);
