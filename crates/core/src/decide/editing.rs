@@ -24,13 +24,17 @@ use crate::command::{CallerFacts, EditAuthor};
 use crate::decision::{DecisionChoice, Verb};
 use crate::edit::Edit;
 use crate::event::{Event, ItemChange, ItemChanged, ItemPlanned, ItemsPlaced, RunChanged};
+use crate::gate::Gate;
 use crate::id::{DecisionId, Node, RunId, StreamId, TreePosition};
 use crate::item::{Evidence, ItemRow, ItemState, Stage};
 use crate::merge::MergeRow;
+use crate::native::Native;
 use crate::needs::Rows;
 use crate::plan::{ImportedItemHistory, PlannedItem};
+use crate::policy::Policy;
 use crate::refusal::Refusal;
 use crate::run::{RunState, RunnerRequest};
+use crate::wait::Wait;
 
 /// Why an edit does not fit, in one line.
 pub(super) struct EditRejection(pub(super) String);
@@ -82,32 +86,10 @@ pub(super) fn apply_edits(
     let by = EditSource { file, word };
     if let EditAuthor::Typed { .. } = word {
         let left = apply_all_edits(story, run, &by, edits);
-        return match left.is_empty() {
-            true => Ok(()),
-            false => Err(Refusal::Unfit {
-                file: file.to_owned(),
-                why: render_rejected_edits(&left),
-            }),
-        };
+        return require_all_applied(file, &left);
     }
     if let Some(agent) = EditingAgent::from_author(story, run, word) {
-        let asked = story.tables.open_decisions(run);
-        let asked = asked.filter(|row| row.file.as_deref() == Some(file));
-        let asked: Vec<Edit> = asked.flat_map(|row| row.edits.iter().cloned()).collect();
-        // What a person was asked about before is no agent's, and stays asked about.
-        let is_asked = |edit: &&Edit| asked.contains(edit);
-        let (known, new): (Vec<&Edit>, Vec<&Edit>) = edits.iter().partition(is_asked);
-        let new: Vec<Edit> = new.into_iter().cloned().collect();
-        if matches!(word, EditAuthor::MaybeAgent { in_lane: true, .. }) {
-            apply_agent_edits(story, run, &agent, &by, &new);
-            return Ok(());
-        }
-        let mut left: Vec<(&Edit, String)> = known
-            .into_iter()
-            .map(|edit| (edit, "it is asked about".to_owned()))
-            .collect();
-        left.extend(apply_agent_edits(story, run, &agent, &by, &new));
-        ask_about_file(story, run, file, &left);
+        apply_edits_of_agent(story, run, &agent, &by, edits);
         return Ok(());
     }
     let (gone, edits): (Vec<&Edit>, Vec<&Edit>) = edits
@@ -123,29 +105,74 @@ pub(super) fn apply_edits(
     }
     match word {
         EditAuthor::File | EditAuthor::Hand { .. } | EditAuthor::MaybeAgent { .. } => {
-            let is_taken = |edit: &&&Edit| {
-                !left
-                    .iter()
-                    .any(|(one, _)| one.is_same_kind_and_subject(edit))
-            };
-            let all = edits.iter().chain(&gone);
-            let taken: Vec<Edit> = all.filter(is_taken).map(|edit| (*edit).clone()).collect();
-            drop_changed_edits(story, run, &taken);
+            let all = edits.iter().chain(&gone).copied();
+            drop_applied_edits(story, run, all, &left);
             ask_about_file(story, run, file, &left);
             Ok(())
         }
-        EditAuthor::Piton if left.is_empty() => Ok(()),
         EditAuthor::Person { decision, why } if left.is_empty() => {
             story.decide_if_open(*decision, Verb::KeepFile, why.as_deref());
             Ok(())
         }
         EditAuthor::Piton | EditAuthor::Person { .. } | EditAuthor::Typed { .. } => {
-            Err(Refusal::Unfit {
-                file: file.to_owned(),
-                why: render_rejected_edits(&left),
-            })
+            require_all_applied(file, &left)
         }
     }
+}
+
+/// Applies the edits of a file that may be an agent's, and asks a person about what does
+/// not fit.
+fn apply_edits_of_agent(
+    story: &mut EventBuffer<'_>,
+    run: RunId,
+    agent: &EditingAgent,
+    by: &EditSource<'_>,
+    edits: &[Edit],
+) {
+    let asked = story.tables.open_decisions(run);
+    let asked = asked.filter(|row| row.file.as_deref() == Some(by.file));
+    let asked: Vec<Edit> = asked.flat_map(|row| row.edits.iter().cloned()).collect();
+    // What a person was asked about before is no agent's, and stays asked about.
+    let is_asked = |edit: &&Edit| asked.contains(edit);
+    let (known, new): (Vec<&Edit>, Vec<&Edit>) = edits.iter().partition(is_asked);
+    let new: Vec<Edit> = new.into_iter().cloned().collect();
+    if matches!(by.word, EditAuthor::MaybeAgent { in_lane: true, .. }) {
+        apply_agent_edits(story, run, agent, by, &new);
+        return;
+    }
+    let mut left: Vec<(&Edit, String)> = known
+        .into_iter()
+        .map(|edit| (edit, "it is asked about".to_owned()))
+        .collect();
+    left.extend(apply_agent_edits(story, run, agent, by, &new));
+    ask_about_file(story, run, by.file, &left);
+}
+
+/// Refuses the edits when one of them did not fit.
+fn require_all_applied(file: &str, left: &[(&Edit, String)]) -> Result<(), Refusal> {
+    match left.is_empty() {
+        true => Ok(()),
+        false => Err(Refusal::Unfit {
+            file: file.to_owned(),
+            why: render_rejected_edits(left),
+        }),
+    }
+}
+
+/// Drops the questions about edits of agents that an applied edit answers.
+fn drop_applied_edits<'e>(
+    story: &mut EventBuffer<'_>,
+    run: RunId,
+    all: impl Iterator<Item = &'e Edit>,
+    left: &[(&Edit, String)],
+) {
+    let is_applied = |edit: &&Edit| {
+        !left
+            .iter()
+            .any(|(one, _)| one.is_same_kind_and_subject(edit))
+    };
+    let applied: Vec<Edit> = all.filter(is_applied).cloned().collect();
+    drop_changed_edits(story, run, &applied);
 }
 
 /// The item that an edit takes out of the file.
@@ -310,71 +337,18 @@ fn apply_edit(
         Edit::SetRetries { node, retries } => {
             change_item(story, run, node, ItemChange::Retries(*retries))
         }
-        Edit::SetPrompt { node, prompt } => {
-            if prompt.is_none() && story.require_item(run, node)?.is_leaf() {
-                return reject_edit("an agent needs a prompt");
-            }
-            change_item(story, run, node, ItemChange::Prompt(prompt.clone()))
-        }
+        Edit::SetPrompt { node, prompt } => set_prompt(story, run, node, prompt.as_ref()),
         Edit::SetModel { node, model } => {
             change_item(story, run, node, ItemChange::Model(model.clone()))
         }
-        Edit::SetGate { node, gate } => {
-            let row = story.require_item(run, node)?;
-            let at_gate = !row.state.is_finished()
-                && matches!(
-                    row.stage,
-                    Stage::Gate
-                        | Stage::Fix
-                        | Stage::IterationHooks
-                        | Stage::Review
-                        | Stage::Commit
-                );
-            if gate.is_none() && at_gate && row.plan.gate.is_some() {
-                return reject_edit("it is at its gate");
-            }
-            let is_to_be_mended = row.stage == Stage::Fix && !is_under_way(row);
-            let is_another = row.plan.gate != *gate;
-            change_item(story, run, node, ItemChange::Gate(gate.clone()))?;
-            // What another check found is not to be mended for this one.
-            if is_another && is_to_be_mended {
-                story.set_stage(run, node, Stage::Gate);
-            }
-            Ok(())
-        }
+        Edit::SetGate { node, gate } => set_gate(story, run, node, gate.as_ref()),
         Edit::SetBreakpoint { node, breakpoint } => {
             change_item(story, run, node, ItemChange::Breakpoint(*breakpoint))
         }
-        Edit::SetWait { node, wait } => {
-            let waited = story.require_item(run, node)?.is_waiting_by_plan();
-            let is_another = story.require_item(run, node)?.plan.wait.as_deref() != wait.as_ref();
-            change_item(story, run, node, ItemChange::Wait(wait.clone()))?;
-            if waited && is_another {
-                waits::restart_wait(story, run, node);
-            }
-            Ok(())
-        }
-        Edit::SetSummary { node, summary } => {
-            let row = story.require_item(run, node)?;
-            if row.summary == *summary {
-                return Ok(());
-            }
-            append_change(story, run, node, ItemChange::Summary(summary.clone()));
-            Ok(())
-        }
+        Edit::SetWait { node, wait } => set_wait(story, run, node, wait.as_ref()),
+        Edit::SetSummary { node, summary } => set_summary(story, run, node, summary.as_ref()),
         Edit::SetDependsOn { node, depends_on } => {
-            let row = story.require_item(run, node)?;
-            if row.plan.depends_on == *depends_on {
-                return Ok(());
-            }
-            if let EditAuthor::Piton | EditAuthor::Typed { .. } = by.word {
-                return set_dependencies(story, run, node, depends_on);
-            }
-            let drops = depends_on.iter().all(|on| row.plan.depends_on.contains(on));
-            if drops && matches!(by.word, EditAuthor::Person { .. }) {
-                return drop_dependencies(story, run, node, depends_on);
-            }
-            reject_edit("what it waits for is told when it is planned")
+            change_dependencies(story, run, by, node, depends_on)
         }
         Edit::SetClaims { node, claims } => {
             change_item(story, run, node, ItemChange::Claims(*claims))
@@ -388,19 +362,8 @@ fn apply_edit(
         Edit::SetPresent {
             node,
             present: false,
-        } => match by.word {
-            EditAuthor::Person { .. } | EditAuthor::Hand { .. } | EditAuthor::Typed { .. } => {
-                Ok(drop_item(story, run, node)?)
-            }
-            EditAuthor::File | EditAuthor::Piton | EditAuthor::MaybeAgent { .. } => Ok(()),
-        },
-        Edit::SetPresent { node, .. } => {
-            let row = story.require_item(run, node)?.clone();
-            if row.state != ItemState::Dropped {
-                return Ok(());
-            }
-            set_pending(story, run, by, &row)
-        }
+        } => drop_absent_item(story, run, by, node),
+        Edit::SetPresent { node, .. } => restore_item(story, run, by, node),
         Edit::Insert {
             parent,
             after,
@@ -410,38 +373,9 @@ fn apply_edit(
         Edit::SetNative {
             node: Some(node),
             native,
-        } => {
-            let row = story.require_item(run, node)?;
-            if row.plan.native != *native {
-                append_change(story, run, node, ItemChange::Native(native.clone()));
-            }
-            Ok(())
-        }
-        Edit::SetNative { node: None, native } => {
-            if native.is_some() && story.require_run(run)?.plan.native != *native {
-                story.append(Event::RunChanged(Box::new(RunChanged {
-                    run,
-                    native: native.clone(),
-                    policy: None,
-                })));
-            }
-            Ok(())
-        }
-        Edit::SetPolicy(policy) => {
-            let row = story.require_run(run)?;
-            let policy = (**policy)
-                .clone()
-                .without_ignored_keys(&row.invocation.flags.ignore);
-            if row.plan.policy != policy {
-                story.append(Event::RunChanged(Box::new(RunChanged {
-                    run,
-                    native: None,
-                    policy: Some(policy),
-                })));
-                advance_past_removed_hooks(story, run);
-            }
-            Ok(())
-        }
+        } => set_native_of_item(story, run, node, native.as_ref()),
+        Edit::SetNative { node: None, native } => set_native_of_run(story, run, native.as_ref()),
+        Edit::SetPolicy(policy) => set_policy(story, run, policy),
         Edit::AddRequest(request) => {
             requests::open_requests_of_plan(story, run, std::slice::from_ref(&**request));
             Ok(())
@@ -455,6 +389,173 @@ fn apply_edit(
         )?),
         Edit::SetRunState { to } => set_run_state(story, run, *to),
     }
+}
+
+fn set_prompt(
+    story: &mut EventBuffer<'_>,
+    run: RunId,
+    node: &Node,
+    prompt: Option<&String>,
+) -> Result<(), EditRejection> {
+    if prompt.is_none() && story.require_item(run, node)?.is_leaf() {
+        return reject_edit("an agent needs a prompt");
+    }
+    change_item(story, run, node, ItemChange::Prompt(prompt.cloned()))
+}
+
+fn set_gate(
+    story: &mut EventBuffer<'_>,
+    run: RunId,
+    node: &Node,
+    gate: Option<&Gate>,
+) -> Result<(), EditRejection> {
+    let row = story.require_item(run, node)?;
+    let at_gate = !row.state.is_finished()
+        && matches!(
+            row.stage,
+            Stage::Gate | Stage::Fix | Stage::IterationHooks | Stage::Review | Stage::Commit
+        );
+    if gate.is_none() && at_gate && row.plan.gate.is_some() {
+        return reject_edit("it is at its gate");
+    }
+    let is_to_be_mended = row.stage == Stage::Fix && !is_under_way(row);
+    let is_another = row.plan.gate.as_ref() != gate;
+    change_item(story, run, node, ItemChange::Gate(gate.cloned()))?;
+    // What another check found is not to be mended for this one.
+    if is_another && is_to_be_mended {
+        story.set_stage(run, node, Stage::Gate);
+    }
+    Ok(())
+}
+
+fn set_wait(
+    story: &mut EventBuffer<'_>,
+    run: RunId,
+    node: &Node,
+    wait: Option<&Wait>,
+) -> Result<(), EditRejection> {
+    let waited = story.require_item(run, node)?.is_waiting_by_plan();
+    let is_another = story.require_item(run, node)?.plan.wait.as_deref() != wait;
+    change_item(story, run, node, ItemChange::Wait(wait.cloned()))?;
+    if waited && is_another {
+        waits::restart_wait(story, run, node);
+    }
+    Ok(())
+}
+
+fn set_summary(
+    story: &mut EventBuffer<'_>,
+    run: RunId,
+    node: &Node,
+    summary: Option<&String>,
+) -> Result<(), EditRejection> {
+    let row = story.require_item(run, node)?;
+    if row.summary.as_ref() == summary {
+        return Ok(());
+    }
+    append_change(story, run, node, ItemChange::Summary(summary.cloned()));
+    Ok(())
+}
+
+/// Changes what an item waits for. A person who was asked about the file can only
+/// take dependencies away.
+fn change_dependencies(
+    story: &mut EventBuffer<'_>,
+    run: RunId,
+    by: &EditSource<'_>,
+    node: &Node,
+    depends_on: &[Node],
+) -> Result<(), EditRejection> {
+    let row = story.require_item(run, node)?;
+    if row.plan.depends_on == *depends_on {
+        return Ok(());
+    }
+    if let EditAuthor::Piton | EditAuthor::Typed { .. } = by.word {
+        return set_dependencies(story, run, node, depends_on);
+    }
+    let drops = depends_on.iter().all(|on| row.plan.depends_on.contains(on));
+    if drops && matches!(by.word, EditAuthor::Person { .. }) {
+        return drop_dependencies(story, run, node, depends_on);
+    }
+    reject_edit("what it waits for is told when it is planned")
+}
+
+/// Drops an item that is not in the file any more, where a person took it out.
+fn drop_absent_item(
+    story: &mut EventBuffer<'_>,
+    run: RunId,
+    by: &EditSource<'_>,
+    node: &Node,
+) -> Result<(), EditRejection> {
+    match by.word {
+        EditAuthor::Person { .. } | EditAuthor::Hand { .. } | EditAuthor::Typed { .. } => {
+            Ok(drop_item(story, run, node)?)
+        }
+        EditAuthor::File | EditAuthor::Piton | EditAuthor::MaybeAgent { .. } => Ok(()),
+    }
+}
+
+/// Opens a dropped item that is in the file again.
+fn restore_item(
+    story: &mut EventBuffer<'_>,
+    run: RunId,
+    by: &EditSource<'_>,
+    node: &Node,
+) -> Result<(), EditRejection> {
+    let row = story.require_item(run, node)?.clone();
+    if row.state != ItemState::Dropped {
+        return Ok(());
+    }
+    set_pending(story, run, by, &row)
+}
+
+fn set_native_of_item(
+    story: &mut EventBuffer<'_>,
+    run: RunId,
+    node: &Node,
+    native: Option<&Native>,
+) -> Result<(), EditRejection> {
+    let row = story.require_item(run, node)?;
+    if row.plan.native.as_ref() != native {
+        append_change(story, run, node, ItemChange::Native(native.cloned()));
+    }
+    Ok(())
+}
+
+fn set_native_of_run(
+    story: &mut EventBuffer<'_>,
+    run: RunId,
+    native: Option<&Native>,
+) -> Result<(), EditRejection> {
+    if native.is_some() && story.require_run(run)?.plan.native.as_ref() != native {
+        story.append(Event::RunChanged(Box::new(RunChanged {
+            run,
+            native: native.cloned(),
+            policy: None,
+        })));
+    }
+    Ok(())
+}
+
+/// Changes the policy of a run, but for the keys that its start said to ignore.
+fn set_policy(
+    story: &mut EventBuffer<'_>,
+    run: RunId,
+    policy: &Policy,
+) -> Result<(), EditRejection> {
+    let row = story.require_run(run)?;
+    let policy = policy
+        .clone()
+        .without_ignored_keys(&row.invocation.flags.ignore);
+    if row.plan.policy != policy {
+        story.append(Event::RunChanged(Box::new(RunChanged {
+            run,
+            native: None,
+            policy: Some(policy),
+        })));
+        advance_past_removed_hooks(story, run);
+    }
+    Ok(())
 }
 
 /// An item goes to another repository as long as nothing was made of it in its own: one that

@@ -300,39 +300,7 @@ pub(super) fn start_attempt(
     check_can_begin(story, run)?;
     check_lane_held(story, held, node)?;
     let item = story.require_item(run, node)?.clone();
-    let fits = match (role, item.state, item.stage) {
-        _ if item.has_open_wait() => false,
-        (Role::Worker, ItemState::Ready, _) => item.is_leaf(),
-        // Another tool had begun it when the plan was taken over.
-        (Role::Worker, ItemState::Working, Stage::Work | Stage::Baseline) => {
-            item.is_leaf() && !is_under_way(&item)
-        }
-        (Role::Worker, ItemState::Waiting, _) => item.is_leaf() && item.people.human.is_none(),
-        (Role::GateFix, ItemState::Working, Stage::Fix) => item.attempt.is_none(),
-        // Put off by a service that had enough.
-        (Role::GateFix, ItemState::Waiting, Stage::Fix) => item.people.human.is_none(),
-        (
-            Role::Repair,
-            ItemState::Ready | ItemState::Working | ItemState::Waiting,
-            Stage::Repair,
-        )
-        | (Role::Split, ItemState::Ready | ItemState::Working | ItemState::Waiting, Stage::Split)
-        | (
-            Role::Verdict,
-            ItemState::Ready | ItemState::Working | ItemState::Waiting,
-            Stage::Verdict,
-        ) => item.is_leaf() && item.attempt.is_none() && item.people.human.is_none(),
-        (Role::IterationHook, ItemState::Working, Stage::IterationHooks) => item.attempt.is_none(),
-        (
-            Role::Resolve,
-            ItemState::Ready | ItemState::Working | ItemState::Waiting,
-            Stage::Resolve,
-        ) => item.attempt.is_none() && item.people.human.is_none(),
-        (Role::Reviewer, ItemState::Working | ItemState::Waiting, Stage::Review) => {
-            item.attempt.is_none() && item.people.human.is_none()
-        }
-        _ => false,
-    };
+    let fits = is_role_startable(role, &item);
     let policy = &story.require_run(run)?.plan.policy;
     let hook = policy.next_hook(&item).map(|hook| hook.id.clone());
     let hook = hook.filter(|_| role == Role::IterationHook);
@@ -374,6 +342,43 @@ pub(super) fn start_attempt(
     });
     remembering::record_memory_use(story, started.attempt, started.memories);
     Ok(())
+}
+
+/// Whether an agent in this role may begin at an item as it is now.
+fn is_role_startable(role: Role, item: &ItemRow) -> bool {
+    match (role, item.state, item.stage) {
+        _ if item.has_open_wait() => false,
+        (Role::Worker, ItemState::Ready, _) => item.is_leaf(),
+        // Another tool had begun it when the plan was taken over.
+        (Role::Worker, ItemState::Working, Stage::Work | Stage::Baseline) => {
+            item.is_leaf() && !is_under_way(item)
+        }
+        (Role::Worker, ItemState::Waiting, _) => item.is_leaf() && item.people.human.is_none(),
+        (Role::GateFix, ItemState::Working, Stage::Fix) => item.attempt.is_none(),
+        // Put off by a service that had enough.
+        (Role::GateFix, ItemState::Waiting, Stage::Fix) => item.people.human.is_none(),
+        (
+            Role::Repair,
+            ItemState::Ready | ItemState::Working | ItemState::Waiting,
+            Stage::Repair,
+        )
+        | (Role::Split, ItemState::Ready | ItemState::Working | ItemState::Waiting, Stage::Split)
+        | (
+            Role::Verdict,
+            ItemState::Ready | ItemState::Working | ItemState::Waiting,
+            Stage::Verdict,
+        ) => item.is_leaf() && item.attempt.is_none() && item.people.human.is_none(),
+        (Role::IterationHook, ItemState::Working, Stage::IterationHooks) => item.attempt.is_none(),
+        (
+            Role::Resolve,
+            ItemState::Ready | ItemState::Working | ItemState::Waiting,
+            Stage::Resolve,
+        ) => item.attempt.is_none() && item.people.human.is_none(),
+        (Role::Reviewer, ItemState::Working | ItemState::Waiting, Stage::Review) => {
+            item.attempt.is_none() && item.people.human.is_none()
+        }
+        _ => false,
+    }
 }
 
 /// Items above one that is begun are begun as well.
@@ -454,10 +459,8 @@ pub(super) fn end_attempt(
     if item.attempt != Some(attempt) {
         return Err(wrong_item_state(&item));
     }
-    let role = story
-        .tables
-        .attempt(attempt)
-        .map_or(Role::Worker, |row| row.role);
+    let row = story.tables.attempt(attempt);
+    let role = row.map_or(Role::Worker, |row| row.role);
     if report.review.is_some() {
         story.attempts_at = Some(node.clone());
     }
@@ -472,18 +475,7 @@ pub(super) fn end_attempt(
     remembering::learn_from_report(story, &mut report, node.as_str(), name, &item.tries.carried);
     let report = &report;
     let unchecked = is_waiting_for_check(story, &item, attempt, role, report);
-    let mut kept = with_attempt_context(report, &item);
-    if kept.tree_before.is_none() {
-        kept.tree_before.clone_from(&item.work.started_on);
-    }
-    let change = TreeChange::extend_with_attempt(None, &kept, item.work.started_on.as_ref());
-    story.append(Event::AttemptEnded {
-        attempt,
-        run,
-        node: node.clone(),
-        report: Box::new(kept),
-        unchecked,
-    });
+    let change = append_attempt_end(story, &item, attempt, report, unchecked);
     let is_weakened = report
         .proof
         .iter()
@@ -515,9 +507,42 @@ pub(super) fn end_attempt(
         is_leaf: item.is_leaf(),
     };
     apply_outcome(story, &over)?;
+    interrupt_run_that_cannot_go_on(story, &item, report)
+}
+
+/// Appends the end of an attempt. Returns what the attempt changed in the tree.
+fn append_attempt_end(
+    story: &mut EventBuffer<'_>,
+    item: &ItemRow,
+    attempt: AttemptId,
+    report: &Report,
+    unchecked: bool,
+) -> TreeChange {
+    let mut kept = with_attempt_context(report, item);
+    if kept.tree_before.is_none() {
+        kept.tree_before.clone_from(&item.work.started_on);
+    }
+    let change = TreeChange::extend_with_attempt(None, &kept, item.work.started_on.as_ref());
+    story.append(Event::AttemptEnded {
+        attempt,
+        run: item.run,
+        node: item.node.clone(),
+        report: Box::new(kept),
+        unchecked,
+    });
+    change
+}
+
+/// Interrupts a run whose agent cannot be started, or whose service has had enough.
+fn interrupt_run_that_cannot_go_on(
+    story: &mut EventBuffer<'_>,
+    item: &ItemRow,
+    report: &Report,
+) -> Result<(), Refusal> {
+    let run = item.run;
     // Without a place to wait at, the run waits until it is started again. One of
     // several runners ends alone.
-    let cannot_go_on = report.cannot_start || report.is_rate_limited_at_parent(&item);
+    let cannot_go_on = report.cannot_start || report.is_rate_limited_at_parent(item);
     let row = story.require_run(run)?;
     if cannot_go_on && row.joined.is_empty() && row.state == RunState::Running {
         story.move_run(
@@ -549,55 +574,37 @@ fn reason_of_report(report: &Report) -> &str {
 
 /// What comes next for the item of an attempt.
 fn apply_outcome(story: &mut EventBuffer<'_>, over: &FinishedAttempt<'_>) -> Result<(), Refusal> {
-    let FinishedAttempt {
-        at: ItemRef { run, node },
-        attempt,
-        role,
-        report,
-        unchecked,
-        recovery,
-        is_leaf,
-    } = *over;
+    let ItemRef { run, node } = over.at;
+    let (role, report) = (over.role, over.report);
     let error = reason_of_report(report);
-    let breaks_off = story
-        .require_item(run, node)
-        .map_or(0, |item| item.tries.broken_off);
-    let outcome = if report.was_cut_off() && breaks_off >= policy::BROKEN_OFF_MAX {
-        Outcome::Failed
-    } else {
-        report.outcome
-    };
+    let outcome = outcome_after_cut_offs(story, over.at, report);
     match (outcome, role) {
         // The runner stopped, or died: the next one runs the hook again.
         (Outcome::Interrupted, Role::IterationHook) => {}
         // What comes of a hook changes nothing for its item.
         (_, Role::IterationHook) => advance_after_hook(story, run, node),
-        (Outcome::Interrupted, _) if report.is_rate_limited() && is_leaf => {
+        (Outcome::Interrupted, _) if report.is_rate_limited() && over.is_leaf => {
             retry_later(story, run, node, stage_of_role(role), report);
         }
         // It is reviewed again by the next one.
         (Outcome::Interrupted, Role::Reviewer) => {}
-        (_, Role::Reviewer) => apply_review(story, run, node, attempt)?,
+        (_, Role::Reviewer) => apply_review(story, run, node, over.attempt)?,
         (Outcome::NeedsHuman, _) => wait_for_human(story, run, node, report),
-        (Outcome::Interrupted, Role::Worker) => reset_to_stage(story, run, node, Stage::Work),
+        // Without the conversation no agent can be asked for the verdict.
+        (Outcome::Interrupted, Role::Verdict) if report.conversation.is_some() => {
+            reset_to_stage(story, run, node, Stage::Verdict);
+        }
+        (Outcome::Interrupted, Role::Worker | Role::Verdict) => {
+            reset_to_stage(story, run, node, Stage::Work);
+        }
         (Outcome::Interrupted, Role::Repair) => reset_to_stage(story, run, node, Stage::Repair),
         (Outcome::Interrupted, Role::Split) => reset_to_stage(story, run, node, Stage::Split),
-        (Outcome::Interrupted, Role::Verdict) => {
-            // Without the conversation no agent can be asked for the verdict.
-            let asks_again = report.conversation.is_some();
-            let stage = if asks_again {
-                Stage::Verdict
-            } else {
-                Stage::Work
-            };
-            reset_to_stage(story, run, node, stage);
-        }
         // The intent to mend stays; the next runner starts another agent.
         (Outcome::Interrupted, Role::GateFix | Role::Resolve) => {}
         (Outcome::Completed, Role::Worker | Role::Verdict) => advance_after_work(story, run, node),
         // The check decides; that there is no verdict stands in the report.
         (Outcome::Failed, Role::Worker | Role::Verdict | Role::GateFix | Role::Resolve)
-            if unchecked =>
+            if over.unchecked =>
         {
             story.set_stage(run, node, Stage::Gate);
         }
@@ -622,22 +629,38 @@ fn apply_outcome(story: &mut EventBuffer<'_>, over: &FinishedAttempt<'_>) -> Res
         (
             outcome @ (Outcome::Failed | Outcome::Partial | Outcome::Blocked),
             Role::Worker | Role::Verdict | Role::GateFix | Role::Resolve,
-        ) => {
-            let trouble = report.trouble.map(Trouble::category);
-            let failed = FailedWork {
-                outcome,
-                category: report
-                    .category
-                    .or(trouble)
-                    .unwrap_or(FailureCategory::Logic),
-                error,
-                recovery,
-                is_of_check: false,
-            };
-            fail_item(story, run, node, &failed);
-        }
+        ) => fail_attempt(story, over, outcome),
     }
     Ok(())
+}
+
+/// What an attempt came to: one that breaks off again and again has failed.
+fn outcome_after_cut_offs(story: &EventBuffer<'_>, at: ItemRef<'_>, report: &Report) -> Outcome {
+    let breaks_off = story
+        .require_item(at.run, at.node)
+        .map_or(0, |item| item.tries.broken_off);
+    if report.was_cut_off() && breaks_off >= policy::BROKEN_OFF_MAX {
+        Outcome::Failed
+    } else {
+        report.outcome
+    }
+}
+
+/// An attempt did not complete: what is tried next, or a person is asked.
+fn fail_attempt(story: &mut EventBuffer<'_>, over: &FinishedAttempt<'_>, outcome: Outcome) {
+    let report = over.report;
+    let trouble = report.trouble.map(Trouble::category);
+    let failed = FailedWork {
+        outcome,
+        category: report
+            .category
+            .or(trouble)
+            .unwrap_or(FailureCategory::Logic),
+        error: reason_of_report(report),
+        recovery: over.recovery,
+        is_of_check: false,
+    };
+    fail_item(story, over.at.run, over.at.node, &failed);
 }
 
 /// Whether the outcome of an attempt waits for the check of its item, or for a
@@ -941,34 +964,52 @@ pub(super) fn end_gate(
     } else if report.passed {
         advance_after_gate(story, run, node);
     } else if is_check_unrunnable(&item, report) {
-        let script = item.pending_gate().map_or("", |gate| gate.script.as_str());
-        let exit = report.exit.unwrap_or_default();
-        let error = format!("its check cannot be run (exit status {exit}): {script}");
-        let entry = entry_about(story, run, node, EntryType::TaskBlocked, &error);
-        log_entry(story, entry);
-        give_up_item(story, run, node, ItemState::Failed, &error);
+        give_up_unrunnable_check(story, &item, report);
     } else if runs < item.pending_gate().map_or(0, |gate| gate.runs_max) {
         story.set_stage(run, node, Stage::Fix);
     } else {
-        let why = report.error.as_deref().unwrap_or("it did not pass");
-        let times = if runs == 1 {
-            "1 run".to_owned()
-        } else {
-            format!("{runs} runs")
-        };
-        let error = format!("gate failed after {times}: {why}");
-        let entry = entry_about(story, run, node, EntryType::TaskBlocked, &error);
-        log_entry(story, entry);
-        let failed = FailedWork {
-            outcome: Outcome::Failed,
-            category: FailureCategory::Validation,
-            error: &error,
-            recovery,
-            is_of_check: true,
-        };
-        fail_item(story, run, node, &failed);
+        fail_checked_item(story, &item, report, recovery);
     }
     Ok(())
+}
+
+/// Gives up an item whose check cannot be run, and logs it.
+fn give_up_unrunnable_check(story: &mut EventBuffer<'_>, item: &ItemRow, report: &GateReport) {
+    let (run, node) = (item.run, &item.node);
+    let script = item.pending_gate().map_or("", |gate| gate.script.as_str());
+    let exit = report.exit.unwrap_or_default();
+    let error = format!("its check cannot be run (exit status {exit}): {script}");
+    let entry = entry_about(story, run, node, EntryType::TaskBlocked, &error);
+    log_entry(story, entry);
+    give_up_item(story, run, node, ItemState::Failed, &error);
+}
+
+/// All runs of the check of an item are used up: it has failed.
+fn fail_checked_item(
+    story: &mut EventBuffer<'_>,
+    item: &ItemRow,
+    report: &GateReport,
+    recovery: Option<&Recovery>,
+) {
+    let (run, node) = (item.run, &item.node);
+    let runs = item.proof.gate_runs.as_ref().map_or(0, |runs| runs.runs);
+    let why = report.error.as_deref().unwrap_or("it did not pass");
+    let times = if runs == 1 {
+        "1 run".to_owned()
+    } else {
+        format!("{runs} runs")
+    };
+    let error = format!("gate failed after {times}: {why}");
+    let entry = entry_about(story, run, node, EntryType::TaskBlocked, &error);
+    log_entry(story, entry);
+    let failed = FailedWork {
+        outcome: Outcome::Failed,
+        category: FailureCategory::Validation,
+        error: &error,
+        recovery,
+        is_of_check: true,
+    };
+    fail_item(story, run, node, &failed);
 }
 
 pub(super) fn start_commit(
