@@ -186,59 +186,61 @@ struct StartingAttempt {
     prepared: Option<PreparedContext>,
 }
 
-struct Runner<'s, 'w> {
-    session: &'s Session<'w>,
-    job: RunnerJob,
-    row: RunRow,
-    lp: RunLoop,
-    plan_sync: Option<PlanSync>,
-    other_runs: OtherRuns,
-    project_files_at: Timestamp,
-    project_files_behind: bool,
-    waiting: AskedFileFingerprints,
-    look_failed: bool,
+/// What prompts of the run are made of.
+struct PromptSource {
     templates: PromptTemplates,
     /// What the project tells agents in the place of the words of piton, by their roles.
     role_texts: BTreeMap<String, String>,
     /// Not the run's name: later runs of a sprint have names of their own.
     sprint_id: String,
-    spool: Spool,
-    /// The runner before this one died, or was ended.
-    was_cut_short: bool,
-    sender: Sender<RunnerMessage>,
-    receiver: Receiver<RunnerMessage>,
-    seen: u64,
-    /// How far the tables are: what is read is known when the loop has taken it in.
-    known: u64,
-    works: ActiveWorks,
-    asked_commands: StoppableThreads,
-    /// What was told last of what the plan has items wait for.
-    told_of_waits: Option<String>,
-    /// That a person is waited for was told, and nothing happened since.
-    told_of_person: bool,
-    /// What was told last of the answers that said no.
-    told_noes: BTreeMap<Node, String>,
-    /// The pull requests that are looked at just now.
-    looks: StoppableThreads,
-    /// What was told last of pull requests that cannot be opened or seen.
-    told_failures: BTreeMap<Node, String>,
-    wake: Option<Timestamp>,
+}
+
+/// What is known of the files that the runner keeps and looks at.
+struct RunnerFiles {
+    other_runs: OtherRuns,
+    project_files_at: Timestamp,
+    project_files_behind: bool,
+    waiting: AskedFileFingerprints,
+    look_failed: bool,
     /// Whether the file that asks for a pause was there when it was looked for last.
     saw_pause_file: bool,
+}
+
+/// The threads of the runner, and how they report to it.
+struct RunnerThreads {
+    sender: Sender<RunnerMessage>,
+    receiver: Receiver<RunnerMessage>,
+    asked_commands: StoppableThreads,
+    /// The pull requests that are looked at just now.
+    looks: StoppableThreads,
+}
+
+/// The clock of the runner, and what is due when.
+struct RunnerTime {
+    wake: Option<Timestamp>,
     clock: RunClock,
     tick_at: Timestamp,
     beat: Timestamp,
-    stop_reason: Option<String>,
-    /// Where the works are done.
-    sites: Sites,
+}
+
+/// What was reported, so that it is not repeated.
+struct ReportedOnce {
+    /// What was told last of what the plan has items wait for.
+    waits: Option<String>,
+    /// That a person is waited for was told, and nothing happened since.
+    person: bool,
+    /// What was told last of the answers that said no.
+    noes: BTreeMap<Node, String>,
+    /// What was told last of pull requests that cannot be opened or seen.
+    failures: BTreeMap<Node, String>,
     /// A look at a work tree failed, and that was told.
     look_missed: bool,
-    /// What is known of the attempts that are about to start, by their items.
-    starting: BTreeMap<Node, StartingAttempt>,
-    /// What stood where agents are to write what comes of an item, before they did.
-    artifacts_before: BTreeMap<Node, String>,
-    /// An agent works in the work tree of the run, or is about to: no file comes into its way to another branch.
-    agents_time: bool,
+    /// The warning that a budget does not count everything was given.
+    budget_warned: bool,
+}
+
+/// What is known of the commits that piton makes of its own files.
+struct CommitState {
     /// What attempts made, until what piton wrote of them is committed as well.
     progress: committing::UncommittedProgress,
     /// Something of that was committed.
@@ -247,19 +249,57 @@ struct Runner<'s, 'w> {
     commit_missed: bool,
     /// Git hung over it.
     commits_hang: bool,
-    /// The warning that a budget does not count everything was given.
-    budget_warned: bool,
-    /// The lanes of the run, where it is worked on in lanes.
-    lanes: Option<RunLanes>,
+}
+
+/// The work that is under way or about to begin, and where.
+struct WorkState {
+    works: ActiveWorks,
+    /// Where the works are done.
+    sites: Sites,
+    /// What is known of the attempts that are about to start, by their items.
+    starting: BTreeMap<Node, StartingAttempt>,
+    /// What stood where agents are to write what comes of an item, before they did.
+    artifacts_before: BTreeMap<Node, String>,
+    /// An agent works in the work tree of the run, or is about to: no file comes into its way to another branch.
+    agents_time: bool,
     /// The merge whose tree is that on which the check of its item passed.
     checked_in_lane: Option<String>,
-    /// Why a lane or a merge cannot be made.
-    fault: Option<Failure>,
+}
+
+/// The locks of a runner that has joined another one.
+struct JoiningLocks {
     /// The lock that says that this runner lives, and its name, where it has joined
     /// another one.
     beside: Option<(RunLock, String)>,
     /// The lock on the plan, where it holds the run since that one is gone.
     plan_lock: Option<RunLock>,
+}
+
+struct Runner<'s, 'w> {
+    session: &'s Session<'w>,
+    job: RunnerJob,
+    row: RunRow,
+    lp: RunLoop,
+    plan_sync: Option<PlanSync>,
+    spool: Spool,
+    /// The runner before this one died, or was ended.
+    was_cut_short: bool,
+    seen: u64,
+    /// How far the tables are: what is read is known when the loop has taken it in.
+    known: u64,
+    stop_reason: Option<String>,
+    /// The lanes of the run, where it is worked on in lanes.
+    lanes: Option<RunLanes>,
+    /// Why a lane or a merge cannot be made.
+    fault: Option<Failure>,
+    prompts: PromptSource,
+    files: RunnerFiles,
+    threads: RunnerThreads,
+    time: RunnerTime,
+    reported: ReportedOnce,
+    commits: CommitState,
+    work: WorkState,
+    joining: JoiningLocks,
 }
 
 /// How an invocation left its run.
@@ -382,50 +422,66 @@ fn open_runner<'s, 'w>(
         row,
         lp,
         plan_sync,
-        other_runs,
-        project_files_at: beat,
-        project_files_behind: true,
-        waiting: AskedFileFingerprints::new(),
-        look_failed: false,
-        templates,
-        role_texts,
-        sprint_id,
         spool,
         was_cut_short,
-        sender,
-        receiver,
         seen,
         known: seen,
-        works: ActiveWorks::default(),
-        asked_commands: StoppableThreads::default(),
-        told_of_waits: None,
-        told_of_person: false,
-        told_noes: BTreeMap::new(),
-        looks: StoppableThreads::default(),
-        told_failures: BTreeMap::new(),
-        wake: None,
-        saw_pause_file: false,
-        clock,
-        tick_at: beat,
-        beat,
         stop_reason: None,
-        sites: Sites::new(Site::of_project(session.project.clone())),
-        look_missed: false,
-        starting: BTreeMap::new(),
-        artifacts_before: BTreeMap::new(),
-        agents_time: true,
-        progress: committing::UncommittedProgress::default(),
-        has_committed: false,
-        commit_missed: false,
-        commits_hang: false,
-        budget_warned: false,
         lanes,
-        checked_in_lane: None,
         fault: None,
-        beside,
-        plan_lock: None,
+        prompts: PromptSource {
+            templates,
+            role_texts,
+            sprint_id,
+        },
+        files: RunnerFiles {
+            other_runs,
+            project_files_at: beat,
+            project_files_behind: true,
+            waiting: AskedFileFingerprints::new(),
+            look_failed: false,
+            saw_pause_file: false,
+        },
+        threads: RunnerThreads {
+            sender,
+            receiver,
+            asked_commands: StoppableThreads::default(),
+            looks: StoppableThreads::default(),
+        },
+        time: RunnerTime {
+            wake: None,
+            clock,
+            tick_at: beat,
+            beat,
+        },
+        reported: ReportedOnce {
+            waits: None,
+            person: false,
+            noes: BTreeMap::new(),
+            failures: BTreeMap::new(),
+            look_missed: false,
+            budget_warned: false,
+        },
+        commits: CommitState {
+            progress: committing::UncommittedProgress::default(),
+            has_committed: false,
+            commit_missed: false,
+            commits_hang: false,
+        },
+        work: WorkState {
+            works: ActiveWorks::default(),
+            sites: Sites::new(Site::of_project(session.project.clone())),
+            starting: BTreeMap::new(),
+            artifacts_before: BTreeMap::new(),
+            agents_time: true,
+            checked_in_lane: None,
+        },
+        joining: JoiningLocks {
+            beside,
+            plan_lock: None,
+        },
     };
-    if runner.beside.is_none() {
+    if runner.joining.beside.is_none() {
         runner.restore_held_lanes();
         runner.record_last_commit();
     }
@@ -716,7 +772,7 @@ impl Runner<'_, '_> {
                 commit: Some(target.tip),
             });
         }
-        git::read_checkout(self.sites.of_run.tree_path())
+        git::read_checkout(self.work.sites.of_run.tree_path())
     }
 
     /// What the commands of this runner bring with them.
@@ -750,7 +806,7 @@ impl Runner<'_, '_> {
 
     /// What a dead runner of this run left running is ended before anything else.
     fn end_survivors(&self, tell: &mut dyn FnMut(Notice<'_>)) -> Result<(), Failure> {
-        if self.beside.is_some() {
+        if self.joining.beside.is_some() {
             return Ok(());
         }
         let grace = self.job.agent_limits.grace;
@@ -768,13 +824,13 @@ impl Runner<'_, '_> {
     ///
     /// The intent of an agent that worked stays open; the next runner settles it.
     fn abort_run(&mut self, failure: &Failure) {
-        for (_, work) in self.works.iter() {
+        for (_, work) in self.work.works.iter() {
             work.stop(false);
         }
-        while !self.works.is_empty() {
-            match self.receiver.recv() {
+        while !self.work.works.is_empty() {
+            match self.threads.receiver.recv() {
                 Ok(RunnerMessage::Exited(number, _) | RunnerMessage::Called(number, _)) => {
-                    self.works.remove(number);
+                    self.work.works.remove(number);
                 }
                 Ok(
                     RunnerMessage::Grew(..)
@@ -786,7 +842,7 @@ impl Runner<'_, '_> {
             }
         }
         let (run, token) = (self.row.id, self.lp.token());
-        if let Some((_, name)) = &self.beside {
+        if let Some((_, name)) = &self.joining.beside {
             run_lock::remove_joint_lock(&self.session.project, &self.row, name);
         }
         match self.lp.has_other_runners() {
@@ -811,7 +867,7 @@ impl Runner<'_, '_> {
             };
             self.apply_inputs(inputs, &mut effects, tell);
             // A signal that came meanwhile is not kept waiting by a chain of effects.
-            while let Ok(message) = self.receiver.try_recv() {
+            while let Ok(message) = self.threads.receiver.try_recv() {
                 let inputs = self.handle_message(message, tell)?;
                 self.apply_inputs(inputs, &mut effects, tell);
             }
@@ -820,7 +876,7 @@ impl Runner<'_, '_> {
 
     /// The time of this invocation.
     fn now(&self) -> Timestamp {
-        self.clock.now(self.session.world)
+        self.time.clock.now(self.session.world)
     }
 
     /// Lets the loop take inputs in, and tells of the events among them with
@@ -857,7 +913,8 @@ impl Runner<'_, '_> {
                 | Input::Stop { .. } => Vec::new(),
             };
             if let Some(last) = events.last() {
-                self.clock
+                self.time
+                    .clock
                     .advance_to(self.session.world, last.record.stamp.time);
             }
             effects.extend(self.lp.step(self.now(), input));
@@ -885,7 +942,7 @@ impl Runner<'_, '_> {
                 }
                 let events = self.read_new_events()?;
                 let pause_file = self.has_pause_file();
-                self.saw_pause_file = pause_file;
+                self.files.saw_pause_file = pause_file;
                 let looked = Input::Looked {
                     events,
                     pause_file,
@@ -917,7 +974,7 @@ impl Runner<'_, '_> {
                 if let Err(lost) = self.refuse_lost_lane(&node) {
                     return self.record_lost_work(&node, &lost, tell);
                 }
-                let head = git::head_commit(self.sites.site_of_item(&node).tree_path())?;
+                let head = git::head_commit(self.work.sites.site_of_item(&node).tree_path())?;
                 let command = Command::StartCommit {
                     run: self.row.id,
                     token: self.lp.token(),
@@ -934,7 +991,7 @@ impl Runner<'_, '_> {
             Effect::StopWork { node, kill } => {
                 let why = self.stop_cause(&node);
                 tracing::info!(%node, ?why, kill, "what works is stopped");
-                if let Some(work) = self.works.work_on_item_mut(&node) {
+                if let Some(work) = self.work.works.work_on_item_mut(&node) {
                     work.asked.get_or_insert(why);
                     work.stop(kill);
                 }
@@ -946,13 +1003,13 @@ impl Runner<'_, '_> {
                 Ok(Vec::new())
             }
             Effect::WakeAt(time) => {
-                self.wake = Some(time);
+                self.time.wake = Some(time);
                 Ok(Vec::new())
             }
             Effect::WaitUntil(until) => {
                 tracing::info!(%until, "waits");
-                self.sites.clear_snapshots();
-                self.wake = Some(until);
+                self.work.sites.clear_snapshots();
+                self.time.wake = Some(until);
                 self.update_agents_time();
                 self.write_files(true, tell);
                 self.commit_progress(tell);
@@ -961,12 +1018,12 @@ impl Runner<'_, '_> {
             }
             Effect::WaitForPerson => {
                 tracing::info!("waits for a person");
-                self.sites.clear_snapshots();
+                self.work.sites.clear_snapshots();
                 self.update_agents_time();
                 self.write_files(true, tell);
                 self.commit_progress(tell);
                 // Each look at a pull request leads here again.
-                if !std::mem::replace(&mut self.told_of_person, true) {
+                if !std::mem::replace(&mut self.reported.person, true) {
                     tell(Notice::Waiting(None));
                 }
                 Ok(Vec::new())
@@ -990,6 +1047,7 @@ impl Runner<'_, '_> {
         let asked = self.lp.run().and_then(|row| row.invocation.asked.as_ref());
         let asked = asked.filter(|asked| asked.request == RunnerRequest::Stop);
         let stuck = self
+            .work
             .works
             .work_on_item(node)
             .and_then(ActiveWork::stuck_cause);
@@ -1091,8 +1149,8 @@ impl Runner<'_, '_> {
         if let Some(plan_sync) = &mut self.plan_sync {
             plan_sync.mark_behind();
         }
-        self.project_files_behind = true;
-        self.told_of_person = false;
+        self.files.project_files_behind = true;
+        self.reported.person = false;
         for recorded in events {
             tell(Notice::Event(recorded, self.lp.tables()));
         }
@@ -1136,16 +1194,16 @@ impl Runner<'_, '_> {
     ) -> Result<Vec<Input>, Failure> {
         // However much an agent prints, the runner looks up from it in time.
         let now = self.now();
-        let left = Duration::try_from(self.tick_at.duration_since(now)).unwrap_or_default();
+        let left = Duration::try_from(self.time.tick_at.duration_since(now)).unwrap_or_default();
         if left.is_zero() {
-            let is_idle = self.works.is_empty() && self.lp.has_waits();
+            let is_idle = self.work.works.is_empty() && self.lp.has_waits();
             let pause = if is_idle { IDLE_TICK } else { TICK };
             let next = now.checked_add(pause).unwrap_or(now);
-            let wake = self.wake.filter(|wake| *wake > now);
-            self.tick_at = wake.map_or(next, |wake| wake.min(next));
+            let wake = self.time.wake.filter(|wake| *wake > now);
+            self.time.tick_at = wake.map_or(next, |wake| wake.min(next));
             return self.tick(tell);
         }
-        match self.receiver.recv_timeout(left) {
+        match self.threads.receiver.recv_timeout(left) {
             Ok(message) => self.handle_message(message, tell),
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => Ok(Vec::new()),
         }
@@ -1154,18 +1212,18 @@ impl Runner<'_, '_> {
     fn tick(&mut self, tell: &mut dyn FnMut(Notice<'_>)) -> Result<Vec<Input>, Failure> {
         // A clock that was set forward, or a machine that slept, ends a wait for a time.
         let world = self.session.world;
-        self.clock.catch_up(world, world.now(), self.wake);
+        self.time.clock.catch_up(world, world.now(), self.time.wake);
         let now = self.now();
         let mut inputs = Vec::new();
-        for number in self.works.numbers() {
+        for number in self.work.works.numbers() {
             inputs.extend(self.read_agent_output(number, tell));
             inputs.extend(self.detect_standstill(number, tell));
         }
         self.import_plan_edits(tell)?;
-        if self.works.is_empty() && self.lp.is_holder() {
+        if self.work.works.is_empty() && self.lp.is_holder() {
             self.ask_for_merge()?;
         }
-        let since = now.duration_since(self.beat);
+        let since = now.duration_since(self.time.beat);
         // A runner that was suspended itself, with its machine or by hand, waits for the
         // heartbeat of the others before it gives one up.
         let is_beat = since >= HEARTBEAT && since < HEARTBEAT * 2;
@@ -1176,11 +1234,11 @@ impl Runner<'_, '_> {
         let events = self.read_new_events()?;
         let is_behind = !events.is_empty();
         if is_behind {
-            self.wake = None;
+            self.time.wake = None;
             inputs.push(Input::Changed(events));
         }
         if since >= HEARTBEAT {
-            self.beat = now;
+            self.time.beat = now;
             if self.lanes.is_none() {
                 self.heartbeat(tell);
             }
@@ -1191,7 +1249,7 @@ impl Runner<'_, '_> {
             self.write_files_if_due(tell);
         }
         let plan_sync = self.plan_sync.as_ref();
-        let working = self.works.iter().map(|(_, work)| WorkProgress {
+        let working = self.work.works.iter().map(|(_, work)| WorkProgress {
             node: &work.node,
             since: work.since,
             now,
@@ -1202,20 +1260,20 @@ impl Runner<'_, '_> {
         if !working.is_empty() {
             tell(Notice::Working(&working));
         }
-        for (_, work) in self.works.iter() {
+        for (_, work) in self.work.works.iter() {
             if work.deadline.is_some_and(|deadline| now >= deadline) && work.asked.is_none() {
                 let node = work.node.clone();
                 inputs.push(Input::TimeBoxOver { node });
             }
         }
         // A wait ends at its time, or when a person asks for a pause meanwhile.
-        let waits = self.wake.is_some() || self.lp.has_waits();
-        if waits && self.has_pause_file() != self.saw_pause_file {
-            self.saw_pause_file = !self.saw_pause_file;
+        let waits = self.time.wake.is_some() || self.lp.has_waits();
+        if waits && self.has_pause_file() != self.files.saw_pause_file {
+            self.files.saw_pause_file = !self.files.saw_pause_file;
             inputs.push(Input::PauseFile);
         }
-        if self.wake.is_some_and(|wake| now >= wake) {
-            self.wake = None;
+        if self.time.wake.is_some_and(|wake| now >= wake) {
+            self.time.wake = None;
             inputs.push(Input::Time);
         }
         Ok(inputs)
@@ -1223,7 +1281,7 @@ impl Runner<'_, '_> {
 
     /// Files disturb no agent where none works in the work tree of the run.
     fn update_agents_time(&mut self) {
-        self.agents_time = self.works.has_agent_in(&self.sites.of_run);
+        self.work.agents_time = self.work.works.has_agent_in(&self.work.sites.of_run);
     }
 
     /// Says that the runner lives. A lease is no fact: one that cannot be
@@ -1249,7 +1307,7 @@ impl Runner<'_, '_> {
     ) -> Result<Vec<Input>, Failure> {
         match message {
             RunnerMessage::Grew(number, bytes) => {
-                if let Some(work) = self.works.get_mut(number) {
+                if let Some(work) = self.work.works.get_mut(number) {
                     work.printed = bytes;
                 }
                 Ok(self.read_agent_output(number, tell))
@@ -1262,7 +1320,7 @@ impl Runner<'_, '_> {
             }
             RunnerMessage::Exited(number, exit) => {
                 tracing::info!(?exit, "ended");
-                let Some(work) = self.works.remove(number) else {
+                let Some(work) = self.work.works.remove(number) else {
                     return Ok(Vec::new());
                 };
                 // What stands in the file now may be the agent's: the loop knows of
@@ -1320,7 +1378,7 @@ impl Runner<'_, '_> {
             RunnerMessage::Seen(node, number, look) => {
                 Ok(self.handle_polled_pull_request(node, number, look, tell))
             }
-            RunnerMessage::Called(number, end) => match self.works.remove(number) {
+            RunnerMessage::Called(number, end) => match self.work.works.remove(number) {
                 Some(work) => self.handle_call_end(work, end, tell),
                 None => Ok(Vec::new()),
             },
@@ -1403,7 +1461,7 @@ impl Runner<'_, '_> {
         ended: &ActiveWork,
         tell: &mut dyn FnMut(Notice<'_>),
     ) -> Result<Vec<Input>, Failure> {
-        let is_last = self.works.is_empty();
+        let is_last = self.work.works.is_empty();
         if let Some(plan_sync) = &mut self.plan_sync {
             plan_sync.waits_for_git = !is_last;
         }
@@ -1433,7 +1491,7 @@ impl Runner<'_, '_> {
         if !self.lp.is_holder() {
             return;
         }
-        let news = project_sync::sync_files_after_attempt(self.session, &mut self.waiting);
+        let news = project_sync::sync_files_after_attempt(self.session, &mut self.files.waiting);
         FileNotice::emit_all(&news, tell);
     }
 
@@ -1486,10 +1544,10 @@ impl Runner<'_, '_> {
         if let Err(lost) = kept.and_then(|()| self.refuse_lost_lane(node)) {
             return vec![self.report_lost_work(node, &lost, tell)];
         }
-        let site = self.sites.site_of_item(node);
+        let site = self.work.sites.site_of_item(node);
         let (work_tree, left_out) = (site.tree_path().to_owned(), site.left_out.clone());
         let keeping = self.commit_ref_order(node);
-        let message = format!("{}: {}", self.sprint_id, item.plan.id);
+        let message = format!("{}: {}", self.prompts.sprint_id, item.plan.id);
         let before = item.work.committing.as_ref();
         let before = before.and_then(|intent| intent.head.clone());
         let own = match site.is_of_other {
@@ -1582,16 +1640,16 @@ impl Runner<'_, '_> {
         let Some(plan_sync) = &mut self.plan_sync else {
             return Ok(());
         };
-        plan_sync.at_work = writer.max(self.works.last_writer());
+        plan_sync.at_work = writer.max(self.work.works.last_writer());
         let token = Some(self.lp.token());
         let looked = match plan_sync.import_changes(self.session, self.lp.tables(), token) {
             Ok(looked) => {
-                self.look_failed = false;
+                self.files.look_failed = false;
                 looked
             }
             // A file that cannot be read is no reason to end the work.
             Err(failure) if failure.code.starts_with("file.") => {
-                if !std::mem::replace(&mut self.look_failed, true) {
+                if !std::mem::replace(&mut self.files.look_failed, true) {
                     tell(Notice::Warning(&failure.message));
                 }
                 return Ok(());
@@ -1608,8 +1666,8 @@ impl Runner<'_, '_> {
             return;
         }
         let now = self.now();
-        let since = now.duration_since(self.project_files_at);
-        let pause = if self.project_files_behind {
+        let since = now.duration_since(self.files.project_files_at);
+        let pause = if self.files.project_files_behind {
             PROJECT_FILES_PAUSE
         } else {
             WATCH_PAUSE
@@ -1617,14 +1675,14 @@ impl Runner<'_, '_> {
         if !now_or_never && since < pause {
             return;
         }
-        self.project_files_at = now;
-        self.project_files_behind = false;
-        let follow = match (self.agents_time, now_or_never) {
+        self.files.project_files_at = now;
+        self.files.project_files_behind = false;
+        let follow = match (self.work.agents_time, now_or_never) {
             (true, _) => project_sync::sync_files_during_attempt,
             (false, true) => project_sync::sync_files_at_rest,
             (false, false) => project_sync::sync_files_cached,
         };
-        FileNotice::emit_all(&follow(self.session, &mut self.waiting), tell);
+        FileNotice::emit_all(&follow(self.session, &mut self.files.waiting), tell);
     }
 
     fn write_files(&mut self, now_or_never: bool, tell: &mut dyn FnMut(Notice<'_>)) {
@@ -1632,14 +1690,14 @@ impl Runner<'_, '_> {
         let Some(plan_sync) = &mut self.plan_sync else {
             return;
         };
-        plan_sync.gives_way = self.agents_time;
-        let (world, now) = (self.session.world, self.clock.now(self.session.world));
+        plan_sync.gives_way = self.work.agents_time;
+        let (world, now) = (self.session.world, self.time.clock.now(self.session.world));
         let trouble = if now_or_never {
             plan_sync.write_now(self.lp.tables(), self.known, now)
         } else {
             plan_sync.write_if_due(self.lp.tables(), self.known, now)
         };
-        plan_sync.record_write_end(now, self.clock.now(world));
+        plan_sync.record_write_end(now, self.time.clock.now(world));
         if let Some(trouble) = trouble {
             tell(Notice::Warning(&trouble.to_string()));
         }
@@ -1652,10 +1710,10 @@ impl Runner<'_, '_> {
     ) -> Result<RunRow, Failure> {
         let run = self.row.id;
         // Looks hold temporary folders, and a run that is given back has none.
-        self.starting.clear();
-        self.asked_commands = StoppableThreads::default();
-        self.looks = StoppableThreads::default();
-        self.sites.close();
+        self.work.starting.clear();
+        self.threads.asked_commands = StoppableThreads::default();
+        self.threads.looks = StoppableThreads::default();
+        self.work.sites.close();
         // The runner that holds the run now keeps its file up to date as well.
         if ending != RunLoopEnding::Fenced {
             // Before the lease is given back: one that stays says that
@@ -1673,7 +1731,7 @@ impl Runner<'_, '_> {
             failpoint::point("run.released");
             self.commit_at_end(tell);
         }
-        if let Some((_, name)) = &self.beside {
+        if let Some((_, name)) = &self.joining.beside {
             run_lock::remove_joint_lock(&self.session.project, &self.row, name);
         }
         for passed in self.lp.describe_exceeded_budgets() {
@@ -1712,7 +1770,7 @@ impl Runner<'_, '_> {
     /// Takes in what was written last, and writes the file as the run is left.
     fn sync_files_at_end(&mut self, tell: &mut dyn FnMut(Notice<'_>)) -> Result<(), Failure> {
         // What happened since may be what a file waited for.
-        self.waiting.clear();
+        self.files.waiting.clear();
         self.update_agents_time();
         self.import_plan_edits(tell)?;
         let run = self.row.id;

@@ -63,8 +63,8 @@ impl Runner<'_, '_> {
         until: Option<Timestamp>,
         tell: &mut dyn FnMut(Notice<'_>),
     ) -> Result<Vec<Input>, Failure> {
-        let site = self.sites.site_of_item(node);
-        self.agents_time |= self.sites.is_of_run(&site);
+        let site = self.work.sites.site_of_item(node);
+        self.work.agents_time |= self.work.sites.is_of_run(&site);
         self.write_files_if_due(tell);
         let Some(item) = self.lp.tables().item(self.row.id, node).cloned() else {
             return Ok(Vec::new());
@@ -105,7 +105,7 @@ impl Runner<'_, '_> {
             limits: self.job.agent_limits,
             mark: mark.clone(),
         };
-        let starting = self.starting.remove(node);
+        let starting = self.work.starting.remove(node);
         let before = starting.and_then(|starting| starting.before);
         failpoint::point("run.before-start");
         let purpose = WorkPurpose::Agent {
@@ -215,7 +215,7 @@ impl Runner<'_, '_> {
             asked,
             node,
             ..
-        }) = self.works.get_mut(number)
+        }) = self.work.works.get_mut(number)
         else {
             return Vec::new();
         };
@@ -261,12 +261,17 @@ impl Runner<'_, '_> {
         let Some(why) = self.standstill_reason(number, bounds, now) else {
             return Vec::new();
         };
-        let Some(site) = self.works.get(number).map(|work| Rc::clone(&work.site)) else {
+        let Some(site) = self
+            .work
+            .works
+            .get(number)
+            .map(|work| Rc::clone(&work.site))
+        else {
             return Vec::new();
         };
         let tree = self.snapshot_tree(&site, tell);
         let tree = tree.and_then(|looked| looked.tree_hash());
-        let Some(work) = self.works.get_mut(number) else {
+        let Some(work) = self.work.works.get_mut(number) else {
             return Vec::new();
         };
         let WorkPurpose::Agent { before, feed, .. } = &mut work.for_ else {
@@ -295,7 +300,11 @@ impl Runner<'_, '_> {
         bounds: Option<StandstillBounds>,
         now: Timestamp,
     ) -> Option<String> {
-        let work = self.works.get(number).filter(|work| work.asked.is_none())?;
+        let work = self
+            .work
+            .works
+            .get(number)
+            .filter(|work| work.asked.is_none())?;
         let WorkPurpose::Agent {
             feed: Some(feed), ..
         } = &work.for_
@@ -320,7 +329,7 @@ impl Runner<'_, '_> {
             ),
         ]
         .map(|(name, value)| (name.to_owned(), value.to_owned()));
-        let there = self.sites.site_of_item(&item.node);
+        let there = self.work.sites.site_of_item(&item.node);
         let known = self.row.plan.policy.repositories.as_ref();
         let named = self.repository_of_item(&item.node);
         let named = named.or_else(|| known.and_then(|known| known.own.first().cloned()));
@@ -533,7 +542,7 @@ impl Runner<'_, '_> {
         ended: &IncompleteAttempt<'_>,
         tell: &mut dyn FnMut(Notice<'_>),
     ) -> Option<Box<Recovery>> {
-        let site = self.sites.site_of_item(ended.node);
+        let site = self.work.sites.site_of_item(ended.node);
         match recovery::plan_recovery(self.session, ended, site.tree_path(), self.now()) {
             Ok(recovery) => Some(Box::new(recovery)),
             Err(failure) => {
@@ -700,7 +709,7 @@ impl Runner<'_, '_> {
     ) -> Result<Input, Failure> {
         self.import_other_plans(tell)?;
         self.import_plan_from_lane(&node, attempt, tell)?;
-        let site = self.sites.site_of_item(&node);
+        let site = self.work.sites.site_of_item(&node);
         site.last_attempt.set(Some(attempt));
         let output = self.output_path(attempt)?;
         let seen_s = self.seconds_at_work(attempt, &output);

@@ -50,7 +50,7 @@ impl Runner<'_, '_> {
     pub(super) fn record_commits(&mut self, events: &[DecodedRecord]) {
         events
             .iter()
-            .for_each(|recorded| self.progress.record_event(&recorded.event));
+            .for_each(|recorded| self.commits.progress.record_event(&recorded.event));
     }
 
     /// Notes the item of the last attempt where its commit is what is checked
@@ -71,7 +71,8 @@ impl Runner<'_, '_> {
             let commits = report.and_then(|report| report.commits.as_ref());
             attempt.run == run && commits.is_some_and(|commits| commits.contains(&head))
         });
-        self.progress
+        self.commits
+            .progress
             .committed
             .extend(last.map(|attempt| attempt.node.clone()));
     }
@@ -80,7 +81,7 @@ impl Runner<'_, '_> {
     /// cannot be committed stays in the work tree, as all that is not committed.
     pub(super) fn commit_progress(&mut self, tell: &mut dyn FnMut(Notice<'_>)) {
         self.update_agents_time();
-        if self.works.has_any_in(&self.sites.of_run) {
+        if self.work.works.has_any_in(&self.work.sites.of_run) {
             return;
         }
         // An agent that commits nothing changes no branch: its files are not to wait
@@ -89,8 +90,8 @@ impl Runner<'_, '_> {
             .plan_sync
             .as_ref()
             .is_some_and(PlanSync::is_blocking_checkout);
-        let is_due = !self.progress.committed.is_empty();
-        if is_due || (waits && !self.has_committed) {
+        let is_due = !self.commits.progress.committed.is_empty();
+        if is_due || (waits && !self.commits.has_committed) {
             self.write_files(true, tell);
         }
         if is_due {
@@ -100,7 +101,7 @@ impl Runner<'_, '_> {
 
     /// The same when the run is over, with what that says of its end.
     pub(super) fn commit_at_end(&mut self, tell: &mut dyn FnMut(Notice<'_>)) {
-        if self.has_committed || !self.progress.committed.is_empty() {
+        if self.commits.has_committed || !self.commits.progress.committed.is_empty() {
             self.sync_project_files(true, tell);
             self.commit_own_files(tell);
         }
@@ -113,7 +114,7 @@ impl Runner<'_, '_> {
         }
         let branch = self.target_checkout().and_then(|here| here.branch);
         // What is committed on no branch is lost with the next switch.
-        if branch.is_none() || !self.job.config.git.commit_progress || self.commits_hang {
+        if branch.is_none() || !self.job.config.git.commit_progress || self.commits.commits_hang {
             return;
         }
         let files = self.committable_own_files(tell);
@@ -121,8 +122,8 @@ impl Runner<'_, '_> {
             return;
         }
         // A mark goes where its work goes.
-        let site = Rc::clone(&self.sites.of_run);
-        if let Some(left) = git::find_first_change(site.tree_path(), &self.progress.files) {
+        let site = Rc::clone(&self.work.sites.of_run);
+        if let Some(left) = git::find_first_change(site.tree_path(), &self.commits.progress.files) {
             let files = files.join(", ");
             let what = format!("{left} is not committed, and {files} stays with it");
             return self.warn_not_committed(&what, tell);
@@ -133,11 +134,11 @@ impl Runner<'_, '_> {
         match git::commit_files(site.tree_path(), &message, &files) {
             Ok(()) => {
                 failpoint::point("progress.after-commit");
-                self.has_committed = true;
-                self.progress = UncommittedProgress::default();
+                self.commits.has_committed = true;
+                self.commits.progress = UncommittedProgress::default();
             }
             Err(missed) => {
-                self.commits_hang |= missed.hangs;
+                self.commits.commits_hang |= missed.hangs;
                 let then = match missed.hangs {
                     true => "piton does not try it again in this run",
                     false => "the next attempt that commits takes it along",
@@ -157,7 +158,7 @@ impl Runner<'_, '_> {
     /// Tells once in a run that something is not committed.
     fn warn_not_committed(&mut self, what: &str, tell: &mut dyn FnMut(Notice<'_>)) {
         tracing::info!(%what, "not committed");
-        if !std::mem::replace(&mut self.commit_missed, true) {
+        if !std::mem::replace(&mut self.commits.commit_missed, true) {
             tell(Notice::Warning(what));
         }
     }
@@ -173,7 +174,7 @@ impl Runner<'_, '_> {
         }
         let mut files: Vec<String> = own.into_iter().flat_map(|(paths, _)| paths).collect();
         files.extend(self.committable_plan(tell));
-        let project = &self.sites.of_run.project;
+        let project = &self.work.sites.of_run.project;
         files
             .iter()
             .filter_map(|file| project.path_in_work_tree(file))
@@ -186,7 +187,7 @@ impl Runner<'_, '_> {
         let path = plan_sync.path().to_owned();
         let is_kept =
             plan_sync.was_written() && plan_sync.asked_file_path(self.lp.tables()).is_none();
-        let project = &self.sites.of_run.project;
+        let project = &self.work.sites.of_run.project;
         if !is_kept || !project.is_tracked(&path) {
             return None;
         }
@@ -211,7 +212,13 @@ impl Runner<'_, '_> {
             let item = self.lp.tables().item(self.row.id, node);
             item.is_some_and(|item| item.state == ItemState::Done)
         };
-        let named: Vec<&str> = self.progress.committed.iter().map(Node::as_str).collect();
+        let named: Vec<&str> = self
+            .commits
+            .progress
+            .committed
+            .iter()
+            .map(Node::as_str)
+            .collect();
         let shown = named[..named.len().min(NAMED_MAX)].join(", ");
         let more = match named.len().saturating_sub(NAMED_MAX) {
             0 => String::new(),
@@ -219,7 +226,7 @@ impl Runner<'_, '_> {
         };
         if named.is_empty() {
             "Record the end of the run".to_owned()
-        } else if self.progress.committed.iter().all(is_done) {
+        } else if self.commits.progress.committed.iter().all(is_done) {
             format!("Mark {shown}{more} as done")
         } else {
             format!("Record the progress of {shown}{more}")

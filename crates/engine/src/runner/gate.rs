@@ -66,7 +66,7 @@ impl Runner<'_, '_> {
         if when == Baseline::Always {
             return BaselineAnswer::Run;
         }
-        let tree = self.tree_hash_to_check(&self.sites.site_of_item(node), tell);
+        let tree = self.tree_hash_to_check(&self.work.sites.site_of_item(node), tell);
         let mut slow = false;
         for known in self.results_of_check(&script, node) {
             if tree.is_some() && known.tree == tree {
@@ -129,11 +129,11 @@ impl Runner<'_, '_> {
         if let Err(lost) = self.refuse_lost_lane(node) {
             return Ok(vec![self.report_lost_work(node, &lost, tell)]);
         }
-        let site = self.sites.site_of_item(node);
+        let site = self.work.sites.site_of_item(node);
         let mark = self.session.world.new_id().to_string();
         let fault = |error| unwritable_file(&self.session.project.home.join("spool"), error);
         let mut env = self.environment(&item, &mark);
-        env.push(("SPRINT_ID".to_owned(), self.sprint_id.clone()));
+        env.push(("SPRINT_ID".to_owned(), self.prompts.sprint_id.clone()));
         env.push((PHASE_ID.to_owned(), item.plan.id.clone()));
         env.push(("ATTEMPT_NUMBER".to_owned(), number.to_string()));
         let spec = ProcessSpec {

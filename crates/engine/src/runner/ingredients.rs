@@ -63,6 +63,7 @@ impl Runner<'_, '_> {
             levels: self.levels_of_item(item),
             context,
             known: self
+                .work
                 .starting
                 .get(&item.node)
                 .and_then(|starting| starting.prepared.clone()),
@@ -91,16 +92,16 @@ impl Runner<'_, '_> {
             claimed_at: self.node_of_claim(item)?,
             brief,
             review: self.review_context(item, role),
-            ..PromptInput::of_first_attempt(&self.sprint_id, &told)
+            ..PromptInput::of_first_attempt(&self.prompts.sprint_id, &told)
         };
         Ok(match role {
-            Role::Worker => prompt::render_worker_prompt(&self.templates, &ingredients),
-            Role::Resolve => prompt::render_resolve_prompt(&self.templates, &ingredients),
-            Role::GateFix => prompt::render_gate_fix_prompt(&self.templates, &ingredients),
-            Role::Repair => prompt::render_repair_prompt(&self.templates, &ingredients),
-            Role::Split => prompt::render_split_prompt(&self.templates, &ingredients),
-            Role::Verdict => prompt::render_verdict_prompt(&self.templates, &ingredients),
-            Role::Reviewer => prompt::render_review_prompt(&self.templates, &ingredients),
+            Role::Worker => prompt::render_worker_prompt(&self.prompts.templates, &ingredients),
+            Role::Resolve => prompt::render_resolve_prompt(&self.prompts.templates, &ingredients),
+            Role::GateFix => prompt::render_gate_fix_prompt(&self.prompts.templates, &ingredients),
+            Role::Repair => prompt::render_repair_prompt(&self.prompts.templates, &ingredients),
+            Role::Split => prompt::render_split_prompt(&self.prompts.templates, &ingredients),
+            Role::Verdict => prompt::render_verdict_prompt(&self.prompts.templates, &ingredients),
+            Role::Reviewer => prompt::render_review_prompt(&self.prompts.templates, &ingredients),
             Role::IterationHook => self.render_hook_prompt(item)?,
         })
     }
@@ -193,7 +194,7 @@ impl Runner<'_, '_> {
     /// How many files have changes that are not committed; none where git
     /// cannot say.
     fn count_uncommitted_files(&self, node: &Node) -> Option<usize> {
-        let site = self.sites.site_of_item(node);
+        let site = self.work.sites.site_of_item(node);
         if !site.project.in_git {
             return None;
         }
@@ -363,14 +364,14 @@ impl Runner<'_, '_> {
             }
         }
         self.recreate_lane(node)?;
-        let site = self.sites.site_of_item(node);
+        let site = self.work.sites.site_of_item(node);
         if matches!(role, Role::IterationHook | Role::Reviewer) {
             // Its node is marked when its hooks have run.
             let before = self.snapshot_before(&site, tell);
             if *role == Role::Reviewer {
                 *tree = before.as_ref().and_then(|before| before.tree_hash());
             }
-            self.starting.insert(
+            self.work.starting.insert(
                 node.clone(),
                 StartingAttempt {
                     before,
@@ -386,7 +387,7 @@ impl Runner<'_, '_> {
         let request = PrepareRequest {
             run: *run,
             node,
-            now: self.clock.now(self.session.world),
+            now: self.time.clock.now(self.session.world),
             tokens_max: TOKENS,
             blockers: BlockerScope::Item,
             rule_texts: &rule_texts,
@@ -400,7 +401,8 @@ impl Runner<'_, '_> {
             }
         }
         let prepared = Some(prepared);
-        self.starting
+        self.work
+            .starting
             .insert(node.clone(), StartingAttempt { before, prepared });
         Ok(command)
     }

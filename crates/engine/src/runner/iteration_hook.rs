@@ -21,7 +21,7 @@ impl Runner<'_, '_> {
         let variables = [
             ("ITERATION_TRANSCRIPT", transcript.as_str()),
             ("ITERATION", iteration.as_str()),
-            ("SPRINT_ID", self.sprint_id.as_str()),
+            ("SPRINT_ID", self.prompts.sprint_id.as_str()),
             ("PHASE_ID", item.plan.id.as_str()),
         ];
         let prompt = hook.map_or("", |hook| hook.prompt.as_str());

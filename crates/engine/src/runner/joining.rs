@@ -130,7 +130,7 @@ impl Runner<'_, '_> {
         if let Some(lock) = &lock {
             lock.enter_tree(project, &self.row.name, TreeSharing::Wanted)?;
         }
-        self.plan_lock = lock;
+        self.joining.plan_lock = lock;
         tell(Notice::Said(&format!(
             "the runner that held run `{}` is gone: this one holds it now",
             self.row.name
@@ -143,7 +143,7 @@ impl Runner<'_, '_> {
     /// Takes the lock on the plan where this runner holds the run without it: the
     /// runner that had it was stopped, and is gone now.
     fn acquire_plan_lock(&mut self) -> Result<(), Failure> {
-        if self.beside.is_none() || self.plan_lock.is_some() {
+        if self.joining.beside.is_none() || self.joining.plan_lock.is_some() {
             return Ok(());
         }
         let project = &self.session.project;
@@ -151,7 +151,7 @@ impl Runner<'_, '_> {
         if let Some(lock) = &lock {
             lock.enter_tree(project, &self.row.name, TreeSharing::Wanted)?;
         }
-        self.plan_lock = lock;
+        self.joining.plan_lock = lock;
         Ok(())
     }
 
@@ -194,7 +194,7 @@ impl Runner<'_, '_> {
             let is_withdrawn = was_asked && !is_asked;
             was_asked = is_asked;
             let waits = match row.state {
-                RunState::Running => self.beside.is_some() && self.is_holder_alive(&row),
+                RunState::Running => self.joining.beside.is_some() && self.is_holder_alive(&row),
                 RunState::Done => ticks < LAST_TICKS_MAX && self.are_others_ending(&row),
                 RunState::New
                 | RunState::Waiting
@@ -213,7 +213,7 @@ impl Runner<'_, '_> {
                     row.name
                 )));
             }
-            if let Ok(RunnerMessage::Signal(name)) = self.receiver.recv_timeout(tick) {
+            if let Ok(RunnerMessage::Signal(name)) = self.threads.receiver.recv_timeout(tick) {
                 self.stop_reason = Some(name.to_owned());
             }
         }

@@ -749,7 +749,7 @@ impl Runner<'_, '_> {
             if project.work_tree.is_dir() {
                 let mut site = Site::of_project(project);
                 site.is_of_other = is_of_other;
-                self.sites.assign_site(node.clone(), site);
+                self.work.sites.assign_site(node.clone(), site);
             }
         }
     }
@@ -763,7 +763,7 @@ impl Runner<'_, '_> {
             if let Event::LaneLeft { node, .. } | Event::MergeQueued { node, .. } = &recorded.event
             {
                 lanes.units.remove(node);
-                self.sites.unassign_item(node);
+                self.work.sites.unassign_item(node);
             }
         }
     }
@@ -1246,7 +1246,7 @@ impl Runner<'_, '_> {
             site.env.clone_from(&prepared.env);
             site.left_out.clone_from(&prepared.included);
             held.prepared = Some(Arc::new(prepared));
-            self.sites.assign_site(node.clone(), site);
+            self.work.sites.assign_site(node.clone(), site);
         }
         let end = LaneEnd::Prepared;
         Input::LaneEnded { node, end }
@@ -1306,7 +1306,7 @@ impl Runner<'_, '_> {
             from: hold.from.clone(),
             own: self.non_agent_files_at(node),
             without: included.to_vec(),
-            message: format!("{}: work on {}", self.sprint_id, node),
+            message: format!("{}: work on {}", self.prompts.sprint_id, node),
             kept: self.current_unit_ref(node),
         }
     }

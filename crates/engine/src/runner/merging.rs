@@ -28,11 +28,11 @@ impl Runner<'_, '_> {
     pub(super) fn ask_for_merge(&mut self) -> Result<(), Failure> {
         let (session, run) = (self.session, self.row.id);
         let looking = MergeNeedsFinder {
-            project: self.sites.of_run.project.clone(),
+            project: self.work.sites.of_run.project.clone(),
             here: self.target_checkout(),
             run,
             tables: self.lp.tables(),
-            others: &self.other_runs,
+            others: &self.files.other_runs,
         };
         let Some(needs) = looking.find_new_needs(self.plan_sync.as_mut()) else {
             return Ok(());

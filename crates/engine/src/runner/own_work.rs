@@ -70,7 +70,7 @@ impl Runner<'_, '_> {
     /// The project's instructions for work on an item in its role, in the place of those
     /// of piton.
     pub(super) fn role_text(&self, role: &ItemRole) -> Option<String> {
-        let text = self.role_texts.get(role.name)?;
+        let text = self.prompts.role_texts.get(role.name)?;
         Some((self.plan_phases()?.fill_prompt)(&self.row, text))
     }
 
@@ -115,7 +115,7 @@ impl Runner<'_, '_> {
         let Some(phases) = self.plan_phases().filter(|_| role == Role::Worker) else {
             return Ok(None);
         };
-        let site = self.sites.site_of_item(&item.node);
+        let site = self.work.sites.site_of_item(&item.node);
         // What was taken in a moment ago is not in the rows of the loop yet.
         let rows = self
             .session
@@ -126,7 +126,7 @@ impl Runner<'_, '_> {
         let Some(done) = done else {
             return Ok(None);
         };
-        self.starting.remove(&item.node);
+        self.work.starting.remove(&item.node);
         let report = match done {
             Ok(work) => self.apply_own_work(work)?,
             Err(why) => {
@@ -180,8 +180,8 @@ impl Runner<'_, '_> {
             return;
         }
         match self.read_artifact(item, site) {
-            Some(text) => self.artifacts_before.insert(item.node.clone(), text),
-            None => self.artifacts_before.remove(&item.node),
+            Some(text) => self.work.artifacts_before.insert(item.node.clone(), text),
+            None => self.work.artifacts_before.remove(&item.node),
         };
     }
 
@@ -204,7 +204,7 @@ impl Runner<'_, '_> {
         let checked = self.with_surroundings(site, self.lp.tables(), |around| {
             (phases.check_artifact)(item, around)
         });
-        let before = self.artifacts_before.get(node);
+        let before = self.work.artifacts_before.get(node);
         let is_old = before.is_some() && self.read_artifact(item, site).as_ref() == before;
         let path = (phases.artifact)(&self.row, item).filter(|_| is_old);
         let checked = checked.and_then(|()| match path {

@@ -619,7 +619,7 @@ impl Runner<'_, '_> {
         };
         let tree = self.main_tree_of_item(node);
         let redactor = self.session.world.redactor();
-        let message = format!("{}: follow {}", self.sprint_id, item.plan.id);
+        let message = format!("{}: follow {}", self.prompts.sprint_id, item.plan.id);
         self.start_git_calls(node, pull_request_mark(self.row.id), move |by| {
             let pull_request = MergedPullRequest {
                 target: &target,
@@ -654,7 +654,7 @@ impl Runner<'_, '_> {
     /// Looks at a pull request. What is seen comes as a message.
     pub(super) fn poll_pull_request(&mut self, node: Node, number: u64) -> Vec<Input> {
         tracing::info!(%node, number, "looks at its pull request");
-        let (at, sender) = (node.clone(), self.sender.clone());
+        let (at, sender) = (node.clone(), self.threads.sender.clone());
         let (stop, mark) = (StopHandle::default(), pull_request_mark(self.row.id));
         let tree = self.main_tree_of_item(&at);
         let redactor = self.session.world.redactor();
@@ -688,7 +688,7 @@ impl Runner<'_, '_> {
             // The receiver is gone where the invocation is over.
             sender.send(RunnerMessage::Seen(at, number, look)).ok();
         });
-        self.looks.insert(node, stop, thread);
+        self.threads.looks.insert(node, stop, thread);
         Vec::new()
     }
 
@@ -700,10 +700,10 @@ impl Runner<'_, '_> {
         look: Result<PullRequestSnapshot, String>,
         tell: &mut dyn FnMut(Notice<'_>),
     ) -> Vec<Input> {
-        self.looks.remove(&node);
+        self.threads.looks.remove(&node);
         match &look {
             Err(why) => self.warn_pull_request_failure(&node, why, tell),
-            Ok(_) => drop(self.told_failures.remove(&node)),
+            Ok(_) => drop(self.reported.failures.remove(&node)),
         }
         vec![Input::PullRequestSeen { node, number, look }]
     }
@@ -716,9 +716,9 @@ impl Runner<'_, '_> {
         tell: &mut dyn FnMut(Notice<'_>),
     ) {
         let words = format!("the pull request of `{node}`: {why}; it is asked on");
-        if self.told_failures.get(node) != Some(&words) {
+        if self.reported.failures.get(node) != Some(&words) {
             tell(Notice::Warning(&words));
-            self.told_failures.insert(node.clone(), words);
+            self.reported.failures.insert(node.clone(), words);
         }
     }
 }

@@ -172,7 +172,7 @@ impl Runner<'_, '_> {
             own: self.native_file_paths_at(node),
             shown,
             checked: item.checked_tree().cloned(),
-            message: format!("{}: merge {}", self.sprint_id, item.plan.id),
+            message: format!("{}: merge {}", self.prompts.sprint_id, item.plan.id),
         };
         self.start_git_calls(node, commit_mark(self.row.id, node), move |by| {
             GitCallEnd::Merged(order.make_merge(by).map(Box::new))
@@ -217,7 +217,7 @@ impl Runner<'_, '_> {
                 tree,
                 is_checked,
             } => {
-                self.checked_in_lane = is_checked.then(|| commit.clone());
+                self.work.checked_in_lane = is_checked.then(|| commit.clone());
                 MergeStep::Start {
                     made: MergeCommit {
                         onto: tried.onto,
@@ -286,7 +286,7 @@ impl Runner<'_, '_> {
             return Ok(merge_ended(node, MergeEnd::Stopped));
         };
         let made = merge.made.map(|made| made.commit);
-        let is_checked = made.is_some() && made == self.checked_in_lane;
+        let is_checked = made.is_some() && made == self.work.checked_in_lane;
         let passed_in_lane = is_checked && !item.is_missing_check();
         let own = item.required_checks().filter(|_| !passed_in_lane).cloned();
         let lanes = self.lp.run().and_then(|row| row.branches.lanes.as_ref());
@@ -317,7 +317,7 @@ impl Runner<'_, '_> {
         let mark = self.session.world.new_id().to_string();
         let fault = |error| unwritable_file(&self.session.project.home.join("spool"), error);
         let mut env = self.environment(&item, &mark);
-        env.push(("SPRINT_ID".to_owned(), self.sprint_id.clone()));
+        env.push(("SPRINT_ID".to_owned(), self.prompts.sprint_id.clone()));
         env.push(("PHASE_ID".to_owned(), item.plan.id.clone()));
         env.extend(held.prepared.iter().flat_map(|ready| ready.env.clone()));
         let spec = ProcessSpec {

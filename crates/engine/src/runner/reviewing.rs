@@ -35,7 +35,7 @@ impl Runner<'_, '_> {
 
     /// The commit at which the work on an item begins.
     fn base_of_work(&self, item: &ItemRow) -> Option<String> {
-        let site = self.sites.site_of_item(&item.node);
+        let site = self.work.sites.site_of_item(&item.node);
         let tree = site.tree_path();
         let head = git::head_commit(tree).ok()??;
         if self.lane_of_item(&item.node).is_some() {

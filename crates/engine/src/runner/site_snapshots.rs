@@ -300,7 +300,7 @@ impl Runner<'_, '_> {
         tell: &mut dyn FnMut(Notice<'_>),
     ) {
         site.trees.take();
-        let was_told = std::mem::replace(&mut self.look_missed, true);
+        let was_told = std::mem::replace(&mut self.reported.look_missed, true);
         match missed {
             SnapshotError::Late => tell(Notice::Warning(
                 "the look at the work tree took too long and was skipped: what this attempt changes is not known, and an item without a check that was seen to fail is done by its agent's word alone",
@@ -329,7 +329,7 @@ impl Runner<'_, '_> {
         if let Some(item) = self.lp.tables().item(self.row.id, node) {
             env.extend(self.environment(item, &attempt.to_string()));
         }
-        let site = self.sites.site_of_item(node);
+        let site = self.work.sites.site_of_item(node);
         let place = ClaimEnvironment {
             env: &env,
             work_tree: site.tree_path(),

@@ -19,10 +19,10 @@ impl Runner<'_, '_> {
         &mut self,
         tell: &mut dyn FnMut(Notice<'_>),
     ) -> Result<Option<Input>, Failure> {
-        if !self.budget_warned
+        if !self.reported.budget_warned
             && let Some(warning) = self.lp.describe_unknown_spend()
         {
-            self.budget_warned = true;
+            self.reported.budget_warned = true;
             tell(Notice::Warning(&warning));
         }
         let limits = self.lp.run().map(|row| &row.invocation.limits);

@@ -109,9 +109,9 @@ impl Runner<'_, '_> {
         };
         tracing::info!(%node, command, "asks");
         failpoint::point("wait.before-ask");
-        let (at, sender) = (node.clone(), self.sender.clone());
-        let (stop, sprint_id) = (StopHandle::default(), self.sprint_id.clone());
-        let tree = self.sites.of_run.tree_path().to_owned();
+        let (at, sender) = (node.clone(), self.threads.sender.clone());
+        let (stop, sprint_id) = (StopHandle::default(), self.prompts.sprint_id.clone());
+        let tree = self.work.sites.of_run.tree_path().to_owned();
         let mark = wait_mark(self.row.id);
         let redactor = self.session.world.redactor();
         let stopped_by = stop.clone();
@@ -125,7 +125,7 @@ impl Runner<'_, '_> {
             // The receiver is gone where the invocation is over.
             sender.send(RunnerMessage::Answered(at, answer)).ok();
         });
-        self.asked_commands.insert(node, stop, thread);
+        self.threads.asked_commands.insert(node, stop, thread);
         Vec::new()
     }
 
@@ -138,9 +138,9 @@ impl Runner<'_, '_> {
             [wait] => format!("waiting {wait}"),
             waiting => format!("{} items wait: see `piton next`", waiting.len()),
         };
-        if self.told_of_waits.as_ref() != Some(&words) {
+        if self.reported.waits.as_ref() != Some(&words) {
             tell(Notice::Said(&words));
-            self.told_of_waits = Some(words);
+            self.reported.waits = Some(words);
         }
     }
 
@@ -154,14 +154,14 @@ impl Runner<'_, '_> {
         let last = printed.and_then(|printed| printed.lines().last());
         let last = last.map(|last| format!(" ({last})")).unwrap_or_default();
         let words = format!("`{node}` waits: its command said no{last}");
-        if self.told_noes.get(node) != Some(&words) {
+        if self.reported.noes.get(node) != Some(&words) {
             tell(Notice::Said(&words));
-            self.told_noes.insert(node.clone(), words);
+            self.reported.noes.insert(node.clone(), words);
         }
     }
 
     pub(super) fn stop_wait_command(&mut self, node: &Node) {
-        if let Some((stop, _)) = self.asked_commands.0.get(node) {
+        if let Some((stop, _)) = self.threads.asked_commands.0.get(node) {
             stop.request_stop(false);
         }
     }
@@ -173,7 +173,7 @@ impl Runner<'_, '_> {
         tell: &mut dyn FnMut(Notice<'_>),
     ) -> Vec<Input> {
         tracing::info!(%node, ?answer, "answered");
-        self.asked_commands.remove(&node);
+        self.threads.asked_commands.remove(&node);
         failpoint::point("wait.answered");
         if let WaitAnswer::No { printed } = &answer {
             self.report_refused_wait(&node, printed.as_deref(), tell);

@@ -246,18 +246,20 @@ impl Runner<'_, '_> {
     ) -> Result<Result<(), StartError>, Failure> {
         let mark = spec.mark.clone();
         tracing::info!(%node, mark, program = ?spec.program, cwd = %spec.cwd.display(), "starts");
-        let number = self.works.next_number();
-        let site = self.sites.site_of_item(node);
+        let number = self.work.works.next_number();
+        let site = self.work.sites.site_of_item(node);
         // What was seen there may change from now on.
         site.clear_snapshot();
-        let running =
-            match process::start(spec, forward_process_events(number, self.sender.clone())) {
-                Ok(running) => running,
-                Err(error) => {
-                    tracing::warn!(%node, %error, "cannot be started");
-                    return Ok(Err(error));
-                }
-            };
+        let running = match process::start(
+            spec,
+            forward_process_events(number, self.threads.sender.clone()),
+        ) {
+            Ok(running) => running,
+            Err(error) => {
+                tracing::warn!(%node, %error, "cannot be started");
+                return Ok(Err(error));
+            }
+        };
         let id = running.id().clone();
         let writer = match &for_ {
             WorkPurpose::Agent { .. } => None,
@@ -271,7 +273,7 @@ impl Runner<'_, '_> {
             for_,
             ..ActiveWork::new(node.clone(), site, self.now(), WorkHandle::Process(running))
         };
-        self.works.insert(number, work);
+        self.work.works.insert(number, work);
         failpoint::point("run.started");
         self.spool
             .record_process(&mark, &id)
@@ -289,18 +291,18 @@ impl Runner<'_, '_> {
         mark: String,
         calls: impl FnOnce(&GitControl<'_>) -> GitCallEnd + Send + 'static,
     ) {
-        let site = self.sites.site_of_item(node);
+        let site = self.work.sites.site_of_item(node);
         site.clear_snapshot();
         let stop = StopHandle::default();
-        let number = self.works.next_number();
+        let number = self.work.works.next_number();
         let writer = self.writer_of_item(node, &site);
         let handle = WorkHandle::Calls(stop.clone());
         let work = ActiveWork {
             writer,
             ..ActiveWork::new(node.clone(), site, self.now(), handle)
         };
-        self.works.insert(number, work);
-        let sender = self.sender.clone();
+        self.work.works.insert(number, work);
+        let sender = self.threads.sender.clone();
         std::thread::spawn(move || {
             let (mark, stop) = (&*mark, &stop);
             let calls = AssertUnwindSafe(|| calls(&GitControl { mark, stop }));
